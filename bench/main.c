@@ -49,7 +49,7 @@ static int run(struct session *s)
     if (files_clash(s))
         return EXIT_USAGE;
     session_begin(s);
-    s->is_stdout_taken = outputs_take_stdout(&s->set);
+    s->is_stdout_taken = outputs_use_stdout(&s->set);
     s->report = report_open(s);
     if (!s->report)
         return EXIT_FILE;

@@ -10,14 +10,14 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 #include "base/os/paths.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "targets/targets.h"
 
 static const size_t default_cache_bytes = (size_t)256 << 20;
 
 static void warn(const char *text, void *lib)
 {
-    xl__log(lib, XL_LOG_WARNING, "%s", text);
+    xl__log_message(lib, XL_LOG_WARNING, "%s", text);
 }
 
 /* An option's own text, else a variable's; NULL when neither is set. */
@@ -39,9 +39,9 @@ static char *cache_dir(xl_lib *lib, const xl_options *options)
         return xl__strdup(dir);
     char *own = xl__user_cache_dir("crosslane");
     if (!own)
-        xl__log(lib, XL_LOG_WARNING,
-                "no home folder: compiled kernels are not kept; set "
-                "XL_CACHE_DIR");
+        xl__log_message(lib, XL_LOG_WARNING,
+                        "no home folder: compiled kernels are not kept; set "
+                        "XL_CACHE_DIR");
     return own;
 }
 
@@ -65,7 +65,7 @@ static xl_status open_tuned(xl_lib *lib, const xl_options *options)
     lib->tuned.cl_dir = lib->cl_dir;
     lib->tuned.warn = warn;
     lib->tuned.warn_arg = lib;
-    const xl_status status = xl__tune_db_init(
+    const xl_status status = xl__tuned_sets_init(
         &lib->tuned, dir ? dir : sets, system_tuned_dir(options), off);
     free(sets);
     free(own);
@@ -82,9 +82,10 @@ static unsigned spin_limit(xl_lib *lib)
     const long n = strtol(text, &end, 10);
     if (*end == '\0' && n > 0 && n <= INT_MAX)
         return (unsigned)n;
-    xl__log(lib, XL_LOG_WARNING,
-            "XL_SPIN_LIMIT=%s is no limit: a number from 1 to %d is one", text,
-            INT_MAX);
+    xl__log_message(
+        lib, XL_LOG_WARNING,
+        "XL_SPIN_LIMIT=%s is no limit: a number from 1 to %d is one", text,
+        INT_MAX);
     return 0;
 }
 
@@ -137,7 +138,7 @@ void xl_close(xl_lib *lib)
         return;
     xl__devices_clear(&lib->devices);
     xl__store_clear(&lib->store);
-    xl__tune_db_clear(&lib->tuned);
+    xl__tuned_sets_clear(&lib->tuned);
     free(lib->cl_dir);
     xl__error_clear(&lib->error);
     xl__lock_clear(&lib->log_lock);
@@ -154,7 +155,8 @@ static xl_status enumerate(xl_lib *lib)
     const xl_status status =
         xl__devices_enumerate(&lib->devices, &lib->error);
     if (status == XL_OK && lib->devices.left_out)
-        xl__log(lib, XL_LOG_WARNING, "left out: %s", lib->devices.left_out);
+        xl__log_message(lib, XL_LOG_WARNING, "left out: %s",
+                        lib->devices.left_out);
     return status;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what figures show from a document, and writes their common frame. */
 #include "charts/figure_data.h"
 
 #include <math.h>
@@ -17,8 +18,7 @@ const struct result_row *figure_row(const struct result_file *file,
     const json_t *index = json_object_get(device, "index");
     while (*at < file->n_rows) {
         const struct result_row *row = &file->rows[(*at)++];
-        if (result_is_timed(row) &&
-            (!op || xl__streq(op, figure_op(row))) &&
+        if (result_is_timed(row) && (!op || xl__streq(op, figure_op(row))) &&
             json_equal(json_object_get(row->json, "device"), index))
             return row;
     }
@@ -32,9 +32,9 @@ const json_t *figure_entry(const struct result_file *file,
     const json_t *index = json_object_get(device, "index");
     for (size_t i = 0; i < json_array_size(entries); i++) {
         const json_t *entry = json_array_get(entries, i);
-        const json_t *its = json_object_get(entry, "device");
-        if (json_is_integer(its) ? json_equal(its, index)
-                                 : file->n_devices == 1)
+        const json_t *entry_index = json_object_get(entry, "device");
+        if (json_is_integer(entry_index) ? json_equal(entry_index, index)
+                                         : file->n_devices == 1)
             return entry;
     }
     return NULL;
@@ -90,8 +90,8 @@ void figure_collect(const struct result_file *file, const json_t *device,
         double low, high;
         if (!xl__streq(row->variant, curve->variant))
             continue;
-        point.x = result_number(row, curve->member, curve->name) *
-                  curve->factor;
+        point.x =
+            result_number(row, curve->member, curve->name) * curve->factor;
         point.y = curve->y(row);
         figure_interval(row, &low, &high);
         point.low = point.y * low;
@@ -107,9 +107,9 @@ void figure_collect(const struct result_file *file, const json_t *device,
     plot_sort(s);
 }
 
-/* -- words ---------------------------------------------------------------- */
+/* -- labels --------------------------------------------------------------- */
 
-/* Sizes that are all the same are said once. */
+/* Are all sizes equal? Then the label has one of them. */
 static bool is_cube(const xl_row *row)
 {
     for (unsigned i = 1; i < row->n_shape; i++)
@@ -130,23 +130,23 @@ void figure_case(const struct result_row *row, char *out, size_t cap)
 {
     struct xl__str text = {0};
     char number[UNITS_CAP];
-    xl_row is;
-    result_identity(row, &is);
-    const char *named = param_text(&is, "case");
-    const unsigned n = is_cube(&is) ? 1 : is.n_shape;
+    xl_row identity;
+    result_identity(row, &identity);
+    const char *named = param_text(&identity, "case");
+    const unsigned n = is_cube(&identity) ? 1 : identity.n_shape;
     xl__str_add(&text, named);
     for (unsigned i = 0; i < n && !*named; i++) {
-        units_number(number, sizeof number, is.shape[i].value);
+        units_number(number, sizeof number, identity.shape[i].value);
         xl__str_printf(&text, "%s%s", i > 0 ? "x" : "", number);
     }
-    if (is.dtype < XL_N_DTYPES)
+    if (identity.dtype < XL_N_DTYPES)
         xl__str_printf(&text, "%s%s", text.len > 0 ? " " : "",
-                       xl_dtype_name(is.dtype));
+                       xl_dtype_name(identity.dtype));
     xl__strcpy(out, cap, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
-/* Cut where a character ends. */
+/* Copies the text, cut at the end of a character of UTF-8. */
 static void copy_cut(char *out, size_t cap, const struct xl__str *text)
 {
     size_t len = text->len < cap ? text->len : cap - 1;
@@ -169,9 +169,9 @@ void figure_tip(const struct result_row *row, char *out, size_t cap)
     xl__str_printf(&text, "%s%s: %s", *of ? ", " : "", of, value);
     if (isfinite(row->frac)) {
         units_percent(frac, sizeof frac, row->frac);
-        xl__str_printf(&text, ", %s of its roof (%s)", frac,
-                       json_text_at(json_object_get(row->json, "roof"),
-                                    "name"));
+        xl__str_printf(
+            &text, ", %s of its roof (%s)", frac,
+            json_text_at(json_object_get(row->json, "roof"), "name"));
     }
     if (!figure_is_firm(row))
         xl__str_printf(&text, "; %s%s%s", row->verdict, *reason ? ": " : "",
@@ -182,7 +182,9 @@ void figure_tip(const struct result_row *row, char *out, size_t cap)
 
 void figure_interval(const struct result_row *row, double *low, double *high)
 {
-    enum { FEWEST = 6 }; /* fewer have no interval of 95 % by order */
+    enum {
+        FEWEST = 6
+    }; /* fewer samples have no 95 % interval by order statistics */
     *low = *high = (double)NAN;
     if (row->n < FEWEST)
         return;
@@ -214,12 +216,12 @@ void figure_write(struct xl__str *out, const struct figure *figure,
 }
 
 double figure_headline(struct xl__str *out, const json_t *device,
-                       const char *tells)
+                       const char *headline)
 {
     enum { LETTERS = 70, NAME_LETTERS = 100, LINE = 20, NEXT = 26 };
     const char *name = json_text_at(device, "name");
     struct xl__str line = {0};
-    text_cut(&line, tells, LETTERS);
+    text_cut(&line, headline, LETTERS);
     svg_heading(out, PLOT_EDGE, LINE, xl__str_text(&line));
     xl__str_reset(&line);
     text_cut(&line, *name ? name : "unknown device", NAME_LETTERS);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How near to its limit each case of an op comes: bars of the share of the
- * measured copy (softmax, which moves its matrix once each way) or of the roof
- * that each row has. */
+/* The figures of how near to its limit each case of an op comes: bars of the
+ * share of the measured copy (softmax, which moves its matrix once each way)
+ * or of the roof that each row has. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "charts/bars.h"
 #include "charts/figure_data.h"
-#include "results/json.h"
+#include "charts/plot.h"
 #include "cli/units.h"
+#include "results/json.h"
 
 enum { BELOW = 12, MOST_BARS = 40, PEER_SERIES = 7 };
-/* A larger share is a slip of a clock, and would leave no room for others. */
+/* A larger share is an error of a clock, and is left out: it would leave no
+ * room for the others. */
 static const double most_share = 5;
 
-static const char *peer_name(const struct result_row *row)
+static const char *skip_peer_prefix(const struct result_row *row)
 {
     static const char peer[] = "peer_";
     return strncmp(row->variant, peer, sizeof peer - 1) == 0
@@ -24,21 +25,21 @@ static const char *peer_name(const struct result_row *row)
                : row->variant;
 }
 
-/* Is another row of the same case there? Then names have the variant. */
+/* Has the case other rows? Then names include the variant. */
 static bool is_one_of_many(const struct result_file *file,
                            const struct result_row *row)
 {
     for (size_t i = 0; i < file->n_rows; i++)
         if (&file->rows[i] != row && result_is_timed(&file->rows[i]) &&
-            xl__streq(file->rows[i].only_case, row->only_case) &&
+            xl__streq(file->rows[i].case_id, row->case_id) &&
             xl__streq(file->rows[i].device, row->device))
             return true;
     return false;
 }
 
-/* Rates in bytes are held against the copy. */
-static double share_of(const struct result_row *row, const json_t *device,
-                       bool of_copy)
+/* `of_copy`: rates in bytes are compared with the copy, whatever the roof. */
+static double find_share(const struct result_row *row, const json_t *device,
+                         bool of_copy)
 {
     const char *roof =
         json_text_at(json_object_get(row->json, "roof"), "name");
@@ -47,26 +48,27 @@ static double share_of(const struct result_row *row, const json_t *device,
     return figure_value(row) / figure_fact(device, "copy_bytes_per_s");
 }
 
-static unsigned series_of(const struct result_row *row)
+static unsigned find_series(const struct result_row *row)
 {
     xl_row is;
     result_identity(row, &is);
     if (row->is_other)
         return PEER_SERIES;
-    return is.dtype == XL_F32 ? 0 : is.dtype == XL_F16 ? 1
-           : is.dtype == XL_BF16                       ? 2
-                                                       : 3;
+    return is.dtype == XL_F32    ? 0
+           : is.dtype == XL_F16  ? 1
+           : is.dtype == XL_BF16 ? 2
+                                 : 3;
 }
 
-static void add_row(struct bars *bars, struct plot_axis *axis,
+static void add_row(struct plot_bars *bars, struct plot_axis *axis,
                     const struct result_file *file, const json_t *device,
                     const struct result_row *row, bool of_copy)
 {
-    struct bar bar = {.series = series_of(row),
-                      .is_hollow = !figure_is_firm(row)};
+    struct plot_bar bar = {.series = find_series(row),
+                           .is_hollow = !figure_is_firm(row)};
     char name[PLOT_LABEL];
     double low, high;
-    bar.value = share_of(row, device, of_copy);
+    bar.value = find_share(row, device, of_copy);
     if (!(bar.value > 0) || bar.value > most_share)
         return;
     figure_interval(row, &low, &high);
@@ -75,22 +77,23 @@ static void add_row(struct bars *bars, struct plot_axis *axis,
     figure_case(row, name, sizeof name);
     if (is_one_of_many(file, row))
         snprintf(bar.name, sizeof bar.name, "%.30s %.16s", name,
-                 peer_name(row));
+                 skip_peer_prefix(row));
     else
         xl__strcpy(bar.name, sizeof bar.name, name);
     figure_tip(row, bar.tip, sizeof bar.tip);
-    (void)bars_add(bars, axis, &bar);
+    (void)plot_bars_add(bars, axis, &bar);
 }
 
-static int by_share(const void *a, const void *b)
+static int compare_share(const void *a, const void *b)
 {
-    const double x = ((const struct bar *)a)->value;
-    const double y = ((const struct bar *)b)->value;
+    const double x = ((const struct plot_bar *)a)->value;
+    const double y = ((const struct plot_bar *)b)->value;
     return (x > y) - (x < y);
 }
 
-static double tell(struct xl__str *out, const json_t *device,
-                   const struct bars *bars, size_t n_all, const char *of)
+static double draw_headline(struct xl__str *out, const json_t *device,
+                            const struct plot_bars *bars, size_t n_all,
+                            const char *of)
 {
     double least = INFINITY, most = 0;
     char low[UNITS_CAP], high[UNITS_CAP], text[192];
@@ -111,10 +114,13 @@ static double tell(struct xl__str *out, const json_t *device,
     return figure_headline(out, device, text);
 }
 
-/* Names of the colours, as far as they are there. */
-static double legend(struct xl__str *out, const struct bars *bars, double y)
+/* The legend of the colours in use; none for a single one. */
+static double draw_legend(struct xl__str *out, const struct plot_bars *bars,
+                          double y)
 {
-    static const char *const names[] = {[0] = "f32", [1] = "f16", [2] = "bf16",
+    static const char *const names[] = {[0] = "f32",
+                                        [1] = "f16",
+                                        [2] = "bf16",
                                         [3] = "other types",
                                         [PEER_SERIES] = "other libraries"};
     struct plot_series s[PEER_SERIES + 1];
@@ -129,10 +135,10 @@ static double legend(struct xl__str *out, const struct bars *bars, double y)
         s[at].has_marks = true;
         xl__strcpy(s[at].name, sizeof s[at].name, names[at]);
     }
-    return kinds > 1 ? plot_legend(out, PLOT_EDGE, y,
-                                   SVG_WIDTH - 2 * PLOT_EDGE, s,
-                                   PEER_SERIES + 1)
-                     : y;
+    return kinds > 1
+               ? plot_legend(out, PLOT_EDGE, y, SVG_WIDTH - 2 * PLOT_EDGE, s,
+                             PEER_SERIES + 1)
+               : y;
 }
 
 static bool draw_shares(const struct result_file *file, const json_t *device,
@@ -142,25 +148,25 @@ static bool draw_shares(const struct result_file *file, const json_t *device,
     const struct result_row *row;
     const char *of = of_copy ? "the measured copy" : "the roof";
     struct plot_axis axis = plot_axis(0, "%", "");
-    struct bars bars = {.n = 0};
+    struct plot_bars bars = {.n = 0};
     struct xl__str body = {0}, label = {0};
     for (size_t i = 0; (row = figure_row(file, device, figure->name, &i));)
         add_row(&bars, &axis, file, device, row, of_copy);
     const size_t n_all = bars.n;
     if (n_all > MOST_BARS) {
-        qsort(bars.at, bars.n, sizeof *bars.at, by_share);
+        qsort(bars.at, bars.n, sizeof *bars.at, compare_share);
         bars.n = MOST_BARS;
     }
     if (n_all > 0) {
         xl__str_printf(&label, "share of %s", of);
         axis.label = xl__str_text(&label);
-        const double y = tell(&body, device, &bars, n_all, of);
-        const double top = legend(&body, &bars, y) - 8;
+        const double y = draw_headline(&body, device, &bars, n_all, of);
+        const double top = draw_legend(&body, &bars, y) - 8;
         figure_write(out, figure, &body,
-                     bars_draw(&body, &bars, axis, 1, top) + BELOW);
+                     plot_bars_draw(&body, &bars, axis, 1, top) + BELOW);
         xl__str_clear(&label);
     }
-    bars_clear(&bars);
+    plot_bars_clear(&bars);
     return n_all > 0;
 }
 
@@ -188,7 +194,7 @@ const struct figure figure_softmax = {
     .about =
         "The rate of each shape over that of a plain copy of memory, which is "
         "the most a softmax can reach that reads and writes its matrix once. "
-        "Beyond 100% the data stays in a cache. Outlined bars are in doubt.",
+        "Beyond 100% the data stays in a cache. Outlined bars are suspicious.",
     .draw = draw_softmax,
 };
 const struct figure figure_conv = {
@@ -197,15 +203,16 @@ const struct figure figure_conv = {
     .about =
         "How much of its roof each shape reaches: of what measured memory and "
         "arithmetic allow for its bytes and its operations. Outlined bars are "
-        "in doubt.",
+        "suspicious.",
     .draw = draw_conv,
 };
 const struct figure figure_expr = {
     .name = "expr",
     .title = "Fused expressions",
     .about =
-        "How much of its roof each expression reaches: of what measured memory "
+        "How much of its roof each expression reaches: of what measured "
+        "memory "
         "and arithmetic allow for its bytes and its operations. Beyond 100% "
-        "the data stays in a cache. Outlined bars are in doubt.",
+        "the data stays in a cache. Outlined bars are suspicious.",
     .draw = draw_expr,
 };

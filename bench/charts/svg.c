@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colour goes by groups: a group has a class, its class a colour, and what is
- * in it is drawn in "currentColor". So a page may change them all, and where
- * nobody understands classes, all is black on white. */
+/* Writes SVG elements. Colours are set by groups: a group has a class, its
+ * class a colour, and its elements are drawn in "currentColor". So a page can
+ * change all colours, and a viewer without style sheets shows black on white.
+ */
 #include "charts/svg.h"
 
 #include <math.h>
@@ -13,8 +14,9 @@
 const char svg_ink[] = "currentColor";
 const double svg_large = 16, svg_medium = 13, svg_small = 12;
 
-/* Colours that people tell apart who do not see all of them, a darker and a
- * lighter set; each at least three times as bright or dark as its ground. */
+/* Colours that remain distinct with colour blindness, a dark set for light
+ * backgrounds and a light set for dark ones; the contrast of each with its
+ * background is at least 3:1. */
 static const char style[] =
     "<style>"
     "svg.xlfig{max-width:100%;height:auto;"
@@ -41,20 +43,20 @@ enum { N_STOPS = sizeof stops / sizeof *stops };
 
 void svg_ramp(double at, char out[SVG_COLOUR_CAP])
 {
-    const double place = fmin(fmax(at, 0), 1) * (N_STOPS - 1);
-    const unsigned i = (unsigned)fmin(place, N_STOPS - 2);
+    const double position = fmin(fmax(at, 0), 1) * (N_STOPS - 1);
+    const unsigned i = (unsigned)fmin(position, N_STOPS - 2);
     unsigned char mixed[3];
     for (unsigned c = 0; c < 3; c++)
         mixed[c] = (unsigned char)lround(
-            stops[i][c] + (place - i) * (stops[i + 1][c] - stops[i][c]));
+            stops[i][c] + (position - i) * (stops[i + 1][c] - stops[i][c]));
     snprintf(out, SVG_COLOUR_CAP, "#%02x%02x%02x", mixed[0], mixed[1],
              mixed[2]);
 }
 
 /* -- text ----------------------------------------------------------------- */
 
-/* Two characters of Unicode that XML does not have, as UTF-8. */
-static bool is_refused(const char *text)
+/* U+FFFE and U+FFFF, which XML does not allow, in UTF-8. */
+static bool is_not_xml(const char *text)
 {
     return strncmp(text, "\xEF\xBF\xBE", 3) == 0 ||
            strncmp(text, "\xEF\xBF\xBF", 3) == 0;
@@ -70,7 +72,7 @@ static void add_escaped(struct xl__str *out, const char *text)
         const unsigned char c = (unsigned char)*at;
         if (c < sizeof names / sizeof *names && names[c])
             xl__str_add(out, names[c]);
-        else if (is_refused(at))
+        else if (is_not_xml(at))
             at += 2;
         else
             xl__str_add_n(out, at, 1);
@@ -109,8 +111,8 @@ void svg_heading(struct xl__str *out, double x, double y, const char *text)
     xl__str_add(out, "</text>\n");
 }
 
-void svg_text_turned(struct xl__str *out, double x, double y, double size,
-                     double degrees, const char *text)
+void svg_text_rotated(struct xl__str *out, double x, double y, double size,
+                      double degrees, const char *text)
 {
     xl__str_printf(out,
                    "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.4g\" "
@@ -120,8 +122,8 @@ void svg_text_turned(struct xl__str *out, double x, double y, double size,
     xl__str_add(out, "</text>\n");
 }
 
-/* As much of the text as fits, up to a blank where there is one. */
-static size_t line_of(const char *text, unsigned letters)
+/* The length of the first line: up to the last blank that fits, if any. */
+static size_t find_line_end(const char *text, unsigned letters)
 {
     size_t len = strlen(text);
     if (len <= letters)
@@ -137,7 +139,7 @@ double svg_paragraph(struct xl__str *out, double x, double y, double size,
     static const double line_height = 1.35;
     while (*text) {
         struct xl__str line = {0};
-        const size_t len = line_of(text, letters);
+        const size_t len = find_line_end(text, letters);
         xl__str_add_n(&line, text, len);
         svg_text(out, x, y, size, "start", svg_ink, xl__str_text(&line));
         xl__str_clear(&line);
@@ -148,7 +150,7 @@ double svg_paragraph(struct xl__str *out, double x, double y, double size,
     return y;
 }
 
-/* -- the whole, and groups ------------------------------------------------ */
+/* -- the element, and groups ---------------------------------------------- */
 
 void svg_begin(struct xl__str *out, double width, double height,
                const char *title, const char *about)

@@ -58,7 +58,7 @@ static bool remove_file(const char *path, void *arg)
 
 void child_folder_remove(const char *path)
 {
-    (void)xl__dir_walk(path, remove_file, NULL);
+    (void)xl__dir_scan(path, remove_file, NULL);
     rmdir(path);
 }
 

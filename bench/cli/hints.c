@@ -223,7 +223,7 @@ bool advice_too_old(const char *platform, const char *version,
     unsigned long at[2];
     version_numbers(version, at);
     for (const struct advice_driver *d = advice_drivers; d->platform; d++) {
-        if (!xl__str_has(platform, d->platform))
+        if (!xl__str_contains(platform, d->platform))
             continue;
         bool is_known = at[0] != 0 || d->major == UINT_MAX;
         if (is_known &&

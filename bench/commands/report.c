@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "report/outputs.h"
-#include "results/results_words.h"
+#include "report/section.h"
 #include "cli/session.h"
 
 enum { MOST_FILES = 16 };
@@ -14,7 +14,7 @@ static int read_files(struct session *s, struct result_file *files)
     int code = EXIT_FINE;
     for (size_t i = 0; i < s->set.n_words; i++) {
         char why[512];
-        if (results_read(s->set.words[i], &files[i], why, sizeof why))
+        if (result_file_read(s->set.words[i], &files[i], why, sizeof why))
             continue;
         session_say(s, "", why);
         code = EXIT_FILE;
@@ -61,7 +61,7 @@ static int run(struct session *s)
     struct result_file files[MOST_FILES] = {{.path = NULL}};
     const size_t n = s->set.n_words;
     int code = read_files(s, files);
-    if (code == EXIT_FINE && outputs_are_wanted(&s->set))
+    if (code == EXIT_FINE && outputs_requested(&s->set))
         code = write_files(s, files);
     else
         for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
@@ -70,7 +70,7 @@ static int run(struct session *s)
             print(s, &files[i]);
         }
     for (size_t i = 0; i < n; i++)
-        results_clear(&files[i]);
+        result_file_clear(&files[i]);
     return code;
 }
 

@@ -13,7 +13,7 @@
 #include "timing/run_cases.h"
 #include "cli/progress.h"
 #include "report/report.h"
-#include "report/report_limits.h"
+#include "report/section.h"
 #include "charts/text_charts.h"
 #include "cli/table.h"
 #include "cli/console.h"
@@ -48,7 +48,7 @@ enum { N_PLACES = sizeof places / sizeof places[0] };
 
 /* The rows as they come, and how each is called. */
 struct seen {
-    struct rows rows;
+    struct result_table rows;
     char name[MOST_MARKS][NAME_CAP];
     const struct place *place; /* the one that runs; NULL: of a table */
 };
@@ -58,13 +58,13 @@ static void keep_row(void *arg, xl_device *dev, const xl_row *row)
     struct seen *seen = arg;
     struct xl__str name = {0};
     const size_t i = seen->rows.n;
-    if (i == MOST_MARKS || !rows_add(&seen->rows, dev, row))
+    if (i == MOST_MARKS || !result_table_add(&seen->rows, dev, row))
         return;
     if (seen->place)
         xl__str_printf(&name, "%s %s", seen->place->shape,
                        xl_dtype_name(seen->place->dtype));
     else
-        rows_case(&seen->rows, i, &name);
+        result_table_label(&seen->rows, i, &name);
     xl__strcpy(seen->name[i], NAME_CAP, xl__str_text(&name));
     xl__str_clear(&name);
 }
@@ -141,7 +141,7 @@ static char letter_of(size_t i)
     return (char)('a' + i);
 }
 
-static void draw(const xl_device *dev, const struct rows *rows)
+static void draw(const xl_device *dev, const struct result_table *rows)
 {
     struct roof_line lines[MOST_LINES];
     struct roof_mark marks[MOST_MARKS];
@@ -182,7 +182,7 @@ static void cell_gap(struct table *t, struct notes *notes,
     char limiter[UNITS_CAP];
     struct xl__str marks = {0};
     report_limiter(row, limiter, sizeof limiter);
-    notes_of_row(notes, row, &s->set, &marks);
+    notes_add_row(notes, row, &s->set, &marks);
     table_cell(t, "%s%s%s%s", limiter, marks.len ? " [" : "",
                xl__str_text(&marks), marks.len ? "]" : "");
     xl__str_clear(&marks);
@@ -199,7 +199,7 @@ static void print_places(const struct session *s, const struct seen *seen,
         table_create(columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < seen->rows.n; i++) {
         const xl_row *row = &seen->rows.list[i].row;
-        const double model = rows_found(row, "model_ns");
+        const double model = result_finding(row, "model_ns");
         table_cell(t, "%c", is_placed(row) ? letter_of(i) : ' ');
         table_cell(t, "%s", row->op);
         table_cell(t, "%s", seen->name[i]);
@@ -216,7 +216,7 @@ static void print_places(const struct session *s, const struct seen *seen,
 static void print(const struct session *s, const xl_device *dev,
                   const struct seen *seen)
 {
-    const struct rows *rows = &seen->rows;
+    const struct result_table *rows = &seen->rows;
     struct notes notes = {0};
     struct xl__str name = {0};
     bool colour = false;
@@ -259,7 +259,7 @@ static json_t *place_json(const struct seen *seen, size_t i)
     json_put(out, "flop_per_s", json_number(rate_of(row)));
     json_put(out, "bound_flop_per_s", json_number(bound_of(row)));
     json_put(out, "bound_name", json_text(row->roof.name));
-    json_put(out, "model_ns", json_number(rows_found(row, "model_ns")));
+    json_put(out, "model_ns", json_number(result_finding(row, "model_ns")));
     json_put(out, "median_ns", json_number(row->samples.median_ns));
     json_put(out, "limiter",
              json_text(xl_limiter_name(row->diagnosis.limiter)));
@@ -312,7 +312,7 @@ static int on_device(struct session *s, xl_device *dev)
     if (session_tables(s))
         print(s, dev, &seen);
     record(s, dev, &seen);
-    rows_clear(&seen.rows);
+    result_table_clear(&seen.rows);
     return code;
 }
 

@@ -56,7 +56,7 @@ static const char *refusal_of_folder(const char *dir)
     if (!dir)
         return "XL_TUNED_DIR is 'off', or there is no home for it";
     if (xl__path_access(dir) != XL__WRITABLE &&
-        xl__dir_make(dir, &why) != XL_OK)
+        xl__dir_create(dir, &why) != XL_OK)
         return why ? why : "out of memory";
     char *path = xl__path_join(dir, "tuned.json");
     why = path ? refusal(path) : "out of memory";

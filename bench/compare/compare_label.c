@@ -30,14 +30,14 @@ static void add_kernel(struct xl__str *out, const xl_row *row)
 /* The pairs of one op. */
 static bool label_op(struct comparison *c, unsigned op)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str text = {0};
     bool fine = true;
     xl_row row;
     for (size_t i = 0; i < c->n && fine; i++)
         if (c->pairs[i].shift.op == op) {
             result_identity(row_of(&c->pairs[i]), &row);
-            fine = rows_add(&rows, NULL, &row);
+            fine = result_table_add(&rows, NULL, &row);
         }
     for (size_t i = 0, at = 0; i < c->n && fine; i++) {
         if (c->pairs[i].shift.op != op)
@@ -46,7 +46,7 @@ static bool label_op(struct comparison *c, unsigned op)
         xl__str_reset(&text);
         result_identity(row_of(&c->pairs[i]), &row);
         add_kernel(&text, &row);
-        rows_case(&rows, at++, &words);
+        result_table_label(&rows, at++, &words);
         if (strcmp(xl__str_text(&words), "-") != 0)
             xl__str_printf(&text, " %s", xl__str_text(&words));
         xl__str_clear(&words);
@@ -54,7 +54,7 @@ static bool label_op(struct comparison *c, unsigned op)
         fine = c->pairs[i].label != NULL;
     }
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
     return fine;
 }
 

@@ -49,7 +49,7 @@ const struct result_row *side_fastest(const struct side *side, size_t i_file,
     const struct result_row *best = NULL;
     for (size_t i = 0; i < f->n_rows; i++) {
         const struct result_row *r = &f->rows[i];
-        if (strcmp(r->only_case, row->only_case) == 0 &&
+        if (strcmp(r->case_id, row->case_id) == 0 &&
             is_of_side(side, r) && result_is_timed(r) &&
             (!best || median_of(r) < median_of(best)))
             best = r;

@@ -25,7 +25,7 @@ static bool read_one(struct sides *s, const char *path, size_t len, char *why,
         snprintf(why, cap, "out of memory");
         return false;
     }
-    return results_read(kept, &s->files[s->n_files++], why, cap);
+    return result_file_read(kept, &s->files[s->n_files++], why, cap);
 }
 
 bool sides_read(struct sides *s, const char *const *words, size_t n,
@@ -136,7 +136,7 @@ void sides_clear(struct sides *s)
     for (size_t i = 0; i < s->n; i++)
         compare_clear(&s->list[i]);
     for (size_t i = 0; i < s->n_files; i++)
-        results_clear(&s->files[i]);
+        result_file_clear(&s->files[i]);
     for (size_t i = 0; i < SIDES_MOST_FILES; i++)
         free(s->paths[i]);
     s->n = s->n_files = 0;

@@ -8,7 +8,6 @@
 #include "compare/compare_files.h"
 #include "compare/tables.h"
 #include "report/html.h"
-#include "report/html_frame.h"
 #include "cli/units.h"
 
 static void paragraph(struct xl__str *out, const struct xl__str *text)

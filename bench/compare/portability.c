@@ -99,7 +99,7 @@ static bool is_of_op(const struct study *s, size_t i, const char *op)
 static bool add_op(struct study *s, size_t first, struct together *all)
 {
     const char *op = json_text_at(s->first[first]->json, "op");
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str words = {0};
     struct together t = {0};
     bool fine = true;
@@ -107,12 +107,12 @@ static bool add_op(struct study *s, size_t first, struct together *all)
     for (size_t i = first; i < s->n_cases && fine; i++)
         if (is_of_op(s, i, op)) {
             result_identity(s->first[i], &row);
-            fine = rows_add(&rows, NULL, &row);
+            fine = result_table_add(&rows, NULL, &row);
         }
     for (size_t i = first, at = 0; i < s->n_cases && fine; i++)
         if (is_of_op(s, i, op)) {
             xl__str_reset(&words);
-            rows_case(&rows, at++, &words);
+            result_table_label(&rows, at++, &words);
             add_case_line(s, s->first[i], i, xl__str_text(&words), &t);
         }
     if (t.n_cases > 0)
@@ -122,7 +122,7 @@ static bool add_op(struct study *s, size_t first, struct together *all)
     all->n += t.n;
     all->n_cases += t.n_cases;
     xl__str_clear(&words);
-    rows_clear(&rows);
+    result_table_clear(&rows);
     return fine;
 }
 

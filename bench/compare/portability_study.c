@@ -31,7 +31,7 @@ static bool is_work(const struct result_row *row)
 static bool add_case(struct study *s, const struct result_row *row)
 {
     for (size_t i = 0; i < s->n_cases; i++)
-        if (strcmp(s->first[i]->only_case, row->only_case) == 0)
+        if (strcmp(s->first[i]->case_id, row->case_id) == 0)
             return true;
     if (!xl__grow(&s->first, &s->cap, s->n_cases + 1, sizeof *s->first))
         return false;
@@ -60,7 +60,7 @@ static struct standing standing_of(const struct study *s, size_t i_case,
     for (size_t f = 0; f < s->n_files; f++)
         for (size_t r = 0; r < s->files[f].n_rows; r++) {
             const struct result_row *row = &s->files[f].rows[r];
-            if (strcmp(row->only_case, s->first[i_case]->only_case) != 0 ||
+            if (strcmp(row->case_id, s->first[i_case]->case_id) != 0 ||
                 strcmp(row->device, s->device[i_device]) != 0)
                 continue;
             out.is_known = out.is_known || is_subject(s, row);

@@ -69,7 +69,7 @@ static const char *icd_name(const struct icd *icd)
 static const char *why_no_device(const char *platform)
 {
     const struct advice_platform *a = advice_platforms;
-    while (a->platform && !xl__str_has(platform, a->platform))
+    while (a->platform && !xl__str_contains(platform, a->platform))
         a++;
     return a->no_device;
 }

@@ -55,7 +55,7 @@ static bool drives(const struct advice_vendor *vendor, const char *pci,
     if (*pci && dev->pci && *dev->pci)
         return xl__streq(dev->pci, pci);
     for (size_t i = 0; vendor->platforms[i]; i++)
-        is_named |= xl__str_has(dev->platform, vendor->platforms[i]);
+        is_named |= xl__str_contains(dev->platform, vendor->platforms[i]);
     return is_named;
 }
 

@@ -246,8 +246,8 @@ static xl_status time_all(struct pipe_bench *b)
     how.stop_arg = b->s;
     list_timed(b, &t);
     if (t.n > 0)
-        TRY(xl_samples_take_turns(b->site.plain.q[LANE_RUN], &how, t.piece,
-                                  t.n, samples));
+        TRY(xl_samples_take_interleaved(b->site.plain.q[LANE_RUN], &how,
+                                        t.piece, t.n, samples));
     for (unsigned i = 0; i < t.n; i++) {
         if (!t.result[i]) {
             b->alone_ns[lane++] = samples[i].min_ns;

@@ -128,7 +128,7 @@ static void mode_line(const struct pipe_bench *b, struct table *t,
         table_cell(t, "%.3gx", first->row.value / x->row.value);
     else
         blank(t, 1);
-    notes_of_row(notes, &x->row, &b->s->set, &note);
+    notes_add_row(notes, &x->row, &b->s->set, &note);
     if (note.len > 0) {
         struct xl__str text = {0};
         xl__str_printf(&text, "%s [%s]", xl_verdict_name(x->row.verdict),

@@ -115,7 +115,7 @@ static xl_status move_clock(struct pipe_record *record)
             c->call_ns, c->return_ns, record->end_ns, (uint64_t)c->queued_ns,
             (uint64_t)c->start_ns, (uint64_t)c->end_ns};
     }
-    const int64_t less = trace_clock(list, record->n, &record->doubt_ns);
+    const int64_t less = trace_clock_offset(list, record->n, &record->doubt_ns);
     free(list);
     for (size_t i = 0; i < record->n; i++) {
         struct pipe_command *c = &record->list[i];

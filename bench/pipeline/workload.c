@@ -82,7 +82,7 @@ static xl_gemm each_item(const struct pipe_work *w,
     g.a = view(w, part, st->src, st->inner);
     g.b = view(w, part, st->by, turned ? st->inner : st->cols);
     if (turned)
-        g.b = xl_mat_turned(g.b);
+        g.b = xl_mat_transposed(g.b);
     g.c = view(w, part, st->dst, st->cols);
     g.batch = (xl_batch){.count = part->items,
                          .a_step = w->tensor[st->src].elems,

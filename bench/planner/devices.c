@@ -110,7 +110,7 @@ static int from_file(struct session *s, struct plan *p, const char *path)
     const size_t before = p->n;
     int code = EXIT_FINE;
     struct xl__str text = {0};
-    if (!results_read(path, &file, why, sizeof why)) {
+    if (!result_file_read(path, &file, why, sizeof why)) {
         session_say(s, "--from: ", why);
         code = EXIT_FILE;
     } else if (!from_document(p, path,
@@ -131,7 +131,7 @@ static int from_file(struct session *s, struct plan *p, const char *path)
         session_say(s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&text);
-    results_clear(&file);
+    result_file_clear(&file);
     return code;
 }
 

@@ -88,7 +88,7 @@ static void take_line(struct drawing *d, const struct plot_series *s)
 {
     static const double wide = 3;
     for (size_t i = 0; i + 1 < s->n; i++)
-        plot_take_line(&d->taken, plot_x(&d->plot, s->at[i].x),
+        plot_reserve_line(&d->taken, plot_x(&d->plot, s->at[i].x),
                        plot_y(&d->plot, s->at[i].y),
                        plot_x(&d->plot, s->at[i + 1].x),
                        plot_y(&d->plot, s->at[i + 1].y), wide);
@@ -136,7 +136,7 @@ static void draw_all(struct xl__str *out, struct drawing *d,
                          SVG_WIDTH - 2 * PLOT_EDGE, d->marks, d->n) + TITLE;
     const double bottom = plot_frame(&body, p);
     for (unsigned i = 0; i < d->n; i++) {
-        plot_take_marks(&d->taken, p, &d->marks[i]);
+        plot_reserve_marks(&d->taken, p, &d->marks[i]);
         take_line(d, &d->marks[i]);
         plot_line(&body, p, &d->line[i]);
         plot_marks(&body, p, &d->marks[i]);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "planner/plan_words.h"
 #include "cli/table.h"
 #include "cli/console.h"

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device's rows: a list of columns, each with the function that fills a
- * cell. What rows found decides which columns there are: those that count
- * kernels tell what they move and gain, those of a sweep why sizes differ. */
+/* The table of a section. Of one device: a list of columns, each with the
+ * function that fills a cell; what rows found decides which columns there are.
+ * Of several devices: a line per case, two columns a device, in several tables
+ * where they do not fit side by side. */
 #include "report/columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report_limits.h"
+#include "cli/args.h"
+#include "cli/console.h"
 #include "cli/units.h"
+#include "report/section.h"
 
-/* The row that a line is made of. */
-struct line {
-    const struct rows *rows;
+/* -- one device ----------------------------------------------------------- */
+
+/* The row that a line of the table is filled from. */
+struct table_line {
+    const struct result_table *rows;
     struct notes *notes;
     const struct settings *set;
     size_t i;
@@ -23,7 +28,7 @@ struct line {
 
 struct column {
     struct table_column head;
-    void (*cell)(const struct line *l);
+    void (*cell)(const struct table_line *l);
 };
 
 double report_frac(const xl_row *row)
@@ -31,20 +36,21 @@ double report_frac(const xl_row *row)
     return row->roof.value > 0 ? row->value / row->roof.value : NAN;
 }
 
-enum table_colour report_colour(xl_verdict verdict)
+enum table_colour report_colour(xl_verdict verdict_column)
 {
     static const enum table_colour colours[] = {
         [XL_ROW_OK] = TABLE_GREEN,     [XL_ROW_SUSPICIOUS] = TABLE_YELLOW,
         [XL_ROW_REJECTED] = TABLE_RED, [XL_ROW_UNSUPPORTED] = TABLE_PLAIN,
         [XL_ROW_ERROR] = TABLE_RED,
     };
-    return colours[verdict];
+    return colours[verdict_column];
 }
 
-void report_cell_case(struct table *t, const struct rows *rows, size_t i)
+void report_cell_case(struct table *t, const struct result_table *rows,
+                      size_t i)
 {
     struct xl__str text = {0};
-    rows_case(rows, i, &text);
+    result_table_label(rows, i, &text);
     table_cell(t, "%s", xl__str_text(&text));
     xl__str_clear(&text);
 }
@@ -58,27 +64,28 @@ void report_cell_percent(struct table *t, double frac)
 
 /* -- cells ---------------------------------------------------------------- */
 
-static void cell_case(const struct line *l)
+static void cell_case(const struct table_line *l)
 {
     report_cell_case(l->t, l->rows, l->i);
 }
 
-static void cell_variant(const struct line *l)
+static void cell_variant(const struct table_line *l)
 {
     table_cell(l->t, "%s", *l->row->variant ? l->row->variant : "-");
 }
 
-/* "fused" of "expr_fused" where the op is the same all along. */
-static void cell_method(const struct line *l)
+/* The variant without its op, "fused" of "expr_fused", since the op is the
+ * same in all rows. */
+static void cell_method(const struct table_line *l)
 {
     const size_t len = strlen(l->row->op);
     const char *variant = l->row->variant;
-    bool has_op = strncmp(variant, l->row->op, len) == 0 &&
-                  variant[len] == '_';
+    bool has_op =
+        strncmp(variant, l->row->op, len) == 0 && variant[len] == '_';
     table_cell(l->t, "%s", has_op ? variant + len + 1 : variant);
 }
 
-static void cell_median(const struct line *l)
+static void cell_median(const struct table_line *l)
 {
     char text[UNITS_CAP];
     const xl_samples *s = &l->row->samples;
@@ -86,7 +93,8 @@ static void cell_median(const struct line *l)
     table_cell(l->t, "%s", text);
 }
 
-static void cell_spread(const struct line *l)
+/* The median absolute deviation as a share of the median. */
+static void cell_spread(const struct table_line *l)
 {
     const xl_samples *s = &l->row->samples;
     report_cell_percent(l->t, s->runs > 1 && s->median_ns > 0
@@ -94,46 +102,48 @@ static void cell_spread(const struct line *l)
                                   : NAN);
 }
 
-static void cell_value(const struct line *l)
+static void cell_value(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_format(text, sizeof text, l->row->value, l->row->unit);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_roof(const struct line *l)
+static void cell_roof(const struct table_line *l)
 {
     report_cell_percent(l->t, report_frac(l->row));
 }
 
-static void cell_verdict(const struct line *l)
+static void cell_verdict(const struct table_line *l)
 {
-    struct xl__str verdict = {0}, marks = {0};
-    notes_of_row(l->notes, l->row, l->set, &marks);
-    xl__str_add(&verdict, xl_verdict_name(l->row->verdict));
+    struct xl__str verdict_column = {0}, marks = {0};
+    notes_add_row(l->notes, l->row, l->set, &marks);
+    xl__str_add(&verdict_column, xl_verdict_name(l->row->verdict));
     if (marks.len > 0)
-        xl__str_printf(&verdict, " [%s]", xl__str_text(&marks));
+        xl__str_printf(&verdict_column, " [%s]", xl__str_text(&marks));
     table_cell_coloured(l->t, report_colour(l->row->verdict),
-                        xl__str_text(&verdict));
-    xl__str_clear(&verdict);
+                        xl__str_text(&verdict_column));
+    xl__str_clear(&verdict_column);
     xl__str_clear(&marks);
 }
 
-static void cell_kernels(const struct line *l)
+static void cell_kernels(const struct table_line *l)
 {
     char text[UNITS_CAP];
-    units_number(text, sizeof text, rows_found(l->row, "kernels"));
+    units_number(text, sizeof text, result_finding(l->row, "kernels"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_moved(const struct line *l)
+/* Bytes that the row moves, by its count. */
+static void cell_moved(const struct table_line *l)
 {
     char text[UNITS_CAP];
     units_bytes(text, sizeof text, l->row->bytes > 0 ? l->row->bytes : NAN);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_gigabytes(const struct line *l)
+/* The rate in GB/s as a bare number, since the title has the unit. */
+static void cell_gigabytes(const struct table_line *l)
 {
     static const double giga = 1e9;
     char text[UNITS_CAP];
@@ -141,16 +151,17 @@ static void cell_gigabytes(const struct line *l)
     table_cell(l->t, "%s", text);
 }
 
-static void cell_gain(const struct line *l)
+static void cell_gain(const struct table_line *l)
 {
-    const double gain = rows_found(l->row, "gain");
+    const double gain = result_finding(l->row, "gain");
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
-/* -- a sweep's cells ------------------------------------------------------ */
+/* -- cells of a sweep ----------------------------------------------------- */
 
-/* The largest of the table, of which bars and shares are. */
-static double largest(const struct line *l, double (*of)(const xl_row *row))
+/* The largest of the table: bars and shares are relative to it. */
+static double find_largest(const struct table_line *l,
+                           double (*of)(const xl_row *row))
 {
     double most = 0;
     for (size_t i = 0; i < l->rows->n; i++)
@@ -158,24 +169,26 @@ static double largest(const struct line *l, double (*of)(const xl_row *row))
     return most;
 }
 
-static double value_of(const xl_row *row)
+static double row_value(const xl_row *row)
 {
     return row->value;
 }
 
-/* The rate that is left to explain once tiles and waves are. */
-static double rest_of(const xl_row *row)
+/* The rate without the loss by partial tiles and partial waves: what the rest
+ * of the variation is due to. */
+static double unexplained_rate(const xl_row *row)
 {
-    const double area = rows_found(row, "area");
-    return row->value / (rows_found(row, "fill") * (isnan(area) ? 1 : area));
+    const double area = result_finding(row, "area");
+    return row->value /
+           (result_finding(row, "fill") * (isnan(area) ? 1 : area));
 }
 
-/* Two steps to a column. */
-static void cell_bar(const struct line *l)
+/* A bar of half columns: '#' is two halves, ':' one. */
+static void cell_bar(const struct table_line *l)
 {
     enum { BAR = 12 };
     char bar[BAR + 2] = "";
-    const double share = value_of(l->row) / largest(l, value_of);
+    const double share = row_value(l->row) / find_largest(l, row_value);
     const int steps =
         share >= 0 && share <= 1 ? (int)(share * 2 * BAR + 0.5) : 0;
     for (int i = 0; i < (steps + 1) / 2; i++)
@@ -183,61 +196,63 @@ static void cell_bar(const struct line *l)
     table_cell(l->t, "%s", bar);
 }
 
-static void cell_area(const struct line *l)
+static void cell_area(const struct table_line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "area"));
+    report_cell_percent(l->t, result_finding(l->row, "area"));
 }
 
-static void cell_waves(const struct line *l)
+static void cell_waves(const struct table_line *l)
 {
     char text[UNITS_CAP];
-    units_number(text, sizeof text, rows_found(l->row, "waves"));
+    units_number(text, sizeof text, result_finding(l->row, "waves"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_fill(const struct line *l)
+static void cell_fill(const struct table_line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "fill"));
+    report_cell_percent(l->t, result_finding(l->row, "fill"));
 }
 
-static void cell_align(const struct line *l)
+static void cell_align(const struct table_line *l)
 {
     char text[UNITS_CAP];
-    units_format(text, sizeof text, rows_found(l->row, "align_bytes"), "B");
+    units_format(text, sizeof text, result_finding(l->row, "align_bytes"),
+                 "B");
     table_cell(l->t, "%s", text);
 }
 
-static void cell_rest(const struct line *l)
+static void cell_rest(const struct table_line *l)
 {
-    report_cell_percent(l->t, rest_of(l->row) / largest(l, rest_of));
+    report_cell_percent(l->t, unexplained_rate(l->row) /
+                                  find_largest(l, unexplained_rate));
 }
 
-/* -- cells beside a bound ------------------------------------------------- */
+/* -- cells of a bound ----------------------------------------------------- */
 
-static void cell_bound(const struct line *l)
+static void cell_bound(const struct table_line *l)
 {
     char text[UNITS_CAP];
-    units_time(text, sizeof text, rows_found(l->row, "bound_ns"));
+    units_time(text, sizeof text, result_finding(l->row, "bound_ns"));
     table_cell(l->t, "%s", text);
 }
 
-static void cell_times(const struct line *l)
+static void cell_times(const struct table_line *l)
 {
-    table_cell(l->t, "%.2f", rows_found(l->row, "times"));
+    table_cell(l->t, "%.2f", result_finding(l->row, "times"));
 }
 
-static void cell_limit(const struct line *l)
+static void cell_limit(const struct table_line *l)
 {
     table_cell(l->t, "%s", l->row->roof.name ? l->row->roof.name : "-");
 }
 
-/* -- cells of a staircase ------------------------------------------------- */
+/* -- cells of memory levels ----------------------------------------------- */
 
-/* What a level holds, or a point walks over. */
-static void cell_size(const struct line *l)
+/* The size of a level, or the bytes that a point of the curve covers. */
+static void cell_size(const struct table_line *l)
 {
     char text[UNITS_CAP];
-    double bytes = rows_found(l->row, "size_bytes");
+    double bytes = result_finding(l->row, "size_bytes");
     if (isnan(bytes) && l->row->n_shape > 0)
         bytes = l->row->shape[0].value;
     units_format(text, sizeof text, bytes, "B");
@@ -249,12 +264,12 @@ static bool is_time(const xl_row *row)
     return strcmp(row->unit, "s") == 0 && row->value > 0;
 }
 
-/* Of times alone; each # is as much as the one before times a factor, since
- * the last level is a hundred times as far as the first. */
-static void cell_stair(const struct line *l)
+/* A logarithmic bar, of times only, since the latency of the last level is a
+ * hundred times that of the first. */
+static void cell_latency_bar(const struct table_line *l)
 {
-    enum { STAIR = 16 };
-    char bar[STAIR + 2] = "";
+    enum { BAR = 16 };
+    char bar[BAR + 2] = "";
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < l->rows->n; i++) {
         const xl_row *row = &l->rows->list[i].row;
@@ -263,42 +278,46 @@ static void cell_stair(const struct line *l)
     }
     const double share = log(l->row->value / least) / log(most / least);
     if (is_time(l->row) && share >= 0 && share <= 1)
-        memset(bar, '#', 1 + (size_t)(share * STAIR));
+        memset(bar, '#', 1 + (size_t)(share * BAR));
     table_cell(l->t, "%s", bar);
 }
 
 /* -- cells of a diagnosis ------------------------------------------------- */
 
-static void cell_limiter(const struct line *l)
+static void cell_limiter(const struct table_line *l)
 {
     char text[UNITS_CAP];
     report_limiter(l->row, text, sizeof text);
     table_cell(l->t, "%s", text);
 }
 
-static void cell_share(const struct line *l)
+static void cell_share(const struct table_line *l)
 {
-    report_cell_percent(l->t, rows_found(l->row, "share"));
+    report_cell_percent(l->t, result_finding(l->row, "share"));
 }
 
 /* -- tables --------------------------------------------------------------- */
 
-static const struct column usual[] = {
+/* Title, whether it is a number, the least width to which it may be cut (0:
+ * not cut), and the cell. */
+/* clang-format off */
+static const struct column usual_columns[] = {
     {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
     {{"value", true, 0}, cell_value},   {{"roof", true, 0}, cell_roof},
     {{"verdict", false, 0}, cell_verdict},
 };
 
-/* Of an op of ours: what limits it beside. */
-static const struct column limited[] = {
+/* Rows with a diagnosis: what limits them. */
+static const struct column diagnosed_columns[] = {
     {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
     {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
     {{"limit", false, 6}, cell_limiter}, {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column counted[] = {
+/* Expressions: kernels, bytes moved, and the gain over separate kernels. */
+static const struct column expression_columns[] = {
     {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
     {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
     {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
@@ -307,14 +326,17 @@ static const struct column counted[] = {
     {{"verdict", false, 0}, cell_verdict},
 };
 
-/* What was planted beside what was named. */
-static const struct column planted[] = {
-    {{"kernel", false, 8}, cell_variant}, {{"planted", false, 8}, cell_case},
-    {{"named", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
+/* Synthetic kernels: the limiter each was made for, and the one that was
+ * found. */
+static const struct column synthetic_columns[] = {
+    {{"kernel", false, 8}, cell_variant}, {{"expected", false, 8}, cell_case},
+    {{"found", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
     {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column swept[] = {
+/* A sweep of sizes: how much of the tiles (area) and of the last wave (fill) is
+ * used, the alignment of rows, and the rate that remains to be explained. */
+static const struct column sweep_columns[] = {
     {{"size", false, 8}, cell_case},    {{"variant", false, 4}, cell_method},
     {{"median", true, 0}, cell_median}, {{"value", true, 0}, cell_value},
     {{"", false, 6}, cell_bar},         {{"area", true, 0}, cell_area},
@@ -322,47 +344,55 @@ static const struct column swept[] = {
     {{"rows", true, 0}, cell_align},    {{"rest", true, 0}, cell_rest},
 };
 
-static const struct column bounded[] = {
+/* Times next to the bound that is allowed for them. */
+static const struct column bound_columns[] = {
     {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median}, {{"allowed", true, 0}, cell_bound},
     {{"times", true, 0}, cell_times},   {{"limit", false, 0}, cell_limit},
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column staired[] = {
+/* Levels of the memory hierarchy, with a bar of the latency. */
+static const struct column level_columns[] = {
     {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
-    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_stair},
+    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_latency_bar},
     {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
     {{"verdict", false, 0}, cell_verdict},
 };
 
-static const struct column verdict = {{"verdict", false, 0}, cell_verdict};
+static const struct column verdict_column = {{"verdict", false, 0}, cell_verdict};
+
+/* clang-format on */
 
 enum { MOST_COLUMNS = 10 };
 
-/* By what their rows found; the first that fits. */
+/* The columns of a table by what its rows found; the first that applies. */
 static const struct {
     const char *found;
     const struct column *columns;
     unsigned n;
-} sets[] = {
-    {"kernels", counted, sizeof counted / sizeof counted[0]},
-    {"align_bytes", swept, sizeof swept / sizeof swept[0]},
-    {"times", bounded, sizeof bounded / sizeof bounded[0]},
-    {"share", planted, sizeof planted / sizeof planted[0]},
-    {"size_bytes", staired, sizeof staired / sizeof staired[0]},
-    {NULL, usual, sizeof usual / sizeof usual[0]},
+} column_sets[] = {
+    {"kernels", expression_columns,
+     sizeof expression_columns / sizeof expression_columns[0]},
+    {"align_bytes", sweep_columns,
+     sizeof sweep_columns / sizeof sweep_columns[0]},
+    {"times", bound_columns, sizeof bound_columns / sizeof bound_columns[0]},
+    {"share", synthetic_columns,
+     sizeof synthetic_columns / sizeof synthetic_columns[0]},
+    {"size_bytes", level_columns,
+     sizeof level_columns / sizeof level_columns[0]},
+    {NULL, usual_columns, sizeof usual_columns / sizeof usual_columns[0]},
 };
 
-static bool have_found(const struct rows *rows, const char *name)
+static bool has_finding(const struct result_table *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(rows_found(&rows->list[i].row, name)))
+        if (!isnan(result_finding(&rows->list[i].row, name)))
             return true;
     return false;
 }
 
-static bool have_limiter(const struct rows *rows)
+static bool has_limiter(const struct result_table *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (*rows->list[i].row.diagnosis.evidence)
@@ -370,34 +400,37 @@ static bool have_limiter(const struct rows *rows)
     return false;
 }
 
-/* The table's columns as one list; their number. */
-static unsigned choose(const struct rows *rows, bool is_wide,
-                       struct column *out)
+/* Copies the columns of the table to `out`; their number. */
+static unsigned choose_columns(const struct result_table *rows, bool is_wide,
+                               struct column *out)
 {
     unsigned i = 0, n = 0;
     bool has_verdict = false;
-    while (sets[i].found && !have_found(rows, sets[i].found))
+    while (column_sets[i].found && !has_finding(rows, column_sets[i].found))
         i++;
-    const bool is_limited = !sets[i].found && have_limiter(rows);
-    const struct column *columns = is_limited ? limited : sets[i].columns;
+    const bool is_limited = !column_sets[i].found && has_limiter(rows);
+    const struct column *columns =
+        is_limited ? diagnosed_columns : column_sets[i].columns;
     const unsigned n_columns =
-        is_limited ? sizeof limited / sizeof limited[0] : sets[i].n;
+        is_limited ? sizeof diagnosed_columns / sizeof diagnosed_columns[0]
+                   : column_sets[i].n;
     for (; n < n_columns; n++) {
         out[n] = columns[n];
         has_verdict = has_verdict || columns[n].cell == cell_verdict;
     }
     if (is_wide && !has_verdict)
-        out[n++] = verdict;
+        out[n++] = verdict_column;
     return n;
 }
 
-struct table *report_one_device(const struct rows *rows, struct notes *notes,
-                                const struct settings *set, bool is_wide)
+struct table *report_device_table(const struct result_table *rows,
+                                  struct notes *notes,
+                                  const struct settings *set, bool is_wide)
 {
     struct column columns[MOST_COLUMNS + 1];
     struct table_column heads[MOST_COLUMNS + 1];
-    struct line l = {.rows = rows, .notes = notes, .set = set};
-    const unsigned n = choose(rows, is_wide, columns);
+    struct table_line l = {.rows = rows, .notes = notes, .set = set};
+    const unsigned n = choose_columns(rows, is_wide, columns);
     for (unsigned c = 0; c < n; c++)
         heads[c] = columns[c].head;
     l.t = table_create(heads, n);
@@ -407,4 +440,152 @@ struct table *report_one_device(const struct rows *rows, struct notes *notes,
             columns[c].cell(&l);
     }
     return l.t;
+}
+
+/* -- several devices ------------------------------------------------------ */
+
+enum {
+    CASE_COLUMNS = 30,
+    DEVICE_COLUMNS = 24,
+    NAME_COLUMNS = 12,
+    MOST_DEVICES = 8
+};
+
+/* Do two rows belong in one line? By kernel; or by case, when no device has
+ * several kernels for a case, since each may have chosen its own. */
+static bool is_same_line(const struct result_table *rows, size_t i, size_t j)
+{
+    bool is_by_case = rows->n_repeats == 0;
+    const struct measured_row *list = rows->list;
+    const struct row_key *a =
+        is_by_case ? &list[i].case_key : &list[i].kernel_key;
+    const struct row_key *b =
+        is_by_case ? &list[j].case_key : &list[j].kernel_key;
+    return a->repeat == b->repeat && strcmp(a->id, b->id) == 0;
+}
+
+/* The row of a device in the line of row `i`; NULL: none. */
+static const xl_row *find_row(const struct result_table *rows, size_t i,
+                              const struct section_device *dev)
+{
+    for (size_t j = 0; j < rows->n; j++)
+        if (rows->list[j].dev == dev->key && is_same_line(rows, i, j))
+            return &rows->list[j].row;
+    return NULL;
+}
+
+/* Is row `i` the first of its line? */
+static bool is_first_of_line(const struct result_table *rows, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (is_same_line(rows, i, j))
+            return false;
+    return true;
+}
+
+/* The variant of a line; a note when the devices differ. */
+static void add_line_variant(struct section *p, struct table *t, size_t i)
+{
+    struct xl__str note = {0};
+    const char *variant = p->rows.list[i].row.variant;
+    bool is_different = false;
+    for (unsigned d = 0; d < p->n_devices; d++) {
+        const xl_row *row = find_row(&p->rows, i, &p->devices[d]);
+        if (!row)
+            continue;
+        is_different = is_different || strcmp(row->variant, variant) != 0;
+        xl__str_printf(&note, "%s%u: %s", note.len ? ", " : "",
+                       p->devices[d].index,
+                       *row->variant ? row->variant : "-");
+    }
+    if (is_different)
+        table_cell(t, "differs [%zu]",
+                   notes_add(&p->notes, xl__str_text(&note)));
+    else
+        table_cell(t, "%s", *variant ? variant : "-");
+    xl__str_clear(&note);
+}
+
+/* The two cells of a device: rate or verdict with its notes, and the share of
+ * the roof. `row` NULL: the device did not run the case. */
+static void add_device_cells(struct section *p, struct table *t,
+                             const xl_row *row, bool is_wide)
+{
+    char number[UNITS_CAP];
+    struct xl__str text = {0}, marks = {0};
+    if (!row) {
+        table_cell(t, "-");
+        table_cell(t, "-");
+        return;
+    }
+    bool is_quotable =
+        row->verdict == XL_ROW_OK || row->verdict == XL_ROW_SUSPICIOUS;
+    if (is_quotable && result_finding(row, "size_bytes") > 0) {
+        units_format(number, sizeof number, result_finding(row, "size_bytes"),
+                     "B");
+        xl__str_printf(&text, "%s: ", number);
+    }
+    units_format(number, sizeof number, row->value, row->unit);
+    xl__str_add(&text, is_quotable ? number : xl_verdict_name(row->verdict));
+    if (is_wide && row->verdict == XL_ROW_SUSPICIOUS)
+        xl__str_printf(&text, ", %s", xl_verdict_name(row->verdict));
+    notes_add_row(&p->notes, row, p->set, &marks);
+    if (marks.len > 0)
+        xl__str_printf(&text, " [%s]", xl__str_text(&marks));
+    table_cell_coloured(
+        t, is_quotable ? TABLE_PLAIN : report_colour(row->verdict),
+        xl__str_text(&text));
+    report_cell_percent(t, is_quotable ? report_frac(row) : NAN);
+    xl__str_clear(&text);
+    xl__str_clear(&marks);
+}
+
+/* Shows a table of the devices first .. end - 1. */
+static void show_devices(struct section *p, const struct display *to,
+                         unsigned first, unsigned end)
+{
+    struct table_column columns[2 + 2 * MOST_DEVICES] = {
+        {"case", false, 8}, {"variant", false, 8}};
+    char titles[MOST_DEVICES][4 * NAME_COLUMNS + 16];
+    for (unsigned d = first; d < end; d++) {
+        struct xl__str clean = {0}, cut = {0};
+        text_escape(&clean, p->devices[d].name);
+        text_cut(&cut, xl__str_text(&clean), NAME_COLUMNS);
+        snprintf(titles[d - first], sizeof titles[0], "%u: %s",
+                 p->devices[d].index, xl__str_text(&cut));
+        xl__str_clear(&clean);
+        xl__str_clear(&cut);
+        struct table_column *c = &columns[2 + 2 * (d - first)];
+        c[0] = (struct table_column){titles[d - first], true, 0};
+        c[1] = (struct table_column){"roof", true, 0};
+    }
+    struct table *t = table_create(columns, 2 + 2 * (end - first));
+    for (size_t i = 0; i < p->rows.n; i++) {
+        if (!is_first_of_line(&p->rows, i))
+            continue;
+        report_cell_case(t, &p->rows, i);
+        add_line_variant(p, t, i);
+        for (unsigned d = first; d < end; d++)
+            add_device_cells(p, t, find_row(&p->rows, i, &p->devices[d]),
+                             to->width == 0);
+    }
+    to->table(to->arg, t);
+    table_destroy(t);
+}
+
+/* As many devices a table as the width allows; without a width (Markdown) up
+ * to MOST_DEVICES. */
+void report_devices_tables(struct section *p, const struct display *to)
+{
+    unsigned n_per_table = to->width == 0 ? MOST_DEVICES : 1;
+    if (to->width > CASE_COLUMNS + DEVICE_COLUMNS)
+        n_per_table = (to->width - CASE_COLUMNS) / DEVICE_COLUMNS;
+    n_per_table = n_per_table > MOST_DEVICES ? MOST_DEVICES : n_per_table;
+    for (unsigned first = 0; first < p->n_devices; first += n_per_table) {
+        unsigned end = first + n_per_table;
+        end = end < p->n_devices ? end : p->n_devices;
+        if (first > 0)
+            to->gap(to->arg);
+        show_devices(p, to, first, end);
+    }
 }

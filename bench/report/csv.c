@@ -3,21 +3,22 @@
  * column per field that rows have in common. What is not known is empty. A
  * text that a spreadsheet would take for a formula gets an apostrophe in front
  * of it: results may come from anywhere. */
+#include "report/csv.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/stats.h"
-#include "report/csv.h"
-#include "results/json.h"
-#include "report/render.h"
 #include "cli/console.h"
+#include "report/outputs.h"
+#include "results/json.h"
 
 const char csv_end[] = "\r\n";
 
 /* The row that a line is made of. */
-struct line {
+struct csv_line {
     const struct result_file *file;
     const struct result_row *row;
     struct xl__summary times; /* of its samples; NaN: none */
@@ -44,7 +45,6 @@ void csv_text(struct xl__str *out, const char *text)
     xl__str_clear(&clean);
 }
 
-/* As few digits as bring the same number back. */
 void csv_number(struct xl__str *out, double value)
 {
     enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
@@ -57,13 +57,14 @@ void csv_number(struct xl__str *out, double value)
     xl__str_add(out, digits);
 }
 
-static void add_member(const struct line *l, const char *member)
+/* A member of the row that is text, as it is. */
+static void add_member(const struct csv_line *l, const char *member)
 {
     csv_text(l->out, json_text_at(l->row->json, member));
 }
 
 /* "m=64 n=64 k=64" */
-static void add_settings(const struct line *l, const char *member)
+static void add_settings(const struct csv_line *l, const char *member)
 {
     struct xl__str text = {0};
     const char *name = NULL;
@@ -83,85 +84,85 @@ static void add_settings(const struct line *l, const char *member)
 
 /* -- columns -------------------------------------------------------------- */
 
-static void file(const struct line *l)
+static void add_file(const struct csv_line *l)
 {
     csv_text(l->out, l->file->path);
 }
 
-static void device(const struct line *l)
+static void add_device(const struct csv_line *l)
 {
     csv_text(l->out, result_device_name(l->file, l->row));
 }
 
-static void driver(const struct line *l)
+static void add_driver(const struct csv_line *l)
 {
-    csv_text(l->out,
-             json_text_at(result_device(l->file, l->row), "driver"));
+    csv_text(l->out, json_text_at(result_device(l->file, l->row), "driver"));
 }
 
-static void shape(const struct line *l)
+static void add_shape(const struct csv_line *l)
 {
     add_settings(l, "shape");
 }
 
-static void params(const struct line *l)
+static void add_params(const struct csv_line *l)
 {
     add_settings(l, "params");
 }
 
-static void median(const struct line *l)
+static void add_median(const struct csv_line *l)
 {
     csv_number(l->out, result_number(l->row, NULL, "median_ns"));
 }
 
-static void mad(const struct line *l)
+static void add_mad(const struct csv_line *l)
 {
     csv_number(l->out, result_number(l->row, NULL, "mad_ns"));
 }
 
-static void lo(const struct line *l)
+static void add_lo(const struct csv_line *l)
 {
     csv_number(l->out, l->times.lo);
 }
 
-static void hi(const struct line *l)
+static void add_hi(const struct csv_line *l)
 {
     csv_number(l->out, l->times.hi);
 }
 
-static void runs(const struct line *l)
+static void add_runs(const struct csv_line *l)
 {
     csv_number(l->out, result_number(l->row, NULL, "runs"));
 }
 
-static void value(const struct line *l)
+static void add_value(const struct csv_line *l)
 {
     csv_number(l->out, result_number(l->row, NULL, "value"));
 }
 
-static void roof(const struct line *l)
+static void add_roof(const struct csv_line *l)
 {
     csv_text(l->out,
              json_text_at(json_object_get(l->row->json, "roof"), "name"));
 }
 
-static void roof_value(const struct line *l)
+static void add_roof_value(const struct csv_line *l)
 {
     csv_number(l->out, result_number(l->row, "roof", "value"));
 }
 
-static void frac(const struct line *l)
+static void add_frac(const struct csv_line *l)
 {
     csv_number(l->out, l->row->frac);
 }
 
-static void limiter(const struct line *l)
+static void add_limiter(const struct csv_line *l)
 {
     const json_t *diagnosis = json_object_get(l->row->json, "diagnosis");
     csv_text(l->out, json_text_at(diagnosis, "limiter"));
 }
 
-static void warnings(const struct line *l)
+/* The codes of the warnings, separated by blanks. */
+static void add_warnings(const struct csv_line *l)
 {
     const json_t *list = json_object_get(l->row->json, "warnings");
     struct xl__str text = {0};
@@ -175,25 +176,44 @@ static void warnings(const struct line *l)
 }
 
 /* A column is a function, or the row's member of its name. */
+/* clang-format off */
 static const struct {
     const char *name;
-    void (*add)(const struct line *l);
+    void (*add)(const struct csv_line *l);
 } columns[] = {
-    {"file", file},       {"device", device},       {"driver", driver},
-    {"id", NULL},         {"op", NULL},             {"variant", NULL},
-    {"shape", shape},     {"params", params},       {"dtype", NULL},
-    {"cache", NULL},      {"median_ns", median},    {"mad_ns", mad},
-    {"lo_ns", lo},        {"hi_ns", hi},            {"runs", runs},
-    {"value", value},     {"unit", NULL},           {"roof", roof},
-    {"roof_value", roof_value}, {"frac", frac},     {"limiter", limiter},
-    {"verdict", NULL},    {"reason", NULL},         {"warnings", warnings},
+    {"file", add_file},
+    {"device", add_device},
+    {"driver", add_driver},
+    {"id", NULL},
+    {"op", NULL},
+    {"variant", NULL},
+    {"shape", add_shape},
+    {"params", add_params},
+    {"dtype", NULL},
+    {"cache", NULL},
+    {"median_ns", add_median},
+    {"mad_ns", add_mad},
+    {"lo_ns", add_lo},
+    {"hi_ns", add_hi},
+    {"runs", add_runs},
+    {"value", add_value},
+    {"unit", NULL},
+    {"roof", add_roof},
+    {"roof_value", add_roof_value},
+    {"frac", add_frac},
+    {"limiter", add_limiter},
+    {"verdict", NULL},
+    {"reason", NULL},
+    {"warnings", add_warnings},
 };
+/* clang-format on */
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
+/* A line of the file: a field for each column. */
 static void add_row(const struct result_file *from,
                     const struct result_row *row, struct xl__str *out)
 {
-    struct line l = {from, row, {.lo = NAN, .hi = NAN}, out};
+    struct csv_line l = {from, row, {.lo = NAN, .hi = NAN}, out};
     if (row->n > 0)
         l.times = xl__summarise(row->ns, row->n);
     for (size_t i = 0; i < N_COLUMNS; i++) {
@@ -206,8 +226,8 @@ static void add_row(const struct result_file *from,
     xl__str_add(out, csv_end);
 }
 
-static void render(const struct result_file *files, size_t n,
-                   struct xl__str *out)
+static void render_csv_rows(const struct result_file *files, size_t n,
+                            struct xl__str *out)
 {
     for (size_t i = 0; i < N_COLUMNS; i++)
         xl__str_printf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
@@ -217,4 +237,4 @@ static void render(const struct result_file *files, size_t n,
             add_row(&files[i], &files[i].rows[j], out);
 }
 
-const struct renderer render_csv = {"csv", render};
+const struct renderer render_csv = {"csv", render_csv_rows};

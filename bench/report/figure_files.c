@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device's part of a file name is its own name in letters, digits and
- * dashes, with a number where an earlier device reads the same. */
+/* The list of figures, and every figure as a file of a folder. The device in a
+ * file name is the device's own name in letters, digits and dashes, with a
+ * number where an earlier device has the same. */
 #include "report/figure_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/os/files.h"
 #include "base/alloc.h"
+#include "base/os/files.h"
 #include "base/os/paths.h"
-#include "results/json.h"
+#include "charts/figure.h"
 #include "cli/output_file.h"
+#include "results/json.h"
 
-/* Of every file, one after the other. */
-struct device {
+/* clang-format off */
+const struct figure *const figures[] = {
+    &figure_roofline,
+    &figure_gemm,
+    &figure_conv,
+    &figure_softmax,
+    &figure_expr,
+    &figure_pipeline,
+    &figure_split,
+    &figure_bandwidth,
+    &figure_cache,
+    &figure_coalescing,
+    &figure_banks,
+    &figure_transfer,
+    &figure_plan,
+    NULL,
+};
+/* clang-format on */
+
+/* -- files ---------------------------------------------------------------- */
+
+/* A device of a file, and its part of file names. */
+struct figure_device {
     const struct result_file *file;
     const json_t *json;
     char *label; /* NULL: out of memory */
@@ -25,7 +48,7 @@ static bool is_plain(char c)
 }
 
 /* "NVIDIA H200" is "nvidia-h200". */
-static char *label_of(const char *name)
+static char *make_label(const char *name)
 {
     struct xl__str out = {0};
     for (; *name; name++) {
@@ -43,8 +66,8 @@ static char *label_of(const char *name)
     return xl__str_steal(&out);
 }
 
-/* A number behind the label of the second, third, ... of that name. */
-static void part_labels(struct device *list, size_t n)
+/* Appends a number to the label of the second, third, ... device of a name. */
+static void number_labels(struct figure_device *list, size_t n)
 {
     for (size_t i = n; i-- > 0;) {
         struct xl__str numbered = {0};
@@ -59,29 +82,31 @@ static void part_labels(struct device *list, size_t n)
     }
 }
 
-/* All devices; NULL: out of memory. */
-static struct device *devices_of(const struct result_file *files, size_t n,
-                                 size_t *n_devices)
+/* The devices of all files, in order; NULL: out of memory. */
+static struct figure_device *list_devices(const struct result_file *files,
+                                          size_t n, size_t *n_devices)
 {
     *n_devices = 0;
     for (size_t i = 0; i < n; i++)
         *n_devices += files[i].n_devices;
-    struct device *list = xl__calloc(*n_devices + 1, sizeof *list);
+    struct figure_device *list = xl__calloc(*n_devices + 1, sizeof *list);
     for (size_t i = 0, at = 0; list && i < n; i++) {
         const json_t *devices = json_object_get(files[i].document, "devices");
         for (size_t j = 0; j < files[i].n_devices; j++, at++) {
             list[at].file = &files[i];
             list[at].json = json_array_get(devices, j);
-            list[at].label = label_of(json_text_at(list[at].json, "name"));
+            list[at].label = make_label(json_text_at(list[at].json, "name"));
         }
     }
     if (list)
-        part_labels(list, *n_devices);
+        number_labels(list, *n_devices);
     return list;
 }
 
-static xl_status write_one(const char *folder, const struct figure *figure,
-                           const struct device *dev, bool is_alone)
+/* Writes one figure of a device; XL_OK without a file when the device has no
+ * data for it. Keeps errno. */
+static xl_status write_figure(const char *folder, const struct figure *figure,
+                              const struct figure_device *dev, bool is_only)
 {
     struct xl__str svg = {0}, name = {0};
     if (!figure->draw(dev->file, dev->json, &svg)) {
@@ -89,7 +114,7 @@ static xl_status write_one(const char *folder, const struct figure *figure,
         return XL_OK;
     }
     xl__str_add(&name, figure->name);
-    if (!is_alone)
+    if (!is_only)
         xl__str_printf(&name, "-%s", dev->label ? dev->label : "device");
     xl__str_add(&name, ".svg");
     xl__str_add(&svg, "\n");
@@ -112,11 +137,12 @@ xl_status figure_files_write(const char *folder,
 {
     size_t n_devices = 0;
     xl_status status = XL_OK;
-    struct device *list = devices_of(files, n, &n_devices);
+    struct figure_device *list = list_devices(files, n, &n_devices);
     errno = 0;
     for (size_t i = 0; list && i < n_devices; i++)
         for (size_t f = 0; figures[f] && status == XL_OK; f++)
-            status = write_one(folder, figures[f], &list[i], n_devices == 1);
+            status =
+                write_figure(folder, figures[f], &list[i], n_devices == 1);
     const int kept = errno;
     for (size_t i = 0; list && i < n_devices; i++)
         free(list[i].label);
@@ -125,10 +151,10 @@ xl_status figure_files_write(const char *folder,
     return list ? status : XL_NO_MEMORY;
 }
 
-bool figure_files_try(struct session *s, const char *folder)
+bool figure_files_check(struct session *s, const char *folder)
 {
     errno = 0;
-    const xl_status status = xl__dir_make_shared(folder);
+    const xl_status status = xl__dir_create_shared(folder);
     if (status != XL_OK)
         return out_file_complain(s, "svg", folder, status);
     char *path = xl__path_join(folder, "figure");

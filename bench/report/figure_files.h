@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every figure of result documents as a file of a folder: "roofline.svg", or
- * "roofline-NAME.svg" where several devices have one. */
+/* The list of figures, and every figure of result documents as a file of a
+ * folder: "roofline.svg", or "roofline-NAME.svg" where there are several
+ * devices. */
 #ifndef CLBENCH_FIGURE_FILES_H
 #define CLBENCH_FIGURE_FILES_H
 
@@ -10,10 +11,14 @@
 
 struct session;
 
-/* Make the folder if it is not there. Can files be written to it? Says why
- * not. */
-bool figure_files_try(struct session *s, const char *folder);
-/* Those that can be drawn; errno kept. */
+/* Every figure of a report, in the order of the page. */
+extern const struct figure *const figures[]; /* NULL-terminated */
+
+/* Make the folder if it does not exist. True when files can be written to it;
+ * false after a message on stderr. */
+bool figure_files_check(struct session *s, const char *folder);
+/* Write the figures that the files have data for, replacing older ones. On
+ * failure errno is that of the file. */
 xl_status figure_files_write(const char *folder,
                              const struct result_file *files, size_t n);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Escaping, and the elements that more than one part of the page has. No
- * element carries a style or a handler of its own, so that the page's policy
- * can refuse all of them: bars are pictures of one rectangle. */
+/* Writes HTML: escaping, the elements that more than one section of a page
+ * has, and the frame of a page. No element carries a style or a handler of its
+ * own, so that the page's policy can refuse all of them: bars are pictures of
+ * one rectangle. */
 #include "report/html.h"
 
 #include <math.h>
@@ -15,27 +16,32 @@
 
 /* -- text ----------------------------------------------------------------- */
 
-/* Marks that turn the direction of what follows, in UTF-8. */
+/* Characters that change the direction of the text after them, in UTF-8. */
 static const struct {
     const char *bytes, *shown;
-} turning[] = {
+} direction_marks[] = {
     {"\xe2\x80\xaa", "U+202A"}, {"\xe2\x80\xab", "U+202B"},
     {"\xe2\x80\xac", "U+202C"}, {"\xe2\x80\xad", "U+202D"},
     {"\xe2\x80\xae", "U+202E"}, {"\xe2\x81\xa6", "U+2066"},
     {"\xe2\x81\xa7", "U+2067"}, {"\xe2\x81\xa8", "U+2068"},
     {"\xe2\x81\xa9", "U+2069"},
 };
-enum { N_TURNING = sizeof turning / sizeof *turning, TURNING_LEN = 3 };
+enum {
+    N_DIRECTION_MARKS = sizeof direction_marks / sizeof *direction_marks,
+    DIRECTION_MARK_LEN = 3
+};
 
-static const char *name_of_mark(const char *text)
+/* The name of the direction character that `text` starts with; NULL: none. */
+static const char *find_direction_mark(const char *text)
 {
-    for (size_t i = 0; i < N_TURNING; i++)
-        if (strncmp(text, turning[i].bytes, TURNING_LEN) == 0)
-            return turning[i].shown;
+    for (size_t i = 0; i < N_DIRECTION_MARKS; i++)
+        if (strncmp(text, direction_marks[i].bytes, DIRECTION_MARK_LEN) == 0)
+            return direction_marks[i].shown;
     return NULL;
 }
 
-static const char *name_of(char c)
+/* The entity of a character that is markup; NULL: it is none. */
+static const char *find_entity(char c)
 {
     switch (c) {
     case '&':
@@ -58,12 +64,12 @@ void html_text(struct xl__str *out, const char *text)
     struct xl__str clean = {0};
     text_escape(&clean, text ? text : "");
     for (const char *s = xl__str_text(&clean); *s; s++) {
-        const char *name = name_of(*s), *mark = name_of_mark(s);
+        const char *name = find_entity(*s), *mark = find_direction_mark(s);
         if (name) {
             xl__str_add(out, name);
         } else if (mark) {
             xl__str_printf(out, "\\%s", mark);
-            s += TURNING_LEN - 1;
+            s += DIRECTION_MARK_LEN - 1;
         } else {
             xl__str_add_n(out, s, 1);
         }
@@ -102,7 +108,7 @@ void html_add(struct xl__str *out, const char *format, ...)
 
 /* -- elements ------------------------------------------------------------- */
 
-/* What scrolls must be reached by the keyboard, and then needs a name. */
+/* A box that scrolls must be in the tab order, and then needs a name. */
 void html_table_begin(struct xl__str *out, const char *kind,
                       const char *caption)
 {
@@ -151,8 +157,8 @@ static const struct {
     const char *sign, *about;
 } verdicts[HTML_VERDICTS] = {
     {"\xe2\x9c\x93", "can be quoted"},
-    {"\xe2\x96\xb2", "something speaks against it: not to be quoted"},
-    {"\xe2\x9c\x95", "impossible, or a wrong result: no figure at all"},
+    {"\xe2\x96\xb2", "there is evidence against it: not to be quoted"},
+    {"\xe2\x9c\x95", "impossible, or a wrong result: it has no rate"},
     {"\xe2\x80\x93", "the device or its driver lacks what it needs"},
     {"\xe2\x96\xa0", "it failed to run"},
 };
@@ -182,9 +188,45 @@ void html_verdict(struct xl__str *out, const char *verdict)
              *verdict ? verdict : "no verdict");
 }
 
-void html_embedded(struct xl__str *out, const char *name)
+/* Appends an embedded text as it is. */
+static void add_embedded(struct xl__str *out, const char *name)
 {
     for (const struct page_text *t = page_texts; t->name; t++)
         if (strcmp(t->name, name) == 0)
             xl__str_add_n(out, (const char *)t->text, t->len);
+}
+
+/* -- the frame of a page -------------------------------------------------- */
+
+/* A page holds all it needs: style sheet, script and pictures. Its policy
+ * refuses any request to a network, and every script but the one of this
+ * program, named by its digest. SVG elements have styles of their own, so
+ * inline styles are allowed. */
+void html_begin(struct xl__str *out, const char *title)
+{
+    html_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+                  "<meta charset=\"utf-8\">\n"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\""
+                  "default-src 'none'; style-src 'unsafe-inline'; "
+                  "script-src 'sha256-");
+    add_embedded(out, "page.js.digest");
+    html_add(out,
+             "'; base-uri 'none'; form-action 'none'\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n"
+             "<meta name=\"generator\" content=\"clbench\">\n"
+             "<title>%m - clbench</title>\n<style>\n",
+             title);
+    add_embedded(out, "page.css");
+    xl__str_add(out, "</style>\n</head>\n<body>\n"
+                     "<a class=\"skip\" href=\"#main\">Skip to the results"
+                     "</a>\n");
+}
+
+void html_end(struct xl__str *out)
+{
+    xl__str_add(out, "<script>");
+    add_embedded(out, "page.js");
+    xl__str_add(out, "</script>\n</body>\n</html>\n");
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gathering: every row of every file finds its device and its op. */
+/* Gathers what a page shows: every row of every file finds its device and its
+ * op. Then what each is called on the page, and which facts and rows represent
+ * a device. */
 #include "report/html_page.h"
 
 #include <math.h>
@@ -9,15 +11,15 @@
 #include <crosslane/crosslane.h>
 
 #include "base/alloc.h"
+#include "cli/units.h"
 #include "report/html.h"
 #include "results/json.h"
 #include "results/result.h"
-#include "cli/units.h"
 #include "results/warnings.h"
 
 /* -- devices -------------------------------------------------------------- */
 
-/* Nothing that both tell differs. */
+/* No name that both have differs. */
 static bool is_same_device(const json_t *a, const json_t *b)
 {
     static const char *const names[] = {"name", "platform", "driver", "uuid",
@@ -31,7 +33,8 @@ static bool is_same_device(const json_t *a, const json_t *b)
     return true;
 }
 
-/* Entries of one file are devices beside each other, however alike. */
+/* Is the device in the file already? Two entries of one file are two devices,
+ * however similar. */
 static bool is_in_file(const struct html_page *page,
                        const struct result_file *file, size_t i_device)
 {
@@ -41,7 +44,7 @@ static bool is_in_file(const struct html_page *page,
     return false;
 }
 
-/* The device of an entry; one more of them when it is new. */
+/* Finds the device of an entry, or adds it. */
 static bool find_device(struct html_page *page, const struct result_file *file,
                         const json_t *json, size_t *at)
 {
@@ -62,6 +65,7 @@ static bool find_device(struct html_page *page, const struct result_file *file,
     return true;
 }
 
+/* Adds a device entry of a file as a run. */
 static bool add_run(struct html_page *page, const struct result_file *file,
                     const json_t *json)
 {
@@ -75,7 +79,8 @@ static bool add_run(struct html_page *page, const struct result_file *file,
     return true;
 }
 
-/* The run of a row; a row without a device makes one that has no name. */
+/* Finds the run of a row, or adds it: a row without a device has one without a
+ * name. */
 static bool find_run(struct html_page *page, const struct result_file *file,
                      const json_t *json, size_t *at)
 {
@@ -87,6 +92,7 @@ static bool find_run(struct html_page *page, const struct result_file *file,
 
 /* -- rows ----------------------------------------------------------------- */
 
+/* Finds the group of an op, or adds it. */
 static struct html_group *find_group(struct html_page *page, const char *op)
 {
     for (size_t i = 0; i < page->n_groups; i++)
@@ -100,11 +106,11 @@ static struct html_group *find_group(struct html_page *page, const char *op)
     return group;
 }
 
+/* Adds a row to its group and counts it for its device. */
 static bool add_row(struct html_page *page, const struct result_file *file,
                     const struct result_row *row)
 {
-    struct html_group *group =
-        find_group(page, json_text_at(row->json, "op"));
+    struct html_group *group = find_group(page, json_text_at(row->json, "op"));
     size_t at = 0;
     if (!group || !find_run(page, file, result_device(file, row), &at) ||
         !xl__grow(&group->rows, &group->cap, group->n + 1,
@@ -122,6 +128,7 @@ static bool add_row(struct html_page *page, const struct result_file *file,
     return true;
 }
 
+/* Marks the rows of a group that has rows of several runs. */
 static void mark_mixed(struct html_group *group)
 {
     bool is_mixed = false;
@@ -131,35 +138,36 @@ static void mark_mixed(struct html_group *group)
         group->rows[i].is_mixed = is_mixed;
 }
 
-/* What sets each row apart, in the words of the terminal's tables. */
-static bool name_rows(struct html_group *group)
+/* Labels each row with what distinguishes it, as the tables of the terminal
+ * do. */
+static bool label_rows(struct html_group *group)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str text = {0};
-    bool is_fine = true;
-    for (size_t i = 0; i < group->n && is_fine; i++) {
-        xl_row words;
-        result_identity(group->rows[i].row, &words);
-        is_fine = rows_add(&rows, NULL, &words);
+    bool is_ok = true;
+    for (size_t i = 0; i < group->n && is_ok; i++) {
+        xl_row identity;
+        result_identity(group->rows[i].row, &identity);
+        is_ok = result_table_add(&rows, NULL, &identity);
     }
-    for (size_t i = 0; i < group->n && is_fine; i++) {
-        rows_case(&rows, i, &text);
-        group->rows[i].words = xl__str_steal(&text);
-        is_fine = group->rows[i].words != NULL;
+    for (size_t i = 0; i < group->n && is_ok; i++) {
+        result_table_label(&rows, i, &text);
+        group->rows[i].label = xl__str_steal(&text);
+        is_ok = group->rows[i].label != NULL;
     }
-    if (is_fine) {
-        rows_common(&rows, &text);
+    if (is_ok) {
+        result_table_common(&rows, &text);
         xl__str_add(&text, "");
         group->common = xl__strdup(xl__str_text(&text));
-        is_fine = group->common != NULL;
+        is_ok = group->common != NULL;
     }
     xl__str_clear(&text);
-    rows_clear(&rows);
-    return is_fine;
+    result_table_clear(&rows);
+    return is_ok;
 }
 
-static bool gather_file(struct html_page *page,
-                        const struct result_file *file)
+/* Adds all devices and rows of a file; false: out of memory. */
+static bool gather_file(struct html_page *page, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");
     for (size_t i = 0; i < json_array_size(devices); i++)
@@ -171,7 +179,8 @@ static bool gather_file(struct html_page *page,
     return true;
 }
 
-/* Ops before the probes, which explain them; else as they came. */
+/* Ops before the probes, which explain them; otherwise in the order of the
+ * files. */
 static void order_groups(struct html_page *page)
 {
     for (size_t i = 1; i < page->n_groups; i++) {
@@ -195,7 +204,7 @@ bool html_page_gather(struct html_page *page, const struct result_file *files,
             return false;
     for (size_t i = 0; i < page->n_groups; i++) {
         mark_mixed(&page->groups[i]);
-        if (!name_rows(&page->groups[i]))
+        if (!label_rows(&page->groups[i]))
             return false;
     }
     order_groups(page);
@@ -206,7 +215,7 @@ void html_page_clear(struct html_page *page)
 {
     for (size_t i = 0; i < page->n_groups; i++) {
         for (size_t j = 0; j < page->groups[i].n; j++)
-            free(page->groups[i].rows[j].words);
+            free(page->groups[i].rows[j].label);
         free(page->groups[i].rows);
         free(page->groups[i].common);
     }
@@ -214,4 +223,190 @@ void html_page_clear(struct html_page *page)
     free(page->runs);
     free(page->devices);
     *page = (struct html_page){.files = NULL};
+}
+
+/* -- names ---------------------------------------------------------------- */
+
+static const struct {
+    const char *op, *title;
+} titles[] = {
+    {"gemm", "Matrix products (GEMM)"},
+    {"conv", "Convolution"},
+    {"softmax", "Softmax"},
+    {"expr", "Expressions"},
+    {"pipeline", "Pipeline"},
+};
+
+static const char probe_prefix[] = "probe_";
+
+bool html_op_is_probe(const char *op)
+{
+    return strncmp(op, probe_prefix, sizeof probe_prefix - 1) == 0;
+}
+
+void html_op_title(struct xl__str *out, const char *op)
+{
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(op, titles[i].op) == 0) {
+            xl__str_add(out, titles[i].title);
+            return;
+        }
+    if (html_op_is_probe(op))
+        xl__str_printf(out, "Probe: %s", op + sizeof probe_prefix - 1);
+    else
+        xl__str_add(out, *op ? op : "(no op)");
+}
+
+void html_date(struct xl__str *out, const struct result_file *file)
+{
+    enum { DAY = 10, MINUTE = 16, SECONDS = 20 };
+    const json_t *env = json_object_get(file->document, "environment");
+    const char *date = json_text_at(env, "date");
+    if (strlen(date) == SECONDS && date[DAY] == 'T' &&
+        date[SECONDS - 1] == 'Z')
+        xl__str_printf(out, "%.*s %.*s UTC", DAY, date, MINUTE - DAY - 1,
+                       date + DAY + 1);
+    else
+        xl__str_add(out, date);
+}
+
+const char *html_file_name(const struct result_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    return *name ? name : "This run";
+}
+
+void html_run_name(struct xl__str *out, const struct html_page *page,
+                   size_t i_run)
+{
+    const struct html_run *run = &page->runs[i_run];
+    const struct html_device *device = &page->devices[run->i_device];
+    const char *before = "";
+    bool shows_driver = false, shows_file = false;
+    for (size_t i = 0; i < page->n_devices; i++)
+        shows_driver =
+            shows_driver || (&page->devices[i] != device &&
+                             strcmp(page->devices[i].name, device->name) == 0);
+    for (size_t i = 0; i < page->n_runs; i++)
+        shows_file = shows_file ||
+                     (i != i_run && page->runs[i].i_device == run->i_device);
+    if (page->n_devices > 1 || !shows_file) {
+        xl__str_add(out, device->name);
+        before = ", ";
+    }
+    if (shows_driver)
+        xl__str_printf(out, ", %s %s", device->platform, device->driver);
+    if (shows_file)
+        xl__str_printf(out, "%s%s", before, html_file_name(run->file));
+}
+
+/* -- facts ---------------------------------------------------------------- */
+
+/* How reliable a fact is: 0 unknown, 1 reported, 2 measured. */
+static unsigned rank_source(const json_t *fact)
+{
+    const char *source = json_text_at(fact, "source");
+    if (!fact || json_is_null(json_object_get(fact, "value")))
+        return 0;
+    return xl__streq(source, xl_source_name(XL_MEASURED)) ? 2 : 1;
+}
+
+const json_t *html_fact(const struct html_page *page, size_t i_device,
+                        const char *name)
+{
+    const json_t *best = NULL;
+    for (size_t i = 0; i < page->n_runs; i++) {
+        if (page->runs[i].i_device != i_device)
+            continue;
+        const json_t *fact = result_fact(page->runs[i].json, name);
+        if (rank_source(fact) > rank_source(best))
+            best = fact;
+    }
+    return best;
+}
+
+static void add_number(struct xl__str *out, const json_t *value,
+                       const char *unit)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, json_number_value(value),
+                 *unit ? unit : NULL);
+    xl__str_add(out, text);
+}
+
+void html_fact_value(struct xl__str *out, const json_t *fact)
+{
+    const json_t *value = json_object_get(fact, "value");
+    const char *unit = json_text_at(fact, "unit");
+    if (json_is_number(value))
+        add_number(out, value, unit);
+    else if (json_is_boolean(value))
+        xl__str_add(out, json_is_true(value) ? "yes" : "no");
+    else if (json_is_string(value))
+        xl__str_add(out, json_string_value(value));
+    else if (!json_is_array(value))
+        xl__str_add(out, "-");
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        xl__str_add(out, i > 0 ? " x " : "");
+        add_number(out, json_array_get(value, i), unit);
+    }
+}
+
+/* -- names of the library ------------------------------------------------- */
+
+unsigned html_warning_of(const char *code)
+{
+    unsigned bit = 0;
+    while (bit < XL_N_WARN && strcmp(warn_code(bit), code) != 0)
+        bit++;
+    return bit;
+}
+
+unsigned html_limiter_of(const char *name)
+{
+    unsigned i = 0;
+    while (i < XL_N_LIMITERS &&
+           strcmp(xl_limiter_name((xl_limiter)i), name) != 0)
+        i++;
+    return i;
+}
+
+/* -- the best row --------------------------------------------------------- */
+
+bool html_is_rate(const char *unit)
+{
+    const size_t len = strlen(unit);
+    return len > 2 && strcmp(unit + len - 2, "/s") == 0;
+}
+
+/* By verdict first, then by value. */
+static bool is_better(const struct result_row *a, const struct result_row *b)
+{
+    const unsigned rank_a = html_verdict_rank(a->verdict);
+    const unsigned rank_b = html_verdict_rank(b->verdict);
+    if (rank_a != rank_b)
+        return rank_a < rank_b;
+    return result_number(a, NULL, "value") > result_number(b, NULL, "value");
+}
+
+const struct html_row *html_best_row(const struct html_page *page,
+                                     const struct html_group *group,
+                                     size_t i_device, const char *dtype)
+{
+    const struct html_row *best = NULL;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct html_row *row = &group->rows[i];
+        const json_t *json = row->row->json;
+        if (page->runs[row->i_run].i_device != i_device ||
+            row->row->is_other ||
+            html_verdict_rank(row->row->verdict) > XL_ROW_SUSPICIOUS ||
+            isnan(result_number(row->row, NULL, "value")) ||
+            !html_is_rate(json_text_at(json, "unit")) ||
+            (dtype && strcmp(dtype, json_text_at(json, "dtype")) != 0))
+            continue;
+        if (!best || is_better(row->row, best->row))
+            best = row;
+    }
+    return best;
 }

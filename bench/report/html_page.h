@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page shows, gathered from its documents: devices, each once however
- * many files have it; rows by op. The sections of the page are one file each,
- * html_x.c. */
+/* What an HTML page shows, gathered from its documents: devices, each once
+ * however many files have it, and rows by op. The sections of the page are
+ * functions of html_report.c, html_summary.c and html_tables.c. */
 #ifndef CLBENCH_HTML_PAGE_H
 #define CLBENCH_HTML_PAGE_H
 
 #include "base/str.h"
 #include "report/html.h"
+#include "report/outputs.h"
 #include "results/result_file.h"
+
+extern const struct renderer render_html;
 
 /* A device, and what ran on it in one file. */
 struct html_run {
@@ -16,7 +19,7 @@ struct html_run {
     size_t i_device;
 };
 
-/* The same hardware through the same driver. */
+/* The same hardware with the same driver. */
 struct html_device {
     const char *name, *platform, *driver;
     const json_t *json; /* of the first file that has it */
@@ -26,9 +29,9 @@ struct html_device {
 struct html_row {
     const struct result_row *row;
     size_t i_run;
-    char *words;       /* "1024 f32": what sets it apart in its group */
-    bool is_point;     /* of a curve */
-    bool is_mixed;     /* rows of several runs are in its group */
+    char *label;   /* "1024 f32": what distinguishes it in its group */
+    bool is_point; /* of a curve */
+    bool is_mixed; /* rows of several runs are in its group */
 };
 
 /* All rows of an op. */
@@ -51,7 +54,8 @@ struct html_page {
     size_t n_rows;
 };
 
-/* False when memory runs out; to be cleared either way. */
+/* False when memory runs out; the caller clears the page either way. The files
+ * must live as long as the page. */
 bool html_page_gather(struct html_page *page, const struct result_file *files,
                       size_t n);
 void html_page_clear(struct html_page *page);
@@ -59,37 +63,37 @@ void html_page_clear(struct html_page *page);
 /* "GEMM" of "gemm", "Probe: bandwidth" of "probe_bandwidth". */
 void html_op_title(struct xl__str *out, const char *op);
 bool html_op_is_probe(const char *op);
-/* How a run is told from the others of the page: its device where there are
- * several, its file where another has that device too. Not yet escaped. */
+/* What distinguishes a run from the others of the page: its device where there
+ * are several, its file where another has that device too. Not yet escaped. */
 void html_run_name(struct xl__str *out, const struct html_page *page,
                    size_t i_run);
-/* When a file was made, "2025-01-31 12:00 UTC"; as it stands where it is no
- * date; nothing when it tells none. */
+/* When a file was made, "2025-01-31 12:00 UTC"; text that is not a date as it
+ * is; nothing when the file has none. */
 void html_date(struct xl__str *out, const struct result_file *file);
 /* A file's name without its folders; "This run" when it has none. */
 const char *html_file_name(const struct result_file *file);
-/* The fact of a device that is best known: measured before told. NULL: no
- * file knows it. */
+/* A fact of a device, from the most reliable of the files: a measured value
+ * before a reported one. NULL: no file has it. */
 const json_t *html_fact(const struct html_page *page, size_t i_device,
                         const char *name);
 /* A fact's value as text with its unit; "-" when unknown. */
 void html_fact_value(struct xl__str *out, const json_t *fact);
-/* The number of a warning's code, or of a limiter's name; their count when it
- * is none. */
+/* The number of a warning's code, or of a limiter's name; their count when
+ * there is none of that name. */
 unsigned html_warning_of(const char *code);
 unsigned html_limiter_of(const char *name);
 
-/* The sections, from top to bottom. */
+/* Is more of this unit better? */
+bool html_is_rate(const char *unit);
+/* The row with the highest rate of this library in a group, of one type if
+ * `dtype` is given: a row that is ok before one that is suspicious. NULL:
+ * there is no rate. */
+const struct html_row *html_best_row(const struct html_page *page,
+                                     const struct html_group *group,
+                                     size_t i_device, const char *dtype);
+
+/* Sections with files of their own. */
 void html_summary(struct xl__str *out, const struct html_page *page);
-void html_best(struct xl__str *out, const struct html_page *page);
-void html_reasons(struct xl__str *out, const struct html_page *page);
-void html_devices(struct xl__str *out, const struct html_page *page);
-void html_figures(struct xl__str *out, const struct html_page *page);
 void html_rows(struct xl__str *out, const struct html_page *page);
-/* The cases of a group that several runs have, a column a run. */
-void html_beside(struct xl__str *out, const struct html_page *page,
-                 const struct html_group *group);
-void html_glossary(struct xl__str *out, const struct html_page *page);
-void html_environment(struct xl__str *out, const struct html_page *page);
 
 #endif

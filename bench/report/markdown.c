@@ -2,14 +2,15 @@
 /* Results as Markdown (CommonMark with GitHub's tables): what the terminal
  * shows, with the verdict of every row and the points of curves. No text
  * becomes markup. */
+#include "report/markdown.h"
+
 #include <ctype.h>
 #include <string.h>
 
-#include "report/markdown.h"
-#include "report/render.h"
-#include "results/results_words.h"
-#include "cli/table.h"
 #include "cli/console.h"
+#include "cli/table.h"
+#include "report/outputs.h"
+#include "report/section.h"
 
 /* -- text ----------------------------------------------------------------- */
 
@@ -19,8 +20,8 @@ static bool is_in_word(const char *text, size_t i)
            isalnum((unsigned char)text[i + 1]);
 }
 
-/* A backslash before what could be markup anywhere; an underscore within a
- * word is none. */
+/* Puts a backslash before what could be markup anywhere; an underscore within
+ * a word cannot. */
 static void add_line(struct xl__str *out, const char *text)
 {
     for (size_t i = 0; text[i]; i++) {
@@ -40,8 +41,9 @@ static void add_text(struct xl__str *out, const char *text)
     xl__str_clear(&clean);
 }
 
-/* Could the line be a heading, a list or a rule because of how it begins? */
-static size_t marker(const char *line)
+/* Index of the character by which the line would begin a heading, a list or a
+ * rule; SIZE_MAX: none. */
+static size_t find_marker(const char *line)
 {
     const size_t digits = strspn(line, "0123456789");
     if (digits > 0)
@@ -49,7 +51,7 @@ static size_t marker(const char *line)
     return *line && strchr("#+-=", *line) ? 0 : SIZE_MAX;
 }
 
-/* Lines as they are filled, an empty one parting paragraphs. */
+/* Adds the lines of the text, then an empty one, which ends the paragraph. */
 static void add_paragraph(struct xl__str *out, const char *text)
 {
     struct xl__str line = {0};
@@ -59,7 +61,7 @@ static void add_paragraph(struct xl__str *out, const char *text)
         xl__str_reset(&line);
         xl__str_add_n(&line, text, len);
         const char *at = xl__str_text(&line);
-        const size_t before = marker(at);
+        const size_t before = find_marker(at);
         if (before != SIZE_MAX) {
             xl__str_add_n(out, at, before);
             xl__str_add(out, "\\");
@@ -75,9 +77,9 @@ static void add_paragraph(struct xl__str *out, const char *text)
     xl__str_clear(&line);
 }
 
-/* -- a part --------------------------------------------------------------- */
+/* -- a section ------------------------------------------------------------ */
 
-static void title(void *arg, const char *text)
+static void show_title(void *arg, const char *text)
 {
     const struct markdown *p = arg;
     xl__str_add(p->out, p->is_one_of_many ? "### " : "## ");
@@ -85,13 +87,14 @@ static void title(void *arg, const char *text)
     xl__str_add(p->out, "\n\n");
 }
 
-static void paragraph(void *arg, const char *text)
+static void show_paragraph(void *arg, const char *text)
 {
     const struct markdown *p = arg;
     add_paragraph(p->out, text);
 }
 
-static void table(void *arg, const struct table *t)
+/* A table of GitHub's Markdown; numbers are aligned to the right. */
+static void show_table(void *arg, const struct table *t)
 {
     const struct markdown *p = arg;
     const struct table_column *columns = NULL;
@@ -115,7 +118,7 @@ static void table(void *arg, const struct table *t)
     p->out->broken = p->out->broken || !t;
 }
 
-static void note(void *arg, size_t number, const char *text)
+static void show_note(void *arg, size_t number, const char *text)
 {
     const struct markdown *p = arg;
     xl__str_printf(p->out, "- \\[%zu\\] ", number);
@@ -123,7 +126,7 @@ static void note(void *arg, size_t number, const char *text)
     xl__str_add(p->out, "\n");
 }
 
-static void gap(void *arg)
+static void show_gap(void *arg)
 {
     const struct markdown *p = arg;
     xl__str_add(p->out, "\n");
@@ -133,9 +136,11 @@ static void gap(void *arg)
 
 struct display display_markdown(struct markdown *page)
 {
-    return (struct display){page, 0, title, paragraph, table, note, gap};
+    return (struct display){page,       0,         show_title, show_paragraph,
+                            show_table, show_note, show_gap};
 }
 
+/* The head of a file: what was run, its devices, and the tally of its rows. */
 static void add_file(const struct markdown *p, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");
@@ -162,8 +167,8 @@ static void add_file(const struct markdown *p, const struct result_file *file)
     xl__str_clear(&text);
 }
 
-static void render(const struct result_file *files, size_t n,
-                   struct xl__str *out)
+static void render_files(const struct result_file *files, size_t n,
+                         struct xl__str *out)
 {
     struct markdown p = {out, n > 1};
     const struct display display = display_markdown(&p);
@@ -174,4 +179,4 @@ static void render(const struct result_file *files, size_t n,
     }
 }
 
-const struct renderer render_markdown = {"markdown", render};
+const struct renderer render_markdown = {"markdown", render_files};

@@ -1,48 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every writer of a run, behind one interface: for people, and for files, whose
- * formats are in render.c. */
+/* Writes what a command measures: as tables on the terminal, each as soon as
+ * its section is measured, and as files. The whole document is kept and every
+ * file is rewritten after each section, so that a crash of a driver loses only
+ * the section in which it happens. */
 #include "report/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "report/outputs.h"
+#include "cli/output_file.h"
 #include "cli/session.h"
+#include "report/outputs.h"
+#include "report/section.h"
+#include "results/document.h"
 
-static bool wants_table(const struct session *s)
+/* A destination of rows. A section is begun, given its rows, and ended. */
+struct report_writer {
+    void *(*open)(struct session *s); /* NULL: reported on stderr */
+    /* Begin a table. Title "GEMM"; note: a line below it, or NULL. */
+    void (*begin_section)(void *w, const char *title, const char *note);
+    void (*add_row)(void *w, xl_device *dev, const xl_row *row);
+    void (*end_section)(void *w); /* print it, or rewrite the files */
+    int (*close)(void *w);        /* an exit_code */
+};
+
+/* -- tables --------------------------------------------------------------- */
+
+struct table_writer {
+    struct session *s;
+    struct result_table rows;
+    char *title, *note;
+};
+
+static void clear_section(struct table_writer *w)
+{
+    result_table_clear(&w->rows);
+    free(w->title);
+    free(w->note);
+    w->title = w->note = NULL;
+}
+
+static void *open_table(struct session *s)
+{
+    struct table_writer *w = xl__calloc(1, sizeof *w);
+    if (w)
+        w->s = s;
+    return w;
+}
+
+static void begin_table_section(void *state, const char *title,
+                                const char *note)
+{
+    struct table_writer *w = state;
+    clear_section(w);
+    w->title = xl__strdup(title);
+    w->note = xl__strdup(note);
+}
+
+static void add_table_row(void *state, xl_device *dev, const xl_row *row)
+{
+    struct table_writer *w = state;
+    if (section_shows(row, &w->s->set))
+        (void)result_table_add(&w->rows, dev, row);
+}
+
+/* Shows the rows of the section on the terminal. */
+static void show_section(struct table_writer *w)
+{
+    const struct session *s = w->s;
+    struct section_device *devices =
+        xl__calloc(s->n_devices + 1, sizeof *devices);
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    struct section p = {w->title, w->note, devices, s->n_devices,
+                        &s->set,  w->rows, {0}};
+    for (unsigned i = 0; devices && i < s->n_devices; i++)
+        devices[i] = (struct section_device){
+            s->devices[i], xl_device_index(s->devices[i]),
+            device_fact_text(s->devices[i], "name", "?")};
+    if (devices)
+        section_show(&p, &terminal);
+    notes_clear(&p.notes);
+    free(devices);
+}
+
+static void end_table_section(void *state)
+{
+    struct table_writer *w = state;
+    progress_hide(w->s);
+    show_section(w);
+    clear_section(w);
+}
+
+static int close_table(void *state)
+{
+    struct table_writer *w = state;
+    clear_section(w);
+    free(w);
+    return ferror(stdout) ? EXIT_FILE : EXIT_FINE;
+}
+
+static const struct report_writer table_functions = {
+    .open = open_table,
+    .begin_section = begin_table_section,
+    .add_row = add_table_row,
+    .end_section = end_table_section,
+    .close = close_table,
+};
+
+/* -- files ---------------------------------------------------------------- */
+
+struct files_writer {
+    struct session *s;
+    struct document document;
+    struct outputs outputs;
+};
+
+static void *open_files(struct session *s)
+{
+    struct files_writer *w = xl__calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->s = s;
+    outputs_begin(&w->outputs, s);
+    const bool has_figures = !s->command->draws_itself;
+    if (document_begin(&w->document) &&
+        outputs_add(&w->outputs, &render_json) &&
+        outputs_add_all(&w->outputs, renderers) &&
+        (!has_figures || outputs_add_figures(&w->outputs)))
+        return w;
+    document_clear(&w->document);
+    free(w);
+    return NULL;
+}
+
+/* The name of the results, which is that of their file. */
+static const char *find_result_name(const struct session *s)
+{
+    const char *json = s->set.json;
+    return json && !out_file_is_stdout(json) ? json : "";
+}
+
+/* Rewrites all files from the document so far. */
+static void write_files(struct files_writer *w, bool is_end)
+{
+    char why[512];
+    struct result_file file;
+    json_t *document = document_json(&w->document, w->s);
+    if (result_file_from(document, find_result_name(w->s), &file, why,
+                         sizeof why))
+        outputs_write(&w->outputs, &file, 1, is_end);
+    else
+        outputs_fail(&w->outputs, XL_NO_MEMORY);
+    result_file_clear(&file);
+}
+
+static void begin_file_section(void *state, const char *title,
+                               const char *note)
+{
+    struct files_writer *w = state;
+    document_section(&w->document, title, note);
+}
+
+static void add_file_row(void *state, xl_device *dev, const xl_row *row)
+{
+    struct files_writer *w = state;
+    document_row(&w->document, dev, row);
+}
+
+static void end_file_section(void *state)
+{
+    struct files_writer *w = state;
+    document_section_end(&w->document);
+    write_files(w, false);
+}
+
+static int close_files(void *state)
+{
+    struct files_writer *w = state;
+    /* After wrong usage or without a device, an older file is kept. */
+    if (w->s->n_devices > 0 || w->s->extra)
+        write_files(w, true);
+    const int code = outputs_code(&w->outputs);
+    document_clear(&w->document);
+    free(w);
+    return code;
+}
+
+static const struct report_writer files_functions = {
+    .open = open_files,
+    .begin_section = begin_file_section,
+    .add_row = add_file_row,
+    .end_section = end_file_section,
+    .close = close_files,
+};
+
+/* -- all writers ---------------------------------------------------------- */
+
+static bool requests_tables(const struct session *s)
 {
     return session_tables(s);
 }
 
-static bool wants_files(const struct session *s)
+static bool requests_files(const struct session *s)
 {
-    /* Others read results, and have their own ways with files. */
+    /* Commands that read results write files of their own. */
     const bool has_results = command_takes(s->command, option_find("json"));
-    return has_results && !s->command->is_live &&
-           outputs_are_wanted(&s->set);
+    return has_results && !s->command->is_live && outputs_requested(&s->set);
 }
 
 static const struct {
     const struct report_writer *writer;
-    bool (*wanted)(const struct session *s);
+    bool (*is_requested)(const struct session *s);
 } writers[] = {
-    {&report_table, wants_table},
-    {&report_files, wants_files},
+    {&table_functions, requests_tables},
+    {&files_functions, requests_files},
 };
 enum { N_WRITERS = sizeof writers / sizeof writers[0] };
 
 struct report {
-    void *state[N_WRITERS]; /* NULL: not wanted */
-    bool is_open;           /* between part and part_end */
+    void *state[N_WRITERS]; /* NULL: not requested */
+    bool is_open;           /* a section is begun and not ended */
     bool is_mute;           /* no tables */
 };
 
-static bool is_told(const struct report *r, unsigned i)
+/* Does writer `i` receive rows? A muted report has no tables. */
+static bool is_active(const struct report *r, unsigned i)
 {
-    return r->state[i] && !(r->is_mute && writers[i].writer == &report_table);
+    return r->state[i] &&
+           !(r->is_mute && writers[i].writer == &table_functions);
 }
 
+/* Ends the section, if one is open; every writer shows or writes it. */
 static void end_section(void *arg)
 {
     struct report *r = arg;
@@ -50,8 +241,8 @@ static void end_section(void *arg)
         return;
     r->is_open = false;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->part_end(r->state[i]);
+        if (is_active(r, i))
+            writers[i].writer->end_section(r->state[i]);
 }
 
 static void begin_section(void *arg, const char *title, const char *note)
@@ -60,27 +251,28 @@ static void begin_section(void *arg, const char *title, const char *note)
     end_section(r);
     r->is_open = true;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->part(r->state[i], title, note);
+        if (is_active(r, i))
+            writers[i].writer->begin_section(r->state[i], title, note);
 }
 
 static void write_row(void *arg, xl_device *dev, const xl_row *row)
 {
     struct report *r = arg;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_told(r, i))
-            writers[i].writer->row(r->state[i], dev, row);
+        if (is_active(r, i))
+            writers[i].writer->add_row(r->state[i], dev, row);
 }
 
+/* A row for the files outside of any section; tables do not show it. */
 static void write_record(void *arg, xl_device *dev, const xl_row *row)
 {
     struct report *r = arg;
     for (unsigned i = 0; i < N_WRITERS; i++) {
         const struct report_writer *w = writers[i].writer;
-        if (!r->state[i] || w == &report_table)
+        if (!r->state[i] || w == &table_functions)
             continue;
-        w->row(r->state[i], dev, row);
-        w->part_end(r->state[i]);
+        w->add_row(r->state[i], dev, row);
+        w->end_section(r->state[i]);
     }
 }
 
@@ -92,7 +284,7 @@ struct report *report_open(struct session *s)
         return NULL;
     }
     for (unsigned i = 0; i < N_WRITERS; i++) {
-        if (!writers[i].wanted(s))
+        if (!writers[i].is_requested(s))
             continue;
         r->state[i] = writers[i].writer->open(s);
         if (!r->state[i]) {

@@ -1,36 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of a report: the rows of one table, with what is said around them. A
- * run shows its parts as they are measured, `clbench report` those of a file;
- * both come this way. */
-#ifndef CLBENCH_PART_H
-#define CLBENCH_PART_H
+/* A section of a report: the rows of one table, with the text around them. A
+ * run shows its sections as they are measured, `clbench report` those of a
+ * file; both are shown by section_show(). */
+#ifndef CLBENCH_REPORT_SECTION_H
+#define CLBENCH_REPORT_SECTION_H
 
 #include "cli/display.h"
 #include "results/result.h"
-#include "cli/table.h"
+#include "results/result_file.h"
 
-struct part_device {
+struct section_device {
     const void *key; /* the rows' `dev` */
     unsigned index;
     const char *name;
 };
 
-struct part {
+struct section {
     const char *title, *note; /* NULL: none */
-    const struct part_device *devices;
+    const struct section_device *devices;
     unsigned n_devices;
     const struct settings *set; /* of the run */
-    struct rows rows;
-    struct notes notes;         /* made while it is shown */
+    struct result_table rows;
+    struct notes notes; /* made while it is shown */
 };
 
-/* Points of a curve are for files and for who asks for all, unless one is
- * wrong. */
-bool part_wants(const xl_row *row, const struct settings *set);
+/* Is the row shown in a section? A point of a curve is left to the files,
+ * unless --full asks for it or it is wrong. */
+bool section_shows(const xl_row *row, const struct settings *set);
 /* Nothing when there are no rows. */
-void part_show(struct part *p, const struct display *to);
+void section_show(struct section *s, const struct display *to);
 
-/* The same cases with several devices side by side. */
-void part_devices(struct part *p, const struct display *to);
+/* What limits the rows of a table, below it: each limiter once, with the
+ * evidence of the row that took longest and its advice; arithmetic intensity
+ * by type; and matrix engines that are not used. */
+void report_limits(const struct result_table *rows, const struct display *to);
+/* "DRAM"; "latency?" where it is only likely; "-" where nothing is known. */
+void report_limiter(const xl_row *row, char *out, size_t cap);
+
+/* -- a result file -------------------------------------------------------- */
+
+/* "clbench gemm, 2026-11-22T07:00:00Z, on CPU, Linux" */
+void results_headline(const struct result_file *file, struct xl__str *out);
+/* "0: NAME (PLATFORM, driver 1.2)" */
+void results_device_line(const json_t *device, struct xl__str *out);
+/* "37 rows: 36 ok, 1 rejected"; and what the file has in addition to rows. */
+void results_tally(const struct result_file *file, struct xl__str *out);
+/* Every section of the file; rows that belong to none are grouped by op.
+ * `is_whole`: with the points of curves, which a section leaves out. Of a file
+ * without rows, the facts of its devices. */
+void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
+                  const struct display *to);
 
 #endif

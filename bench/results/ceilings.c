@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ceilings, and their rates on a device. */
+/* The table of ceilings, and their rates on a device. The roofline of a device
+ * is min(peak, intensity * bandwidth); a ceiling is one of its peaks or
+ * bandwidths. */
 #include "results/ceilings.h"
 
 #include <math.h>

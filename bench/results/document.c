@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run as a result document: devices with every fact, rows with every sample,
- * and where they were taken. What a command measures beside its rows comes
- * from the session's `extra`. */
+/* Writes a run as a result document: devices with every fact, rows with every
+ * sample, and the environment they were taken in.
+ *
+ *     {"schema": "clbench/1", "tool": {}, "host": {}, "environment": {},
+ *      "devices": [{"index": 0, "name": "", ..., "facts": []}],
+ *      "parts": [{"title": "", "note": ""}],
+ *      "rows": [{"id": "", "part": 0, "device": 0, ...}], ...}
+ *
+ * A section is called a part in the file; "part" of a row is its index. What a
+ * command measures that is no row is in the session's `extra`, whose members
+ * are added to the document. */
 #include "results/document.h"
 
 #include <math.h>
@@ -122,17 +130,18 @@ static json_t *id_json(const xl_row *row)
 static void put_timing(json_t *out, const xl_row *row)
 {
     const xl_samples *samples = &row->samples;
-    bool timed = samples->runs > 0;
+    bool is_timed = samples->runs > 0;
     const char *clock = samples->wall_clock ? "wall" : "event";
     json_put(out, "runs", json_integer(samples->runs));
     json_put(out, "samples_ns", samples_json(samples));
-    json_put(out, "median_ns", json_number(timed ? samples->median_ns : NAN));
-    json_put(out, "mad_ns", json_number(timed ? samples->mad_ns : NAN));
+    json_put(out, "median_ns",
+             json_number(is_timed ? samples->median_ns : NAN));
+    json_put(out, "mad_ns", json_number(is_timed ? samples->mad_ns : NAN));
     json_put(out, "cache", json_string(row->cold ? "cold" : "hot"));
-    json_put(out, "clock", timed ? json_string(clock) : json_null());
+    json_put(out, "clock", is_timed ? json_string(clock) : json_null());
 }
 
-/* What the counts say, each limiter's least time beside it. */
+/* The limiter found from the counts, with the least time of each limiter. */
 static json_t *diagnosis_json(const xl_row *row)
 {
     const xl_diagnosis *d = &row->diagnosis;
@@ -165,12 +174,12 @@ static json_t *diagnosis_json(const xl_row *row)
 static json_t *row_json(const struct document *d, const xl_device *dev,
                         const xl_row *row)
 {
-    const size_t n_parts = json_array_size(d->parts);
+    const size_t n_sections = json_array_size(d->sections);
     json_t *out = json_object();
-    bool typed = row->dtype < XL_N_DTYPES;
+    bool has_dtype = row->dtype < XL_N_DTYPES;
     json_put(out, "id", id_json(row));
-    json_put(out, "part", d->is_in_part ? json_uint(n_parts - 1)
-                                        : json_null());
+    json_put(out, "part",
+             d->is_in_section ? json_uint(n_sections - 1) : json_null());
     json_put(out, "device", json_integer(xl_device_index(dev)));
     json_put(out, "op", json_text(row->op));
     json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
@@ -178,7 +187,7 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     json_put(out, "params", params_json(row->params, row->n_params));
     json_put(out, "seed", json_uint(row->seed));
     json_put(out, "dtype",
-             json_text(typed ? xl_dtype_name(row->dtype) : NULL));
+             json_text(has_dtype ? xl_dtype_name(row->dtype) : NULL));
     put_timing(out, row);
     json_put(out, "value", json_number(row->value));
     json_put(out, "unit",
@@ -188,40 +197,40 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     json_put(out, "roof", roof_json(row));
     json_put(out, "diagnosis", diagnosis_json(row));
     json_put(out, "conditions",
-             telemetry_conditions(&row->samples.conditions));
+             telemetry_conditions_json(&row->samples.conditions));
     json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
     json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
     json_put(out, "warnings", warnings_json(row->warnings));
     return out;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the document --------------------------------------------------------- */
 
 bool document_begin(struct document *d)
 {
     *d = (struct document){json_array(), json_array(), false};
-    return d->rows && d->parts;
+    return d->rows && d->sections;
 }
 
 void document_clear(struct document *d)
 {
     json_decref(d->rows);
-    json_decref(d->parts);
+    json_decref(d->sections);
     *d = (struct document){NULL, NULL, false};
 }
 
-void document_part(struct document *d, const char *title, const char *note)
+void document_section(struct document *d, const char *title, const char *note)
 {
     json_t *out = json_object();
     json_put(out, "title", json_text(title));
     json_put(out, "note", json_lines(note));
-    json_add(d->parts, out);
-    d->is_in_part = true;
+    json_add(d->sections, out);
+    d->is_in_section = true;
 }
 
-void document_part_end(struct document *d)
+void document_section_end(struct document *d)
 {
-    d->is_in_part = false;
+    d->is_in_section = false;
 }
 
 void document_row(struct document *d, const xl_device *dev, const xl_row *row)
@@ -239,7 +248,7 @@ json_t *document_json(const struct document *d, const struct session *s)
     json_put(root, "host", environment_host());
     json_put(root, "environment", environment_json(s));
     json_put(root, "devices", devices);
-    json_put(root, "parts", json_incref(d->parts));
+    json_put(root, "parts", json_incref(d->sections));
     json_put(root, "rows", json_incref(d->rows));
     if (s->extra)
         (void)json_object_update_missing(root, s->extra);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the numbers were taken: what a reader of a result file needs to know
- * to trust it or to run it again. What is not known is null. */
+/* Writes the environment of a run: what a reader of a result file needs in
+ * order to judge the numbers or to run it again. What is not known is null. */
 #include "results/environment.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static json_t *list_json(const struct option_list *list)
     return out;
 }
 
-/* The options as they were read, so that a run can be repeated. */
+/* The options after parsing, so that a run can be repeated. */
 static json_t *options_json(const struct session *s)
 {
     json_t *out = json_object();
@@ -117,7 +117,7 @@ static json_t *options_json(const struct session *s)
     return out;
 }
 
-static json_t *words_json(const struct session *s)
+static json_t *arguments_json(const struct session *s)
 {
     json_t *out = json_array();
     for (unsigned i = 0; i < s->set.n_words; i++)
@@ -134,6 +134,6 @@ json_t *environment_json(const struct session *s)
     json_put(out, "date", json_text(*date ? date : NULL));
     json_put(out, "variables", variables);
     json_put(out, "options", options_json(s));
-    json_put(out, "arguments", words_json(s));
+    json_put(out, "arguments", arguments_json(s));
     return out;
 }

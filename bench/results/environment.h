@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the numbers were taken: host, variables that hide devices, date. */
+/* The environment of a measurement: program, host, options, variables that
+ * hide devices, date. */
 #ifndef CLBENCH_ENVIRONMENT_H
 #define CLBENCH_ENVIRONMENT_H
 
 #include <stddef.h>
 
-/* Now, "2025-01-31T12:00:00Z". */
+/* The current time, "2025-01-31T12:00:00Z". */
 void environment_date(char *out, size_t cap);
 
-/* Every variable of advice_variables() that is set, and how. */
+/* Call `each` for every variable of advice_variables() that is set. */
 void environment_variables(void (*each)(const char *name, const char *value,
                                         void *arg),
                            void *arg);
@@ -16,7 +17,7 @@ void environment_variables(void (*each)(const char *name, const char *value,
 struct json_t;
 struct session;
 
-/* The "tool", "host" and "environment" members of the JSON document; NULL
+/* The "tool", "host" and "environment" members of the result document; NULL
  * when out of memory. */
 struct json_t *environment_tool(const struct session *s);
 struct json_t *environment_host(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as the result file spells them; see json_values.h. */
+/* Makes the JSON values of a result file. */
 #include "results/json.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ json_t *json_number(double value)
         return json_real(value);
     if (fabs(value) < int64_limit)
         return json_integer((json_int_t)value);
-    /* Such as a driver's 2^64 - 1, which the double rounds up by one. */
+    /* Such as 2^64 - 1 of a driver, which a double rounds up by one. */
     if (fabs(value) <= 2.0 * int64_limit) {
         snprintf(digits, sizeof digits, "%.0f", value);
         return json_string(digits);

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of one table in words. A setting that all rows share is said once
- * above the table, so that a row's own cell holds only what sets it apart. */
+/* Labels of the rows of one table. A setting that all rows share is stated
+ * once above the table, so that a row's own cell holds only what distinguishes
+ * it:
+ *
+ *     f16, trans=nn            <- result_table_common()
+ *     4096^3       1.2 ms      <- result_table_label()
+ *     100x200x300  3.4 us
+ *
+ * The identity of a row, by which runs are compared, is
+ * "op/variant/m=1,n=2/trans=nn/f16/hot": found numbers are not in it. */
 #include "results/result.h"
 
 #include <math.h>
@@ -11,56 +19,59 @@
 #include "cli/units.h"
 #include "results/warnings.h"
 
-static char *id_of(const xl_row *row)
+static char *make_id(const xl_row *row)
 {
     struct xl__str id = {0};
     result_row_id(&id, row);
     return xl__str_steal(&id);
 }
 
-/* The row of any variant of the same case. */
-static char *case_of(const xl_row *row)
+/* The id without the variant. */
+static char *make_case_id(const xl_row *row)
 {
     xl_row any = *row;
     any.variant[0] = '\0';
-    return id_of(&any);
+    return make_id(&any);
 }
 
-bool rows_add(struct rows *rows, const void *dev, const xl_row *row)
+bool result_table_add(struct result_table *rows, const void *dev,
+                      const xl_row *row)
 {
-    struct kept_row kept = {.dev = dev, .row = *row};
-    kept.kernel.id = id_of(row);
-    kept.only_case.id = case_of(row);
-    if (!kept.kernel.id || !kept.only_case.id ||
+    struct measured_row kept = {.dev = dev, .row = *row};
+    kept.kernel_key.id = make_id(row);
+    kept.case_key.id = make_case_id(row);
+    if (!kept.kernel_key.id || !kept.case_key.id ||
         !xl__grow(&rows->list, &rows->cap, rows->n + 1, sizeof *rows->list)) {
-        free(kept.kernel.id);
-        free(kept.only_case.id);
+        free(kept.kernel_key.id);
+        free(kept.case_key.id);
         return false;
     }
     for (size_t i = 0; i < rows->n; i++) {
-        const struct kept_row *other = &rows->list[i];
+        const struct measured_row *other = &rows->list[i];
         if (other->dev != dev)
             continue;
-        kept.kernel.turn += strcmp(other->kernel.id, kept.kernel.id) == 0;
-        kept.only_case.turn +=
-            strcmp(other->only_case.id, kept.only_case.id) == 0;
+        kept.kernel_key.repeat +=
+            strcmp(other->kernel_key.id, kept.kernel_key.id) == 0;
+        kept.case_key.repeat +=
+            strcmp(other->case_key.id, kept.case_key.id) == 0;
     }
-    rows->n_repeats += kept.only_case.turn > 0;
+    rows->n_repeats += kept.case_key.repeat > 0;
     rows->list[rows->n++] = kept;
     return true;
 }
 
-void rows_clear(struct rows *rows)
+void result_table_clear(struct result_table *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        free(rows->list[i].kernel.id);
-        free(rows->list[i].only_case.id);
+        free(rows->list[i].kernel_key.id);
+        free(rows->list[i].case_key.id);
     }
     free(rows->list);
-    *rows = (struct rows){NULL, 0, 0, 0};
+    *rows = (struct result_table){NULL, 0, 0, 0};
 }
 
-static const xl_param *find(const xl_param *list, unsigned n, const char *name)
+static const xl_param *find_param(const xl_param *list, unsigned n,
+                                  const char *name)
 {
     for (unsigned i = 0; i < n; i++)
         if (strcmp(list[i].name, name) == 0)
@@ -68,25 +79,25 @@ static const xl_param *find(const xl_param *list, unsigned n, const char *name)
     return NULL;
 }
 
-static bool same(const xl_param *a, const xl_param *b)
+static bool is_same_param(const xl_param *a, const xl_param *b)
 {
     return a && b && strcmp(a->text, b->text) == 0 &&
            (*a->text || !(a->value < b->value || a->value > b->value));
 }
 
-static bool is_common_param(const struct rows *rows, const xl_param *p)
+static bool is_common_param(const struct result_table *rows, const xl_param *p)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const xl_row *row = &rows->list[i].row;
-        if (!same(p, find(row->params, row->n_params, p->name)))
+        if (!is_same_param(p, find_param(row->params, row->n_params, p->name)))
             return false;
     }
     return true;
 }
 
-double rows_found(const xl_row *row, const char *name)
+double result_finding(const xl_row *row, const char *name)
 {
-    const xl_param *p = find(row->params, row->n_params, name);
+    const xl_param *p = find_param(row->params, row->n_params, name);
     return p && p->is_found ? p->value : NAN;
 }
 
@@ -98,21 +109,20 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* An output of the row's own type is nothing to speak of; some findings have
- * a column of their own. */
-static bool is_idle(const xl_row *row, const xl_param *p)
+/* Is the parameter left out of labels? An output of the row's own type adds
+ * nothing, and some findings have a column of their own. */
+static bool is_hidden_param(const xl_row *row, const xl_param *p)
 {
     static const char *const columns[] = {
         "kernels",     "gain",     "area",     "waves", "fill",
         "align_bytes", "bound_ns", "launches", "times", "curve",
-        "size_bytes",  "share", "model_ns",
-        NULL};
+        "size_bytes",  "share",    "model_ns", NULL};
     return is_one_of(p->name, columns) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
 }
 
-static bool is_common_dtype(const struct rows *rows)
+static bool is_common_dtype(const struct result_table *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
         if (rows->list[i].row.dtype != rows->list[0].row.dtype)
@@ -120,7 +130,7 @@ static bool is_common_dtype(const struct rows *rows)
     return true;
 }
 
-static bool is_common_cache(const struct rows *rows)
+static bool is_common_cache(const struct result_table *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
         if (rows->list[i].row.cold != rows->list[0].row.cold)
@@ -128,47 +138,48 @@ static bool is_common_cache(const struct rows *rows)
     return true;
 }
 
-static bool ends_in(const char *text, const char *end)
+static bool has_ending(const char *text, const char *end)
 {
     size_t n = strlen(text), n_end = strlen(end);
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Names that end in a unit: the number is shown with it, the name without. */
+/* Units that names end in: the number is shown with the unit, the name without
+ * it. */
 static const struct {
     const char *ending, *unit;
-} unit_names[] = {
+} unit_endings[] = {
     {"_B_per_s", "B/s"}, {"_bytes", "B"}, {"bytes", "B"}, {"_ns", "ns"}};
 
-/* Texts that speak for themselves. */
-static const char *const bare[] = {"case", "names", "planted", NULL};
+/* Parameters whose text is shown without the name. */
+static const char *const unnamed_params[] = {"case", "names", "planted", NULL};
 
 static void add_param(struct xl__str *out, const xl_param *p)
 {
-    enum { N = sizeof unit_names / sizeof unit_names[0] };
+    enum { N = sizeof unit_endings / sizeof unit_endings[0] };
     char number[UNITS_CAP];
     size_t i = 0, len = strlen(p->name);
     if (*p->text) {
-        const bool is_bare = is_one_of(p->name, bare);
-        xl__str_printf(out, "%s%s%s", is_bare ? "" : p->name,
-                       is_bare ? "" : "=", p->text);
+        const bool is_unnamed = is_one_of(p->name, unnamed_params);
+        xl__str_printf(out, "%s%s%s", is_unnamed ? "" : p->name,
+                       is_unnamed ? "" : "=", p->text);
         return;
     }
-    while (i < N && !ends_in(p->name, unit_names[i].ending))
+    while (i < N && !has_ending(p->name, unit_endings[i].ending))
         i++;
     units_format(number, sizeof number, p->value,
-                 i < N ? unit_names[i].unit : "1");
-    len -= i < N ? strlen(unit_names[i].ending) : 0;
+                 i < N ? unit_endings[i].unit : "1");
+    len -= i < N ? strlen(unit_endings[i].ending) : 0;
     xl__str_printf(out, "%.*s%s%s", (int)len, p->name, len ? "=" : "", number);
 }
 
-static void add_part(struct xl__str *out, const char *between)
+static void add_separator(struct xl__str *out, const char *between)
 {
     if (out->len > 0)
         xl__str_add(out, between);
 }
 
-void rows_common(const struct rows *rows, struct xl__str *out)
+void result_table_common(const struct result_table *rows, struct xl__str *out)
 {
     if (rows->n == 0)
         return;
@@ -177,18 +188,18 @@ void rows_common(const struct rows *rows, struct xl__str *out)
         xl__str_add(out, xl_dtype_name(row->dtype));
     for (unsigned i = 0; i < row->n_params; i++)
         if (is_common_param(rows, &row->params[i]) &&
-            !is_idle(row, &row->params[i])) {
-            add_part(out, ", ");
+            !is_hidden_param(row, &row->params[i])) {
+            add_separator(out, ", ");
             add_param(out, &row->params[i]);
         }
     if (is_common_cache(rows) && row->cold) {
-        add_part(out, ", ");
+        add_separator(out, ", ");
         xl__str_add(out, "cold caches");
     }
 }
 
-/* The number of products of a call, the last of its sizes; NULL: none. */
-static const xl_param *batch_of(const xl_row *row)
+/* The batch count, the last of the sizes; NULL: none. */
+static const xl_param *find_batch(const xl_row *row)
 {
     const xl_param *last = row->n_shape ? &row->shape[row->n_shape - 1] : NULL;
     return last && strcmp(last->name, "batch") == 0 ? last : NULL;
@@ -197,11 +208,10 @@ static const xl_param *batch_of(const xl_row *row)
 /* Sizes of matrices are joined by x; others keep their names. */
 static bool is_plain_shape(const xl_row *row, unsigned n)
 {
-    static const char *const plain[] = {"m",  "n",  "k",  "rows", "cols",
-                                        "d0", "d1", "d2", "d3",   "d4",
-                                        "d5", NULL};
+    static const char *const dims[] = {"m",  "n",  "k",  "rows", "cols", "d0",
+                                       "d1", "d2", "d3", "d4",   "d5",   NULL};
     for (unsigned i = 0; i < n; i++)
-        if (!is_one_of(row->shape[i].name, plain))
+        if (!is_one_of(row->shape[i].name, dims))
             return false;
     return true;
 }
@@ -215,7 +225,7 @@ static bool is_cube(const xl_row *row, unsigned n)
 
 static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
 {
-    bool plain = is_plain_shape(row, n);
+    const bool is_plain = is_plain_shape(row, n);
     char number[UNITS_CAP];
     if (is_cube(row, n)) {
         units_number(number, sizeof number, row->shape[0].value);
@@ -223,13 +233,13 @@ static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
         return;
     }
     for (unsigned i = 0; i < n; i++) {
-        if (!plain) {
-            add_part(out, " ");
+        if (!is_plain) {
+            add_separator(out, " ");
             add_param(out, &row->shape[i]);
             continue;
         }
         units_number(number, sizeof number, row->shape[i].value);
-        add_part(out, "x");
+        add_separator(out, "x");
         xl__str_add(out, number);
     }
 }
@@ -237,7 +247,7 @@ static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
 /* "32^3 x10000" */
 static void add_shape(struct xl__str *out, const xl_row *row)
 {
-    const xl_param *batch = batch_of(row);
+    const xl_param *batch = find_batch(row);
     char number[UNITS_CAP];
     add_sizes(out, row, row->n_shape - (batch ? 1 : 0));
     if (!batch)
@@ -246,27 +256,28 @@ static void add_shape(struct xl__str *out, const xl_row *row)
     xl__str_printf(out, " x%s", number);
 }
 
-void rows_case(const struct rows *rows, size_t i, struct xl__str *out)
+void result_table_label(const struct result_table *rows, size_t i,
+                        struct xl__str *out)
 {
     const xl_row *row = &rows->list[i].row;
-    const xl_param *name = find(row->params, row->n_params, "case");
+    const xl_param *name = find_param(row->params, row->n_params, "case");
     if (name && !is_common_param(rows, name)) {
         add_param(out, name);
         return;
     }
     add_shape(out, row);
     if (!is_common_dtype(rows) && row->dtype < XL_N_DTYPES) {
-        add_part(out, " ");
+        add_separator(out, " ");
         xl__str_add(out, xl_dtype_name(row->dtype));
     }
     for (unsigned j = 0; j < row->n_params; j++)
         if (!is_common_param(rows, &row->params[j]) &&
-            !is_idle(row, &row->params[j])) {
-            add_part(out, " ");
+            !is_hidden_param(row, &row->params[j])) {
+            add_separator(out, " ");
             add_param(out, &row->params[j]);
         }
     if (!is_common_cache(rows)) {
-        add_part(out, " ");
+        add_separator(out, " ");
         xl__str_add(out, row->cold ? "cold" : "hot");
     }
     if (out->len == 0)
@@ -283,7 +294,7 @@ void notes_clear(struct notes *notes)
     *notes = (struct notes){NULL, 0, 0};
 }
 
-size_t notes_number(struct notes *notes, const char *text)
+size_t notes_add(struct notes *notes, const char *text)
 {
     for (size_t i = 0; i < notes->n; i++)
         if (strcmp(notes->text[i], text) == 0)
@@ -298,16 +309,17 @@ size_t notes_number(struct notes *notes, const char *text)
     return notes->n;
 }
 
-static void mark(struct notes *notes, const char *text, struct xl__str *marks)
+static void add_mark(struct notes *notes, const char *text,
+                     struct xl__str *marks)
 {
-    size_t number = notes_number(notes, text);
+    size_t number = notes_add(notes, text);
     if (number > 0)
         xl__str_printf(marks, "%s%zu", marks->len ? "," : "", number);
 }
 
-/* Does the reason say what the warning says? Both begin alike then: "noisy",
- * "fewer". */
-static bool covers(const char *reason, unsigned bit)
+/* Is the reason about the warning? Both begin with the same letters then:
+ * "noisy", "fewer". */
+static bool is_about_warning(const char *reason, unsigned bit)
 {
     enum { BEGINNING = 3 };
     return *reason && strncmp(reason, warn_code(bit), BEGINNING) == 0;
@@ -321,19 +333,19 @@ static void add_advice(struct xl__str *text, unsigned bit,
         xl__str_printf(text, "; %s", advice);
 }
 
-void notes_of_row(struct notes *notes, const xl_row *row,
-                  const struct settings *set, struct xl__str *marks)
+void notes_add_row(struct notes *notes, const xl_row *row,
+                   const struct settings *set, struct xl__str *marks)
 {
     struct xl__str text = {0};
     unsigned left = row->warnings;
     if (*row->reason) {
         xl__str_add(&text, row->reason);
         for (unsigned bit = 0; bit < XL_N_WARN; bit++)
-            if (left & 1u << bit && covers(row->reason, bit)) {
+            if (left & 1u << bit && is_about_warning(row->reason, bit)) {
                 add_advice(&text, bit, set);
                 left &= ~(1u << bit);
             }
-        mark(notes, xl__str_text(&text), marks);
+        add_mark(notes, xl__str_text(&text), marks);
     }
     for (unsigned bit = 0; bit < XL_N_WARN && !set->quiet; bit++) {
         if (!(left & 1u << bit))
@@ -341,7 +353,7 @@ void notes_of_row(struct notes *notes, const xl_row *row,
         xl__str_reset(&text);
         xl__str_printf(&text, "%s: %s", warn_code(bit), warn_text(bit));
         add_advice(&text, bit, set);
-        mark(notes, xl__str_text(&text), marks);
+        add_mark(notes, xl__str_text(&text), marks);
     }
     xl__str_clear(&text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result file comes from anywhere, so each member's type is checked; samples
- * that are no positive numbers make the row one without times. */
+/* Reads a result document and checks it. A result file comes from anywhere, so
+ * each member's type is checked; samples that are no positive numbers make the
+ * row one without times. What the file lacks is unknown. */
 #include "results/result_file.h"
 
 #include <errno.h>
@@ -10,20 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/files.h"
 #include "base/alloc.h"
+#include "base/os/files.h"
+#include "base/stats.h"
 #include "base/str.h"
 #include "results/json.h"
+#include "results/telemetry.h"
+#include "results/warnings.h"
 
-static bool wrong(const struct result_file *f, char *why, size_t cap,
-                  const char *what)
+static bool reject_file(const struct result_file *f, char *why, size_t cap,
+                        const char *what)
 {
     snprintf(why, cap, "'%s' %s", f->path, what);
     return false;
 }
 
-/* Samples that are all times; else none. */
-static bool read_samples(const json_t *list, struct result_row *row)
+/* Reads the samples if all of them are times; else none. False: out of
+ * memory. */
+static bool read_times(const json_t *list, struct result_row *row)
 {
     size_t n = json_array_size(list);
     if (n == 0)
@@ -41,8 +46,8 @@ static bool read_samples(const json_t *list, struct result_row *row)
     return true;
 }
 
-/* The name that a device keeps from run to run. */
-static const char *device_of(const json_t *devices, const json_t *index)
+/* The id of a device that does not change from run to run. */
+static const char *find_device_id(const json_t *devices, const json_t *index)
 {
     static const char *const names[] = {"uuid", "pci", "name"};
     size_t n = json_array_size(devices);
@@ -63,25 +68,25 @@ static bool is_peer(const char *variant)
     return strncmp(variant, peer, sizeof peer - 1) == 0;
 }
 
-/* A variant of ours that calls another library is its, where ours ran too; it
- * is ours where it is what the library chose. */
-static void part_others(struct result_file *f)
+/* Marks the rows of other libraries: those of peers, and those of
+ * gemm_clblast, a variant of this library that calls CLBlast. The latter
+ * counts as this library's where no other variant of it ran the case. */
+static void mark_other_libraries(struct result_file *f)
 {
     for (size_t i = 0; i < f->n_rows; i++) {
         struct result_row *row = &f->rows[i];
         row->is_other = is_peer(row->variant);
         for (size_t j = 0;
              j < f->n_rows && xl__streq(row->variant, "gemm_clblast"); j++)
-            row->is_other =
-                row->is_other ||
-                (strcmp(f->rows[j].only_case, row->only_case) == 0 &&
-                 strcmp(f->rows[j].variant, row->variant) != 0 &&
-                 !is_peer(f->rows[j].variant));
+            row->is_other = row->is_other ||
+                            (strcmp(f->rows[j].case_id, row->case_id) == 0 &&
+                             strcmp(f->rows[j].variant, row->variant) != 0 &&
+                             !is_peer(f->rows[j].variant));
     }
 }
 
-/* "op/variant/rest" without the variant. */
-static char *case_of(const char *id)
+/* "op/variant/rest" becomes "op/rest". */
+static char *remove_variant(const char *id)
 {
     struct xl__str text = {0};
     const size_t op = strcspn(id, "/");
@@ -97,11 +102,10 @@ static bool read_row(struct result_row *row, const json_t *in)
     row->id = json_text_at(in, "id");
     row->verdict = json_text_at(in, "verdict");
     row->variant = json_text_at(in, "variant");
-    row->only_case = case_of(row->id);
+    row->case_id = remove_variant(row->id);
     const json_t *frac = json_object_get(json_object_get(in, "roof"), "frac");
     row->frac = json_is_number(frac) ? json_number_value(frac) : (double)NAN;
-    return row->only_case &&
-           read_samples(json_object_get(in, "samples_ns"), row);
+    return row->case_id && read_times(json_object_get(in, "samples_ns"), row);
 }
 
 static bool read_rows(struct result_file *f, char *why, size_t cap)
@@ -109,37 +113,40 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     const json_t *devices = json_object_get(f->document, "devices");
     const json_t *list = json_object_get(f->document, "rows");
     if (!json_is_array(devices) || !json_is_array(list))
-        return wrong(f, why, cap, "has no devices or no rows");
+        return reject_file(f, why, cap, "has no devices or no rows");
     size_t n = json_array_size(list);
     f->n_devices = json_array_size(devices);
     f->device = json_text_at(json_array_get(devices, 0), "name");
     f->rows = xl__calloc(n ? n : 1, sizeof *f->rows);
     if (!f->rows)
-        return wrong(f, why, cap, "is too large for the memory there is");
+        return reject_file(f, why, cap,
+                           "is too large for the memory there is");
     for (size_t i = 0; i < n; i++) {
         const json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
         if (!read_row(row, in))
-            return wrong(f, why, cap, "is too large for the memory there is");
-        row->device = device_of(devices, json_object_get(in, "device"));
+            return reject_file(f, why, cap,
+                               "is too large for the memory there is");
+        row->device = find_device_id(devices, json_object_get(in, "device"));
         if (!*row->id)
-            return wrong(f, why, cap, "has a row without an id");
+            return reject_file(f, why, cap, "has a row without an id");
     }
-    part_others(f);
+    mark_other_libraries(f);
     return true;
 }
 
-bool results_take(json_t *document, const char *path, struct result_file *out,
-                  char *why, size_t cap)
+bool result_file_from(json_t *document, const char *path,
+                      struct result_file *out, char *why, size_t cap)
 {
     *out = (struct result_file){.path = path, .document = document};
     if (!xl__streq(json_text_at(document, "schema"), "clbench/1"))
-        return wrong(out, why, cap, "is not a result of clbench (clbench/1)");
+        return reject_file(out, why, cap,
+                           "is not a result of clbench (clbench/1)");
     return read_rows(out, why, cap);
 }
 
-bool results_read(const char *path, struct result_file *out, char *why,
-                  size_t cap)
+bool result_file_read(const char *path, struct result_file *out, char *why,
+                      size_t cap)
 {
     char *text = NULL;
     size_t len = 0;
@@ -158,14 +165,14 @@ bool results_read(const char *path, struct result_file *out, char *why,
                  error.text);
         return false;
     }
-    return results_take(document, path, out, why, cap);
+    return result_file_from(document, path, out, why, cap);
 }
 
-void results_clear(struct result_file *file)
+void result_file_clear(struct result_file *file)
 {
     for (size_t i = 0; i < file->n_rows; i++) {
         free(file->rows[i].ns);
-        free(file->rows[i].only_case);
+        free(file->rows[i].case_id);
     }
     free(file->rows);
     json_decref(file->document);
@@ -191,8 +198,8 @@ const char *result_device_name(const struct result_file *file,
     return json_text_at(result_device(file, row), "name");
 }
 
-const json_t *result_part(const struct result_file *file,
-                          const struct result_row *row)
+const json_t *result_section(const struct result_file *file,
+                             const struct result_row *row)
 {
     const json_t *parts = json_object_get(file->document, "parts");
     const json_t *i = json_object_get(row->json, "part");
@@ -225,7 +232,8 @@ bool result_has_peers(const struct result_file *file)
     return json_array_size(json_object_get(file->document, "pairs")) > 0;
 }
 
-/* Numbers that were too large for JSON were written as text and stay so. */
+/* Numbers that were too large for JSON were written as text and remain text.
+ */
 static void copy_settings(const json_t *object, xl_row *out,
                           void (*number)(xl_row *, const char *, double),
                           void (*text)(xl_row *, const char *, const char *))
@@ -259,4 +267,122 @@ bool result_is_timed(const struct result_row *row)
 {
     return row->n > 0 && (xl__streq(row->verdict, "ok") ||
                           xl__streq(row->verdict, "suspicious"));
+}
+
+/* -- a row as the run had it ---------------------------------------------- */
+
+static double read_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static double read_count(const json_t *object, const char *name)
+{
+    const double value = read_number(object, name);
+    return value > 0 ? value : 0;
+}
+
+/* Is the parameter a setting? Settings are in a row's id, findings are not. */
+static bool is_setting(const char *id, const char *name)
+{
+    const size_t len = strlen(name);
+    for (const char *at = id; (at = strstr(at, name)); at++)
+        if (at > id && strchr("/,", at[-1]) && at[len] == '=')
+            return true;
+    return false;
+}
+
+static void mark_findings(const struct result_row *from, xl_row *out)
+{
+    for (unsigned i = 0; i < out->n_params; i++)
+        out->params[i].is_found = !is_setting(from->id, out->params[i].name);
+}
+
+static void restore_samples(const struct result_row *from, xl_samples *out)
+{
+    if (from->n == 0)
+        return;
+    const size_t n = xl__min_size(from->n, XL_MAX_SAMPLES);
+    const struct xl__summary s = xl__summarise(from->ns, n);
+    memcpy(out->ns, from->ns, n * sizeof *out->ns);
+    out->runs = (unsigned)n;
+    out->median_ns = s.median;
+    out->mad_ns = s.mad;
+    out->min_ns = s.min;
+    out->p95_ns = s.p95;
+    out->lo_ns = s.lo;
+    out->hi_ns = s.hi;
+    out->wall_clock = xl__streq(json_text_at(from->json, "clock"), "wall");
+}
+
+static xl_source find_source(const char *name)
+{
+    for (unsigned i = 0; i <= XL_ASSUMED; i++)
+        if (xl__streq(xl_source_name((xl_source)i), name))
+            return (xl_source)i;
+    return XL_UNKNOWN;
+}
+
+static void read_roof(const json_t *json, xl_bound *out)
+{
+    out->value = read_number(json, "value");
+    out->name = json_text_at(json, "name");
+    out->source = find_source(json_text_at(json, "source"));
+}
+
+static void read_diagnosis(const json_t *json, xl_diagnosis *out)
+{
+    const char *limiter = json_text_at(json, "limiter");
+    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
+        if (xl__streq(xl_limiter_name((xl_limiter)i), limiter))
+            out->limiter = (xl_limiter)i;
+    out->is_likely = json_is_true(json_object_get(json, "is_likely"));
+    out->share = read_number(json, "share");
+    out->flop_per_s = read_count(json, "flop_per_s");
+    out->bytes_per_s = read_count(json, "bytes_per_s");
+    out->busy = read_number(json, "busy");
+    out->intensity = read_number(json, "intensity");
+    xl__strcpy(out->evidence, sizeof out->evidence,
+               json_text_at(json, "evidence"));
+    xl__strcpy(out->engine, sizeof out->engine,
+               json_text_at(json, "idle_engine"));
+}
+
+static xl_verdict find_verdict(const char *name)
+{
+    for (unsigned i = 0; i < XL_ROW_ERROR; i++)
+        if (xl__streq(xl_verdict_name((xl_verdict)i), name))
+            return (xl_verdict)i;
+    return XL_ROW_ERROR;
+}
+
+static unsigned read_warnings(const json_t *list)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        for (unsigned bit = 0; bit < XL_N_WARN; bit++)
+            if (xl__streq(json_string_value(json_array_get(list, i)),
+                          warn_code(bit)))
+                bits |= 1u << bit;
+    return bits;
+}
+
+void result_row_read(const struct result_row *from, xl_row *out)
+{
+    const json_t *json = from->json;
+    result_identity(from, out);
+    mark_findings(from, out);
+    restore_samples(from, &out->samples);
+    out->value = read_number(json, "value");
+    out->unit = json_text_at(json, "unit");
+    out->flop = read_count(json, "flop");
+    out->bytes = read_count(json, "bytes");
+    read_roof(json_object_get(json, "roof"), &out->roof);
+    read_diagnosis(json_object_get(json, "diagnosis"), &out->diagnosis);
+    telemetry_conditions_read(json_object_get(json, "conditions"),
+                              &out->samples.conditions);
+    out->verdict = find_verdict(from->verdict);
+    xl__strcpy(out->reason, sizeof out->reason, json_text_at(json, "reason"));
+    out->warnings = read_warnings(json_object_get(json, "warnings"));
 }

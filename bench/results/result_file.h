@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result document, schema "clbench/1": read from a file or taken as a run
- * made it, and what its rows hold. Everything that shows results after the run
+/* A result document, schema "clbench/1", read from a file or received from a
+ * run, and what its rows hold. Everything that shows results after the run
  * starts from here. */
-#ifndef CLBENCH_RESULTS_H
-#define CLBENCH_RESULTS_H
+#ifndef CLBENCH_RESULT_FILE_H
+#define CLBENCH_RESULT_FILE_H
 
 #include <stdbool.h>
 
@@ -16,10 +16,10 @@ struct result_row {
     const char *device; /* its UUID, else PCI address, else name; "" unknown */
     const char *verdict;
     const char *variant;
-    char *only_case;    /* the id without the variant */
-    bool is_other;      /* another library's: not ours */
-    double frac;        /* of its roof; NaN: it has none */
-    double *ns;         /* samples */
+    char *case_id; /* the id without the variant */
+    bool is_other; /* another library's */
+    double frac;   /* of its roof; NaN: it has none */
+    double *ns;    /* samples */
     size_t n;
     const json_t *json; /* all of it, borrowed from the document */
 };
@@ -32,17 +32,17 @@ struct result_file {
     size_t n_rows, n_devices;
 };
 
-/* Read and check; on failure false, *why says what is wrong with the file.
- * `out` is to be cleared either way. */
-bool results_read(const char *path, struct result_file *out, char *why,
-                  size_t cap);
+/* Read and check a file. On failure false, and *why is a message that begins
+ * with the path. The caller clears `out` either way. */
+bool result_file_read(const char *path, struct result_file *out, char *why,
+                      size_t cap);
 /* The same of a document in memory, whose reference is taken over. `path` is
- * what it is called. */
-bool results_take(json_t *document, const char *path, struct result_file *out,
-                  char *why, size_t cap);
-void results_clear(struct result_file *file);
+ * its name in messages and in what is shown. */
+bool result_file_from(json_t *document, const char *path,
+                      struct result_file *out, char *why, size_t cap);
+void result_file_clear(struct result_file *file);
 
-/* Has the file times of another library, taken in turns with ours? */
+/* Does the file have times of another library, interleaved with this one? */
 bool result_has_peers(const struct result_file *file);
 /* The entry of "devices" that a row ran on, and its name for people. */
 const json_t *result_device(const struct result_file *file,
@@ -54,14 +54,14 @@ const json_t *result_fact(const json_t *device, const char *name);
 /* A number of a row: "value", or of a member: "shape", "m"; NaN: none. */
 double result_number(const struct result_row *row, const char *member,
                      const char *name);
-/* What was run, as the row that was written: op, variant, shape, settings. */
+/* The identity of a row as the run had it: op, variant, shape, settings. */
 void result_identity(const struct result_row *row, xl_row *out);
-/* All of it as the run had it, what the file does not have unknown. Texts
- * that are pointers live as long as the document. */
+/* The whole row as the run had it; what the file lacks is unknown. Texts that
+ * are pointers live as long as the document. */
 void result_row_read(const struct result_row *from, xl_row *out);
-/* The entry of "parts" that a row stood in: title, note; NULL: none. */
-const json_t *result_part(const struct result_file *file,
-                          const struct result_row *row);
+/* The entry of "parts" that a row belongs to: title, note; NULL: none. */
+const json_t *result_section(const struct result_file *file,
+                             const struct result_row *row);
 /* Can a time be quoted? Ok or suspicious, and timed. */
 bool result_is_timed(const struct result_row *row);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings of devices, as JSON and as cells of a table. */
+/* Sensor readings of devices, as JSON and as cells of a table. */
 #ifndef CLBENCH_TELEMETRY_H
 #define CLBENCH_TELEMETRY_H
 
@@ -10,31 +10,31 @@
 
 #include "results/result.h"
 
-/* The "conditions" member of a row; null when nobody looked. */
-json_t *telemetry_conditions(const xl_conditions *c);
+/* The "conditions" member of a row; null when no sensor was read. */
+json_t *telemetry_conditions_json(const xl_conditions *c);
 /* Read it back; what the file lacks is unknown. */
-void telemetry_conditions_of(const json_t *json, xl_conditions *out);
-/* "1410 to 1980 MHz, up to 71 C, 690 of 700 W": what a device's rows saw.
- * Nothing where there are no sensors. */
-void telemetry_rows(const struct rows *rows, const void *dev,
-                    struct xl__str *out);
+void telemetry_conditions_read(const json_t *json, xl_conditions *out);
+/* Append the conditions of a device over the rows of a table, "1410 to 1980
+ * MHz, up to 71 C, 690 of 700 W". Nothing where there are no sensors. */
+void telemetry_conditions_text(const struct result_table *rows,
+                               const void *dev, struct xl__str *out);
 
-/* A device of `clbench top`, and what it was seen to do. */
+/* A device of `clbench top`, and its last reading. */
 struct telemetry_device {
     xl_device *dev;
     xl_telemetry *t;
     xl_reading now;
 };
 
-/* Who tells what of it: {"clock_hz": "nvmlDeviceGetClockInfo", ...}. */
+/* The source of each sensor: {"clock_hz": "nvmlDeviceGetClockInfo", ...}. */
 json_t *telemetry_sources(const xl_reading *r);
-/* Every sensor by its name, and what holds the clock down. */
+/* Every sensor by its name, and what limits the clock. */
 json_t *telemetry_reading(const xl_reading *r);
 
 /* The table of `clbench top`: a line of titles and one a device. */
 void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
                      unsigned width, bool colour);
-/* Every sensor of one device with its source; those that nobody tells too. */
+/* Every sensor of one device with its source, those without a reading too. */
 void telemetry_list(FILE *to, const struct telemetry_device *d,
                     unsigned width);
 /* What each sensor is. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace events. A call or a command that ran is a complete event ("X"), which
- * must nest with the others of its track, so commands of one engine that
- * overlap are given a second track. Commands wait in a queue many at a time:
- * each is an asynchronous span of its own, of three phases.
+/* Writes trace-event JSON. A call or a command that ran is a complete event
+ * ("X"), which must nest with the others of its track, so commands of one
+ * engine that overlap are given a second track. Commands wait in a queue many
+ * at a time: each is an asynchronous span of its own, of three phases.
  * Source: "Trace Event Format", Google, 2016. */
 #include "results/trace.h"
 
@@ -13,10 +13,13 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/os/clock.h"
 #include "base/str.h"
-#include "results/json.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
+#include "results/json.h"
+#include "results/result.h"
 
 /* Processes are numbered from 1: the host, then the devices. */
 enum { HOST = 1, FIRST_DEVICE = 2, HOST_CALLS = 1 };
@@ -43,10 +46,10 @@ struct trace {
     uint64_t n_commands;
 };
 
-/* -- events ---------------------------------------------------------------- */
+/* -- events --------------------------------------------------------------- */
 
-static json_t *event(const char *kind, unsigned pid, size_t tid,
-                     const char *name)
+static json_t *new_event(const char *kind, unsigned pid, size_t tid,
+                         const char *name)
 {
     json_t *out = json_object();
     json_put(out, "ph", json_string(kind));
@@ -62,25 +65,25 @@ static void put_time(const struct trace *t, json_t *to, const char *name,
     json_put(to, name, json_real((double)(ns - t->origin_ns) / ns_per_us));
 }
 
-static void put_length(json_t *to, int64_t ns)
+static void put_duration(json_t *to, int64_t ns)
 {
     json_put(to, "dur", json_real((double)ns / ns_per_us));
 }
 
-/* What a process or a track is called. */
-static void name_it(struct trace *t, const char *what, unsigned pid,
-                    size_t tid, const char *name)
+/* Adds the name of a process or of a track. */
+static void add_name(struct trace *t, const char *what, unsigned pid,
+                     size_t tid, const char *name)
 {
-    json_t *out = event("M", pid, tid, what), *args = json_object();
+    json_t *out = new_event("M", pid, tid, what), *args = json_object();
     json_put(args, "name", json_text(name));
     json_put(out, "args", args);
     json_add(t->events, out);
 }
 
-/* The place of a track, counted from 1 over all; 0 when out of memory. A
- * process is named with its first. */
-static size_t track_of(struct trace *t, unsigned pid, const char *process,
-                       const char *name)
+/* The number of a track, from 1 over all processes, added if it is new; 0 when
+ * out of memory. The name of a process is added with its first track. */
+static size_t find_track(struct trace *t, unsigned pid, const char *process,
+                         const char *name)
 {
     bool is_new_process = true;
     for (size_t i = 0; i < t->n_tracks; i++) {
@@ -97,30 +100,30 @@ static size_t track_of(struct trace *t, unsigned pid, const char *process,
     *track = (struct track){.pid = pid, .over_ns = INT64_MIN};
     xl__strcpy(track->name, sizeof track->name, name);
     if (is_new_process)
-        name_it(t, "process_name", pid, 0, process);
-    name_it(t, "thread_name", pid, t->n_tracks, name);
+        add_name(t, "process_name", pid, 0, process);
+    add_name(t, "thread_name", pid, t->n_tracks, name);
     return t->n_tracks;
 }
 
-/* Times count from a little before what comes first, since a device's may be
- * off by their doubt. */
-static void begin_at(struct trace *t, int64_t ns)
+/* Times count from 1 ms before the first event, since a device's times may be
+ * early by their doubt. */
+static void set_origin(struct trace *t, int64_t ns)
 {
     static const int64_t before_ns = 1000000;
     if (t->origin_ns == 0)
         t->origin_ns = ns - before_ns;
 }
 
-/* -- the host -------------------------------------------------------------- */
+/* -- the host ------------------------------------------------------------- */
 
 uint64_t trace_call(struct trace *t, const char *name, const char *detail,
                     uint64_t begin_ns, uint64_t end_ns)
 {
-    begin_at(t, (int64_t)begin_ns);
-    const size_t tid = track_of(t, HOST, "host", "calls");
-    json_t *out = event("X", HOST, tid, name);
+    set_origin(t, (int64_t)begin_ns);
+    const size_t tid = find_track(t, HOST, "host", "calls");
+    json_t *out = new_event("X", HOST, tid, name);
     put_time(t, out, "ts", (int64_t)begin_ns);
-    put_length(out, (int64_t)(end_ns - begin_ns));
+    put_duration(out, (int64_t)(end_ns - begin_ns));
     json_put(out, "cat", json_string("host"));
     if (detail) {
         json_t *args = json_object();
@@ -134,10 +137,11 @@ uint64_t trace_call(struct trace *t, const char *name, const char *detail,
     return t->n_calls;
 }
 
-/* -- a device -------------------------------------------------------------- */
+/* -- a device ------------------------------------------------------------- */
 
-/* Stamps in the order that time has, whatever a driver says. */
-static void straighten(struct trace_command *c)
+/* Makes the times ascend, queued <= submitted <= started <= ended, whatever
+ * the driver reports. */
+static void order_stamps(struct trace_command *c)
 {
     if (c->end_ns < c->start_ns)
         c->end_ns = c->start_ns;
@@ -147,16 +151,17 @@ static void straighten(struct trace_command *c)
         c->queued_ns = c->submit_ns;
 }
 
-/* A track of the engine's on which nothing runs at `start_ns`. */
-static size_t free_track(struct trace *t, unsigned pid, const char *process,
-                         const char *engine, int64_t start_ns)
+/* A track of the engine on which nothing runs at `start_ns`. */
+static size_t find_free_track(struct trace *t, unsigned pid,
+                              const char *process, const char *engine,
+                              int64_t start_ns)
 {
     enum { MOST = 8 };
     size_t tid = 0;
     for (unsigned i = 1; i <= MOST; i++) {
         char name[sizeof t->tracks->name];
         snprintf(name, sizeof name, i > 1 ? "%s %u" : "%s", engine, i);
-        tid = track_of(t, pid, process, name);
+        tid = find_track(t, pid, process, name);
         if (tid == 0 || t->tracks[tid - 1].over_ns <= start_ns)
             break;
     }
@@ -168,7 +173,7 @@ static void add_phase(struct trace *t, unsigned pid, size_t tid, uint64_t id,
 {
     static const char *const kinds[] = {"b", "e"};
     for (unsigned i = 0; i < 2; i++) {
-        json_t *out = event(kinds[i], pid, tid, name);
+        json_t *out = new_event(kinds[i], pid, tid, name);
         json_put(out, "cat", json_string("queue"));
         json_put(out, "id", json_uint(id));
         put_time(t, out, "ts", span_ns[i]);
@@ -180,12 +185,12 @@ static void add_phase(struct trace *t, unsigned pid, size_t tid, uint64_t id,
 static void add_queue(struct trace *t, unsigned pid,
                       const struct trace_command *c)
 {
-    const size_t tid = track_of(t, pid, c->device_name, c->queue);
+    const size_t tid = find_track(t, pid, c->device_name, c->queue);
     const int64_t at[] = {c->queued_ns, c->submit_ns, c->start_ns, c->end_ns};
     static const char *const phases[] = {"queued", "submitted", "running"};
     const char *const ends[] = {"b", "e"};
     for (unsigned i = 0; i < 2; i++) {
-        json_t *out = event(ends[i], pid, tid, c->queue);
+        json_t *out = new_event(ends[i], pid, tid, c->queue);
         json_put(out, "cat", json_string("queue"));
         json_put(out, "id", json_uint(t->n_commands));
         put_time(t, out, "ts", i == 0 ? c->queued_ns : c->end_ns);
@@ -202,7 +207,8 @@ static void add_queue(struct trace *t, unsigned pid,
     }
 }
 
-/* From the call to what it set going; none that would point back in time. */
+/* An arrow from a call to the command that it enqueued; none that would point
+ * back in time. */
 static void add_arrow(struct trace *t, unsigned pid, size_t tid,
                       const struct trace_command *c)
 {
@@ -217,11 +223,11 @@ static void add_arrow(struct trace *t, unsigned pid, size_t tid,
         size_t tid;
         int64_t at_ns;
     } ends[] = {
-        {"s", HOST, track_of(t, HOST, "host", "calls"), begin_ns},
+        {"s", HOST, find_track(t, HOST, "host", "calls"), begin_ns},
         {"f", pid, tid, c->start_ns > begin_ns ? c->start_ns : begin_ns}};
     for (unsigned i = 0; i < 2; i++) {
         json_t *out =
-            event(ends[i].kind, ends[i].pid, ends[i].tid, "enqueued");
+            new_event(ends[i].kind, ends[i].pid, ends[i].tid, "enqueued");
         json_put(out, "cat", json_string("flow"));
         json_put(out, "id", json_uint(t->n_commands));
         put_time(t, out, "ts", ends[i].at_ns);
@@ -235,24 +241,24 @@ void trace_command(struct trace *t, const struct trace_command *command)
 {
     struct trace_command c = *command;
     const unsigned pid = FIRST_DEVICE + c.device;
-    straighten(&c);
-    begin_at(t, c.queued_ns);
+    order_stamps(&c);
+    set_origin(t, c.queued_ns);
     t->n_commands++;
     add_queue(t, pid, &c);
     const size_t tid =
-        free_track(t, pid, c.device_name, c.engine, c.start_ns);
+        find_free_track(t, pid, c.device_name, c.engine, c.start_ns);
     if (tid == 0)
         return;
     t->tracks[tid - 1].over_ns = c.end_ns;
-    json_t *out = event("X", pid, tid, c.name);
+    json_t *out = new_event("X", pid, tid, c.name);
     json_put(out, "cat", json_string("device"));
     put_time(t, out, "ts", c.start_ns);
-    put_length(out, c.end_ns - c.start_ns);
+    put_duration(out, c.end_ns - c.start_ns);
     json_add(t->events, out);
     add_arrow(t, pid, tid, &c);
 }
 
-/* -- the document ---------------------------------------------------------- */
+/* -- the document --------------------------------------------------------- */
 
 struct trace *trace_new(void)
 {
@@ -278,8 +284,7 @@ char *trace_text(const struct trace *t)
     json_t *root = json_object();
     json_put(root, "displayTimeUnit", json_string("ns"));
     json_put(root, "traceEvents", json_incref(t->events));
-    char *text =
-        json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     json_decref(root);
     return text;
 }
@@ -298,7 +303,7 @@ int trace_open(struct session *s, struct trace **out)
     return EXIT_FINE;
 }
 
-static int write_out(struct session *s, const struct trace *t)
+static int write_trace(struct session *s, const struct trace *t)
 {
     int code = EXIT_FINE;
     char *text = trace_text(t);
@@ -312,8 +317,164 @@ static int write_out(struct session *s, const struct trace *t)
 
 int trace_close(struct session *s, struct trace *t)
 {
-    /* Where nothing ran, an older file is worth more. */
-    const int code = t && t->n_calls > 0 ? write_out(s, t) : EXIT_FINE;
+    /* Without an event an older file is kept. */
+    const int code = t && t->n_calls > 0 ? write_trace(s, t) : EXIT_FINE;
     trace_free(t);
     return code;
+}
+
+/* -- clocks --------------------------------------------------------------- */
+
+/* The device's clock on the host's. A command is started after the call that
+ * enqueues it began, and has ended before the host reads its clock after the
+ * wait, so each command bounds the difference d = device - host:
+ *
+ *     end - over <= d <= start - call
+ *
+ * and where the driver stamps "queued" within the enqueuing call, more closely
+ *
+ *     queued - return <= d <= queued - call.
+ *
+ * The intersection over a few dozen commands is microseconds wide, and no
+ * driver has to offer a call for it. */
+struct offset_range {
+    int64_t lo, hi;
+};
+
+static int64_t difference(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b);
+}
+
+static void narrow_range(struct offset_range *r, int64_t lo, int64_t hi)
+{
+    r->lo = lo > r->lo ? lo : r->lo;
+    r->hi = hi < r->hi ? hi : r->hi;
+}
+
+int64_t trace_clock_offset(const struct trace_bracket *list, size_t n,
+                           double *doubt_ns)
+{
+    struct offset_range r = {INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < n; i++)
+        narrow_range(&r, difference(list[i].end_ns, list[i].over_ns),
+                     difference(list[i].start_ns, list[i].call_ns));
+    struct offset_range near = r;
+    for (size_t i = 0; i < n; i++)
+        narrow_range(&near, difference(list[i].queued_ns, list[i].return_ns),
+                     difference(list[i].queued_ns, list[i].call_ns));
+    if (near.lo <= near.hi)
+        r = near;
+    const int64_t width = r.hi - r.lo;
+    *doubt_ns = (double)(width < 0 ? -width : width) / 2;
+    return r.lo + width / 2;
+}
+
+/* -- a run ---------------------------------------------------------------- */
+
+struct span_list {
+    xl_span *list;
+    size_t n, cap;
+};
+
+static void keep_span(const xl_span *span, void *arg)
+{
+    struct span_list *s = arg;
+    if (xl__grow(&s->list, &s->cap, s->n + 1, sizeof *s->list))
+        s->list[s->n++] = *span;
+}
+
+static void discard_span(const xl_span *span, void *arg)
+{
+    (void)span;
+    (void)arg;
+}
+
+/* The times of one run on the host's clock. */
+struct run_times {
+    uint64_t begin_ns, return_ns, over_ns;
+};
+
+static xl_status run_timed(xl_queue *q,
+                           xl_status (*enqueue)(xl_queue *q, void *arg),
+                           void *arg, struct run_times *out)
+{
+    xl_status status = XL_OK;
+    out->begin_ns = xl__now_ns();
+    TRY(enqueue(q, arg));
+    out->return_ns = xl__now_ns();
+    TRY(xl_queue_finish(q));
+    out->over_ns = xl__now_ns();
+fail:
+    return status;
+}
+
+/* The device's clock minus the host's during a run; 0 without spans. */
+static int64_t find_clock_offset(const struct span_list *s,
+                                 const struct run_times *run)
+{
+    double doubt_ns = 0;
+    int64_t offset_ns = 0;
+    struct trace_bracket *list = xl__calloc(s->n + 1, sizeof *list);
+    for (size_t i = 0; list && i < s->n; i++)
+        list[i] = (struct trace_bracket){
+            run->begin_ns,        run->return_ns,      run->over_ns,
+            s->list[i].queued_ns, s->list[i].start_ns, s->list[i].end_ns};
+    if (list && s->n > 0)
+        offset_ns = trace_clock_offset(list, s->n, &doubt_ns);
+    free(list);
+    return offset_ns;
+}
+
+static void add_run(struct trace *t, const xl_device *dev, const char *name,
+                    const struct span_list *s, const struct run_times *run)
+{
+    const int64_t offset_ns = find_clock_offset(s, run);
+    (void)trace_call(t, name, NULL, run->begin_ns, run->over_ns);
+    const uint64_t call =
+        trace_call(t, "enqueue", NULL, run->begin_ns, run->return_ns);
+    (void)trace_call(t, "finish", NULL, run->return_ns, run->over_ns);
+    for (size_t i = 0; i < s->n; i++) {
+        const xl_span *x = &s->list[i];
+        const struct trace_command c = {
+            .name = x->label,
+            .device = xl_device_index(dev),
+            .device_name = device_fact_text(dev, "name", "?"),
+            .queue = "queue",
+            .engine = "kernels",
+            .cause = call,
+            .queued_ns = (int64_t)x->queued_ns - offset_ns,
+            .submit_ns = (int64_t)x->submit_ns - offset_ns,
+            .start_ns = (int64_t)x->start_ns - offset_ns,
+            .end_ns = (int64_t)x->end_ns - offset_ns};
+        trace_command(t, &c);
+    }
+}
+
+xl_status trace_runs(struct trace *t, xl_queue *q, const char *name,
+                     xl_status (*enqueue)(xl_queue *q, void *arg), void *arg)
+{
+    enum { RUNS = 3 };
+    xl_status status = XL_OK;
+    struct span_list span_list = {0};
+    struct run_times run;
+    xl_fact timer_ok;
+    const xl_device *dev = xl_queue_device(q);
+    const bool has_clock =
+        xl_device_fact(dev, "timer_ok", XL_UNKNOWN, &timer_ok) == XL_OK &&
+        timer_ok.value == 1 && xl_timeline_enable(q, true) == XL_OK;
+    for (unsigned i = 0; i < RUNS; i++) {
+        span_list.n = 0;
+        if (has_clock)
+            TRY(xl_timeline_drain(q, discard_span, NULL));
+        TRY(run_timed(q, enqueue, arg, &run));
+        if (has_clock)
+            TRY(xl_timeline_drain(q, keep_span, &span_list));
+        add_run(t, dev, name, &span_list, &run);
+    }
+fail:
+    if (has_clock)
+        (void)xl_timeline_enable(q, false);
+    free(span_list.list);
+    return status;
 }

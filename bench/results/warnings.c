@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every warning and its remedy, as one table in the order of XL_WARN_MAP. The
- * advice looks at the options in use, so that it never tells a user to do what
- * he does already. */
+ * advice depends on the options in use, so that it never names an option that
+ * is given already. */
 #include "results/warnings.h"
 
 #include <crosslane/measure.h>
@@ -9,8 +9,8 @@
 struct warning {
     const char *text;
     const char *advice;       /* NULL: none */
-    const char *advice_quick; /* instead, of the quick extent, which is
-                                 the suite's own; NULL: the same */
+    const char *advice_quick; /* instead, with --quick, which is the
+                                 default of the suite; NULL: the same */
 };
 
 #define CODE_OF(name, text) [XL_WARN_BIT_##name] = text,
@@ -27,11 +27,11 @@ static const struct warning warnings[XL_N_WARN] = {
         .text = "a batch of runs took less than 1 ms",
         .advice = "take a larger shape"},
     [XL_WARN_BIT_WALL_CLOCK] = {
-        .text = "timed by the wall clock: there are no event times to be "
-                "believed"},
+        .text = "timed by the wall clock: the event times are not "
+                "reliable"},
     [XL_WARN_BIT_CLOCK_DRIFT] = {
         .text = "later runs were slower than earlier ones",
-        .advice = "the device may lower its clock: let it cool, look at its "
+        .advice = "the device may lower its clock: let it cool, check its "
                   "power limit"},
     [XL_WARN_BIT_FEW_RUNS] = {
         .text = "few runs were taken",

@@ -98,19 +98,19 @@ static void retile(const char *model, size_t tile, char *out, size_t cap)
 /* The rate that a tile of this size reaches; NaN, with *why, when it does not
  * run here. */
 static xl_status try_tile(struct reads *r, const char *model, size_t tile,
-                          xl_trial *out)
+                          xl_candidate_result *out)
 {
     const xl_gemm g = descriptor(&r->c);
     xl_candidate c = {.est_ns = (double)NAN};
     xl__strcpy(c.variant, sizeof c.variant, variant);
     retile(model, tile, c.tunables, sizeof c.tunables);
-    return xl_tune_trial(r->q, "gemm", &g, &c, 0, out);
+    return xl_tune_candidate(r->q, "gemm", &g, &c, 0, out);
 }
 
 /* -- the table ------------------------------------------------------------ */
 
 static void add_json(struct reads *r, size_t tile, const struct tile_reads *x,
-                     const xl_trial *trial, double rate)
+                     const xl_candidate_result *trial, double rate)
 {
     json_t *out = json_object();
     json_put(out, "tile", json_uint(tile));
@@ -119,13 +119,13 @@ static void add_json(struct reads *r, size_t tile, const struct tile_reads *x,
     json_put(out, "bytes", json_number(x->bytes));
     json_put(out, "flop_per_byte", json_number(x->flop_per_byte));
     json_put(out, "flop_per_s", json_number(rate));
-    json_put(out, "end", json_string(xl_trial_end_name(trial->end)));
+    json_put(out, "end", json_string(xl_candidate_end_name(trial->end)));
     json_put(out, "why", json_text(*trial->why ? trial->why : NULL));
     json_add(r->json, out);
 }
 
 static void add_cells(struct reads *r, size_t tile, const struct tile_reads *x,
-                      const xl_trial *trial, double rate)
+                      const xl_candidate_result *trial, double rate)
 {
     char text[UNITS_CAP];
     const double allowed = fmin(r->peak, x->flop_per_byte * r->bandwidth);
@@ -139,7 +139,7 @@ static void add_cells(struct reads *r, size_t tile, const struct tile_reads *x,
     table_cell(r->table, "%s", text);
     units_format(text, sizeof text, rate, "flop/s");
     table_cell(r->table, "%s", text);
-    table_cell(r->table, "%s", xl_trial_end_name(trial->end));
+    table_cell(r->table, "%s", xl_candidate_end_name(trial->end));
 }
 
 static xl_status one_tile(struct reads *r, const char *model, size_t tile)
@@ -148,13 +148,13 @@ static xl_status one_tile(struct reads *r, const char *model, size_t tile)
     const size_t mnk[3] = {r->c.m, r->c.n, r->c.k};
     const struct tile_reads x =
         tile_reads(mnk, tile, xl_dtype_bytes(r->c.in));
-    xl_trial trial = {.end = XL_TRIAL_REFUSED, .median_ns = (double)NAN};
+    xl_candidate_result trial = {.end = XL_CANDIDATE_REFUSED,
+                                 .median_ns = (double)NAN};
     TRY(try_tile(r, model, tile, &trial));
-    const double rate =
-        trial.end == XL_TRIAL_RIGHT
-            ? 2.0 * (double)r->c.m * (double)r->c.n * (double)r->c.k /
-                  trial.median_ns * 1e9
-            : (double)NAN;
+    const double rate = trial.end == XL_CANDIDATE_RIGHT
+                            ? 2.0 * (double)r->c.m * (double)r->c.n *
+                                  (double)r->c.k / trial.median_ns * 1e9
+                            : (double)NAN;
     add_json(r, tile, &x, &trial, rate);
     add_cells(r, tile, &x, &trial, rate);
 fail:

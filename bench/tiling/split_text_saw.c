@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "tiling/text.h"
 #include "cli/console.h"
 #include "cli/units.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "tiling/split_grid.h"
 #include "tiling/text.h"
 #include "cli/console.h"

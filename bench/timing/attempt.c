@@ -232,7 +232,7 @@ static void judge(struct attempt *t)
 static void diagnose(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
-    xl_work work;
+    xl_counts work;
     diagnose_count(&t->choice, &t->row, &work);
     work.flop[0].why = *t->idle ? t->idle : NULL;
     if (op->count)

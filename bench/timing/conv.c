@@ -165,7 +165,7 @@ static xl_status explain(xl_queue *q, const struct bench_work *w,
 }
 
 static void count_products(const void *arg, const xl_choice *choice,
-                           xl_work *work)
+                           xl_counts *work)
 {
     (void)arg;
     (void)choice;

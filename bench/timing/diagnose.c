@@ -10,10 +10,11 @@ static double times(const size_t size[3])
     return (double)size[0] * (double)size[1] * (double)size[2];
 }
 
-void diagnose_count(const xl_choice *choice, const xl_row *row, xl_work *work)
+void diagnose_count(const xl_choice *choice, const xl_row *row,
+                    xl_counts *work)
 {
-    *work = (xl_work){.is_cold = row->cold, .footprint_bytes = row->bytes};
-    xl_work_time(work, &row->samples);
+    *work = (xl_counts){.is_cold = row->cold, .footprint_bytes = row->bytes};
+    xl_counts_set_times(work, &row->samples);
     work->flop[0] = choice->on;
     work->flop[0].count = row->flop;
     if (choice->on.terms <= 1)

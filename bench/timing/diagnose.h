@@ -8,7 +8,8 @@
 #include <crosslane/measure.h>
 
 /* What every op's run does, but for what op->count adds. */
-void diagnose_count(const xl_choice *choice, const xl_row *row, xl_work *work);
+void diagnose_count(const xl_choice *choice, const xl_row *row,
+                    xl_counts *work);
 
 /* Why no matrix engine does a product: what kept the first of the variants
  * that have one; "" when one was chosen, or there is none. */

@@ -125,7 +125,7 @@ static xl_roof engine(const void *arg)
 /* Each tile reads its rows of A and its columns of B past the caches of its
  * own unit. */
 static void count_reads(const void *arg, const xl_choice *choice,
-                        xl_work *work)
+                        xl_counts *work)
 {
     const struct gemm_case *c = arg;
     const xl_tiling *tiles = &choice->tiling;

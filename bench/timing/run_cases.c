@@ -36,7 +36,7 @@ static xl_status take_samples(struct attempt *const *live, unsigned n)
     how.stop_arg = b->s;
     for (unsigned i = 0; i < n; i++)
         pieces[i] = (xl_piece){attempt_enqueue, live[i]};
-    TRY(xl_samples_take_turns(live[0]->q, &how, pieces, n, samples));
+    TRY(xl_samples_take_interleaved(live[0]->q, &how, pieces, n, samples));
     for (unsigned i = 0; i < n; i++)
         live[i]->row.samples = samples[i];
 fail:
@@ -54,7 +54,7 @@ static void trace_attempt(struct attempt *t)
     xl__str_add(&name, t->row.variant);
     for (unsigned i = 0; i < t->row.n_shape; i++)
         xl__str_printf(&name, "%s%.0f", i ? "x" : " ", t->row.shape[i].value);
-    (void)trace_work(t->b->s->trace, t->q, xl__str_text(&name),
+    (void)trace_runs(t->b->s->trace, t->q, xl__str_text(&name),
                      attempt_enqueue, t);
     xl__str_clear(&name);
 }

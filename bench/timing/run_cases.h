@@ -91,7 +91,7 @@ struct bench_op {
                    const xl_choice *choice, xl_row *row);
     /* What a run asks of caches and units beyond its flop and bytes, for the
      * diagnosis; NULL: nothing. */
-    void (*count)(const void *c, const xl_choice *choice, xl_work *work);
+    void (*count)(const void *c, const xl_choice *choice, xl_counts *work);
     /* The row's roof; NULL: the roofline's. */
     struct bench_roof (*roof)(const void *c);
     /* What its arithmetic could be done on; NULL: roof_usual(). */

@@ -65,7 +65,7 @@ static xl_status explain(xl_queue *q, const struct bench_work *w,
 
 /* One exponential an element. */
 static void count_special(const void *arg, const xl_choice *choice,
-                          xl_work *work)
+                          xl_counts *work)
 {
     const struct softmax_case *c = arg;
     (void)choice;

@@ -15,9 +15,11 @@
 
 enum { INDENT = 2, DEEPER = 4 };
 
-static const char *const outcomes[XL_N_TRIAL_ENDS] = {
-    [XL_TRIAL_WRONG] = "computed wrongly", [XL_TRIAL_REFUSED] = "not built",
-    [XL_TRIAL_CRASHED] = "crashed",        [XL_TRIAL_HUNG] = "hung"};
+static const char *const outcomes[XL_N_CANDIDATE_ENDS] = {
+    [XL_CANDIDATE_WRONG] = "computed wrongly",
+    [XL_CANDIDATE_REFUSED] = "not built",
+    [XL_CANDIDATE_CRASHED] = "crashed",
+    [XL_CANDIDATE_HUNG] = "hung"};
 
 /* -- the table ------------------------------------------------------------ */
 
@@ -69,7 +71,7 @@ static void cells_of(struct table *t, const struct tune_result *r,
 static void print_rest(const struct tune_result *r, bool is_typed)
 {
     char name[96];
-    unsigned n_of[XL_N_TRIAL_ENDS] = {0};
+    unsigned n_of[XL_N_CANDIDATE_ENDS] = {0};
     struct xl__str text = {0};
     tune_class_text(r->of, is_typed, name, sizeof name);
     xl__str_printf(&text, "%s:", name);
@@ -82,7 +84,7 @@ static void print_rest(const struct tune_result *r, bool is_typed)
                                : " nothing is right on this device");
     for (size_t i = 0; i < r->n_attempts; i++)
         n_of[r->attempts[i].trial.end]++;
-    for (unsigned i = 0; i < XL_N_TRIAL_ENDS; i++)
+    for (unsigned i = 0; i < XL_N_CANDIDATE_ENDS; i++)
         if (outcomes[i] && n_of[i] > 0)
             xl__str_printf(&text, "; %u %s", n_of[i], outcomes[i]);
     if (r->found.n_resumed > 0)
@@ -191,8 +193,8 @@ static json_t *candidate_json(const xl_candidate *c)
 static json_t *attempt_json(const struct tune_attempt *a)
 {
     json_t *out = candidate_json(&a->candidate);
-    const xl_trial *t = &a->trial;
-    json_put(out, "end", json_string(xl_trial_end_name(t->end)));
+    const xl_candidate_result *t = &a->trial;
+    json_put(out, "end", json_string(xl_candidate_end_name(t->end)));
     json_put(out, "runs", json_integer(t->runs));
     json_put(out, "median_ns", json_number(t->median_ns));
     json_put(out, "mad_ns", json_number(t->mad_ns));

@@ -79,25 +79,26 @@ static void on_progress(void *arg, const xl_tune_progress *p)
 
 /* -- trying ---------------------------------------------------------------- */
 
-static void note(struct search *r, const xl_candidate *c, const xl_trial *t)
+static void note(struct search *r, const xl_candidate *c,
+                 const xl_candidate_result *t)
 {
     struct tune_result *out = r->out;
     struct xl__str text = {0};
     if (xl__grow(&out->attempts, &out->cap, out->n_attempts + 1,
                  sizeof *out->attempts))
         out->attempts[out->n_attempts++] = (struct tune_attempt){*c, *t};
-    if (t->end == XL_TRIAL_RIGHT || t->end == XL_TRIAL_SLOW ||
-        t->end == XL_TRIAL_REFUSED)
+    if (t->end == XL_CANDIDATE_RIGHT || t->end == XL_CANDIDATE_SLOW ||
+        t->end == XL_CANDIDATE_REFUSED)
         return;
     xl__str_printf(&text, "%s: lost, %s: %s %s: %s", r->name,
-                   xl_trial_end_name(t->end), c->variant, c->tunables,
+                   xl_candidate_end_name(t->end), c->variant, c->tunables,
                    t->why);
     say(r, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
 static xl_status try_one(void *arg, const xl_candidate *c, double limit_ns,
-                         xl_trial *out)
+                         xl_candidate_result *out)
 {
     struct search *r = arg;
     xl_status status = tune_worker_try(&r->worker, c, limit_ns, out);
@@ -160,7 +161,7 @@ static char *journal_path(const struct search *r, xl_device *dev)
                                 : NULL;
     char *path = NULL;
     journal_name(r, dev, &name);
-    if (folder && !name.broken && xl__dir_make(folder, &why) == XL_OK)
+    if (folder && !name.broken && xl__dir_create(folder, &why) == XL_OK)
         path = xl__path_join(folder, xl__str_text(&name));
     if (!path && !r->s->set.quiet) {
         xl__str_printf(&text, "%s: %s; a search that is killed will begin "
@@ -270,8 +271,11 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
     char *journal = journal_path(&r, xl_queue_device(q));
     const double search_s = fmax(share->own_s - final_s,
                                  share->own_s * (1 - final_frac));
-    const xl_tuning how = {.budget_s = search_s, .trial = try_one,
-                           .progress = on_progress, .stop = stops, .arg = &r,
+    const xl_tuning how = {.budget_s = search_s,
+                           .run_candidate = try_one,
+                           .progress = on_progress,
+                           .stop = stops,
+                           .arg = &r,
                            .journal = journal};
     uint64_t start_ns = xl__now_ns();
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
@@ -285,12 +289,14 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
 }
 
 static xl_status only_note(void *arg, const xl_candidate *c, double limit_ns,
-                           xl_trial *out)
+                           xl_candidate_result *out)
 {
     struct search *r = arg;
     (void)limit_ns;
-    *out = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
-                      .mad_ns = NAN, .why = "not tried"};
+    *out = (xl_candidate_result){.end = XL_CANDIDATE_REFUSED,
+                                 .median_ns = NAN,
+                                 .mad_ns = NAN,
+                                 .why = "not tried"};
     note(r, c, out);
     return XL_OK;
 }
@@ -299,7 +305,7 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out)
 {
     struct search r = {.s = s, .out = out};
-    const xl_tuning how = {.trial = only_note, .arg = &r};
+    const xl_tuning how = {.run_candidate = only_note, .arg = &r};
     *out = (struct tune_result){.of = c};
     tune_class_text(c, true, r.name, sizeof r.name);
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);

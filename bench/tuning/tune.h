@@ -50,8 +50,8 @@ void tune_ask_write(struct xl__str *out, const xl_candidate *c,
 bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns);
 void tune_ready_write(struct xl__str *out);
 bool tune_ready_read(const char *line);
-void tune_answer_write(struct xl__str *out, const xl_trial *t);
-bool tune_answer_read(char *line, xl_trial *t);
+void tune_answer_write(struct xl__str *out, const xl_candidate_result *t);
+bool tune_answer_read(char *line, xl_candidate_result *t);
 
 #define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
 
@@ -64,10 +64,10 @@ struct tune_worker {
     struct child *child; /* NULL: none runs now */
 };
 
-/* Fits xl_tuning.trial but for its first argument. A candidate that dies takes
- * its process along; the next one gets another. */
+/* Fits xl_tuning.run_candidate but for its first argument. A candidate that
+ * dies takes its process along; the next one gets another. */
 xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
-                          double limit_ns, xl_trial *out);
+                          double limit_ns, xl_candidate_result *out);
 void tune_worker_clear(struct tune_worker *w);
 
 /* In the child: was this process started by a worker? Then try what it asks
@@ -80,7 +80,7 @@ int tune_be_child(struct session *s, const struct tune_class *c);
 /* What was tried in this run. */
 struct tune_attempt {
     xl_candidate candidate;
-    xl_trial trial;
+    xl_candidate_result trial;
 };
 
 struct tune_result {

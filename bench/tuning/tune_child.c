@@ -27,12 +27,12 @@ static void try_it(xl_queue *q, const struct tune_class *c,
                    const xl_candidate *candidate, double limit_ns)
 {
     struct xl__str line = {0};
-    xl_trial t = {.median_ns = NAN, .mad_ns = NAN};
+    xl_candidate_result t = {.median_ns = NAN, .mad_ns = NAN};
     xl_status status =
-        xl_tune_trial(q, c->op->name, &c->desc, candidate, limit_ns, &t);
+        xl_tune_candidate(q, c->op->name, &c->desc, candidate, limit_ns, &t);
     if (status != XL_OK) {
-        t = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
-                       .mad_ns = NAN};
+        t = (xl_candidate_result){
+            .end = XL_CANDIDATE_REFUSED, .median_ns = NAN, .mad_ns = NAN};
         snprintf(t.why, sizeof t.why, "%s: %s", xl_status_text(status),
                  xl_error_detail(q));
     }

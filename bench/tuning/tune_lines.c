@@ -69,26 +69,26 @@ bool tune_ready_read(const char *line)
     return strcmp(line, READY) == 0;
 }
 
-void tune_answer_write(struct xl__str *out, const xl_trial *t)
+void tune_answer_write(struct xl__str *out, const xl_candidate_result *t)
 {
     xl__str_printf(out, "\n" ANSWER "\t%s\t%u\t%.17g\t%.17g\t",
-                   xl_trial_end_name(t->end), t->runs, t->median_ns,
+                   xl_candidate_end_name(t->end), t->runs, t->median_ns,
                    t->mad_ns);
     text_escape(out, t->why);
     xl__str_add(out, "\n");
 }
 
-static bool read_end(const char *text, xl_trial_end *out)
+static bool read_end(const char *text, xl_candidate_end *out)
 {
-    for (unsigned i = 0; i < XL_N_TRIAL_ENDS; i++) {
-        *out = (xl_trial_end)i;
-        if (strcmp(xl_trial_end_name(*out), text) == 0)
+    for (unsigned i = 0; i < XL_N_CANDIDATE_ENDS; i++) {
+        *out = (xl_candidate_end)i;
+        if (strcmp(xl_candidate_end_name(*out), text) == 0)
             return true;
     }
     return false;
 }
 
-bool tune_answer_read(char *line, xl_trial *t)
+bool tune_answer_read(char *line, xl_candidate_result *t)
 {
     enum { END, RUNS, MEDIAN, MAD, WHY, N };
     char *f[N];
@@ -100,5 +100,5 @@ bool tune_answer_read(char *line, xl_trial *t)
         return false;
     t->runs = runs >= 0 && runs < XL_MAX_SAMPLES + 1.0 ? (unsigned)runs : 0;
     xl__strcpy(t->why, sizeof t->why, f[WHY]);
-    return t->end != XL_TRIAL_RIGHT || t->median_ns > 0;
+    return t->end != XL_CANDIDATE_RIGHT || t->median_ns > 0;
 }

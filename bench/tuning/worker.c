@@ -94,18 +94,19 @@ static bool await(struct child *child, bool (*is_it)(const char *, void *),
 /* -- a candidate ---------------------------------------------------------- */
 
 /* The end of a child that did not answer; it is gone then. */
-static void conclude(struct tune_worker *w, double silence_s, xl_trial *out,
-                     const char *words, enum child_end *end)
+static void conclude(struct tune_worker *w, double silence_s,
+                     xl_candidate_result *out, const char *words,
+                     enum child_end *end)
 {
     struct child_result r;
     struct xl__str why = {0};
     child_end(w->child, &r);
     w->child = NULL;
     *end = r.end;
-    *out = (xl_trial){.end = XL_TRIAL_CRASHED, .median_ns = NAN,
-                      .mad_ns = NAN};
+    *out = (xl_candidate_result){
+        .end = XL_CANDIDATE_CRASHED, .median_ns = NAN, .mad_ns = NAN};
     if (r.end == CHILD_HUNG) {
-        out->end = XL_TRIAL_HUNG;
+        out->end = XL_CANDIDATE_HUNG;
         xl__str_printf(&why, "no word for %.0f s", silence_s);
     } else if (r.end == CHILD_SIGNALLED) {
         xl__str_printf(&why, "%s", child_signal_name(r.code));
@@ -125,7 +126,7 @@ static xl_status make_ready(struct tune_worker *w)
 {
     struct xl__str words = {0}, text = {0};
     enum child_end end;
-    xl_trial t;
+    xl_candidate_result t;
     if (w->child || !(w->child = start(w)))
         return XL_OK;
     bool is_there = await(w->child, is_ready, NULL, &words);
@@ -157,7 +158,7 @@ static double silence_of(const struct session *s, const xl_candidate *c,
 }
 
 xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
-                          double limit_ns, xl_trial *out)
+                          double limit_ns, xl_candidate_result *out)
 {
     struct xl__str ask = {0}, words = {0};
     double silence_s = silence_of(w->s, c, limit_ns);
@@ -166,8 +167,8 @@ xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
     if (status != XL_OK)
         return status;
     if (!w->child)
-        return xl_tune_trial(w->q, w->of->op->name, &w->of->desc, c, limit_ns,
-                             out);
+        return xl_tune_candidate(w->q, w->of->op->name, &w->of->desc, c,
+                                 limit_ns, out);
     tune_ask_write(&ask, c, limit_ns);
     (void)child_say(w->child, xl__str_text(&ask), silence_s);
     if (!await(w->child, is_answer, out, &words))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     each item adds its own number ADDS * turns times to word
+/* Computes:     each item adds its own number ADDS * iterations times to word
  *               item / share * step: all items to one word, a sub-group to
- *               one, each to its own. Numbers are mix(item), modulo 2^32, or
- *               of floats 1 and 2 by turns, whose sums are exact below 2^24:
- *               in any order of adding, the host knows every word.
+ *               one, or each to its own. Numbers are mix(item), modulo 2^32,
+ *               or the floats 1 and 2 alternately, whose sums are exact below
+ *               2^24: the host can compute every word, in any order of
+ *               additions.
  * Arguments:    words: global memory: 0 before, sums after; local memory:
- *               overwritten by the sums of each group, of this launch. share:
- *               items of a word. step: words from one to the next in use;
- *               local memory: 1. turns: of the loop.
+ *               overwritten by the sums of each group of this launch. share:
+ *               items per word. step: words from one to the next in use;
+ *               local memory: 1. iterations: of the loop.
  * Launch:       one dimension. Local memory: groups of WG, share divides WG.
  * Local memory: 4 WG bytes with LOCAL 1.
  * -D:           LOCAL  0 the words are in global memory, 1 in local
@@ -15,10 +16,10 @@
  *                      cl_ext_float_atomics
  *               WG     items of a group, with LOCAL 1
  * Needs:        ROUTE 2: OpenCL C 3.0 and cl_ext_float_atomics.
- * Cost:         ADDS * turns atomic additions an item, results unused.
+ * Cost:         ADDS * iterations atomic additions per item, results unused.
  * Source:       OpenCL C 1.2, 6.12.11. The address is computed from the item
- *               and an argument, since compilers that see that a sub-group has
- *               one address add up within it first: LLVM, AMDGPU's
+ *               and an argument, since compilers that see that a sub-group
+ *               has one address add within it first: LLVM, AMDGPU's
  *               AtomicOptimizer. */
 #ifndef LOCAL
 #define LOCAL 0
@@ -79,7 +80,7 @@ static inline void add(volatile SPACE uint *word, const float x)
 #endif
 
 __kernel void atomic(__global uint *restrict words, const uint share,
-                     const uint step, const uint turns)
+                     const uint step, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     const number x = number_of(item);
@@ -92,7 +93,7 @@ __kernel void atomic(__global uint *restrict words, const uint share,
 #else
     volatile __global uint *word = words + item / share * step;
 #endif
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         add(word, x);
         add(word, x);
         add(word, x);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     random:  dst[i] = mix(i + seed), incompressible words
- *               read:    the sum of all words an item sees; kept only if it
- *                        is `key`, which the host knows for item 0, so the
- *                        loads cannot be left out and no store disturbs
+ *               read:    the sum of all words that an item reads; stored only
+ *                        if it is `key`, which the host computes for item 0,
+ *                        so that no load can be removed and no store disturbs
  *               write:   dst[i] = scramble(i), incompressible at 3 operations
- *               copy:    dst[i] = src[i], `rounds` times over, each round
- *                        with the block `hop` < blocks further, so that a near
- *                        cache of one unit does not keep what the next round
- *                        wants
+ *               copy:    dst[i] = src[i], `rounds` times; each round moves the
+ *                        block by `hop` < blocks, so that the near cache of a
+ *                        unit does not hold what the next round reads
  *               triad:   dst[i] = src[i] + factor * other[i]
- *               All on 32-bit integers: every bit pattern is allowed, and
- *               none is slow.
+ *               All on 32-bit integers: every bit pattern is valid, and none
+ *               is slow.
  * Arguments:    src, other, dst: blocks * WG * count * VEC words. count: a
  *               multiple of UNROLL.
- * Launch:       one dimension, blocks * WG items, groups of WG. A group takes
- *               one block; its items take turns, VEC words each:
+ * Launch:       one dimension, blocks * WG items, groups of WG. A group
+ *               handles one block, with items interleaved, VEC words each:
  *
  *                 block b   | item 0 | item 1 | ... | item WG-1 | item 0 | ...
  *
- *               With WG 1 that is one long run an item, as CPUs like it.
+ *               With WG 1 an item has one contiguous run, which is best on
+ *               CPUs.
  * Local memory: none.
  * -D:           WG      items of a group
  *               VEC     words of one access: 1 2 4 8 16
  *               UNROLL  accesses in flight
- *               ONLY    compile this kernel alone: 1 random, 2 read, 3 write,
+ *               ONLY    compile only this kernel: 1 random, 2 read, 3 write,
  *                       4 copy, 5 triad; 0 all. Drivers that keep binaries
- *                       compile all there is
+ *                       compile all kernels
  * Needs:        nothing.
- * Cost:         read, write 4, copy 8, triad 12 bytes a word and round.
+ * Cost:         read, write 4, copy 8, triad 12 bytes per word and round.
  * Source:       mix: common/vector.clh. */
 #ifndef WG
 #define WG 64
@@ -42,8 +42,8 @@
 
 #include "common/vector.clh"
 
-/* Where this item's run in a block starts, in accesses; buffers stay below
- * 2^32 words. */
+/* The first access of this item in a block; buffers have fewer than 2^32
+ * words. */
 #define START(block, count)                                                   \
     ((block) * WG * (count) + (uint)get_global_id(0) % WG)
 #define BLOCK ((uint)get_global_id(0) / WG)

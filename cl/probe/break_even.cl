@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     add: c[i] = a[i] + b[i] in f32, which is rounded the same
- *               everywhere.
+/* Computes:     add: c[i] = a[i] + b[i] in f32, rounded the same on all
+ *               devices.
  * Arguments:    a, b, c: n floats.
- * Launch:       one dimension, groups of WG. A group takes one run of
- *               WG * count floats, its items in turn; what lies beyond n is
- *               left out.
+ * Launch:       one dimension, groups of WG. A group handles one run of WG *
+ *               count floats, with items interleaved; elements beyond n are
+ *               skipped.
  * Local memory: none.
  * -D:           WG  items of a group
  * Needs:        nothing.
- * Cost:         1 flop and 12 bytes an element.
+ * Cost:         1 flop and 12 bytes per element.
  * Source:       STREAM's sum. */
 #ifndef WG
 #define WG 64

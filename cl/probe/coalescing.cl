@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     a check sum of the words an item sees, s = rotate(s, 1) +
- *               word; kept only if it is `key`, which the host knows for item
- *               0, so the loads cannot be left out and no store disturbs. The
- *               rotation keeps compilers for CPUs from joining loads into one
- *               gather instruction. Which words access i sees:
+/* Computes:     a checksum of the words that an item reads, s = rotate(s, 1)
+ *               + word; stored only if it is `key`, which the host computes
+ *               for item 0, so that no load can be removed and no store
+ *               disturbs. The rotation keeps compilers for CPUs from merging
+ *               loads into one gather instruction. The word of access i:
  *
- *               stride:  row r = i mod 2^lg_rows, pass p = i / 2^lg_rows:
- *                        word r * stride + frac(p * 0.618...) * stride
- *                        + offset. Neighbouring items are `stride` apart;
- *                        later passes fill the gaps, in golden-ratio order,
- *                        so that what one pass fetched around a word is long
- *                        gone when another pass comes near:
+ *               stride:  row r = i mod 2^lg_rows, pass p = i / 2^lg_rows: word
+ *                        r * stride + frac(p * 0.618...) * stride + offset.
+ *                        Adjacent items are `stride` apart; later passes fill
+ *                        the gaps, in golden-ratio order, so that what a pass
+ *                        fetched around a word is evicted before another pass
+ *                        comes near:
  *
  *                          stride 8   0 . . . . . . . 0 . . . . . . . 0
  *                                     0 . . . 1 . . . 0 . . . 1 . . . 0
  *
  *               vector:  words i * VEC .. i * VEC + VEC - 1 in one access.
  *               gather:  word permute(i): a bijection of 2^lg_rows words that
- *                        looks random; no index array disturbs.
- * Arguments:    src: random words. kept: one word. count: accesses of an
- *               item, a multiple of UNROLL; the other arguments as above.
- *               2^lg_rows >= WG * UNROLL, so that the accesses of one turn of
- *               the loop are in one pass and cost one addition each.
- * Launch:       one dimension, groups of WG; a group takes WG * count accesses
- *               in a row, its items by turns.
+ *                        looks random; there is no index array.
+ * Arguments:    src: random words. kept: one word. count: accesses per item,
+ *               a multiple of UNROLL; the other arguments as above. 2^lg_rows
+ *               >= WG * UNROLL, so that the accesses of one loop iteration
+ *               are in one pass and cost one addition each.
+ * Launch:       one dimension, groups of WG; a group makes WG * count
+ *               consecutive accesses, with items interleaved.
  * Local memory: none.
- * -D:           WG, VEC (of vector: 1 2 4 8 16), UNROLL; ONLY: compile this
- *               kernel alone: 1 stride, 2 vector, 3 gather; 0 all.
+ * -D:           WG, VEC (of vector: 1 2 4 8 16), UNROLL; ONLY: compile only
+ *               this kernel: 1 stride, 2 vector, 3 gather; 0 all.
  * Needs:        nothing.
- * Cost:         stride, gather 4, vector 4 VEC useful bytes an access.
+ * Cost:         stride, gather 4, vector 4 VEC useful bytes per access.
  * Source:       golden-ratio sequences: J. H. Conway's three-gap theorem. */
 #ifndef WG
 #define WG 64
@@ -90,7 +90,8 @@ __kernel void vector(__global const words *restrict src,
 #endif
 
 #if WANTED(3)
-/* Odd factors and shifts to the right are bijections of lg bits. */
+/* Multiplications by odd factors and right shifts with xor are bijections of
+ * lg bits. */
 static inline uint permute(uint i, const uint lg)
 {
     const uint mask = (1u << lg) - 1, half_lg = (lg + 1) / 2;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i, mixed
- *               by xor, in 32-bit integers, from x = 4 i + k, k = 0 1 2 3,
- *               after STEPS_A_TURN * turns steps; c = 2 j + 1, where j is the
- *               item as far from the group's end as i is from its start, and
- *               comes out of local memory. The map is quadratic, so no
- *               compiler can shorten it; chains keep a unit's arithmetic
- *               busy.
+/* Computes:     MODE 1: out[i] = the four chains x = x * x + c of item i,
+ *               combined by xor, in 32-bit integers, from x = 4 i + k, k = 0
+ *               1 2 3, after STEPS_PER_ITERATION * iterations steps; c = 2 j
+ *               + 1, read from local memory, where j is the item as far from
+ *               the group's end as i is from its start. The map is quadratic,
+ *               so no compiler can shorten it; four chains keep a unit's
+ *               arithmetic busy.
  *               MODE 2: the first item of each group adds to SLOTS words of
- *               the group's own, one after the other, where what it finds
- *               tells what is added next and where: waiting, and nothing else.
- *               Both: census[1] = the most groups that were at work at once.
- * Arguments:    MODE 1: out, one word an item. MODE 2: SLOTS words a group,
- *               SPACING words apart, all 0 before. census: {0, 0} before;
- *               census[0] is 0 again in the end. turns: of the loop.
+ *               the group's own, one after the other; the value found
+ *               determines what is added next and where: pure latency.
+ *               Both: census[1] = the most groups that ran at once.
+ * Arguments:    MODE 1: out, one word per item. MODE 2: SLOTS words per
+ *               group, SPACING words apart, all 0 before. census: {0, 0}
+ *               before; census[0] is 0 again at the end. iterations: of the
+ *               loop.
  * Launch:       one dimension, local size WG.
- * Local memory: MODE 1: 4 WORDS bytes, so many that a second group finds no
- *               room on the unit.
+ * Local memory: MODE 1: 4 WORDS bytes, so many that a second group does not
+ *               fit on the unit.
  * -D:           MODE, WG, WORDS at least WG
  * Needs:        nothing: 32-bit atomics are OpenCL 1.1.
- * Cost:         MODE 1: 8 STEPS_A_TURN turns integer operations an item.
- * Source:       the host does the same sums to check it. */
+ * Cost:         MODE 1: 8 STEPS_PER_ITERATION iterations integer operations
+ *               per item.
+ * Source:       the host computes the same sums to check it. */
 #ifndef MODE
 #define MODE 1
 #endif
@@ -39,18 +41,18 @@
     atomic_dec(census)
 
 #if MODE == 1
-#define EVERY (WORDS / WG) /* all of it is used, or it might be left out */
+#define EVERY (WORDS / WG) /* all of it is used, or it could be removed */
 #define STEP                                                                  \
     x0 = x0 * x0 + c;                                                         \
     x1 = x1 * x1 + c;                                                         \
     x2 = x2 * x2 + c;                                                         \
     x3 = x3 * x3 + c;
 #define FOUR STEP STEP STEP STEP
-#define STEPS_A_TURN 16
+#define STEPS_PER_ITERATION 16
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void staircase(__global uint *restrict out,
-               volatile __global uint *restrict census, const uint turns)
+               volatile __global uint *restrict census, const uint iterations)
 {
     __local uint ballast[WORDS];
     const uint item = (uint)get_global_id(0), at = (uint)get_local_id(0);
@@ -59,7 +61,7 @@ void staircase(__global uint *restrict out,
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint c = ballast[(WG - 1 - at) * EVERY];
     uint x0 = 4 * item, x1 = x0 + 1, x2 = x0 + 2, x3 = x0 + 3;
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         FOUR FOUR FOUR FOUR
     }
     out[item] = x0 ^ x1 ^ x2 ^ x3;
@@ -69,18 +71,19 @@ void staircase(__global uint *restrict out,
 #endif
 
 #if MODE == 2
-#define SLOTS 16 /* some memory is nearer than other: a group meets both */
+#define SLOTS 16 /* latency of memory varies by address: a group uses near
+                    and far words */
 #define SPACING 8
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void staircase(volatile __global uint *restrict words,
-               volatile __global uint *restrict census, const uint turns)
+               volatile __global uint *restrict census, const uint iterations)
 {
     const uint group = (uint)get_global_id(0) / WG;
     COME(census);
     if (get_local_id(0) == 0) {
         uint x = 0;
-        for (uint t = 0; t < turns; t++) {
+        for (uint t = 0; t < iterations; t++) {
             const uint slot = (x + t) % SLOTS;
             x = atomic_add(words + (group * SLOTS + slot) * SPACING,
                            x % SLOTS + 1 + t);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     item i's sum of words of a table that is only read: i, plus in
- *               turn t the words
+/* Computes:     item i's sum of words of a read-only table: i, plus in
+ *               iteration t the words
  *
  *                 base + (i * stride + t * hop) mod 2^lg_span + u * GAP
  *
  *               for u < UNROLL. With stride 0 all items of a group read the
- *               same word, with 1 neighbours read neighbouring words, with
- *               more of it words of their own lines.
- * Arguments:    out: one word an item. table: random words, 2^lg_span + (UNROLL
- *               - 1) * GAP of them from `base` on. hop: odd. turns: of the
- *               loop.
+ *               same word, with 1 adjacent items read adjacent words, with
+ *               larger strides words on separate cache lines.
+ * Arguments:    out: one word per item. table: random words, 2^lg_span +
+ *               (UNROLL - 1) * GAP of them from `base` on. hop: odd.
+ *               iterations: of the loop.
  * Launch:       one dimension, groups of WG.
  * Local memory: none.
  * -D:           WG      items of a group
- *               SPACE   where the table is: 0 constant memory, 1 global
+ *               SPACE   memory of the table: 0 constant memory, 1 global
  * Needs:        nothing.
- * Cost:         4 UNROLL bytes a turn and item.
+ * Cost:         4 UNROLL bytes per iteration and item.
  * Source:       CUDA C++ Programming Guide, "Constant memory": one word at a
- *               time, to all who want it. */
+ *               time, broadcast to all that read it. */
 #ifndef WG
 #define WG 64
 #endif
@@ -25,7 +25,7 @@
 #define SPACE 0
 #endif
 #define UNROLL 8
-#define GAP 33 /* words: loads are not joined */
+#define GAP 33 /* words: loads are not merged */
 
 #if SPACE == 0
 #define TABLE __constant uint *
@@ -36,12 +36,12 @@
 __kernel void constant_read(__global uint *restrict out, TABLE restrict table,
                             const uint base, const uint lg_span,
                             const uint stride, const uint hop,
-                            const uint turns)
+                            const uint iterations)
 {
     const uint item = (uint)(get_global_id(0) % WG);
     const uint mask = (1u << lg_span) - 1;
     uint at = (item * stride) & mask, sum = item;
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             sum += table[base + at + u * GAP];

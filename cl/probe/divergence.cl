@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     out[i] = item i's number after STEPS * turns steps of one of
- *               MOST maps, x = x * x + c and x ^= x >> s in one order or the
- *               other, each with a c and an s of its own:
+/* Computes:     out[i] = item i's number after STEPS * iterations steps of
+ *               one of MOST maps, x = x * x + c and x ^= x >> s in one order
+ *               or the other, each with its own c and s:
  *
  *                 way = i / span mod ways
  *                 span 1, ways 4       0 1 2 3 0 1 2 3   all in a sub-group
  *                 span 8, ways 2       0 0 0 0 0 0 0 0   one in a sub-group
  *
- *               All cost the same. Each is a loop, and constants are part of
- *               its instructions, so that there is nothing to select from: a
- *               sub-group whose items go several ways walks all of them.
- *               Loops stay short, so that instruction caches hold them all.
- * Arguments:    out: one word an item. span, ways <= MOST. turns: of a loop.
+ *               All have the same cost. Each is a loop with constants in its
+ *               instructions, so it cannot be turned into a selection: a
+ *               sub-group whose items take several ways executes all of them.
+ *               Loops are short, so that instruction caches hold them all.
+ * Arguments:    out: one word per item. span, ways <= MOST. iterations: of a
+ *               loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
- * -D:           MOST   ways that there are: 1 2 4 8 16 32 64
+ * -D:           MOST   number of ways: 1 2 4 8 16 32 64
  * Needs:        nothing.
- * Cost:         4 STEPS * turns integer operations an item.
- * Source:       quadratic maps, as in probe/subgroup.cl: no compiler joins
+ * Cost:         4 STEPS * iterations integer operations per item.
+ * Source:       quadratic maps, as in probe/subgroup.cl: no compiler merges
  *               two steps. */
 #ifndef MOST
 #define MOST 8
@@ -39,7 +40,7 @@
 #define PATH(way, STEP)                                                       \
     case way:                                                                 \
         _Pragma("unroll 1")                                                   \
-        for (uint i = 0; i < turns; i++) {                                    \
+        for (uint i = 0; i < iterations; i++) {                               \
             STEP(x, way);                                                     \
             STEP(x, way);                                                     \
             STEP(x, way);                                                     \
@@ -53,7 +54,7 @@
 #define PATHS32(way) PATHS16(way) PATHS16((way) + 16)
 
 __kernel void diverge(__global uint *restrict out, const uint span,
-                      const uint ways, const uint turns)
+                      const uint ways, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     uint x = item;

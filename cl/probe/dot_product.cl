@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     CHAINS numbers an item, each STEPS * turns times
- *               x = c + the dot product of x's four bytes with y's. x is
- *               another one each time and no step can be left out, since
- *               bytes are cut off; y and c are mix() of their numbers.
- * Arguments:    out: one word an item, the exclusive-or of its chains'. turns:
- *               of the loop.
+/* Computes:     CHAINS numbers per item, each STEPS * iterations times x = c
+ *               + the dot product of x's four bytes with y's. x changes in
+ *               each step and no step can be removed, since bits are cut off;
+ *               y and c are mix() of their numbers.
+ * Arguments:    out: one word per item, the exclusive-or of its chains.
+ *               iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
- * -D:           FORM  0 xl_dot4() of common/dot.clh, by the -D that it wants
+ * -D:           FORM  0 xl_dot4() of common/dot.clh, by the -D it requires
  *                     1 char4 arithmetic
  *                     2 cl_khr_integer_dot_product, unsigned by unsigned
  *                     3 signed by unsigned
  *                     4 signed by signed, the sum saturated; every fourth
- *                       item's c is close enough to the end
+ *                       item's c is close enough to the limit
  * Needs:        FORM 2, 3, 4: OpenCL C 3.0 and cl_khr_integer_dot_product;
  *               FORM 0: what its -D needs.
- * Cost:         STEPS * turns * CHAINS dot products of 8 operations an item.
+ * Cost:         STEPS * iterations * CHAINS dot products of 8 operations per
+ *               item.
  * Source:       cl/common/dot.clh. */
 #ifndef FORM
 #define FORM 0
@@ -66,12 +67,12 @@ static inline uint mix(const uint i)
 #define STEP(k) x##k = DOT(x##k, y##k, c##k);
 #define JOIN(k) all ^= x##k;
 
-__kernel void dots(__global uint *restrict out, const uint turns)
+__kernel void dots(__global uint *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     uint all = 0;
     EACH(START)
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
     }
     EACH(JOIN)

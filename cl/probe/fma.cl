@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     out[i] = the mean over CHAINS x VEC values of x after
- *               STEPS_A_TURN * turns steps of x = x * x + c, with
- *               c = (64 + i mod 64) / 1024, from starts between 0 and 0.6
- *               that all differ. Every chain ends in the map's fixed point
- *               (1 - sqrt(1 - 4 c)) / 2, which the host knows; no compiler
- *               does, and the map is quadratic, so steps cannot be joined.
- * Arguments:    out: one float an item. turns: of the loop.
+ *               STEPS_PER_ITERATION * iterations steps of x = x * x + c, with
+ *               c = (64 + i mod 64) / 1024, from different starts between 0
+ *               and 0.6. Every chain ends in the map's fixed point (1 -
+ *               sqrt(1 - 4 c)) / 2, which the host computes but no compiler
+ *               does; the map is quadratic, so steps cannot be merged.
+ * Arguments:    out: one float per item. iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
  * -D:           TYPE    0 float, 1 half, 2 double
@@ -13,8 +13,8 @@
  *               CHAINS  independent values in flight: 1 2 4 8
  *               FORM    0: x * x + c, for the compiler to contract; 1: fma
  * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
- * Cost:         2 * STEPS_A_TURN * turns * CHAINS * VEC flop an item, 4 bytes
- *               written.
+ * Cost:         2 * STEPS_PER_ITERATION * iterations * CHAINS * VEC flop per
+ *               item, 4 bytes written.
  * Source:       GE-19: why these forms of multiply and add. */
 #ifndef TYPE
 #define TYPE 0
@@ -88,15 +88,15 @@ typedef CAT(NUMBER, VEC) numbers;
 #endif
 #define FOUR EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
 #define ADD(k) sum += x##k;
-#define STEPS_A_TURN 16
+#define STEPS_PER_ITERATION 16
 
-__kernel void flops(__global float *restrict out, const uint turns)
+__kernel void flops(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     const numbers c = (numbers)((number)(64 + item % 64) / (number)1024);
     numbers sum = (numbers)((number)0);
     EACH(START)
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR FOUR FOUR FOUR
     }
     EACH(ADD)

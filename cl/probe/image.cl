@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     item's sum of texels of 4 words, a 2 x 2 neighbourhood a turn.
- *               A group's items are a tile of 2^lg_tile columns; group g has
- *               the g-th tile of the image, and moves on each turn:
+/* Computes:     an item's sum of texels of 4 words, a 2 x 2 neighbourhood per
+ *               iteration. The items of a group form a tile of 2^lg_tile
+ *               columns; group g has the g-th tile of the image, and moves in
+ *               each iteration:
  *
  *                 x = (x0 + t * HOP_X) mod width,  y likewise
  *
  *               By an image with linear filter the neighbourhood is one
  *               sample, at the corner that its texels share: their mean.
- * Arguments:    out: one word an item, or one float (linear). src: 2^lg_width *
- *               2^lg_height texels: floats of 1 to 2, whose bits are summed.
- *               turns: of the loop.
+ * Arguments:    out: one word per item, or one float (linear). src:
+ *               2^lg_width * 2^lg_height texels: floats of 1 to 2, whose bits
+ *               are summed. iterations: of the loop.
  * Launch:       one dimension, groups of WG, a power of two.
  * Local memory: none.
  * -D:           WG      items of a group
  *               FORM    src is 0 a buffer, 1 an image, 2 an image with linear
  *                       filter, 3 an image of a buffer
  * Needs:        FORM 1 to 3: images.
- * Cost:         64 bytes a turn and item (linear: 4 texels in one sample).
- * Source:       OpenCL 1.2 specification, 8.2: where a linear filter has its
- *               weights. */
+ * Cost:         64 bytes per iteration and item (linear: 4 texels in one
+ *               sample).
+ * Source:       OpenCL 1.2 specification, 8.2: the weights of a linear
+ *               filter. */
 #ifndef WG
 #define WG 64
 #endif
 #ifndef FORM
 #define FORM 0
 #endif
-#define HOP_X 80 /* whole lines of buffers */
+#define HOP_X 80 /* whole cache lines of buffers */
 #define HOP_Y 37
 
 #define PLACE CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE
@@ -47,7 +49,7 @@ __constant sampler_t linear = PLACE | CLK_FILTER_LINEAR;
 
 __kernel void image_read(__global uint *restrict out, SOURCE src,
                          const uint lg_width, const uint lg_height,
-                         const uint lg_tile, const uint turns)
+                         const uint lg_tile, const uint iterations)
 {
     const uint last_x = (1u << lg_width) - 1, last_y = (1u << lg_height) - 1;
     const uint item = (uint)get_global_id(0) % WG;
@@ -61,7 +63,7 @@ __kernel void image_read(__global uint *restrict out, SOURCE src,
 #else
     uint4 sum = (uint4)(0);
 #endif
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         x &= last_x;
         y &= last_y;
 #if FORM == 2

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     out[i] = the sum of item i's CHAINS walks through random words:
- *               place = word at place + the number of the step, each begun
- *               elsewhere. A step cannot be begun before the last one's word
- *               is there; walks know nothing of each other. The number of the
- *               step keeps walks from running into a circle.
- * Arguments:    words: 2^n random ones; mask: 2^n - 1. out: one word an item.
- *               steps: of a walk.
+/* Computes:     out[i] = the sum of item i's CHAINS pointer chases through
+ *               random words: address = word at address + the number of the
+ *               step, each from another start. A step cannot start before the
+ *               last word is loaded; chains are independent of each other.
+ *               The number of the step keeps chains from entering a cycle.
+ * Arguments:    words: 2^n random ones; mask: 2^n - 1. out: one word per
+ *               item. steps: of a chain.
  * Launch:       one dimension, any size.
  * Local memory: none.
  * -D:           CHAINS  1 to 8
  * Needs:        nothing.
- * Cost:         steps * CHAINS words read an item, each of another place.
- * Source:       the host walks too, since words are probe/bandwidth.cl's. */
+ * Cost:         steps * CHAINS words read per item, at random addresses.
+ * Source:       the host computes the same chains, since words are those of
+ *               probe/bandwidth.cl. */
 #ifndef CHAINS
 #define CHAINS 4
 #endif
 
-#define APART 0x9e3779b1u /* odd: starts are all over */
+#define APART 0x9e3779b1u /* odd: starts are distributed over all words */
 
 __kernel void hiding(__global const uint *restrict words,
                      __global uint *restrict out, const uint mask,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     nothing: nothing at all, for what a launch itself costs.
+/* Computes:     nothing: nothing, for the cost of a launch itself.
  *               spin: out[i] = x after `steps` of x = x * x + c in 32-bit
- *               integers, from x = i, c = 2 i + 1: work of a length that is
- *               chosen, which no compiler can shorten since the map is
- *               quadratic.
- *               arguments: nothing, with arguments to be handed over.
+ *                   integers, from x = i, c = 2 i + 1: a kernel of a chosen
+ *                   duration, which no compiler can shorten since the map is
+ *                   quadratic.
+ *               arguments: nothing, with arguments to be passed.
  *               local_memory: nothing, in a group that has local memory.
  * Arguments:    nothing, local_memory: none. arguments: seven structs of 128
- *               bytes, of any value. spin: out, one word an item.
+ *               bytes, of any value. spin: out, one word per item.
  * Launch:       one dimension, any size.
  * Local memory: local_memory: 4 LOCAL_WORDS bytes.
  * -D:           LOCAL_WORDS (local_memory)
  * Needs:        nothing.
- * Cost:         2 steps integer operations an item; 4 bytes written.
- * Source:       the host does the same sum to check it (timer.c). */
+ * Cost:         2 steps integer operations per item; 4 bytes written.
+ * Source:       the host computes the same sum to check it
+ *               (sampling/event_clock.c). */
 #ifndef LOCAL_WORDS
 #define LOCAL_WORDS 256
 #endif

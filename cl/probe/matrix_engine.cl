@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     products of matrices whose words are mix(i), made finite, over
- *               and over: out[item] is a sum of STEPS products of the same
- *               few numbers, which the host makes too; the last turn's, since
- *               each begins at 0.
- * Arguments:    out: one number an item. turns: of STEPS steps.
+/* Computes:     products of matrices whose words are mix(i), made finite,
+ *               repeatedly: out[item] is a sum of STEPS products of the same
+ *               few numbers, which the host computes too; the sum is that of
+ *               the last iteration, since each starts at 0.
+ * Arguments:    out: one number per item. iterations: of STEPS steps.
  * Launch:       one dimension, local size WG.
  * Local memory: WAY 2: 1024 WG / 8 + 32768 bytes.
- * -D:           WAY     0 nothing at all, so that the file compiles alone;
- *                       1 a sub-group's instructions, operands in registers:
- *                         CHAINS of them side by side, out is the sum of each
- *                         chain's first element;
+ * -D:           WAY     0 nothing, so that the file compiles by itself;
+ *                       1 instructions of a sub-group, operands in registers:
+ *                         CHAINS of them are independent, out is the sum of
+ *                         each chain's first element;
  *                       2 those of four sub-groups, operands in local memory
- *                         in lines of 128 bytes, 4 instructions a step; out
+ *                         in rows of 128 bytes, 4 instructions per step; out
  *                         is an item's first element
- *               XL_MMA_PTX   the way to them
+ *               XL_MMA_PTX   the instructions
  *               TI      dtype of the operands: 0 (rounded to 11 bits) 1 2 5 8
  *               KEEP, SET    bits of a random word that are kept and set:
  *                       sign, lowest bit of the exponent and fraction random,
- *                       so numbers of 0.5 to 2 by amount, but for bytes
- *               STEPS   of a turn
- *               TN, UA, UB   WAY 2: 256, 0, 0, as common/nvidia/wgmma_ptx.clh has them
+ *                       so numbers of 0.5 to 2 in magnitude, except for bytes
+ *               STEPS   per iteration
+ *               TN, UA, UB   WAY 2: 256, 0, 0, as in
+ *                       common/nvidia/wgmma_ptx.clh
  * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a.
- * Cost:         turns * STEPS * 2 m n k flop: a sub-group's m n k is CHAINS *
- *               16 * 8 * 32 / sizeof(TI), four's 4 * 64 * 256 * 32 /
- *               sizeof(TI).
+ * Cost:         iterations * STEPS * 2 m n k flop: m n k of a sub-group is
+ *               CHAINS * 16 * 8 * 32 / sizeof(TI), of four 4 * 64 * 256 * 32
+ *               / sizeof(TI).
  * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
  *               zeros draw less power: NV-45. */
 #ifndef WAY
@@ -57,21 +58,21 @@ static inline uint word_of(const uint i)
 #endif
 
 #if WAY == 0
-__kernel void matrix(__global number *restrict out, const uint turns)
+__kernel void matrix(__global number *restrict out, const uint iterations)
 {
     out[get_global_id(0)] = 0;
 }
 #endif
 
 #if WAY == 1
-/* Chains are the products of some tiles of A and some of B, as in a kernel
- * whose operands are in registers. */
+/* Chains are the products of several tiles of A and B, as in a kernel whose
+ * operands are in registers. */
 #define TILES_A 4
 #define TILES_B 2
 #define WORDS_A 4
 #define WORDS_B 2
 #define LANES 32
-#define FIRST_B 1024 /* of its words' numbers */
+#define FIRST_B 1024 /* number of its first word */
 
 #if TI == 0
 #define TYPES "m16n8k8.row.col.f32.tf32.tf32.f32"
@@ -98,7 +99,7 @@ __kernel void matrix(__global number *restrict out, const uint turns)
                      "r"(b[1]))
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void matrix(__global number *restrict out, const uint turns)
+void matrix(__global number *restrict out, const uint iterations)
 {
     const uint lane = (uint)get_local_id(0) % LANES;
     uint a[TILES_A][WORDS_A], b[TILES_B][WORDS_B];
@@ -109,7 +110,7 @@ void matrix(__global number *restrict out, const uint turns)
     #pragma unroll
     for (uint w = 0; w < TILES_B * WORDS_B; w++)
         b[w / WORDS_B][w % WORDS_B] = word_of(FIRST_B + w * LANES + lane);
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         #pragma unroll
         for (uint c = 0; c < TILES_A * TILES_B; c++)
             d[c][0] = d[c][1] = d[c][2] = d[c][3] = 0;
@@ -130,18 +131,18 @@ void matrix(__global number *restrict out, const uint turns)
 #if WAY == 2
 #include "common/nvidia/wgmma_ptx.clh"
 
-#define LINE 128 /* bytes, as the swizzle has them */
+#define LINE 128 /* bytes, the row of the swizzle */
 #define A_BYTES (WG / 2 * LINE)
 #define B_BYTES (TN * LINE)
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
-void matrix(__global number *restrict out, const uint turns)
+void matrix(__global number *restrict out, const uint iterations)
 {
     __local uint words[(A_BYTES + B_BYTES) / 4]
         __attribute__((aligned(1024)));
     for (uint i = get_local_id(0); i < (A_BYTES + B_BYTES) / 4; i += WG)
         words[i] = word_of(i);
-    /* What plain stores wrote is read by another path. */
+    /* The engine reads what plain stores wrote through another path. */
     __asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint at = (uint)(size_t)words;
@@ -149,10 +150,10 @@ void matrix(__global number *restrict out, const uint turns)
     const ulong a = WG_DESC(at + slab * 64 * LINE, 0);
     const ulong b = WG_DESC(at + A_BYTES, 0);
     WG_SUMS(d);
-    /* Of a known length, loops would be unrolled to more than the assembler
-     * finishes (NV-43). */
+    /* Loops of a known length would be unrolled beyond what the assembler can
+     * handle (NV-43). */
     #pragma unroll 1
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         #pragma unroll 1
         for (uint s = 0; s < STEPS; s++) {
             wg_open();

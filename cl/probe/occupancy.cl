@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     a walk of turns * pace dependent loads by each group, from a
- *               place of its own, while LIVE values an item stay alive:
+/* Computes:     a chain of iterations * pace dependent loads by each group,
+ *               each from its own start, while LIVE values per item stay
+ *               alive:
  *
  *                 at = next[at], `pace` times;  x[k] ^= at, for all k
  *
- *               (one instruction each, in place: what takes two has old and
- *               new values side by side, and twice the registers: AM-14.)
+ *               (one instruction each, in place: an operation of two
+ *               instructions has old and new values at the same time, and
+ *               needs twice the registers: AM-14.)
  *
- *               A load takes long and costs little, so the rate follows the
- *               number of groups that are resident. That number is also
- *               counted: a group adds 1 on its way in, takes it off on its
- *               way out, and the most that was seen at a time is kept.
- * Arguments:    out: one word an item, of `at` and all x. next: 2^lg_words
- *               places, one cycle. count: groups now under way, and the most
- *               at a time; begins as 0, 0. room: local memory, at least WG
+ *               A load has a long latency and little cost, so the rate is
+ *               proportional to the number of resident groups. That number is
+ *               also counted: a group adds 1 at its start, subtracts 1 at its
+ *               end, and the maximum is kept.
+ * Arguments:    out: one word per item, of `at` and all x. next: 2^lg_words
+ *               indices, one cycle. count: groups that run now, and the
+ *               maximum; initially 0, 0. room: local memory, at least WG
  *               words, of which no more are used.
  * Launch:       one dimension, groups of WG, more of them than can be
  *               resident.
  * Local memory: room.
  * -D:           WG      items of a group
- *               LIVE    values an item keeps, 1 to 511
+ *               LIVE    values that an item keeps, 1 to 511
  *               LG_WORDS  of next
  * Needs:        nothing.
- * Cost:         turns * pace loads a group.
+ * Cost:         iterations * pace loads per group.
  * Source:       occupancy: CUDA C++ Best Practices Guide; V. Volkov, "Better
  *               performance at lower occupancy", GTC 2010. */
 #ifndef WG
@@ -35,7 +37,7 @@
 #define LG_WORDS 20
 #endif
 
-/* f(name) for LIVE names: by the bits of LIVE, since arrays need not end up in
+/* f(name) for LIVE names, by the bits of LIVE, since arrays may not be kept in
  * registers. */
 #define R1(f, n) f(n)
 #define R2(f, n) R1(f, n##0) R1(f, n##1)
@@ -102,7 +104,7 @@
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 occupancy(__global uint *restrict out, __global const uint *restrict next,
-          __global volatile int *count, const uint turns, const uint pace,
+          __global volatile int *count, const uint iterations, const uint pace,
           __local uint *room)
 {
     const uint item = (uint)get_global_id(0);
@@ -113,7 +115,7 @@ occupancy(__global uint *restrict out, __global const uint *restrict next,
         atomic_max(&count[1], atomic_inc(&count[0]) + 1);
     room[get_local_id(0)] = item;
     EACH(START)
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
         for (uint i = 0; i < pace; i++)
             at = next[at];
         EACH(STEP)

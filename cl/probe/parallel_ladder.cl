@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     a part of C = A B, N x N each: the first `count` of its tiles
- *               of TM x TN elements, along rows. Items take turns at them.
- *               MODE 1: an item makes VEC neighbouring elements of a row (TM 1,
- *               TN VEC), as the definition says: no tiling, nothing kept.
- *               MODE 2: a group makes 64 x 64 by a sub-group's matrix
- *               instructions, four sub-groups 32 x 32 each, over slices of A
+/* Computes:     the first `count` tiles, of TM x TN elements and along rows,
+ *               of C = A B, N x N each. Tiles are assigned to items
+ *               cyclically.
+ *               MODE 1: an item computes VEC adjacent elements of a row (TM
+ *               1, TN VEC) by the plain definition: no tiling, no reuse.
+ *               MODE 2: a group computes 64 x 64 by a sub-group's matrix
+ *               instructions, four sub-groups 32 x 32 each, with slices of A
  *               and B in local memory.
- * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2).
- *               c: rows of N floats. count: of tiles.
+ * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2). c:
+ *               rows of N floats. count: of tiles.
  * Launch:       one dimension, any size; MODE 2: local size 128.
  * Local memory: MODE 2: 16 KiB; emulated, 3 KiB more.
- * -D:           MODE; N; LD a multiple of 16, other than a power of 2, so that
- *               a column is not all in one place of a cache
- *               VEC     1 2 4 8 16
+ * -D:           MODE; N; LD a multiple of 16, not a power of 2, so that a
+ *                     column is not in one set of a cache
+ *               VEC   1 2 4 8 16
  *               XL_MMA_...   MODE 2: common/matrix.clh
  * Needs:        MODE 2: a matrix engine, or its emulation, which any device
  *               runs.
@@ -54,13 +55,13 @@ __kernel void ladder(__global const float *restrict a,
 
 #define ITEMS 128
 #define TILE 64
-#define TK 64                 /* of a slice */
+#define TK 64                 /* depth of a slice */
 #define LINE (TK * 2)         /* bytes: of A along k, of B across */
-#define SLICE (TILE * LINE)   /* of each */
-#define PART (TILE / 2)       /* of a sub-group */
+#define SLICE (TILE * LINE)   /* of each operand */
+#define PART (TILE / 2)       /* rows and columns of a sub-group */
 #define MI (PART / MMA_M)
 #define NI (PART / MMA_N)
-#define EACH 8                /* elements of 16 bytes */
+#define EACH 8                /* elements in 16 bytes */
 #define CHUNKS (LINE / 16)
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))

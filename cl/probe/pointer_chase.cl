@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     link:   a ring through `slots` slots in random order: the line
- *                       at place(i) is filled with place(i + 1), the last one
- *                       with place(0). All of it, since a cache that knows
- *                       one word of a line asks memory for the others when
- *                       the line is read, and that is not the time of the
- *                       cache.
- *               chase:  follows turns * UNROLL links from ends[0] and leaves
- *                       the place it has reached there; ends[1] counts
+ *                       at word(i) is filled with word(i + 1), the last one
+ *                       with word(0). The whole line is written, since a cache
+ *                       that holds one word of a line loads the others from
+ *                       memory when the line is read, which would be timed as
+ *                       latency of the cache.
+ *               chase:  follows iterations * UNROLL links from ends[0] and
+ *                       writes the word that it reached there; ends[1] counts
  *                       launches. Each load's address is the value of the one
- *                       before, so no two overlap and none can be left out.
- *               place(i): step i is in window i / each; windows come in random
- *                       order, and in each window its slots do:
+ *                       before, so no two overlap and none can be removed.
+ *               word(i): step i is in window i / each; windows are in random
+ *                       order, and so are the slots of each window:
  *
  *                       |  7  5  6  8 |  3  1  4  2 | 11  9 12 10 |
  *                         each slots
  *
- *                       A window is small enough that its pages are known to
- *                       the TLB, so that what is timed is the cache. A slot
- *                       is `stride` words, and of its `spread` lines it uses
- *                       one at random.
+ *                       A window is so small that the TLB covers its pages, so
+ *                       that the cache is timed. A slot is `stride` words, and
+ *                       one of its `spread` lines is used, at random.
  * Arguments:    links: slots * stride words. ends: two words. slots = windows
  *               * each; lg_*: bits of a number below `windows` and `each`.
  *               stride, line: words; stride = spread * line. seed: any.
- * Launch:       link: one dimension, EACH links an item, any groups. chase:
+ * Launch:       link: one dimension, EACH links per item, any groups. chase:
  *               one item.
  * Local memory: none.
- * -D:           UNROLL  links of a turn
- *               EACH    links an item makes
- *               ONLY    compile this kernel alone: 1 link, 2 chase; 0 all
+ * -D:           UNROLL  links per iteration
+ *               EACH    links that an item writes
+ *               ONLY    compile only this kernel: 1 link, 2 chase; 0 all
  * Needs:        nothing.
- * Cost:         link 4 line bytes written a slot; chase 4 bytes read a link.
+ * Cost:         link 4 line bytes written per slot; chase 4 bytes read per
+ *               link.
  * Source:       a ring by a bijection of its step numbers has one cycle, as
  *               Sattolo's shuffle has (1986), but needs no table: the host
- *               knows where any number of steps leads. */
+ *               computes where any number of steps leads. */
 #ifndef UNROLL
 #define UNROLL 16
 #endif
@@ -45,8 +45,9 @@
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 
 #if WANTED(1)
-/* Odd factors and shifts to the right are bijections of lg bits; walked on
- * until a number below n comes, they are one of 0 .. n - 1. */
+/* Multiplications by odd factors and right shifts with xor are bijections of
+ * lg bits; repeated until the number is below n, they are a bijection of 0 ..
+ * n - 1. */
 static inline uint shuffle_number(uint i, const uint n, const uint lg,
                                   const uint seed)
 {
@@ -89,13 +90,13 @@ __kernel void link(__global uint *restrict links, const uint slots,
 #endif
 
 #if WANTED(2)
-/* The start is read by item number, so that no compiler takes it for the same
- * in all items and reads by the path of constants. */
+/* The start is read by item number, so that compilers do not treat it as
+ * uniform and load through the path of constants. */
 __kernel void chase(__global const uint *restrict links,
-                    __global uint *restrict ends, const uint turns)
+                    __global uint *restrict ends, const uint iterations)
 {
     uint at = ends[get_global_id(0)];
-    for (uint t = 0; t < turns; t++) {
+    for (uint t = 0; t < iterations; t++) {
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             at = links[at];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     out[r][c] = turns * sum over DEPTH of a[l][r] b[l][c], a tile
- *               of RM x RN sums in registers, the same in each work-item and
- *               each with a place of its own: what a kernel for GEMM on a CPU
- *               does between one load of its panels and the next.
- * Arguments:    a: DEPTH lines of RM floats; b: DEPTH lines of RN; out: RM x RN
- *               floats for each item. turns: over the panels.
+/* Computes:     out[r][c] = iterations * sum over DEPTH of a[l][r] b[l][c], a
+ *               tile of RM x RN sums in registers, the same in each
+ *               work-item, each stored separately: what a GEMM kernel for
+ *               CPUs does between two loads of its panels.
+ * Arguments:    a: DEPTH rows of RM floats; b: DEPTH rows of RN; out: RM x RN
+ *               floats per item. iterations: over the panels.
  * Launch:       one dimension, local 1, any number of items.
  * Local memory: none.
  * -D:           VW      floats of a vector: 4 8 16
  *               RM, RN  rows and columns of the tile; RN a multiple of VW
- *               DEPTH   lines of a panel
+ *               DEPTH   rows of a panel
  * Needs:        nothing.
- * Cost:         2 RM RN DEPTH turns flop an item; the panels stay in the first
- *               cache; 4 RM RN bytes written.
+ * Cost:         2 RM RN DEPTH iterations flop per item; the panels stay in
+ *               the first-level cache; 4 RM RN bytes written.
  * Source:       Goto, van de Geijn 2008, section 4. */
 #ifndef VW
 #define VW 4
@@ -34,7 +34,7 @@ typedef CAT(float, VW) vec;
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 tile(__global const float *restrict a, __global const float *restrict b,
-     __global float *restrict out, const uint turns)
+     __global float *restrict out, const uint iterations)
 {
     vec sum[RM][NV];
     #pragma unroll
@@ -43,7 +43,7 @@ tile(__global const float *restrict a, __global const float *restrict b,
         for (uint v = 0; v < NV; v++)
             sum[r][v] = (vec)(0.0f);
     }
-    for (uint turn = 0; turn < turns; turn++) {
+    for (uint turn = 0; turn < iterations; turn++) {
         for (uint l = 0; l < DEPTH; l++) {
             vec line[NV];
             #pragma unroll

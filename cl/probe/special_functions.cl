@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     rate, floats: CHAINS vectors of values, each STEPS * turns
- *               times x = F(x) / 1024 + x0. That is a contraction wherever F
- *               is not steep, so x ends where the host finds it to end; the
- *               value stays an ordinary one of F's domain, and each step
+/* Computes:     rate, floats: CHAINS vectors of values, each STEPS *
+ *               iterations times x = F(x) / 1024 + x0. That is a contraction
+ *               wherever F is not steep, so x converges to a value that the
+ *               host computes; it stays in F's ordinary domain, and each step
  *               needs the one before.
- *               rate, integers: x = F(x) ^ c likewise; every bit is known.
+ *               rate, integers: x = F(x) ^ c likewise; every bit is compared.
  *               values: out[i] = F(x[i], y[i]), for the error.
  *
  *               FORM  F(x), of floats          F(x), of integers
@@ -18,18 +18,19 @@
  *               7                              x << (y & 31)
  *               8                              x >> (y & 31)
  *               9                              FN(x, y) of 24-bit numbers
- * Arguments:    rate: out: one number an item, the mean (xor) of its chains'.
- *               lo, span: x0 is spread over lo .. lo + span, y over y_lo ..
- *               y_lo + y_span; of integers unused. turns: of the loop.
+ * Arguments:    rate: out: one number per item, the mean (xor) of its chains.
+ *               lo, span: x0 is distributed over lo .. lo + span, y over y_lo
+ *               .. y_lo + y_span; unused for integers. iterations: of the
+ *               loop.
  *               values: x, y, out: n numbers, a multiple of VEC.
- * Launch:       rate: one dimension, any size. values: one item for VEC.
+ * Launch:       rate: one dimension, any size. values: one item per VEC.
  * Local memory: none.
  * -D:           FN     a built-in function; FORM as above
  *               WHOLE  0 floats, 1 unsigned integers
  *               VEC    1 4 8 16
  * Needs:        nothing.
- * Cost:         rate: STEPS * turns * CHAINS * VEC functions an item, each
- *               with a multiply-add, or an exclusive-or.
+ * Cost:         rate: STEPS * iterations * CHAINS * VEC functions per item,
+ *               each with a multiply-add, or an exclusive-or.
  * Source:       OpenCL C 1.2, 6.12.2, 6.12.3 and 7.4. */
 #ifndef FN
 #define FN native_sin
@@ -144,11 +145,11 @@ static inline number spread(const word w, const float lo, const float span)
 
 __kernel void rate(__global NUMBER *restrict out, const float lo,
                    const float span, const float y_lo, const float y_span,
-                   const uint turns)
+                   const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     EACH(START)
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
     }
     const number all = x0 JOIN x1 JOIN x2 JOIN x3;

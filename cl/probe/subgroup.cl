@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     lanes: out[i] = item i's place in its sub-group.
- *               diverge: items whose number has bit `period` set do one long
- *               chain, the others another; both are quadratic maps in 32-bit
- *               integers that share no step, so that a sub-group with both
- *               kinds in it must do both.
+/* Computes:     lanes: out[i] = item i's lane number in its sub-group.
+ *               diverge: items whose number has bit `period` set compute one
+ *               long chain, the others another; both are quadratic maps in
+ *               32-bit integers that share no step, so that a sub-group with
+ *               both kinds executes both.
  *
- *                 period 1   a b a b a b a b   every sub-group does both
- *                 period 4   a a a a b b b b   a width of 4 or less does one
+ *                 period 1   a b a b a b a b   every sub-group executes both
+ *                 period 4   a a a a b b b b   a width of 4 or less: one
  *
- * Arguments:    out: one word an item. period: a power of two. steps: of a
+ * Arguments:    out: one word per item. period: a power of two. steps: of a
  *               chain.
  * Launch:       one dimension; groups of a multiple of 2 period.
  * Local memory: none.
  * -D:           one of common/subgroup.clh, for lanes.
- * Needs:        lanes: a way to read the lane; without one it is left out.
- * Cost:         diverge: 3 steps integer operations an item.
+ * Needs:        lanes: a way to read the lane number; without one it is left
+ *               out.
+ * Cost:         diverge: 3 steps integer operations per item.
  * Source:       cl/common/subgroup.clh. */
 #include "common/subgroup.clh"
 

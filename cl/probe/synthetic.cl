@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     kernels that are limited by one thing each.
+/* Computes:     kernels that are limited by one known resource each.
  *
- *               branches: out[i] = the mean of 8 chains of a map that shrinks
- *                   distances, after 8 turns steps; neighbours follow one of
- *                   four maps, so that a sub-group goes four ways in turn.
- *                   The host knows each map's fixed point.
- *               banks: 4 walks along a ring of BANKS words. Each item has a
- *                   copy of its own, one below the other, and all stand at
- *                   the same place of theirs: in one bank, in as many rows.
+ *               branches: out[i] = the mean of 8 chains of a map that reduces
+ *                   distances, after 8 iterations steps; adjacent items take
+ *                   one of four maps, so a sub-group executes all four. The
+ *                   host computes each map's fixed point.
+ *               banks: 4 chases along a ring of BANKS words. Each item has its
+ *                   own copy in its own row, and all read the same column:
+ *                   one bank, in as many rows as there are items.
  *
  *                     bank        0   1   2 ..         item 0 reads here  v
  *                     item 0      n0  n1  n2 ..        n0  n1  n2 ..
  *                     item 1      n0  n1  n2 ..        item 1, the same column
  *
- *               stack: 2 walks along a ring of WORDS words that lies in
- *                   private memory, since its places are not known before;
- *                   the two words walked to change places at each step, so
- *                   that the ring that came in does not stand for it.
+ *               stack: 2 chases along a ring of WORDS words in private memory,
+ *                   since its indices are not known at compile time; the two
+ *                   words reached are exchanged in each step, so that the
+ *                   input ring cannot replace it.
  *               contended: atomic additions, to one word for `share` items.
  *               special: out[i] = the mean of 4 VEC chains of x = 2^-x, whose
- *                   fixed point the host knows.
- * Arguments:    ring: one cycle through all of its places, as the host knows
- *               it alone. out: one word an item; contended: one for all. share:
- *               as many as there are items, which no compiler knows: it would
- *               add up within a sub-group first (probe/atomics.cl). turns: of
- *               the loop.
+ *                   fixed point the host computes.
+ * Arguments:    ring: one cycle through all of its indices, known to the host
+ *               only. out: one word per item; contended: one for all. share:
+ *               the number of items, as an argument, since a compiler that
+ *               knows it would add within a sub-group first
+ *               (probe/atomics.cl). iterations: of the loop.
  * Launch:       one dimension; banks: groups of WG.
  * Local memory: banks: 4 ROWS BANKS bytes.
  * -D:           ONLY    1 branches, 2 banks, 3 stack, 4 contended, 5 special;
@@ -32,10 +32,10 @@
  *               WG, ROWS, BANKS, WORDS   sizes, as above
  *               VEC     values of a chain: 4 8 16
  * Needs:        nothing.
- * Cost:         a turn and item: branches 8 * 8 * 2 flop; banks 16 loads of 4
- *               bytes; stack 4 steps of 2 loads and 2 stores of 4 bytes;
- *               contended 4 additions; special 16 VEC functions.
- * Source:       what each is limited by: crosslane/diagnosis.h. */
+ * Cost:         per iteration and item: branches 8 * 8 * 2 flop; banks 16
+ *               loads of 4 bytes; stack 4 steps of 2 loads and 2 stores of 4
+ *               bytes; contended 4 additions; special 16 VEC functions.
+ * Source:       the limiter of each: crosslane/diagnosis.h. */
 #ifndef ONLY
 #define ONLY 0
 #endif
@@ -68,29 +68,29 @@ typedef CAT(float, VEC) numbers;
 #define FOUR(step) step step step step
 
 #if WANTED(1)
-__kernel void branches(__global float *restrict out, const uint turns)
+__kernel void branches(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     const float8 c = (float8)((float)(64 + item % 64) / 1024);
     float8 x = (float8)(0, 1, 2, 3, 4, 5, 6, 7) / 16;
     switch (item % 4) {
     case 0:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * x + c; x = x * x + c;)
         }
         break;
     case 1:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = c - x * x; x = x * x + c;)
         }
         break;
     case 2:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * c + c; x = x * x + c;)
         }
         break;
     default:
-        for (uint i = 0; i < turns; i++) {
+        for (uint i = 0; i < iterations; i++) {
             FOUR(x = x * c + c; x = c - x * x;)
         }
         break;
@@ -101,7 +101,7 @@ __kernel void branches(__global float *restrict out, const uint turns)
 
 #if WANTED(2)
 __kernel void banks(__global const uint *restrict ring,
-                    __global uint *restrict out, const uint turns)
+                    __global uint *restrict out, const uint iterations)
 {
     __local uint rows[ROWS * BANKS];
     const uint item = (uint)get_local_id(0);
@@ -110,7 +110,7 @@ __kernel void banks(__global const uint *restrict ring,
     barrier(CLK_LOCAL_MEM_FENCE);
     __local const uint *row = rows + item % ROWS * BANKS;
     uint a = 0, b = 1, c = 2, d = 3;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = row[a]; b = row[b]; c = row[c]; d = row[d];)
     }
     out[get_global_id(0)] = a + BANKS * (b + BANKS * (c + BANKS * d));
@@ -119,13 +119,13 @@ __kernel void banks(__global const uint *restrict ring,
 
 #if WANTED(3)
 __kernel void stack(__global const uint *restrict ring,
-                    __global uint *restrict out, const uint turns)
+                    __global uint *restrict out, const uint iterations)
 {
     uint next[WORDS];
     for (uint i = 0; i < WORDS; i++)
         next[i] = ring[i];
     uint a = 0, b = 1, kept;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = next[a]; b = next[b]; kept = next[a];
              next[a] = next[b]; next[b] = kept;)
     }
@@ -135,11 +135,11 @@ __kernel void stack(__global const uint *restrict ring,
 
 #if WANTED(4)
 __kernel void contended(__global volatile uint *out, const uint share,
-                        const uint turns)
+                        const uint iterations)
 {
     uint x = (uint)get_global_id(0);
     __global volatile uint *word = out + x / share;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(x = x * 1664525u + 1013904223u; atomic_add(word, x);)
     }
 }
@@ -153,12 +153,12 @@ __kernel void contended(__global volatile uint *out, const uint share,
 #else
 #define IOTA (numbers)(0, 1, 2, 3)
 #endif
-__kernel void special(__global float *restrict out, const uint turns)
+__kernel void special(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
     numbers a = (IOTA + (float)(item % 64)) / 128;
     numbers b = a + 0.25f, c = a + 0.5f, d = a + 0.75f;
-    for (uint i = 0; i < turns; i++) {
+    for (uint i = 0; i < iterations; i++) {
         FOUR(a = native_exp2(-a); b = native_exp2(-b); c = native_exp2(-c);
              d = native_exp2(-d);)
     }

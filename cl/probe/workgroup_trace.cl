@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     pieces of work, dealt out to groups as tiles are, and a record
- *               of each: on which unit, from when to when. Group g does pieces
- *               g, g + groups, ... A piece is, in each item, so many turns of
- *               x = x x + c in 32-bit integers from x = its number, c = 2 x +
- *               1, which no compiler can shorten since the map is quadratic.
- * Arguments:    record: four ulongs a piece: unit, start, end, and the first
- *               item's x with the last item's in the upper half. turns: of the
- *               first `whole` pieces; rest: of those behind.
- * Launch:       one dimension; groups of WG items, at most a group a piece.
- * Local memory: 4 WORDS bytes, all of which a group holds while it works.
+/* Computes:     chunks of work, assigned to groups as tiles are, and a record
+ *               of each: on which unit, from when to when. Group g does
+ *               chunks g, g + groups, ... A chunk is, in each item, a number
+ *               of iterations of x = x x + c in 32-bit integers from x = its
+ *               number, c = 2 x + 1, which no compiler can shorten since the
+ *               map is quadratic.
+ * Arguments:    record: four ulongs per chunk: unit, start, end, and the
+ *               first item's x with the last item's in the upper half.
+ *               iterations: of the first `whole` chunks; rest: of the others.
+ * Launch:       one dimension; groups of WG items, at most a group per chunk.
+ * Local memory: 4 WORDS bytes, all of which a group holds while it runs.
  * -D:           WG; WORDS, WG or more; one of common/compute_unit.clh.
- * Needs:        a way to tell the unit; without one the kernel is left out.
- * Cost:         2 turns integer operations an item and piece.
- * Source:       cl/common/compute_unit.clh; the host does the same to check it. */
+ * Needs:        a way to read the unit; without one the kernel is left out.
+ * Cost:         2 iterations integer operations per item and chunk.
+ * Source:       cl/common/compute_unit.clh; the host computes the same to
+ *               check it. */
 #include "common/compute_unit.clh"
 
 #ifndef WG
@@ -22,17 +24,17 @@
 
 #ifdef XL_UNIT
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
-groups(__global ulong *restrict record, const uint n_pieces, const uint whole,
-       const uint turns, const uint rest)
+groups(__global ulong *restrict record, const uint n_chunks, const uint whole,
+       const uint iterations, const uint rest)
 {
     __local uint held[WORDS];
     const uint lid = (uint)get_local_id(0);
-    for (uint p = (uint)get_group_id(0); p < n_pieces;
+    for (uint p = (uint)get_group_id(0); p < n_chunks;
          p += (uint)get_num_groups(0)) {
         const ulong start = XL_CLOCK();
-        const uint n = p < whole ? turns : rest;
+        const uint n = p < whole ? iterations : rest;
         /* The clock's top bit is 0, which a compiler cannot know: the work
-         * stays behind the first look at it. */
+         * stays after the first read of the clock. */
         uint x = p * WG + lid + (uint)(start >> 63);
         const uint c = 2 * x + 1;
         for (uint i = 0; i < n; i++)

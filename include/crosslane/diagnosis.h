@@ -72,7 +72,7 @@ typedef struct xl_flop {
 } xl_flop;
 
 /** What one run does, counted. 0 is none, or not known. */
-typedef struct xl_work {
+typedef struct xl_counts {
     double ns;       ///< measured, of one run
     double host_ns;  ///< the same as the host saw it; 0: not known
     double drift;    ///< time of the later runs over that of the first; 0: 1
@@ -94,7 +94,7 @@ typedef struct xl_work {
     double branch_ways; ///< ways that the items of a sub-group part
     double private_bytes; ///< of an item in memory, by the driver: spills
     double spill_bytes;   ///< of all accesses to them; 0: once there and back
-} xl_work;
+} xl_counts;
 
 /** What limits a run. */
 typedef struct xl_diagnosis {
@@ -117,7 +117,7 @@ XL_API void xl_diagnosis_init(xl_diagnosis *out);
 
 /** Name what limits a run on a device, by what is known of both. Facts that
  *  nobody measured take no part; plain C, nothing is run. */
-XL_API void xl_diagnose(const xl_device *dev, const xl_work *work,
+XL_API void xl_diagnose(const xl_device *dev, const xl_counts *work,
                         xl_diagnosis *out);
 
 #ifdef __cplusplus

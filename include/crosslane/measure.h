@@ -79,7 +79,7 @@ XL_API xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
                                  void *arg, xl_samples *out);
 
 /** What the samples say of a run's time: ns, host_ns and drift of @p work. */
-XL_API void xl_work_time(xl_work *work, const xl_samples *samples);
+XL_API void xl_counts_set_times(xl_counts *work, const xl_samples *samples);
 
 /** A piece of work to be timed. */
 typedef struct xl_piece {
@@ -95,9 +95,10 @@ typedef struct xl_piece {
  * @param out  @p n of them
  * @return as xl_samples_take()
  */
-XL_API xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
-                                       const xl_piece *pieces, unsigned n,
-                                       xl_samples *out);
+XL_API xl_status xl_samples_take_interleaved(xl_queue *q,
+                                             const xl_sampling *how,
+                                             const xl_piece *pieces,
+                                             unsigned n, xl_samples *out);
 
 /** The ceilings a bound is taken from. */
 typedef struct xl_roof {

@@ -99,7 +99,7 @@ typedef struct xl_gemm {
  *            2^-12, which says little of long sums of one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
  *            |error| <= (k + 272) 2^-24 |A| |B| + k 2^-37 r c, with r the
  *            largest magnitude in the row of A and c in the column of B.
- *            Source: Jeannerod, Rump 2013; lib/ops/gemm/gemm_bound.c.
+ *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
  * Repeats:   bit for bit on one device and driver, unless the variant says
  *            otherwise in xl_gemm_explain().
  * Blocks:    only the first time a program meets a device and driver (build
@@ -110,8 +110,8 @@ typedef struct xl_gemm {
  *
  * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
  *            products of a training step are GEMMs on the same views:
- *              dA = dC B^T   m, k, n;  a = dC,           b = xl_mat_turned(B)
- *              dB = A^T dC   k, n, m;  a = xl_mat_turned(A),           b = dC
+ *              dA = dC B^T   m, k, n;  a = dC, b = xl_mat_transposed(B)
+ *              dB = A^T dC   k, n, m;  a = xl_mat_transposed(A), b = dC
  *            beta = 1 adds to gradients that are there; f16 or bf16 operands
  *            with f32 gradients are types as above. A bias' gradient is
  *            "sum(dC, axis=0)" (crosslane/expr.h).

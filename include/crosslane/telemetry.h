@@ -66,7 +66,7 @@ typedef struct xl_reading {
     uint64_t ns; ///< when, by a clock that only goes forward
     double value[XL_N_SENSORS];
     const char *source[XL_N_SENSORS]; ///< who told it; NULL: nobody. Static
-    bool tells_throttle;              ///< is what follows known?
+    bool has_throttle;                ///< is what follows known?
     unsigned throttle;                ///< bit 1 << xl_throttle: holds now
     double throttle_ns[XL_N_THROTTLES]; ///< for how long it has; only grows
     const char *throttle_source;
@@ -122,9 +122,9 @@ typedef struct xl_conditions {
     double memory_used_bytes; ///< the most
     double others;          ///< share of the span that other programs took
     double processes;       ///< the most
-    bool tells_throttle;
+    bool has_throttle;
     double throttle[XL_N_THROTTLES]; ///< share of the span in which it held;
-                                     ///< 0 when !tells_throttle
+                                     ///< 0 when !has_throttle
 } xl_conditions;
 
 #ifdef __cplusplus

@@ -82,7 +82,7 @@ static inline xl_mat xl_mat_cols(cl_mem buf, size_t ld, xl_dtype dtype)
 }
 
 /** The transposed view of the same memory. */
-static inline xl_mat xl_mat_turned(xl_mat view)
+static inline xl_mat xl_mat_transposed(xl_mat view)
 {
     const size_t row_stride = view.row_stride;
     view.row_stride = view.col_stride;

@@ -22,26 +22,26 @@ typedef struct xl_candidate {
     double est_ns;      ///< the model's time; NaN: unknown
 } xl_candidate;
 
-typedef enum xl_trial_end {
-    XL_TRIAL_RIGHT,   ///< right, and timed
-    XL_TRIAL_SLOW,    ///< right as far as it went; given up over its limit
-    XL_TRIAL_WRONG,   ///< disagreed with the host
-    XL_TRIAL_REFUSED, ///< could not be built, or does not fit
-    XL_TRIAL_CRASHED, ///< its process died
-    XL_TRIAL_HUNG,    ///< its process was killed by a watchdog
-    XL_N_TRIAL_ENDS
-} xl_trial_end;
+typedef enum xl_candidate_end {
+    XL_CANDIDATE_RIGHT,   ///< right, and timed
+    XL_CANDIDATE_SLOW,    ///< right as far as it went; given up over its limit
+    XL_CANDIDATE_WRONG,   ///< disagreed with the host
+    XL_CANDIDATE_REFUSED, ///< could not be built, or does not fit
+    XL_CANDIDATE_CRASHED, ///< its process died
+    XL_CANDIDATE_HUNG,    ///< its process was killed by a watchdog
+    XL_N_CANDIDATE_ENDS
+} xl_candidate_end;
 
 /** "right", "slow", ...; "?" for no such end. Static. */
-XL_API const char *xl_trial_end_name(xl_trial_end end);
+XL_API const char *xl_candidate_end_name(xl_candidate_end end);
 
 /** What came of trying a candidate. */
-typedef struct xl_trial {
-    xl_trial_end end;
+typedef struct xl_candidate_result {
+    xl_candidate_end end;
     unsigned runs;
     double median_ns, mad_ns; ///< NaN unless right
     char why[192];            ///< of an end that is not right
-} xl_trial;
+} xl_candidate_result;
 
 /** Where a search stands. */
 typedef struct xl_tune_progress {
@@ -56,12 +56,12 @@ typedef struct xl_tune_progress {
 /** How to search. Zero in an optional field is its default. */
 typedef struct xl_tuning {
     double budget_s;     ///< 0: 300
-    /** Try a candidate as xl_tune_trial() does, in a process of its own, say.
-     *  A failure ends the search, XL_CANCELLED as stop() does; a candidate
-     *  that crashes is no failure but an end. NULL: xl_tune_trial() on the
-     *  queue. */
-    xl_status (*trial)(void *arg, const xl_candidate *c, double limit_ns,
-                       xl_trial *out);
+    /** Runs one candidate as xl_tune_candidate() does, for example in a process
+     *  of its own. A failure ends the search, as does XL_CANCELLED and stop();
+     *  a candidate that crashes is a result, not a failure. NULL:
+     *  xl_tune_candidate() on the queue. */
+    xl_status (*run_candidate)(void *arg, const xl_candidate *c,
+                               double limit_ns, xl_candidate_result *out);
     void (*progress)(void *arg, const xl_tune_progress *p); ///< or NULL
     bool (*stop)(void *arg); ///< asked between candidates; NULL: never
     void *arg;
@@ -97,9 +97,9 @@ typedef struct xl_tuned {
  * @return XL_OK whatever came of the candidate: out->end says. XL_BAD_ARGUMENT
  *         for an unknown op or variant, or tunables that are not its own
  */
-XL_API xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
-                               const xl_candidate *c, double limit_ns,
-                               xl_trial *out);
+XL_API xl_status xl_tune_candidate(xl_queue *q, const char *op,
+                                   const void *desc, const xl_candidate *c,
+                                   double limit_ns, xl_candidate_result *out);
 
 /**
  * Search: candidates that plan() lets through, in the order of the model's

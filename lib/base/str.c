@@ -138,7 +138,7 @@ static bool starts_with(const char *text, const char *part)
     return *part == 0;
 }
 
-bool xl__str_has(const char *text, const char *part)
+bool xl__str_contains(const char *text, const char *part)
 {
     if (text == NULL || part == NULL)
         return false;

@@ -33,7 +33,7 @@ char *xl__str_steal(struct xl__str *s); /* free() it; NULL if broken */
 /* strcmp() == 0, either may be NULL. */
 bool xl__streq(const char *a, const char *b);
 /* Is `part` in `text`, upper and lower case being one? */
-bool xl__str_has(const char *text, const char *part);
+bool xl__str_contains(const char *text, const char *part);
 /* A heap copy; NULL when out of memory or text is NULL. */
 char *xl__strdup(const char *text);
 /* Copy what fits, always ended by 0. */

@@ -285,7 +285,7 @@ static bool is_named(const xl_device *dev, const char *text)
 
 static bool has_in_name(const xl_device *dev, const char *text)
 {
-    return xl__str_has(xl__text(&dev->limits, XL__F_name), text);
+    return xl__str_contains(xl__text(&dev->limits, XL__F_name), text);
 }
 
 static void list_devices(const struct xl__devices *list, struct xl__str *out)

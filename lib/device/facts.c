@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "device/cl_info.h"
 
-const struct xl__fact xl__facts[XL__N_FACTS] = {
+const struct xl__fact_info xl__facts[XL__N_FACTS] = {
 #define FACT(name, kind, unit, ask, query, factor, help)                      \
     {#name, XL_FACT_##kind,   unit, XL__ASK_##ask,                            \
      query, (double)(factor), help},
@@ -191,7 +191,7 @@ void xl__limits_clear(struct xl__limits *l)
 
 /* -- asking --------------------------------------------------------------- */
 
-static double ask_number(cl_device_id d, const struct xl__fact *f)
+static double ask_number(cl_device_id d, const struct xl__fact_info *f)
 {
     cl_uint u32;
     cl_ulong u64;
@@ -237,7 +237,7 @@ static void ask_list(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
 
 static void ask(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
 {
-    const struct xl__fact *f = &xl__facts[id];
+    const struct xl__fact_info *f = &xl__facts[id];
     char *text;
 
     switch (f->ask) {

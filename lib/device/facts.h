@@ -121,7 +121,7 @@ enum xl__fact_id {
 };
 
 /* One line of the list. */
-struct xl__fact {
+struct xl__fact_info {
     const char *name;
     xl_fact_kind kind;
     const char *unit;
@@ -130,7 +130,7 @@ struct xl__fact {
     double factor;
     const char *help;
 };
-extern const struct xl__fact xl__facts[XL__N_FACTS];
+extern const struct xl__fact_info xl__facts[XL__N_FACTS];
 
 /* One answer. */
 struct xl__answer {

@@ -78,8 +78,8 @@ void xl__reading_init(xl_reading *out)
         out->throttle_ns[i] = NAN;
 }
 
-void xl__reading_tell(xl_reading *r, xl_sensor sensor, double value,
-                      const char *source)
+void xl__reading_set(xl_reading *r, xl_sensor sensor, double value,
+                     const char *source)
 {
     if (!(value >= 0) || r->source[sensor])
         return;
@@ -92,7 +92,7 @@ static double within(double share)
     return fmin(1, fmax(0, share));
 }
 
-void xl__reading_compare(xl_reading *r, const xl_reading *before)
+void xl__reading_set_rates(xl_reading *r, const xl_reading *before)
 {
     const double span = (double)(r->ns - before->ns), all = span * r->units;
     const double idle = r->idle_ns - before->idle_ns;
@@ -102,20 +102,20 @@ void xl__reading_compare(xl_reading *r, const xl_reading *before)
     if (before->ns == 0 || !(span >= least_ns))
         return;
     if (idle >= 0)
-        xl__reading_tell(r, XL_SENSOR_BUSY, within(1 - idle / all),
-                         r->idle_source);
+        xl__reading_set(r, XL_SENSOR_BUSY, within(1 - idle / all),
+                        r->idle_source);
     if (idle >= 0 && own >= 0)
-        xl__reading_tell(r, XL_SENSOR_OTHERS, within(1 - (idle + own) / all),
-                         r->idle_source);
+        xl__reading_set(r, XL_SENSOR_OTHERS, within(1 - (idle + own) / all),
+                        r->idle_source);
     /* Of a counter that began anew it is negative, which tells nothing. */
-    xl__reading_tell(r, XL_SENSOR_POWER, energy / span * ns_per_s,
-                     r->source[XL_SENSOR_ENERGY]);
+    xl__reading_set(r, XL_SENSOR_POWER, energy / span * ns_per_s,
+                    r->source[XL_SENSOR_ENERGY]);
 }
 
 /* -- looking --------------------------------------------------------------- */
 
 xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
-                               const struct xl__whereabouts *at,
+                               const struct xl__telemetry_target *at,
                                xl_telemetry **out)
 {
     xl_telemetry *t = xl__calloc(1, sizeof *t);
@@ -141,7 +141,7 @@ xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out)
     if (!dev)
         return XL_BAD_ARGUMENT;
     const char *pci = xl__text(&dev->limits, XL__F_pci);
-    const struct xl__whereabouts at = {
+    const struct xl__telemetry_target at = {
         .pci = *pci ? pci : NULL,
         .uuid = xl__text(&dev->limits, XL__F_uuid),
         /* A CPU's driver names no PCI address, whatever type it tells. */
@@ -184,7 +184,7 @@ void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
     for (unsigned i = 0; i < t->n; i++)
         t->source[i]->read(t->kept[i], &t->last);
     t->cost_ns = (double)(xl__now_ns() - now);
-    xl__reading_compare(&t->last, &t->before);
+    xl__reading_set_rates(&t->last, &t->before);
     *out = t->last;
 }
 

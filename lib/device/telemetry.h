@@ -8,7 +8,7 @@
 
 /* Which device, and where the system's files and libraries are: "" but in
  * tests. NULL: not known. */
-struct xl__whereabouts {
+struct xl__telemetry_target {
     const char *pci;  /* "0000:01:00.0" */
     const char *uuid; /* "8-4-4-4-12", in hexadecimal */
     bool is_host;     /* the CPU that we run on */
@@ -21,7 +21,7 @@ struct xl__telemetry_source {
     const void *data; /* its own */
     /* What it keeps of a device; NULL: it knows nothing of it. */
     void *(*open)(const struct xl__telemetry_source *me,
-                  const struct xl__whereabouts *at);
+                  const struct xl__telemetry_target *at);
     void (*read)(void *kept, xl_reading *out);
     void (*close)(void *kept);
 };
@@ -29,14 +29,14 @@ struct xl__telemetry_source {
 /* A reading in which nothing is known. */
 void xl__reading_init(xl_reading *out);
 /* Tell a sensor, unless it is told already. Negative and NaN tell nothing. */
-void xl__reading_tell(xl_reading *r, xl_sensor sensor, double value,
-                      const char *source);
+void xl__reading_set(xl_reading *r, xl_sensor sensor, double value,
+                     const char *source);
 /* Shares and power out of counters, from `before` to `r`. */
-void xl__reading_compare(xl_reading *r, const xl_reading *before);
+void xl__reading_set_rates(xl_reading *r, const xl_reading *before);
 
 /* `list` ends with NULL. */
 xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
-                               const struct xl__whereabouts *at,
+                               const struct xl__telemetry_target *at,
                                xl_telemetry **out);
 /* The last reading; a new one when that is older than `due_ns` and looking
  * would take at most a hundredth of the time. */

@@ -123,7 +123,7 @@ static int by_row(const void *a, const void *b)
 }
 
 void *xl__files_open(const struct xl__telemetry_source *me,
-                     const struct xl__whereabouts *at)
+                     const struct xl__telemetry_target *at)
 {
     const struct xl__file_table *table = me->data;
     const bool is_pci = strchr(table->base, '%') != NULL;
@@ -201,7 +201,7 @@ static double merged(const struct files *f, size_t i, size_t *next)
 
 static void tell_throttle(xl_reading *r, unsigned bits, const char *source)
 {
-    r->tells_throttle = true;
+    r->has_throttle = true;
     r->throttle |= bits;
     r->throttle_source = r->throttle_source ? r->throttle_source : source;
 }
@@ -212,7 +212,7 @@ static void tell(const struct xl__file_row *row, double value, xl_reading *r)
         return;
     switch (row->to) {
     case XL__TO_SENSOR:
-        xl__reading_tell(r, (xl_sensor)row->what, value, row->path);
+        xl__reading_set(r, (xl_sensor)row->what, value, row->path);
         break;
     case XL__TO_IDLE_NS:
         r->idle_ns = value;

@@ -41,7 +41,7 @@ struct xl__file_table {
 
 /* The three functions of a source whose `data` is an xl__file_table. */
 void *xl__files_open(const struct xl__telemetry_source *me,
-                     const struct xl__whereabouts *at);
+                     const struct xl__telemetry_target *at);
 void xl__files_read(void *kept, xl_reading *out);
 void xl__files_close(void *kept);
 

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "expr/language/functions.h"
 #include "expr/overlap.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum {
     MOST_ALIGN = 64,
@@ -225,12 +225,12 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
     const xl_mem mem = c->call.mem[1 + i];
     const struct xl__param *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t end;
     if (mem.buf && mem.svm)
         return fail_memory(c, i, "both a buffer and an SVM pointer");
     out->elem_bytes = xl_dtype_bytes((xl_dtype)b->dtype);
-    TRY(xl__where(mem, &at, &c->q->error));
+    TRY(xl__buffer_region_get(mem, &at, &c->q->error));
     if (!end_byte(b, offset, &end))
         return check_view(c, i); /* which reports the overflow */
     if (end > at.bytes)
@@ -410,14 +410,14 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[XL__MEM_SCRATCH];
     struct xl__error *e = &c->q->error;
-    struct xl__where at;
+    struct xl__buffer_region at;
     if (bytes == 0 || !is_given(mem))
         return XL_OK;
     if (mem.buf && mem.svm)
         TRY(xl__error_set(e, XL_BAD_ARGUMENT,
                           "the workspace has both a buffer and an SVM "
                           "pointer; set at most one"));
-    TRY(xl__where(mem, &at, e));
+    TRY(xl__buffer_region_get(mem, &at, e));
     if (at.bytes < bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
                           "the workspace has %zu bytes, %zu are required; "

@@ -37,10 +37,10 @@ static void describe_reason(const struct xl__expr_call *call,
 }
 
 /* The sizes of the step with the most work-items are reported. */
-static void describe_steps(const struct xl__ready *first, xl_choice *out)
+static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
 {
     double max_items = -1;
-    for (const struct xl__ready *r = first; r; r = r->next) {
+    for (const struct xl__cached_plan *r = first; r; r = r->next) {
         out->n_steps += r->plan.n_steps;
         for (unsigned i = 0; i < r->plan.n_steps; i++) {
             const struct xl__step *s = &r->plan.step[i];
@@ -95,7 +95,7 @@ static xl_status explain_variants(struct xl__expr_call *c,
                                   xl_choice *out, unsigned cap)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen = 0;
     TRY(xl__expr_plan_variants(c, p));
     TRY(xl__expr_build_first(c, p, &ready, &chosen));
@@ -108,11 +108,11 @@ static xl_status explain_variants(struct xl__expr_call *c,
         out[i].chosen = true;
         out[i].n_steps = 0;
         describe_steps(ready, &out[i]);
-        TRY(xl__ready_private(c->q, ready, &out[i].private_bytes));
+        TRY(xl__cached_plan_private_bytes(c->q, ready, &out[i].private_bytes));
     }
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

@@ -92,7 +92,7 @@ static xl_status build_plan(xl_queue *q, const xl_expr *e,
 {
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     TRY(xl__expr_read_args(&c, false));
     TRY(xl__expr_find_plan(&c, &ready));
 fail:
@@ -231,7 +231,7 @@ xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     c.q = q;
     c.e = e;
     c.args = args;
@@ -250,7 +250,7 @@ xl_status xl_expr_workspace(xl_queue *q, const xl_expr *e,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     *bytes = 0;
     TRY(xl__expr_read_args(&c, false));
     TRY(xl__expr_find_plan(&c, &ready));

@@ -15,13 +15,14 @@
 #include "base/alloc.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
+#include "expr/fuse/fuse.h"
 #include "expr/graph/group.h"
 #include "expr/arguments.h"
 #include "expr/canonical_group.h"
 #include "expr/graph/infer.h"
 #include "expr/graph/variance.h"
 #include "expr/selfcheck.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 const char *const xl__expr_variants[] = {"expr_fused", "expr_unfused", NULL};
 
@@ -125,10 +126,10 @@ void xl__expr_candidates_clear(struct xl__expr_candidates *p)
 
 /* -- building --------------------------------------------------------- */
 
-static void free_plans(struct xl__ready *ready)
+static void free_plans(struct xl__cached_plan *ready)
 {
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
 }
 
@@ -143,7 +144,7 @@ static void clear_texts(struct xl__plan *plan)
 /* Build and check one group; XL_UNTRUSTED when its results are wrong. */
 static xl_status build_group(struct xl__expr_call *c,
                              const struct xl__expr_candidate *v, unsigned i,
-                             struct xl__ready **out)
+                             struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     const struct xl__group *group = &v->s.group[i];
@@ -151,7 +152,7 @@ static xl_status build_group(struct xl__expr_call *c,
     struct xl__canonical_group own = {0};
     bool is_trusted = false;
     char why[XL__EXPR_WHY] = "";
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     *out = ready;
     if (!ready)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
@@ -167,7 +168,7 @@ static xl_status build_group(struct xl__expr_call *c,
     ready->plan.bytes = group->bytes;
     ready->plan.est_ns = group->est_ns;
     ready->plan.bound = group->bound;
-    TRY(xl__ready_make(c->q, ready));
+    TRY(xl__cached_plan_build(c->q, ready));
     TRY(xl__expr_selfcheck(c, &own, &v->s, ready, &is_trusted, why));
     if (!is_trusted)
         TRY(xl__error_set(&c->q->error, XL_UNTRUSTED, "kernel %u: %s", i + 1,
@@ -182,10 +183,10 @@ fail:
 
 static xl_status build_groups(struct xl__expr_call *c,
                               const struct xl__expr_candidate *v,
-                              struct xl__ready **out)
+                              struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
-    struct xl__ready *first = NULL, **end = &first;
+    struct xl__cached_plan *first = NULL, **end = &first;
     for (unsigned i = 0; i < v->s.n_groups; i++) {
         status = build_group(c, v, i, end);
         if (status != XL_OK)
@@ -213,9 +214,10 @@ static void reject_candidate(struct xl__expr_call *c,
 {
     const char *why = xl__str_text(&c->q->error.detail);
     xl__strcpy(p->c[i].why, XL__EXPR_WHY, why);
-    xl__log(c->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
-            p->c[i].name, xl__text(device_limits(c), XL__F_name),
-            is_last(p, i) ? "" : ", the next variant is tried", why);
+    xl__log_message(c->q->ctx->lib, XL_LOG_WARNING,
+                    "%s cannot be used on %s%s: %s", p->c[i].name,
+                    xl__text(device_limits(c), XL__F_name),
+                    is_last(p, i) ? "" : ", the next variant is tried", why);
 }
 
 static xl_status fail_refused(struct xl__expr_call *c,
@@ -232,7 +234,7 @@ static xl_status fail_refused(struct xl__expr_call *c,
  * variant. */
 xl_status xl__expr_build_first(struct xl__expr_call *c,
                                struct xl__expr_candidates *p,
-                               struct xl__ready **out, unsigned *chosen)
+                               struct xl__cached_plan **out, unsigned *chosen)
 {
     xl_status status = XL_OK;
     struct xl__error first = {0}, *e = &c->q->error;
@@ -259,17 +261,18 @@ xl_status xl__expr_build_first(struct xl__expr_call *c,
     return status;
 }
 
-static xl_status build_plan(struct xl__expr_call *c, struct xl__ready **out)
+static xl_status build_plan(struct xl__expr_call *c,
+                            struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     struct xl__expr_candidates *p = xl__calloc(1, sizeof *p);
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen;
     if (!p)
         return xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan");
     TRY(xl__expr_plan_variants(c, p));
     TRY(xl__expr_build_first(c, p, &ready, &chosen));
-    TRY(xl__ready_add(c->q, ready, &c->key, c->key_bytes));
+    TRY(xl__plan_cache_add(c->q, ready, &c->key, c->key_bytes));
     *out = ready;
     ready = NULL;
 fail:
@@ -279,8 +282,9 @@ fail:
     return status;
 }
 
-xl_status xl__expr_find_plan(struct xl__expr_call *c, struct xl__ready **out)
+xl_status xl__expr_find_plan(struct xl__expr_call *c,
+                             struct xl__cached_plan **out)
 {
-    *out = xl__ready_find(c->q, &c->key, c->key_bytes);
+    *out = xl__plan_cache_find(c->q, &c->key, c->key_bytes);
     return *out ? XL_OK : build_plan(c, out);
 }

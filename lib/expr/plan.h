@@ -35,9 +35,10 @@ void xl__expr_candidates_clear(struct xl__expr_candidates *p);
  * and frees *out. */
 xl_status xl__expr_build_first(struct xl__expr_call *c,
                                struct xl__expr_candidates *p,
-                               struct xl__ready **out, unsigned *chosen);
+                               struct xl__cached_plan **out, unsigned *chosen);
 /* The plan of a call: the cached one, or a new one, which is cached. Owned by
  * the queue. */
-xl_status xl__expr_find_plan(struct xl__expr_call *c, struct xl__ready **out);
+xl_status xl__expr_find_plan(struct xl__expr_call *c,
+                             struct xl__cached_plan **out);
 
 #endif

@@ -14,16 +14,17 @@
 #include "base/str.h"
 #include "expr/codegen/forms.h"
 #include "expr/selfcheck_case.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 /* One run of the self-check. */
 struct selfcheck_run {
     xl_queue *q; /* a private queue */
     const struct xl__signature *sig;
-    const struct xl__ready *target; /* the plan whose programs are checked */
-    struct xl__ready *ready;        /* the plan of the case */
+    const struct xl__cached_plan
+        *target;                   /* the plan whose programs are checked */
+    struct xl__cached_plan *ready; /* the plan of the case */
     struct xl__code code;
     struct xl__call call;
     cl_mem own[XL__MAX_MEMS];
@@ -55,7 +56,7 @@ static xl_status plan_case(struct selfcheck_run *r)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "the self-check case has no plan"));
     r->ready->plan.scratch_bytes = t->s.scratch_bytes;
-    TRY(xl__ready_make(r->q, r->ready));
+    TRY(xl__cached_plan_build(r->q, r->ready));
     if (!has_same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
                           "the self-check case uses another program"));
@@ -102,9 +103,9 @@ fail:
 static void free_run(struct selfcheck_run *r)
 {
     for (unsigned i = 0; i < XL__MAX_MEMS; i++)
-        xl__where_release(r->own[i]);
+        xl__buffer_release(r->own[i]);
     if (r->ready)
-        xl__ready_clear(r->ready);
+        xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl__code_clear(&r->code);
     xl__selfcheck_case_clear(&r->data);
@@ -124,14 +125,16 @@ static xl_status check_programs(struct selfcheck_run *r,
     TRY(run_case(r));
     *trusted = xl__selfcheck_case_compare(&r->data, &n_sure, why);
     if (*trusted && n_sure == 0)
-        xl__log(ctx->lib, XL_LOG_INFO,
-                "self-check of %s: every result depends on the rounding of "
-                "sums, so only its stores were checked",
-                r->target->plan.step[0].kernel);
+        xl__log_message(
+            ctx->lib, XL_LOG_INFO,
+            "self-check of %s: every result depends on the rounding of "
+            "sums, so only its stores were checked",
+            r->target->plan.step[0].kernel);
     if (!*trusted)
         xl__str_printf(&message, "%s: %s", r->target->plan.step[0].kernel,
                        why);
-    xl__ready_judged(ctx, r->target, *trusted, xl__str_text(&message));
+    xl__cached_plan_set_trust(ctx, r->target, *trusted,
+                              xl__str_text(&message));
 fail:
     xl__str_clear(&message);
     return status;
@@ -140,12 +143,12 @@ fail:
 xl_status xl__expr_selfcheck(struct xl__expr_call *c,
                              const struct xl__canonical_group *l,
                              const struct xl__schedule *s,
-                             const struct xl__ready *ready, bool *trusted,
-                             char why[XL__EXPR_WHY])
+                             const struct xl__cached_plan *ready,
+                             bool *trusted, char why[XL__EXPR_WHY])
 {
     xl_status status = XL_OK;
     struct xl__error *e = &c->q->error;
-    const enum xl__trust trust = xl__ready_trust(ready);
+    const enum xl__trust trust = xl__cached_plan_trust(ready);
     *trusted = trust == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;

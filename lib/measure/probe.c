@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of probes, and what they share: sampling a plan, random buffers,
- * sizes that are beyond a cache or inside it. */
+/* What all probes share: sessions, sampling of a plan, setting of facts,
+ * buffers of random words, and working-set sizes inside and beyond the
+ * caches. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,10 @@
 #include "device/cl_info.h"
 #include "measure/probe.h"
 
-/* What the driver grants a kernel may be less than it grants the device
- * (GE-10): rusticl grants 32 of 1024. A kernel that takes nothing tells. */
-static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
+/* A kernel may be granted a smaller group than the device reports (GE-10):
+ * rusticl grants 32 of 1024. The value is queried with an empty kernel. */
+static xl_status query_group_size(struct xl__session *p,
+                                  struct xl__cached_plan *ready)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -22,7 +24,7 @@ static xl_status ask_group(struct xl__probing *p, struct xl__ready *ready)
     s->kernel = "nothing";
     s->dims = 1;
     s->global[0] = s->local[0] = 1;
-    TRY(xl__ready_make(p->q, ready));
+    TRY(xl__cached_plan_build(p->q, ready));
     CL_TRY(&p->q->error,
            clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
                                     CL_KERNEL_WORK_GROUP_SIZE,
@@ -32,36 +34,36 @@ fail:
     return status;
 }
 
-xl_status xl__probing_begin(struct xl__probing *p)
+xl_status xl__session_begin(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__timer_check(p->q));
-    TRY(ask_group(p, ready));
+    TRY(query_group_size(p, ready));
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
 
-xl_status xl__probe_alive(struct xl__probing *p)
+xl_status xl__probe_check_stop(struct xl__session *p)
 {
-    if (!xl__probe_stopped(p))
+    if (!xl__probe_is_stopped(p))
         return XL_OK;
     return xl__error_set(&p->q->error, XL_CANCELLED, "stopped on request");
 }
 
-void xl__probe_emit(struct xl__probing *p, xl_row *row)
+void xl__probe_emit(struct xl__session *p, xl_row *row)
 {
     row->seed = p->how->seed;
     xl_row_judge(row, p->q->ctx->device);
     p->each(row, p->arg);
 }
 
-xl_sampling xl__probe_sampling(const struct xl__probing *p)
+xl_sampling xl__probe_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 4 };
     xl_sampling quick = {.warmup = 1,
@@ -81,41 +83,41 @@ xl_sampling xl__probe_sampling(const struct xl__probing *p)
     return how;
 }
 
-struct xl__probing xl__probe_in_brief(const struct xl__probing *p,
-                                      xl_probing *how)
+struct xl__session xl__session_quick(const struct xl__session *p,
+                                     xl_probing *how)
 {
-    struct xl__probing brief = *p;
+    struct xl__session brief = *p;
     *how = *p->how;
     how->quick = true;
     brief.how = how;
     return brief;
 }
 
-/* What the sampler enqueues. */
-struct work {
-    struct xl__ready *ready;
+/* The argument of enqueue_plan(). */
+struct enqueued_plan {
+    struct xl__cached_plan *ready;
     const struct xl__call *call;
 };
 
-static xl_status enqueue(xl_queue *q, void *arg)
+static xl_status enqueue_plan(xl_queue *q, void *arg)
 {
-    const struct work *w = arg;
+    const struct enqueued_plan *w = arg;
     return xl__launch(q, w->ready, w->call, NULL);
 }
 
-xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
+xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
                            const struct xl__plan *plan,
                            const struct xl__call *call, double amount)
 {
     xl_status status = XL_OK;
     const xl_sampling how = xl__probe_sampling(p);
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
-    struct work work = {ready, call};
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
+    struct enqueued_plan work = {ready, call};
     if (!ready)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *plan;
-    TRY(xl__ready_make(p->q, ready));
-    TRY(xl_samples_take(p->q, &how, enqueue, &work, &row->samples));
+    TRY(xl__cached_plan_build(p->q, ready));
+    TRY(xl_samples_take(p->q, &how, enqueue_plan, &work, &row->samples));
     const double s = row->samples.median_ns * 1e-9;
     row->value = amount > 0 ? amount / s : s;
     row->flop = plan->flop;
@@ -123,18 +125,8 @@ xl_status xl__probe_sample(struct xl__probing *p, xl_row *row,
     row->cold = how.cold;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
-    return status;
-}
-
-xl_status xl__probe_plan(struct xl__probing *p, xl_row *row,
-                         const struct xl__plan *plan,
-                         const struct xl__call *call, double amount)
-{
-    const xl_status status = xl__probe_sample(p, row, plan, call, amount);
-    if (status == XL_OK)
-        xl__probe_emit(p, row);
     return status;
 }
 
@@ -143,8 +135,8 @@ double xl__probe_peak(const xl_row *row)
     return row->value * row->samples.median_ns / row->samples.min_ns;
 }
 
-void xl__probe_raise(struct xl__limits *l, enum xl__fact_id fact,
-                     double value)
+void xl__probe_raise_fact(struct xl__limits *l, enum xl__fact_id fact,
+                          double value)
 {
     if (!(l->measured[fact].value >= value))
         xl__limits_measure(l, fact, value);
@@ -156,29 +148,29 @@ void xl__probe_reject(xl_row *row, const char *reason)
     xl__strcpy(row->reason, sizeof row->reason, reason);
 }
 
-void xl__probe_settle(struct xl__probing *p, xl_row *row,
-                      enum xl__fact_id fact, bool sure)
+void xl__probe_set_fact(struct xl__session *p, xl_row *row,
+                        enum xl__fact_id fact, bool is_exact)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
     const struct xl__answer *queried = &l->queried[fact];
     const struct xl__answer *held =
-        sure && queried->value > 0 ? queried : &l->used[fact];
+        is_exact && queried->value > 0 ? queried : &l->used[fact];
     const bool stated = held->value > 0 && held->source != XL_ASSUMED &&
                         held->source != XL_MEASURED;
     const bool agrees = !stated || held->value == row->value;
     if (!agrees) {
         row->verdict = XL_ROW_SUSPICIOUS;
         snprintf(row->reason, sizeof row->reason,
-                 "measured %g, but %s says %g", row->value,
+                 "measured %g, but %s states %g", row->value,
                  held->source == XL_QUERIED ? "the driver"
                                             : "the vendor's table",
                  held->value);
     }
-    if (agrees || sure)
+    if (agrees || is_exact)
         xl__limits_measure(l, fact, row->value);
 }
 
-void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
+void xl__probe_unsupported(struct xl__session *p, xl_row *row,
                            const char *reason)
 {
     row->verdict = XL_ROW_UNSUPPORTED;
@@ -191,21 +183,21 @@ void xl__probe_unsupported(struct xl__probing *p, xl_row *row,
 
 enum {
     MIB = 1 << 20,
-    LEAST = 64 << 10, /* a buffer's size is a multiple of it */
+    LEAST = 64 << 10, /* bytes; buffer sizes are multiples of it */
     FILL_WG = 64,
     FILL_VEC = 4
 };
 
 cl_uint xl__probe_word(uint64_t seed, size_t i)
 {
-    /* As `random` of probe/bandwidth.cl. */
+    /* Same hash as kernel `random` of probe/bandwidth.cl. */
     cl_uint x = (cl_uint)i + (cl_uint)seed;
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
     return x ^ (x >> 16);
 }
 
-static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
+static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool cpu = xl__probe_is_scalar(l);
@@ -229,7 +221,7 @@ static xl_status fill_random(struct xl__probing *p, cl_mem mem, size_t bytes)
     xl__arg_mem(s, 1);
     xl__arg_u32(s, count);
     xl__arg_u32(s, (cl_uint)p->how->seed);
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
 static bool is_memory_failure(xl_status status)
@@ -239,7 +231,7 @@ static bool is_memory_failure(xl_status status)
            status == CL_INVALID_BUFFER_SIZE || status == XL_UNSUPPORTED;
 }
 
-xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
+xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
                            size_t *got)
 {
     xl_status status = XL_OK;
@@ -255,7 +247,8 @@ xl_status xl__probe_buffer(struct xl__probing *p, size_t bytes, cl_mem *out,
         if (status == XL_OK)
             status = fill_random(p, *out, bytes);
         if (status == XL_OK)
-            status = xl_queue_finish(p->q); /* memory may come this late */
+            status = xl_queue_finish(p->q); /* some drivers allocate only
+                                               here */
         if (status == XL_OK || !is_memory_failure(status))
             break;
         if (*out)
@@ -275,7 +268,7 @@ bool xl__probe_is_scalar(const struct xl__limits *l)
     return width->source == XL_KNOWN && width->value == 1;
 }
 
-static size_t power_of_two(double x)
+static size_t floor_power_of_two(double x)
 {
     size_t power = 1;
     while ((double)power * 2 <= x)
@@ -283,9 +276,9 @@ static size_t power_of_two(double x)
     return power;
 }
 
-/* A CPU's last-level cache is no bigger than this where it is not known; a
- * GPU's cache_bytes may count small caches only (NV-04). */
-static double llc_or_guess(const struct xl__limits *l)
+/* The assumed size where the last-level cache is unknown; cache_bytes of a GPU
+ * may count small caches only (NV-04). */
+static double assume_llc_bytes(const struct xl__limits *l)
 {
     const double guess = 32.0 * MIB;
     const double llc = xl__num(l, XL__F_llc_bytes);
@@ -294,20 +287,23 @@ static double llc_or_guess(const struct xl__limits *l)
 
 size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
 {
-    /* Three such buffers must leave room for others. Word numbers are 32
+    /* Three such buffers leave room for other allocations. Word numbers are 32
      * bits wide. */
     const double most =
         fmin(xl__num_or(l, XL__F_global_mem_bytes, 1e9) / 12, 4096.0 * MIB);
-    double want = fmax(64.0 * MIB, (quick ? 2 : 4) * llc_or_guess(l));
-    if (xl__is(l, XL__F_is_gpu)) /* a cache that keeps a part of it hides */
-        want = fmax(want, 2048.0 * MIB);
-    const double bytes = fmin(2 * want - 1, most); /* up to a power of two */
-    return xl__max_size(power_of_two(bytes), MIB);
+    double bytes = fmax(64.0 * MIB, (quick ? 2 : 4) * assume_llc_bytes(l));
+    if (xl__is(l, XL__F_is_gpu)) /* a cache that holds a fraction of it
+                                    distorts the rate */
+        bytes = fmax(bytes, 2048.0 * MIB);
+    /* rounded up to a power of two */
+    bytes = fmin(2 * bytes - 1, most);
+    return xl__max_size(floor_power_of_two(bytes), MIB);
 }
 
 double xl__probe_est_ns(const struct xl__limits *l, double bytes)
 {
-    /* B/s: below what shared and own memory of devices in use gives. */
+    /* B/s: below the rates of known devices with shared and with dedicated
+     * memory. */
     static const double shared = 20e9, own = 100e9;
     const double guess = xl__is(l, XL__F_host_unified) ? shared : own;
     return bytes / xl__num_or(l, XL__F_copy_bytes_per_s, guess) * 1e9;
@@ -316,5 +312,5 @@ double xl__probe_est_ns(const struct xl__limits *l, double bytes)
 size_t xl__probe_near_bytes(const struct xl__limits *l)
 {
     const double llc = xl__num(l, XL__F_llc_bytes);
-    return llc >= MIB ? power_of_two(llc / 4) : 0;
+    return llc >= MIB ? floor_power_of_two(llc / 4) : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in a row. Whatever nobody set stays unknown: NaN, not 0. */
+/* Creates rows: sets all members to "unknown" (NaN, not 0) and appends shapes,
+ * parameters and results by name. */
 #include <crosslane/measure.h>
 
 #include <math.h>
@@ -42,8 +43,8 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     xl_diagnosis_init(&row->diagnosis);
 }
 
-/* One more setting than there is room for is dropped. */
-static xl_param *add(xl_param *list, unsigned *n, const char *name)
+/* Returns NULL, so that the entry is dropped, if the list is full. */
+static xl_param *append_param(xl_param *list, unsigned *n, const char *name)
 {
     if (*n == XL_MAX_PARAMS)
         return NULL;
@@ -55,21 +56,21 @@ static xl_param *add(xl_param *list, unsigned *n, const char *name)
 
 void xl_row_shape(xl_row *row, const char *name, double value)
 {
-    xl_param *param = add(row->shape, &row->n_shape, name);
+    xl_param *param = append_param(row->shape, &row->n_shape, name);
     if (param)
         param->value = value;
 }
 
 void xl_row_param(xl_row *row, const char *name, double value)
 {
-    xl_param *param = add(row->params, &row->n_params, name);
+    xl_param *param = append_param(row->params, &row->n_params, name);
     if (param)
         param->value = value;
 }
 
 void xl_row_found(xl_row *row, const char *name, double value)
 {
-    xl_param *param = add(row->params, &row->n_params, name);
+    xl_param *param = append_param(row->params, &row->n_params, name);
     if (param) {
         param->value = value;
         param->is_found = true;
@@ -78,7 +79,7 @@ void xl_row_found(xl_row *row, const char *name, double value)
 
 void xl_row_param_text(xl_row *row, const char *name, const char *text)
 {
-    xl_param *param = add(row->params, &row->n_params, name);
+    xl_param *param = append_param(row->params, &row->n_params, name);
     if (param) {
         param->value = NAN;
         xl__strcpy(param->text, sizeof param->text, text);

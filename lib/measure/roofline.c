@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofline model: an op runs no faster than its arithmetic at the peak
- * rate, nor than its bytes at the bandwidth.
+/* Computes the roofline bound of an operation: its rate is limited by the
+ * arithmetic peak and by its bytes at the bandwidth of a memory level,
+ *
+ *     bound = min(peak, bandwidth * flop / bytes)   [flop/s]
+ *
+ * Peaks and bandwidths are facts of the device, measured by the probes.
  * Source: Williams, Waterman, Patterson, CACM 52(4), 2009. */
 #include <math.h>
 
@@ -12,8 +16,8 @@ struct ceiling {
     const char *name;
 };
 
-/* f16 and bf16 are formats of memory here: every kernel of ours sums in f32,
- * so the f32 units are what bounds it. */
+/* f16 and bf16 are storage formats here: all kernels accumulate in f32, so the
+ * f32 units bound them. */
 static const struct ceiling multiply_add[XL_N_DTYPES] = {
     [XL_F32] = {XL__F_peak_f32_flop_per_s, "fma f32"},
     [XL_F16] = {XL__F_peak_f32_flop_per_s, "fma f32"},
@@ -29,7 +33,8 @@ static const struct ceiling memory[] = {
     [XL_LEVEL_LOCAL] = {XL__F_local_bytes_per_s, "local memory"},
 };
 
-/* What a matrix engine multiplies, and products made of several of its. */
+/* Input types of a matrix engine; terms > 1: a product emulated by several
+ * products of that type. */
 static const struct engine {
     xl_dtype in;
     unsigned terms;
@@ -41,7 +46,7 @@ static const struct engine {
     {XL_F16, 3, "matrix f16, thrice"}, {XL_BF16, 6, "matrix bf16, six times"},
 };
 
-static const struct engine *engine_of(const xl_roof *roof)
+static const struct engine *find_engine(const xl_roof *roof)
 {
     const unsigned terms = roof->terms ? roof->terms : 1;
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
@@ -56,24 +61,26 @@ static bool is_known(const struct xl__limits *l, const struct ceiling *c)
     return c->name && xl__num(l, c->fact) > 0;
 }
 
-/* The ceiling of arithmetic, and by what it counts; no name: there is none. */
-static struct ceiling compute_of(const xl_roof *roof, double *factor)
+/* The ceiling of arithmetic and the factor to apply to it; without a name if
+ * there is none. */
+static struct ceiling find_compute_ceiling(const xl_roof *roof, double *factor)
 {
     *factor = 1;
     if (roof->engine == XL_ENGINE_FMA)
         return multiply_add[roof->dtype];
-    const struct engine *engine = engine_of(roof);
+    const struct engine *engine = find_engine(roof);
     if (roof->engine != XL_ENGINE_MATRIX || !engine)
         return (struct ceiling){XL__N_FACTS, NULL};
     *factor = 1.0 / engine->terms;
     return (struct ceiling){xl__peak_matrix(engine->in), engine->name};
 }
 
-/* What units and clock allow, for an engine that nobody measured. */
+/* The bound from unit counts and clock, for an engine whose peak has not been
+ * measured. */
 static bool bound_by_units(const struct xl__limits *l, const xl_roof *roof,
                            double factor, xl_bound *out)
 {
-    const struct engine *engine = engine_of(roof);
+    const struct engine *engine = find_engine(roof);
     if (roof->engine != XL_ENGINE_MATRIX || !engine)
         return false;
     *out = (xl_bound){xl__bound_matrix(l, engine->in) * factor, "flop/s",
@@ -81,8 +88,9 @@ static bool bound_by_units(const struct xl__limits *l, const xl_roof *roof,
     return out->value > 0;
 }
 
-static xl_bound bound_of(const struct xl__limits *l, const struct ceiling *c,
-                         double factor, const char *unit)
+static xl_bound ceiling_bound(const struct xl__limits *l,
+                              const struct ceiling *c, double factor,
+                              const char *unit)
 {
     const xl_bound bound = {xl__num(l, c->fact) * factor, unit, c->name,
                             l->used[c->fact].source};
@@ -98,22 +106,23 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
         return XL_BAD_ARGUMENT;
     double factor;
     const struct xl__limits *l = &dev->limits;
-    const struct ceiling compute = compute_of(roof, &factor);
+    const struct ceiling compute = find_compute_ceiling(roof, &factor);
     const bool rate = flop > 0;
     *out = (xl_bound){NAN, rate ? "flop/s" : "B/s", "", XL_UNKNOWN};
     const struct ceiling *mem = &memory[roof->level];
     if (bytes > 0 && !is_known(l, mem))
         return XL_UNSUPPORTED;
     if (!rate) {
-        *out = bound_of(l, mem, 1, "B/s");
+        *out = ceiling_bound(l, mem, 1, "B/s");
         return XL_OK;
     }
     if (is_known(l, &compute))
-        *out = bound_of(l, &compute, factor, "flop/s");
+        *out = ceiling_bound(l, &compute, factor, "flop/s");
     else if (!bound_by_units(l, roof, factor, out))
         return XL_UNSUPPORTED;
     if (bytes > 0) {
-        const xl_bound by_memory = bound_of(l, mem, flop / bytes, "flop/s");
+        const xl_bound by_memory =
+            ceiling_bound(l, mem, flop / bytes, "flop/s");
         if (by_memory.value < out->value)
             *out = by_memory;
     }

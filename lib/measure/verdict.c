@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a row unfit to quote: one table of conditions, worst first. A
- * verdict given before (a wrong result, an error) stays if it is worse. Each
- * condition says where its bound comes from; tests/lib/measure/test_wrong_drivers.c has drivers
- * and kernels tell each lie.
+/* Decides whether a row can be quoted: ok, suspicious, or rejected. One table
+ * lists the conditions, the worst first; the first that holds gives verdict
+ * and reason. A worse verdict that the row has already (a wrong result, an
+ * error) stays. Each condition states where its bound comes from;
+ * tests/lib/measure/test_wrong_drivers.c simulates drivers and kernels for
+ * each.
  *
- * Roofs: a roof we measured carries noise, as the row does, so a few percent
- * above it are fine; up to a quarter may be a roof measured low, on a machine
- * that was busy; beyond that, work was skipped or the clock lies. A roof from
- * clock and unit counts is only exceeded by a boost above the stated clock. */
+ * Roofs: a measured roof carries noise, as the row does, so values a few
+ * percent above it are accepted; up to 25 % above, the roof may have been
+ * measured low on a busy machine; beyond that, work was skipped or the clock
+ * is wrong. A roof computed from clock and unit counts is exceeded only by a
+ * boost above the stated clock. */
 #include <crosslane/measure.h>
 
 #include <math.h>
@@ -18,29 +21,31 @@
 #include "sampling/conditions.h"
 #include "sampling/sampler.h"
 
-static const double over_noise = 1.05;   /* over a measured roof: tolerated */
-static const double over_roof = 1.25;    /* and this is too much */
+static const double over_noise = 1.05;   /* over a measured roof: accepted */
+static const double over_roof = 1.25;    /* over a measured roof: rejected */
 static const double over_physics = 1.10; /* over clock x units x width */
 static const double least_steps = 10;    /* of the clock, in one sample */
 static const double ahead = 0.05;        /* event time over wall time */
-static const double lost_ns = 2e6;       /* host time beyond any launch */
+static const double lost_ns = 2e6;       /* host time beyond that of any
+                                            launch */
 static const double lost_factor = 4;
-static const double most_others = 0.10; /* of the device, for other programs */
-static const double rounding = 0.01; /* of a value made from its counts */
-/* Time ratio over work ratio of two sizes of the same work. */
+static const double most_others = 0.10; /* share of the device that other
+                                           programs use */
+static const double rounding = 0.01; /* of a value computed from its counts */
+/* Bounds of "scaling": time ratio over work ratio of two sizes. */
 static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
 enum { FEWEST_RUNS = 3 };
 
-/* A row with what its rules ask of it. */
-struct judged {
+/* A row and the values that the conditions use. */
+struct checked_row {
     const xl_row *row;
     double frac;    /* of the roof; NaN: none */
-    double llc;     /* B; NaN: not known */
+    double llc;     /* bytes; NaN: unknown */
     double step_ns; /* of the clock in use; 0: fine enough */
-    bool returns_early; /* clFinish was seen to */
+    bool returns_early; /* clFinish was seen to return before the end */
 };
 
-static double param(const xl_row *row, const char *name)
+static double param_value(const xl_row *row, const char *name)
 {
     for (unsigned i = 0; i < row->n_params; i++) {
         if (xl__streq(row->params[i].name, name))
@@ -49,28 +54,28 @@ static double param(const xl_row *row, const char *name)
     return NAN;
 }
 
-static bool is_timed(const struct judged *j)
+static bool is_timed(const struct checked_row *j)
 {
     return j->row->samples.runs > 0;
 }
 
-/* A clock that shows none is not one: a rate from it is infinite. */
-static bool took_no_time(const struct judged *j)
+/* If no time passed, a rate would be infinite. */
+static bool took_no_time(const struct checked_row *j)
 {
     return is_timed(j) && !(j->row->samples.median_ns > 0);
 }
 
-/* Times and rates are not negative; a share that noise made is, at times. */
-static bool is_no_number(const struct judged *j)
+/* Times and rates are not negative; a share (unit "1") can be, by noise. */
+static bool is_no_number(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     return is_timed(j) && !(isfinite(r->value) &&
                             (r->value >= 0 || xl__streq(r->unit, "1")));
 }
 
-/* A rate is its work over its time, and both are known apart from it: they
- * differ where one went through a counter too narrow for it. */
-static bool is_miscounted(const struct judged *j)
+/* A rate must be its work over its time, and both are known independently:
+ * they differ if one of them overflowed a counter. */
+static bool is_miscounted(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     const double work = xl__streq(r->unit, "flop/s") ? r->flop
@@ -80,24 +85,24 @@ static bool is_miscounted(const struct judged *j)
     return is_timed(j) && work > 0 && fabs(r->value / rate - 1) > rounding;
 }
 
-/* The host's time holds the device's, so it is not the shorter one, but for
- * two clocks' drift and the step of one. */
-static bool event_ahead(const struct judged *j)
+/* The host time includes the device time, so it is never the shorter one,
+ * except for the drift of the two clocks and the step of one. */
+static bool is_event_ahead(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
            s->overhead_ns < -(ahead * s->median_ns + j->step_ns);
 }
 
-static bool returned_early(const struct judged *j)
+static bool has_returned_early(const struct checked_row *j)
 {
-    return j->returns_early && event_ahead(j);
+    return j->returns_early && is_event_ahead(j);
 }
 
-/* Launches cost the host microseconds, on a busy machine a time slice or many,
- * but not each time: what the quickest launch took beyond that, and beyond
- * several times the run, the event clock left out. */
-static bool event_behind(const struct judged *j)
+/* A launch costs the host microseconds, on a busy machine a time slice or
+ * more, but not every time. If even the quickest launch took longer than that
+ * plus several times the run, the event clock missed some of the time. */
+static bool is_event_behind(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
@@ -105,13 +110,13 @@ static bool event_behind(const struct judged *j)
                lost_factor * s->median_ns * s->batch + lost_ns;
 }
 
-/* Boost clocks go a few percent beyond the stated one. */
-static bool over_bound(const struct judged *j)
+/* Boost clocks exceed the stated clock by a few percent. */
+static bool is_over_bound(const struct checked_row *j)
 {
     return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
 }
 
-static bool is_of_memory(const struct judged *j)
+static bool is_of_memory(const struct checked_row *j)
 {
     static const char fma[] = "fma", matrix[] = "matrix";
     const char *name = j->row->roof.name;
@@ -119,143 +124,145 @@ static bool is_of_memory(const struct judged *j)
            strncmp(name, matrix, sizeof matrix - 1) != 0;
 }
 
-/* A cache lifts a roof of memory, never one of arithmetic. */
-static bool fits_cache(const struct judged *j)
+/* Data in a cache can exceed a roof of memory, never one of arithmetic. */
+static bool fits_in_cache(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     return is_of_memory(j) && !r->cold && r->bytes > 0 && r->bytes < j->llc;
 }
 
-static bool far_over_roof(const struct judged *j)
+static bool is_far_over_roof(const struct checked_row *j)
 {
     return j->row->roof.source == XL_MEASURED && j->frac > over_roof &&
-           !fits_cache(j);
+           !fits_in_cache(j);
 }
 
-/* A cache that nobody knows of, and memory that is compressed on its way, are
- * causes of their own, which arithmetic does not have. */
-static bool far_over_memory(const struct judged *j)
+/* Separate for memory, since an unknown cache or compression of the data can
+ * cause it, which does not exist for arithmetic. */
+static bool is_far_over_memory(const struct checked_row *j)
 {
-    return is_of_memory(j) && far_over_roof(j);
+    return is_of_memory(j) && is_far_over_roof(j);
 }
 
-static bool cached_over_roof(const struct judged *j)
+static bool is_cached_over_roof(const struct checked_row *j)
 {
-    return j->frac > over_noise && fits_cache(j);
+    return j->frac > over_noise && fits_in_cache(j);
 }
 
-static bool somewhat_over_roof(const struct judged *j)
+static bool is_over_roof(const struct checked_row *j)
 {
     return j->frac > over_noise;
 }
 
-/* Half the work takes half the time: below 0.6 of it a third of the work is
- * missing, which no noise of the fastest runs explains. */
-static bool is_folded(const struct judged *j)
+/* Half of the work takes half of the time. Below 0.6 a third of the work is
+ * missing, which noise of the fastest runs does not explain. */
+static bool is_folded(const struct checked_row *j)
 {
-    return param(j->row, "scaling") < folds;
+    return param_value(j->row, "scaling") < folds;
 }
 
-static bool scales_badly(const struct judged *j)
+static bool scales_badly(const struct checked_row *j)
 {
-    const double x = param(j->row, "scaling");
+    const double x = param_value(j->row, "scaling");
     return x < scales_lo || x > scales_hi;
 }
 
-/* Ten steps: each end is off by up to one, so 10 % each way. */
-static bool too_short(const struct judged *j)
+/* Each end of a sample is off by up to one step, so 10 steps give 10 % each
+ * way. */
+static bool is_too_short(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return is_timed(j) && !s->wall_clock &&
            s->median_ns * s->batch < least_steps * j->step_ns;
 }
 
-/* Not by the spread: the median of runs that differ widely is a sound number
- * once there are enough of them. Shares and ratios are not made of it, and of
- * runs that are found to slow down that is told. */
-static bool is_noisy(const struct judged *j)
+/* Not decided by the spread: the median of many runs that differ widely is
+ * still a sound number. Shares and ratios (unit "1") are computed from other
+ * times, and runs diagnosed as throttled have that as their reason. */
+static bool is_noisy(const struct checked_row *j)
 {
     return is_timed(j) && !xl__streq(j->row->unit, "1") &&
            j->row->diagnosis.limiter != XL_LIMITER_THROTTLE &&
            !xl__median_is_known(&j->row->samples);
 }
 
-/* Noise only adds to a time, so ratios are of the shortest runs. */
-static bool is_noisy_ratio(const struct judged *j)
+/* Ratios are computed from the shortest runs, since noise only adds time. */
+static bool is_noisy_ratio(const struct checked_row *j)
 {
     return is_timed(j) && xl__streq(j->row->unit, "1") &&
            !xl__least_is_known(&j->row->samples);
 }
 
-/* Of two, one may be anything. */
-static bool has_few_runs(const struct judged *j)
+/* Of two runs, either may be an outlier. */
+static bool has_few_runs(const struct checked_row *j)
 {
     return is_timed(j) && j->row->samples.runs < FEWEST_RUNS;
 }
 
-/* Heat, or a supply that is too weak. */
-static bool is_held_back(const struct judged *j)
+/* By heat or a weak power supply. */
+static bool is_held_back(const struct checked_row *j)
 {
-    return xl__conditions_alarm(&j->row->samples.conditions);
+    return xl__conditions_has_alarm(&j->row->samples.conditions);
 }
 
-/* Last third against first third: sampler.c. On its way to a power limit a
- * clock drifts, as it should. */
-static bool drifted(const struct judged *j)
+/* The last third of the runs against the first (sampler.c). On its way to a
+ * power limit a clock falls, which is expected. */
+static bool has_drifted(const struct checked_row *j)
 {
     const xl_samples *s = &j->row->samples;
     return (s->warnings & XL_WARN(CLOCK_DRIFT)) &&
-           !xl__conditions_limited(&s->conditions);
+           !xl__conditions_is_limited(&s->conditions);
 }
 
-static bool clock_fell(const struct judged *j)
+static bool has_clock_fallen(const struct checked_row *j)
 {
-    return drifted(j) && xl__conditions_fell(&j->row->samples.conditions);
+    return has_drifted(j) &&
+           xl__conditions_clock_fell(&j->row->samples.conditions);
 }
 
 /* clang-format off */
 static const struct {
-    bool (*holds)(const struct judged *);
+    bool (*holds)(const struct checked_row *);
     xl_verdict verdict;
     const char *reason;
 } rules[] = {
     /* condition        verdict            reason */
-    {took_no_time,      XL_ROW_REJECTED,   "the clock saw no time pass"},
+    {took_no_time,      XL_ROW_REJECTED,   "the clock shows no time"},
     {is_no_number,      XL_ROW_REJECTED,   "the value is not a number"},
     {is_miscounted,     XL_ROW_REJECTED,   "the value is not its work over its time: a counter overflowed"},
-    {returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish comes back before the work is done"},
-    {event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
-    {over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock lies"},
-    {far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock lies"},
-    {far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock lies"},
-    {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips some"},
-    {cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
-    {somewhat_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
-    {is_held_back,      XL_ROW_SUSPICIOUS, NULL /* what held the clock down */},
+    {has_returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish returns before the work is done"},
+    {is_event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
+    {is_over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock is wrong"},
+    {is_far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock is wrong"},
+    {is_far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock is wrong"},
+    {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips work"},
+    {is_cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
+    {is_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
+    {is_held_back,      XL_ROW_SUSPICIOUS, NULL /* from describe_clock() */},
     {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
-    {event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
-    {too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
+    {is_event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
+    {is_too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
     {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
-    {clock_fell,        XL_ROW_SUSPICIOUS, NULL /* from where to where */},
-    {drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
+    {has_clock_fallen,        XL_ROW_SUSPICIOUS, NULL /* from describe_clock() */},
+    {has_drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
     {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median may be off by more than 10 %"},
     {is_noisy_ratio,    XL_ROW_SUSPICIOUS, "noisy: not even the two shortest runs are within 10 %"},
 };
 /* clang-format on */
 
-static void tell_clock(xl_row *row)
+static void describe_clock(xl_row *row)
 {
     struct xl__str text = {0};
-    xl__conditions_tell(&row->samples.conditions, &text);
+    xl__conditions_describe(&row->samples.conditions, &text);
     xl__strcpy(row->reason, sizeof row->reason, xl__str_text(&text));
     xl__str_clear(&text);
 }
 
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
-    struct judged j = {row, NAN, NAN, 0, false};
+    struct checked_row j = {row, NAN, NAN, 0, false};
     row->warnings |= row->samples.warnings;
-    if (xl__conditions_limited(&row->samples.conditions))
+    if (xl__conditions_is_limited(&row->samples.conditions))
         row->warnings |= XL_WARN(POWER_LIMIT);
     if (row->samples.conditions.readings > 0 &&
         row->samples.conditions.others > most_others)
@@ -275,6 +282,6 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
         if (rules[i].reason)
             xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
         else
-            tell_clock(row);
+            describe_clock(row);
     }
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers over cl_mem. */
+#include "runtime/buffer.h"
+
 #include <crosslane/buffer.h>
+
+#include <stdint.h>
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
@@ -98,5 +102,47 @@ xl_status xl_buffer_fill(xl_queue *q, cl_mem dst, size_t offset_words,
     xl__arg_u64(s, offset_words);
     xl__arg_u32(s, word);
     xl__arg_u64(s, n_words);
-    return xl__run_plan(q, &plan, &call, NULL);
+    return xl__plan_launch(q, &plan, &call, NULL);
+}
+
+/* -- regions ---------------------------------------------------------------
+ */
+
+xl_status xl__buffer_bytes(xl_mem mem, size_t *bytes, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    *bytes = SIZE_MAX;
+    if (mem.buf)
+        CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_SIZE, sizeof *bytes,
+                                     bytes, NULL));
+fail:
+    return status;
+}
+
+xl_status xl__buffer_region_get(xl_mem mem, struct xl__buffer_region *out,
+                                struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    cl_mem parent = NULL;
+    *out = (struct xl__buffer_region){mem.buf, 0, SIZE_MAX};
+    if (!mem.buf) {
+        out->begin = (size_t)(uintptr_t)mem.svm;
+        return XL_OK;
+    }
+    TRY(xl__buffer_bytes(mem, &out->bytes, e));
+    CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_ASSOCIATED_MEMOBJECT,
+                                 sizeof parent, &parent, NULL));
+    if (!parent)
+        return XL_OK;
+    out->root = parent;
+    CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_OFFSET, sizeof out->begin,
+                                 &out->begin, NULL));
+fail:
+    return status;
+}
+
+void xl__buffer_release(cl_mem mem)
+{
+    if (mem)
+        clReleaseMemObject(mem);
 }

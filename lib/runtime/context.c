@@ -1,12 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contexts of one xl_lib: made when a first queue of a (cl_context,
  * device) pair comes, gone with the last. */
-#include "runtime/epilogue.h"
+#include "runtime/context.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
+
+const char *xl_version(void)
+{
+    return XL_VERSION_TEXT;
+}
+
+const char *xl_lib_error(const xl_lib *lib)
+{
+    return lib ? xl__str_text(&lib->error.detail) : "";
+}
+
+void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
+{
+    if (!lib->log)
+        return;
+    struct xl__str text = {NULL, 0, 0, false};
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(&text, fmt, args);
+    va_end(args);
+    xl__lock_take(&lib->log_lock);
+    lib->log(level, xl__str_text(&text), lib->log_arg);
+    xl__lock_drop(&lib->log_lock);
+    xl__str_clear(&text);
+}
 
 static xl_status make(xl_lib *lib, cl_context cl, cl_device_id id,
                       struct xl__context **out)
@@ -72,8 +98,8 @@ void xl__context_drop(struct xl__context *ctx)
         link = &(*link)->next;
     *link = ctx->next;
     free_programs(ctx->programs);
-    if (ctx->clear_snippets)
-        ctx->clear_snippets(ctx);
+    if (ctx->clear_epilogues)
+        ctx->clear_epilogues(ctx);
     clReleaseContext(ctx->cl);
     xl__lock_clear(&ctx->lock);
     free(ctx);

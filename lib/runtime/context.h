@@ -4,9 +4,38 @@
 #ifndef XL_RUNTIME_CONTEXT_H
 #define XL_RUNTIME_CONTEXT_H
 
-#include "runtime/lib.h"
+#include <crosslane/crosslane.h>
+
+#include "base/error.h"
+#include "base/os/lock.h"
+#include "device/device.h"
 #include "runtime/plan.h"
+#include "runtime/store/store.h"
 #include "runtime/timeline.h"
+#include "runtime/tuned/tuned_sets.h"
+
+struct xl__context;
+
+struct xl_lib {
+    xl__lock lock; /* guards all below but `store` and `tuned`, which have
+                      their own */
+    struct xl__error error;
+    xl_log log;
+    void *log_arg;
+    xl__lock log_lock;
+    char *cl_dir; /* NULL: the embedded kernels */
+    bool skip_selfcheck;
+    unsigned spin_limit; /* turns after which a kernel for a target gives up a
+                            wait; 0: never */
+    struct xl__cluster_store store;
+    struct xl__tuned_sets tuned;
+    struct xl__devices devices;
+    struct xl__context *contexts; /* linked list */
+};
+
+/* Say something to the application; safe from any thread. */
+void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
+    XL__PRINTF(3, 4);
 
 /* A built program; or, for an external step, only its key and trust. */
 struct xl__program {
@@ -20,7 +49,7 @@ struct xl__program {
     bool from_cache, is_kept; /* came from the store; is in it */
 };
 
-enum { XL__SNIPPET_LISTS = 64 };
+enum { XL__EPILOGUE_LISTS = 64 };
 
 struct xl__context {
     struct xl__context *next;
@@ -30,9 +59,11 @@ struct xl__context {
     unsigned n_queues;
     xl__lock lock;      /* guards all below */
     struct xl__program *programs;
-    struct xl__snippet *snippets[XL__SNIPPET_LISTS]; /* by hash: epilogue.h */
-    /* Frees the snippets; set by whoever adds one. NULL: there are none. */
-    void (*clear_snippets)(struct xl__context *ctx);
+    struct xl__epilogue_text
+        *epilogues[XL__EPILOGUE_LISTS]; /* by hash: epilogue.h */
+    /* Frees the epilogue texts; set by the function that adds the first one.
+     * NULL: there are none. */
+    void (*clear_epilogues)(struct xl__context *ctx);
 };
 
 struct xl__kernel {     /* of one queue: setting arguments is not thread safe */
@@ -41,7 +72,7 @@ struct xl__kernel {     /* of one queue: setting arguments is not thread safe */
     cl_kernel cl;
 };
 
-struct xl__ready;       /* launch.h */
+struct xl__cached_plan; /* launch.h */
 
 struct xl_queue {
     struct xl__context *ctx;
@@ -52,8 +83,8 @@ struct xl_queue {
     size_t n_kernels, cap_kernels;
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
-    struct xl__ready **ready; /* plans made before: launch.h */
-    size_t n_ready;
+    struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
+    size_t n_cached_plans;
     struct xl__timeline timeline;
 };
 

@@ -17,7 +17,7 @@ static const double slice_ns = 50e6;
 /* One run of a plan. */
 struct run {
     xl_queue *q;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     const struct xl__call *call;
     xl_mem scratch, list;
     cl_mem own_scratch;   /* released after enqueueing; NULL: not ours */
@@ -62,8 +62,8 @@ fail:
 
 /* -- lists ----------------------------------------------------------------- */
 
-static bool same_lists(const struct xl__ready *r, const struct xl__call *call,
-                       unsigned n)
+static bool same_lists(const struct xl__cached_plan *r,
+                       const struct xl__call *call, unsigned n)
 {
     const size_t each = call->list_bytes;
     const unsigned char *copy = r->list_copy;
@@ -76,7 +76,7 @@ static bool same_lists(const struct xl__ready *r, const struct xl__call *call,
     return true;
 }
 
-static void drop_lists(struct xl__ready *r)
+static void drop_lists(struct xl__cached_plan *r)
 {
     if (r->list)
         clReleaseMemObject(r->list); /* lives on while work uses it */
@@ -91,7 +91,7 @@ static void drop_lists(struct xl__ready *r)
 static xl_status take_lists(struct run *r)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = r->ready;
+    struct xl__cached_plan *ready = r->ready;
     const size_t each = r->call->list_bytes;
     unsigned n = 0;
     cl_int code;
@@ -155,7 +155,7 @@ static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
     return clSetKernelArg(kernel, at, sizeof x, &x);
 }
 
-/* XL__ARG_PLACE. */
+/* XL__ARG_COORDS. */
 static uint64_t place_of(const struct run *r, const struct xl__arg *arg)
 {
     const uint64_t at = r->call->value[arg->slot].u;
@@ -168,8 +168,8 @@ static cl_int set_words(const struct run *r, cl_kernel kernel, cl_uint at,
 {
     cl_ulong x[XL__MAX_WORDS];
     for (size_t i = 0; i < n; i++) {
-        x[i] = arg[i].kind == XL__ARG_PLACE ? place_of(r, &arg[i])
-                                            : arg[i].as.u;
+        x[i] =
+            arg[i].kind == XL__ARG_COORDS ? place_of(r, &arg[i]) : arg[i].as.u;
         if (arg[i].kind == XL__ARG_VALUE_U64)
             x[i] += r->call->value[arg[i].slot].u;
     }
@@ -201,7 +201,7 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
         return set_u32(kernel, at, arg->as.u);
     case XL__ARG_U64:
         return set_u64(kernel, at, arg->as.u);
-    case XL__ARG_PLACE:
+    case XL__ARG_COORDS:
         return set_u64(kernel, at, place_of(r, arg));
     case XL__ARG_F32:
         return set_f32(kernel, at, arg->as.f);
@@ -339,7 +339,7 @@ fail:
     return status;
 }
 
-xl_status xl__launch(xl_queue *q, struct xl__ready *ready,
+xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
                      const struct xl__call *call, const xl_sync *sync)
 {
     struct run r = {.q = q, .ready = ready, .call = call};
@@ -367,19 +367,19 @@ void xl__event_release(cl_event event)
         clReleaseEvent(event);
 }
 
-xl_status xl__run_plan(xl_queue *q, const struct xl__plan *plan,
-                       const struct xl__call *call, const xl_sync *sync)
+xl_status xl__plan_launch(xl_queue *q, const struct xl__plan *plan,
+                          const struct xl__call *call, const xl_sync *sync)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *plan;
-    TRY(xl__ready_make(q, ready));
+    TRY(xl__cached_plan_build(q, ready));
     TRY(xl__launch(q, ready, call, sync));
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }

@@ -60,11 +60,13 @@ void xl__arg_f32(struct xl__step *s, double v)
     append(s, (struct xl__arg){.kind = XL__ARG_F32, .as.f = v});
 }
 
-void xl__arg_place(struct xl__step *s, unsigned slot, size_t line, uint32_t at,
-                   uint32_t at_line)
+void xl__arg_coords(struct xl__step *s, unsigned slot, size_t line,
+                    uint32_t at, uint32_t at_line)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_PLACE, .slot = slot,
-                               .as.at = {at, at_line}, .line = line});
+    append(s, (struct xl__arg){.kind = XL__ARG_COORDS,
+                               .slot = slot,
+                               .as.at = {at, at_line},
+                               .line = line});
 }
 
 void xl__arg_local(struct xl__step *s, size_t bytes)
@@ -84,7 +86,7 @@ void xl__define(struct xl__step *s, const char *name, long value)
              value);
 }
 
-void xl__define_way(struct xl__step *s, const char *what, const char *way)
+void xl__define_choice(struct xl__step *s, const char *what, const char *way)
 {
     char name[32];
     int n = snprintf(name, sizeof name, "%s_", what);
@@ -106,8 +108,9 @@ static void define_lie(struct xl__step *s, unsigned k, size_t row_stride,
     xl__define(s, name, row_stride > 0);
 }
 
-void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
-                     unsigned mem, unsigned value, bool turned)
+void xl__arg_epilogue(struct xl__step *s,
+                      const struct xl__epilogue_text *snippet, unsigned mem,
+                      unsigned value, bool turned)
 {
     const unsigned rows = turned ? XL__ALONG_COLS : XL__ALONG_ROWS;
     const unsigned cols = turned ? XL__ALONG_ROWS : XL__ALONG_COLS;
@@ -116,7 +119,7 @@ void xl__arg_snippet(struct xl__step *s, const struct xl__snippet *snippet,
         return;
     xl__define(s, "EPILOGUE", 1);
     for (unsigned k = 0; k < snippet->n_operands; k++) {
-        const struct xl__snippet_operand *o = &snippet->operand[k];
+        const struct xl__epilogue_operand *o = &snippet->operand[k];
         if (o->is_scalar) {
             if (o->dtype == XL_I32)
                 xl__arg_value_i32(s, value + k);
@@ -143,8 +146,8 @@ static bool is_repeated(const struct xl__plan *plan, unsigned i)
     return false;
 }
 
-xl_status xl__plan_sources(const struct xl__tune_db *db,
-                            const struct xl__plan *plan, char *out, size_t cap,
+xl_status xl__plan_sources(const struct xl__tuned_sets *db,
+                           const struct xl__plan *plan, char *out, size_t cap,
                            struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -155,7 +158,7 @@ xl_status xl__plan_sources(const struct xl__tune_db *db,
         /* Another library's code and generated text are not ours to name. */
         if (step->external || step->text || is_repeated(plan, i))
             continue;
-        TRY(xl__tuned_hash(db, step->source, &hash, e));
+        TRY(xl__tuned_source_hash(db, step->source, &hash, e));
         xl__str_printf(&list, "%s%s:%016llx", list.len > 0 ? " " : "",
                        step->source, (unsigned long long)hash);
     }

@@ -23,7 +23,7 @@ enum {
     XL__MAX_WORDS = 32   /* of one struct */
 };
 
-struct xl__snippet; /* snippet.h */
+struct xl__epilogue_text; /* snippet.h */
 
 /* What changes from call to call while the plan stays: an op's bind() fills
  * it, its variants refer to the slots. */
@@ -37,28 +37,31 @@ struct xl__call {
 };
 
 enum xl__arg_kind {
-    XL__ARG_MEM,      /* mem[slot]; a slot with neither buf nor svm is NULL */
+    XL__ARG_MEM,       /* mem[slot]; a slot with neither buf nor svm is NULL */
     XL__ARG_VALUE_F32, /* value[slot].f as float */
     XL__ARG_VALUE_F64, /* value[slot].f as double */
     XL__ARG_VALUE_I32, /* value[slot].f as int */
     XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
-    XL__ARG_U32, XL__ARG_I32, XL__ARG_U64, XL__ARG_F32, /* constants */
-    XL__ARG_PLACE,    /* element value[slot].u of memory in lines of `line`
-                         elements, as one ulong: its place in the line plus
-                         as.at[0] below, the line plus as.at[1] above */
-    XL__ARG_LOCAL,    /* u bytes of local memory */
-    XL__ARG_WORDS     /* the next u arguments, XL__ARG_U64, XL__ARG_PLACE
-                         and XL__ARG_VALUE_U64, as one struct of ulong: some
-                         drivers take as long over an argument of 8 bytes as
-                         over one of 100 (CP-15) */
+    XL__ARG_U32,
+    XL__ARG_I32,
+    XL__ARG_U64,
+    XL__ARG_F32,    /* constants */
+    XL__ARG_COORDS, /* element value[slot].u of memory in lines of `line`
+                      elements, as one ulong: its place in the line plus
+                      as.at[0] below, the line plus as.at[1] above */
+    XL__ARG_LOCAL,  /* u bytes of local memory */
+    XL__ARG_WORDS   /* the next u arguments, XL__ARG_U64, XL__ARG_COORDS
+                       and XL__ARG_VALUE_U64, as one struct of ulong: some
+                       drivers take as long over an argument of 8 bytes as
+                       over one of 100 (CP-15) */
 };
 
 struct xl__arg {
     enum xl__arg_kind kind;
     unsigned slot;
     union { uint64_t u; int64_t i; double f; uint32_t at[2]; } as;
-    uint64_t line; /* of XL__ARG_PLACE */
+    uint64_t line; /* of XL__ARG_COORDS */
 };
 
 struct xl__step;
@@ -75,8 +78,9 @@ struct xl__step {
                             text is called; static */
     const char *text;    /* generated text; NULL: the embedded file's. Borrowed
                             until the plan is ready */
-    const struct xl__snippet *snippet; /* in place of common/epilogue.clh; NULL: the
-                                          file itself */
+    const struct xl__epilogue_text
+        *snippet;        /* in place of common/epilogue.clh; NULL: the
+                      file itself */
     const char *kernel;  /* function name; the step's label; static */
     const char *target;  /* the machine it needs, by the vendor table's
                             words, where the driver builds for less; static.
@@ -115,21 +119,21 @@ void xl__arg_value_u32(struct xl__step *s, unsigned slot);
 void xl__arg_u32(struct xl__step *s, size_t v);
 void xl__arg_u64(struct xl__step *s, size_t v);
 void xl__arg_f32(struct xl__step *s, double v);
-void xl__arg_place(struct xl__step *s, unsigned slot, size_t line, uint32_t at,
-                   uint32_t at_line);
+void xl__arg_coords(struct xl__step *s, unsigned slot, size_t line,
+                    uint32_t at, uint32_t at_line);
 void xl__arg_local(struct xl__step *s, size_t bytes);
 void xl__arg_words(struct xl__step *s, size_t n); /* then the n arguments */
 /* Append " -DWHAT_WAY=1", the way in capitals: a fact's text to a kernel. */
-void xl__define_way(struct xl__step *s, const char *what, const char *way);
+void xl__define_choice(struct xl__step *s, const char *what, const char *way);
 /* Append " -DNAME=value" to the options. */
 void xl__define(struct xl__step *s, const char *name, long value);
 
 struct xl__error;
-struct xl__tune_db; /* runtime/tuned/tuned_sets.h */
+struct xl__tuned_sets; /* runtime/tuned/tuned_sets.h */
 
 /* The kernels that a plan runs, as `sources` of a tuned set: "file:hash" by
  * blanks, without generated text and other libraries' kernels. */
-xl_status xl__plan_sources(const struct xl__tune_db *db,
+xl_status xl__plan_sources(const struct xl__tuned_sets *db,
                            const struct xl__plan *plan, char *out, size_t cap,
                            struct xl__error *e);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans with their kernels: made once per call signature and queue, found by
  * the bytes of the op's canonical descriptor. */
+#include "runtime/plan_cache.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "device/cl_info.h"
-#include "runtime/launch.h"
 #include "runtime/program.h"
 
 enum { SLOTS = 512, MOST = 256 }; /* power of two; at most half full */
@@ -71,7 +72,7 @@ fail:
     return status;
 }
 
-static xl_status make_step(xl_queue *q, struct xl__ready *r, unsigned i)
+static xl_status make_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
 {
     xl_status status = XL_OK;
     const struct xl__step *step = &r->plan.step[i];
@@ -92,7 +93,7 @@ fail:
     return status;
 }
 
-xl_status xl__ready_make(xl_queue *q, struct xl__ready *ready)
+xl_status xl__cached_plan_build(xl_queue *q, struct xl__cached_plan *ready)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < ready->plan.n_steps; i++)
@@ -101,8 +102,9 @@ fail:
     return status;
 }
 
-xl_status xl__ready_private(xl_queue *q, const struct xl__ready *ready,
-                            size_t *bytes)
+xl_status xl__cached_plan_private_bytes(xl_queue *q,
+                                        const struct xl__cached_plan *ready,
+                                        size_t *bytes)
 {
     xl_status status = XL_OK;
     *bytes = 0;
@@ -120,7 +122,7 @@ fail:
     return status;
 }
 
-enum xl__trust xl__ready_trust(const struct xl__ready *ready)
+enum xl__trust xl__cached_plan_trust(const struct xl__cached_plan *ready)
 {
     enum xl__trust least = XL__PASSED;
     for (unsigned i = 0; i < ready->plan.n_steps; i++) {
@@ -133,7 +135,7 @@ enum xl__trust xl__ready_trust(const struct xl__ready *ready)
 }
 
 /* Could another step than an aid have been wrong? */
-static bool is_aid_spared(const struct xl__ready *ready)
+static bool is_aid_spared(const struct xl__cached_plan *ready)
 {
     for (unsigned i = 0; i < ready->plan.n_steps; i++) {
         if (!ready->plan.step[i].is_aid &&
@@ -143,8 +145,9 @@ static bool is_aid_spared(const struct xl__ready *ready)
     return false;
 }
 
-void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
-                      bool is_right, const char *story)
+void xl__cached_plan_set_trust(struct xl__context *ctx,
+                               const struct xl__cached_plan *ready,
+                               bool is_right, const char *story)
 {
     const bool spared = !is_right && is_aid_spared(ready);
     for (unsigned i = 0; i < ready->plan.n_steps; i++) {
@@ -157,10 +160,10 @@ void xl__ready_judged(struct xl__context *ctx, const struct xl__ready *ready,
     }
 }
 
-void xl__ready_clear(struct xl__ready *ready)
+void xl__cached_plan_clear(struct xl__cached_plan *ready)
 {
     while (ready->next) {
-        struct xl__ready *next = ready->next;
+        struct xl__cached_plan *next = ready->next;
         ready->next = next->next;
         free(next->key);
         free(next);
@@ -174,62 +177,64 @@ void xl__ready_clear(struct xl__ready *ready)
     ready->key = NULL;
 }
 
-static bool matches(const struct xl__ready *r, uint64_t hash, const void *key,
-                    size_t bytes)
+static bool matches(const struct xl__cached_plan *r, uint64_t hash,
+                    const void *key, size_t bytes)
 {
     return r->hash == hash && r->key_bytes == bytes &&
            memcmp(r->key, key, bytes) == 0;
 }
 
 /* The slot of this key, or the empty one where it belongs. */
-static struct xl__ready **slot_of(xl_queue *q, uint64_t hash, const void *key,
-                                  size_t bytes)
+static struct xl__cached_plan **slot_of(xl_queue *q, uint64_t hash,
+                                        const void *key, size_t bytes)
 {
     size_t at = (size_t)hash % SLOTS;
-    while (q->ready[at] && !matches(q->ready[at], hash, key, bytes))
+    while (q->cached_plans[at] &&
+           !matches(q->cached_plans[at], hash, key, bytes))
         at = (at + 1) % SLOTS;
-    return &q->ready[at];
+    return &q->cached_plans[at];
 }
 
-struct xl__ready *xl__ready_find(xl_queue *q, const void *key, size_t bytes)
+struct xl__cached_plan *xl__plan_cache_find(xl_queue *q, const void *key,
+                                            size_t bytes)
 {
-    if (!q->ready)
+    if (!q->cached_plans)
         return NULL;
     return *slot_of(q, xl__hash64(key, bytes), key, bytes);
 }
 
 static void empty(xl_queue *q)
 {
-    for (size_t i = 0; q->ready && i < SLOTS; i++) {
-        if (q->ready[i])
-            xl__ready_clear(q->ready[i]);
-        free(q->ready[i]);
-        q->ready[i] = NULL;
+    for (size_t i = 0; q->cached_plans && i < SLOTS; i++) {
+        if (q->cached_plans[i])
+            xl__cached_plan_clear(q->cached_plans[i]);
+        free(q->cached_plans[i]);
+        q->cached_plans[i] = NULL;
     }
-    q->n_ready = 0;
+    q->n_cached_plans = 0;
 }
 
-void xl__ready_forget(xl_queue *q)
+void xl__plan_cache_clear(xl_queue *q)
 {
     empty(q);
-    free(q->ready);
-    q->ready = NULL;
+    free(q->cached_plans);
+    q->cached_plans = NULL;
 }
 
-xl_status xl__ready_add(xl_queue *q, struct xl__ready *ready, const void *key,
-                        size_t bytes)
+xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *ready,
+                             const void *key, size_t bytes)
 {
-    if (!q->ready)
-        q->ready = xl__calloc(SLOTS, sizeof(struct xl__ready *));
+    if (!q->cached_plans)
+        q->cached_plans = xl__calloc(SLOTS, sizeof(struct xl__cached_plan *));
     ready->key = xl__calloc(bytes, 1);
-    if (!q->ready || !ready->key)
+    if (!q->cached_plans || !ready->key)
         return xl__error_set(&q->error, XL_NO_MEMORY, "a plan");
-    if (q->n_ready == MOST)
+    if (q->n_cached_plans == MOST)
         empty(q);
     memcpy(ready->key, key, bytes);
     ready->key_bytes = bytes;
     ready->hash = xl__hash64(key, bytes);
     *slot_of(q, ready->hash, key, bytes) = ready;
-    q->n_ready++;
+    q->n_cached_plans++;
     return XL_OK;
 }

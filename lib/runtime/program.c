@@ -7,14 +7,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/clock.h"
-#include "base/hash.h"
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/os/clock.h"
 #include "device/cl_info.h"
-#include "runtime/binary.h"
-#include "runtime/retarget.h"
 #include "runtime/epilogue.h"
+#include "runtime/retarget.h"
 #include "runtime/store/sources.h"
+
+/* -- binaries and build logs
+ * -------------------------------------------------*/
+
+unsigned char *xl__program_binary(cl_program program, size_t *n)
+{
+    cl_uint n_devices = 0;
+    *n = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof n_devices,
+                         &n_devices, NULL) != CL_SUCCESS ||
+        n_devices != 1)
+        return NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n,
+                         NULL) != CL_SUCCESS ||
+        *n == 0)
+        return NULL;
+    unsigned char *bytes = xl__calloc(*n, 1);
+    if (bytes && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes,
+                                  &bytes, NULL) != CL_SUCCESS) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+char *xl__program_build_log(cl_program program, cl_device_id device)
+{
+    size_t n = 0;
+    char *log = NULL;
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                              &n) == CL_SUCCESS &&
+        n > 0)
+        log = xl__calloc(n + 1, 1);
+    if (!log)
+        return xl__strdup("");
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, n, log,
+                              NULL) != CL_SUCCESS)
+        log[0] = '\0';
+    return log;
+}
+
+cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
+                                size_t n, const char *options, cl_program *out)
+{
+    cl_int code, binary_code = CL_SUCCESS;
+    const cl_device_id device = ctx->device->id;
+    const unsigned char *binary = bytes;
+    *out = clCreateProgramWithBinary(ctx->cl, 1, &device, &n, &binary,
+                                     &binary_code, &code);
+    if (code != CL_SUCCESS)
+        *out = NULL;
+    else if (binary_code != CL_SUCCESS)
+        code = binary_code;
+    else
+        code = clBuildProgram(*out, 1, &device, options, NULL, NULL);
+    return code;
+}
+
+/* -- look-up ---------------------------------------------------------------
+ */
 
 /* What went into one look-up; freed by done(). */
 struct wanted {
@@ -72,12 +131,12 @@ static xl_status describe(struct wanted *w)
     if (w->step->external) {
         xl__str_printf(&w->key, "library %s\n", w->step->kernel);
     } else {
-        const struct xl__source from = {
+        const struct xl__kernel_source from = {
             .cl_dir = w->ctx->lib->cl_dir,
             .name = w->step->source,
             .text = w->step->text,
             .epilogue = w->step->snippet ? w->step->snippet->text : NULL};
-        TRY(xl__source_load(&from, &w->text, w->error));
+        TRY(xl__kernel_source_load(&from, &w->text, w->error));
         xl__str_printf(
             &w->key, "source %s %016llx\n", w->step->source,
             (unsigned long long)xl__hash64(w->text.text, w->text.len));
@@ -99,8 +158,9 @@ fail:
 static bool load_binary(struct wanted *w, const struct xl__entry *entry,
                         struct xl__program *p)
 {
-    if (xl__binary_build(w->ctx, entry->payload, entry->n_bytes,
-                         xl__str_text(&w->options), &p->cl) == CL_SUCCESS) {
+    if (xl__program_build_binary(w->ctx, entry->payload, entry->n_bytes,
+                                 xl__str_text(&w->options),
+                                 &p->cl) == CL_SUCCESS) {
         p->from_cache = p->is_kept = true;
         p->trust = entry->trust;
         return true;
@@ -134,7 +194,7 @@ static xl_status build_source(struct wanted *w, struct xl__program *p)
     CL_TRY(w->error, code);
     code = clBuildProgram(p->cl, 1, &device, xl__str_text(&w->options), NULL,
                           NULL);
-    p->build_log = xl__build_log(p->cl, device);
+    p->build_log = xl__program_build_log(p->cl, device);
     if (w->step->target &&
         (code == CL_SUCCESS || code == CL_BUILD_PROGRAM_FAILURE))
         return xl__program_rebuild(w->ctx, w->step, p, w->error);
@@ -249,7 +309,7 @@ static void keep(struct xl__context *ctx, struct xl__program *p)
     }
     /* Some drivers compile every kernel once more to answer (CP-10). */
     if (p->cl && ctx->lib->store.root)
-        bytes = xl__binary_of(p->cl, &n);
+        bytes = xl__program_binary(p->cl, &n);
     xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
     free(bytes);
     p->is_kept = true;

@@ -24,4 +24,16 @@ void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out);
 
+/* The program's binary for its one device, also after a build that failed:
+ * *n bytes on the heap; NULL when the driver gives none. */
+unsigned char *xl__program_binary(cl_program program, size_t *n);
+/* The log of its last build, on the heap; "" when the driver gives none, NULL
+ * when out of memory. */
+char *xl__program_build_log(cl_program program, cl_device_id device);
+/* A program from a binary, built; an OpenCL code. *out is NULL, or the
+ * caller's to release whatever the code says. */
+cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
+                                size_t n, const char *options,
+                                cl_program *out);
+
 #endif

@@ -134,7 +134,7 @@ void xl_queue_destroy(xl_queue *q)
     if (!q)
         return;
     xl_lib *lib = q->ctx->lib;
-    xl__ready_forget(q);
+    xl__plan_cache_clear(q);
     free_kernels(q);
     xl__timeline_clear(&q->timeline);
     if (q->scratch)

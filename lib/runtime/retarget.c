@@ -11,7 +11,7 @@
 
 #include "base/os/clock.h"
 #include "device/cl_info.h"
-#include "runtime/binary.h"
+#include "runtime/program.h"
 
 struct rebuild {
     struct xl__context *ctx;
@@ -37,7 +37,7 @@ static xl_status retarget(struct rebuild *r)
     xl_status status = XL_OK;
     struct xl__error own = {0};
     size_t n;
-    unsigned char *bytes = xl__binary_of(r->p->cl, &n);
+    unsigned char *bytes = xl__program_binary(r->p->cl, &n);
     if (!bytes)
         TRY(failed(r, "the driver gives no binary of its build"));
     status = r->how->retarget((const char *)bytes, n, r->step->target,
@@ -64,11 +64,11 @@ static xl_status build(struct rebuild *r)
     struct xl__program *p = r->p;
     clReleaseProgram(p->cl);
     const cl_int code =
-        xl__binary_build(r->ctx, r->binary.text, r->binary.len + 1,
-                         r->how->build_options, &p->cl);
+        xl__program_build_binary(r->ctx, r->binary.text, r->binary.len + 1,
+                                 r->how->build_options, &p->cl);
     const char *name = xl__cl_name(code);
     free(p->build_log);
-    p->build_log = p->cl ? xl__build_log(p->cl, r->ctx->device->id)
+    p->build_log = p->cl ? xl__program_build_log(p->cl, r->ctx->device->id)
                          : xl__strdup("");
     if (!p->build_log)
         TRY(xl__error_set(r->error, XL_NO_MEMORY, "a build log"));

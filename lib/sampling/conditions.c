@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from looks at a device between samples. What a device
- * counts is taken from before the first sample to after the last; what it only
- * tells of the moment, from looks in between, when it is at work: before the
- * first sample its clock may rest. */
+/* Computes conditions from readings between samples. Counters are taken from
+ * before the first sample to after the last; momentary values only in between,
+ * when the device is busy, since its clock may be idle before. */
 #include "sampling/conditions.h"
 
 #include <math.h>
@@ -10,13 +9,16 @@
 #include "device/device.h"
 #include "device/telemetry.h"
 
-enum { DUE_NS = 100000000 }; /* ten looks a second */
+enum { DUE_NS = 100000000 }; /* ten readings per second */
 static const double mega = 1e6, ns_per_s = 1e9;
-/* Of all cores together: a hundred steps of the system's clock. */
+/* Time of all cores from which shares are computed: a hundred ticks of the
+ * system's clock. */
 static const double shares_ns = 1e9;
-static const double lower = 0.95; /* a clock below that share is held down */
-static const double held = 0.01;  /* for less of the time nothing was */
-static const double held_long = 0.05; /* a limit that shows in a median */
+static const double lower = 0.95; /* a clock below that share of its maximum
+                                     is reduced */
+static const double held = 0.01;  /* throttling for less of the time is
+                                     ignored */
+static const double held_long = 0.05; /* a limit that affects a median */
 
 void xl__conditions_init(xl_conditions *out)
 {
@@ -28,16 +30,17 @@ void xl__conditions_init(xl_conditions *out)
     out->memory_used_bytes = out->others = out->processes = NAN;
 }
 
-/* -- looking --------------------------------------------------------------- */
+/* -- readings
+ * --------------------------------------------------------------- */
 
-void xl__watching_add(struct xl__watching *w, const xl_reading *r)
+void xl__monitor_add(struct xl__monitor *w, const xl_reading *r)
 {
     xl_conditions *c = &w->seen;
     const double *v = r->value;
     const bool is_idle = r->throttle & 1u << XL_THROTTLE_IDLE;
     c->readings++;
     w->last = *r;
-    c->tells_throttle = c->tells_throttle || r->tells_throttle;
+    c->has_throttle = c->has_throttle || r->has_throttle;
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         w->sightings[i] += (r->throttle & 1u << i) != 0;
     c->clock_max_hz = fmax(c->clock_max_hz, v[XL_SENSOR_CLOCK_MAX]);
@@ -59,10 +62,10 @@ void xl__watching_add(struct xl__watching *w, const xl_reading *r)
         fmin(c->memory_clock_hz, v[XL_SENSOR_MEMORY_CLOCK]);
 }
 
-void xl__watching_begin(struct xl__watching *w, xl_device *dev,
-                        const xl_sampling *how)
+void xl__monitor_begin(struct xl__monitor *w, xl_device *dev,
+                       const xl_sampling *how)
 {
-    *w = (struct xl__watching){.how = how};
+    *w = (struct xl__monitor){.how = how};
     xl__conditions_init(&w->seen);
     if (!dev->is_watched)
         return;
@@ -73,47 +76,48 @@ void xl__watching_begin(struct xl__watching *w, xl_device *dev,
     w->last = w->first;
 }
 
-bool xl__watching_between(void *watching)
+bool xl__monitor_poll(void *watching)
 {
-    struct xl__watching *w = watching;
+    struct xl__monitor *w = watching;
     if (w->t) {
         const xl_reading *r = xl__telemetry_recent(w->t, DUE_NS);
         if (r->ns != w->last.ns)
-            xl__watching_add(w, r);
+            xl__monitor_add(w, r);
     }
     return w->how->stop && w->how->stop(w->how->stop_arg);
 }
 
-/* -- concluding ------------------------------------------------------------ */
+/* -- counters
+ * --------------------------------------------------------------- */
 
-/* How a counter grew over its span; NaN: not known, or too short to tell. */
-static double growth(double before, double after, double span_ns)
+/* The growth of a counter over its span; NaN if unknown or too short. */
+static double find_growth(double before, double after, double span_ns)
 {
     return span_ns >= (double)DUE_NS && after >= before
                ? (after - before) / span_ns
                : NAN;
 }
 
-static void count_throttles(const struct xl__watching *w, xl_conditions *c)
+static void count_throttles(const struct xl__monitor *w, xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES; i++) {
-        const double counted = growth(w->first.throttle_ns[i],
-                                      w->last.throttle_ns[i], c->span_ns);
+        const double counted = find_growth(w->first.throttle_ns[i],
+                                           w->last.throttle_ns[i], c->span_ns);
         const double sighted = (double)w->sightings[i] / c->readings;
-        c->tells_throttle = c->tells_throttle || !isnan(counted);
+        c->has_throttle = c->has_throttle || !isnan(counted);
         c->throttle[i] = fmin(1, fmax(sighted, counted));
     }
 }
 
-static void count(const struct xl__watching *w, xl_conditions *c)
+static void summarize_counters(const struct xl__monitor *w, xl_conditions *c)
 {
     const xl_reading *a = &w->first, *b = &w->last;
     c->span_ns = (double)(b->ns - a->ns);
     const double all = c->span_ns * b->units;
-    const double watts = growth(a->value[XL_SENSOR_ENERGY],
-                                b->value[XL_SENSOR_ENERGY], c->span_ns);
-    const double idle = growth(a->idle_ns, b->idle_ns, all);
-    const double own = growth(a->own_ns, b->own_ns, all);
+    const double watts = find_growth(a->value[XL_SENSOR_ENERGY],
+                                     b->value[XL_SENSOR_ENERGY], c->span_ns);
+    const double idle = find_growth(a->idle_ns, b->idle_ns, all);
+    const double own = find_growth(a->own_ns, b->own_ns, all);
     if (watts > 0)
         c->power_w = watts * ns_per_s;
     if (all >= shares_ns && !isnan(idle) && !isnan(own))
@@ -121,19 +125,20 @@ static void count(const struct xl__watching *w, xl_conditions *c)
     count_throttles(w, c);
 }
 
-void xl__watching_end(struct xl__watching *w, xl_conditions *out)
+void xl__monitor_end(struct xl__monitor *w, xl_conditions *out)
 {
     if (w->t) {
         const xl_reading *r = xl__telemetry_recent(w->t, DUE_NS);
         if (w->seen.readings == 0 || r->ns != w->last.ns)
-            xl__watching_add(w, r);
+            xl__monitor_add(w, r);
     }
     *out = w->seen;
     if (out->readings > 0)
-        count(w, out);
+        summarize_counters(w, out);
 }
 
-/* -- what follows from it -------------------------------------------------- */
+/* -- queries
+ * ---------------------------------------------------------------- */
 
 double xl__conditions_clock(const xl_conditions *c)
 {
@@ -142,45 +147,46 @@ double xl__conditions_clock(const xl_conditions *c)
                                                     : 1;
 }
 
-/* A limit that is met and leaves the clock where it was holds nothing. */
+/* A limit that is active without reducing the clock has no effect. */
 static bool is_held(const xl_conditions *c)
 {
     const bool is_known = !isnan(c->clock_lo_hz) && !isnan(c->clock_max_hz);
     return c->readings > 0 && (!is_known || xl__conditions_clock(c) < lower);
 }
 
-/* A slowdown of no stated cause is also told for a moment when clocks change:
- * it is one that was seen twice. */
-static double least_share(const xl_conditions *c, unsigned throttle)
+/* The least share of readings with a throttle reason. Hardware slowdown
+ * without a stated cause also appears briefly at clock changes, so it must be
+ * seen twice. */
+static double find_least_share(const xl_conditions *c, unsigned throttle)
 {
     const double twice = 1.5 / c->readings;
     return throttle == XL_THROTTLE_HARDWARE ? twice : held;
 }
 
-bool xl__conditions_alarm(const xl_conditions *c)
+bool xl__conditions_has_alarm(const xl_conditions *c)
 {
     for (unsigned i = 0; i < XL_N_THROTTLES && is_held(c); i++)
         if (xl_throttle_is_alarm((xl_throttle)i) &&
-            c->throttle[i] >= least_share(c, i))
+            c->throttle[i] >= find_least_share(c, i))
             return true;
     return false;
 }
 
-bool xl__conditions_limited(const xl_conditions *c)
+bool xl__conditions_is_limited(const xl_conditions *c)
 {
     return is_held(c) && (c->throttle[XL_THROTTLE_POWER] >= held_long ||
                           c->throttle[XL_THROTTLE_CURRENT] >= held_long);
 }
 
-bool xl__conditions_fell(const xl_conditions *c)
+bool xl__conditions_clock_fell(const xl_conditions *c)
 {
     return c->readings > 0 && c->clock_lo_hz < lower * c->clock_first_hz;
 }
 
-void xl__conditions_tell(const xl_conditions *c, struct xl__str *out)
+void xl__conditions_describe(const xl_conditions *c, struct xl__str *out)
 {
     const char *before = ": ";
-    if (xl__conditions_fell(c))
+    if (xl__conditions_clock_fell(c))
         xl__str_printf(out, "clock fell from %.0f to %.0f MHz",
                        c->clock_first_hz / mega, c->clock_lo_hz / mega);
     else if (xl__conditions_clock(c) < lower)

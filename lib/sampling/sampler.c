@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time enqueued work until it is steady. The clock is the event clock's span
- * from first start to last end; the host's wall clock where timer.c does not
- * believe it or no event is to be had. A clock that is coarse for the work is
- * helped by batches. Rules first, the queue after them.
- * All rules rest on order statistics, since times are skewed. Sampling ends
- * once the spread is small and the median is known; a spread that stays wide
- * needs no more than a median that is known, which more samples bring. */
+/* Times enqueued work until the times are steady. The clock is the event
+ * clock, from first start to last end; the wall clock where event_clock.c
+ * found that unreliable or there are no events. If the clock is coarse for a
+ * run, several runs make a sample.
+ *
+ *     warm up -> size the batch -> rounds of one sample per source ->
+ * statistics
+ *
+ * All rules use order statistics, since times are skewed. Sampling ends once
+ * the spread is small and the median is known; if the spread stays wide, more
+ * samples are taken until the median is known, or time or runs are used up.
+ * The first part of the file has the rules, the second the queue. */
 #include "sampling/sampler.h"
 
 #include <math.h>
@@ -21,24 +26,25 @@
 #include "runtime/launch.h"
 #include "sampling/event_clock.h"
 
-static const double batch_ns = 1e6;      /* a batch lasts at least this */
-static const double steps_wanted = 200;  /* clock steps in a sample: 0.5 % */
+static const double batch_ns = 1e6;      /* least duration of a batch */
+static const double steps_wanted = 200;  /* clock steps per sample: 0.5 % */
 static const double drift_factor = 1.05; /* last third over first third */
 static const double known_within = 0.10; /* of the median, to either side */
 static const double outlier_share = 0.10;
 enum {
-    GROWTHS = 3,      /* times a batch that turned out short is enlarged */
-    DRIFT_RUNS = 9,   /* fewer say nothing about drift */
-    DRIFT_SURE = 18,  /* fewer may look like it by chance */
-    LEAST_RUNS = 3,   /* fewer say nothing about noise */
-    LEAVES_ONE = 9,   /* from which on one outlier leaves the interval alone */
-    MOST_EVENTS = 512 /* alive at once; drivers run out of them (GE-16) */
+    GROWTHS = 3,      /* times that a batch is enlarged */
+    DRIFT_RUNS = 9,   /* fewer show no drift */
+    DRIFT_SURE = 18,  /* fewer may show drift by chance */
+    LEAST_RUNS = 3,   /* fewer show no noise */
+    LEAVES_ONE = 9,   /* from here on one outlier does not affect the
+                         interval */
+    MOST_EVENTS = 512 /* at once; drivers have few events (GE-16) */
 };
 
 /* -- the rules ------------------------------------------------------------ */
 
-static bool is_coarse(double run_ns, const struct xl__sample_source *source,
-                      bool wall)
+static bool is_clock_coarse(double run_ns,
+                            const struct xl__sample_source *source, bool wall)
 {
     return wall || source->step_ns * steps_wanted > run_ns;
 }
@@ -47,15 +53,15 @@ unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall)
 {
     const unsigned least = source->min_batch ? source->min_batch : 1;
-    if (!is_coarse(run_ns, source, wall) || run_ns >= batch_ns)
+    if (!is_clock_coarse(run_ns, source, wall) || run_ns >= batch_ns)
         return least;
     const double most = source->max_batch ? source->max_batch : 1;
     const double runs = run_ns > 0 ? ceil(batch_ns / run_ns) : most;
     return (unsigned)fmin(fmax(runs, least), most);
 }
 
-/* Is what came later slower than what came first, beyond the noise? Noise is
- * that within each third, since drift widens the spread of the whole. */
+/* Are later runs slower than early ones, beyond the noise? Noise is that
+ * within each third, since drift widens the total spread. */
 static bool has_drift(const double *ns, unsigned n)
 {
     const unsigned third = n / 3;
@@ -67,8 +73,8 @@ static bool has_drift(const double *ns, unsigned n)
            late.median - early.median > 3 * fmax(early.mad, late.mad);
 }
 
-/* Returns how many of the samples are outliers. */
-static size_t take_stock(xl_samples *out)
+/* Computes the statistics; returns the number of outliers. */
+static size_t update_statistics(xl_samples *out)
 {
     const struct xl__summary s = xl__summarise(out->ns, out->runs);
     out->median_ns = s.median;
@@ -80,10 +86,10 @@ static size_t take_stock(xl_samples *out)
     return s.n_outliers;
 }
 
-/* To either side of the median. The interval of fewer than LEAVES_ONE samples
- * ends at the least and the most of them, and says nothing of the rest: there
- * the quarters have to do, which two modes do not escape as they do MAD. */
-static double uncertainty(const xl_samples *s)
+/* The uncertainty of the median to either side. With fewer than LEAVES_ONE
+ * samples the interval ends at the extremes; the quartiles are used there,
+ * which, unlike MAD, reveal two modes. */
+static double find_uncertainty(const xl_samples *s)
 {
     static const double lower = 0.25, upper = 0.75;
     double few[LEAVES_ONE];
@@ -95,16 +101,16 @@ static double uncertainty(const xl_samples *s)
            2;
 }
 
-/* The interval takes samples for independent of each other. Where the machine
- * stays in a state for many of them it comes out too narrow, and one half of
- * the samples need not agree with the other. */
+/* The interval assumes independent samples. If the machine stays in a state
+ * for many of them it is too narrow, and the halves of the samples
+ * disagree. */
 bool xl__median_is_known(const xl_samples *s)
 {
     const double most = known_within * s->median_ns;
     const unsigned half = s->runs / 2;
     if (s->runs == 0)
         return true;
-    if (uncertainty(s) > most)
+    if (find_uncertainty(s) > most)
         return false;
     if (s->runs < LEAVES_ONE)
         return true;
@@ -125,12 +131,12 @@ bool xl__least_is_known(const xl_samples *s)
     return s->runs < 2 || second <= (1 + known_within) * least;
 }
 
-bool xl__samples_wanted(xl_samples *s, unsigned least)
+bool xl__samples_needed(xl_samples *s, unsigned least)
 {
     enum { PATIENCE = 4 };
     if (s->runs < least || s->runs >= XL_MAX_SAMPLES)
         return s->runs < least;
-    (void)take_stock(s);
+    (void)update_statistics(s);
     return s->runs < PATIENCE * least && !xl__median_is_known(s);
 }
 
@@ -138,7 +144,7 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
 {
     if (out->runs == 0)
         return;
-    const size_t n_outliers = take_stock(out);
+    const size_t n_outliers = update_statistics(out);
     if (how && out->mad_ns > how->max_noise * out->median_ns)
         out->warnings |= XL_WARN(NOISY);
     if (how && out->runs < how->min_runs)
@@ -149,8 +155,8 @@ void xl__samples_summarise(xl_samples *out, const xl_sampling *how)
         out->warnings |= XL_WARN(CLOCK_DRIFT);
 }
 
-/* Are more samples worth some patience? */
-static bool is_wild(const xl_samples *out)
+/* Are more samples needed beyond the usual bounds? */
+static bool is_unsettled(const xl_samples *out)
 {
     return out->runs < LEAST_RUNS || !xl__median_is_known(out) ||
            (out->runs < DRIFT_SURE && has_drift(out->ns, out->runs));
@@ -159,7 +165,8 @@ static bool is_wild(const xl_samples *out)
 static bool is_steady(const xl_sampling *how, const xl_samples *out)
 {
     return out->runs >= how->min_runs &&
-           out->mad_ns <= how->max_noise * out->median_ns && !is_wild(out);
+           out->mad_ns <= how->max_noise * out->median_ns &&
+           !is_unsettled(out);
 }
 
 static bool is_stopped(const xl_sampling *how)
@@ -167,32 +174,33 @@ static bool is_stopped(const xl_sampling *how)
     return how->stop && how->stop(how->stop_arg);
 }
 
-/* What the loop carries. */
-struct loop {
+/* The state of the sampling of one source. */
+struct sample_loop {
     const xl_sampling *how;
     const struct xl__sample_source *source;
     xl_samples *out;
     bool wall;
-    double host[XL_MAX_SAMPLES], over[XL_MAX_SAMPLES]; /* of one run */
+    double host[XL_MAX_SAMPLES], over[XL_MAX_SAMPLES]; /* per run */
     double spent_ns;
-    double batch_total_ns; /* the shortest batch */
+    double batch_total_ns; /* of the shortest batch */
 };
 
-static double clocked(const struct loop *l, const struct xl__timing *t)
+static double measured_ns(const struct sample_loop *l,
+                          const struct xl__timing *t)
 {
     return l->wall ? t->host_ns : t->device_ns;
 }
 
-/* An event clock that fails once is not believed again. */
-static void doubt(struct loop *l, const struct xl__timing *t)
+/* An event clock that fails once is not used again. */
+static void check_event_time(struct sample_loop *l, const struct xl__timing *t)
 {
     if (!(t->device_ns > 0))
         l->wall = true;
 }
 
-/* Runs thrown away: the asked ones, then those that size the batch, since the
- * first of all may contain a compilation. */
-static xl_status warm_up(struct loop *l)
+/* Runs that are discarded: the requested warm-up, then those that size the
+ * batch, since the very first may include compilation. */
+static xl_status warm_up_source(struct sample_loop *l)
 {
     xl_status status = XL_OK;
     struct xl__timing t = {0};
@@ -201,26 +209,27 @@ static xl_status warm_up(struct loop *l)
         if (is_stopped(l->how))
             return XL_CANCELLED;
         TRY(l->source->take(l->source->arg, 1, &t));
-        doubt(l, &t);
+        check_event_time(l, &t);
     }
     if (l->how->warmup == 0 || l->how->cold)
-        return XL_OK; /* the first run is wanted, or runs stay apart */
+        return XL_OK; /* the first run is needed, or runs are separate */
     for (unsigned i = 0; i < GROWTHS; i++) {
-        const double run_ns = clocked(l, &t) / l->out->batch;
+        const double run_ns = measured_ns(l, &t) / l->out->batch;
         const unsigned batch = xl__batch_for(run_ns, l->source, l->wall);
         if (i > 0 && batch <= l->out->batch)
             break;
-        if (i == 0 && batch == 1 && !is_coarse(run_ns, l->source, l->wall))
-            break; /* the last warm-up run told enough */
+        if (i == 0 && batch == 1 &&
+            !is_clock_coarse(run_ns, l->source, l->wall))
+            break; /* the last warm-up run suffices */
         l->out->batch = batch;
         TRY(l->source->take(l->source->arg, batch, &t));
-        doubt(l, &t);
+        check_event_time(l, &t);
     }
 fail:
     return status;
 }
 
-static xl_status take_sample(struct loop *l)
+static xl_status take_sample(struct sample_loop *l)
 {
     xl_status status = XL_OK;
     struct xl__timing t = {0};
@@ -233,16 +242,16 @@ static xl_status take_sample(struct loop *l)
     }
     l->host[i] = t.host_ns / out->batch;
     l->over[i] = (t.host_ns - t.device_ns) / out->batch;
-    out->ns[i] = clocked(l, &t) / out->batch;
+    out->ns[i] = measured_ns(l, &t) / out->batch;
     l->spent_ns += t.spent_ns;
-    if (i == 0 || clocked(l, &t) < l->batch_total_ns)
-        l->batch_total_ns = clocked(l, &t);
+    if (i == 0 || measured_ns(l, &t) < l->batch_total_ns)
+        l->batch_total_ns = measured_ns(l, &t);
     out->runs++;
 fail:
     return status;
 }
 
-static void conclude(struct loop *l)
+static void finish_loop(struct sample_loop *l)
 {
     xl_samples *out = l->out;
     out->wall_clock = l->wall;
@@ -252,65 +261,66 @@ static void conclude(struct loop *l)
         out->overhead_ns = xl__median(l->over, out->runs);
         out->overhead_min_ns = xl__quantile(l->over, out->runs, 0);
     }
-    /* Half: a batch is sized by an estimate. */
-    if (is_coarse(l->batch_total_ns, l->source, l->wall) &&
+    /* Half, since a batch is sized by an estimate. */
+    if (is_clock_coarse(l->batch_total_ns, l->source, l->wall) &&
         l->batch_total_ns < batch_ns / 2)
         out->warnings |= XL_WARN(TOO_SHORT);
     xl__samples_summarise(out, l->how);
 }
 
-/* A sample of each piece in turn, each turn begun by the next piece, so that
- * none always follows the same other one. */
-static xl_status take_turn(struct loop *loops, unsigned n, unsigned turn)
+/* Takes a sample of each source, beginning with another one each round, so
+ * that no source always follows the same other. */
+static xl_status take_round(struct sample_loop *loops, unsigned n,
+                            unsigned round)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < n; i++)
-        TRY(take_sample(&loops[(i + turn) % n]));
+        TRY(take_sample(&loops[(i + round) % n]));
 fail:
     return status;
 }
 
-/* All steady, or their runs or time over? A piece that is steady goes on while
- * another is not: all see the same machine. Patience is bounded by time where
- * there is a bound of time, so that short runs become many. */
-static bool is_over(struct loop *loops, unsigned n, unsigned turns)
+/* Are all steady, or runs or time used up? A steady source continues while
+ * another is not, so that all see the same machine. Extended sampling is
+ * bounded by time if there is a time limit, so that short runs become many. */
+static bool is_done(struct sample_loop *loops, unsigned n, unsigned rounds)
 {
     const xl_sampling *how = loops->how;
     const double most_ns = n * how->max_s * 1e9;
     double spent_ns = 0;
     bool all_steady = true, any_wild = false;
     for (unsigned i = 0; i < n; i++) {
-        (void)take_stock(loops[i].out);
+        (void)update_statistics(loops[i].out);
         spent_ns += loops[i].spent_ns;
         all_steady = all_steady && is_steady(how, loops[i].out);
-        any_wild = any_wild || is_wild(loops[i].out);
+        any_wild = any_wild || is_unsettled(loops[i].out);
     }
-    if (all_steady || turns >= XL_MAX_SAMPLES)
+    if (all_steady || rounds >= XL_MAX_SAMPLES)
         return true;
     if (!any_wild || how->patience <= 1)
-        return turns >= how->max_runs ||
+        return rounds >= how->max_runs ||
                (how->max_s > 0 && spent_ns >= most_ns);
     return how->max_s > 0 ? spent_ns >= how->patience * most_ns
-                          : turns / how->patience >= how->max_runs;
+                          : rounds / how->patience >= how->max_runs;
 }
 
-static xl_status run_loops(struct loop *loops, unsigned n)
+static xl_status run_loops(struct sample_loop *loops, unsigned n)
 {
     xl_status status = XL_OK;
     const xl_sampling *how = loops->how;
-    unsigned turn = 0;
+    unsigned round = 0;
     for (unsigned i = 0; i < n; i++)
-        TRY(warm_up(&loops[i]));
+        TRY(warm_up_source(&loops[i]));
     while (!is_stopped(how)) {
-        TRY(take_turn(loops, n, turn));
-        turn++;
-        if (is_over(loops, n, turn))
+        TRY(take_round(loops, n, round));
+        round++;
+        if (is_done(loops, n, round))
             break;
     }
-    if (turn == 0)
+    if (round == 0)
         return XL_CANCELLED;
     for (unsigned i = 0; i < n; i++)
-        conclude(&loops[i]);
+        finish_loop(&loops[i]);
 fail:
     return status;
 }
@@ -327,7 +337,7 @@ xl_status xl__sample(const xl_sampling *how,
                      const struct xl__sample_source *sources, unsigned n,
                      xl_samples *out)
 {
-    struct loop *loops = xl__calloc(n, sizeof *loops);
+    struct sample_loop *loops = xl__calloc(n, sizeof *loops);
     if (!loops)
         return XL_NO_MEMORY;
     for (unsigned i = 0; i < n; i++) {
@@ -342,18 +352,18 @@ xl_status xl__sample(const xl_sampling *how,
     return status;
 }
 
-xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
-                        const struct xl__sample_source *sources, unsigned n,
-                        xl_samples *out)
+xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
+                               const struct xl__sample_source *sources,
+                               unsigned n, xl_samples *out)
 {
-    struct xl__watching watching;
+    struct xl__monitor watching;
     xl_sampling watched = *how;
     xl_conditions seen;
-    xl__watching_begin(&watching, dev, how);
-    watched.stop = xl__watching_between;
+    xl__monitor_begin(&watching, dev, how);
+    watched.stop = xl__monitor_poll;
     watched.stop_arg = &watching;
     const xl_status status = xl__sample(&watched, sources, n, out);
-    xl__watching_end(&watching, &seen);
+    xl__monitor_end(&watching, &seen);
     for (unsigned i = 0; i < n && status == XL_OK; i++)
         out[i].conditions = seen;
     return status;
@@ -361,29 +371,29 @@ xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
 
 /* -- the queue ------------------------------------------------------------ */
 
-/* What all pieces share. */
-struct timing {
-    xl_span last; /* that was seen on the queue */
+/* What the interleaved pieces share. */
+struct queue_timing {
+    xl_span last; /* the last span on the queue */
     xl_queue *q;
-    cl_mem flush; /* NULL: hot */
+    cl_mem flush; /* NULL: caches are not flushed */
     size_t flush_words;
     cl_uint flush_value;
     bool events;
 };
 
-struct timed {
-    struct timing *on;
+struct timed_piece {
+    struct queue_timing *on;
     const xl_piece *piece;
-    unsigned n_spans; /* seen in the last sample */
+    unsigned n_spans; /* in the last sample */
     uint64_t first, last;
-    bool is_broken; /* stamps of no clock */
+    bool is_broken; /* impossible stamps */
 };
 
-/* Stamps that no clock of an in-order queue gives: an end before its start, a
- * start before that of the kernel before it (a counter that is too narrow
- * begins again), the very stamps of the kernel before it. */
-static bool is_impossible(const xl_queue *q, const xl_span *span,
-                          const xl_span *last)
+/* Stamps that are impossible on an in-order queue: an end before its start, a
+ * start before that of the previous kernel (a counter that wrapped around),
+ * the same stamps as the previous kernel. */
+static bool is_impossible_span(const xl_queue *q, const xl_span *span,
+                               const xl_span *last)
 {
     if (span->start_ns == 0 || span->end_ns < span->start_ns)
         return true;
@@ -394,10 +404,10 @@ static bool is_impossible(const xl_queue *q, const xl_span *span,
             span->start_ns == last->start_ns && span->end_ns == last->end_ns);
 }
 
-static void see_span(const xl_span *span, void *arg)
+static void add_span(const xl_span *span, void *arg)
 {
-    struct timed *t = arg;
-    if (is_impossible(t->on->q, span, &t->on->last))
+    struct timed_piece *t = arg;
+    if (is_impossible_span(t->on->q, span, &t->on->last))
         t->is_broken = true;
     t->on->last = *span;
     if (t->n_spans == 0 || span->start_ns < t->first)
@@ -407,27 +417,27 @@ static void see_span(const xl_span *span, void *arg)
     t->n_spans++;
 }
 
-static void skip_span(const xl_span *span, void *arg)
+static void discard_span(const xl_span *span, void *arg)
 {
     (void)span;
     (void)arg;
 }
 
-/* Push out what the caches hold by writing more than they can keep. */
-static xl_status empty_caches(struct timing *t)
+/* Flushes the caches by writing more than they can hold. */
+static xl_status flush_caches(struct queue_timing *t)
 {
     xl_status status = XL_OK;
     TRY(xl_buffer_fill(t->q, t->flush, 0, ++t->flush_value, t->flush_words));
     TRY(xl_queue_finish(t->q));
     if (t->events)
-        TRY(xl_timeline_drain(t->q, skip_span, NULL));
+        TRY(xl_timeline_drain(t->q, discard_span, NULL));
 fail:
     return status;
 }
 
-static double span_ns(struct timed *t)
+static double find_span_ns(struct timed_piece *t)
 {
-    /* A full ring has lost its beginning. */
+    /* If the ring is full, its beginning is lost. */
     if (t->is_broken || t->n_spans == 0 || t->n_spans >= XL__TIMELINE_CAP)
         return NAN;
     return (double)(t->last - t->first);
@@ -436,11 +446,11 @@ static double span_ns(struct timed *t)
 static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
-    struct timed *t = arg;
+    struct timed_piece *t = arg;
     xl_queue *q = t->on->q;
     const uint64_t begin = xl__now_ns();
     if (t->on->flush)
-        TRY(empty_caches(t->on));
+        TRY(flush_caches(t->on));
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < batch; i++)
         TRY(t->piece->enqueue(q, t->piece->arg));
@@ -450,17 +460,17 @@ static xl_status take_timing(void *arg, unsigned batch, struct xl__timing *out)
     t->n_spans = 0;
     t->is_broken = false;
     if (t->on->events) {
-        TRY(xl_timeline_drain(q, see_span, t));
-        out->device_ns = span_ns(t);
+        TRY(xl_timeline_drain(q, add_span, t));
+        out->device_ns = find_span_ns(t);
     }
     out->spent_ns = (double)(xl__now_ns() - begin);
 fail:
     return status;
 }
 
-/* More than the last-level cache holds, twice over, since caches need not
- * forget in order. */
-static xl_status make_flush(struct timing *t)
+/* Creates a buffer of twice the last-level cache, since replacement need not
+ * be in order. */
+static xl_status create_flush_buffer(struct queue_timing *t)
 {
     enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
     xl_status status = XL_OK;
@@ -474,8 +484,10 @@ fail:
     return status;
 }
 
-/* A failure's story survives the calls that clean up. */
-static void clean_up(struct timing *t, bool events_were_on, bool failed)
+/* Restores the queue; the error message is kept over the calls that clean
+ * up. */
+static void restore_queue(struct queue_timing *t, bool events_were_on,
+                          bool failed)
 {
     struct xl__error kept = {XL_OK, {NULL, 0, 0, false}};
     if (failed) {
@@ -492,18 +504,18 @@ static void clean_up(struct timing *t, bool events_were_on, bool failed)
     }
 }
 
-/* The pieces as the loop's sources. */
-static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
+/* Samples the pieces as sources. */
+static xl_status sample_pieces(struct queue_timing *t, const xl_sampling *how,
                                const xl_piece *pieces, unsigned n,
                                xl_samples *out)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &t->q->ctx->device->limits;
-    struct timed *timed = xl__calloc(n, sizeof *timed);
+    struct timed_piece *timed = xl__calloc(n, sizeof *timed);
     struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
     TRY(timed && sources ? XL_OK : XL_NO_MEMORY);
     for (unsigned i = 0; i < n; i++) {
-        timed[i] = (struct timed){.on = t, .piece = &pieces[i]};
+        timed[i] = (struct timed_piece){.on = t, .piece = &pieces[i]};
         sources[i] = (struct xl__sample_source){
             .take = take_timing,
             .arg = &timed[i],
@@ -511,16 +523,16 @@ static xl_status sample_pieces(struct timing *t, const xl_sampling *how,
             .max_batch = MOST_EVENTS,
             .wall = !t->events};
     }
-    TRY(xl__sample_on(t->q->ctx->device, how, sources, n, out));
+    TRY(xl__sample_monitored(t->q->ctx->device, how, sources, n, out));
 fail:
     free(timed);
     free(sources);
     return status;
 }
 
-xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
-                                const xl_piece *pieces, unsigned n,
-                                xl_samples *out)
+xl_status xl_samples_take_interleaved(xl_queue *q, const xl_sampling *how,
+                                      const xl_piece *pieces, unsigned n,
+                                      xl_samples *out)
 {
     if (!q || !how || !pieces || !n || !out || how->max_runs == 0)
         return XL_BAD_ARGUMENT;
@@ -528,7 +540,7 @@ xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
         if (!pieces[i].enqueue)
             return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
-    struct timing t = {.q = q};
+    struct queue_timing t = {.q = q};
     const bool were_on = q->timeline.on;
     TRY(xl__timer_check(q));
     t.events =
@@ -536,12 +548,12 @@ xl_status xl_samples_take_turns(xl_queue *q, const xl_sampling *how,
     if (t.events)
         TRY(xl_timeline_enable(q, true));
     if (t.events)
-        TRY(xl_timeline_drain(q, skip_span, NULL));
+        TRY(xl_timeline_drain(q, discard_span, NULL));
     if (how->cold)
-        TRY(make_flush(&t));
+        TRY(create_flush_buffer(&t));
     TRY(sample_pieces(&t, how, pieces, n, out));
 fail:
-    clean_up(&t, were_on, status != XL_OK);
+    restore_queue(&t, were_on, status != XL_OK);
     return status;
 }
 
@@ -550,5 +562,5 @@ xl_status xl_samples_take(xl_queue *q, const xl_sampling *how,
                           void *arg, xl_samples *out)
 {
     const xl_piece piece = {enqueue, arg};
-    return xl_samples_take_turns(q, how, &piece, 1, out);
+    return xl_samples_take_interleaved(q, how, &piece, 1, out);
 }

@@ -1,64 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler's rules, apart from any device: how many runs make a sample,
- * when to stop, what the samples say. */
-#ifndef XL_MEASURE_SAMPLER_H
-#define XL_MEASURE_SAMPLER_H
+/* The sampler: how many runs make a sample, when to stop, and what the samples
+ * mean. These functions need no device. */
+#ifndef XL_SAMPLING_SAMPLER_H
+#define XL_SAMPLING_SAMPLER_H
 
 #include <crosslane/measure.h>
 
-/* Samples in which nothing is known: NaN, not 0. */
+/* Sets all samples to unknown: NaN, not 0. */
 void xl__samples_init(xl_samples *s);
 
-/* One sample, as taken: `batch` runs together. */
+/* The times of one sample of `batch` runs. */
 struct xl__timing {
-    double device_ns; /* first start to last end; NaN: no event to believe */
+    double device_ns; /* first start to last end; NaN: no reliable event */
     double host_ns;   /* enqueue to finished, by the wall clock */
-    double spent_ns;  /* all it took, emptying caches and reading events too */
+    double spent_ns;  /* total, including flushing of caches and reading of
+                         events */
 };
 
-/* Where samples come from: a queue, or a test. */
+/* A source of samples: a queue, or a test. */
 struct xl__sample_source {
     xl_status (*take)(void *arg, unsigned batch, struct xl__timing *out);
     void *arg;
-    double step_ns; /* of the event clock; NaN: not known */
+    double step_ns; /* of the event clock; NaN: unknown */
     unsigned max_batch;
-    bool wall; /* device_ns is not to be used */
-    unsigned min_batch; /* 0: 1 */
+    bool wall;          /* device_ns is not used */
+    unsigned min_batch; /* 0 means 1 */
 };
 
-/* The loop over n sources in turn: warm up, size the batches, sample until all
- * are steady. out: n of them. */
+/* Samples n sources, interleaved: warms up, sizes the batches, and samples
+ * until all are steady. out: n of them. */
 xl_status xl__sample(const xl_sampling *how,
                      const struct xl__sample_source *sources, unsigned n,
                      xl_samples *out);
 
-/* The same, looking at the device between samples if it is watched. */
-xl_status xl__sample_on(xl_device *dev, const xl_sampling *how,
-                        const struct xl__sample_source *sources, unsigned n,
-                        xl_samples *out);
+/* The same, with monitoring of the device between samples if that is
+ * enabled. */
+xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
+                               const struct xl__sample_source *sources,
+                               unsigned n, xl_samples *out);
 
-/* Runs to put into one sample, after one run took `run_ns` by the clock in
- * use: the least unless that clock is too coarse for it. */
+/* The runs per sample, if one run takes `run_ns` by the clock in use: the
+ * least, unless that clock is too coarse. */
 unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
                        bool wall);
 
-/* Is the true median within 10 % of the one seen?
+/* Is the true median within 10 % of the measured one?
+ *
  *     (hi - lo) / 2 <= 0.1 median,  lo and hi its 95 % interval: base/stats.c,
  *     |median of the later half - of the earlier half| / 2 <= 0.1 median;
- * of fewer than 9 samples (third quarter - first) / 2 <= 0.1 median. The
- * spread may be wider; against a single sample nothing speaks. */
+ *
+ * with fewer than 9 samples (third quartile - first) / 2 <= 0.1 median. The
+ * spread may be wider; a single sample always passes. */
 bool xl__median_is_known(const xl_samples *s);
 
-/* The same of the least, which is known once the two least are within 10 %. */
+/* The same for the minimum, which is known once the two least samples are
+ * within 10 %. */
 bool xl__least_is_known(const xl_samples *s);
 
-/* Of a loop of its own, over runs that xl__sample() cannot take: is there to be
- * one more? `least` of them, and up to four times as many while their median
- * is not known. */
-bool xl__samples_wanted(xl_samples *s, unsigned least);
+/* For loops that xl__sample() cannot run: is another sample needed? At least
+ * `least`, and up to four times as many while their median is not known. */
+bool xl__samples_needed(xl_samples *s, unsigned least);
 
-/* Medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may be
- * NULL: no bounds were set. */
+/* Computes medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may
+ * be NULL: no bounds are set. */
 void xl__samples_summarise(xl_samples *out, const xl_sampling *how);
 
 #endif

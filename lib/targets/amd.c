@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's own driver: ROCm on Linux, PAL on Windows. The gfx number decides what
- * the driver does not tell. Facts: vendor-notes/amd.md. */
+/* AMD's driver: ROCm on Linux, PAL on Windows. The gfx number determines the
+ * facts that the driver does not return. Sources: vendor-notes/amd.md. */
 #include "targets/targets.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum {
     BANKS = 32              /* AM-08 */
 };
 
-/* The first prefix that fits decides; 0 in a column: not known. */
+/* The first row whose prefix matches applies; 0 in a column: unknown. */
 static const struct family {
     const char *prefix;
     double wave;       /* AM-02 */
@@ -48,9 +48,9 @@ static const struct dot {
     {"gfx120", "sudot4"},
 };
 
-static bool matches(const struct xl__limits *l)
+static bool matches_amd(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "amd") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "amd") &&
            xl__is(l, XL__F_is_gpu);
 }
 
@@ -85,7 +85,7 @@ static void correct_dot(struct xl__limits *l, const char *arch)
                                     "AM-13");
 }
 
-static void correct(struct xl__limits *l)
+static void correct_facts(struct xl__limits *l)
 {
     const char *arch = xl__text(l, XL__F_arch);
     const struct xl__answer *items = &l->used[XL__F_max_wi_sizes];
@@ -99,7 +99,7 @@ static void correct(struct xl__limits *l)
     xl__limits_correct_text(l, XL__F_unit_id, "amdgcn", XL_KNOWN, "AM-11");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
-    if (xl__str_has(xl__text(l, XL__F_driver), "(PAL"))
+    if (xl__str_contains(xl__text(l, XL__F_driver), "(PAL"))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "AM-06");
     correct_dot(l, arch);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -112,8 +112,8 @@ static void correct(struct xl__limits *l)
 
 const struct xl__vendor xl__vendor_amd = {
     .name = "amd",
-    .matches = matches,
-    .correct = correct,
+    .matches = matches_amd,
+    .correct = correct_facts,
     .build_options = "",
     .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the amdgpu kernel driver tells below a device's PCI address. The files
- * of hwmon have the same names under other drivers, which tell by them too.
+/* Readings from the files of the amdgpu kernel driver below a device's PCI
+ * address. The hwmon files have the same names under other drivers.
  * Source: the kernel's gpu/amdgpu/thermal and hwmon/sysfs-interface documents;
  * struct gpu_metrics_v1_3 of kgd_pp_interface.h. */
 #include <math.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 /* "0: 500Mhz\n1: 2100Mhz *\n": the line with the star, or the highest. */
-static double level(const char *bytes, bool now)
+static double level_frequency(const char *bytes, bool now)
 {
     double best = NAN;
     while (*bytes) {
@@ -30,18 +30,18 @@ static double level(const char *bytes, bool now)
 static double level_now(const char *bytes, size_t len)
 {
     (void)len;
-    return level(bytes, true);
+    return level_frequency(bytes, true);
 }
 
 static double level_most(const char *bytes, size_t len)
 {
     (void)len;
-    return level(bytes, false);
+    return level_frequency(bytes, false);
 }
 
 /* The independent throttle status of dGPUs' metrics: 16 bits each of power,
  * current, temperature, the rest. */
-static double throttles(const char *bytes, size_t len)
+static double read_throttles(const char *bytes, size_t len)
 {
     enum { FORMAT = 1, CONTENT = 3, AT = 112, GROUP = 16 };
     static const int of_group[] = {XL_THROTTLE_POWER, XL_THROTTLE_CURRENT,
@@ -54,7 +54,7 @@ static double throttles(const char *bytes, size_t len)
     for (unsigned i = 0; i < sizeof of_group / sizeof *of_group; i++)
         if (status >> i * GROUP & 0xffff)
             out |= 1u << of_group[i];
-    /* Where no firmware fills it in, every bit is set. */
+    /* Without firmware support every bit is set. */
     return status == UINT64_MAX ? NAN : (double)out;
 }
 
@@ -77,19 +77,19 @@ static const struct xl__file_row rows[] = {
     {SENSOR(MEMORY_CLOCK) = "pp_dpm_mclk", .scale = MEGA, .parse = level_now},
     {SENSOR(MEMORY_CLOCK_MAX) = "pp_dpm_mclk", .scale = MEGA,
      .parse = level_most},
-    /* The edge; where it has no sensor, the hottest place. */
+    /* The edge sensor; without one, the hot spot. */
     {SENSOR(TEMPERATURE) = "hwmon/hwmon*/temp1_input", .scale = MILLI},
     {SENSOR(TEMPERATURE) = "hwmon/hwmon*/temp2_input", .scale = MILLI},
     {SENSOR(MEMORY_TEMPERATURE) = "hwmon/hwmon*/temp3_input", .scale = MILLI},
     {SENSOR(POWER) = "hwmon/hwmon*/power1_average", .scale = MICRO},
     {SENSOR(POWER) = "hwmon/hwmon*/power1_input", .scale = MICRO},
     {SENSOR(POWER_LIMIT) = "hwmon/hwmon*/power1_cap", .scale = MICRO},
-    {.to = XL__TO_THROTTLES, .path = "gpu_metrics", .parse = throttles},
+    {.to = XL__TO_THROTTLES, .path = "gpu_metrics", .parse = read_throttles},
 };
 /* clang-format on */
 
-static const struct xl__file_table table = {
-    "/sys/bus/pci/devices/%", rows, sizeof rows / sizeof *rows};
+static const struct xl__file_table table = {"/sys/bus/pci/devices/%", rows,
+                                            sizeof rows / sizeof *rows};
 
 const struct xl__telemetry_source xl__amd_telemetry = {
     "amdgpu sysfs", &table, xl__files_open, xl__files_read, xl__files_close};

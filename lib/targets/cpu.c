@@ -13,15 +13,15 @@ enum {
     LINE_BYTES = 64 /* CP-06 */
 };
 
-/* Mesa's llvmpipe calls itself a CPU too, but runs its items in lock-step:
- * the generic table takes it (GE-09). */
-static bool matches(const struct xl__limits *l)
+/* Mesa's llvmpipe is a CPU device too, but executes work-items in lock-step:
+ * the generic table matches it (GE-09). */
+static bool matches_cpu(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_is_gpu) &&
-           !xl__str_has(xl__text(l, XL__F_platform), "rusticl");
+           !xl__str_contains(xl__text(l, XL__F_platform), "rusticl");
 }
 
-static void correct(struct xl__limits *l)
+static void correct_facts(struct xl__limits *l)
 {
     double vector = xl__num(l, XL__F_native_vector_f32);
     double cache = xl__num(l, XL__F_cache_bytes);
@@ -46,12 +46,8 @@ static void correct(struct xl__limits *l)
 }
 
 static const struct xl__variant *const gemm[] = {
-    &xl__gemm_cpu,
-    &xl__gemm_skinny,
-    &xl__gemm_tiled,
-    &xl__gemm_simt,
-    &xl__gemm_clblast,
-    &xl__gemm_ref,
+    &xl__gemm_cpu,  &xl__gemm_skinny,  &xl__gemm_tiled,
+    &xl__gemm_simt, &xl__gemm_clblast, &xl__gemm_ref,
     NULL,
 };
 
@@ -64,8 +60,8 @@ static const struct xl__variant *const conv[] = {
 
 const struct xl__vendor xl__vendor_cpu = {
     .name = "cpu",
-    .matches = matches,
-    .correct = correct,
+    .matches = matches_cpu,
+    .correct = correct_facts,
     .build_options = "",
     .lane_option = NULL, /* CP-04 */
     .variants = {[XL__OP_GEMM] = gemm,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Linux tells of the CPU that we run on. Its energy is readable by root
- * alone on most systems; in virtual machines there are no sensors at all.
- * Source: proc(5); the kernel's documents of cpufreq, hwmon, powercap. */
+/* Readings of the host CPU from Linux. Its energy counter is readable by root
+ * only on most systems; virtual machines have no sensors. Source: proc(5); the
+ * kernel's documents of cpufreq, hwmon, powercap. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #define NS_PER_TICK 1e7 /* USER_HZ is 100 wherever Linux runs */
 #define NS_PER_MS 1e6
@@ -37,7 +37,7 @@ static double idle_ticks(const char *bytes, size_t len)
 }
 
 /* Its lines "cpu0 ...": the cores that are on. */
-static double cores(const char *bytes, size_t len)
+static double count_cores(const char *bytes, size_t len)
 {
     static const char begin[] = "\ncpu";
     unsigned n = 0;
@@ -49,8 +49,8 @@ static double cores(const char *bytes, size_t len)
     return n;
 }
 
-/* /proc/self/stat: user and system time, the 12th and 13th word behind the
- * program's name in brackets, which may have blanks and brackets itself. */
+/* /proc/self/stat: user and system time, the 12th and 13th field after the
+ * program's name in brackets, which may contain blanks and brackets. */
 static double own_ticks(const char *bytes, size_t len)
 {
     enum { STATE_TO_USER = 11 };
@@ -65,8 +65,8 @@ static double own_ticks(const char *bytes, size_t len)
     return user + strtod(end, NULL);
 }
 
-/* The number behind a name at a line's beginning. */
-static double field(const char *bytes, const char *name)
+/* The number after a name at the beginning of a line. */
+static double read_field(const char *bytes, const char *name)
 {
     const char *at = strstr(bytes, name);
     at = at ? strchr(at, ':') : NULL;
@@ -76,14 +76,15 @@ static double field(const char *bytes, const char *name)
 static double memory_total(const char *bytes, size_t len)
 {
     (void)len;
-    return field(bytes, "MemTotal");
+    return read_field(bytes, "MemTotal");
 }
 
-/* What programs could still have is not in use, though caches hold it. */
+/* Memory that is available to programs is not in use, though caches hold it.
+ */
 static double memory_used(const char *bytes, size_t len)
 {
     (void)len;
-    return field(bytes, "MemTotal") - field(bytes, "MemAvailable");
+    return read_field(bytes, "MemTotal") - read_field(bytes, "MemAvailable");
 }
 
 static double fastest_core(const char *bytes, size_t len)
@@ -92,7 +93,7 @@ static double fastest_core(const char *bytes, size_t len)
     double most = NAN;
     (void)len;
     for (; (bytes = strstr(bytes, name)) != NULL; bytes++)
-        most = fmax(most, field(bytes, name));
+        most = fmax(most, read_field(bytes, name));
     return most;
 }
 
@@ -106,7 +107,7 @@ static double fastest_core(const char *bytes, size_t len)
 static const struct xl__file_row rows[] = {
     {.to = XL__TO_IDLE_NS, .path = "/proc/stat", .scale = NS_PER_TICK,
      .parse = idle_ticks},
-    {.to = XL__TO_UNITS, .path = "/proc/stat", .parse = cores},
+    {.to = XL__TO_UNITS, .path = "/proc/stat", .parse = count_cores},
     {.to = XL__TO_OWN_NS, .path = "/proc/self/stat", .scale = NS_PER_TICK,
      .parse = own_ticks},
     {SENSOR(MEMORY_USED) = "/proc/meminfo", .scale = KIB, .parse = memory_used},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any device: the portable lists, and corrections for drivers that have no
- * table of their own (Mesa's rusticl, Apple, Qualcomm, Arm). Facts:
+/* Any device: the portable variant lists, and corrections for drivers without
+ * a table (Mesa's rusticl, Apple, Qualcomm, Arm). Sources:
  * vendor-notes/generic.md. */
 #include "targets/targets.h"
 
@@ -10,14 +10,10 @@
 
 #include "ops/variants.h"
 
-/* Best first where estimates tie; the last takes anything. */
+/* In this order where estimates are equal; the last supports everything. */
 const struct xl__variant *const xl__generic_gemm[] = {
-    &xl__gemm_simt,
-    &xl__gemm_skinny,
-    &xl__gemm_tiled,
-    &xl__gemm_clblast,
-    &xl__gemm_ref,
-    NULL,
+    &xl__gemm_simt,    &xl__gemm_skinny, &xl__gemm_tiled,
+    &xl__gemm_clblast, &xl__gemm_ref,    NULL,
 };
 
 const struct xl__variant *const xl__generic_softmax[] = {
@@ -33,20 +29,20 @@ const struct xl__variant *const xl__generic_conv[] = {
 };
 
 enum {
-    APPLE_WIDTH = 32,      /* GE-14 */
-    ADRENO_WIDTH = 64,     /* GE-13 */
+    APPLE_WIDTH = 32,       /* GE-14 */
+    ADRENO_WIDTH = 64,      /* GE-13 */
     LLVMPIPE_TURNS = 65535, /* GE-24 */
-    TRANSACTION_BYTES = 64 /* GE-08 */
+    TRANSACTION_BYTES = 64  /* GE-08 */
 };
 
-static bool matches(const struct xl__limits *l)
+static bool matches_any(const struct xl__limits *l)
 {
     (void)l;
     return true;
 }
 
 /* "llvmpipe (LLVM 15.0.6, 256 bits)": its lanes are those of the host's vector
- * unit, whatever multiple the driver prefers; its clock is a constant. */
+ * unit, not the preferred multiple of the driver; its clock is a constant. */
 static void correct_llvmpipe(struct xl__limits *l)
 {
     enum { F32_BITS = 32 };
@@ -78,7 +74,7 @@ static void correct_qualcomm(struct xl__limits *l)
     xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "GE-13");
 }
 
-static void correct(struct xl__limits *l)
+static void correct_facts(struct xl__limits *l)
 {
     const char *platform = xl__text(l, XL__F_platform);
 
@@ -86,7 +82,7 @@ static void correct(struct xl__limits *l)
         correct_llvmpipe(l);
     else if (strcmp(platform, "Apple") == 0)
         correct_apple(l);
-    else if (xl__str_has(platform, "qualcomm"))
+    else if (xl__str_contains(platform, "qualcomm"))
         correct_qualcomm(l);
     if (isnan(xl__num(l, XL__F_has_watchdog)) && !xl__is(l, XL__F_is_cpu))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "GE-11");
@@ -96,8 +92,8 @@ static void correct(struct xl__limits *l)
 
 const struct xl__vendor xl__vendor_generic = {
     .name = "generic",
-    .matches = matches,
-    .correct = correct,
+    .matches = matches_any,
+    .correct = correct_facts,
     .build_options = "",
     .lane_option = NULL,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,

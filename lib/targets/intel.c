@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intel's own GPU driver (NEO). A compute unit is one execution unit here.
- * Facts: vendor-notes/intel.md. */
+/* Intel's GPU driver (NEO). A compute unit is one execution unit here.
+ * Sources: vendor-notes/intel.md. */
 #include "targets/targets.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum {
     WIDTH = 16              /* IN-02 */
 };
 
-/* By the name that identify.c made of the IP version. */
+/* By the name that identify.c derives from the IP version. */
 static const struct generation {
     const char *arch;
     double lanes;     /* IN-03 */
@@ -23,9 +23,9 @@ static const struct generation {
     {"xe-lpg+", 8, 8192}, {"xe2", 16, 16384},    {"xe3", 16, 16384},
 };
 
-static bool matches(const struct xl__limits *l)
+static bool matches_intel(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "intel(r) opencl") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "intel(r) opencl") &&
            xl__is(l, XL__F_is_gpu);
 }
 
@@ -37,7 +37,7 @@ static const struct generation *find(const char *arch)
     return NULL;
 }
 
-static void correct(struct xl__limits *l)
+static void correct_facts(struct xl__limits *l)
 {
     const struct generation *g = find(xl__text(l, XL__F_arch));
     double cache = xl__num(l, XL__F_cache_bytes);
@@ -59,8 +59,8 @@ static void correct(struct xl__limits *l)
 
 const struct xl__vendor xl__vendor_intel = {
     .name = "intel",
-    .matches = matches,
-    .correct = correct,
+    .matches = matches_intel,
+    .correct = correct_facts,
     .build_options = "",
     .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the i915 and xe kernel drivers tell below a device's PCI address. Time
- * in the deepest sleep is the best that files say of idleness.
+/* Readings from the files of the i915 and xe kernel drivers below a device's
+ * PCI address. Idleness is derived from the time in the deepest sleep state.
  * Source: the kernel's ABI documents sysfs-driver-intel-i915-hwmon,
  * sysfs-driver-intel-xe-hwmon, and those of their gt folders. */
 #include "device/telemetry_files.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #define NS_PER_MS 1e6
 #define MILLI 1e-3
@@ -47,8 +47,8 @@ static const struct xl__file_row rows[] = {
 };
 /* clang-format on */
 
-static const struct xl__file_table table = {
-    "/sys/bus/pci/devices/%", rows, sizeof rows / sizeof *rows};
+static const struct xl__file_table table = {"/sys/bus/pci/devices/%", rows,
+                                            sizeof rows / sizeof *rows};
 
 const struct xl__telemetry_source xl__intel_telemetry = {
     "i915 or xe sysfs", &table, xl__files_open, xl__files_read,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's own driver. The compute capability decides what the driver does not
- * tell. Facts: vendor-notes/nvidia.md. */
+/* NVIDIA's driver. The compute capability determines the facts that the driver
+ * does not return. Sources: vendor-notes/nvidia.md. */
 #include "targets/targets.h"
 
 #include <math.h>
@@ -23,8 +23,8 @@ enum {
     WGMMA_CAPABILITY = 90 /* NV-26 */
 };
 
-/* Newest first; a capability takes the first row that is not newer. 0 in a
- * column: no correction. */
+/* Newest first; the first row that is not newer than the capability applies. 0
+ * in a column: no correction. */
 static const struct capability {
     unsigned cc;
     double local_kib; /* NV-01 */
@@ -42,9 +42,9 @@ static const struct capability {
     {30, 0, false, 192, 0, 0},      {0, 0, false, 32, 0, 0},
 };
 
-static bool matches(const struct xl__limits *l)
+static bool matches_nvidia(const struct xl__limits *l)
 {
-    return xl__str_has(xl__text(l, XL__F_platform), "nvidia") &&
+    return xl__str_contains(xl__text(l, XL__F_platform), "nvidia") &&
            xl__is(l, XL__F_is_gpu);
 }
 
@@ -88,7 +88,7 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
     correct_matrix(l, c->matrix, cc);
 }
 
-static void correct(struct xl__limits *l)
+static void correct_facts(struct xl__limits *l)
 {
     unsigned cc;
 
@@ -105,26 +105,18 @@ static void correct(struct xl__limits *l)
 }
 
 static const struct xl__variant *const gemm[] = {
-    &xl__gemm_wgmma,
-    &xl__gemm_split_f16,
-    &xl__gemm_split_bf16,
-    &xl__gemm_mma,
-    &xl__gemm_split_mma_f16,
-    &xl__gemm_split_mma_bf16,
-    &xl__gemm_simt,
-    &xl__gemm_skinny,
-    &xl__gemm_tiled,
-    &xl__gemm_clblast,
-    &xl__gemm_ref,
-    NULL,
+    &xl__gemm_wgmma,   &xl__gemm_split_f16,     &xl__gemm_split_bf16,
+    &xl__gemm_mma,     &xl__gemm_split_mma_f16, &xl__gemm_split_mma_bf16,
+    &xl__gemm_simt,    &xl__gemm_skinny,        &xl__gemm_tiled,
+    &xl__gemm_clblast, &xl__gemm_ref,           NULL,
 };
 
 const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
-    .matches = matches,
-    .correct = correct,
+    .matches = matches_nvidia,
+    .correct = correct_facts,
     .build_options = "-DXL_EXP2_PTX", /* NV-53 */
-    .lane_option = "-DXL_LANE_PTX", /* NV-08 */
+    .lane_option = "-DXL_LANE_PTX",   /* NV-08 */
     .rebuild = &xl__nvidia_rebuild,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,

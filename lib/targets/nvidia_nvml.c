@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML tells, the library that comes with NVIDIA's driver: loaded when a
- * device is opened, and not needed. The few declarations that are used of it
- * are made here; each is optional, since old drivers lack some and new ones
- * refuse others.
- * Source: NVML API reference; values by nvml.h of driver 535. */
+/* Readings from NVML, the library that NVIDIA's driver installs. It is loaded
+ * when a device is opened, and is optional. The declarations in use are
+ * repeated here; each function is optional, since old drivers lack some and
+ * new ones refuse others. Source: NVML API reference; values by nvml.h of
+ * driver 535. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "base/os/files.h"
 #include "base/alloc.h"
-#include "targets/telemetry_sources.h"
+#include "targets/targets.h"
 
 #ifdef _WIN32
 #include <process.h>
@@ -26,9 +26,15 @@ static const char usual_library[] = "libnvidia-ml.so.1";
 typedef void *gpu; /* an opaque handle */
 enum { DONE = 0, NO_ARGUMENT = -1 };
 
-struct utilization { unsigned gpu, memory; };
-struct memory { unsigned long long total, free, used; };
-struct violation { unsigned long long reference_us, violation_ns; };
+struct utilization {
+    unsigned gpu, memory;
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+struct violation {
+    unsigned long long reference_us, violation_ns;
+};
 struct process {
     unsigned pid;
     unsigned long long used;
@@ -39,11 +45,20 @@ struct field {
     long long timestamp, latency_us;
     unsigned type;
     int status;
-    union { double d; unsigned u; unsigned long long ull; } value;
+    union {
+        double d;
+        unsigned u;
+        unsigned long long ull;
+    } value;
 };
 
-enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_CHIP = 0, FIELD_MEMORY_TEMP = 82,
-       FIELD_IS_UNSIGNED = 1 };
+enum {
+    CLOCK_SM = 1,
+    CLOCK_MEMORY = 2,
+    SENSOR_CHIP = 0,
+    FIELD_MEMORY_TEMP = 82,
+    FIELD_IS_UNSIGNED = 1
+};
 
 /* One number each: of shape (gpu, unsigned *), or with an argument between. */
 static const struct {
@@ -69,10 +84,10 @@ static const struct {
     unsigned long long bit;
     xl_throttle throttle;
 } reasons[] = {
-    {0x001, XL_THROTTLE_IDLE},        {0x002, XL_THROTTLE_SETTING},
-    {0x004, XL_THROTTLE_POWER},       {0x008, XL_THROTTLE_HARDWARE},
-    {0x010, XL_THROTTLE_SYNC},        {0x020, XL_THROTTLE_THERMAL},
-    {0x040, XL_THROTTLE_THERMAL},     {0x080, XL_THROTTLE_POWER_BRAKE},
+    {0x001, XL_THROTTLE_IDLE},    {0x002, XL_THROTTLE_SETTING},
+    {0x004, XL_THROTTLE_POWER},   {0x008, XL_THROTTLE_HARDWARE},
+    {0x010, XL_THROTTLE_SYNC},    {0x020, XL_THROTTLE_THERMAL},
+    {0x040, XL_THROTTLE_THERMAL}, {0x080, XL_THROTTLE_POWER_BRAKE},
     {0x100, XL_THROTTLE_SETTING},
 };
 
@@ -101,19 +116,22 @@ struct nvml {
     int (*processes)(gpu, unsigned *, struct process *);
 };
 
-/* -- opening --------------------------------------------------------------- */
+/* -- opening ---------------------------------------------------------------
+ */
 
-/* A function is no object: its address comes out of the linker as bytes. */
-static void find(void *library, const char *name, void *function, size_t n)
+/* A pointer to a function is not a pointer to an object in C: the address is
+ * copied as bytes. */
+static void load_function(void *library, const char *name, void *function,
+                          size_t n)
 {
     void *symbol = xl__dlsym(library, name);
     memcpy(function, &symbol, n);
 }
 
 #define FIND(n, member, name)                                                 \
-    find((n)->library, name, &(n)->member, sizeof(n)->member)
+    load_function((n)->library, name, &(n)->member, sizeof(n)->member)
 
-static void find_calls(struct nvml *n)
+static void load_functions(struct nvml *n)
 {
     for (unsigned i = 0; i < N_NUMBERS; i++)
         FIND(n, number[i], numbers[i].call);
@@ -122,7 +140,7 @@ static void find_calls(struct nvml *n)
     FIND(n, energy, "nvmlDeviceGetTotalEnergyConsumption");
     n->reasons_call = "nvmlDeviceGetCurrentClocksEventReasons";
     FIND(n, reasons, n->reasons_call);
-    if (!n->reasons) { /* its name up to driver 530 */
+    if (!n->reasons) { /* the name up to driver 530 */
         n->reasons_call = "nvmlDeviceGetCurrentClocksThrottleReasons";
         FIND(n, reasons, n->reasons_call);
     }
@@ -131,14 +149,15 @@ static void find_calls(struct nvml *n)
     FIND(n, processes, "nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
-/* By the PCI address; by the UUID where a driver tells none. */
-static bool find_gpu(struct nvml *n, const struct xl__whereabouts *at)
+/* By the PCI address, or by the UUID where the driver returns none. */
+static bool find_gpu(struct nvml *n, const struct xl__telemetry_target *at)
 {
     int (*by_pci)(const char *, gpu *), (*by_uuid)(const char *, gpu *);
     char uuid[64];
-    find(n->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_pci,
-         sizeof by_pci);
-    find(n->library, "nvmlDeviceGetHandleByUUID", &by_uuid, sizeof by_uuid);
+    load_function(n->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_pci,
+                  sizeof by_pci);
+    load_function(n->library, "nvmlDeviceGetHandleByUUID", &by_uuid,
+                  sizeof by_uuid);
     if (at->pci && by_pci && by_pci(at->pci, &n->gpu) == DONE)
         return true;
     if (!at->uuid || !*at->uuid || !by_uuid)
@@ -158,7 +177,7 @@ static void close_nvml(void *kept)
 }
 
 static void *open_nvml(const struct xl__telemetry_source *me,
-                       const struct xl__whereabouts *at)
+                       const struct xl__telemetry_target *at)
 {
     int (*init)(void);
     struct nvml *n;
@@ -170,18 +189,19 @@ static void *open_nvml(const struct xl__telemetry_source *me,
         close_nvml(n);
         return NULL;
     }
-    find(n->library, "nvmlInit_v2", &init, sizeof init);
+    load_function(n->library, "nvmlInit_v2", &init, sizeof init);
     if (init && init() == DONE)
         FIND(n, shutdown, "nvmlShutdown");
     if (!n->shutdown || !find_gpu(n, at)) {
         close_nvml(n);
         return NULL;
     }
-    find_calls(n);
+    load_functions(n);
     return n;
 }
 
-/* -- reading --------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------
+ */
 
 static void read_numbers(const struct nvml *n, xl_reading *out)
 {
@@ -194,7 +214,7 @@ static void read_numbers(const struct nvml *n, xl_reading *out)
             is_plain ? n->number[i].plain(n->gpu, &value)
                      : n->number[i].asked(n->gpu, numbers[i].argument, &value);
         if (status == DONE)
-            xl__reading_tell(out, numbers[i].sensor, value * numbers[i].scale,
+            xl__reading_set(out, numbers[i].sensor, value * numbers[i].scale,
                              numbers[i].call);
     }
 }
@@ -208,18 +228,18 @@ static void read_load(const struct nvml *n, xl_reading *out)
     struct memory memory;
     unsigned long long energy_mj;
     if (n->utilization && n->utilization(n->gpu, &load) == DONE) {
-        xl__reading_tell(out, XL_SENSOR_BUSY, load.gpu * percent, load_call);
-        xl__reading_tell(out, XL_SENSOR_MEMORY_BUSY, load.memory * percent,
+        xl__reading_set(out, XL_SENSOR_BUSY, load.gpu * percent, load_call);
+        xl__reading_set(out, XL_SENSOR_MEMORY_BUSY, load.memory * percent,
                          load_call);
     }
     if (n->memory && n->memory(n->gpu, &memory) == DONE) {
-        xl__reading_tell(out, XL_SENSOR_MEMORY_USED, (double)memory.used,
+        xl__reading_set(out, XL_SENSOR_MEMORY_USED, (double)memory.used,
                          memory_call);
-        xl__reading_tell(out, XL_SENSOR_MEMORY_TOTAL, (double)memory.total,
+        xl__reading_set(out, XL_SENSOR_MEMORY_TOTAL, (double)memory.total,
                          memory_call);
     }
     if (n->energy && n->energy(n->gpu, &energy_mj) == DONE)
-        xl__reading_tell(out, XL_SENSOR_ENERGY, (double)energy_mj * milli,
+        xl__reading_set(out, XL_SENSOR_ENERGY, (double)energy_mj * milli,
                          "nvmlDeviceGetTotalEnergyConsumption");
 }
 
@@ -228,7 +248,7 @@ static void read_memory_temperature(const struct nvml *n, xl_reading *out)
     struct field f = {.id = FIELD_MEMORY_TEMP};
     if (n->fields && n->fields(n->gpu, 1, &f) == DONE && f.status == DONE &&
         f.type == FIELD_IS_UNSIGNED && f.value.u > 0)
-        xl__reading_tell(out, XL_SENSOR_MEMORY_TEMPERATURE, f.value.u,
+        xl__reading_set(out, XL_SENSOR_MEMORY_TEMPERATURE, f.value.u,
                          "nvmlDeviceGetFieldValues");
 }
 
@@ -237,7 +257,7 @@ static void read_throttles(const struct nvml *n, xl_reading *out)
     unsigned long long bits;
     struct violation v;
     if (n->reasons && n->reasons(n->gpu, &bits) == DONE) {
-        out->tells_throttle = true;
+        out->has_throttle = true;
         out->throttle_source = n->reasons_call;
         for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
             if (bits & reasons[i].bit)
@@ -249,7 +269,7 @@ static void read_throttles(const struct nvml *n, xl_reading *out)
             out->throttle_ns[policies[i].throttle] = (double)v.violation_ns;
 }
 
-/* Those beside us. In a container the numbers are another system's, or the
+/* Other processes. In a container the ids are those of another system, or the
  * list is empty: then nothing is known. */
 static void read_processes(const struct nvml *n, xl_reading *out)
 {
@@ -262,7 +282,7 @@ static void read_processes(const struct nvml *n, xl_reading *out)
     for (unsigned i = 0; i < count; i++)
         others += list[i].pid != (unsigned)own_pid();
     if (count > others)
-        xl__reading_tell(out, XL_SENSOR_PROCESSES, others,
+        xl__reading_set(out, XL_SENSOR_PROCESSES, others,
                          "nvmlDeviceGetComputeRunningProcesses");
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to instructions that NVIDIA's driver builds for no OpenCL program:
- * its binaries are PTX, and PTX names the machine it is for (NV-27). Two
- * things are changed, the `.target` line and, where registers move between
- * warps, a directive of the entry (NV-29); then the assembler's log is read
- * (NV-28). Grammar: PTX ISA 9.0, sections 4, 5.4 and 11. */
+/* Retargets programs, for instructions that NVIDIA's driver does not enable
+ * for OpenCL programs. Its binaries are PTX, which names its target machine
+ * (NV-27). Two things are changed: the `.target` line and, where registers
+ * move between warps, a directive of the entry (NV-29). Then the assembler's
+ * log is checked (NV-28). Grammar: PTX ISA 9.0, sections 4, 5.4 and 11. */
 #include "targets/targets.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #define FOREIGN "the driver's binary is not PTX: "
 #define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* -- words of a text ------------------------------------------------------ */
+/* -- tokens ------------------------------------------------------------ */
 
-/* Past a comment that begins here; `at` itself when none does. */
+/* Returns the end of a comment that begins at `at`, else `at`. */
 static const char *skip_comment(const char *at)
 {
     const char *end = NULL;
@@ -25,9 +25,9 @@ static const char *skip_comment(const char *at)
     return end ? end + 2 : at;
 }
 
-/* The first `word` in front of `end` that is no comment's; `end` when there is
- * none. */
-static const char *find(const char *at, const char *end, const char *word)
+/* The first `word` before `end` outside of comments; `end` if there is none.
+ */
+static const char *find_word(const char *at, const char *end, const char *word)
 {
     const size_t n = strlen(word);
     while (at < end && strncmp(at, word, n) != 0) {
@@ -37,21 +37,22 @@ static const char *find(const char *at, const char *end, const char *word)
     return at < end ? at : end;
 }
 
-static bool has(const char *at, const char *end, const char *word)
+static bool has_word(const char *at, const char *end, const char *word)
 {
-    return find(at, end, word) < end;
+    return find_word(at, end, word) < end;
 }
 
 /* -- the target ----------------------------------------------------------- */
 
-/* Append up to the target's place, and the target; *rest is what follows. */
+/* Appends the text up to the target, and the new target; *rest is what
+ * follows. */
 static xl_status add_target(const char *text, const char *target,
                             struct xl__str *out, const char **rest,
                             struct xl__error *e)
 {
     static const char directive[] = ".target";
     const char *end = text + strlen(text);
-    const char *at = find(text, end, directive);
+    const char *at = find_word(text, end, directive);
     if (at == end)
         return xl__error_set(e, XL_BUILD_FAILED, FOREIGN "no .target in it");
     at += strlen(directive);
@@ -75,14 +76,14 @@ static xl_status add_target(const char *text, const char *target,
 
 static const char moves[] = "setmaxnreg";
 
-/* Append one entry, from its `.entry` on: what goes before the thread count,
+/* Appends one entry from its `.entry` on: the text before the thread count,
  * the directive where it is missing, the rest. */
 static xl_status add_entry(const char *at, const char *end,
                            struct xl__str *out, struct xl__error *e)
 {
-    const char *body = find(at, end, "{");
-    const char *count = find(at, body, ".reqntid");
-    if (!has(body, end, moves)) {
+    const char *body = find_word(at, end, "{");
+    const char *count = find_word(at, body, ".reqntid");
+    if (!has_word(body, end, moves)) {
         xl__str_add_n(out, at, (size_t)(end - at));
         return XL_OK;
     }
@@ -91,7 +92,8 @@ static xl_status add_entry(const char *at, const char *end,
                              "%s in a kernel without reqd_work_group_size",
                              moves);
     xl__str_add_n(out, at, (size_t)(count - at));
-    if (!has(at, body, ".minnctapersm") && !has(at, body, ".maxnreg"))
+    if (!has_word(at, body, ".minnctapersm") &&
+        !has_word(at, body, ".maxnreg"))
         xl__str_add(out, ".minnctapersm 1\n");
     xl__str_add_n(out, count, (size_t)(end - count));
     return XL_OK;
@@ -104,13 +106,13 @@ static xl_status add_functions(const char *at, struct xl__str *out,
     xl_status status = XL_OK;
     const char *end = at + strlen(at);
     while (at < end) {
-        const char *entry = find(at, end, ".entry");
-        if (has(at, entry, moves))
+        const char *entry = find_word(at, end, ".entry");
+        if (has_word(at, entry, moves))
             TRY(xl__error_set(e, XL_BUILD_FAILED,
                               "%s outside of a kernel's own code", moves));
         xl__str_add_n(out, at, (size_t)(entry - at));
-        at = find(find(entry, end, "{"), end, ".func");
-        at = find(find(entry, at, "{"), at, ".entry");
+        at = find_word(find_word(entry, end, "{"), end, ".func");
+        at = find_word(find_word(entry, at, "{"), at, ".entry");
         TRY(add_entry(entry, at, out, e));
     }
 fail:
@@ -120,7 +122,7 @@ fail:
 /* -- the two hooks -------------------------------------------------------- */
 
 /* A PTX text begins with its version, after comments, and ends with a 0 or the
- * binary; what is behind the 0 is not looked at (NV-27). */
+ * binary; bytes after the 0 are ignored (NV-27). */
 static xl_status add_text(const char *binary, size_t n, struct xl__str *out,
                           struct xl__error *e)
 {
@@ -155,8 +157,8 @@ fail:
     return status;
 }
 
-/* Does " bytes spill stores" or the like stand here, after a number that is
- * not 0? */
+/* Whether " bytes spill stores" or the like is here, after a number other than
+ * 0. */
 static bool spills(const char *line, const char *at)
 {
     if (strncmp(at, " bytes spill", strlen(" bytes spill")) != 0)
@@ -166,7 +168,7 @@ static bool spills(const char *line, const char *at)
     return strtoull(at, NULL, 10) > 0;
 }
 
-/* Of one line, at any place in it: NV-28. */
+/* Of one line, anywhere in it: NV-28. */
 static bool is_fault(const char *line, const char *at)
 {
     static const char *const faults[] = {
@@ -181,7 +183,7 @@ static bool is_fault(const char *line, const char *at)
     return spills(line, at);
 }
 
-static const char *fault(const char *log)
+static const char *find_fault(const char *log)
 {
     const char *line = log;
     for (const char *at = log; *at; at++) {
@@ -197,5 +199,5 @@ const struct xl__rebuild xl__nvidia_rebuild = {
     .retarget = retarget,
     .build_options = "-cl-nv-verbose", /* NV-28 */
     .comment = "//",
-    .fault = fault,
+    .fault = find_fault,
 };

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables in the order they are asked. The platform decides before the
- * device's ids do: a layered runtime passes the chip's vendor id through but
- * is not the vendor's own driver (GE-01). */
+/* The vendor tables in the order in which they are matched, and the sources of
+ * readings. A table matches the platform before the device's ids: a layered
+ * runtime passes the vendor id of the chip through but is not the vendor's
+ * driver (GE-01). */
 #include "targets/targets.h"
-
-#include "targets/telemetry_sources.h"
 
 static const struct xl__vendor *const vendors[] = {
     &xl__vendor_nvidia,
     &xl__vendor_amd,
     &xl__vendor_intel,
     &xl__vendor_cpu,
-    &xl__vendor_generic, /* takes anything */
+    &xl__vendor_generic, /* matches every device */
     NULL,
 };
 

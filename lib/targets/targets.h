@@ -4,6 +4,7 @@
 #define XL_VENDOR_VENDORS_H
 
 #include "device/vendor_table.h"
+#include "device/telemetry.h"
 
 extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
     xl__vendor_intel, xl__vendor_cpu, xl__vendor_generic;
@@ -17,5 +18,8 @@ extern const struct xl__targets xl__targets;
 extern const struct xl__variant *const xl__generic_gemm[];
 extern const struct xl__variant *const xl__generic_softmax[];
 extern const struct xl__variant *const xl__generic_conv[];
+
+extern const struct xl__telemetry_source xl__nvidia_telemetry,
+    xl__amd_telemetry, xl__intel_telemetry, xl__cpu_telemetry;
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One candidate: plan, build, self-check with just its tunables, then a case of
- * the call's own size whose result is compared with the host's on a sample of
- * elements, then its time. Only what is right is timed. */
+/* Measures one candidate: a variant with a set of tunables.
+ *
+ * The candidate is planned, built and self-checked with these tunables; then a
+ * case of the call's own size runs, and a sample of its result is compared
+ * with the host's sums. Only a candidate that is correct is timed. */
 #include "tune/candidate.h"
 
 #include <math.h>
@@ -12,16 +14,18 @@
 #include "base/os/clock.h"
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
-static const double host_terms = 1 << 26; /* that a judgement may cost */
+static const double host_terms =
+    1 << 26; /* of host sums that one comparison may take */
 static const double ns_per_s = 1e9;
-static const double hopeless = 10; /* times the limit, by a first run */
+static const double hopeless = 10; /* times the limit, by the first run */
 static const double long_run_s = 1;
 
-/* -- the case -------------------------------------------------------------- */
+/* -- the case --------------------------------------------------------------
+ */
 
-static xl_status upload(struct xl__case *c)
+static xl_status upload_operands(struct xl__case *c)
 {
     xl_status status = XL_OK;
     struct xl__trial *t = &c->trial;
@@ -36,8 +40,8 @@ fail:
     return status;
 }
 
-/* Two flop are a term of a host's sum. */
-static size_t sample_of(double flop)
+/* Every how many elements one is compared: a term of a sum is two flop. */
+static size_t choose_sample_step(double flop)
 {
     const double every = ceil(flop / 2 / host_terms);
     return every > 1 ? (size_t)every : 1;
@@ -56,16 +60,16 @@ xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           status == XL_UNSUPPORTED
-                              ? "a batch given by lists cannot be tried; one "
+                              ? "a batch given by lists cannot be tuned; one "
                                 "given by steps shares its class"
-                              : "data for trials"));
+                              : "data of the case"));
     xl__reference_plan(call, &c->plan);
-    t->every = sample_of(c->plan.flop);
+    t->every = choose_sample_step(c->plan.flop);
     c->before = xl__calloc(t->bytes[t->result], 1);
     if (!c->before)
-        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data for trials"));
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data of the case"));
     memcpy(c->before, t->host[t->result], t->bytes[t->result]);
-    TRY(upload(c));
+    TRY(upload_operands(c));
 fail:
     return status;
 }
@@ -73,7 +77,7 @@ fail:
 void xl__case_clear(struct xl__case *c)
 {
     for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
-        xl__where_release(c->trial.call.mem[i].buf);
+        xl__buffer_release(c->trial.call.mem[i].buf);
         free(c->trial.host[i]);
     }
     free(c->trial.own);
@@ -81,17 +85,20 @@ void xl__case_clear(struct xl__case *c)
     memset(c, 0, sizeof *c);
 }
 
-/* -- one candidate --------------------------------------------------------- */
+/* -- one candidate ---------------------------------------------------------
+ */
 
-static void end_as(xl_trial *out, xl_trial_end end, const char *why)
+static void finish_as(xl_candidate_result *out, xl_candidate_end end,
+                      const char *why)
 {
     out->end = end;
     xl__strcpy(out->why, sizeof out->why, why);
 }
 
-/* Build, and the small case. */
-static xl_status build(struct xl__entrant *e, const struct xl__point *point,
-                       xl_trial *out)
+/* Builds the program and runs the self-check case. */
+static xl_status build_program(struct xl__entrant *e,
+                               const struct xl__point *point,
+                               xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -106,17 +113,18 @@ static xl_status build(struct xl__entrant *e, const struct xl__point *point,
         TRY(xl__error_set(&c->q->error, status,
                           "its tunables do not fit this call and device"));
     e->ready.variant = point->variant;
-    TRY(xl__ready_make(c->q, &e->ready));
+    TRY(xl__cached_plan_build(c->q, &e->ready));
     TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
                       &trusted, why, sizeof why));
     if (!trusted)
-        end_as(out, XL_TRIAL_WRONG, why);
+        finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
-/* Run once and compare; *took_ns by the wall clock. */
-static xl_status compare(struct xl__entrant *e, double *took_ns, xl_trial *out)
+/* Runs the case once and compares; *took_ns by the wall clock. */
+static xl_status compare_result(struct xl__entrant *e, double *took_ns,
+                                xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
@@ -131,31 +139,34 @@ static xl_status compare(struct xl__entrant *e, double *took_ns, xl_trial *out)
     TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
                        t->bytes[t->result]));
     if (!c->op->trial_judge(c->full, t, why, sizeof why))
-        end_as(out, XL_TRIAL_WRONG, why);
+        finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
 }
 
-static xl_status enter(struct xl__entrant *e, const struct xl__point *point,
-                       double *took_ns, xl_trial *out)
+static xl_status prepare_candidate(struct xl__entrant *e,
+                                   const struct xl__point *point,
+                                   double *took_ns, xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     xl__error_reset(&e->on->q->error);
-    TRY(build(e, point, out));
-    if (out->end == XL_TRIAL_RIGHT)
-        TRY(compare(e, took_ns, out));
+    TRY(build_program(e, point, out));
+    if (out->end == XL_CANDIDATE_RIGHT)
+        TRY(compare_result(e, took_ns, out));
 fail:
     if (status != XL_OK)
-        end_as(out,
-               status == XL_UNTRUSTED ? XL_TRIAL_WRONG : XL_TRIAL_REFUSED,
-               *xl_error_detail(e->on->q) ? xl_error_detail(e->on->q)
-                                          : xl_status_name(status));
-    if (out->end != XL_TRIAL_RIGHT)
+        finish_as(out,
+                  status == XL_UNTRUSTED ? XL_CANDIDATE_WRONG
+                                         : XL_CANDIDATE_REFUSED,
+                  *xl_error_detail(e->on->q) ? xl_error_detail(e->on->q)
+                                             : xl_status_name(status));
+    if (out->end != XL_CANDIDATE_RIGHT)
         xl__entrant_clear(e);
     return status;
 }
 
-static void start(struct xl__entrant *e, struct xl__case *c, xl_trial *out)
+static void init_candidate(struct xl__entrant *e, struct xl__case *c,
+                           xl_candidate_result *out)
 {
     memset(e, 0, sizeof *e);
     memset(out, 0, sizeof *out);
@@ -164,16 +175,16 @@ static void start(struct xl__entrant *e, struct xl__case *c, xl_trial *out)
 }
 
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out)
+                      const struct xl__point *point, xl_candidate_result *out)
 {
     double took_ns;
-    start(e, c, out);
-    enter(e, point, &took_ns, out);
+    init_candidate(e, c, out);
+    prepare_candidate(e, point, &took_ns, out);
 }
 
 void xl__entrant_clear(struct xl__entrant *e)
 {
-    xl__ready_clear(&e->ready);
+    xl__cached_plan_clear(&e->ready);
 }
 
 xl_status xl__entrant_run(xl_queue *q, void *arg)
@@ -182,28 +193,33 @@ xl_status xl__entrant_run(xl_queue *q, void *arg)
     return xl__launch(q, &e->ready, &e->on->trial.call, NULL);
 }
 
-/* -- its time -------------------------------------------------------------- */
+/* -- its time --------------------------------------------------------------
+ */
 
-static void give_up(double took_ns, double limit_ns, xl_trial *out)
+static void abandon_candidate(double took_ns, double limit_ns,
+                              xl_candidate_result *out)
 {
     char why[64];
-    snprintf(why, sizeof why, "%.3g us, given up at %.3g us", took_ns / 1e3,
+    snprintf(why, sizeof why, "%.3g us, abandoned at %.3g us", took_ns / 1e3,
              limit_ns / 1e3);
-    end_as(out, XL_TRIAL_SLOW, why);
+    finish_as(out, XL_CANDIDATE_SLOW, why);
 }
 
-/* A look first, so that what is slow costs two runs and not all. */
-static xl_status time_it(struct xl__entrant *e, double limit_ns,
-                         xl_samples *samples, xl_trial *out)
+/* Two runs first, so that a slow candidate does not take all samples. */
+static xl_status time_candidate(struct xl__entrant *e, double limit_ns,
+                                xl_samples *samples, xl_candidate_result *out)
 {
     static const xl_sampling look = {
         .warmup = 1, .min_runs = 1, .max_runs = 1, .max_noise = 1};
-    static const xl_sampling how = {.warmup = 1, .min_runs = 5, .max_runs = 40,
-                                    .max_noise = 0.01, .max_s = 0.4};
+    static const xl_sampling how = {.warmup = 1,
+                                    .min_runs = 5,
+                                    .max_runs = 40,
+                                    .max_noise = 0.01,
+                                    .max_s = 0.4};
     xl_status status = XL_OK;
     TRY(xl_samples_take(e->on->q, &look, xl__entrant_run, e, samples));
     if (limit_ns > 0 && samples->min_ns > limit_ns) {
-        give_up(samples->min_ns, limit_ns, out);
+        abandon_candidate(samples->min_ns, limit_ns, out);
         return XL_OK;
     }
     TRY(xl_samples_take(e->on->q, &how, xl__entrant_run, e, samples));
@@ -211,38 +227,39 @@ static xl_status time_it(struct xl__entrant *e, double limit_ns,
     out->median_ns = samples->median_ns;
     out->mad_ns = samples->mad_ns;
     if (limit_ns > 0 && out->median_ns > limit_ns)
-        give_up(out->median_ns, limit_ns, out);
+        abandon_candidate(out->median_ns, limit_ns, out);
 fail:
     if (status != XL_OK)
-        end_as(out, XL_TRIAL_REFUSED, xl_status_name(status));
+        finish_as(out, XL_CANDIDATE_REFUSED, xl_status_name(status));
     return status;
 }
 
-void xl__case_try(struct xl__case *c, const struct xl__point *point,
-                  double limit_ns, xl_trial *out)
+void xl__case_measure(struct xl__case *c, const struct xl__point *point,
+                      double limit_ns, xl_candidate_result *out)
 {
     struct xl__entrant *e = xl__calloc(1, sizeof *e);
     xl_samples *samples = xl__calloc(1, sizeof *samples);
     double took_ns = 0;
     if (e && samples) {
-        start(e, c, out);
-        enter(e, point, &took_ns, out);
+        init_candidate(e, c, out);
+        prepare_candidate(e, point, &took_ns, out);
     } else {
-        end_as(out, XL_TRIAL_REFUSED, "out of memory");
+        finish_as(out, XL_CANDIDATE_REFUSED, "out of memory");
     }
-    if (out->end == XL_TRIAL_RIGHT) {
+    if (out->end == XL_CANDIDATE_RIGHT) {
         if (limit_ns > 0 && took_ns > hopeless * limit_ns &&
             took_ns > long_run_s * ns_per_s)
-            give_up(took_ns, limit_ns, out);
+            abandon_candidate(took_ns, limit_ns, out);
         else
-            time_it(e, limit_ns, samples, out);
+            time_candidate(e, limit_ns, samples, out);
         xl__entrant_clear(e);
     }
     free(samples);
     free(e);
 }
 
-/* -- the public call ------------------------------------------------------- */
+/* -- the public call -------------------------------------------------------
+ */
 
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,
                        struct xl__point *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates tried on a case of the call's own size: data on host and device
- * that all of them share. */
-#ifndef XL_TUNE_TRIAL_H
-#define XL_TUNE_TRIAL_H
+/* Candidates of the tuner, measured on a case of the call's own size. All of
+ * them share its data on host and device. */
+#ifndef XL_TUNE_CANDIDATE_H
+#define XL_TUNE_CANDIDATE_H
 
 #include <crosslane/measure.h>
 
@@ -11,35 +11,36 @@
 struct xl__case {
     xl_queue *q;
     const struct xl__op *op;
-    const void *canonical;     /* the call's: what programs are checked for */
+    const void *canonical; /* the call's: programs are checked for it */
     uint64_t full[XL__DESC_CAP / sizeof(uint64_t)]; /* the case's own */
     struct xl__trial trial;
-    void *before;              /* the result's memory before any run */
-    struct xl__plan plan;      /* room: a plan is too large for the stack */
+    void *before;         /* the result's memory before any run */
+    struct xl__plan plan; /* here, since a plan is too large for the stack */
 };
 
-/* A candidate that is right, ready to be run many times. */
+/* A candidate that is correct and can run any number of times. */
 struct xl__entrant {
     struct xl__case *on;
-    struct xl__ready ready;
+    struct xl__cached_plan ready;
 };
 
-/* Make the data: XL_UNSUPPORTED when this call cannot be tried, XL_NO_MEMORY,
- * or an OpenCL code; the story is the queue's. xl__case_clear() anyway. */
+/* Makes the data. XL_UNSUPPORTED where the op has no case of this size,
+ * XL_NO_MEMORY, or an OpenCL code, with the detail in the queue. Call
+ * xl__case_clear() whatever the status. */
 xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call);
 void xl__case_clear(struct xl__case *c);
 
-/* Build, check and compare. Whatever the candidate does wrong is out->end; on
- * XL_TRIAL_RIGHT the entrant is ready: xl__entrant_clear(). */
+/* Builds, checks and compares. A failure of the candidate is out->end; after
+ * XL_CANDIDATE_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
 void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
-                      const struct xl__point *point, xl_trial *out);
+                      const struct xl__point *point, xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
-/* Enqueue it once; `arg` is the entrant. For the sampler. */
+/* Enqueues it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);
 
-/* All of a trial: xl__entrant_init() and its time. */
-void xl__case_try(struct xl__case *c, const struct xl__point *point,
-                  double limit_ns, xl_trial *out);
+/* xl__entrant_init(), then its time. */
+void xl__case_measure(struct xl__case *c, const struct xl__point *point,
+                      double limit_ns, xl_candidate_result *out);
 
 /* The point that a candidate names: XL_BAD_ARGUMENT when there is none. */
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,

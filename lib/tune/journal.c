@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search's journal: lines of JSON, appended one write each. */
+/* The journal of a search: lines of JSON, each appended by one write. */
 #include "tune/journal.h"
 
 #include <errno.h>
@@ -13,23 +13,24 @@
 
 #include "base/os/files.h"
 #include "base/alloc.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/tuned/tuned_file.h"
 
 static const char BEGUN[] = "begun";
-enum { SOURCES_CAP = sizeof(((struct xl__tuned *)0)->sources) };
+enum { SOURCES_CAP = sizeof(((struct xl__tuned_set *)0)->sources) };
 
 struct xl__line {
     xl_candidate what;
     char sources[SOURCES_CAP];
     bool is_begun;
-    xl_trial result; /* unless only begun */
+    xl_candidate_result result; /* unless only begun */
 };
 
-/* -- the key --------------------------------------------------------------- */
+/* -- the key ---------------------------------------------------------------
+ */
 
-/* Canonical descriptors hold pointers, so their bytes are not the same in the
- * next process: what a plan counts tells sizes apart within a class. */
+/* A canonical descriptor holds pointers, so its bytes differ between
+ * processes: the flop and bytes of a plan distinguish sizes within a class. */
 static void make_key(struct xl__journal *j, const struct xl__op_call *call,
                      const struct xl__plan *of)
 {
@@ -44,9 +45,10 @@ static void make_key(struct xl__journal *j, const struct xl__op_call *call,
     xl__str_clear(&text);
 }
 
-/* -- reading --------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------
+ */
 
-static bool take_text(const json_t *object, const char *name, char *out,
+static bool read_text(const json_t *object, const char *name, char *out,
                       size_t cap)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -56,49 +58,49 @@ static bool take_text(const json_t *object, const char *name, char *out,
     return true;
 }
 
-static double number(const json_t *object, const char *name)
+static double read_number(const json_t *object, const char *name)
 {
     const json_t *member = json_object_get(object, name);
     return json_is_number(member) ? json_number_value(member) : NAN;
 }
 
-static bool take_end(const json_t *object, struct xl__line *line)
+static bool read_end(const json_t *object, struct xl__line *line)
 {
     const char *text = json_string_value(json_object_get(object, "end"));
     line->is_begun = xl__streq(text, BEGUN);
-    for (int i = 0; text && i < XL_N_TRIAL_ENDS; i++) {
-        line->result.end = (xl_trial_end)i;
-        if (xl__streq(text, xl_trial_end_name(line->result.end)))
+    for (int i = 0; text && i < XL_N_CANDIDATE_ENDS; i++) {
+        line->result.end = (xl_candidate_end)i;
+        if (xl__streq(text, xl_candidate_end_name(line->result.end)))
             return true;
     }
     return line->is_begun;
 }
 
-static bool parse(const char *text, size_t len, const char *key,
-                  struct xl__line *line)
+static bool parse_line(const char *text, size_t len, const char *key,
+                       struct xl__line *line)
 {
     json_t *object = json_loadb(text, len, 0, NULL);
-    xl_trial *r = &line->result;
+    xl_candidate_result *r = &line->result;
     memset(line, 0, sizeof *line);
     const char *its_key = json_string_value(json_object_get(object, "key"));
-    const double runs = number(object, "runs");
+    const double runs = read_number(object, "runs");
     const bool ok =
-        xl__streq(its_key, key) && take_end(object, line) &&
-        take_text(object, "variant", line->what.variant,
+        xl__streq(its_key, key) && read_end(object, line) &&
+        read_text(object, "variant", line->what.variant,
                   sizeof line->what.variant) &&
-        take_text(object, "tunables", line->what.tunables,
+        read_text(object, "tunables", line->what.tunables,
                   sizeof line->what.tunables) &&
-        take_text(object, "sources", line->sources, sizeof line->sources);
+        read_text(object, "sources", line->sources, sizeof line->sources);
     r->runs = runs > 0 && runs < XL_MAX_SAMPLES ? (unsigned)runs : 0;
-    r->median_ns = number(object, "median_ns");
-    r->mad_ns = number(object, "mad_ns");
-    take_text(object, "why", r->why, sizeof r->why);
+    r->median_ns = read_number(object, "median_ns");
+    r->mad_ns = read_number(object, "mad_ns");
+    read_text(object, "why", r->why, sizeof r->why);
     json_decref(object);
-    return ok && (line->is_begun || r->end != XL_TRIAL_RIGHT ||
+    return ok && (line->is_begun || r->end != XL_CANDIDATE_RIGHT ||
                   r->median_ns > 0);
 }
 
-static xl_status take_lines(struct xl__journal *j, const char *text,
+static xl_status read_lines(struct xl__journal *j, const char *text,
                             size_t len)
 {
     const char *end = text + len;
@@ -107,7 +109,7 @@ static xl_status take_lines(struct xl__journal *j, const char *text,
         struct xl__line line;
         if (!newline)
             break;
-        if (parse(at, (size_t)(newline - at), j->key, &line)) {
+        if (parse_line(at, (size_t)(newline - at), j->key, &line)) {
             if (!xl__grow(&j->lines, &j->cap, j->n + 1, sizeof *j->lines))
                 return XL_NO_MEMORY;
             j->lines[j->n++] = line;
@@ -117,8 +119,8 @@ static xl_status take_lines(struct xl__journal *j, const char *text,
     return XL_OK;
 }
 
-/* What follows the last newline was being written when the writer died. */
-static size_t whole_lines(const char *text, size_t len)
+/* The bytes up to the last newline: what follows it is incomplete. */
+static size_t count_whole_lines(const char *text, size_t len)
 {
     while (len > 0 && text[len - 1] != '\n')
         len--;
@@ -141,12 +143,12 @@ xl_status xl__journal_init(struct xl__journal *j, const char *path,
     status = xl__file_read(path, &text, &len);
     if (status == XL_IO && errno == ENOENT)
         return XL_OK;
-    if (status == XL_OK && whole_lines(text, len) < len) {
-        len = whole_lines(text, len);
+    if (status == XL_OK && count_whole_lines(text, len) < len) {
+        len = count_whole_lines(text, len);
         status = xl__file_replace(path, text, len);
     }
     if (status == XL_OK)
-        status = take_lines(j, text, len);
+        status = read_lines(j, text, len);
     if (status != XL_OK)
         xl__error_set(e, status, "journal %s: %s", path,
                       status == XL_NO_MEMORY ? xl_status_text(status)
@@ -163,7 +165,7 @@ void xl__journal_clear(struct xl__journal *j)
 }
 
 bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
-                      const char *sources, xl_trial *out)
+                      const char *sources, xl_candidate_result *out)
 {
     enum { ENOUGH = 2 };
     unsigned begun = 0;
@@ -182,30 +184,30 @@ bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
     if (begun < ENOUGH)
         return false;
     memset(out, 0, sizeof *out);
-    out->end = XL_TRIAL_CRASHED;
+    out->end = XL_CANDIDATE_CRASHED;
     out->median_ns = out->mad_ns = NAN;
-    xl__strcpy(out->why, sizeof out->why,
-               "it began twice and was never heard of again");
+    xl__strcpy(out->why, sizeof out->why, "it began twice and never ended");
     return true;
 }
 
-/* -- writing --------------------------------------------------------------- */
+/* -- writing ---------------------------------------------------------------
+ */
 
-static void put_number(json_t *object, const char *name, double x)
+static void write_number(json_t *object, const char *name, double x)
 {
     if (isfinite(x))
         json_object_set_new(object, name, json_real(x));
 }
 
-/* What a driver says need not be UTF-8. */
-static json_t *any_text(const char *text)
+/* A driver's text need not be UTF-8. */
+static json_t *text_or_placeholder(const char *text)
 {
     json_t *value = json_string(text);
     return value ? value : json_string("(unreadable)");
 }
 
-static char *format(const struct xl__journal *j, const xl_candidate *c,
-                    const char *sources, const xl_trial *r)
+static char *format_line(const struct xl__journal *j, const xl_candidate *c,
+                         const char *sources, const xl_candidate_result *r)
 {
     json_t *object = json_object();
     json_object_set_new(object, "key", json_string(j->key));
@@ -213,12 +215,12 @@ static char *format(const struct xl__journal *j, const xl_candidate *c,
     json_object_set_new(object, "tunables", json_string(c->tunables));
     json_object_set_new(object, "sources", json_string(sources));
     json_object_set_new(
-        object, "end", json_string(r ? xl_trial_end_name(r->end) : BEGUN));
+        object, "end", json_string(r ? xl_candidate_end_name(r->end) : BEGUN));
     if (r) {
         json_object_set_new(object, "runs", json_integer(r->runs));
-        put_number(object, "median_ns", r->median_ns);
-        put_number(object, "mad_ns", r->mad_ns);
-        json_object_set_new(object, "why", any_text(r->why));
+        write_number(object, "median_ns", r->median_ns);
+        write_number(object, "mad_ns", r->mad_ns);
+        json_object_set_new(object, "why", text_or_placeholder(r->why));
     }
     char *line = json_dumps(object, JSON_REAL_PRECISION(9));
     json_decref(object);
@@ -226,14 +228,15 @@ static char *format(const struct xl__journal *j, const xl_candidate *c,
 }
 
 xl_status xl__journal_add(struct xl__journal *j, const xl_candidate *c,
-                          const char *sources, const xl_trial *result,
+                          const char *sources,
+                          const xl_candidate_result *result,
                           struct xl__error *e)
 {
     xl_status status = XL_NO_MEMORY;
     struct xl__str text = {0};
     if (!j->path)
         return XL_OK;
-    char *line = format(j, c, sources, result);
+    char *line = format_line(j, c, sources, result);
     if (line)
         xl__str_printf(&text, "%s\n", line);
     if (line && !text.broken)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which candidate is tried next, and what came of those before. */
+/* The search over tunables: which candidate is measured next, and the results
+ * so far. */
 #ifndef XL_TUNE_SEARCH_H
 #define XL_TUNE_SEARCH_H
 
 #include "tune/journal.h"
 #include "tune/candidate.h"
 
-/* A point in the line of what is to be tried. */
-struct xl__turn {
+/* An entry of the queue: a point without a result. */
+struct xl__queued {
     double est_ns;
     size_t at;
     int rank;
@@ -17,30 +18,32 @@ struct xl__search {
     struct xl__op_call *call;
     const xl_tuning *how;
     struct xl__space space;
-    struct xl__turn *turns;   /* in order; n_taken of them were given out */
-    size_t n_turns, turns_cap, n_taken;
-    bool is_lined_up;         /* else what was learnt changed the order */
-    struct xl__case data;     /* of trials in this process */
+    struct xl__queued *queue; /* sorted; the first n_taken are done */
+    size_t n_queued, queue_cap, n_taken;
+    bool is_queue_current; /* false: a result changed ranks */
+    struct xl__case data;  /* for measuring in this process */
     bool has_data;
     struct xl__journal journal;
     uint64_t begun_ns;
-    double budget_s, tried_s; /* tried_s: spent in trials */
-    long best;                /* point; -1: none is right yet */
+    double budget_s, tried_s; /* tried_s: spent measuring candidates */
+    long best;                /* point; -1: none is correct yet */
     unsigned n_tried, n_lost, n_resumed;
     bool is_complete;
 };
 
-/* Try candidates until none is left, the time is over or somebody says stop.
- * XL_OK then; else a failure that is no candidate's. */
+/* Measures candidates until none is left, the time is over or the application
+ * stops it: XL_OK in these cases, else a failure that no candidate causes. */
 xl_status xl__search_run(struct xl__search *s);
 void xl__search_clear(struct xl__search *s);
-/* The data for trials in this process, made when first asked for. */
+/* The data of this process's measurements, made by the first call. */
 xl_status xl__search_data(struct xl__search *s, struct xl__case **out);
-/* Tell the application where the search is; `now` NULL: re-timing. */
-void xl__search_tell(const struct xl__search *s, const xl_candidate *now);
+/* Calls the application's progress function; `now` NULL: the final
+ * comparison. */
+void xl__search_report(const struct xl__search *s, const xl_candidate *now);
 
-/* final.c: the best, the runner-up and the model's choice timed in turns, in
- * this process, with the very plans a call would run. */
+/* Compares the model's choice and the two fastest others, interleaved, in this
+ * process, with the plans that a call runs. XL_UNSUPPORTED: none is correct.
+ */
 xl_status xl__search_final(struct xl__search *s, xl_tuned *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points are pruned by plan(), which costs microseconds, and by its estimate;
- * what is left is worth the seconds of a trial. */
+/* The legal points of the tunables of an op. Points are removed where plan()
+ * refuses them, which takes microseconds, or where its estimate is far above
+ * the least one; a measurement of a point takes seconds. */
 #include "tune/space.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ enum {
 };
 static const double far_off = 3; /* times the variant's best estimate */
 
-/* -- points ---------------------------------------------------------------- */
+/* -- points ----------------------------------------------------------------
+ */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
 {
@@ -27,7 +29,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
     return xl__hash64(parts, sizeof parts);
 }
 
-/* Of all that the device would be given. */
+/* Of everything that a launch depends on. */
 static uint64_t hash_plan(const struct xl__plan *p)
 {
     uint64_t hash = p->scratch_bytes;
@@ -44,7 +46,7 @@ static uint64_t hash_plan(const struct xl__plan *p)
     return hash;
 }
 
-/* Plan it; false when plan() refuses. `plan` is room to plan in. */
+/* False where plan() refuses the point. `plan` is scratch memory. */
 static bool plan_point(const struct xl__space *s, struct xl__point *point,
                        struct xl__plan *plan)
 {
@@ -57,7 +59,8 @@ static bool plan_point(const struct xl__space *s, struct xl__point *point,
     return true;
 }
 
-static xl_status append(struct xl__space *s, const struct xl__point *point)
+static xl_status append_point(struct xl__space *s,
+                              const struct xl__point *point)
 {
     if (!xl__grow(&s->points, &s->cap, s->n + 1, sizeof *s->points))
         return XL_NO_MEMORY;
@@ -65,9 +68,10 @@ static xl_status append(struct xl__space *s, const struct xl__point *point)
     return XL_OK;
 }
 
-/* -- what there is to begin with ------------------------------------------- */
+/* -- the first points -------------------------------------------------------
+ */
 
-static unsigned n_legal(const struct xl__tunable *t)
+static unsigned count_legal(const struct xl__tunable *t)
 {
     unsigned n = 0;
     while (t->legal[n])
@@ -75,20 +79,20 @@ static unsigned n_legal(const struct xl__tunable *t)
     return n;
 }
 
-static double n_points(const struct xl__variant *v)
+static double count_points(const struct xl__variant *v)
 {
     double n = 1;
     for (unsigned i = 0; i < xl__params_count(v); i++)
-        n *= n_legal(&v->tunables[i]);
+        n *= count_legal(&v->tunables[i]);
     return n;
 }
 
 /* Point `index` of all, tunables being its digits. */
-static void decode(const struct xl__variant *v, uint64_t index,
-                   struct xl__params *out)
+static void decode_point(const struct xl__variant *v, uint64_t index,
+                         struct xl__params *out)
 {
     for (unsigned i = 0; i < xl__params_count(v); i++) {
-        const unsigned n = n_legal(&v->tunables[i]);
+        const unsigned n = count_legal(&v->tunables[i]);
         out->value[i] = v->tunables[i].legal[index % n];
         index /= n;
     }
@@ -101,31 +105,31 @@ static xl_status add_choice(struct xl__space *s, const struct xl__variant *v,
     struct xl__point point = {.variant = v, .is_choice = true};
     if (v->choose)
         v->choose(s->limits, s->canonical, &point.params);
-    return plan_point(s, &point, plan) ? append(s, &point) : XL_OK;
+    return plan_point(s, &point, plan) ? append_point(s, &point) : XL_OK;
 }
 
 static xl_status add_others(struct xl__space *s, const struct xl__variant *v,
                             struct xl__plan *plan)
 {
     xl_status status = XL_OK;
-    const double total = n_points(v);
+    const double total = count_points(v);
     const bool few = total <= FEW;
     const uint64_t tries = few ? (uint64_t)total : DRAWS;
     struct xl__rng rng;
     xl__rng_seed(&rng, SEED);
     for (uint64_t i = 0; xl__params_count(v) > 0 && i < tries; i++) {
         struct xl__point point = {.variant = v};
-        decode(v, few ? i : xl__rng_below(&rng, (uint64_t)total),
-               &point.params);
+        decode_point(v, few ? i : xl__rng_below(&rng, (uint64_t)total),
+                     &point.params);
         if (plan_point(s, &point, plan))
-            TRY(append(s, &point));
+            TRY(append_point(s, &point));
     }
 fail:
     return status;
 }
 
-/* Drop what is far above the best estimate from `first` on. */
-static void prune(struct xl__space *s, size_t first)
+/* Removes points from `first` on whose estimate is far above the least. */
+static void prune_points(struct xl__space *s, size_t first)
 {
     double least = INFINITY;
     size_t n = first;
@@ -138,8 +142,8 @@ static void prune(struct xl__space *s, size_t first)
     s->n = n;
 }
 
-/* Equal plans side by side, a choice before others. */
-static int by_hash(const void *pa, const void *pb)
+/* Equal plans are adjacent, a choice before others. */
+static int compare_hashes(const void *pa, const void *pb)
 {
     const struct xl__point *a = pa, *b = pb;
     if (a->hash != b->hash)
@@ -147,24 +151,24 @@ static int by_hash(const void *pa, const void *pb)
     return (int)b->is_choice - (int)a->is_choice;
 }
 
-static int by_estimate(const void *pa, const void *pb)
+static int compare_estimates(const void *pa, const void *pb)
 {
     const struct xl__point *a = pa, *b = pb;
     if (a->est_ns != b->est_ns)
         return a->est_ns < b->est_ns ? -1 : 1;
-    return by_hash(pa, pb);
+    return compare_hashes(pa, pb);
 }
 
 static void sort_unique(struct xl__space *s)
 {
     size_t n = 0;
-    qsort(s->points, s->n, sizeof *s->points, by_hash);
+    qsort(s->points, s->n, sizeof *s->points, compare_hashes);
     for (size_t i = 0; i < s->n; i++) {
         if (n == 0 || s->points[n - 1].hash != s->points[i].hash)
             s->points[n++] = s->points[i];
     }
     s->n = n;
-    qsort(s->points, s->n, sizeof *s->points, by_estimate);
+    qsort(s->points, s->n, sizeof *s->points, compare_estimates);
 }
 
 xl_status xl__space_init(struct xl__space *s, const xl_device *dev,
@@ -185,10 +189,10 @@ xl_status xl__space_init(struct xl__space *s, const xl_device *dev,
         if ((s->forced && strcmp(s->forced, v->name) != 0) ||
             (v->refuses && v->refuses(s->limits, s->canonical)))
             continue;
-        s->n_total += n_points(v);
+        s->n_total += count_points(v);
         TRY(add_choice(s, v, plan));
         TRY(add_others(s, v, plan));
-        prune(s, first);
+        prune_points(s, first);
     }
     if (s->n > 0)
         sort_unique(s);
@@ -204,9 +208,10 @@ void xl__space_clear(struct xl__space *s)
     s->n = s->cap = 0;
 }
 
-/* -- what is met on the way ------------------------------------------------ */
+/* -- points added by the search ----------------------------------------------
+ */
 
-static long find(const struct xl__space *s, uint64_t hash)
+static long find_point(const struct xl__space *s, uint64_t hash)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (s->points[i].hash == hash)
@@ -226,9 +231,9 @@ xl_status xl__space_add(struct xl__space *s, const struct xl__variant *v,
         TRY(XL_NO_MEMORY);
     if (!plan_point(s, &point, plan))
         goto fail;
-    *at = find(s, point.hash);
+    *at = find_point(s, point.hash);
     if (*at < 0) {
-        TRY(append(s, &point));
+        TRY(append_point(s, &point));
         *at = (long)s->n - 1;
     }
 fail:
@@ -237,7 +242,7 @@ fail:
 }
 
 /* Place of a value among the legal ones. */
-static unsigned place_of(const struct xl__tunable *t, int value)
+static unsigned index_of_value(const struct xl__tunable *t, int value)
 {
     unsigned at = 0;
     while (t->legal[at] && t->legal[at] != value)
@@ -252,7 +257,7 @@ xl_status xl__space_add_near(struct xl__space *s, size_t of)
     const struct xl__tunable *t = from.variant->tunables;
     const unsigned n = xl__params_count(from.variant);
     for (unsigned i = 0; i < n; i++) {
-        const unsigned at = place_of(&t[i], from.params.value[i]);
+        const unsigned at = index_of_value(&t[i], from.params.value[i]);
         struct xl__params p = from.params;
         long new_at;
         if (at > 0) {
@@ -283,8 +288,8 @@ bool xl__space_is_near(const struct xl__point *a, const struct xl__point *b)
     }
     if (apart < 0)
         return false;
-    const unsigned x = place_of(&t[apart], a->params.value[apart]);
-    const unsigned y = place_of(&t[apart], b->params.value[apart]);
+    const unsigned x = index_of_value(&t[apart], a->params.value[apart]);
+    const unsigned y = index_of_value(&t[apart], b->params.value[apart]);
     return x + 1 == y || y + 1 == x;
 }
 

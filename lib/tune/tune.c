@@ -9,29 +9,30 @@
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "tune/search.h"
 
 #include <crosslane/crosslane.h>
 
 static const double default_budget_s = 300;
 
-const char *xl_trial_end_name(xl_trial_end end)
+const char *xl_candidate_end_name(xl_candidate_end end)
 {
-    static const char *const names[XL_N_TRIAL_ENDS] = {
-        [XL_TRIAL_RIGHT] = "right",     [XL_TRIAL_SLOW] = "slow",
-        [XL_TRIAL_WRONG] = "wrong",     [XL_TRIAL_REFUSED] = "refused",
-        [XL_TRIAL_CRASHED] = "crashed", [XL_TRIAL_HUNG] = "hung",
+    static const char *const names[XL_N_CANDIDATE_ENDS] = {
+        [XL_CANDIDATE_RIGHT] = "right",     [XL_CANDIDATE_SLOW] = "slow",
+        [XL_CANDIDATE_WRONG] = "wrong",     [XL_CANDIDATE_REFUSED] = "refused",
+        [XL_CANDIDATE_CRASHED] = "crashed", [XL_CANDIDATE_HUNG] = "hung",
     };
     const int i = (int)end;
-    return i >= 0 && i < XL_N_TRIAL_ENDS ? names[i] : "?";
+    return i >= 0 && i < XL_N_CANDIDATE_ENDS ? names[i] : "?";
 }
 
-/* -- one call -------------------------------------------------------------- */
+/* -- one call --------------------------------------------------------------
+ */
 
 /* Check and bind, as the op's own calls do. xl__op_call_end() anyway. */
-static xl_status begin(struct xl__op_call *call, xl_queue *q, const char *op,
-                       const void *desc)
+static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
+                            const char *op, const void *desc)
 {
     memset(call, 0, sizeof *call);
     for (unsigned i = 0; i < XL__N_OPS; i++) {
@@ -51,8 +52,9 @@ static void name_class(const struct xl__op_call *call, char *out, size_t cap)
     xl__str_clear(&text);
 }
 
-xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
-                        const xl_candidate *c, double limit_ns, xl_trial *out)
+xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
+                            const xl_candidate *c, double limit_ns,
+                            xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
@@ -61,13 +63,13 @@ xl_status xl_tune_trial(xl_queue *q, const char *op, const void *desc,
     if (!q || !op || !c || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
-    TRY(begin(&call, q, op, desc));
+    TRY(begin_call(&call, q, op, desc));
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
     if (!data)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a trial"));
     TRY(xl__case_init(data, &call));
-    xl__case_try(data, &point, limit_ns, out);
+    xl__case_measure(data, &point, limit_ns, out);
 fail:
     if (data)
         xl__case_clear(data);
@@ -76,7 +78,8 @@ fail:
     return status;
 }
 
-/* -- the search ------------------------------------------------------------ */
+/* -- the search ------------------------------------------------------------
+ */
 
 /* What was tuned before for this class is tried early, stale or not. */
 static xl_status add_known(struct xl__search *s, const char *shape_class)
@@ -86,10 +89,10 @@ static xl_status add_known(struct xl__search *s, const char *shape_class)
     struct xl__op_call *call = s->call;
     struct xl__tuned_match matches[MOST];
     const size_t n =
-        xl__tune_db_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
-                         call->op->name, shape_class, matches, MOST);
+        xl__tuned_sets_find(&call->q->ctx->lib->tuned, call->q->ctx->device,
+                            call->op->name, shape_class, matches, MOST);
     for (size_t i = 0; i < n; i++) {
-        const struct xl__tuned *set = matches[i].set;
+        const struct xl__tuned_set *set = matches[i].set;
         for (unsigned k = 0; s->space.list[k]; k++) {
             const struct xl__variant *v = s->space.list[k];
             struct xl__params params = {{0}, NULL};
@@ -110,7 +113,7 @@ fail:
     return status;
 }
 
-static xl_status prepare(struct xl__search *s, const char *shape_class)
+static xl_status prepare_search(struct xl__search *s, const char *shape_class)
 {
     xl_status status = XL_OK;
     struct xl__op_call *call = s->call;
@@ -135,8 +138,8 @@ fail:
     return status;
 }
 
-/* Why there is no winner. */
-static xl_status no_winner(const struct xl__search *s)
+/* Sets the error that explains why there is no result. */
+static xl_status report_no_winner(const struct xl__search *s)
 {
     struct xl__error *e = &s->call->q->error;
     const char *why = "";
@@ -148,21 +151,21 @@ static xl_status no_winner(const struct xl__search *s)
     if (!s->is_complete)
         return xl__error_set(e, XL_CANCELLED,
                              "stopped, or out of time, before any candidate "
-                             "was right");
+                             "was correct");
     return xl__error_set(e, XL_UNSUPPORTED,
-                         "none of %u candidates is right here; the model's: "
+                         "none of %u candidates is correct here; the model's: "
                          "%s",
                          s->n_tried, why);
 }
 
-static xl_status search(struct xl__search *s, xl_tuned *out)
+static xl_status run_search(struct xl__search *s, xl_tuned *out)
 {
     xl_status status = XL_OK;
     name_class(s->call, out->shape_class, sizeof out->shape_class);
-    TRY(prepare(s, out->shape_class));
+    TRY(prepare_search(s, out->shape_class));
     TRY(xl__search_run(s));
     if (s->best < 0)
-        TRY(no_winner(s));
+        TRY(report_no_winner(s));
     TRY(xl__search_final(s, out));
 fail:
     out->n_space = s->space.n_total < (double)UINT32_MAX
@@ -193,8 +196,8 @@ xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
     s->budget_s = s->how->budget_s > 0 ? s->how->budget_s : default_budget_s;
     s->begun_ns = xl__now_ns();
     s->best = -1;
-    TRY(begin(&call, q, op, desc));
-    TRY(search(s, out));
+    TRY(begin_call(&call, q, op, desc));
+    TRY(run_search(s, out));
 fail:
     xl__search_clear(s);
     xl__op_call_end(&call);
@@ -202,10 +205,11 @@ fail:
     return status;
 }
 
-/* -- the database ---------------------------------------------------------- */
+/* -- the database ----------------------------------------------------------
+ */
 
 /* ISO 8601, UTC. */
-static void name_now(char *out, size_t cap)
+static void write_date(char *out, size_t cap)
 {
     const time_t now = time(NULL);
     struct tm parts;
@@ -219,7 +223,7 @@ static void name_now(char *out, size_t cap)
 }
 
 static xl_status fill_set(const struct xl__op_call *call,
-                          const xl_tuned *result, struct xl__tuned *set)
+                          const xl_tuned *result, struct xl__tuned_set *set)
 {
     xl_status status = XL_OK;
     const xl_device *dev = call->q->ctx->device;
@@ -236,7 +240,7 @@ static xl_status fill_set(const struct xl__op_call *call,
                           "%s %s does not fit this call", result->best.variant,
                           result->best.tunables));
     TRY(xl__plan_sources(&call->q->ctx->lib->tuned, plan, set->sources,
-                          sizeof set->sources, &call->q->error));
+                         sizeof set->sources, &call->q->error));
     xl__strcpy(set->op, sizeof set->op, call->op->name);
     name_class(call, set->shape_class, sizeof set->shape_class);
     xl__strcpy(set->variant, sizeof set->variant, result->best.variant);
@@ -246,7 +250,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     set->gain = result->gain;
     set->runs = result->n_pairs;
     xl__tuned_driver(dev, set->driver, sizeof set->driver);
-    name_now(set->date, sizeof set->date);
+    write_date(set->date, sizeof set->date);
     xl__strcpy(set->library, sizeof set->library, xl_version());
 fail:
     free(plan);
@@ -258,13 +262,13 @@ xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
-    struct xl__tuned set;
+    struct xl__tuned_set set;
     if (!q || !op || !result)
         return XL_BAD_ARGUMENT;
-    TRY(begin(&call, q, op, desc));
+    TRY(begin_call(&call, q, op, desc));
     TRY(fill_set(&call, result, &set));
-    TRY(xl__tune_db_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
-                         &q->error));
+    TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
+                            &q->error));
 fail:
     xl__op_call_end(&call);
     return status;
@@ -275,10 +279,10 @@ const char *xl_tuned_dir(const xl_lib *lib)
     return lib ? lib->tuned.user_dir : NULL;
 }
 
-/* Does a stronger set for the same op and class stand before this one? */
+/* Whether a set earlier in the list has the same op and class. */
 static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     for (size_t i = 0; i < at; i++) {
         if (strcmp(matches[i].set->op, set->op) == 0 &&
             strcmp(matches[i].set->shape_class, set->shape_class) == 0)
@@ -287,11 +291,11 @@ static bool is_shadowed(const struct xl__tuned_match *matches, size_t at)
     return false;
 }
 
-static void give(const struct xl__tune_db *db, const xl_device *dev,
-                 const struct xl__tuned_match *matches, size_t at,
-                 void (*each)(const xl_tuned_entry *, void *), void *arg)
+static void pass_entry(const struct xl__tuned_sets *db, const xl_device *dev,
+                       const struct xl__tuned_match *matches, size_t at,
+                       void (*each)(const xl_tuned_entry *, void *), void *arg)
 {
-    const struct xl__tuned *set = matches[at].set;
+    const struct xl__tuned_set *set = matches[at].set;
     char why[XL__WHY_CAP];
     const xl_tuned_entry entry = {
         .op = set->op,
@@ -318,14 +322,14 @@ xl_status xl_tuned_list(xl_queue *q,
     if (!q || !each)
         return XL_BAD_ARGUMENT;
     xl__error_reset(&q->error);
-    struct xl__tune_db *db = &q->ctx->lib->tuned;
+    struct xl__tuned_sets *db = &q->ctx->lib->tuned;
     struct xl__tuned_match *matches = xl__calloc(MOST, sizeof *matches);
     if (!matches)
         return xl__error_set(&q->error, XL_NO_MEMORY, "tuned sets");
     const size_t n =
-        xl__tune_db_find(db, q->ctx->device, NULL, NULL, matches, MOST);
+        xl__tuned_sets_find(db, q->ctx->device, NULL, NULL, matches, MOST);
     for (size_t i = 0; i < n; i++)
-        give(db, q->ctx->device, matches, i, each, arg);
+        pass_entry(db, q->ctx->device, matches, i, each, arg);
     free(matches);
     return XL_OK;
 }

@@ -17,11 +17,11 @@ static void check_again(const struct xl__tuned_file *file)
 {
     struct xl__tuned_file again;
     struct xl__str text = {0}, second = {0}, why = {0};
-    xl__tuned_format(file, &text);
+    xl__tuned_file_format(file, &text);
     if (text.broken ||
-        xl__tuned_parse(text.text, text.len, &again, &why) != XL_OK)
+        xl__tuned_file_parse(text.text, text.len, &again, &why) != XL_OK)
         abort();
-    xl__tuned_format(&again, &second);
+    xl__tuned_file_format(&again, &second);
     if (again.n_sets != file->n_sets || text.len != second.len ||
         memcmp(text.text, second.text, text.len) != 0)
         abort();
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!bytes)
         return 0;
     memcpy(bytes, data, size);
-    const xl_status status = xl__tuned_parse(bytes, size, &file, &why);
+    const xl_status status = xl__tuned_file_parse(bytes, size, &file, &why);
     if (status == XL_OK)
         check_again(&file);
     else if (why.len == 0)

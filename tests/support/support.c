@@ -123,3 +123,14 @@ void test_status_(xl_status got, xl_status want, const char *story,
                 xl_status_name(want), story);
     _fail(file, line);
 }
+
+void test_kernel_path(const char *folder, const char *name, char *path,
+                      size_t cap)
+{
+    snprintf(path, cap, "%s/%s", folder, name);
+    for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        mkdir(path, 0700); /* it may exist */
+        *at = '/';
+    }
+}

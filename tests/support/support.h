@@ -54,4 +54,9 @@ void test_device_close(struct test_device *t);
 void test_status_(xl_status got, xl_status want, const char *story,
                   const char *file, int line);
 
+/* The path of a kernel in a copy of cl/, "gemm/tiled.cl" below `folder`; makes the
+ * folders on the way. */
+void test_kernel_path(const char *folder, const char *name, char *path,
+                      size_t cap);
+
 #endif

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The SHA-256 of a file in base64, as a Content-Security-Policy names a script.
+# Writes the SHA-256 of a file in base64, by which a Content-Security-Policy
+# names a script.
 #   cmake -DFILE=page.js -DOUT=page.js.digest -P digest.cmake
 set(letters
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 file(SHA256 "${FILE}" hex)
-# Six digits are four letters; two are filled up at the end, where the last
-# letter gives way to the sign that says so.
+# Six hexadecimal digits are four letters. The 64 digits are padded with two
+# zeros; the letter of the padding is replaced by "=".
 string(APPEND hex "00")
 set(digest "")
 foreach(at RANGE 0 60 6)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page does beyond being read: sorting, a filter, values under the
- * pointer. Nothing of it is needed to see a row. Texts of the page are put
- * back as texts alone, never as markup. */
+/* Sorting, a filter, and tooltips. The page shows every row without this
+ * script. Texts are set as textContent, never as markup. */
 "use strict";
 (function () {
   function all(selector, root) {
     return Array.from((root || document).querySelectorAll(selector));
   }
-  function make(name, attributes, text) {
+  function makeElement(name, attributes, text) {
     var element = document.createElement(name);
     Object.keys(attributes || {}).forEach(function (key) {
       element.setAttribute(key, attributes[key]);
@@ -16,29 +15,29 @@
     return element;
   }
 
-  /* Sorting: by the number a cell carries, else by its text; what has neither
-   * comes last either way. */
-  function key(row, column) {
+  /* Sorting: by a cell's data-v, else by its text; cells without either are
+   * last in both directions. */
+  function cellKey(row, column) {
     var cell = row.cells[column];
     var number = cell.getAttribute("data-v");
     var text = cell.textContent.trim();
     return number !== null ? Number(number) : text === "-" ? null : text;
   }
-  function order(a, b) {
+  function compareKeys(a, b) {
     return typeof a === "number" && typeof b === "number"
       ? a - b
       : String(a).localeCompare(String(b), "en", { numeric: true });
   }
-  function sort(table, head) {
+  function sortTable(table, head) {
     var down = head.getAttribute("aria-sort") === "ascending";
     var body = table.tBodies[0];
     var rows = Array.from(body.rows).map(function (row) {
-      return { row: row, key: key(row, head.cellIndex) };
+      return { row: row, key: cellKey(row, head.cellIndex) };
     });
     rows.sort(function (a, b) {
       if (a.key === null || b.key === null)
         return (a.key === null) - (b.key === null);
-      return down ? order(b.key, a.key) : order(a.key, b.key);
+      return down ? compareKeys(b.key, a.key) : compareKeys(a.key, b.key);
     });
     all("th", table.tHead).forEach(function (other) {
       other.removeAttribute("aria-sort");
@@ -49,13 +48,13 @@
   all("table.rows, table.beside").forEach(function (table) {
     if (table.tBodies[0].rows.length < 3) return;
     all("th", table.tHead).forEach(function (head) {
-      var button = make("button", { type: "button" }, head.textContent);
-      button.addEventListener("click", function () { sort(table, head); });
+      var button = makeElement("button", { type: "button" }, head.textContent);
+      button.addEventListener("click", function () { sortTable(table, head); });
       head.replaceChildren(button);
     });
   });
 
-  /* The filter: words that a row must have, and its verdict. */
+  /* The filter: words that a row must contain, and its verdict. */
   function addFilter(section) {
     var rows = all("table.rows > tbody > tr", section);
     var counts = new Map();
@@ -63,24 +62,24 @@
       var verdict = row.getAttribute("data-verdict");
       if (verdict) counts.set(verdict, (counts.get(verdict) || 0) + 1);
     });
-    var form = make("form", { "class": "filter", role: "search" });
-    var text = make("input", { type: "search", size: "24", autocomplete: "off",
-      placeholder: "gemm f16" });
-    var verdicts = make("select");
-    var told = make("output", { "aria-live": "polite" });
+    var form = makeElement("form", { "class": "filter", role: "search" });
+    var text = makeElement("input", { type: "search", size: "24",
+      autocomplete: "off", placeholder: "gemm f16" });
+    var verdicts = makeElement("select");
+    var count = makeElement("output", { "aria-live": "polite" });
     verdicts.add(new Option("any verdict", ""));
     counts.forEach(function (n, verdict) {
       verdicts.add(new Option(verdict + " (" + n + ")", verdict));
     });
-    var label = make("label", {}, "Rows with ");
+    var label = makeElement("label", {}, "Rows with ");
     label.append(text);
     form.append(label);
     if (counts.size > 0) {
-      label = make("label", {}, "Verdict ");
+      label = makeElement("label", {}, "Verdict ");
       label.append(verdicts);
       form.append(label);
     }
-    form.append(told);
+    form.append(count);
     section.querySelector("h2").after(form);
 
     var texts = null;
@@ -106,7 +105,7 @@
         });
         op.hidden = tables.length > 0 && isEmpty;
       });
-      told.textContent = shown === rows.length
+      count.textContent = shown === rows.length
         ? "" : shown + " of " + rows.length + " rows";
     }
     form.addEventListener("input", apply);
@@ -117,11 +116,11 @@
   var section = document.getElementById("rows");
   if (section && section.querySelector("table.rows")) addFilter(section);
 
-  /* Values: what an element's own title says, at once and beside the pointer;
-   * of a link within the page, what it leads to. */
-  var tip = make("div", { "class": "tip", role: "tooltip", hidden: "" });
+  /* Tooltips: the title of an element of a figure, or the cells of the row that
+   * a link within the page leads to, without the delay of the browser. */
+  var tip = makeElement("div", { "class": "tip", role: "tooltip", hidden: "" });
   document.body.append(tip);
-  function words(element) {
+  function tipText(element) {
     var title = element.querySelector(":scope > title");
     var id = element.getAttribute("href");
     var to = id && document.getElementById(id.slice(1));
@@ -136,16 +135,16 @@
           }).join(": ")
         : null);
   }
-  function find(event) {
+  function findTarget(event) {
     var element = event.target;
     if (!element.closest) return null;
     return element.closest("td a[href^='#']") ||
       (element.closest("figure svg") &&
        element.closest("[data-tip], svg *:has(> title)"));
   }
-  function show(event, x, y) {
-    var element = find(event);
-    var text = element && words(element);
+  function showTip(event, x, y) {
+    var element = findTarget(event);
+    var text = element && tipText(element);
     tip.hidden = !text;
     if (!text) return;
     tip.textContent = text;
@@ -156,21 +155,21 @@
       (y + 16 + box.height > innerHeight ? y - box.height - 12 : y + 16) +
       "px";
   }
-  function hide() { tip.hidden = true; }
+  function hideTip() { tip.hidden = true; }
   document.addEventListener("pointermove", function (event) {
-    show(event, event.clientX, event.clientY);
+    showTip(event, event.clientX, event.clientY);
   });
   document.addEventListener("focusin", function (event) {
     var box = event.target.getBoundingClientRect();
-    show(event, box.left, box.bottom);
+    showTip(event, box.left, box.bottom);
   });
-  document.addEventListener("focusout", hide);
-  document.addEventListener("scroll", hide, true);
+  document.addEventListener("focusout", hideTip);
+  document.addEventListener("scroll", hideTip, true);
   document.addEventListener("keydown", function (event) {
-    if (event.key === "Escape") hide();
+    if (event.key === "Escape") hideTip();
   });
 
-  /* What was left for later so that the page opens at once. */
+  /* Long sections are laid out after the page has opened, one at a time. */
   var later = all("section.long");
   function layOut() {
     var section = later.shift();
@@ -180,7 +179,7 @@
   }
   addEventListener("load", function () { setTimeout(layOut, 500); });
 
-  /* Folded parts are printed as well. */
+  /* Closed details are printed as well. */
   var folded = [];
   addEventListener("beforeprint", function () {
     folded = all("details:not([open])");

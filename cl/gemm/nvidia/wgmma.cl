@@ -13,7 +13,7 @@
  *               CUT: from tile `whole` on, stages of all tiles in a row are
  *               dealt out to groups; parts of tiles go to scratch, which
  *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
- *               columns a group. lib/ops/gemm/gemm_stream.h
+ *               columns a group. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
  *               i and j with i + j < PLANES are multiplied into one sum
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the

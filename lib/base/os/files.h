@@ -42,10 +42,10 @@ void xl__file_lock_drop(struct xl__file_lock *lock);
 
 /* Make a folder and its parents, mode 0700. XL_OK if it is there already and
  * is private; else XL_IO, with a reason if `why` is not NULL (static). */
-xl_status xl__dir_make(const char *path, const char **why);
+xl_status xl__dir_create(const char *path, const char **why);
 /* The same of a folder that others may see, as the umask has it: errno kept
  * with XL_IO. */
-xl_status xl__dir_make_shared(const char *path);
+xl_status xl__dir_create_shared(const char *path);
 /* Is it a folder, ours, and not writable by others? XL_IO and `why` as above;
  * errno is ENOENT when it is not there. */
 xl_status xl__dir_check(const char *path, const char **why);
@@ -62,7 +62,7 @@ bool xl__file_remove(const char *path);
 /* Call `each` with every plain file's path below `dir`, two folders deep at
  * most; false from `each` ends it. Links are not followed. XL_IO when dir
  * cannot be read (errno kept), XL_NO_MEMORY. */
-xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
+xl_status xl__dir_scan(const char *dir, bool (*each)(const char *path, void *),
                        void *arg);
 
 /* Call `each` with every name in `dir`, of whatever kind, links too; false

@@ -262,17 +262,17 @@ static xl_status make(const char *path)
     return status;
 }
 
-xl_status xl__dir_make(const char *path, const char **why)
+xl_status xl__dir_create(const char *path, const char **why)
 {
     const xl_status status = make(path);
     return status == XL_OK ? xl__dir_check(path, why)
                            : (refuse(why, "it cannot be made"), status);
 }
 
-xl_status xl__dir_make_shared(const char *path)
+xl_status xl__dir_create_shared(const char *path)
 {
     const char *why = NULL;
-    return xl__dir_make(path, &why);
+    return xl__dir_create(path, &why);
 }
 
 /* One folder; `path` is its name, and comes back as it was. */
@@ -309,7 +309,7 @@ static xl_status walk(struct xl__str *path, int depth,
     return path->broken ? XL_NO_MEMORY : XL_OK;
 }
 
-xl_status xl__dir_walk(const char *dir, bool (*each)(const char *path, void *),
+xl_status xl__dir_scan(const char *dir, bool (*each)(const char *path, void *),
                        void *arg)
 {
     struct xl__str path = {0};

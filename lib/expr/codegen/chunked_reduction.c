@@ -1,61 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few long rows: each is cut into chunks, whose states one launch writes to
- * scratch, and a second one joins, works out what follows from them, and
- * writes the rows' outputs. */
+/* Kernels of the form PIECES: few long rows, each cut into chunks so that the
+ * device is busy. There are two launches and one sweep:
+ *
+ *   expr_pieces        a work-group reduces one chunk of one row and writes
+ * the states to scratch, at [row][chunk] expr_pieces_join   a work-group joins
+ * the chunks of one row, computes what depends on them, and writes the row's
+ * outputs */
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "expr/codegen/reduce_rows.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
+#include "expr/codegen/row_reduction.h"
 
 enum {
     CHUNK_WG = 256,
-    GROUPS_PER_UNIT = 16, /* of a GPU: several rounds, so that the last one,
-                             which may be half empty, is short */
-    PIECES_PER_CORE = 8,  /* of a CPU */
-    LEAST_TURNS = 4,      /* of an item: less is not worth a group */
-    MOST_CHUNKS = 4096,   /* of a row */
-    MOST_TURNS = 1 << 24  /* of an item: the bound of its sums */
+    GROUPS_PER_UNIT = 16,    /* work-groups per compute unit of a GPU: several
+                                waves, so that a last wave that is only partly
+                                full is a small share of the time */
+    CHUNKS_PER_CORE = 8,     /* on a CPU */
+    MIN_ITERATIONS = 4,      /* steps of an item: the least for a work-group */
+    MAX_CHUNKS = 4096,       /* of a row */
+    MAX_ITERATIONS = 1 << 24 /* of an item's loop: the error bound of sums in
+                                expr/reduce.clh holds up to this count */
 };
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
-/* Chunks enough to keep the device busy, none so small that its join costs
- * more than its elements. */
-static size_t cut(const struct xl__limits *l, const struct xl__group *group)
+/* Chunks of a row: as many as keep the device busy, with at least
+ * MIN_ITERATIONS steps each, and as many as keep every item's loop below the
+ * device's limit on iterations (GE-24). */
+static size_t choose_chunks(const struct xl__limits *l,
+                            const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const bool by_items = xl__by_items(l);
+    const bool by_items = xl__is_vector_cpu(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
-    const size_t wanted = units * (by_items ? PIECES_PER_CORE
-                                            : GROUPS_PER_UNIT);
-    const size_t turn = geo->lanes * (size_t)geo->unroll;
-    const size_t most = xl__ceil_div(xl__row_vectors(group),
-                                     turn * LEAST_TURNS);
-    const double turns = /* GE-24 */
-        xl__num_or(l, XL__F_max_loop_turns, MOST_TURNS);
+    const size_t wanted =
+        units * (by_items ? CHUNKS_PER_CORE : GROUPS_PER_UNIT);
+    const size_t step = geo->lanes * (size_t)geo->unroll;
+    const size_t most =
+        xl__ceil_div(xl__row_vectors(group), step * MIN_ITERATIONS);
+    const double iterations = /* GE-24 */
+        xl__num_or(l, XL__F_max_loop_turns, MAX_ITERATIONS);
     const double least = (double)xl__reduced_elems(group) /
-                         ((double)geo->lanes * geo->vw) / (turns / 2);
+                         ((double)geo->lanes * geo->vw) / (iterations / 2);
     size_t n = xl__min_size(xl__ceil_div(wanted, rows), most);
-    n = xl__min_size(xl__max_size(n, (size_t)least + 1), MOST_CHUNKS);
+    n = xl__min_size(xl__max_size(n, (size_t)least + 1), MAX_CHUNKS);
     return xl__max_size(n, 1);
 }
 
-void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
+void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    *geo = (struct xl__geometry){
-        .vw = (unsigned)xl__reduce_vector(l, group),
-        .wg = 1,
-        .is_wide = xl__emit_is_wide(group)};
-    geo->unroll = xl__reduce_unroll(l, group);
-    if (!xl__by_items(l))
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+                                 .wg = 1,
+                                 .is_wide = xl__emit_is_wide(group)};
+    geo->unroll = xl__reduction_unroll(l, group);
+    if (!xl__is_vector_cpu(l))
         geo->wg = (unsigned)xl__min_size(
-            CHUNK_WG, xl__most_items(l, xl__state_words(g, group)));
+            CHUNK_WG, xl__max_wg_for_states(l, xl__state_words(g, group)));
     geo->lanes = geo->wg;
-    geo->chunks = cut(l, group);
+    geo->chunks = choose_chunks(l, group);
     group->partial_bytes =
         xl__partial_bytes(g, group, xl__kept_elems(group) * geo->chunks);
     xl__group_estimate(l, 1, 2, group);
@@ -66,79 +74,83 @@ void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
                    geo->wg > 1 ? "s" : "");
 }
 
-/* -- text ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------
+ */
 
-static void open_item(struct xl__reducing *r)
+static void write_item_index(struct xl__reduction_writer *r)
 {
     const struct xl__geometry *geo = &r->group->geo;
     xl__emit_line(&r->m, "const uint item = %s, lane = item;",
                   geo->wg > 1 ? "get_local_id(0)" : "0");
 }
 
-static void write_chunks(struct xl__reducing *r)
+static void write_chunks(struct xl__reduction_writer *r)
 {
-    xl__rows_head(r, "Chunks of rows");
-    xl__rows_kernel(r, "expr_pieces", xl__partial_params);
-    xl__rows_local(r);
-    open_item(r);
+    xl__rows_write_head(r, "Chunks of rows");
+    xl__rows_open_kernel(r, "expr_pieces", xl__partial_params);
+    xl__rows_write_local(r);
+    write_item_index(r);
     xl__emit_line(&r->m, "const IDX group = (IDX)xl_group_id(0);");
     xl__emit_line(&r->m, "const IDX row = group / chunks, "
                          "chunk = group - row * chunks;");
-    xl__reduce_indices(r, 0, r->n_kept, "row");
-    xl__emit_places(&r->m, 0, r->n_kept);
-    xl__rows_counts(r, "");
+    xl__loop_indices_write(r, 0, r->n_kept, "row");
+    xl__emit_indices(&r->m, 0, r->n_kept);
+    xl__rows_write_counts(r, "");
     xl__emit_line(&r->m, "const IDX first = chunk * each, "
                          "end = min(first + each, lines * per_line);");
     xl__emit_line(&r->m, "const IDX first_one = chunk * each_one, "
                          "end_one = min(first_one + each_one, lines * left);");
-    xl__reduce_row_values(r, 0);
-    xl__rows_sweep(r, 0);
-    xl__rows_join(r, 0);
+    xl__row_values_write(r, 0);
+    xl__rows_write_sweep(r, 0);
+    xl__rows_write_join(r, 0);
     xl__str_add(r->m.out, "\n");
     xl__emit_line(&r->m, "if (lane == 0) {");
     r->m.indent++;
-    xl__reduce_each(r, 0,
-                    "((__global $f_1 *)(scratch + q$s))[group] = r$s;", 1);
+    xl__states_write(r, 0, "((__global $f_1 *)(scratch + q$s))[group] = r$s;",
+                     1);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
 
-static void write_join(struct xl__reducing *r)
+static void write_join(struct xl__reduction_writer *r)
 {
     const unsigned wg = r->group->geo.wg;
     char rule[200];
-    xl__rows_head(r, "Rows, from their chunks");
-    xl__reduce_kinds(r, "XL_GATHER($k, 1, __global, collect)", 1);
-    xl__rows_kernel(r, "expr_pieces_join", xl__partial_params);
-    xl__rows_local(r);
-    open_item(r);
+    xl__rows_write_head(r, "Rows, from their chunks");
+    xl__state_kinds_write(r, "XL_GATHER($k, 1, __global, collect)", 1);
+    xl__rows_open_kernel(r, "expr_pieces_join", xl__partial_params);
+    xl__rows_write_local(r);
+    write_item_index(r);
     xl__emit_line(&r->m, "const IDX row = (IDX)xl_group_id(0);");
-    xl__reduce_indices(r, 0, r->n_kept, "row");
-    xl__emit_places(&r->m, 0, r->n_kept);
-    xl__rows_counts(r, "");
-    xl__emit_line(&r->m, "const uint mine = (uint)((chunks + %u - item) / %u);",
+    xl__loop_indices_write(r, 0, r->n_kept, "row");
+    xl__emit_indices(&r->m, 0, r->n_kept);
+    xl__rows_write_counts(r, "");
+    xl__emit_line(&r->m,
+                  "const uint mine = (uint)((chunks + %u - item) / %u);",
                   wg - 1, wg);
     snprintf(rule, sizeof rule,
              "$f_1 r$s = $f_collect_1((__global const $f_1 *)(scratch + q$s) "
-             "+ row * chunks + item, mine, %u);", wg);
-    xl__reduce_each(r, 0, rule, 1);
-    xl__rows_join(r, 0);
-    xl__reduce_row_values(r, 0);
-    xl__reduce_results(r, 0);
-    xl__reduce_row_values(r, 1);
+             "+ row * chunks + item, mine, %u);",
+             wg);
+    xl__states_write(r, 0, rule, 1);
+    xl__rows_write_join(r, 0);
+    xl__row_values_write(r, 0);
+    xl__row_results_write(r, 0);
+    xl__row_values_write(r, 1);
     xl__str_add(r->m.out, "\n");
     xl__emit_line(&r->m, "if (item == 0) {");
     r->m.indent++;
-    xl__reduce_row_stores(r);
+    xl__row_stores_write(r);
     r->m.indent--;
     xl__emit_line(&r->m, "}");
     r->m.indent--;
     xl__emit_line(&r->m, "}");
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
 static xl_status add_step(const struct xl__graph *g,
                           const struct xl__limits *l,
@@ -155,30 +167,30 @@ static xl_status add_step(const struct xl__graph *g,
         group->loop[group->n_loops - 1].size / geo->vw * lines;
     const size_t cuts[] = {geo->chunks, xl__ceil_div(vectors, geo->chunks),
                            xl__ceil_div(ones, geo->chunks)};
-    struct xl__reducing r = {0};
+    struct xl__reduction_writer r = {0};
     struct xl__str *text = &code->text[plan->n_steps];
     struct xl__step *step = &plan->step[plan->n_steps];
-    xl_status st = xl__reducing_init(&r, g, l, group, text);
+    xl_status st = xl__reduction_init(&r, g, l, group, text);
     if (st == XL_OK)
-        st = xl__reduce_fits(&r, xl__partial_n_args(&r),
-                             xl__rows_local_bytes(&r));
+        st = xl__reduction_check(&r, xl__partial_n_args(&r),
+                                 xl__rows_local_bytes(&r));
     if (st == XL_OK) {
         (is_join ? write_join : write_chunks)(&r);
         st = text->broken ? XL_NO_MEMORY : XL_OK;
     }
     if (st == XL_OK) {
-        xl__reduce_step(&r, s, step,
-                        is_join ? "expr_pieces_join" : "expr_pieces",
-                        is_join ? rows : rows * geo->chunks);
+        xl__reduction_set_step(&r, s, step,
+                               is_join ? "expr_pieces_join" : "expr_pieces",
+                               is_join ? rows : rows * geo->chunks);
         step->local_mem_bytes = xl__rows_local_bytes(&r);
         xl__partial_args(&r, step, rows * geo->chunks, cuts);
         plan->n_steps++;
     }
-    xl__reducing_clear(&r);
+    xl__reduction_clear(&r);
     return st;
 }
 
-xl_status xl__pieces_plan(const struct xl__graph *g,
+xl_status xl__chunks_plan(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,
                           const struct xl__schedule *s, struct xl__code *code,

@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op's epilogue as a snippet: found by all that it depends on, or made. A
- * call that was made before costs a hash and a comparison. */
+/* Epilogues as epilogues of kernel text.
+ *
+ *   expression --parse--> tree --check, infer--> graph --write--> text
+ *
+ * The tree is checked first: views, reductions and random numbers are errors
+ * in an epilogue, since its text computes one element from one y. The text has
+ * functions for one element and for each vector width that XL_VW may be; the
+ * preprocessor keeps one of these. Names outside the functions begin with ep,
+ * names inside are those of opencl.h.
+ *
+ * xl__epilogue_text_get() keeps epilogues in lists of the context, by a hash of all
+ * that they depend on (struct snippet_key). A call with an epilogue that is in
+ * the lists costs a hash and a comparison.
+ *
+ * xl__epilogue_text_eval() computes one element on the host, node by node, with a
+ * bound of the device's error (expr/host/interval.h). */
 #include "expr/codegen/epilogue.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "device/device.h"
+#include "expr/codegen/opencl_ops.h"
 #include "expr/graph/graph.h"
+#include "expr/graph/infer.h"
+#include "expr/graph/infer_types.h"
+#include "expr/graph/print.h"
+#include "expr/host/interval.h"
+#include "expr/host/operation_value.h"
+#include "expr/language/functions.h"
+#include "expr/language/parser.h"
 
-/* All that a snippet depends on but the expression's letters; no padding. */
-struct key {
-    uint64_t expr; /* hash of the letters */
-    uint64_t dtype, n;
-    struct key_operand {
-        struct xl__epilogue_name as;
-        size_t stride[XL__N_ALONG];
-    } operand[XL_EPILOGUE_MAX_BINDINGS];
-};
-
-struct made {
-    struct xl__snippet s; /* first: what the op has is a pointer to it */
-    struct key key;
-};
-
-/* -- the key --------------------------------------------------------------- */
-
-static size_t key_bytes(size_t n)
-{
-    return offsetof(struct key, operand) + n * sizeof(struct key_operand);
-}
-
-bool xl__epilogue_fits(const xl_binding *b, const size_t size[XL__N_ALONG],
-                       size_t stride[XL__N_ALONG])
+/* Does the operand broadcast over the result? Sets its strides along the
+ * dimensions of the result: 0 where its size is 1, and for a scalar. */
+static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
+                         size_t stride[XL__N_ALONG])
 {
     const xl_tensor *t = &b->tensor;
     for (unsigned along = 0; along < XL__N_ALONG; along++)
@@ -54,7 +57,551 @@ bool xl__epilogue_fits(const xl_binding *b, const size_t size[XL__N_ALONG],
     return true;
 }
 
-static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
+static const char y_name[] = "y", out_name[] = "out";
+
+struct epilogue_reader {
+    const struct xl__epilogue_request *want;
+    struct xl__epilogue *ep;
+    struct xl__tree tree;
+    struct xl__signature sig; /* operands, y, out */
+    struct xl__error *e;
+};
+
+/* -- the tree --------------------------------------------------------------
+ */
+
+static xl_status check_node(const struct epilogue_reader *r,
+                            const struct xl__tree_node *n)
+{
+    if (n->kind == XL__T_VIEW)
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
+                              "slices and transposes are not possible in an "
+                              "epilogue; bind the view instead");
+    if (n->kind != XL__T_CALL)
+        return XL_OK;
+    if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
+                              "reductions and functions over an axis are not "
+                              "possible in an epilogue; apply them to the "
+                              "result with xl_expr_run()");
+    if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
+                              "random numbers are not possible in an "
+                              "epilogue; bind a tensor that xl_expr_run() "
+                              "has filled");
+    return XL_OK;
+}
+
+static bool is_name_bound(const struct epilogue_reader *r, const char *name)
+{
+    if (strcmp(name, y_name) == 0)
+        return true;
+    for (unsigned k = 0; k < r->ep->n; k++) {
+        if (strcmp(name, r->ep->operand[k].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static xl_status check_statements(const struct epilogue_reader *r)
+{
+    const struct xl__tree *t = &r->tree;
+    bool leaves = false;
+    for (unsigned i = 0; i < t->n_statements; i++) {
+        const struct xl__statement *s = &t->statement[i];
+        const char *name = t->name[s->name];
+        if (is_name_bound(r, name))
+            return xl__tree_error(t, s->location, r->e, XL_BAD_ARGUMENT,
+                                  "'%s' is bound, and an epilogue assigns "
+                                  "only its result; use another name",
+                                  name);
+        leaves = leaves || strcmp(name, out_name) == 0;
+    }
+    if (leaves)
+        return XL_OK;
+    return xl__tree_error(t, t->statement[t->n_statements - 1].location, r->e,
+                          XL_BAD_ARGUMENT,
+                          "the epilogue has no result: end with an "
+                          "expression, or assign it to '%s'",
+                          out_name);
+}
+
+/* -- names -----------------------------------------------------------------
+ */
+
+static xl_status check_name(const struct epilogue_reader *r, unsigned k)
+{
+    const char *name = r->ep->operand[k].name;
+    const bool is_ours =
+        strcmp(name, y_name) == 0 || strcmp(name, out_name) == 0;
+    if (is_ours || xl__is_reserved(name, strlen(name)))
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "binding %u: \"%s\" is reserved in an epilogue; "
+                             "use another name",
+                             k, name);
+    for (unsigned other = 0; other < k; other++) {
+        if (strcmp(r->ep->operand[other].name, name) == 0)
+            return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                                 "\"%s\" is bound twice, by bindings %u and "
+                                 "%u",
+                                 name, other, k);
+    }
+    return XL_OK;
+}
+
+/* The position in the text at which a name is first read; UINT_MAX: it is not
+ * read. */
+static unsigned first_use(const struct xl__tree *t, const char *name)
+{
+    for (unsigned i = 0; i < t->n_nodes; i++) {
+        const struct xl__tree_node *n = &t->node[i];
+        if (n->kind == XL__T_NAME && strcmp(t->name[n->name], name) == 0)
+            return n->location;
+    }
+    return UINT_MAX;
+}
+
+static xl_status check_used(const struct epilogue_reader *r, unsigned k)
+{
+    const struct xl__tree *t = &r->tree;
+    const struct xl__shape result = {XL__N_ALONG,
+                                     {r->want->size[XL__ALONG_BATCH],
+                                      r->want->size[XL__ALONG_ROWS],
+                                      r->want->size[XL__ALONG_COLS]}};
+    const xl_binding *b = &r->want->epilogue->bindings[k];
+    const unsigned place = first_use(t, b->name);
+    char own[XL__SHAPE_TEXT], over[XL__SHAPE_TEXT];
+    size_t stride[XL__N_ALONG];
+    struct xl__shape shape = {.n_dims = b->tensor.n_dims};
+    if (place == UINT_MAX)
+        return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
+                              "'%s' is bound but not used in the epilogue",
+                              b->name);
+    if (find_strides(b, r->want->size, stride))
+        return XL_OK;
+    if (shape.n_dims > XL_MAX_DIMS)
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "%s has %u dimensions; at most %d are possible",
+                             b->name, shape.n_dims, XL_MAX_DIMS);
+    memcpy(shape.size, b->tensor.size, sizeof shape.size);
+    return xl__tree_error(t, place, r->e, XL_BAD_SHAPE,
+                          "'%s' of shape %s does not broadcast over the "
+                          "result's %s, products x rows x columns: from the "
+                          "last axis on, each size must be the result's "
+                          "or 1",
+                          b->name, xl__shape_text(&shape, own),
+                          xl__shape_text(&result, over));
+}
+
+/* -- the graph -------------------------------------------------------------
+ */
+
+static void bind_result(struct epilogue_reader *r, const char *name,
+                        xl_dtype dtype)
+{
+    struct xl__param *b = &r->sig.b[r->sig.n++];
+    xl__strcpy(b->name, sizeof b->name, name);
+    b->dtype = (unsigned)dtype;
+    b->n_dims = XL__N_ALONG;
+    size_t step = 1;
+    for (unsigned along = XL__N_ALONG; along-- > 0;) {
+        b->size[along] = r->want->size[along];
+        b->stride[along] = step;
+        step *= b->size[along];
+    }
+}
+
+/* Bind the operands, y and out. y and out are bound as dense, since the text
+ * does not access their memory. */
+static void bind_operands(struct epilogue_reader *r)
+{
+    for (unsigned k = 0; k < r->ep->n; k++) {
+        const xl_binding *from = &r->want->epilogue->bindings[k];
+        struct xl__param *b = &r->sig.b[r->sig.n++];
+        memcpy(b->name, r->ep->operand[k].name, sizeof b->name);
+        b->dtype = (unsigned)from->tensor.dtype;
+        b->is_scalar = from->is_scalar;
+        if (from->is_scalar)
+            continue;
+        b->n_dims = from->tensor.n_dims;
+        memcpy(b->size, from->tensor.size, b->n_dims * sizeof *b->size);
+    }
+    bind_result(r, y_name, XL_F32);
+    bind_result(r, out_name, r->ep->dtype);
+}
+
+static xl_status check_graph(const struct epilogue_reader *r)
+{
+    const struct xl__graph *g = &r->ep->g;
+    if (g->n_nodes > XL__EPILOGUE_NODES)
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "an epilogue of %u operations; at most %d are "
+                             "possible: compute the rest with "
+                             "xl_expr_run()",
+                             g->n_nodes, XL__EPILOGUE_NODES);
+    for (unsigned i = 0; i < g->n_nodes; i++) {
+        const struct xl__node *n = &g->node[i];
+        if (n->op == XL__E_INPUT && n->binding > r->ep->n)
+            return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
+                                  "'%s' is read before it is assigned; its "
+                                  "old value is part of y if beta is not 0",
+                                  out_name);
+    }
+    return XL_OK;
+}
+
+static xl_status check_tree(const struct epilogue_reader *r)
+{
+    xl_status status = XL_OK;
+    const struct xl__tree *t = &r->tree;
+    for (unsigned i = 0; i < t->n_nodes; i++)
+        TRY(check_node(r, &t->node[i]));
+    TRY(check_statements(r));
+    if (first_use(t, y_name) == UINT_MAX)
+        TRY(xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
+                           "the epilogue does not use '%s', the value that it "
+                           "is applied to",
+                           y_name));
+    for (unsigned k = 0; k < r->ep->n; k++)
+        TRY(check_used(r, k));
+fail:
+    return status;
+}
+
+xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
+                            struct xl__epilogue *out, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct epilogue_reader r = {.want = want, .ep = out, .e = e};
+    for (unsigned k = 0; k < out->n; k++)
+        TRY(check_name(&r, k));
+    TRY(xl__parse(out->expr, strlen(out->expr), &r.tree, e));
+    TRY(check_tree(&r));
+    bind_operands(&r);
+    TRY(xl__infer(&r.tree, &r.sig, &out->g, e));
+    TRY(check_graph(&r));
+fail:
+    xl__tree_clear(&r.tree);
+    return status;
+}
+
+struct epilogue_writer {
+    struct xl__emit m;
+    const struct xl__epilogue *ep;
+    unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* node, by binding; UINT_MAX:
+                                                    it is not in the graph */
+};
+
+static const struct xl__output *result_output(const struct epilogue_writer *w)
+{
+    return &w->ep->g.output[0];
+}
+
+/* -- around the functions --------------------------------------------------
+ */
+
+/* A signature for printing the graph: names, and views as the graph has them.
+ */
+static void name_operands(const struct epilogue_writer *w,
+                          struct xl__signature *s)
+{
+    *s = (struct xl__signature){.n = w->ep->n + 1};
+    for (unsigned k = 0; k < s->n; k++) {
+        struct xl__param *b = &s->b[k];
+        const unsigned leaf = w->leaf[k];
+        xl__strcpy(b->name, sizeof b->name,
+                   k < w->ep->n ? w->ep->operand[k].name : "y");
+        if (leaf == UINT_MAX)
+            continue;
+        const struct xl__node *n = &w->m.g->node[leaf];
+        b->n_dims = n->shape.n_dims;
+        memcpy(b->size, n->shape.size, sizeof b->size);
+        memcpy(b->stride, n->stride, sizeof b->stride);
+    }
+}
+
+static void write_comment(struct epilogue_writer *w)
+{
+    struct xl__str *out = w->m.out;
+    struct xl__signature s;
+    name_operands(w, &s);
+    xl__str_printf(out, "/* Stores %s of ", xl_dtype_name(w->ep->dtype));
+    xl__graph_print(w->m.g, &s, result_output(w)->node, out);
+    xl__str_add(out, "\n");
+    for (unsigned k = 0; k < w->ep->n; k++)
+        xl__str_printf(out, " *   ep%u: %s %s%s\n", k, s.b[k].name,
+                       w->ep->operand[k].is_scalar ? "scalar " : "",
+                       xl_dtype_name((xl_dtype)w->ep->operand[k].dtype));
+    xl__str_add(out, " */\n");
+}
+
+/* The layout of operand k along columns (E<k>: 0 one value, 1 contiguous, 2
+ * strided) and rows (EI<k>: 0 one value, 1 not) is defined by the op. The text
+ * has defaults, so that it compiles by itself. */
+static void write_layout_defaults(struct epilogue_writer *w)
+{
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        if (!w->ep->operand[k].is_scalar)
+            xl__str_printf(w->m.out,
+                           "#ifndef E%u\n#define E%u 2\n#endif\n"
+                           "#ifndef EI%u\n#define EI%u 1\n#endif\n",
+                           k, k, k, k);
+    }
+    xl__str_add(w->m.out,
+                "#define XL_EP_AT(k) \\\n"
+                "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
+                "        (EI##k ? i * ep##k##_i : 0) + \\\n"
+                "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
+                "#define XL_EP_ALIGNED_ 0\n"
+                "#define XL_EP_ALIGNED_A 1\n");
+}
+
+static void write_params(struct epilogue_writer *w)
+{
+    struct xl__str *out = w->m.out;
+    xl__str_add(out, "#define XL_EPILOGUE_PARAMS");
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        const struct xl__epilogue_binding *o = &w->ep->operand[k];
+        if (o->is_scalar)
+            xl__str_printf(out, " \\\n    , const %s ep%u",
+                           xl__opencl_elem_type((xl_dtype)o->dtype), k);
+        else
+            xl__str_printf(out,
+                           " \\\n    , __global const %s *ep%u, "
+                           "const ulong ep%u_at, const ulong ep%u_z, \\\n"
+                           "    const ulong ep%u_i, const ulong ep%u_j",
+                           xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k,
+                           k, k);
+    }
+    xl__str_add(out, "\n#define XL_EPILOGUE_ARGS");
+    for (unsigned k = 0; k < w->ep->n; k++)
+        xl__str_printf(out,
+                       w->ep->operand[k].is_scalar
+                           ? " \\\n    , ep%u"
+                           : " \\\n    , ep%u, ep%u_at, ep%u_z, ep%u_i, "
+                             "ep%u_j",
+                       k, k, k, k, k);
+    xl__str_add(out, "\n\n");
+}
+
+static void write_call(struct epilogue_writer *w)
+{
+    xl__str_printf(w->m.out,
+                   "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j "
+                   "XL_EPILOGUE_ARGS)\n"
+                   "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
+                   "\\\n"
+                   "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
+                   "XL_EPILOGUE_ARGS)\n",
+                   xl__opencl_elem_type(w->ep->dtype));
+}
+
+/* -- a function ------------------------------------------------------------
+ */
+
+/* Load operand k into its variable: a broadcast, a contiguous or a strided
+ * load, by E<k>. */
+static void write_load(struct epilogue_writer *w, unsigned k)
+{
+    struct xl__emit *m = &w->m;
+    const unsigned node = w->leaf[k];
+    const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
+    const char *elem = xl__opencl_elem_type(dtype),
+               *name = xl_dtype_name(dtype);
+    const char *type = xl__emit_type(m->g->node[node].type, m->vw);
+    if (w->ep->operand[k].is_scalar) {
+        xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
+        return;
+    }
+    xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%u);", elem, k, k);
+    if (m->vw == 1) {
+        xl__emit_line(m, "const %s v%u = xl_load_%s_1(m%u, 0);", type, node,
+                      name, k);
+        return;
+    }
+    xl__emit_line(m, "const %s v%u =", type, node);
+    xl__emit_line(m, "    E%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", k, type,
+                  dtype == XL_BOOL ? "-" : "", name, k);
+    xl__emit_line(m, "    : E%u == 1 ? xl_load_%s_%u(m%u, 0)", k, name, m->vw,
+                  k);
+    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, ep%u_j);", name, m->vw, k,
+                  k);
+}
+
+/* The register type of an element. */
+static enum xl__vtype kind_of(xl_dtype dtype)
+{
+    static const enum xl__vtype kind[XL_N_DTYPES] = {
+        [XL_F32] = XL__V_F32,  [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
+        [XL_I32] = XL__V_I32,  [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
+        [XL_BOOL] = XL__V_BOOL};
+    return kind[dtype];
+}
+
+static void write_return(struct epilogue_writer *w)
+{
+    struct xl__emit *m = &w->m;
+    xl__emit_indent(m);
+    xl__str_add(m->out, "return ");
+    xl__emit_ref_as(m, result_output(w)->node, m->vw, kind_of(w->ep->dtype));
+    xl__str_add(m->out, ";\n");
+}
+
+static void write_store(struct epilogue_writer *w)
+{
+    struct xl__emit *m = &w->m;
+    const xl_dtype dtype = w->ep->dtype;
+    const char *name = xl_dtype_name(dtype);
+    xl__emit_line(m,
+                  "const %s x = xl_epilogue_of_%u(y, z, i, j "
+                  "XL_EPILOGUE_ARGS);",
+                  xl__emit_type(kind_of(dtype), m->vw), m->vw);
+    if (m->vw == 1) {
+        xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
+        return;
+    }
+    xl__emit_line(m, "if (aligned)");
+    xl__emit_line(m, "    xl_storea_%s_%u(p, 0, x);", name, m->vw);
+    xl__emit_line(m, "else");
+    xl__emit_line(m, "    xl_store_%s_%u(p, 0, x);", name, m->vw);
+}
+
+/* The function that computes the value. All functions are inlined, so that the
+ * branches on `aligned` and on layouts are resolved by the compiler. */
+static void write_value_function(struct epilogue_writer *w, unsigned width)
+{
+    struct xl__emit *m = &w->m;
+    const unsigned y = w->leaf[w->ep->n];
+    m->vw = width;
+    xl__str_printf(m->out,
+                   "static inline __attribute__((always_inline)) %s "
+                   "xl_epilogue_of_%u(\n"
+                   "    const %s y, const ulong z, const ulong i, const "
+                   "ulong j XL_EPILOGUE_PARAMS)\n{\n",
+                   xl__emit_type(kind_of(w->ep->dtype), width), width,
+                   xl__emit_type(XL__V_F32, width));
+    m->indent = 1;
+    if (y != UINT_MAX)
+        xl__emit_line(m, "const %s v%u = y;", xl__emit_type(XL__V_F32, width),
+                      y);
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        if (w->leaf[k] != UINT_MAX)
+            write_load(w, k);
+    }
+    for (unsigned i = 0; i < m->g->n_nodes; i++)
+        xl__emit_node(m, i, width);
+    write_return(w);
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
+}
+
+static void write_store_function(struct epilogue_writer *w, unsigned width)
+{
+    struct xl__emit *m = &w->m;
+    write_value_function(w, width);
+    xl__str_printf(m->out,
+                   "static inline __attribute__((always_inline)) void "
+                   "xl_epilogue_%u(\n"
+                   "    __global %s *p, const int aligned, const %s y,\n"
+                   "    const ulong z, const ulong i, const ulong j "
+                   "XL_EPILOGUE_PARAMS)\n{\n",
+                   width, xl__opencl_elem_type(w->ep->dtype),
+                   xl__emit_type(XL__V_F32, width));
+    m->indent = 1;
+    write_store(w);
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
+}
+
+static void write_text(struct epilogue_writer *w)
+{
+    write_comment(w);
+    xl__emit_includes(&w->m);
+    write_layout_defaults(w);
+    write_params(w);
+    write_store_function(w, 1);
+    for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
+        xl__str_printf(w->m.out, "#%sif XL_VW == %u\n", width > 2 ? "el" : "",
+                       width);
+        write_store_function(w, width);
+    }
+    xl__str_add(w->m.out, "#endif\n\n");
+    write_call(w);
+}
+
+/* --------------------------------------------------------------------------
+ */
+
+static bool is_leaf(const struct xl__node *n)
+{
+    return n->op == XL__E_INPUT || n->op == XL__E_SCALAR;
+}
+
+/* The group that the functions of opencl.h need: all operations by element, no
+ * operands. Sets the leaves. */
+static bool gather_nodes(struct epilogue_writer *w, struct xl__group *group)
+{
+    const struct xl__graph *g = w->m.g;
+    group->form = XL__FORM_MAP;
+    group->n_loops = 1;
+    group->value = xl__calloc((size_t)g->n_nodes + 1, sizeof *group->value);
+    for (unsigned k = 0; k <= w->ep->n; k++)
+        w->leaf[k] = UINT_MAX;
+    for (unsigned i = 0; i < g->n_nodes && group->value; i++) {
+        if (is_leaf(&g->node[i]))
+            w->leaf[g->node[i].binding] = i;
+        else if (xl__expr_ops[g->node[i].op].cls == XL__C_MAP)
+            group->value[group->n_values++].node = i;
+    }
+    return group->value != NULL;
+}
+
+xl_status xl__epilogue_write(struct xl__epilogue *ep,
+                             const struct xl__limits *l)
+{
+    struct xl__str out = {0};
+    struct xl__group group = {0};
+    struct epilogue_writer w = {
+        .m = {.g = &ep->g, .group = &group, .l = l, .out = &out}, .ep = ep};
+    if (gather_nodes(&w, &group))
+        write_text(&w);
+    ep->flop = 0;
+    for (unsigned i = 0; i < group.n_values; i++)
+        ep->flop += xl__expr_ops[ep->g.node[group.value[i].node].op].flop;
+    ep->text = out.len > 0 ? xl__str_steal(&out) : NULL;
+    xl__str_clear(&out);
+    free(group.value);
+    return ep->text ? XL_OK : XL_NO_MEMORY;
+}
+
+/* All that a snippet depends on, with the hash of the expression in place of
+ * its characters. Compared with memcmp(): no padding. */
+struct snippet_key {
+    uint64_t expr; /* hash of the characters */
+    uint64_t dtype, n;
+    struct key_operand {
+        struct xl__epilogue_binding as;
+        size_t stride[XL__N_ALONG];
+    } operand[XL_EPILOGUE_MAX_BINDINGS];
+};
+
+struct snippet_entry {
+    struct xl__epilogue_text s; /* first: an op holds a pointer to it */
+    struct snippet_key key;
+};
+
+/* -- the key ---------------------------------------------------------------
+ */
+
+static size_t key_bytes(size_t n)
+{
+    return offsetof(struct snippet_key, operand) +
+           n * sizeof(struct key_operand);
+}
+
+static xl_status set_name(struct xl__epilogue_binding *to, const xl_binding *b,
                           struct xl__error *e)
 {
     size_t len = 0;
@@ -62,7 +609,8 @@ static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
         len++;
     if (len == sizeof to->name)
         return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "the name \"%.*s...\" is longer than %d letters",
+                             "the name \"%.*s...\" is longer than %d "
+                             "characters",
                              XL_EXPR_MAX_NAME, b->name, XL_EXPR_MAX_NAME);
     memset(to->name, 0, sizeof to->name);
     memcpy(to->name, b->name, len);
@@ -71,9 +619,10 @@ static xl_status set_name(struct xl__epilogue_name *to, const xl_binding *b,
     return XL_OK;
 }
 
-/* `fits`: all operands broadcast over the result. */
-static xl_status set_key(const struct xl__snippet_want *want, struct key *key,
-                         bool *fits, struct xl__error *e)
+/* Sets *fits to whether all operands broadcast over the result. */
+static xl_status set_key(const struct xl__epilogue_request *want,
+                         struct snippet_key *key, bool *fits,
+                         struct xl__error *e)
 {
     xl_status status = XL_OK;
     const xl_epilogue *ep = want->epilogue;
@@ -83,32 +632,34 @@ static xl_status set_key(const struct xl__snippet_want *want, struct key *key,
     *fits = true;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
         TRY(set_name(&key->operand[k].as, &ep->bindings[k], e));
-        *fits &= xl__epilogue_fits(&ep->bindings[k], want->size,
-                                   key->operand[k].stride);
+        *fits &=
+            find_strides(&ep->bindings[k], want->size, key->operand[k].stride);
     }
 fail:
     return status;
 }
 
-/* -- looking --------------------------------------------------------------- */
+/* -- the lists of epilogues -------------------------------------------------
+ */
 
-static const struct xl__snippet *find(struct xl__snippet *const *first,
-                                      uint64_t hash, const struct key *key,
-                                      const char *expr)
+static const struct xl__epilogue_text *find_snippet(struct xl__epilogue_text *const *first,
+                                              uint64_t hash,
+                                              const struct snippet_key *key,
+                                              const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
-    for (const struct xl__snippet *s = *first; s; s = s->next) {
+    for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
         const struct xl__epilogue *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
-            memcmp(&((const struct made *)s)->key, key, bytes) == 0 &&
+            memcmp(&((const struct snippet_entry *)s)->key, key, bytes) == 0 &&
             strcmp(of->expr, expr) == 0)
             return s;
     }
     return NULL;
 }
 
-static bool is_same(const struct xl__epilogue *a, const struct key *key,
-                    const char *expr)
+static bool is_same_epilogue(const struct xl__epilogue *a,
+                             const struct snippet_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
         strcmp(a->expr, expr) != 0)
@@ -121,23 +672,24 @@ static bool is_same(const struct xl__epilogue *a, const struct key *key,
     return true;
 }
 
-/* Of another shape. */
+/* Find graph and text that a snippet of another shape has. */
 static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
-                                          const struct key *key,
+                                          const struct snippet_key *key,
                                           const char *expr)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        for (struct xl__snippet *s = ctx->snippets[i]; s; s = s->next) {
-            if (is_same(s->inside, key, expr))
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        for (struct xl__epilogue_text *s = ctx->epilogues[i]; s; s = s->next) {
+            if (is_same_epilogue(s->inside, key, expr))
                 return s->inside;
         }
     }
     return NULL;
 }
 
-/* -- making ---------------------------------------------------------------- */
+/* -- new epilogues ----------------------------------------------------------
+ */
 
-static void drop(struct xl__epilogue *ep)
+static void release_epilogue(struct xl__epilogue *ep)
 {
     if (!ep || --ep->n_users > 0)
         return;
@@ -147,14 +699,14 @@ static void drop(struct xl__epilogue *ep)
     free(ep);
 }
 
-static xl_status no_memory(struct xl__error *e)
+static xl_status set_no_memory(struct xl__error *e)
 {
     return xl__error_set(e, XL_NO_MEMORY, "an epilogue");
 }
 
 static xl_status make_epilogue(xl_queue *q,
-                               const struct xl__snippet_want *want,
-                               const struct key *key,
+                               const struct xl__epilogue_request *want,
+                               const struct snippet_key *key,
                                struct xl__epilogue **out)
 {
     xl_status status = XL_OK;
@@ -162,7 +714,7 @@ static xl_status make_epilogue(xl_queue *q,
     if (ep)
         ep->n_users = 1;
     if (!ep || !(ep->expr = xl__strdup(want->epilogue->expr)))
-        TRY(no_memory(&q->error));
+        TRY(set_no_memory(&q->error));
     ep->dtype = want->dtype;
     ep->n = (unsigned)key->n;
     for (unsigned k = 0; k < ep->n; k++)
@@ -170,18 +722,18 @@ static xl_status make_epilogue(xl_queue *q,
     TRY(xl__epilogue_read(want, ep, &q->error));
     status = xl__epilogue_write(ep, &q->ctx->device->limits);
     if (status != XL_OK)
-        TRY(no_memory(&q->error));
+        TRY(set_no_memory(&q->error));
     *out = ep;
     return XL_OK;
 fail:
-    drop(ep);
+    release_epilogue(ep);
     return status;
 }
 
-static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
-                                        const struct key *key)
+static struct xl__epilogue_text *make_snippet(struct xl__epilogue *ep,
+                                        const struct snippet_key *key)
 {
-    struct made *m = xl__calloc(1, sizeof *m);
+    struct snippet_entry *m = xl__calloc(1, sizeof *m);
     if (!m)
         return NULL;
     memcpy(&m->key, key, key_bytes((size_t)key->n));
@@ -190,7 +742,7 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
     m->s.inside = ep;
     m->s.n_operands = ep->n;
     for (unsigned k = 0; k < ep->n; k++) {
-        struct xl__snippet_operand *o = &m->s.operand[k];
+        struct xl__epilogue_operand *o = &m->s.operand[k];
         o->dtype = (xl_dtype)key->operand[k].as.dtype;
         o->is_scalar = key->operand[k].as.is_scalar != 0;
         memcpy(o->stride, key->operand[k].stride, sizeof o->stride);
@@ -198,11 +750,12 @@ static struct xl__snippet *make_snippet(struct xl__epilogue *ep,
     return &m->s;
 }
 
-/* Under ctx->lock. An operand that does not fit has the expression read again,
- * which tells where it stands. */
-static xl_status make(xl_queue *q, const struct xl__snippet_want *want,
-                      const struct key *key, bool fits,
-                      struct xl__snippet **out)
+/* Called under ctx->lock. If an operand does not fit, the expression is read
+ * again, which sets the error with its position. */
+static xl_status build_snippet(xl_queue *q,
+                               const struct xl__epilogue_request *want,
+                               const struct snippet_key *key, bool fits,
+                               struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__epilogue *ep =
@@ -214,48 +767,87 @@ static xl_status make(xl_queue *q, const struct xl__snippet_want *want,
     *out = make_snippet(ep, key);
     if (*out)
         return XL_OK;
-    drop(ep);
-    status = no_memory(&q->error);
+    release_epilogue(ep);
+    status = set_no_memory(&q->error);
 fail:
     return status;
 }
 
-static void clear_snippets(struct xl__context *ctx)
+static void clear_epilogues(struct xl__context *ctx)
 {
-    for (unsigned i = 0; i < XL__SNIPPET_LISTS; i++) {
-        while (ctx->snippets[i]) {
-            struct xl__snippet *s = ctx->snippets[i];
-            ctx->snippets[i] = s->next;
-            drop(s->inside);
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        while (ctx->epilogues[i]) {
+            struct xl__epilogue_text *s = ctx->epilogues[i];
+            ctx->epilogues[i] = s->next;
+            release_epilogue(s->inside);
             free(s);
         }
     }
 }
 
-xl_status xl__snippet_get(xl_queue *q, const struct xl__snippet_want *want,
-                          const struct xl__snippet **out)
+xl_status xl__epilogue_text_get(xl_queue *q, const struct xl__epilogue_request *want,
+                          const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
-    struct key key;
-    struct xl__snippet *made;
+    struct snippet_key key;
+    struct xl__epilogue_text *made;
     bool fits;
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    struct xl__snippet **first = &ctx->snippets[hash % XL__SNIPPET_LISTS];
+    struct xl__epilogue_text **first = &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
     xl__lock_take(&ctx->lock);
-    *out = fits ? find(first, hash, &key, want->epilogue->expr) : NULL;
+    *out = fits ? find_snippet(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out) {
-        status = make(q, want, &key, fits, &made);
+        status = build_snippet(q, want, &key, fits, &made);
         if (status == XL_OK) {
             made->hash = hash;
             made->next = *first;
             *out = *first = made;
-            ctx->clear_snippets = clear_snippets;
+            ctx->clear_epilogues = clear_epilogues;
         }
     }
     xl__lock_drop(&ctx->lock);
 fail:
     return status;
+}
+
+typedef struct xl__interval num;
+
+/* The value of a leaf in a device's register, known to within `error`:
+ * subnormal floats may be flushed to 0. */
+static num device_value(enum xl__vtype type, double x, double error)
+{
+    const num out = {x, error};
+    if (type == XL__V_BOOL)
+        return xl__interval_round(out, XL_BOOL);
+    return type == XL__V_F32 ? xl__interval_f32(x, error) : out;
+}
+
+void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype, double y,
+                      double y_error, const double *operands, double *want,
+                      double *error)
+{
+    const struct xl__epilogue *ep = s->inside;
+    const struct xl__graph *g = &ep->g;
+    const unsigned last = g->output[0].node;
+    num value[XL__EPILOGUE_NODES];
+    for (unsigned i = 0; i <= last; i++) {
+        const struct xl__node *n = &g->node[i];
+        num arg[XL__EXPR_ARGS] = {{0, 0}};
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            arg[a] = value[n->arg[a]];
+        if (xl__expr_ops[n->op].cls == XL__C_MAP)
+            value[i] = xl__eval_node(g, i, arg);
+        else if (n->op == XL__E_CONST)
+            value[i] = device_value(n->type, n->value, 0);
+        else if (n->binding == ep->n)
+            value[i] = device_value(n->type, y, y_error);
+        else
+            value[i] = device_value(n->type, operands[n->binding], 0);
+    }
+    const num out = xl__interval_round(value[last], dtype);
+    *want = out.x;
+    *error = out.err;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each form has its geometry and its plan in one table. */
+/* The table of forms: for each form of a group the function that chooses its
+ * geometry and the one that writes its kernels. */
 #include "expr/codegen/forms.h"
 
 static const struct form {
@@ -13,7 +14,7 @@ static const struct form {
     [XL__FORM_MAP] = {xl__map_geometry, xl__map_plan},
     [XL__FORM_ROWS] = {xl__rows_geometry, xl__rows_plan},
     [XL__FORM_COLUMNS] = {xl__columns_geometry, xl__columns_plan},
-    [XL__FORM_CHUNKS] = {xl__pieces_geometry, xl__pieces_plan},
+    [XL__FORM_CHUNKS] = {xl__chunks_geometry, xl__chunks_plan},
 };
 
 void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,

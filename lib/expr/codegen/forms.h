@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels by the form of a group: the geometry of each form, its text and its
- * launches. */
+/* The entry to code generation. A group (graph/group.h) has one of four forms,
+ * and each form has two functions:
+ *
+ *   form      geometry               plan                file
+ *   MAP       xl__map_geometry       xl__map_plan        map.c, map_tiles.c
+ *   ROWS      xl__rows_geometry      xl__rows_plan       row_reduction.c
+ *   COLUMNS   xl__columns_geometry   xl__columns_plan    column_reduction.c
+ *   PIECES    xl__chunks_geometry    xl__chunks_plan     chunked_reduction.c
+ *
+ * The geometry (vector width, work-group size, unrolling, chunks) is chosen
+ * from the group's sizes and the device's limits, before any text exists. The
+ * plan writes one or two kernels with that geometry, and their launches. */
 #ifndef XL_EXPR_FORMS_H
 #define XL_EXPR_FORMS_H
 
 #include "expr/graph/group.h"
 #include "runtime/plan.h"
 
-/* Set geo, partial_bytes, est_ns and bound, and say why; by form. */
+/* Choose the geometry of a group by its form. Sets geo, partial_bytes, est_ns
+ * and bound, and appends the reasons to group->why. The group's operands,
+ * loops, values, flop and bytes are set before. */
 void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
 void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
@@ -16,23 +28,25 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        struct xl__group *group);
 void xl__columns_geometry(const struct xl__graph *g,
                           const struct xl__limits *l, struct xl__group *group);
-void xl__pieces_geometry(const struct xl__graph *g, const struct xl__limits *l,
+void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
 
-/* Kernel texts of one group, by step; free with xl__code_clear(). */
+/* The kernel texts of a plan: text[i] belongs to plan step i. Zero it before
+ * use; free it with xl__code_clear(). */
 struct xl__code {
     struct xl__str text[XL__MAX_STEPS];
 };
 void xl__code_clear(struct xl__code *c);
 
-/* The group's texts and steps, by its form. Steps borrow the
- * texts. XL_UNSUPPORTED when it does not fit the device; XL_NO_MEMORY. */
+/* Append the kernels of a group to a plan: texts to *code, steps (kernel name,
+ * launch size, arguments) to *plan. Steps point into the texts, so *code must
+ * live as long as *plan. `s` is the schedule that the group belongs to, for
+ * the offsets of temporaries. XL_UNSUPPORTED: the kernel has too many
+ * arguments or needs more local memory than the device has; XL_NO_MEMORY. */
 xl_status xl__group_plan(const struct xl__graph *g, const struct xl__limits *l,
                          const struct xl__group *group,
                          const struct xl__schedule *s, struct xl__code *code,
                          struct xl__plan *plan);
-
-/* The same by form; each appends to plan and code. */
 xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
                        const struct xl__group *group,
                        const struct xl__schedule *s, struct xl__code *code,
@@ -46,7 +60,7 @@ xl_status xl__columns_plan(const struct xl__graph *g,
                            const struct xl__group *group,
                            const struct xl__schedule *s, struct xl__code *code,
                            struct xl__plan *plan);
-xl_status xl__pieces_plan(const struct xl__graph *g,
+xl_status xl__chunks_plan(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,
                           const struct xl__schedule *s, struct xl__code *code,

@@ -1,37 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands whose neighbours lie along another loop than those of the results:
- * whichever way items walk, they touch one of the two an element a line. So
- * both loops are walked together, in square tiles: such an operand is read
- * along its own lines and turned over the tile's diagonal, in local memory by
- * a GPU's work-group, in registers by a CPU's item.
+/* MAP groups in which operands are transposed. Such an operand is contiguous
+ * along another loop (`across`) than the results (the last loop). In either
+ * loop order one of them would be accessed one element a cache line. So the
+ * kernel goes through both loops in square tiles: the operand is read along
+ * its own rows, transposed inside the tile, and then used along the last loop.
  *
  *     in memory      tile       results
  *     across -->                last -->
  *     a b c d       a e i       a e i
  *     e f g h  -->  b f j  -->  b f j
- *     i j k l       c g k       c g k     */
-#include "expr/codegen/map.h"
+ *     i j k l       c g k       c g k
+ *
+ * On a GPU a work-group transposes a tile in local memory, with a row pitch
+ * that avoids bank conflicts. On a CPU an item transposes blocks of vw x vw
+ * elements in registers (cl/expr/transpose.clh), XL__MAP_BLOCKS adjacent
+ * blocks a tile.
+ *
+ * The whole tile of an operand is read before any result of the tile is
+ * written, so a result may be stored where the operand was.
+ *
+ * Names in the generated text: bN is the first index of the tile along loop N;
+ * y is an element's index in the tile along `across`, x along the last loop;
+ * tK is the transposed tile of operand K. */
+#include "expr/codegen/map_tiles.h"
 
 #include "base/alloc.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
+#include "expr/codegen/map.h"
+#include "expr/codegen/opencl_ops.h"
+
+/* Adjacent blocks of a CPU's tile: adjacent cache lines of the results are
+ * accessed together. */
+enum { XL__MAP_BLOCKS = 2 };
 
 enum {
-    MOST_TILE = 64,   /* 256 bytes of f32: two lines of a GPU's cache */
-    LEAST_TILE = 16,  /* of either loop: less is gathered as well by caches */
-    LEAST_BLOCK = 4,  /* a CPU's */
-    WORD_BYTES = 4,   /* of a bank of local memory */
+    MAX_TILE = 64,  /* 256 bytes of f32: two lines of a GPU's cache */
+    MIN_TILE = 16,  /* for smaller loops the caches suffice */
+    MIN_BLOCK = 4,  /* on a CPU */
+    WORD_BYTES = 4, /* of a bank of local memory */
     ACCESS_BYTES = 16,
-    AHEAD_BYTES = 64, /* that an item should ask for before it waits */
-    MOST_AHEAD = 4,   /* vectors, where there is nothing to ask for */
-    RESIDENT = 2      /* groups of a unit, at least, that share its memory */
+    AHEAD_BYTES = 64, /* that an item loads before it uses them */
+    MAX_AHEAD = 4,    /* vectors of an item if nothing is loaded directly */
+    RESIDENT = 2      /* work-groups that share a unit's local memory */
 };
 
-/* -- which operands -------------------------------------------------------- */
+/* -- which operands --------------------------------------------------------
+ */
 
-/* The innermost loop along which elements are neighbours, that the small case
- * of a self-check keeps; n_loops: none, or the results'. */
-static unsigned loop_of(const struct xl__group *group,
-                        const struct xl__operand *o)
+/* The innermost loop, other than the last, along which an operand that is read
+ * is contiguous; n_loops: none, or the operand is not strided along the last
+ * loop. The shrunk shape of a self-check keeps this loop. */
+static unsigned contiguous_loop(const struct xl__group *group,
+                                const struct xl__operand *o)
 {
     const unsigned last = group->n_loops - 1;
     if (o->is_written || o->at == XL__AT_INDEX || o->stride[last] < 2)
@@ -43,20 +63,22 @@ static unsigned loop_of(const struct xl__group *group,
     return group->n_loops;
 }
 
-bool xl__map_is_turned(const struct xl__group *group,
-                       const struct xl__operand *o)
+bool xl__map_is_transposed(const struct xl__group *group,
+                           const struct xl__operand *o)
 {
-    return group->geo.tile > 0 && loop_of(group, o) == group->geo.across;
+    return group->geo.tile > 0 &&
+           contiguous_loop(group, o) == group->geo.across;
 }
 
-/* The loop along which most bytes lie; n_loops: none. */
-static unsigned best_loop(const struct xl__group *group)
+/* The loop along which operands with most bytes an element are contiguous;
+ * n_loops: none. */
+static unsigned choose_across_loop(const struct xl__group *group)
 {
     size_t bytes[XL__EXPR_LOOPS + 1] = {0};
     unsigned best = group->n_loops;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        bytes[loop_of(group, o)] += xl_dtype_bytes(o->dtype);
+        bytes[contiguous_loop(group, o)] += xl_dtype_bytes(o->dtype);
     }
     bytes[group->n_loops] = 0;
     for (unsigned d = 0; d < group->n_loops; d++) {
@@ -66,15 +88,16 @@ static unsigned best_loop(const struct xl__group *group)
     return best;
 }
 
-/* -- sizes ----------------------------------------------------------------- */
+/* -- sizes -----------------------------------------------------------------
+ */
 
 static size_t inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
 }
 
-/* Of the shorter side. */
-static size_t side(const struct xl__group *group)
+/* The smaller size of the two tiled loops. */
+static size_t min_tiled_size(const struct xl__group *group)
 {
     return xl__min_size(inner_size(group),
                         group->loop[group->geo.across].size);
@@ -93,14 +116,14 @@ size_t xl__map_tile_local_bytes(const struct xl__group *group)
         return 0;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        if (xl__map_is_turned(group, o))
+        if (xl__map_is_transposed(group, o))
             bytes += group->geo.tile * xl__map_tile_pitch(group, o) *
                      xl_dtype_bytes(o->dtype);
     }
     return bytes;
 }
 
-static size_t count_along(const struct xl__group *group, unsigned d)
+static size_t tiles_along(const struct xl__group *group, unsigned d)
 {
     const size_t size = group->loop[d].size, tile = group->geo.tile;
     if (d == group->n_loops - 1)
@@ -113,7 +136,7 @@ static size_t n_tiles(const struct xl__group *group)
 {
     size_t n = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
-        n *= count_along(group, d);
+        n *= tiles_along(group, d);
     return n;
 }
 
@@ -122,11 +145,13 @@ size_t xl__map_tile_groups(const struct xl__group *group)
     return xl__ceil_div(n_tiles(group), xl__max_size(group->geo.per_wg, 1));
 }
 
-/* -- geometry -------------------------------------------------------------- */
+/* -- geometry --------------------------------------------------------------
+ */
 
-/* One access, aligned; of what is turned a word, since neighbouring items
- * take neighbouring words from local memory. */
-static size_t vector(const struct xl__group *group)
+/* The vector width on a GPU: one aligned access; of transposed operands one
+ * word of 4 bytes, since adjacent items read adjacent words of local memory.
+ */
+static size_t choose_gpu_vector(const struct xl__group *group)
 {
     size_t vw = ACCESS_BYTES;
     for (unsigned k = 0; k < group->n_operands; k++) {
@@ -135,7 +160,7 @@ static size_t vector(const struct xl__group *group)
         const size_t bytes = xl_dtype_bytes(o->dtype);
         if (o->at == XL__AT_INDEX)
             continue;
-        if (xl__map_is_turned(group, o)) {
+        if (xl__map_is_transposed(group, o)) {
             vw = xl__min_size(vw, WORD_BYTES / bytes);
             continue;
         }
@@ -148,68 +173,71 @@ static size_t vector(const struct xl__group *group)
     return vw;
 }
 
-/* The largest tile of which most is used, whose lines a group can take side by
- * side, that leaves room for another group and work for every unit. */
+/* Choose the largest tile of which more than half is used, that has at most as
+ * many rows as the work-group has items, that leaves local memory for another
+ * work-group, and that gives every compute unit a tile. No tile (0) if the
+ * smallest one does not fit. */
 static void choose_tile(const struct xl__limits *l, struct xl__group *group)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0) / RESIDENT;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct xl__geometry *geo = &group->geo;
-    geo->tile = MOST_TILE;
-    while (geo->tile > LEAST_TILE &&
-           (geo->tile / 2 >= side(group) || geo->tile > geo->wg ||
-            xl__map_tile_local_bytes(group) > room ||
-            n_tiles(group) < units))
+    geo->tile = MAX_TILE;
+    while (geo->tile > MIN_TILE &&
+           (geo->tile / 2 >= min_tiled_size(group) || geo->tile > geo->wg ||
+            xl__map_tile_local_bytes(group) > room || n_tiles(group) < units))
         geo->tile /= 2;
-    if (side(group) < LEAST_TILE || geo->tile > geo->wg ||
+    if (min_tiled_size(group) < MIN_TILE || geo->tile > geo->wg ||
         xl__map_tile_local_bytes(group) > room)
         geo->tile = 0;
 }
 
-static void for_neighbours(const struct xl__limits *l,
-                           struct xl__group *group)
+static void choose_gpu_tiles(const struct xl__limits *l,
+                             struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
     choose_tile(l, group);
     if (!geo->tile)
         return;
-    geo->vw = (unsigned)vector(group);
+    geo->vw = (unsigned)choose_gpu_vector(group);
     const size_t vectors = (size_t)geo->tile * geo->tile / geo->vw;
     geo->wg = (unsigned)xl__min_size(geo->wg, vectors);
     const size_t bytes = xl__map_load_bytes(group);
-    const size_t ahead = bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1)
-                                   : MOST_AHEAD;
-    geo->unroll = (unsigned)xl__power_down(
-        xl__min_size(ahead, vectors / geo->wg));
+    const size_t ahead =
+        bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1) : MAX_AHEAD;
+    geo->unroll =
+        (unsigned)xl__pow2_down(xl__min_size(ahead, vectors / geo->wg));
 }
 
-static void for_items(const struct xl__limits *l, struct xl__group *group)
+static void choose_cpu_tiles(const struct xl__limits *l,
+                             struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    if (geo->vw < LEAST_BLOCK || side(group) < geo->vw)
+    if (geo->vw < MIN_BLOCK || min_tiled_size(group) < geo->vw)
         return;
     geo->tile = geo->vw;
-    geo->per_wg = xl__map_turns(l, group, n_tiles(group));
+    geo->per_wg = xl__map_per_group(l, group, n_tiles(group));
 }
 
 void xl__map_tile_geometry(const struct xl__graph *g,
-                           const struct xl__limits *l,
-                           struct xl__group *group)
+                           const struct xl__limits *l, struct xl__group *group)
 {
-    const unsigned across = best_loop(group);
+    const unsigned across = choose_across_loop(group);
     if (across == group->n_loops ||
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;
     if (group->geo.per_wg)
-        for_items(l, group);
+        choose_cpu_tiles(l, group);
     else
-        for_neighbours(l, group);
+        choose_gpu_tiles(l, group);
 }
 
-/* -- launch ---------------------------------------------------------------- */
+/* -- launch ----------------------------------------------------------------
+ */
 
-void xl__map_tile_order(const struct xl__group *group,
+/* The order in which tiles are numbered: the fastest loop first. */
+static void order_loops(const struct xl__group *group,
                         unsigned order[XL__EXPR_LOOPS])
 {
     unsigned n = 0;
@@ -224,14 +252,368 @@ void xl__map_tile_order(const struct xl__group *group,
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
 {
     unsigned order[XL__EXPR_LOOPS];
-    xl__map_tile_order(group, order);
+    order_loops(group, order);
     for (unsigned i = 0; i + 1 < group->n_loops; i++) {
         if (i < 2)
-            xl__map_arg_index(group, step, count_along(group, order[i]));
-        xl__map_arg_divisor(group, step, count_along(group, order[i]));
+            xl__map_arg_index(group, step, tiles_along(group, order[i]));
+        xl__map_arg_divisor(group, step, tiles_along(group, order[i]));
     }
     if (!group->geo.per_wg)
         return;
     xl__map_arg_index(group, step, n_tiles(group));
     xl__map_arg_index(group, step, group->geo.per_wg);
+}
+
+static unsigned last_loop(const struct xl__emit *m)
+{
+    return m->group->n_loops - 1;
+}
+
+static void close_block(struct xl__emit *m)
+{
+    m->depth = 0;
+    m->indent--;
+    xl__emit_line(m, "}");
+}
+
+/* -- the position of a tile ------------------------------------------------
+ */
+
+static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
+{
+    return d == m->group->geo.across || d == last_loop(m);
+}
+
+static void write_index(struct xl__emit *m, unsigned d, const char *index)
+{
+    if (d == last_loop(m) && m->group->geo.per_wg)
+        xl__emit_line(m, "const IDX first = %s * %u;", index,
+                      m->group->geo.tile * XL__MAP_BLOCKS);
+    else if (is_tiled_loop(m, d))
+        xl__emit_line(m, "const IDX b%u = %s * %u;", d, index,
+                      m->group->geo.tile);
+    else
+        xl__emit_line(m, "const IDX i%u = %s;", d, index);
+}
+
+/* Write, for the tile number f, its first indices bN along the tiled loops,
+ * and the indices of the other loops. */
+static void write_tile_start(struct xl__emit *m)
+{
+    static const char *const rests[XL__EXPR_LOOPS] = {"f",  "r1", "r2",
+                                                      "r3", "r4", "r5"};
+    unsigned order[XL__EXPR_LOOPS];
+    order_loops(m->group, order);
+    for (unsigned i = 0; i < last_loop(m); i++) {
+        const unsigned d = order[i];
+        const char of = is_tiled_loop(m, d) ? 'c' : 'n';
+        struct xl__str index = {0};
+        xl__emit_line(m,
+                      "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
+                      "shift_%u);",
+                      rests[i + 1], rests[i], of, d, d, d);
+        xl__str_printf(&index, "(%s - %s * %c%u)", rests[i], rests[i + 1], of,
+                       d);
+        write_index(m, d, xl__str_text(&index));
+        m->out->broken |= index.broken;
+        xl__str_clear(&index);
+    }
+    write_index(m, order[last_loop(m)], rests[last_loop(m)]);
+}
+
+/* -- GPUs: tiles in local memory -------------------------------------------
+ */
+
+static void declare_local(struct xl__emit *m)
+{
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        const struct xl__operand *o = &m->group->operand[k];
+        if (xl__map_is_transposed(m->group, o))
+            xl__emit_line(m,
+                          "__local %s t%u[%zu] "
+                          "__attribute__((aligned(16)));",
+                          xl__opencl_elem_type(o->dtype), k,
+                          m->group->geo.tile *
+                              xl__map_tile_pitch(m->group, o));
+    }
+}
+
+/* Write the reads of one element of each transposed operand. Past the end of a
+ * loop the last element is read again. */
+static void write_tile_reads(struct xl__emit *m)
+{
+    const struct xl__group *group = m->group;
+    const unsigned last = last_loop(m);
+    xl__emit_line(m, "const IDX i%u = min(b%u + x + u * %u, n%u - 1);", last,
+                  last, group->geo.wg / group->geo.tile, last);
+    xl__emit_indices(m, 0, last);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (!xl__map_is_transposed(group, &group->operand[k]))
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "a%u[u] = (m%u + o%u)[", k, k, k);
+        xl__emit_index(m, k, m->depth);
+        xl__str_printf(m->out, " + i%u * s%u_%u];\n", last, k, last);
+    }
+}
+
+/* Write the fill of the tiles: adjacent items read elements that are adjacent
+ * along `across`, first all into registers, then into local memory. */
+static void write_tile_fill(struct xl__emit *m)
+{
+    const struct xl__group *group = m->group;
+    const unsigned across = group->geo.across, tile = group->geo.tile;
+    const unsigned n_reads = tile * tile / group->geo.wg;
+    xl__emit_line(m, "{");
+    m->indent++;
+    xl__emit_line(m, "const uint y = item %% %u, x = item / %u;", tile, tile);
+    xl__emit_line(m, "const IDX i%u = min(b%u + y, n%u - 1);", across, across,
+                  across);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (xl__map_is_transposed(group, &group->operand[k]))
+            xl__emit_line(m, "%s a%u[%u];",
+                          xl__opencl_elem_type(group->operand[k].dtype), k,
+                          n_reads);
+    }
+    xl__emit_line(m, "#pragma unroll");
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
+    m->indent++;
+    write_tile_reads(m);
+    close_block(m);
+    xl__emit_line(m, "#pragma unroll");
+    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
+    m->indent++;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (xl__map_is_transposed(group, o))
+            xl__emit_line(m, "t%u[y * %zu + x + u * %u] = a%u[u];", k,
+                          xl__map_tile_pitch(group, o), group->geo.wg / tile,
+                          k);
+    }
+    close_block(m);
+    close_block(m);
+}
+
+static void write_item_position(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned per_line = geo->tile / geo->vw;
+    xl__emit_line(m, "const uint e = item + (r + u) * %u;", geo->wg);
+    xl__emit_line(m, "const uint y = e / %u, x = e %% %u * %u;", per_line,
+                  per_line, geo->vw);
+    xl__emit_line(m, "const IDX i%u = b%u + y;", geo->across, geo->across);
+    xl__emit_line(m, "const IDX i%u = b%u + x;", last_loop(m), last_loop(m));
+    xl__emit_indices(m, 0, last_loop(m));
+}
+
+static void write_full_tile(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
+    xl__emit_line(m, "for (uint r = 0; r < %u; r += %u) {", vectors,
+                  geo->unroll);
+    m->indent++;
+    xl__map_write_unrolled(m, geo->unroll, write_item_position);
+    close_block(m);
+}
+
+static void write_partial_tile(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
+    xl__emit_line(m, "const uint u = 0;");
+    xl__emit_line(m, "#pragma unroll 1");
+    xl__emit_line(m, "for (uint r = 0; r < %u; r++) {", vectors);
+    m->indent++;
+    write_item_position(m);
+    xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across, geo->across,
+                  last_loop(m), last_loop(m));
+    m->indent++;
+    xl__map_write_partial(m);
+    close_block(m);
+    close_block(m);
+}
+
+static void open_if_full(struct xl__emit *m)
+{
+    const struct xl__geometry *geo = &m->group->geo;
+    xl__emit_line(m, "if (b%u + %u <= n%u && b%u + %u <= n%u) {", geo->across,
+                  geo->tile, geo->across, last_loop(m), geo->tile,
+                  last_loop(m));
+    m->indent++;
+}
+
+static void open_else(struct xl__emit *m)
+{
+    m->indent--;
+    xl__emit_line(m, "} else {");
+    m->indent++;
+}
+
+static void write_gpu_tile(struct xl__emit *m)
+{
+    declare_local(m);
+    xl__emit_line(m, "const uint item = get_local_id(0);");
+    xl__emit_line(m, "const IDX f = (IDX)xl_group_id(0);");
+    write_tile_start(m);
+    write_tile_fill(m);
+    xl__emit_line(m, "barrier(CLK_LOCAL_MEM_FENCE);");
+    open_if_full(m);
+    write_full_tile(m);
+    open_else(m);
+    write_partial_tile(m);
+    close_block(m);
+}
+
+/* -- CPUs: blocks in registers ---------------------------------------------
+ */
+
+static void write_transposed_reads(struct xl__emit *m, bool is_cut)
+{
+    const struct xl__group *group = m->group;
+    const unsigned last = m->group->n_loops - 1, across = group->geo.across;
+    xl__emit_line(m, "{");
+    m->indent++;
+    xl__emit_line(m, "const IDX i%u = b%u;", across, across);
+    xl__emit_indices(m, 0, last);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (!xl__map_is_transposed(group, o))
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
+                       is_cut ? "n" : "", xl__opencl_elem_type(o->dtype),
+                       m->vw, k, k, k);
+        xl__emit_index(m, k, m->depth);
+        xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
+                       k, last, is_cut ? ", lines, count" : "");
+    }
+    close_block(m);
+}
+
+/* Prefetch what the next tiles access along the last loop. It is in other
+ * cache lines, mostly in other pages, which hardware prefetchers do not
+ * follow. */
+static void write_prefetch(struct xl__emit *m)
+{
+    enum { AHEAD_TILES = 2 };
+    const struct xl__group *group = m->group;
+    const unsigned last = group->n_loops - 1;
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (o->at == XL__AT_INDEX || o->stride[last] != 1 ||
+            o->stride[group->geo.across] == 0)
+            continue;
+        xl__emit_indent(m);
+        xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", k, k);
+        xl__emit_index(m, k, m->depth);
+        xl__str_printf(m->out, " + i%u + %u * s%u_%u);\n", last,
+                       AHEAD_TILES * m->vw, k, group->geo.across);
+    }
+}
+
+static void write_block_rows(struct xl__emit *m, const char *lines,
+                             bool is_cut)
+{
+    const unsigned last = m->group->n_loops - 1;
+    const unsigned across = m->group->geo.across;
+    xl__emit_line(m, "for (uint y = 0; y < %s; y++) {", lines);
+    m->indent++;
+    xl__emit_line(m, "const IDX i%u = b%u + y, i%u = b%u;", across, across,
+                  last, last);
+    xl__emit_indices(m, 0, last);
+    if (is_cut) {
+        xl__map_write_partial(m);
+    } else {
+        write_prefetch(m);
+        xl__map_write_vector(m);
+    }
+    close_block(m);
+}
+
+static void write_block(struct xl__emit *m)
+{
+    const unsigned last = m->group->n_loops - 1, across = m->group->geo.across;
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        const struct xl__operand *o = &m->group->operand[k];
+        if (xl__map_is_transposed(m->group, o))
+            xl__emit_line(m, "%s%u t%u[%u];", xl__opencl_elem_type(o->dtype),
+                          m->vw, k, m->vw);
+    }
+    open_if_full(m);
+    write_transposed_reads(m, false);
+    write_block_rows(m, "XL_VW", false);
+    open_else(m);
+    xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
+                  across, across, m->vw);
+    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);", last,
+                  last, m->vw);
+    write_transposed_reads(m, true);
+    write_block_rows(m, "lines", true);
+    close_block(m);
+}
+
+static void write_cpu_tiles(struct xl__emit *m)
+{
+    const unsigned last = m->group->n_loops - 1;
+    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * turns;");
+    xl__emit_line(m, "const IDX end = min(begin + turns, tiles);");
+    xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
+    m->indent++;
+    write_tile_start(m);
+    xl__emit_line(m,
+                  "for (IDX b%u = first; b%u < min(first + %u, n%u); "
+                  "b%u += %u) {",
+                  last, last, m->vw * XL__MAP_BLOCKS, last, last, m->vw);
+    m->indent++;
+    write_block(m);
+    close_block(m);
+    close_block(m);
+}
+
+/* -- the kernel ------------------------------------------------------------
+ */
+
+void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
+{
+    const struct xl__group *group = m->group;
+    const struct xl__operand *o = &group->operand[operand];
+    const char *elem = xl__opencl_elem_type(o->dtype);
+    const size_t pitch = xl__map_tile_pitch(group, o);
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
+                   xl__emit_type(m->g->node[o->node].type, m->vw), o->node,
+                   xl_dtype_name(o->dtype), m->vw);
+    if (group->geo.per_wg)
+        xl__str_printf(m->out, "t%u[y]);\n", operand);
+    else if (m->vw == 1)
+        xl__str_printf(m->out, "t%u[y * %zu + x]);\n", operand, pitch);
+    else
+        xl__str_printf(m->out,
+                       "*(__local const %s%u *)(t%u + y * %zu + x));\n", elem,
+                       m->vw, operand, pitch);
+}
+
+void xl__map_write_tile_params(struct xl__emit *m)
+{
+    unsigned order[XL__EXPR_LOOPS];
+    order_loops(m->group, order);
+    for (unsigned i = 0; i < last_loop(m); i++) {
+        const unsigned d = order[i];
+        xl__emit_indent(m);
+        if (is_tiled_loop(m, d))
+            xl__str_printf(m->out, ", const IDX c%u", d);
+        xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n", d,
+                       d);
+    }
+    if (m->group->geo.per_wg)
+        xl__emit_line(m, ", const IDX tiles, const IDX turns");
+}
+
+void xl__map_write_tiles(struct xl__emit *m)
+{
+    if (m->group->geo.per_wg)
+        write_cpu_tiles(m);
+    else
+        write_gpu_tile(m);
 }

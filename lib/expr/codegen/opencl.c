@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's text around its arithmetic: head, parameters, places. Parameters
- * and arguments are one list, walked by one function, so that they cannot
- * disagree. */
+/* OpenCL C text for nodes and operands: parameters and arguments, element
+ * indices, loads and stores, and nodes as statements.
+ *
+ * The parameters of a kernel and the arguments of its launch are one list,
+ * visited by one function (visit_params) with three visitors: one writes the
+ * parameter, one appends the argument, one counts. So their order and number
+ * cannot differ.
+ *
+ * How an operand is accessed follows from its stride along the last loop, its
+ * alignment, and whether all elements of the vector exist (enum access). A
+ * node's text comes from the templates of opencl_ops.c, with each argument
+ * written at the width and type that the operation requires. */
 #include "expr/codegen/opencl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
 #include "expr/codegen/opencl_ops.h"
 
 static const unsigned slot_of_first_binding = 1;
 
-/* -- lines ----------------------------------------------------------------- */
+/* -- lines -----------------------------------------------------------------
+ */
 
 void xl__emit_indent(struct xl__emit *m)
 {
@@ -41,17 +51,19 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
     return type == XL__V_F32 ? floats[i] : ints[i];
 }
 
-/* -- the list of parameters ------------------------------------------------ */
+/* -- the list of parameters ------------------------------------------------
+ */
 
-enum what { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
+enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
 
-/* One parameter: of operand k, loop d or node n. */
+/* One parameter: of operand k, of its stride along loop d, of the size of loop
+ * d, or of the scalar `node`. */
 struct param {
-    enum what what;
+    enum param_kind kind;
     unsigned k, d, node;
 };
 
-typedef void (*visit)(void *arg, const struct param *p);
+typedef void (*param_visitor)(void *arg, const struct param *p);
 
 static bool has_stride(const struct xl__group *group,
                        const struct xl__operand *o, unsigned d)
@@ -60,27 +72,27 @@ static bool has_stride(const struct xl__group *group,
            !(d == group->n_loops - 1 && o->stride[d] == 1);
 }
 
-static void each_of_operand(const struct xl__group *group, unsigned k,
-                            visit each, void *arg)
+static void visit_operand_params(const struct xl__group *group, unsigned k,
+                                 param_visitor each, void *arg)
 {
     const struct xl__operand *o = &group->operand[k];
     struct param p = {.k = k};
     if (o->at != XL__AT_INDEX) {
-        p.what = MEMORY;
+        p.kind = MEMORY;
         each(arg, &p);
     }
-    p.what = OFFSET;
+    p.kind = OFFSET;
     each(arg, &p);
-    p.what = STRIDE;
+    p.kind = STRIDE;
     for (p.d = 0; p.d < group->n_loops; p.d++) {
         if (has_stride(group, o, p.d))
             each(arg, &p);
     }
 }
 
-/* Is the scalar an argument of what is computed here, or written? */
-static bool is_used(const struct xl__graph *g, const struct xl__group *group,
-                    unsigned scalar)
+/* Is the scalar an argument of a value of the group, or stored by it? */
+static bool is_scalar_used(const struct xl__graph *g,
+                           const struct xl__group *group, unsigned scalar)
 {
     for (unsigned i = 0; i < group->n_values; i++) {
         const struct xl__node *n = &g->node[group->value[i].node];
@@ -96,50 +108,53 @@ static bool is_used(const struct xl__graph *g, const struct xl__group *group,
     return false;
 }
 
-static void each_param(const struct xl__graph *g,
-                       const struct xl__group *group, visit each, void *arg)
+static void visit_params(const struct xl__graph *g,
+                         const struct xl__group *group, param_visitor each,
+                         void *arg)
 {
-    struct param p = {.what = SIZE};
+    struct param p = {.kind = SIZE};
     for (unsigned k = 0; k < group->n_operands; k++)
-        each_of_operand(group, k, each, arg);
+        visit_operand_params(group, k, each, arg);
     for (p.d = 0; p.d < group->n_loops; p.d++)
         each(arg, &p);
-    p.what = SCALAR;
+    p.kind = SCALAR;
     for (p.node = 0; p.node < g->n_nodes; p.node++) {
-        if (g->node[p.node].op == XL__E_SCALAR && is_used(g, group, p.node))
+        if (g->node[p.node].op == XL__E_SCALAR &&
+            is_scalar_used(g, group, p.node))
             each(arg, &p);
     }
 }
 
-/* -- as text --------------------------------------------------------------- */
+/* -- as text ---------------------------------------------------------------
+ */
 
-struct writing {
+struct param_text {
     struct xl__emit *m;
     unsigned n;
 };
 
-/* An operand's parameters are a line, and so are all sizes. */
-static bool begins_line(const struct xl__group *group, const struct param *p)
+/* The parameters of an operand are on one line, and so are all sizes. */
+static bool starts_line(const struct xl__group *group, const struct param *p)
 {
-    return p->what == MEMORY || p->what == SCALAR ||
-           (p->what == SIZE && p->d == 0) ||
-           (p->what == OFFSET && group->operand[p->k].at == XL__AT_INDEX);
+    return p->kind == MEMORY || p->kind == SCALAR ||
+           (p->kind == SIZE && p->d == 0) ||
+           (p->kind == OFFSET && group->operand[p->k].at == XL__AT_INDEX);
 }
 
-static void write_one(void *arg, const struct param *p)
+static void write_param(void *arg, const struct param *p)
 {
-    struct writing *w = arg;
+    struct param_text *w = arg;
     struct xl__emit *m = w->m;
     const struct xl__operand *o = &m->group->operand[p->k];
-    const bool is_new = begins_line(m->group, p);
+    const bool is_new = starts_line(m->group, p);
     xl__str_add(m->out, w->n++ == 0 ? "" : is_new ? ",\n" : ", ");
     if (is_new)
         xl__emit_indent(m);
-    switch (p->what) {
+    switch (p->kind) {
     case MEMORY:
         xl__str_printf(m->out, "__global %s%s *m%u",
                        o->is_written ? "" : "const ",
-                       xl__spell_elem(o->dtype), p->k);
+                       xl__opencl_elem_type(o->dtype), p->k);
         break;
     case OFFSET:
         xl__str_printf(m->out, "const ulong o%u", p->k);
@@ -159,20 +174,21 @@ static void write_one(void *arg, const struct param *p)
 
 void xl__emit_params(struct xl__emit *m)
 {
-    struct writing w = {m, 0};
-    each_param(m->g, m->group, write_one, &w);
+    struct param_text w = {m, 0};
+    visit_params(m->g, m->group, write_param, &w);
     xl__str_add(m->out, "\n");
 }
 
-/* -- as arguments ---------------------------------------------------------- */
+/* -- as arguments ----------------------------------------------------------
+ */
 
-struct setting {
+struct param_setting {
     const struct xl__emit *m;
     const struct xl__schedule *s;
     struct xl__step *step;
 };
 
-static void set_index(struct setting *t, size_t value)
+static void set_index_arg(struct param_setting *t, size_t value)
 {
     if (t->m->group->geo.is_wide)
         xl__arg_u64(t->step, value);
@@ -180,9 +196,10 @@ static void set_index(struct setting *t, size_t value)
         xl__arg_u32(t->step, value);
 }
 
-/* Where element 0 lies: the caller's offset changes from call to call, a
- * temporary's does not. */
-static void set_offset(struct setting *t, const struct xl__operand *o)
+/* The offset of element 0. That of a binding is added at each call, since it
+ * changes from call to call; that of a temporary is fixed by the plan. */
+static void set_offset_arg(struct param_setting *t,
+                           const struct xl__operand *o)
 {
     size_t offset = o->offset;
     if (o->at == XL__AT_BINDING) {
@@ -195,7 +212,7 @@ static void set_offset(struct setting *t, const struct xl__operand *o)
     xl__arg_u64(t->step, offset);
 }
 
-static void set_scalar(struct setting *t, const struct xl__node *n)
+static void set_scalar_arg(struct param_setting *t, const struct xl__node *n)
 {
     const unsigned slot = slot_of_first_binding + n->binding;
     if (n->type == XL__V_F32)
@@ -204,27 +221,27 @@ static void set_scalar(struct setting *t, const struct xl__node *n)
         xl__arg_value_i32(t->step, slot);
 }
 
-static void set_one(void *arg, const struct param *p)
+static void set_argument(void *arg, const struct param *p)
 {
-    struct setting *t = arg;
+    struct param_setting *t = arg;
     const struct xl__operand *o = &t->m->group->operand[p->k];
-    switch (p->what) {
+    switch (p->kind) {
     case MEMORY:
         xl__arg_mem(t->step, o->at == XL__AT_TEMP
                                  ? (unsigned)XL__MEM_SCRATCH
                                  : slot_of_first_binding + o->index);
         break;
     case OFFSET:
-        set_offset(t, o);
+        set_offset_arg(t, o);
         break;
     case STRIDE:
-        set_index(t, o->stride[p->d]);
+        set_index_arg(t, o->stride[p->d]);
         break;
     case SIZE:
-        set_index(t, t->m->group->loop[p->d].size);
+        set_index_arg(t, t->m->group->loop[p->d].size);
         break;
     case SCALAR:
-        set_scalar(t, &t->m->g->node[p->node]);
+        set_scalar_arg(t, &t->m->g->node[p->node]);
         break;
     }
 }
@@ -232,11 +249,11 @@ static void set_one(void *arg, const struct param *p)
 void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
                    struct xl__step *step)
 {
-    struct setting t = {m, s, step};
-    each_param(m->g, m->group, set_one, &t);
+    struct param_setting t = {m, s, step};
+    visit_params(m->g, m->group, set_argument, &t);
 }
 
-static void count_one(void *arg, const struct param *p)
+static void count_param(void *arg, const struct param *p)
 {
     (void)p;
     ++*(unsigned *)arg;
@@ -246,13 +263,14 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
                          const struct xl__group *group)
 {
     unsigned n = 0;
-    each_param(g, group, count_one, &n);
+    visit_params(g, group, count_param, &n);
     return n;
 }
 
-/* -- places ---------------------------------------------------------------- */
+/* -- element indices -------------------------------------------------------
+ */
 
-void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth)
+void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
     if (depth <= 1)
         xl__str_printf(m->out, "p%u", k);
@@ -260,17 +278,17 @@ void xl__emit_place(const struct xl__emit *m, unsigned k, unsigned depth)
         xl__str_printf(m->out, "p%u_%u", k, depth);
 }
 
-static void write_place(struct xl__emit *m, unsigned k, unsigned first,
+static void write_index(struct xl__emit *m, unsigned k, unsigned first,
                         unsigned last)
 {
     const struct xl__operand *o = &m->group->operand[k];
     const char *plus = "";
     xl__emit_indent(m);
     xl__str_add(m->out, "const IDX ");
-    xl__emit_place(m, k, m->depth);
+    xl__emit_index(m, k, m->depth);
     xl__str_add(m->out, " = ");
     if (m->depth > 1) {
-        xl__emit_place(m, k, m->depth - 1);
+        xl__emit_index(m, k, m->depth - 1);
         plus = " + ";
     }
     for (unsigned d = first; d < last; d++) {
@@ -284,16 +302,17 @@ static void write_place(struct xl__emit *m, unsigned k, unsigned first,
     xl__str_add(m->out, *plus ? ";\n" : "0;\n");
 }
 
-void xl__emit_places(struct xl__emit *m, unsigned first, unsigned last)
+void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last)
 {
     m->depth++;
     for (unsigned k = 0; k < m->group->n_operands; k++)
-        write_place(m, k, first, last);
+        write_index(m, k, first, last);
 }
 
-/* The farthest element of an operand, or one past SIZE_MAX / 2. */
-static double reach(const struct xl__group *group,
-                    const struct xl__operand *o)
+/* The largest element index into an operand. A double, since it may exceed
+ * SIZE_MAX. */
+static double max_index(const struct xl__group *group,
+                        const struct xl__operand *o)
 {
     double far = 0;
     for (unsigned d = 0; d < group->n_loops; d++)
@@ -303,20 +322,22 @@ static double reach(const struct xl__group *group,
 
 bool xl__emit_is_wide(const struct xl__group *group)
 {
-    static const double most = 2147483648.0 - 65536; /* a group may overrun */
+    /* 2^31, less the elements by which the last work-group exceeds a loop. */
+    static const double most = 2147483648.0 - 65536;
     double count = 1;
     for (unsigned d = 0; d < group->n_loops; d++)
         count *= (double)group->loop[d].size;
     for (unsigned k = 0; k < group->n_operands; k++) {
-        if (reach(group, &group->operand[k]) > most)
+        if (max_index(group, &group->operand[k]) > most)
             return true;
     }
     return count > most;
 }
 
-/* -- head ------------------------------------------------------------------ */
+/* -- head ------------------------------------------------------------------
+ */
 
-static void describe(struct xl__emit *m, unsigned k)
+static void describe_operand(struct xl__emit *m, unsigned k)
 {
     const struct xl__group *group = m->group;
     const struct xl__operand *o = &group->operand[k];
@@ -337,14 +358,14 @@ static void describe(struct xl__emit *m, unsigned k)
 
 void xl__emit_includes(struct xl__emit *m)
 {
-    const unsigned uses = xl__spell_uses(m->g, m->group);
+    const unsigned uses = xl__opencl_uses(m->g, m->group);
     if (uses & XL__USES_MATH)
-        xl__str_printf(m->out, "#define XL_OWN_MATH %d\n%s",
-                       xl__by_items(m->l),
-                       xl__num_or(m->l, XL__F_has_fma, 1) == 0
-                           ? "#define XL_HAS_FMA 0\n"
-                           : "");
-    xl__str_add(m->out, "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
+        xl__str_printf(
+            m->out, "#define XL_OWN_MATH %d\n%s", xl__is_vector_cpu(m->l),
+            xl__num_or(m->l, XL__F_has_fma, 1) == 0 ? "#define XL_HAS_FMA 0\n"
+                                                    : "");
+    xl__str_add(m->out,
+                "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)
         xl__str_add(m->out, "#include \"expr/math.clh\"\n");
     if (uses & XL__USES_RANDOM)
@@ -352,14 +373,343 @@ void xl__emit_includes(struct xl__emit *m)
     xl__str_add(m->out, "\n");
 }
 
-void xl__emit_head(struct xl__emit *m, const char *what)
+void xl__emit_header(struct xl__emit *m, const char *what)
 {
     const struct xl__group *group = m->group;
     xl__str_printf(m->out, "/* %s\n *\n * Operands, with their strides:\n",
                    what);
     for (unsigned k = 0; k < group->n_operands; k++)
-        describe(m, k);
+        describe_operand(m, k);
     xl__str_printf(m->out, " */\n#define XL_WIDE %d\n#define XL_VW %u\n",
                    group->geo.is_wide, m->vw);
     xl__emit_includes(m);
+}
+
+bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
+{
+    if (m->group->form == XL__FORM_COLUMNS)
+        return false;
+    for (unsigned i = 0; i < m->group->n_values; i++) {
+        if (m->group->value[i].node == node)
+            return m->group->value[i].is_row;
+    }
+    return false;
+}
+
+/* The width of the variable that holds a node. */
+static unsigned variable_width(const struct xl__emit *m, unsigned node)
+{
+    const enum xl__expr_op op = m->g->node[node].op;
+    return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
+}
+
+/* -- references ------------------------------------------------------------
+ */
+
+/* Append a node's variable at a width: broadcast to a vector, or element 0 of
+ * one. A bool is 0 or 1 in a scalar and 0 or -1 in a vector, so it is negated
+ * between the two. */
+static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
+{
+    const enum xl__vtype type = m->g->node[node].type;
+    const unsigned own = variable_width(m, node);
+    const char *minus =
+        type == XL__V_BOOL && own != width && (own == 1 || width == 1) ? "-"
+                                                                       : "";
+    if (own == width)
+        xl__str_printf(m->out, "v%u", node);
+    else if (own == 1)
+        xl__str_printf(m->out, "(%s)(%sv%u)", xl__emit_type(type, width),
+                       minus, node);
+    else
+        xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
+}
+
+static void write_bool_number(struct xl__emit *m, unsigned node,
+                              unsigned width)
+{
+    const bool is_negated = m->g->node[node].type == XL__V_BOOL && width > 1;
+    xl__str_add(m->out, is_negated ? "(-" : "");
+    write_variable(m, node, width);
+    xl__str_add(m->out, is_negated ? ")" : "");
+}
+
+void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
+                     enum xl__vtype type)
+{
+    const struct xl__node *n = &m->g->node[node];
+    if (n->op == XL__E_CONST) {
+        const double value = type == XL__V_BOOL ? n->value != 0 : n->value;
+        xl__opencl_constant(m->out, value, type, width);
+    } else if (n->type == type) {
+        write_variable(m, node, width);
+    } else if (type == XL__V_F32) {
+        xl__str_printf(m->out, "convert_%s(", xl__emit_type(type, width));
+        write_bool_number(m, node, width);
+        xl__str_add(m->out, ")");
+    } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
+        write_bool_number(m, node, width);
+    } else if (type == XL__V_I32) {
+        xl__str_printf(m->out, "xl_int_%u(", width);
+        write_variable(m, node, width);
+        xl__str_add(m->out, ")");
+    } else {
+        xl__str_add(m->out, "(");
+        write_variable(m, node, width);
+        xl__str_add(m->out, n->type == XL__V_F32 ? " != 0.0f)" : " != 0)");
+    }
+}
+
+void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
+{
+    xl__emit_ref_as(m, node, width, m->g->node[node].type);
+}
+
+/* -- nodes -----------------------------------------------------------------
+ */
+
+static void write_template(struct xl__emit *m, const struct xl__node *n,
+                           const char *spelling, unsigned width)
+{
+    for (const char *c = spelling; *c; c++) {
+        if (*c != '$') {
+            xl__str_add_n(m->out, c, 1);
+            continue;
+        }
+        c++;
+        if (*c == 'n' || (*c == 's' && width > 1))
+            xl__str_printf(m->out, "%u", width);
+        else if (*c != 's')
+            xl__emit_ref_as(
+                m, n->arg[*c - 'a'], width,
+                xl__opencl_arg_type(m->g, n, (unsigned)(*c - 'a')));
+    }
+}
+
+/* Append cast(): round to the precision of the dtype in memory, or saturate to
+ * its range, and keep the result in a register. */
+static void write_cast(struct xl__emit *m, const struct xl__node *n,
+                       unsigned width)
+{
+    static const char *const after[XL_N_DTYPES] = {
+        [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
+    const bool is_short = n->dtype == XL_F16 || n->dtype == XL_BF16;
+    if (is_short)
+        xl__str_printf(m->out, "xl_round_%s_%u(", xl_dtype_name(n->dtype),
+                       width);
+    else if (after[n->dtype])
+        xl__str_add(m->out, "clamp(");
+    xl__emit_ref_as(m, n->arg[0], width, n->type);
+    xl__str_add(m->out, is_short          ? ")"
+                        : after[n->dtype] ? after[n->dtype]
+                                          : "");
+}
+
+void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
+{
+    const struct xl__node *n = &m->g->node[node];
+    if (xl__expr_ops[n->op].cls != XL__C_MAP)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = ", xl__emit_type(n->type, width),
+                   node);
+    if (n->op == XL__E_CAST)
+        write_cast(m, n, width);
+    else
+        write_template(m, n,
+                       xl__opencl_op(m, n->op,
+                                     n->op == XL__E_WHERE
+                                         ? n->type
+                                         : xl__opencl_arg_type(m->g, n, 0)),
+                       width);
+    xl__str_add(m->out, ";\n");
+}
+
+enum access {
+    ELEMENT,    /* a single element */
+    BROADCAST,  /* one element for the whole vector */
+    CONTIGUOUS, /* adjacent elements */
+    ALIGNED,    /* adjacent elements, at a multiple of the width */
+    STRIDED,    /* elements with a stride between them */
+    PARTIAL     /* only the first `count` of a vector, with a stride */
+};
+
+static unsigned inner_stride(const struct xl__group *group,
+                             const struct xl__operand *o)
+{
+    const size_t stride = o->stride[group->n_loops - 1];
+    return stride > 1 ? 2 : (unsigned)stride;
+}
+
+static enum access access_of(const struct xl__emit *m,
+                             const struct xl__operand *o, unsigned width,
+                             const char *count)
+{
+    const unsigned stride = inner_stride(m->group, o);
+    if (width == 1)
+        return ELEMENT;
+    if (stride == 0 && !o->is_written)
+        return BROADCAST;
+    if (count)
+        return PARTIAL;
+    if (stride != 1)
+        return STRIDED;
+    return o->align >= width ? ALIGNED : CONTIGUOUS;
+}
+
+/* Append the address arguments of a load or store: "m3 + o3, p3 + at". */
+static void write_address(struct xl__emit *m, unsigned k, const char *at)
+{
+    const struct xl__operand *o = &m->group->operand[k];
+    const unsigned stride = inner_stride(m->group, o);
+    const bool is_first = stride == 0 || xl__streq(at, "0");
+    xl__str_printf(m->out, "m%u + o%u, ", k, k);
+    xl__emit_index(m, k, m->depth);
+    if (is_first)
+        return;
+    xl__str_printf(m->out, " + %s%s%s", stride > 1 ? "(" : "", at,
+                   stride > 1 ? ")" : "");
+    if (stride > 1)
+        xl__str_printf(m->out, " * s%u_%u", k, m->group->n_loops - 1);
+}
+
+/* Append ", stride" or ", stride, count" if the access has these arguments. */
+static void write_access_args(struct xl__emit *m, unsigned k,
+                              enum access access, const char *count)
+{
+    const unsigned stride = inner_stride(m->group, &m->group->operand[k]);
+    if (access != STRIDED && access != PARTIAL)
+        return;
+    if (stride > 1)
+        xl__str_printf(m->out, ", s%u_%u", k, m->group->n_loops - 1);
+    else
+        xl__str_printf(m->out, ", %u", stride);
+    if (access == PARTIAL)
+        xl__str_printf(m->out, ", %s", count);
+}
+
+/* -- random numbers --------------------------------------------------------
+ */
+
+/* Append a call that gives random numbers by element index. Four adjacent
+ * elements from a multiple of four on share one evaluation of the generator
+ * (cl/expr/random.clh), so aligned contiguous vectors use its block function.
+ */
+static void write_random(struct xl__emit *m, unsigned k, const char *at,
+                         unsigned width)
+{
+    enum { WORDS = 4 };
+    const struct xl__operand *o = &m->group->operand[k];
+    const struct xl__node *n = &m->g->node[o->node];
+    const unsigned stride = inner_stride(m->group, o);
+    const bool is_block = width >= WORDS && stride == 1 && o->align >= WORDS;
+    xl__str_printf(m->out, "xl_%s%s_%u(", xl__opencl_op(m, n->op, XL__V_F32),
+                   is_block ? "_block" : "", width);
+    xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
+    xl__str_printf(m->out, ", o%u + ", k);
+    xl__emit_index(m, k, m->depth);
+    if (stride > 0 && !xl__streq(at, "0"))
+        xl__str_printf(m->out, " + (ulong)(%s)", at);
+    if (stride > 1)
+        xl__str_printf(m->out, " * s%u_%u", k, m->group->n_loops - 1);
+    if (is_block)
+        xl__str_add(m->out, ")");
+    else if (stride > 1)
+        xl__str_printf(m->out, ", s%u_%u)", k, m->group->n_loops - 1);
+    else
+        xl__str_printf(m->out, ", %u)", stride);
+}
+
+/* -- loads and stores ------------------------------------------------------
+ */
+
+static void write_read(struct xl__emit *m, unsigned k, const char *at,
+                       const char *count, unsigned width)
+{
+    static const char *const name[] = {
+        [ELEMENT] = "load",  [BROADCAST] = "load", [CONTIGUOUS] = "load",
+        [ALIGNED] = "loada", [STRIDED] = "loads",  [PARTIAL] = "loadn"};
+    const struct xl__operand *o = &m->group->operand[k];
+    const enum access access = access_of(m, o, width, count);
+    const char *minus = o->dtype == XL_BOOL ? "-" : "";
+    if (access == BROADCAST)
+        xl__str_printf(m->out, "(%s)(%s",
+                       xl__emit_type(m->g->node[o->node].type, width), minus);
+    xl__str_printf(m->out, "xl_%s_%s_%u(", name[access],
+                   xl_dtype_name(o->dtype), access == BROADCAST ? 1 : width);
+    write_address(m, k, at);
+    write_access_args(m, k, access, count);
+    xl__str_add(m->out, access == BROADCAST ? "))" : ")");
+}
+
+void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
+                   const char *count)
+{
+    const struct xl__operand *o = &m->group->operand[operand];
+    const unsigned width = xl__emit_is_row(m, o->node) ? 1 : m->vw;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = ",
+                   xl__emit_type(m->g->node[o->node].type, width), o->node);
+    if (o->at == XL__AT_INDEX)
+        write_random(m, operand, at, width);
+    else
+        write_read(m, operand, at, count, width);
+    xl__str_add(m->out, ";\n");
+}
+
+/* The type of register value that is stored as a dtype. */
+static enum xl__vtype register_type(xl_dtype dtype)
+{
+    if (dtype == XL_BOOL)
+        return XL__V_BOOL;
+    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16 ? XL__V_F32
+                                                                  : XL__V_I32;
+}
+
+void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
+                    const char *count)
+{
+    static const char *const name[] = {[ELEMENT] = "store",
+                                       [CONTIGUOUS] = "store",
+                                       [ALIGNED] = "storea",
+                                       [STRIDED] = "stores",
+                                       [PARTIAL] = "storen"};
+    const struct xl__operand *o = &m->group->operand[operand];
+    const unsigned width =
+        xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o)
+            ? 1
+            : m->vw;
+    const enum access access = access_of(m, o, width, count);
+    xl__emit_indent(m);
+    const bool is_streamed = access == ALIGNED && m->group->geo.is_streamed;
+    xl__str_printf(m->out, "xl_%s_%s_%u(",
+                   is_streamed ? "storet" : name[access],
+                   xl_dtype_name(o->dtype), width);
+    write_address(m, operand, at);
+    write_access_args(m, operand, access, count);
+    xl__str_add(m->out, ", ");
+    xl__emit_ref_as(m, o->node, width, register_type(o->dtype));
+    xl__str_add(m->out, ");\n");
+}
+
+void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at)
+{
+    enum { AHEAD_BYTES = 4096 };
+    const struct xl__operand *o = &m->group->operand[operand];
+    if (inner_stride(m->group, o) != 1)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
+    xl__emit_index(m, operand, m->depth);
+    xl__str_printf(m->out, " + %s + %zu);\n", at,
+                   AHEAD_BYTES / xl_dtype_bytes(o->dtype));
+}
+
+unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node)
+{
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        if (!group->operand[k].is_written && group->operand[k].node == node)
+            return k;
+    }
+    return XL__EXPR_OPERANDS;
 }

@@ -1,84 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C for nodes and operands: what the form_*.c share. Each writes its
- * own skeleton (who does which elements) and calls these for what happens to
- * an element.
+/* OpenCL C text for nodes and operands, shared by all forms. A form writes the
+ * skeleton of its kernel (which item processes which elements) and calls these
+ * functions for what happens to one element or vector.
  *
- * Names in the text, by number of node, operand and loop: vN a node's value,
- * mK an operand's memory, oK its offset, sK_L its stride along a loop where
- * that is neither 0 nor, innermost, 1; pK its place, nL a loop's size, iL its
- * index. Values are float, int or bool-as-int and of width 1 or vw; a bool
- * vector holds 0 and -1 as OpenCL's comparisons give, a bool scalar 0 and 1.
- * cl/expr/expr.clh has what OpenCL C lacks, under names xl_... that end in
- * the width. */
-#ifndef XL_EXPR_EMIT_H
-#define XL_EXPR_EMIT_H
+ * Names in the generated text, by number of operand K, loop L and node N:
+ *   mK    the operand's memory            vN    the node's value
+ *   oK    its offset, in elements         nL    the loop's size
+ *   sK_L  its stride along loop L         iL    the loop's index
+ *   pK    its element index, relative to oK
+ * A stride that is 0, or 1 along the last loop, has no parameter: these are
+ * written as constants, so they belong to the kernel's structure.
+ *
+ * A value is a float, an int or a bool, and of width 1 or vw. A bool is 0 or 1
+ * in a scalar and 0 or -1 in a vector, as OpenCL's comparisons give it.
+ * cl/expr/expr.clh has the functions that OpenCL C lacks; their names begin
+ * with xl_ and end in the width. */
+#ifndef XL_EXPR_OPENCL_H
+#define XL_EXPR_OPENCL_H
 
 #include "expr/codegen/forms.h"
 
+/* A kernel while it is written. */
 struct xl__emit {
     const struct xl__graph *g;
     const struct xl__group *group;
     const struct xl__limits *l;
     struct xl__str *out;
-    unsigned vw;      /* width of element-level values now being written */
-    unsigned indent;  /* levels of four spaces */
-    unsigned depth;   /* calls of xl__emit_places() whose names are in scope;
-                         whoever closes the scope sets it back */
+    unsigned vw;     /* width of element values that are being written */
+    unsigned indent; /* levels of four blanks */
+    unsigned depth;  /* xl__emit_indices() calls whose names are in scope; who
+                        closes the scope restores it */
 };
 
-/* Comment that says what the kernel computes and touches, the settings and
- * the includes that its nodes need: the head of every text. */
-void xl__emit_head(struct xl__emit *m, const char *what);
-/* Settings and includes alone. */
+/* -- lines -----------------------------------------------------------------
+ */
+
+/* Write one line, indented. A line that opens or closes a block does not
+ * change the indentation. */
+void xl__emit_line(struct xl__emit *m, const char *fmt, ...) XL__PRINTF(2, 3);
+/* Write the indentation alone. */
+void xl__emit_indent(struct xl__emit *m);
+/* The name of a type, such as "float" or "int4"; static. */
+const char *xl__emit_type(enum xl__vtype type, unsigned width);
+
+/* -- head, parameters, arguments -------------------------------------------
+ */
+
+/* Write the head of the text: a comment that begins with `what` and lists the
+ * operands, the settings XL_WIDE and XL_VW, and the includes. */
+void xl__emit_header(struct xl__emit *m, const char *what);
+/* Write only the includes that the group's nodes need, and their settings. */
 void xl__emit_includes(struct xl__emit *m);
-/* The kernel's parameters for all operands, loops and scalars, in lines with
- * commas between and none at the end, in the one order that xl__emit_args()
- * sets. */
+/* Write the parameters for all operands, loops and scalars, separated by
+ * commas, with none at the end. */
 void xl__emit_params(struct xl__emit *m);
+/* Append the arguments for these parameters, in the same order. */
 void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
                    struct xl__step *step);
-/* Arguments that xl__emit_args() sets. A plan with more than XL__MAX_ARGS is
- * XL_UNSUPPORTED. */
+/* How many arguments xl__emit_args() appends. A kernel with more than
+ * XL__MAX_ARGS in all is XL_UNSUPPORTED. */
 unsigned xl__emit_n_args(const struct xl__graph *g,
                          const struct xl__group *group);
-/* `const IDX pK = oK + i0 * sK_0 ...` for each operand, of the loops
- * [first, last) with index names i0, i1, ...; with first > 0 on top of what
- * an outer call wrote. Adds 1 to depth. */
-void xl__emit_places(struct xl__emit *m, unsigned first, unsigned last);
-/* Load into the node's variable what the operand has at its place and `at`
- * (text): the index along the group's last loop. vw elements, or one for a
- * row value; with `count` (text, NULL: all), only so many are there, and the
- * last one fills the rest. An operand without memory, XL__AT_INDEX, is drawn
- * here: its node is RAND or RANDN. */
+
+/* -- indices, loads, stores ------------------------------------------------
+ */
+
+/* Write `const IDX pK = i0 * sK_0 + ...` for each operand, over the loops
+ * [first, last). Calls nest: an inner call, first > 0, adds to the index that
+ * the outer call wrote. Adds 1 to depth. */
+void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last);
+/* Append the name of operand k's index at a depth: "p3", "p3_2". */
+void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth);
+/* Write the load of an operand into the variable of its node. `at` (text) is
+ * the index along the group's last loop. The load has vw elements, or one for
+ * a row value; with `count` (text; NULL: all) only so many exist, and the last
+ * one fills the rest. For an operand without memory (XL__AT_INDEX: RAND and
+ * RANDN) the random numbers are computed. */
 void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
                    const char *count);
+/* Write the store of a node's value to a written operand, likewise. */
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count);
-/* On CPUs: announce what will be read some turns after `at`, where neighbours
- * are read. Hardware alone does not look far enough ahead. */
-void xl__emit_ahead(struct xl__emit *m, unsigned operand, const char *at);
-/* The operand that is read and gives this node; XL__EXPR_OPERANDS: none. */
-unsigned xl__emit_source(const struct xl__group *group, unsigned node);
-/* `const float4 v7 = ...;` for a MAP-class node; nothing for constants and
- * scalars, which have no variable of their own. `width` 1 for row values. */
+/* Write a prefetch of what the operand's later iterations read, 4 KiB behind
+ * `at`, if it is contiguous along the last loop. For CPUs. */
+void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at);
+/* The operand from which a node is loaded; XL__EXPR_OPERANDS: none. */
+unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node);
+
+/* -- nodes -----------------------------------------------------------------
+ */
+
+/* Write `const float4 v7 = ...;` for a node of class MAP; nothing for
+ * constants and scalars, which have no variable of their own. width: 1 for row
+ * values. */
 void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width);
-/* The C expression alone that stands for a node's variable at a width, e.g.
- * widened from a row value: "(float4)(v3)". */
+/* Append the expression that gives a node's value at a width: its variable, a
+ * constant, or a row value that is broadcast, as in "(float4)(v3)". */
 void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width);
 /* The same, converted to a type. */
 void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
                      enum xl__vtype type);
-/* "float", "int4": static. */
-const char *xl__emit_type(enum xl__vtype type, unsigned width);
-/* One line, indented. A line that opens a block, or closes one, does not
- * change the indentation. */
-void xl__emit_line(struct xl__emit *m, const char *fmt, ...) XL__PRINTF(2, 3);
-/* The indentation alone. */
-void xl__emit_indent(struct xl__emit *m);
-/* Is the node one value for a whole vector, a row's? Constants and scalars
- * are not, and no value of COLUMNS is. */
+/* Is the node a row value, one for all elements of a vector? False for
+ * constants and scalars, and for all values of the form COLUMNS, in whose
+ * vectors each element belongs to another row. */
 bool xl__emit_is_row(const struct xl__emit *m, unsigned node);
-/* Does an index or a place of these loops need 64 bits? */
+/* Does an index over the group's loops, or into an operand, need 64 bits? */
 bool xl__emit_is_wide(const struct xl__group *group);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of spellings: one line an operation, and what differs between
- * devices and between exact and fast arithmetic is a column. */
+/* Tables of OpenCL C text: one line an operation. The columns are the variants
+ * of an operation: on floats, on floats with fast math, and on integers. What
+ * differs between devices is inside the functions of cl/expr/math.clh
+ * (XL_OWN_MATH). */
 #include "expr/codegen/opencl_ops.h"
 
 #include <inttypes.h>
@@ -8,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- operations ------------------------------------------------------------ */
+/* -- operations ------------------------------------------------------------
+ */
 
-/* f32: of floats. fast: of floats, where accuracy is not asked for; NULL: as
- * f32. i32: of integers and bools. What devices differ in is behind the
- * functions of ours (XL_OWN_MATH). */
-struct spelling {
+/* The text of an operation: f32 on floats; fast on floats with fast math
+ * (NULL: as f32); i32 on integers and bools. uses: XL__USES_... */
+struct op_template {
     const char *f32, *fast, *i32;
     unsigned uses;
 };
@@ -24,7 +26,7 @@ enum { M = XL__USES_MATH, R = XL__USES_RANDOM };
 #define OWN(name) "xl_" name "_$n($a)"
 
 /* clang-format off */
-static const struct spelling spelled[XL__N_EXPR_OPS] = {
+static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_int$s(-as_uint$s($a))"},
     [XL__E_NOT]   = {.i32 = "!$a"},
     [XL__E_ABS]   = {.f32 = "fabs($a)", .i32 = "as_int$s(abs($a))"},
@@ -79,27 +81,27 @@ static const struct spelling spelled[XL__N_EXPR_OPS] = {
 };
 /* clang-format on */
 
-const char *xl__spell_op(const struct xl__emit *m, enum xl__expr_op op,
-                         enum xl__vtype type)
+const char *xl__opencl_op(const struct xl__emit *m, enum xl__expr_op op,
+                          enum xl__vtype type)
 {
-    const struct spelling *s = &spelled[op];
+    const struct op_template *s = &templates[op];
     const bool is_fast = m->g->fast_math;
     if (type != XL__V_F32)
         return s->i32;
     return is_fast && s->fast ? s->fast : s->f32;
 }
 
-unsigned xl__spell_uses(const struct xl__graph *g,
-                        const struct xl__group *group)
+unsigned xl__opencl_uses(const struct xl__graph *g,
+                         const struct xl__group *group)
 {
     unsigned uses = 0;
     for (unsigned i = 0; i < group->n_values; i++)
-        uses |= spelled[g->node[group->value[i].node].op].uses;
+        uses |= templates[g->node[group->value[i].node].op].uses;
     return uses;
 }
 
-enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
-                                const struct xl__node *n, unsigned i)
+enum xl__vtype xl__opencl_arg_type(const struct xl__graph *g,
+                                   const struct xl__node *n, unsigned i)
 {
     const enum xl__vtype a = g->node[n->arg[0]].type;
     switch (xl__expr_ops[n->op].result) {
@@ -109,7 +111,8 @@ enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
         return XL__V_BOOL;
     case XL__R_SAME:
         return n->type;
-    case XL__R_BOOL: /* of bools, as numbers: a vector's true is -1 */
+    case XL__R_BOOL: /* bools are compared as numbers: in vectors, true is -1
+                      */
         return a == XL__V_F32 || g->node[n->arg[1]].type == XL__V_F32
                    ? XL__V_F32
                    : XL__V_I32;
@@ -123,20 +126,23 @@ enum xl__vtype xl__spell_wanted(const struct xl__graph *g,
                : g->node[n->arg[i]].type;
 }
 
-const char *xl__spell_elem(xl_dtype dtype)
+const char *xl__opencl_elem_type(xl_dtype dtype)
 {
     static const char *const elem[XL_N_DTYPES] = {
-        [XL_F32] = "float", [XL_F16] = "ushort", [XL_BF16] = "ushort",
-        [XL_F64] = "double", [XL_I32] = "int", [XL_I8] = "char",
-        [XL_U8] = "uchar", [XL_BOOL] = "uchar"};
+        [XL_F32] = "float",  [XL_F16] = "ushort", [XL_BF16] = "ushort",
+        [XL_F64] = "double", [XL_I32] = "int",    [XL_I8] = "char",
+        [XL_U8] = "uchar",   [XL_BOOL] = "uchar"};
     return elem[dtype];
 }
 
-/* -- constants ------------------------------------------------------------- */
+/* -- constants -------------------------------------------------------------
+ */
 
-/* Digits only by integers: printf's own would follow the locale. Simple values
- * as people write them, the others with their bits in sight. */
-static void spell_float(char text[40], float x)
+/* A float as text. Multiples of 1/16 below 1e6 are decimal, other normal
+ * values hexadecimal with their exact bits, subnormal ones as_float() of their
+ * bits. Only integers are formatted by printf, since its floating-point
+ * formats depend on the locale. */
+static void format_float(char text[40], float x)
 {
     enum { PLACES = 10000, SIXTEENTHS = 16, CAP = 40 };
     static const double most = 1e6;
@@ -157,12 +163,12 @@ static void spell_float(char text[40], float x)
     } else if (size < (double)0x1p-126f) {
         snprintf(text, CAP, "as_float(0x%08" PRIx32 "u)", bits & 0x7fffffffu);
     } else {
-        snprintf(text, CAP, "0x1.%06" PRIx32 "p%+df",
-                 (bits & 0x7fffffu) << 1, (int)(bits >> 23 & 0xff) - 127);
+        snprintf(text, CAP, "0x1.%06" PRIx32 "p%+df", (bits & 0x7fffffu) << 1,
+                 (int)(bits >> 23 & 0xff) - 127);
     }
 }
 
-static void spell_int(char text[40], int32_t x)
+static void format_int(char text[40], int32_t x)
 {
     enum { CAP = 40 };
     if (x == INT32_MIN)
@@ -171,17 +177,17 @@ static void spell_int(char text[40], int32_t x)
         snprintf(text, CAP, "%" PRId32, x);
 }
 
-void xl__spell_constant(struct xl__str *out, double value,
-                        enum xl__vtype type, unsigned width)
+void xl__opencl_constant(struct xl__str *out, double value,
+                         enum xl__vtype type, unsigned width)
 {
     char text[40];
     const bool is_minus = type == XL__V_F32 && signbit(value) != 0;
     if (type == XL__V_F32)
-        spell_float(text, (float)value);
+        format_float(text, (float)value);
     else if (type == XL__V_I32)
-        spell_int(text, (int32_t)value);
+        format_int(text, (int32_t)value);
     else
-        spell_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
+        format_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
     if (width > 1)
         xl__str_printf(out, "(%s)", xl__emit_type(type, width));
     const bool is_wrapped = width > 1 || is_minus || text[0] == '-';

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which states a group's reductions keep, and their text: two tables. */
+/* What the forms with reductions share.
+ *
+ * Which state a reduction accumulates, and how its result follows from the
+ * state, are in two tables. Then: which values a sweep needs, and which of
+ * them are worth registers from one sweep to the next; the text of row values,
+ * results and loop indices; the launch; partial results in scratch. */
 #include "expr/codegen/reductions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "expr/codegen/geometry.h"
 
-/* -- tables ---------------------------------------------------------------- */
+/* -- tables ----------------------------------------------------------------
+ */
 
-static const struct xl__acc
+static const struct xl__accumulator
     sumf = {"sumf", XL__V_F32, 2, false, false},
     sumi = {"sumi", XL__V_I32, 1, false, false},
     squares = {"sumf", XL__V_F32, 2, false, true},
@@ -26,10 +33,10 @@ static const struct xl__acc
     argmaxi = {"argmaxi", XL__V_I32, 2, true, false},
     argmini = {"argmini", XL__V_I32, 2, true, false};
 
-/* A reduction's state by the type of its argument (float or not), and its
- * result, in write_line()'s words. */
-static const struct rule {
-    const struct xl__acc *of_float, *of_int;
+/* The state of a reduction by the type of its argument (float or not), and the
+ * template of its result (see xl__states_write()). */
+static const struct reduction_rule {
+    const struct xl__accumulator *of_float, *of_int;
     const char *result;
 } rules[XL__N_EXPR_OPS] = {
     [XL__E_SUM] = {&sumf, &sumi, "$f_of_$w(r$s)"},
@@ -51,52 +58,55 @@ static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
     return xl__expr_ops[g->node[v->node].op].cls == XL__C_REDUCE;
 }
 
-/* -- states ---------------------------------------------------------------- */
+/* -- states ----------------------------------------------------------------
+ */
 
-static const struct xl__acc *acc_of(const struct xl__graph *g, unsigned node)
+static const struct xl__accumulator *acc_of(const struct xl__graph *g,
+                                            unsigned node)
 {
     const struct xl__node *n = &g->node[node];
-    const struct rule *rule = &rules[n->op];
+    const struct reduction_rule *rule = &rules[n->op];
     return g->node[n->arg[0]].type == XL__V_F32 ? rule->of_float
                                                 : rule->of_int;
 }
 
-/* Does the state `have` give this reduction's result as well? The mean comes
- * with the variance. */
-static bool serves(const struct xl__graph *g, const struct xl__state *have,
-                   const struct xl__value *v)
+/* Does the state `have` also give the result of this reduction? The state of a
+ * variance contains the mean. */
+static bool gives_result(const struct xl__graph *g,
+                         const struct xl__reduction_state *have,
+                         const struct xl__value *v)
 {
     return have->sweep == v->sweep && have->arg == g->node[v->node].arg[0] &&
            (have->acc == acc_of(g, v->node) ||
             (have->acc == &var && g->node[v->node].op == XL__E_MEAN));
 }
 
-static const struct xl__state *state_of(const struct xl__state *state,
-                                        unsigned n,
-                                        const struct xl__graph *g,
-                                        const struct xl__value *v)
+static const struct xl__reduction_state *
+find_state(const struct xl__reduction_state *state, unsigned n,
+           const struct xl__graph *g, const struct xl__value *v)
 {
     for (unsigned i = 0; i < n; i++)
-        if (serves(g, &state[i], v))
+        if (gives_result(g, &state[i], v))
             return &state[i];
     return NULL;
 }
 
-/* Variances first, so that means find them. */
+/* Fill state[] and return the number of states. The first pass adds variances,
+ * so that means of the same argument share their states. */
 static unsigned find_states(const struct xl__graph *g,
                             const struct xl__group *group,
-                            struct xl__state *state)
+                            struct xl__reduction_state *state)
 {
     unsigned n = 0;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < group->n_values; i++) {
             const struct xl__value *v = &group->value[i];
-            if (!is_reduction(g, v) || xl__emit_source(group, v->node) !=
-                                           XL__EXPR_OPERANDS)
+            if (!is_reduction(g, v) ||
+                xl__emit_operand_of(group, v->node) != XL__EXPR_OPERANDS)
                 continue;
             if ((g->node[v->node].op == XL__E_VAR) == (pass == 0) &&
-                state_of(state, n, g, v) == NULL)
-                state[n++] = (struct xl__state){
+                find_state(state, n, g, v) == NULL)
+                state[n++] = (struct xl__reduction_state){
                     v->node, g->node[v->node].arg[0], v->sweep,
                     acc_of(g, v->node)};
         }
@@ -104,17 +114,18 @@ static unsigned find_states(const struct xl__graph *g,
     return n;
 }
 
-/* -- life ------------------------------------------------------------------ */
+/* -- set-up ----------------------------------------------------------------
+ */
 
-xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
-                            const struct xl__limits *l,
-                            const struct xl__group *group,
-                            struct xl__str *out)
+xl_status xl__reduction_init(struct xl__reduction_writer *r,
+                             const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             const struct xl__group *group,
+                             struct xl__str *out)
 {
     const size_t n = group->n_values + 1u;
-    *r = (struct xl__reducing){
-        .m = {.g = g, .group = group, .l = l, .out = out,
-              .vw = group->geo.vw},
+    *r = (struct xl__reduction_writer){
+        .m = {.g = g, .group = group, .l = l, .out = out, .vw = group->geo.vw},
         .group = group,
         .row_at = "0",
         .row_width = 1};
@@ -134,19 +145,21 @@ xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
     return XL_OK;
 }
 
-void xl__reducing_clear(struct xl__reducing *r)
+void xl__reduction_clear(struct xl__reduction_writer *r)
 {
     free(r->state);
     free(r->is_needed);
     free(r->held_from);
     free(r->held_until);
-    *r = (struct xl__reducing){0};
+    *r = (struct xl__reduction_writer){0};
 }
 
-/* -- text ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------
+ */
 
-static void fill_in(struct xl__reducing *r, const char *rule,
-                    const struct xl__state *state, unsigned width)
+static void write_template(struct xl__reduction_writer *r, const char *rule,
+                           const struct xl__reduction_state *state,
+                           unsigned width)
 {
     for (const char *c = rule; *c; c++) {
         if (*c != '$') {
@@ -167,63 +180,66 @@ static void fill_in(struct xl__reducing *r, const char *rule,
     }
 }
 
-static void write_line(struct xl__reducing *r, const char *rule,
-                       const struct xl__state *state, unsigned width)
+static void write_state_line(struct xl__reduction_writer *r, const char *rule,
+                             const struct xl__reduction_state *state,
+                             unsigned width)
 {
     xl__emit_indent(&r->m);
-    fill_in(r, rule, state, width);
+    write_template(r, rule, state, width);
     xl__str_add(r->m.out, "\n");
 }
 
-void xl__reduce_kinds(struct xl__reducing *r, const char *rule, unsigned width)
+void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
+                           unsigned width)
 {
     for (unsigned i = 0; i < r->n_states; i++) {
         unsigned j = 0;
         while (strcmp(r->state[j].acc->name, r->state[i].acc->name) != 0)
             j++;
         if (j == i)
-            write_line(r, rule, &r->state[i], width);
+            write_state_line(r, rule, &r->state[i], width);
     }
 }
 
-void xl__reduce_each(struct xl__reducing *r, unsigned s, const char *rule,
-                     unsigned width)
+void xl__states_write(struct xl__reduction_writer *r, unsigned s,
+                      const char *rule, unsigned width)
 {
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == s || s == XL__ALL_SWEEPS)
-            write_line(r, rule, &r->state[i], width);
+            write_state_line(r, rule, &r->state[i], width);
 }
 
-void xl__reduce_results(struct xl__reducing *r, unsigned s)
+void xl__row_results_write(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__graph *g = r->m.g;
     const unsigned width = r->row_width;
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const struct xl__value *v = &r->group->value[i];
         if (!is_reduction(g, v) || v->sweep != s ||
-            xl__emit_source(r->group, v->node) != XL__EXPR_OPERANDS)
+            xl__emit_operand_of(r->group, v->node) != XL__EXPR_OPERANDS)
             continue;
-        const struct xl__state *state =
-            state_of(r->state, r->n_states, g, v);
+        const struct xl__reduction_state *state =
+            find_state(r->state, r->n_states, g, v);
         const struct xl__node *n = &g->node[v->node];
         xl__emit_indent(&r->m);
-        xl__str_printf(r->m.out, "const %s v%u = ",
-                       xl__emit_type(n->type, width), v->node);
-        fill_in(r,
-                state->acc == &var && n->op == XL__E_MEAN
-                    ? mean_of_var
-                    : rules[n->op].result,
-                state, width);
+        xl__str_printf(r->m.out,
+                       "const %s v%u = ", xl__emit_type(n->type, width),
+                       v->node);
+        write_template(r,
+                       state->acc == &var && n->op == XL__E_MEAN
+                           ? mean_of_var
+                           : rules[n->op].result,
+                       state, width);
         xl__str_add(r->m.out, ";\n");
     }
 }
 
-void xl__reduce_row_values(struct xl__reducing *r, unsigned s)
+void xl__row_values_write(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__group *group = r->group;
     for (unsigned i = 0; i < group->n_values; i++) {
         const struct xl__value *v = &group->value[i];
-        const unsigned k = xl__emit_source(group, v->node);
+        const unsigned k = xl__emit_operand_of(group, v->node);
         if (!v->is_row || v->sweep != s)
             continue;
         if (k != XL__EXPR_OPERANDS)
@@ -233,7 +249,7 @@ void xl__reduce_row_values(struct xl__reducing *r, unsigned s)
     }
 }
 
-bool xl__reduce_has_row_stores(const struct xl__reducing *r)
+bool xl__has_row_stores(const struct xl__reduction_writer *r)
 {
     for (unsigned k = 0; k < r->group->n_operands; k++)
         if (r->group->operand[k].is_written &&
@@ -242,7 +258,7 @@ bool xl__reduce_has_row_stores(const struct xl__reducing *r)
     return false;
 }
 
-void xl__reduce_row_stores(struct xl__reducing *r)
+void xl__row_stores_write(struct xl__reduction_writer *r)
 {
     for (unsigned k = 0; k < r->group->n_operands; k++) {
         const struct xl__operand *o = &r->group->operand[k];
@@ -251,7 +267,36 @@ void xl__reduce_row_stores(struct xl__reducing *r)
     }
 }
 
-/* -- for geometries -------------------------------------------------------- */
+/* -- loops in the text ------------------------------------------------------
+ */
+
+void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
+                          unsigned last)
+{
+    xl__str_add(r->m.out, first < last ? "" : "1");
+    for (unsigned d = first; d < last; d++)
+        xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
+}
+
+void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
+                            unsigned last, const char *number)
+{
+    if (first == last)
+        return;
+    if (last - first > 1)
+        xl__emit_line(&r->m, "IDX rest%u = %s;", first, number);
+    for (unsigned d = last - 1; d > first; d--) {
+        xl__emit_line(&r->m, "const IDX i%u = rest%u %% n%u;", d, first, d);
+        xl__emit_line(&r->m, "rest%u /= n%u;", first, d);
+    }
+    if (last - first > 1)
+        xl__emit_line(&r->m, "const IDX i%u = rest%u;", first, first);
+    else
+        xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
+}
+
+/* -- for geometries --------------------------------------------------------
+ */
 
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group)
@@ -259,8 +304,243 @@ unsigned xl__state_words(const struct xl__graph *g,
     unsigned words = 0;
     for (unsigned i = 0; i < group->n_values; i++)
         if (is_reduction(g, &group->value[i]) &&
-            xl__emit_source(group, group->value[i].node) ==
+            xl__emit_operand_of(group, group->value[i].node) ==
                 XL__EXPR_OPERANDS)
             words += acc_of(g, group->value[i].node)->words;
     return words;
+}
+
+/* Cost (flop of an element) from which on a value is held rather than computed
+ * again: exp costs more, a division less. */
+static const double worth_holding = 8;
+
+static void mark_value(struct xl__reduction_writer *r, unsigned node)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        if (r->group->value[i].node == node && !r->group->value[i].is_row)
+            r->is_needed[i] = 1;
+}
+
+void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s)
+{
+    const struct xl__group *group = r->group;
+    const struct xl__graph *g = r->m.g;
+    memset(r->is_needed, 0, group->n_values + 1u);
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s)
+            mark_value(r, r->state[i].arg);
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        if (o->is_written && o->sweep == s &&
+            !xl__operand_is_of_rows(group, o))
+            mark_value(r, o->node);
+    }
+    for (unsigned i = group->n_values; i-- > 0;) {
+        const struct xl__node *n = &g->node[group->value[i].node];
+        const bool is_there =
+            xl__held_from(r, i) < s ||
+            xl__emit_operand_of(group, group->value[i].node) !=
+                XL__EXPR_OPERANDS;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            if (r->is_needed[i] && !is_there)
+                mark_value(r, n->arg[a]);
+    }
+}
+
+/* Does a node combine two or more element values? Holding it instead of its
+ * arguments saves registers. */
+static bool combines_elements(const struct xl__reduction_writer *r,
+                              unsigned node)
+{
+    const struct xl__node *n = &r->m.g->node[node];
+    unsigned found = 0;
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const struct xl__value *v = &r->group->value[i];
+        bool is_arg = false;
+        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+            is_arg |= n->arg[a] == v->node;
+        found += is_arg && !v->is_row;
+    }
+    return found > 1;
+}
+
+/* Hold values that two sweeps need: loads, or costly values. First, from the
+ * last sweep to the first, the sweep that first needs each one (held_from);
+ * then the last sweep that uses it (held_until). What only one sweep needs is
+ * not held. */
+static void hold_values(struct xl__reduction_writer *r, bool of_loads)
+{
+    const struct xl__group *group = r->group;
+    for (unsigned s = group->n_sweeps; s-- > 0;) {
+        xl__sweep_mark_needed(r, s);
+        for (unsigned i = 0; i < group->n_values; i++) {
+            const unsigned node = group->value[i].node;
+            const bool is_load =
+                xl__emit_operand_of(group, node) != XL__EXPR_OPERANDS;
+            const bool is_costly =
+                xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding ||
+                combines_elements(r, node);
+            if (r->is_needed[i] &&
+                (of_loads ? is_load : is_costly && !is_load))
+                r->held_from[i] = s;
+        }
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        r->held_until[i] = 0;
+    for (unsigned s = 0; s < group->n_sweeps; s++) {
+        xl__sweep_mark_needed(r, s);
+        for (unsigned i = 0; i < group->n_values; i++)
+            if (r->is_needed[i] && r->held_from[i] < s)
+                r->held_until[i] = s;
+    }
+    for (unsigned i = 0; i < group->n_values; i++)
+        if (r->held_until[i] == 0)
+            r->held_from[i] = XL__NOT_HELD;
+}
+
+void xl__sweep_hold_values(struct xl__reduction_writer *r)
+{
+    hold_values(r, false);
+    hold_values(r, true);
+}
+
+bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s)
+{
+    for (unsigned i = 0; i < r->n_states; i++)
+        if (r->state[i].sweep == s)
+            return true;
+    return false;
+}
+
+bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s)
+{
+    if (xl__sweep_has_states(r, s))
+        return false;
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        if (o->is_written && o->sweep == s &&
+            !xl__operand_is_of_rows(r->group, o))
+            return false;
+    }
+    return true;
+}
+
+/* Values that the first sweep loads: they are in registers together. */
+static unsigned count_first_loads(struct xl__reduction_writer *r)
+{
+    unsigned n = 0;
+    xl__sweep_mark_needed(r, 0);
+    for (unsigned i = 0; i < r->group->n_values; i++)
+        n += r->is_needed[i] &&
+             xl__emit_operand_of(r->group, r->group->value[i].node) !=
+                 XL__EXPR_OPERANDS;
+    return n;
+}
+
+unsigned xl__held_values(const struct xl__graph *g,
+                         const struct xl__group *group)
+{
+    struct xl__reduction_writer r = {0};
+    unsigned most = XL__NOT_HELD;
+    if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK) {
+        xl__sweep_hold_values(&r);
+        most = count_first_loads(&r);
+        for (unsigned s = 0; s < group->n_sweeps; s++) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < group->n_values; i++)
+                n += r.held_from[i] <= s && r.held_until[i] > s;
+            most = n > most ? n : most;
+        }
+    }
+    xl__reduction_clear(&r);
+    return most;
+}
+
+/* -- launches --------------------------------------------------------------
+ */
+
+xl_status xl__reduction_check(const struct xl__reduction_writer *r,
+                              unsigned more, size_t local_bytes)
+{
+    const struct xl__limits *l = r->m.l;
+    if (xl__emit_n_args(r->m.g, r->group) + more > XL__MAX_ARGS)
+        return XL_UNSUPPORTED;
+    return local_bytes > 0 &&
+                   local_bytes > xl__size_or(l, XL__F_local_mem_bytes, 0)
+               ? XL_UNSUPPORTED
+               : XL_OK;
+}
+
+void xl__reduction_set_step(struct xl__reduction_writer *r,
+                            const struct xl__schedule *s,
+                            struct xl__step *step, const char *kernel,
+                            size_t n_groups)
+{
+    step->source = kernel;
+    step->kernel = kernel;
+    step->text = xl__str_text(r->m.out);
+    step->dims = 1;
+    step->local[0] = r->group->geo.wg;
+    step->global[0] = n_groups * r->group->geo.wg;
+    step->slice_dim = 0;
+    xl__emit_args(&r->m, s, step);
+}
+
+void xl__reduction_arg_index(const struct xl__reduction_writer *r,
+                             struct xl__step *step, size_t value)
+{
+    if (r->group->geo.is_wide)
+        xl__arg_u64(step, value);
+    else
+        xl__arg_u32(step, value);
+}
+
+/* -- partial results in scratch --------------------------------------------
+ */
+
+/* Alignment of a state's section in scratch. */
+enum { SECTION_BYTES = 128 };
+
+static size_t section_bytes(unsigned words, size_t places)
+{
+    return xl__round_up(words * sizeof(float) * places, SECTION_BYTES);
+}
+
+size_t xl__partial_bytes(const struct xl__graph *g,
+                         const struct xl__group *group, size_t places)
+{
+    struct xl__reduction_writer r = {0};
+    size_t bytes = 0;
+    if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK)
+        for (unsigned i = 0; i < r.n_states; i++)
+            bytes += section_bytes(r.state[i].acc->words, places);
+    xl__reduction_clear(&r);
+    return bytes;
+}
+
+void xl__partial_params(struct xl__reduction_writer *r)
+{
+    xl__emit_line(&r->m, ", __global uchar *scratch");
+    xl__states_write(r, XL__ALL_SWEEPS, ", const ulong q$s", 1);
+    xl__emit_line(&r->m, ", const IDX chunks, const IDX each, "
+                         "const IDX each_one");
+}
+
+unsigned xl__partial_n_args(const struct xl__reduction_writer *r)
+{
+    return r->n_states + 4;
+}
+
+void xl__partial_args(const struct xl__reduction_writer *r,
+                      struct xl__step *step, size_t places,
+                      const size_t cut[3])
+{
+    size_t at = r->group->partial_offset;
+    xl__arg_mem(step, XL__MEM_SCRATCH);
+    for (unsigned i = 0; i < r->n_states; i++) {
+        xl__arg_u64(step, at);
+        at += section_bytes(r->state[i].acc->words, places);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        xl__reduction_arg_index(r, step, cut[i]);
 }

@@ -1,131 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the forms with reductions share: which state a reduction keeps
- * (cl/expr/reduce.clh), which values a sweep needs, and the text of a
- * turn, in which an item takes a few vectors.
+/* What the three forms with reductions (rows, columns, chunks) share: which
+ * states a kernel accumulates, which values each sweep needs, and the text of
+ * row values, results and partial results.
  *
- * Names in the text, by number of the node that a state belongs to: aN the
- * state as wide as vectors, rN that of a row; xN bN hN values of a turn's
- * vectors: loaded, to be reduced, held for later sweeps. */
-#ifndef XL_EXPR_REDUCE_H
-#define XL_EXPR_REDUCE_H
+ * A reduction accumulates a state (cl/expr/reduce.clh): it starts as none(),
+ * fold() adds vectors, merge() joins two states, of() gives the result. A row
+ * is swept as often as reductions depend on each other: softmax needs the
+ * maximum, then the sum of exp(x - max), then writes.
+ *
+ * Names in the generated text, N being the number of the state's node:
+ *   aN  a state of vector width      rN  a state of one row, width 1
+ *   xN  loaded vectors of a step     bN  what a step folds into state N
+ *   hN  vectors held in registers from one sweep to later ones */
+#ifndef XL_EXPR_REDUCTIONS_H
+#define XL_EXPR_REDUCTIONS_H
 
 #include "expr/codegen/opencl.h"
 
-/* One state of a kernel; reductions of the same elements may share it. */
-struct xl__state {
-    unsigned node, arg, sweep;
-    const struct xl__acc *acc;
+/* A kind of state in expr/reduce.clh. */
+struct xl__accumulator {
+    const char *name;    /* "sumf": functions are xl_sumf_fold_4() ... */
+    enum xl__vtype type; /* of the elements that are folded */
+    unsigned words;      /* size of a state of width 1, in 4 bytes */
+    bool needs_index;    /* argmin, argmax: elements come with their index */
+    bool is_squared;     /* x * x is folded instead of x */
 };
 
-struct xl__acc {
-    const char *name;      /* in expr/reduce.clh: "sumf" */
-    enum xl__vtype type;   /* of what is folded */
-    unsigned words;        /* 4 bytes each, of one reduction */
-    bool wants_place;
-    bool is_squared;       /* the argument is folded times itself */
+/* One state of a kernel. Reductions of the same argument may share a state:
+ * mean() uses that of var(). */
+struct xl__reduction_state {
+    unsigned node; /* the first reduction that uses it; names the state */
+    unsigned arg;  /* the node whose elements are folded */
+    unsigned sweep;
+    const struct xl__accumulator *acc;
 };
 
-/* A kernel in the making. */
-struct xl__reducing {
+/* A reduction kernel while it is written. */
+struct xl__reduction_writer {
     struct xl__emit m;
     const struct xl__group *group;
-    struct xl__state *state;
+    struct xl__reduction_state *state;
     unsigned n_states;
-    unsigned char *is_needed; /* by value: of the sweep that is written */
-    unsigned *held_from;      /* by value: kept in registers from this sweep
-                                 on; XL__NOT_HELD */
-    unsigned *held_until;     /* by value: the last sweep that uses it */
-    bool is_single;           /* single elements now: nothing is held */
-    unsigned n_kept, n_reduced; /* loops: kept ones before the reduced */
-    /* Row values: where they lie along the last loop, how many there are of a
-     * vector (NULL: all), and its width. */
+    /* Arrays with one entry a value of the group: */
+    unsigned char *is_needed; /* the sweep being written needs it */
+    unsigned *held_from;      /* in registers from this sweep on, or
+                                 XL__NOT_HELD */
+    unsigned *held_until;     /* the last sweep that uses it */
+    bool is_single; /* single elements are being written: nothing is held */
+    unsigned n_kept, n_reduced; /* kept loops before the reduced ones; reduced
+                                   loops */
+    /* Row values: their index along the last loop, how many elements of the
+     * vector exist (NULL: all), and the vector's width. */
     const char *row_at, *row_count;
     unsigned row_width;
 };
 
 enum { XL__NOT_HELD = ~0u >> 1 };
 
-/* All zero before; xl__reducing_clear() after failures as well. */
-xl_status xl__reducing_init(struct xl__reducing *r, const struct xl__graph *g,
-                            const struct xl__limits *l,
-                            const struct xl__group *group,
-                            struct xl__str *out);
-void xl__reducing_clear(struct xl__reducing *r);
+/* Find the states of a group and prepare the writer; `out` and `l` may be NULL
+ * if nothing is written. Call xl__reduction_clear() whatever the status.
+ * XL_NO_MEMORY. */
+xl_status xl__reduction_init(struct xl__reduction_writer *r,
+                             const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             const struct xl__group *group,
+                             struct xl__str *out);
+void xl__reduction_clear(struct xl__reduction_writer *r);
 
-/* For geometries: words of all states of one reduction each, and the most
- * element values that wait in registers from one sweep to the next. */
+/* For the choice of a geometry: words (4 bytes) of all states of width 1, and
+ * the largest number of element values that are in registers from one sweep to
+ * the next (XL__NOT_HELD if memory runs out). */
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group);
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group);
 
-/* A line for each state of a sweep (or of all), or for each kind of state: a
- * rule in which $k is the kind's name ("sumf"), $f what its functions begin
- * with ("xl_sumf"), $s the state's number and $w the width. */
+/* -- lines of text by state ------------------------------------------------
+ */
+
+/* Write one line for each state of sweep s (XL__ALL_SWEEPS: of all), or for
+ * each kind of state. In the rule, $k stands for the kind ("sumf"), $f for the
+ * prefix of its functions ("xl_sumf"), $s for the state's number, $w for the
+ * width, $n for the number of elements of a row. */
 enum { XL__ALL_SWEEPS = ~0u >> 1 };
-void xl__reduce_each(struct xl__reducing *r, unsigned s, const char *rule,
-                     unsigned width);
-void xl__reduce_kinds(struct xl__reducing *r, const char *rule,
-                      unsigned width);
+void xl__states_write(struct xl__reduction_writer *r, unsigned s,
+                      const char *rule, unsigned width);
+void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
+                           unsigned width);
 
-/* -- turns ----------------------------------------------------------------- */
+/* -- what a sweep needs ----------------------------------------------------
+ */
 
-/* Mark what sweep s needs: is_needed. */
-void xl__reduce_need(struct xl__reducing *r, unsigned s);
-/* The sweep from which on value i is in registers, now. */
-static inline unsigned xl__held_from(const struct xl__reducing *r, unsigned i)
+/* Set is_needed for sweep s: what its states fold and its stores write, and
+ * the arguments of these down to loads and held values. */
+void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s);
+/* The sweep from which on value i is held at this point of the text. */
+static inline unsigned xl__held_from(const struct xl__reduction_writer *r,
+                                     unsigned i)
 {
     return r->is_single ? XL__NOT_HELD : r->held_from[i];
 }
-/* Does sweep s reduce anything; does it take in or write any element? */
-bool xl__reduce_has_states(const struct xl__reducing *r, unsigned s);
-bool xl__reduce_is_idle(const struct xl__reducing *r, unsigned s);
-/* From now on values that more than one sweep needs are held: what is loaded,
- * and what is expensive. */
-void xl__reduce_hold(struct xl__reducing *r);
-/* How many values does sweep s load anew? */
-unsigned xl__reduce_loads(const struct xl__reducing *r, unsigned s);
-/* Arrays of what is held, for n vectors and a scope around all sweeps. */
-void xl__reduce_declare_held(struct xl__reducing *r, unsigned n);
+/* Does sweep s accumulate any state? */
+bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s);
+/* Does sweep s neither accumulate a state nor store elements? */
+bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s);
+/* Choose the values that stay in registers between sweeps: loads and costly
+ * values that more than one sweep needs. Sets held_from and held_until. */
+void xl__sweep_hold_values(struct xl__reduction_writer *r);
 
-enum { XL__FOLDED = 4 }; /* vectors that a fold takes at most */
+/* -- rows ------------------------------------------------------------------
+ */
 
-/* How a turn is laid out. */
-struct xl__turn {
-    unsigned sweep;
-    unsigned n;          /* vectors */
-    const char *mine;    /* a variable: how many of n there are; NULL: all */
-    unsigned block;      /* vectors at a time, at most XL__FOLDED: few registers
-                            beside those held; 0: all */
-    const char *count;   /* of a vector's elements; NULL: all */
-    char into;           /* states: 'a' or 'r' */
-    const char *which;   /* of an array of them: "[c]"; NULL: no array */
-    const char *number;  /* of a vector's first element, for argmin */
-    bool is_across;      /* a vector's elements all have that number */
-    /* Write indices and places of vector `u` (text), and `at`. */
-    void (*place)(struct xl__reducing *r, const char *u, const void *arg);
-    const void *arg;
-};
-/* Loads of n vectors, arithmetic, stores, and folds into the states. */
-void xl__reduce_turn(struct xl__reducing *r, const struct xl__turn *t);
+/* Write the row values that must exist before sweep s (n_sweeps: after the
+ * last one): loads and arithmetic. */
+void xl__row_values_write(struct xl__reduction_writer *r, unsigned s);
+/* Write the results of sweep s, computed from the states rN. */
+void xl__row_results_write(struct xl__reduction_writer *r, unsigned s);
+/* Has the group outputs of one element a row? Write their stores. */
+bool xl__has_row_stores(const struct xl__reduction_writer *r);
+void xl__row_stores_write(struct xl__reduction_writer *r);
 
-/* -- rows ------------------------------------------------------------------ */
+/* Write `const IDX iD = ...` for the loops [first, last), computed from
+ * `number`, the text of the linear index over these loops. */
+void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
+                            unsigned last, const char *number);
+/* Append the product of the sizes of the loops [first, last), as "n2 * n3";
+ * "1" if there are none. */
+void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
+                          unsigned last);
 
-/* Row values that are computed before sweep s: loads and arithmetic. */
-void xl__reduce_row_values(struct xl__reducing *r, unsigned s);
-/* Results of sweep s from states rN. */
-void xl__reduce_results(struct xl__reducing *r, unsigned s);
-/* Outputs of rows. */
-bool xl__reduce_has_row_stores(const struct xl__reducing *r);
-void xl__reduce_row_stores(struct xl__reducing *r);
-/* Does an operand have one element for each row? */
-bool xl__operand_is_of_rows(const struct xl__group *group,
-                            const struct xl__operand *o);
+/* -- launches --------------------------------------------------------------
+ */
 
-/* `const IDX i0 = ..., i1 = ...` of loops [first, last) from their number. */
-void xl__reduce_indices(struct xl__reducing *r, unsigned first, unsigned last,
-                        const char *number);
-/* "n2 * n3" of loops [first, last); "1" of none. */
-void xl__reduce_sizes(struct xl__reducing *r, unsigned first, unsigned last);
+/* XL_OK, or XL_UNSUPPORTED if a kernel with n_more arguments besides those of
+ * xl__emit_args() and local_bytes of local memory does not fit. */
+xl_status xl__reduction_check(const struct xl__reduction_writer *r,
+                              unsigned n_more, size_t local_bytes);
+/* Set text, kernel name, launch size and the arguments of xl__emit_args(). */
+void xl__reduction_set_step(struct xl__reduction_writer *r,
+                            const struct xl__schedule *s,
+                            struct xl__step *step, const char *kernel,
+                            size_t n_groups);
+/* Append an argument of type IDX. */
+void xl__reduction_arg_index(const struct xl__reduction_writer *r,
+                             struct xl__step *step, size_t value);
+
+/* -- partial results in scratch --------------------------------------------
+ * Where a reduction is cut into chunks, a first kernel writes the state of
+ * each chunk to scratch, and a second one joins them. Scratch has one section
+ * for each state, an array of n_partials states. */
+
+/* Bytes of all sections. */
+size_t xl__partial_bytes(const struct xl__graph *g,
+                         const struct xl__group *group, size_t n_partials);
+/* Write the parameters: scratch, qN (byte offset of state N's section), and
+ * how the reduced range is cut: chunks, each (vectors or rows of a chunk) and
+ * each_one (single elements of a chunk). */
+void xl__partial_params(struct xl__reduction_writer *r);
+/* Append their arguments; cut: chunks, each, each_one. */
+void xl__partial_args(const struct xl__reduction_writer *r,
+                      struct xl__step *step, size_t n_partials,
+                      const size_t cut[3]);
+/* How many arguments these are. */
+unsigned xl__partial_n_args(const struct xl__reduction_writer *r);
 
 #endif

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which views of a tensor have elements in common. Every view is made of
- * slices and permutations, so it is a box with steps in the tensor's own
- * index space; boxes that part in one dimension part. */
-#include "expr/fuse/fuse.h"
-
+/* Overlaps of memory, and the detours that they require.
+ *
+ * Every view of a tensor is made by slices and permutations, so it is a box
+ * with steps in the tensor's own index space: along each dimension an
+ * arithmetic progression of indices. Two boxes are disjoint if they are
+ * disjoint along one dimension.
+ *
+ * An expression means: everything is read, then everything is written, in
+ * order. Where the clusters would do otherwise, because an output overlaps
+ * memory that is read later or by another item, or an output before it, the
+ * output is detoured: stored in a temporary, and copied after all clusters. */
 #include <string.h>
 
-struct side {
+#include "expr/fuse/fuse.h"
+
+/* The indices first, first + step ... along one dimension. */
+struct index_range {
     size_t first, count, step;
 };
-struct box {
-    struct side side[XL_MAX_DIMS];
+struct index_box {
+    struct index_range range[XL_MAX_DIMS];
 };
 
-/* Dimensions with more than one element, largest stride first. False if the
- * tensor meets itself: then a place has no index of its own. */
+/* Dimensions with more than one element, largest stride first. False if
+ * elements of the tensor overlap: then an address does not determine an index.
+ */
 static bool sorted_dims(const struct xl__param *b, unsigned *dim, unsigned *n)
 {
-    size_t reach = 0; /* of the dimensions further in */
+    size_t reach =
+        0; /* largest offset by the dimensions with smaller strides */
     *n = 0;
     for (unsigned d = 0; d < b->n_dims; d++) {
         unsigned i = *n;
@@ -32,13 +43,14 @@ static bool sorted_dims(const struct xl__param *b, unsigned *dim, unsigned *n)
         const size_t stride = b->stride[dim[i]];
         if (stride <= reach)
             return false;
-        reach += (b->size[dim[i]] - 1) * stride; /* infer.c: it fits */
+        reach += (b->size[dim[i]] - 1) * stride; /* no overflow: see infer.c */
     }
     return true;
 }
 
-static bool box_of(const struct xl__param *b, const struct xl__view *v,
-                   struct box *box)
+/* The box of a view; false: the view is not a box, or not certainly. */
+static bool find_box(const struct xl__param *b, const struct xl__view *v,
+                     struct index_box *box)
 {
     unsigned dim[XL_MAX_DIMS], n;
     size_t rest = v->offset;
@@ -47,25 +59,25 @@ static bool box_of(const struct xl__param *b, const struct xl__view *v,
         return false;
     for (unsigned i = 0; i < n; i++) {
         const size_t stride = b->stride[dim[i]];
-        box->side[dim[i]] = (struct side){rest / stride, 1, 1};
+        box->range[dim[i]] = (struct index_range){rest / stride, 1, 1};
         rest %= stride;
     }
     for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
         unsigned i = 0;
         if (v->stride[d] == 0)
-            continue; /* one place, again and again */
+            continue; /* broadcast: one index */
         while (i < n && b->stride[dim[i]] > v->stride[d])
             i++;
         if (i == n || v->stride[d] % b->stride[dim[i]] != 0)
             return false;
-        struct side *s = &box->side[dim[i]];
+        struct index_range *s = &box->range[dim[i]];
         if (s->count != 1)
             return false;
         s->count = v->extent.size[d];
         s->step = v->stride[d] / b->stride[dim[i]];
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct side *s = &box->side[dim[i]];
+        const struct index_range *s = &box->range[dim[i]];
         if (s->first + (s->count - 1) * s->step >= b->size[dim[i]])
             return false;
     }
@@ -82,7 +94,8 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
-static bool sides_part(const struct side *a, const struct side *b)
+static bool are_disjoint(const struct index_range *a,
+                         const struct index_range *b)
 {
     const size_t last_a = a->first + (a->count - 1) * a->step;
     const size_t last_b = b->first + (b->count - 1) * b->step;
@@ -90,26 +103,26 @@ static bool sides_part(const struct side *a, const struct side *b)
         return true;
     const size_t gap =
         a->first < b->first ? b->first - a->first : a->first - b->first;
-    /* One element has no step; its place is met or not by the other's. */
+    /* A single element has no step: the other's decides. */
     const size_t step = a->count == 1   ? b->step
                         : b->count == 1 ? a->step
                                         : common_divisor(a->step, b->step);
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 
-bool xl__views_meet(const struct xl__param *b, const struct xl__view *a,
-                    const struct xl__view *c)
+bool xl__views_overlap(const struct xl__param *b, const struct xl__view *a,
+                       const struct xl__view *c)
 {
-    struct box x, y;
-    if (!box_of(b, a, &x) || !box_of(b, c, &y))
+    struct index_box x, y;
+    if (!find_box(b, a, &x) || !find_box(b, c, &y))
         return true;
     for (unsigned d = 0; d < b->n_dims; d++)
-        if (b->size[d] > 1 && sides_part(&x.side[d], &y.side[d]))
+        if (b->size[d] > 1 && are_disjoint(&x.range[d], &y.range[d]))
             return false;
     return true;
 }
 
-bool xl__views_same(const struct xl__view *a, const struct xl__view *c)
+bool xl__views_equal(const struct xl__view *a, const struct xl__view *c)
 {
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         if (a->stride[d] != c->stride[d])
@@ -117,11 +130,99 @@ bool xl__views_same(const struct xl__view *a, const struct xl__view *c)
     return a->offset == c->offset && xl__extent_equal(&a->extent, &c->extent);
 }
 
-bool xl__outputs_meet(const struct xl__fuser *f, unsigned a, unsigned b)
+bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b)
 {
     const struct xl__output *x = &f->g->output[a], *y = &f->g->output[b];
     const struct xl__param *bound = &f->s->b[x->binding];
     const struct xl__view v = xl__view_output(x), w = xl__view_output(y);
     return bound->same_as == f->s->b[y->binding].same_as &&
-           xl__views_meet(bound, &v, &w);
+           xl__views_overlap(bound, &v, &w);
+}
+
+/* Is it safe that a cluster reads the input when the output has been written,
+ * or is written by the same kernel? */
+static bool is_safe_read(const struct xl__fusion *f, unsigned output,
+                         const struct xl__node *input, bool is_same_cluster)
+{
+    const struct xl__output *o = &f->g->output[output];
+    const struct xl__param *bound = &f->s->b[o->binding];
+    if (bound->same_as != f->s->b[input->binding].same_as)
+        return true;
+    const struct xl__view w = xl__view_output(o), r = xl__view_input(input);
+    if (is_same_cluster && xl__views_equal(&w, &r))
+        return true; /* an item reads the element before it writes it */
+    return !xl__views_overlap(bound, &w, &r);
+}
+
+/* Does cluster number `at`, which is the current one, read memory that the
+ * output overwrites? */
+static bool is_read(const struct xl__fusion *f, unsigned output, unsigned at)
+{
+    for (unsigned n = 0; n < f->g->n_nodes; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        if (f->mark[n].is_needed && node->op == XL__E_INPUT &&
+            !is_safe_read(f, output, node, f->output_in[output] == at))
+            return true;
+    }
+    return false;
+}
+
+static struct xl__sink *sink_of(struct xl__fusion *f, unsigned output)
+{
+    struct xl__cluster *c = &f->cluster[f->output_in[output]];
+    for (unsigned i = 0; i < c->n_sinks; i++)
+        if (c->sink[i].output == output)
+            return &c->sink[i];
+    return NULL;
+}
+
+/* Is the output written before an earlier output that it overlaps? */
+static bool is_out_of_order(struct xl__fusion *f, unsigned output)
+{
+    for (unsigned o = 0; o < output; o++)
+        if ((sink_of(f, o)->is_detoured ||
+             f->output_in[o] >= f->output_in[output]) &&
+            xl__outputs_overlap(f, o, output))
+            return true;
+    return false;
+}
+
+static xl_status push_copy(struct xl__fusion *f, unsigned output)
+{
+    xl_status status;
+    struct xl__cluster c = {.is_copy = true, .from = *sink_of(f, output)};
+    c.domain.all = c.from.extent;
+    TRY(xl__sink_add(f, &c, c.from.node, output));
+    xl__str_add(&c.why,
+                "Copied at the end because its memory is read until then. ");
+    TRY(xl__cluster_push(f, &c));
+    return XL_OK;
+fail:
+    xl__cluster_clear(&c);
+    return status;
+}
+
+xl_status xl__detour_outputs(struct xl__fusion *f)
+{
+    xl_status status;
+    const unsigned n_clusters = f->n_clusters;
+    for (unsigned at = 0; at < n_clusters; at++) {
+        xl__cluster_close(f, &f->cluster[at], at);
+        for (unsigned o = 0; o < f->g->n_outputs; o++)
+            if (f->output_in[o] <= at && is_read(f, o, at))
+                sink_of(f, o)->is_detoured = true;
+    }
+    for (unsigned o = 0; o < f->g->n_outputs; o++) {
+        struct xl__sink *sink = sink_of(f, o);
+        if (is_out_of_order(f, o))
+            sink->is_detoured = true;
+        if (sink->is_detoured)
+            TRY(xl__temp_add(f, sink));
+    }
+    for (unsigned o = 0; o < f->g->n_outputs; o++)
+        if (sink_of(f, o)->is_detoured)
+            TRY(push_copy(f, o));
+    return XL_OK;
+fail:
+    return status;
 }

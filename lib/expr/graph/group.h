@@ -142,13 +142,7 @@ struct xl__schedule {
     double flop, bytes, est_ns;
 };
 
-/* Partitions a graph into groups (fuse/fuse.c). `unfused`: one group for every
- * operation that is not a leaf. Temporaries are f32, i32 or bool. The caller
- * clears *out, whatever the status. Errors: XL_UNSUPPORTED when an operation
- * has more operands than a group can have; XL_NO_MEMORY; XL_OVERFLOW. */
-xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
-                   const struct xl__limits *l, bool unfused,
-                   struct xl__schedule *out, struct xl__error *e);
+/* Frees what the schedule owns; it is empty then. */
 void xl__schedule_clear(struct xl__schedule *s);
 
 /* Sets est_ns and bound of a group from its flop and bytes:

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/edit_distance.h"
 #include "expr/graph/graph.h"
 #include "expr/graph/infer_types.h"
 #include "expr/graph/infer_views.h"
@@ -36,7 +37,7 @@ static const char *nearest_name(const struct xl__infer *in, const char *name,
         if (!is_bound && in->symbol[of_tree].value == XL__NO_NODE)
             continue;
         const char *other = is_bound ? in->s->b[i].name : in->t->name[of_tree];
-        const size_t at = xl__edit_distance(other, name, len);
+        const size_t at = xl__edit_distance(other, strlen(other), name, len);
         if (at >= best || at == 0)
             continue;
         best = at;

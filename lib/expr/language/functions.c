@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/edit_distance.h"
+
 enum { MOST_LETTERS = XL_EXPR_MAX_NAME };
 
 #define PI 3.14159265358979323846
@@ -111,35 +113,17 @@ static unsigned min_unsigned(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Source: Wagner and Fischer 1974. One row of the table is kept. */
-unsigned xl__edit_distance(const char *word, const char *name, size_t len)
-{
-    unsigned row[MOST_LETTERS + 1];
-    for (unsigned j = 0; j <= len; j++)
-        row[j] = j;
-    for (unsigned i = 1; word[i - 1] != 0; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= len; j++) {
-            unsigned change = diagonal + (word[i - 1] != name[j - 1]);
-            diagonal = row[j];
-            row[j] =
-                min_unsigned(change, min_unsigned(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[len];
-}
-
 static void compare_candidate(const char *word, const char *name, size_t len,
                               const char **best, unsigned *best_distance)
 {
     bool is_named = word[0] >= 'a' && word[0] <= 'z';
-    unsigned at =
-        is_named ? xl__edit_distance(word, name, len) : *best_distance;
+    if (!is_named)
+        return;
+    const size_t at = xl__edit_distance(word, strlen(word), name, len);
     if (at >= *best_distance)
         return;
     *best = word;
-    *best_distance = at;
+    *best_distance = (unsigned)at;
 }
 
 const char *xl__nearest_function(const char *name, size_t len)

@@ -36,10 +36,6 @@ bool xl__is_view_function(const char *name, size_t len);
  * assigned? */
 bool xl__is_reserved(const char *name, size_t len);
 
-/* Edit distance: characters to change, insert or remove to get from `word` to
- * the `len` characters of `name`, at most XL_EXPR_MAX_NAME. */
-unsigned xl__edit_distance(const char *word, const char *name, size_t len);
-
 /* The function whose name is nearest to a misspelt one, for a hint; NULL when
  * none is near. Static. */
 const char *xl__nearest_function(const char *name, size_t len);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to wait for each other: a barrier, an exchange and a sum over
- * a work-group, by its size; an exchange and a sum over a sub-group. One group
- * runs alone, and each step needs the one before it. */
+/* Probe `sync`: the time of a barrier, of an exchange and of a sum over a
+ * work-group, by group size; of a shuffle and a sum over a sub-group.
+ *
+ * A single group runs, and each step needs the result of the one before, so
+ * the time per step is a latency. The results are computed on the host as well
+ * and compared: an item that did not wait has a wrong number. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,75 +12,77 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4,       /* of a turn, as in probe/barriers.cl */
+    STEPS = 4, /* per iteration, as in probe/barriers.cl */
     FACTOR = 1664525,
     LEAST_WG = 32,
     MOST_WG = 1024,
-    SOME_WG = 256,   /* where sizes make no difference */
-    LEAST_WIDTH = 4, /* of a sub-group whose lanes are exchanged */
-    LOOKS = 64       /* items that are compared */
+    SOME_WG = 256,   /* where the size makes no difference */
+    LEAST_WIDTH = 4, /* least width of a sub-group for exchanges */
+    N_CHECKED = 64   /* items that are compared */
 };
 
-enum kind { BARRIER = 1, EXCHANGE, SHUFFLE, TEAM_SUM, GROUP_SUM };
+enum kind { BARRIER = 1, EXCHANGE, SHUFFLE, SUBGROUP_SUM, GROUP_SUM };
 
-struct wait;
-static cl_uint after_barriers(const struct wait *w, cl_uint item);
-static cl_uint after_exchanges(const struct wait *w, cl_uint item);
-static cl_uint after_shuffles(const struct wait *w, cl_uint item);
-static cl_uint after_team_sums(const struct wait *w, cl_uint item);
+struct sync_case;
+static cl_uint after_barriers(const struct sync_case *w, cl_uint item);
+static cl_uint after_exchanges(const struct sync_case *w, cl_uint item);
+static cl_uint after_shuffles(const struct sync_case *w, cl_uint item);
+static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item);
 
-static const struct row {
+static const struct sync_row {
     const char *name;
     enum kind kind;
     unsigned fence; /* 1 local, 2 global */
-    bool by_size;   /* of the group; the quick way: the largest alone */
-    cl_uint (*want)(const struct wait *w, cl_uint item); /* NULL: a sum */
-} rows[] = {
+    bool by_size;   /* by group size; quick runs: the largest only */
+    cl_uint (*expected)(const struct sync_case *w,
+                        cl_uint item); /* NULL: the group's sum */
+} sync_rows[] = {
     {"barrier", BARRIER, 1, true, after_barriers},
     {"barrier_global", BARRIER, 2, true, after_barriers},
     {"exchange", EXCHANGE, 1, true, after_exchanges},
     {"reduction", GROUP_SUM, 1, true, NULL},
     {"sg_shuffle", SHUFFLE, 1, false, after_shuffles},
-    {"sg_reduction", TEAM_SUM, 1, false, after_team_sums},
+    {"sg_reduction", SUBGROUP_SUM, 1, false, after_subgroup_sums},
 };
-enum { N_ROWS = sizeof rows / sizeof *rows };
+enum { N_ROWS = sizeof sync_rows / sizeof *sync_rows };
 
 /* One launch. */
-struct wait {
-    const struct row *row;
-    size_t wg, width, turns;
+struct sync_case {
+    const struct sync_row *row;
+    size_t wg, width, iterations;
     cl_mem out;
 };
 
-/* -- what comes out ------------------------------------------------------- */
+/* -- expected numbers ----------------------------------------------------- */
 
-static cl_uint after_barriers(const struct wait *w, cl_uint item)
+static cl_uint after_barriers(const struct sync_case *w, cl_uint item)
 {
     cl_uint x = item;
-    for (size_t i = 0; i < STEPS * w->turns; i++)
+    for (size_t i = 0; i < STEPS * w->iterations; i++)
         x = x * FACTOR + 2 * item + 1;
     return x;
 }
 
-static cl_uint after_exchanges(const struct wait *w, cl_uint item)
+static cl_uint after_exchanges(const struct sync_case *w, cl_uint item)
 {
-    const size_t n = STEPS * w->turns;
+    const size_t n = STEPS * w->iterations;
     return (cl_uint)((item + n) % w->wg + n);
 }
 
-/* The bits of a turn are 1 ^ 2 ^ 1 ^ 1. */
-static cl_uint after_shuffles(const struct wait *w, cl_uint item)
+/* The lane bits of an iteration combine to 1 ^ 2 ^ 1 ^ 1. */
+static cl_uint after_shuffles(const struct sync_case *w, cl_uint item)
 {
-    return (cl_uint)((w->turns % 2 ? item ^ 3 : item) + STEPS * w->turns);
+    return (cl_uint)((w->iterations % 2 ? item ^ 3 : item) +
+                     STEPS * w->iterations);
 }
 
-/* All lanes have one sum, and differ by their numbers. */
-static cl_uint after_team_sums(const struct wait *w, cl_uint item)
+/* All lanes have the same sum and differ by their lane numbers. */
+static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item)
 {
     const cl_uint width = (cl_uint)w->width;
     const cl_uint lanes = width * (width - 1) / 2;
     cl_uint sum = item / width * width * width + lanes;
-    for (size_t i = 1; i < STEPS * w->turns; i++)
+    for (size_t i = 1; i < STEPS * w->iterations; i++)
         sum = width * (sum + (sum >> 1)) + lanes;
     return sum + (sum >> 1) + item % width;
 }
@@ -87,48 +92,51 @@ union number {
     float value;
 };
 
-static bool is_right(const struct wait *w, const union number *seen, size_t n)
+static bool are_numbers_right(const struct sync_case *w,
+                              const union number *seen, size_t n)
 {
     const float sum = (float)(w->wg * (w->wg - 1) / 2);
     for (size_t i = 0; i < n; i++) {
-        if (w->row->want ? seen[i].bits != w->row->want(w, (cl_uint)i)
-                         : seen[i].value != sum)
+        if (w->row->expected ? seen[i].bits != w->row->expected(w, (cl_uint)i)
+                             : seen[i].value != sum)
             return false;
     }
     return true;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status check_numbers(struct xl__session *p, struct xl__iterated *t,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
-    struct wait *w = t->arg;
-    const size_t n = xl__min_size(LOOKS, w->wg), width = w->width;
-    union number seen[LOOKS];
-    w->turns = t->turns;
+    struct sync_case *w = t->arg;
+    const size_t n = xl__min_size(N_CHECKED, w->wg), width = w->width;
+    union number seen[N_CHECKED];
+    w->iterations = t->iterations;
     TRY(xl_buffer_read(p->q, w->out, 0, seen, n * sizeof *seen));
-    bool right = is_right(w, seen, n);
-    /* Some compilers choose a kernel's width (IN-02). */
-    if (w->row->kind == TEAM_SUM)
+    bool right = are_numbers_right(w, seen, n);
+    /* Some compilers choose the sub-group width per kernel (IN-02), so every
+     * width is tried. */
+    if (w->row->kind == SUBGROUP_SUM)
         for (w->width = LEAST_WIDTH; !right && w->width <= w->wg;
              w->width *= 2)
-            right = is_right(w, seen, n);
+            right = are_numbers_right(w, seen, n);
     w->width = width;
     if (!right)
-        xl__probe_reject(row, "an item's number is not the host's: items did "
-                              "not wait, or got each other's numbers wrong");
+        xl__probe_reject(row, "wrong result: items did not wait for each "
+                              "other, or exchanged wrong numbers");
 fail:
     return status;
 }
 
 /* -- rows ----------------------------------------------------------------- */
 
-static bool is_of_lanes(const struct row *r)
+static bool uses_lanes(const struct sync_row *r)
 {
-    return r->kind == SHUFFLE || r->kind == TEAM_SUM;
+    return r->kind == SHUFFLE || r->kind == SUBGROUP_SUM;
 }
 
-static void make_plan(const struct xl__probing *p, const struct wait *w,
-                      struct xl__turned *t)
+static void plan_sync(const struct xl__session *p, const struct sync_case *w,
+                      struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -137,7 +145,7 @@ static void make_plan(const struct xl__probing *p, const struct wait *w,
     s->dims = 1;
     s->slice_dim = -1;
     s->local[0] = s->global[0] = w->wg;
-    if (is_of_lanes(w->row))
+    if (uses_lanes(w->row))
         snprintf(s->options, sizeof s->options, "%s",
                  xl__lane_option(p->q->ctx->device));
     xl__define(s, "KIND", w->row->kind);
@@ -149,98 +157,104 @@ static void make_plan(const struct xl__probing *p, const struct wait *w,
     t->amount = STEPS;
 }
 
-static xl_status measure(struct xl__probing *p, struct wait *w, xl_row *row)
+static xl_status measure_step(struct xl__session *p, struct sync_case *w,
+                              xl_row *row)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = {.look = look, .arg = w};
-    make_plan(p, w, &t);
-    TRY(xl__turned_row(p, &t, row));
+    struct xl__iterated t = {.check = check_numbers, .arg = w};
+    plan_sync(p, w, &t);
+    TRY(xl__iterated_measure(p, &t, row));
     row->value = 1 / row->value; /* seconds a step */
 fail:
     return status;
 }
 
-/* What drivers say of groups that they cannot have. */
+/* The status that drivers return for a group that is too large. */
 static bool is_too_large(xl_status status)
 {
     return status == XL_UNSUPPORTED || status == CL_OUT_OF_RESOURCES ||
            status == CL_INVALID_WORK_GROUP_SIZE;
 }
 
-/* *fits: there are groups of this size. */
-static xl_status one(struct xl__probing *p, struct wait *w, bool *fits)
+/* *fits: the device runs groups of this size. */
+static xl_status run_case(struct xl__session *p, struct sync_case *w,
+                          bool *fits)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
     xl_row_param(&row, "group", (double)w->wg);
-    status = measure(p, w, &row);
+    status = measure_step(p, w, &row);
     *fits = !is_too_large(status);
     if (!*fits) {
         xl__probe_unsupported(p, &row, "the built kernel allows no group of "
                                        "this size");
         return XL_OK;
     }
-    if (is_of_lanes(w->row) &&
+    if (uses_lanes(w->row) &&
         (status == XL_BUILD_FAILED || status == CL_INVALID_KERNEL_NAME)) {
-        xl__probe_unsupported(p, &row, "the compiler knows no way between "
-                                       "lanes");
+        xl__probe_unsupported(p, &row,
+                              "the compiler supports no exchange "
+                              "between lanes");
         return XL_OK;
     }
     TRY(status);
     xl__probe_emit(p, &row);
-    if (row.verdict < XL_ROW_REJECTED && w->row == &rows[0])
-        xl__limits_measure(l, XL__F_barrier_ns, row.samples.min_ns / STEPS /
-                                                    (double)w->turns);
+    if (row.verdict < XL_ROW_REJECTED && w->row == &sync_rows[0])
+        xl__limits_measure(l, XL__F_barrier_ns,
+                           row.samples.min_ns / STEPS / (double)w->iterations);
 fail:
     return status;
 }
 
-/* The quick way takes the largest that there is; else smaller ones come first,
- * so that the last barrier, which is the fact, is the largest group's too. */
-static xl_status by_size(struct xl__probing *p, struct wait *w, size_t most)
+/* Quick runs measure the largest group that fits; full runs all sizes,
+ * ascending, so that the barrier of the largest group becomes the fact. */
+static xl_status run_sizes(struct xl__session *p, struct sync_case *w,
+                           size_t most)
 {
     xl_status status = XL_OK;
     const bool quick = p->how->quick;
     bool fits = false;
     for (w->wg = most; quick && !fits && w->wg >= LEAST_WG; w->wg /= 2)
-        TRY(one(p, w, &fits));
+        TRY(run_case(p, w, &fits));
     for (w->wg = LEAST_WG; !quick && w->wg <= most; w->wg *= 2)
-        TRY(one(p, w, &fits));
+        TRY(run_case(p, w, &fits));
 fail:
     return status;
 }
 
-static xl_status of_lanes(struct xl__probing *p, struct wait *w, size_t most)
+static xl_status run_lanes(struct xl__session *p, struct sync_case *w,
+                           size_t most)
 {
     const xl_device *dev = p->q->ctx->device;
     xl_row row;
     bool fits;
     w->wg = xl__min_size(SOME_WG, most);
     if (xl__lane_option(dev) && w->width >= LEAST_WIDTH)
-        return one(p, w, &fits);
+        return run_case(p, w, &fits);
     xl_row_init(&row, "probe_sync", w->row->name);
     row.unit = "s";
-    xl__probe_unsupported(p, &row, "the device has no sub-groups, or no known "
-                                   "way between their lanes");
+    xl__probe_unsupported(p, &row,
+                          "the device has no sub-groups, or no "
+                          "known exchange between their lanes");
     return XL_OK;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_sync_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct wait w = {.width = xl__size_or(l, XL__F_subgroup_width, 1)};
+    struct sync_case w = {.width = xl__size_or(l, XL__F_subgroup_width, 1)};
     size_t most = LEAST_WG;
     while (2 * most <= xl__min_size(xl__size_or(l, XL__F_max_wg_size, 1),
                                     MOST_WG))
         most *= 2;
     TRY(xl_buffer_create(p->q, MOST_WG * sizeof(cl_uint), &w.out));
-    for (w.row = rows; w.row < rows + N_ROWS; w.row++)
-        TRY(w.row->by_size ? by_size(p, &w, most) : of_lanes(p, &w, most));
+    for (w.row = sync_rows; w.row < sync_rows + N_ROWS; w.row++)
+        TRY(w.row->by_size ? run_sizes(p, &w, most) : run_lanes(p, &w, most));
 fail:
     if (w.out)
         clReleaseMemObject(w.out);
@@ -249,13 +263,13 @@ fail:
 
 const struct xl__probe xl__probe_sync = {
     {"sync",
-     "The time of one barrier, with a fence of local or of global memory, of "
-     "handing a word to a neighbour by local memory and a barrier, and of a "
-     "sum over the group, by its size; of a shuffle and a sum over a "
-     "sub-group. One group runs alone and each step needs the one before, so "
-     "these are times to wait, not rates: with more groups on a unit others "
-     "work meanwhile. A step has a multiply-add or two and a fourth of a "
-     "loop's turn on top. Fooled by compilers that drop barriers of a group "
-     "that is one sub-group, which is right.",
+     "The time of one barrier with a fence of local or of global memory, of "
+     "passing a word to a neighbour through local memory and a barrier, and "
+     "of a sum over the group, by group size; of a shuffle and a sum over a "
+     "sub-group. A single group runs and each step needs the one before, so "
+     "these are latencies, not rates: with more groups on a unit, others "
+     "compute meanwhile. A step includes one or two multiply-adds and a "
+     "quarter of a loop iteration. Fooled by compilers that remove barriers "
+     "from a group that is one sub-group, which is correct.",
      false},
-    run};
+    run_sync_probe};

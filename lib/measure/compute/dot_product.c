@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dot products of four bytes, by every route that there may be: plain
- * arithmetic, the shim's emulation, the extension in each signedness, and the
- * instruction that the fact `dot` names. All must be right to the bit. */
+/* Probe `dot`: the rate of dot products of four bytes by each implementation:
+ * plain arithmetic, the emulation of common/dot.clh,
+ * cl_khr_integer_dot_product in each signedness, and the instruction that the
+ * fact `dot` names. Results must be exact. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +10,12 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/dot_product.cl */
+    STEPS = 4, /* per iteration, as in probe/dot_product.cl */
     CHAINS = 8,
-    OPERATIONS = 8, /* of a dot product */
+    OPERATIONS = 8, /* counted per dot product */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    LOOKS = 16 /* items that are compared */
+    N_CHECKED = 16 /* items that are compared */
 };
 
 static const char extension[] = "cl_khr_integer_dot_product";
@@ -25,7 +26,7 @@ enum form { SHIM, PLAIN, UNSIGNED, MIXED, SATURATED };
 static const struct route {
     const char *name;
     enum form form;
-    const char *way; /* of the shim; NULL: the fact's */
+    const char *way; /* for common/dot.clh; NULL: the fact's */
     bool is_khr;
 } routes[] = {
     {"plain", PLAIN, "", false},    {"emulated", SHIM, "emulated", false},
@@ -35,15 +36,16 @@ static const struct route {
 };
 enum { N_ROUTES = sizeof routes / sizeof *routes };
 
-struct burst {
+struct dot_launch {
     const struct route *route;
     const char *way;
-    double fma; /* a second */
+    double fma; /* FMAs per second */
     size_t wg, items;
     cl_mem out;
 };
 
-/* -- on the host ---------------------------------------------------------- */
+/* -- expected results
+ * ------------------------------------------------------ */
 
 cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
                  bool y_signed, bool saturated)
@@ -61,8 +63,8 @@ cl_uint xl__dot4(cl_uint x, cl_uint y, cl_uint c, bool x_signed,
     return (cl_uint)sum;
 }
 
-/* As in the kernel. */
-static cl_uint walk(enum form form, cl_uint item, size_t steps)
+/* The same computation as in the kernel. */
+static cl_uint expected_chain(enum form form, cl_uint item, size_t steps)
 {
     const bool x_signed = form != UNSIGNED;
     const bool y_signed = x_signed && form != MIXED;
@@ -81,27 +83,28 @@ static cl_uint walk(enum form form, cl_uint item, size_t steps)
     return all;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct burst *b = t->arg;
-    cl_uint seen[LOOKS];
+    const struct dot_launch *b = t->arg;
+    cl_uint seen[N_CHECKED];
     bool right = true;
-    /* Both in operations; a multiply-add is two. */
+    /* Both are counted in operations; a multiply-add is two. */
     xl_row_found(row, "fma", xl__probe_peak(row) / (2 * b->fma));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
-    for (cl_uint i = 0; i < LOOKS; i++)
-        right = right &&
-                seen[i] == walk(b->route->form, i, STEPS * t->turns);
+    for (cl_uint i = 0; i < N_CHECKED; i++)
+        right = right && seen[i] == expected_chain(b->route->form, i,
+                                                   STEPS * t->iterations);
     if (!right)
-        xl__probe_reject(row, "a sum is not the host's");
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
 
 /* -- a route -------------------------------------------------------------- */
 
-static void make_plan(const struct burst *b, struct xl__turned *t)
+static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -115,31 +118,32 @@ static void make_plan(const struct burst *b, struct xl__turned *t)
         xl__strcpy(s->options, sizeof s->options, "-cl-std=CL3.0");
     xl__define(s, "FORM", b->route->form);
     if (*b->way)
-        xl__define_way(s, "XL_DOT", b->way);
+        xl__define_choice(s, "XL_DOT", b->way);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, 0);
     t->call.mem[1].buf = b->out;
     t->amount = (double)OPERATIONS * STEPS * CHAINS * (double)b->items;
 }
 
-/* Why a route is not tried here; NULL: it is. */
-static const char *missing(const struct xl__limits *l, const struct route *r)
+/* The reason why a route cannot run here; NULL if it can. */
+static const char *find_missing(const struct xl__limits *l,
+                                const struct route *r)
 {
     if (r->is_khr && !xl__has_extension(l, extension))
         return "cl_khr_integer_dot_product is not listed";
     if (!r->way && !*xl__text(l, XL__F_dot))
-        return "no instruction of the device's own is known";
+        return "no instruction of the device is known";
     return NULL;
 }
 
-static xl_status one(struct xl__probing *p, struct burst *b)
+static xl_status run_route(struct xl__session *p, struct dot_launch *b)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const char *why = missing(l, b->route);
-    struct xl__turned t = {.look = look, .arg = b};
+    const char *why = find_missing(l, b->route);
+    struct xl__iterated t = {.check = check_sums, .arg = b};
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     b->way = b->route->way ? b->route->way : xl__text(l, XL__F_dot);
     xl_row_init(&row, "probe_dot",
                 b->route->way || why ? b->route->name : b->way);
@@ -148,10 +152,10 @@ static xl_status one(struct xl__probing *p, struct burst *b)
         xl__probe_unsupported(p, &row, why);
         return XL_OK;
     }
-    make_plan(b, &t);
-    status = xl__turned_row(p, &t, &row);
+    plan_dots(b, &t);
+    status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way)) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it");
+        xl__probe_unsupported(p, &row, "the compiler rejects it");
         return XL_OK;
     }
     TRY(status);
@@ -160,29 +164,29 @@ fail:
     return status;
 }
 
-/* One row says that the extension is not there; and where the fact is its way,
- * its row has said all. */
-static bool is_wanted(const struct xl__limits *l, const struct route *r)
+/* A missing extension is reported by one row; and if the fact is the
+ * extension, its own row is enough. */
+static bool is_needed(const struct xl__limits *l, const struct route *r)
 {
     if (r->is_khr)
         return r->form == SHIM || xl__has_extension(l, extension);
     return r->way || !xl__streq(xl__text(l, XL__F_dot), "khr");
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_dot_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool scalar = xl__probe_is_scalar(l);
-    struct burst b = {.wg = scalar ? 1 : xl__min_size(WG, p->most_wg)};
+    struct dot_launch b = {.wg = scalar ? 1 : xl__min_size(WG, p->most_wg)};
     b.items = b.wg * units * (scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
     TRY(xl__fma_rate(p, &b.fma));
     TRY(xl_buffer_create(p->q, b.items * sizeof(cl_uint), &b.out));
     for (unsigned i = 0; i < N_ROUTES; i++) {
         b.route = &routes[i];
-        if (is_wanted(l, b.route))
-            TRY(one(p, &b));
+        if (is_needed(l, b.route))
+            TRY(run_route(p, &b));
     }
 fail:
     if (b.out)
@@ -192,12 +196,12 @@ fail:
 
 const struct xl__probe xl__probe_dot = {
     {"dot",
-     "Operations a second (8 a product) of dot products of four bytes: plain "
-     "char4 arithmetic, shifts and multiplications, "
+     "Operations per second (8 per product) of dot products of four bytes: "
+     "plain char4 arithmetic, shifts and multiplications, "
      "cl_khr_integer_dot_product signed, unsigned, mixed and saturated, and "
-     "the device's own instruction where a way to it is known; beside them "
-     "their share of the f32 multiply-adds' (fma). Sums must be exact. A "
-     "compiler may make one instruction of the plain form; the extension may "
-     "be listed without one.",
+     "the device's own instruction where one is known; with their share of "
+     "the rate of f32 multiply-adds (fma). Sums must be exact. A compiler may "
+     "use one instruction for the plain form; the extension may be listed "
+     "without one.",
      false},
-    run};
+    run_dot_probe};

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The FMA peak of each type: chains of x = x * x + c, as many and as wide as
- * the device likes best. A result that is not the map's fixed point does not
- * count, nor does a time that does not double with the work. */
+/* Probe `flops`: the peak rate of multiply-add in f32, f16 and f64, by chains
+ * of x = x * x + c in several widths and numbers; the fastest is the peak. A
+ * row is rejected if a chain does not end in the map's fixed point
+ *
+ *     x = (1 - sqrt(1 - 4 c)) / 2
+ *
+ * or if the time is not proportional to the work. */
 #include <math.h>
 #include <string.h>
 
@@ -9,21 +13,22 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16, /* as in probe/fma.cl */
-    LOOKS = 64         /* results compared: one of each c */
+    STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
+    N_CHECKED = 64            /* results that are compared: one of each c */
 };
-/* Of a launch: far below a watchdog (GE-11); on a CPU long enough that the
- * system spreads the threads over the cores. */
+/* Duration of a launch: far below a watchdog (GE-11); on a CPU long enough for
+ * the system to distribute the threads over the cores. */
 static const double quick_ns = 4e6, long_ns = 20e6;
 
 /* clang-format off */
-static const struct type {
+static const struct number_type {
     const char *name;
     xl_dtype dtype;
     enum xl__fact_id fact;
-    double tolerance;     /* relative: u / (1 - 2 x) a step, sums, output */
+    double tolerance;     /* relative error: u / (1 - 2 x) per step, sums,
+                             output */
     double share;         /* of the f32 launch's time: f64 may be slow and
-                             its long loops unsafe (GE-20) */
+                             long loops unsafe (GE-20) */
 } types[] = {
     /* row    dtype    fact                       tolerance share */
     {"f32", XL_F32, XL__F_peak_f32_flop_per_s, 1e-6,     1},
@@ -31,7 +36,7 @@ static const struct type {
     {"f64", XL_F64, XL__F_peak_f64_flop_per_s, 1e-6,     0.125},
 };
 
-static const struct chain {
+static const struct chain_shape {
     unsigned vec;  /* 0: the native width */
     unsigned chains, wg, form; /* form: 0 x * x + c, 1 fma (GE-19) */
     bool scalar, wide, quick;
@@ -64,29 +69,29 @@ enum {
     N_CHAINS = sizeof chains / sizeof *chains
 };
 
-/* One launch. */
-struct burst {
-    const struct type *type;
-    const struct chain *chain;
+/* A launch. */
+struct fma_launch {
+    const struct number_type *type;
+    const struct chain_shape *chain;
     unsigned vec;
     size_t wg, items;
-    size_t turns;
+    size_t iterations;
 };
 
-/* Values of a native vector of this type: a power of two, 1 to 16. */
+/* Elements of a native vector of this type: a power of two from 1 to 16. */
 static unsigned native_vector(const struct xl__limits *l,
-                              const struct type *type)
+                              const struct number_type *type)
 {
     enum { WIDEST = 16 };
-    double want = xl__num_or(l, XL__F_native_vector_f32, 4);
+    double target = xl__num_or(l, XL__F_native_vector_f32, 4);
     unsigned vec = 1;
-    want *= 4.0 / (double)xl_dtype_bytes(type->dtype);
-    while (vec < WIDEST && 2 * vec <= want)
+    target *= 4.0 / (double)xl_dtype_bytes(type->dtype);
+    while (vec < WIDEST && 2 * vec <= target)
         vec *= 2;
     return vec;
 }
 
-static void lay_out(const struct xl__probing *p, struct burst *b)
+static void choose_layout(const struct xl__session *p, struct fma_launch *b)
 {
     enum { GPU_GROUPS_PER_UNIT = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -96,16 +101,16 @@ static void lay_out(const struct xl__probing *p, struct burst *b)
     b->items =
         b->wg * units *
         (xl__is(l, XL__F_is_gpu) ? GPU_GROUPS_PER_UNIT : XL__CPU_GROUPS);
-    b->items = xl__round_up(xl__max_size(b->items, LOOKS), b->wg);
+    b->items = xl__round_up(xl__max_size(b->items, N_CHECKED), b->wg);
 }
 
-static void make_plan(const struct burst *b, struct xl__plan *plan)
+static void plan_chains(const struct fma_launch *b, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    plan->flop = 2.0 * STEPS_A_TURN * (double)b->turns * b->chain->chains *
-                 b->vec * (double)b->items;
+    plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->iterations *
+                 b->chain->chains * b->vec * (double)b->items;
     s->source = "probe/fma.cl";
     s->kernel = "flops";
     s->dims = 1;
@@ -120,51 +125,52 @@ static void make_plan(const struct burst *b, struct xl__plan *plan)
     xl__define(s, "CHAINS", (long)b->chain->chains);
     xl__define(s, "FORM", (long)b->chain->form);
     xl__arg_mem(s, 1);
-    xl__arg_u32(s, b->turns);
+    xl__arg_u32(s, b->iterations);
 }
 
-static xl_status sample(struct xl__probing *p, cl_mem out,
-                        const struct burst *b, xl_row *row)
+static xl_status sample_launch(struct xl__session *p, cl_mem out,
+                               const struct fma_launch *b, xl_row *row)
 {
     struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
-    make_plan(b, &plan);
+    plan_chains(b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* struct xl__turning. */
-struct bursting {
-    struct burst *burst;
+/* The argument of sample_iterations(). */
+struct iterated_launch {
+    struct fma_launch *burst;
     cl_mem out;
 };
 
-static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
-                              xl_row *row)
+static xl_status sample_iterations(struct xl__session *p, void *arg,
+                                   size_t iterations, xl_row *row)
 {
-    struct bursting *b = arg;
-    b->burst->turns = turns;
-    return sample(p, b->out, b->burst, row);
+    struct iterated_launch *b = arg;
+    b->burst->iterations = iterations;
+    return sample_launch(p, b->out, b->burst, row);
 }
 
-static xl_status calibrate(struct xl__probing *p, cl_mem out, struct burst *b)
+static xl_status calibrate_iterations(struct xl__session *p, cl_mem out,
+                                      struct fma_launch *b)
 {
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    const double want =
+    const double target =
         (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
-    struct bursting all = {b, out};
-    const struct xl__turning w = {sample_turns, &all};
-    return xl__turns_find(p, &w, want, &b->turns);
+    struct iterated_launch all = {b, out};
+    const struct xl__iteration_source w = {sample_iterations, &all};
+    return xl__iterations_find(p, &w, target, &b->iterations);
 }
 
-/* Did every chain end in its fixed point? */
-static xl_status look(struct xl__probing *p, cl_mem out, const struct burst *b,
-                      bool *right)
+/* Has every chain ended in its fixed point? */
+static xl_status check_fixed_points(struct xl__session *p, cl_mem out,
+                                    const struct fma_launch *b, bool *right)
 {
     xl_status status = XL_OK;
-    float seen[LOOKS];
+    float seen[N_CHECKED];
     TRY(xl_buffer_read(p->q, out, 0, seen, sizeof seen));
     *right = true;
-    for (unsigned i = 0; i < LOOKS; i++) {
+    for (unsigned i = 0; i < N_CHECKED; i++) {
         const double c = (64.0 + i) / 1024;
         const double x = (1 - sqrt(1 - 4 * c)) / 2;
         if (!(fabs(seen[i] - x) <= b->type->tolerance * x))
@@ -174,9 +180,10 @@ fail:
     return status;
 }
 
-/* What the units and the clock allow; only where both are known and the clock
- * is one that is not exceeded by much, which a CPU's stated one is. */
-static xl_bound physical(const struct xl__limits *l, const struct type *type)
+/* The bound from unit counts and clock, if both are known and the clock is not
+ * exceeded by much, as the stated clock of a CPU is. */
+static xl_bound physical_bound(const struct xl__limits *l,
+                               const struct number_type *type)
 {
     const enum xl__fact_id needs[] = {XL__F_compute_units,
                                       XL__F_simd_per_cu_f32, XL__F_clock_hz};
@@ -193,74 +200,76 @@ static xl_bound physical(const struct xl__limits *l, const struct type *type)
     return bound;
 }
 
-static void describe(const struct xl__limits *l, const struct burst *b,
+static void init_row(const struct xl__limits *l, const struct fma_launch *b,
                      xl_row *row)
 {
     xl_row_init(row, "probe_flops", b->type->name);
     row->dtype = b->type->dtype;
     row->unit = "flop/s";
-    row->roof = physical(l, b->type);
+    row->roof = physical_bound(l, b->type);
     xl_row_found(row, "vector", b->vec);
     xl_row_found(row, "chains", b->chain->chains);
     xl_row_found(row, "group", (double)b->wg);
 }
 
-static xl_status measure(struct xl__probing *p, cl_mem out, struct burst *b,
-                         xl_row *row)
+static xl_status measure_chain(struct xl__session *p, cl_mem out,
+                               struct fma_launch *b, xl_row *row)
 {
     xl_status status = XL_OK;
     bool right;
-    lay_out(p, b);
-    TRY(calibrate(p, out, b));
-    describe(&p->q->ctx->device->limits, b, row);
+    choose_layout(p, b);
+    TRY(calibrate_iterations(p, out, b));
+    init_row(&p->q->ctx->device->limits, b, row);
     TRY(xl_buffer_fill(p->q, out, 0, 0, b->items));
-    TRY(sample(p, out, b, row));
-    TRY(look(p, out, b, &right));
+    TRY(sample_launch(p, out, b, row));
+    TRY(check_fixed_points(p, out, b, &right));
     if (!right)
-        xl__probe_reject(row, "a chain missed its fixed point: wrong "
-                              "arithmetic, or not all steps were done");
+        xl__probe_reject(row, "wrong result: a chain did not reach its "
+                              "fixed point, or steps were skipped");
 fail:
     return status;
 }
 
-static xl_status check_scaling(struct xl__probing *p, cl_mem out,
-                               struct burst b, xl_row *row)
+static xl_status check_chain_scaling(struct xl__session *p, cl_mem out,
+                                     struct fma_launch b, xl_row *row)
 {
-    const size_t turns = b.turns;
-    struct bursting all = {&b, out};
-    const struct xl__turning w = {sample_turns, &all};
-    return xl__turns_halve(p, &w, turns, row);
+    const size_t iterations = b.iterations;
+    struct iterated_launch all = {&b, out};
+    const struct xl__iteration_source w = {sample_iterations, &all};
+    return xl__iterations_check_scaling(p, &w, iterations, row);
 }
 
-static bool beats(const xl_row *a, const xl_row *b)
+static bool is_better(const xl_row *a, const xl_row *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
     return !(b->value >= a->value);
 }
 
-static bool is_wanted(const struct xl__probing *p, const struct chain *chain)
+static bool is_candidate(const struct xl__session *p,
+                         const struct chain_shape *chain)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? chain->scalar : chain->wide) &&
            (chain->quick || !p->how->quick);
 }
 
-/* Where half is not listed its arithmetic may still compile, its built-in
- * functions do not (NV-06). */
-static bool has_form(const struct xl__probing *p, const struct type *type,
-                     const struct chain *chain)
+/* Where half is not listed, its arithmetic may still compile, but not its
+ * built-in functions (NV-06). */
+static bool has_form(const struct xl__session *p,
+                     const struct number_type *type,
+                     const struct chain_shape *chain)
 {
     const struct xl__answer *listed =
         &p->q->ctx->device->limits.queried[XL__F_has_f16_arith];
     return type->dtype != XL_F16 || chain->form == 0 || listed->value == 1;
 }
 
-/* The best chain of one type. Quick: f32 tries them all, the others take the
- * shape that was best there, and halves' pairs. */
-static xl_status best_of(struct xl__probing *p, cl_mem out,
-                         const struct type *type, int *shape, xl_row *best,
-                         struct burst *winner)
+/* Finds the fastest chain shape of a type. Quick runs: f32 tries all, the
+ * other types take the best shape of f32, and f16 also pairs. */
+static xl_status find_best_chain(struct xl__session *p, cl_mem out,
+                                 const struct number_type *type, int *shape,
+                                 xl_row *best, struct fma_launch *winner)
 {
     xl_status status = XL_OK;
     xl_status last = XL_OK;
@@ -268,22 +277,22 @@ static xl_status best_of(struct xl__probing *p, cl_mem out,
     for (int i = 0; i < N_CHAINS; i++) {
         const bool all = !p->how->quick || type->dtype == XL_F32 ||
                          *shape < 0 || type->dtype == XL_F16;
-        struct burst b = {.type = type, .chain = &chains[i]};
+        struct fma_launch b = {.type = type, .chain = &chains[i]};
         xl_row row;
-        if (!is_wanted(p, &chains[i]) || (!all && i != *shape) ||
+        if (!is_candidate(p, &chains[i]) || (!all && i != *shape) ||
             !has_form(p, type, &chains[i]))
             continue;
-        TRY(xl__probe_alive(p));
-        last = measure(p, out, &b, &row);
+        TRY(xl__probe_check_stop(p));
+        last = measure_chain(p, out, &b, &row);
         if (last == XL_BUILD_FAILED)
-            break; /* the type itself is missing */
+            break; /* the type is not supported */
         if (last == XL_CANCELLED)
             TRY(last);
         if (last != XL_OK) {
             xl__error_reset(&p->q->error);
             continue;
         }
-        if (at < 0 || beats(&row, best)) {
+        if (at < 0 || is_better(&row, best)) {
             at = i;
             *best = row;
             *winner = b;
@@ -292,76 +301,77 @@ static xl_status best_of(struct xl__probing *p, cl_mem out,
     if (at < 0)
         return last;
     *shape = at;
-    TRY(check_scaling(p, out, *winner, best));
+    TRY(check_chain_scaling(p, out, *winner, best));
 fail:
     return status;
 }
 
-/* May this device have the type at all? Half is tried on every GPU, since the
- * extension string does not tell (NV-06); compilers for CPUs do without it or
- * list it. */
-static bool is_hopeless(const struct xl__limits *l, const struct type *type)
+/* Is the type certainly missing? f16 is tried on every GPU, since the
+ * extension string is not reliable (NV-06); compilers for CPUs list it or do
+ * not have it. */
+static bool is_type_missing(const struct xl__limits *l,
+                            const struct number_type *type)
 {
     if (type->dtype == XL_F16)
         return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_has_f16_arith);
     return type->dtype == XL_F64 && !xl__is(l, XL__F_has_f64);
 }
 
-static xl_status run_type(struct xl__probing *p, cl_mem out,
-                          const struct type *type, int *shape)
+static xl_status run_type(struct xl__session *p, cl_mem out,
+                          const struct number_type *type, int *shape)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct burst winner;
+    struct fma_launch winner;
     xl_row row;
     xl_row_init(&row, "probe_flops", type->name);
     row.dtype = type->dtype;
     row.unit = "flop/s";
-    if (is_hopeless(l, type)) {
+    if (is_type_missing(l, type)) {
         xl__probe_unsupported(p, &row, "the device does not have this type");
         return XL_OK;
     }
-    status = best_of(p, out, type, shape, &row, &winner);
+    status = find_best_chain(p, out, type, shape, &row, &winner);
     if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
-        xl__probe_unsupported(p, &row, "the compiler does not take this type");
+        xl__probe_unsupported(p, &row, "the compiler rejects this type");
         return XL_OK;
     }
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__probe_raise(l, type->fact, xl__probe_peak(&row));
+        xl__probe_raise_fact(l, type->fact, xl__probe_peak(&row));
 fail:
     return status;
 }
 
-/* Room for the widest launch. */
-static size_t most_items(const struct xl__probing *p)
+/* The items of the largest launch, for which the buffer must have room. */
+static size_t max_items(const struct xl__session *p)
 {
     size_t most = 0;
     for (unsigned i = 0; i < N_CHAINS; i++) {
-        struct burst b = {.type = &types[0], .chain = &chains[i]};
-        lay_out(p, &b);
+        struct fma_launch b = {.type = &types[0], .chain = &chains[i]};
+        choose_layout(p, &b);
         most = xl__max_size(most, b.items);
     }
     return most;
 }
 
-/* The first chain that suits is near the best everywhere. */
-xl_status xl__fma_rate(struct xl__probing *p, double *per_s)
+/* Uses the first suitable shape, which is near the best on all devices. */
+xl_status xl__fma_rate(struct xl__session *p, double *per_s)
 {
     xl_status status = XL_OK;
     const double peak =
         xl__num(&p->q->ctx->device->limits, XL__F_peak_f32_flop_per_s);
-    struct burst b = {.type = &types[0], .chain = chains};
+    struct fma_launch b = {.type = &types[0], .chain = chains};
     cl_mem out = NULL;
     xl_row row;
     *per_s = peak / 2;
     if (peak > 0)
         return XL_OK;
-    while (!is_wanted(p, b.chain))
+    while (!is_candidate(p, b.chain))
         b.chain++;
-    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
-    TRY(measure(p, out, &b, &row));
+    TRY(xl_buffer_create(p->q, sizeof(float) * max_items(p), &out));
+    TRY(measure_chain(p, out, &b, &row));
     *per_s = xl__probe_peak(&row) / 2;
 fail:
     if (out)
@@ -369,12 +379,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_flops_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     cl_mem out = NULL;
     int shape = -1;
-    TRY(xl_buffer_create(p->q, sizeof(float) * most_items(p), &out));
+    TRY(xl_buffer_create(p->q, sizeof(float) * max_items(p), &out));
     for (unsigned i = 0; i < N_TYPES; i++)
         TRY(run_type(p, out, &types[i], &shape));
 fail:
@@ -385,10 +395,10 @@ fail:
 
 const struct xl__probe xl__probe_flops = {
     {"flops",
-     "The rate of multiply-add (2 flop) in f32, f16 and f64, by chains of "
-     "x = x * x + c in several widths and numbers; the result must be the "
-     "map's fixed point, and half the work must take half the time. Values "
-     "settle, so the chip draws less power and may clock higher than under "
-     "random data. Matrix engines are not counted.",
+     "The rate of multiply-add (2 flop) in f32, f16 and f64, by chains of x = "
+     "x * x + c in several widths and numbers; the result must be the map's "
+     "fixed point, and half the work must take half the time. Values "
+     "converge, so the chip draws less power and may clock higher than with "
+     "random data. Matrix engines are not included.",
      true},
-    run};
+    run_flops_probe};

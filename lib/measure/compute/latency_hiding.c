@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much must be under way at once before a device is busy: the rate of
- * multiply-adds, and of words read at random, by the number of independent
- * chains an item has and of groups a unit has. More chains or more groups, it
- * is all the same: the rate grows with their product up to a knee. By Little's
- * law that is at latency x throughput; both are measured here, so the two can
- * be held against each other.
- * Source: Little, Operations Research 9(3), 1961; Volkov, UCB/EECS-2016-143. */
+/* Probe `hiding`: how many independent operations must be in flight before a
+ * device is busy. The rate of multiply-adds, and of words read at random
+ * addresses, is measured on a grid of chains per item and groups per unit.
+ * Only their product counts: the rate grows with it up to a knee. By Little's
+ * law
+ *
+ *     in flight = latency * throughput
+ *
+ * Both are measured here, so the knee can be compared with the product. */
 #include <math.h>
 #include <string.h>
 
@@ -13,134 +15,139 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS_A_TURN = 16, /* as in probe/fma.cl */
+    STEPS_PER_ITERATION = 16, /* as in probe/fma.cl */
     WG = 128,
-    MOST_GROUPS = 16,  /* of a unit */
-    MOST_TURNS = 65535, /* of loops that the host goes round too (GE-24) */
-    LOOKS = 16,        /* items compared */
-    POINTS = 64        /* of a grid, at most */
+    MOST_GROUPS = 16,        /* of a unit */
+    MOST_ITERATIONS = 65535, /* of loops that the host repeats (GE-24) */
+    N_CHECKED = 16,          /* items that are compared */
+    POINTS = 64              /* of a grid, at most */
 };
-/* Of a launch: above its own cost, and far below a watchdog (GE-11). */
+/* Duration of a launch: above its overhead and far below a watchdog
+ * (GE-11). */
 static const double least_ns = 2e5, most_launches = 8;
 static const double near_peak = 0.9;
 
 /* -- the knee ------------------------------------------------------------- */
 
-double xl__knee(const struct xl__load *at, unsigned n)
+double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n)
 {
-    static const double still = 1.4; /* twice as much gives more than this */
+    static const double still = 1.4; /* gain by doubling above which the
+                                        curve still grows */
     double most = 0, top = 0, half = 0, knee = INFINITY;
     for (unsigned i = 0; i < n; i++) {
-        most = fmax(most, at[i].under_way);
+        most = fmax(most, at[i].in_flight);
         top = fmax(top, at[i].rate);
     }
     for (unsigned i = 0; i < n; i++) {
         if (at[i].rate >= near_peak * top)
-            knee = fmin(knee, at[i].under_way);
-        if (at[i].under_way <= most / 2)
+            knee = fmin(knee, at[i].in_flight);
+        if (at[i].in_flight <= most / 2)
             half = fmax(half, at[i].rate);
     }
-    /* A curve that still climbs at its end has its knee beyond. */
+    /* If the curve still grows at its end, the knee is beyond it. */
     return n > 0 && top > 0 && !(top > still * half) ? knee : NAN;
 }
 
 /* -- what is launched ----------------------------------------------------- */
 
-/* A kind of work; -D and arguments differ. */
-struct work {
-    const char *name, *one, *knee; /* of rows: a point, the latency, the end */
+/* A kind of operation: its kernel and row names. */
+struct operation {
+    const char *name, *one, *knee; /* row names: a point, the latency, the
+                                      knee */
     const char *unit;
     const char *source, *kernel;
-    double per_step; /* of a chain: in `unit` */
-    unsigned steps_a_turn;
+    double per_step; /* of one chain, in `unit` */
+    unsigned steps_per_iteration;
 };
 
 /* clang-format off */
-static const struct work works[] = {
-    /* name  one          knee         unit      source             kernel    per_step steps_a_turn */
-    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_A_TURN},
+static const struct operation operations[] = {
+    /* name  one          knee         unit      source             kernel    per_step steps_per_iteration */
+    {"fma",  "fma_solo",  "fma_knee",  "flop/s", "probe/fma.cl",  "flops",  2,       STEPS_PER_ITERATION},
     {"load", "load_solo", "load_knee", "B/s",    "probe/latency_hiding.cl", "hiding", 4,       1},
 };
 /* clang-format on */
 
-struct load {
-    const struct work *work;
-    unsigned chains, groups; /* groups: of a unit */
-    bool in_turn;            /* a unit has one group at a time (CP-04) */
-    size_t units, wg, turns;
+struct grid_launch {
+    const struct operation *op;
+    unsigned chains, groups; /* groups: per unit */
+    bool is_serial;          /* a unit runs one group at a time (CP-04) */
+    size_t units, wg, iterations;
     cl_mem words, out;
     size_t n_words;
 };
 
-static bool is_walk(const struct load *w)
+static bool reads_memory(const struct grid_launch *w)
 {
     return w->words != NULL;
 }
 
-static size_t items_of(const struct load *w)
+static size_t launch_items(const struct grid_launch *w)
 {
     return w->groups * w->units * w->wg;
 }
 
-static double amount_of(const struct load *w)
+static double launch_amount(const struct grid_launch *w)
 {
-    return w->work->per_step * w->work->steps_a_turn * (double)w->turns *
-           w->chains * (double)items_of(w);
+    return w->op->per_step * w->op->steps_per_iteration *
+           (double)w->iterations * w->chains * (double)launch_items(w);
 }
 
-static void make_plan(const struct load *w, struct xl__plan *plan)
+static void plan_launch(const struct grid_launch *w, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1};
-    s->source = w->work->source;
-    s->kernel = w->work->kernel;
+    s->source = w->op->source;
+    s->kernel = w->op->kernel;
     s->dims = 1;
     s->slice_dim = -1;
     s->local[0] = w->wg;
-    s->global[0] = items_of(w);
+    s->global[0] = launch_items(w);
     xl__define(s, "CHAINS", w->chains);
-    if (is_walk(w))
+    if (reads_memory(w))
         xl__arg_mem(s, 2);
     xl__arg_mem(s, 1);
-    if (is_walk(w))
+    if (reads_memory(w))
         xl__arg_u32(s, w->n_words - 1);
-    xl__arg_u32(s, w->turns);
+    xl__arg_u32(s, w->iterations);
 }
 
-/* struct xl__turning; a grid has many points, so each is sampled as briefly as
- * in the quick way. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
-                        xl_row *row)
+/* The sample function of a struct xl__iteration_source. A grid has many
+ * points, so sampling is quick. */
+static xl_status sample_launch(struct xl__session *p, void *arg,
+                               size_t iterations, xl_row *row)
 {
-    struct load *w = arg;
+    struct grid_launch *w = arg;
     xl_probing how;
-    struct xl__probing brief = xl__probe_in_brief(p, &how);
+    struct xl__session brief = xl__session_quick(p, &how);
     struct xl__plan plan;
     const struct xl__call call = {
         .mem = {[1] = {w->out, NULL}, [2] = {w->words, NULL}}};
-    w->turns = xl__min_size(turns, MOST_TURNS);
-    make_plan(w, &plan);
+    w->iterations = xl__min_size(iterations, MOST_ITERATIONS);
+    plan_launch(w, &plan);
     return xl__probe_sample(&brief, row, &plan, &call, 0);
 }
 
-/* -- results -------------------------------------------------------------- */
+/* -- expected results
+ * ------------------------------------------------------ */
 
-/* The walks of an item, on the host. */
-static cl_uint walked(const struct load *w, uint64_t seed, size_t item)
+/* The sum of an item's pointer chases, computed on the host. */
+static cl_uint expected_sum(const struct grid_launch *w, uint64_t seed,
+                            size_t item)
 {
     static const cl_uint apart = 0x9e3779b1u; /* as in probe/latency_hiding.cl */
     cl_uint sum = 0;
     for (unsigned k = 0; k < w->chains; k++) {
-        cl_uint place = (cl_uint)(item * w->chains + k) * apart;
-        for (cl_uint i = 0; i < w->turns; i++)
-            place = xl__probe_word(seed, place & (w->n_words - 1)) + i;
-        sum += place;
+        cl_uint address = (cl_uint)(item * w->chains + k) * apart;
+        for (cl_uint i = 0; i < w->iterations; i++)
+            address = xl__probe_word(seed, address & (w->n_words - 1)) + i;
+        sum += address;
     }
     return sum;
 }
 
-/* The map's fixed point, as in probe_flops.c. */
-static bool is_settled(cl_uint bits, size_t item)
+/* Has the chain reached the map's fixed point, as in fma.c? */
+static bool is_fixed_point(cl_uint bits, size_t item)
 {
     static const double tolerance = 1e-6;
     const double c = (64.0 + (double)(item % 64)) / 1024;
@@ -150,35 +157,38 @@ static bool is_settled(cl_uint bits, size_t item)
     return fabs((double)got - x) <= tolerance * x;
 }
 
-static xl_status look(struct xl__probing *p, const struct load *w, bool *right)
+static xl_status check_items(struct xl__session *p,
+                             const struct grid_launch *w, bool *right)
 {
     xl_status status = XL_OK;
-    cl_uint seen[LOOKS];
-    const size_t n = xl__min_size(LOOKS, items_of(w));
+    cl_uint seen[N_CHECKED];
+    const size_t n = xl__min_size(N_CHECKED, launch_items(w));
     TRY(xl_buffer_read(p->q, w->out, 0, seen, n * sizeof *seen));
     *right = true;
     for (size_t i = 0; i < n; i++) {
-        const bool same = is_walk(w)
-                              ? seen[i] == walked(w, p->how->seed, i)
-                              : is_settled(seen[i], i);
+        const bool same = reads_memory(w)
+                              ? seen[i] == expected_sum(w, p->how->seed, i)
+                              : is_fixed_point(seen[i], i);
         *right = *right && same;
     }
 fail:
     return status;
 }
 
-/* A launch whose result is compared; row->value is the rate. */
-static xl_status measure(struct xl__probing *p, struct load *w, xl_row *row)
+/* Measures a launch and checks its result; row->value is the rate. */
+static xl_status measure_point(struct xl__session *p, struct grid_launch *w,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
     bool right;
-    TRY(xl__probe_alive(p));
-    TRY(xl_buffer_fill(p->q, w->out, 0, 0, items_of(w)));
-    TRY(sample(p, w, w->turns, row));
-    TRY(look(p, w, &right));
-    row->value = amount_of(w) / (row->samples.median_ns * 1e-9);
+    TRY(xl__probe_check_stop(p));
+    TRY(xl_buffer_fill(p->q, w->out, 0, 0, launch_items(w)));
+    TRY(sample_launch(p, w, w->iterations, row));
+    TRY(check_items(p, w, &right));
+    row->value = launch_amount(w) / (row->samples.median_ns * 1e-9);
     if (!right)
-        xl__probe_reject(row, "not the result that the host has");
+        xl__probe_reject(row, "wrong result: an item's value differs from "
+                              "the host's");
 fail:
     return status;
 }
@@ -186,156 +196,167 @@ fail:
 /* -- a grid --------------------------------------------------------------- */
 
 struct grid {
-    struct xl__load at[POINTS];
+    struct xl__concurrency_point at[POINTS];
     unsigned n;
-    double latency_s; /* of a step that nothing else is beside */
-    double most_ns;   /* of a launch */
+    double latency_s; /* of a step of a single chain */
+    double most_ns;   /* longest launch */
 };
 
-/* One chain of one item: nothing hides it. */
-static xl_status measure_latency(struct xl__probing *p, struct load w,
+/* Measures the latency: one chain of one item, which nothing hides. */
+static xl_status measure_latency(struct xl__session *p, struct grid_launch w,
                                  struct grid *g)
 {
     static const double alone_launches = 16;
     xl_status status = XL_OK;
-    const struct xl__turning turning = {sample, &w};
-    size_t turns;
+    const struct xl__iteration_source source = {sample_launch, &w};
+    size_t iterations;
     xl_row row;
     w.chains = w.groups = 1;
     w.units = w.wg = 1;
-    TRY(xl__turns_above(p, &turning, least_ns, alone_launches, &turns));
-    xl_row_init(&row, "probe_hiding", w.work->one);
-    TRY(measure(p, &w, &row));
-    g->latency_s = w.work->per_step / row.value;
+    TRY(xl__iterations_find_above(p, &source, least_ns, alone_launches,
+                                  &iterations));
+    xl_row_init(&row, "probe_hiding", w.op->one);
+    TRY(measure_point(p, &w, &row));
+    g->latency_s = w.op->per_step / row.value;
     row.unit = "s";
     row.value = g->latency_s;
-    TRY(xl__turns_halve(p, &turning, w.turns, &row));
+    TRY(xl__iterations_check_scaling(p, &source, w.iterations, &row));
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* Where items are threads a unit does one group after the other: their number
- * is what keeps all threads at work (CP-08), and hides nothing. */
-static double under_way(const struct load *w)
+/* Where items are threads, a unit runs one group after the other: groups keep
+ * all threads busy (CP-08) but are not in flight at the same time. */
+static double count_in_flight(const struct grid_launch *w)
 {
-    const double beside = w->in_turn ? 1 : w->groups;
+    const double beside = w->is_serial ? 1 : w->groups;
     return beside * w->chains * (double)w->wg;
 }
 
-/* Once busy, a device takes longer the more there is: fewer turns then. */
-static void shorten(struct load *w, const struct grid *g, size_t turns)
+/* Reduces the iterations once the device is busy, so that larger points of the
+ * grid do not take longer. */
+static void limit_iterations(struct grid_launch *w, const struct grid *g,
+                             size_t iterations)
 {
     double top = 0;
     for (unsigned i = 0; i < g->n; i++)
         top = fmax(top, g->at[i].rate);
-    w->turns = turns;
-    const double est_ns = top > 0 ? amount_of(w) / top * 1e9 : 0;
+    w->iterations = iterations;
+    const double est_ns = top > 0 ? launch_amount(w) / top * 1e9 : 0;
     if (est_ns > g->most_ns)
-        w->turns = (size_t)fmax(1, (double)turns * g->most_ns / est_ns);
+        w->iterations =
+            (size_t)fmax(1, (double)iterations * g->most_ns / est_ns);
 }
 
-static xl_status add_point(struct xl__probing *p, struct load *w,
+static xl_status add_point(struct xl__session *p, struct grid_launch *w,
                            struct grid *g)
 {
     xl_status status = XL_OK;
     xl_row row;
-    xl_row_init(&row, "probe_hiding", w->work->name);
-    row.unit = w->work->unit;
+    xl_row_init(&row, "probe_hiding", w->op->name);
+    row.unit = w->op->unit;
     xl_row_param(&row, "chains", w->chains);
     xl_row_param(&row, "groups", w->groups);
-    TRY(measure(p, w, &row));
+    TRY(measure_point(p, w, &row));
     xl__probe_emit(p, &row);
     if (row.verdict != XL_ROW_REJECTED)
-        g->at[g->n++] =
-            (struct xl__load){under_way(w), xl__probe_peak(&row)};
+        g->at[g->n++] = (struct xl__concurrency_point){count_in_flight(w),
+                                                       xl__probe_peak(&row)};
 fail:
     return status;
 }
 
-/* The one item's walk is the same in each run, and short: a cache may have all
- * of it by then. Where probe cache found memory's own latency, that stands. */
-static double latency_s(const struct xl__limits *l, const struct load *w,
-                        const struct grid *g)
+/* The latency of a step. The chase of one item repeats in each run and is
+ * short, so a cache may hold all of it; if probe cache has measured the
+ * latency of memory, that value is the least. */
+static double step_latency_s(const struct xl__limits *l,
+                             const struct grid_launch *w, const struct grid *g)
 {
-    const double memory_ns = is_walk(w) ? xl__num_or(l, XL__F_dram_ns, 0) : 0;
+    const double memory_ns =
+        reads_memory(w) ? xl__num_or(l, XL__F_dram_ns, 0) : 0;
     return fmax(g->latency_s, memory_ns / 1e9);
 }
 
-static void conclude(struct xl__probing *p, const struct load *w,
-                     const struct grid *g)
+static void report_knee(struct xl__session *p, const struct grid_launch *w,
+                        const struct grid *g)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     double top = 0;
     xl_row row;
     for (unsigned i = 0; i < g->n; i++)
         top = fmax(top, g->at[i].rate);
-    xl_row_init(&row, "probe_hiding", w->work->knee);
+    xl_row_init(&row, "probe_hiding", w->op->knee);
     row.unit = "1";
-    row.value = xl__knee(g->at, g->n);
+    row.value = xl__rate_knee(g->at, g->n);
     xl_row_found(&row, "little",
-                 top / w->work->per_step * latency_s(l, w, g) /
+                 top / w->op->per_step * step_latency_s(l, w, g) /
                      (double)w->units);
     if (row.value > 0)
         xl__probe_emit(p, &row);
     else
-        xl__probe_unsupported(p, &row, "no knee: at the end more chains and "
-                                       "groups still bring more");
+        xl__probe_unsupported(p, &row,
+                              "no knee: at the end of the grid "
+                              "more chains and groups still raise "
+                              "the rate");
 }
 
-static xl_status measure_grid(struct xl__probing *p, struct load *w)
+static xl_status measure_grid(struct xl__session *p, struct grid_launch *w)
 {
     static const unsigned chains[] = {1, 2, 4, 8};
     static const unsigned few[] = {1, 4, MOST_GROUPS, 0};
     static const unsigned many[] = {1, 2, 4, 8, MOST_GROUPS, 0};
-    static const unsigned in_turn[] = {XL__CPU_GROUPS, 0};
+    static const unsigned is_serial[] = {XL__CPU_GROUPS, 0};
     static const double first_launches = 4;
-    const unsigned *groups =
-        w->in_turn ? in_turn : p->how->quick ? few : many;
+    const unsigned *groups = w->is_serial    ? is_serial
+                             : p->how->quick ? few
+                                             : many;
     xl_status status = XL_OK;
-    const struct xl__turning turning = {sample, w};
-    size_t turns;
+    const struct xl__iteration_source source = {sample_launch, w};
+    size_t iterations;
     struct grid g = {.n = 0};
     TRY(measure_latency(p, *w, &g));
     w->chains = chains[0];
     w->groups = groups[0];
-    TRY(xl__turns_above(p, &turning, least_ns, first_launches, &turns));
-    turns = w->turns;
-    const double first_ns = g.latency_s * 1e9 * w->work->steps_a_turn *
-                            (double)turns;
+    TRY(xl__iterations_find_above(p, &source, least_ns, first_launches,
+                                  &iterations));
+    iterations = w->iterations;
+    const double first_ns =
+        g.latency_s * 1e9 * w->op->steps_per_iteration * (double)iterations;
     g.most_ns = most_launches * fmax(least_ns, first_ns);
     for (; *groups; groups++) {
         for (unsigned i = 0; i < sizeof chains / sizeof *chains; i++) {
             w->groups = *groups;
             w->chains = chains[i];
-            shorten(w, &g, turns);
+            limit_iterations(w, &g, iterations);
             TRY(add_point(p, w, &g));
         }
     }
-    conclude(p, w, &g);
+    report_knee(p, w, &g);
 fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_hiding_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const bool in_turn = xl__probe_is_scalar(l);
+    const bool is_serial = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    struct load w = {.in_turn = in_turn,
-                     .units = units,
-                     .wg = in_turn ? 1 : xl__min_size(WG, p->most_wg)};
+    struct grid_launch w = {.is_serial = is_serial,
+                            .units = units,
+                            .wg =
+                                is_serial ? 1 : xl__min_size(WG, p->most_wg)};
     cl_mem words = NULL;
     size_t bytes;
     const size_t most =
-        in_turn ? XL__CPU_GROUPS * units : MOST_GROUPS * units * w.wg;
+        is_serial ? XL__CPU_GROUPS * units : MOST_GROUPS * units * w.wg;
     TRY(xl_buffer_create(p->q, most * sizeof(cl_uint), &w.out));
-    w.work = &works[0];
+    w.op = &operations[0];
     TRY(measure_grid(p, &w));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick), &words,
                          &bytes));
-    w.work = &works[1];
+    w.op = &operations[1];
     w.words = words;
     w.n_words = bytes / sizeof(cl_uint);
     TRY(measure_grid(p, &w));
@@ -349,14 +370,14 @@ fail:
 
 const struct xl__probe xl__probe_hiding = {
     {"hiding",
-     "How much must be under way for a unit to be busy: the rate of f32 "
+     "How much must be in flight for a unit to be busy: the rate of f32 "
      "multiply-adds (2 flop), and of words read at random beyond the "
      "last-level cache, by the independent chains of an item and the groups "
-     "of 128 items a unit has (of one item where items are threads, one after "
-     "the other). knee: the least number of chains under way in a unit that "
-     "reaches 90 % of the best rate; little: latency x best rate, what it "
-     "should be by Little's law; the grid goes by factors of 2. Fooled by "
-     "groups that are spread unevenly over the units, by pages that are not "
-     "in the TLB, and by other users of memory.",
+     "of 128 items per unit (of one item where items are threads, one after "
+     "the other). knee: the least number of chains in flight per unit that "
+     "reaches 90 % of the best rate; little: latency x best rate, the "
+     "expected value by Little's law; the grid goes by factors of 2. Fooled "
+     "by groups that are distributed unevenly over the units, by pages that "
+     "are not in the TLB, and by other users of memory.",
      false},
-    run};
+    run_hiding_probe};

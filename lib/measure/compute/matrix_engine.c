@@ -1,55 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peak of a matrix engine for each type, by the two ways there may be to
- * it: instructions of one sub-group with operands in registers, and of four
- * with operands in local memory. The higher one is the fact. A number that
- * units and clock do not allow does not count, nor does a wrong result, nor a
- * time that does not follow the work. */
-#include "measure/compute/matrix.h"
+/* Probe `matrix`: the peak rate of a matrix engine per input type, by two
+ * kinds of instructions: of one sub-group with operands in registers (mma),
+ * and of four sub-groups with operands in local memory (wgmma). The higher
+ * rate becomes the fact. Rows are rejected if the rate exceeds units x clock,
+ * if a product differs from the host's, or if the time is not proportional to
+ * the work. */
+#include "measure/compute/matrix_engine.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/half.h"
 #include "device/peak_rates.h"
 
-/* Of a launch: far below a watchdog (GE-11). */
+/* -- expected products ---------------------------------------------------- */
+
+/* The products of probe/matrix_engine.cl, computed on the host. Counted in
+ * bytes, all types have the same layout: a word of four bytes holds elements
+ * along k, and eight words are the k of one instruction. Source: PTX ISA 9.0,
+ * 9.7.14.5 (the words that lanes hold) and 9.7.15.5.1 (rows in local memory,
+ * 128-byte swizzle). */
+/* `cut` of f8: sums stay in the engine, and each of the 256 instructions of an
+ * iteration truncates up to 2^-12 (NV-34) of a sum that grows to its final
+ * value: half of 256 * 2^-12 of it, plus a margin. */
+/* clang-format off */
+const struct xl__matrix_type xl__matrix_types[XL__N_MATRIX_TYPES] = {
+    /* in        keep        set         tolerance cut */
+    {XL_F16,    0x87ff87ff, 0x38003800, 1e-3,     0},
+    {XL_BF16,   0x80ff80ff, 0x3f003f00, 1e-3,     0},
+    {XL_F32,    0x80ffe000, 0x3f000000, 1e-3,     0},
+    {XL_I8,     0xffffffff, 0,          0,        0},
+    {XL_F8E4M3, 0x8f8f8f8f, 0x30303030, 1e-2,     4e-2},
+};
+/* clang-format on */
+
+enum {
+    LANES = 32,
+    WORDS_A = 4,
+    WORDS_B = 2,   /* per lane: fragments of an instruction */
+    ROWS = 64,     /* of four sub-groups */
+    LINE = 32,     /* words per row in local memory */
+    CHUNK = 4,     /* words that the swizzle moves as a unit */
+    FIRST_B = 1024 /* number of the first word of B of a sub-group */
+};
+
+struct product_sum {
+    const struct xl__matrix_type *type;
+    double value, amount;
+};
+
+static double element_value(xl_dtype in, uint32_t word, unsigned i)
+{
+    const uint16_t half = (uint16_t)(word >> 16 * (i % 2));
+    const uint8_t byte = (uint8_t)(word >> 8 * (i % 4));
+    union {
+        uint32_t bits;
+        float value;
+    } whole = {word};
+    switch (in) {
+    case XL_F16:
+        return (double)xl__f16_to_f32(half);
+    case XL_BF16:
+        return (double)xl__bf16_to_f32(half);
+    case XL_I8:
+        return byte < 128 ? byte : byte - 256;
+    case XL_F8E4M3:
+        return (double)xl__e4m3_to_f32(byte);
+    default:
+        return (double)whole.value;
+    }
+}
+
+static uint32_t operand_word(const struct xl__matrix_type *type, unsigned i)
+{
+    return (xl__probe_word(0, i) & type->keep) | type->set;
+}
+
+/* Adds the products of the elements of words a and b. */
+static void add_products(struct product_sum *s, unsigned a, unsigned b)
+{
+    const xl_dtype in = s->type->in;
+    const uint32_t x = operand_word(s->type, a), y = operand_word(s->type, b);
+    for (unsigned i = 0; i < 4 / xl_dtype_bytes(in); i++) {
+        const double product =
+            element_value(in, x, i) * element_value(in, y, i);
+        s->value += product;
+        s->amount += fabs(product);
+    }
+}
+
+/* Row l / 4 and column 2 (l % 4) of every chain: k is distributed over four
+ * lanes, whose words are 16 bytes apart. */
+static void sum_subgroup(struct product_sum *s, unsigned lane)
+{
+    const unsigned row = lane / 4, col = 2 * (lane % 4);
+    for (unsigned c = 0; c < XL__MATRIX_CHAINS_A * XL__MATRIX_CHAINS_B; c++) {
+        const unsigned a = c / XL__MATRIX_CHAINS_B * WORDS_A;
+        const unsigned b = c % XL__MATRIX_CHAINS_B * WORDS_B;
+        for (unsigned k = 0; k < 2 * 4; k++) {
+            const unsigned far = k / 4, from = k % 4;
+            add_products(s, (a + 2 * far) * LANES + 4 * row + from,
+                         FIRST_B + (b + far) * LANES + 4 * col + from);
+        }
+    }
+}
+
+static unsigned swizzled_word(unsigned line, unsigned k)
+{
+    return line * LINE + (k / CHUNK ^ line % 8) * CHUNK + k % CHUNK;
+}
+
+/* Sub-group w of four has the rows from 16 w on; four sub-groups cover a slab
+ * of A. */
+static void sum_four_subgroups(struct product_sum *s, unsigned item)
+{
+    enum { SLABS = 2 };
+    const unsigned lane = item % LANES, warp = item / LANES;
+    const unsigned row = 16 * warp + lane / 4, col = 2 * (lane % 4);
+    for (unsigned k = 0; k < LINE; k++)
+        add_products(s, swizzled_word(row, k),
+                     SLABS * ROWS * LINE + swizzled_word(col, k));
+}
+
+double xl__matrix_expected(enum xl__matrix_way way,
+                           const struct xl__matrix_type *type, unsigned item,
+                           double *off)
+{
+    struct product_sum s = {type, 0, 0};
+    if (way == XL__MATRIX_SUBGROUP)
+        sum_subgroup(&s, item % LANES);
+    else
+        sum_four_subgroups(&s, item);
+    *off = type->tolerance * s.amount + type->cut * fabs(s.value);
+    return s.value;
+}
+
+/* -- what is launched ----------------------------------------------------- */
+
+/* Duration of a launch: far below a watchdog (GE-11). */
 static const double quick_ns = 4e6, long_ns = 20e6;
 static const double over_bound = 1.05;
 
 /* clang-format off */
-static const struct way {
+static const struct engine_route {
     enum xl__matrix_way way;
     const char *name;
-    enum xl__fact_id fact; /* the device has it: the way, or a target */
+    enum xl__fact_id fact; /* the device has it if the fact is not empty */
     unsigned wg, groups_a_unit;
-    unsigned steps;        /* of a turn: exact in i32, close in f32 */
-    double macs;           /* of a group's step, in bytes along k */
+    unsigned steps;        /* per iteration: exact in i32, close in f32 */
+    double macs;           /* multiply-adds per step of a group, in bytes
+                              along k */
     size_t local_bytes;
-} ways[] = {
+} routes[] = {
     /* way             name     fact         wg   groups steps macs                       local */
-    {XL__MATRIX_TEAM,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
-    {XL__MATRIX_TEAMS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
+    {XL__MATRIX_SUBGROUP,  "mma",   XL__F_mma,   128, 8,     32,   4 * 8 * 16 * 8 * 32.0,     0},
+    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1,     64,   2 * 4 * 64 * 256 * 32.0,   48 << 10},
 };
 /* clang-format on */
-enum { N_WAYS = sizeof ways / sizeof *ways };
+enum { N_WAYS = sizeof routes / sizeof *routes };
 
-/* One launch. */
-struct burst {
+/* A launch. */
+struct mma_launch {
     const struct xl__matrix_type *type;
-    const struct way *way;
+    const struct engine_route *way;
     cl_mem out;
-    size_t items, turns;
+    size_t items, iterations;
 };
 
-static double flop_of(const struct burst *b)
+static double flop_of(const struct mma_launch *b)
 {
     return 2 * b->way->macs / (double)xl_dtype_bytes(b->type->in) *
-           b->way->steps * (double)b->turns * (double)(b->items / b->way->wg);
+           b->way->steps * (double)b->iterations *
+           (double)(b->items / b->way->wg);
 }
 
-static void make_plan(const struct xl__limits *l, const struct burst *b,
-                      struct xl__plan *plan)
+static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
+                        struct xl__plan *plan)
 {
     enum { WIDEST = 256 };
     struct xl__step *s = &plan->step[0];
@@ -61,13 +189,13 @@ static void make_plan(const struct xl__limits *l, const struct burst *b,
     s->local[0] = b->way->wg;
     s->global[0] = b->items;
     s->local_mem_bytes = b->way->local_bytes;
-    if (b->way->way == XL__MATRIX_TEAMS) {
+    if (b->way->way == XL__MATRIX_FOUR_SUBGROUPS) {
         s->target = xl__text(l, XL__F_wgmma);
         xl__define(s, "TN", WIDEST);
         xl__define(s, "UA", 0);
         xl__define(s, "UB", 0);
     }
-    xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
     xl__define(s, "WAY", b->way->way);
     xl__define(s, "WG", b->way->wg);
     xl__define(s, "TI", b->type->in);
@@ -75,52 +203,53 @@ static void make_plan(const struct xl__limits *l, const struct burst *b,
     xl__define(s, "SET", b->type->set);
     xl__define(s, "STEPS", b->way->steps);
     xl__arg_mem(s, 1);
-    xl__arg_u32(s, b->turns);
+    xl__arg_u32(s, b->iterations);
 }
 
-/* struct xl__turning. */
-static xl_status sample(struct xl__probing *p, void *arg, size_t turns,
-                        xl_row *row)
+/* The sample function of a struct xl__iteration_source. */
+static xl_status sample_matrix(struct xl__session *p, void *arg,
+                               size_t iterations, xl_row *row)
 {
-    struct burst *b = arg;
+    struct mma_launch *b = arg;
     struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {b->out, NULL}}};
-    b->turns = turns;
-    make_plan(&p->q->ctx->device->limits, b, &plan);
+    b->iterations = iterations;
+    plan_matrix(&p->q->ctx->device->limits, b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
-/* Has every item the number that the host has? Of bytes it is whole. */
-static xl_status look(struct xl__probing *p, const struct burst *b,
-                      bool *right)
+/* Compares every item with the host's value. Values of i8 are integers. */
+static xl_status check_products(struct xl__session *p,
+                                const struct mma_launch *b, bool *right)
 {
     xl_status status = XL_OK;
     union {
         float f;
         int32_t i;
-    } seen[XL__MATRIX_LOOKS];
-    const size_t n = xl__min_size(b->items, XL__MATRIX_LOOKS);
+    } seen[XL__MATRIX_CHECKED];
+    const size_t n = xl__min_size(b->items, XL__MATRIX_CHECKED);
     TRY(xl_buffer_read(p->q, b->out, 0, seen, n * sizeof *seen));
     *right = true;
     for (unsigned i = 0; i < n; i++) {
         double off;
         const double steps = b->way->steps;
-        const double want =
-            steps * xl__matrix_want(b->way->way, b->type, i, &off);
+        const double expected =
+            steps * xl__matrix_expected(b->way->way, b->type, i, &off);
         const double got =
             b->type->in == XL_I8 ? seen[i].i : (double)seen[i].f;
-        if (!(fabs(got - want) <= steps * off))
+        if (!(fabs(got - expected) <= steps * off))
             *right = false;
     }
 fail:
     return status;
 }
 
-/* -- a type by a way ------------------------------------------------------ */
+/* -- a type by one kind of instructions
+ * ------------------------------------- */
 
-static void describe(const struct xl__limits *l,
-                     const struct xl__matrix_type *type, const struct way *way,
-                     xl_row *row)
+static void init_row(const struct xl__limits *l,
+                     const struct xl__matrix_type *type,
+                     const struct engine_route *way, xl_row *row)
 {
     xl_row_init(row, "probe_matrix", way->name);
     row->dtype = type->in;
@@ -130,63 +259,69 @@ static void describe(const struct xl__limits *l,
         row->roof = (xl_bound){bound, "flop/s", "units x clock", XL_KNOWN};
 }
 
-static xl_status measure(struct xl__probing *p, struct burst *b, xl_row *row)
+static xl_status measure_rate(struct xl__session *p, struct mma_launch *b,
+                              xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample, b};
+    const struct xl__iteration_source w = {sample_matrix, b};
     bool right;
-    TRY(xl__turns_find(p, &w, p->how->quick ? quick_ns : long_ns, &b->turns));
-    const size_t turns = b->turns;
+    TRY(xl__iterations_find(p, &w, p->how->quick ? quick_ns : long_ns,
+                            &b->iterations));
+    const size_t iterations = b->iterations;
     TRY(xl_buffer_fill(p->q, b->out, 0, 0, b->items));
-    TRY(sample(p, b, turns, row));
-    TRY(look(p, b, &right));
-    TRY(xl__turns_halve(p, &w, turns, row));
+    TRY(sample_matrix(p, b, iterations, row));
+    TRY(check_products(p, b, &right));
+    TRY(xl__iterations_check_scaling(p, &w, iterations, row));
     if (!right)
-        xl__probe_reject(row, "not the product that the host has: wrong "
-                              "arithmetic, or not all steps were done");
+        xl__probe_reject(row, "wrong result: a product differs from the "
+                              "host's, or steps were skipped");
     else if (row->value > over_bound * row->roof.value)
-        xl__probe_reject(row, "more than units and clock allow: the clock "
-                              "lies, or not all steps were done");
+        xl__probe_reject(row, "above units x clock: the clock is wrong, or "
+                              "steps were skipped");
 fail:
     return status;
 }
 
-/* The first line of the story tells. */
-static void not_built(struct xl__probing *p, xl_row *row)
+/* Emits the row as unsupported with the first line of the build log. */
+static void report_build_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
-    const char *story = xl_error_detail(p->q);
-    snprintf(why, sizeof why, "%.*s", (int)strcspn(story, "\r\n"), story);
+    const char *detail = xl_error_detail(p->q);
+    snprintf(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
     xl__probe_unsupported(p, row, why);
 }
 
-static xl_status one(struct xl__probing *p, const struct xl__matrix_type *type,
-                     const struct way *way)
+static xl_status run_route(struct xl__session *p,
+                           const struct xl__matrix_type *type,
+                           const struct engine_route *way)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    struct burst b = {.type = type,
-                      .way = way,
-                      .items = units * way->groups_a_unit * way->wg};
+    struct mma_launch b = {.type = type,
+                           .way = way,
+                           .items = units * way->groups_a_unit * way->wg};
     xl_row row;
-    describe(l, type, way, &row);
+    init_row(l, type, way, &row);
     if (p->most_wg < way->wg) {
-        xl__probe_unsupported(p, &row, "the device's groups are too small");
+        xl__probe_unsupported(p, &row,
+                              "the device does not allow groups of "
+                              "the required size");
         return XL_OK;
     }
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_create(p->q, sizeof(float) * b.items, &b.out));
-    status = measure(p, &b, &row);
+    status = measure_rate(p, &b, &row);
     if (status == XL_BUILD_FAILED) {
-        not_built(p, &row);
+        report_build_failure(p, &row);
         status = XL_OK;
         goto fail;
     }
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
-        xl__probe_raise(l, xl__peak_matrix(type->in), xl__probe_peak(&row));
+        xl__probe_raise_fact(l, xl__peak_matrix(type->in),
+                             xl__probe_peak(&row));
 fail:
     if (b.out)
         clReleaseMemObject(b.out);
@@ -195,18 +330,18 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-/* Why there is nothing to measure; NULL: there is. */
-static const char *missing(const struct xl__limits *l)
+/* The reason why there is nothing to measure; NULL if there is. */
+static const char *find_missing(const struct xl__limits *l)
 {
     const char *way = xl__text(l, XL__F_mma);
     if (!*way)
-        return "no way to a matrix engine is known here";
+        return "no instructions of a matrix engine are known here";
     return xl__streq(way, "emulated") ? "matrix instructions are emulated here"
                                       : NULL;
 }
 
-/* By each way that the device has. */
-xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in)
+/* Measures by each kind of instructions that the device has. */
+xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -214,19 +349,19 @@ xl_status xl__matrix_peak(struct xl__probing *p, xl_dtype in)
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         const struct xl__matrix_type *type = &xl__matrix_types[t];
         for (unsigned w = 0; w < N_WAYS; w++) {
-            if (xl__peak_matrix(type->in) == peak && !missing(l) &&
-                *xl__text(l, ways[w].fact))
-                TRY(one(p, type, &ways[w]));
+            if (xl__peak_matrix(type->in) == peak && !find_missing(l) &&
+                *xl__text(l, routes[w].fact))
+                TRY(run_route(p, type, &routes[w]));
         }
     }
 fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_matrix_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const char *why = missing(&p->q->ctx->device->limits);
+    const char *why = find_missing(&p->q->ctx->device->limits);
     if (why) {
         xl_row row;
         xl_row_init(&row, "probe_matrix", "any");
@@ -242,13 +377,13 @@ fail:
 
 const struct xl__probe xl__probe_matrix = {
     {"matrix",
-     "The rate of the matrix engine (2 flop a multiply-add) in f16, bf16, f32 "
-     "rounded to 11 bits (tf32), i8 and 8-bit floats, by a sub-group's "
-     "instructions with operands in registers and by those of four sub-groups "
-     "with operands in local memory; products are compared with the host's, "
-     "and half the work must take half the time. Nothing is loaded in the "
-     "loop: no kernel reaches it. Operands are random, since constant ones "
+     "The rate of the matrix engine (2 flop per multiply-add) in f16, bf16, "
+     "f32 rounded to 11 bits (tf32), i8 and 8-bit floats, by instructions of "
+     "one sub-group with operands in registers and of four sub-groups with "
+     "operands in local memory; products are compared with the host's, and "
+     "half the work must take half the time. The loop loads nothing, so no "
+     "real kernel reaches this rate. Operands are random, since constant ones "
      "draw less power and run at a higher clock; but a launch is short, so "
-     "the clock may still be above what minutes of real work leave.",
+     "the clock may still be above that of minutes of real work.",
      false},
-    run};
+    run_matrix_probe};

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How wide the vectors of a CPU really are: tiles of sums in registers, as
- * GEMM keeps them, at three widths. A driver may compile for less than the
- * machine it runs on and go on naming the machine's width (CP-16); wide tiles
- * then spill. Elements are small whole numbers, so that sums are exact. */
+/* Probe `tile`: the vector width of a CPU that pays off, by the rate of
+ * register tiles as GEMM uses them, in vectors of 4, 8 and 16 floats. A driver
+ * may compile for a narrower instruction set than the machine has and still
+ * report the width of the machine (CP-16); wide tiles then spill. Elements are
+ * small integers, so sums are exact. */
 #include <string.h>
 
 #include "base/rng.h"
 #include "measure/probe.h"
 
-enum { DEPTH = 64, TURNS = 200, MOST_RM = 8, MOST_RN = 32, MOST_ELEM = 3 };
+enum {
+    DEPTH = 64,
+    ITERATIONS = 200,
+    MOST_RM = 8,
+    MOST_RN = 32,
+    MOST_ELEM = 3
+};
 
-static const struct shape {
+static const struct tile_shape {
     unsigned vector, rm, rn;
 } shapes[] = {{4, 4, 8}, {8, 4, 24}, {16, 8, 32}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* By less, a wider one stays: it is the driver's own word, and noise is no
- * reason to doubt it. */
+/* The gain that makes a narrower width win over a wider one: smaller gains are
+ * noise, and the wider one is what the driver reports. */
 static const double clearly = 1.1;
 
 struct panels {
@@ -25,21 +32,21 @@ struct panels {
     float host_a[DEPTH * MOST_RM], host_b[DEPTH * MOST_RN];
 };
 
-static void draw(struct xl__rng *rng, float *to, size_t n)
+static void fill_random(struct xl__rng *rng, float *to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = (float)xl__rng_below(rng, 2 * MOST_ELEM + 1) - MOST_ELEM;
 }
 
-static xl_status make_panels(struct xl__probing *p, struct panels *x)
+static xl_status create_panels(struct xl__session *p, struct panels *x)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     struct xl__rng rng;
     xl__rng_seed(&rng, p->how->seed);
     x->items = XL__CPU_GROUPS * xl__size_or(l, XL__F_compute_units, 1);
-    draw(&rng, x->host_a, DEPTH * MOST_RM);
-    draw(&rng, x->host_b, DEPTH * MOST_RN);
+    fill_random(&rng, x->host_a, DEPTH * MOST_RM);
+    fill_random(&rng, x->host_b, DEPTH * MOST_RN);
     TRY(xl_buffer_create(p->q, sizeof x->host_a, &x->a));
     TRY(xl_buffer_create(p->q, sizeof x->host_b, &x->b));
     TRY(xl_buffer_create(p->q, x->items * MOST_RM * MOST_RN * sizeof(float),
@@ -50,13 +57,13 @@ fail:
     return status;
 }
 
-static void make_plan(const struct shape *s, size_t items,
+static void plan_tile(const struct tile_shape *s, size_t items,
                       struct xl__plan *plan)
 {
     struct xl__step *step = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    plan->flop = 2.0 * s->rm * s->rn * DEPTH * TURNS * (double)items;
+    plan->flop = 2.0 * s->rm * s->rn * DEPTH * ITERATIONS * (double)items;
     step->source = "probe/register_tile.cl";
     step->kernel = "tile";
     step->dims = 1;
@@ -69,12 +76,12 @@ static void make_plan(const struct shape *s, size_t items,
     xl__define(step, "DEPTH", DEPTH);
     for (unsigned slot = 1; slot <= 3; slot++)
         xl__arg_mem(step, slot);
-    xl__arg_u32(step, TURNS);
+    xl__arg_u32(step, ITERATIONS);
 }
 
-/* The last item's sums, against the host's. */
-static xl_status look(struct xl__probing *p, const struct panels *x,
-                      const struct shape *s, bool *right)
+/* Compares the last item's sums with the host's. */
+static xl_status check_sums(struct xl__session *p, const struct panels *x,
+                            const struct tile_shape *s, bool *right)
 {
     xl_status status = XL_OK;
     float seen[MOST_RM * MOST_RN];
@@ -87,7 +94,7 @@ static xl_status look(struct xl__probing *p, const struct panels *x,
             float sum = 0;
             for (unsigned l = 0; l < DEPTH; l++)
                 sum += x->host_a[l * s->rm + r] * x->host_b[l * s->rn + c];
-            if (seen[r * s->rn + c] != TURNS * sum)
+            if (seen[r * s->rn + c] != ITERATIONS * sum)
                 *right = false;
         }
     }
@@ -95,9 +102,9 @@ fail:
     return status;
 }
 
-/* One width; its best rate, 0 when it was wrong. */
-static xl_status measure(struct xl__probing *p, const struct panels *x,
-                         const struct shape *s, double *rate)
+/* Measures one width; *rate: its fastest rate, 0 if a sum is wrong. */
+static xl_status measure_shape(struct xl__session *p, const struct panels *x,
+                               const struct tile_shape *s, double *rate)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
@@ -108,19 +115,20 @@ static xl_status measure(struct xl__probing *p, const struct panels *x,
     xl_row_init(&row, "probe_tile", "f32");
     row.unit = "flop/s";
     xl_row_param(&row, "vector", s->vector);
-    make_plan(s, x->items, &plan);
-    TRY(xl__probe_alive(p));
+    plan_tile(s, x->items, &plan);
+    TRY(xl__probe_check_stop(p));
     TRY(xl__probe_sample(p, &row, &plan, &call, plan.flop));
-    TRY(look(p, x, s, &right));
+    TRY(check_sums(p, x, s, &right));
     if (!right)
-        xl__probe_reject(&row, "a sum was wrong");
+        xl__probe_reject(&row, "wrong result: a sum differs from the host's");
     *rate = right ? xl__probe_peak(&row) : 0;
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* The driver's width, unless tiles of a narrower one are clearly faster. */
+/* The width that the driver reports, unless tiles of a narrower one are
+ * clearly faster. */
 unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
 {
     unsigned best = 0;
@@ -131,7 +139,7 @@ unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
     return shapes[best].vector;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_tile_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
@@ -145,9 +153,9 @@ static xl_status run(struct xl__probing *p)
                               "work-items here are not threads with vectors");
         return XL_OK;
     }
-    TRY(make_panels(p, &x));
+    TRY(create_panels(p, &x));
     for (unsigned i = 0; i < N_SHAPES; i++)
-        TRY(measure(p, &x, &shapes[i], &rate[i]));
+        TRY(measure_shape(p, &x, &shapes[i], &rate[i]));
     xl__limits_measure(l, XL__F_native_vector_f32,
                        xl__tile_vector((unsigned)stated, rate, N_SHAPES));
 fail:
@@ -164,7 +172,7 @@ const struct xl__probe xl__probe_tile = {
     {"tile",
      "The rate of multiply-add (2 flop) of tiles of sums in registers, as a "
      "matrix product on a CPU keeps them, in vectors of 4, 8 and 16 floats; "
-     "sums must be exact. Tells the width of vectors that pays: less than the "
-     "driver states where it compiles for less than the machine.",
+     "sums must be exact. Gives the vector width that pays off: less than the "
+     "driver reports where it compiles for less than the machine.",
      true},
-    run};
+    run_tile_probe};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many special functions a second: native and full precision, and integer
- * operations that are more than an addition. Beside each rate, its share of
- * the f32 multiply-adds' and the worst error that was seen. Full precision is
- * held to OpenCL's limits, integers to the bit. */
+/* Probe `special`: the rate and the error of special functions, native and in
+ * full precision, and of integer operations other than addition. Each row has
+ * the share of the f32 multiply-add rate and the largest error seen. Full
+ * precision must meet the limits of the OpenCL specification, integers must be
+ * exact. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,13 @@
 #include "measure/probe.h"
 
 enum {
-    STEPS = 4, /* of a turn, as in probe/special_functions.cl */
+    STEPS = 4, /* per iteration, as in probe/special_functions.cl */
     CHAINS = 4,
     WG = 256,
     GROUPS_A_UNIT = 8,
-    LOOKS = 4,     /* items of the rate's launch that are compared */
-    VALUES = 4096, /* of which the error is taken */
-    SETTLED = 16   /* steps on the host until a contraction stands still */
+    N_CHECKED = 4, /* items of the timed launch that are compared */
+    VALUES = 4096, /* values that the error is measured with */
+    SETTLED = 16   /* steps on the host until a contraction has converged */
 };
 
 /* -- the functions -------------------------------------------------------- */
@@ -28,7 +29,10 @@ enum form { /* as in probe/special_functions.cl */
 
 static double recip(double x) { return 1 / x; }
 static double rsqrt(double x) { return 1 / sqrt(x); }
-static double over(double x, double y) { return y / x; }
+static double divide(double x, double y)
+{
+    return y / x;
+}
 static cl_uint w_high(cl_uint x, cl_uint y)
 {
     return (cl_uint)((uint64_t)x * y >> 32);
@@ -50,9 +54,9 @@ static cl_uint w_ones(cl_uint x, cl_uint y)
     return y;
 }
 
-/* OpenCL C 1.2, 7.4: ulps of full precision; 0: native, whose error is the
- * implementation's own affair. */
-static const struct function {
+/* OpenCL C 1.2, 7.4: limit in ulps of full precision; 0: native, whose error
+ * is implementation-defined. */
+static const struct special_function {
     const char *name, *built_in;
     enum form form;
     float lo, hi;     /* of x */
@@ -73,7 +77,7 @@ static const struct function {
     {"native_sqrt",  "native_sqrt",  F_X,  0.5f, 100, 0, 0, 0, false, sqrt, NULL, NULL},
     {"native_rsqrt", "native_rsqrt", F_X,  0.5f, 100, 0, 0, 0, false,  rsqrt, NULL, NULL},
     {"native_recip", "native_recip", F_X,  0.5f, 100, 0, 0, 0, false, recip, NULL, NULL},
-    {"native_div",   "native_divide", F_YX, 0.5f, 100, 1, 10, 0, false, NULL, over, NULL},
+    {"native_div",   "native_divide", F_YX, 0.5f, 100, 1, 10, 0, false, NULL, divide, NULL},
     {"native_pow",   "native_powr",  F_XY, 0.5f, 2,  -3, 3, 0, false, NULL, pow,  NULL},
     {"sin",          "sin",          F_X,  -3, 3,    0, 0,  4, false, sin,  NULL, NULL},
     {"cos",          "cos",          F_X,  -3, 3,    0, 0,  4, false, cos,  NULL, NULL},
@@ -84,7 +88,7 @@ static const struct function {
     {"sqrt",         "sqrt",         F_X,  0.5f, 100, 0, 0, 3, false, sqrt, NULL, NULL},
     {"rsqrt",        "rsqrt",        F_X,  0.5f, 100, 0, 0, 2, false, rsqrt, NULL, NULL},
     {"recip",        NULL,       ONE_OVER, 0.5f, 100, 0, 0, 2.5, false, recip, NULL, NULL},
-    {"div",          NULL,       Y_OVER_X, 0.5f, 100, 1, 10, 2.5, false, NULL, over, NULL},
+    {"div",          NULL,       Y_OVER_X, 0.5f, 100, 1, 10, 2.5, false, NULL, divide, NULL},
     {"tanh",         "tanh",         F_X,  -3, 3,    0, 0,  5, false, tanh, NULL, NULL},
     {"erf",          "erf",          F_X,  -3, 3,    0, 0,  16, false, erf, NULL, NULL},
     {"pow",          "pow",          F_XY, 0.5f, 2,  -3, 3, 16, false, NULL, pow, NULL},
@@ -100,39 +104,40 @@ static const struct function {
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* A native function may be this far off, relative to the larger of itself and
- * 1: so far, that only another function is. */
+/* The error that rejects a native function, relative to the larger of its
+ * value and 1: only another function is so far off. */
 static const double native_off = 1.0 / 256;
 
-static double exact(const struct function *f, double x, double y)
+static double exact_value(const struct special_function *f, double x, double y)
 {
     return f->of ? f->of(x) : f->of_two(x, y);
 }
 
-double xl__ulps(float got, double want)
+double xl__ulps(float got, double expected)
 {
     enum { DIGITS = 24, LEAST = -125 };
     int exponent;
-    if (isnan(want) || isinf(want) || isnan(got) || isinf(got))
-        return (isnan(got) && isnan(want)) || (double)got == want ? 0
-                                                                  : INFINITY;
-    (void)frexp(want, &exponent);
-    exponent = want == 0 || exponent < LEAST ? LEAST : exponent;
-    return fabs((double)got - want) / ldexp(1, exponent - DIGITS);
+    if (isnan(expected) || isinf(expected) || isnan(got) || isinf(got))
+        return (isnan(got) && isnan(expected)) || (double)got == expected
+                   ? 0
+                   : INFINITY;
+    (void)frexp(expected, &exponent);
+    exponent = expected == 0 || exponent < LEAST ? LEAST : exponent;
+    return fabs((double)got - expected) / ldexp(1, exponent - DIGITS);
 }
 
 /* -- one function --------------------------------------------------------- */
 
-struct bench {
-    double fma; /* a second: the unit of rates */
+struct function_run {
+    double fma; /* multiply-adds per second: the unit of rates */
     size_t wg, items;
     unsigned vec;
     cl_mem out, x, y;
     cl_uint host_x[VALUES], host_y[VALUES];
-    const struct function *f;
+    const struct special_function *f;
 };
 
-static void define(const struct bench *b, struct xl__step *s)
+static void define_kernel(const struct function_run *b, struct xl__step *s)
 {
     s->source = "probe/special_functions.cl";
     s->dims = 1;
@@ -144,15 +149,15 @@ static void define(const struct bench *b, struct xl__step *s)
     xl__define(s, "VEC", (long)b->vec);
 }
 
-static void make_plan(const struct bench *b, struct xl__turned *t)
+static void plan_rate(const struct function_run *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
-    const struct function *f = b->f;
+    const struct special_function *f = b->f;
     t->plan.n_steps = 1;
     s->kernel = "rate";
     s->local[0] = b->wg;
     s->global[0] = b->items;
-    define(b, s);
+    define_kernel(b, s);
     xl__arg_mem(s, 1);
     xl__arg_f32(s, (double)f->lo);
     xl__arg_f32(s, (double)(f->hi - f->lo));
@@ -163,23 +168,24 @@ static void make_plan(const struct bench *b, struct xl__turned *t)
     t->amount = STEPS * CHAINS * (double)(b->vec * b->items);
 }
 
-/* As spread() of the kernel. */
-static double spread(cl_uint word, float lo, float hi)
+/* The same as spread() of the kernel. */
+static double scale_word(cl_uint word, float lo, float hi)
 {
     return (double)lo + (word >> 8) * ((double)(hi - lo) / 16777216.0);
 }
 
-static double settled(const struct function *f, cl_uint word)
+static double expected_limit(const struct special_function *f, cl_uint word)
 {
-    const double c = spread(xl__probe_word(0, word), f->lo, f->hi);
-    const double y = spread(xl__probe_word(0, word + 1), f->y_lo, f->y_hi);
+    const double c = scale_word(xl__probe_word(0, word), f->lo, f->hi);
+    const double y = scale_word(xl__probe_word(0, word + 1), f->y_lo, f->y_hi);
     double x = c;
     for (unsigned i = 0; i < SETTLED; i++)
-        x = exact(f, x, y) / 1024 + c;
+        x = exact_value(f, x, y) / 1024 + c;
     return x;
 }
 
-static cl_uint walked(const struct function *f, cl_uint word, size_t steps)
+static cl_uint expected_bits(const struct special_function *f, cl_uint word,
+                             size_t steps)
 {
     const cl_uint c = xl__probe_word(0, word), y = xl__probe_word(0, word + 1);
     cl_uint x = c;
@@ -188,29 +194,29 @@ static cl_uint walked(const struct function *f, cl_uint word, size_t steps)
     return x;
 }
 
-/* Do the first items' chains end where the host's do? */
-static xl_status follow(struct xl__probing *p, const struct xl__turned *t,
-                        xl_row *row)
+/* Compares where the first items' chains end with the host's. */
+static xl_status check_chains(struct xl__session *p,
+                              const struct xl__iterated *t, xl_row *row)
 {
-    static const double tolerance = 1e-5; /* roundings, and native errors */
+    static const double tolerance = 1e-5; /* for rounding and native errors */
     xl_status status = XL_OK;
-    const struct bench *b = t->arg;
+    const struct function_run *b = t->arg;
     const unsigned n = CHAINS * b->vec;
     bool right = true;
     union {
         cl_uint bits;
         float value;
-    } seen[LOOKS];
+    } seen[N_CHECKED];
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
-    for (unsigned i = 0; i < LOOKS; i++) {
+    for (unsigned i = 0; i < N_CHECKED; i++) {
         cl_uint bits = 0;
         double mean = 0, amount = 1;
         for (unsigned k = 0; k < n; k++) {
             const cl_uint word = 2 * (i * n + k);
             if (b->f->whole)
-                bits ^= walked(b->f, word, STEPS * t->turns);
+                bits ^= expected_bits(b->f, word, STEPS * t->iterations);
             else
-                mean += settled(b->f, word) / n;
+                mean += expected_limit(b->f, word) / n;
         }
         amount += fabs(mean);
         right = right && (b->f->whole ? seen[i].bits == bits
@@ -218,18 +224,18 @@ static xl_status follow(struct xl__probing *p, const struct xl__turned *t,
                                             tolerance * amount);
     }
     if (!right)
-        xl__probe_reject(row, "a chain does not end where the host's does: "
-                              "wrong results, or not all steps were done");
+        xl__probe_reject(row, "wrong result: a chain does not end where the "
+                              "host's does, or steps were skipped");
 fail:
     return status;
 }
 
 /* -- the error ------------------------------------------------------------ */
 
-static xl_status draw(struct xl__probing *p, struct bench *b)
+static xl_status fill_arguments(struct xl__session *p, struct function_run *b)
 {
     xl_status status = XL_OK;
-    const struct function *f = b->f;
+    const struct special_function *f = b->f;
     for (unsigned i = 0; i < VALUES; i++) {
         union {
             cl_uint bits;
@@ -237,8 +243,8 @@ static xl_status draw(struct xl__probing *p, struct bench *b)
         } x = {xl__probe_word(p->how->seed, 2 * i)},
           y = {xl__probe_word(p->how->seed, 2 * i + 1)};
         if (!f->whole) {
-            x.value = (float)spread(x.bits, f->lo, f->hi);
-            y.value = (float)spread(y.bits, f->y_lo, f->y_hi);
+            x.value = (float)scale_word(x.bits, f->lo, f->hi);
+            y.value = (float)scale_word(y.bits, f->y_lo, f->y_hi);
         }
         b->host_x[i] = x.bits;
         b->host_y[i] = y.bits;
@@ -258,41 +264,44 @@ static float as_float(cl_uint bits)
     return x.value;
 }
 
-/* The worst of all values: ulps and, for native ones, off by how much. */
-static void compare(const struct bench *b, const cl_uint *seen, double *ulps,
-                    double *off)
+/* The largest errors over all values: in ulps, and relative to max(|value|,
+ * 1). */
+static void find_max_errors(const struct function_run *b, const cl_uint *seen,
+                            double *ulps, double *off)
 {
     *ulps = *off = 0;
     for (unsigned i = 0; i < VALUES; i++) {
         const double x = (double)as_float(b->host_x[i]);
         const double y = (double)as_float(b->host_y[i]);
-        const double want = exact(b->f, x, y);
+        const double expected = exact_value(b->f, x, y);
         const float got = as_float(seen[i]);
-        *ulps = fmax(*ulps, xl__ulps(got, want));
-        const double apart = fabs((double)got - want);
-        *off = fmax(*off, isnan(apart) ? INFINITY
-                                       : apart / fmax(fabs(want), 1));
+        *ulps = fmax(*ulps, xl__ulps(got, expected));
+        const double error = fabs((double)got - expected);
+        *off = fmax(*off,
+                    isnan(error) ? INFINITY : error / fmax(fabs(expected), 1));
     }
 }
 
-static void judge_floats(const struct bench *b, const cl_uint *seen,
+static void check_floats(const struct function_run *b, const cl_uint *seen,
                          xl_row *row)
 {
     double ulps, off;
-    compare(b, seen, &ulps, &off);
+    find_max_errors(b, seen, &ulps, &off);
     xl_row_found(row, "ulps", ulps);
     if (off > native_off)
-        xl__probe_reject(row, "a result is not the host's");
+        xl__probe_reject(row, "wrong result: a value differs from the "
+                              "host's");
     else if (b->f->ulps > 0 && ulps > b->f->ulps &&
              row->verdict < XL_ROW_SUSPICIOUS) {
         row->verdict = XL_ROW_SUSPICIOUS;
         snprintf(row->reason, sizeof row->reason,
-                 "%.3g ulps off, OpenCL allows %g: fast, but not what it says",
-                 ulps, b->f->ulps);
+                 "%.3g ulps off, OpenCL allows %g: not full precision", ulps,
+                 b->f->ulps);
     }
 }
 
-static xl_status judge(struct xl__probing *p, struct bench *b, xl_row *row)
+static xl_status check_values(struct xl__session *p, struct function_run *b,
+                              xl_row *row)
 {
     xl_status status = XL_OK;
     cl_uint seen[VALUES];
@@ -300,22 +309,23 @@ static xl_status judge(struct xl__probing *p, struct bench *b, xl_row *row)
     struct xl__step *s = &plan.step[0];
     const struct xl__call call = {.mem = {
         [1] = {b->x, NULL}, [2] = {b->y, NULL}, [3] = {b->out, NULL}}};
-    TRY(draw(p, b));
+    TRY(fill_arguments(p, b));
     s->kernel = "values";
     s->local[0] = b->wg > 1 ? xl__min_size(b->wg, VALUES) : 1;
     s->global[0] = VALUES / b->vec;
-    define(b, s);
+    define_kernel(b, s);
     for (unsigned slot = 1; slot <= 3; slot++)
         xl__arg_mem(s, slot);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
     if (!b->f->whole) {
-        judge_floats(b, seen, row);
+        check_floats(b, seen, row);
         return XL_OK;
     }
     for (unsigned i = 0; i < VALUES; i++) {
         if (seen[i] != b->f->whole(b->host_x[i], b->host_y[i])) {
-            xl__probe_reject(row, "a result is not the host's");
+            xl__probe_reject(row, "wrong result: a value differs from the "
+                                  "host's");
             break;
         }
     }
@@ -323,44 +333,44 @@ fail:
     return status;
 }
 
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+static xl_status check_function(struct xl__session *p, struct xl__iterated *t,
+                                xl_row *row)
 {
     xl_status status = XL_OK;
-    struct bench *b = t->arg;
+    struct function_run *b = t->arg;
     xl_row_found(row, "fma", xl__probe_peak(row) / b->fma);
-    TRY(follow(p, t, row));
-    TRY(judge(p, b, row));
+    TRY(check_chains(p, t, row));
+    TRY(check_values(p, b, row));
 fail:
     return status;
 }
 
 /* -- the probe ------------------------------------------------------------ */
 
-static xl_status one(struct xl__probing *p, struct bench *b)
+static xl_status run_function(struct xl__session *p, struct function_run *b)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__turned t = {.look = look, .arg = b};
-    /* One stands for all, in quick runs and in full ones: where roots and
-     * reciprocals are instructions and the rest are series, theirs would be a
-     * rate that nothing else comes near. */
+    struct xl__iterated t = {.check = check_function, .arg = b};
+    /* native_exp2 sets the fact for all special functions. Where roots and
+     * reciprocals are instructions and the others are series, their rate would
+     * not be representative. */
     const bool is_rate = b->f->of == exp2 && b->f->ulps == 0;
     xl_row row;
-    TRY(xl__probe_alive(p));
+    TRY(xl__probe_check_stop(p));
     xl_row_init(&row, "probe_special", b->f->name);
     row.unit = "op/s";
-    make_plan(b, &t);
-    TRY(xl__turned_row(p, &t, &row));
+    plan_rate(b, &t);
+    TRY(xl__iterated_measure(p, &t, &row));
     xl__probe_emit(p, &row);
     if (is_rate && row.verdict < XL_ROW_REJECTED)
-        xl__probe_raise(l, XL__F_special_per_s, xl__probe_peak(&row));
+        xl__probe_raise_fact(l, XL__F_special_per_s, xl__probe_peak(&row));
 fail:
     return status;
 }
 
-/* Where items are threads, vectors are what their compilers have functions
- * for. */
-static void lay_out(const struct xl__probing *p, struct bench *b)
+/* Where items are threads, compilers have vector versions of the functions. */
+static void choose_layout(const struct xl__session *p, struct function_run *b)
 {
     enum { LEAST_VEC = 4, MOST_VEC = 16 };
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -368,7 +378,7 @@ static void lay_out(const struct xl__probing *p, struct bench *b)
     const bool scalar = xl__probe_is_scalar(l);
     b->wg = scalar ? 1 : xl__min_size(WG, p->most_wg);
     b->items = b->wg * units * (scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
-    b->items = xl__max_size(b->items, VALUES); /* out is for both */
+    b->items = xl__max_size(b->items, VALUES); /* `out` serves both launches */
     b->items = xl__round_up(b->items, b->wg);
     b->vec = 1;
     if (scalar)
@@ -378,13 +388,13 @@ static void lay_out(const struct xl__probing *p, struct bench *b)
             b->vec *= 2;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_special_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct bench *b = xl__calloc(1, sizeof *b);
+    struct function_run *b = xl__calloc(1, sizeof *b);
     if (!b)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "values"));
-    lay_out(p, b);
+    choose_layout(p, b);
     TRY(xl__fma_rate(p, &b->fma));
     TRY(xl_buffer_create(p->q, b->items * sizeof(cl_uint), &b->out));
     TRY(xl_buffer_create(p->q, sizeof b->host_x, &b->x));
@@ -392,7 +402,7 @@ static xl_status run(struct xl__probing *p)
     for (unsigned i = 0; i < N_FUNCTIONS; i++) {
         b->f = &functions[i];
         if (b->f->quick || !p->how->quick)
-            TRY(one(p, b));
+            TRY(run_function(p, b));
     }
 fail:
     if (b) {
@@ -408,12 +418,12 @@ fail:
 
 const struct xl__probe xl__probe_special = {
     {"special",
-     "Special functions a second, native and of full precision, and integer "
-     "multiplications, divisions, shifts and bit counts; beside them their "
-     "share of the f32 multiply-adds a second (fma) and the worst error "
-     "seen, which for full precision must be within OpenCL's limits; integers "
-     "must be exact. Each comes with one multiply-add or exclusive-or, so "
-     "what is as cheap as those looks half as fast as it is. Arguments lie "
-     "in a function's ordinary range: the far ends are slower.",
+     "Special functions per second, native and of full precision, and integer "
+     "multiplications, divisions, shifts and bit counts; with their share of "
+     "the rate of f32 multiply-adds (fma) and the largest error seen, which "
+     "for full precision must be within the limits of OpenCL; integers must "
+     "be exact. Each comes with one multiply-add or exclusive-or, so "
+     "operations as cheap as those appear half as fast. Arguments are in a "
+     "function's ordinary range: its far ends are slower.",
      false},
-    run};
+    run_special_probe};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The width of a sub-group (warp, wavefront): read off the lane numbers where
- * a kernel can ask for them; else from what divergence costs, since a
- * sub-group whose items part ways must go both. A driver that answers
- * otherwise is reported. */
+/* Probe `subgroup`: the width of a sub-group (warp, wavefront), from lane
+ * numbers where a kernel can read them, otherwise from the cost of divergence,
+ * since a sub-group whose items take different branches executes both. A
+ * driver that reports another width makes the row suspicious. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,21 +11,21 @@
 #include "measure/probe.h"
 
 enum {
-    WG = 256, /* divides into sub-groups of up to half of it */
+    WG = 256, /* holds two sub-groups or more */
     LEAST_WG = 64,
     GROUPS_PER_UNIT = 8,
     FIRST_STEPS = 64,
     MOST_STEPS = 1 << 20,
     MOST_PERIODS = 8, /* 1, 2, 4 ... 128 */
-    PASSES = 3        /* over all periods: the best time of each counts */
+    PASSES = 3        /* over all periods; the shortest time of each is used */
 };
 
 static const double launch_ns = 0.5e6;
-/* Shares of the time at period 1. */
+/* Shares of the time at period 1: both branches executed, and one. */
 static const double both_ways = 0.85, one_way = 0.7;
 
-static struct xl__plan plan_of(const char *kernel, const char *option,
-                               size_t groups, size_t wg)
+static struct xl__plan plan_kernel(const char *kernel, const char *option,
+                                   size_t groups, size_t wg)
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
@@ -50,9 +50,9 @@ const char *xl__lane_option(const xl_device *dev)
                                                      : NULL;
 }
 
-/* One group's lanes; 0 when they do not count 0, 1 ... width - 1 over and
- * over. */
-static unsigned width_of(const cl_uint *lane, size_t n)
+/* The width from the lane numbers of a group; 0 if they do not repeat 0, 1 ...
+ * width - 1. */
+static unsigned find_width(const cl_uint *lane, size_t n)
 {
     cl_uint width = 0;
     for (size_t i = 0; i < n; i++)
@@ -64,23 +64,24 @@ static unsigned width_of(const cl_uint *lane, size_t n)
     return width;
 }
 
-static xl_status read_lanes(struct xl__probing *p, cl_mem out,
+static xl_status read_lanes(struct xl__session *p, cl_mem out,
                             const char *option, size_t wg, unsigned *width)
 {
     xl_status status = XL_OK;
     cl_uint lane[WG];
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
-    const struct xl__plan plan = plan_of("lanes", option, 1, wg);
-    TRY(xl__run_plan(p->q, &plan, &call, NULL));
+    const struct xl__plan plan = plan_kernel("lanes", option, 1, wg);
+    TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, out, 0, lane, wg * sizeof *lane));
-    *width = width_of(lane, wg);
+    *width = find_width(lane, wg);
 fail:
     return status;
 }
 
-/* In groups of two sizes: a "sub-group" that is always the whole group says
- * nothing about the hardware. *width is 0 then. */
-static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
+/* Reads lanes in groups of two sizes: a "sub-group" that is always the whole
+ * group has nothing to do with the hardware; *width is NaN then. */
+static xl_status measure_by_lane(struct xl__session *p, cl_mem out,
+                                 double *width)
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
@@ -97,31 +98,33 @@ static xl_status by_lane(struct xl__probing *p, cl_mem out, double *width)
 fail:
     if (status == XL_BUILD_FAILED || status == XL_UNSUPPORTED) {
         xl__error_reset(&p->q->error);
-        status = XL_OK; /* divergence is left */
+        status = XL_OK; /* divergence is tried next */
     }
     return status;
 }
 
-static void emit_width(struct xl__probing *p, const char *variant,
-                       double width, bool sure)
+static void emit_width(struct xl__session *p, const char *variant,
+                       double width, bool is_exact)
 {
     xl_row row;
     xl_row_init(&row, "probe_subgroup", variant);
     row.unit = "1";
     row.value = width;
     if (width > 0) {
-        xl__probe_settle(p, &row, XL__F_subgroup_width, sure);
+        xl__probe_set_fact(p, &row, XL__F_subgroup_width, is_exact);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "no width shows: work-items here do not run in lock-step");
+                   "no width is found: work-items here do not run in "
+                   "lock-step");
     }
     xl__probe_emit(p, &row);
 }
 
 /* -- by divergence -------------------------------------------------------- */
 
-/* Two levels, far apart: both ways up to the width, one way from there. */
+/* The times have two levels: both branches up to the width, one from there
+ * on. */
 double xl__divergence_width(const double *ns, unsigned n)
 {
     unsigned at = 0;
@@ -136,27 +139,29 @@ double xl__divergence_width(const double *ns, unsigned n)
     return ldexp(1, (int)at);
 }
 
-struct fork {
+struct divergence_launch {
     cl_mem out;
     size_t groups, wg, steps;
 };
 
-static xl_status time_period(struct xl__probing *p, const struct fork *f,
-                             size_t period, xl_row *row)
+static xl_status time_period(struct xl__session *p,
+                             const struct divergence_launch *f, size_t period,
+                             xl_row *row)
 {
-    struct xl__plan plan = plan_of("diverge", NULL, f->groups, f->wg);
+    struct xl__plan plan = plan_kernel("diverge", NULL, f->groups, f->wg);
     const struct xl__call call = {.mem = {[1] = {f->out, NULL}}};
     xl__arg_u32(&plan.step[0], period);
     xl__arg_u32(&plan.step[0], f->steps);
     xl_row_init(row, "probe_subgroup", "divergence");
     row->unit = "s";
     xl_row_param(row, "period", (double)period);
-    const xl_status status = xl__probe_alive(p);
+    const xl_status status = xl__probe_check_stop(p);
     return status == XL_OK ? xl__probe_sample(p, row, &plan, &call, 0)
                            : status;
 }
 
-static xl_status calibrate(struct xl__probing *p, struct fork *f)
+static xl_status calibrate_steps(struct xl__session *p,
+                                 struct divergence_launch *f)
 {
     xl_status status = XL_OK;
     xl_row row;
@@ -169,8 +174,9 @@ fail:
     return status;
 }
 
-static xl_status one_pass(struct xl__probing *p, const struct fork *f,
-                          double *ns, unsigned n, bool last)
+static xl_status measure_pass(struct xl__session *p,
+                              const struct divergence_launch *f, double *ns,
+                              unsigned n, bool last)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < n; i++) {
@@ -184,8 +190,9 @@ fail:
     return status;
 }
 
-static xl_status by_divergence(struct xl__probing *p, struct fork *f,
-                               double *width)
+static xl_status measure_by_divergence(struct xl__session *p,
+                                       struct divergence_launch *f,
+                                       double *width)
 {
     xl_status status = XL_OK;
     double ns[MOST_PERIODS];
@@ -193,21 +200,21 @@ static xl_status by_divergence(struct xl__probing *p, struct fork *f,
     for (size_t period = 1; 2 * period <= f->wg && n < MOST_PERIODS;
          period *= 2)
         ns[n++] = INFINITY;
-    TRY(calibrate(p, f));
+    TRY(calibrate_steps(p, f));
     for (unsigned i = 1; i <= PASSES; i++)
-        TRY(one_pass(p, f, ns, n, i == PASSES));
+        TRY(measure_pass(p, f, ns, n, i == PASSES));
     *width = xl__divergence_width(ns, n);
 fail:
     return status;
 }
 
-/* The quick way times divergence only where lanes told nothing. */
-static xl_status run(struct xl__probing *p)
+/* Quick runs measure divergence only where lanes gave no width. */
+static xl_status run_subgroup_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t wg = xl__min_size(WG, p->most_wg);
-    struct fork f = {
+    struct divergence_launch f = {
         NULL, GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1), wg, 0};
     double width = NAN, forked = NAN;
     if (xl__probe_is_scalar(l)) { /* a step in the times would be noise */
@@ -215,11 +222,11 @@ static xl_status run(struct xl__probing *p)
         return XL_OK;
     }
     TRY(xl_buffer_create(p->q, f.groups * wg * sizeof(cl_uint), &f.out));
-    TRY(by_lane(p, f.out, &width));
+    TRY(measure_by_lane(p, f.out, &width));
     if (width > 0)
         emit_width(p, "lane", width, true);
     if (!(width > 0) || !p->how->quick) {
-        TRY(by_divergence(p, &f, &forked));
+        TRY(measure_by_divergence(p, &f, &forked));
         emit_width(p, "divergence_width", forked, false);
     }
 fail:
@@ -231,9 +238,9 @@ fail:
 const struct xl__probe xl__probe_subgroup = {
     {"subgroup",
      "The width of a sub-group, by lane number where a kernel can read it, "
-     "else by the time of a branch whose sides alternate every 1, 2, 4 ... "
-     "items: it falls where a sub-group first takes one side only. Fooled by "
-     "a compiler that runs both sides always, as CPU drivers do; "
-     "then no width shows.",
+     "else by the time of a branch whose outcome alternates every 1, 2, 4 ... "
+     "items: it falls where a sub-group first takes one branch only. Fooled "
+     "by a compiler that always executes both branches, as CPU drivers do; "
+     "then no width is found.",
      true},
-    run};
+    run_subgroup_probe};

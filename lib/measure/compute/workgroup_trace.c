@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that say where and when they run (probe/workgroup_trace.cl). The clock's step
- * is found beside the host's clock, whatever a device counts in, and nothing
- * is believed that cannot be: more units than there are, a thread that did two
- * pieces at a time, pieces that ended before they began. */
+/* Traces which compute unit runs which work-group, and when: groups record
+ * their unit and their start and end (probe/workgroup_trace.cl). The step of
+ * the device clock is found by comparison with the host's clock. Results that
+ * are impossible are errors: more units than the device has, a thread that ran
+ * two chunks at a time, chunks that end before they start, wrong values. */
 #include <crosslane/watch.h>
 
 #include <math.h>
@@ -14,63 +15,65 @@
 #include "measure/compute/workgroup_trace.h"
 
 enum {
-    FIRST_TURNS = 16,
-    MOST_TURNS = 1 << 26,
-    MOST_FACTOR = 8, /* between two tries */
+    FIRST_ITERATIONS = 16,
+    MOST_ITERATIONS = 1 << 26,
+    MOST_FACTOR = 8, /* between two launches */
     RUNS = 3,
-    MOST_CHECKED = 4 /* pieces: the host is one item at a time */
+    MOST_CHECKED = 4 /* chunks: the host computes them serially */
 };
-enum { AT_TURNS, AT_REST }; /* values of a call */
+enum { AT_ITERATIONS, AT_REST }; /* value slots of a call */
 static const double most_ns = 20e6, near_frac = 0.8;
-static const double least_clock_ns = 10e6; /* to tell its step by */
+static const double least_clock_ns = 10e6; /* over which the clock's step is
+                                              measured */
 
-struct watching {
+struct trace_run {
     xl_queue *q;
     const xl_watch *what;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     cl_mem mem;
-    struct xl__raw_piece *raw, *best;
+    struct xl__trace_record *raw, *best;
     struct xl__call call;
-    size_t turns;
-    double host_ns;         /* the last launch, by the host */
-    double first_ns, last_ns; /* middles of the first and the last launch, by
-                                 the host's clock; first_ns 0: none yet */
-    cl_ulong first, last;     /* by the device's */
+    size_t iterations;
+    double host_ns;           /* duration of the last launch by the host's
+                                 clock */
+    double first_ns, last_ns; /* midpoints of the first and the last launch
+                                 by the host's clock; first_ns 0: none yet */
+    cl_ulong first, last;     /* the same by the device's clock */
 };
 
-/* -- the record, read ----------------------------------------------------- */
+/* -- evaluation of records
+ * ------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
     const cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
     return (x > y) - (x < y);
 }
 
-static unsigned place_in(const cl_ulong *ids, unsigned n, cl_ulong id)
+static unsigned index_of_id(const cl_ulong *ids, unsigned n, cl_ulong id)
 {
-    const cl_ulong *at = bsearch(&id, ids, n, sizeof *ids, by_id);
+    const cl_ulong *at = bsearch(&id, ids, n, sizeof *ids, compare_ids);
     return at ? (unsigned)(at - ids) : 0;
 }
 
-/* The units' ids, each once, in order. */
-static unsigned unique_ids(const struct xl__raw_piece *raw, size_t n,
+/* Collects the ids of the units, sorted, without duplicates. */
+static unsigned unique_ids(const struct xl__trace_record *raw, size_t n,
                            cl_ulong *ids)
 {
     unsigned n_ids = 0;
     for (size_t i = 0; i < n; i++)
         ids[i] = raw[i].unit;
-    qsort(ids, n, sizeof *ids, by_id);
+    qsort(ids, n, sizeof *ids, compare_ids);
     for (size_t i = 0; i < n; i++)
         if (n_ids == 0 || ids[n_ids - 1] != ids[i])
             ids[n_ids++] = ids[i];
     return n_ids;
 }
 
-/* First start and last end; false: no clock ran. They stay whole numbers: a
- * clock that counts nanoseconds since 1970 is beyond what a double tells
- * apart. */
-static bool span_of(const struct xl__raw_piece *raw, size_t n,
-                    cl_ulong *first, cl_ulong *last)
+/* The first start and the last end; false if no clock ran. They stay integers:
+ * nanoseconds since 1970 exceed the precision of a double. */
+static bool find_span(const struct xl__trace_record *raw, size_t n,
+                      cl_ulong *first, cl_ulong *last)
 {
     *first = raw[0].start;
     *last = raw[0].end;
@@ -83,17 +86,17 @@ static bool span_of(const struct xl__raw_piece *raw, size_t n,
     return *last > *first;
 }
 
-bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
-                    xl_piece_record *out, xl_watched *about)
+bool xl__trace_read(const struct xl__trace_record *raw, size_t n,
+                    double step_ns, xl_piece_record *out, xl_watched *about)
 {
     cl_ulong first, last;
     cl_ulong *ids = xl__calloc(n, sizeof *ids);
     if (!ids)
         return false;
     about->n_units = unique_ids(raw, n, ids);
-    about->has_clock = span_of(raw, n, &first, &last) && step_ns > 0;
+    about->has_clock = find_span(raw, n, &first, &last) && step_ns > 0;
     for (size_t i = 0; i < n; i++) {
-        out[i].unit = place_in(ids, about->n_units, raw[i].unit);
+        out[i].unit = index_of_id(ids, about->n_units, raw[i].unit);
         out[i].start_ns = out[i].end_ns = (double)NAN;
         if (!about->has_clock)
             continue;
@@ -106,7 +109,7 @@ bool xl__watch_read(const struct xl__raw_piece *raw, size_t n, double step_ns,
     return true;
 }
 
-static int by_unit_and_start(const void *a, const void *b)
+static int compare_unit_and_start(const void *a, const void *b)
 {
     const xl_piece_record *x = a, *y = b;
     if (x->unit != y->unit)
@@ -114,7 +117,7 @@ static int by_unit_and_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-bool xl__watch_is_serial(const xl_piece_record *piece, size_t n)
+bool xl__trace_is_serial(const xl_piece_record *piece, size_t n)
 {
     bool is_serial = true;
     xl_piece_record *sorted = xl__calloc(n, sizeof *sorted);
@@ -122,7 +125,7 @@ bool xl__watch_is_serial(const xl_piece_record *piece, size_t n)
         return false;
     for (size_t i = 0; i < n; i++)
         sorted[i] = piece[i];
-    qsort(sorted, n, sizeof *sorted, by_unit_and_start);
+    qsort(sorted, n, sizeof *sorted, compare_unit_and_start);
     for (size_t i = 1; i < n; i++)
         if (sorted[i].unit == sorted[i - 1].unit &&
             sorted[i].start_ns < sorted[i - 1].end_ns)
@@ -133,44 +136,46 @@ bool xl__watch_is_serial(const xl_piece_record *piece, size_t n)
 
 /* -- a launch ------------------------------------------------------------- */
 
-static cl_uint chain(size_t item, size_t turns)
+static cl_uint expected_chain(size_t item, size_t iterations)
 {
     cl_uint x = (cl_uint)item;
     const cl_uint c = 2 * x + 1;
-    for (size_t i = 0; i < turns; i++)
+    for (size_t i = 0; i < iterations; i++)
         x = x * x + c;
     return x;
 }
 
-/* Some pieces, spread over all, the last one among them. */
-static xl_status check(struct watching *w)
+/* Checks the values of some chunks, evenly distributed, the last one
+ * included. */
+static xl_status check_pieces(struct trace_run *w)
 {
     const xl_watch *what = w->what;
     const size_t n = what->n_pieces;
     const size_t checked = xl__min_size(n, MOST_CHECKED);
     for (size_t i = 0; i < checked; i++) {
         const size_t p = n - 1 - i * (n / checked);
-        const size_t turns = (size_t)(
-            p < what->whole ? w->call.value[AT_TURNS].u
-                            : w->call.value[AT_REST].u);
+        const size_t iterations =
+            (size_t)(p < what->whole ? w->call.value[AT_ITERATIONS].u
+                                     : w->call.value[AT_REST].u);
         const size_t item = p * what->wg_items;
-        const cl_ulong want =
-            chain(item, turns) |
-            (cl_ulong)chain(item + what->wg_items - 1, turns) << 32;
-        if (w->raw[p].work != want)
+        const cl_ulong expected =
+            expected_chain(item, iterations) |
+            (cl_ulong)expected_chain(item + what->wg_items - 1, iterations)
+                << 32;
+        if (w->raw[p].work != expected)
             return xl__error_set(&w->q->error, XL_WRONG_RESULT,
-                                 "group records: piece %zu computed %llx, not "
+                                 "wrong value in chunk %zu: %llx, expected "
                                  "%llx",
                                  p, (unsigned long long)w->raw[p].work,
-                                 (unsigned long long)want);
+                                 (unsigned long long)expected);
     }
     return XL_OK;
 }
 
-static void note_clock(struct watching *w, double host_ns)
+static void record_clock(struct trace_run *w, double host_ns)
 {
     cl_ulong first, last;
-    if (!span_of(w->raw, w->what->n_pieces, &first, &last))
+    if (!find_span(w->raw, w->what->n_pieces, &first, &last))
         return;
     w->last_ns = host_ns;
     w->last = first + (last - first) / 2;
@@ -180,19 +185,20 @@ static void note_clock(struct watching *w, double host_ns)
     w->first = w->last;
 }
 
-/* The clock's step, by the middles of the first and the last launch. */
-static double step_of(const struct watching *w)
+/* The step of the clock from the midpoints of the first and the last
+ * launch. */
+static double clock_step_ns(const struct trace_run *w)
 {
     return w->last > w->first ? (w->last_ns - w->first_ns) /
                                     (double)(w->last - w->first)
                               : (double)NAN;
 }
 
-static xl_status launch(struct watching *w, size_t turns)
+static xl_status launch_groups(struct trace_run *w, size_t iterations)
 {
     xl_status status = XL_OK;
-    const size_t rest = (size_t)((double)turns * w->what->rest_frac);
-    w->call.value[AT_TURNS].u = turns;
+    const size_t rest = (size_t)((double)iterations * w->what->rest_frac);
+    w->call.value[AT_ITERATIONS].u = iterations;
     w->call.value[AT_REST].u = xl__max_size(rest, 1);
     const uint64_t start = xl__now_ns();
     TRY(xl__launch(w->q, w->ready, &w->call, NULL));
@@ -201,26 +207,27 @@ static xl_status launch(struct watching *w, size_t turns)
     w->host_ns = (double)(end - start);
     TRY(xl_buffer_read(w->q, w->mem, 0, w->raw,
                        w->what->n_pieces * sizeof *w->raw));
-    TRY(check(w));
-    note_clock(w, ((double)start + (double)end) / 2);
+    TRY(check_pieces(w));
+    record_clock(w, ((double)start + (double)end) / 2);
 fail:
     return status;
 }
 
-/* How long it took: by its own clock, which does not count what a launch
- * costs, or by the host's. */
-static double last_total(const struct watching *w)
+/* The duration of the last launch: by the device's clock, which excludes the
+ * launch cost, or else by the host's. */
+static double last_duration_ns(const struct trace_run *w)
 {
     cl_ulong first, last;
-    const double step = step_of(w);
-    return step > 0 && span_of(w->raw, w->what->n_pieces, &first, &last)
+    const double step = clock_step_ns(w);
+    return step > 0 && find_span(w->raw, w->what->n_pieces, &first, &last)
                ? (double)(last - first) * step
                : w->host_ns;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the trace
+ * ------------------------------------------------------------- */
 
-static void plan_of(const struct watching *w, struct xl__plan *plan)
+static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
 {
     const xl_watch *what = w->what;
     const xl_device *dev = w->q->ctx->device;
@@ -237,99 +244,103 @@ static void plan_of(const struct watching *w, struct xl__plan *plan)
     s->local_mem_bytes = words * sizeof(cl_uint);
     xl__define(s, "WG", (long)what->wg_items);
     xl__define(s, "WORDS", (long)words);
-    xl__define_way(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
+    xl__define_choice(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
     xl__arg_mem(s, 1);
     xl__arg_u32(s, what->n_pieces);
     xl__arg_u32(s, what->whole);
-    xl__arg_value_u32(s, AT_TURNS);
+    xl__arg_value_u32(s, AT_ITERATIONS);
     xl__arg_value_u32(s, AT_REST);
 }
 
-/* A device nobody knows must not be held for long: step by step. */
-static xl_status find_turns(struct watching *w)
+/* Finds the iterations for the required duration, growing by small factors so
+ * that no launch runs long on an unknown device. */
+static xl_status find_iterations(struct trace_run *w)
 {
     xl_status status = XL_OK;
-    const double want = fmin(w->what->want_ns, most_ns);
+    const double expected = fmin(w->what->want_ns, most_ns);
     const uint64_t begin = xl__now_ns();
-    TRY(launch(w, FIRST_TURNS)); /* the driver's first steps take longer */
+    TRY(launch_groups(w, FIRST_ITERATIONS)); /* the first launch is slower */
     w->first_ns = 0;
-    for (w->turns = FIRST_TURNS;;) {
+    for (w->iterations = FIRST_ITERATIONS;;) {
         double ns = INFINITY;
         for (unsigned i = 0; i < RUNS; i++) {
-            TRY(launch(w, w->turns));
-            ns = fmin(ns, last_total(w));
+            TRY(launch_groups(w, w->iterations));
+            ns = fmin(ns, last_duration_ns(w));
         }
-        if (ns >= near_frac * want || w->turns >= MOST_TURNS)
+        if (ns >= near_frac * expected || w->iterations >= MOST_ITERATIONS)
             break;
-        const double more = fmin(fmax(want / fmax(ns, 1), 1.1), MOST_FACTOR);
-        w->turns = (size_t)ceil((double)w->turns * more);
+        const double more =
+            fmin(fmax(expected / fmax(ns, 1), 1.1), MOST_FACTOR);
+        w->iterations = (size_t)ceil((double)w->iterations * more);
     }
     while (w->first_ns > 0 &&
            (double)(xl__now_ns() - begin) < least_clock_ns)
-        TRY(launch(w, w->turns));
+        TRY(launch_groups(w, w->iterations));
 fail:
     return status;
 }
 
-static xl_status take_runs(struct watching *w, xl_watched *about)
+static xl_status measure_runs(struct trace_run *w, xl_watched *about)
 {
     xl_status status = XL_OK;
     double full = INFINITY, half = INFINITY;
     for (unsigned i = 0; i < RUNS; i++) {
-        TRY(launch(w, w->turns / 2));
-        half = fmin(half, last_total(w));
-        TRY(launch(w, w->turns));
-        if (last_total(w) >= full)
+        TRY(launch_groups(w, w->iterations / 2));
+        half = fmin(half, last_duration_ns(w));
+        TRY(launch_groups(w, w->iterations));
+        if (last_duration_ns(w) >= full)
             continue;
-        full = last_total(w);
-        struct xl__raw_piece *kept = w->best;
+        full = last_duration_ns(w);
+        struct xl__trace_record *kept = w->best;
         w->best = w->raw;
         w->raw = kept;
     }
     about->total_ns = full;
-    about->scaling = full / half * (double)(w->turns / 2) / (double)w->turns;
+    about->scaling =
+        full / half * (double)(w->iterations / 2) / (double)w->iterations;
 fail:
     return status;
 }
 
-/* Is what the pieces say possible? */
-static xl_status believe(struct watching *w, const xl_piece_record *out,
-                         const xl_watched *about)
+/* Checks that the records are possible on this device. */
+static xl_status check_plausible(struct trace_run *w,
+                                 const xl_piece_record *out,
+                                 const xl_watched *about)
 {
     const struct xl__limits *l = &w->q->ctx->device->limits;
     const double units = xl__num(l, XL__F_compute_units);
     if (about->n_units > units)
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
-                             "groups named %u compute units, but the device "
+                             "%u compute units were recorded, but the device "
                              "has %g",
                              about->n_units, units);
     if (about->is_thread && about->has_clock &&
-        !xl__watch_is_serial(out, w->what->n_pieces))
+        !xl__trace_is_serial(out, w->what->n_pieces))
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
-                             "local memory does not tell threads apart: two "
-                             "groups had the same at a time");
+                             "local memory does not identify threads: two "
+                             "groups used the same address at a time");
     return XL_OK;
 }
 
-static xl_status run(struct watching *w, xl_piece_record *out,
-                     xl_watched *about)
+static xl_status run_trace(struct trace_run *w, xl_piece_record *out,
+                           xl_watched *about)
 {
     xl_status status = XL_OK;
     const size_t n = w->what->n_pieces;
     TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
     w->call.mem[1] = (xl_mem){w->mem, NULL};
-    plan_of(w, &w->ready->plan);
-    TRY(xl__ready_make(w->q, w->ready));
-    TRY(find_turns(w));
-    TRY(take_runs(w, about));
-    if (!xl__watch_read(w->best, n, step_of(w), out, about))
+    plan_groups(w, &w->ready->plan);
+    TRY(xl__cached_plan_build(w->q, w->ready));
+    TRY(find_iterations(w));
+    TRY(measure_runs(w, about));
+    if (!xl__trace_read(w->best, n, clock_step_ns(w), out, about))
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "group records"));
-    TRY(believe(w, out, about));
+    TRY(check_plausible(w, out, about));
 fail:
     return status;
 }
 
-static bool is_sensible(const xl_watch *what)
+static bool is_valid_request(const xl_watch *what)
 {
     return what->n_pieces > 0 && what->n_pieces <= XL_MAX_WATCHED &&
            what->n_groups > 0 && what->n_groups <= what->n_pieces &&
@@ -341,27 +352,27 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
                           xl_piece_record *out, xl_watched *about)
 {
     xl_status status = XL_OK;
-    struct watching w = {.q = q, .what = what};
-    if (!q || !what || !out || !about || !is_sensible(what))
+    struct trace_run w = {.q = q, .what = what};
+    if (!q || !what || !out || !about || !is_valid_request(what))
         return XL_BAD_ARGUMENT;
     const char *way = xl__text(&q->ctx->device->limits, XL__F_unit_id);
     xl__error_reset(&q->error);
     *about = (xl_watched){.is_thread = xl__streq(way, "local_address")};
     if (!*way)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
-                             "no way is known for a kernel to learn its "
-                             "compute unit here");
+                             "kernels cannot read their compute unit on "
+                             "this device");
     w.ready = xl__calloc(1, sizeof *w.ready);
     w.raw = xl__calloc(what->n_pieces, sizeof *w.raw);
     w.best = xl__calloc(what->n_pieces, sizeof *w.best);
     if (!w.ready || !w.raw || !w.best)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "group records"));
-    TRY(run(&w, out, about));
+    TRY(run_trace(&w, out, about));
 fail:
     if (w.mem)
         clReleaseMemObject(w.mem);
     if (w.ready)
-        xl__ready_clear(w.ready);
+        xl__cached_plan_clear(w.ready);
     free(w.ready);
     free(w.raw);
     free(w.best);

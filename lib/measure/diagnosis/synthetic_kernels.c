@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planted kernels: one row each, one function that lays it out and counts
- * it. */
+/* The synthetic kernels: one table row each, with a function that fills in
+ * plan and counts and one that computes the expected words. */
 #include "measure/diagnosis/synthetic_kernels.h"
 
 #include <math.h>
@@ -14,17 +14,19 @@ enum {
     WG = 256,
     GROUPS_PER_UNIT = 16,
     CHAINS = 8,
-    STEPS_A_TURN = 16, /* of probe/fma.cl */
-    UNROLL = 4,        /* of probe/bandwidth.cl */
-    WAYS = 4,          /* of branches */
+    STEPS_PER_ITERATION = 16, /* of probe/fma.cl */
+    UNROLL = 4,               /* of probe/bandwidth.cl */
+    WAYS = 4,                 /* of branches */
     LAUNCHES = 64,
-    STACK_WORDS = XL__PLANTED_RING
+    STACK_WORDS = XL__SYNTHETIC_RING
 };
 
-/* -- laying out ----------------------------------------------------------- */
+/* -- launch layout
+ * --------------------------------------------------------- */
 
-static struct xl__step *begin(struct xl__planted_run *r, const char *source,
-                              const char *kernel, size_t groups, size_t wg)
+static struct xl__step *init_run(struct xl__synthetic_run *r,
+                                 const char *source, const char *kernel,
+                                 size_t groups, size_t wg)
 {
     struct xl__step *s = &r->plan.step[0];
     r->plan.n_steps = 1;
@@ -42,29 +44,30 @@ static struct xl__step *begin(struct xl__planted_run *r, const char *source,
     return s;
 }
 
-static struct xl__step *begin_own(struct xl__planted_run *r,
-                                  const char *kernel, long only,
-                                  size_t groups, size_t wg)
+static struct xl__step *init_synthetic(struct xl__synthetic_run *r,
+                                       const char *kernel, long only,
+                                       size_t groups, size_t wg)
 {
-    struct xl__step *s = begin(r, "probe/synthetic.cl", kernel, groups, wg);
+    struct xl__step *s = init_run(r, "probe/synthetic.cl", kernel, groups, wg);
     xl__define(s, "ONLY", only);
     return s;
 }
 
-static size_t wg_of(const struct xl__planting *on)
+static size_t group_items(const struct xl__synthetic_target *on)
 {
     return on->scalar ? 1 : xl__min_size(WG, on->most_wg);
 }
 
-static size_t groups_of(const struct xl__planting *on)
+static size_t group_count(const struct xl__synthetic_target *on)
 {
     const size_t units = xl__size_or(on->l, XL__F_compute_units, 1);
     return units * (xl__is(on->l, XL__F_is_gpu) ? GROUPS_PER_UNIT
                                                 : XL__CPU_GROUPS);
 }
 
-/* Values of a native vector where an item is a thread. */
-static size_t vector_of(const struct xl__planting *on, size_t otherwise)
+/* Elements of a native vector where an item is a thread. */
+static size_t vector_width(const struct xl__synthetic_target *on,
+                           size_t otherwise)
 {
     enum { LEAST = 4, WIDEST = 16 };
     const size_t native = xl__size_or(on->l, XL__F_native_vector_f32, LEAST);
@@ -72,151 +75,154 @@ static size_t vector_of(const struct xl__planting *on, size_t otherwise)
                       : otherwise;
 }
 
-static void count_flop(struct xl__planted_run *r, double flop)
+static void count_flop(struct xl__synthetic_run *r, double flop)
 {
     r->work.flop[0] = (xl_flop){.dtype = XL_F32, .count = flop};
     r->plan.flop = flop;
 }
 
-/* -- each ----------------------------------------------------------------- */
+/* -- plans
+ * ----------------------------------------------------------------- */
 
-static void chains_in(const struct xl__planting *on, size_t groups,
-                      size_t turns, struct xl__planted_run *r)
+static void plan_chains_in(const struct xl__synthetic_target *on,
+                           size_t groups, size_t iterations,
+                           struct xl__synthetic_run *r)
 {
-    const size_t wg = wg_of(on), vec = vector_of(on, 1);
-    struct xl__step *s = begin(r, "probe/fma.cl", "flops", groups, wg);
+    const size_t wg = group_items(on), vec = vector_width(on, 1);
+    struct xl__step *s = init_run(r, "probe/fma.cl", "flops", groups, wg);
     xl__define(s, "VEC", (long)vec);
     xl__define(s, "CHAINS", CHAINS);
     xl__define(s, "FORM", on->scalar);
-    xl__arg_mem(s, XL__PLANTED_OUT);
-    xl__arg_u32(s, turns);
-    count_flop(r, 2.0 * STEPS_A_TURN * CHAINS * (double)turns *
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, iterations);
+    count_flop(r, 2.0 * STEPS_PER_ITERATION * CHAINS * (double)iterations *
                       (double)(vec * groups * wg));
 }
 
-static void make_chains(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+static void plan_chains(const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *r)
 {
-    chains_in(on, groups_of(on), turns, r);
+    plan_chains_in(on, group_count(on), iterations, r);
 }
 
-static void make_tiny(const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *r)
+static void plan_tiny(const struct xl__synthetic_target *on, size_t iterations,
+                      struct xl__synthetic_run *r)
 {
-    chains_in(on, 1, turns, r);
+    plan_chains_in(on, 1, iterations, r);
 }
 
-static void make_branches(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void plan_branches(const struct xl__synthetic_target *on,
+                          size_t iterations, struct xl__synthetic_run *r)
 {
-    enum { FLOP_A_TURN = 8 * 8 * 2 };
-    const size_t groups = groups_of(on), wg = wg_of(on);
-    struct xl__step *s = begin_own(r, "branches", 1, groups, wg);
-    xl__arg_mem(s, XL__PLANTED_OUT);
-    xl__arg_u32(s, turns);
-    count_flop(r, FLOP_A_TURN * (double)turns * (double)(groups * wg));
+    enum { FLOP_PER_ITERATION = 8 * 8 * 2 };
+    const size_t groups = group_count(on), wg = group_items(on);
+    struct xl__step *s = init_synthetic(r, "branches", 1, groups, wg);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, iterations);
+    count_flop(r, FLOP_PER_ITERATION * (double)iterations *
+                      (double)(groups * wg));
     r->work.branch_ways = WAYS;
 }
 
-static void make_banks(const struct xl__planting *on, size_t turns,
-                       struct xl__planted_run *r)
+static void plan_banks(const struct xl__synthetic_target *on,
+                       size_t iterations, struct xl__synthetic_run *r)
 {
-    enum { BYTES_A_TURN = 16 * 4, ROWS = 64 };
+    enum { BYTES_PER_ITERATION = 16 * 4, ROWS = 64 };
     const size_t banks = xl__size_or(on->l, XL__F_local_banks, 1);
     const size_t width = xl__size_or(on->l, XL__F_subgroup_width, 1);
-    const size_t groups = groups_of(on), wg = wg_of(on);
-    struct xl__step *s = begin_own(r, "banks", 2, groups, wg);
+    const size_t groups = group_count(on), wg = group_items(on);
+    struct xl__step *s = init_synthetic(r, "banks", 2, groups, wg);
     xl__define(s, "WG", (long)wg);
     xl__define(s, "ROWS", ROWS);
     xl__define(s, "BANKS", (long)banks);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_OUT);
-    xl__arg_u32(s, turns);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, iterations);
     s->local_mem_bytes = ROWS * banks * sizeof(cl_uint);
     r->ring = banks;
     r->work.bytes[XL_LEVEL_LOCAL] =
-        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+        BYTES_PER_ITERATION * (double)iterations * (double)(groups * wg);
     r->work.bank_ways = (double)xl__min_size(width, banks);
 }
 
-static void make_stack(const struct xl__planting *on, size_t turns,
-                       struct xl__planted_run *r)
+static void plan_stack(const struct xl__synthetic_target *on,
+                       size_t iterations, struct xl__synthetic_run *r)
 {
-    enum { BYTES_A_TURN = 4 * 4 * 4 };
-    const size_t groups = groups_of(on), wg = wg_of(on);
-    struct xl__step *s = begin_own(r, "stack", 3, groups, wg);
+    enum { BYTES_PER_ITERATION = 4 * 4 * 4 };
+    const size_t groups = group_count(on), wg = group_items(on);
+    struct xl__step *s = init_synthetic(r, "stack", 3, groups, wg);
     xl__define(s, "WORDS", STACK_WORDS);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_OUT);
-    xl__arg_u32(s, turns);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, iterations);
     r->ring = STACK_WORDS;
     r->work.private_bytes = STACK_WORDS * sizeof(cl_uint);
     r->work.spill_bytes =
-        BYTES_A_TURN * (double)turns * (double)(groups * wg);
+        BYTES_PER_ITERATION * (double)iterations * (double)(groups * wg);
 }
 
-static void make_contended(const struct xl__planting *on, size_t turns,
-                           struct xl__planted_run *r)
+static void plan_contended(const struct xl__synthetic_target *on,
+                           size_t iterations, struct xl__synthetic_run *r)
 {
-    enum { ADDS_A_TURN = 4 };
-    const size_t groups = groups_of(on), wg = wg_of(on);
-    struct xl__step *s = begin_own(r, "contended", 4, groups, wg);
-    xl__arg_mem(s, XL__PLANTED_OUT);
+    enum { ADDS_PER_ITERATION = 4 };
+    const size_t groups = group_count(on), wg = group_items(on);
+    struct xl__step *s = init_synthetic(r, "contended", 4, groups, wg);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
     xl__arg_u32(s, groups * wg);
-    xl__arg_u32(s, turns);
+    xl__arg_u32(s, iterations);
     r->out_words = 1;
     r->work.same_atomics =
-        ADDS_A_TURN * (double)turns * (double)(groups * wg);
+        ADDS_PER_ITERATION * (double)iterations * (double)(groups * wg);
 }
 
-static void make_special(const struct xl__planting *on, size_t turns,
-                         struct xl__planted_run *r)
+static void plan_special(const struct xl__synthetic_target *on,
+                         size_t iterations, struct xl__synthetic_run *r)
 {
     enum { A_TURN = 16, VECTOR = 4 };
-    const size_t groups = groups_of(on), wg = wg_of(on);
-    const size_t vec = vector_of(on, VECTOR);
-    struct xl__step *s = begin_own(r, "special", 5, groups, wg);
+    const size_t groups = group_count(on), wg = group_items(on);
+    const size_t vec = vector_width(on, VECTOR);
+    struct xl__step *s = init_synthetic(r, "special", 5, groups, wg);
     xl__define(s, "VEC", (long)vec);
-    xl__arg_mem(s, XL__PLANTED_OUT);
-    xl__arg_u32(s, turns);
+    xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, iterations);
     r->work.special =
-        A_TURN * (double)turns * (double)(vec * groups * wg);
+        A_TURN * (double)iterations * (double)(vec * groups * wg);
 }
 
-static void make_launches(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void plan_launches(const struct xl__synthetic_target *on,
+                          size_t iterations, struct xl__synthetic_run *r)
 {
     (void)on;
-    (void)turns;
-    begin(r, "probe/launch.cl", "nothing", 1, 1);
+    (void)iterations;
+    init_run(r, "probe/launch.cl", "nothing", 1, 1);
     r->launches = LAUNCHES;
     r->work.launches = LAUNCHES;
     r->out_words = 0;
 }
 
-/* `rounds` copies of so many bytes; as probe_bandwidth.c lays them out. */
-static void copy_of(const struct xl__planting *on, size_t bytes,
-                    size_t rounds, struct xl__planted_run *r)
+/* Plans `rounds` copies of a number of bytes, as bandwidth.c does. */
+static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
+                      size_t rounds, struct xl__synthetic_run *r)
 {
     enum { WIDE_VEC = 4, SCALAR_VEC = 16 };
     static const double golden = 0.6180339887;
-    const size_t vec = on->scalar ? SCALAR_VEC : WIDE_VEC, wg = wg_of(on);
+    const size_t vec = on->scalar ? SCALAR_VEC : WIDE_VEC,
+                 wg = group_items(on);
     const size_t accesses = bytes / sizeof(cl_uint) / vec;
-    const size_t wanted = xl__is(on->l, XL__F_is_cpu) ? groups_of(on)
-                                                      : accesses;
+    const size_t wanted =
+        xl__is(on->l, XL__F_is_cpu) ? group_count(on) : accesses;
     const size_t count =
         xl__max_size(accesses / (wanted * wg) / UNROLL, 1) * UNROLL;
     const size_t blocks = accesses / (count * wg);
-    struct xl__step *s =
-        begin(r, "probe/bandwidth.cl", "copy", blocks, wg);
+    struct xl__step *s = init_run(r, "probe/bandwidth.cl", "copy", blocks, wg);
     const double moved =
         2.0 * (double)(blocks * count * wg * vec * sizeof(cl_uint));
     xl__define(s, "WG", (long)wg);
     xl__define(s, "VEC", (long)vec);
     xl__define(s, "UNROLL", UNROLL);
     xl__define(s, "ONLY", 4);
-    xl__arg_mem(s, XL__PLANTED_IN);
-    xl__arg_mem(s, XL__PLANTED_DST);
+    xl__arg_mem(s, XL__SYNTHETIC_IN);
+    xl__arg_mem(s, XL__SYNTHETIC_DST);
     xl__arg_u32(s, count);
     xl__arg_u32(s, blocks);
     xl__arg_u32(s, (size_t)(golden * (double)blocks));
@@ -228,52 +234,53 @@ static void copy_of(const struct xl__planting *on, size_t bytes,
     r->work.footprint_bytes = moved;
 }
 
-static void make_stream(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+static void plan_stream(const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *r)
 {
-    static const double enough = 64e6; /* where no cache holds more */
+    static const double enough = 64e6; /* where no larger cache is known */
     const double llc = xl__num_or(on->l, XL__F_llc_bytes, 0);
     size_t bytes = xl__probe_far_bytes(on->l, on->quick);
-    (void)turns;
+    (void)iterations;
     while ((double)bytes / 2 >= fmax(enough, llc))
         bytes /= 2;
-    copy_of(on, bytes, 1, r);
+    plan_copy(on, bytes, 1, r);
 }
 
-static void make_resident(const struct xl__planting *on, size_t turns,
-                          struct xl__planted_run *r)
+static void plan_resident(const struct xl__synthetic_target *on,
+                          size_t iterations, struct xl__synthetic_run *r)
 {
-    copy_of(on, xl__probe_near_bytes(on->l) / 2, turns, r);
+    plan_copy(on, xl__probe_near_bytes(on->l) / 2, iterations, r);
 }
 
-/* Bytes that come in, each of which the kernel looks at once. */
-static void make_upload(const struct xl__planting *on, size_t turns,
-                        struct xl__planted_run *r)
+/* Plans an upload whose bytes the kernel reads once. */
+static void plan_upload(const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *r)
 {
     enum { BYTES = 32 << 20 };
-    (void)turns;
-    copy_of(on, BYTES, 1, r);
+    (void)iterations;
+    plan_copy(on, BYTES, 1, r);
     r->upload_bytes = BYTES;
     r->work.upload_bytes = BYTES;
 }
 
-/* -- where they cannot be had --------------------------------------------- */
+/* -- requirements
+ * ---------------------------------------------------------- */
 
-static const char *no_units(const struct xl__limits *l)
+static const char *require_units(const struct xl__limits *l)
 {
     return xl__num(l, XL__F_compute_units) >= 2
                ? NULL
                : "there is one compute unit: no grid is too small";
 }
 
-static const char *no_lock_step(const struct xl__limits *l)
+static const char *require_lock_step(const struct xl__limits *l)
 {
     return xl__num(l, XL__F_subgroup_width) >= WAYS
                ? NULL
                : "items here are not known to run in lock-step";
 }
 
-static const char *no_banks(const struct xl__limits *l)
+static const char *require_banks(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_has_local_mem) &&
                    xl__num(l, XL__F_local_banks) >= 2 &&
@@ -282,31 +289,32 @@ static const char *no_banks(const struct xl__limits *l)
                : "local memory here is not known to have banks";
 }
 
-static const char *is_stack_near(const struct xl__limits *l)
+static const char *require_far_stack(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu)
                ? "private memory of a CPU is its stack, in the first cache"
                : NULL;
 }
 
-static const char *no_cache_size(const struct xl__limits *l)
+static const char *require_cache_size(const struct xl__limits *l)
 {
     return xl__probe_near_bytes(l) > 0
                ? NULL
                : "the size of the last-level cache is not known";
 }
 
-static const char *no_transfer(const struct xl__limits *l)
+static const char *require_transfer(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_has_zero_copy)
                ? "host and device share memory: nothing is moved"
                : NULL;
 }
 
-/* -- what comes out ------------------------------------------------------- */
+/* -- expected words
+ * -------------------------------------------------------- */
 
-/* Places in random order, each pointing to the next one (Sattolo). */
-void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n)
+/* Indices in random order, each the index of the next one (Sattolo). */
+void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
@@ -320,33 +328,35 @@ void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n)
     }
 }
 
-/* Where `steps` along one cycle lead from a place. */
-static cl_uint walk(const cl_uint *ring, size_t n, size_t steps, cl_uint from)
+/* The index after `steps` along a cycle. */
+static cl_uint follow_ring(const cl_uint *ring, size_t n, size_t steps,
+                           cl_uint from)
 {
     for (size_t i = 0; i < steps % n; i++)
         from = ring[from];
     return from;
 }
 
-static bool is_walked(const struct xl__planted_word *w)
+static bool is_ring_end(const struct xl__synthetic_word *w)
 {
-    enum { WALKS = 4, STEPS_A_TURN_EACH = 4 };
+    enum { WALKS = 4, STEPS_PER_ITERATION_EACH = 4 };
     cl_uint word = 0, scale = 1;
     for (cl_uint start = 0; start < WALKS; start++) {
-        word += scale * walk(w->ring, w->n_ring,
-                             STEPS_A_TURN_EACH * w->turns, start);
+        word += scale * follow_ring(w->ring, w->n_ring,
+                                    STEPS_PER_ITERATION_EACH * w->iterations,
+                                    start);
         scale *= (cl_uint)w->n_ring;
     }
     return w->word == word;
 }
 
-static bool is_stacked(const struct xl__planted_word *w)
+static bool is_stack_end(const struct xl__synthetic_word *w)
 {
     enum { STEPS = 4 };
-    cl_uint next[XL__PLANTED_RING];
+    cl_uint next[XL__SYNTHETIC_RING];
     cl_uint a = 0, b = 1;
     memcpy(next, w->ring, w->n_ring * sizeof *next);
-    for (size_t i = 0; i < STEPS * w->turns; i++) {
+    for (size_t i = 0; i < STEPS * w->iterations; i++) {
         a = next[a];
         b = next[b];
         const cl_uint kept = next[a];
@@ -356,14 +366,14 @@ static bool is_stacked(const struct xl__planted_word *w)
     return w->word == a + (cl_uint)w->n_ring * b;
 }
 
-/* Of all items' numbers x: a step is linear, so each one's sum is slope * x +
- * offset, and so is the sum of all. */
-static bool is_summed(const struct xl__planted_word *w)
+/* A step is linear in an item's number x, so each item's sum is slope * x +
+ * offset, and so is the sum over all items. */
+static bool is_atomic_sum(const struct xl__synthetic_word *w)
 {
     enum { ADDS = 4 };
     static const cl_uint factor = 1664525u, addend = 1013904223u;
     cl_uint a = 1, c = 0, slope = 0, offset = 0;
-    for (size_t i = 0; i < ADDS * w->turns; i++) {
+    for (size_t i = 0; i < ADDS * w->iterations; i++) {
         a *= factor;
         c = c * factor + addend;
         slope += a;
@@ -374,12 +384,12 @@ static bool is_summed(const struct xl__planted_word *w)
     return w->word == slope * numbers + offset * (cl_uint)n;
 }
 
-static bool is_copied(const struct xl__planted_word *w)
+static bool is_source_word(const struct xl__synthetic_word *w)
 {
     return w->word == xl__probe_word(w->seed, w->i);
 }
 
-static bool is_near(cl_uint word, double want, double tolerance)
+static bool is_close(cl_uint word, double want, double tolerance)
 {
     float got;
     memcpy(&got, &word, sizeof got);
@@ -388,23 +398,24 @@ static bool is_near(cl_uint word, double want, double tolerance)
 
 static const double rounding = 1e-5;
 
-/* The constant of an item's map, in all kernels that have one. */
-static double constant(const struct xl__planted_word *w)
+/* The constant of an item's map, the same in all kernels that have one. */
+static double map_constant(const struct xl__synthetic_word *w)
 {
     return (double)(64 + w->i % 64) / 1024;
 }
 
-static bool is_settled(const struct xl__planted_word *w)
+static bool is_fixed_point(const struct xl__synthetic_word *w)
 {
-    return is_near(w->word, (1 - sqrt(1 - 4 * constant(w))) / 2, rounding);
+    return is_close(w->word, (1 - sqrt(1 - 4 * map_constant(w))) / 2,
+                    rounding);
 }
 
-/* Fixed points, by walking there: each step halves distances at least. */
-static bool is_way_right(const struct xl__planted_word *w)
+/* Fixed points by iteration: each step at least halves the distance. */
+static bool is_branch_fixed_point(const struct xl__synthetic_word *w)
 {
     enum { STEPS = 100 };
     const unsigned way = w->i % WAYS;
-    const double c = constant(w);
+    const double c = map_constant(w);
     double x = 0;
     for (unsigned i = 0; i < STEPS; i++) {
         const double first[WAYS] = {x * x + c, c - x * x, x * c + c,
@@ -412,52 +423,52 @@ static bool is_way_right(const struct xl__planted_word *w)
         x = first[way];
         x = way == WAYS - 1 ? c - x * x : x * x + c;
     }
-    return is_near(w->word, x, rounding);
+    return is_close(w->word, x, rounding);
 }
 
-/* x = 2^-x; native functions are as exact as their maker likes. */
-static bool is_halved(const struct xl__planted_word *w)
+/* x = 2^-x; the precision of native functions is implementation-defined. */
+static bool is_exp2_fixed_point(const struct xl__synthetic_word *w)
 {
     static const double fixed_point = 0.6411857445, loose = 1e-3;
-    return is_near(w->word, fixed_point, loose);
+    return is_close(w->word, fixed_point, loose);
 }
 
 /* clang-format off */
-const struct xl__planted xl__planted[] = {
+const struct xl__synthetic xl__synthetic[] = {
     /* name          limiter                by
      * refuses       make           is_right       fixed  slowing */
     {"fma_chain",     XL_LIMITER_FMA,        XL__F_peak_f32_flop_per_s,
-     NULL,            make_chains,   is_settled,    false, false},
+     NULL,            plan_chains,   is_fixed_point,    false, false},
     {"tiny_grid",     XL_LIMITER_GROUPS,     XL__F_peak_f32_flop_per_s,
-     no_units,        make_tiny,     is_settled,    false, false},
+     require_units,        plan_tiny,     is_fixed_point,    false, false},
     {"divergence",    XL_LIMITER_DIVERGENCE, XL__F_peak_f32_flop_per_s,
-     no_lock_step,    make_branches, is_way_right,  false, false},
+     require_lock_step,    plan_branches, is_branch_fixed_point,  false, false},
     {"dram_stream",   XL_LIMITER_DRAM,       XL__F_copy_bytes_per_s,
-     NULL,            make_stream,   is_copied,     true,  false},
+     NULL,            plan_stream,   is_source_word,     true,  false},
     {"cache_stream",  XL_LIMITER_CACHE,      XL__F_llc_bytes_per_s,
-     no_cache_size,   make_resident, is_copied,     false, false},
+     require_cache_size,   plan_resident, is_source_word,     false, false},
     {"bank_conflict", XL_LIMITER_BANKS,      XL__F_local_bytes_per_s,
-     no_banks,        make_banks,    is_walked,     false, false},
+     require_banks,        plan_banks,    is_ring_end,     false, false},
     {"spill",         XL_LIMITER_SPILLS,     XL__F_copy_bytes_per_s,
-     is_stack_near,   make_stack,    is_stacked,    false, false},
+     require_far_stack,   plan_stack,    is_stack_end,    false, false},
     {"special",       XL_LIMITER_SPECIAL,    XL__F_special_per_s,
-     NULL,            make_special,  is_halved,     false, false},
+     NULL,            plan_special,  is_exp2_fixed_point,     false, false},
     {"atomics",       XL_LIMITER_ATOMICS,    XL__F_atomic_same_per_s,
-     NULL,            make_contended, is_summed,    false, false},
+     NULL,            plan_contended, is_atomic_sum,    false, false},
     {"launches",      XL_LIMITER_LAUNCH,     XL__F_launch_ns,
-     NULL,            make_launches, NULL,          true,  false},
+     NULL,            plan_launches, NULL,          true,  false},
     {"upload",        XL_LIMITER_TRANSFER,   XL__F_upload_bytes_per_s,
-     no_transfer,     make_upload,   is_copied,     true,  false},
+     require_transfer,     plan_upload,   is_source_word,     true,  false},
     {"throttle",      XL_LIMITER_THROTTLE,   XL__F_peak_f32_flop_per_s,
-     NULL,            make_chains,   is_settled,    false, true},
+     NULL,            plan_chains,   is_fixed_point,    false, true},
     {NULL, XL_LIMITER_UNKNOWN, XL__N_FACTS, NULL, NULL, NULL, false, false},
 };
 /* clang-format on */
 
-void xl__planted_make(const struct xl__planted *kind,
-                      const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *out)
+void xl__synthetic_plan(const struct xl__synthetic *kind,
+                        const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *out)
 {
     memset(out, 0, sizeof *out);
-    kind->make(on, turns, out);
+    kind->plan(on, iterations, out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels made to be limited by one thing each: what is launched and what it
- * does, counted. Plain data and arithmetic: probe_diagnosis.c runs them, tests
- * let a model of other devices run them. */
-#ifndef XL_MEASURE_PLANTED_H
-#define XL_MEASURE_PLANTED_H
+/* Synthetic kernels, each limited by one known resource: their plans and
+ * counts. Plain data and arithmetic: probes/diagnosis.c runs them, tests run
+ * them by models of other devices. */
+#ifndef XL_MEASURE_SYNTHETIC_KERNELS_H
+#define XL_MEASURE_SYNTHETIC_KERNELS_H
 
 #include <crosslane/diagnosis.h>
 
@@ -11,16 +11,16 @@
 #include "runtime/plan.h"
 
 enum {
-    XL__PLANTED_OUT = 1, /* memory slots of a plan */
-    XL__PLANTED_IN = 2,
-    XL__PLANTED_DST = 3,
-    XL__PLANTED_RING = 128 /* words of the longest ring */
+    XL__SYNTHETIC_OUT = 1, /* memory slots of a plan */
+    XL__SYNTHETIC_IN = 2,
+    XL__SYNTHETIC_DST = 3,
+    XL__SYNTHETIC_RING = 128 /* words of the longest ring */
 };
 
-/* What one run of a planted kernel is. */
-struct xl__planted_run {
+/* One run of a synthetic kernel. */
+struct xl__synthetic_run {
     struct xl__plan plan;
-    xl_work work;       /* its time is not known yet */
+    xl_counts work; /* without the time */
     unsigned launches;
     size_t out_words;   /* written, 4 bytes each */
     size_t in_bytes;    /* random words at _IN, as many at _DST; 0: none */
@@ -28,45 +28,49 @@ struct xl__planted_run {
     size_t upload_bytes; /* before the launch */
 };
 
-/* How a device is launched on. */
-struct xl__planting {
+/* The properties of a device that plans depend on. */
+struct xl__synthetic_target {
     const struct xl__limits *l;
     size_t most_wg;
     bool scalar, quick;
 };
 
-/* A word that a run wrote, and what the host needs to tell it. */
-struct xl__planted_word {
+/* A word that a run wrote, and what the host needs to compute the expected
+ * one. */
+struct xl__synthetic_word {
     size_t i, items;
     cl_uint word;
-    size_t turns;
+    size_t iterations;
     const cl_uint *ring; /* of n_ring words */
     size_t n_ring;
     uint64_t seed;
 };
 
-struct xl__planted {
+struct xl__synthetic {
     const char *name;    /* "bank_conflict" */
-    xl_limiter limiter;  /* what is to be found */
-    enum xl__fact_id need; /* the rate without which nobody can */
-    /* NULL, or why it cannot be had here. */
+    xl_limiter limiter;  /* the expected diagnosis */
+    enum xl__fact_id need; /* the rate that the diagnosis needs */
+    /* NULL, or the reason why the device cannot show it. */
     const char *(*refuses)(const struct xl__limits *l);
-    void (*make)(const struct xl__planting *on, size_t turns,
-                 struct xl__planted_run *out);
-    /* Is this what the host gets? */
-    bool (*is_right)(const struct xl__planted_word *w);
-    bool is_fixed;       /* turns make it no longer */
-    bool is_slowing;     /* its later runs do more, as if the clock fell */
+    void (*plan)(const struct xl__synthetic_target *on, size_t iterations,
+                 struct xl__synthetic_run *out);
+    /* Is the word the expected one? */
+    bool (*is_right)(const struct xl__synthetic_word *w);
+    bool is_fixed;   /* its duration does not depend on iterations */
+    bool is_slowing; /* its later runs do more work, as if the clock
+                        fell */
 };
 
-extern const struct xl__planted xl__planted[]; /* NULL name last */
+/* the last has a NULL name */
+extern const struct xl__synthetic xl__synthetic[];
 
-/* The run's plan and counts, with nothing left from before. */
-void xl__planted_make(const struct xl__planted *kind,
-                      const struct xl__planting *on, size_t turns,
-                      struct xl__planted_run *out);
+/* Fills in plan and counts of a run; `out` is cleared first. */
+void xl__synthetic_plan(const struct xl__synthetic *kind,
+                        const struct xl__synthetic_target *on,
+                        size_t iterations, struct xl__synthetic_run *out);
 
-/* One cycle through all n places, n a power of two up to XL__PLANTED_RING. */
-void xl__planted_ring(uint64_t seed, cl_uint *ring, size_t n);
+/* Creates one cycle through n words, n a power of two up to
+ * XL__SYNTHETIC_RING. */
+void xl__synthetic_ring(uint64_t seed, cl_uint *ring, size_t n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From which size on is a device worth the trip? The sum of two arrays, which
- * is as little work as there is: by one thread of the host; on the device, with
- * the arrays there already, and with copies there and back. Where the times
- * cross is the answer; "never" is one, too. */
+/* Probe `breakeven`: the problem size from which a device is faster than one
+ * host thread, for the sum of two arrays, which is very little arithmetic: on
+ * the host; on the device with resident arrays; and on the device with copies
+ * there and back. The crossing of the curves is the result, or "never". */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,19 +17,20 @@ static const size_t sizes[] = {100,     1000,     10000,    100000,
                                1000000, 10000000, 100000000};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, N_QUICK = N_SIZES - 1 };
 
-enum side { HOST, RESIDENT, COPIED, N_SIDES };
-static const char *const side_names[] = {"host", "resident", "copied"};
+enum variant { HOST, RESIDENT, COPIED, N_VARIANTS };
+static const char *const variant_names[] = {"host", "resident", "copied"};
 
-struct bench {
-    struct xl__probing *p;
+struct addition {
+    struct xl__session *p;
     float *a, *b, *c;     /* of the program: pageable */
     cl_mem da, db, dc;
-    struct xl__ready *ready;
-    size_t n;             /* elements of the point at hand */
-    bool right;           /* every point so far */
+    struct xl__cached_plan *ready;
+    size_t n;      /* elements of the current point */
+    bool is_right; /* every point so far */
 };
 
-/* -- conclusions ----------------------------------------------------------- */
+/* -- analysis
+ * ---------------------------------------------------------------- */
 
 double xl__break_even(const double *n, const double *host_ns,
                       const double *device_ns, unsigned count)
@@ -41,30 +42,32 @@ double xl__break_even(const double *n, const double *host_ns,
         return NAN;
     if (first == 0)
         return n[0];
-    /* Between two points times are a cost and so much an element: lines. */
+    /* Between two points times are linear in n: a cost plus a time per
+     * element. */
     const double behind = device_ns[first - 1] - host_ns[first - 1];
     const double ahead = host_ns[first] - device_ns[first];
     return n[first - 1] +
            (n[first] - n[first - 1]) * behind / (behind + ahead);
 }
 
-/* -- the three sides ------------------------------------------------------- */
+/* -- the three variants
+ * ------------------------------------------------------ */
 
-static void host_add(const float *restrict a, const float *restrict b,
-                     float *restrict c, size_t n)
+static void add_on_host(const float *restrict a, const float *restrict b,
+                        float *restrict c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         c[i] = a[i] + b[i];
 }
 
-/* So often that the clock itself does not show; by a pointer that may change
- * at any time, so that no compiler does it once for all. */
-static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
+/* Repeats small sums, so that the clock's own cost does not show; through a
+ * volatile pointer, so that no compiler merges the repetitions. */
+static xl_status time_host(struct xl__session *p, void *arg, double *ns)
 {
     enum { LEAST = 4000 };
     static void (*volatile add)(const float *restrict, const float *restrict,
-                                float *restrict, size_t) = host_add;
-    const struct bench *b = arg;
+                                float *restrict, size_t) = add_on_host;
+    const struct addition *b = arg;
     const size_t times = xl__max_size(LEAST / b->n, 1);
     (void)p;
     const uint64_t start = xl__now_ns();
@@ -74,7 +77,7 @@ static xl_status host_once(struct xl__probing *p, void *arg, double *ns)
     return XL_OK;
 }
 
-static xl_status launch(struct bench *b)
+static xl_status launch_add(struct addition *b)
 {
     const struct xl__call call = {.mem = {[1] = {b->da, NULL},
                                           [2] = {b->db, NULL},
@@ -82,27 +85,27 @@ static xl_status launch(struct bench *b)
     return xl__launch(b->p->q, b->ready, &call, NULL);
 }
 
-static xl_status resident_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_resident(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
+    struct addition *b = arg;
     const uint64_t start = xl__now_ns();
-    TRY(launch(b));
+    TRY(launch_add(b));
     TRY(xl_queue_finish(p->q));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-static xl_status copied_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_copied(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
+    struct addition *b = arg;
     const size_t bytes = b->n * ELEM;
     const uint64_t start = xl__now_ns();
     TRY(xl__upload(p->q, b->da, 0, b->a, bytes, NULL));
     TRY(xl__upload(p->q, b->db, 0, b->b, bytes, NULL));
-    TRY(launch(b));
+    TRY(launch_add(b));
     TRY(xl__download(p->q, b->dc, 0, b->c, bytes, NULL, NULL));
     TRY(xl_queue_finish(p->q));
     *ns = (double)(xl__now_ns() - start);
@@ -112,7 +115,7 @@ fail:
 
 /* -- a point --------------------------------------------------------------- */
 
-static xl_status make_ready(struct bench *b)
+static xl_status build_plan(struct addition *b)
 {
     const struct xl__limits *l = &b->p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
@@ -122,8 +125,8 @@ static xl_status make_ready(struct bench *b)
                : b->n;
     const size_t count = xl__ceil_div(b->n, most * wg);
     struct xl__step *s = &b->ready->plan.step[0];
-    xl__ready_clear(b->ready);
-    *b->ready = (struct xl__ready){.plan.n_steps = 1};
+    xl__cached_plan_clear(b->ready);
+    *b->ready = (struct xl__cached_plan){.plan.n_steps = 1};
     s->source = "probe/break_even.cl";
     s->kernel = "add";
     s->dims = 1;
@@ -135,66 +138,68 @@ static xl_status make_ready(struct bench *b)
         xl__arg_mem(s, slot);
     xl__arg_u32(s, b->n);
     xl__arg_u32(s, count);
-    return xl__ready_make(b->p->q, b->ready);
+    return xl__cached_plan_build(b->p->q, b->ready);
 }
 
-static float element(uint64_t seed, size_t i)
+static float element_value(uint64_t seed, size_t i)
 {
     enum { DROP = 8 }; /* 24 bits are exact */
     return (float)(xl__probe_word(seed, i) >> DROP);
 }
 
-/* One addition is rounded once, by the same rule on both sides. */
-static bool sums_right(const struct bench *b)
+/* One addition is rounded once, by the same rule on host and device. */
+static bool sums_match(const struct addition *b)
 {
-    enum { LOOKS = 64 };
-    for (size_t i = 0; i < LOOKS; i++) {
-        const size_t at = i * (b->n - 1) / (LOOKS - 1);
+    enum { N_CHECKED = 64 };
+    for (size_t i = 0; i < N_CHECKED; i++) {
+        const size_t at = i * (b->n - 1) / (N_CHECKED - 1);
         if (b->c[at] != b->a[at] + b->b[at])
             return false;
     }
     return true;
 }
 
-/* What the device leaves, with nothing there before. */
-static xl_status check(struct bench *b, bool *right)
+/* Checks the sums that the device writes into cleared memory. */
+static xl_status check_sums(struct addition *b, bool *is_right)
 {
     xl_status status = XL_OK;
     double ns;
     TRY(xl_buffer_fill(b->p->q, b->dc, 0, 0, b->n));
     for (size_t i = 0; i < b->n; i++)
         b->c[i] = 0;
-    TRY(copied_once(b->p, b, &ns));
-    *right = sums_right(b);
+    TRY(time_copied(b->p, b, &ns));
+    *is_right = sums_match(b);
 fail:
     return status;
 }
 
-/* The three in turns; times[side] gets the medians. */
-static xl_status measure(struct bench *b, double *times)
+/* Measures the three variants, interleaved; times[variant] gets the
+ * medians. */
+static xl_status measure_size(struct addition *b, double *times)
 {
-    const struct xl__run runs[N_SIDES] = {
-        {host_once, b}, {resident_once, b}, {copied_once, b}};
+    const struct xl__timed_run runs[N_VARIANTS] = {
+        {time_host, b}, {time_resident, b}, {time_copied, b}};
     xl_status status = XL_OK;
-    bool right;
-    xl_samples *samples = xl__calloc(N_SIDES, sizeof *samples);
+    bool is_right;
+    xl_samples *samples = xl__calloc(N_VARIANTS, sizeof *samples);
     if (!samples)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
-    TRY(make_ready(b));
-    TRY(check(b, &right));
-    b->right = b->right && right;
-    TRY(xl__sample_runs(b->p, runs, N_SIDES, samples));
-    for (unsigned i = 0; i < N_SIDES; i++) {
+    TRY(build_plan(b));
+    TRY(check_sums(b, &is_right));
+    b->is_right = b->is_right && is_right;
+    TRY(xl__sample_runs(b->p, runs, N_VARIANTS, samples));
+    for (unsigned i = 0; i < N_VARIANTS; i++) {
         xl_row row;
-        xl_row_init(&row, "probe_breakeven", side_names[i]);
+        xl_row_init(&row, "probe_breakeven", variant_names[i]);
         xl_row_shape(&row, "n", (double)b->n);
         row.samples = samples[i];
         row.flop = (double)b->n;
         row.bytes = (double)(3 * ELEM * b->n);
         row.unit = "s";
         row.value = row.samples.median_ns * 1e-9;
-        if (i != HOST && !right)
-            xl__probe_reject(&row, "the device's sums are not the host's");
+        if (i != HOST && !is_right)
+            xl__probe_reject(&row, "wrong result: the device's sums differ "
+                                   "from the host's");
         xl__probe_emit(b->p, &row);
         times[i] = row.samples.median_ns;
     }
@@ -206,30 +211,33 @@ fail:
 /* -- the probe ------------------------------------------------------------- */
 
 struct curves {
-    double n[N_SIZES], ns[N_SIDES][N_SIZES];
+    double n[N_SIZES], ns[N_VARIANTS][N_SIZES];
     unsigned count;
 };
 
-/* Two digits: the points are a power of ten apart. */
-static double rounded(double x)
+/* To two digits: the points are a factor of ten apart. */
+static double round_to_two_digits(double x)
 {
     const double step = pow(10, floor(log10(x)) - 1);
     return round(x / step) * step;
 }
 
-static void conclude(struct bench *b, const struct curves *c, enum side side)
+static void report_break_even(struct addition *b, const struct curves *c,
+                              enum variant variant)
 {
     char name[sizeof(((xl_row *)0)->variant)];
     xl_row row;
-    snprintf(name, sizeof name, "%s_wins", side_names[side]);
+    snprintf(name, sizeof name, "%s_wins", variant_names[variant]);
     xl_row_init(&row, "probe_breakeven", name);
     row.unit = "1";
-    if (!b->right) {
-        xl__probe_unsupported(b->p, &row, "sums that are wrong win nothing");
+    if (!b->is_right) {
+        xl__probe_unsupported(b->p, &row,
+                              "not determined: the device's "
+                              "sums are wrong");
         return;
     }
-    row.value =
-        rounded(xl__break_even(c->n, c->ns[HOST], c->ns[side], c->count));
+    row.value = round_to_two_digits(
+        xl__break_even(c->n, c->ns[HOST], c->ns[variant], c->count));
     if (isnan(row.value))
         snprintf(row.reason, sizeof row.reason,
                  "never: one thread of the host is faster at %.0f elements",
@@ -240,7 +248,7 @@ static void conclude(struct bench *b, const struct curves *c, enum side side)
     xl__probe_emit(b->p, &row);
 }
 
-static xl_status create(struct bench *b, size_t *most)
+static xl_status create_arrays(struct addition *b, size_t *most)
 {
     xl_status status = XL_OK;
     xl_queue *q = b->p->q;
@@ -258,10 +266,10 @@ static xl_status create(struct bench *b, size_t *most)
     b->c = xl__calloc(*most, ELEM);
     b->ready = xl__calloc(1, sizeof *b->ready);
     if (!b->a || !b->b || !b->c || !b->ready)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "arrays of the host"));
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host arrays"));
     for (size_t j = 0; j < *most; j++) {
-        b->a[j] = element(b->p->how->seed, j);
-        b->b[j] = element(b->p->how->seed + 1, *most + j);
+        b->a[j] = element_value(b->p->how->seed, j);
+        b->b[j] = element_value(b->p->how->seed + 1, *most + j);
     }
     TRY(xl_buffer_create(q, *most * ELEM, &b->da));
     TRY(xl_buffer_create(q, *most * ELEM, &b->db));
@@ -270,53 +278,53 @@ fail:
     return status;
 }
 
-static void destroy(struct bench *b)
+static void destroy_arrays(struct addition *b)
 {
     const cl_mem mems[] = {b->da, b->db, b->dc};
-    xl__settle(b->p->q);
+    xl__queue_drain(b->p->q);
     for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
         if (mems[i])
             clReleaseMemObject(mems[i]);
     }
     if (b->ready)
-        xl__ready_clear(b->ready);
+        xl__cached_plan_clear(b->ready);
     free(b->ready);
     free(b->a);
     free(b->b);
     free(b->c);
 }
 
-/* Is the next point, ten times as large, too long to wait for? */
-static bool is_enough(const struct bench *b, const double *times)
+/* Would the next point, ten times as large, take too long? */
+static bool is_last_size(const struct addition *b, const double *times)
 {
-    static const double quick_ns = 20e6, full_ns = 500e6; /* this one's */
+    static const double quick_ns = 20e6, full_ns = 500e6; /* of this point */
     const double slowest = fmax(times[HOST], fmax(times[RESIDENT],
                                                   times[COPIED]));
     return slowest > (b->p->how->quick ? quick_ns : full_ns);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_breakeven_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct bench b = {.p = p, .right = true};
+    struct addition b = {.p = p, .is_right = true};
     struct curves c = {.count = 0};
     size_t most;
     bool stop = false;
-    TRY(create(&b, &most));
+    TRY(create_arrays(&b, &most));
     while (!stop && c.count < N_SIZES && sizes[c.count] <= most) {
-        double times[N_SIDES];
+        double times[N_VARIANTS];
         b.n = sizes[c.count];
-        TRY(measure(&b, times));
+        TRY(measure_size(&b, times));
         c.n[c.count] = (double)b.n;
-        for (unsigned i = 0; i < N_SIDES; i++)
+        for (unsigned i = 0; i < N_VARIANTS; i++)
             c.ns[i][c.count] = times[i];
         c.count++;
-        stop = is_enough(&b, times);
+        stop = is_last_size(&b, times);
     }
-    conclude(&b, &c, RESIDENT);
-    conclude(&b, &c, COPIED);
+    report_break_even(&b, &c, RESIDENT);
+    report_break_even(&b, &c, COPIED);
 fail:
-    destroy(&b);
+    destroy_arrays(&b);
     return status;
 }
 
@@ -325,9 +333,9 @@ const struct xl__probe xl__probe_breakeven = {
      "The sum of two arrays of floats, by the wall clock: a plain loop on one "
      "thread of the host; a launch on the device with the arrays there "
      "already (resident); and with copies from and to pageable memory "
-     "(copied). The rows ending in wins tell from how many elements on the "
-     "device is faster, between the sizes tried, or that it never is. Fooled "
-     "by how well this build's compiler did the loop: more threads or wider "
-     "instructions move the crossing up.",
+     "(copied). The rows ending in wins give the number of elements from "
+     "which the device is faster, between the sizes tried, or that it never "
+     "is. Fooled by how well this build's compiler optimized the loop: more "
+     "threads or wider instructions move the crossing up.",
      false},
-    run};
+    run_breakeven_probe};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a first call waits for: a program never seen before, and the same
- * program in a fresh context, from our store; each until its first result is
- * there, since drivers finish compiling as late as the first launch. Beside
- * them, a fresh context and queue alone. */
+/* Probe `build`: the latency of a first call: of a program never compiled
+ * before (cold), of the same program in a new context from crosslane's store
+ * (cached), and of a new context and queue alone. Each is timed until the
+ * first result, since drivers finish compiling as late as the first launch. */
 #include <math.h>
 
 #include "base/os/clock.h"
@@ -16,8 +16,8 @@ enum { QUICK_RUNS = 3, FULL_RUNS = 10, ITEMS = 64 };
 enum stage { CONTEXT, COLD, CACHED, N_STAGES };
 static const char *const names[N_STAGES] = {"context", "cold", "cached"};
 
-/* A program that no cache has met: `unique` is part of its options. */
-static struct xl__plan plan_unique(long unique)
+/* A plan whose program no cache contains: `unique` is part of its options. */
+static struct xl__plan make_unique_plan(long unique)
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
@@ -36,8 +36,8 @@ static struct xl__plan plan_unique(long unique)
     return plan;
 }
 
-static xl_status first_result(xl_queue *q, const struct xl__plan *plan,
-                              double *ns)
+static xl_status time_first_result(xl_queue *q, const struct xl__plan *plan,
+                                   double *ns)
 {
     xl_status status = XL_OK;
     cl_mem out = NULL;
@@ -45,7 +45,7 @@ static xl_status first_result(xl_queue *q, const struct xl__plan *plan,
     TRY(xl_buffer_create(q, ITEMS * sizeof seen, &out));
     const struct xl__call call = {.mem = {[1] = {out, NULL}}};
     const uint64_t start = xl__now_ns();
-    TRY(xl__run_plan(q, plan, &call, NULL));
+    TRY(xl__plan_launch(q, plan, &call, NULL));
     TRY(xl_buffer_read(q, out, 0, &seen, sizeof seen));
     *ns = (double)(xl__now_ns() - start);
 fail:
@@ -54,8 +54,9 @@ fail:
     return status;
 }
 
-/* A fresh context of the same device; a failure's story is told here. */
-static xl_status fresh_queue(xl_queue *q, xl_queue **out)
+/* Creates a queue in a new context of the same device; its error is copied to
+ * `q`. */
+static xl_status create_fresh_queue(xl_queue *q, xl_queue **out)
 {
     xl_lib *lib = q->ctx->lib;
     const xl_status status = xl_queue_create(lib, q->ctx->device, out);
@@ -64,17 +65,19 @@ static xl_status fresh_queue(xl_queue *q, xl_queue **out)
     return XL_OK;
 }
 
-/* A fresh context; in it the program, which the store should know. */
-static xl_status again(struct xl__probing *p, const struct xl__plan *plan,
-                       double *context_ns, double *ns, bool *stored)
+/* Times a new context, and in it the program, which the store should
+ * contain. */
+static xl_status measure_cached(struct xl__session *p,
+                                const struct xl__plan *plan,
+                                double *context_ns, double *ns, bool *stored)
 {
     xl_status status = XL_OK;
     struct xl__program *program = NULL;
     xl_queue *fresh = NULL;
     const uint64_t start = xl__now_ns();
-    TRY(fresh_queue(p->q, &fresh));
+    TRY(create_fresh_queue(p->q, &fresh));
     *context_ns = (double)(xl__now_ns() - start);
-    status = first_result(fresh, plan, ns);
+    status = time_first_result(fresh, plan, ns);
     if (status == XL_OK)
         status = xl__program_get(fresh->ctx, &plan->step[0], &program,
                                  &fresh->error);
@@ -86,16 +89,16 @@ fail:
     return status;
 }
 
-/* All stages have as many samples. */
-static bool is_wanted(xl_row row[N_STAGES], unsigned least)
+/* All stages have the same number of samples. */
+static bool is_needed(xl_row row[N_STAGES], unsigned least)
 {
     bool wanted = false;
     for (unsigned i = 0; i < N_STAGES; i++)
-        wanted = xl__samples_wanted(&row[i].samples, least) || wanted;
+        wanted = xl__samples_needed(&row[i].samples, least) || wanted;
     return wanted;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_build_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const unsigned n = p->how->quick ? QUICK_RUNS : FULL_RUNS;
@@ -107,15 +110,15 @@ static xl_status run(struct xl__probing *p)
         row[i].samples.wall_clock = true;
         row[i].samples.batch = 1;
     }
-    while (is_wanted(row, n)) {
+    while (is_needed(row, n)) {
         const unsigned i = row[COLD].samples.runs;
         bool stored = false;
         const long unique = (long)((xl__now_ns() >> 8) & 0x7fffffff);
-        const struct xl__plan plan = plan_unique(unique);
-        TRY(xl__probe_alive(p));
-        TRY(first_result(p->q, &plan, &row[COLD].samples.ns[i]));
-        TRY(again(p, &plan, &row[CONTEXT].samples.ns[i],
-                  &row[CACHED].samples.ns[i], &stored));
+        const struct xl__plan plan = make_unique_plan(unique);
+        TRY(xl__probe_check_stop(p));
+        TRY(time_first_result(p->q, &plan, &row[COLD].samples.ns[i]));
+        TRY(measure_cached(p, &plan, &row[CONTEXT].samples.ns[i],
+                           &row[CACHED].samples.ns[i], &stored));
         for (unsigned k = 0; k < N_STAGES; k++)
             row[k].samples.runs++;
         all_stored = all_stored && stored;
@@ -124,8 +127,8 @@ static xl_status run(struct xl__probing *p)
         row[CACHED].verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row[CACHED].reason, sizeof row[CACHED].reason,
                    p->q->ctx->lib->store.dir
-                       ? "the store did not give the program back: built anew"
-                       : "the program cache is off: built anew");
+                       ? "not found in the store: built again"
+                       : "the program cache is off: built again");
     }
     for (unsigned i = 0; i < N_STAGES; i++) {
         xl__samples_summarise(&row[i].samples, NULL);
@@ -138,10 +141,10 @@ fail:
 
 const struct xl__probe xl__probe_build = {
     {"build",
-     "Seconds from asking for a kernel to its first result: cold (a program "
-     "unique to this run), cached (in a fresh context, from crosslane's store "
-     "of binaries), and a fresh context alone. Drivers keep caches of their "
-     "own, which are left as they are: they cannot know a cold program, but "
-     "help the cached one. Some compile again from our binary.",
+     "Seconds from the request for a kernel to its first result: cold (a "
+     "program unique to this run), cached (in a new context, from crosslane's "
+     "store of binaries), and a new context alone. Drivers keep caches of "
+     "their own, which are not cleared: they cannot contain a cold program, "
+     "but speed up the cached one. Some compile again from our binary.",
      false},
-    run};
+    run_build_probe};

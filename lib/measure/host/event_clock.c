@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event clock compared with the wall clock, as a probe. */
+/* Probe `timer`: compares the event clock with the wall clock, checks that
+ * clFinish waits, and finds the step of the event clock. The comparison is
+ * that of sampling/event_clock.c. */
 #include <stdio.h>
 
 #include "measure/probe.h"
 #include "sampling/event_clock.h"
 
-static void emit(struct xl__probing *p, const char *variant, double value,
-                 const char *unit, const char *doubt, const char *remedy)
+static void emit_value(struct xl__session *p, const char *variant,
+                       double value, const char *unit, const char *fault,
+                       const char *remedy)
 {
     xl_row row;
     xl_row_init(&row, "probe_timer", variant);
     row.value = value;
     row.unit = unit;
-    if (doubt) {
+    if (fault) {
         row.verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row.reason, sizeof row.reason, "%s%s", doubt, remedy);
+        snprintf(row.reason, sizeof row.reason, "%s%s", fault, remedy);
     }
     xl__probe_emit(p, &row);
 }
 
-static const char *finish_doubt(const struct xl__clock *c)
+static const char *find_finish_fault(const struct xl__clock *c)
 {
     if (c->finish < xl__finish_waits_frac)
-        return "clFinish comes back before the work is done";
+        return "clFinish returns before the work is done";
     return c->finish_alone < xl__finish_waits_frac
-               ? "clFinish comes back before the work is done unless a marker "
-                 "is put before it, which is done"
+               ? "clFinish returns before the work is done unless a marker "
+                 "precedes it, which is enqueued from now on"
                : NULL;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_timer_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__clock c;
     if (!p->q->can_profile)
         return xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                             "the queue was made without profiling: there is "
-                             "no event clock to test");
+                             "the queue was created without profiling: "
+                             "there is no event clock to test");
     TRY(xl__timer_compare(p->q, &c));
-    xl__timer_learn(&p->q->ctx->device->limits, &c);
-    emit(p, "event_over_wall", c.ratio, "1", xl__timer_doubt(&c),
-         ": the wall clock is used");
-    emit(p, "finish_over_wall", c.finish, "1", finish_doubt(&c), "");
-    emit(p, "step", c.step_ns * 1e-9, "s",
-         c.step_ns > 0 ? NULL : "no two stamps differ", "");
+    xl__timer_set_facts(&p->q->ctx->device->limits, &c);
+    emit_value(p, "event_over_wall", c.ratio, "1", xl__timer_fault(&c),
+               ": the wall clock is used");
+    emit_value(p, "finish_over_wall", c.finish, "1", find_finish_fault(&c),
+               "");
+    emit_value(p, "step", c.step_ns * 1e-9, "s",
+               c.step_ns > 0 ? NULL : "no two stamps differ", "");
 fail:
     return status;
 }
@@ -52,7 +56,8 @@ const struct xl__probe xl__probe_timer = {
     {"timer",
      "The event clock against the wall clock over a kernel of about 20 ms, "
      "whether clFinish waits for it, and the step of the event clock from the "
-     "stamps of short kernels. A machine so busy that the wall clock counts "
-     "others' work is told by how far both clocks get between two kernels.",
+     "stamps of short kernels. Load by other programs, which the wall clock "
+     "includes, is recognized by the advance of both clocks between two "
+     "kernels.",
      true},
-    run};
+    run_timer_probe};

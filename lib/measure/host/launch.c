@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch costs, with a kernel that does nothing: the host's time to
- * enqueue one, the time from enqueue to finished, and one of many back to
- * back; the last also with arguments and local memory to be set up. All by the
- * wall clock, which is what a program waits by. */
+/* Probe `launch`: the cost of a launch of an empty kernel: the host's time to
+ * enqueue it, the time from enqueue to finished, and the time per launch of
+ * many back to back, also with arguments and with local memory. By the wall
+ * clock, which is what a program waits by. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,20 +14,20 @@
 enum {
     QUICK_RUNS = 15,
     FULL_RUNS = 60,
-    LEAST_BACK_TO_BACK = 20, /* launches in a sample */
+    LEAST_BACK_TO_BACK = 20, /* launches per sample */
     MOST_BACK_TO_BACK = 200,
     WARM_UP = 20
 };
 
 static const struct xl__call no_call;
 
-/* So many launches, and when the last was enqueued and finished. */
-struct launches {
+/* When the last of a number of launches was enqueued and finished. */
+struct launch_times {
     double enqueued_ns, finished_ns;
 };
 
-static xl_status launch(xl_queue *q, struct xl__ready *ready, unsigned n,
-                        struct launches *out)
+static xl_status time_launches(xl_queue *q, struct xl__cached_plan *ready,
+                               unsigned n, struct launch_times *out)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
@@ -40,44 +40,45 @@ fail:
     return status;
 }
 
-/* Back to back, as the sampler's source. */
-struct timed {
+/* Launches back to back as a source of the sampler. */
+struct launch_batch {
     xl_queue *q;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     bool enqueue_only;
 };
 
-static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+static xl_status time_batch(void *arg, unsigned batch, struct xl__timing *out)
 {
-    const struct timed *t = arg;
-    struct launches seen = {NAN, NAN};
-    const xl_status status = launch(t->q, t->ready, batch, &seen);
+    const struct launch_batch *t = arg;
+    struct launch_times seen = {NAN, NAN};
+    const xl_status status = time_launches(t->q, t->ready, batch, &seen);
     out->device_ns = NAN;
     out->spent_ns = seen.finished_ns;
     out->host_ns = t->enqueue_only ? seen.enqueued_ns : seen.finished_ns;
     return status;
 }
 
-/* One, waited for: struct xl__run. */
-static xl_status once(struct xl__probing *p, void *ready, double *ns)
+/* One launch, waited for: a struct xl__timed_run. */
+static xl_status time_round_trip(struct xl__session *p, void *ready,
+                                 double *ns)
 {
-    struct launches seen = {NAN, NAN};
-    const xl_status status = launch(p->q, ready, 1, &seen);
+    struct launch_times seen = {NAN, NAN};
+    const xl_status status = time_launches(p->q, ready, 1, &seen);
     *ns = seen.finished_ns;
     return status;
 }
 
 /* -- kernels --------------------------------------------------------------- */
 
-static void say_nothing(const struct xl__limits *l, struct xl__step *s,
-                        xl_row *row)
+static void plan_nothing(const struct xl__limits *l, struct xl__step *s,
+                         xl_row *row)
 {
     (void)l, (void)row;
     s->kernel = "nothing";
 }
 
-static void say_arguments(const struct xl__limits *l, struct xl__step *s,
-                          xl_row *row)
+static void plan_arguments(const struct xl__limits *l, struct xl__step *s,
+                           xl_row *row)
 {
     enum { STRUCTS = 7, WORDS = 16 };
     (void)l;
@@ -90,10 +91,10 @@ static void say_arguments(const struct xl__limits *l, struct xl__step *s,
     xl_row_param(row, "bytes", STRUCTS * WORDS * sizeof(cl_ulong));
 }
 
-/* All that a group may have: units may have to share out anew what they have
- * for caches and for local memory. */
-static void say_local(const struct xl__limits *l, struct xl__step *s,
-                      xl_row *row)
+/* All local memory that a group may have: units may have to repartition their
+ * memory between cache and local memory. */
+static void plan_local_memory(const struct xl__limits *l, struct xl__step *s,
+                              xl_row *row)
 {
     enum { LEAST_BYTES = 1 << 10, SPARE_BYTES = 1 << 10 };
     const size_t most = xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -105,30 +106,30 @@ static void say_local(const struct xl__limits *l, struct xl__step *s,
     xl_row_param(row, "bytes", (double)bytes);
 }
 
-enum how { ENQUEUE, ALONE, BACK_TO_BACK };
+enum launch_mode { ENQUEUE, ALONE, BACK_TO_BACK };
 
 /* clang-format off */
-static const struct cost {
+static const struct launch_cost {
     const char *variant;
-    void (*say)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
-    enum how how;
+    void (*plan)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
+    enum launch_mode how;
     int fact;              /* -1: none */
 } costs[] = {
     /* row           kernel         launched      fact */
-    {"enqueue",      say_nothing,   ENQUEUE,      -1},
-    {"round_trip",   say_nothing,   ALONE,        XL__F_round_trip_ns},
-    {"back_to_back", say_nothing,   BACK_TO_BACK, XL__F_launch_ns},
-    {"arguments",    say_arguments, BACK_TO_BACK, -1},
-    {"local_memory", say_local,     BACK_TO_BACK, -1},
+    {"enqueue",      plan_nothing,   ENQUEUE,      -1},
+    {"round_trip",   plan_nothing,   ALONE,        XL__F_round_trip_ns},
+    {"back_to_back", plan_nothing,   BACK_TO_BACK, XL__F_launch_ns},
+    {"arguments",    plan_arguments, BACK_TO_BACK, -1},
+    {"local_memory", plan_local_memory,     BACK_TO_BACK, -1},
 };
 /* clang-format on */
 
-static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
-                             const struct cost *cost, xl_samples *out)
+static xl_status sample_many(struct xl__session *p, struct xl__cached_plan *ready,
+                             const struct launch_cost *cost, xl_samples *out)
 {
     xl_status status = XL_OK;
-    struct timed timed = {p->q, ready, cost->how == ENQUEUE};
-    const struct xl__sample_source source = {.take = take,
+    struct launch_batch timed = {p->q, ready, cost->how == ENQUEUE};
+    const struct xl__sample_source source = {.take = time_batch,
                                              .arg = &timed,
                                              .min_batch = LEAST_BACK_TO_BACK,
                                              .max_batch = MOST_BACK_TO_BACK,
@@ -136,19 +137,19 @@ static xl_status sample_many(struct xl__probing *p, struct xl__ready *ready,
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = WARM_UP;
     how.min_runs = how.max_runs = p->how->quick ? QUICK_RUNS : FULL_RUNS;
-    TRY(xl__probe_alive(p));
-    TRY(xl__sample_on(p->q->ctx->device, &how, &source, 1, out));
-    /* The host's clock was asked for, and is fine enough. */
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__sample_monitored(p->q->ctx->device, &how, &source, 1, out));
+    /* The wall clock was chosen here, and its resolution suffices. */
     out->warnings &= ~(XL_WARN(WALL_CLOCK) | XL_WARN(TOO_SHORT));
 fail:
     return status;
 }
 
-static xl_status sample_cost(struct xl__probing *p, struct xl__ready *ready,
-                             const struct cost *cost, xl_row *row)
+static xl_status sample_cost(struct xl__session *p, struct xl__cached_plan *ready,
+                             const struct launch_cost *cost, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__run alone = {once, ready};
+    const struct xl__timed_run alone = {time_round_trip, ready};
     if (cost->how == ALONE)
         TRY(xl__sample_runs(p, &alone, 1, &row->samples));
     else
@@ -158,11 +159,12 @@ fail:
     return status;
 }
 
-static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
+static xl_status measure_cost(struct xl__session *p,
+                              const struct launch_cost *cost)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     xl_row row;
     xl_row_init(&row, "probe_launch", cost->variant);
     row.unit = "s";
@@ -174,8 +176,8 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
     s->dims = 1;
     s->slice_dim = -1;
     s->global[0] = s->local[0] = 1;
-    cost->say(l, s, &row);
-    status = xl__ready_make(p->q, ready);
+    cost->plan(l, s, &row);
+    status = xl__cached_plan_build(p->q, ready);
     if (status == XL_BUILD_FAILED && cost->fact < 0) {
         xl__probe_unsupported(p, &row, "the kernel could not be built");
         status = XL_OK;
@@ -189,16 +191,16 @@ static xl_status run_cost(struct xl__probing *p, const struct cost *cost)
                            row.samples.median_ns);
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_launch_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < sizeof costs / sizeof *costs; i++)
-        TRY(run_cost(p, &costs[i]));
+        TRY(measure_cost(p, &costs[i]));
 fail:
     return status;
 }
@@ -209,6 +211,7 @@ const struct xl__probe xl__probe_launch = {
      "enqueue to finished, and one of up to 200 back to back, also with 896 "
      "bytes of arguments and with all local memory a group may have; all by "
      "the wall clock. Fooled by drivers that only collect launches until "
-     "someone waits: enqueue is cheap there, and back_to_back is the truth.",
+     "someone waits: there enqueue is cheap, and back_to_back is the real "
+     "cost.",
      false},
-    run};
+    run_launch_probe};

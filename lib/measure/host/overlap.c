@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies beside computing: does a kernel on one queue hide a copy on another,
- * and what does it gain to bring, work on and fetch in chunks on three queues
- * instead of all of it on one? The answers are right only if every word came
- * before its work and left after it. */
+/* Probe `overlap`: whether copies run at the same time as kernels: a copy on
+ * one queue beside a kernel on another, and the gain of upload, kernel and
+ * download in chunks on three queues over the same on one queue. The results
+ * prove that every word arrived before its kernel and left after it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,187 +14,195 @@ enum {
     MIB = 1 << 20,
     WORD = 4,
     CHUNKS = 8,
-    SPIN_BYTES = MIB /* words enough for every item of a large device */
+    SPIN_BYTES = MIB /* enough words for every item of a large device */
 };
 
 static const size_t quick_bytes = 16 * MIB, full_bytes = 128 * MIB;
 
 enum { UP, WORK, DOWN, N_QUEUES };
 
-struct bench {
-    struct xl__probing *p;
-    xl_queue *q[N_QUEUES]; /* of one context; the second is the probe's own */
+struct overlap_run {
+    struct xl__session *p;
+    xl_queue *q[N_QUEUES]; /* of one context; WORK is the probe's own */
     size_t bytes;
     bool is_pinned;
     struct xl__host_mem from, to;
-    cl_mem in, out;           /* what is brought, worked on, fetched */
-    cl_mem spin_in, spin_out; /* what the kernel works on beside a copy */
-    struct xl__work whole, chunk, spin;
-    size_t turns, spin_turns;
+    cl_mem in, out;           /* uploaded, computed, downloaded */
+    cl_mem spin_in, spin_out; /* used by the kernel beside a copy */
+    struct xl__workload whole, chunk, spin;
+    size_t iterations, spin_iterations;
 };
 
-/* -- conclusions ----------------------------------------------------------- */
+/* -- analysis
+ * ---------------------------------------------------------------- */
 
 double xl__overlap(double one_ns, double other_ns, double both_ns)
 {
     return (one_ns + other_ns - both_ns) / fmin(one_ns, other_ns);
 }
 
-const char *xl__overlap_words(double overlap)
+const char *xl__overlap_text(double overlap)
 {
     static const double mostly = 0.7, hardly = 0.2;
     if (!(overlap < mostly))
         return isnan(overlap) ? "" : "both at the same time";
-    return overlap > hardly ? "in part at the same time"
+    return overlap > hardly ? "partly at the same time"
                             : "one after the other: no overlap";
 }
 
-/* -- pieces ---------------------------------------------------------------- */
+/* -- steps
+ * ------------------------------------------------------------------- */
 
-static xl_status told(struct bench *b, unsigned queue, xl_status status)
+static xl_status copy_error(struct overlap_run *b, unsigned queue,
+                            xl_status status)
 {
-    return xl__told(b->p, b->q[queue], status);
+    return xl__copy_queue_error(b->p, b->q[queue], status);
 }
 
-static xl_status finish(struct bench *b, unsigned queue)
+static xl_status finish_queue(struct overlap_run *b, unsigned queue)
 {
-    return told(b, queue, xl_queue_finish(b->q[queue]));
+    return copy_error(b, queue, xl_queue_finish(b->q[queue]));
 }
 
-static xl_status flush(struct bench *b, unsigned queue)
+static xl_status flush_queue(struct overlap_run *b, unsigned queue)
 {
-    return told(b, queue, xl__flush(b->q[queue]));
+    return copy_error(b, queue, xl__queue_flush(b->q[queue]));
 }
 
-static xl_status bring(struct bench *b, unsigned queue)
+static xl_status enqueue_upload(struct overlap_run *b, unsigned queue)
 {
-    return told(b, queue, xl__upload(b->q[queue], b->in, 0, b->from.at,
-                                     b->bytes, NULL));
+    return copy_error(
+        b, queue,
+        xl__upload(b->q[queue], b->in, 0, b->from.at, b->bytes, NULL));
 }
 
-static xl_status fetch(struct bench *b, unsigned queue)
+static xl_status enqueue_download(struct overlap_run *b, unsigned queue)
 {
-    return told(b, queue, xl__download(b->q[queue], b->out, 0, b->to.at,
-                                       b->bytes, NULL, NULL));
+    return copy_error(
+        b, queue,
+        xl__download(b->q[queue], b->out, 0, b->to.at, b->bytes, NULL, NULL));
 }
 
-static xl_status spin(struct bench *b)
+static xl_status enqueue_spin(struct overlap_run *b)
 {
-    return xl__work_launch(b->q[WORK], &b->spin, b->spin_in, b->spin_out, 0,
-                           b->spin_turns, NULL);
+    return xl__workload_launch(b->q[WORK], &b->spin, b->spin_in, b->spin_out,
+                               0, b->spin_iterations, NULL);
 }
 
-static xl_status work(struct bench *b)
+static xl_status enqueue_whole(struct overlap_run *b)
 {
-    return xl__work_launch(b->q[WORK], &b->whole, b->in, b->out, 0, b->turns,
-                           NULL);
+    return xl__workload_launch(b->q[WORK], &b->whole, b->in, b->out, 0,
+                               b->iterations, NULL);
 }
 
 /* Steps that run at once, each on its queue. */
 enum { DO_SPIN = 1, DO_WORK = 2, DO_BRING = 4, DO_FETCH = 8 };
-struct part {
-    struct bench *b;
+struct concurrent_steps {
+    struct overlap_run *b;
     unsigned steps;
 };
 
-static xl_status part_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_steps(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    const struct part *part = arg;
-    struct bench *b = part->b;
+    const struct concurrent_steps *steps_to_time = arg;
+    struct overlap_run *b = steps_to_time->b;
     (void)p;
     const uint64_t start = xl__now_ns();
-    if (part->steps & DO_SPIN)
-        TRY(spin(b));
-    if (part->steps & DO_WORK)
-        TRY(work(b));
-    if (part->steps & (DO_SPIN | DO_WORK)) /* before a copy that blocks */
-        TRY(flush(b, WORK));
-    if (part->steps & DO_BRING)
-        TRY(bring(b, UP));
-    if (part->steps & DO_FETCH)
-        TRY(fetch(b, DOWN));
-    if (part->steps & DO_BRING)
-        TRY(finish(b, UP));
-    if (part->steps & DO_FETCH)
-        TRY(finish(b, DOWN));
-    if (part->steps & (DO_SPIN | DO_WORK))
-        TRY(finish(b, WORK));
+    if (steps_to_time->steps & DO_SPIN)
+        TRY(enqueue_spin(b));
+    if (steps_to_time->steps & DO_WORK)
+        TRY(enqueue_whole(b));
+    if (steps_to_time->steps &
+        (DO_SPIN | DO_WORK)) /* before a copy that blocks */
+        TRY(flush_queue(b, WORK));
+    if (steps_to_time->steps & DO_BRING)
+        TRY(enqueue_upload(b, UP));
+    if (steps_to_time->steps & DO_FETCH)
+        TRY(enqueue_download(b, DOWN));
+    if (steps_to_time->steps & DO_BRING)
+        TRY(finish_queue(b, UP));
+    if (steps_to_time->steps & DO_FETCH)
+        TRY(finish_queue(b, DOWN));
+    if (steps_to_time->steps & (DO_SPIN | DO_WORK))
+        TRY(finish_queue(b, WORK));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-/* All of it, one step after the other, on one queue. */
-static xl_status serial_once(struct xl__probing *p, void *arg, double *ns)
+/* All steps, one after the other, on one queue. */
+static xl_status time_serial(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
+    struct overlap_run *b = arg;
     (void)p;
     const uint64_t start = xl__now_ns();
-    TRY(bring(b, WORK));
-    TRY(work(b));
-    TRY(fetch(b, WORK));
-    TRY(finish(b, WORK));
+    TRY(enqueue_upload(b, WORK));
+    TRY(enqueue_whole(b));
+    TRY(enqueue_download(b, WORK));
+    TRY(finish_queue(b, WORK));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-/* Chunk i: brought, worked on, fetched, each on its queue after the one
+/* Enqueues chunk i: upload, kernel, download, each on its queue after the step
  * before. */
-static xl_status enqueue_chunk(struct bench *b, unsigned i)
+static xl_status enqueue_chunk(struct overlap_run *b, unsigned i)
 {
     xl_status status = XL_OK;
     const size_t bytes = b->bytes / CHUNKS, at = i * bytes;
     cl_event here = NULL, done = NULL;
     const xl_sync sync = {1, &here, &done};
-    TRY(told(b, UP, xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
-                               bytes, &here)));
-    TRY(flush(b, UP));
-    TRY(xl__work_launch(b->q[WORK], &b->chunk, b->in, b->out, at / WORD,
-                        b->turns, &sync));
-    TRY(flush(b, WORK));
-    TRY(told(b, DOWN, xl__download(b->q[DOWN], b->out, at,
-                                   (char *)b->to.at + at, bytes, &done,
-                                   NULL)));
-    TRY(flush(b, DOWN));
+    TRY(copy_error(b, UP,
+                   xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
+                              bytes, &here)));
+    TRY(flush_queue(b, UP));
+    TRY(xl__workload_launch(b->q[WORK], &b->chunk, b->in, b->out, at / WORD,
+                            b->iterations, &sync));
+    TRY(flush_queue(b, WORK));
+    TRY(copy_error(b, DOWN,
+                   xl__download(b->q[DOWN], b->out, at, (char *)b->to.at + at,
+                                bytes, &done, NULL)));
+    TRY(flush_queue(b, DOWN));
 fail:
     xl__event_release(here);
     xl__event_release(done);
     return status;
 }
 
-static xl_status chunked_once(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_chunked(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
+    struct overlap_run *b = arg;
     (void)p;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < CHUNKS; i++)
         TRY(enqueue_chunk(b, i));
     for (unsigned i = N_QUEUES; i-- > 0;)
-        TRY(finish(b, i));
+        TRY(finish_queue(b, i));
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-/* -- how long the kernel works --------------------------------------------- */
+/* -- duration of the kernel
+ * -------------------------------------------------- */
 
-struct turned {
-    const struct xl__run *run;
-    size_t *turns; /* that it goes by */
-    double ns;     /* of the last ones */
+struct iterated_run {
+    const struct xl__timed_run *run;
+    size_t *iterations; /* the number of iterations it uses */
+    double ns;          /* of the last run */
 };
 
-static xl_status sample_turns(struct xl__probing *p, void *arg, size_t turns,
-                              xl_row *row)
+static xl_status sample_iterations(struct xl__session *p, void *arg,
+                                   size_t iterations, xl_row *row)
 {
-    enum { TRIES = 3 }; /* the first may still be compiled */
+    enum { TRIES = 3 }; /* the first may include compilation */
     xl_status status = XL_OK;
-    struct turned *t = arg;
-    *t->turns = turns;
+    struct iterated_run *t = arg;
+    *t->iterations = iterations;
     t->ns = INFINITY;
     for (unsigned i = 0; i < TRIES; i++) {
         double ns;
@@ -206,116 +214,121 @@ fail:
     return status;
 }
 
-/* Let it last about as long as a copy. */
-static xl_status find_turns(struct bench *b, const struct xl__run *run,
-                            double want_ns, size_t *turns)
+/* Finds the iterations for a kernel of about the duration of a copy. */
+static xl_status find_iterations(struct overlap_run *b,
+                                 const struct xl__timed_run *run,
+                                 double target_ns, size_t *iterations)
 {
     xl_status status = XL_OK;
-    struct turned t = {run, turns, 0};
-    const struct xl__turning w = {sample_turns, &t};
-    TRY(xl__turns_find(b->p, &w, want_ns, turns));
-    if (t.ns > want_ns) /* even the first ones may be too many */
-        *turns = (size_t)fmax(1, (double)*turns * want_ns / t.ns);
+    struct iterated_run t = {run, iterations, 0};
+    const struct xl__iteration_source w = {sample_iterations, &t};
+    TRY(xl__iterations_find(b->p, &w, target_ns, iterations));
+    if (t.ns > target_ns) /* even the fewest may be too many */
+        *iterations = (size_t)fmax(1, (double)*iterations * target_ns / t.ns);
 fail:
     return status;
 }
 
-/* -- are the answers right ------------------------------------------------- */
+/* -- expected results
+ * -------------------------------------------------------- */
 
-static bool is_worked(const cl_uint *words, size_t n, uint64_t seed,
-                      size_t turns)
+static bool are_words_expected(const cl_uint *words, size_t n, uint64_t seed,
+                               size_t iterations)
 {
-    enum { LOOKS = 64 }; /* the ends of every chunk among them */
-    for (unsigned i = 0; i < LOOKS; i++) {
-        const size_t at = i % 2 ? (i + 1) / 2 * n / (LOOKS / 2) - 1
-                                : i / 2 * n / (LOOKS / 2);
-        if (words[at] != xl__worked(xl__probe_word(seed, at), at, turns))
+    enum { N_CHECKED = 64 }; /* the ends of every chunk among them */
+    for (unsigned i = 0; i < N_CHECKED; i++) {
+        const size_t at = i % 2 ? (i + 1) / 2 * n / (N_CHECKED / 2) - 1
+                                : i / 2 * n / (N_CHECKED / 2);
+        if (words[at] !=
+            xl__workload_expected(xl__probe_word(seed, at), at, iterations))
             return false;
     }
     return true;
 }
 
-/* Nothing that is to be brought or fetched is there yet. */
-static xl_status forget(struct bench *b)
+/* Clears what is to be uploaded and downloaded. */
+static xl_status clear_results(struct overlap_run *b)
 {
     xl_status status = XL_OK;
     cl_uint *words = b->to.at;
     TRY(xl_buffer_fill(b->p->q, b->in, 0, 0, b->bytes / WORD));
     TRY(xl_buffer_fill(b->p->q, b->out, 0, 0, b->bytes / WORD));
-    TRY(finish(b, WORK));
+    TRY(finish_queue(b, WORK));
     for (size_t i = 0; i < b->bytes / WORD; i++)
         words[i] = 0;
 fail:
     return status;
 }
 
-/* In chunks once more. */
-static xl_status check_chunks(struct bench *b, bool *right)
+/* Repeats the chunked run on cleared memory and checks it. */
+static xl_status check_chunks(struct overlap_run *b, bool *right)
 {
     xl_status status = XL_OK;
     double ns;
-    TRY(forget(b));
-    TRY(chunked_once(b->p, b, &ns));
-    *right =
-        is_worked(b->to.at, b->bytes / WORD, b->p->how->seed, b->turns);
+    TRY(clear_results(b));
+    TRY(time_chunked(b->p, b, &ns));
+    *right = are_words_expected(b->to.at, b->bytes / WORD, b->p->how->seed,
+                                b->iterations);
 fail:
     return status;
 }
 
-/* Beside a copy once more: what the kernel did, and what the copy moved. */
-static xl_status check_beside(struct bench *b, const struct xl__run *both,
-                              bool is_up, bool *right)
+/* Repeats the run beside a copy and checks the kernel's result and the
+ * copy. */
+static xl_status check_beside(struct overlap_run *b,
+                              const struct xl__timed_run *both, bool is_up,
+                              bool *right)
 {
     xl_status status = XL_OK;
     const uint64_t seed = b->p->how->seed;
     const size_t n = b->bytes / WORD;
     cl_uint word;
     double ns;
-    TRY(forget(b));
-    if (!is_up) { /* what is fetched */
+    TRY(clear_results(b));
+    if (!is_up) { /* the source of the download */
         TRY(xl__upload(b->p->q, b->out, 0, b->from.at, b->bytes, NULL));
-        TRY(finish(b, WORK));
+        TRY(finish_queue(b, WORK));
     }
     TRY(both->once(b->p, both->arg, &ns));
     TRY(xl_buffer_read(b->p->q, b->spin_out, 0, &word, WORD));
-    *right = is_up || xl__words_right(b->to.at, n, seed);
+    *right = is_up || xl__words_match(b->to.at, n, seed);
     if (is_up)
-        TRY(xl__buffer_right(b->p, b->in, n, seed, right));
-    *right = *right &&
-             word == xl__worked(xl__probe_word(seed, 0), 0, b->spin_turns);
+        TRY(xl__buffer_matches(b->p, b->in, n, seed, right));
+    *right = *right && word == xl__workload_expected(xl__probe_word(seed, 0),
+                                                     0, b->spin_iterations);
 fail:
     return status;
 }
 
 /* -- rows ------------------------------------------------------------------ */
 
-static const char *memory_name(const struct bench *b)
+static const char *memory_name(const struct overlap_run *b)
 {
     return b->is_pinned ? "pinned" : "pageable";
 }
 
-static void emit(struct bench *b, xl_row *row, const char *words, bool right)
+static void emit_ratio(struct overlap_run *b, xl_row *row, const char *words,
+                       bool right)
 {
     row->unit = "1";
     if (!right)
-        xl__probe_reject(row, "the words are not those expected: something "
-                              "ran before what it waits for");
+        xl__probe_reject(row, "wrong result: a command ran before one that "
+                              "it waits for");
     xl__transfer_note(row, words);
     xl__probe_emit(b->p, row);
 }
 
-/* A copy one way and the kernel, alone and together. */
-static xl_status run_beside(struct bench *b, bool is_up)
+/* Measures a copy in one direction and the kernel, separately and together. */
+static xl_status measure_beside(struct overlap_run *b, bool is_up)
 {
     enum { COPY, KERNEL, BOTH, N };
     const unsigned way = is_up ? DO_BRING : DO_FETCH;
-    struct part parts[N] = {
-        [COPY] = {b, way},
-        [KERNEL] = {b, DO_SPIN},
-        [BOTH] = {b, way | DO_SPIN}};
-    struct xl__run runs[N];
+    struct concurrent_steps step_sets[N] = {[COPY] = {b, way},
+                                            [KERNEL] = {b, DO_SPIN},
+                                            [BOTH] = {b, way | DO_SPIN}};
+    struct xl__timed_run runs[N];
     for (unsigned i = 0; i < N; i++)
-        runs[i] = (struct xl__run){part_once, &parts[i]};
+        runs[i] = (struct xl__timed_run){time_steps, &step_sets[i]};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -323,7 +336,8 @@ static xl_status run_beside(struct bench *b, bool is_up)
     if (!samples)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
     TRY(xl__sample_runs(b->p, runs, 1, samples));
-    TRY(find_turns(b, &runs[KERNEL], samples[COPY].min_ns, &b->spin_turns));
+    TRY(find_iterations(b, &runs[KERNEL], samples[COPY].min_ns,
+                        &b->spin_iterations));
     TRY(xl__sample_runs(b->p, runs, N, samples));
     TRY(check_beside(b, &runs[BOTH], is_up, &right));
     xl__transfer_row(&row, "probe_overlap", memory_name(b),
@@ -332,23 +346,24 @@ static xl_status run_beside(struct bench *b, bool is_up)
     row.value = xl__overlap(samples[COPY].min_ns, samples[KERNEL].min_ns,
                             samples[BOTH].min_ns);
     xl_row_found(&row, "copy_ns", samples[COPY].min_ns);
-    emit(b, &row, xl__overlap_words(row.value), right);
+    emit_ratio(b, &row, xl__overlap_text(row.value), right);
 fail:
     free(samples);
     return status;
 }
 
-/* Bring, work, fetch: on one queue, and in chunks on three. */
-static xl_status run_chunks(struct bench *b)
+/* Measures upload, kernel and download: on one queue, and in chunks on
+ * three. */
+static xl_status measure_chunks(struct overlap_run *b)
 {
     enum { BRING, KERNEL, FETCH, SERIAL, CHUNKED, N };
-    struct part up = {b, DO_BRING}, kernel = {b, DO_WORK},
-                down = {b, DO_FETCH};
-    const struct xl__run runs[N] = {[BRING] = {part_once, &up},
-                                    [KERNEL] = {part_once, &kernel},
-                                    [FETCH] = {part_once, &down},
-                                    [SERIAL] = {serial_once, b},
-                                    [CHUNKED] = {chunked_once, b}};
+    struct concurrent_steps up = {b, DO_BRING}, kernel = {b, DO_WORK},
+                            down = {b, DO_FETCH};
+    const struct xl__timed_run runs[N] = {[BRING] = {time_steps, &up},
+                                          [KERNEL] = {time_steps, &kernel},
+                                          [FETCH] = {time_steps, &down},
+                                          [SERIAL] = {time_serial, b},
+                                          [CHUNKED] = {time_chunked, b}};
     xl_status status = XL_OK;
     bool right;
     xl_row row;
@@ -356,7 +371,8 @@ static xl_status run_chunks(struct bench *b)
     if (!samples)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
     TRY(xl__sample_runs(b->p, runs, 1, samples));
-    TRY(find_turns(b, &runs[KERNEL], samples[BRING].min_ns, &b->turns));
+    TRY(find_iterations(b, &runs[KERNEL], samples[BRING].min_ns,
+                        &b->iterations));
     TRY(xl__sample_runs(b->p, runs, N, samples));
     TRY(check_chunks(b, &right));
     xl__transfer_row(&row, "probe_overlap", memory_name(b), "chunks",
@@ -367,7 +383,7 @@ static xl_status run_chunks(struct bench *b)
                                 fmax(samples[BRING].min_ns,
                                      samples[FETCH].min_ns));
     xl_row_found(&row, "bound", slowest / samples[CHUNKED].min_ns);
-    emit(b, &row, "", right);
+    emit_ratio(b, &row, "", right);
 fail:
     free(samples);
     return status;
@@ -375,12 +391,12 @@ fail:
 
 /* -- the probe ------------------------------------------------------------- */
 
-static xl_status create(struct bench *b)
+static xl_status create_buffers(struct overlap_run *b)
 {
     xl_status status = XL_OK;
-    struct xl__probing *p = b->p;
+    struct xl__session *p = b->p;
     xl_lib *lib = p->q->ctx->lib;
-    const size_t want = p->how->quick ? quick_bytes : full_bytes;
+    const size_t wanted_bytes = p->how->quick ? quick_bytes : full_bytes;
     size_t spin_bytes, got;
     b->q[WORK] = p->q;
     for (unsigned i = 0; i < N_QUEUES; i++) {
@@ -388,23 +404,24 @@ static xl_status create(struct bench *b)
         if (status != XL_OK)
             TRY(xl__error_set(&p->q->error, status, "%s", xl_lib_error(lib)));
     }
-    TRY(xl__probe_buffer(p, xl__transfer_bytes(p, want), &b->in, &got));
+    TRY(xl__probe_buffer(p, xl__transfer_bytes(p, wanted_bytes), &b->in,
+                         &got));
     TRY(xl__probe_buffer(p, got, &b->out, &b->bytes));
     TRY(xl__probe_buffer(p, SPIN_BYTES, &b->spin_in, &spin_bytes));
     TRY(xl__probe_buffer(p, SPIN_BYTES, &b->spin_out, &spin_bytes));
-    TRY(xl__work_create(p, p->q, spin_bytes / WORD, &b->spin));
-    TRY(xl__work_create(p, p->q, b->bytes / WORD, &b->whole));
-    TRY(xl__work_create(p, p->q, b->bytes / WORD / CHUNKS, &b->chunk));
+    TRY(xl__workload_create(p, p->q, spin_bytes / WORD, &b->spin));
+    TRY(xl__workload_create(p, p->q, b->bytes / WORD, &b->whole));
+    TRY(xl__workload_create(p, p->q, b->bytes / WORD / CHUNKS, &b->chunk));
 fail:
     return status;
 }
 
-static void destroy(struct bench *b)
+static void destroy_buffers(struct overlap_run *b)
 {
     const cl_mem mems[] = {b->in, b->out, b->spin_in, b->spin_out};
-    xl__work_destroy(&b->spin);
-    xl__work_destroy(&b->whole);
-    xl__work_destroy(&b->chunk);
+    xl__workload_destroy(&b->spin);
+    xl__workload_destroy(&b->whole);
+    xl__workload_destroy(&b->chunk);
     for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
         if (mems[i])
             clReleaseMemObject(mems[i]);
@@ -413,47 +430,47 @@ static void destroy(struct bench *b)
     xl_queue_destroy(b->q[DOWN]);
 }
 
-static xl_status run_memory(struct bench *b)
+static xl_status measure_memory_kind(struct overlap_run *b)
 {
     xl_status status = XL_OK;
     xl_queue *q = b->p->q;
     TRY(xl__host_mem_create(q, b->is_pinned, b->bytes, &b->from));
     TRY(xl__host_mem_create(q, b->is_pinned, b->bytes, &b->to));
     xl__host_mem_random(&b->from, b->p->how->seed);
-    TRY(run_beside(b, true));
-    TRY(run_beside(b, false));
-    TRY(run_chunks(b));
+    TRY(measure_beside(b, true));
+    TRY(measure_beside(b, false));
+    TRY(measure_chunks(b));
 fail:
     for (unsigned i = 0; i < N_QUEUES; i++)
-        xl__settle(b->q[i]);
+        xl__queue_drain(b->q[i]);
     xl__host_mem_destroy(q, &b->from);
     xl__host_mem_destroy(q, &b->to);
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_overlap_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct bench b = {.p = p};
-    TRY(create(&b));
+    struct overlap_run b = {.p = p};
+    TRY(create_buffers(&b));
     for (unsigned i = 0; i < 2; i++) {
         b.is_pinned = i == 0;
-        TRY(run_memory(&b));
+        TRY(measure_memory_kind(&b));
     }
 fail:
-    destroy(&b);
+    destroy_buffers(&b);
     return status;
 }
 
 const struct xl__probe xl__probe_overlap = {
     {"overlap",
      "Copies beside computing, by the wall clock. up, down: a copy on one "
-     "queue and a kernel of the same length on another; the value is the share "
-     "of the shorter that is hidden, 1 all, 0 none. chunks: bring, work on "
-     "and fetch in 8 chunks on three queues with events between them; the "
-     "value is the gain over all of it on one queue, bound the slowest "
-     "step's time alone over that of all. Fooled by copies that a driver "
-     "makes with a kernel of its own, or with a core of the device's, which "
-     "take turns with any other.",
+     "queue and a kernel of the same length on another; the value is the "
+     "share of the shorter that is hidden, 1 all, 0 none. chunks: upload, "
+     "kernel and download in 8 chunks on three queues with events between "
+     "them; the value is the gain over the same on one queue, bound the "
+     "slowest step's time over that of all. Fooled by copies that a driver "
+     "makes with a kernel of its own, or on a core of the device, which "
+     "alternate with other kernels.",
      false},
-    run};
+    run_overlap_probe};

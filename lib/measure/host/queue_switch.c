@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to go on elsewhere: a chain of tiny launches on one queue,
- * from queue to queue by events, and, with the host waiting in between, from
- * queue to queue and from context to context; and how soon a launch starts
- * that waits for the host's own event. Each link works on the word of the one
- * before, so a link that did not wait is seen. */
+/* Probe `switch`: the cost of switching queues: the time per launch in a chain
+ * of tiny dependent launches on one queue, across queues by events, and, with
+ * the host waiting in between, across queues and contexts; and the delay of a
+ * launch that waits for a user event. Each launch computes on the word of the
+ * one before, so one that did not wait is detected. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,69 +17,73 @@ enum {
     WORD = 4,
     MOST_LINKS = 64, /* of a chain; drivers have few events (GE-16) */
     FEW_LINKS = 8,   /* where launches are slow */
-    START = 7       /* the word of link 0 */
+    START = 7        /* the word before link 0 */
 };
 
-/* A queue, and the word it works on: from one buffer to the other. */
-struct lane {
+/* A queue with the kernel built for it. The chain's word moves between two
+ * buffers. */
+struct switch_lane {
     xl_queue *q;
-    struct xl__work work;
-    struct chain *chain;
+    struct xl__workload workload;
+    struct launch_chain *chain;
 };
 
-/* The lanes of one context share it. */
-struct chain {
+/* The lanes of one context share a chain. */
+struct launch_chain {
     cl_mem mem[2];
-    unsigned turn;    /* links so far */
+    unsigned n_links; /* links so far */
     cl_uint expected; /* the word after them */
 };
 
 enum { FIRST, BESIDE, ELSEWHERE, N_LANES };
 
-struct bench {
-    struct xl__probing *p;
-    struct lane lane[N_LANES]; /* ELSEWHERE: in a context of its own */
-    struct chain chain[2];
-    unsigned links;            /* of each run */
+struct switch_run {
+    struct xl__session *p;
+    struct switch_lane lane[N_LANES]; /* ELSEWHERE: in another context */
+    struct launch_chain chain[2];
+    unsigned links; /* per run */
 };
 
 /* -- links ----------------------------------------------------------------- */
 
-static xl_status told(struct bench *b, const struct lane *lane,
-                      xl_status status)
+static xl_status copy_error(struct switch_run *b,
+                            const struct switch_lane *lane, xl_status status)
 {
-    return xl__told(b->p, lane->q, status);
+    return xl__copy_queue_error(b->p, lane->q, status);
 }
 
-static xl_status add_link(struct bench *b, const struct lane *lane,
-                      const xl_sync *sync)
+static xl_status add_link(struct switch_run *b, const struct switch_lane *lane,
+                          const xl_sync *sync)
 {
-    struct chain *c = lane->chain;
-    const cl_mem in = c->mem[c->turn % 2], out = c->mem[(c->turn + 1) % 2];
-    c->turn++;
-    c->expected = xl__worked(c->expected, 0, 1);
-    return told(b, lane,
-                xl__work_launch(lane->q, &lane->work, in, out, 0, 1, sync));
+    struct launch_chain *c = lane->chain;
+    const cl_mem in = c->mem[c->n_links % 2],
+                 out = c->mem[(c->n_links + 1) % 2];
+    c->n_links++;
+    c->expected = xl__workload_expected(c->expected, 0, 1);
+    return copy_error(
+        b, lane,
+        xl__workload_launch(lane->q, &lane->workload, in, out, 0, 1, sync));
 }
 
-/* By events, on the lanes in turn. */
-static xl_status chain_by_events(struct bench *b, unsigned n_lanes, double *ns)
+/* A chain by events, on n_lanes queues alternately. */
+static xl_status time_chain_by_events(struct switch_run *b, unsigned n_lanes,
+                                      double *ns)
 {
     xl_status status = XL_OK;
     cl_event before = NULL, after = NULL;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
-        const struct lane *lane = &b->lane[i % n_lanes];
+        const struct switch_lane *lane = &b->lane[i % n_lanes];
         const xl_sync sync = {before ? 1 : 0, &before, &after};
         TRY(add_link(b, lane, &sync));
-        if (n_lanes > 1) /* the next queue waits for what is under way */
-            TRY(told(b, lane, xl__flush(lane->q)));
+        if (n_lanes > 1) /* the next queue waits for it */
+            TRY(copy_error(b, lane, xl__queue_flush(lane->q)));
         xl__event_release(before);
         before = after;
         after = NULL;
     }
     for (unsigned i = 0; i < n_lanes; i++)
-        TRY(told(b, &b->lane[i], xl_queue_finish(b->lane[i].q)));
+        TRY(copy_error(b, &b->lane[i], xl_queue_finish(b->lane[i].q)));
     *ns = (double)(xl__now_ns() - start);
 fail:
     xl__event_release(before);
@@ -87,73 +91,76 @@ fail:
     return status;
 }
 
-/* By the host, which waits for each, on two lanes in turn. */
-static xl_status chain_by_host(struct bench *b, unsigned one, unsigned other,
-                               double *ns)
+/* A chain by the host, which waits after each launch, on two lanes
+ * alternately. */
+static xl_status time_chain_by_host(struct switch_run *b, unsigned one,
+                                    unsigned other, double *ns)
 {
     xl_status status = XL_OK;
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
-        const struct lane *lane = &b->lane[i % 2 ? other : one];
+        const struct switch_lane *lane = &b->lane[i % 2 ? other : one];
         TRY(add_link(b, lane, NULL));
-        TRY(told(b, lane, xl_queue_finish(lane->q)));
+        TRY(copy_error(b, lane, xl_queue_finish(lane->q)));
     }
     *ns = (double)(xl__now_ns() - start);
 fail:
     return status;
 }
 
-static xl_status same_queue(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_same_queue(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
-    return chain_by_events(arg, 1, ns);
+    return time_chain_by_events(arg, 1, ns);
 }
 
-static xl_status two_queues(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_two_queues(struct xl__session *p, void *arg, double *ns)
 {
     (void)p;
-    return chain_by_events(arg, 2, ns);
+    return time_chain_by_events(arg, 2, ns);
 }
 
-static xl_status host_same_queue(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_host_same_queue(struct xl__session *p, void *arg,
+                                      double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, FIRST, ns);
+    return time_chain_by_host(arg, FIRST, FIRST, ns);
 }
 
-static xl_status host_two_queues(struct xl__probing *p, void *arg, double *ns)
+static xl_status time_host_two_queues(struct xl__session *p, void *arg,
+                                      double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, BESIDE, ns);
+    return time_chain_by_host(arg, FIRST, BESIDE, ns);
 }
 
-static xl_status host_two_contexts(struct xl__probing *p, void *arg,
-                                   double *ns)
+static xl_status time_host_two_contexts(struct xl__session *p, void *arg,
+                                        double *ns)
 {
     (void)p;
-    return chain_by_host(arg, FIRST, ELSEWHERE, ns);
+    return time_chain_by_host(arg, FIRST, ELSEWHERE, ns);
 }
 
-/* From the host's word to the end of a launch that waits for it. */
-static xl_status user_event(struct xl__probing *p, void *arg, double *ns)
+/* From setting a user event to the end of a launch that waits for it. */
+static xl_status time_user_event(struct xl__session *p, void *arg, double *ns)
 {
     xl_status status = XL_OK;
-    struct bench *b = arg;
-    const struct lane *lane = &b->lane[FIRST];
+    struct switch_run *b = arg;
+    const struct switch_lane *lane = &b->lane[FIRST];
     cl_int code;
     bool is_set = false;
     cl_event gate = clCreateUserEvent(p->q->ctx->cl, &code);
     const xl_sync sync = {1, &gate, NULL};
     CL_TRY(&p->q->error, code);
     TRY(add_link(b, lane, &sync));
-    TRY(xl__flush(lane->q));
+    TRY(xl__queue_flush(lane->q));
     const uint64_t start = xl__now_ns();
     is_set = true;
     CL_TRY(&p->q->error, clSetUserEventStatus(gate, CL_COMPLETE));
     TRY(xl_queue_finish(lane->q));
     *ns = (double)(xl__now_ns() - start);
 fail:
-    if (gate && !is_set) /* or the queue would wait for ever */
+    if (gate && !is_set) /* or the queue would wait forever */
         clSetUserEventStatus(gate, CL_COMPLETE);
     xl__event_release(gate);
     return status;
@@ -164,22 +171,22 @@ fail:
 /* clang-format off */
 static const struct {
     const char *name;
-    xl_status (*once)(struct xl__probing *p, void *arg, double *ns);
+    xl_status (*once)(struct xl__session *p, void *arg, double *ns);
     bool is_chain; /* else a single link */
     int beside;    /* the row that it is compared with; -1: none */
 } kinds[] = {
-    {"same_queue",        same_queue,        true,  -1},
-    {"two_queues",        two_queues,        true,   0},
-    {"host_same_queue",   host_same_queue,   true,  -1},
-    {"host_two_queues",   host_two_queues,   true,   2},
-    {"host_two_contexts", host_two_contexts, true,   2},
-    {"user_event",        user_event,        false, -1},
+    {"same_queue",        time_same_queue,        true,  -1},
+    {"two_queues",        time_two_queues,        true,   0},
+    {"host_same_queue",   time_host_same_queue,   true,  -1},
+    {"host_two_queues",   time_host_two_queues,   true,   2},
+    {"host_two_contexts", time_host_two_contexts, true,   2},
+    {"user_event",        time_user_event,        false, -1},
 };
 /* clang-format on */
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* From times of a chain to times of a link. */
-static void divide(xl_samples *s, unsigned links)
+/* Converts times of a chain to times of a link. */
+static void divide_times(xl_samples *s, unsigned links)
 {
     for (unsigned i = 0; i < s->runs; i++)
         s->ns[i] /= links;
@@ -187,24 +194,25 @@ static void divide(xl_samples *s, unsigned links)
     xl__samples_summarise(s, NULL);
 }
 
-static xl_status chain_right(struct bench *b, bool *right)
+static xl_status check_chains(struct switch_run *b, bool *right)
 {
-    static const unsigned lanes[] = {FIRST, ELSEWHERE}; /* one a chain */
+    static const unsigned lanes[] = {FIRST, ELSEWHERE}; /* one per chain */
     xl_status status = XL_OK;
     *right = true;
     for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        const struct lane *lane = &b->lane[lanes[i]];
-        const struct chain *c = lane->chain;
+        const struct switch_lane *lane = &b->lane[lanes[i]];
+        const struct launch_chain *c = lane->chain;
         cl_uint word;
-        TRY(told(b, lane, xl_buffer_read(lane->q, c->mem[c->turn % 2], 0,
-                                         &word, WORD)));
+        TRY(copy_error(
+            b, lane,
+            xl_buffer_read(lane->q, c->mem[c->n_links % 2], 0, &word, WORD)));
         *right = *right && word == c->expected;
     }
 fail:
     return status;
 }
 
-static void emit(struct bench *b, xl_samples *samples, bool right)
+static void emit_rows(struct switch_run *b, xl_samples *samples, bool right)
 {
     for (unsigned i = 0; i < N_KINDS; i++) {
         xl_row row;
@@ -217,42 +225,42 @@ static void emit(struct bench *b, xl_samples *samples, bool right)
                          row.samples.median_ns -
                              samples[kinds[i].beside].median_ns);
         if (!right)
-            xl__probe_reject(&row, "a chain's word is not the expected one: "
-                                   "a launch did not wait for the one before");
+            xl__probe_reject(&row, "wrong result: a launch did not wait for "
+                                   "the one before");
         xl__probe_emit(b->p, &row);
     }
 }
 
-/* A chain takes milliseconds at most. */
-static xl_status choose_links(struct bench *b)
+/* Chooses the length of a chain, so that it takes milliseconds at most. */
+static xl_status choose_links(struct switch_run *b)
 {
-    static const double slow_ns = 1e6; /* for a few */
+    static const double slow_ns = 1e6; /* for FEW_LINKS */
     xl_status status = XL_OK;
     double ns;
     b->links = FEW_LINKS;
-    TRY(same_queue(b->p, b, &ns)); /* the first may still compile */
-    TRY(same_queue(b->p, b, &ns));
+    TRY(time_same_queue(b->p, b, &ns)); /* the first may include compilation */
+    TRY(time_same_queue(b->p, b, &ns));
     if (ns < slow_ns)
         b->links = MOST_LINKS;
 fail:
     return status;
 }
 
-static xl_status measure(struct bench *b)
+static xl_status measure_kinds(struct switch_run *b)
 {
     xl_status status = XL_OK;
-    struct xl__run runs[N_KINDS];
+    struct xl__timed_run runs[N_KINDS];
     bool right;
     xl_samples *samples = xl__calloc(N_KINDS, sizeof *samples);
     if (!samples)
         TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
     for (unsigned i = 0; i < N_KINDS; i++)
-        runs[i] = (struct xl__run){kinds[i].once, b};
+        runs[i] = (struct xl__timed_run){kinds[i].once, b};
     TRY(xl__sample_runs(b->p, runs, N_KINDS, samples));
-    TRY(chain_right(b, &right));
+    TRY(check_chains(b, &right));
     for (unsigned i = 0; i < N_KINDS; i++)
-        divide(&samples[i], kinds[i].is_chain ? b->links : 1);
-    emit(b, samples, right);
+        divide_times(&samples[i], kinds[i].is_chain ? b->links : 1);
+    emit_rows(b, samples, right);
 fail:
     free(samples);
     return status;
@@ -260,7 +268,7 @@ fail:
 
 /* -- the probe ------------------------------------------------------------- */
 
-static xl_status create_chain(xl_queue *q, struct chain *c)
+static xl_status create_chain(xl_queue *q, struct launch_chain *c)
 {
     xl_status status = XL_OK;
     c->expected = START;
@@ -271,7 +279,7 @@ fail:
     return status;
 }
 
-static xl_status create(struct bench *b)
+static xl_status create_lanes(struct switch_run *b)
 {
     xl_status status = XL_OK;
     xl_queue *q = b->p->q;
@@ -283,20 +291,21 @@ static xl_status create(struct bench *b)
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "%s", xl_lib_error(lib)));
     for (unsigned i = 0; i < N_LANES; i++) {
-        struct lane *lane = &b->lane[i];
+        struct switch_lane *lane = &b->lane[i];
         lane->chain = &b->chain[i == ELSEWHERE];
-        TRY(told(b, lane, xl__work_create(b->p, lane->q, 1, &lane->work)));
+        TRY(copy_error(
+            b, lane, xl__workload_create(b->p, lane->q, 1, &lane->workload)));
         if (i != BESIDE)
-            TRY(told(b, lane, create_chain(lane->q, lane->chain)));
+            TRY(copy_error(b, lane, create_chain(lane->q, lane->chain)));
     }
 fail:
     return status;
 }
 
-static void destroy(struct bench *b)
+static void destroy_lanes(struct switch_run *b)
 {
     for (unsigned i = 0; i < N_LANES; i++)
-        xl__work_destroy(&b->lane[i].work);
+        xl__workload_destroy(&b->lane[i].workload);
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned j = 0; j < 2; j++) {
             if (b->chain[i].mem[j])
@@ -307,25 +316,25 @@ static void destroy(struct bench *b)
     xl_queue_destroy(b->lane[ELSEWHERE].q);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_switch_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct bench b = {.p = p};
-    TRY(create(&b));
+    struct switch_run b = {.p = p};
+    TRY(create_lanes(&b));
     TRY(choose_links(&b));
-    TRY(measure(&b));
+    TRY(measure_kinds(&b));
 fail:
-    destroy(&b);
+    destroy_lanes(&b);
     return status;
 }
 
 const struct xl__probe xl__probe_switch = {
     {"switch",
-     "Seconds of one link in a chain of tiny launches, each waiting for the "
-     "one before, by the wall clock: on one queue, from queue to queue by "
-     "events, and with the host waiting in between on one queue, two queues, "
-     "and two contexts; extra is what going elsewhere adds. user_event: from "
-     "the host's own event to the end of a launch that waits for it. Fooled by "
-     "a busy host, which is late to notice an end.",
+     "Seconds per link in a chain of tiny launches, each waiting for the one "
+     "before, by the wall clock: on one queue, from queue to queue by events, "
+     "and with the host waiting in between on one queue, two queues, and two "
+     "contexts; extra is what the switch adds. user_event: from the host's "
+     "own event to the end of a launch that waits for it. Fooled by a busy "
+     "host, which notices an end late.",
      false},
-    run};
+    run_switch_probe};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers and what they are timed by. Runs are sampled in turns by the wall
- * clock; host memory is the heap's or the driver's; what arrived is looked at
- * in a few places, the ends among them. */
+/* What the probes of transfers share. Runs are sampled interleaved and by the
+ * wall clock; host memory comes from the heap or the driver; transferred words
+ * are compared at both ends and at random indices. */
 #include "measure/host/transfers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/os/clock.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "device/cl_info.h"
@@ -19,20 +19,20 @@
 
 enum { MOST_BATCH = 1 << 10 };
 
-/* A run as the sampler's source. */
-struct timed {
-    struct xl__probing *p;
-    const struct xl__run *run;
-    double ns[MOST_BATCH]; /* of the runs of a batch */
+/* A run as a source of the sampler. */
+struct timed_batch {
+    struct xl__session *p;
+    const struct xl__timed_run *run;
+    double ns[MOST_BATCH]; /* of each run of a batch */
 };
 
-/* Each run is timed by itself, so that a batch may stand for its middle one.
- * Their mean is no copy's time: one in a hundred that waits a time slice for
- * its turn on a busy host takes as long as all others together. */
-static xl_status take(void *arg, unsigned batch, struct xl__timing *out)
+/* Times each run separately; a batch counts as its median. The mean would not
+ * be the time of a copy: one run in a hundred that waits for a time slice on a
+ * busy host takes as long as all others together. */
+static xl_status time_batch(void *arg, unsigned batch, struct xl__timing *out)
 {
     xl_status status = XL_OK;
-    struct timed *t = arg;
+    struct timed_batch *t = arg;
     const uint64_t begin = xl__now_ns();
     out->device_ns = NAN;
     for (unsigned i = 0; i < batch; i++)
@@ -43,13 +43,13 @@ fail:
     return status;
 }
 
-/* There are many points: a short time each, but for where that does not tell.
- * Not shorter, though, than a few time slices of the host: samples that all
- * lie in one agree with each other, and not with those of the next. */
-static xl_sampling sampling(const struct xl__probing *p)
+/* Sampling options for many points: a short time each, longer where times
+ * vary, but not less than a few time slices of the host, since samples within
+ * one slice agree with each other and not with the next. */
+static xl_sampling choose_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 8, RUNS = 20 };
-    static const double quick_s = 0.1, full_s = 0.3; /* of one run's */
+    static const double quick_s = 0.1, full_s = 0.3; /* per run */
     xl_sampling how = xl__probe_sampling(p);
     how.warmup = 1;
     how.max_s = p->how->quick ? quick_s : full_s;
@@ -61,27 +61,28 @@ static xl_sampling sampling(const struct xl__probing *p)
     return how;
 }
 
-xl_status xl__sample_runs(struct xl__probing *p, const struct xl__run *runs,
-                          unsigned n, xl_samples *out)
+xl_status xl__sample_runs(struct xl__session *p,
+                          const struct xl__timed_run *runs, unsigned n,
+                          xl_samples *out)
 {
     xl_status status = XL_OK;
-    const xl_sampling how = sampling(p);
-    struct timed *timed = xl__calloc(n, sizeof *timed);
+    const xl_sampling how = choose_sampling(p);
+    struct timed_batch *timed = xl__calloc(n, sizeof *timed);
     struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
     if (!timed || !sources)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "samples"));
     for (unsigned i = 0; i < n; i++) {
         timed[i].p = p;
         timed[i].run = &runs[i];
-        sources[i] = (struct xl__sample_source){.take = take,
+        sources[i] = (struct xl__sample_source){.take = time_batch,
                                                 .arg = &timed[i],
                                                 .max_batch = MOST_BATCH,
                                                 .wall = true};
     }
-    TRY(xl__probe_alive(p));
-    TRY(xl__sample_on(p->q->ctx->device, &how, sources, n, out));
-    /* It was not the event clock that failed: nobody asked it. And it is time
-     * that ends the long runs. */
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__sample_monitored(p->q->ctx->device, &how, sources, n, out));
+    /* The wall clock was chosen here, so its warning does not apply; and long
+     * runs end by the time limit. */
     for (unsigned i = 0; i < n; i++) {
         out[i].warnings &= ~XL_WARN(WALL_CLOCK);
         if (out[i].runs >= xl__probe_sampling(p).min_runs)
@@ -148,49 +149,50 @@ void xl__host_mem_random(struct xl__host_mem *h, uint64_t seed)
         words[i] = xl__probe_word(seed, i);
 }
 
-size_t xl__transfer_bytes(const struct xl__probing *p, size_t most)
+size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
 {
     enum { LEAST = 1 << 20 };
-    static const double parts = 24;    /* that device memory is cut into */
-    static const double unknown = 4e9; /* bytes of it */
+    static const double shares = 24;   /* of device memory that such sizes
+                                          may use */
+    static const double unknown = 4e9; /* bytes, where it is unknown */
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
-    while (most > LEAST && (double)most * parts > room)
+    while (most > LEAST && (double)most * shares > room)
         most /= 2;
     return most;
 }
 
-enum { LOOKS = 16 };
+enum { N_CHECKED = 16 };
 
-/* The i-th place of n to look at: both ends, and others at random. */
-static size_t place(struct xl__rng *rng, unsigned i, size_t n)
+/* The i-th index of n to compare: both ends, then random ones. */
+static size_t pick_index(struct xl__rng *rng, unsigned i, size_t n)
 {
     if (i < 2)
         return i == 0 ? 0 : n - 1;
     return (size_t)xl__rng_below(rng, n);
 }
 
-bool xl__words_right(const cl_uint *words, size_t n, uint64_t seed)
+bool xl__words_match(const cl_uint *words, size_t n, uint64_t seed)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
-    for (unsigned i = 0; i < LOOKS; i++) {
-        const size_t at = place(&rng, i, n);
+    for (unsigned i = 0; i < N_CHECKED; i++) {
+        const size_t at = pick_index(&rng, i, n);
         if (words[at] != xl__probe_word(seed, at))
             return false;
     }
     return true;
 }
 
-xl_status xl__buffer_right(struct xl__probing *p, cl_mem mem, size_t n,
-                           uint64_t seed, bool *right)
+xl_status xl__buffer_matches(struct xl__session *p, cl_mem mem, size_t n,
+                             uint64_t seed, bool *right)
 {
     xl_status status = XL_OK;
     struct xl__rng rng;
     xl__rng_seed(&rng, seed);
     *right = true;
-    for (unsigned i = 0; i < LOOKS; i++) {
-        const size_t at = place(&rng, i, n);
+    for (unsigned i = 0; i < N_CHECKED; i++) {
+        const size_t at = pick_index(&rng, i, n);
         cl_uint word;
         TRY(xl_buffer_read(p->q, mem, at * sizeof word, &word, sizeof word));
         *right = *right && word == xl__probe_word(seed, at);
@@ -222,7 +224,7 @@ fail:
     return status;
 }
 
-xl_status xl__flush(xl_queue *q)
+xl_status xl__queue_flush(xl_queue *q)
 {
     xl_status status = XL_OK;
     CL_TRY(&q->error, clFlush(q->cl));
@@ -230,7 +232,7 @@ fail:
     return status;
 }
 
-void xl__settle(xl_queue *q)
+void xl__queue_drain(xl_queue *q)
 {
     if (!q)
         return;
@@ -238,11 +240,87 @@ void xl__settle(xl_queue *q)
     clFinish(q->cl);
 }
 
-xl_status xl__told(struct xl__probing *p, xl_queue *q, xl_status status)
+xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
+                               xl_status status)
 {
     if (status == XL_OK || q == p->q)
         return status;
     return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
+}
+
+/* -- a kernel of a chosen length -------------------------------------------- */
+
+/* A kernel of a chosen duration that runs beside copies, or is passed from
+ * queue to queue. Its result depends on every word and every iteration. */
+enum { WG = 256, WORD = 4 };
+
+/* Slots of a call. */
+enum { IN = 1, OUT = 2, FIRST = 0, ITERATIONS = 1 };
+
+xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
+                              struct xl__workload *w)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const bool scalar = xl__probe_is_scalar(l);
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    const size_t most_wg = xl__min_size(xl__min_size(WG, p->most_wg), words);
+    size_t most = scalar ? 1 : words; /* groups */
+    /* A power of two, which divides even word counts evenly. */
+    while (scalar && 2 * most <= XL__CPU_GROUPS * units)
+        most *= 2;
+    *w = (struct xl__workload){.wg = 1};
+    while (!scalar && 2 * w->wg <= most_wg)
+        w->wg *= 2;
+    w->count = xl__ceil_div(words, most * w->wg);
+    const size_t groups = xl__ceil_div(words, w->count * w->wg);
+    w->words = groups * w->count * w->wg;
+    w->ready = xl__calloc(1, sizeof *w->ready);
+    if (!w->ready)
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
+    w->ready->plan.n_steps = 1;
+    struct xl__step *s = &w->ready->plan.step[0];
+    s->source = "probe/overlap.cl";
+    s->kernel = "work";
+    s->dims = 1;
+    s->slice_dim = -1;
+    s->local[0] = w->wg;
+    s->global[0] = groups * w->wg;
+    xl__define(s, "WG", (long)w->wg);
+    xl__arg_mem(s, IN);
+    xl__arg_mem(s, OUT);
+    xl__arg_value_u32(s, FIRST);
+    xl__arg_u32(s, w->count);
+    xl__arg_value_u32(s, ITERATIONS);
+    TRY(xl__cached_plan_build(q, w->ready));
+fail:
+    return status;
+}
+
+void xl__workload_destroy(struct xl__workload *w)
+{
+    if (w->ready)
+        xl__cached_plan_clear(w->ready);
+    free(w->ready);
+    *w = (struct xl__workload){0};
+}
+
+xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
+                              cl_mem in, cl_mem out, size_t first,
+                              size_t iterations, const xl_sync *sync)
+{
+    const struct xl__call call = {
+        .mem = {[IN] = {in, NULL}, [OUT] = {out, NULL}},
+        .value = {[FIRST] = {.u = first}, [ITERATIONS] = {.u = iterations}}};
+    return xl__launch(q, w->ready, &call, sync);
+}
+
+cl_uint xl__workload_expected(cl_uint x, size_t i, size_t iterations)
+{
+    const cl_uint c = 2 * (cl_uint)i + 1;
+    for (size_t t = 0; t < iterations; t++)
+        x = x * x + c;
+    return x;
 }
 
 /* -- rows ------------------------------------------------------------------ */

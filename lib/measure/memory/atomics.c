@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic additions: in global and in local memory, on one word or spread over
- * more and more of them, of ints and by each way to floats. Every sum is read
- * back and must be exact. */
+/* Probe `atomic`: the rate of atomic additions in global and local memory,
+ * from all items on one word to a word per item; of integers, and of floats by
+ * each method. All sums are read back and must be exact. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,21 +9,22 @@
 #include "measure/probe.h"
 
 enum {
-    ADDS = 4, /* of a turn, as in probe/atomics.cl */
+    ADDS = 4, /* per iteration, as in probe/atomics.cl */
     WG = 256,
     GROUPS_A_UNIT = 8,
-    /* Adding by compare-and-swap to one word, all items but one lose a round,
-     * so few take part. */
+    /* By compare-and-swap on one word only one item succeeds per round, so few
+     * items take part. */
     LOSERS = 256,
-    LINE_BYTES = 128, /* where the device does not tell */
+    LINE_BYTES = 128, /* where the device does not report it */
     WORD = 4,
-    EXACT = 1 << 24, /* floats count up to here */
+    EXACT = 1 << 24, /* floats are exact up to here */
     LARGEST = 2      /* number that is added */
 };
 
-static const struct route {
+static const struct atomic_route {
     const char *name;
-    const char *extension; /* it needs, of OpenCL C 3.0; NULL: none */
+    const char *extension; /* extension it needs, with OpenCL C 3.0; NULL:
+                              none */
     bool is_float, retries;
 } routes[] = {
     /* in the order of ROUTE in probe/atomics.cl */
@@ -32,18 +33,19 @@ static const struct route {
     {"float_ext", "cl_ext_float_atomics", true, false},
 };
 
-/* Who shares a word. */
+/* The items that share a word. */
 enum spread { ONE_WORD, SUBGROUP, OWN, OWN_LINE };
 static const char *const spreads[] = {"one", "of sub-group", "own",
                                       "own line"};
 
-static const struct point {
+static const struct atomic_point {
     bool is_local;
     enum spread spread;
-    bool quick; /* of floats too, else of ints alone */
+    bool quick; /* quick runs: of floats too, else of integers only */
 } points[] = {
-    {false, ONE_WORD, true}, {false, SUBGROUP, false}, {false, OWN, true},
-    {false, OWN_LINE, false}, {true, ONE_WORD, true}, {true, SUBGROUP, false},
+    {false, ONE_WORD, true}, {false, SUBGROUP, false},
+    {false, OWN, true},      {false, OWN_LINE, false},
+    {true, ONE_WORD, true},  {true, SUBGROUP, false},
     {true, OWN, true},
 };
 
@@ -52,39 +54,40 @@ enum {
     N_POINTS = sizeof points / sizeof *points
 };
 
-/* One launch. */
-struct burst {
-    unsigned route; /* of routes */
-    const struct point *point;
+/* A launch. */
+struct atomic_launch {
+    unsigned route; /* index into routes */
+    const struct atomic_point *point;
     size_t items, wg;
-    size_t share, step; /* items of a word, words between two */
+    size_t share, step; /* items per word; words from one to the next */
     cl_mem words;
 };
 
-static size_t words_of(const struct burst *b)
+static size_t count_words(const struct atomic_launch *b)
 {
     return xl__round_up(b->items, b->share) / b->share * b->step;
 }
 
-/* As in the kernel. */
-static cl_uint int_of(size_t item)
+/* The same computation as in the kernel. */
+static cl_uint item_number(size_t item)
 {
     return (cl_uint)item * 0x9e3779b9u + 1;
 }
 
-/* -- laying out ----------------------------------------------------------- */
+/* -- launch layout
+ * --------------------------------------------------------- */
 
-static void lay_out(const struct xl__probing *p, struct burst *b)
+static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const struct point *at = b->point;
+    const struct atomic_point *at = b->point;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t width = xl__size_or(l, XL__F_subgroup_width, 1);
     const size_t line =
         xl__size_or(l, XL__F_cache_line_bytes, LINE_BYTES) / WORD;
-    const bool alone = xl__probe_is_scalar(l) && !at->is_local;
-    b->wg = alone ? 1 : xl__min_size(WG, p->most_wg);
-    b->items = b->wg * units * (alone ? XL__CPU_GROUPS : GROUPS_A_UNIT);
+    const bool is_single = xl__probe_is_scalar(l) && !at->is_local;
+    b->wg = is_single ? 1 : xl__min_size(WG, p->most_wg);
+    b->items = b->wg * units * (is_single ? XL__CPU_GROUPS : GROUPS_A_UNIT);
     if (routes[b->route].retries && at->spread == ONE_WORD && !at->is_local)
         b->items = xl__max_size(LOSERS / b->wg, 1) * b->wg;
     b->step = at->spread == OWN_LINE ? xl__max_size(line, 1) : 1;
@@ -93,7 +96,7 @@ static void lay_out(const struct xl__probing *p, struct burst *b)
                                         : 1;
 }
 
-static void make_plan(const struct burst *b, struct xl__turned *t)
+static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
@@ -115,52 +118,56 @@ static void make_plan(const struct burst *b, struct xl__turned *t)
     t->call.mem[1].buf = b->words;
     t->amount = ADDS * (double)b->items;
     if (routes[b->route].is_float)
-        t->most_turns = EXACT / (ADDS * LARGEST * b->share);
+        t->max_iterations = EXACT / (ADDS * LARGEST * b->share);
 }
 
-/* -- the sums ------------------------------------------------------------- */
+/* -- expected sums
+ * --------------------------------------------------------- */
 
-/* What one turn leaves in a word, modulo 2^32; of floats a whole number. */
-static cl_uint sum_of(const struct burst *b, size_t word)
+/* The sum that one iteration adds to a word, modulo 2^32; of floats an
+ * integer. */
+static cl_uint expected_word(const struct atomic_launch *b, size_t word)
 {
     const bool is_float = routes[b->route].is_float;
     const size_t first = word * b->share;
     const size_t end = xl__min_size(first + b->share, b->items);
     cl_uint sum = 0;
     for (size_t i = first; i < end; i++)
-        sum += is_float ? (cl_uint)(1 + i % 2) : int_of(i);
+        sum += is_float ? (cl_uint)(1 + i % 2) : item_number(i);
     return ADDS * sum;
 }
 
-static bool is_right(const struct burst *b, const cl_uint *seen, size_t turns)
+static bool are_sums_right(const struct atomic_launch *b, const cl_uint *seen,
+                           size_t iterations)
 {
-    for (size_t w = 0; w * b->step < words_of(b); w++) {
-        const cl_uint want = sum_of(b, w) * (cl_uint)turns;
+    for (size_t w = 0; w * b->step < count_words(b); w++) {
+        const cl_uint expected = expected_word(b, w) * (cl_uint)iterations;
         union {
             cl_uint bits;
             float value;
         } got = {seen[w * b->step]};
-        if (routes[b->route].is_float ? got.value != (float)want
-                                      : got.bits != want)
+        if (routes[b->route].is_float ? got.value != (float)expected
+                                      : got.bits != expected)
             return false;
     }
     return true;
 }
 
-/* One launch more, on words that are 0. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+/* Runs one more launch on cleared words and compares all sums. */
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct burst *b = t->arg;
-    const size_t n = words_of(b);
+    const struct atomic_launch *b = t->arg;
+    const size_t n = count_words(b);
     cl_uint *seen = xl__calloc(n, sizeof *seen);
     if (!seen)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "sums"));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, n));
-    TRY(xl__run_plan(p->q, &t->plan, &t->call, NULL));
+    TRY(xl__plan_launch(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
-    if (!is_right(b, seen, t->turns))
-        xl__probe_reject(row, "a sum is not the host's: additions were lost");
+    if (!are_sums_right(b, seen, t->iterations))
+        xl__probe_reject(row, "wrong result: additions were lost");
 fail:
     free(seen);
     return status;
@@ -168,26 +175,27 @@ fail:
 
 /* -- the probe ------------------------------------------------------------ */
 
-static void learn(struct xl__limits *l, const struct burst *b,
-                  const xl_row *row)
+static void set_facts(struct xl__limits *l, const struct atomic_launch *b,
+                      const xl_row *row)
 {
     if (routes[b->route].is_float || b->point->is_local ||
         row->verdict >= XL_ROW_REJECTED)
         return;
     if (b->point->spread == OWN)
-        xl__probe_raise(l, XL__F_atomic_per_s, xl__probe_peak(row));
+        xl__probe_raise_fact(l, XL__F_atomic_per_s, xl__probe_peak(row));
     if (b->point->spread == ONE_WORD)
-        xl__probe_raise(l, XL__F_atomic_same_per_s, xl__probe_peak(row));
+        xl__probe_raise_fact(l, XL__F_atomic_same_per_s, xl__probe_peak(row));
 }
 
-static xl_status measure(struct xl__probing *p, struct burst *b, xl_row *row)
+static xl_status measure_point(struct xl__session *p, struct atomic_launch *b,
+                               xl_row *row)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = {.look = look, .arg = b};
-    TRY(xl_buffer_create(p->q, words_of(b) * WORD, &b->words));
-    TRY(xl_buffer_fill(p->q, b->words, 0, 0, words_of(b)));
-    make_plan(b, &t);
-    TRY(xl__turned_row(p, &t, row));
+    struct xl__iterated t = {.check = check_sums, .arg = b};
+    TRY(xl_buffer_create(p->q, count_words(b) * WORD, &b->words));
+    TRY(xl_buffer_fill(p->q, b->words, 0, 0, count_words(b)));
+    plan_atomics(b, &t);
+    TRY(xl__iterated_measure(p, &t, row));
 fail:
     if (b->words)
         clReleaseMemObject(b->words);
@@ -195,37 +203,38 @@ fail:
     return status;
 }
 
-static xl_status one(struct xl__probing *p, unsigned route,
-                     const struct point *point)
+static xl_status run_point(struct xl__session *p, unsigned route,
+                           const struct atomic_point *point)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct burst b = {.route = route, .point = point};
+    struct atomic_launch b = {.route = route, .point = point};
     char name[32];
     xl_row row;
-    TRY(xl__probe_alive(p));
-    lay_out(p, &b);
+    TRY(xl__probe_check_stop(p));
+    choose_layout(p, &b);
     snprintf(name, sizeof name, "%s_%s", point->is_local ? "local" : "global",
              routes[route].name);
     xl_row_init(&row, "probe_atomic", name);
     row.unit = "1/s";
     xl_row_param_text(&row, "word", spreads[point->spread]);
-    status = measure(p, &b, &row);
+    status = measure_point(p, &b, &row);
     if (status == XL_BUILD_FAILED && routes[route].extension) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it for "
-                                       "this kind of memory");
+        xl__probe_unsupported(p, &row,
+                              "the compiler rejects it for this "
+                              "kind of memory");
         return XL_OK;
     }
     TRY(status);
     xl__probe_emit(p, &row);
-    learn(l, &b, &row);
+    set_facts(l, &b, &row);
 fail:
     return status;
 }
 
-/* Sub-groups of one item would be own words once more. */
-static bool is_wanted(const struct xl__probing *p, unsigned route,
-                      const struct point *point)
+/* Sub-groups of one item are the same case as own words. */
+static bool is_needed(const struct xl__session *p, unsigned route,
+                      const struct atomic_point *point)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     if (point->spread == SUBGROUP && !(xl__num(l, XL__F_subgroup_width) > 1))
@@ -233,7 +242,7 @@ static bool is_wanted(const struct xl__probing *p, unsigned route,
     return !p->how->quick || point->quick || !routes[route].is_float;
 }
 
-static xl_status run_route(struct xl__probing *p, unsigned route)
+static xl_status run_route(struct xl__session *p, unsigned route)
 {
     xl_status status = XL_OK;
     const char *extension = routes[route].extension;
@@ -248,14 +257,14 @@ static xl_status run_route(struct xl__probing *p, unsigned route)
         return XL_OK;
     }
     for (unsigned i = 0; i < N_POINTS; i++) {
-        if (is_wanted(p, route, &points[i]))
-            TRY(one(p, route, &points[i]));
+        if (is_needed(p, route, &points[i]))
+            TRY(run_point(p, route, &points[i]));
     }
 fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_atomic_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned r = 0; r < N_ROUTES; r++)
@@ -266,13 +275,13 @@ fail:
 
 const struct xl__probe xl__probe_atomic = {
     {"atomic",
-     "Atomic additions a second in global and local memory: all items on one "
-     "word, a sub-group on one, each on its own, each on a cache line of its "
-     "own; of ints, and of floats by compare-and-swap and by "
-     "cl_ext_float_atomics. Results are not asked for, so hardware that sends "
-     "additions off and waits for none looks its best, and one that adds up "
-     "within a sub-group first makes one word look fast. By compare-and-swap "
-     "only 256 items meet on one global word: each success is all others' "
-     "failure. Every sum must be exact.",
+     "Atomic additions per second in global and local memory: all items on "
+     "one word, a sub-group on one, each on its own, each on a cache line of "
+     "its own; of integers, and of floats by compare-and-swap and by "
+     "cl_ext_float_atomics. Results are not used, so hardware that does not "
+     "wait for them shows its best rate, and hardware that adds within a "
+     "sub-group first makes one word look fast. By compare-and-swap only 256 "
+     "items share one global word: each success makes all others fail. Every "
+     "sum must be exact.",
      false},
-    run};
+    run_atomic_probe};

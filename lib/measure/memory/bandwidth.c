@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Global memory: read, write, copy, triad beyond the last-level cache, copy
- * inside it. The best of a few launch shapes is the device's; results are
- * read back in places, so a launch that did nothing is seen.
- * Source: J. McCalpin, "Memory bandwidth and machine balance", 1995. */
+/* Probe `bandwidth`: read, write, copy and triad of global memory beyond the
+ * last-level cache, and a copy inside it. The best of several launch shapes is
+ * the device's rate. Results are read back at random, so a launch that did
+ * nothing is detected. Source: J. McCalpin, "Memory bandwidth and machine
+ * balance", 1995. */
 #include <math.h>
 #include <string.h>
 
@@ -12,17 +13,17 @@
 
 enum kind { READ, WRITE, COPY, TRIAD, NEAR, N_KINDS };
 
-enum { UNROLL = 4, FACTOR = 3, LOOKS = 16, WORD = 4 };
+enum { UNROLL = 4, FACTOR = 3, N_CHECKED = 16, WORD = 4 };
 
-/* Multiples of it, modulo 1, keep far from those just before: a block comes
- * back to the same unit late. */
+/* Multiples of it, modulo 1, stay far from recent ones, so that a block
+ * returns late to the same unit. */
 static const double golden = 0.6180339887;
 
 /* clang-format off */
 static const struct {
     const char *name, *kernel;
     unsigned only;             /* -D ONLY of that kernel */
-    double passes;             /* over the buffer, by the bytes moved */
+    double passes;             /* over the buffer, by bytes moved */
     int fact;                  /* -1: none */
 } kinds[N_KINDS] = {
     /*         row         kernel  only passes fact */
@@ -33,9 +34,9 @@ static const struct {
     [NEAR]  = {"copy_llc", "copy",  4, 2,      XL__F_llc_bytes_per_s},
 };
 
-/* How work is laid out. Scalar devices like one long run an item (CP-04),
- * others neighbours side by side. */
-static const struct shape {
+/* Launch shapes. Where items are threads, one long run per item is best
+ * (CP-04), elsewhere adjacent accesses by adjacent items. */
+static const struct access_shape {
     unsigned vec, wg;
     bool scalar, wide, quick;
 } shapes[] = {
@@ -55,23 +56,24 @@ static const struct shape {
 
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-struct memory {
+struct test_buffers {
     cl_mem src, other, dst, kept;
     size_t bytes; /* of each of the first three */
     size_t near_bytes;
 };
 
-/* One launch, laid out. */
-struct layout {
-    struct shape shape;
+/* The layout of a launch. */
+struct launch_layout {
+    struct access_shape shape;
     size_t wg, count, blocks, words;
     unsigned rounds;
 };
 
-static struct layout lay_out(const struct xl__probing *p, struct shape shape,
-                             size_t bytes)
+static struct launch_layout choose_layout(const struct xl__session *p,
+                                          struct access_shape shape,
+                                          size_t bytes)
 {
-    struct layout a = {.shape = shape, .rounds = 1};
+    struct launch_layout a = {.shape = shape, .rounds = 1};
     a.wg = xl__min_size(shape.wg, p->most_wg);
     const size_t accesses = bytes / WORD / shape.vec;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -86,8 +88,8 @@ static struct layout lay_out(const struct xl__probing *p, struct shape shape,
 
 /* -- one kernel ----------------------------------------------------------- */
 
-/* What item 0 of `read` sums up. */
-static cl_uint expected_sum(const struct layout *a, uint64_t seed)
+/* The sum of item 0 of kernel `read`. */
+static cl_uint expected_sum(const struct launch_layout *a, uint64_t seed)
 {
     cl_uint sum = 0;
     for (size_t j = 0; j < a->count; j++) {
@@ -107,8 +109,8 @@ static cl_uint expected_word(enum kind kind, uint64_t seed, size_t i)
     return kind == TRIAD ? word + FACTOR * word : word;
 }
 
-static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
-                      struct xl__plan *plan)
+static void plan_kind(enum kind kind, const struct launch_layout *a,
+                      cl_uint key, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
@@ -141,15 +143,15 @@ static void plan_kind(enum kind kind, const struct layout *a, cl_uint key,
     }
 }
 
-/* Are words at random what `kind` should leave there? */
-static xl_status look_at(struct xl__probing *p, cl_mem mem, enum kind kind,
-                         const struct layout *a, bool *right)
+/* Compares random words with what `kind` writes. */
+static xl_status check_words(struct xl__session *p, cl_mem mem, enum kind kind,
+                             const struct launch_layout *a, bool *right)
 {
     xl_status status = XL_OK;
     struct xl__rng rng;
     cl_uint word = 0;
     xl__rng_seed(&rng, p->how->seed + kind);
-    for (unsigned i = 0; i < LOOKS; i++) {
+    for (unsigned i = 0; i < N_CHECKED; i++) {
         const size_t at = (size_t)xl__rng_below(&rng, a->words);
         TRY(xl_buffer_read(p->q, mem, at * WORD, &word, WORD));
         if (word != expected_word(kind, p->how->seed, at))
@@ -159,34 +161,35 @@ fail:
     return status;
 }
 
-/* Is there in memory what should be, and was it there before? Memory that
- * compresses what it can makes other data look fast. *why: NULL, or what is
- * wrong. */
-static xl_status look(struct xl__probing *p, const struct memory *m,
-                      enum kind kind, const struct layout *a, cl_uint key,
-                      const char **why)
+/* Checks the result, and that the source holds random words, since memory with
+ * compression makes other data look fast. *why: NULL, or what is wrong. */
+static xl_status check_memory(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind,
+                              const struct launch_layout *a, cl_uint key,
+                              const char **why)
 {
     xl_status status = XL_OK;
     bool random = true, right = true;
     cl_uint word = 0;
     if (kind != WRITE)
-        TRY(look_at(p, m->src, COPY, a, &random));
+        TRY(check_words(p, m->src, COPY, a, &random));
     if (kind == READ) {
         TRY(xl_buffer_read(p->q, m->kept, 0, &word, WORD));
         right = word == key;
     } else {
-        TRY(look_at(p, m->dst, kind, a, &right));
+        TRY(check_words(p, m->dst, kind, a, &right));
     }
     *why = !random ? "the source does not hold random words, and data that "
                      "compress move faster"
            : right ? NULL
-                   : "the words read back are not those expected";
+                   : "wrong result: the words read back differ from the "
+                     "expected ones";
 fail:
     return status;
 }
 
-static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
-                     const struct layout *a)
+static void init_row(const struct xl__session *p, xl_row *row, enum kind kind,
+                     const struct launch_layout *a)
 {
     const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
     xl_row_init(row, "probe_bandwidth", kinds[kind].name);
@@ -194,20 +197,21 @@ static void describe(const struct xl__probing *p, xl_row *row, enum kind kind,
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
     xl_row_found(row, "vector", a->shape.vec);
     xl_row_found(row, "group", (double)a->wg);
-    if (!isnan(ecc)) /* correcting errors may cost bandwidth */
+    if (!isnan(ecc)) /* error correction may cost bandwidth */
         xl_row_found(row, "ecc", ecc);
 }
 
-static xl_status clear_result(struct xl__probing *p, const struct memory *m,
-                              enum kind kind)
+static xl_status clear_result(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind)
 {
     const size_t words = kind == READ ? 1 : m->bytes / WORD;
     return xl_buffer_fill(p->q, kind == READ ? m->kept : m->dst, 0, 0, words);
 }
 
-/* One kind in one layout; not yet judged. */
-static xl_status measure(struct xl__probing *p, const struct memory *m,
-                         enum kind kind, const struct layout *a, xl_row *row)
+/* Measures one kind in one layout; verdict rules are not applied yet. */
+static xl_status measure_kind(struct xl__session *p,
+                              const struct test_buffers *m, enum kind kind,
+                              const struct launch_layout *a, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
@@ -218,11 +222,11 @@ static xl_status measure(struct xl__probing *p, const struct memory *m,
                                           [4] = {m->kept, NULL}}};
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
-    describe(p, row, kind, a);
+    init_row(p, row, kind, a);
     plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
     TRY(clear_result(p, m, kind));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
-    TRY(look(p, m, kind, a, key, &why));
+    TRY(check_memory(p, m, kind, a, key, &why));
     if (why)
         xl__probe_reject(row, why);
 fail:
@@ -231,22 +235,23 @@ fail:
 
 /* -- the best of several -------------------------------------------------- */
 
-static bool beats(const xl_row *a, const xl_row *b)
+static bool is_better(const xl_row *a, const xl_row *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
     return !(b->value >= a->value);
 }
 
-/* Is this shape one to try here? */
-static bool is_wanted(const struct xl__probing *p, const struct shape *shape)
+/* Is this shape tried on this device? */
+static bool is_candidate(const struct xl__session *p,
+                         const struct access_shape *shape)
 {
     const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
     return (scalar ? shape->scalar : shape->wide) &&
            (shape->quick || !p->how->quick);
 }
 
-/* A shape that does not fit the device is passed over. */
+/* A shape that the device cannot run is skipped. */
 static bool is_excusable(xl_status status)
 {
     return status == XL_UNSUPPORTED || status == XL_BUILD_FAILED ||
@@ -254,27 +259,28 @@ static bool is_excusable(xl_status status)
            status == CL_INVALID_WORK_GROUP_SIZE;
 }
 
-/* The best of the shapes from `first` to `end`; *at its index, -1: none. */
-static xl_status best_of(struct xl__probing *p, const struct memory *m,
-                         enum kind kind, int first, int end, xl_row *best,
-                         int *at)
+/* Finds the best shape from `first` to `end`; *at: its index, -1 if there is
+ * none. */
+static xl_status find_best_shape(struct xl__session *p,
+                                 const struct test_buffers *m, enum kind kind,
+                                 int first, int end, xl_row *best, int *at)
 {
     xl_status status = XL_OK;
     xl_row row;
     *at = -1;
     for (int i = first; i < end; i++) {
-        if (!is_wanted(p, &shapes[i]))
+        if (!is_candidate(p, &shapes[i]))
             continue;
-        TRY(xl__probe_alive(p));
-        const struct layout a = lay_out(p, shapes[i], m->bytes);
-        status = measure(p, m, kind, &a, &row);
+        TRY(xl__probe_check_stop(p));
+        const struct launch_layout a = choose_layout(p, shapes[i], m->bytes);
+        status = measure_kind(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
             xl__error_reset(&p->q->error);
             status = XL_OK;
             continue;
         }
         TRY(status);
-        if (*at < 0 || beats(&row, best)) {
+        if (*at < 0 || is_better(&row, best)) {
             *best = row;
             *at = i;
         }
@@ -287,19 +293,19 @@ fail:
     return status;
 }
 
-static void learn(struct xl__probing *p, enum kind kind, const xl_row *row)
+static void set_fact(struct xl__session *p, enum kind kind, const xl_row *row)
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
-        xl__probe_raise(&p->q->ctx->device->limits,
-                        (enum xl__fact_id)kinds[kind].fact,
-                        xl__probe_peak(row));
+        xl__probe_raise_fact(&p->q->ctx->device->limits,
+                             (enum xl__fact_id)kinds[kind].fact,
+                             xl__probe_peak(row));
 }
 
-/* The quick way takes the shape that copies best for all, and leaves out
- * triad, which is no one's roof. */
-static xl_status run_far(struct xl__probing *p, const struct memory *m,
-                         int *shape)
+/* Measures beyond the caches. Quick runs use the shape that copies best for
+ * all kinds, and omit triad, which is no roof. */
+static xl_status measure_far(struct xl__session *p,
+                             const struct test_buffers *m, int *shape)
 {
     static const enum kind order[] = {COPY, READ, WRITE, TRIAD};
     xl_status status = XL_OK;
@@ -308,45 +314,48 @@ static xl_status run_far(struct xl__probing *p, const struct memory *m,
     const unsigned n = sizeof order / sizeof *order - (p->how->quick ? 1 : 0);
     for (unsigned i = 0; i < n; i++) {
         const bool all = i == 0 || !p->how->quick;
-        TRY(best_of(p, m, order[i], all ? 0 : *shape,
-                    all ? N_SHAPES : *shape + 1, &row, &at));
+        TRY(find_best_shape(p, m, order[i], all ? 0 : *shape,
+                            all ? N_SHAPES : *shape + 1, &row, &at));
         if (i == 0)
             *shape = at;
         xl__probe_emit(p, &row);
-        learn(p, order[i], &row);
+        set_fact(p, order[i], &row);
     }
 fail:
     return status;
 }
 
-/* Enough rounds in one launch that its own cost does not show. */
-static xl_status run_near(struct xl__probing *p, const struct memory *m,
-                          int shape)
+/* Measures inside the last-level cache, with enough rounds per launch that its
+ * overhead does not show. */
+static xl_status measure_near(struct xl__session *p,
+                              const struct test_buffers *m, int shape)
 {
     enum { MOST_ROUNDS = 1 << 12 };
     static const double launch_ns = 1e6;
     xl_status status = XL_OK;
     xl_row row;
-    struct layout a = lay_out(p, shapes[shape], m->near_bytes / 2);
+    struct launch_layout a =
+        choose_layout(p, shapes[shape], m->near_bytes / 2);
     for (;;) {
-        TRY(xl__probe_alive(p));
-        TRY(measure(p, m, NEAR, &a, &row));
+        TRY(xl__probe_check_stop(p));
+        TRY(measure_kind(p, m, NEAR, &a, &row));
         if (row.samples.median_ns >= launch_ns || a.rounds >= MOST_ROUNDS)
             break;
         a.rounds *= 8;
     }
     xl_row_found(&row, "rounds", a.rounds);
     xl__probe_emit(p, &row);
-    learn(p, NEAR, &row);
+    set_fact(p, NEAR, &row);
 fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_bandwidth_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct memory m = {NULL, NULL, NULL, NULL, 0, xl__probe_near_bytes(l)};
+    struct test_buffers m = {NULL, NULL, NULL,
+                             NULL, 0,    xl__probe_near_bytes(l)};
     size_t other = SIZE_MAX, dst;
     int shape = 0;
     TRY(xl_buffer_create(p->q, WORD, &m.kept));
@@ -356,9 +365,9 @@ static xl_status run(struct xl__probing *p)
         TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
     TRY(xl__probe_buffer(p, m.bytes, &m.dst, &dst));
     m.bytes = xl__min_size(m.bytes, xl__min_size(other, dst));
-    TRY(run_far(p, &m, &shape));
+    TRY(measure_far(p, &m, &shape));
     if (m.near_bytes >= 2 * (64 << 10) && m.near_bytes <= m.bytes)
-        TRY(run_near(p, &m, shape));
+        TRY(measure_near(p, &m, shape));
 fail:
     if (m.src)
         clReleaseMemObject(m.src);
@@ -373,10 +382,10 @@ fail:
 
 const struct xl__probe xl__probe_bandwidth = {
     {"bandwidth",
-     "Bytes a second of read, write, copy and triad over random words well "
+     "Bytes per second of read, write, copy and triad over random words well "
      "beyond the last-level cache, and of a copy inside it; best of several "
      "launch shapes. Write-allocate traffic of CPUs is not counted, so their "
      "write, copy and triad stay below read. Fooled by a last-level cache "
-     "larger than the driver or the vendor table says.",
+     "larger than the driver or the vendor table states.",
      true},
-    run};
+    run_bandwidth_probe};

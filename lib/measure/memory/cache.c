@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caches, found: the time of a dependent load climbs a step wherever the set
- * walked over outgrows a cache. levels.c reads sizes and latencies off that
- * staircase; each cache found is then read by all units at once, by a set
- * that fits it and not those before it. Nothing is taken from the driver but
- * the length of a line; what it says of sizes is compared afterwards. */
+/* Probe `cache`: finds caches by latency. The time of a dependent load rises
+ * in a step wherever the working set exceeds a cache; cache_levels.c reads
+ * sizes and latencies from the steps. Each cache found is then read by all
+ * units at once, with a set that fits in it and not in nearer ones. Only the
+ * line length is taken from the driver; sizes that it reports are compared
+ * afterwards. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,41 +16,42 @@
 
 enum {
     WORD = 4,
-    SMALLEST = 1 << 10, /* bytes walked over */
-    LEAST = 64 << 10,   /* bytes of a buffer */
-    UNROLL = 4,         /* accesses of a turn, as in probe/cache.cl */
+    SMALLEST = 1 << 10, /* bytes of the smallest set */
+    LEAST = 64 << 10,   /* bytes of a buffer, at least */
+    UNROLL = 4,         /* accesses per iteration, as in probe/cache.cl */
     CPU_WG = 1,
     GPU_WG = 64,
     CPU_VEC = 16,
     GPU_VEC = 4,
-    GPU_GROUPS = 128 /* of a unit: more than it holds at once */
+    GPU_GROUPS = 128 /* per unit: more than it holds at once */
 };
-/* Of a launch that reads: its own cost does not show, and another program
- * hardly takes its turn meanwhile. */
+/* Duration of a launch that reads: its overhead does not show, and it is
+ * rarely interrupted. */
 static const double read_ns = 3e6;
 static const double mib = 1 << 20;
 static const double alike = 2;  /* sizes within this factor agree */
-static const double unseen = 4; /* a cache that much larger is another */
+static const double unseen = 4; /* a cache that much larger is a different
+                                   one */
 
-/* A level: what was found, and its rows. */
-struct level {
-    struct xl__level found;
+/* A level that was found, and its rows. */
+struct measured_level {
+    struct xl__cache_level found;
     char name[16];
     xl_row latency, read;
 };
 
-struct levels {
-    struct level at[XL__MOST_LEVELS];
+struct measured_levels {
+    struct measured_level at[XL__MOST_LEVELS];
     unsigned n;
 };
 
-/* Levels that something lies behind. */
-static unsigned n_caches(const struct levels *all)
+/* The number of caches: all levels but the last, which is memory. */
+static unsigned count_caches(const struct measured_levels *all)
 {
     return all->n > 0 ? all->n - 1 : 0;
 }
 
-/* Which facts a level's figures become. */
+/* The facts that a level sets. */
 static const struct {
     const char *name;
     int bytes, ns, bytes_per_s; /* facts; -1: none */
@@ -60,24 +62,25 @@ static const struct {
     {"dram", -1, XL__F_dram_ns, -1},
 };
 
-/* -- the staircase -------------------------------------------------------- */
+/* -- the latency curve
+ * ----------------------------------------------------- */
 
-static double size_at(const struct xl__probing *p, unsigned i)
+static double curve_point_bytes(const struct xl__session *p, unsigned i)
 {
     enum { QUICK_PER_OCTAVE = 2, FULL_PER_OCTAVE = 4 };
     const double per = p->how->quick ? QUICK_PER_OCTAVE : FULL_PER_OCTAVE;
     return SMALLEST * exp2(i / per);
 }
 
-/* *n: the points seen; 0 when there is one that walked wrong. */
-static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
-                       struct xl__point *curve, unsigned *n)
+/* Measures the curve. *n: its points; 0 if a chase ended at a wrong word. */
+static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
+                               struct xl__cache_point *curve, unsigned *n)
 {
     xl_status status = XL_OK;
     bool is_sound = true;
     *n = 0;
     for (unsigned i = 0; i < XL__MOST_POINTS; i++) {
-        const double bytes = size_at(p, i);
+        const double bytes = curve_point_bytes(p, i);
         xl_row row;
         if (bytes > (double)chase->bytes)
             break;
@@ -89,16 +92,16 @@ static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
         xl_row_found(&row, "curve", 1);
         xl__probe_emit(p, &row);
         is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
-        curve[(*n)++] = (struct xl__point){bytes, chase->ns};
+        curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
 fail:
     return status;
 }
 
-/* Sets this large are certainly in memory, and enough of them for a plateau,
- * if the last-level cache is what it is said to be. */
-static size_t far_bytes(const struct xl__limits *l)
+/* The largest set: certainly in memory, with enough points for a plateau, if
+ * the stated size of the last-level cache is right. */
+static size_t find_curve_bytes(const struct xl__limits *l)
 {
     enum { TIMES = 8, ENOUGH = 512 << 20 };
     const double llc = xl__num_or(l, XL__F_llc_bytes, 0);
@@ -110,14 +113,15 @@ static size_t far_bytes(const struct xl__limits *l)
 
 /* -- latency -------------------------------------------------------------- */
 
-/* Once more in the middle of the plateau, with care. */
-static xl_status measure_latency(struct xl__probing *p,
+/* Measures the latency again in the middle of the plateau, with full
+ * sampling. */
+static xl_status measure_latency(struct xl__session *p,
                                  struct xl__chase *chase,
-                                 const struct xl__point *curve,
-                                 struct level *v)
+                                 const struct xl__cache_point *curve,
+                                 struct measured_level *v)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {xl__chase_sample, chase};
+    const struct xl__iteration_source w = {xl__chase_sample, chase};
     const unsigned mid = (v->found.first + v->found.last) / 2;
     xl_row ignored;
     xl_row_init(&v->latency, "probe_cache", v->name);
@@ -126,10 +130,10 @@ static xl_status measure_latency(struct xl__probing *p,
     TRY(xl__chase_point(
         p, chase, xl__ring_dense((size_t)curve[mid].bytes, chase->line_bytes),
         &ignored));
-    const size_t turns = xl__chase_turns(p, chase);
-    TRY(xl__chase_sample(p, chase, turns, &v->latency));
+    const size_t iterations = xl__chase_iterations(p, chase);
+    TRY(xl__chase_sample(p, chase, iterations, &v->latency));
     v->found.ns = fmin(v->found.ns, chase->ns);
-    TRY(xl__turns_halve(p, &w, turns, &v->latency));
+    TRY(xl__iterations_check_scaling(p, &w, iterations, &v->latency));
     if (isfinite(v->found.bytes))
         xl_row_found(&v->latency, "size_bytes", round(v->found.bytes));
 fail:
@@ -138,63 +142,66 @@ fail:
 
 /* -- bandwidth ------------------------------------------------------------ */
 
-/* All read the same set, so every unit's own cache holds it, or the one that
- * they share. */
-struct sweep {
+/* All units read the same set, so each unit's own cache holds it, or the one
+ * that they share. */
+struct cache_sweep {
     cl_mem src, kept;
     size_t vec, wg, blocks, groups;
 };
 
-static size_t block_words(const struct sweep *s)
+static size_t block_words(const struct cache_sweep *s)
 {
     return s->wg * UNROLL * s->vec;
 }
 
-/* A quarter of the cache, for others use it too, and one in halves may keep
- * what both read in each of them; more where the one before is nearly as
+/* A quarter of the cache, since other data use it too, and a cache of two
+ * halves may hold shared data twice; more where the nearer cache is nearly as
  * large. */
-static double set_bytes(double before, double size)
+static double choose_set_bytes(double before, double size)
 {
     return fmax(size / 4, sqrt(before * size));
 }
 
-static struct sweep lay_out(const struct xl__probing *p, double bytes)
+static struct cache_sweep choose_layout(const struct xl__session *p,
+                                        double bytes)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    struct sweep s = {.vec = scalar ? CPU_VEC : GPU_VEC};
+    struct cache_sweep s = {.vec = scalar ? CPU_VEC : GPU_VEC};
     s.wg = scalar ? CPU_WG : xl__min_size(GPU_WG, p->most_wg);
     s.groups = units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS);
     s.blocks = (size_t)fmax(bytes / (double)(block_words(&s) * WORD), 1);
     return s;
 }
 
-/* What item 0 of group 0 sums up. */
-static cl_uint sum_of(const struct sweep *s, uint64_t seed, size_t turns)
+/* The sum of item 0 of group 0. */
+static cl_uint expected_sum(const struct cache_sweep *s, uint64_t seed,
+                            size_t iterations)
 {
-    cl_uint lap = 0, part = 0;
-    const size_t rest = turns % s->blocks;
-    for (size_t block = 0; block < xl__min_size(turns, s->blocks); block++) {
+    cl_uint lap = 0, partial = 0;
+    const size_t rest = iterations % s->blocks;
+    for (size_t block = 0; block < xl__min_size(iterations, s->blocks);
+         block++) {
         for (size_t u = 0; u < UNROLL; u++) {
             const size_t at = (block * UNROLL + u) * s->wg * s->vec;
             for (size_t v = 0; v < s->vec; v++)
                 lap += xl__probe_word(seed, at + v);
         }
-        part = block + 1 == rest ? lap : part;
+        partial = block + 1 == rest ? lap : partial;
     }
-    return lap * (cl_uint)(turns / s->blocks) + part;
+    return lap * (cl_uint)(iterations / s->blocks) + partial;
 }
 
-static void plan_sweep(const struct sweep *s, size_t turns, cl_uint key,
-                       struct xl__plan *plan)
+static void plan_sweep(const struct cache_sweep *s, size_t iterations,
+                       cl_uint key, struct xl__plan *plan)
 {
     static const double golden = 0.6180339887;
     struct xl__step *step = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    plan->bytes =
-        (double)s->groups * (double)turns * (double)(block_words(s) * WORD);
+    plan->bytes = (double)s->groups * (double)iterations *
+                  (double)(block_words(s) * WORD);
     step->source = "probe/cache.cl";
     step->kernel = "sweep";
     step->dims = 1;
@@ -207,45 +214,45 @@ static void plan_sweep(const struct sweep *s, size_t turns, cl_uint key,
     xl__arg_mem(step, 2);
     xl__arg_u32(step, s->blocks);
     xl__arg_u32(step, (size_t)(golden * (double)s->blocks));
-    xl__arg_u32(step, turns);
+    xl__arg_u32(step, iterations);
     xl__arg_u32(step, key);
 }
 
-/* struct xl__turning. */
-static xl_status sample_sweep(struct xl__probing *p, void *sweep, size_t turns,
-                              xl_row *row)
+/* The sample function of a struct xl__iteration_source. */
+static xl_status sample_sweep(struct xl__session *p, void *sweep,
+                              size_t iterations, xl_row *row)
 {
     xl_status status = XL_OK;
-    struct sweep *s = sweep;
+    struct cache_sweep *s = sweep;
     const struct xl__call call = {
         .mem = {[1] = {s->src, NULL}, [2] = {s->kept, NULL}}};
-    const cl_uint key = sum_of(s, p->how->seed, turns);
+    const cl_uint key = expected_sum(s, p->how->seed, iterations);
     struct xl__plan plan;
     cl_uint seen = ~key;
-    plan_sweep(s, turns, key, &plan);
+    plan_sweep(s, iterations, key, &plan);
     TRY(xl_buffer_fill(p->q, s->kept, 0, ~key, 1));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(xl_buffer_read(p->q, s->kept, 0, &seen, sizeof seen));
     if (seen != key)
-        xl__probe_reject(row, "the sum of the words read is wrong");
+        xl__probe_reject(row, "wrong result: the sum of the words read");
 fail:
     return status;
 }
 
-static xl_status measure_read(struct xl__probing *p, struct sweep *s,
+static xl_status measure_read(struct xl__session *p, struct cache_sweep *s,
                               const char *level, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {sample_sweep, s};
+    const struct xl__iteration_source w = {sample_sweep, s};
     char name[sizeof row->variant];
-    size_t turns;
+    size_t iterations;
     snprintf(name, sizeof name, "%s_read", level);
     xl_row_init(row, "probe_cache", name);
     row->unit = "B/s";
-    TRY(xl__probe_alive(p));
-    TRY(xl__turns_find(p, &w, read_ns, &turns));
-    TRY(sample_sweep(p, s, turns, row));
-    TRY(xl__turns_halve(p, &w, turns, row));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__iterations_find(p, &w, read_ns, &iterations));
+    TRY(sample_sweep(p, s, iterations, row));
+    TRY(xl__iterations_check_scaling(p, &w, iterations, row));
     xl_row_found(row, "size_bytes",
                  (double)(s->blocks * block_words(s) * WORD));
     xl_row_judge(row, p->q->ctx->device);
@@ -253,24 +260,25 @@ fail:
     return status;
 }
 
-static bool beats(const xl_row *a, const xl_row *b)
+static bool is_better(const xl_row *a, const xl_row *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
     return !(b->value >= a->value);
 }
 
-/* The best of a few, until it is sound and faster than what is further away:
- * another program may be in the way. */
-static xl_status best_read(struct xl__probing *p, struct sweep *s,
-                           const char *level, double further, xl_row *best)
+/* Repeats the measurement until the row is ok and faster than levels further
+ * away, since other load may have disturbed it; keeps the best. */
+static xl_status measure_best_read(struct xl__session *p,
+                                   struct cache_sweep *s, const char *level,
+                                   double further, xl_row *best)
 {
     enum { TRIES = 3 };
     xl_status status = XL_OK;
     for (unsigned i = 0; i < TRIES; i++) {
         xl_row row;
         TRY(measure_read(p, s, level, &row));
-        if (i == 0 || beats(&row, best))
+        if (i == 0 || is_better(&row, best))
             *best = row;
         if (best->verdict == XL_ROW_OK && best->value > further)
             break;
@@ -279,13 +287,14 @@ fail:
     return status;
 }
 
-static xl_status measure_reads(struct xl__probing *p, struct levels *all)
+static xl_status measure_reads(struct xl__session *p,
+                               struct measured_levels *all)
 {
     xl_status status = XL_OK;
     cl_mem src = NULL, kept = NULL;
     size_t got = 0;
     double further = 0;
-    const unsigned n = n_caches(all);
+    const unsigned n = count_caches(all);
     if (n == 0)
         return XL_OK;
     TRY(xl_buffer_create(p->q, WORD, &kept));
@@ -293,13 +302,13 @@ static xl_status measure_reads(struct xl__probing *p, struct levels *all)
         p, xl__max_size((size_t)all->at[n - 1].found.bytes, LEAST), &src,
         &got));
     for (unsigned i = n; i-- > 0;) {
-        struct level *v = &all->at[i];
+        struct measured_level *v = &all->at[i];
         const double before = i > 0 ? all->at[i - 1].found.bytes : 0;
-        const double bytes = set_bytes(before, v->found.bytes);
-        struct sweep s = lay_out(p, fmin(bytes, (double)got));
+        const double bytes = choose_set_bytes(before, v->found.bytes);
+        struct cache_sweep s = choose_layout(p, fmin(bytes, (double)got));
         s.src = src;
         s.kept = kept;
-        TRY(best_read(p, &s, v->name, further, &v->read));
+        TRY(measure_best_read(p, &s, v->name, further, &v->read));
         further = fmax(further, v->read.value);
     }
 fail:
@@ -310,9 +319,10 @@ fail:
     return status;
 }
 
-/* -- what is concluded ---------------------------------------------------- */
+/* -- conclusions
+ * ----------------------------------------------------------- */
 
-/* A size that somebody stated; NaN: nobody did. */
+/* The size from driver or vendor table; NaN if there is none. */
 static double stated_llc(const struct xl__limits *l)
 {
     const struct xl__answer *held = &l->used[XL__F_llc_bytes];
@@ -320,11 +330,12 @@ static double stated_llc(const struct xl__limits *l)
     return stated ? held->value : NAN;
 }
 
-static void name_levels(const struct xl__limits *l, struct levels *all)
+static void name_levels(const struct xl__limits *l,
+                        struct measured_levels *all)
 {
     const double stated = stated_llc(l);
     for (unsigned i = 0; i < all->n; i++) {
-        struct level *v = &all->at[i];
+        struct measured_level *v = &all->at[i];
         const bool is_last = i + 2 == all->n;
         snprintf(v->name, sizeof v->name, "l%u", i + 1);
         if (is_last && !(stated > unseen * v->found.bytes))
@@ -334,7 +345,7 @@ static void name_levels(const struct xl__limits *l, struct levels *all)
     }
 }
 
-static void doubt(xl_row *row, const char *reason)
+static void mark_suspicious(xl_row *row, const char *reason)
 {
     if (row->verdict != XL_ROW_OK)
         return;
@@ -342,9 +353,9 @@ static void doubt(xl_row *row, const char *reason)
     xl__strcpy(row->reason, sizeof row->reason, reason);
 }
 
-/* A size by its step is right within a factor; so what is stated stays, and
- * is contradicted only beyond that. */
-static void compare_size(const struct xl__limits *l, struct level *v)
+/* A size from a step is accurate within a factor, so a stated size is kept and
+ * only a larger difference is reported. */
+static void compare_size(const struct xl__limits *l, struct measured_level *v)
 {
     const double stated = stated_llc(l);
     const double factor = v->found.bytes / stated;
@@ -352,14 +363,15 @@ static void compare_size(const struct xl__limits *l, struct level *v)
     if (!xl__streq(v->name, "llc") || isnan(stated) ||
         (factor <= alike && factor >= 1 / alike))
         return;
-    snprintf(reason, sizeof reason,
-             "its step is at %.3g MiB, but %.3g MiB are stated: others may "
-             "use it too",
-             v->found.bytes / mib, stated / mib);
-    doubt(&v->latency, reason);
+    snprintf(
+        reason, sizeof reason,
+        "its step is at %.3g MiB, but %.3g MiB are stated: other load may "
+        "use it too",
+        v->found.bytes / mib, stated / mib);
+    mark_suspicious(&v->latency, reason);
 }
 
-static void learn(struct xl__limits *l, const struct level *v)
+static void set_facts(struct xl__limits *l, const struct measured_level *v)
 {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         const int bytes = facts[i].bytes, rate = facts[i].bytes_per_s;
@@ -370,16 +382,17 @@ static void learn(struct xl__limits *l, const struct level *v)
                                round(v->found.bytes));
         xl__limits_measure(l, (enum xl__fact_id)facts[i].ns, v->found.ns);
         if (rate >= 0 && v->read.verdict < XL_ROW_REJECTED)
-            xl__probe_raise(l, (enum xl__fact_id)rate,
-                            xl__probe_peak(&v->read));
+            xl__probe_raise_fact(l, (enum xl__fact_id)rate,
+                                 xl__probe_peak(&v->read));
     }
 }
 
-/* The largest cache is stated, and no step shows it (CP-18). */
-static void tell_unseen(struct xl__probing *p, const struct levels *all)
+/* Reports a stated last-level cache that shows no step (CP-18). */
+static void report_unseen(struct xl__session *p,
+                          const struct measured_levels *all)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    const unsigned n = n_caches(all);
+    const unsigned n = count_caches(all);
     const double stated = stated_llc(l);
     char reason[192];
     xl_row row;
@@ -387,19 +400,22 @@ static void tell_unseen(struct xl__probing *p, const struct levels *all)
         return;
     xl_row_init(&row, "probe_cache", "llc");
     row.unit = "s";
-    snprintf(reason, sizeof reason,
-             "%.3g MiB are stated, but the last step is at %.3g MiB: others "
-             "use the cache too, or a virtual machine has a part of it",
-             stated / mib, n > 0 ? all->at[n - 1].found.bytes / mib : 0);
+    snprintf(
+        reason, sizeof reason,
+        "%.3g MiB are stated, but the last step is at %.3g MiB: other "
+        "load uses the cache too, or a virtual machine gets a share of it",
+        stated / mib, n > 0 ? all->at[n - 1].found.bytes / mib : 0);
     xl__probe_unsupported(p, &row, reason);
 }
 
-/* Rates are held against that of memory, too, where it has been measured. */
-static void judge(const struct xl__limits *l, struct levels *all)
+/* Checks that nearer levels are faster; read rates also against memory if its
+ * rate is known. */
+static void check_order(const struct xl__limits *l,
+                        struct measured_levels *all)
 {
     xl_row *latency[XL__MOST_LEVELS], *read[XL__MOST_LEVELS];
     double ns[XL__MOST_LEVELS], per_byte[XL__MOST_LEVELS];
-    const unsigned n = n_caches(all);
+    const unsigned n = count_caches(all);
     for (unsigned i = 0; i < all->n; i++) {
         latency[i] = &all->at[i].latency;
         read[i] = i < n ? &all->at[i].read : latency[i];
@@ -407,21 +423,22 @@ static void judge(const struct xl__limits *l, struct levels *all)
         per_byte[i] =
             1 / (i < n ? read[i]->value : xl__num(l, XL__F_read_bytes_per_s));
     }
-    (void)xl__levels_judge(latency, ns, all->n);
-    (void)xl__levels_judge(read, per_byte, all->n);
+    (void)xl__cache_levels_check_order(latency, ns, all->n);
+    (void)xl__cache_levels_check_order(read, per_byte, all->n);
     if (all->n > 0 && all->at[n].found.is_open)
-        doubt(latency[n],
-              "the curve still rises at its end: memory is slower than this");
+        mark_suspicious(
+            latency[n],
+            "the curve still rises at its end: memory is slower than this");
 }
 
-static void conclude(struct xl__probing *p, struct levels *all)
+static void report_levels(struct xl__session *p, struct measured_levels *all)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
-    const unsigned n = n_caches(all);
-    judge(l, all);
+    const unsigned n = count_caches(all);
+    check_order(l, all);
     for (unsigned i = 0; i < all->n; i++) {
         if (i == n)
-            tell_unseen(p, all);
+            report_unseen(p, all);
         compare_size(l, &all->at[i]);
         xl__probe_emit(p, &all->at[i].latency);
     }
@@ -429,24 +446,27 @@ static void conclude(struct xl__probing *p, struct levels *all)
         xl__probe_emit(p, &all->at[i].read);
     for (unsigned i = 0; i < all->n; i++) {
         if (all->at[i].latency.verdict < XL_ROW_REJECTED)
-            learn(l, &all->at[i]);
+            set_facts(l, &all->at[i]);
     }
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
-static xl_status find(struct xl__probing *p, struct levels *all)
+static xl_status find_levels(struct xl__session *p,
+                             struct measured_levels *all)
 {
     xl_status status = XL_OK;
     struct xl__chase chase;
-    struct xl__point curve[XL__MOST_POINTS];
-    struct xl__level found[XL__MOST_LEVELS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
+    struct xl__cache_level found[XL__MOST_LEVELS];
     unsigned n;
-    TRY(xl__chase_begin(p, far_bytes(&p->q->ctx->device->limits), &chase));
-    TRY(climb(p, &chase, curve, &n));
+    TRY(xl__chase_begin(p, find_curve_bytes(&p->q->ctx->device->limits),
+                        &chase));
+    TRY(measure_curve(p, &chase, curve, &n));
     if (n == 0)
-        goto fail; /* rejected rows say why */
-    all->n = xl__levels_find(curve, n, found);
+        goto fail; /* rejected rows have the reason */
+    all->n = xl__cache_levels_find(curve, n, found);
     for (unsigned i = 0; i < all->n; i++)
         all->at[i].found = found[i];
     name_levels(&p->q->ctx->device->limits, all);
@@ -454,22 +474,22 @@ static xl_status find(struct xl__probing *p, struct levels *all)
         TRY(measure_latency(p, &chase, curve, &all->at[i]));
     if (all->n == 0)
         TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                          "the time of a load has no plateau at any size: "
+                          "no plateau in the time of a load at any size: "
                           "the machine is busy, or its clock is not steady"));
 fail:
     xl__chase_end(&chase);
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_cache_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct levels *all = xl__calloc(1, sizeof *all);
+    struct measured_levels *all = xl__calloc(1, sizeof *all);
     if (!all)
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "rows"));
-    TRY(find(p, all));
+    TRY(find_levels(p, all));
     TRY(measure_reads(p, all));
-    conclude(p, all);
+    report_levels(p, all);
 fail:
     free(all);
     return status;
@@ -479,11 +499,11 @@ const struct xl__probe xl__probe_cache = {
     {"cache",
      "Caches found by the time of one dependent load: a work-item follows a "
      "random ring of links through sets of 1 KiB and up, and each step of the "
-     "time is a cache outgrown, its size where the step is half done. Random "
-     "within 2 MiB at a time, so that address translation stays out of it "
+     "time marks the size of a cache, where the step is half done. Random "
+     "within 2 MiB at a time, so that address translation has no effect "
      "(probe tlb). Then each cache is read by all units. Fooled by caches "
-     "that others fill meanwhile, which look smaller, and by two whose times "
-     "differ by less than a third, which look like one; the time contains "
-     "that of computing an address.",
+     "that other load fills meanwhile, which look smaller, and by two whose "
+     "times differ by less than a third, which look like one; the time "
+     "includes that of computing an address.",
      true},
-    run};
+    run_cache_probe};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The staircase read: noise off, then the longest flat stretch is a plateau,
- * the longest left and right of it are others, until none spans an octave.
- * Plateaus with no step between them are one. */
+/* Finds plateaus in a latency curve: noise is removed; the longest flat
+ * stretch is a plateau, the longest ones left and right of it are further
+ * ones, recursively, until none spans an octave. Plateaus without a step
+ * between them are merged. */
 #include "measure/memory/cache_levels.h"
 
 #include <math.h>
@@ -10,24 +11,25 @@
 #include "measure/probe.h"
 
 static const double flat = 1.25;   /* growth along a plateau */
-static const double step = 1.3;    /* growth within an octave, of a step */
-static const double octave = 1.99; /* 2, but for sizes that were rounded */
-static const double noise = 1.1;   /* by which a row may be off its order */
-static const double far_off = 1.5; /* noise is not that large */
+static const double step = 1.3;    /* growth of a step within an octave */
+static const double octave = 1.99; /* 2, with a margin for rounded sizes */
+static const double noise = 1.1;   /* by which a row may be out of order */
+static const double far_off = 1.5; /* beyond any noise */
 
-struct stairs {
-    const struct xl__point *at;
+struct level_search {
+    const struct xl__cache_point *at;
     unsigned n;
-    double ns[XL__MOST_POINTS]; /* cleaned: never falls */
-    struct xl__level *level;
+    double ns[XL__MOST_POINTS]; /* corrected: never falls */
+    struct xl__cache_level *level;
     unsigned n_levels;
 };
 
-/* -- cleaning ------------------------------------------------------------- */
+/* -- noise
+ * ----------------------------------------------------------------- */
 
-/* Where the two before and the two after agree, and it alone is faster, a
- * clock slipped. */
-static double without_slip(const struct xl__point *at, unsigned i, unsigned n)
+/* A point that is faster than four neighbours that agree is a clock error. */
+static double remove_dip(const struct xl__cache_point *at, unsigned i,
+                         unsigned n)
 {
     if (i < 2 || i + 2 >= n)
         return at[i].ns;
@@ -39,12 +41,12 @@ static double without_slip(const struct xl__point *at, unsigned i, unsigned n)
     return slipped ? least : at[i].ns;
 }
 
-/* Whatever lies above a later point was disturbed. */
-static void clean(struct stairs *s)
+/* A point above a later one was disturbed: the curve must not fall. */
+static void clean_curve(struct level_search *s)
 {
     double least = INFINITY;
     for (unsigned i = s->n; i-- > 0;) {
-        least = fmin(least, without_slip(s->at, i, s->n));
+        least = fmin(least, remove_dip(s->at, i, s->n));
         s->ns[i] = least;
     }
 }
@@ -52,8 +54,8 @@ static void clean(struct stairs *s)
 /* -- plateaus ------------------------------------------------------------- */
 
 /* The longest flat stretch among first .. end - 1, in octaves. */
-static bool longest(const struct stairs *s, unsigned first, unsigned end,
-                    struct xl__level *out)
+static bool find_plateau(const struct level_search *s, unsigned first,
+                         unsigned end, struct xl__cache_level *out)
 {
     double best = octave;
     bool found = false;
@@ -65,26 +67,27 @@ static bool longest(const struct stairs *s, unsigned first, unsigned end,
             continue;
         best = span;
         found = true;
-        *out = (struct xl__level){.first = i, .last = j};
+        *out = (struct xl__cache_level){.first = i, .last = j};
     }
     return found;
 }
 
-static void cut(struct stairs *s, unsigned first, unsigned end)
+static void find_plateaus(struct level_search *s, unsigned first, unsigned end)
 {
-    struct xl__level mid;
-    if (!longest(s, first, end, &mid))
+    struct xl__cache_level mid;
+    if (!find_plateau(s, first, end, &mid))
         return;
-    cut(s, first, mid.first);
+    find_plateaus(s, first, mid.first);
     if (s->n_levels < XL__MOST_LEVELS)
         s->level[s->n_levels++] = mid;
-    cut(s, mid.last + 1, end);
+    find_plateaus(s, mid.last + 1, end);
 }
 
-/* Does the time anywhere from a's end to b's begin grow by a step within an
- * octave? */
-static bool has_step(const struct stairs *s, const struct xl__level *a,
-                     const struct xl__level *b)
+/* Does the time between the end of a and the begin of b grow by a step within
+ * an octave? */
+static bool has_step(const struct level_search *s,
+                     const struct xl__cache_level *a,
+                     const struct xl__cache_level *b)
 {
     for (unsigned i = a->last, j = i; i < b->first; i++) {
         while (j + 1 <= b->last &&
@@ -96,7 +99,7 @@ static bool has_step(const struct stairs *s, const struct xl__level *a,
     return false;
 }
 
-static void merge(struct stairs *s)
+static void merge_plateaus(struct level_search *s)
 {
     unsigned kept = 0;
     for (unsigned i = 1; i < s->n_levels; i++) {
@@ -108,57 +111,59 @@ static void merge(struct stairs *s)
     s->n_levels = s->n_levels > 0 ? kept + 1 : 0;
 }
 
-/* A curve that leaves its last plateau and does not arrive; two points say
- * so. */
-static void open_end(struct stairs *s)
+/* Adds an open level for a curve that leaves its last plateau and does not
+ * reach another; two points are required. */
+static void add_open_level(struct level_search *s)
 {
     const unsigned last = s->n - 1;
-    const struct xl__level *end = &s->level[s->n_levels - 1];
+    const struct xl__cache_level *end = &s->level[s->n_levels - 1];
     if (s->n_levels == XL__MOST_LEVELS || end->last + 2 > last ||
         !(s->ns[last - 1] >= step * s->ns[end->last]))
         return;
     s->level[s->n_levels++] =
-        (struct xl__level){.first = last, .last = last, .is_open = true};
+        (struct xl__cache_level){.first = last, .last = last, .is_open = true};
 }
 
 /* -- sizes ---------------------------------------------------------------- */
 
-/* Where the curve crosses `ns`; both axes are logarithmic. */
-static double crossing(const struct stairs *s, double ns)
+/* The size where the curve crosses `ns`; both axes are logarithmic. */
+static double find_crossing(const struct level_search *s, double ns)
 {
     unsigned i = 0;
     while (i + 1 < s->n && s->ns[i] < ns)
         i++;
     if (i == 0 || !(s->ns[i] > s->ns[i - 1]))
         return s->at[i].bytes;
-    const double part = log(ns / s->ns[i - 1]) / log(s->ns[i] / s->ns[i - 1]);
-    return s->at[i - 1].bytes * pow(s->at[i].bytes / s->at[i - 1].bytes, part);
+    const double fraction =
+        log(ns / s->ns[i - 1]) / log(s->ns[i] / s->ns[i - 1]);
+    return s->at[i - 1].bytes *
+           pow(s->at[i].bytes / s->at[i - 1].bytes, fraction);
 }
 
-unsigned xl__levels_find(const struct xl__point *curve, unsigned n,
-                         struct xl__level out[XL__MOST_LEVELS])
+unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
+                               struct xl__cache_level out[XL__MOST_LEVELS])
 {
-    struct stairs s = {.at = curve, .n = n, .level = out};
+    struct level_search s = {.at = curve, .n = n, .level = out};
     if (n == 0 || n > XL__MOST_POINTS)
         return 0;
-    clean(&s);
-    cut(&s, 0, n);
-    merge(&s);
+    clean_curve(&s);
+    find_plateaus(&s, 0, n);
+    merge_plateaus(&s);
     if (s.n_levels > 0)
-        open_end(&s);
+        add_open_level(&s);
     for (unsigned i = 0; i < s.n_levels; i++)
         out[i].ns = s.ns[(out[i].first + out[i].last) / 2];
     for (unsigned i = 0; i < s.n_levels; i++)
         out[i].bytes = i + 1 < s.n_levels
-                           ? crossing(&s, sqrt(out[i].ns * out[i + 1].ns))
+                           ? find_crossing(&s, sqrt(out[i].ns * out[i + 1].ns))
                            : INFINITY;
     return s.n_levels;
 }
 
 /* -- order ---------------------------------------------------------------- */
 
-static void blame(xl_row *row, double cost, const xl_row *further,
-                  double least)
+static void mark_row(xl_row *row, double cost, const xl_row *further,
+                     double least)
 {
     const xl_verdict verdict =
         cost > far_off * least ? XL_ROW_REJECTED : XL_ROW_SUSPICIOUS;
@@ -171,14 +176,15 @@ static void blame(xl_row *row, double cost, const xl_row *further,
              further->variant);
 }
 
-bool xl__levels_judge(xl_row *const *rows, const double *cost, unsigned n)
+bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
+                                  unsigned n)
 {
     bool all_well = true;
     double least = INFINITY;
     const xl_row *further = NULL;
     for (unsigned i = n; i-- > 0;) {
         if (further && cost[i] > noise * least) {
-            blame(rows[i], cost[i], further, least);
+            mark_row(rows[i], cost[i], further, least);
             all_well = false;
         }
         if (cost[i] < least) {

@@ -1,37 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels of memory, from the time of a dependent load by the size of what is
- * walked over: a staircase whose plateaus are caches and, last, memory. Plain
- * arithmetic, so it is tested on curves of devices that nobody has here. */
-#ifndef XL_MEASURE_LEVELS_H
-#define XL_MEASURE_LEVELS_H
+/* Finds levels of memory in the curve of load latency by working-set size:
+ * plateaus are caches and, last, memory. Plain arithmetic, tested with curves
+ * of other devices.
+ *
+ *     ns                         _____  memory
+ *                         ______/
+ *                ________/       level 2
+ *      _________/       level 1
+ *     +-------------------------------- bytes */
+#ifndef XL_MEASURE_CACHE_LEVELS_H
+#define XL_MEASURE_CACHE_LEVELS_H
 
 #include <crosslane/measure.h>
 
 enum { XL__MOST_LEVELS = 8, XL__MOST_POINTS = 128 };
 
 /* A point of the curve; sizes ascend. */
-struct xl__point {
+struct xl__cache_point {
     double bytes, ns;
 };
 
-struct xl__level {
+struct xl__cache_level {
     unsigned first, last; /* points of its plateau */
-    double bytes;         /* where the rise behind it is half done; INFINITY:
-                             nothing lies behind it */
+    double bytes;         /* where the rise after it is half done; INFINITY
+                             for the last level */
     double ns;            /* of a load from it */
     bool is_open;         /* the curve ends on a rise: it is slower still */
 };
 
-/* The levels of a curve of at most XL__MOST_POINTS, nearest first; how many.
- * Noise only adds time, so of two points the further counts when it is faster.
- * A plateau is an octave at least; a rise that is never steep (translation,
- * memory that fills up) does not part two levels. */
-unsigned xl__levels_find(const struct xl__point *curve, unsigned n,
-                         struct xl__level out[XL__MOST_LEVELS]);
+/* Finds the levels of a curve of at most XL__MOST_POINTS points, nearest
+ * first, and returns their number. Noise only adds time, so a point that is
+ * slower than a later one is corrected. A plateau spans an octave at least;
+ * a gradual rise (translation, memory that fills up) does not separate
+ * levels. */
+unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
+                               struct xl__cache_level out[XL__MOST_LEVELS]);
 
-/* Nearer memory is never slower: a row whose cost (ns, or s/B; NaN: unknown)
- * is above that of a row further away is suspicious, and rejected when it is
- * far above. Rows come nearest first. Whether all is well. */
-bool xl__levels_judge(xl_row *const *rows, const double *cost, unsigned n);
+/* Checks that nearer memory is not slower: a row whose cost (ns, or s/B; NaN:
+ * unknown) exceeds that of a row further away becomes suspicious, or rejected
+ * if by much. Rows come nearest first. Returns whether all are in order. */
+bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
+                                  unsigned n);
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What access patterns cost: useful bytes a second by stride, offset, vector
- * width and at random, beyond the last-level cache; and by stride inside it,
- * where the smallest transaction shows without memory's own granule on top.
+/* Probe `coalescing`: useful bytes per second by access pattern: strides,
+ * offsets, vector widths and random access beyond the last-level cache;
+ * strides also inside it, where the smallest transaction shows without the
+ * granule of memory.
  *
- * The granule of a curve: the time of an access doubles with the stride as
- * long as each access needs more of a granule to itself, then stays. Where it
- * stops doubling, stride x 4 bytes is the granule. */
+ * The granule is found from the curve of time per access by stride:
+ *
+ *     ns      ______      The time doubles with the stride as long as accesses
+ *            /            share granules, and stays once each access needs its
+ *      _____/             own: granule = stride * 4 bytes at the end of the
+ * rise. 1 2 4 8 16 32  stride */
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +20,8 @@ enum {
     WORD = 4,
     UNROLL = 8,
     WG = 64,          /* times UNROLL: the fewest rows of a pass */
-    SECTOR_WORDS = 8, /* strides above leave words of a sector unused */
-    LINE_WORDS = 16,  /* and of a line, enough for the quick way */
+    SECTOR_WORDS = 8, /* wider strides leave words of a sector unused */
+    LINE_WORDS = 16,  /* and of a line, enough for quick runs */
     WIDEST_VEC = 16,
     MOST_CURVE = 7,  /* strides 1, 2, 4 ... 64 make the curve */
     SLACK_WORDS = 64 /* kept free at the end for offsets */
@@ -27,26 +31,26 @@ static const double doubling = 1.45; /* between flat (1) and doubled (2) */
 
 /* -- what is launched ----------------------------------------------------- */
 
-struct field {
+struct access_run {
     cl_mem src, kept;
-    unsigned lg_words; /* words of the buffer, its slack left out */
+    unsigned lg_words; /* words of the buffer without slack */
     unsigned lg_near;  /* words inside the last-level cache; 0: none */
-    double near_n;     /* accesses of a launch there */
+    double near_n;     /* accesses per launch there */
     size_t wg;
-    unsigned unit_words; /* a word in so many is read at wide strides */
-    double roof;         /* B/s of reading; NaN: not known */
+    unsigned unit_words; /* at wide strides one of so many words is read */
+    double roof;         /* B/s of reading; NaN: unknown */
     xl_source roof_source;
 };
 
-/* One point: which kernel, and its arguments. */
-struct point {
-    const char *variant; /* of the row: a static text */
+/* A point: a kernel and its arguments. */
+struct access_point {
+    const char *variant; /* of the row: a static string */
     const char *kernel;  /* "stride", "vector", "gather" */
     unsigned vec, step, offset;
     unsigned lg_rows;
-    double n; /* accesses asked for */
+    double n; /* requested accesses */
     bool near;
-    /* laid out: */
+    /* set by choose_layout(): */
     size_t count, groups;
 };
 
@@ -60,10 +64,10 @@ static unsigned log2_floor(double x)
     return lg;
 }
 
-/* CPUs: a few long runs a core. GPUs: groups long enough that their start does
- * not show, as long as there are many for every unit. */
-static void lay_out(const struct xl__limits *l, const struct field *f,
-                    struct point *a)
+/* CPUs get a few long runs per core; GPUs groups so long that their start does
+ * not show, while there are many for every unit. */
+static void choose_layout(const struct xl__limits *l,
+                          const struct access_run *f, struct access_point *a)
 {
     enum { GPU_GROUPS = 64, MOST_COUNT = 64 };
     const double units = xl__num_or(l, XL__F_compute_units, 1);
@@ -78,8 +82,8 @@ static void lay_out(const struct xl__limits *l, const struct field *f,
     a->groups = (size_t)fmax(a->n / (count * (double)f->wg), 1);
 }
 
-/* As the kernels of the same names; item 0's access `i`. */
-static size_t word_of_stride(const struct point *a, cl_uint i)
+/* The same as the kernels' addresses: the word of access i of item 0. */
+static size_t stride_word(const struct access_point *a, cl_uint i)
 {
     const cl_uint pass = i >> a->lg_rows;
     const cl_uint gap =
@@ -87,7 +91,7 @@ static size_t word_of_stride(const struct point *a, cl_uint i)
     return (size_t)(i & ((1u << a->lg_rows) - 1)) * a->step + gap + a->offset;
 }
 
-static size_t word_of_gather(const struct point *a, cl_uint i)
+static size_t gather_word(const struct access_point *a, cl_uint i)
 {
     const cl_uint mask = (1u << a->lg_rows) - 1;
     const unsigned half = (a->lg_rows + 1) / 2;
@@ -99,32 +103,33 @@ static size_t word_of_gather(const struct point *a, cl_uint i)
     return i ^ (i >> half);
 }
 
-static cl_uint rotate(cl_uint x)
+static cl_uint rotate_left(cl_uint x)
 {
     return x << 1 | x >> 31;
 }
 
-static cl_uint expected_sum(const struct field *f, const struct point *a,
-                            uint64_t seed)
+static cl_uint expected_sum(const struct access_run *f,
+                            const struct access_point *a, uint64_t seed)
 {
     cl_uint sum[WIDEST_VEC] = {0}, total = 0;
     for (size_t j = 0; j < a->count; j++) {
         const cl_uint i = (cl_uint)(j * f->wg);
         if (a->vec == 0)
-            sum[0] = rotate(sum[0]) +
-                     xl__probe_word(seed, a->step ? word_of_stride(a, i)
-                                                  : word_of_gather(a, i));
+            sum[0] = rotate_left(sum[0]) +
+                     xl__probe_word(seed, a->step ? stride_word(a, i)
+                                                  : gather_word(a, i));
         for (size_t v = 0; v < a->vec; v++)
-            sum[v] =
-                rotate(sum[v]) + xl__probe_word(seed, (size_t)i * a->vec + v);
+            sum[v] = rotate_left(sum[v]) +
+                     xl__probe_word(seed, (size_t)i * a->vec + v);
     }
     for (size_t v = 0; v < WIDEST_VEC; v++)
         total += sum[v];
     return total;
 }
 
-static void make_plan(const struct field *f, const struct point *a,
-                      cl_uint key, struct xl__plan *plan)
+static void plan_accesses(const struct access_run *f,
+                          const struct access_point *a, cl_uint key,
+                          struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     const double n = (double)(a->groups * f->wg * a->count);
@@ -154,7 +159,7 @@ static void make_plan(const struct field *f, const struct point *a,
     }
 }
 
-static void describe(const struct field *f, const struct point *a,
+static void init_row(const struct access_run *f, const struct access_point *a,
                      const char *param, double value, xl_row *row)
 {
     xl_row_init(row, "probe_coalescing", a->variant);
@@ -165,10 +170,10 @@ static void describe(const struct field *f, const struct point *a,
         row->roof = (xl_bound){f->roof, "B/s", "read", f->roof_source};
 }
 
-/* A full read that beats the roof is the roof: the machine was busy when it
+/* A full read above the roof becomes the roof: the machine was busy when that
  * was measured. */
-static void raise_roof(struct xl__probing *p, struct field *f,
-                       const struct point *a, xl_row *row)
+static void raise_roof(struct xl__session *p, struct access_run *f,
+                       const struct access_point *a, xl_row *row)
 {
     if (a->near || (a->step != 1 && a->vec == 0))
         return;
@@ -180,19 +185,19 @@ static void raise_roof(struct xl__probing *p, struct field *f,
                        f->roof);
 }
 
-/* Measure a point; not yet judged. */
-static xl_status measure(struct xl__probing *p, struct field *f,
-                         struct point *a, xl_row *row)
+/* Measures a point; verdict rules are not applied yet. */
+static xl_status measure_point(struct xl__session *p, struct access_run *f,
+                               struct access_point *a, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__plan plan;
     cl_uint seen = 0;
     const struct xl__call call = {
         .mem = {[1] = {f->src, NULL}, [2] = {f->kept, NULL}}};
-    TRY(xl__probe_alive(p));
-    lay_out(&p->q->ctx->device->limits, f, a);
+    TRY(xl__probe_check_stop(p));
+    choose_layout(&p->q->ctx->device->limits, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);
-    make_plan(f, a, key, &plan);
+    plan_accesses(f, a, key, &plan);
     plan.est_ns = xl__probe_est_ns(
         &p->q->ctx->device->limits,
         fmax(plan.bytes, a->n * (a->step > 1 ? LINE_WORDS * WORD : WORD)));
@@ -200,7 +205,7 @@ static xl_status measure(struct xl__probing *p, struct field *f,
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(xl_buffer_read(p->q, f->kept, 0, &seen, sizeof seen));
     if (seen != key)
-        xl__probe_reject(row, "the sum of the words read is wrong");
+        xl__probe_reject(row, "wrong result: the sum of the words read");
     raise_roof(p, f, a, row);
 fail:
     return status;
@@ -208,31 +213,35 @@ fail:
 
 /* -- strides -------------------------------------------------------------- */
 
-/* The buffer's sectors (quick: lines) once over: strides up to their words
+/* Reads the buffer's sectors (quick: lines) once: strides up to their words
  * need one pass, wider ones several. */
-static struct point far_stride(const struct field *f, unsigned step)
+static struct access_point make_far_stride(const struct access_run *f,
+                                           unsigned step)
 {
-    struct point a = {.variant = "stride", .kernel = "stride", .step = step};
+    struct access_point a = {
+        .variant = "stride", .kernel = "stride", .step = step};
     const double words = ldexp(1, (int)f->lg_words);
     a.lg_rows = log2_floor(words / step);
     a.n = ldexp(ceil((double)step / f->unit_words), (int)a.lg_rows);
     return a;
 }
 
-/* The same number of accesses for every stride, as many passes as it takes. */
-static struct point near_stride(const struct field *f, unsigned step)
+/* The same number of accesses for every stride, in as many passes as
+ * needed. */
+static struct access_point make_near_stride(const struct access_run *f,
+                                            unsigned step)
 {
-    struct point a = {.variant = "stride_llc",
-                      .kernel = "stride",
-                      .step = step,
-                      .near = true,
-                      .n = f->near_n};
+    struct access_point a = {.variant = "stride_llc",
+                             .kernel = "stride",
+                             .step = step,
+                             .near = true,
+                             .n = f->near_n};
     a.lg_rows = log2_floor(ldexp(1, (int)f->lg_near) / step);
     return a;
 }
 
-/* A curve's granule in bytes from the time of one access at strides 1, 2, 4
- * ...; NaN when it never doubles or never stops. */
+/* The granule of a curve in bytes, from the time of an access at strides 1, 2,
+ * 4 ...; NaN if it never doubles or never stops. */
 double xl__granule(const double *access_ns, unsigned n)
 {
     unsigned i = 0;
@@ -245,12 +254,12 @@ double xl__granule(const double *access_ns, unsigned n)
     return i + 1 < n ? ldexp(WORD, (int)i) : NAN;
 }
 
-static xl_status stride_point(struct xl__probing *p, struct field *f,
-                              struct point a, double *access_ns)
+static xl_status measure_stride(struct xl__session *p, struct access_run *f,
+                                struct access_point a, double *access_ns)
 {
     xl_row row;
-    describe(f, &a, "stride", a.step, &row);
-    const xl_status status = measure(p, f, &a, &row);
+    init_row(f, &a, "stride", a.step, &row);
+    const xl_status status = measure_point(p, f, &a, &row);
     if (status != XL_OK)
         return status;
     if (access_ns)
@@ -264,8 +273,8 @@ static bool is_power_of_two(unsigned x)
     return (x & (x - 1)) == 0;
 }
 
-/* Strides of a curve: all to 64, or the powers of two; then powers of two to
- * 1 MiB, which meet channels and cache sets that collide. */
+/* Strides of a curve: all to 64, or powers of two; then powers of two to 1
+ * MiB, which show conflicts of channels and cache sets. */
 static unsigned next_stride(unsigned step, bool quick)
 {
     enum { DENSE = 64, QUICK_FACTOR = 64 };
@@ -274,8 +283,8 @@ static unsigned next_stride(unsigned step, bool quick)
     return quick ? step * QUICK_FACTOR : step * 2;
 }
 
-static xl_status far_curve(struct xl__probing *p, struct field *f,
-                           double *access_ns)
+static xl_status measure_far_curve(struct xl__session *p, struct access_run *f,
+                                   double *access_ns)
 {
     enum { WIDEST = (1 << 20) / WORD };
     xl_status status = XL_OK;
@@ -285,24 +294,25 @@ static xl_status far_curve(struct xl__probing *p, struct field *f,
         if (at + log2_floor((double)(UNROLL * f->wg)) >= f->lg_words)
             break;
         const bool on_curve = is_power_of_two(step) && at < MOST_CURVE;
-        TRY(stride_point(p, f, far_stride(f, step),
-                         on_curve ? &access_ns[at] : NULL));
+        TRY(measure_stride(p, f, make_far_stride(f, step),
+                           on_curve ? &access_ns[at] : NULL));
     }
 fail:
     return status;
 }
 
-/* So many accesses that a launch's own cost does not show at stride 1. */
-static xl_status size_near(struct xl__probing *p, struct field *f)
+/* Finds a number of accesses for which the launch overhead does not show at
+ * stride 1. */
+static xl_status calibrate_near(struct xl__session *p, struct access_run *f)
 {
     static const double launch_ns = 200e3, most = 1u << 28;
     xl_status status = XL_OK;
     f->near_n = 1 << 21;
     for (;;) {
         xl_row row;
-        struct point a = near_stride(f, 1);
-        describe(f, &a, NULL, 0, &row);
-        TRY(measure(p, f, &a, &row));
+        struct access_point a = make_near_stride(f, 1);
+        init_row(f, &a, NULL, 0, &row);
+        TRY(measure_point(p, f, &a, &row));
         if (row.samples.median_ns >= launch_ns || f->near_n >= most)
             break;
         f->near_n *= 4;
@@ -311,23 +321,24 @@ fail:
     return status;
 }
 
-static xl_status near_curve(struct xl__probing *p, struct field *f,
-                            double *access_ns)
+static xl_status measure_near_curve(struct xl__session *p,
+                                    struct access_run *f, double *access_ns)
 {
     xl_status status = XL_OK;
-    TRY(size_near(p, f));
+    TRY(calibrate_near(p, f));
     for (unsigned at = 0; at < MOST_CURVE; at++)
-        TRY(stride_point(p, f, near_stride(f, 1u << at), &access_ns[at]));
+        TRY(measure_stride(p, f, make_near_stride(f, 1u << at),
+                           &access_ns[at]));
 fail:
     return status;
 }
 
-/* The granule, and the useful rate that is left once each access has a granule
- * to itself. The smaller of the two curves' is the device's transaction; not a
- * CPU's, which fetches lines ahead and in pairs: 32, 64 and 128 bytes come out
- * of one and the same. */
-static void emit_granule(struct xl__probing *p, const char *variant,
-                         const double *access_ns, bool is_transaction)
+/* Emits the granule, and the useful rate once each access needs its own
+ * granule. The smaller one of both curves is the device's transaction size,
+ * except on CPUs, which prefetch lines and pairs of lines: the same device
+ * gives 32, 64 or 128 bytes. */
+static void report_granule(struct xl__session *p, const char *variant,
+                           const double *access_ns, bool is_transaction)
 {
     const double granule = xl__granule(access_ns, MOST_CURVE);
     xl_row row;
@@ -338,112 +349,116 @@ static void emit_granule(struct xl__probing *p, const char *variant,
         const unsigned at = log2_floor(granule / WORD);
         xl_row_found(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
         if (is_transaction)
-            xl__probe_settle(p, &row, XL__F_transaction_bytes, false);
+            xl__probe_set_fact(p, &row, XL__F_transaction_bytes, false);
     } else {
         row.verdict = XL_ROW_UNSUPPORTED;
         xl__strcpy(row.reason, sizeof row.reason,
-                   "the curve has no clear step: something else than the size "
-                   "of a transaction limits it");
+                   "the curve has no clear step: something other than the "
+                   "transaction size limits it");
     }
     xl__probe_emit(p, &row);
 }
 
-static xl_status strides(struct xl__probing *p, struct field *f)
+static xl_status measure_strides(struct xl__session *p, struct access_run *f)
 {
     xl_status status = XL_OK;
     double far_ns[MOST_CURVE], near_ns[MOST_CURVE];
     const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
-    TRY(far_curve(p, f, far_ns));
-    emit_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
+    TRY(measure_far_curve(p, f, far_ns));
+    report_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
     if (f->lg_near > 0) {
-        TRY(near_curve(p, f, near_ns));
-        emit_granule(p, "granule_llc", near_ns, !cpu);
+        TRY(measure_near_curve(p, f, near_ns));
+        report_granule(p, "granule_llc", near_ns, !cpu);
     }
 fail:
     return status;
 }
 
-/* -- the other patterns --------------------------------------------------- */
+/* -- other patterns
+ * -------------------------------------------------------- */
 
-static xl_status offsets(struct xl__probing *p, struct field *f)
+static xl_status measure_offsets(struct xl__session *p, struct access_run *f)
 {
     static const unsigned quick[] = {0, 1, 8};
     enum { N_QUICK = sizeof quick / sizeof *quick, N_FULL = 32 };
     xl_status status = XL_OK;
     for (unsigned i = 0; i < (p->how->quick ? N_QUICK : N_FULL); i++) {
         xl_row row;
-        struct point a = far_stride(f, 1);
+        struct access_point a = make_far_stride(f, 1);
         a.variant = "offset";
         a.offset = p->how->quick ? quick[i] : i;
-        describe(f, &a, "offset", a.offset, &row);
-        TRY(measure(p, f, &a, &row));
+        init_row(f, &a, "offset", a.offset, &row);
+        TRY(measure_point(p, f, &a, &row));
         xl__probe_emit(p, &row);
     }
 fail:
     return status;
 }
 
-static xl_status widths(struct xl__probing *p, struct field *f)
+static xl_status measure_widths(struct xl__session *p, struct access_run *f)
 {
     enum { QUICK_FACTOR = 16 };
     xl_status status = XL_OK;
     for (unsigned vec = 1; vec <= WIDEST_VEC;
          vec *= p->how->quick ? QUICK_FACTOR : 2) {
         xl_row row;
-        struct point a = {.variant = "vector", .kernel = "vector", .vec = vec};
+        struct access_point a = {
+            .variant = "vector", .kernel = "vector", .vec = vec};
         a.n = ldexp(1, (int)f->lg_words) / vec;
-        describe(f, &a, "vector", vec, &row);
-        TRY(measure(p, f, &a, &row));
+        init_row(f, &a, "vector", vec, &row);
+        TRY(measure_point(p, f, &a, &row));
         xl__probe_emit(p, &row);
     }
 fail:
     return status;
 }
 
-static xl_status gather(struct xl__probing *p, struct field *f)
+static xl_status measure_gather(struct xl__session *p, struct access_run *f)
 {
     xl_status status = XL_OK;
     xl_row row;
-    struct point a = {
+    struct access_point a = {
         .variant = "gather", .kernel = "gather", .lg_rows = f->lg_words};
     a.n = ldexp(1, (int)f->lg_words) / f->unit_words;
-    describe(f, &a, NULL, 0, &row);
-    TRY(measure(p, f, &a, &row));
+    init_row(f, &a, NULL, 0, &row);
+    TRY(measure_point(p, f, &a, &row));
     xl__probe_emit(p, &row);
 fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
-static size_t choose_group(const struct xl__probing *p)
+static size_t choose_group_size(const struct xl__session *p)
 {
     if (xl__probe_is_scalar(&p->q->ctx->device->limits))
         return 1;
     return xl__min_size(WG, p->most_wg);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_coalescing_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct field f = {.roof = xl__num(l, XL__F_read_bytes_per_s),
-                      .roof_source = l->used[XL__F_read_bytes_per_s].source};
+    struct access_run f = {.roof = xl__num(l, XL__F_read_bytes_per_s),
+                           .roof_source =
+                               l->used[XL__F_read_bytes_per_s].source};
     size_t got = 0;
     const size_t slack = 64 << 10;
     const size_t near = xl__probe_near_bytes(l);
     TRY(xl_buffer_create(p->q, WORD, &f.kept));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick) + slack,
                          &f.src, &got));
-    f.wg = choose_group(p);
+    f.wg = choose_group_size(p);
     f.unit_words = p->how->quick ? LINE_WORDS : SECTOR_WORDS;
     f.lg_words = log2_floor((double)(got / WORD - SLACK_WORDS));
     if (near >= slack && near < got)
         f.lg_near = log2_floor((double)(near / WORD));
-    TRY(strides(p, &f));
-    TRY(offsets(p, &f));
-    TRY(widths(p, &f));
-    TRY(gather(p, &f));
+    TRY(measure_strides(p, &f));
+    TRY(measure_offsets(p, &f));
+    TRY(measure_widths(p, &f));
+    TRY(measure_gather(p, &f));
 fail:
     if (f.src)
         clReleaseMemObject(f.src);
@@ -454,11 +469,11 @@ fail:
 
 const struct xl__probe xl__probe_coalescing = {
     {"coalescing",
-     "Useful bytes a second when neighbouring work-items read 4-byte words "
+     "Useful bytes per second when neighbouring work-items read 4-byte words "
      "1..64 and up to 1 MiB apart, from an offset, 1..16 words at a time, and "
-     "at random. stride_llc is the same inside the last-level cache: there "
-     "the smallest transaction shows; beyond it, memory's own granule on top. "
+     "at random. stride_llc is the same inside the last-level cache: it shows "
+     "the smallest transaction; beyond it, memory's own granule is included. "
      "Every word read is random and checked by its sum. Fooled by a cache "
      "larger than its stated size, and by hardware that prefetches strides.",
      true},
-    run};
+    run_coalescing_probe};

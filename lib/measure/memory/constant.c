@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant memory against the same words in global memory: one word for all
- * items, neighbouring words, words far apart; through tables of growing size;
- * and whether a table of the largest size that is stated is read right. */
+/* Probe `constant`: constant memory compared with the same words in global
+ * memory: one word for all items, adjacent words, words far apart; tables of
+ * growing size; and whether a table of the largest reported size is read
+ * correctly. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +15,24 @@ enum {
     UNROLL = 8, /* as in probe/constant.cl */
     GAP = 33,
     WG = 256,
-    GPU_GROUPS = 16, /* a unit's */
+    GPU_GROUPS = 16, /* per unit */
     HOP = 37,
-    USUAL_BYTES = 64 << 10, /* what a full profile has at least */
-    MOST_BYTES = 4 << 20,   /* CPUs have all their memory */
+    USUAL_BYTES = 64 << 10, /* the minimum of a full profile */
+    MOST_BYTES = 4 << 20,   /* CPUs report all their memory */
     MOST_SPAN = 256 << 10,
     FIRST_SPAN = 1 << 10,
-    SHORT_LG = 10, /* words of the table that patterns are compared on */
+    SHORT_LG = 10, /* log2 of the words in which patterns are compared */
     SLACK = (UNROLL - 1) * GAP
 };
 
-struct table {
+struct constant_table {
     cl_mem out, mem;
     size_t words, wg, groups;
 };
 
-/* A launch, as the kernel's arguments. */
-struct scan {
-    const struct table *table;
+/* The kernel's arguments for a launch. */
+struct table_scan {
+    const struct constant_table *table;
     bool is_global;
     unsigned lg_span, stride;
     size_t base;
@@ -39,43 +40,45 @@ struct scan {
 
 /* -- one launch ----------------------------------------------------------- */
 
-static cl_uint expected(const struct scan *x, uint64_t seed, size_t turns,
-                        size_t item)
+static cl_uint expected_sum(const struct table_scan *x, uint64_t seed,
+                            size_t iterations, size_t item)
 {
     const size_t mask = ((size_t)1 << x->lg_span) - 1;
     size_t at = (item * x->stride) & mask;
     cl_uint sum = (cl_uint)item;
-    for (size_t t = 0; t < turns; t++, at = (at + HOP) & mask) {
+    for (size_t t = 0; t < iterations; t++, at = (at + HOP) & mask) {
         for (size_t u = 0; u < UNROLL; u++)
             sum += xl__probe_word(seed, x->base + at + u * GAP);
     }
     return sum;
 }
 
-/* The first item's sum, and the very last one's. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+/* Compares the sums of the first and the last item. */
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct scan *x = t->arg;
+    const struct table_scan *x = t->arg;
     const size_t last = x->table->wg * x->table->groups - 1;
     cl_uint seen[2];
     TRY(xl_buffer_read(p->q, x->table->out, 0, &seen[0], WORD));
     TRY(xl_buffer_read(p->q, x->table->out, last * WORD, &seen[1], WORD));
-    if (seen[0] != expected(x, p->how->seed, t->turns, 0) ||
-        seen[1] != expected(x, p->how->seed, t->turns, x->table->wg - 1))
-        xl__probe_reject(row, "the sum of the words read is not the host's");
+    if (seen[0] != expected_sum(x, p->how->seed, t->iterations, 0) ||
+        seen[1] !=
+            expected_sum(x, p->how->seed, t->iterations, x->table->wg - 1))
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
 
-static struct xl__turned turned_of(struct scan *x)
+static struct xl__iterated plan_scan(struct table_scan *x)
 {
-    const struct table *f = x->table;
-    struct xl__turned t = {
+    const struct constant_table *f = x->table;
+    struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->mem, NULL}}},
         .amount = (double)WORD * UNROLL * (double)(f->wg * f->groups),
-        .look = look,
+        .check = check_sums,
         .arg = x};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/constant.cl";
@@ -96,36 +99,40 @@ static struct xl__turned turned_of(struct scan *x)
     return t;
 }
 
-static xl_status measure(struct xl__probing *p, struct scan *x, xl_row *row)
+static xl_status measure_scan(struct xl__session *p, struct table_scan *x,
+                              xl_row *row)
 {
-    struct xl__turned t = turned_of(x);
-    const xl_status status = xl__probe_alive(p);
-    return status == XL_OK ? xl__turned_row(p, &t, row) : status;
+    struct xl__iterated t = plan_scan(x);
+    const xl_status status = xl__probe_check_stop(p);
+    return status == XL_OK ? xl__iterated_measure(p, &t, row) : status;
 }
 
-static void describe(xl_row *row, const char *variant)
+static void init_row(xl_row *row, const char *variant)
 {
     xl_row_init(row, "probe_constant", variant);
     row->unit = "B/s";
 }
 
-/* -- what is compared ----------------------------------------------------- */
+/* -- comparisons
+ * ----------------------------------------------------------- */
 
-/* Global memory first, so that the other row can say how much faster it is. */
-static xl_status compare(struct xl__probing *p, const struct table *f,
-                         const char *variant, unsigned stride)
+/* Measures a pattern in both memories; global memory first, so that the second
+ * row has the ratio. */
+static xl_status compare_memories(struct xl__session *p,
+                                  const struct constant_table *f,
+                                  const char *variant, unsigned stride)
 {
     xl_status status = XL_OK;
     double rate = NAN;
     for (unsigned i = 0; i < 2; i++) {
-        struct scan x = {.table = f,
-                         .is_global = i == 0,
-                         .lg_span = SHORT_LG,
-                         .stride = stride};
+        struct table_scan x = {.table = f,
+                               .is_global = i == 0,
+                               .lg_span = SHORT_LG,
+                               .stride = stride};
         xl_row row;
-        describe(&row, variant);
+        init_row(&row, variant);
         xl_row_param_text(&row, "in", i == 0 ? "global" : "constant");
-        TRY(measure(p, &x, &row));
+        TRY(measure_scan(p, &x, &row));
         if (i > 0)
             xl_row_found(&row, "over_global", row.value / rate);
         rate = row.value;
@@ -135,20 +142,22 @@ fail:
     return status;
 }
 
-static xl_status patterns(struct xl__probing *p, const struct table *f)
+static xl_status measure_patterns(struct xl__session *p,
+                                  const struct constant_table *f)
 {
     enum { OWN_LINE = 33 };
     xl_status status = XL_OK;
-    TRY(compare(p, f, "same", 0));
-    TRY(compare(p, f, "neighbours", 1));
-    TRY(compare(p, f, "apart", OWN_LINE));
+    TRY(compare_memories(p, f, "same", 0));
+    TRY(compare_memories(p, f, "neighbours", 1));
+    TRY(compare_memories(p, f, "apart", OWN_LINE));
 fail:
     return status;
 }
 
-/* One word for all, from tables that outgrow what is near. CPUs have nothing
- * that is nearer to constants than to other memory. */
-static xl_status sizes(struct xl__probing *p, const struct table *f)
+/* Measures one word for all items from tables of growing size. CPUs have no
+ * special path to constants. */
+static xl_status measure_sizes(struct xl__session *p,
+                               const struct constant_table *f)
 {
     xl_status status = XL_OK;
     if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
@@ -160,31 +169,32 @@ static xl_status sizes(struct xl__probing *p, const struct table *f)
     for (; ((size_t)1 << lg_span) + SLACK <= f->words &&
            (size_t)WORD << lg_span <= MOST_SPAN;
          lg_span += more) {
-        struct scan x = {.table = f, .lg_span = lg_span};
+        struct table_scan x = {.table = f, .lg_span = lg_span};
         xl_row row;
-        describe(&row, "table");
+        init_row(&row, "table");
         xl_row_shape(&row, "bytes", (double)((size_t)WORD << lg_span));
-        TRY(measure(p, &x, &row));
+        TRY(measure_scan(p, &x, &row));
         xl__probe_emit(p, &row);
     }
 fail:
     return status;
 }
 
-/* The end of a table as large as may be: a sum that is right says that it is
- * all there. */
-static xl_status largest(struct xl__probing *p, const struct table *f)
+/* Reads the end of a table of the largest size: the right sum proves that all
+ * of it is there. */
+static xl_status check_largest(struct xl__session *p,
+                               const struct constant_table *f)
 {
     xl_status status = XL_OK;
     const size_t span = (size_t)1 << SHORT_LG;
-    struct scan x = {.table = f,
-                     .lg_span = SHORT_LG,
-                     .stride = 1,
-                     .base = f->words - span - SLACK};
+    struct table_scan x = {.table = f,
+                           .lg_span = SHORT_LG,
+                           .stride = 1,
+                           .base = f->words - span - SLACK};
     xl_row read, row;
-    describe(&read, "");
-    describe(&row, "largest");
-    TRY(measure(p, &x, &read));
+    init_row(&read, "");
+    init_row(&row, "largest");
+    TRY(measure_scan(p, &x, &read));
     row.value = (double)(f->words * WORD);
     row.unit = "B";
     if (read.verdict == XL_ROW_REJECTED)
@@ -194,9 +204,10 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
-static xl_status make_table(struct xl__probing *p, struct table *f)
+static xl_status create_table(struct xl__session *p, struct constant_table *f)
 {
     xl_status status = XL_OK;
     cl_uint *words = xl__calloc(f->words, WORD);
@@ -212,26 +223,26 @@ fail:
     return status;
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_constant_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t bytes = xl__size_or(l, XL__F_max_const_bytes, USUAL_BYTES);
-    struct table f = {.words = xl__min_size(bytes, MOST_BYTES) / WORD,
-                      .wg = scalar ? 1 : xl__min_size(WG, p->most_wg),
-                      .groups =
-                          units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS)};
+    struct constant_table f = {
+        .words = xl__min_size(bytes, MOST_BYTES) / WORD,
+        .wg = scalar ? 1 : xl__min_size(WG, p->most_wg),
+        .groups = units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS)};
     if (f.words < ((size_t)1 << SHORT_LG) + SLACK)
         return xl__error_set(&p->q->error, XL_UNSUPPORTED,
-                             "constant memory of %zu B is too small to "
-                             "compare anything in",
+                             "constant memory of %zu B is too small for a "
+                             "comparison",
                              bytes);
-    TRY(make_table(p, &f));
-    TRY(patterns(p, &f));
-    TRY(sizes(p, &f));
-    TRY(largest(p, &f));
+    TRY(create_table(p, &f));
+    TRY(measure_patterns(p, &f));
+    TRY(measure_sizes(p, &f));
+    TRY(check_largest(p, &f));
 fail:
     if (f.mem)
         clReleaseMemObject(f.mem);
@@ -242,13 +253,13 @@ fail:
 
 const struct xl__probe xl__probe_constant = {
     {"constant",
-     "Useful bytes a second from a table in constant memory, and from the "
+     "Useful bytes per second from a table in constant memory, and from the "
      "same table in global memory: all items of a group read the same word, "
-     "neighbours read neighbouring words, or each reads a line of its own; "
-     "then the same word from tables of growing size; and the largest table "
-     "there may be, read to its end. Sums are checked. On a CPU both are "
-     "ordinary memory. Fooled by a compiler that reads a word once for many "
-     "items, which is what it should do, and by caches that keep the table "
-     "in global memory just as near.",
+     "neighbours read neighbouring words, or each reads its own line; then "
+     "the same word from tables of growing size; and the largest possible "
+     "table, read to its end. Sums are checked. On a CPU both are ordinary "
+     "memory. Fooled by a compiler that reads a word once for many items, "
+     "which is correct, and by caches that hold the table in global memory "
+     "just as near.",
      false},
-    run};
+    run_constant_probe};

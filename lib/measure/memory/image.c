@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to memory that images take, against the same texels in a buffer:
- * neighbourhoods of 2 x 2 texels, by groups whose items lie along a row, in a
- * square, or along a column; with a nearest and a linear filter, and through
- * an image that is a buffer. */
+/* Probe `image`: the rate of images compared with the same texels in a buffer:
+ * neighbourhoods of 2 x 2 texels, by groups that cover a row, a square or a
+ * column; with a nearest and a linear filter, and by an image created from a
+ * buffer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,56 +16,58 @@ enum {
     TEXEL_WORDS = 4,
     SAMPLES = 4, /* texels of a neighbourhood */
     WG = 256,
-    GROUPS = 32,  /* a unit's */
-    LG_SIDE = 10, /* 16 MiB: beyond first caches */
+    GROUPS = 32,  /* per unit */
+    LG_SIDE = 10, /* 16 MiB: beyond first-level caches */
     SIDE = 1 << LG_SIDE,
     N_TEXELS = SIDE * SIDE,
     HOP_X = 80, /* as in probe/image.cl */
     HOP_Y = 37
 };
 
-/* f32 sums: a rounding an addition, and weights of 8 bits are exact here. */
+/* Relative error of f32 sums per addition; filter weights of 8 bits are exact
+ * here. */
 static const double rounding = 6e-8;
 
 enum form { BUFFER, NEAREST, LINEAR, LINE, N_FORMS };
 static const char *const form_names[N_FORMS] = {"buffer", "nearest", "linear",
                                                 "image1d"};
 
-struct field {
-    cl_mem out, src[N_FORMS]; /* NULL: there is none */
+struct image_run {
+    cl_mem out, src[N_FORMS]; /* NULL: not available */
     const char *missing[N_FORMS];
     cl_uint *texels;
     size_t wg, groups;
     unsigned lg_wg;
 };
 
-/* A launch: which form, and the shape of a group. */
-struct view {
-    const struct field *f;
+/* A launch: the form and the shape of a group. */
+struct image_view {
+    const struct image_run *f;
     enum form form;
-    unsigned lg_tile; /* columns */
+    unsigned lg_tile; /* log2 of the columns */
 };
 
-/* -- what must come out --------------------------------------------------- */
+/* -- expected sums
+ * --------------------------------------------------------- */
 
-struct place {
+struct texel_position {
     size_t x, y;
 };
 
-static struct place start_of(const struct view *v, size_t id)
+static struct texel_position first_texel(const struct image_view *v, size_t id)
 {
     const size_t item = id % v->f->wg, group = id / v->f->wg;
     const unsigned lg_across = LG_SIDE - v->lg_tile;
     const size_t column = group & (((size_t)1 << lg_across) - 1);
-    return (struct place){(column << v->lg_tile) +
-                              (item & (((size_t)1 << v->lg_tile) - 1)),
-                          (group >> lg_across) * (v->f->wg >> v->lg_tile) +
-                              (item >> v->lg_tile)};
+    return (struct texel_position){
+        (column << v->lg_tile) + (item & (((size_t)1 << v->lg_tile) - 1)),
+        (group >> lg_across) * (v->f->wg >> v->lg_tile) +
+            (item >> v->lg_tile)};
 }
 
-/* All words of a texel: as bits, and as floats. */
-static void add_texel(const struct field *f, size_t x, size_t y, cl_uint *bits,
-                      double *sum)
+/* Adds the words of a texel, as bits and as floats. */
+static void add_texel(const struct image_run *f, size_t x, size_t y,
+                      cl_uint *bits, double *sum)
 {
     const cl_uint *texel = &f->texels[(y * SIDE + x) * TEXEL_WORDS];
     for (unsigned i = 0; i < TEXEL_WORDS; i++) {
@@ -76,14 +78,14 @@ static void add_texel(const struct field *f, size_t x, size_t y, cl_uint *bits,
     }
 }
 
-static bool is_right(const struct view *v, size_t turns, size_t id,
-                     cl_uint seen)
+static bool is_sum_right(const struct image_view *v, size_t iterations,
+                         size_t id, cl_uint seen)
 {
-    struct place at = start_of(v, id);
+    struct texel_position at = first_texel(v, id);
     cl_uint bits = 0;
     double sum = 0;
     float mean;
-    for (size_t t = 0; t < turns; t++) {
+    for (size_t t = 0; t < iterations; t++) {
         const size_t x = at.x % SIDE, y = at.y % SIDE;
         const size_t right = xl__min_size(x + 1, SIDE - 1);
         const size_t below = xl__min_size(y + 1, SIDE - 1);
@@ -98,36 +100,37 @@ static bool is_right(const struct view *v, size_t turns, size_t id,
         return seen == bits;
     memcpy(&mean, &seen, sizeof mean);
     return fabs(mean * SAMPLES - sum) <=
-           rounding * (double)(turns + SAMPLES) * sum;
+           rounding * (double)(iterations + SAMPLES) * sum;
 }
 
 /* -- one launch ----------------------------------------------------------- */
 
-/* The first item's sum, and the last one's. */
-static xl_status look(struct xl__probing *p, struct xl__turned *t, xl_row *row)
+/* Compares the sums of the first and the last item. */
+static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
+                            xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct view *v = t->arg;
+    const struct image_view *v = t->arg;
     const size_t last = v->f->wg * v->f->groups - 1;
     cl_uint seen[2];
     TRY(xl_buffer_read(p->q, v->f->out, 0, &seen[0], WORD));
     TRY(xl_buffer_read(p->q, v->f->out, last * WORD, &seen[1], WORD));
-    if (!is_right(v, t->turns, 0, seen[0]) ||
-        !is_right(v, t->turns, last, seen[1]))
-        xl__probe_reject(row, "the sum of the texels is not the host's");
+    if (!is_sum_right(v, t->iterations, 0, seen[0]) ||
+        !is_sum_right(v, t->iterations, last, seen[1]))
+        xl__probe_reject(row, "wrong result: a sum differs from the host's");
 fail:
     return status;
 }
 
-static struct xl__turned turned_of(struct view *v)
+static struct xl__iterated plan_view(struct image_view *v)
 {
-    const struct field *f = v->f;
-    struct xl__turned t = {
+    const struct image_run *f = v->f;
+    struct xl__iterated t = {
         .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->src[v->form], NULL}}},
         .amount =
             (double)WORD * TEXEL_WORDS * SAMPLES * (double)(f->wg * f->groups),
-        .look = look,
+        .check = check_sums,
         .arg = v};
     struct xl__step *s = &t.plan.step[0];
     s->source = "probe/image.cl";
@@ -147,12 +150,13 @@ static struct xl__turned turned_of(struct view *v)
     return t;
 }
 
-/* *rate: of the buffer, which the other forms are held against. */
-static xl_status run_view(struct xl__probing *p, struct view *v,
-                          const char *shape, double *rate)
+/* Measures a view. *rate: of the buffer, which the other forms are compared
+ * with. */
+static xl_status measure_view(struct xl__session *p, struct image_view *v,
+                              const char *shape, double *rate)
 {
     xl_status status = XL_OK;
-    struct xl__turned t = turned_of(v);
+    struct xl__iterated t = plan_view(v);
     xl_row row;
     xl_row_init(&row, "probe_image", shape);
     row.unit = "B/s";
@@ -161,10 +165,10 @@ static xl_status run_view(struct xl__probing *p, struct view *v,
         xl__probe_unsupported(p, &row, v->f->missing[v->form]);
         return XL_OK;
     }
-    TRY(xl__probe_alive(p));
-    status = xl__turned_row(p, &t, &row);
+    TRY(xl__probe_check_stop(p));
+    status = xl__iterated_measure(p, &t, &row);
     if (status == XL_BUILD_FAILED) {
-        xl__probe_unsupported(p, &row, "the compiler does not take it");
+        xl__probe_unsupported(p, &row, "the compiler rejects it");
         return XL_OK;
     }
     TRY(status);
@@ -177,9 +181,10 @@ fail:
     return status;
 }
 
-/* A row, a square (or nearly), a column. CPUs compute addresses and filters
- * themselves, so one shape says all. */
-static xl_status run_shapes(struct xl__probing *p, const struct field *f)
+/* Measures all forms by rows, (near-)squares and columns. CPUs compute
+ * addresses and filters in software, so one shape suffices. */
+static xl_status measure_shapes(struct xl__session *p,
+                                const struct image_run *f)
 {
     static const char *const names[] = {"row", "square", "column"};
     const unsigned lg_tiles[] = {f->lg_wg, (f->lg_wg + 1) / 2, 0};
@@ -189,8 +194,8 @@ static xl_status run_shapes(struct xl__probing *p, const struct field *f)
     for (unsigned i = 0; i < n; i++) {
         double rate = NAN;
         for (unsigned form = 0; form < N_FORMS; form++) {
-            struct view v = {f, (enum form)form, lg_tiles[i]};
-            TRY(run_view(p, &v, names[i], &rate));
+            struct image_view v = {f, (enum form)form, lg_tiles[i]};
+            TRY(measure_view(p, &v, names[i], &rate));
         }
     }
 fail:
@@ -201,8 +206,8 @@ fail:
 
 static const cl_image_format texel_format = {CL_RGBA, CL_FLOAT};
 
-/* NULL, and no error, where the driver refuses. */
-static cl_mem create(struct xl__probing *p, const cl_image_desc *desc)
+/* Creates an image; NULL, without an error, if the driver refuses. */
+static cl_mem create_image(struct xl__session *p, const cl_image_desc *desc)
 {
     cl_int code;
     const cl_mem image = clCreateImage(p->q->ctx->cl, CL_MEM_READ_ONLY,
@@ -210,16 +215,16 @@ static cl_mem create(struct xl__probing *p, const cl_image_desc *desc)
     return code == CL_SUCCESS ? image : NULL;
 }
 
-static xl_status make_square(struct xl__probing *p, struct field *f)
+static xl_status create_square(struct xl__session *p, struct image_run *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                                 .image_width = SIDE,
                                 .image_height = SIDE};
     const size_t origin[3] = {0, 0, 0}, region[3] = {SIDE, SIDE, 1};
     xl_status status = XL_OK;
-    f->src[NEAREST] = create(p, &desc);
+    f->src[NEAREST] = create_image(p, &desc);
     f->missing[NEAREST] = f->missing[LINEAR] =
-        "the driver makes no image of 1024 x 1024 texels of 4 floats";
+        "the driver creates no image of 1024 x 1024 texels of 4 floats";
     if (!f->src[NEAREST])
         return XL_OK;
     CL_TRY(&p->q->error, clEnqueueCopyBufferToImage(p->q->cl, f->src[BUFFER],
@@ -231,22 +236,23 @@ fail:
     return status;
 }
 
-/* No texel moves: it is the buffer, read another way. */
-static void make_line(struct xl__probing *p, struct field *f)
+/* Creates an image of the buffer; no texel is copied. */
+static void create_line(struct xl__session *p, struct image_run *f)
 {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
                                 .image_width = N_TEXELS,
                                 .buffer = f->src[BUFFER]};
     size_t most = 0;
-    f->missing[LINE] = "an image of a buffer may not be so long here";
+    f->missing[LINE] = "images of a buffer cannot be so long here";
     if (xl__device_size(p->q->ctx->device->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
                         &most) &&
         most >= N_TEXELS)
-        f->src[LINE] = create(p, &desc);
+        f->src[LINE] = create_image(p, &desc);
 }
 
-/* Random bits of floats from 1 to 2, so that linear filters have numbers. */
-static xl_status make_texels(struct xl__probing *p, struct field *f)
+/* Creates texels: floats from 1 to 2 with random bits, so that linear filters
+ * work. */
+static xl_status create_texels(struct xl__session *p, struct image_run *f)
 {
     enum { FRACTION = 0x7fffff, ONE = 0x3f800000 };
     const size_t n = (size_t)N_TEXELS * TEXEL_WORDS;
@@ -263,9 +269,10 @@ fail:
     return status;
 }
 
-/* -- the whole ------------------------------------------------------------ */
+/* -- the probe
+ * ------------------------------------------------------------- */
 
-static void clear(struct field *f)
+static void destroy_run(struct image_run *f)
 {
     for (unsigned i = 0; i < N_FORMS; i++) {
         if (f->src[i])
@@ -276,12 +283,12 @@ static void clear(struct field *f)
     free(f->texels);
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_image_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->limits;
-    struct field f = {.groups =
-                          GROUPS * xl__size_or(l, XL__F_compute_units, 1)};
+    struct image_run f = {.groups =
+                              GROUPS * xl__size_or(l, XL__F_compute_units, 1)};
     cl_uint has_images = 0;
     if (!xl__device_u32(p->q->ctx->device->id, CL_DEVICE_IMAGE_SUPPORT,
                         &has_images) ||
@@ -291,24 +298,23 @@ static xl_status run(struct xl__probing *p)
     while ((size_t)2 << f.lg_wg <= xl__min_size(WG, p->most_wg))
         f.lg_wg++;
     f.wg = (size_t)1 << f.lg_wg;
-    TRY(make_texels(p, &f));
-    TRY(make_square(p, &f));
-    make_line(p, &f);
-    TRY(run_shapes(p, &f));
+    TRY(create_texels(p, &f));
+    TRY(create_square(p, &f));
+    create_line(p, &f);
+    TRY(measure_shapes(p, &f));
 fail:
-    clear(&f);
+    destroy_run(&f);
     return status;
 }
 
 const struct xl__probe xl__probe_image = {
     {"image",
-     "Useful bytes a second from an image of 1024 x 1024 texels of 4 floats, "
-     "2 x 2 neighbours at a time, and from the same texels in a buffer: by "
-     "groups whose items lie along a row, in a square or along a column, with "
-     "a nearest filter, with a linear one that takes all four in one sample, "
-     "and by an image that is the buffer. Sums are checked. Images are stored "
-     "so that columns are near, too; buffers are not. Fooled by a device that "
-     "has images in name and computes addresses and filters in software, as "
-     "CPUs do.",
+     "Useful bytes per second from an image of 1024 x 1024 texels of 4 "
+     "floats, 2 x 2 neighbours at a time, and from the same texels in a "
+     "buffer: by groups that cover a row, a square or a column, with a "
+     "nearest filter, with a linear one that takes all four in one sample, "
+     "and by an image of the buffer. Sums are checked. Images are stored so "
+     "that columns are near, too; buffers are not. Fooled by a device that "
+     "computes image addresses and filters in software, as CPUs do.",
      false},
-    run};
+    run_image_probe};

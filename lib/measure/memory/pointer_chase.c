@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings laid and walked. What is laid needs no table on the host: a ring is a
+/* Links rings and times the chase. A ring needs no table on the host: it is a
  * bijection of step numbers, which host and kernel compute alike. */
 #include "measure/memory/pointer_chase.h"
 
@@ -10,18 +10,19 @@
 
 enum {
     WORD = 4,
-    UNROLL = 16, /* links of a turn of `chase` */
-    EACH = 64,   /* links an item of `link` makes */
+    UNROLL = 16, /* links per iteration of `chase` */
+    EACH = 64,   /* links that an item of `link` writes */
     WG = 64,
     WINDOW = 2 << 20, /* bytes: few pages of any size (CP-19) */
-    QUICK_LAP = 10,   /* launches that bring a ring near */
+    QUICK_LAP = 10,   /* launches that load a ring into the caches */
     FULL_LAP = 40
 };
-/* Of a launch: its own cost does not show, and no watchdog minds if the next
- * ring is ten times as slow (GE-11). */
+/* Duration of a launch: its overhead does not show, and a ring that is ten
+ * times as slow is still far below a watchdog (GE-11). */
 static const double launch_ns = 2e6;
-static const double wall_launch_ns = 10e6; /* by a clock that counts all */
-static const double least_ns = 0.1; /* of a load, whatever a clock says */
+static const double wall_launch_ns = 10e6; /* by the wall clock, which
+                                              includes overhead */
+static const double least_ns = 0.1;        /* least time of a load */
 
 /* -- rings ---------------------------------------------------------------- */
 
@@ -55,7 +56,7 @@ static unsigned bits_below(cl_uint n)
     return lg;
 }
 
-/* As in probe/pointer_chase.cl. */
+/* The same as in probe/pointer_chase.cl. */
 static cl_uint shuffle_number(cl_uint i, cl_uint n, cl_uint seed)
 {
     const unsigned lg = bits_below(n), half = (lg + 1) / 2;
@@ -71,21 +72,22 @@ static cl_uint shuffle_number(cl_uint i, cl_uint n, cl_uint seed)
     return i;
 }
 
-size_t xl__ring_place(const struct xl__ring *r, uint64_t seed, uint64_t step)
+size_t xl__ring_word(const struct xl__ring *r, uint64_t seed, uint64_t step)
 {
     const cl_uint i = (cl_uint)(step % r->slots);
     const cl_uint window =
         shuffle_number(i / r->each, r->windows, (cl_uint)seed);
     const cl_uint slot =
         window * r->each + shuffle_number(i % r->each, r->each, (cl_uint)seed);
-    const cl_uint place =
+    const cl_uint line =
         (cl_uint)((uint64_t)(cl_uint)(slot * 0x9e3779b9u) * r->spread >> 32);
-    return (size_t)slot * r->stride + (size_t)place * r->line;
+    return (size_t)slot * r->stride + (size_t)line * r->line;
 }
 
-/* -- laying --------------------------------------------------------------- */
+/* -- linking
+ * --------------------------------------------------------------- */
 
-xl_status xl__chase_begin(struct xl__probing *p, size_t bytes,
+xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
                           struct xl__chase *chase)
 {
     enum { CPU_LINE = 64, GPU_LINE = 128 };
@@ -110,8 +112,8 @@ void xl__chase_end(struct xl__chase *chase)
     memset(chase, 0, sizeof *chase);
 }
 
-xl_status xl__chase_lay(struct xl__probing *p, struct xl__chase *chase,
-                        struct xl__ring r)
+xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
+                         struct xl__ring r)
 {
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t wg =
@@ -136,13 +138,14 @@ xl_status xl__chase_lay(struct xl__probing *p, struct xl__chase *chase,
     for (size_t i = 0; i < sizeof args / sizeof *args; i++)
         xl__arg_u32(s, args[i]);
     chase->ring = r;
-    chase->walked = 0;
-    return xl__run_plan(p->q, &plan, &call, NULL);
+    chase->steps_done = 0;
+    return xl__plan_launch(p->q, &plan, &call, NULL);
 }
 
-/* -- walking -------------------------------------------------------------- */
+/* -- chasing
+ * --------------------------------------------------------------- */
 
-static void make_plan(size_t turns, struct xl__plan *plan)
+static void plan_chase(size_t iterations, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
@@ -156,111 +159,112 @@ static void make_plan(size_t turns, struct xl__plan *plan)
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
     xl__arg_mem(s, 2);
-    xl__arg_u32(s, turns);
+    xl__arg_u32(s, iterations);
 }
 
-static struct xl__call call_of(const struct xl__chase *c)
+static struct xl__call make_call(const struct xl__chase *c)
 {
     const struct xl__call call = {
         .mem = {[1] = {c->links, NULL}, [2] = {c->ends, NULL}}};
     return call;
 }
 
-static size_t place_now(struct xl__probing *p, const struct xl__chase *c)
+static size_t current_word(struct xl__session *p, const struct xl__chase *c)
 {
-    return xl__ring_place(&c->ring, p->how->seed, c->walked);
+    return xl__ring_word(&c->ring, p->how->seed, c->steps_done);
 }
 
-static xl_status set_out(struct xl__probing *p, struct xl__chase *c)
+static xl_status write_start(struct xl__session *p, struct xl__chase *c)
 {
-    const cl_uint ends[2] = {(cl_uint)place_now(p, c), 0};
+    const cl_uint ends[2] = {(cl_uint)current_word(p, c), 0};
     return xl_buffer_write(p->q, c->ends, 0, ends, sizeof ends);
 }
 
-/* Did it walk, and arrive where so many launches lead? */
-static xl_status arrive(struct xl__probing *p, struct xl__chase *c,
-                        size_t turns, bool *right)
+/* Checks that launches ran and ended at the expected word. */
+static xl_status check_end(struct xl__session *p, struct xl__chase *c,
+                           size_t iterations, bool *right)
 {
     xl_status status = XL_OK;
     cl_uint ends[2] = {0, 0};
     TRY(xl_buffer_read(p->q, c->ends, 0, ends, sizeof ends));
-    c->walked += (uint64_t)ends[1] * turns * UNROLL;
-    *right = ends[1] > 0 && ends[0] == place_now(p, c);
+    c->steps_done += (uint64_t)ends[1] * iterations * UNROLL;
+    *right = ends[1] > 0 && ends[0] == current_word(p, c);
 fail:
     return status;
 }
 
-xl_status xl__chase_sample(struct xl__probing *p, void *chase, size_t turns,
-                           xl_row *row)
+xl_status xl__chase_sample(struct xl__session *p, void *chase,
+                           size_t iterations, xl_row *row)
 {
     xl_status status = XL_OK;
     struct xl__chase *c = chase;
-    const struct xl__call call = call_of(c);
-    const double steps = (double)turns * UNROLL;
+    const struct xl__call call = make_call(c);
+    const double steps = (double)iterations * UNROLL;
     struct xl__plan plan;
     bool right;
-    make_plan(turns, &plan);
-    TRY(set_out(p, c));
+    plan_chase(iterations, &plan);
+    TRY(write_start(p, c));
     TRY(xl__probe_sample(p, row, &plan, &call, 0));
-    TRY(arrive(p, c, turns, &right));
+    TRY(check_end(p, c, iterations, &right));
     row->value /= steps;
     c->ns = row->samples.min_ns / steps;
     c->wall_clock = row->samples.wall_clock;
     if (!right)
-        xl__probe_reject(row, "the walk did not end where its links lead");
+        xl__probe_reject(row, "wrong result: the chase did not end at the "
+                              "expected word");
 fail:
     return status;
 }
 
-size_t xl__chase_turns(const struct xl__probing *p,
-                       const struct xl__chase *chase)
+size_t xl__chase_iterations(const struct xl__session *p,
+                            const struct xl__chase *chase)
 {
     const size_t most = xl__size_or(&p->q->ctx->device->limits,
                                     XL__F_max_loop_turns, UINT32_MAX);
-    const double want_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
-    const double turns = want_ns / (fmax(chase->ns, least_ns) * UNROLL);
-    return (size_t)fmax(fmin(turns, (double)most), 1); /* GE-24 */
+    const double target_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
+    const double iterations = target_ns / (fmax(chase->ns, least_ns) * UNROLL);
+    return (size_t)fmax(fmin(iterations, (double)most), 1); /* GE-24 */
 }
 
-/* One lap, or as much of it as there is time for: what was linked is in the
- * caches that all units share, but not in those of the one that walks. */
-static xl_status bring_near(struct xl__probing *p, struct xl__chase *c,
-                            size_t turns)
+/* Runs one lap, or a part of it: linking leaves the ring in shared caches, but
+ * not in those of the unit that chases. */
+static xl_status warm_caches(struct xl__session *p, struct xl__chase *c,
+                             size_t iterations)
 {
     xl_status status = XL_OK;
-    const struct xl__call call = call_of(c);
-    const size_t n = xl__min_size(c->ring.slots / (turns * UNROLL),
+    const struct xl__call call = make_call(c);
+    const size_t n = xl__min_size(c->ring.slots / (iterations * UNROLL),
                                   p->how->quick ? QUICK_LAP : FULL_LAP);
     struct xl__plan plan;
     bool right;
     if (n == 0)
-        return XL_OK; /* the sampler's own warm-up does it */
-    make_plan(turns, &plan);
-    TRY(set_out(p, c));
+        return XL_OK; /* the sampler's warm-up suffices */
+    plan_chase(iterations, &plan);
+    TRY(write_start(p, c));
     for (size_t i = 0; i < n; i++)
-        TRY(xl__run_plan(p->q, &plan, &call, NULL));
-    TRY(arrive(p, c, turns, &right));
+        TRY(xl__plan_launch(p->q, &plan, &call, NULL));
+    TRY(check_end(p, c, iterations, &right));
 fail:
     return status;
 }
 
-xl_status xl__chase_point(struct xl__probing *p, struct xl__chase *chase,
+xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
                           struct xl__ring ring, xl_row *row)
 {
     xl_status status = XL_OK;
-    const struct xl__turning w = {xl__chase_sample, chase};
+    const struct xl__iteration_source w = {xl__chase_sample, chase};
     xl_probing how = *p->how;
-    struct xl__probing brief = *p;
-    size_t turns;
+    struct xl__session brief = *p;
+    size_t iterations;
     how.quick = true;
     brief.how = &how;
-    TRY(xl__probe_alive(p));
-    TRY(xl__chase_lay(p, chase, ring));
-    if (!(chase->ns > 0)) /* the first, of which nothing is known */
-        TRY(xl__turns_find(&brief, &w, launch_ns, &turns));
-    turns = xl__chase_turns(p, chase);
-    TRY(bring_near(p, chase, turns));
-    TRY(xl__chase_sample(&brief, chase, turns, row));
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__chase_link(p, chase, ring));
+    if (!(chase->ns > 0)) /* the first, whose time is unknown */
+        TRY(xl__iterations_find(&brief, &w, launch_ns, &iterations));
+    iterations = xl__chase_iterations(p, chase);
+    TRY(warm_caches(p, chase, iterations));
+    TRY(xl__chase_sample(&brief, chase, iterations, row));
 fail:
     return status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What addresses cost. Always the same number of lines is walked over in
- * random order, only they lie further and further apart: caches hold them as
- * well as before, so time that is added is that of translation. It is added
- * where the span outgrows what a translation buffer reaches, whatever the size
- * of a page. */
+/* Probe `tlb`: the reach of translation buffers. A fixed number of lines is
+ * chased in random order, further apart from point to point: caches hold
+ * them as before, so additional time is that of address translation. It
+ * appears where the span exceeds the reach of a translation buffer, at any
+ * page size. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,15 +11,15 @@
 #include "measure/memory/pointer_chase.h"
 #include "measure/memory/cache_levels.h"
 
-/* More lines than a first cache holds, which may go by addresses that need no
- * translation, and than a buffer has entries; few enough for the second. */
+/* More lines than a first-level cache holds, which may be virtually addressed,
+ * and than a buffer has entries; few enough for the second-level cache. */
 enum { LINES = 8192 };
 
 static const double gib = 1 << 30, s_per_ns = 1e-9;
 
-/* The largest span: GPUs' buffers reach far, and filling it costs CPUs time.
- */
-static size_t span_bytes(const struct xl__probing *p)
+/* The largest span: buffers of GPUs reach far; filling it takes time on
+ * CPUs. */
+static size_t choose_span_bytes(const struct xl__session *p)
 {
     static const double most_gib = 8, least_share = 4;
     const struct xl__limits *l = &p->q->ctx->device->limits;
@@ -29,50 +29,50 @@ static size_t span_bytes(const struct xl__probing *p)
     return (size_t)fmin(memory / least_share, most_gib * gib);
 }
 
-/* Lines apart: 1 2 4 8 ... or, in full, 1 2 3 4 6 8 12 ... */
-static size_t next_apart(size_t apart, bool quick)
+/* Spacing in lines: 1 2 4 8 ... or, in full runs, 1 2 3 4 6 8 12 ... */
+static size_t next_spacing(size_t spacing, bool quick)
 {
-    const bool is_power = (apart & (apart - 1)) == 0;
-    if (quick || apart == 1)
-        return apart * 2;
-    return is_power ? apart / 2 * 3 : apart / 3 * 4;
+    const bool is_power = (spacing & (spacing - 1)) == 0;
+    if (quick || spacing == 1)
+        return spacing * 2;
+    return is_power ? spacing / 2 * 3 : spacing / 3 * 4;
 }
 
-static xl_status climb(struct xl__probing *p, struct xl__chase *chase,
-                       struct xl__point *curve, unsigned *n)
+static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
+                               struct xl__cache_point *curve, unsigned *n)
 {
     xl_status status = XL_OK;
     const size_t dense = LINES * chase->line_bytes;
     bool is_sound = true;
     *n = 0;
-    for (size_t apart = 1;
-         apart * dense <= chase->bytes && *n < XL__MOST_POINTS;
-         apart = next_apart(apart, p->how->quick)) {
-        const double bytes = (double)(apart * dense);
+    for (size_t spacing = 1;
+         spacing * dense <= chase->bytes && *n < XL__MOST_POINTS;
+         spacing = next_spacing(spacing, p->how->quick)) {
+        const double bytes = (double)(spacing * dense);
         xl_row row;
         xl_row_init(&row, "probe_tlb", "chase");
         xl_row_shape(&row, "bytes", bytes);
         row.unit = "s";
         TRY(xl__chase_point(
-            p, chase, xl__ring_spread(apart * dense, LINES, chase->line_bytes),
-            &row));
+            p, chase,
+            xl__ring_spread(spacing * dense, LINES, chase->line_bytes), &row));
         xl_row_found(&row, "curve", 1);
         xl__probe_emit(p, &row);
         is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
-        curve[(*n)++] = (struct xl__point){bytes, chase->ns};
+        curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
 fail:
     return status;
 }
 
-/* A step is a buffer outgrown. */
-static void conclude(struct xl__probing *p, const struct xl__point *curve,
-                     unsigned n)
+/* Emits a row for each step: the reach of a buffer. */
+static void report_steps(struct xl__session *p,
+                         const struct xl__cache_point *curve, unsigned n)
 {
     struct xl__limits *l = &p->q->ctx->device->limits;
-    struct xl__level level[XL__MOST_LEVELS];
-    const unsigned n_levels = xl__levels_find(curve, n, level);
+    struct xl__cache_level level[XL__MOST_LEVELS];
+    const unsigned n_levels = xl__cache_levels_find(curve, n, level);
     xl_row row;
     for (unsigned i = 0; i + 1 < n_levels; i++) {
         char name[sizeof row.variant];
@@ -97,19 +97,19 @@ static void conclude(struct xl__probing *p, const struct xl__point *curve,
     row.unit = "s";
     xl__probe_unsupported(p, &row,
                           "no step: addresses cost the same over all of the "
-                          "memory that was walked over");
+                          "memory that was used");
 }
 
-static xl_status run(struct xl__probing *p)
+static xl_status run_tlb_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__chase chase;
-    struct xl__point curve[XL__MOST_POINTS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
     unsigned n;
-    TRY(xl__chase_begin(p, span_bytes(p), &chase));
-    TRY(climb(p, &chase, curve, &n));
-    if (n > 0) /* else rejected rows say why */
-        conclude(p, curve, n);
+    TRY(xl__chase_begin(p, choose_span_bytes(p), &chase));
+    TRY(measure_curve(p, &chase, curve, &n));
+    if (n > 0) /* otherwise rejected rows have the reason */
+        report_steps(p, curve, n);
 fail:
     xl__chase_end(&chase);
     return status;
@@ -117,11 +117,11 @@ fail:
 
 const struct xl__probe xl__probe_tlb = {
     {"tlb",
-     "How much memory addresses reach before they cost extra: 8192 lines are "
-     "walked over in random order, further apart from point to point. The "
-     "caches see no difference; a step of the time is a translation buffer "
-     "outgrown, and the value what a load costs more from there. Fooled by "
-     "caches that go by address without translation and hold more than 8192 "
-     "lines, and by buffers that reach all the memory that can be had.",
+     "How much memory can be addressed before translation costs extra: 8192 "
+     "lines are loaded in random order, further apart from point to point. "
+     "The caches see no difference; a step of the time is the reach of a "
+     "translation buffer, and the value the additional time per load. Fooled "
+     "by virtually addressed caches that hold more than 8192 lines, and by "
+     "buffers that reach all available memory.",
      false},
-    run};
+    run_tlb_probe};

@@ -1,73 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the peaks that the roofline needs: each by the probe that finds it,
- * once per device and process. */
+/* Measures the peaks that the roofline model needs by running the probes that
+ * find them, once per device and process. */
 #include "device/peak_rates.h"
-#include "measure/compute/matrix.h"
+#include "measure/compute/matrix_engine.h"
 #include "measure/probe.h"
 #include "runtime/context.h"
 
-static void drop_row(const xl_row *row, void *arg)
+static void discard_row(const xl_row *row, void *arg)
 {
     (void)row;
     (void)arg;
 }
 
-static xl_status learn(xl_queue *q, const struct xl__probe *probe)
+static xl_status run_quick_probe(xl_queue *q, const struct xl__probe *probe)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__probing p = {q, &quick, drop_row, NULL, 1, false};
-    const xl_status status = xl__probing_begin(&p);
+    struct xl__session p = {q, &quick, discard_row, NULL, 1, false};
+    const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? probe->run(&p) : status;
 }
 
-static xl_status learn_matrix(xl_queue *q, xl_dtype in)
+static xl_status measure_matrix_peak(xl_queue *q, xl_dtype in)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__probing p = {q, &quick, drop_row, NULL, 1, false};
-    const xl_status status = xl__probing_begin(&p);
+    struct xl__session p = {q, &quick, discard_row, NULL, 1, false};
+    const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? xl__matrix_peak(&p, in) : status;
 }
 
-/* Measure what is wanted: everything `again`, or what nobody measured yet. */
-static bool is_wanted(const xl_queue *q, enum xl__fact_id fact, bool again)
+/* Is a measurement needed: always with `again`, otherwise if the fact has not
+ * been measured. */
+static bool is_needed(const xl_queue *q, enum xl__fact_id fact, bool again)
 {
     const struct xl__answer *known = q->ctx->device->limits.measured;
     return again || known[fact].source != XL_MEASURED;
 }
 
-static xl_status learn_peaks(xl_queue *q, xl_dtype dtype, bool again)
+static xl_status measure_fma_peaks(xl_queue *q, xl_dtype dtype, bool again)
 {
     xl_status status = XL_OK;
-    if (is_wanted(q, XL__F_copy_bytes_per_s, again))
-        TRY(learn(q, &xl__probe_bandwidth));
-    if (is_wanted(q, xl__peak_fma(dtype), again))
-        TRY(learn(q, &xl__probe_flops));
+    if (is_needed(q, XL__F_copy_bytes_per_s, again))
+        TRY(run_quick_probe(q, &xl__probe_bandwidth));
+    if (is_needed(q, xl__peak_fma(dtype), again))
+        TRY(run_quick_probe(q, &xl__probe_flops));
 fail:
     return status;
 }
 
-static xl_status learn_matrix_peaks(xl_queue *q, xl_dtype in, bool again)
+static xl_status measure_matrix_peaks(xl_queue *q, xl_dtype in, bool again)
 {
     xl_status status = XL_OK;
     const enum xl__fact_id peak = xl__peak_matrix(in);
-    if (is_wanted(q, XL__F_copy_bytes_per_s, again))
-        TRY(learn(q, &xl__probe_bandwidth));
-    if (is_wanted(q, peak, again))
-        TRY(learn_matrix(q, in));
+    if (is_needed(q, XL__F_copy_bytes_per_s, again))
+        TRY(run_quick_probe(q, &xl__probe_bandwidth));
+    if (is_needed(q, peak, again))
+        TRY(measure_matrix_peak(q, in));
     if (!(xl__num(&q->ctx->device->limits, peak) > 0))
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
-                          "no matrix engine for %s was found that can be "
-                          "reached: clbench probe matrix says why",
+                          "no usable matrix engine for %s was found; see "
+                          "clbench probe matrix",
                           xl_dtype_name(in)));
 fail:
     return status;
 }
 
-/* Once per device and process, unless `again`. */
-static xl_status measure(xl_queue *q, xl_dtype dtype, bool again,
-                         bool is_measurable, unsigned *done,
-                         xl_status (*learn_them)(xl_queue *q, xl_dtype dtype,
-                                                 bool again))
+/* Measures once per device and process; with `again` always. */
+static xl_status measure_once(xl_queue *q, xl_dtype dtype, bool again,
+                              bool is_measurable, unsigned *done,
+                              xl_status (*measure_peaks)(xl_queue *q,
+                                                         xl_dtype dtype,
+                                                         bool again))
 {
     const unsigned bit = 1u << dtype;
     xl__error_reset(&q->error);
@@ -77,34 +79,34 @@ static xl_status measure(xl_queue *q, xl_dtype dtype, bool again,
                              xl_dtype_name(dtype));
     if ((*done & bit) && !again)
         return XL_OK;
-    const xl_status status = learn_them(q, dtype, again);
+    const xl_status status = measure_peaks(q, dtype, again);
     if (status == XL_OK)
         *done |= bit;
     return status;
 }
 
-static xl_status measure_fma(xl_queue *q, xl_dtype dtype, bool again)
+static xl_status measure_fma_once(xl_queue *q, xl_dtype dtype, bool again)
 {
     if (!q || (unsigned)dtype >= XL_N_DTYPES)
         return XL_BAD_ARGUMENT;
-    return measure(q, dtype, again, xl__peak_fma(dtype) != XL__N_FACTS,
-                   &q->ctx->device->peaks, learn_peaks);
+    return measure_once(q, dtype, again, xl__peak_fma(dtype) != XL__N_FACTS,
+                        &q->ctx->device->peaks, measure_fma_peaks);
 }
 
 xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype)
 {
-    return measure_fma(q, dtype, false);
+    return measure_fma_once(q, dtype, false);
 }
 
 xl_status xl_peaks_measure_again(xl_queue *q, xl_dtype dtype)
 {
-    return measure_fma(q, dtype, true);
+    return measure_fma_once(q, dtype, true);
 }
 
 xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype, bool again)
 {
     if (!q || (unsigned)dtype >= XL_N_DTYPES)
         return XL_BAD_ARGUMENT;
-    return measure(q, dtype, again, xl__peak_matrix(dtype) != XL__N_FACTS,
-                   &q->ctx->device->matrix_peaks, learn_matrix_peaks);
+    return measure_once(q, dtype, again, xl__peak_matrix(dtype) != XL__N_FACTS,
+                        &q->ctx->device->matrix_peaks, measure_matrix_peaks);
 }

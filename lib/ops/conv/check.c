@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A convolution's descriptor, checked. Images are looked at as matrices, as
- * far as their strides allow: lines of what is contiguous, evenly spaced. */
+/* Checks the descriptor of a convolution. As far as their strides allow,
+ * images are checked as matrices: contiguous lines at a constant pitch. */
 #include "ops/conv/check.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static xl_status check_sizes(const xl_conv *d, struct xl__conv *c,
                          d->w + d->pad_left + d->pad_right);
 }
 
-/* Types that sum in f32, and what those of f64 and i8 give. */
+/* Types whose sums are f32. */
 static bool is_float(xl_dtype t)
 {
     return t == XL_F32 || t == XL_F16 || t == XL_BF16;
@@ -54,9 +54,9 @@ static bool types_fit(xl_dtype in, xl_dtype out, bool has_epilogue)
     if (has_epilogue)
         return (is_float(in) || in == XL_I8) && out != XL_F64 &&
                out <= XL_BOOL;
-    return is_float(in)     ? is_float(out)
-           : in == XL_I8    ? is_float(out) || out == XL_I32
-                            : in == XL_F64 && out == XL_F64;
+    return is_float(in)  ? is_float(out)
+           : in == XL_I8 ? is_float(out) || out == XL_I32
+                         : in == XL_F64 && out == XL_F64;
 }
 
 static xl_status check_types(const xl_conv *d, struct xl__error *e)
@@ -104,7 +104,7 @@ fail:
 
 /* -- memory ------------------------------------------------------------- */
 
-/* A view that xl__check_... understand. */
+/* A view in the form that xl__check_... take. */
 struct view {
     xl_mat mat;
     struct xl__named named;
@@ -113,12 +113,12 @@ struct view {
 static void name_view(struct view *v, const char *name, size_t rows,
                       size_t cols)
 {
-    v->named = (struct xl__named){.name = name, .mat = &v->mat, .rows = rows,
-                                  .cols = cols};
+    v->named = (struct xl__named){
+        .name = name, .mat = &v->mat, .rows = rows, .cols = cols};
 }
 
 /* Dimensions by stride, the largest first. */
-static void sort(const size_t stride[XL__N_AT], unsigned order[XL__N_AT])
+static void sort_dims(const size_t stride[XL__N_AT], unsigned order[XL__N_AT])
 {
     for (unsigned i = 0; i < XL__N_AT; i++) {
         unsigned at = i;
@@ -129,8 +129,8 @@ static void sort(const size_t stride[XL__N_AT], unsigned order[XL__N_AT])
 }
 
 /* Elements from the first to one past the last; false on overflow. */
-static bool extent(const size_t size[XL__N_AT], const size_t stride[XL__N_AT],
-                   size_t *elems)
+static bool find_extent(const size_t size[XL__N_AT],
+                        const size_t stride[XL__N_AT], size_t *elems)
 {
     *elems = 1;
     for (unsigned at = 0; at < XL__N_AT; at++) {
@@ -142,15 +142,15 @@ static bool extent(const size_t size[XL__N_AT], const size_t stride[XL__N_AT],
     return true;
 }
 
-/* The outer dimensions that are evenly spaced are the rows of a matrix, what
- * the others span is its columns. */
+/* The outer dimensions that have a constant pitch become the rows of a matrix,
+ * the span of the others its columns. */
 static void make_matrix(const size_t size[XL__N_AT],
                         const size_t stride[XL__N_AT], struct view *v,
                         const char *name)
 {
     unsigned order[XL__N_AT], n = 1;
     size_t inner[XL__N_AT], cols = 0;
-    sort(stride, order);
+    sort_dims(stride, order);
     size_t rows = size[order[0]], pitch = stride[order[0]];
     for (; n < XL__N_AT && pitch == size[order[n]] * stride[order[n]]; n++) {
         rows *= size[order[n]];
@@ -160,7 +160,7 @@ static void make_matrix(const size_t size[XL__N_AT],
         inner[at] = size[at];
     for (unsigned i = 0; i < n; i++)
         inner[order[i]] = 1;
-    extent(inner, stride, &cols);
+    find_extent(inner, stride, &cols);
     v->mat.row_stride = pitch;
     v->mat.col_stride = 1;
     name_view(v, name, rows, cols);
@@ -172,9 +172,12 @@ static xl_status view_images(const xl_images *x, const size_t size[XL__N_AT],
 {
     xl_status status = XL_OK;
     size_t stride[XL__N_AT], elems = 0;
-    v->mat = (xl_mat){.mem = x->mem, .offset = x->offset, .col_stride = 1,
+    v->mat = (xl_mat){.mem = x->mem,
+                      .offset = x->offset,
+                      .col_stride = 1,
                       .dtype = x->dtype};
-    if (!xl__conv_strides(x, size, stride) || !extent(size, stride, &elems))
+    if (!xl__conv_strides(x, size, stride) ||
+        !find_extent(size, stride, &elems))
         return xl__error_set(e, XL_OVERFLOW,
                              "%s: %zu x %zu x %zu x %zu elements do not fit "
                              "in 64 bits",
@@ -186,7 +189,8 @@ fail:
     return status;
 }
 
-/* Each stride must reach past all that the smaller ones span. */
+/* Each stride must be at least the span of the dimensions with smaller
+ * strides. */
 static xl_status check_writable(const xl_images *x,
                                 const size_t size[XL__N_AT],
                                 struct xl__error *e)
@@ -194,7 +198,7 @@ static xl_status check_writable(const xl_images *x,
     size_t stride[XL__N_AT], span = 1;
     unsigned order[XL__N_AT];
     xl__conv_strides(x, size, stride);
-    sort(stride, order);
+    sort_dims(stride, order);
     for (unsigned i = XL__N_AT; i-- > 0;) {
         const unsigned at = order[i];
         if (size[at] > 1 && stride[at] < span)
@@ -214,8 +218,8 @@ struct views {
     struct view in, filters, out;
 };
 
-static xl_status place(const struct xl__conv *c, struct views *v,
-                       struct xl__error *e)
+static xl_status make_views(const struct xl__conv *c, struct views *v,
+                            struct xl__error *e)
 {
     xl_status status = XL_OK;
     const xl_conv *d = &c->d;
@@ -226,18 +230,19 @@ static xl_status place(const struct xl__conv *c, struct views *v,
     if (!xl__mul(xl__conv_cg(d), d->r, &elems) ||
         !xl__mul(elems, d->s, &elems) || !xl__mul(elems, d->k, &elems))
         return xl__error_set(e, XL_OVERFLOW,
-                             "filters: they do not fit in 64 bits");
-    v->filters.mat =
-        (xl_mat){.mem = d->filters.mem, .offset = d->filters.offset,
-                 .row_stride = elems, .col_stride = 1,
-                 .dtype = d->filters.dtype};
+                             "filters: their size does not fit in 64 bits");
+    v->filters.mat = (xl_mat){.mem = d->filters.mem,
+                              .offset = d->filters.offset,
+                              .row_stride = elems,
+                              .col_stride = 1,
+                              .dtype = d->filters.dtype};
     name_view(&v->filters, "filters", 1, elems);
     TRY(xl__check_view(&v->filters.named, e));
 fail:
     return status;
 }
 
-/* Out as the epilogue sees it: matrices, an image after the other. */
+/* The result for the epilogue: a batch of matrices, one an image. */
 static xl_status check_operands(const struct xl__conv *c, struct xl__error *e)
 {
     const xl_conv *d = &c->d;
@@ -247,15 +252,15 @@ static xl_status check_operands(const struct xl__conv *c, struct xl__error *e)
     xl__conv_sizes(c, in, size);
     xl__conv_strides(&d->out, size, stride);
     const size_t pixels = size[XL__AT_H] * size[XL__AT_W];
-    v.mat = (xl_mat){.mem = d->out.mem, .offset = d->out.offset,
-                     .dtype = d->out.dtype};
+    v.mat = (xl_mat){
+        .mem = d->out.mem, .offset = d->out.offset, .dtype = d->out.dtype};
     v.mat.row_stride = stride[channels_first ? XL__AT_C : XL__AT_W];
     v.mat.col_stride = stride[channels_first ? XL__AT_W : XL__AT_C];
     name_view(&v, "out", channels_first ? d->k : pixels,
               channels_first ? pixels : d->k);
     v.named.reach = (d->n - 1) * stride[XL__AT_N];
-    return xl__operands_check_memory(&d->epilogue, &v.named,
-                                     stride[XL__AT_N], e);
+    return xl__operands_check_memory(&d->epilogue, &v.named, stride[XL__AT_N],
+                                     e);
 }
 
 static xl_status check_memory(const struct xl__conv *c, const struct views *v,
@@ -286,7 +291,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
     TRY(check_sizes(&c.d, &c, e));
     if (c.d.groups == 0)
         c.d.groups = 1;
-    TRY(place(&c, &v, e));
+    TRY(make_views(&c, &v, e));
     TRY(check_scalar(&c.d, "alpha", c.d.alpha, e));
     TRY(check_scalar(&c.d, "beta", c.d.beta, e));
     xl__conv_sizes(&c, in, out);

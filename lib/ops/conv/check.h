@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a convolution's descriptor must be. */
+/* The check of a convolution's descriptor. */
 #ifndef XL_OPS_CONV_CHECK_H
 #define XL_OPS_CONV_CHECK_H
 

@@ -1,17 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's entry: how a descriptor splits into what the plan depends on
- * and what changes from call to call. */
+/* Convolution as an op: the canonical descriptor and the call that a
+ * descriptor splits into, its shape class, the arguments that all of its
+ * kernels take, and the public functions. */
 #include "ops/conv/conv.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ops/conv/check.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
+
+/* -- shape class -------------------------------------------------------------
+ */
+
+void xl__conv_shape_class(const void *canonical, struct xl__str *out)
+{
+    static const char *const layouts[] = {"nchw", "nhwc"};
+    static const char *const filters[] = {"kcrs", "krsc"};
+    const struct xl__conv *c = canonical;
+    const xl_conv *d = &c->d;
+    xl__str_printf(out, "%s %s %s %s %s pixels%zu k%zu c%zu %zux%zu",
+                   xl_dtype_name(d->in.dtype), xl_dtype_name(d->out.dtype),
+                   layouts[d->in.layout], filters[d->filters.layout],
+                   layouts[d->out.layout], xl__bucket(d->n * c->p * c->q),
+                   xl__bucket(xl__conv_kg(d)), xl__bucket(xl__conv_cg(d)),
+                   d->r, d->s);
+    if (d->stride_h > 1 || d->stride_w > 1)
+        xl__str_add(out, " strided");
+    if (d->groups > 1)
+        xl__str_printf(out, " groups%zu", xl__bucket_coarse(d->groups));
+    if (c->snippet)
+        xl__str_add(out, " epilogue");
+}
+
+/* -- arguments of kernels ----------------------------------------------------
+ */
+
+void xl__conv_define(struct xl__step *s, const struct xl__conv *c)
+{
+    xl__define(s, "TA", (long)c->d.in.dtype);
+    xl__define(s, "TC", (long)c->d.out.dtype);
+    xl__define(s, "TY", (long)xl__conv_y(c));
+    if (c->d.in.dtype == XL_F64)
+        xl__define(s, "XL_USE_F64", 1);
+}
+
+static void arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
+{
+    xl__arg_mem(s, slot);
+    xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
+    for (unsigned at = 0; at < XL__N_AT; at++)
+        xl__arg_u64(s, x->stride[at]);
+}
+
+void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c)
+{
+    arg_images(s, xl__conv_slot_in(&c->d), &c->d.in);
+}
+
+void xl__conv_arg_out(struct xl__step *s, const struct xl__conv *c)
+{
+    arg_images(s, XL__CONV_OUT, &c->d.out);
+}
+
+void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c)
+{
+    const unsigned slot = xl__conv_slot_filters(&c->d);
+    xl__arg_mem(s, slot);
+    xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
+}
+
+void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
+{
+    void (*const add)(struct xl__step *, unsigned) =
+        xl__conv_y(c) == XL_F64   ? xl__arg_value_f64
+        : xl__conv_y(c) == XL_I32 ? xl__arg_value_i32
+                                  : xl__arg_value_f32;
+    add(s, XL__CONV_ALPHA);
+    add(s, XL__CONV_BETA);
+    xl__arg_epilogue(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
+                     false);
+}
+
+/* -- descriptor --------------------------------------------------------------
+ */
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
-static size_t align_of(const xl_images *x, const size_t stride[XL__N_AT])
+static size_t find_alignment(const xl_images *x, const size_t stride[XL__N_AT])
 {
     enum { MOST_ALIGN = 64 };
     const size_t elem = xl_dtype_bytes(x->dtype);
@@ -25,8 +102,8 @@ static size_t align_of(const xl_images *x, const size_t stride[XL__N_AT])
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */
-static void settle_images(const xl_images *from, const size_t size[XL__N_AT],
-                          xl_images *to)
+static void canonicalise_images(const xl_images *from,
+                                const size_t size[XL__N_AT], xl_images *to)
 {
     xl__conv_strides(from, size, to->stride);
     for (unsigned at = 0; at < XL__N_AT; at++) {
@@ -35,11 +112,11 @@ static void settle_images(const xl_images *from, const size_t size[XL__N_AT],
     }
     to->layout = from->layout;
     to->dtype = from->dtype;
-    to->offset = align_of(from, to->stride);
+    to->offset = find_alignment(from, to->stride);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static void settle_filters(const xl_filters *from, xl_filters *to)
+static void canonicalise_filters(const xl_filters *from, xl_filters *to)
 {
     enum { MOST_ALIGN = 64 };
     const size_t bits = MOST_ALIGN | (size_t)from->mem.svm |
@@ -50,12 +127,12 @@ static void settle_filters(const xl_filters *from, xl_filters *to)
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static size_t or_one(size_t x)
+static size_t default_to_one(size_t x)
 {
     return x ? x : 1;
 }
 
-static void settle(const xl_conv *d, struct xl__conv *to)
+static void canonicalise(const xl_conv *d, struct xl__conv *to)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl_conv *c = &to->d;
@@ -66,11 +143,11 @@ static void settle(const xl_conv *d, struct xl__conv *to)
     c->k = d->k;
     c->r = d->r;
     c->s = d->s;
-    c->groups = or_one(d->groups);
-    c->stride_h = or_one(d->stride_h);
-    c->stride_w = or_one(d->stride_w);
-    c->dilation_h = or_one(d->dilation_h);
-    c->dilation_w = or_one(d->dilation_w);
+    c->groups = default_to_one(d->groups);
+    c->stride_h = default_to_one(d->stride_h);
+    c->stride_w = default_to_one(d->stride_w);
+    c->dilation_h = default_to_one(d->dilation_h);
+    c->dilation_w = default_to_one(d->dilation_w);
     c->pad_top = d->pad_top;
     c->pad_bottom = d->pad_bottom;
     c->pad_left = d->pad_left;
@@ -79,38 +156,39 @@ static void settle(const xl_conv *d, struct xl__conv *to)
     c->beta = d->beta != 0;
     (void)xl_conv_out_size(d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
-    settle_images(&d->in, in, &c->in);
-    settle_images(&d->out, out, &c->out);
-    settle_filters(&d->filters, &c->filters);
+    canonicalise_images(&d->in, in, &c->in);
+    canonicalise_images(&d->out, out, &c->out);
+    canonicalise_filters(&d->filters, &c->filters);
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
                                struct xl__conv *to, struct xl__call *call)
 {
     xl_status status = XL_OK;
-    struct xl__snippet_want want = {.epilogue = &d->epilogue,
-                                    .dtype = d->out.dtype};
+    struct xl__epilogue_request want = {.epilogue = &d->epilogue,
+                                        .dtype = d->out.dtype};
     if (!d->epilogue.expr)
         return XL_OK;
     const bool channels_first = d->out.layout == XL_NCHW;
     want.size[XL__ALONG_BATCH] = d->n;
     want.size[XL__ALONG_ROWS] = channels_first ? d->k : to->p * to->q;
     want.size[XL__ALONG_COLS] = channels_first ? to->p * to->q : d->k;
-    TRY(xl__snippet_get(q, &want, &to->snippet));
+    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
     xl__operands_bind(&d->epilogue, call, XL__CONV_OPERAND,
                       XL__CONV_OPERAND_VALUE);
 fail:
     return status;
 }
 
-static xl_status bind(xl_queue *q, const void *desc, void *canonical,
-                      struct xl__call *call)
+static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
+                           struct xl__call *call)
 {
     const xl_conv *d = desc;
     struct xl__conv *to = canonical;
-    const unsigned in = xl__conv_slot_in(d), filters = xl__conv_slot_filters(d);
+    const unsigned in = xl__conv_slot_in(d),
+                   filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
-    settle(d, to);
+    canonicalise(d, to);
     call->mem[in] = d->in.mem;
     call->mem[filters] = d->filters.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;
@@ -122,12 +200,12 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, d, to, call);
 }
 
-static const char *forced(const void *desc)
+static const char *forced_variant(const void *desc)
 {
     return ((const xl_conv *)desc)->variant;
 }
 
-static xl_mem workspace(const void *desc)
+static xl_mem caller_workspace(const void *desc)
 {
     return ((const xl_conv *)desc)->workspace;
 }
@@ -137,9 +215,9 @@ const struct xl__op xl__op_conv = {
     .name = "conv",
     .canonical_bytes = sizeof(struct xl__conv),
     .check = xl__conv_check,
-    .bind = bind,
-    .forced = forced,
-    .workspace = workspace,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .workspace = caller_workspace,
     .shape_class = xl__conv_shape_class,
     .shrink = xl__conv_shrink,
     .trial_init = xl__conv_trial_init,

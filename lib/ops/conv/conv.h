@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What convolution's variants share: the canonical descriptor, and how it
- * looks as a product of matrices. Of a group of channels it is
- *   filters x pixels, cg r s deep,
- * where pixels are those of all images; out's layout says which of the two are
- * the rows of the result, so that its columns are what is contiguous. */
+/* Convolution, for its variants: the canonical descriptor, and the product of
+ * matrices that it is. For a group of channels,
+ *
+ *   m x n x k = filters x pixels x (cg r s),
+ *
+ * where pixels are those of all images, cg the channels of a group and r s the
+ * size of a filter. The layout of the result decides whether filters or pixels
+ * are the rows, so that the columns of the result are contiguous. */
 #ifndef XL_OPS_CONV_H
 #define XL_OPS_CONV_H
 
@@ -16,22 +19,26 @@
  *   groups, strides, dilations  are at least 1;
  *   in.stride, out.stride       are set; 0 along a dimension of size 1;
  *   in.offset, filters.offset,
- *   out.offset                  are alignments in bytes: of every line that is
- *                               contiguous (a plane of NCHW, a pixel of NHWC),
- *                               of the first filter;
- *   mem.svm                     is not NULL when the memory is SVM;
- *   alpha                       is 1, beta 0 or 1;
- *   epilogue                    is blank: `snippet` tells it. */
+ *   out.offset                  are alignments in bytes: of every contiguous
+ * line (a plane of NCHW, a pixel of NHWC), of the first filter; mem.svm is not
+ * NULL when the memory is SVM; alpha                       is 1, beta 0 or 1;
+ *   epilogue                    is empty: `snippet` replaces it. */
 struct xl__conv {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
     size_t p, q;
-    const struct xl__snippet *snippet; /* NULL: no epilogue */
+    const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
-/* Call slots. A are the rows' side of the product, B the columns'. */
+/* Call slots. A is the operand of the rows, B that of the columns. */
 enum { XL__CONV_A = 1, XL__CONV_B, XL__CONV_OUT, XL__CONV_OPERAND }; /* mem */
-enum { XL__CONV_ALPHA, XL__CONV_BETA, XL__CONV_OFF_A, XL__CONV_OFF_B,
-       XL__CONV_OFF_OUT, XL__CONV_OPERAND_VALUE }; /* value */
+enum {
+    XL__CONV_ALPHA,
+    XL__CONV_BETA,
+    XL__CONV_OFF_A,
+    XL__CONV_OFF_B,
+    XL__CONV_OFF_OUT,
+    XL__CONV_OPERAND_VALUE
+}; /* value */
 
 /* Along images, channels, rows, columns. */
 enum { XL__AT_N, XL__AT_C, XL__AT_H, XL__AT_W, XL__N_AT };
@@ -46,12 +53,12 @@ static inline unsigned xl__conv_slot_filters(const xl_conv *d)
     return d->out.layout == XL_NCHW ? XL__CONV_A : XL__CONV_B;
 }
 
-/* Every variant with tiles keeps their sizes here, so that the self-check
- * knows how big a case crosses a tile's border; 0: no tiles. */
+/* The first tunables of every variant with tiles are their sizes, from which
+ * the self-check derives a case larger than a tile; 0: no tiles. */
 enum { XL__CONV_TM, XL__CONV_TN, XL__CONV_TK };
 enum { XL__CONV_WIDEST = 16 }; /* elements of the widest vector */
 
-/* conv_shape.c */
+/* shape.c */
 
 /* Channels that a filter sees, filters of a group, its elements. */
 size_t xl__conv_cg(const xl_conv *d);
@@ -65,18 +72,18 @@ bool xl__conv_strides(const xl_images *x, const size_t size[XL__N_AT],
                       size_t stride[XL__N_AT]);
 /* Strides of the filters along filters, channels, rows, columns. */
 void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT]);
-/* Are pixels evenly spaced, row after row? */
+/* Whether all pixels of an image have one pitch. */
 bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
-/* Elements from one pixel to the next where they are. */
+/* That pitch, in elements. */
 size_t xl__conv_pixel_stride(const xl_images *x);
-/* Do all sizes that kernels count in 32 bits fit in them? */
+/* Whether all sizes that kernels count in 32 bits fit. */
 bool xl__conv_fits_32(const struct xl__conv *c);
 /* The type of y = alpha conv + beta out: f32, f64 or i32. */
 xl_dtype xl__conv_y(const struct xl__conv *c);
 
-/* conv_args.c */
+/* conv.c: arguments of kernels */
 
-/* Define what gemm/gemm.clh asks for, but for XL_VW: TA, TC, TY. */
+/* Define the options of gemm/gemm.clh except XL_VW: TA, TC, TY. */
 void xl__conv_define(struct xl__step *s, const struct xl__conv *c);
 /* Memory, offset, strides along n, c, h, w: of in, of out. */
 void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c);
@@ -86,10 +93,9 @@ void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c);
 /* GEMM_LAST_PARAMS. */
 void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c);
 
-/* conv_class.c, conv_trial.c, conv_judge.c: of struct xl__op. */
+/* conv.c, selfcheck.c: members of xl__op_conv. */
 void xl__conv_shape_class(const void *canonical, struct xl__str *out);
-void xl__conv_shrink(const void *canonical,
-                     const struct xl__variant *variant,
+void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
 xl_status xl__conv_trial_init(void *small, struct xl__trial *t);
 bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
@@ -102,7 +108,6 @@ double xl__conv_bytes(const struct xl__conv *c);
 extern const struct xl__op xl__op_conv;
 
 /* Its variants, one a file. */
-extern const struct xl__variant xl__conv_ref, xl__conv_tiled,
-    xl__conv_cpu;
+extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu;
 
 #endif

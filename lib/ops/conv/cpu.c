@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution where a work-item is a thread with vector registers and caches
- * of its own: panels of filters packed by a first launch, pixels gathered by
- * each group, sums in registers. */
+/* Convolution for CPUs, where a work-item is a thread with vector registers
+ * and caches. The first launch packs the filters into panels; in the second
+ * each group gathers the pixels of a tile and keeps its sums in registers. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -9,9 +9,9 @@
 #include "ops/path/cost.h"
 
 enum {
-    LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
+    LEAST_VECTOR = 4, /* floats; narrower: treated as no vectors */
     WIDE_VECTOR = 16,
-    SLAB = 64,        /* of the depth, that a group packs: conv/cpu.cl */
+    SLAB = 64, /* of the depth that a group packs: conv/cpu.cl */
     GROUPS_PER_UNIT = 6,
     LEAST_DEPTH = 16
 };
@@ -39,7 +39,7 @@ struct job {
     bool first;    /* filters are the rows */
 };
 
-static struct job job_of(const struct xl__conv *c)
+static struct job describe_product(const struct xl__conv *c)
 {
     struct job j = {.c = c, .d = &c->d};
     j.first = c->d.out.layout == XL_NCHW;
@@ -51,7 +51,7 @@ static struct job job_of(const struct xl__conv *c)
     return j;
 }
 
-/* Floats of a native vector; 0: no vectors to speak of. */
+/* Floats of a native vector; 0: no vectors. */
 static size_t native_vector(const struct xl__limits *l)
 {
     const double native = xl__num_or(l, XL__F_native_vector_f32, 1);
@@ -66,7 +66,7 @@ static bool is_float(xl_dtype t)
     return t == XL_F32 || t == XL_F16 || t == XL_BF16;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__conv *c = desc;
     size_t in[XL__N_AT], out[XL__N_AT];
@@ -81,12 +81,12 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "a size does not fit in 32 bits";
     if (!xl__conv_is_flat(&c->d.out, out))
         return "rows of out have gaps between them";
-    return xl__turns_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
+    return xl__iterations_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
 }
 
-/* -- choosing ----------------------------------------------------------- */
+/* -- tunables ----------------------------------------------------------- */
 
-static bool is_kept(const struct job *j)
+static bool keeps_sums(const struct job *j)
 {
     return j->depth > j->tk;
 }
@@ -94,11 +94,11 @@ static bool is_kept(const struct job *j)
 static size_t local_bytes(const struct job *j)
 {
     const size_t slice = (j->first ? j->tn : j->tm) * j->tk + j->vw;
-    return sizeof(float) * (slice + (is_kept(j) ? j->tm * j->tn : 0));
+    return sizeof(float) * (slice + (keeps_sums(j) ? j->tm * j->tn : 0));
 }
 
-/* Sums that leave room for a line of columns and an element of rows: 16 of 32
- * wide registers, 12 or 8 of 16 others. */
+/* The tile of sums in registers, beside a vector of columns and an element of
+ * rows: 16 of 32 wide registers, 12 or 8 of 16 others. */
 static void choose_registers(size_t vector, struct job *j)
 {
     j->vw = vector;
@@ -106,8 +106,8 @@ static void choose_registers(size_t vector, struct job *j)
     j->rn = vector * (vector == 2 * LEAST_VECTOR ? 3 : 2);
 }
 
-/* `unit` times a power of two, at least `size` if that is within `most`. */
-static size_t grow(size_t unit, size_t size, size_t most)
+/* The least `unit` 2^i >= size, but at most the largest such <= most. */
+static size_t grow_tile(size_t unit, size_t size, size_t most)
 {
     size_t tile = unit;
     while (tile < size && 2 * tile <= most)
@@ -115,20 +115,20 @@ static size_t grow(size_t unit, size_t size, size_t most)
     return tile;
 }
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
 {
     enum { FILTERS = 512, PIXELS = 128, DEPTH = 256 };
-    struct job j = job_of(desc);
+    struct job j = describe_product(desc);
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     choose_registers(native_vector(l), &j);
     const size_t unit_f = xl__max_size(j.first ? j.rm : j.rn, 8);
     const size_t unit_p = xl__max_size(j.first ? j.rn : j.rm, 8);
-    size_t filters = grow(unit_f, j.kg, FILTERS);
+    size_t filters = grow_tile(unit_f, j.kg, FILTERS);
     const size_t tiles = xl__ceil_div(j.kg, filters) * j.d->groups;
     const size_t share = j.pixels * tiles / (units * GROUPS_PER_UNIT);
-    size_t pixels = grow(unit_p, share, PIXELS);
+    size_t pixels = grow_tile(unit_p, share, PIXELS);
     j.tk = DEPTH;
     for (;;) {
         j.tm = j.first ? filters : pixels;
@@ -155,8 +155,8 @@ static void choose(const struct xl__limits *l, const void *desc,
 
 /* -- the plan ----------------------------------------------------------- */
 
-static bool settle(const struct xl__limits *l, const struct xl__params *p,
-                   struct job *j)
+static bool apply_tunables(const struct xl__limits *l,
+                           const struct xl__params *p, struct job *j)
 {
     j->tm = (size_t)p->value[XL__CONV_TM];
     j->tn = (size_t)p->value[XL__CONV_TN];
@@ -175,7 +175,7 @@ static bool settle(const struct xl__limits *l, const struct xl__params *p,
 }
 
 /* STEPS of conv/cpu.cl. */
-static size_t steps(const struct job *j)
+static size_t count_steps(const struct job *j)
 {
     enum { MOST = 2 };
     const xl_images *in = &j->d->in;
@@ -200,10 +200,17 @@ static struct xl__step *add_step(const struct job *j, int which,
         const char *name;
         size_t value;
     } defines[] = {
-        {"STEP", (size_t)which}, {"FIRST", j->first}, {"TM", j->tm},
-        {"TN", j->tn},           {"TK", j->tk},       {"RM", j->rm},
-        {"RN", j->rn},           {"VW", j->vw},       {"STEPS", steps(j)},
-        {"MIX", is_mixed(j)},    {"KEEP", is_kept(j)},
+        {"STEP", (size_t)which},
+        {"FIRST", j->first},
+        {"TM", j->tm},
+        {"TN", j->tn},
+        {"TK", j->tk},
+        {"RM", j->rm},
+        {"RN", j->rn},
+        {"VW", j->vw},
+        {"STEPS", count_steps(j)},
+        {"MIX", is_mixed(j)},
+        {"KEEP", keeps_sums(j)},
     };
     s->source = "conv/cpu.cl";
     s->local[0] = s->local[1] = 1;
@@ -229,8 +236,8 @@ static void add_pack(const struct job *j, struct xl__plan *p)
     xl__arg_u32(s, j->d->r * j->d->s);
 }
 
-/* Elements of in from the first to past the last. */
-static size_t elems_in(const xl_conv *d)
+/* Elements of the input from the first to one past the last. */
+static size_t span_of_input(const xl_conv *d)
 {
     return (d->n - 1) * d->in.stride[XL__AT_N] +
            (d->c - 1) * d->in.stride[XL__AT_C] +
@@ -238,7 +245,7 @@ static size_t elems_in(const xl_conv *d)
            (d->w - 1) * d->in.stride[XL__AT_W] + 1;
 }
 
-/* Do taps of a row follow each other in memory? */
+/* Whether the taps of a row are contiguous in memory. */
 static bool is_joined(const xl_conv *d)
 {
     return d->dilation_w == 1 && d->groups == 1 &&
@@ -249,18 +256,18 @@ static void add_multiply(const struct job *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, 2, p);
     const xl_conv *d = j->d;
-    const size_t sizes[] = {
-        d->h,          d->w,           j->c->p * j->c->q, j->c->q,
-        j->pixels,     xl__conv_cg(d), j->kg,             d->r,
-        d->s,          d->stride_h,    d->stride_w,       d->dilation_h,
-        d->dilation_w, d->pad_top,     d->pad_left,       is_joined(d),
-        j->tiles_m,    j->tiles_n};
+    const size_t sizes[] = {d->h,          d->w,        j->c->p * j->c->q,
+                            j->c->q,       j->pixels,   xl__conv_cg(d),
+                            j->kg,         d->r,        d->s,
+                            d->stride_h,   d->stride_w, d->dilation_h,
+                            d->dilation_w, d->pad_top,  d->pad_left,
+                            is_joined(d),  j->tiles_m,  j->tiles_n};
     s->kernel = "conv_cpu";
     s->dims = 1;
     s->global[0] = j->tiles_m * j->tiles_n * d->groups;
     s->local_mem_bytes = local_bytes(j);
     xl__conv_arg_in(s, j->c);
-    xl__arg_u64(s, elems_in(d));
+    xl__arg_u64(s, span_of_input(d));
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__CONV_OUT);
     xl__arg_value_u64(s, XL__CONV_OFF_OUT);
@@ -272,9 +279,9 @@ static void add_multiply(const struct job *j, struct xl__plan *p)
     xl__conv_arg_last(s, j->c);
 }
 
-/* Share of the work that is not that of sums which are dropped, or waiting
- * for the busiest unit. */
-static double fill(const struct xl__limits *l, const struct job *j)
+/* The useful fraction of the time: without the sums of cut tiles, and without
+ * the wait for the unit with the most tiles. */
+static double estimate_fill(const struct xl__limits *l, const struct job *j)
 {
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double tiles = (double)(j->tiles_m * j->tiles_n * j->d->groups);
@@ -284,26 +291,29 @@ static double fill(const struct xl__limits *l, const struct job *j)
            (ceil(tiles / units) * units * rows * cols);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
-    /* Of the f32 rate: gathering costs as much as so many filters. */
+    /* Of the f32 rate: gathering takes as long as so many filters. */
     static const double steady = 0.85, gathered = 12;
-    struct job j = job_of(desc);
-    if (!settle(l, params, &j))
+    struct job j = describe_product(desc);
+    if (!apply_tunables(l, params, &j))
         return XL_UNSUPPORTED;
     p->flop = xl__conv_flop(desc);
     p->bytes = xl__conv_bytes(desc);
-    p->scratch_bytes = sizeof(float) * j.panels *
-                       (j.first ? j.rm : j.rn) * j.depth;
+    p->scratch_bytes =
+        sizeof(float) * j.panels * (j.first ? j.rm : j.rn) * j.depth;
     add_pack(&j, p);
     add_multiply(&j, p);
     const double filters = (double)xl__min_size(j.kg, j.first ? j.tm : j.tn);
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = steady * filters / (filters + gathered),
         .bytes = p->bytes + 2 * (double)p->scratch_bytes,
-        .bytes_frac = 1, .fill = fill(l, &j), .launches = 2};
+        .bytes_frac = 1,
+        .fill = estimate_fill(l, &j),
+        .launches = 2};
     xl__estimate(l, &work, p);
     return XL_OK;
 }
@@ -312,7 +322,7 @@ const struct xl__variant xl__conv_cpu = {
     .name = "conv_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = find_refusal,
+    .choose = choose_tunables,
+    .plan = plan_steps,
 };

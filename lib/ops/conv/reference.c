@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference: an item per element of out, three loops, nothing shared. It
- * takes any strides and types, and any device. */
+/* The reference variant: one work-item computes one element of the result with
+ * three loops. It supports all strides and types, and every device. */
 #include <math.h>
 
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/cost.h"
 
-/* Shares of the device's rates that an item per element reaches at best: each
- * FMA loads both of its operands, and asks whether it may. */
+/* The fractions of the device's rates that it reaches at best: each FMA loads
+ * both of its operands and tests the bounds. */
 static const double gpu_flop_frac = 0.02, cpu_flop_frac = 0.003;
 
 static void set_sizes(const struct xl__limits *l, const struct xl__conv *c,
@@ -29,16 +29,14 @@ static void set_sizes(const struct xl__limits *l, const struct xl__conv *c,
     s->slice_dim = 1;
 }
 
-static void add_args(const struct xl__conv *c, struct xl__step *s)
+static void add_arguments(const struct xl__conv *c, struct xl__step *s)
 {
     const xl_conv *d = &c->d;
-    const size_t sizes[] = {d->h,          d->w,
-                            c->p * c->q,   c->q,
-                            xl__conv_cg(d), xl__conv_kg(d),
-                            d->r,          d->s,
-                            d->stride_h,   d->stride_w,
-                            d->dilation_h, d->dilation_w,
-                            d->pad_top,    d->pad_left};
+    const size_t sizes[] = {d->h,        d->w,           c->p * c->q,
+                            c->q,        xl__conv_cg(d), xl__conv_kg(d),
+                            d->r,        d->s,           d->stride_h,
+                            d->stride_w, d->dilation_h,  d->dilation_w,
+                            d->pad_top,  d->pad_left};
     size_t filter[XL__N_AT];
     xl__conv_filter_strides(d, filter);
     xl__conv_arg_in(s, c);
@@ -51,8 +49,9 @@ static void add_args(const struct xl__conv *c, struct xl__step *s)
     xl__conv_arg_last(s, c);
 }
 
-/* Items that keep a compute unit busy. */
-static double fill(const struct xl__limits *l, const struct xl__conv *c)
+/* The fraction of the compute units that are busy. */
+static double estimate_fill(const struct xl__limits *l,
+                            const struct xl__conv *c)
 {
     static const double busy_items = 1024;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -62,8 +61,9 @@ static double fill(const struct xl__limits *l, const struct xl__conv *c)
     return fmin(1, rows * (double)c->p * (double)c->q / (units * busy_items));
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const struct xl__conv *c = desc;
     struct xl__step *s = &p->step[0];
@@ -76,29 +76,29 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     set_sizes(l, c, s);
     xl__conv_define(s, c);
     xl__define(s, "FIRST", c->d.out.layout == XL_NCHW);
-    add_args(c, s);
-    const struct xl__work work = {
+    add_arguments(c, s);
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
         .bytes_frac = 1,
-        .fill = fill(l, c),
+        .fill = estimate_fill(l, c),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__conv *c = desc;
     if (c->d.in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device lacks double precision";
-    return xl__turns_refused(l, (double)xl__conv_depth(&c->d));
+    return xl__iterations_refused(l, (double)xl__conv_depth(&c->d));
 }
 
 const struct xl__variant xl__conv_ref = {
     .name = "conv_ref",
     .repeats = "bit for bit: each element is one sum in a fixed order",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = find_refusal,
+    .plan = plan_steps,
 };

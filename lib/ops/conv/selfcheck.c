@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution's small case for the self-check: a product just over one tile
- * each way, more than one image, padding, strides, dilation and groups where
- * the real one has them, gaps between lines where it has some, guards around
- * out. */
+/* The self-check case of a convolution, and the comparison of its result.
+ *
+ * The case is a product just over one tile each way: more than one image, and
+ * padding, strides, dilation and groups where the real convolution has them,
+ * gaps between lines where it has some. Guard bytes surround the result.
+ *
+ * The host sums in double. The tolerance is the rounding bound of a dot
+ * product of c r s / groups terms in any order (Higham 2002, section 3.5),
+ * then the bound of the epilogue, then one rounding to the type of the result.
+ */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "ops/conv/conv_small.h"
+#include "ops/conv/conv.h"
+#include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
 enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT };
@@ -16,25 +25,26 @@ enum { SEED_IN = 1, SEED_FILTERS, SEED_OUT };
 /* -- the case ----------------------------------------------------------- */
 
 /* The power of two that divides a size, as far as vectors care. */
-static size_t twos(size_t size)
+static size_t power_of_two_factor(size_t size)
 {
     const size_t bits = size | XL__CONV_WIDEST;
     return bits & (~bits + 1);
 }
 
 /* At least `least`, odd but for the real size's factors of two. */
-static size_t small_size(size_t real, size_t least)
+static size_t choose_size(size_t real, size_t least)
 {
-    return twos(real) * (xl__ceil_div(least, twos(real)) | 1);
+    return power_of_two_factor(real) *
+           (xl__ceil_div(least, power_of_two_factor(real)) | 1);
 }
 
-/* How the case compares with the tiles. */
+/* The sizes of a tile that the case exceeds. */
 struct tiles {
     size_t filters, pixels, deep;
 };
 
-static struct tiles tiles_of(const struct xl__conv *c,
-                             const struct xl__params *params)
+static struct tiles describe_tiles(const struct xl__conv *c,
+                                   const struct xl__params *params)
 {
     struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
     if (params && params->value[XL__CONV_TM] > 0) {
@@ -60,18 +70,18 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
     s->r = xl__min_size(d->r, side);
     s->s = xl__min_size(d->s, side);
     const size_t deep = t->deep / (s->r * s->s) + 1;
-    s->k = s->groups * (kg == 1 ? 1 : small_size(kg, t->filters + 1));
-    s->c = s->groups * (cg == 1 || is_shallow ? cg : small_size(cg, deep));
+    s->k = s->groups * (kg == 1 ? 1 : choose_size(kg, t->filters + 1));
+    s->c = s->groups * (cg == 1 || is_shallow ? cg : choose_size(cg, deep));
 }
 
-/* Images: out's pixels are more than a tile has, two images of odd height. */
+/* Images: more pixels than a tile has, two images of odd height. */
 static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
                           struct xl__conv *to)
 {
     enum { IMAGES = 2, WIDTH = 5, MOST_STRIDE = 3 };
     xl_conv *s = &to->d;
     s->n = c->d.n > 1 ? IMAGES : 1;
-    to->q = small_size(c->p * c->q, WIDTH);
+    to->q = choose_size(c->p * c->q, WIDTH);
     to->p = (t->pixels / (s->n * to->q) + 2) | 1;
     s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
     s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
@@ -85,18 +95,18 @@ static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
            s->pad_left - s->pad_right;
 }
 
-/* Strides of the same kind and alignment; a gap after a line where the real
- * lines have one. */
+/* Strides of the same class and alignment, with a gap after a line where the
+ * real images have one. */
 static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
                           const size_t size[XL__N_AT], xl_images *to)
 {
     const size_t unit =
         xl__max_size(1, real->offset / xl_dtype_bytes(real->dtype));
     const bool first = real->layout == XL_NCHW;
-    const unsigned order[XL__N_AT] = {
-        first ? XL__AT_W : XL__AT_C, first ? XL__AT_H : XL__AT_W,
-        first ? XL__AT_C : XL__AT_H, XL__AT_N};
-    /* A line is a plane, or a pixel: what ends with this dimension. */
+    const unsigned order[XL__N_AT] = {first ? XL__AT_W : XL__AT_C,
+                                      first ? XL__AT_H : XL__AT_W,
+                                      first ? XL__AT_C : XL__AT_H, XL__AT_N};
+    /* A line is a plane, or a pixel: it ends with this dimension. */
     const unsigned line_end = first ? XL__AT_H : XL__AT_C;
     size_t step = real->stride[order[0]] > 1 ? 2 : 1;
     for (unsigned i = 0; i < XL__N_AT; i++) {
@@ -111,14 +121,13 @@ static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
     to->mem.svm = NULL;
 }
 
-void xl__conv_shrink(const void *canonical,
-                     const struct xl__variant *variant,
+void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small)
 {
     (void)variant;
     const struct xl__conv *c = canonical;
     struct xl__conv *to = small;
-    const struct tiles t = tiles_of(c, params);
+    const struct tiles t = describe_tiles(c, params);
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
@@ -134,23 +143,23 @@ void xl__conv_shrink(const void *canonical,
 
 /* -- host memory -------------------------------------------------------- */
 
-double xl__conv_small_alpha(const struct xl__conv *small)
+static double choose_alpha(const struct xl__conv *small)
 {
     return xl__conv_y(small) == XL_I32 ? 3 : 1.5;
 }
 
-double xl__conv_small_beta(const struct xl__conv *small)
+static double choose_beta(const struct xl__conv *small)
 {
     return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
 }
 
-size_t xl__conv_small_start(size_t offset, xl_dtype dtype)
+static size_t find_start(size_t offset, xl_dtype dtype)
 {
     return xl__max_size(1, offset / xl_dtype_bytes(dtype));
 }
 
-/* Guards everywhere. */
-static void *guards(size_t elems, xl_dtype dtype, size_t *bytes)
+/* Memory filled with the guard pattern. */
+static void *make_guarded(size_t elems, xl_dtype dtype, size_t *bytes)
 {
     *bytes = elems * xl_dtype_bytes(dtype);
     void *base = xl__calloc(elems, xl_dtype_bytes(dtype));
@@ -163,11 +172,11 @@ static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
                          uint64_t seed, size_t *bytes)
 {
     struct xl__rng rng;
-    const size_t start = xl__conv_small_start(x->offset, x->dtype);
+    const size_t start = find_start(x->offset, x->dtype);
     size_t at[XL__N_AT], elems = start + GUARD_ELEMS;
     for (unsigned i = 0; i < XL__N_AT; i++)
         elems += (size[i] - 1) * x->stride[i];
-    void *base = guards(elems, x->dtype, bytes);
+    void *base = make_guarded(elems, x->dtype, bytes);
     xl__rng_seed(&rng, seed);
     for (size_t i = 0; base && i < size[0] * size[1] * size[2] * size[3];
          i++) {
@@ -186,15 +195,16 @@ static void *make_filters(const struct xl__conv *small, size_t *bytes)
     struct xl__rng rng;
     const xl_filters *f = &small->d.filters;
     const size_t n = small->d.k * xl__conv_depth(&small->d);
-    const size_t start = xl__conv_small_start(f->offset, f->dtype);
-    void *base = guards(start + n + GUARD_ELEMS, f->dtype, bytes);
+    const size_t start = find_start(f->offset, f->dtype);
+    void *base = make_guarded(start + n + GUARD_ELEMS, f->dtype, bytes);
     xl__rng_seed(&rng, SEED_FILTERS);
     for (size_t i = 0; base && i < n; i++)
-        xl__small_store(base, start + i, f->dtype, xl__small_draw(&rng, f->dtype));
+        xl__small_store(base, start + i, f->dtype,
+                        xl__small_draw(&rng, f->dtype));
     return base;
 }
 
-void *xl__conv_small_out(const struct xl__conv *small, size_t *bytes)
+static void *make_out(const struct xl__conv *small, size_t *bytes)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl__conv_sizes(small, in, out);
@@ -209,15 +219,15 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
     xl__conv_sizes(s, in_size, out_size);
     t->host[in] = make_images(&s->d.in, in_size, SEED_IN, &t->bytes[in]);
     t->host[filters] = make_filters(s, &t->bytes[filters]);
-    t->host[XL__CONV_OUT] = xl__conv_small_out(s, &t->bytes[XL__CONV_OUT]);
+    t->host[XL__CONV_OUT] = make_out(s, &t->bytes[XL__CONV_OUT]);
     t->call.value[in - XL__CONV_A + XL__CONV_OFF_A].u =
-        xl__conv_small_start(s->d.in.offset, s->d.in.dtype);
+        find_start(s->d.in.offset, s->d.in.dtype);
     t->call.value[filters - XL__CONV_A + XL__CONV_OFF_A].u =
-        xl__conv_small_start(s->d.filters.offset, s->d.filters.dtype);
+        find_start(s->d.filters.offset, s->d.filters.dtype);
     t->call.value[XL__CONV_OFF_OUT].u =
-        xl__conv_small_start(s->d.out.offset, s->d.out.dtype);
-    t->call.value[XL__CONV_ALPHA].f = xl__conv_small_alpha(s);
-    t->call.value[XL__CONV_BETA].f = xl__conv_small_beta(s);
+        find_start(s->d.out.offset, s->d.out.dtype);
+    t->call.value[XL__CONV_ALPHA].f = choose_alpha(s);
+    t->call.value[XL__CONV_BETA].f = choose_beta(s);
     t->result = XL__CONV_OUT;
     return t->host[in] && t->host[filters] && t->host[XL__CONV_OUT]
                ? XL_OK
@@ -226,8 +236,8 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
 
 /* -- the epilogue's operands -------------------------------------------- */
 
-void xl__conv_small_along(const struct xl__conv *small,
-                          size_t size[XL__N_ALONG])
+static void epilogue_sizes(const struct xl__conv *small,
+                           size_t size[XL__N_ALONG])
 {
     const bool first = small->d.out.layout == XL_NCHW;
     const size_t pixels = small->p * small->q;
@@ -246,9 +256,205 @@ xl_status xl__conv_trial_init(void *small, struct xl__trial *t)
     if (!own)
         TRY(XL_NO_MEMORY);
     TRY(make_memory(s, t));
-    xl__conv_small_along(s, size);
+    epilogue_sizes(s, size);
     TRY(xl__small_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
                                 XL__CONV_OPERAND_VALUE, t));
 fail:
     return status;
+}
+
+/* -- comparison --------------------------------------------------------------
+ */
+
+struct comparison {
+    const struct xl__conv *c;
+    const struct xl__trial *t;
+    size_t filter[XL__N_AT]; /* strides */
+    void *before;            /* out as it was */
+    char *why;
+    size_t why_cap;
+};
+
+/* One element of the result. */
+struct place {
+    size_t n, k, p, q;
+};
+
+static size_t locate_output(const struct comparison *j, const struct place *o)
+{
+    const xl_images *x = &j->c->d.out;
+    return find_start(x->offset, x->dtype) + o->n * x->stride[XL__AT_N] +
+           o->k * x->stride[XL__AT_C] + o->p * x->stride[XL__AT_H] +
+           o->q * x->stride[XL__AT_W];
+}
+
+/* The input at a position that may be outside (0); c counts all channels. */
+static double load_in(const struct comparison *j, const struct place *o,
+                      size_t c, const size_t rs[2])
+{
+    const xl_conv *d = &j->c->d;
+    const size_t y = o->p * d->stride_h + rs[0] * d->dilation_h;
+    const size_t x = o->q * d->stride_w + rs[1] * d->dilation_w;
+    if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
+        x - d->pad_left >= d->w)
+        return 0;
+    return xl__small_load(j->t->host[xl__conv_slot_in(d)],
+                          find_start(d->in.offset, d->in.dtype) +
+                              o->n * d->in.stride[XL__AT_N] +
+                              c * d->in.stride[XL__AT_C] +
+                              (y - d->pad_top) * d->in.stride[XL__AT_H] +
+                              (x - d->pad_left) * d->in.stride[XL__AT_W],
+                          d->in.dtype);
+}
+
+static double load_filter(const struct comparison *j, size_t k, size_t c,
+                          const size_t rs[2])
+{
+    const xl_conv *d = &j->c->d;
+    return xl__small_load(
+        j->t->host[xl__conv_slot_filters(d)],
+        find_start(d->filters.offset, d->filters.dtype) +
+            k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
+            rs[0] * j->filter[XL__AT_H] + rs[1] * j->filter[XL__AT_W],
+        d->filters.dtype);
+}
+
+/* The sum of the products, and that of their absolute values. */
+static void sum_products(const struct comparison *j, const struct place *o,
+                         double *sum, double *size)
+{
+    const xl_conv *d = &j->c->d;
+    const size_t cg = xl__conv_cg(d), c0 = o->k / xl__conv_kg(d) * cg;
+    size_t rs[2];
+    *sum = *size = 0;
+    for (size_t c = 0; c < cg; c++) {
+        for (rs[0] = 0; rs[0] < d->r; rs[0]++) {
+            for (rs[1] = 0; rs[1] < d->s; rs[1]++) {
+                const double term =
+                    load_in(j, o, c0 + c, rs) * load_filter(j, o->k, c, rs);
+                *sum += term;
+                *size += fabs(term);
+            }
+        }
+    }
+}
+
+/* The expected y, and the bound of a device's error. */
+static double expect_y(const struct comparison *j, const struct place *o,
+                       double *error)
+{
+    const xl_conv *d = &j->c->d;
+    const double alpha = choose_alpha(j->c);
+    double sum, size;
+    sum_products(j, o, &sum, &size);
+    const double old =
+        choose_beta(j->c) *
+        xl__small_load(j->before, locate_output(j, o), d->out.dtype);
+    /* Three more roundings: alpha, beta and their sum; of an integer sum also
+     * the one to f32. In f64 the host rounds as often as the device does. */
+    const double terms = d->in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(d);
+    const double ku = (terms + 3) * xl__small_roundoff(xl__conv_y(j->c));
+    const double host_roundings = d->in.dtype == XL_F64 ? 2 : 1;
+    *error =
+        host_roundings * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
+        xl__small_underflow(xl__conv_y(j->c));
+    return alpha * sum + old;
+}
+
+/* The expected stored value, with or without an epilogue. */
+static double expect_output(const struct comparison *j, const struct place *o,
+                            double *error)
+{
+    const struct xl__small_epilogue *ep = j->t->own;
+    const xl_dtype dtype = j->c->d.out.dtype;
+    const bool first = j->c->d.out.layout == XL_NCHW;
+    const size_t pixel = o->p * j->c->q + o->q;
+    const size_t along[XL__N_ALONG] = {o->n, first ? o->k : pixel,
+                                       first ? pixel : o->k};
+    double y_error;
+    const double y = expect_y(j, o, &y_error);
+    if (j->c->snippet)
+        return xl__small_epilogue_want(ep, j->t, along, dtype, y, y_error,
+                                       error);
+    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
+             xl__small_underflow(dtype);
+    return y;
+}
+
+static bool check_element(const struct comparison *j, const struct place *o)
+{
+    const xl_conv *d = &j->c->d;
+    double error;
+    const double want = expect_output(j, o, &error);
+    const double got = xl__small_load(j->t->host[XL__CONV_OUT],
+                                      locate_output(j, o), d->out.dtype);
+    if (xl__small_agrees(got, want, error))
+        return true;
+    snprintf(j->why, j->why_cap,
+             "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "
+             "not %.9g (within %.2g)",
+             o->n, o->k, o->p, o->q, d->n, d->h, d->w, d->c, d->k, d->r, d->s,
+             got, want, error);
+    return false;
+}
+
+/* Calls `is_right` for every element until it returns false. */
+static bool for_each_element(const struct comparison *j,
+                             bool (*is_right)(const struct comparison *j,
+                                              const struct place *o))
+{
+    const struct xl__conv *c = j->c;
+    const size_t all = c->d.n * c->d.k * c->p * c->q;
+    for (size_t i = 0; i < all; i++) {
+        const struct place o = {i / (c->d.k * c->p * c->q),
+                                i / (c->p * c->q) % c->d.k, i / c->q % c->p,
+                                i % c->q};
+        if (!is_right(j, &o))
+            return false;
+    }
+    return true;
+}
+
+static bool restore_element(const struct comparison *j, const struct place *o)
+{
+    const size_t elem = xl_dtype_bytes(j->c->d.out.dtype);
+    const size_t byte = elem * locate_output(j, o);
+    memcpy((unsigned char *)j->t->host[XL__CONV_OUT] + byte,
+           (unsigned char *)j->before + byte, elem);
+    return true;
+}
+
+/* Restores the old elements of the result: a byte that still differs is not an
+ * element of it. */
+static bool check_guards(const struct comparison *j)
+{
+    const unsigned char *after = j->t->host[XL__CONV_OUT], *before = j->before;
+    for_each_element(j, restore_element);
+    for (size_t byte = 0; byte < j->t->bytes[XL__CONV_OUT]; byte++) {
+        if (after[byte] != before[byte]) {
+            snprintf(j->why, j->why_cap,
+                     "memory outside of out was written: byte %zu", byte);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
+                          char *why, size_t why_cap)
+{
+    const struct xl__conv *c = small;
+    size_t bytes;
+    struct comparison j = {.c = c,
+                           .t = t,
+                           .why = why,
+                           .why_cap = why_cap,
+                           .before = make_out(c, &bytes)};
+    xl__conv_filter_strides(&c->d, j.filter);
+    bool ok = j.before != NULL;
+    if (!ok)
+        snprintf(why, why_cap, "out of host memory");
+    ok = ok && for_each_element(&j, check_element) && check_guards(&j);
+    free(j.before);
+    return ok;
 }

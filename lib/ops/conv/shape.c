@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes and strides of a convolution. */
+/* Sizes, strides, flop and bytes of a convolution. */
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 
-/* Places that a filter of `size` elements, `dilation` apart, takes `step`
- * apart along `length`. */
-static xl_status places(size_t length, const size_t pad[2], size_t size,
-                        size_t dilation, size_t step, size_t *out)
+/* The number of positions along `length` of a filter of `size` elements at
+ * distances `dilation`, with the stride `step`:
+ *   (length + pad - ((size - 1) dilation + 1)) / step + 1. */
+static xl_status count_positions(size_t length, const size_t pad[2],
+                                 size_t size, size_t dilation, size_t step,
+                                 size_t *out)
 {
     size_t span, padded;
     if (!xl__mul(size - 1, dilation, &span) ||
-        !xl__add(pad[0], pad[1], &padded) ||
-        !xl__add(padded, length, &padded))
+        !xl__add(pad[0], pad[1], &padded) || !xl__add(padded, length, &padded))
         return XL_OVERFLOW;
     if (span >= padded)
         return XL_BAD_SHAPE;
@@ -29,14 +30,14 @@ xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q)
     if (!c->n || !c->c || !c->h || !c->w || !c->k || !c->r || !c->s ||
         c->c % groups || c->k % groups)
         return XL_BAD_SHAPE;
-    xl_status status = places(
-        c->h, (size_t[2]){c->pad_top, c->pad_bottom}, c->r,
-        c->dilation_h ? c->dilation_h : 1, c->stride_h ? c->stride_h : 1,
-        &rows);
+    xl_status status =
+        count_positions(c->h, (size_t[2]){c->pad_top, c->pad_bottom}, c->r,
+                        c->dilation_h ? c->dilation_h : 1,
+                        c->stride_h ? c->stride_h : 1, &rows);
     if (status == XL_OK)
-        status = places(c->w, (size_t[2]){c->pad_left, c->pad_right}, c->s,
-                        c->dilation_w ? c->dilation_w : 1,
-                        c->stride_w ? c->stride_w : 1, &cols);
+        status = count_positions(c->w, (size_t[2]){c->pad_left, c->pad_right},
+                                 c->s, c->dilation_w ? c->dilation_w : 1,
+                                 c->stride_w ? c->stride_w : 1, &cols);
     if (status == XL_OK) {
         *p = rows;
         *q = cols;
@@ -133,9 +134,9 @@ bool xl__conv_fits_32(const struct xl__conv *c)
 xl_dtype xl__conv_y(const struct xl__conv *c)
 {
     const xl_dtype out = c->d.out.dtype;
-    return out == XL_F64                   ? XL_F64
+    return out == XL_F64                  ? XL_F64
            : out == XL_I32 && !c->snippet ? XL_I32
-                                           : XL_F32;
+                                          : XL_F32;
 }
 
 double xl__conv_flop(const struct xl__conv *c)
@@ -149,11 +150,11 @@ double xl__conv_bytes(const struct xl__conv *c)
 {
     const xl_conv *d = &c->d;
     const double touched = d->beta != 0 ? 2 : 1;
-    const double in = (double)d->n * (double)d->c * (double)d->h *
-                      (double)d->w;
+    const double in =
+        (double)d->n * (double)d->c * (double)d->h * (double)d->w;
     const double filters = (double)d->k * (double)xl__conv_depth(d);
-    const double out = (double)d->n * (double)d->k * (double)c->p *
-                       (double)c->q;
+    const double out =
+        (double)d->n * (double)d->k * (double)c->p * (double)c->q;
     return (in + filters) * (double)xl_dtype_bytes(d->in.dtype) +
            touched * out * (double)xl_dtype_bytes(d->out.dtype);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution by tiles, for any device: gemm_tiled's sets and model, with
- * images gathered on their way to local memory. */
+/* Convolution by tiles, for any device: the tiles and the time model of
+ * gemm_tiled, with images gathered while they are copied to local memory. */
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/tiles.h"
-#include "ops/gemm/tile_order.h"
 
 enum { AT_PARTS = XL__GEMM_TK + 6, VECTOR_BYTES = 16 };
 _Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&
@@ -19,10 +19,10 @@ struct job {
     struct xl__tile_grid grid;
     size_t pixels, items;
     bool first; /* channels are the result's rows */
-    bool last;  /* and the innermost of a filter's walk */
+    bool last;  /* and the innermost loop of a filter */
 };
 
-static struct job job_of(const struct xl__conv *c)
+static struct job describe_product(const struct xl__conv *c)
 {
     struct job j = {.c = c, .d = &c->d};
     const size_t kg = xl__conv_kg(j.d);
@@ -40,19 +40,19 @@ static struct job job_of(const struct xl__conv *c)
 
 /* -- widths ------------------------------------------------------------- */
 
-static size_t divide(size_t width, size_t x)
+static size_t largest_divisor(size_t width, size_t x)
 {
     while (width > 1 && x % width != 0)
         width /= 2;
     return width;
 }
 
-/* The widest load of a slice's line of `tile` places: every item makes as
- * many, each within the slice. */
+/* The widest load of a slice with `tile` elements a line: all items make the
+ * same number of loads, none of which crosses the slice. */
 static size_t load_width(const struct job *j, size_t width, size_t tile)
 {
-    width = divide(width, xl__conv_cg(j->d));
-    width = divide(width, j->t.tk);
+    width = largest_divisor(width, xl__conv_cg(j->d));
+    width = largest_divisor(width, j->t.tk);
     while (width > 1 && (tile * j->t.tk % (width * j->items) != 0 ||
                          j->items % (j->t.tk / width) != 0))
         width /= 2;
@@ -69,8 +69,9 @@ static size_t pixel_width(const struct job *j)
     const xl_images *in = &j->d->in;
     if (in->layout != XL_NHWC || in->stride[XL__AT_C] > 1)
         return 1;
-    return load_width(j, divide(j->t.vw, aligned_elems(in->offset, in->dtype)),
-                      j->first ? j->t.tn : j->t.tm);
+    return load_width(
+        j, largest_divisor(j->t.vw, aligned_elems(in->offset, in->dtype)),
+        j->first ? j->t.tn : j->t.tm);
 }
 
 static bool is_mixed(const struct job *j)
@@ -83,8 +84,9 @@ static size_t filter_width(const struct job *j)
     const xl_filters *f = &j->d->filters;
     if (is_mixed(j))
         return 1;
-    return load_width(j, divide(j->t.vw, aligned_elems(f->offset, f->dtype)),
-                      j->first ? j->t.tm : j->t.tn);
+    return load_width(
+        j, largest_divisor(j->t.vw, aligned_elems(f->offset, f->dtype)),
+        j->first ? j->t.tm : j->t.tn);
 }
 
 static size_t store_width(const struct job *j)
@@ -93,13 +95,14 @@ static size_t store_width(const struct job *j)
     const size_t most = xl__min_size(j->t.vw, j->t.rn);
     if ((j->first ? xl__conv_pixel_stride(out) : out->stride[XL__AT_C]) > 1)
         return 1;
-    return divide(divide(most, aligned_elems(out->offset, out->dtype)),
-                  j->first ? j->c->p * j->c->q : xl__conv_kg(j->d));
+    return largest_divisor(
+        largest_divisor(most, aligned_elems(out->offset, out->dtype)),
+        j->first ? j->c->p * j->c->q : xl__conv_kg(j->d));
 }
 
 /* -- the plan ----------------------------------------------------------- */
 
-static void define_all(const struct job *j, struct xl__step *s)
+static void define_options(const struct job *j, struct xl__step *s)
 {
     const struct {
         const char *name;
@@ -118,8 +121,8 @@ static void define_all(const struct job *j, struct xl__step *s)
     xl__conv_define(s, j->c);
 }
 
-/* How far an item goes from one load to the next, as digits c, r, s. */
-static void arg_step(const struct job *j, struct xl__step *s)
+/* The distance from one load of an item to the next, as digits c, r, s. */
+static void add_step_arguments(const struct job *j, struct xl__step *s)
 {
     const size_t tile = j->first ? j->t.tn : j->t.tm;
     const size_t cg = xl__conv_cg(j->d);
@@ -131,14 +134,14 @@ static void arg_step(const struct job *j, struct xl__step *s)
     xl__arg_u32(s, j->last ? step / cg % t : step % t);
 }
 
-static void add_args(const struct job *j, struct xl__step *s)
+static void add_arguments(const struct job *j, struct xl__step *s)
 {
     const xl_conv *d = j->d;
-    const size_t sizes[] = {
-        d->h,          d->w,          j->c->p * j->c->q, j->c->q,
-        j->pixels,     xl__conv_cg(d), xl__conv_kg(d),   d->r,
-        d->s,          d->stride_h,   d->stride_w,       d->dilation_h,
-        d->dilation_w, d->pad_top,    d->pad_left};
+    const size_t sizes[] = {d->h,           d->w,        j->c->p * j->c->q,
+                            j->c->q,        j->pixels,   xl__conv_cg(d),
+                            xl__conv_kg(d), d->r,        d->s,
+                            d->stride_h,    d->stride_w, d->dilation_h,
+                            d->dilation_w,  d->pad_top,  d->pad_left};
     xl__arg_mem(s, xl__conv_slot_in(d));
     xl__arg_value_u64(s, xl__conv_slot_in(d) - XL__CONV_A + XL__CONV_OFF_A);
     xl__arg_u64(s, d->in.stride[XL__AT_N]);
@@ -152,20 +155,20 @@ static void add_args(const struct job *j, struct xl__step *s)
     xl__arg_u64(s, xl__conv_pixel_stride(&d->out));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         xl__arg_u32(s, sizes[i]);
-    arg_step(j, s);
+    add_step_arguments(j, s);
     xl__arg_u32(s, j->grid.tiles_m);
     xl__arg_u32(s, j->grid.tiles_n);
     xl__conv_arg_last(s, j->c);
 }
 
-/* Of gemm_tiled's rate: asking for each element whether it is there. */
+/* Of gemm_tiled's rate, since each element is tested for being inside. */
 static const double gathered = 0.8;
 
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
 {
-    const struct job j = job_of(desc);
-    const struct xl__work work = {.flop = xl__conv_flop(desc),
+    const struct job j = describe_product(desc);
+    const struct xl__cost work = {.flop = xl__conv_flop(desc),
                                   .bytes = xl__conv_bytes(desc),
                                   .bytes_frac = 1};
     xl__tile_choose(l, &j.product, &work, out);
@@ -173,15 +176,16 @@ static void choose(const struct xl__limits *l, const void *desc,
         out->value[i] = 0;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
-    struct job j = job_of(desc);
+    struct job j = describe_product(desc);
     struct xl__step *s = &p->step[0];
     j.t = xl__tile_of(params);
     j.t.parts = 1;
-    j.t.vw = xl__min_size(j.t.vw, VECTOR_BYTES /
-                                      xl__tile_value_bytes(j.product.in));
+    j.t.vw = xl__min_size(j.t.vw,
+                          VECTOR_BYTES / xl__tile_value_bytes(j.product.in));
     if (!xl__tile_fits(l, &j.t, j.product.in) ||
         !xl__tile_cut(l, &j.t, &j.product, &j.grid))
         return XL_UNSUPPORTED;
@@ -196,23 +200,23 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     s->local[0] = j.items;
     s->global[0] = j.grid.tiles * j.items;
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
-    define_all(&j, s);
-    add_args(&j, s);
-    p->tiling = xl__walk_tell(s, &j.grid,
+    define_options(&j, s);
+    add_arguments(&j, s);
+    p->tiling = xl__tile_describe(s, &j.grid,
                               (xl_tiling){.rows = j.t.tm,
                                           .cols = j.t.tn,
                                           .m = j.product.m,
                                           .n = j.product.n,
                                           .band = j.t.band});
-    struct xl__work work = {.flop = p->flop, .bytes = p->bytes,
-                            .bytes_frac = 1};
+    struct xl__cost work = {
+        .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);
     work.flop_frac *= gathered;
     xl__estimate(l, &work, p);
     return XL_OK;
 }
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__conv *c = desc;
     size_t in[XL__N_AT], out[XL__N_AT];
@@ -223,7 +227,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "rows of out have gaps between them";
     if (c->d.in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device lacks double precision";
-    return xl__turns_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
+    return xl__iterations_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
 }
 
 static const struct xl__tunable tunables[] = {
@@ -242,7 +246,7 @@ const struct xl__variant xl__conv_tiled = {
     .name = "conv_tiled",
     .repeats = "bit for bit: each element is one sum in a fixed order",
     .tunables = tunables,
-    .refuses = refuses,
-    .choose = choose,
-    .plan = plan,
+    .refuses = find_refusal,
+    .choose = choose_tunables,
+    .plan = plan_steps,
 };

@@ -129,7 +129,7 @@ static bool spell_all(const xl_gemm *g, struct gemm *out)
 
 /* What its calls promise too; NULL or why not. */
 static const char *refuses_types(const struct xl__limits *l,
-                                 const struct xl__gemm *c)
+                                 const struct xl__gemm_canonical *c)
 {
     const xl_dtype in = c->g.a.dtype;
     if (c->snippet)
@@ -307,7 +307,7 @@ static double fill(const struct xl__limits *l, const xl_gemm *g)
 static void estimate(const struct xl__limits *l, const xl_gemm *g,
                      struct xl__plan *p)
 {
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "ops/path/cost.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
 static const struct xl__tunable tunables[] = {
@@ -33,7 +33,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "the device has no vectors of floats";
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
-    return xl__turns_refused(l, 2.0 * (double)g->k);
+    return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
 /* Defines of both steps, then those of the second alone. */
@@ -50,11 +50,11 @@ static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
         {"FORM", j->form},
         {"RN", j->rn},
         {"XL_VW", j->vw},
-        {"UB", xl__gemm_side_unit(&j->s.b)},
+        {"UB", xl__gemm_operand_unit(&j->s.b)},
         {"RM", j->rm},
         {"TM", j->tm},
         {"TK", j->tk},
-        {"UA", xl__gemm_side_unit(&j->s.a)},
+        {"UA", xl__gemm_operand_unit(&j->s.a)},
         {"UC", j->s.col_stride == 1},
         {"PLACE", j->in_place},
         {"KEEP", j->keeps},
@@ -75,7 +75,8 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
 {
     enum { SIZES = 7 };
     /* An epilogue is no business of this step. */
-    struct xl__gemm plain = *(const struct xl__gemm *)canonical;
+    struct xl__gemm_canonical plain =
+        *(const struct xl__gemm_canonical *)canonical;
     plain.snippet = NULL;
     struct xl__step *s = add_step(j, 1, &plain, p);
     s->kernel = "gemm_cpu_pack";
@@ -84,12 +85,12 @@ static void add_pack(const struct xl__cpu_job *j, const void *canonical,
     xl__arg_mem(s, j->s.b.mem);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_words(s, SIZES);
-    xl__gemm_arg_lie(s, &j->s.b);
+    xl__gemm_arg_layout(s, &j->s.b);
     xl__arg_u64(s, j->s.n);
     xl__arg_u64(s, j->g->k);
     xl__arg_u64(s, j->pack_blocks);
     xl__arg_u64(s, j->panel_values);
-    xl__gemm_arg_last(s, &plain, j->s.turned);
+    xl__gemm_arg_last(s, &plain, j->s.is_swapped);
 }
 
 static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
@@ -107,8 +108,8 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_words(s, SIZES);
-    xl__gemm_arg_lie(s, &j->s.a);
-    xl__gemm_arg_lie(s, &j->s.b);
+    xl__gemm_arg_layout(s, &j->s.a);
+    xl__gemm_arg_layout(s, &j->s.b);
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
     xl__arg_u64(s, j->s.col_stride);
@@ -121,20 +122,20 @@ static void add_multiply(const struct xl__cpu_job *j, const void *canonical,
     xl__arg_u64(s, j->shares_b ? 0 : j->panel_values);
     xl__arg_u64(s, packed * j->panel_values);
     xl__arg_u64(s, j->ld);
-    xl__gemm_arg_last(s, canonical, j->s.turned);
+    xl__gemm_arg_last(s, canonical, j->s.is_swapped);
     const size_t count = j->g->batch.count;
     const struct xl__tile_grid grid = {.tiles_m = j->groups_m,
                                        .tiles_n = j->groups_n,
                                        .tiles = s->global[0] * count};
-    p->tiling = xl__walk_tell(s, &grid,
-                              (xl_tiling){
-                                  .rows = xl__ceil_div(j->s.m, j->groups_m),
-                                  .cols = xl__ceil_div(j->s.n, j->groups_n),
-                                  .m = j->s.m,
-                                  .n = j->s.n,
-                                  .band = 1,
-                                  .turned = j->s.turned,
-                                  .is_even = true});
+    p->tiling = xl__tile_describe(
+        s, &grid,
+        (xl_tiling){.rows = xl__ceil_div(j->s.m, j->groups_m),
+                    .cols = xl__ceil_div(j->s.n, j->groups_n),
+                    .m = j->s.m,
+                    .n = j->s.n,
+                    .band = 1,
+                    .turned = j->s.is_swapped,
+                    .is_even = true});
     p->tiling.groups *= count;
 }
 
@@ -142,7 +143,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
     struct xl__cpu_job j;
-    if (!xl__cpu_settle(l, desc, params, &j))
+    if (!xl__cpu_job_init(l, desc, params, &j))
         return XL_UNSUPPORTED;
     p->flop = xl__gemm_flop(j.g);
     p->bytes = xl__gemm_bytes(j.g);

@@ -10,25 +10,16 @@ enum { XL__CPU_AT_TM = XL__GEMM_TM, XL__CPU_AT_RN = XL__GEMM_TN,
        XL__CPU_AT_TK = XL__GEMM_TK, XL__CPU_AT_RM, XL__CPU_AT_VW,
        XL__CPU_AT_FORM, XL__CPU_AT_PLACE, XL__CPU_AT_GROUPS };
 /* Who packs B, gemm/cpu.cl's FORM; whether A is packed. */
-enum { XL__CPU_AHEAD = 1, XL__CPU_BY_GROUP, XL__CPU_AS_IT_LIES };
+enum { XL__CPU_AHEAD = 1, XL__CPU_BY_GROUP, XL__CPU_UNPACKED };
 enum { XL__CPU_PACKED = 1, XL__CPU_IN_PLACE };
 enum { XL__CPU_LEAST_TM = 32, XL__CPU_SLAB = 64 /* gemm/cpu.cl */ };
 
 /* Products of i8 whose sum is exact in f32. */
 enum { XL__CPU_EXACT = 1024 };
 
-/* Tiles of C in registers that leave room for a line of B and an element of
- * A, and the share of the multiply-add rate that they reach. */
-struct xl__cpu_tile {
-    size_t vector; /* floats; so wide ones come with 32 registers */
-    size_t rm, vectors;
-    double frac;
-};
-extern const struct xl__cpu_tile xl__cpu_tiles[]; /* ends with vector 0 */
-
 struct xl__cpu_job {
     const xl_gemm *g;
-    struct xl__gemm_sides s;
+    struct xl__gemm_oriented s;
     size_t tm, tk, rm, rn, vw, per_unit;
     unsigned form;
     bool in_place;
@@ -42,20 +33,15 @@ struct xl__cpu_job {
     size_t local_bytes;
 };
 
-/* What the call and the tunables say by themselves. */
-void xl__cpu_read(const void *canonical, const struct xl__params *p,
-                  struct xl__cpu_job *j);
 /* And how that divides. False: the tunables do not fit call or device. */
-bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
-                    const struct xl__params *p, struct xl__cpu_job *j);
+bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
+                      const struct xl__params *p, struct xl__cpu_job *j);
 /* Sets est_ns and bound of a plan whose flop, bytes and steps are known. */
 void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
                       struct xl__plan *p);
 /* Values of the vectors it computes with; 0: no vectors to speak of. */
 size_t xl__cpu_vector(const struct xl__limits *l, xl_dtype in);
-/* What a block may fill of a core's own cache. */
-size_t xl__cpu_cache(const struct xl__limits *l);
-/* gemm_cpu_choose.c: the model's choice. */
+/* the model's choice. */
 void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
                     struct xl__params *out);
 

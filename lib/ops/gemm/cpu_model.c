@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How gemm_cpu divides a product, and how long that takes: all work is counted
  * in the time of so many flop. */
+#include "ops/gemm/cpu.h"
+
 #include <math.h>
 
 #include "base/alloc.h"
 #include "ops/path/cost.h"
-#include "ops/gemm/cpu.h"
 
 enum {
     LEAST_VECTOR = 4, /* floats: narrower ones are no vectors */
@@ -14,7 +15,14 @@ enum {
     TYPICAL_CACHE = 1 << 18 /* bytes of a core's own, at least */
 };
 
-const struct xl__cpu_tile xl__cpu_tiles[] = {
+/* Tiles of C in registers that leave room for a line of B and an element of
+ * A, and the share of the multiply-add rate that they reach. */
+struct register_tile {
+    size_t vector; /* floats; so wide ones come with 32 registers */
+    size_t rm, vectors;
+    double frac;
+};
+static const struct register_tile register_tiles[] = {
     {16, 8, 2, 0.96}, {16, 8, 3, 0.92}, {16, 8, 1, 0.8}, {16, 4, 3, 0.85},
     {16, 4, 2, 0.75}, {8, 4, 3, 0.95},  {8, 4, 2, 0.8},  {8, 8, 1, 0.7},
     {8, 4, 1, 0.4},   {4, 4, 2, 0.9},   {0, 0, 0, 0},
@@ -40,7 +48,7 @@ static size_t units(const struct xl__limits *l)
 
 /* Local memory is a core's own cache here (CP-02); what a block may fill of
  * it. A driver that states little states less than there is. */
-size_t xl__cpu_cache(const struct xl__limits *l)
+static size_t cache_share(const struct xl__limits *l)
 {
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
     return local >= TYPICAL_CACHE ? local / 4 : local;
@@ -64,7 +72,7 @@ static void divide(const struct xl__limits *l, struct xl__cpu_job *j)
     const size_t wanted =
         xl__ceil_div(units(l) * j->per_unit, j->g->batch.count);
     const size_t rows =
-        j->in_place ? xl__cpu_cache(l) / (j->tk * j->value_bytes) : j->tm;
+        j->in_place ? cache_share(l) / (j->tk * j->value_bytes) : j->tm;
     const size_t least = blocks_m(l, j, xl__max_size(1, rows / j->rm));
     const size_t slabs = xl__ceil_div(j->g->k, XL__CPU_SLAB);
     if (j->form == XL__CPU_AHEAD) {
@@ -88,21 +96,21 @@ static bool keeps_apart(const void *canonical, const struct xl__cpu_job *j)
                           : j->g->a.dtype == XL_F64 ? XL_F64
                                                     : XL_F32;
     return j->g->c.dtype != sums || j->s.col_stride != 1 ||
-           xl__gemm_snippet(canonical);
+           xl__gemm_epilogue_text(canonical);
 }
 
 static bool is_shared(const struct xl__cpu_job *j)
 {
     const xl_batch *b = &j->g->batch;
     return b->count == 1 ||
-           (!b->a_at && (j->s.turned ? b->a_step : b->b_step) == 0);
+           (!b->a_at && (j->s.is_swapped ? b->a_step : b->b_step) == 0);
 }
 
-void xl__cpu_read(const void *canonical, const struct xl__params *p,
-                  struct xl__cpu_job *j)
+static void read_params(const void *canonical, const struct xl__params *p,
+                        struct xl__cpu_job *j)
 {
     const xl_gemm *g = canonical;
-    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_sides(g)};
+    *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_orient(g)};
     j->tm = (size_t)p->value[XL__CPU_AT_TM];
     j->tk = (size_t)p->value[XL__CPU_AT_TK];
     j->rm = (size_t)p->value[XL__CPU_AT_RM];
@@ -122,7 +130,7 @@ static bool can_stay(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->tm == XL__CPU_LEAST_TM &&
-           xl__gemm_side_unit(&j->s.a) == XL__UNIT_ALONG_K;
+           xl__gemm_operand_unit(&j->s.a) == XL__UNIT_ALONG_K;
 }
 
 /* B likewise, in whole panels across: the last one overlaps its neighbour. */
@@ -130,7 +138,7 @@ static bool can_b_stay(const struct xl__cpu_job *j)
 {
     const xl_dtype in = j->g->a.dtype;
     return (in == XL_F32 || in == XL_F64) && j->s.n >= j->rn &&
-           xl__gemm_side_unit(&j->s.b) == XL__UNIT_ACROSS &&
+           xl__gemm_operand_unit(&j->s.b) == XL__UNIT_ACROSS &&
            j->s.b.stride_x == 1;
 }
 
@@ -141,8 +149,8 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
         (j->rm != 4 && j->rm != 8) || j->tm % j->rm || j->rn % j->vw ||
         j->rn % 8 || (in == XL_I8 && j->tk > XL__CPU_EXACT) ||
         (j->in_place && !can_stay(j)) || j->form < XL__CPU_AHEAD ||
-        j->form > XL__CPU_AS_IT_LIES ||
-        (j->form == XL__CPU_AS_IT_LIES && !can_b_stay(j)))
+        j->form > XL__CPU_UNPACKED ||
+        (j->form == XL__CPU_UNPACKED && !can_b_stay(j)))
         return false;
     j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
                       (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
@@ -150,11 +158,11 @@ static bool fits(const struct xl__limits *l, struct xl__cpu_job *j)
     return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
 }
 
-bool xl__cpu_settle(const struct xl__limits *l, const void *canonical,
-                    const struct xl__params *p, struct xl__cpu_job *j)
+bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
+                      const struct xl__params *p, struct xl__cpu_job *j)
 {
     size_t cols, groups, all;
-    xl__cpu_read(canonical, p, j);
+    read_params(canonical, p, j);
     if (!fits(l, j))
         return false;
     const size_t count = j->g->batch.count;
@@ -186,12 +194,12 @@ static double frac_of(const struct xl__cpu_job *j)
 {
     static const double scattered =
         0.85; /* lines of B apart from each other */
-    double frac = xl__cpu_tiles[0].frac / 2;
-    for (const struct xl__cpu_tile *t = xl__cpu_tiles; t->vector; t++) {
+    double frac = register_tiles[0].frac / 2;
+    for (const struct register_tile *t = register_tiles; t->vector; t++) {
         if (t->rm == j->rm && t->vectors * j->vw == j->rn)
             frac = t->frac;
     }
-    return j->form == XL__CPU_AS_IT_LIES ? scattered * frac : frac;
+    return j->form == XL__CPU_UNPACKED ? scattered * frac : frac;
 }
 
 /* What an element of B that is packed takes, or of A, in flop: by where it
@@ -217,7 +225,7 @@ static double pack_flop(const struct xl__cpu_job *j, bool is_far,
 static double b_flop(const struct xl__cpu_job *j)
 {
     enum { PAGE = 4096 };
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     const double elems = (double)(j->lines_n * j->rn) * (double)j->g->k;
     const bool is_far = j->s.b.stride_k * j->value_bytes >= PAGE;
     switch (j->form) {
@@ -241,14 +249,14 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
     const double groups = (double)j->groups_m * (double)j->groups_n * count;
     const double a_flop =
         j->in_place ? 0
-                    : pack_flop(j, false, xl__gemm_side_unit(&j->s.a)) * m *
+                    : pack_flop(j, false, xl__gemm_operand_unit(&j->s.a)) * m *
                           k * (double)j->groups_n;
     const double n_units = (double)units(l);
     const double flop =
         count * (2 * m * n * k / frac_of(j) + slices * store_c * m * n +
                  a_flop + b_flop(j)) +
         groups * group_flop;
-    const struct xl__work work = {.flop = flop,
+    const struct xl__cost work = {.flop = flop,
                                   .flop_frac = 1,
                                   .bytes = p->bytes,
                                   .bytes_frac = 0.8,
@@ -256,4 +264,98 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
                                           (n_units * ceil(groups / n_units)),
                                   .launches = p->n_steps};
     xl__estimate(l, &work, p);
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+/* Bytes of a panel of B: one that was packed ahead is read by all. */
+static size_t panel_bytes(const struct xl__limits *l,
+                          const struct xl__cpu_job *j)
+{
+    enum { NEAR = 1 << 16, SHARE = 4 };
+    const size_t room = cache_share(l);
+    return j->form == XL__CPU_AHEAD ? xl__max_size(NEAR, room / SHARE)
+                                    : xl__min_size(NEAR, room / 2);
+}
+
+/* As much of k as leaves a panel of B in the cache it is read from, and a
+ * block of A in its own. */
+static size_t depth(const struct xl__limits *l, const struct xl__cpu_job *j)
+{
+    enum { LEAST = 64 };
+    size_t tk = LEAST;
+    while (2 * tk <= XL__CPU_EXACT &&
+           2 * tk * j->rn * j->value_bytes <= panel_bytes(l, j) &&
+           2 * tk * XL__CPU_LEAST_TM * j->value_bytes <= cache_share(l))
+        tk *= 2;
+    return tk;
+}
+
+/* As many rows of A as leave a block of it in the cache. */
+static size_t height(const struct xl__limits *l, const struct xl__cpu_job *j,
+                     size_t tk)
+{
+    enum { MOST = 256 };
+    const size_t beside =
+        j->form == XL__CPU_AHEAD ? 0 : tk * j->rn * j->value_bytes;
+    size_t tm = MOST;
+    if (j->in_place)
+        return XL__CPU_LEAST_TM;
+    while (tm > j->rm && tm * tk * j->value_bytes + beside > cache_share(l))
+        tm /= 2;
+    return tm;
+}
+
+/* What a search for the best set goes by, and finds. */
+struct search {
+    const struct xl__limits *l;
+    const void *canonical;
+    struct xl__plan plan; /* its time alone is used */
+    double best_ns;
+    struct xl__params *best;
+};
+
+static void try_one(struct search *s, const struct register_tile *t,
+                    unsigned form, int place)
+{
+    enum { GROUPS = 4 };
+    const xl_gemm *g = s->canonical;
+    const size_t vw = xl__cpu_vector(s->l, g->a.dtype);
+    struct xl__params p = {.source = "model"};
+    struct xl__cpu_job j;
+    p.value[XL__CPU_AT_RM] = (int)t->rm;
+    p.value[XL__CPU_AT_RN] = (int)(t->vectors * vw);
+    p.value[XL__CPU_AT_VW] = (int)vw;
+    p.value[XL__CPU_AT_FORM] = (int)form;
+    p.value[XL__CPU_AT_PLACE] = place;
+    p.value[XL__CPU_AT_GROUPS] = GROUPS;
+    read_params(s->canonical, &p, &j);
+    const size_t tk = depth(s->l, &j);
+    p.value[XL__CPU_AT_TK] = (int)tk;
+    p.value[XL__CPU_AT_TM] = (int)height(s->l, &j, tk);
+    if (!xl__cpu_job_init(s->l, s->canonical, &p, &j))
+        return;
+    s->plan.n_steps = form == XL__CPU_AHEAD ? 2 : 1;
+    xl__cpu_estimate(s->l, &j, &s->plan);
+    if (s->plan.est_ns < s->best_ns) {
+        s->best_ns = s->plan.est_ns;
+        *s->best = p;
+    }
+}
+
+void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
+                    struct xl__params *out)
+{
+    struct search s = {
+        .l = l, .canonical = canonical, .best_ns = INFINITY, .best = out};
+    *out = (struct xl__params){.source = "model"};
+    s.plan.bytes = xl__gemm_bytes(canonical);
+    for (const struct register_tile *t = register_tiles; t->vector; t++) {
+        if (t->vector != xl__cpu_vector(l, XL_F32))
+            continue;
+        for (unsigned f = XL__CPU_AHEAD; f <= XL__CPU_UNPACKED; f++) {
+            try_one(&s, t, f, XL__CPU_IN_PLACE);
+            try_one(&s, t, f, XL__CPU_PACKED);
+        }
+    }
 }

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/gemm/orientation.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/batch.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
 
 /* -- check --------------------------------------------------------------- */
@@ -245,14 +248,15 @@ static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
-                               struct xl__gemm *to, struct xl__call *call)
+                               struct xl__gemm_canonical *to,
+                               struct xl__call *call)
 {
     xl_status status = XL_OK;
-    const struct xl__snippet_want want = {
+    const struct xl__epilogue_request want = {
         &g->epilogue, {xl__batch_count(&g->batch), g->m, g->n}, g->c.dtype};
     if (!g->epilogue.expr)
         return XL_OK;
-    TRY(xl__snippet_get(q, &want, &to->snippet));
+    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
     xl__operands_bind(&g->epilogue, call, XL__GEMM_OPERAND,
                       XL__GEMM_OPERAND_VALUE);
 fail:
@@ -272,7 +276,7 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call)
 {
     const xl_gemm *g = desc;
-    struct xl__gemm *to = canonical;
+    struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
     memset(to, 0, sizeof *to);
     c->m = g->m;
@@ -294,6 +298,40 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, g, to, call);
 }
 
+/* -- shape class --------------------------------------------------------- */
+
+/* Types, how the operands lie, sizes by bucket. A product
+ * that is turned for its kernels (orientation.h) is classed as it is turned,
+ * so that both ways to ask for it share what was tuned. Strides and alignments
+ * are left out, plans narrow their accesses by themselves, and so is whether a
+ * batch is told by steps or by lists. */
+static char unit_letter(enum xl__gemm_unit unit, char across)
+{
+    return unit == XL__UNIT_ALONG_K  ? 'k'
+           : unit == XL__UNIT_ACROSS ? across
+                                     : 'x';
+}
+
+static void describe_class(const void *canonical, struct xl__str *out)
+{
+    const struct xl__gemm_canonical *c = canonical;
+    const xl_gemm *g = &c->g;
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    xl__str_printf(out, "%s %s A:%c B:%c C:%c m%zu n%zu k%zu",
+                   xl_dtype_name(g->a.dtype), xl_dtype_name(g->c.dtype),
+                   unit_letter(xl__gemm_operand_unit(&s.a), 'm'),
+                   unit_letter(xl__gemm_operand_unit(&s.b), 'n'),
+                   s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
+                   xl__bucket(s.n), xl__bucket(g->k));
+    if (g->accuracy != XL_ACCURACY_FULL)
+        xl__str_add(out,
+                    g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    if (g->batch.count > 1)
+        xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
+    if (c->snippet)
+        xl__str_add(out, " epilogue");
+}
+
 static const char *forced(const void *desc)
 {
     return ((const xl_gemm *)desc)->variant;
@@ -307,22 +345,22 @@ static xl_mem workspace(const void *desc)
 const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",
-    .canonical_bytes = sizeof(struct xl__gemm),
+    .canonical_bytes = sizeof(struct xl__gemm_canonical),
     .check = check,
     .bind = bind,
     .forced = forced,
     .workspace = workspace,
-    .shape_class = xl__gemm_shape_class,
+    .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
-    .trial_init = xl__gemm_trial_init,
-    .trial_judge = xl__gemm_trial_judge,
+    .trial_init = xl__gemm_selfcheck_init,
+    .trial_judge = xl__gemm_selfcheck_compare,
 };
 
 /* -- for the variants ---------------------------------------------------- */
 
-xl_dtype xl__gemm_y(const void *canonical)
+xl_dtype xl__gemm_y_dtype(const void *canonical)
 {
-    const struct xl__gemm *c = canonical;
+    const struct xl__gemm_canonical *c = canonical;
     return y_of(c->g.c.dtype, c->snippet);
 }
 

@@ -16,9 +16,9 @@
  *   batch                          has a count of at least 1; a_at, b_at and
  *                                  c_at are not NULL where there are lists;
  *   epilogue                       is blank: `snippet` tells it. */
-struct xl__gemm {
+struct xl__gemm_canonical {
     xl_gemm g; /* first: a pointer to this is one to an xl_gemm */
-    const struct xl__snippet *snippet; /* NULL: no epilogue */
+    const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
 /* Call slots of gemm's plans. Lists: A's offsets, B's, C's. */
@@ -26,15 +26,13 @@ enum { XL__GEMM_A = 1, XL__GEMM_B, XL__GEMM_C, XL__GEMM_OPERAND }; /* mem */
 enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
        XL__GEMM_OFF_C, XL__GEMM_OPERAND_VALUE }; /* value */
 
-static inline const struct xl__snippet *xl__gemm_snippet(const void *canonical)
+static inline const struct xl__epilogue_text *
+xl__gemm_epilogue_text(const void *canonical)
 {
-    return ((const struct xl__gemm *)canonical)->snippet;
+    return ((const struct xl__gemm_canonical *)canonical)->snippet;
 }
 /* The type of y = alpha A B + beta C: f32, f64 or i32. */
-xl_dtype xl__gemm_y(const void *canonical);
-/* gemm_bound.c: how far an element of A B may be off that is known to be `size`
- * in |A| |B|: ops.h, Accuracy. */
-double xl__gemm_bound(const void *canonical, double size);
+xl_dtype xl__gemm_y_dtype(const void *canonical);
 /* Every variant with tiles keeps their sizes here, so that the self-check
  * knows how big a case crosses a tile's border; 0: no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };
@@ -49,17 +47,6 @@ enum xl__gemm_unit {
 
 enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g);
 enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g);
-
-/* gemm_class.c: of struct xl__op. */
-void xl__gemm_shape_class(const void *canonical, struct xl__str *out);
-
-/* gemm_trial.c: the three parts of xl__op_gemm that the self-check uses. */
-void xl__gemm_shrink(const void *canonical,
-                     const struct xl__variant *variant,
-                     const struct xl__params *params, void *small);
-xl_status xl__gemm_trial_init(void *small, struct xl__trial *t);
-bool xl__gemm_trial_judge(const void *small, const struct xl__trial *t,
-                          char *why, size_t why_cap);
 
 extern const struct xl__op xl__op_gemm;
 

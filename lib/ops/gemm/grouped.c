@@ -9,13 +9,13 @@
 #include "ops/path/batch.h"
 #include "ops/gemm/gemm.h"
 #include "runtime/launch.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 /* -- apart ----------------------------------------------------------------- */
 
 /* One matrix of one product. */
 struct piece {
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t begin, end;
     size_t product;
     bool is_written;
@@ -42,7 +42,7 @@ static xl_status place(const xl_gemm *g, size_t product, struct piece out[3],
                                       0};
         xl__places_reach(&places[i], mats[i], &p->first, &p->named.reach);
         xl__mat_extent(&p->first, rows[i], cols[i], &extent);
-        TRY(xl__where(p->first.mem, &p->at, e));
+        TRY(xl__buffer_region_get(p->first.mem, &p->at, e));
         const size_t elem = xl_dtype_bytes(p->first.dtype);
         p->begin = p->at.begin + p->first.offset * elem;
         p->end = p->begin + (extent + p->named.reach) * elem;

@@ -7,40 +7,42 @@ static size_t aligned_elems(const xl_mat *mat)
     return mat->offset / xl_dtype_bytes(mat->dtype); /* gemm.h */
 }
 
-struct xl__gemm_sides xl__gemm_sides(const xl_gemm *g)
+struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *g)
 {
-    const struct xl__gemm_side a = {
+    const struct xl__gemm_operand a = {
         XL__GEMM_A,      XL__GEMM_OFF_A,  g->m,
         g->a.row_stride, g->a.col_stride, aligned_elems(&g->a)};
-    const struct xl__gemm_side b = {
+    const struct xl__gemm_operand b = {
         XL__GEMM_B,      XL__GEMM_OFF_B,  g->n,
         g->b.col_stride, g->b.row_stride, aligned_elems(&g->b)};
-    const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
-    struct xl__gemm_sides s = {.c_aligned = aligned_elems(&g->c),
-                               .turned = turned};
-    s.a = turned ? b : a;
-    s.b = turned ? a : b;
+    const bool is_swapped = g->c.col_stride != 1 && g->c.row_stride == 1;
+    struct xl__gemm_oriented s = {.c_aligned = aligned_elems(&g->c),
+                                  .is_swapped = is_swapped};
+    s.a = is_swapped ? b : a;
+    s.b = is_swapped ? a : b;
     s.m = s.a.extent;
     s.n = s.b.extent;
-    s.row_stride = turned ? g->c.col_stride : g->c.row_stride;
-    s.col_stride = turned ? g->c.row_stride : g->c.col_stride;
+    s.row_stride = is_swapped ? g->c.col_stride : g->c.row_stride;
+    s.col_stride = is_swapped ? g->c.row_stride : g->c.col_stride;
     return s;
 }
 
-enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s)
+enum xl__gemm_unit xl__gemm_operand_unit(const struct xl__gemm_operand *s)
 {
     return s->stride_k == 1   ? XL__UNIT_ALONG_K
            : s->stride_x == 1 ? XL__UNIT_ACROSS
                               : XL__UNIT_NONE;
 }
 
-void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s)
+void xl__gemm_arg_operand(struct xl__step *step,
+                          const struct xl__gemm_operand *s)
 {
     xl__arg_mem(step, s->mem);
-    xl__gemm_arg_lie(step, s);
+    xl__gemm_arg_layout(step, s);
 }
 
-void xl__gemm_arg_lie(struct xl__step *step, const struct xl__gemm_side *s)
+void xl__gemm_arg_layout(struct xl__step *step,
+                         const struct xl__gemm_operand *s)
 {
     xl__arg_value_u64(step, s->offset);
     xl__arg_u64(step, s->stride_x);
@@ -60,38 +62,39 @@ void xl__gemm_define(struct xl__step *step, const void *canonical)
     const xl_gemm *g = canonical;
     xl__define(step, "TA", (long)g->a.dtype);
     xl__define(step, "TC", (long)g->c.dtype);
-    xl__define(step, "TY", (long)xl__gemm_y(canonical));
+    xl__define(step, "TY", (long)xl__gemm_y_dtype(canonical));
     xl__define(step, "BATCH", batch_kind(&g->batch));
     if (g->a.dtype == XL_F64)
         xl__define(step, "XL_USE_F64", 1);
 }
 
-static void arg_batch(struct xl__step *step, const xl_batch *b, bool turned)
+static void arg_batch(struct xl__step *step, const xl_batch *b,
+                      bool is_swapped)
 {
     const size_t n = b->count;
     if (batch_kind(b) == STEPS) {
-        xl__arg_u64(step, turned ? b->b_step : b->a_step);
-        xl__arg_u64(step, turned ? b->a_step : b->b_step);
+        xl__arg_u64(step, is_swapped ? b->b_step : b->a_step);
+        xl__arg_u64(step, is_swapped ? b->a_step : b->b_step);
         xl__arg_u64(step, b->c_step);
     } else if (batch_kind(b) == LISTS) {
         xl__arg_mem(step, XL__MEM_LIST);
-        xl__arg_u64(step, turned ? n : 0);
-        xl__arg_u64(step, turned ? 0 : n);
+        xl__arg_u64(step, is_swapped ? n : 0);
+        xl__arg_u64(step, is_swapped ? 0 : n);
         xl__arg_u64(step, 2 * n);
     }
 }
 
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
-                       bool turned)
+                       bool is_swapped)
 {
     const xl_gemm *g = canonical;
     void (*const add)(struct xl__step *, unsigned) =
-        xl__gemm_y(canonical) == XL_F64   ? xl__arg_value_f64
-        : xl__gemm_y(canonical) == XL_I32 ? xl__arg_value_i32
-                                          : xl__arg_value_f32;
+        xl__gemm_y_dtype(canonical) == XL_F64   ? xl__arg_value_f64
+        : xl__gemm_y_dtype(canonical) == XL_I32 ? xl__arg_value_i32
+                                                : xl__arg_value_f32;
     add(step, XL__GEMM_ALPHA);
     add(step, XL__GEMM_BETA);
-    arg_batch(step, &g->batch, turned);
-    xl__arg_snippet(step, xl__gemm_snippet(canonical), XL__GEMM_OPERAND,
-                    XL__GEMM_OPERAND_VALUE, turned);
+    arg_batch(step, &g->batch, is_swapped);
+    xl__arg_epilogue(step, xl__gemm_epilogue_text(canonical), XL__GEMM_OPERAND,
+                    XL__GEMM_OPERAND_VALUE, is_swapped);
 }

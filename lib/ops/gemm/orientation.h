@@ -8,30 +8,32 @@
 #include "ops/gemm/gemm.h"
 
 /* One operand; x is the dimension it shares with C. */
-struct xl__gemm_side {
+struct xl__gemm_operand {
     unsigned mem, offset; /* call slots */
     size_t extent, stride_x, stride_k;
     size_t aligned; /* lines: elements */
 };
 
-struct xl__gemm_sides {
-    struct xl__gemm_side a, b;
+struct xl__gemm_oriented {
+    struct xl__gemm_operand a, b;
     size_t m, n, row_stride, col_stride; /* of C */
     size_t c_aligned;
-    bool turned; /* a is the caller's B */
+    bool is_swapped; /* a is the caller's B */
 };
 
-struct xl__gemm_sides xl__gemm_sides(const xl_gemm *canonical);
-enum xl__gemm_unit xl__gemm_side_unit(const struct xl__gemm_side *s);
+struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *canonical);
+enum xl__gemm_unit xl__gemm_operand_unit(const struct xl__gemm_operand *s);
 /* Append memory, offset and both strides, along x first. */
-void xl__gemm_arg_side(struct xl__step *step, const struct xl__gemm_side *s);
+void xl__gemm_arg_operand(struct xl__step *step,
+                          const struct xl__gemm_operand *s);
 /* All but the memory. */
-void xl__gemm_arg_lie(struct xl__step *step, const struct xl__gemm_side *s);
+void xl__gemm_arg_layout(struct xl__step *step,
+                         const struct xl__gemm_operand *s);
 
 /* Define what gemm/gemm.clh asks for, but for XL_VW: TA, TC, TY, BATCH. */
 void xl__gemm_define(struct xl__step *step, const void *canonical);
 /* Append GEMM_LAST_PARAMS: alpha, beta, the batch's, the epilogue's. */
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
-                       bool turned);
+                       bool is_swapped);
 
 #endif

@@ -79,7 +79,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                             .whole = g->m * tiles_n * g->batch.count,
                             .groups = g->m * tiles_n * g->batch.count,
                             .wg_items = s->local[0]};
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
@@ -95,7 +95,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
-    return xl__turns_refused(l, (double)g->k);
+    return xl__iterations_refused(l, (double)g->k);
 }
 
 const struct xl__variant xl__gemm_ref = {

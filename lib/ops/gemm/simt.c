@@ -3,7 +3,7 @@
  * gemm_tiled's tiles with values fetched ahead of what is multiplied, so that
  * neither local memory nor a barrier is waited for. Small tiles are there for
  * devices that can run the kernel but gain nothing by it. */
-#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 
@@ -47,7 +47,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__work work = xl__tile_work(desc);
+    const struct xl__cost work = xl__tile_cost(desc);
     xl__tile_choose_of(l, &kind, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
@@ -72,7 +72,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
-        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
     j.t.kind = &kind;
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
@@ -93,7 +93,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
         return "its sums are floats of f32, f16 or bf16";
-    return xl__turns_refused(l, 2.0 * (double)g->k);
+    return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
 const struct xl__variant xl__gemm_simt = {

@@ -2,36 +2,98 @@
 /* GEMM of few rows or few columns, down to GEMV: the larger operand is read
  * once and nothing of it is kept. The few are taken for rows, by looking at
  * C^T = B^T A^T otherwise. */
-#include "ops/gemm/skinny.h"
-
 #include <math.h>
 
 #include "base/alloc.h"
-#include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
+#include "ops/gemm/orientation.h"
+#include "ops/path/cost.h"
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+enum {
+    SKINNY_COLS = XL__GEMM_TN,
+    SKINNY_DEPTH = XL__GEMM_TK,
+    SKINNY_VW,
+    SKINNY_EACH,
+    SKINNY_WG,
+    SKINNY_PARTS,
+    SKINNY_TURN
+};
+enum { SKINNY_MOST_ROWS = 16 };
+enum { SKINNY_NO = 1, SKINNY_YES = 2 }; /* of PARTS and TURN */
+
+/* The kernels' FORM: how B is contiguous. */
+enum skinny_form { SKINNY_ACROSS = 1, SKINNY_ALONG };
+
+struct skinny_job {
+    const xl_gemm *g;           /* canonical */
+    struct xl__gemm_oriented s; /* the few are its rows */
+    bool by_threads; /* an item is a thread: gemm/skinny_thread.cl */
+    enum skinny_form form;
+    /* Rows, columns and lines of k that a group takes in a turn; elements of a
+     * vector; columns of an item. */
+    size_t tm, cols, depth, vw, each;
+    /* Items of a group; those that share a column's sum; vectors that each
+     * takes in a turn, in FORM 2 of each column. */
+    size_t wg, join, u;
+    size_t va;   /* elements of a vector of A */
+    bool is_cut; /* k, among groups */
+    /* Groups: along n, along m, along k; lines of k to a part. */
+    size_t blocks, row_blocks, n_parts, part;
+    size_t ld; /* of a row of parts, elements */
+};
+
+static const struct xl__tunable tunables[] = {
+    {"TM",
+     "rows that share a reading",
+     {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 0}},
+    {"COLS",
+     "columns of a group",
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
+    {"DEPTH",
+     "lines of k that a group takes in a turn",
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 0}},
+    {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
+    {"EACH", "columns of an item, B contiguous along k", {1, 2, 4, 8, 0}},
+    {"WG", "items of a work-group", {1, 32, 64, 128, 256, 512, 0}},
+    {"PARTS", "1 k is whole, 2 cut among groups", {1, 2, 0}},
+    {"TURN", "2: the few are columns of C", {1, 2, 0}},
+    {NULL, NULL, {0}},
+};
+
+static struct xl__gemm_oriented
+swap_operands(const struct xl__gemm_oriented *s)
 {
-    bool is_turned;
-    const xl_gemm *g = desc;
-    const struct xl__gemm_sides s = xl__skinny_sides(g, &is_turned);
-    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
-        return "the device has no double precision";
-    if (s.m > XL__SKINNY_MOST_ROWS)
-        return "it is made for at most 16 rows or columns";
-    if (xl__gemm_side_unit(&s.b) == XL__UNIT_NONE)
-        return "the larger operand is not contiguous along any dimension";
-    return xl__turns_refused(l, (double)g->k);
+    return (struct xl__gemm_oriented){.a = s->b,
+                                      .b = s->a,
+                                      .m = s->n,
+                                      .n = s->m,
+                                      .row_stride = s->col_stride,
+                                      .col_stride = s->row_stride,
+                                      .c_aligned = s->c_aligned,
+                                      .is_swapped = !s->is_swapped};
+}
+
+static struct xl__gemm_oriented few_as_rows(const xl_gemm *g, bool *is_swapped)
+{
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    *is_swapped = s.m > s.n;
+    return *is_swapped ? swap_operands(&s) : s;
+}
+
+/* Items that are threads, whose loops may be as long as they are (GE-24). */
+static bool is_by_threads(const struct xl__limits *l)
+{
+    return xl__is(l, XL__F_is_cpu) && !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
 /* -- reading tunables ------------------------------------------------------ */
 
-size_t xl__skinny_sum_bytes(const xl_gemm *g)
+static size_t sum_bytes(const xl_gemm *g)
 {
     return g->a.dtype == XL_F64 ? sizeof(double) : sizeof(float);
 }
 
-double xl__skinny_busy_items(const struct xl__limits *l)
+static double busy_items(const struct xl__limits *l)
 {
     static const double most = 512, registers_each = 64, of_a_cpu = 64;
     const double registers = xl__num_or(l, XL__F_registers_per_cu, 65536);
@@ -39,14 +101,13 @@ double xl__skinny_busy_items(const struct xl__limits *l)
                                    : fmin(most, registers / registers_each);
 }
 
-size_t xl__skinny_busy_groups(const struct xl__limits *l,
-                              const struct xl__skinny *j)
+static size_t busy_groups(const struct xl__limits *l,
+                          const struct skinny_job *j)
 {
     enum { THREADS = 6 };
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double each = j->by_threads
-                            ? THREADS
-                            : xl__skinny_busy_items(l) / (double)j->wg;
+    const double each =
+        j->by_threads ? THREADS : busy_items(l) / (double)j->wg;
     return (size_t)ceil(units * each);
 }
 
@@ -61,12 +122,12 @@ static size_t value(const struct xl__params *p, int at)
 }
 
 /* Vectors of A: along k, else along the few where they divide them. */
-static size_t vector_of_a(const struct xl__skinny *j)
+static size_t vector_of_a(const struct skinny_job *j)
 {
     enum { BYTES = 16 };
-    const struct xl__gemm_side *a = &j->s.a;
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(a);
-    const size_t taken = j->form == XL__SKINNY_ACROSS ? j->u : j->vw;
+    const struct xl__gemm_operand *a = &j->s.a;
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(a);
+    const size_t taken = j->form == SKINNY_ACROSS ? j->u : j->vw;
     const size_t most = xl__max_size(BYTES / xl_dtype_bytes(j->g->a.dtype), 1);
     size_t va = xl__min_size(most, XL__GEMM_WIDEST);
     if (unit == XL__UNIT_NONE || a->aligned == 0)
@@ -79,9 +140,9 @@ static size_t vector_of_a(const struct xl__skinny *j)
     return va;
 }
 
-static bool read_group(const struct xl__limits *l, struct xl__skinny *j)
+static bool read_group(const struct xl__limits *l, struct skinny_job *j)
 {
-    const bool across = j->form == XL__SKINNY_ACROSS;
+    const bool across = j->form == SKINNY_ACROSS;
     const size_t each = across ? j->vw : j->each;
     const size_t longest = across ? 1 : j->vw;
     enum { MOST_TAKEN = 16 };
@@ -96,9 +157,9 @@ static bool read_group(const struct xl__limits *l, struct xl__skinny *j)
     return is_power(j->u) && j->u <= MOST_TAKEN;
 }
 
-static bool read_thread(struct xl__skinny *j)
+static bool read_thread(struct skinny_job *j)
 {
-    const bool across = j->form == XL__SKINNY_ACROSS;
+    const bool across = j->form == SKINNY_ACROSS;
     enum { MOST_LINES = 8 };
     j->join = j->va = 1;
     j->u = across ? j->depth : 1;
@@ -107,7 +168,7 @@ static bool read_thread(struct xl__skinny *j)
                    : j->cols >= j->each && j->depth >= j->vw);
 }
 
-static bool count_groups(const struct xl__limits *l, struct xl__skinny *j)
+static bool count_groups(const struct xl__limits *l, struct skinny_job *j)
 {
     enum { LEAST_PART = 64, LEAST_TURNS = 2 };
     size_t groups;
@@ -120,8 +181,7 @@ static bool count_groups(const struct xl__limits *l, struct xl__skinny *j)
         !xl__mul(groups, j->g->batch.count, &groups) || groups > UINT32_MAX)
         return false;
     if (j->is_cut) {
-        const size_t wanted =
-            xl__ceil_div(xl__skinny_busy_groups(l, j), groups);
+        const size_t wanted = xl__ceil_div(busy_groups(l, j), groups);
         const size_t unit = xl__max_size(LEAST_PART, j->depth);
         j->part = xl__round_up(xl__max_size(xl__ceil_div(j->g->k, wanted),
                                             LEAST_TURNS * unit),
@@ -131,59 +191,311 @@ static bool count_groups(const struct xl__limits *l, struct xl__skinny *j)
     return true;
 }
 
-bool xl__skinny_read(const struct xl__limits *l, const xl_gemm *g,
-                     const struct xl__params *p, struct xl__skinny *j)
+static bool read_params(const struct xl__limits *l, const xl_gemm *g,
+                        const struct xl__params *p, struct skinny_job *j)
 {
-    *j = (struct xl__skinny){
-        .g = g, .s = xl__gemm_sides(g),
-        .by_threads = xl__skinny_by_threads(l),
-        .tm = value(p, XL__GEMM_TM), .cols = value(p, XL__SKINNY_COLS),
-        .depth = value(p, XL__SKINNY_DEPTH), .vw = value(p, XL__SKINNY_VW),
-        .each = value(p, XL__SKINNY_EACH), .wg = value(p, XL__SKINNY_WG),
-        .is_cut = p->value[XL__SKINNY_PARTS] == XL__SKINNY_YES};
-    if (p->value[XL__SKINNY_TURN] == XL__SKINNY_YES)
-        j->s = xl__skinny_turned(&j->s);
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(&j->s.b);
-    j->form = unit == XL__UNIT_ALONG_K ? XL__SKINNY_ALONG : XL__SKINNY_ACROSS;
-    if (unit == XL__UNIT_NONE || !j->tm ||
-        j->tm > XL__SKINNY_MOST_ROWS || !is_power(j->cols) ||
-        !is_power(j->depth) || !is_power(j->vw) || !is_power(j->each) ||
-        !is_power(j->wg))
+    *j = (struct skinny_job){.g = g,
+                             .s = xl__gemm_orient(g),
+                             .by_threads = is_by_threads(l),
+                             .tm = value(p, XL__GEMM_TM),
+                             .cols = value(p, SKINNY_COLS),
+                             .depth = value(p, SKINNY_DEPTH),
+                             .vw = value(p, SKINNY_VW),
+                             .each = value(p, SKINNY_EACH),
+                             .wg = value(p, SKINNY_WG),
+                             .is_cut = p->value[SKINNY_PARTS] == SKINNY_YES};
+    if (p->value[SKINNY_TURN] == SKINNY_YES)
+        j->s = swap_operands(&j->s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
+    j->form = unit == XL__UNIT_ALONG_K ? SKINNY_ALONG : SKINNY_ACROSS;
+    if (unit == XL__UNIT_NONE || !j->tm || j->tm > SKINNY_MOST_ROWS ||
+        !is_power(j->cols) || !is_power(j->depth) || !is_power(j->vw) ||
+        !is_power(j->each) || !is_power(j->wg))
         return false;
     return (j->by_threads ? read_thread(j) : read_group(l, j)) &&
            count_groups(l, j);
 }
 
-size_t xl__skinny_local_bytes(const struct xl__skinny *j)
+static size_t local_bytes(const struct skinny_job *j)
 {
-    const size_t sum = xl__skinny_sum_bytes(j->g);
+    const size_t sum = sum_bytes(j->g);
     if (!j->by_threads)
         return sum * j->cols * (j->join + 1 + j->tm);
-    return sum * j->tm *
-           (j->cols + (j->form == XL__SKINNY_ALONG ? j->depth : 0));
+    return sum * j->tm * (j->cols + (j->form == SKINNY_ALONG ? j->depth : 0));
+}
+
+/* -- choosing ------------------------------------------------------------- */
+
+/* What gemm_skinny's tunables should be. Reading is all the work there is, so
+ * on a GPU each item has as many bytes under way as its registers hold, and
+ * there are as many items as a device that waits for memory needs: first along
+ * n, then along k within groups, then along k among groups, which costs a
+ * second launch. A thread reads lines or columns side by side. */
+
+static size_t power_up(size_t x, size_t most)
+{
+    size_t power = 1;
+    while (power < x && power < most)
+        power *= 2;
+    return power;
+}
+
+static size_t power_down(size_t x, size_t most)
+{
+    size_t power = 1;
+    while (power * 2 <= x && power * 2 <= most)
+        power *= 2;
+    return power;
+}
+
+/* The least legal TM that takes all rows. */
+static int all_rows(size_t m)
+{
+    const int *legal = tunables[XL__GEMM_TM].legal;
+    while (legal[1] && (size_t)*legal < m)
+        legal++;
+    return *legal;
+}
+
+/* -- threads ------------------------------------------------------------- */
+
+static void choose_thread(const struct xl__limits *l,
+                          const struct xl__gemm_oriented *s, bool along,
+                          struct xl__params *out)
+{
+    enum {
+        BLOCK = 512,
+        COLUMNS = 64,
+        TOGETHER = 4,
+        LINES = 4,
+        LEAST = 4,
+        MOST_SUMS = 4096,
+        FEW = 8
+    };
+    const size_t rows = (size_t)out->value[XL__GEMM_TM];
+    const size_t native = xl__size_or(l, XL__F_native_vector_f32, LEAST);
+    const size_t vw = xl__max_size(power_up(native, XL__GEMM_WIDEST), LEAST);
+    const size_t most = power_down(MOST_SUMS / rows, MOST_SUMS);
+    const size_t each = rows > FEW ? 1 : rows > TOGETHER ? 2 : TOGETHER;
+    /* Along k, A is packed for each block: units have one of their own. */
+    const size_t share =
+        xl__ceil_div(s->n, xl__size_or(l, XL__F_compute_units, 1));
+    const size_t block =
+        along ? power_up(s->n, power_up(xl__max_size(share, COLUMNS), BLOCK))
+              : power_up(s->n, xl__min_size(BLOCK, most));
+    out->value[SKINNY_VW] = (int)vw;
+    out->value[SKINNY_WG] = 1;
+    out->value[SKINNY_EACH] = (int)each;
+    out->value[SKINNY_DEPTH] = (int)(along ? most : LINES);
+    out->value[SKINNY_COLS] = (int)xl__max_size(block, along ? each : vw);
+}
+
+/* -- groups -------------------------------------------------------------- */
+
+/* What is known of an item, and how many it takes. */
+struct shape {
+    const struct xl__limits *l;
+    const xl_gemm *g;
+    const struct xl__gemm_oriented *s;
+    size_t tm, elem_bytes;
+    size_t tall;        /* registers of a column's sums */
+    size_t vw, each, u; /* each: of FORM 2 */
+    size_t join, wg;
+};
+
+enum {
+    VECTOR_BYTES = 16,
+    TURN_BYTES = 128,
+    MOST_SUMS = 64,
+    MOST_TAKEN = 16,
+    MOST_JOIN = 128
+};
+
+/* The widest vector that alignment and, across, the width of B allow. */
+static size_t widest(const struct shape *x, bool along)
+{
+    size_t vw = VECTOR_BYTES / x->elem_bytes;
+    while (vw > 1 &&
+           (x->s->b.aligned % vw != 0 || (!along && x->s->n % vw != 0)))
+        vw /= 2;
+    return x->s->b.aligned > 0 ? vw : 1;
+}
+
+/* Rows cost registers for each line that is taken. */
+static size_t loads_of(const struct shape *x)
+{
+    enum { MANY_ROWS = 4 };
+    const size_t loads =
+        xl__min_size(TURN_BYTES / (x->vw * x->elem_bytes), MOST_TAKEN);
+    return x->tm > MANY_ROWS ? xl__max_size(loads / 2, 1) : loads;
+}
+
+/* Items that should share a column's sum; more where each takes little. */
+static size_t wanted_join(const struct shape *x, size_t each, size_t loads)
+{
+    const double units = fmax(1, xl__num_or(x->l, XL__F_compute_units, 1));
+    const double bytes = (double)(loads * x->vw * x->elem_bytes);
+    const double wanted =
+        units * busy_items(x->l) * fmin(2, TURN_BYTES / bytes);
+    const double owners =
+        ceil((double)x->s->n / (double)each) * (double)x->g->batch.count;
+    return power_up((size_t)ceil(wanted / owners), MOST_JOIN);
+}
+
+static size_t largest_group(const struct xl__limits *l, size_t wanted)
+{
+    enum { LEAST = 32 };
+    const size_t wg = power_down(xl__size_or(l, XL__F_max_wg_size, 1), wanted);
+    return wg < LEAST ? 1 : wg;
+}
+
+/* No more items than `n` gives work to, `each` columns an item. */
+static void shrink_group(struct shape *x, size_t each)
+{
+    enum { LEAST = 32 };
+    while (x->wg / 2 >= LEAST && x->wg / 2 / x->join * each >= x->s->n)
+        x->wg /= 2;
+}
+
+/* Across: what a group reads of a line is whole transactions of memory, or a
+ * sub-group's elements. */
+static void shape_across(struct shape *x)
+{
+    enum { LINE_BYTES = 128, LANES = 32, GROUP = 256, MOST = 512 };
+    while (x->tall * x->vw > MOST_SUMS && x->vw > 1)
+        x->vw /= 2;
+    x->u = power_down(x->g->k, loads_of(x));
+    x->each = 1;
+    x->join = power_down(x->g->k / x->u, wanted_join(x, x->vw, x->u));
+    const size_t line =
+        xl__min_size(LINE_BYTES / (x->vw * x->elem_bytes),
+                     xl__size_or(x->l, XL__F_subgroup_width, LANES));
+    const size_t most = 2 * x->tall * x->vw > MOST_SUMS ? GROUP : MOST;
+    x->wg = largest_group(
+        x->l, xl__min_size(most, xl__max_size(GROUP, x->join * line)));
+    x->join = xl__max_size(1, xl__min_size(x->join, x->wg / line));
+    shrink_group(x, x->vw);
+}
+
+static void shape_along(struct shape *x)
+{
+    enum { GROUP = 256, FEW_ROWS = 2, LANES = 32 };
+    const size_t lanes = xl__size_or(x->l, XL__F_subgroup_width, LANES);
+    const size_t vectors = xl__max_size(1, x->g->k / x->vw);
+    const size_t loads = loads_of(x);
+    x->each = power_down(x->s->n, x->tm > FEW_ROWS ? 8 : 4);
+    while (x->each > 1 && x->each * x->tall > MOST_SUMS)
+        x->each /= 2;
+    x->join =
+        xl__max_size(wanted_join(x, x->each, loads), power_up(lanes, LANES));
+    x->join = power_down(vectors, x->join);
+    x->u = xl__max_size(1, xl__min_size(loads, vectors / x->join) / x->each);
+    x->u = power_down(x->u, MOST_TAKEN);
+    x->wg = largest_group(x->l, xl__max_size(GROUP, x->join));
+    x->join = xl__min_size(x->join, x->wg);
+    shrink_group(x, x->each);
+}
+
+static void put(const struct shape *x, bool along, struct xl__params *out)
+{
+    const size_t owners = x->wg / x->join;
+    out->value[SKINNY_VW] = (int)x->vw;
+    out->value[SKINNY_EACH] = (int)x->each;
+    out->value[SKINNY_WG] = (int)x->wg;
+    out->value[SKINNY_COLS] = (int)(owners * (along ? x->each : x->vw));
+    out->value[SKINNY_DEPTH] = (int)(x->join * x->u * (along ? x->vw : 1));
+}
+
+static void choose_group(const struct xl__limits *l, const xl_gemm *g,
+                         const struct xl__gemm_oriented *s, bool along,
+                         struct xl__params *out)
+{
+    struct shape x = {.l = l,
+                      .g = g,
+                      .s = s,
+                      .tm = (size_t)out->value[XL__GEMM_TM],
+                      .elem_bytes = xl_dtype_bytes(g->a.dtype)};
+    x.tall = x.tm * sum_bytes(g) / sizeof(float);
+    struct skinny_job j;
+    x.vw = widest(&x, along);
+    if (along)
+        shape_along(&x);
+    else
+        shape_across(&x);
+    const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    for (put(&x, along, out); x.wg > 1; put(&x, along, out)) {
+        if (read_params(l, g, out, &j) && local_bytes(&j) <= local)
+            break;
+        x.wg /= 2;
+        x.join = xl__min_size(x.join, x.wg);
+    }
+}
+
+/* A second launch is worth having the other half of the units at work; of
+ * threads, where there is work for the time that it takes. */
+static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
+{
+    enum { TURNS = 4, WORTH_IT = 1 << 18 };
+    if (j->by_threads && (double)j->s.n * (double)j->g->k *
+                                 (double)xl_dtype_bytes(j->g->a.dtype) *
+                                 (double)j->g->batch.count <
+                             WORTH_IT)
+        return false;
+    const size_t enough = j->by_threads
+                              ? busy_groups(l, j)
+                              : xl__size_or(l, XL__F_compute_units, 1);
+    return 2 * j->blocks * j->row_blocks * j->g->batch.count <= enough &&
+           j->g->k >= TURNS * j->depth;
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    const xl_gemm *g = desc;
+    bool is_swapped;
+    const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
+    const bool along = xl__gemm_operand_unit(&s.b) == XL__UNIT_ALONG_K;
+    struct skinny_job j;
+    *out = (struct xl__params){.source = "model"};
+    out->value[XL__GEMM_TM] = all_rows(s.m);
+    out->value[SKINNY_PARTS] = SKINNY_NO;
+    out->value[SKINNY_TURN] = is_swapped ? SKINNY_YES : SKINNY_NO;
+    if (is_by_threads(l))
+        choose_thread(l, &s, along, out);
+    else
+        choose_group(l, g, &s, along, out);
+    if (read_params(l, g, out, &j) && should_cut(l, &j))
+        out->value[SKINNY_PARTS] = SKINNY_YES;
 }
 
 /* -- the plan -------------------------------------------------------------- */
 
 enum { SPAN = 256 }; /* columns that a thread joins */
 
-static void define_all(struct xl__step *s, const struct xl__skinny *j)
+static void define_all(struct xl__step *s, const struct skinny_job *j)
 {
     const struct {
         const char *name;
         size_t value;
     } defines[] = {
-        {"FORM", j->form}, {"TM", j->tm},     {"VW", j->vw},
-        {"U", j->u},       {"COLS", j->cols}, {"EACH", j->each},
-        {"DEPTH", j->depth}, {"WG", j->wg},   {"JOIN", j->join},
-        {"PARTS", j->is_cut}, {"VA", j->va},
-        {"UA", xl__gemm_side_unit(&j->s.a) != XL__UNIT_ALONG_K},
+        {"FORM", j->form},
+        {"TM", j->tm},
+        {"VW", j->vw},
+        {"U", j->u},
+        {"COLS", j->cols},
+        {"EACH", j->each},
+        {"DEPTH", j->depth},
+        {"WG", j->wg},
+        {"JOIN", j->join},
+        {"PARTS", j->is_cut},
+        {"VA", j->va},
+        {"UA", xl__gemm_operand_unit(&j->s.a) != XL__UNIT_ALONG_K},
     };
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
 }
 
-static void arg_lie_of_c(struct xl__step *s, const struct xl__skinny *j)
+static void arg_lie_of_c(struct xl__step *s, const struct skinny_job *j)
 {
     xl__arg_value_u64(s, XL__GEMM_OFF_C);
     xl__arg_u64(s, j->s.row_stride);
@@ -192,14 +504,14 @@ static void arg_lie_of_c(struct xl__step *s, const struct xl__skinny *j)
     xl__arg_u64(s, j->s.n);
 }
 
-static void arg_c(struct xl__step *s, const struct xl__skinny *j)
+static void arg_c(struct xl__step *s, const struct skinny_job *j)
 {
     xl__arg_mem(s, XL__GEMM_C);
     arg_lie_of_c(s, j);
 }
 
 /* Of a thread's kernel: memory, then all else in one. */
-static void arg_thread(struct xl__step *s, const struct xl__skinny *j)
+static void arg_thread(struct xl__step *s, const struct skinny_job *j)
 {
     enum { SIZES = 15 };
     xl__arg_mem(s, j->s.a.mem);
@@ -207,8 +519,8 @@ static void arg_thread(struct xl__step *s, const struct xl__skinny *j)
     xl__arg_mem(s, XL__GEMM_C);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_words(s, SIZES);
-    xl__gemm_arg_lie(s, &j->s.a);
-    xl__gemm_arg_lie(s, &j->s.b);
+    xl__gemm_arg_layout(s, &j->s.a);
+    xl__gemm_arg_layout(s, &j->s.b);
     arg_lie_of_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_u64(s, j->part);
@@ -216,10 +528,10 @@ static void arg_thread(struct xl__step *s, const struct xl__skinny *j)
     xl__arg_u64(s, j->ld);
 }
 
-static void arg_group(struct xl__step *s, const struct xl__skinny *j)
+static void arg_group(struct xl__step *s, const struct skinny_job *j)
 {
-    xl__gemm_arg_side(s, &j->s.a);
-    xl__gemm_arg_side(s, &j->s.b);
+    xl__gemm_arg_operand(s, &j->s.a);
+    xl__gemm_arg_operand(s, &j->s.b);
     arg_c(s, j);
     xl__arg_u64(s, j->g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -228,7 +540,7 @@ static void arg_group(struct xl__step *s, const struct xl__skinny *j)
     xl__arg_u64(s, j->ld);
 }
 
-static void add_sums(const struct xl__skinny *j, struct xl__plan *p)
+static void add_sums(const struct skinny_job *j, struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
     s->source = j->by_threads ? "gemm/skinny_thread.cl" : "gemm/skinny.cl";
@@ -242,12 +554,12 @@ static void add_sums(const struct xl__skinny *j, struct xl__plan *p)
     s->global[0] = j->blocks * j->wg;
     s->global[1] = j->row_blocks * j->n_parts;
     s->global[2] = j->g->batch.count;
-    s->local_mem_bytes = xl__skinny_local_bytes(j);
+    s->local_mem_bytes = local_bytes(j);
     (j->by_threads ? arg_thread : arg_group)(s, j);
-    xl__gemm_arg_last(s, j->g, j->s.turned);
+    xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
-static void add_join(const struct xl__limits *l, const struct xl__skinny *j,
+static void add_join(const struct xl__limits *l, const struct skinny_job *j,
                      struct xl__plan *p)
 {
     enum { GROUP = 64 };
@@ -273,17 +585,16 @@ static void add_join(const struct xl__limits *l, const struct xl__skinny *j,
     xl__arg_u64(s, j->row_blocks * j->tm);
     xl__arg_u64(s, j->ld);
     arg_c(s, j);
-    xl__gemm_arg_last(s, j->g, j->s.turned);
+    xl__gemm_arg_last(s, j->g, j->s.is_swapped);
 }
 
-static bool scratch_bytes(const struct xl__skinny *j, size_t *out)
+static bool scratch_bytes(const struct skinny_job *j, size_t *out)
 {
     *out = 0;
-    return !j->is_cut ||
-           (xl__mul(j->row_blocks * j->tm, j->ld, out) &&
-            xl__mul(*out, j->n_parts, out) &&
-            xl__mul(*out, j->g->batch.count, out) &&
-            xl__mul(*out, xl__skinny_sum_bytes(j->g), out));
+    return !j->is_cut || (xl__mul(j->row_blocks * j->tm, j->ld, out) &&
+                          xl__mul(*out, j->n_parts, out) &&
+                          xl__mul(*out, j->g->batch.count, out) &&
+                          xl__mul(*out, sum_bytes(j->g), out));
 }
 
 /* Instructions beside the multiply-add that an element of B costs a row. */
@@ -307,14 +618,14 @@ static double overhead(xl_dtype dtype)
  * vectors, several to a sum or a vector of A that is fetched; beside them a
  * vector of B read, an element of A and one of C: sums of FORM 2 end within a
  * vector. */
-static double thread_flop(const struct xl__skinny *j)
+static double thread_flop(const struct skinny_job *j)
 {
     static const struct {
         double vector, a, c;
-    } costs[] = {[XL__SKINNY_ACROSS] = {128, 180, 60},
-                 [XL__SKINNY_ALONG] = {128, 230, 370}};
+    } costs[] = {
+        [SKINNY_ACROSS] = {128, 180, 60}, [SKINNY_ALONG] = {128, 230, 370}};
     const size_t n = j->s.n, k = j->g->k;
-    const bool along = j->form == XL__SKINNY_ALONG;
+    const bool along = j->form == SKINNY_ALONG;
     const double together = (double)(along ? j->each : j->u);
     const double vectors =
         along
@@ -329,7 +640,7 @@ static double thread_flop(const struct xl__skinny *j)
             costs[j->form].c * (double)j->s.m * (double)n);
 }
 
-static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
+static void estimate(const struct xl__limits *l, const struct skinny_job *j,
                      struct xl__plan *p)
 {
     static const double gpu_frac = 0.2, bytes_frac = 0.87; /* NV-49 */
@@ -345,12 +656,10 @@ static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
     /* Columns that are there, of those that groups have items for. */
     const double used =
         (double)j->s.n / ((double)j->blocks * (double)j->cols);
-    const double busy =
-        j->by_threads
-            ? groups / units
-            : groups * (double)j->wg * used /
-                  (units * xl__skinny_busy_items(l));
-    const struct xl__work work = {
+    const double busy = j->by_threads ? groups / units
+                                      : groups * (double)j->wg * used /
+                                            (units * busy_items(l));
+    const struct xl__cost work = {
         .flop = j->by_threads ? thread_flop(j)
                               : p->flop * (double)(j->row_blocks * j->tm) /
                                     (double)j->s.m,
@@ -362,13 +671,27 @@ static void estimate(const struct xl__limits *l, const struct xl__skinny *j,
     xl__estimate(l, &work, p);
 }
 
+static const char *refuses(const struct xl__limits *l, const void *desc)
+{
+    bool is_swapped;
+    const xl_gemm *g = desc;
+    const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
+    if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device has no double precision";
+    if (s.m > SKINNY_MOST_ROWS)
+        return "it is made for at most 16 rows or columns";
+    if (xl__gemm_operand_unit(&s.b) == XL__UNIT_NONE)
+        return "the larger operand is not contiguous along any dimension";
+    return xl__iterations_refused(l, (double)g->k);
+}
+
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    struct xl__skinny j;
-    if (!xl__skinny_read(l, desc, params, &j) ||
+    struct skinny_job j;
+    if (!read_params(l, desc, params, &j) ||
         !scratch_bytes(&j, &p->scratch_bytes) ||
-        xl__skinny_local_bytes(&j) > xl__size_or(l, XL__F_local_mem_bytes, 0))
+        local_bytes(&j) > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
     p->flop = xl__gemm_flop(j.g);
     p->bytes = xl__gemm_bytes(j.g);
@@ -382,8 +705,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__gemm_skinny = {
     .name = "gemm_skinny",
     .repeats = "bit for bit: parts of a sum join in a fixed order",
-    .tunables = xl__skinny_tunables,
+    .tunables = tunables,
     .refuses = refuses,
-    .choose = xl__skinny_choose,
+    .choose = choose,
     .plan = plan,
 };

@@ -5,14 +5,14 @@
  * Local memory holds what is multiplied: floats, doubles, ints. Bytes packed
  * by fours would need it a quarter as often, but pay off only with
  * instructions that multiply them so, which few drivers offer in OpenCL C. */
-#include "ops/gemm/gemm_tile_plan.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__work work = xl__tile_work(desc);
+    const struct xl__cost work = xl__tile_cost(desc);
     xl__tile_choose(l, &job, &work, out);
 }
 
@@ -21,7 +21,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
-        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_sides(desc)};
+        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
     if (!xl__tile_fits(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;
@@ -39,7 +39,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     const xl_gemm *g = desc;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no double precision";
-    return xl__turns_refused(l, 2.0 * (double)g->k);
+    return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 
 const struct xl__variant xl__gemm_tiled = {

@@ -203,12 +203,61 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
            registers_fit(l, t, in, most_registers(l, t));
 }
 
+/* -- tiles cut by k ------------------------------------------------------ */
+
+/* Dealing out tiles and slices. The kernel's arithmetic is in gemm/tiled.cl.
+ * Source: Osama, Merrill, Cecka, Garland, Owens 2023, "Stream-K". */
+
+/* Groups beyond one a tile that parts may always have, however thin. */
+enum { FEW = 7 };
+
+struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
+                                        size_t groups, size_t least)
+{
+    struct xl__stream_k s = {.units = units};
+    s.whole = (tiles - 1) / groups * groups;
+    s.tiles = tiles - s.whole;
+    const size_t slices = s.tiles * units;
+    const size_t wanted = xl__max_size(slices / least, s.tiles + FEW);
+    /* More than tiles even where these fill a round: nothing is lost by what
+     * nobody asks for, and the self-check's few tiles are always cut. */
+    groups = xl__max_size(xl__min_size(groups, wanted), s.tiles + 1);
+    s.groups = xl__min_size(groups, slices);
+    s.each = slices / s.groups;
+    s.extra = slices % s.groups;
+    return s;
+}
+
+size_t xl__stream_k_slots(const struct xl__stream_k *s)
+{
+    return s->groups + s->tiles - 1;
+}
+
+/* Where group p begins, in slices. */
+static size_t begin_of(const struct xl__stream_k *s, size_t p)
+{
+    return p * s->each + xl__min_size(p, s->extra);
+}
+
+size_t xl__stream_k_written(const struct xl__stream_k *s)
+{
+    size_t n = 0, last = 0; /* the tile last cut, from 1 on */
+    for (size_t p = 1; p < s->groups; p++) {
+        const size_t begin = begin_of(s, p);
+        if (begin % s->units == 0)
+            continue;
+        n += begin / s->units + 1 == last ? 1 : 2;
+        last = begin / s->units + 1;
+    }
+    return n;
+}
+
 /* -- how a job falls into tiles ------------------------------------------- */
 
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid)
 {
-    return grid->is_cut ? xl__stream_parts(&grid->stream) * t->tm * t->tn *
+    return grid->is_cut ? xl__stream_k_slots(&grid->stream) * t->tm * t->tn *
                               xl__tile_value_bytes(in)
                         : 0;
 }
@@ -231,8 +280,8 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
     const size_t groups = xl__max_size(1, (size_t)n_places(l) * t->parts / 2);
     if (!xl__mul(out->tiles, out->units, &slices))
         return false;
-    out->stream = xl__stream_deal(out->tiles, out->units, groups,
-                                  xl__ceil_div(LEAST_DEPTH, t->tk));
+    out->stream = xl__stream_k_divide(out->tiles, out->units, groups,
+                                      xl__ceil_div(LEAST_DEPTH, t->tk));
     return (double)xl__tile_scratch_bytes(t, job->in, out) <=
            xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
@@ -291,7 +340,7 @@ static double room(const struct xl__limits *l, const struct xl__tile *t,
 /* Tiles that the busiest place works off. */
 static double busiest(const struct xl__tile_grid *g, double places)
 {
-    const struct xl__stream *s = &g->stream;
+    const struct xl__stream_k *s = &g->stream;
     if (!g->is_cut)
         return ceil((double)g->tiles / places);
     return (double)s->whole / places + ceil((double)s->groups / places) *
@@ -301,7 +350,7 @@ static double busiest(const struct xl__tile_grid *g, double places)
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w)
+                   const struct xl__tile_grid *grid, struct xl__cost *w)
 {
     /* A product of one slice has all of its loads under way at once; a group
      * that may go on with another tile carries more along. */
@@ -324,7 +373,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     if (grid->is_cut) {
         w->flop_frac *= cut;
         w->launches = 2;
-        w->apart_bytes = 2 * (double)xl__stream_written(&grid->stream) *
+        w->serial_bytes = 2 * (double)xl__stream_k_written(&grid->stream) *
                          (double)(t->tm * t->tn) *
                          (double)xl__tile_value_bytes(job->in);
     }
@@ -336,7 +385,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
 struct search {
     const struct xl__limits *l;
     const struct xl__tile_job *job;
-    const struct xl__work *work;
+    const struct xl__cost *work;
     struct xl__tile best;
     double ns, rate; /* of `best`; rate 0: none yet */
 };
@@ -345,7 +394,7 @@ struct search {
 static void consider(struct search *s, const struct xl__tile *t)
 {
     static const double equal = 1e-6;
-    struct xl__work w = *s->work;
+    struct xl__cost w = *s->work;
     struct xl__tile_grid grid;
     const char *bound;
     if (!xl__tile_fits(s->l, t, s->job->in) ||
@@ -365,7 +414,7 @@ static void consider(struct search *s, const struct xl__tile *t)
 void xl__tile_choose_of(const struct xl__limits *l,
                         const struct xl__tile_kind *kind,
                         const struct xl__tile_job *job,
-                        const struct xl__work *w, struct xl__params *out)
+                        const struct xl__cost *w, struct xl__params *out)
 {
     struct search s = {.l = l, .job = job, .work = w};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
@@ -388,7 +437,7 @@ void xl__tile_choose_of(const struct xl__limits *l,
 }
 
 void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__work *w,
+                     const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out)
 {
     xl__tile_choose_of(l, &tiled, job, w, out);

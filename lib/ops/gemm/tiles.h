@@ -6,7 +6,6 @@
 
 #include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
-#include "ops/gemm/gemm_stream.h"
 
 /* What a variant's tiles have in common, and which sets it has. */
 struct xl__tile_kind {
@@ -32,13 +31,37 @@ struct xl__tile_job {
     bool keeps_whole; /* no tile may be cut (conv_tiled) */
 };
 
+/* Tiles cut by k where they do not fill a device evenly ("stream-K"): most
+ * tiles are a group's each; from tile `whole` on, the slices of all tiles in a
+ * row are dealt out evenly. Splitting each tile alike is a special case. The
+ * parts of a cut tile lie in scratch in order of k; part p of tile t, both
+ * counted from there on, is the (p + t)-th. */
+struct xl__stream_k {
+    size_t whole;       /* tiles before */
+    size_t tiles;       /* cut up */
+    size_t groups;      /* among so many */
+    size_t units;       /* slices of a tile */
+    size_t each, extra; /* slices of a group; one more in the first `extra` */
+};
+
+/* Deal `tiles` of `units` slices each out to groups of which `groups` run at a
+ * time: full rounds of whole tiles, then what is left, which is never nothing,
+ * to groups with `least` slices where there are enough. All are at least 1,
+ * tiles x units at most SIZE_MAX. */
+struct xl__stream_k xl__stream_k_divide(size_t tiles, size_t units,
+                                        size_t groups, size_t least);
+/* Places for parts in scratch. */
+size_t xl__stream_k_slots(const struct xl__stream_k *s);
+/* Parts that are written and read. */
+size_t xl__stream_k_written(const struct xl__stream_k *s);
+
 /* How a job falls into tiles. */
 struct xl__tile_grid {
     size_t tiles_m, tiles_n; /* of a product */
     size_t tiles;            /* of all */
     size_t units;            /* slices of a tile */
     bool is_cut;
-    struct xl__stream stream; /* when it is */
+    struct xl__stream_k stream; /* when it is */
 };
 
 extern const struct xl__tunable xl__gemm_tiled_tunables[];
@@ -69,15 +92,15 @@ size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
 /* Set flop_frac, fill, launches, and the parts' bytes. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w);
+                   const struct xl__tile_grid *grid, struct xl__cost *w);
 /* The best set for this work, whose flop, bytes and bytes_frac are set: of
  * gemm_tiled's, of a kind's. */
 void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__work *w,
+                     const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);
 void xl__tile_choose_of(const struct xl__limits *l,
                         const struct xl__tile_kind *kind,
                         const struct xl__tile_job *job,
-                        const struct xl__work *w, struct xl__params *out);
+                        const struct xl__cost *w, struct xl__params *out);
 
 #endif

@@ -14,18 +14,18 @@ static size_t elem_bytes(const xl_gemm *g)
     return xl_dtype_bytes(g->a.dtype);
 }
 
-static bool across(const struct xl__gemm_side *side)
+static bool across(const struct xl__gemm_operand *side)
 {
-    return xl__gemm_side_unit(side) != XL__UNIT_ALONG_K;
+    return xl__gemm_operand_unit(side) != XL__UNIT_ALONG_K;
 }
 
-static size_t step_of(const xl_gemm *g, const struct xl__gemm_side *side)
+static size_t step_of(const xl_gemm *g, const struct xl__gemm_operand *side)
 {
     return side->mem == XL__GEMM_A ? g->batch.a_step : g->batch.b_step;
 }
 
 /* Copies that are made. */
-static size_t count_of(const xl_gemm *g, const struct xl__gemm_side *side)
+static size_t count_of(const xl_gemm *g, const struct xl__gemm_operand *side)
 {
     return step_of(g, side) > 0 ? g->batch.count : 1;
 }
@@ -36,7 +36,8 @@ static size_t local_bytes(const xl_gemm *g)
     return WORD / elem_bytes(g) * SIDE * (SIDE + 1) * WORD;
 }
 
-const char *xl__gemm_turn_refused(const struct xl__limits *l, const xl_gemm *g)
+const char *xl__gemm_transpose_refused(const struct xl__limits *l,
+                                       const xl_gemm *g)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
     if (elem_bytes(g) > WORD)
@@ -51,35 +52,37 @@ const char *xl__gemm_turn_refused(const struct xl__limits *l, const xl_gemm *g)
     return NULL;
 }
 
-bool xl__gemm_turn(const struct xl__limits *l, const xl_gemm *g,
-                   const struct xl__gemm_side *side, size_t taken,
-                   struct xl__gemm_turn *out)
+bool xl__gemm_transpose_layout(const struct xl__limits *l, const xl_gemm *g,
+                               const struct xl__gemm_operand *side,
+                               size_t taken, struct xl__gemm_transpose *out)
 {
     const size_t elem = elem_bytes(g), n = count_of(g, side);
-    const size_t line = xl__round_up(g->k * elem, XL__TURN_ALIGN);
+    const size_t line = xl__round_up(g->k * elem, XL__TRANSPOSE_ALIGN);
     const size_t first = xl__round_up(taken, line);
     size_t bytes;
     if (!xl__mul(side->extent, line, &bytes) || !xl__mul(bytes, n, &bytes) ||
         !xl__add(bytes, first, &bytes))
         return false;
-    *out = (struct xl__gemm_turn){
+    *out = (struct xl__gemm_transpose){
         .line = line / elem,
         .first = first / elem,
         .step = step_of(g, side) > 0 ? side->extent * (line / elem) : 0,
         .end_bytes = bytes,
-        .moved_bytes = (double)n * (double)side->extent *
-                       (double)(g->k * elem + line)};
+        .moved_bytes =
+            (double)n * (double)side->extent * (double)(g->k * elem + line)};
     return (double)bytes <= xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
 
-static bool on_words(const xl_gemm *g, const struct xl__gemm_side *side)
+static bool on_words(const xl_gemm *g, const struct xl__gemm_operand *side)
 {
-    return xl__gemm_side_unit(side) != XL__UNIT_NONE &&
+    return xl__gemm_operand_unit(side) != XL__UNIT_NONE &&
            side->aligned * elem_bytes(g) >= WORD;
 }
 
-void xl__gemm_turn_add(const xl_gemm *g, const struct xl__gemm_side *side,
-                       const struct xl__gemm_turn *turn, struct xl__plan *p)
+void xl__gemm_transpose_add(const xl_gemm *g,
+                            const struct xl__gemm_operand *side,
+                            const struct xl__gemm_transpose *turn,
+                            struct xl__plan *p)
 {
     struct xl__step *s = &p->step[p->n_steps++];
     const size_t elem = elem_bytes(g), each = WORD / elem;
@@ -87,7 +90,7 @@ void xl__gemm_turn_add(const xl_gemm *g, const struct xl__gemm_side *side,
     s->kernel = "gemm_turn";
     s->is_aid = true;
     xl__define(s, "BYTES", (long)elem);
-    xl__define(s, "UNIT", (long)xl__gemm_side_unit(side));
+    xl__define(s, "UNIT", (long)xl__gemm_operand_unit(side));
     xl__define(s, "WORDS", on_words(g, side));
     s->dims = 3;
     s->slice_dim = 1;
@@ -98,7 +101,7 @@ void xl__gemm_turn_add(const xl_gemm *g, const struct xl__gemm_side *side,
     s->global[1] = xl__ceil_div(turn->line, SIDE * each) * ROWS;
     s->global[2] = count_of(g, side);
     s->local_mem_bytes = across(side) ? local_bytes(g) : 0;
-    xl__gemm_arg_side(s, side);
+    xl__gemm_arg_operand(s, side);
     xl__arg_u64(s, step_of(g, side));
     xl__arg_u64(s, side->extent);
     xl__arg_u64(s, g->k);

@@ -8,32 +8,34 @@
 
 #include "ops/gemm/orientation.h"
 
-enum { XL__TURN_ALIGN = 16 };
+enum { XL__TRANSPOSE_ALIGN = 16 };
 
 /* The copy: element (x, k) of product z lies at first + z step + x line + k of
  * the workspace, in elements of A's type. Lines are filled up with zeros. Two
  * operands' copies have lines of one length, and `first` and `step` are whole
  * lines: the workspace is one matrix of lines to both. */
-struct xl__gemm_turn {
+struct xl__gemm_transpose {
     size_t line, first;
     size_t step;        /* 0: all products share it */
     size_t end_bytes;   /* of workspace, with what lies before */
-    double moved_bytes; /* read and written, for struct xl__work's apart_bytes;
+    double moved_bytes; /* read and written, for struct xl__cost's serial_bytes;
                            its launches count one more */
 };
 
 /* NULL, or why no operand of this product can be turned here: for a variant's
  * refuses(). Elements of 1, 2 and 4 bytes, batches by steps. */
-const char *xl__gemm_turn_refused(const struct xl__limits *l,
-                                  const xl_gemm *canonical);
+const char *xl__gemm_transpose_refused(const struct xl__limits *l,
+                                       const xl_gemm *canonical);
 /* Place the copy behind `taken` bytes of workspace; false: it does not fit
  * into a buffer. */
-bool xl__gemm_turn(const struct xl__limits *l, const xl_gemm *canonical,
-                   const struct xl__gemm_side *side, size_t taken,
-                   struct xl__gemm_turn *out);
+bool xl__gemm_transpose_layout(const struct xl__limits *l,
+                               const xl_gemm *canonical,
+                               const struct xl__gemm_operand *side,
+                               size_t taken, struct xl__gemm_transpose *out);
 /* Add the step. The plan's scratch_bytes and estimate are the caller's. */
-void xl__gemm_turn_add(const xl_gemm *canonical,
-                       const struct xl__gemm_side *side,
-                       const struct xl__gemm_turn *turn, struct xl__plan *p);
+void xl__gemm_transpose_add(const xl_gemm *canonical,
+                            const struct xl__gemm_operand *side,
+                            const struct xl__gemm_transpose *turn,
+                            struct xl__plan *p);
 
 #endif

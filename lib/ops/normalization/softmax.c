@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax's entry: what a descriptor must be, and how it splits into what the
- * plan depends on and what changes from call to call. */
+/* Softmax as an op: the check of its descriptor, the canonical descriptor and
+ * the call that it splits into, its shape class, the arguments that its
+ * kernels share, and the public functions. */
 #include "ops/normalization/softmax.h"
 
 #include <float.h>
@@ -8,17 +9,38 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/check.h"
 
-static bool given(xl_mem mem)
+/* -- shape class -------------------------------------------------------------
+ */
+
+void xl__softmax_shape_class(const void *canonical, struct xl__str *out)
+{
+    const xl_softmax *s = canonical;
+    xl__str_printf(out, "%s rows%zu cols%zu", xl_dtype_name(s->src.dtype),
+                   xl__bucket(s->rows), xl__bucket(s->cols));
+    if (s->src.col_stride != 1 || s->dst.col_stride != 1)
+        xl__str_add(out, " strided");
+    if (s->dst.mem.svm)
+        xl__str_add(out, " in-place");
+    if (xl__softmax_has_mask(s))
+        xl__str_printf(out, " mask:%s", xl_dtype_name(s->mask.dtype));
+}
+
+/* -- descriptor --------------------------------------------------------------
+ */
+
+static bool is_memory_set(xl_mem mem)
 {
     return mem.buf || mem.svm;
 }
 
-/* Before there is memory, in _prepare, strides tell of a mask. */
+/* In _prepare, where memory may be missing, the strides state a mask. */
 static bool has_mask(const xl_softmax *s)
 {
-    return given(s->mask.mem) || s->mask.row_stride || s->mask.col_stride;
+    return is_memory_set(s->mask.mem) || s->mask.row_stride ||
+           s->mask.col_stride;
 }
 
 /* -- check --------------------------------------------------------------- */
@@ -39,7 +61,8 @@ static xl_status check_types(const xl_softmax *s, struct xl__error *e)
                          xl_dtype_name(t), xl_dtype_name(s->dst.dtype));
 }
 
-/* The kernels multiply by a float, which must not turn 0 or infinite. */
+/* The kernels multiply by a float: the scale as f32 must be neither 0 nor
+ * infinite. */
 static xl_status check_scale(const xl_softmax *s, struct xl__error *e)
 {
     const double size = fabs(s->scale);
@@ -72,7 +95,7 @@ static xl_status check_memory(const xl_softmax *s, const struct xl__named *src,
         TRY(xl__check_memory(mask, e));
         TRY(xl__check_apart(dst, mask, e));
     }
-    if (given(s->workspace)) {
+    if (is_memory_set(s->workspace)) {
         TRY(xl__check_scratch_apart(dst, s->workspace, e));
         TRY(xl__check_scratch_apart(src, s->workspace, e));
     }
@@ -80,7 +103,8 @@ fail:
     return status;
 }
 
-static xl_status check(xl_queue *q, const void *desc, bool with_memory)
+static xl_status check_descriptor(xl_queue *q, const void *desc,
+                                  bool with_memory)
 {
     xl_status status = XL_OK;
     const xl_softmax *s = desc;
@@ -105,7 +129,7 @@ fail:
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. A
  * stride along a dimension of size 1 addresses nothing. */
-static void settle_into(const xl_mat *from, const xl_softmax *s, xl_mat *to)
+static void canonicalise(const xl_mat *from, const xl_softmax *s, xl_mat *to)
 {
     enum { ALIGNED = 64 };
     to->row_stride = from->row_stride;
@@ -119,8 +143,8 @@ static void settle_into(const xl_mat *from, const xl_softmax *s, xl_mat *to)
     to->mem.svm = NULL;
 }
 
-static xl_status bind(xl_queue *q, const void *desc, void *canonical,
-                      struct xl__call *call)
+static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
+                           struct xl__call *call)
 {
     const xl_softmax *s = desc;
     xl_softmax *c = canonical;
@@ -129,12 +153,12 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     c->rows = s->rows;
     c->cols = s->cols;
     c->scale = 1;
-    settle_into(&s->src, s, &c->src);
-    settle_into(&s->dst, s, &c->dst);
-    if (given(s->dst.mem) && same_view(&s->src, &s->dst))
+    canonicalise(&s->src, s, &c->src);
+    canonicalise(&s->dst, s, &c->dst);
+    if (is_memory_set(s->dst.mem) && same_view(&s->src, &s->dst))
         c->dst.mem.svm = (void *)1;
     if (has_mask(s)) {
-        settle_into(&s->mask, s, &c->mask);
+        canonicalise(&s->mask, s, &c->mask);
         c->mask.mem.svm = (void *)1;
     }
     call->mem[XL__SOFTMAX_SRC] = s->src.mem;
@@ -147,12 +171,12 @@ static xl_status bind(xl_queue *q, const void *desc, void *canonical,
     return XL_OK;
 }
 
-static const char *forced(const void *desc)
+static const char *forced_variant(const void *desc)
 {
     return ((const xl_softmax *)desc)->variant;
 }
 
-static xl_mem workspace(const void *desc)
+static xl_mem caller_workspace(const void *desc)
 {
     return ((const xl_softmax *)desc)->workspace;
 }
@@ -161,10 +185,10 @@ const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",
     .canonical_bytes = sizeof(xl_softmax),
-    .check = check,
-    .bind = bind,
-    .forced = forced,
-    .workspace = workspace,
+    .check = check_descriptor,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .workspace = caller_workspace,
     .shape_class = xl__softmax_shape_class,
     .shrink = xl__softmax_shrink,
     .trial_init = xl__softmax_trial_init,
@@ -227,8 +251,8 @@ void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw)
 {
     const size_t bytes = vw * xl_dtype_bytes(canonical->src.dtype);
-    const bool is_aligned = canonical->src.offset >= bytes &&
-                            canonical->dst.offset >= bytes;
+    const bool is_aligned =
+        canonical->src.offset >= bytes && canonical->dst.offset >= bytes;
     xl__define(step, "DT", (long)canonical->src.dtype);
     xl__define(step, "VW", (long)vw);
     xl__define(step, "VA", is_aligned);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What softmax's variants share. The canonical descriptor of softmax is an
- * xl_softmax in which
+/* Softmax, for its variants. The canonical descriptor is an xl_softmax in
+ * which
  *   src.offset, dst.offset, mask.offset   are the alignments of the rows in
  *                                         bytes: xl__mat_align();
  *   dst.mem.svm   is not NULL when dst is the very same view as src;
  *   mask.mem.svm  is not NULL when there is a mask;
  *   scale         is 1;
- *   a stride along a dimension of size 1 is one that suits every kernel. */
+ *   a stride along a dimension of size 1 is legal for every kernel. */
 #ifndef XL_OPS_SOFTMAX_H
 #define XL_OPS_SOFTMAX_H
 
 #include "ops/path/op.h"
 
-/* How softmax_online goes about it; the kernels' -DMODE. */
+/* The forms of softmax_online; -DMODE of the kernels. */
 enum {
     XL__SOFTMAX_HELD = 1, /* a row in the registers of a work-group */
     XL__SOFTMAX_SHARED,   /* a row in the registers of several */
@@ -22,9 +22,12 @@ enum {
     XL__SOFTMAX_PIECES    /* one item, chunks, in two launches */
 };
 
-/* Places of softmax_online's tunables. */
+/* Indices of softmax_online's tunables. */
 enum {
-    XL__SOFTMAX_MODE, XL__SOFTMAX_WG, XL__SOFTMAX_LANES, XL__SOFTMAX_N_HELD,
+    XL__SOFTMAX_MODE,
+    XL__SOFTMAX_WG,
+    XL__SOFTMAX_LANES,
+    XL__SOFTMAX_N_HELD,
     XL__SOFTMAX_VW
 };
 
@@ -33,34 +36,33 @@ enum { XL__SOFTMAX_ROW_MAX = 16384 }; /* columns of XL__SOFTMAX_ROWS */
 #define XL__SOFTMAX_MOST_ELEMS ((size_t)1 << 31)
 
 bool xl__softmax_has_mask(const xl_softmax *canonical);
-/* Append what every softmax kernel begins with: ROW_PARAMS of normalization/softmax.clh. */
+/* Append the arguments that every softmax kernel begins with: ROW_PARAMS of
+ * normalization/softmax.clh. */
 void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
 /* -D's of normalization/softmax.clh for accesses of vw elements. */
 void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw);
-/* NULL, or why no variant takes these types here. */
+/* NULL, or the reason why no variant supports these types here. */
 const char *xl__softmax_refuses(const struct xl__limits *l,
                                 const xl_softmax *canonical);
 /* Largest work-group in one dimension, a power of two, at most 1024. */
 size_t xl__softmax_most_items(const struct xl__limits *l);
 
-/* softmax_choose.c: softmax_online's tunables and the model's choice. */
+/* softmax_online.c: the tunables and the model's choice. */
 extern const struct xl__tunable xl__softmax_tunables[];
 void xl__softmax_choose(const struct xl__limits *l, const void *desc,
                         struct xl__params *out);
 size_t xl__softmax_units(const struct xl__limits *l); /* at least 1 */
-/* Widest access on a GPU: there every row begins on a vector's border, or
- * accesses are of single elements. */
+/* Widest access on a GPU, in elements: 1 unless every row is aligned to it. */
 size_t xl__softmax_vector(const xl_softmax *canonical);
-/* XL__SOFTMAX_SHARED at all? Not in place, where a chunk may be overwritten
- * before a group that helps out reads it; not on CPUs, which have no such
- * registers, and where one driver dies of the kernel (CP-09); not where loops
- * are cut short, since looking for a late sum takes many turns (GE-24). */
+/* Whether XL__SOFTMAX_SHARED is possible. Not in place, where a chunk may be
+ * overwritten before another group reads it; not on CPUs, where one driver
+ * crashes on the kernel (CP-09); not where loops are ended early, since
+ * waiting for a late sum takes many iterations (GE-24). */
 bool xl__softmax_may_share(const struct xl__limits *l,
                            const xl_softmax *canonical);
 
-/* softmax_trial.c: the three parts of xl__op_softmax that the self-check
- * uses. */
+/* softmax_selfcheck.c: members of xl__op_softmax. */
 void xl__softmax_shape_class(const void *canonical, struct xl__str *out);
 void xl__softmax_shrink(const void *canonical,
                         const struct xl__variant *variant,
@@ -76,7 +78,11 @@ extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 
 /* Call slots of softmax's plans. */
 enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };
-enum { XL__SOFTMAX_SCALE, XL__SOFTMAX_OFF_SRC, XL__SOFTMAX_OFF_DST,
-       XL__SOFTMAX_OFF_MASK };
+enum {
+    XL__SOFTMAX_SCALE,
+    XL__SOFTMAX_OFF_SRC,
+    XL__SOFTMAX_OFF_DST,
+    XL__SOFTMAX_OFF_MASK
+};
 
 #endif

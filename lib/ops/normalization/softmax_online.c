@@ -1,24 +1,203 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax with a running maximum and sum (Milakov, Gimelshein 2018), in the
- * form that suits rows and device: a row in registers if it fits, else chunks;
- * single items with explicit vectors on CPUs. One table of modes says how each
- * is planned; softmax_choose.c says which one. */
+/* Softmax with a running maximum and sum, in one sweep over a row
+ * (Milakov, Gimelshein 2018):
+ *
+ *   m' = max(m, x),  s' = s e^(m - m') + e^(x - m').
+ *
+ * The form depends on rows and device: a row in the registers of a group if it
+ * fits, else in chunks; on CPUs one work-item a row with explicit vectors. One
+ * table of modes states how each form is planned. */
+#include "ops/normalization/softmax.h"
+
 #include <stdint.h>
 
 #include "base/alloc.h"
 #include "ops/path/cost.h"
-#include "ops/normalization/softmax.h"
+
+/* -- choice of the form ------------------------------------------------------
+ */
+
+enum {
+    VECTOR_BYTES = 16, /* of one access of a GPU's item */
+    HELD_ELEMS = 32,   /* that an item should hold (NV-25) */
+    MOST_HELD_ELEMS = 64,
+    LEAST_WG = 128,   /* with smaller groups too few items are resident */
+    MOST_LANES = 512, /* larger groups have too little else to do while
+                         they wait for memory (NV-25) */
+    CHUNK_WG = 256,
+    SHARED_PER_UNIT = 2, /* groups of XL__SOFTMAX_SHARED resident at least */
+    ROWS_AT_WORK = 2,    /* of them at least: one waits, the other moves */
+    LEAST_ITEM_VECTOR = 4,
+    MOST_ITEM_VECTOR = 16,
+    LEAST_ROWS_PER_UNIT = 4 /* for a row to be one item's */
+};
+
+const struct xl__tunable xl__softmax_tunables[] = {
+    {"MODE",
+     "1 held, 2 shared, 3 split, 4 rows, 5 long, 6 pieces",
+     {1, 2, 3, 4, 5, 6, 0}},
+    {"WG",
+     "items of a work-group",
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
+    {"LANES",
+     "items of a row",
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
+    {"HELD",
+     "vectors an item holds",
+     {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 0}},
+    {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
+    {NULL, NULL, {0}},
+};
+
+/* The state of a choice. */
+struct choice {
+    const struct xl__limits *l;
+    const xl_softmax *s;
+    size_t mode, wg, lanes, held, vw;
+};
+
+static size_t power_up(size_t x)
+{
+    size_t power = 1;
+    while (power < x)
+        power *= 2;
+    return power;
+}
+
+/* The least legal number of vectors, or the largest. */
+static size_t legal_held(size_t least)
+{
+    const int *legal = xl__softmax_tunables[XL__SOFTMAX_N_HELD].legal;
+    while (legal[1] != 0 && (size_t)legal[0] < least)
+        legal++;
+    return (size_t)legal[0];
+}
+
+size_t xl__softmax_units(const struct xl__limits *l)
+{
+    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
+}
+
+size_t xl__softmax_vector(const xl_softmax *s)
+{
+    const size_t elem = xl_dtype_bytes(s->src.dtype);
+    size_t vw = xl__min_size(s->src.offset, s->dst.offset) / elem;
+    vw = xl__min_size(xl__max_size(vw, 1), VECTOR_BYTES / elem);
+    while (vw > s->cols)
+        vw /= 2;
+    return vw;
+}
+
+bool xl__softmax_may_share(const struct xl__limits *l, const xl_softmax *s)
+{
+    return s->dst.mem.svm == NULL && !xl__is(l, XL__F_is_cpu) &&
+           !(xl__num(l, XL__F_max_loop_turns) > 0);
+}
+
+/* Whether sharing a row pays: for 16-bit types waiting takes longer than a
+ * second read (NV-25). */
+static bool should_share(const struct choice *c)
+{
+    const size_t chunk = c->wg * c->held * c->vw;
+    const size_t n_chunks = xl__ceil_div(c->s->cols, chunk);
+    return xl__softmax_may_share(c->l, c->s) && c->s->src.dtype == XL_F32 &&
+           ROWS_AT_WORK * n_chunks <=
+               SHARED_PER_UNIT * xl__softmax_units(c->l);
+}
+
+/* Whether a core runs one work-group at a time with vector instructions. */
+static bool is_by_items(const struct xl__limits *l)
+{
+    enum { LEAST_ITEMS = 16 };
+    return xl__softmax_most_items(l) < LEAST_ITEMS ||
+           (xl__is(l, XL__F_is_cpu) &&
+            xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_ITEM_VECTOR);
+}
+
+static void choose_items(struct choice *c)
+{
+    const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
+    const size_t many = LEAST_ROWS_PER_UNIT * xl__softmax_units(c->l);
+    size_t widest = LEAST_ITEM_VECTOR;
+    while (2 * widest <= native && widest < MOST_ITEM_VECTOR)
+        widest *= 2;
+    c->vw = xl__min_size(widest, power_up(c->s->cols));
+    c->mode = c->s->cols <= XL__SOFTMAX_ROW_MAX ? XL__SOFTMAX_ROWS
+              : c->s->rows < many || c->s->cols >= XL__SOFTMAX_MOST_ELEMS
+                  ? XL__SOFTMAX_PIECES
+                  : XL__SOFTMAX_LONG;
+}
+
+/* Few items a row, since a reduction takes as long for all of them; but more
+ * than one where neighbours can read adjacent elements. */
+static size_t lanes_for(size_t cols)
+{
+    enum { SIDE_BY_SIDE = 8, LEAST_ELEMS = 4 };
+    return xl__max_size(
+        xl__min_size(SIDE_BY_SIDE, xl__ceil_div(cols, LEAST_ELEMS)),
+        xl__ceil_div(cols, HELD_ELEMS));
+}
+
+/* Largest work-group, its reductions' local memory counted: common/reduce.clh
+ * needs at most three words an item. */
+static size_t most_items(const struct xl__limits *l)
+{
+    enum { BYTES = 3 * sizeof(float) };
+    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
+    size_t most = xl__softmax_most_items(l);
+    while (most > 1 && most * BYTES + sizeof(float) > room)
+        most /= 2;
+    return most;
+}
+
+static void choose_work_groups(struct choice *c)
+{
+    const size_t most = most_items(c->l);
+    c->vw = xl__softmax_vector(c->s);
+    c->lanes = power_up(lanes_for(c->s->cols));
+    c->lanes = xl__min_size(c->lanes, xl__min_size(MOST_LANES, most));
+    const size_t vectors = xl__ceil_div(c->s->cols, c->vw);
+    const size_t held = xl__ceil_div(vectors, c->lanes);
+    if (legal_held(held) >= held && held * c->vw <= MOST_HELD_ELEMS) {
+        c->mode = XL__SOFTMAX_HELD;
+        c->held = legal_held(held);
+        c->wg = xl__max_size(c->lanes, xl__min_size(LEAST_WG, most));
+        return;
+    }
+    c->wg = c->lanes = xl__min_size(CHUNK_WG, most);
+    c->held = legal_held(HELD_ELEMS / c->vw);
+    c->mode = should_share(c) ? XL__SOFTMAX_SHARED : XL__SOFTMAX_SPLIT;
+}
+
+void xl__softmax_choose(const struct xl__limits *l, const void *desc,
+                        struct xl__params *out)
+{
+    struct choice c = {.l = l, .s = desc, .wg = 1, .lanes = 1, .held = 1};
+    if (is_by_items(l))
+        choose_items(&c);
+    else
+        choose_work_groups(&c);
+    out->value[XL__SOFTMAX_MODE] = (int)c.mode;
+    out->value[XL__SOFTMAX_WG] = (int)c.wg;
+    out->value[XL__SOFTMAX_LANES] = (int)c.lanes;
+    out->value[XL__SOFTMAX_N_HELD] = (int)c.held;
+    out->value[XL__SOFTMAX_VW] = (int)c.vw;
+    out->source = "model";
+}
+
+/* -- plan --------------------------------------------------------------------
+ */
 
 enum {
     RESIDENT_ITEMS = 2048, /* of a compute unit at most */
-    MOST_CHUNKS = 1024,  /* of a row: each group reads a sum of every one */
-    ITEM_BYTES = 1 << 17, /* of rows that one item should take in a go */
-    ITEM_RUN = 16,       /* vectors; RUN in the kernel */
-    ITEM_CHUNK = 4096,   /* least elements of a chunk */
+    MOST_CHUNKS = 1024,    /* of a row: each group reads a sum of every one */
+    ITEM_BYTES = 1 << 17,  /* of rows that one item should take in a go */
+    ITEM_RUN = 16,         /* vectors; RUN in the kernel */
+    ITEM_CHUNK = 4096,     /* least elements of a chunk */
     GROUPS_PER_UNIT = 8
 };
 
-/* A plan in the making. */
+/* The state of a plan. */
 struct job {
     const struct xl__limits *l;
     const xl_softmax *s;
@@ -28,7 +207,7 @@ struct job {
     struct xl__plan *p;
 };
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const xl_softmax *s = desc;
     if (s->src.col_stride != 1 || s->dst.col_stride != 1)
@@ -36,13 +215,14 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
     return xl__softmax_refuses(l, s);
 }
 
-/* Groups the device has at work at a time, about. */
-static size_t resident(const struct xl__limits *l, size_t wg)
+/* Work-groups resident on the device, approximately. */
+static size_t count_resident_items(const struct xl__limits *l, size_t wg)
 {
     return xl__softmax_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
 }
 
-/* Bytes of local memory: common/reduce.clh's ROOM twice, and SHARED's one word. */
+/* Bytes of local memory: common/reduce.clh's ROOM twice, and SHARED's one
+ * word. */
 static size_t local_bytes(const struct job *j)
 {
     enum { WIDE = 512, LEAD_OF_WIDE = 32, LEAD = 16 };
@@ -57,7 +237,8 @@ static struct xl__step *add_step(struct job *j, const char *kernel,
 {
     struct xl__step *step = &j->p->step[j->p->n_steps++];
     const bool is_item = j->mode >= XL__SOFTMAX_ROWS;
-    step->source = is_item ? "normalization/softmax_item.cl" : "normalization/softmax_online.cl";
+    step->source = is_item ? "normalization/softmax_item.cl"
+                           : "normalization/softmax_online.cl";
     step->kernel = kernel;
     step->dims = 1;
     step->local[0] = j->wg;
@@ -76,7 +257,7 @@ static struct xl__step *add_step(struct job *j, const char *kernel,
     return step;
 }
 
-/* What kernels over chunks have behind ROW_PARAMS. */
+/* The arguments of kernels over chunks behind ROW_PARAMS. */
 static void chunk_args(const struct job *j, struct xl__step *step)
 {
     xl__softmax_args(step, j->s);
@@ -88,16 +269,16 @@ static void chunk_args(const struct job *j, struct xl__step *step)
 static void plan_held(struct job *j)
 {
     const size_t each = j->wg / j->lanes;
-    struct xl__step *step = add_step(j, "softmax_online_held",
-                                     xl__ceil_div(j->s->rows, each));
+    struct xl__step *step =
+        add_step(j, "softmax_online_held", xl__ceil_div(j->s->rows, each));
     xl__softmax_args(step, j->s);
 }
 
 static void plan_shared(struct job *j)
 {
     const size_t n = j->s->rows * j->n_chunks;
-    struct xl__step *step = add_step(j, "softmax_online_clear",
-                                     xl__ceil_div(2 * n, j->wg));
+    struct xl__step *step =
+        add_step(j, "softmax_online_clear", xl__ceil_div(2 * n, j->wg));
     xl__arg_mem(step, XL__MEM_SCRATCH);
     xl__arg_u64(step, 2 * n);
     chunk_args(j, add_step(j, "softmax_online_shared", n));
@@ -107,10 +288,12 @@ static void plan_split(struct job *j)
 {
     const bool is_item = j->mode == XL__SOFTMAX_PIECES;
     const size_t n = j->s->rows * j->n_chunks;
-    chunk_args(j, add_step(j, is_item ? "softmax_item_sum"
-                                      : "softmax_online_sum", n));
-    chunk_args(j, add_step(j, is_item ? "softmax_item_norm"
-                                      : "softmax_online_norm", n));
+    chunk_args(
+        j,
+        add_step(j, is_item ? "softmax_item_sum" : "softmax_online_sum", n));
+    chunk_args(
+        j,
+        add_step(j, is_item ? "softmax_item_norm" : "softmax_online_norm", n));
 }
 
 static void plan_rows(struct job *j)
@@ -119,8 +302,8 @@ static void plan_rows(struct job *j)
     size_t each = j->s->rows / (GROUPS_PER_UNIT * j->units);
     each = xl__min_size(each, xl__ceil_div(ITEM_BYTES, bytes));
     each = xl__max_size(each, 1);
-    struct xl__step *step = add_step(j, "softmax_item_rows",
-                                     xl__ceil_div(j->s->rows, each));
+    struct xl__step *step =
+        add_step(j, "softmax_item_rows", xl__ceil_div(j->s->rows, each));
     xl__softmax_args(step, j->s);
     xl__arg_u64(step, each);
 }
@@ -130,23 +313,25 @@ static void plan_long(struct job *j)
     xl__softmax_args(add_step(j, "softmax_item_long", j->s->rows), j->s);
 }
 
-/* Chunks as large as a group's registers. */
-static void cut_held(struct job *j)
+/* Chunks that fill the registers of a group. */
+static void chunks_of_registers(struct job *j)
 {
     j->chunk = j->wg * j->held * j->vw;
     j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
 }
 
-/* Chunks enough to keep the device busy, no more than a group may read. */
-static void cut_even(struct job *j)
+/* Enough chunks to keep the device busy, at most as many as a group may read.
+ */
+static void chunks_for_device(struct job *j)
 {
     const bool is_item = j->mode == XL__SOFTMAX_PIECES;
     const size_t span = is_item ? ITEM_RUN * j->vw : j->wg * j->held * j->vw;
     const size_t groups =
-        GROUPS_PER_UNIT * (is_item ? j->units : resident(j->l, j->wg));
+        GROUPS_PER_UNIT *
+        (is_item ? j->units : count_resident_items(j->l, j->wg));
     size_t n = xl__min_size(xl__ceil_div(groups, j->s->rows), MOST_CHUNKS);
-    size_t chunk = xl__max_size(xl__ceil_div(j->s->cols, n),
-                                is_item ? ITEM_CHUNK : 1);
+    size_t chunk =
+        xl__max_size(xl__ceil_div(j->s->cols, n), is_item ? ITEM_CHUNK : 1);
     chunk = xl__min_size(chunk, XL__SOFTMAX_MOST_ELEMS / 2);
     j->chunk = xl__round_up(chunk, span);
     j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
@@ -157,7 +342,7 @@ static bool fits_held(const struct job *j)
     return j->s->cols <= j->lanes * j->held * j->vw;
 }
 
-/* One chunk's sum for each item to look for, at most. */
+/* At most one chunk for each item to wait for. */
 static bool fits_shared(const struct job *j)
 {
     return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s) &&
@@ -187,18 +372,18 @@ static bool fits_pieces(const struct job *j)
 /* clang-format off */
 static const struct {
     bool (*fits)(const struct job *);
-    void (*cut)(struct job *);     /* NULL: rows stay whole */
+    void (*cut)(struct job *);     /* NULL: rows are not split */
     void (*plan)(struct job *);
     double reads;                  /* from memory, of each element */
     double bytes_frac;             /* of the copy rate that it reaches */
 } modes[] = {
     /*                       fits         cut       plan         reads frac */
     [XL__SOFTMAX_HELD]   = { fits_held,   NULL,     plan_held,   1,    0.9  },
-    [XL__SOFTMAX_SHARED] = { fits_shared, cut_held, plan_shared, 1,    0.8  },
-    [XL__SOFTMAX_SPLIT]  = { fits_split,  cut_even, plan_split,  2,    0.9  },
+    [XL__SOFTMAX_SHARED] = { fits_shared, chunks_of_registers, plan_shared, 1,    0.8  },
+    [XL__SOFTMAX_SPLIT]  = { fits_split,  chunks_for_device, plan_split,  2,    0.9  },
     [XL__SOFTMAX_ROWS]   = { fits_rows,   NULL,     plan_rows,   1,    0.75 },
     [XL__SOFTMAX_LONG]   = { fits_long,   NULL,     plan_long,   2,    0.75 },
-    [XL__SOFTMAX_PIECES] = { fits_pieces, cut_even, plan_split,  2,    0.75 },
+    [XL__SOFTMAX_PIECES] = { fits_pieces, chunks_for_device, plan_split,  2,    0.75 },
 };
 /* clang-format on */
 
@@ -207,7 +392,7 @@ static bool is_power(size_t x)
     return x > 0 && (x & (x - 1)) == 0;
 }
 
-/* Parameters may come from elsewhere than choose(). */
+/* Tunables may come from a tuned set. */
 static bool is_legal(const struct job *j)
 {
     const size_t n_modes = sizeof modes / sizeof *modes;
@@ -219,29 +404,33 @@ static bool is_legal(const struct job *j)
            j->wg <= xl__softmax_most_items(j->l);
 }
 
-static void estimate(const struct job *j, size_t n_groups)
+static void estimate_time(const struct job *j, size_t n_groups)
 {
     static const double flop_frac = 0.3; /* exp is some ten instructions */
     const double each = xl__softmax_bytes(j->s) / 2;
     const double fill = (double)n_groups / (double)j->units;
-    const struct xl__work work = {
-        .flop = j->p->flop, .flop_frac = flop_frac,
-        .bytes = each * (1 + modes[j->mode].reads),
-        .bytes_frac = modes[j->mode].bytes_frac,
-        .fill = fill < 1 ? fill : 1, .launches = j->p->n_steps};
+    const struct xl__cost work = {.flop = j->p->flop,
+                                  .flop_frac = flop_frac,
+                                  .bytes = each * (1 + modes[j->mode].reads),
+                                  .bytes_frac = modes[j->mode].bytes_frac,
+                                  .fill = fill < 1 ? fill : 1,
+                                  .launches = j->p->n_steps};
     xl__estimate(j->l, &work, j->p);
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
-    struct job j = {
-        .l = l, .s = desc, .p = p, .units = xl__softmax_units(l),
-        .mode = (size_t)params->value[XL__SOFTMAX_MODE],
-        .wg = (size_t)params->value[XL__SOFTMAX_WG],
-        .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
-        .held = (size_t)params->value[XL__SOFTMAX_N_HELD],
-        .vw = (size_t)params->value[XL__SOFTMAX_VW]};
+    struct job j = {.l = l,
+                    .s = desc,
+                    .p = p,
+                    .units = xl__softmax_units(l),
+                    .mode = (size_t)params->value[XL__SOFTMAX_MODE],
+                    .wg = (size_t)params->value[XL__SOFTMAX_WG],
+                    .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
+                    .held = (size_t)params->value[XL__SOFTMAX_N_HELD],
+                    .vw = (size_t)params->value[XL__SOFTMAX_VW]};
     if (!is_legal(&j))
         return XL_UNSUPPORTED;
     if (j.mode < XL__SOFTMAX_ROWS &&
@@ -252,11 +441,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     if (modes[j.mode].cut) {
         enum { WORDS = 2 };
         modes[j.mode].cut(&j);
-        p->scratch_bytes =
-            j.s->rows * j.n_chunks * WORDS * sizeof(uint32_t);
+        p->scratch_bytes = j.s->rows * j.n_chunks * WORDS * sizeof(uint32_t);
     }
     modes[j.mode].plan(&j);
-    estimate(&j, p->step[p->n_steps - 1].global[0] / j.wg);
+    estimate_time(&j, p->step[p->n_steps - 1].global[0] / j.wg);
     return XL_OK;
 }
 
@@ -264,7 +452,7 @@ const struct xl__variant xl__softmax_online = {
     .name = "softmax_online",
     .repeats = "bit for bit: sums are taken in an order fixed by the shape",
     .tunables = xl__softmax_tunables,
-    .refuses = refuses,
+    .refuses = find_refusal,
     .choose = xl__softmax_choose,
-    .plan = plan,
+    .plan = plan_steps,
 };

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference: an item per row, three sweeps over it. It takes any strides
- * and types, and any device. */
+/* The reference variant: one work-item makes three sweeps over one row. It
+ * supports all strides and types, and every device. */
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/normalization/softmax.h"
 
-enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: the kernel's turn */
+enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: of an iteration */
 /* Shares of the device's rates: scalar exp; rows read side by side. */
 static const double flop_frac = 0.01, bytes_frac = 0.3;
 
-static const char *refuses(const struct xl__limits *l, const void *desc)
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const xl_softmax *s = desc;
     const char *why = xl__softmax_refuses(l, desc);
     if (!why)
-        why = xl__turns_refused(l, (double)SWEEPS * (double)s->cols / BLOCK);
+        why = xl__iterations_refused(l,
+                                     (double)SWEEPS * (double)s->cols / BLOCK);
     return why;
 }
 
-static xl_status plan(const struct xl__limits *l, const void *desc,
-                      const struct xl__params *params, struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     const xl_softmax *s = desc;
     struct xl__step *step = &p->step[0];
@@ -40,10 +42,12 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     xl__arg_u64(step, s->src.col_stride);
     xl__arg_u64(step, s->dst.col_stride);
     const double fill = (double)s->rows / (units * (double)wg);
-    const struct xl__work work = {
-        .flop = p->flop, .flop_frac = flop_frac,
-        .bytes = p->bytes * (SWEEPS + 1) / 2, .bytes_frac = bytes_frac,
-        .fill = fill < 1 ? fill : 1, .launches = 1};
+    const struct xl__cost work = {.flop = p->flop,
+                                  .flop_frac = flop_frac,
+                                  .bytes = p->bytes * (SWEEPS + 1) / 2,
+                                  .bytes_frac = bytes_frac,
+                                  .fill = fill < 1 ? fill : 1,
+                                  .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }
@@ -51,6 +55,6 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__softmax_ref = {
     .name = "softmax_ref",
     .repeats = "bit for bit: each row is one sum, taken in order of columns",
-    .refuses = refuses,
-    .plan = plan,
+    .refuses = find_refusal,
+    .plan = plan_steps,
 };

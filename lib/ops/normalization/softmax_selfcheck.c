@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax's small case for the self-check: an odd number of rows that cross
- * the border of a work-group or of a chunk, padded lines, guards around dst,
- * one row that is all -inf, one with a NaN; the host works in double. The
- * tolerance is the Accuracy line of xl_softmax_run(). */
+/* The self-check case of softmax: an odd number of rows that cross the border
+ * of a work-group or of a chunk, padded lines, guard bytes around the result,
+ * one row of -inf, one with a NaN. The host computes in double; the tolerance
+ * is the Accuracy line of xl_softmax_run(). */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static const double scale = 0.75;
 
 /* -- the case ------------------------------------------------------------ */
 
-/* Columns that take the same program: what one item or group holds less one
- * vector, or two chunks and a bit. */
+/* Columns for which the program is the same: one vector less than an item or a
+ * group holds, or somewhat more than two chunks. */
 static size_t small_cols(const xl_softmax *s, const struct xl__params *params)
 {
     enum { REF_COLS = 37, ITEM_COLS = 325, LONG_COLS = 9001 };
@@ -53,7 +53,7 @@ static size_t small_rows(const struct xl__params *params)
     return xl__max_size(LEAST_ROWS, each + 1) | 1;
 }
 
-/* Strides of the same kind and alignment, with a gap between lines. */
+/* Strides of the same class and alignment, with a gap between lines. */
 static void shrink_view(const xl_mat *from, size_t cols, xl_mat *to)
 {
     const size_t elem = xl_dtype_bytes(from->dtype);
@@ -84,7 +84,7 @@ void xl__softmax_shrink(const void *canonical,
 
 /* -- host memory --------------------------------------------------------- */
 
-static void put(void *base, size_t i, xl_dtype dtype, float x)
+static void store_element(void *base, size_t i, xl_dtype dtype, float x)
 {
     if (dtype == XL_F64)
         ((double *)base)[i] = (double)x;
@@ -95,7 +95,7 @@ static void put(void *base, size_t i, xl_dtype dtype, float x)
             dtype == XL_F16 ? xl__f32_to_f16(x) : xl__f32_to_bf16(x);
 }
 
-static float get(const void *base, size_t i, xl_dtype dtype)
+static float load_element(const void *base, size_t i, xl_dtype dtype)
 {
     if (dtype == XL_F64)
         return (float)((const double *)base)[i];
@@ -105,41 +105,42 @@ static float get(const void *base, size_t i, xl_dtype dtype)
     return dtype == XL_F16 ? xl__f16_to_f32(bits) : xl__bf16_to_f32(bits);
 }
 
-/* Where element (0, 0) is: an offset of the alignment asked. */
-static size_t start_of(const xl_mat *mat)
+/* The offset of element (0, 0), which has the required alignment. */
+static size_t find_start(const xl_mat *mat)
 {
     return xl__max_size(1, mat->offset / xl_dtype_bytes(mat->dtype));
 }
 
-static size_t place(const xl_mat *mat, size_t i, size_t j)
+static size_t locate_element(const xl_mat *mat, size_t i, size_t j)
 {
-    return start_of(mat) + i * mat->row_stride + j * mat->col_stride;
+    return find_start(mat) + i * mat->row_stride + j * mat->col_stride;
 }
 
-static void *guarded(const xl_mat *mat, const xl_softmax *s, size_t *bytes)
+static void *make_guarded(const xl_mat *mat, const xl_softmax *s,
+                          size_t *bytes)
 {
     size_t n;
     if (!xl__mat_extent(mat, s->rows, s->cols, &n))
         return NULL;
-    *bytes = (start_of(mat) + n + GUARD_ELEMS) * xl_dtype_bytes(mat->dtype);
+    *bytes = (find_start(mat) + n + GUARD_ELEMS) * xl_dtype_bytes(mat->dtype);
     void *base = xl__calloc(*bytes, 1);
     if (base)
         memset(base, GUARD, *bytes);
     return base;
 }
 
-/* Normal values, a little spread. */
-static void *filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
-                    size_t *bytes)
+/* Normally distributed values. */
+static void *make_filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
+                         size_t *bytes)
 {
     static const double spread = 3;
     struct xl__rng rng;
-    void *base = guarded(mat, s, bytes);
+    void *base = make_guarded(mat, s, bytes);
     xl__rng_seed(&rng, seed);
     for (size_t i = 0; base && i < s->rows; i++) {
         for (size_t j = 0; j < s->cols; j++)
-            put(base, place(mat, i, j), mat->dtype,
-                (float)(spread * xl__rng_normal(&rng)));
+            store_element(base, locate_element(mat, i, j), mat->dtype,
+                          (float)(spread * xl__rng_normal(&rng)));
     }
     return base;
 }
@@ -147,47 +148,50 @@ static void *filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
 xl_status xl__softmax_trial_init(void *small, struct xl__trial *t)
 {
     const xl_softmax *s = small;
-    void *src = filled(&s->src, s, SEED_SRC, &t->bytes[XL__SOFTMAX_SRC]);
+    void *src = make_filled(&s->src, s, SEED_SRC, &t->bytes[XL__SOFTMAX_SRC]);
     t->host[XL__SOFTMAX_SRC] = src;
     t->host[XL__SOFTMAX_DST] =
-        guarded(&s->dst, s, &t->bytes[XL__SOFTMAX_DST]);
+        make_guarded(&s->dst, s, &t->bytes[XL__SOFTMAX_DST]);
     if (!src || !t->host[XL__SOFTMAX_DST])
         return XL_NO_MEMORY;
     for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
-        put(src, place(&s->src, ROW_EMPTY, j), s->src.dtype, -INFINITY);
+        store_element(src, locate_element(&s->src, ROW_EMPTY, j), s->src.dtype,
+                      -INFINITY);
     if (s->rows >= LEAST_ROWS)
-        put(src, place(&s->src, ROW_NAN, s->cols / 2), s->src.dtype, NAN);
+        store_element(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
+                      s->src.dtype, NAN);
     t->result = XL__SOFTMAX_DST;
     t->call.value[XL__SOFTMAX_SCALE].f = scale;
-    t->call.value[XL__SOFTMAX_OFF_SRC].u = start_of(&s->src);
-    t->call.value[XL__SOFTMAX_OFF_DST].u = start_of(&s->dst);
+    t->call.value[XL__SOFTMAX_OFF_SRC].u = find_start(&s->src);
+    t->call.value[XL__SOFTMAX_OFF_DST].u = find_start(&s->dst);
     if (!xl__softmax_has_mask(s))
         return XL_OK;
     t->host[XL__SOFTMAX_MASK] =
-        filled(&s->mask, s, SEED_MASK, &t->bytes[XL__SOFTMAX_MASK]);
-    t->call.value[XL__SOFTMAX_OFF_MASK].u = start_of(&s->mask);
+        make_filled(&s->mask, s, SEED_MASK, &t->bytes[XL__SOFTMAX_MASK]);
+    t->call.value[XL__SOFTMAX_OFF_MASK].u = find_start(&s->mask);
     return t->host[XL__SOFTMAX_MASK] ? XL_OK : XL_NO_MEMORY;
 }
 
-/* -- the judgement ------------------------------------------------------- */
+/* -- the comparison ------------------------------------------------------- */
 
-/* x[i][j] as the kernels have it: a product and a sum of floats. */
-static double x_at(const xl_softmax *s, const struct xl__trial *t, size_t i,
-                   size_t j)
+/* x[i][j] as the kernels compute it: a product and a sum of floats. */
+static double input_at(const xl_softmax *s, const struct xl__trial *t,
+                       size_t i, size_t j)
 {
-    const volatile float x = get(t->host[XL__SOFTMAX_SRC],
-                                 place(&s->src, i, j), s->src.dtype) *
-                             (float)scale;
+    const volatile float x =
+        load_element(t->host[XL__SOFTMAX_SRC], locate_element(&s->src, i, j),
+                     s->src.dtype) *
+        (float)scale;
     if (!xl__softmax_has_mask(s))
         return (double)x;
     const volatile float sum =
-        x + get(t->host[XL__SOFTMAX_MASK], place(&s->mask, i, j),
-                s->mask.dtype);
+        x + load_element(t->host[XL__SOFTMAX_MASK],
+                         locate_element(&s->mask, i, j), s->mask.dtype);
     return (double)sum;
 }
 
-/* How far a result may be off: see xl_softmax_run(). */
-static double tolerance(const xl_softmax *s, double want, double below)
+/* The bound of the error: see xl_softmax_run(). */
+static double derive_tolerance(const xl_softmax *s, double want, double below)
 {
     static const double fixed = 48, f16_least = 0x1p-24;
     const double u = FLT_EPSILON / 2;
@@ -205,23 +209,24 @@ static bool is_close(const xl_softmax *s, double got, double want,
 {
     if (isnan(want) || want == 0)
         return isnan(want) ? isnan(got) : fabs(got) <= (double)FLT_MIN;
-    return fabs(got - want) <= tolerance(s, want, below);
+    return fabs(got - want) <= derive_tolerance(s, want, below);
 }
 
-static bool judge_row(const xl_softmax *s, const struct xl__trial *t, size_t i,
+static bool check_row(const xl_softmax *s, const struct xl__trial *t, size_t i,
                       char *why, size_t why_cap)
 {
     double top = -(double)INFINITY, sum = 0;
     for (size_t j = 0; j < s->cols; j++)
-        top = fmax(top, x_at(s, t, i, j));
+        top = fmax(top, input_at(s, t, i, j));
     const double shift = isinf(top) ? 0 : top;
     for (size_t j = 0; j < s->cols; j++)
-        sum += exp(x_at(s, t, i, j) - shift);
+        sum += exp(input_at(s, t, i, j) - shift);
     for (size_t j = 0; j < s->cols; j++) {
-        const double x = x_at(s, t, i, j);
+        const double x = input_at(s, t, i, j);
         const double want = sum == 0 ? 0 : exp(x - shift) / sum;
-        const double got = (double)get(t->host[XL__SOFTMAX_DST],
-                                       place(&s->dst, i, j), s->dst.dtype);
+        const double got =
+            (double)load_element(t->host[XL__SOFTMAX_DST],
+                                 locate_element(&s->dst, i, j), s->dst.dtype);
         if (is_close(s, got, want, fabs(x - shift)))
             continue;
         snprintf(why, why_cap,
@@ -233,13 +238,13 @@ static bool judge_row(const xl_softmax *s, const struct xl__trial *t, size_t i,
 }
 
 /* No byte of dst changed but its elements. Overwrites the elements. */
-static bool guards_stand(const xl_softmax *s, const struct xl__trial *t)
+static bool are_guards_intact(const xl_softmax *s, const struct xl__trial *t)
 {
     unsigned char *base = t->host[XL__SOFTMAX_DST];
     const size_t elem = xl_dtype_bytes(s->dst.dtype);
     for (size_t i = 0; i < s->rows; i++) {
         for (size_t j = 0; j < s->cols; j++)
-            memset(base + place(&s->dst, i, j) * elem, GUARD, elem);
+            memset(base + locate_element(&s->dst, i, j) * elem, GUARD, elem);
     }
     for (size_t i = 0; i < t->bytes[XL__SOFTMAX_DST]; i++) {
         if (base[i] != GUARD)
@@ -253,10 +258,10 @@ bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
 {
     const xl_softmax *s = small;
     for (size_t i = 0; i < s->rows; i++) {
-        if (!judge_row(s, t, i, why, why_cap))
+        if (!check_row(s, t, i, why, why_cap))
             return false;
     }
-    if (guards_stand(s, t))
+    if (are_guards_intact(s, t))
         return true;
     snprintf(why, why_cap, "%zu x %zu: wrote outside of dst", s->rows,
              s->cols);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches: where matrices lie, and that results keep apart. */
+/* Batches: the offset of each matrix, and the check that results are disjoint.
+ */
 #include "ops/path/batch.h"
 
 #include <stdlib.h>
@@ -17,8 +18,8 @@ xl_status xl__batch_check(const xl_batch *b, struct xl__error *e)
     if (!b->a_at == !b->b_at && !b->b_at == !b->c_at)
         return XL_OK;
     return xl__error_set(e, XL_BAD_ARGUMENT,
-                         "a batch with offsets for %s%s%salone; give a_at, "
-                         "b_at and c_at, or none of them",
+                         "a batch has offsets for %s%s%sonly: set a_at, b_at "
+                         "and c_at, or none of them",
                          b->a_at ? "A " : "", b->b_at ? "B " : "",
                          b->c_at ? "C " : "");
 }
@@ -56,27 +57,28 @@ bool xl__places_reach(const struct xl__places *p, const xl_mat *mat,
            xl__add(first->offset, (size_t)least, &first->offset);
 }
 
-/* -- apart --------------------------------------------------------------- */
+/* -- disjoint results
+ * --------------------------------------------------------------- */
 
 struct axis {
     size_t size, stride;
 };
 
-static int by_stride(const void *a, const void *b)
+static int compare_strides(const void *a, const void *b)
 {
     const struct axis *x = a, *y = b;
     return (x->stride > y->stride) - (x->stride < y->stride);
 }
 
-/* Each axis steps over all that the shorter ones reach: enough for no two
- * elements to meet. */
-static bool steps_over(const struct xl__places *p, const struct xl__named *x)
+/* The stride of each axis is at least the extent of the axes with smaller
+ * strides: then no two elements have the same address. */
+static bool advance_over(const struct xl__places *p, const struct xl__named *x)
 {
     struct axis axes[] = {{p->count, p->step},
                           {x->rows, x->mat->row_stride},
                           {x->cols, x->mat->col_stride}};
     size_t reach = 0;
-    qsort(axes, 3, sizeof *axes, by_stride);
+    qsort(axes, 3, sizeof *axes, compare_strides);
     for (unsigned i = 0; i < 3; i++) {
         if (axes[i].size == 1)
             continue;
@@ -87,13 +89,13 @@ static bool steps_over(const struct xl__places *p, const struct xl__named *x)
     return true;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
     return (x > y) - (x < y);
 }
 
-static bool rises(const cl_ulong *at, size_t n, size_t gap)
+static bool is_ascending(const cl_ulong *at, size_t n, size_t gap)
 {
     for (size_t i = 1; i < n; i++) {
         if (at[i] < at[i - 1] || at[i] - at[i - 1] < gap)
@@ -102,18 +104,18 @@ static bool rises(const cl_ulong *at, size_t n, size_t gap)
     return true;
 }
 
-static xl_status lists_apart(const struct xl__places *p, size_t extent,
-                             bool *is_apart, struct xl__error *e)
+static xl_status are_lists_disjoint(const struct xl__places *p, size_t extent,
+                                    bool *is_apart, struct xl__error *e)
 {
-    *is_apart = rises(p->at, p->count, extent);
+    *is_apart = is_ascending(p->at, p->count, extent);
     if (*is_apart)
         return XL_OK;
     cl_ulong *sorted = xl__calloc(p->count, sizeof *sorted);
     if (!sorted)
         return xl__error_set(e, XL_NO_MEMORY, "offsets of a batch");
     memcpy(sorted, p->at, p->count * sizeof *sorted);
-    qsort(sorted, p->count, sizeof *sorted, by_value);
-    *is_apart = rises(sorted, p->count, extent);
+    qsort(sorted, p->count, sizeof *sorted, compare_addresses);
+    *is_apart = is_ascending(sorted, p->count, extent);
     free(sorted);
     return XL_OK;
 }
@@ -128,16 +130,16 @@ xl_status xl__places_apart(const struct xl__places *p,
         return XL_OK;
     xl__mat_extent(x->mat, x->rows, x->cols, &extent);
     if (p->at)
-        TRY(lists_apart(p, extent, &is_apart, e));
+        TRY(are_lists_disjoint(p, extent, &is_apart, e));
     else
-        is_apart = steps_over(p, x);
+        is_apart = advance_over(p, x);
     if (!is_apart)
-        status = xl__error_set(e, XL_OVERLAP,
-                               "%s of different products overlap: one reaches "
-                               "over %zu elements, %s",
-                               x->name, extent,
-                               p->at ? "two offsets are less apart"
-                                     : "the step does not keep them apart");
+        status = xl__error_set(
+            e, XL_OVERLAP,
+            "%s of different products overlap: one spans %zu "
+            "elements, but %s",
+            x->name, extent,
+            p->at ? "two offsets are closer" : "the step is smaller");
 fail:
     return status;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of matrices. Every message names the matrix, the numbers that do not
- * go together, and what to do. The fast path of a call runs through here: no
- * allocation, no formatting unless something is wrong. */
+/* Checks of the matrices of a call. A message names the matrix, the numbers
+ * that contradict each other, and a remedy. Every warm call runs these checks:
+ * they allocate nothing, and format only a message. */
 #include "ops/path/check.h"
 
 #include <math.h>
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum { MOST_ALIGN = 64 };
 
@@ -21,7 +21,7 @@ bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols, size_t *elems)
 }
 
 /* One past the last byte, from the start of the memory. */
-static bool end_byte(const struct xl__named *x, size_t *bytes)
+static bool find_end_byte(const struct xl__named *x, size_t *bytes)
 {
     size_t elems;
     return xl__mat_extent(x->mat, x->rows, x->cols, &elems) &&
@@ -35,14 +35,14 @@ xl_status xl__check_view(const struct xl__named *x, struct xl__error *e)
     size_t bytes;
     if (xl_dtype_bytes(x->mat->dtype) == 0)
         return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "%s: %d is no dtype; use XL_F32, XL_F16 or "
+                             "%s: invalid dtype %d: must be XL_F32, XL_F16 or "
                              "another of xl_dtype",
                              x->name, (int)x->mat->dtype);
     if (x->rows == 0 || x->cols == 0)
         return xl__error_set(e, XL_BAD_SHAPE,
                              "%s is %zu x %zu; both sizes must be at least 1",
                              x->name, x->rows, x->cols);
-    if (!end_byte(x, &bytes))
+    if (!find_end_byte(x, &bytes))
         return xl__error_set(e, XL_OVERFLOW,
                              "%s: %zu x %zu with strides %zu and %zu from "
                              "offset %zu does not fit in 64 bits",
@@ -61,10 +61,12 @@ static size_t gcd(size_t a, size_t b)
     return a;
 }
 
-/* (i, j) and (i + di, j - dj) meet when di row_stride = dj col_stride; the
- * least such step is the strides over their greatest common divisor, crossed.
- */
-static bool meets_itself(const struct xl__named *x)
+/* Elements (i, j) and (i + di, j - dj) have the same address when
+ *   di row_stride = dj col_stride.
+ * With g = gcd(row_stride, col_stride) the least solution is
+ *   di = col_stride / g,  dj = row_stride / g,
+ * so the matrix overlaps itself where both are less than its sizes. */
+static bool overlaps_itself(const struct xl__named *x)
 {
     const size_t rs = x->mat->row_stride, cs = x->mat->col_stride;
     if (x->rows == 1 || x->cols == 1)
@@ -77,7 +79,7 @@ static bool meets_itself(const struct xl__named *x)
 
 xl_status xl__check_writable(const struct xl__named *x, struct xl__error *e)
 {
-    if (!meets_itself(x))
+    if (!overlaps_itself(x))
         return XL_OK;
     return xl__error_set(e, XL_OVERLAP,
                          "%s overlaps itself: %zu x %zu elements with strides "
@@ -97,8 +99,8 @@ xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e)
             e, XL_BAD_ARGUMENT, "%s has %s; set exactly one of buf and svm",
             x->name,
             mem.buf ? "both a buffer and an SVM pointer" : "no memory");
-    TRY(xl__where_bytes(mem, &have, e));
-    if (!end_byte(x, &need) || need > have)
+    TRY(xl__buffer_bytes(mem, &have, e));
+    if (!find_end_byte(x, &need) || need > have)
         status = xl__error_set(
             e, XL_BUFFER_TOO_SMALL,
             "%s needs %zu bytes (%zu x %zu %s, strides %zu "
@@ -109,15 +111,15 @@ fail:
     return status;
 }
 
-/* A view as lines of `width` bytes, `pitch` apart; pitch 0: one line. Several
- * matrices count as one line, with what is between them. */
+/* A view as lines of `width` bytes at multiples of `pitch`; pitch 0: one line.
+ * Several matrices count as one line that includes the gaps. */
 struct lines {
-    struct xl__where at;
+    struct xl__buffer_region at;
     size_t begin, end, pitch, width;
 };
 
-static xl_status lines_of(const struct xl__named *x, struct lines *out,
-                          struct xl__error *e)
+static xl_status split_into_lines(const struct xl__named *x, struct lines *out,
+                                  struct xl__error *e)
 {
     xl_status status = XL_OK;
     const xl_mat *mat = x->mat;
@@ -127,8 +129,8 @@ static xl_status lines_of(const struct xl__named *x, struct lines *out,
     const size_t n_inner = by_rows ? x->cols : x->rows;
     const size_t inner = by_rows ? mat->col_stride : mat->row_stride;
     size_t end = 0;
-    TRY(xl__where(mat->mem, &out->at, e));
-    end_byte(x, &end);
+    TRY(xl__buffer_region_get(mat->mem, &out->at, e));
+    find_end_byte(x, &end);
     out->begin = out->at.begin + mat->offset * elem;
     out->end = out->at.begin + end;
     if (x->reach > 0) {
@@ -143,9 +145,9 @@ fail:
     return status;
 }
 
-/* Modulo their common pitch each view is one window; views apart there are
- * apart everywhere. */
-static bool interleave(const struct lines *x, const struct lines *y)
+/* Modulo their common pitch each view is one interval of bytes; views whose
+ * intervals are disjoint are disjoint. */
+static bool are_interleaved(const struct lines *x, const struct lines *y)
 {
     const size_t pitch = x->pitch ? x->pitch : y->pitch;
     if (pitch == 0 || (y->pitch && y->pitch != pitch) || x->width > pitch ||
@@ -160,10 +162,10 @@ xl_status xl__check_apart(const struct xl__named *x, const struct xl__named *y,
 {
     xl_status status = XL_OK;
     struct lines lx, ly;
-    TRY(lines_of(x, &lx, e));
-    TRY(lines_of(y, &ly, e));
+    TRY(split_into_lines(x, &lx, e));
+    TRY(split_into_lines(y, &ly, e));
     if (lx.at.root != ly.at.root || lx.end <= ly.begin || ly.end <= lx.begin ||
-        interleave(&lx, &ly))
+        are_interleaved(&lx, &ly))
         return XL_OK;
     status = xl__error_set(e, XL_OVERLAP,
                            "%s overlaps %s: bytes %zu to %zu and %zu to %zu "
@@ -188,7 +190,7 @@ xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e)
     size_t have;
     if (bytes == 0 || (!mem.buf && !mem.svm))
         return XL_OK;
-    TRY(xl__where_bytes(mem, &have, e));
+    TRY(xl__buffer_bytes(mem, &have, e));
     if (have < bytes)
         status = xl__error_set(e, XL_BUFFER_TOO_SMALL,
                                "the workspace has %zu bytes, %zu are needed; "
@@ -203,11 +205,11 @@ xl_status xl__check_scratch_apart(const struct xl__named *x, xl_mem workspace,
 {
     xl_status status = XL_OK;
     struct lines lx;
-    struct xl__where at;
-    TRY(xl__where(workspace, &at, e));
-    TRY(lines_of(x, &lx, e));
+    struct xl__buffer_region at;
+    TRY(xl__buffer_region_get(workspace, &at, e));
+    TRY(split_into_lines(x, &lx, e));
     if (at.bytes == SIZE_MAX)
-        at.bytes = 1; /* SVM: only its first byte is known to be the call's */
+        at.bytes = 1; /* SVM: only the first byte is known to belong to it */
     if (at.root == lx.at.root && at.begin < lx.end &&
         lx.begin < at.begin + at.bytes)
         status = xl__error_set(e, XL_OVERLAP,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that every op makes of its matrices. */
+/* Checks of the matrices that every op makes. */
 #ifndef XL_OPS_CHECK_H
 #define XL_OPS_CHECK_H
 
@@ -21,20 +21,21 @@ bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols,
                     size_t *elems);
 /* dtype known, strides legal, extent in bytes fits in 64 bits. */
 xl_status xl__check_view(const struct xl__named *x, struct xl__error *e);
-/* No two elements at one place. */
+/* XL_OVERLAP where two elements have the same address. */
 xl_status xl__check_writable(const struct xl__named *x, struct xl__error *e);
-/* Exactly one of buf and svm, and long enough; costs one driver query. */
+/* Exactly one of buf and svm is set, and it is large enough; one driver query.
+ */
 xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e);
-/* Do the bytes of two views meet? Sub-buffers are followed to their parents.
- * Views that interleave without sharing an element count as apart when both
- * have the same row pitch; otherwise ranges decide. */
+/* XL_OVERLAP where two views share bytes. A sub-buffer is resolved to its
+ * parent. Interleaved views that share no element are disjoint if both have
+ * the same row pitch; with different pitches their byte ranges decide. */
 xl_status xl__check_apart(const struct xl__named *x, const struct xl__named *y,
                           struct xl__error *e);
 xl_status xl__check_scalar(const char *name, double value,
                            struct xl__error *e);
-/* At least `bytes` long when given at all. */
+/* If it is set: at least `bytes` long. */
 xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e);
-/* Does any byte of the workspace belong to a matrix? */
+/* XL_OVERLAP where the workspace shares bytes with a matrix. */
 xl_status xl__check_scratch_apart(const struct xl__named *x, xl_mem workspace,
                                   struct xl__error *e);
 

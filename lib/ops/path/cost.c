@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts and the time model: the slowest of arithmetic and memory at the
- * rates the device's facts give, plus what the launches cost. */
+/* Flop and byte counts, and the time model:
+ *
+ *   t = max(flop / flop rate, bytes / memory rate) / fill
+ *       + serial bytes / memory rate + launches * launch time
+ *
+ * with the rates that the device's facts state. */
 #include "ops/path/cost.h"
 
 #include <math.h>
@@ -13,8 +17,8 @@ double xl__gemm_flop(const xl_gemm *g)
            (double)g->batch.count;
 }
 
-/* How often an operand comes from memory: once if all products share it. */
-static double times(const xl_batch *b, size_t step)
+/* How often an operand is read: once if all products share it. */
+static double count_reads(const xl_batch *b, size_t step)
 {
     return b->a_at || step > 0 ? (double)b->count : 1;
 }
@@ -24,9 +28,9 @@ double xl__gemm_bytes(const xl_gemm *g)
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
     const double count = (double)g->batch.count;
     const double touched = g->beta != 0 ? 2 : 1;
-    return times(&g->batch, g->batch.a_step) * m * k *
+    return count_reads(&g->batch, g->batch.a_step) * m * k *
                (double)xl_dtype_bytes(g->a.dtype) +
-           times(&g->batch, g->batch.b_step) * k * n *
+           count_reads(&g->batch, g->batch.b_step) * k * n *
                (double)xl_dtype_bytes(g->b.dtype) +
            count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
 }
@@ -43,7 +47,7 @@ double xl__softmax_bytes(const xl_softmax *s)
            (double)xl_dtype_bytes(s->src.dtype);
 }
 
-double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
+double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)
 {
     static const double least_fill = 1e-3, ns_per_s = 1e9;
@@ -54,23 +58,24 @@ double xl__work_ns(const struct xl__limits *l, const struct xl__work *w,
         w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;
     const double launch =
         w->launches * xl__num_or(l, XL__F_launch_ns, guess_launch_ns);
-    const double apart = w->apart_bytes / xl__rate_memory(l) * ns_per_s;
+    const double apart = w->serial_bytes / xl__rate_memory(l) * ns_per_s;
     const double work = fmax(fma, memory);
     *bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
     return work + apart + launch;
 }
 
-void xl__estimate(const struct xl__limits *l, const struct xl__work *w,
+void xl__estimate(const struct xl__limits *l, const struct xl__cost *w,
                   struct xl__plan *plan)
 {
     plan->est_ns = xl__work_ns(l, w, &plan->bound);
 }
 
-const char *xl__turns_refused(const struct xl__limits *l, double turns)
+const char *xl__iterations_refused(const struct xl__limits *l, double turns)
 {
-    /* False as well where no bound is known. */
+    /* Also false where no bound is known. */
     if (turns > xl__num(l, XL__F_max_loop_turns))
-        return "the device ends loops before this many turns; use a smaller "
+        return "the device ends loops before this many iterations; use a "
+               "smaller "
                "size";
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a variant was chosen: the same path as a call's, with every candidate's
- * standing written down. */
-#include "ops/path/call.h"
+/* Why a variant was chosen: the path of a call, with the state of every
+ * candidate as text. */
+#include "ops/path/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,13 +17,12 @@ static void name_tunables(const struct xl__candidate *c, char *text,
     text[0] = '\0';
     if (!c->plan || (xl__params_count(c->variant) == 0 && !c->tuned))
         return;
-    snprintf(text, cap, "%s: ",
-             c->params.source ? c->params.source : "model");
+    snprintf(text, cap, "%s: ", c->params.source ? c->params.source : "model");
     const size_t len = strlen(text);
     xl__params_text(c->variant, &c->params, text + len, cap - len);
 }
 
-/* The step with the most work-items stands for the plan. */
+/* The launch of the step with the most work-items. */
 static void describe_steps(const struct xl__plan *plan, xl_choice *out)
 {
     double most = -1;
@@ -44,7 +43,7 @@ static void describe_steps(const struct xl__plan *plan, xl_choice *out)
     }
 }
 
-/* A plan that tells of no tiles has a launch all the same. */
+/* A plan without a description of tiles has a launch. */
 static void describe_launch(xl_choice *out)
 {
     xl_tiling *t = &out->tiling;
@@ -56,10 +55,11 @@ static void describe_launch(xl_choice *out)
     }
 }
 
-/* Of a tuned set: what speaks for it, and what against. */
-static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
+/* Of a tuned set: its date, its gain and whether it is stale. */
+static void describe_evidence(const struct xl__candidate *c, char *why,
+                              size_t cap)
 {
-    const struct xl__tuned *t = c->tuned;
+    const struct xl__tuned_set *t = c->tuned;
     struct xl__str text = {0};
     xl__str_printf(&text, "tuned %.10s", t->date);
     if (isfinite(t->gain))
@@ -71,8 +71,8 @@ static void say_evidence(const struct xl__candidate *c, char *why, size_t cap)
     xl__str_clear(&text);
 }
 
-static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
-                    xl_choice *out)
+static void describe_reason(const struct xl__op_call *w, unsigned i,
+                            unsigned chosen, xl_choice *out)
 {
     static const double ns_per_us = 1e3;
     const struct xl__candidate *c = &w->list[i];
@@ -87,7 +87,7 @@ static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
         snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
                  c->plan->est_ns / w->list[chosen].plan->est_ns);
     else if (c->tuned)
-        say_evidence(c, out->why, cap);
+        describe_evidence(c, out->why, cap);
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else
@@ -95,8 +95,8 @@ static void say_why(const struct xl__op_call *w, unsigned i, unsigned chosen,
                  c->plan->est_ns / ns_per_us);
 }
 
-static void describe(const struct xl__op_call *w, unsigned i, unsigned chosen,
-                     xl_choice *out)
+static void describe_candidate(const struct xl__op_call *w, unsigned i,
+                               unsigned chosen, xl_choice *out)
 {
     const struct xl__candidate *c = &w->list[i];
     memset(out, 0, sizeof *out);
@@ -105,12 +105,11 @@ static void describe(const struct xl__op_call *w, unsigned i, unsigned chosen,
                c->variant->repeats ? c->variant->repeats : "");
     out->chosen = i == chosen;
     out->est_ns = out->flop = out->bytes = (double)NAN;
-    out->on = (xl_flop){
-        .engine = c->variant->engine_terms ? XL_ENGINE_MATRIX
-                                           : XL_ENGINE_FMA,
-        .dtype = c->variant->engine_parts,
-        .terms = c->variant->engine_terms};
-    say_why(w, i, chosen, out);
+    out->on = (xl_flop){.engine = c->variant->engine_terms ? XL_ENGINE_MATRIX
+                                                           : XL_ENGINE_FMA,
+                        .dtype = c->variant->engine_parts,
+                        .terms = c->variant->engine_terms};
+    describe_reason(w, i, chosen, out);
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)
         return;
@@ -132,7 +131,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     unsigned chosen = 0;
     if (!q || !n || (cap > 0 && !out))
         return XL_BAD_ARGUMENT;
@@ -141,13 +140,14 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     TRY(xl__op_call_select(&w));
     TRY(xl__op_call_first_good(&w, &ready, &chosen));
     for (unsigned i = 0; i < w.n && i < cap; i++)
-        describe(&w, i, chosen, &out[i]);
+        describe_candidate(&w, i, chosen, &out[i]);
     if (chosen < cap)
-        TRY(xl__ready_private(q, ready, &out[chosen].private_bytes));
+        TRY(xl__cached_plan_private_bytes(q, ready,
+                                          &out[chosen].private_bytes));
     *n = w.n;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     xl__op_call_end(&w);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fact `mma` names the way; what its letters are is the vendor table's and
- * the shim's affair. */
+/* The fact `mma` selects the instructions. Its text is defined by the vendor
+ * table and by cl/common/matrix.clh. */
 #include "ops/path/matrix_engine.h"
 
 #include "device/peak_rates.h"
@@ -8,10 +8,11 @@
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
 {
     if (!*xl__text(l, XL__F_mma))
-        return "no way to a sub-group's matrix instructions is known here";
+        return "no matrix instructions of a sub-group are known for this "
+               "device";
     if (in != XL_F16 && in != XL_BF16 && in != XL_I8 && in != XL_F32)
-        return "matrix instructions are used for f16, bf16, i8 and rounded "
-               "f32 alone";
+        return "matrix instructions support f16, bf16, i8 and rounded f32 "
+               "only";
     return NULL;
 }
 
@@ -28,6 +29,6 @@ double xl__mma_rate(const struct xl__limits *l, xl_dtype in)
 
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l)
 {
-    xl__define_way(s, "XL_MMA", xl__text(l, XL__F_mma));
-    xl__define_way(s, "XL_COPY", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_mma));
 }

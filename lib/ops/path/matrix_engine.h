@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sub-group's matrix instructions as variants see them: cl/common/matrix.clh's
- * shapes on the host, and the way to them. */
+/* The matrix instructions of a sub-group: the shapes of cl/common/matrix.clh
+ * on the host, and the options that select them. */
 #ifndef XL_OPS_MMA_H
 #define XL_OPS_MMA_H
 
@@ -10,11 +10,11 @@
 /* Of every type: an instruction's depth is in bytes. */
 enum { XL__MMA_LANES = 32, XL__MMA_M = 16, XL__MMA_N = 8, XL__MMA_DEEP = 32 };
 
-/* NULL, or why products of this type cannot be had from them here. */
+/* NULL, or the reason why they do not multiply this type here. */
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in);
 /* Their rate, flop/s. */
 double xl__mma_rate(const struct xl__limits *l, xl_dtype in);
-/* Say the way: -DXL_MMA_<WAY>, and common/async_copy.clh's, -DXL_COPY_<WAY>. */
+/* Append -DXL_MMA_<FACT>, and -DXL_COPY_<FACT> of common/async_copy.clh. */
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l);
 
 #endif

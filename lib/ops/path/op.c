@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one path of every op: check, bind, find the ready plan; the first time
+/* The path of every op: check, bind, find the cached plan; the first time
  * select, build, self-check. A variant that cannot be built or gives wrong
- * results is struck with a warning and the next one is tried. */
-#include "ops/path/call.h"
+ * results is struck with a warning, and the next one is tried. */
+#include "ops/path/op.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ops/path/check.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
 {
@@ -58,7 +58,7 @@ void xl__op_call_end(struct xl__op_call *w)
     w->why = NULL;
 }
 
-/* -- the first time ------------------------------------------------------- */
+/* -- selection ------------------------------------------------------------ */
 
 xl_status xl__op_call_select(struct xl__op_call *w)
 {
@@ -76,19 +76,20 @@ fail:
     return status;
 }
 
-/* Build a candidate and have it checked. XL_UNTRUSTED: wrong results. */
-static xl_status try_one(struct xl__op_call *w, const struct xl__candidate *c,
-                         struct xl__ready **out)
+/* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
+static xl_status build_and_check(struct xl__op_call *w,
+                                 const struct xl__candidate *c,
+                                 struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     bool trusted = false;
     char why[XL__WHY_CAP] = "";
-    struct xl__ready *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan = *c->plan;
     ready->variant = c->variant;
-    TRY(xl__ready_make(w->q, ready));
+    TRY(xl__cached_plan_build(w->q, ready));
     TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
                       sizeof why));
     if (!trusted)
@@ -98,23 +99,23 @@ static xl_status try_one(struct xl__op_call *w, const struct xl__candidate *c,
     return XL_OK;
 fail:
     if (ready)
-        xl__ready_clear(ready);
+        xl__cached_plan_clear(ready);
     free(ready);
     return status;
 }
 
-/* Note why candidate i cannot be had, and tell the application. */
-static void strike(struct xl__op_call *w, unsigned i, bool is_last)
+/* Records why candidate i cannot be used, and logs it. */
+static void strike_candidate(struct xl__op_call *w, unsigned i, bool is_last)
 {
     const char *why = xl__str_text(&w->q->error.detail);
     xl__strcpy(w->why[i], XL__WHY_CAP, why);
-    xl__log(w->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
-            w->list[i].variant->name,
-            xl__text(&w->q->ctx->device->limits, XL__F_name),
-            is_last ? "" : ", the next variant is tried", why);
+    xl__log_message(w->q->ctx->lib, XL_LOG_WARNING,
+                    "%s cannot be used on %s%s: %s", w->list[i].variant->name,
+                    xl__text(&w->q->ctx->device->limits, XL__F_name),
+                    is_last ? "" : ", the next variant is tried", why);
 }
 
-static xl_status none_left(struct xl__op_call *w)
+static xl_status report_all_refused(struct xl__op_call *w)
 {
     struct xl__str all = {0};
     for (unsigned i = 0; i < w->n; i++) {
@@ -130,30 +131,30 @@ static xl_status none_left(struct xl__op_call *w)
     return status;
 }
 
-static bool is_last(const struct xl__op_call *w, unsigned i)
+static bool is_last_candidate(const struct xl__op_call *w, unsigned i)
 {
     return i + 1 == w->n || w->list[i + 1].refused;
 }
 
-/* The first candidate that builds and agrees with the host; *chosen its place
- * in the list. When all fail, the first failure is the answer: the best
- * variant's is the one worth reading. */
-xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
+/* If all candidates fail, the status is that of the first one, which is the
+ * best by estimate. */
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
                                  unsigned *chosen)
 {
     struct xl__error first = {0};
     xl_status status = XL_OK;
     for (unsigned i = 0; i < w->n && !w->list[i].refused; i++) {
-        status = try_one(w, &w->list[i], out);
+        status = build_and_check(w, &w->list[i], out);
         if (status == XL_OK) {
             *chosen = i;
             break;
         }
-        strike(w, i, is_last(w, i));
+        strike_candidate(w, i, is_last_candidate(w, i));
         if (first.status == XL_OK)
             xl__error_set(&first, status, "%s",
                           xl__str_text(&w->q->error.detail));
-        if (status == XL_NO_MEMORY || is_last(w, i))
+        if (status == XL_NO_MEMORY || is_last_candidate(w, i))
             break;
         xl__error_reset(&w->q->error);
     }
@@ -162,7 +163,7 @@ xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
         status = xl__error_set(&w->q->error, first.status, "%s",
                                xl__str_text(&first.detail));
     } else if (w->n == 0 || w->list[0].refused) {
-        status = none_left(w);
+        status = report_all_refused(w);
     } else {
         xl__error_reset(&w->q->error);
     }
@@ -170,30 +171,31 @@ xl_status xl__op_call_first_good(struct xl__op_call *w, struct xl__ready **out,
     return status;
 }
 
-/* Make the ready plan and give it to the queue. */
-static xl_status make(struct xl__op_call *w, struct xl__ready **out,
-                      unsigned *chosen)
+/* Makes the plan and adds it to the cache of the queue. */
+static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
+                           unsigned *chosen)
 {
     xl_status status = XL_OK;
-    struct xl__ready *ready = NULL;
+    struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
-    status = xl__ready_add(w->q, ready, &w->key, w->key_bytes);
+    status = xl__plan_cache_add(w->q, ready, &w->key, w->key_bytes);
     if (status == XL_OK) {
         *out = ready;
         return XL_OK;
     }
-    xl__ready_clear(ready);
+    xl__cached_plan_clear(ready);
     free(ready);
 fail:
     return status;
 }
 
-static xl_status find_or_make(struct xl__op_call *w, struct xl__ready **out)
+static xl_status find_or_make_plan(struct xl__op_call *w,
+                                   struct xl__cached_plan **out)
 {
     unsigned chosen;
-    *out = xl__ready_find(w->q, &w->key, w->key_bytes);
-    return *out ? XL_OK : make(w, out, &chosen);
+    *out = xl__plan_cache_find(w->q, &w->key, w->key_bytes);
+    return *out ? XL_OK : make_plan(w, out, &chosen);
 }
 
 /* -- the calls ------------------------------------------------------------ */
@@ -203,11 +205,11 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, true));
-    TRY(find_or_make(&w, &ready));
+    TRY(find_or_make_plan(&w, &ready));
     TRY(xl__check_workspace(w.call.mem[XL__MEM_SCRATCH],
                             ready->plan.scratch_bytes, &q->error));
     TRY(xl__launch(q, ready, &w.call, sync));
@@ -221,11 +223,11 @@ xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, false));
-    TRY(find_or_make(&w, &ready));
+    TRY(find_or_make_plan(&w, &ready));
 fail:
     xl__op_call_end(&w);
     return status;
@@ -236,12 +238,12 @@ xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__ready *ready;
+    struct xl__cached_plan *ready;
     if (!q || !bytes)
         return XL_BAD_ARGUMENT;
     *bytes = 0;
     TRY(xl__op_call_begin(&w, q, op, desc, false));
-    TRY(find_or_make(&w, &ready));
+    TRY(find_or_make_plan(&w, &ready));
     *bytes = ready->plan.scratch_bytes;
 fail:
     xl__op_call_end(&w);

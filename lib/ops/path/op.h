@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an op and a variant are. A variant plans, it does not run: everything
- * in it is pure C over limits and a descriptor, so it is tested with no
- * device. One mechanism (op.c) checks, selects, self-checks and launches for
- * every op. */
+/* Ops and variants. A variant is one way to compute an op. It plans and does
+ * not run: all of it is pure C over limits and a descriptor, so it is tested
+ * without a device. One mechanism, op.c, checks, selects, self-checks and
+ * launches every op:
+ *
+ *   descriptor -> check -> bind -> cached plan? --yes--> set arguments,
+ * enqueue | no select -> build -> self-check -> cache
+ */
 #ifndef XL_OPS_OP_H
 #define XL_OPS_OP_H
 
@@ -14,9 +18,9 @@
 enum { XL__MAX_TUNABLES = 16 };
 
 struct xl__tunable {
-    const char *name;   /* the -D's name: "TM" */
+    const char *name; /* the -D's name: "TM" */
     const char *help;
-    int legal[20];      /* ends with 0 */
+    int legal[20]; /* ends with 0 */
 };
 
 /* A whole set; never merged field by field. */
@@ -28,16 +32,16 @@ struct xl__params {
 
 /* One way to compute an op. Immutable. */
 struct xl__variant {
-    const char *name;   /* "gemm_tiled": log, tuned sets, --variant */
-    const char *repeats; /* bit for bit the same each time? one sentence */
+    const char *name;    /* "gemm_tiled": log, tuned sets, --variant */
+    const char *repeats; /* one sentence: are results equal bit for bit? */
     const struct xl__tunable *tunables; /* ends with a NULL name; or NULL */
-    bool has_plain; /* programs of its own where C is not read (beta = 0) */
-    /* Products are a matrix engine's: how many of its own make one, 0: none;
-     * and of what type where it is not the operands'. */
+    bool has_plain; /* other programs where C is not read (beta = 0) */
+    /* Of a matrix engine: how many of its products make one product of the op,
+     * 0: it uses none; and their type where it differs from the operands'. */
     unsigned engine_terms;
     xl_dtype engine_parts; /* if engine_terms > 1 */
-    /* NULL: applicable; else why not, in one static phrase. `desc` is the
-     * op's canonical descriptor throughout. */
+    /* NULL: applicable; else the reason, a static text. `desc` is the
+     * canonical descriptor of the op in all three functions. */
     const char *(*refuses)(const struct xl__limits *, const void *desc);
     /* The model's choice of tunables; NULL when there are none. */
     void (*choose)(const struct xl__limits *, const void *desc,
@@ -47,20 +51,18 @@ struct xl__variant {
                       const struct xl__params *, struct xl__plan *);
 };
 
-/* A small case like the caller's, for the self-check: its data on the host and
- * how to judge the result. */
-struct xl__trial;
+struct xl__trial; /* below */
 
 struct xl__op {
     enum xl__op_id id;
-    const char *name;   /* "gemm" */
+    const char *name; /* "gemm" */
     size_t canonical_bytes;
-    /* Is the descriptor right? Shapes and scalars always; memory extents and
-     * overlaps only when `with_memory`. */
+    /* Checks the descriptor: shapes and scalars always, memory extents and
+     * overlaps only if `with_memory`. */
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);
-    /* Split: what the plan depends on goes into `canonical` (memory, offsets
-     * and scalars blanked, alignments kept; padding zeroed, so it can be
-     * compared by memcmp), what does not into `call`. */
+    /* Splits the descriptor: everything that the plan depends on goes into
+     * `canonical` (without memory, offsets and scalars, with alignments;
+     * padding is zero, so that memcmp() compares it), the rest into `call`. */
     xl_status (*bind)(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call);
     const char *(*forced)(const void *desc); /* variant's name or NULL */
@@ -68,14 +70,15 @@ struct xl__op {
     void (*shape_class)(const void *canonical, struct xl__str *out);
     xl_mem (*workspace)(const void *desc);
     /* Fill a small odd-sized canonical descriptor that takes the same program
-     * as `canonical` with `params`; NULL params allowed for variants without. */
+     * as `canonical` with `params`; NULL params allowed for variants without.
+     */
     void (*shrink)(const void *canonical, const struct xl__variant *variant,
                    const struct xl__params *params, void *small);
-    /* Host memory for the small case: inputs random by a fixed seed, the
-     * result's place filled with a guard pattern; what `small` points to may
-     * be changed to the case's own. Then the judgement, in double: true, or
-     * false with a phrase. The tuner has a canonical descriptor of full size
-     * tried likewise; XL_UNSUPPORTED: this one can only be tried small. */
+    /* Makes the host memory of the case: random inputs of a fixed seed, a
+     * guard pattern in the result; it may change what `small` points to. The
+     * second function compares the result with sums in double: true, or false
+     * with the reason. The tuner calls both with a canonical descriptor of
+     * full size; XL_UNSUPPORTED: there is no case of this size. */
     xl_status (*trial_init)(void *small, struct xl__trial *t);
     bool (*trial_judge)(const void *small, const struct xl__trial *t,
                         char *why, size_t why_cap);
@@ -84,52 +87,52 @@ struct xl__op {
 enum { XL__TRIAL_MEMS = XL__MAX_MEMS };
 
 struct xl__trial {
-    struct xl__call call;  /* values set; mem is filled in by selfcheck.c */
-    void *host[XL__TRIAL_MEMS];   /* NULL: slot unused */
+    struct xl__call call; /* values set; mem is filled in by selfcheck.c */
+    void *host[XL__TRIAL_MEMS]; /* NULL: slot unused */
     size_t bytes[XL__TRIAL_MEMS];
-    unsigned result;       /* slot of the result */
-    size_t every;          /* judge one element in about so many; 0: all */
-    void *own;             /* heap memory of the case's: freed with it */
+    unsigned result; /* call slot of the result */
+    size_t every;    /* compare one element in so many; 0: all */
+    void *own;       /* heap memory, freed with the case */
 };
 
 /* select.c: one candidate of a device's list for a canonical descriptor. */
 struct xl__candidate {
     const struct xl__variant *variant;
-    const struct xl__tuned *tuned; /* NULL: the model's params */
-    char note[160];           /* of a tuned one: stale, or why refused */
-    const char *refused;      /* NULL: it can run */
+    const struct xl__tuned_set *tuned; /* NULL: the model's params */
+    char note[160]; /* of a tuned set: stale, or the reason of a refusal */
+    const char *refused; /* NULL: it can run */
     struct xl__params params;
-    struct xl__plan *plan;    /* heap; NULL when refused */
-    unsigned rank;            /* place in the vendor's list */
+    struct xl__plan *plan; /* heap; NULL when refused */
+    unsigned rank;         /* index in the vendor's list */
 };
 
-/* What is to be selected for. */
+/* The input of a selection. */
 struct xl__selecting {
-    struct xl_lib *lib;        /* its tuned sets count; NULL: none */
+    struct xl_lib *lib; /* its tuned sets count; NULL: none */
     const struct xl_device *dev;
     const struct xl__op *op;
     const void *canonical;
-    const char *forced;        /* NULL, or only that variant may stand */
+    const char *forced; /* NULL, or the only variant that may be used */
 };
 
-/* Every variant of the vendor's list, planned: first what was tuned for the
- * descriptor's class, then the applicable ones by estimate (ties: list order),
- * the refused last. free each plan and the array: xl__candidates_free(). */
+/* Plans every variant of the vendor's list. Order: tuned sets of the
+ * descriptor's class, then applicable variants by estimate (ties: list order),
+ * then refused ones. xl__candidates_free() frees the result. */
 xl_status xl__select(const struct xl__selecting *what,
                      struct xl__candidate **out, unsigned *n,
                      struct xl__error *e);
 void xl__candidates_free(struct xl__candidate *c, unsigned n);
 
-/* selfcheck.c: has this ready plan's program agreed with the host once? Runs
- * the small case if nobody knows yet. Sets *trusted; the reason of a failure
- * goes to the log and `why`. */
+/* selfcheck.c: whether the programs of this plan agree with the host. Runs the
+ * self-check case if there is no verdict yet. Sets *trusted; the reason of a
+ * failure goes to the log and to `why`. */
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
-                        const struct xl__ready *ready, bool *trusted,
+                        const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap);
 
-/* op.c: the one path. */
+/* op.c: the calls of every op. */
 xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
@@ -139,5 +142,46 @@ xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
                          const void *desc, xl_choice *out, unsigned cap,
                          unsigned *n);
+
+enum { XL__NAME_CAP = 32, XL__DESC_CAP = 512, XL__WHY_CAP = 192 };
+
+/* One call of an op, from its descriptor on: shared by op.c, explain.c and the
+ * tuner. */
+
+/* The key of a cached plan. The variant's name is copied, so that equal names
+ * at different addresses are one key. */
+struct xl__op_key {
+    char forced[XL__NAME_CAP]; /* "": the best */
+    uint64_t op;
+    uint64_t canonical[XL__DESC_CAP / sizeof(uint64_t)];
+};
+
+struct xl__op_call {
+    xl_queue *q;
+    const struct xl__op *op;
+    const void *desc;
+    struct xl__op_key key;
+    size_t key_bytes;
+    struct xl__call call;
+    struct xl__candidate *list; /* NULL until selected */
+    unsigned n;
+    char (*why)[XL__WHY_CAP]; /* per candidate, why it was struck; or NULL */
+};
+
+/* NULL: the best. */
+const char *xl__op_call_forced(const struct xl__op_call *w);
+/* Check and bind. */
+xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
+                            const struct xl__op *op, const void *desc,
+                            bool with_memory);
+/* Plan all candidates. */
+xl_status xl__op_call_select(struct xl__op_call *w);
+/* The first candidate that builds and agrees with the host; *chosen is its
+ * index in the list. The caller clears and frees *out. */
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
+                                 unsigned *chosen);
+/* Frees the lists; after begin, whatever its status. */
+void xl__op_call_end(struct xl__op_call *w);
 
 #endif

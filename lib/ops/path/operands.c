@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An epilogue's operands, as memory. */
+/* The operands of an epilogue: their memory is checked and bound. */
 #include "ops/path/operands.h"
 
 #include <math.h>
@@ -9,10 +9,9 @@
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
 {
     if (ep->n_bindings > 0 && (!ep->expr || !ep->bindings))
-        return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "an epilogue of %u bindings has no %s",
-                             ep->n_bindings,
-                             ep->expr ? "bindings" : "expression");
+        return xl__error_set(
+            e, XL_BAD_ARGUMENT, "an epilogue of %u bindings has no %s",
+            ep->n_bindings, ep->expr ? "bindings" : "expression");
     if (ep->n_bindings > XL_EPILOGUE_MAX_BINDINGS)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "an epilogue of %u bindings; at most %u are "
@@ -35,13 +34,14 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
     return XL_OK;
 }
 
-/* A tensor as matrices: its last two dimensions, the others between them. */
+/* A tensor as a batch of matrices: the last two dimensions are rows and
+ * columns, the others the batch. */
 struct view {
     xl_mat mat;
     struct xl__named named;
 };
 
-static bool view_of(const xl_binding *b, struct view *out)
+static bool get_view(const xl_binding *b, struct view *out)
 {
     const xl_tensor *t = &b->tensor;
     size_t size[2] = {1, 1}, stride[2] = {0, 0}, reach = 0;
@@ -59,16 +59,18 @@ static bool view_of(const xl_binding *b, struct view *out)
             return false;
         }
     }
-    out->mat = (xl_mat){.mem = t->mem, .offset = t->offset,
-                        .row_stride = stride[0], .col_stride = stride[1],
+    out->mat = (xl_mat){.mem = t->mem,
+                        .offset = t->offset,
+                        .row_stride = stride[0],
+                        .col_stride = stride[1],
                         .dtype = t->dtype};
-    out->named = (struct xl__named){b->name, &out->mat, size[0], size[1],
-                                    reach};
+    out->named =
+        (struct xl__named){b->name, &out->mat, size[0], size[1], reach};
     return true;
 }
 
-/* `step`: between the batch's results; the tensor has it one before the last
- * two dimensions. */
+/* `step`: from one result of the batch to the next; the tensor's dimension for
+ * it is the one before the last two. */
 static bool is_same_view(const xl_tensor *t, const struct xl__named *x,
                          const struct xl__named *c, size_t step)
 {
@@ -82,12 +84,12 @@ static bool is_same_view(const xl_tensor *t, const struct xl__named *x,
            (c->reach == 0 || (step > 0 && t->stride[t->n_dims - 3] == step));
 }
 
-static xl_status check_one(const xl_binding *b, const struct xl__named *c,
-                           size_t step, struct xl__error *e)
+static xl_status check_operand(const xl_binding *b, const struct xl__named *c,
+                               size_t step, struct xl__error *e)
 {
     xl_status status = XL_OK;
     struct view v;
-    if (!view_of(b, &v))
+    if (!get_view(b, &v))
         return xl__error_set(e, XL_OVERFLOW,
                              "%s: a view of %u dimensions that does not fit "
                              "in 64 bits, or has more than %d, or a size of 0",
@@ -107,7 +109,7 @@ xl_status xl__operands_check_memory(const xl_epilogue *ep,
     xl_status status = XL_OK;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
         if (!ep->bindings[k].is_scalar)
-            TRY(check_one(&ep->bindings[k], c, step, e));
+            TRY(check_operand(&ep->bindings[k], c, step, e));
     }
 fail:
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensors and scalars of an epilogue: checked for every call, handed on to
- * the launch. What their names mean in the expression is lib/expr's. */
+/* The tensors and scalars of an epilogue: checked and bound by every call.
+ * lib/expr resolves their names. */
 #ifndef XL_OPS_OPERANDS_H
 #define XL_OPS_OPERANDS_H
 
@@ -9,10 +9,11 @@
 #include "ops/path/check.h"
 #include "runtime/plan.h"
 
-/* Count, scalars: without memory. No expr, no bindings. */
+/* Number and scalars, not memory. Without an expression there are no bindings.
+ */
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e);
-/* Extents, and that none meets the result `c` but as the very same view.
- * `step`: from one product's result to the next one's; 0: no such step. */
+/* Extents, and that none overlaps the result `c`, except as the same view.
+ * `step`: from the result of one product to the next; 0: one result. */
 xl_status xl__operands_check_memory(const xl_epilogue *ep,
                                     const struct xl__named *c, size_t step,
                                     struct xl__error *e);

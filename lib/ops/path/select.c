@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates of a device's list, planned and put in order: what was tuned for
- * the class of shapes, then by estimate. Nothing else: which of them is right
- * here, op.c finds out. */
+/* Plans the candidates of a device's list and sorts them: tuned sets of the
+ * class of shapes first, then by estimate. op.c builds and checks them in this
+ * order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 enum { MOST_MATCHES = 8 };
 
@@ -20,15 +20,16 @@ struct selection {
     unsigned n;
 };
 
-/* Plan a candidate with its params; an unfit one is refused, not an error. */
-static xl_status plan(const struct selection *s, struct xl__candidate *c)
+/* Plans a candidate with its params. Params that do not fit make it refused,
+ * which is no error. */
+static xl_status plan_candidate(const struct selection *s,
+                                struct xl__candidate *c)
 {
     c->plan = xl__calloc(1, sizeof *c->plan);
     if (!c->plan)
         return xl__error_set(s->error, XL_NO_MEMORY, "a plan");
-    const xl_status status =
-        c->variant->plan(&s->what->dev->limits, s->what->canonical, &c->params,
-                         c->plan);
+    const xl_status status = c->variant->plan(
+        &s->what->dev->limits, s->what->canonical, &c->params, c->plan);
     if (status == XL_OK)
         return XL_OK;
     free(c->plan);
@@ -40,8 +41,8 @@ static xl_status plan(const struct selection *s, struct xl__candidate *c)
     return XL_OK;
 }
 
-static const char *refusal(const struct selection *s,
-                           const struct xl__variant *v)
+static const char *find_refusal(const struct selection *s,
+                                const struct xl__variant *v)
 {
     return v->refuses ? v->refuses(&s->what->dev->limits, s->what->canonical)
                       : NULL;
@@ -52,8 +53,8 @@ static bool is_named(const struct selection *s, const char *name)
     return !s->what->forced || strcmp(s->what->forced, name) == 0;
 }
 
-static struct xl__candidate *append(struct selection *s,
-                                    const struct xl__variant *v)
+static struct xl__candidate *append_candidate(struct selection *s,
+                                              const struct xl__variant *v)
 {
     struct xl__candidate *c = &s->c[s->n];
     c->variant = v;
@@ -61,23 +62,25 @@ static struct xl__candidate *append(struct selection *s,
     return c;
 }
 
-/* -- by the model ---------------------------------------------------------- */
+/* -- by the model ----------------------------------------------------------
+ */
 
 static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 {
-    struct xl__candidate *c = append(s, v);
-    c->refused = is_named(s, v->name) ? refusal(s, v)
+    struct xl__candidate *c = append_candidate(s, v);
+    c->refused = is_named(s, v->name) ? find_refusal(s, v)
                                       : "the caller named another variant";
     if (c->refused)
         return XL_OK;
     if (v->choose)
         v->choose(&s->what->dev->limits, s->what->canonical, &c->params);
-    return plan(s, c);
+    return plan_candidate(s, c);
 }
 
-/* -- what was tuned -------------------------------------------------------- */
+/* -- what was tuned --------------------------------------------------------
+ */
 
-/* Stands for the variant of a set that is not in the device's list. */
+/* In place of the variant of a set that is not in the device's list. */
 static const struct xl__variant absent = {.name = "unknown"};
 
 static const struct xl__variant *find_variant(const struct selection *s,
@@ -89,7 +92,7 @@ static const struct xl__variant *find_variant(const struct selection *s,
     return *at ? *at : &absent;
 }
 
-/* Its params and plan; what it is refused for goes into its note. */
+/* Fills in params and plan; the reason of a refusal is its note. */
 static xl_status fill_tuned(struct selection *s, struct xl__candidate *c,
                             const struct xl__tuned_match *match)
 {
@@ -99,22 +102,22 @@ static xl_status fill_tuned(struct selection *s, struct xl__candidate *c,
     c->params.source = match->label;
     if (c->variant == &absent)
         snprintf(why, sizeof why, "no variant %s here", match->set->variant);
-    else if (refusal(s, c->variant))
-        xl__strcpy(why, sizeof why, refusal(s, c->variant));
+    else if (find_refusal(s, c->variant))
+        xl__strcpy(why, sizeof why, find_refusal(s, c->variant));
     else if (xl__params_parse(c->variant, match->set->tunables, &c->params,
                               why, sizeof why))
-        status = plan(s, c);
+        status = plan_candidate(s, c);
     if (c->plan) {
         xl__tuned_is_stale(&s->what->lib->tuned, s->what->dev, match->set,
                            c->note, sizeof c->note);
         return XL_OK;
     }
-    snprintf(c->note, sizeof c->note, "passed over: %s", why);
+    snprintf(c->note, sizeof c->note, "not used: %s", why);
     c->refused = c->note;
     return status;
 }
 
-/* The strongest set that can run here, and those above it that cannot. */
+/* Adds the first set that can run here, and those before it that cannot. */
 static xl_status add_tuned(struct selection *s,
                            const struct xl__tuned_match *matches, size_t n)
 {
@@ -123,7 +126,7 @@ static xl_status add_tuned(struct selection *s,
         const char *name = matches[i].set->variant;
         if (!is_named(s, name))
             continue;
-        struct xl__candidate *c = append(s, find_variant(s, name));
+        struct xl__candidate *c = append_candidate(s, find_variant(s, name));
         TRY(fill_tuned(s, c, &matches[i]));
         if (!c->refused)
             break;
@@ -141,15 +144,16 @@ static size_t find_tuned(const struct xl__selecting *what,
         return 0;
     what->op->shape_class(what->canonical, &shape_class);
     if (!shape_class.broken)
-        n = xl__tune_db_find(&what->lib->tuned, what->dev, what->op->name,
-                             xl__str_text(&shape_class), out, MOST_MATCHES);
+        n = xl__tuned_sets_find(&what->lib->tuned, what->dev, what->op->name,
+                                xl__str_text(&shape_class), out, MOST_MATCHES);
     xl__str_clear(&shape_class);
     return n;
 }
 
-/* -- the order ------------------------------------------------------------- */
+/* -- the order -------------------------------------------------------------
+ */
 
-static int compare(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
     const struct xl__candidate *x = a, *y = b;
     if (!x->refused != !y->refused)
@@ -161,16 +165,16 @@ static int compare(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
-static void put_in_order(struct selection *s)
+static void sort_candidates(struct selection *s)
 {
-    qsort(s->c, s->n, sizeof *s->c, compare);
+    qsort(s->c, s->n, sizeof *s->c, compare_candidates);
     for (unsigned i = 0; i < s->n; i++) {
         if (s->c[i].tuned && s->c[i].refused)
-            s->c[i].refused = s->c[i].note; /* which has moved */
+            s->c[i].refused = s->c[i].note; /* the candidate was moved */
     }
 }
 
-/* The forced name must be one of the list's. */
+/* XL_BAD_ARGUMENT where the forced name is not in the list. */
 static xl_status check_name(const struct selection *s)
 {
     struct xl__str names = {0};
@@ -181,11 +185,10 @@ static xl_status check_name(const struct selection *s)
         }
         xl__str_printf(&names, "%s%s", i > 0 ? ", " : "", s->list[i]->name);
     }
-    const xl_status status =
-        xl__error_set(s->error, XL_BAD_ARGUMENT,
-                      "%s has no variant \"%s\" on this device; it has %s",
-                      s->what->op->name, s->what->forced,
-                      xl__str_text(&names));
+    const xl_status status = xl__error_set(
+        s->error, XL_BAD_ARGUMENT,
+        "%s has no variant \"%s\" on this device; it has %s",
+        s->what->op->name, s->what->forced, xl__str_text(&names));
     xl__str_clear(&names);
     return status;
 }
@@ -196,7 +199,8 @@ xl_status xl__select(const struct xl__selecting *what,
 {
     xl_status status = XL_OK;
     struct xl__tuned_match matches[MOST_MATCHES];
-    struct selection s = {.what = what, .error = e,
+    struct selection s = {.what = what,
+                          .error = e,
                           .list = what->dev->vendor->variants[what->op->id]};
     unsigned listed = 0;
     *out = NULL;
@@ -211,7 +215,7 @@ xl_status xl__select(const struct xl__selecting *what,
     for (unsigned i = 0; i < listed; i++)
         TRY(add_listed(&s, s.list[i]));
     TRY(add_tuned(&s, matches, n_matches));
-    put_in_order(&s);
+    sort_candidates(&s);
     *out = s.c;
     *n = s.n;
     return XL_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First meeting of a program and a driver. A small odd case runs on a private
- * queue of the same context and is compared with the host in double; the
- * verdict is kept with the program, so each program is asked once. */
+/* The self-check: a program that is new to a device and driver runs a small
+ * case of odd sizes on a private queue of the same context, and the result is
+ * compared with the host's in double. The verdict is kept with the program, so
+ * that each program is checked once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,24 +10,24 @@
 #include "base/str.h"
 #include "ops/path/op.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/where.h"
+#include "runtime/buffer.h"
 
 enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
 
-/* One trial run. */
+/* One run of the case. */
 struct run {
     xl_queue *q; /* private */
     const struct xl__op *op;
     const struct xl__candidate *candidate;
-    const struct xl__ready *target; /* whose programs are tested */
+    const struct xl__cached_plan *target; /* whose programs are tested */
     uint64_t small[SMALL_CAP / sizeof(uint64_t)];
     struct xl__trial trial;
-    struct xl__ready *ready; /* the small case's */
+    struct xl__cached_plan *ready; /* of the case */
 };
 
-/* Do the small case's steps use the very programs that are to be tested? */
+/* Whether the steps of the case use the programs that are to be checked. */
 static bool same_programs(const struct run *r)
 {
     const unsigned n = r->target->plan.n_steps;
@@ -38,7 +39,7 @@ static bool same_programs(const struct run *r)
     return true;
 }
 
-static xl_status make(struct run *r, const void *canonical)
+static xl_status build_case(struct run *r, const void *canonical)
 {
     xl_status status = XL_OK;
     const struct xl__candidate *c = r->candidate;
@@ -53,16 +54,16 @@ static xl_status make(struct run *r, const void *canonical)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "%s has no plan for its self-check",
                           c->variant->name));
-    TRY(xl__ready_make(r->q, r->ready));
+    TRY(xl__cached_plan_build(r->q, r->ready));
     if (!same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
-                          "the self-check of %s took another program",
+                          "the self-check of %s uses another program",
                           c->variant->name));
 fail:
     return status;
 }
 
-static xl_status upload(struct run *r)
+static xl_status upload_case(struct run *r)
 {
     xl_status status = XL_OK;
     struct xl__trial *t = &r->trial;
@@ -77,12 +78,12 @@ fail:
     return status;
 }
 
-static xl_status run(struct run *r, const void *canonical)
+static xl_status run_case(struct run *r, const void *canonical)
 {
     xl_status status = XL_OK;
     struct xl__trial *t = &r->trial;
-    TRY(make(r, canonical));
-    TRY(upload(r));
+    TRY(build_case(r, canonical));
+    TRY(upload_case(r));
     TRY(xl__launch(r->q, r->ready, &t->call, NULL));
     TRY(xl_queue_finish(r->q));
     TRY(xl_buffer_read(r->q, t->call.mem[t->result].buf, 0, t->host[t->result],
@@ -91,21 +92,22 @@ fail:
     return status;
 }
 
-static void clear(struct run *r)
+static void clear_case(struct run *r)
 {
     for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
-        xl__where_release(r->trial.call.mem[i].buf);
+        xl__buffer_release(r->trial.call.mem[i].buf);
         free(r->trial.host[i]);
     }
     free(r->trial.own);
     if (r->ready)
-        xl__ready_clear(r->ready);
+        xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl_queue_destroy(r->q);
 }
 
 /* "gemm_mma TM=64 TN=64, gemm_turn + gemm_mma: C(3, 4) of ..." */
-static void tell(const struct run *r, const char *why, struct xl__str *story)
+static void report_failure(const struct run *r, const char *why,
+                           struct xl__str *story)
 {
     char tunables[PARAMS_CAP];
     const struct xl__candidate *c = r->candidate;
@@ -121,13 +123,13 @@ static void tell(const struct run *r, const char *why, struct xl__str *story)
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
                         const struct xl__candidate *candidate,
-                        const struct xl__ready *ready, bool *trusted,
+                        const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap)
 {
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
     struct xl__str story = {0};
-    const enum xl__trust known = xl__ready_trust(ready);
+    const enum xl__trust known = xl__cached_plan_trust(ready);
     *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
@@ -140,18 +142,18 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
     status = xl_queue_create_beside(q, &r.q);
     if (status != XL_OK)
         return xl__error_set(&q->error, status,
-                             "self-check of %s: no queue of its own: %s",
+                             "self-check of %s: no private queue: %s",
                              candidate->variant->name, xl_status_name(status));
-    TRY(run(&r, canonical));
+    TRY(run_case(&r, canonical));
     *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
     if (!*trusted)
-        tell(&r, why, &story);
-    xl__ready_judged(q->ctx, ready, *trusted, xl__str_text(&story));
+        report_failure(&r, why, &story);
+    xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&story));
 fail:
     xl__str_clear(&story);
     if (status != XL_OK && r.q)
         xl__error_set(&q->error, status, "self-check of %s: %s",
                       candidate->variant->name, xl_error_detail(r.q));
-    clear(&r);
+    clear_case(&r);
     return status;
 }

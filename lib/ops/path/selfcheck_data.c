@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements and epilogues of small cases on the host. */
+/* Elements and epilogues of self-check cases on the host. */
 #include "ops/path/selfcheck_data.h"
 
 #include <float.h>
@@ -99,7 +99,7 @@ double xl__small_roundoff(xl_dtype dtype)
 
 double xl__small_underflow(xl_dtype dtype)
 {
-    return dtype == XL_F16                        ? ldexp(1, -25)
+    return dtype == XL_F16                       ? ldexp(1, -25)
            : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
                                                  : 0;
 }
@@ -112,10 +112,10 @@ bool xl__small_agrees(double got, double want, double error)
 
 /* -- epilogues ----------------------------------------------------------- */
 
-/* Strides of the same class as the real ones: 0, 1 or more. Returns the
- * elements they reach over. */
+/* Strides of the same class as the real ones: 0, 1 or larger. Returns the
+ * number of elements that they span. */
 static size_t shrink_strides(const size_t size[XL__N_ALONG],
-                             struct xl__snippet_operand *o)
+                             struct xl__epilogue_operand *o)
 {
     size_t reach = 1;
     for (unsigned along = XL__N_ALONG; along-- > 0;) {
@@ -131,7 +131,7 @@ static size_t shrink_strides(const size_t size[XL__N_ALONG],
     return reach;
 }
 
-static xl_status make_tensor(struct xl__snippet_operand *o,
+static xl_status make_tensor(struct xl__epilogue_operand *o,
                              const size_t size[XL__N_ALONG], unsigned k,
                              unsigned slot, struct xl__trial *t)
 {
@@ -149,10 +149,9 @@ static xl_status make_tensor(struct xl__snippet_operand *o,
 }
 
 xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
-                                  const struct xl__snippet **snippet,
-                                  const size_t size[XL__N_ALONG],
-                                  unsigned mem, unsigned value,
-                                  struct xl__trial *t)
+                                  const struct xl__epilogue_text **snippet,
+                                  const size_t size[XL__N_ALONG], unsigned mem,
+                                  unsigned value, struct xl__trial *t)
 {
     xl_status status = XL_OK;
     if (!*snippet)
@@ -161,7 +160,7 @@ xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
     ep->mem = mem;
     *snippet = &ep->snippet;
     for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
-        struct xl__snippet_operand *o = &ep->snippet.operand[k];
+        struct xl__epilogue_operand *o = &ep->snippet.operand[k];
         if (!o->is_scalar) {
             TRY(make_tensor(o, size, k, mem + k, t));
             continue;
@@ -180,7 +179,7 @@ double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
 {
     double operand[XL_EPILOGUE_MAX_BINDINGS], want;
     for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
-        const struct xl__snippet_operand *o = &ep->snippet.operand[k];
+        const struct xl__epilogue_operand *o = &ep->snippet.operand[k];
         size_t i = 0;
         for (unsigned along = 0; along < XL__N_ALONG; along++)
             i += at[along] * o->stride[along];
@@ -188,6 +187,7 @@ double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
                          ? ep->scalar[k]
                          : xl__small_load(t->host[ep->mem + k], i, o->dtype);
     }
-    xl__snippet_eval(&ep->snippet, dtype, y, y_error, operand, &want, error);
+    xl__epilogue_text_eval(&ep->snippet, dtype, y, y_error, operand, &want,
+                           error);
     return want;
 }

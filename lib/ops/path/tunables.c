@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tunables to text and back. */
+/* Tunables as text, and text as tunables. */
 #include "ops/path/tunables.h"
 
 #include <stdio.h>
@@ -35,8 +35,9 @@ static bool is_legal(const struct xl__tunable *t, long value)
     return false;
 }
 
-/* The tunable that the word up to '=' names; -1: none. */
-static int index_of(const struct xl__variant *v, const char *word, size_t len)
+/* The index of the tunable named before '='; -1: there is none. */
+static int find_tunable(const struct xl__variant *v, const char *word,
+                        size_t len)
 {
     const unsigned n = xl__params_count(v);
     for (unsigned i = 0; i < n; i++) {
@@ -48,12 +49,12 @@ static int index_of(const struct xl__variant *v, const char *word, size_t len)
 }
 
 /* One "NAME=value" of `len` bytes. */
-static bool parse_one(const struct xl__variant *v, const char *word,
-                      size_t len, struct xl__params *out, unsigned *seen)
+static bool parse_pair(const struct xl__variant *v, const char *word,
+                       size_t len, struct xl__params *out, unsigned *seen)
 {
     const char *equals = memchr(word, '=', len);
     const int at =
-        equals ? index_of(v, word, (size_t)(equals - word)) : -1;
+        equals ? find_tunable(v, word, (size_t)(equals - word)) : -1;
     char *end;
     if (at < 0 || (*seen & 1u << at))
         return false;
@@ -73,7 +74,7 @@ bool xl__params_parse(const struct xl__variant *v, const char *text,
     memset(out->value, 0, sizeof out->value);
     for (const char *at = text + strspn(text, " "); *at;) {
         const size_t len = strcspn(at, " ");
-        if (!parse_one(v, at, len, out, &seen)) {
+        if (!parse_pair(v, at, len, out, &seen)) {
             snprintf(why, why_cap, "%s has no tunable \"%.*s\"", v->name,
                      (int)len, at);
             return false;

@@ -127,8 +127,8 @@ static xl_status append(struct loading *l, const char *name,
     return status;
 }
 
-xl_status xl__source_load(const struct xl__source *from, struct xl__str *out,
-                          struct xl__error *e)
+xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
+                                 struct xl__str *out, struct xl__error *e)
 {
     struct loading l = {
         .cl_dir = from->cl_dir, .epilogue = from->epilogue, .error = e};

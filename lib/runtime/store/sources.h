@@ -15,7 +15,7 @@ struct xl__embedded {
 extern const struct xl__embedded xl__embedded[];
 
 /* Where texts come from. */
-struct xl__source {
+struct xl__kernel_source {
     const char *cl_dir;   /* a folder like cl/; NULL: embedded */
     const char *name;     /* path below cl/; what generated text is called */
     const char *text;     /* generated; NULL: the file's */
@@ -25,7 +25,7 @@ struct xl__source {
 
 /* The text with every line `#include "x.clh"` replaced by that file, once
  * each. */
-xl_status xl__source_load(const struct xl__source *from, struct xl__str *out,
-                          struct xl__error *e);
+xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
+                                 struct xl__str *out, struct xl__error *e);
 
 #endif

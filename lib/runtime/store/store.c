@@ -9,8 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/os/files.h"
+#include "base/alloc.h"
 #include "base/hash.h"
+#include "base/os/files.h"
 #include "base/os/paths.h"
 #include "base/str.h"
 
@@ -46,14 +47,14 @@ static char *path_of(const char *root, const char *key, bool is_shelf)
     return path;
 }
 
-xl_status xl__store_init(struct xl__store *s, const char *dir,
+xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
                          const char *system_dir, uint64_t limit_bytes,
                          void (*warn)(const char *text, void *arg),
                          void *warn_arg)
 {
     bool is_on = dir != NULL && dir[0] != 0;
     bool has_system = system_dir != NULL && system_dir[0] != 0;
-    *s = (struct xl__store){
+    *s = (struct xl__cluster_store){
         .limit_bytes = limit_bytes, .warn = warn, .warn_arg = warn_arg};
     xl__lock_init(&s->lock);
     s->dir = is_on ? xl__strdup(dir) : NULL;
@@ -69,20 +70,20 @@ xl_status xl__store_init(struct xl__store *s, const char *dir,
     return XL_NO_MEMORY;
 }
 
-void xl__store_clear(struct xl__store *s)
+void xl__store_clear(struct xl__cluster_store *s)
 {
     free(s->dir);
     free(s->root);
     free(s->system_root);
     xl__lock_clear(&s->lock);
-    *s = (struct xl__store){0};
+    *s = (struct xl__cluster_store){0};
 }
 
 /* -- warnings --------------------------------------------------------------*/
 
-static void warn(struct xl__store *s, const char *fmt, ...) XL__PRINTF(2, 3);
+static void warn(struct xl__cluster_store *s, const char *fmt, ...) XL__PRINTF(2, 3);
 
-static void warn(struct xl__store *s, const char *fmt, ...)
+static void warn(struct xl__cluster_store *s, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -94,7 +95,7 @@ static void warn(struct xl__store *s, const char *fmt, ...)
 }
 
 /* The folder cannot be used: true the first time. */
-static bool is_first_trouble(struct xl__store *s)
+static bool is_first_trouble(struct xl__cluster_store *s)
 {
     xl__lock_take(&s->lock);
     bool first = !s->warned;
@@ -103,7 +104,7 @@ static bool is_first_trouble(struct xl__store *s)
     return first;
 }
 
-static void warn_folder(struct xl__store *s, const char *why)
+static void warn_folder(struct xl__cluster_store *s, const char *why)
 {
     if (is_first_trouble(s))
         warn(s, "compiled kernels are not kept: cache folder %s: %s", s->dir,
@@ -114,7 +115,7 @@ static void warn_folder(struct xl__store *s, const char *why)
 
 /* May what is in the user's folder be run? A missing folder is a miss and no
  * trouble. */
-static bool may_read(struct xl__store *s)
+static bool may_read(struct xl__cluster_store *s)
 {
     const char *why = "";
     if (s->root == NULL)
@@ -151,7 +152,7 @@ static void take_payload(char *bytes, const struct xl__entry_view *view,
     }
 }
 
-static bool load(struct xl__store *s, const char *path, bool is_system,
+static bool load(struct xl__cluster_store *s, const char *path, bool is_system,
                  const char *key, struct xl__entry *out)
 {
     char *bytes;
@@ -183,7 +184,7 @@ static bool load(struct xl__store *s, const char *path, bool is_system,
     return true;
 }
 
-static bool load_from(struct xl__store *s, const char *root, bool is_system,
+static bool load_from(struct xl__cluster_store *s, const char *root, bool is_system,
                       const char *key, struct xl__entry *out)
 {
     char *path = path_of(root, key, false);
@@ -192,7 +193,7 @@ static bool load_from(struct xl__store *s, const char *root, bool is_system,
     return hit;
 }
 
-bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
+bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entry *out)
 {
     *out = (struct xl__entry){0};
     if (s->root == NULL && s->system_root == NULL)
@@ -211,20 +212,20 @@ bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
 
 /* Make the folders down to the one the entry goes into. Each is made by
  * itself, so that each is checked. */
-static bool make_folders(struct xl__store *s, const char *key)
+static bool make_folders(struct xl__cluster_store *s, const char *key)
 {
     const char *why = "out of memory";
     char *shelf = path_of(s->root, key, true);
-    bool made = shelf != NULL && xl__dir_make(s->dir, &why) == XL_OK &&
-                xl__dir_make(s->root, &why) == XL_OK &&
-                xl__dir_make(shelf, &why) == XL_OK;
+    bool made = shelf != NULL && xl__dir_create(s->dir, &why) == XL_OK &&
+                xl__dir_create(s->root, &why) == XL_OK &&
+                xl__dir_create(shelf, &why) == XL_OK;
     if (!made)
         warn_folder(s, why);
     free(shelf);
     return made;
 }
 
-static bool write_entry(struct xl__store *s, const char *path,
+static bool write_entry(struct xl__cluster_store *s, const char *path,
                         const unsigned char *bytes, size_t len)
 {
     if (len > s->limit_bytes) {
@@ -241,7 +242,7 @@ static bool write_entry(struct xl__store *s, const char *path,
 
 /* Is it time to look at the folder as a whole? Between sweeps its size is
  * estimated: other processes' writes wait for the next one. */
-static bool count_write(struct xl__store *s, size_t len)
+static bool count_write(struct xl__cluster_store *s, size_t len)
 {
     xl__lock_take(&s->lock);
     s->bytes += len;
@@ -254,7 +255,7 @@ static bool count_write(struct xl__store *s, size_t len)
     return is_due;
 }
 
-void xl__store_put(struct xl__store *s, const char *key, const void *payload,
+void xl__store_put(struct xl__cluster_store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust)
 {
     struct xl__entry_view view = {.trust = trust,
@@ -274,10 +275,253 @@ void xl__store_put(struct xl__store *s, const char *key, const void *payload,
     free(path);
 }
 
-void xl__store_drop(struct xl__store *s, const char *key)
+void xl__store_drop(struct xl__cluster_store *s, const char *key)
 {
     char *path = s->root != NULL ? path_of(s->root, key, false) : NULL;
     if (path != NULL)
         xl__file_remove(path);
     free(path);
+}
+
+enum { STALE_AFTER_S = 3600 };
+
+/* One file of ours, and the walk it was found in. */
+struct found {
+    const char *path;
+    struct xl__file_info info;
+    bool is_temporary;
+};
+
+struct walk {
+    bool (*each)(const struct found *, void *arg);
+    void *arg;
+};
+
+static bool is_entry_name(const char *name)
+{
+    return strlen(name) == XL__HASH128_TEXT - 1 &&
+           strspn(name, "0123456789abcdef") == XL__HASH128_TEXT - 1;
+}
+
+static bool is_temporary_name(const char *name)
+{
+    size_t len = strlen(name);
+    const size_t begin = sizeof(XL__TEMPORARY_PREFIX) - 1;
+    const size_t end = sizeof(XL__TEMPORARY_SUFFIX) - 1;
+    return len > begin + end &&
+           strncmp(name, XL__TEMPORARY_PREFIX, begin) == 0 &&
+           strcmp(name + len - end, XL__TEMPORARY_SUFFIX) == 0;
+}
+
+static bool visit(const char *path, void *arg)
+{
+    const struct walk *walk = arg;
+    const char *name = xl__path_name(path);
+    struct found file = {.path = path,
+                         .is_temporary = is_temporary_name(name)};
+    if (!file.is_temporary && !is_entry_name(name))
+        return true;
+    return !xl__file_stat(path, &file.info) || walk->each(&file, walk->arg);
+}
+
+static xl_status walk_root(const char *root,
+                           bool (*each)(const struct found *, void *),
+                           void *arg)
+{
+    struct walk walk = {each, arg};
+    return root != NULL ? xl__dir_scan(root, visit, &walk) : XL_OK;
+}
+
+/* The user's folder, which must be private; one that is not there is empty. */
+static xl_status walk_own(const struct xl__cluster_store *s,
+                          bool (*each)(const struct found *, void *),
+                          void *arg)
+{
+    if (s->root == NULL)
+        return XL_OK;
+    if (xl__dir_check(s->dir, NULL) != XL_OK ||
+        xl__dir_check(s->root, NULL) != XL_OK)
+        return errno == ENOENT ? XL_OK : XL_IO;
+    return walk_root(s->root, each, arg);
+}
+
+static bool is_stale(const struct found *file)
+{
+    int64_t age_s = (int64_t)time(NULL) - file->info.used_unix_ns / NS_PER_S;
+    return file->is_temporary && age_s > STALE_AFTER_S;
+}
+
+/* -- list and count --------------------------------------------------------*/
+
+struct listing {
+    void (*each)(const xl_cache_entry *, void *);
+    void *arg;
+    bool is_system;
+};
+
+static bool list_one(const struct found *file, void *arg)
+{
+    static const char *const verdicts[] = {[XL__UNTESTED] = "none",
+                                           [XL__PASSED] = "passed",
+                                           [XL__FAILED] = "failed"};
+    const struct listing *l = arg;
+    struct xl__entry_view view = {0};
+    struct xl__str key = {0};
+    char *bytes = NULL;
+    size_t len;
+    if (file->is_temporary)
+        return true;
+    bool is_intact = xl__file_read(file->path, &bytes, &len) == XL_OK &&
+                     xl__entry_parse(bytes, len, &view);
+    if (is_intact)
+        xl__str_add_n(&key, view.key, view.key_len);
+    const xl_cache_entry entry = {
+        .path = file->path,
+        .key = xl__str_text(&key),
+        .bytes = file->info.bytes,
+        .used_unix_s = file->info.used_unix_ns / NS_PER_S,
+        .selfcheck = verdicts[view.trust],
+        .is_intact = is_intact,
+        .is_system = l->is_system,
+    };
+    l->each(&entry, l->arg);
+    xl__str_clear(&key);
+    free(bytes);
+    return true;
+}
+
+xl_status xl__store_list(struct xl__cluster_store *s,
+                         void (*each)(const xl_cache_entry *, void *),
+                         void *arg)
+{
+    struct listing own = {each, arg, false}, other = {each, arg, true};
+    xl_status status = walk_own(s, list_one, &own);
+    walk_root(s->system_root, list_one, &other);
+    return status;
+}
+
+static void count_one(const xl_cache_entry *entry, void *arg)
+{
+    xl_cache_stats *stats = arg;
+    stats->n_entries++;
+    stats->n_damaged += !entry->is_intact;
+    stats->bytes += entry->bytes;
+}
+
+xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out)
+{
+    *out = (xl_cache_stats){.limit_bytes = s->limit_bytes};
+    struct listing own = {count_one, out, false};
+    xl__lock_take(&s->lock);
+    out->hits = s->hits;
+    out->misses = s->misses;
+    xl__lock_drop(&s->lock);
+    return walk_own(s, list_one, &own);
+}
+
+/* -- empty -----------------------------------------------------------------*/
+
+struct emptying {
+    bool only_damaged;
+    uint64_t n_removed;
+};
+
+static bool is_damaged(const char *path)
+{
+    struct xl__entry_view view;
+    char *bytes;
+    size_t len;
+    if (xl__file_read(path, &bytes, &len) != XL_OK)
+        return false; /* unreadable is not the same */
+    bool is_intact = xl__entry_parse(bytes, len, &view);
+    free(bytes);
+    return !is_intact;
+}
+
+static bool empty_one(const struct found *file, void *arg)
+{
+    struct emptying *e = arg;
+    bool goes = !e->only_damaged || is_stale(file) ||
+                (!file->is_temporary && is_damaged(file->path));
+    if (goes && xl__file_remove(file->path))
+        e->n_removed += !file->is_temporary;
+    return true;
+}
+
+xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
+                           uint64_t *n_removed)
+{
+    struct emptying e = {only_damaged, 0};
+    xl_status status = walk_own(s, empty_one, &e);
+    if (n_removed != NULL)
+        *n_removed = e.n_removed;
+    return status;
+}
+
+/* -- evict -----------------------------------------------------------------*/
+
+struct kept {
+    char *path;
+    struct xl__file_info info;
+};
+
+struct census {
+    struct kept *files;
+    size_t n, cap;
+    uint64_t bytes;
+};
+
+/* Stale temporaries go at once. Out of memory ends the census early: a file
+ * that was not counted stays until the next one. */
+static bool count_file(const struct found *file, void *arg)
+{
+    struct census *c = arg;
+    if (is_stale(file))
+        xl__file_remove(file->path);
+    if (file->is_temporary)
+        return true;
+    char *path = xl__strdup(file->path);
+    if (path == NULL ||
+        !xl__grow(&c->files, &c->cap, c->n + 1, sizeof(*c->files))) {
+        free(path);
+        return false;
+    }
+    c->files[c->n++] = (struct kept){path, file->info};
+    c->bytes += file->info.bytes;
+    return true;
+}
+
+static int by_use(const void *pa, const void *pb)
+{
+    const struct kept *a = pa, *b = pb;
+    return (a->info.used_unix_ns > b->info.used_unix_ns) -
+           (a->info.used_unix_ns < b->info.used_unix_ns);
+}
+
+static void evict(struct census *c, uint64_t limit_bytes, const char *keep)
+{
+    /* Slack, so that the next write does not evict again. */
+    enum { KEEP_TENTHS = 9, TENTHS = 10 };
+    const uint64_t goal = limit_bytes / TENTHS * KEEP_TENTHS;
+    if (c->bytes <= limit_bytes)
+        return;
+    qsort(c->files, c->n, sizeof(*c->files), by_use);
+    for (size_t i = 0; i < c->n && c->bytes > goal; i++) {
+        const struct kept *file = &c->files[i];
+        if (!xl__streq(file->path, keep) && xl__file_remove(file->path))
+            c->bytes -= file->info.bytes;
+    }
+}
+
+void xl__store_sweep(struct xl__cluster_store *s, const char *keep)
+{
+    struct census c = {0};
+    walk_own(s, count_file, &c);
+    evict(&c, s->limit_bytes, keep);
+    xl__lock_take(&s->lock);
+    s->bytes += c.bytes;
+    xl__lock_drop(&s->lock);
+    for (size_t i = 0; i < c.n; i++)
+        free(c.files[i].path);
+    free(c.files);
 }

@@ -29,7 +29,7 @@
 
 enum { XL__STORE_FORMAT = 1 };
 
-struct xl__store {
+struct xl__cluster_store {
     xl__lock lock;     /* guards the counters; never held during file work */
     char *dir;         /* NULL: off */
     char *root;        /* <dir>/<format version> */
@@ -51,32 +51,32 @@ struct xl__entry {
 
 /* `dir` and `system_dir` may be NULL or ""; copied. XL_NO_MEMORY leaves a
  * store that is off. */
-xl_status xl__store_init(struct xl__store *s, const char *dir,
+xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
                          const char *system_dir, uint64_t limit_bytes,
                          void (*warn)(const char *text, void *arg),
                          void *warn_arg);
-void xl__store_clear(struct xl__store *s);
-bool xl__store_get(struct xl__store *s, const char *key,
+void xl__store_clear(struct xl__cluster_store *s);
+bool xl__store_get(struct xl__cluster_store *s, const char *key,
                    struct xl__entry *out);
-void xl__store_put(struct xl__store *s, const char *key, const void *payload,
+void xl__store_put(struct xl__cluster_store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust);
 /* A loaded payload that the driver refused: forget it. */
-void xl__store_drop(struct xl__store *s, const char *key);
+void xl__store_drop(struct xl__cluster_store *s, const char *key);
 
 /* -- the folder as a whole: store_folder.c -----------------------------------
  * XL_IO: the user's folder cannot be read or is not private. A system folder
  * that cannot be read is an empty one. */
 
 /* Remove leftovers, count, evict; `keep` is a path that stays. */
-void xl__store_sweep(struct xl__store *s, const char *keep);
-xl_status xl__store_list(struct xl__store *s,
+void xl__store_sweep(struct xl__cluster_store *s, const char *keep);
+xl_status xl__store_list(struct xl__cluster_store *s,
                          void (*each)(const xl_cache_entry *, void *),
                          void *arg);
 /* Of the user's folder. */
-xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out);
+xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out);
 /* n_removed counts entries; NULL allowed. Removes leftovers too: those of
  * writers that may be alive only if not `only_damaged`. */
-xl_status xl__store_empty(struct xl__store *s, bool only_damaged,
-                          uint64_t *n_removed);
+xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
+                           uint64_t *n_removed);
 
 #endif

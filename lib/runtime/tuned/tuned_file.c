@@ -41,16 +41,16 @@ static const struct text head[] = {
     TEXT(xl__tuned_file, vendor, "vendor", true),
 };
 static const struct text what[] = {
-    TEXT(xl__tuned, op, "op", false),
-    TEXT(xl__tuned, shape_class, "class", false),
-    TEXT(xl__tuned, variant, "variant", false),
-    TEXT(xl__tuned, tunables, "tunables", true),
+    TEXT(xl__tuned_set, op, "op", false),
+    TEXT(xl__tuned_set, shape_class, "class", false),
+    TEXT(xl__tuned_set, variant, "variant", false),
+    TEXT(xl__tuned_set, tunables, "tunables", true),
 };
 static const struct text evidence[] = {
-    TEXT(xl__tuned, driver, "driver", true),
-    TEXT(xl__tuned, date, "date", true),
-    TEXT(xl__tuned, library, "library", true),
-    TEXT(xl__tuned, sources, "sources", true),
+    TEXT(xl__tuned_set, driver, "driver", true),
+    TEXT(xl__tuned_set, date, "date", true),
+    TEXT(xl__tuned_set, library, "library", true),
+    TEXT(xl__tuned_set, sources, "sources", true),
 };
 #undef TEXT
 #define N(array) (sizeof array / sizeof *array)
@@ -88,7 +88,7 @@ static bool take_number(const json_t *object, const char *name, double least,
     return false;
 }
 
-static bool take_set(const json_t *object, struct xl__tuned *set,
+static bool take_set(const json_t *object, struct xl__tuned_set *set,
                      struct xl__str *why)
 {
     double runs;
@@ -111,13 +111,13 @@ static xl_status take_sets(const json_t *list, struct xl__tuned_file *out,
         return XL_CORRUPT;
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
-        struct xl__tuned set;
+        struct xl__tuned_set set;
         memset(&set, 0, sizeof set);
         if (!take_set(json_array_get(list, i), &set, why)) {
             xl__str_printf(why, " in set %zu", i + 1);
             return XL_CORRUPT;
         }
-        if (!xl__tuned_put(out, &set))
+        if (!xl__tuned_file_put(out, &set))
             return XL_NO_MEMORY;
     }
     return XL_OK;
@@ -161,8 +161,8 @@ static xl_status take_root(const json_t *root, struct xl__tuned_file *out,
     return take_sets(json_object_get(root, "sets"), out, why);
 }
 
-xl_status xl__tuned_parse(const char *bytes, size_t len,
-                          struct xl__tuned_file *out, struct xl__str *why)
+xl_status xl__tuned_file_parse(const char *bytes, size_t len,
+                               struct xl__tuned_file *out, struct xl__str *why)
 {
     json_error_t error;
     memset(out, 0, sizeof *out);
@@ -208,7 +208,7 @@ static void add_line(struct xl__str *out, json_t *object, const char *after)
     json_decref(object);
 }
 
-static json_t *set_object(const struct xl__tuned *set)
+static json_t *set_object(const struct xl__tuned_set *set)
 {
     json_t *object = json_object();
     put_texts(object, what, N(what), set);
@@ -220,7 +220,8 @@ static json_t *set_object(const struct xl__tuned *set)
     return object;
 }
 
-void xl__tuned_format(const struct xl__tuned_file *file, struct xl__str *out)
+void xl__tuned_file_format(const struct xl__tuned_file *file,
+                           struct xl__str *out)
 {
     json_t *device = json_object();
     put_texts(device, head, N(head), file);
@@ -237,13 +238,15 @@ void xl__tuned_format(const struct xl__tuned_file *file, struct xl__str *out)
 
 /* -- sets ------------------------------------------------------------------ */
 
-static int compare(const struct xl__tuned *a, const struct xl__tuned *b)
+static int compare(const struct xl__tuned_set *a,
+                   const struct xl__tuned_set *b)
 {
     const int ops = strcmp(a->op, b->op);
     return ops != 0 ? ops : strcmp(a->shape_class, b->shape_class);
 }
 
-bool xl__tuned_put(struct xl__tuned_file *file, const struct xl__tuned *set)
+bool xl__tuned_file_put(struct xl__tuned_file *file,
+                        const struct xl__tuned_set *set)
 {
     size_t at = 0;
     while (at < file->n_sets && compare(&file->sets[at], set) < 0)

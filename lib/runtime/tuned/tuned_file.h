@@ -23,7 +23,7 @@
 enum { XL__TUNED_SCHEMA = 1 };
 
 /* A variant and all of its tunables, with the evidence. */
-struct xl__tuned {
+struct xl__tuned_set {
     char op[16], shape_class[128];
     char variant[32], tunables[160]; /* "": it has none */
     double median_ns, mad_ns;
@@ -40,18 +40,21 @@ enum xl__tuned_scope {
 struct xl__tuned_file {
     char device[256], platform[128], arch[64], vendor[32];
     enum xl__tuned_scope scope;
-    struct xl__tuned *sets; /* sorted by op and class, one of each */
+    struct xl__tuned_set *sets; /* sorted by op and class, one of each */
     size_t n_sets, sets_cap;
 };
 
 /* XL_CORRUPT: none of ours, damaged or of another schema, with a phrase in
  * `why`; XL_NO_MEMORY. xl__tuned_file_clear() afterwards, whatever it is. */
-xl_status xl__tuned_parse(const char *bytes, size_t len,
-                          struct xl__tuned_file *out, struct xl__str *why);
+xl_status xl__tuned_file_parse(const char *bytes, size_t len,
+                               struct xl__tuned_file *out,
+                               struct xl__str *why);
 /* Append the file's text; out of memory breaks `out`. */
-void xl__tuned_format(const struct xl__tuned_file *file, struct xl__str *out);
+void xl__tuned_file_format(const struct xl__tuned_file *file,
+                           struct xl__str *out);
 /* Put a set in, in place of an older one of its op and class. */
-bool xl__tuned_put(struct xl__tuned_file *file, const struct xl__tuned *set);
+bool xl__tuned_file_put(struct xl__tuned_file *file,
+                        const struct xl__tuned_set *set);
 void xl__tuned_file_clear(struct xl__tuned_file *file);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/files.h"
-#include "base/hash.h"
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/os/files.h"
 #include "base/os/paths.h"
 
 enum origin { OF_USER, OF_SYSTEM, SHIPPED };
@@ -28,8 +28,8 @@ struct xl__tuned_table {
     size_t n, cap;
 };
 
-xl_status xl__tune_db_init(struct xl__tune_db *db, const char *user_dir,
-                           const char *system_dir, bool off)
+xl_status xl__tuned_sets_init(struct xl__tuned_sets *db, const char *user_dir,
+                              const char *system_dir, bool off)
 {
     const bool has_user = !off && user_dir && *user_dir;
     const bool has_system = !off && system_dir && *system_dir;
@@ -52,7 +52,7 @@ static void clear_table(struct xl__tuned_table *table)
     free(table);
 }
 
-void xl__tune_db_clear(struct xl__tune_db *db)
+void xl__tuned_sets_clear(struct xl__tuned_sets *db)
 {
     while (db->tables) {
         struct xl__tuned_table *table = db->tables;
@@ -65,7 +65,7 @@ void xl__tune_db_clear(struct xl__tune_db *db)
     xl__lock_clear(&db->lock);
 }
 
-void xl__tune_db_warn(const struct xl__tune_db *db, const char *fmt, ...)
+void xl__tuned_sets_warn(const struct xl__tuned_sets *db, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -89,7 +89,7 @@ static void copy_plain(char *dst, size_t cap, const char *src)
     }
 }
 
-void xl__tuned_head(const xl_device *dev, struct xl__tuned_file *out)
+void xl__tuned_device_head(const xl_device *dev, struct xl__tuned_file *out)
 {
     const struct xl__limits *l = &dev->limits;
     memset(out, 0, sizeof *out);
@@ -125,7 +125,7 @@ static bool reaches(const struct xl__tuned_file *file,
 /* -- loading ---------------------------------------------------------------*/
 
 struct loading {
-    struct xl__tune_db *db;
+    struct xl__tuned_sets *db;
     struct xl__tuned_table *table;
     enum origin origin;
 };
@@ -136,16 +136,16 @@ static void take(struct loading *l, const char *name, const char *bytes,
     struct xl__tuned_table *t = l->table;
     struct xl__str why = {0}, label = {0};
     struct loaded one = {.origin = l->origin};
-    const xl_status status = xl__tuned_parse(bytes, len, &one.file, &why);
+    const xl_status status = xl__tuned_file_parse(bytes, len, &one.file, &why);
     xl__str_printf(&label, "%s%s", LABEL, name);
     one.label = xl__str_steal(&label);
     if (status == XL_OK && one.label &&
         xl__grow(&t->files, &t->cap, t->n + 1, sizeof *t->files)) {
         t->files[t->n++] = one;
     } else {
-        xl__tune_db_warn(l->db, "tuned sets of %s are not used: %s", name,
-                         status == XL_OK ? "out of memory"
-                                         : xl__str_text(&why));
+        xl__tuned_sets_warn(l->db, "tuned sets of %s are not used: %s", name,
+                            status == XL_OK ? "out of memory"
+                                            : xl__str_text(&why));
         xl__tuned_file_clear(&one.file);
         free(one.label);
     }
@@ -168,8 +168,8 @@ static bool take_path(const char *path, void *arg)
     if (xl__file_read(path, &bytes, &len) == XL_OK)
         take(l, path, bytes, len);
     else
-        xl__tune_db_warn(l->db, "tuned sets of %s are not used: %s", path,
-                         strerror(errno));
+        xl__tuned_sets_warn(l->db, "tuned sets of %s are not used: %s", path,
+                            strerror(errno));
     free(bytes);
     return true;
 }
@@ -177,9 +177,9 @@ static bool take_path(const char *path, void *arg)
 static void take_dir(struct loading *l, const char *dir, enum origin origin)
 {
     l->origin = origin;
-    if (dir && xl__dir_walk(dir, take_path, l) == XL_IO && errno != ENOENT)
-        xl__tune_db_warn(l->db, "tuned sets in %s are not used: %s", dir,
-                         strerror(errno));
+    if (dir && xl__dir_scan(dir, take_path, l) == XL_IO && errno != ENOENT)
+        xl__tuned_sets_warn(l->db, "tuned sets in %s are not used: %s", dir,
+                            strerror(errno));
 }
 
 static void take_shipped(struct loading *l)
@@ -190,7 +190,7 @@ static void take_shipped(struct loading *l)
 }
 
 /* Under the lock. NULL: out of memory. */
-static const struct xl__tuned_table *table_of(struct xl__tune_db *db)
+static const struct xl__tuned_table *table_of(struct xl__tuned_sets *db)
 {
     if (db->is_loaded)
         return db->tables;
@@ -206,7 +206,7 @@ static const struct xl__tuned_table *table_of(struct xl__tune_db *db)
     return l.table;
 }
 
-void xl__tune_db_renew(struct xl__tune_db *db)
+void xl__tuned_sets_reload(struct xl__tuned_sets *db)
 {
     xl__lock_take(&db->lock);
     db->is_loaded = false;
@@ -241,22 +241,22 @@ static size_t insert(struct xl__tuned_match *list, size_t n, size_t cap,
     return n;
 }
 
-static bool is_wanted(const struct xl__tuned *set, const char *op,
+static bool is_wanted(const struct xl__tuned_set *set, const char *op,
                       const char *shape_class)
 {
     return !shape_class || (strcmp(set->op, op) == 0 &&
                             strcmp(set->shape_class, shape_class) == 0);
 }
 
-size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
-                        const char *op, const char *shape_class,
-                        struct xl__tuned_match *out, size_t cap)
+size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
+                           const char *op, const char *shape_class,
+                           struct xl__tuned_match *out, size_t cap)
 {
     struct xl__tuned_file head;
     size_t n = 0;
     if (db->is_off)
         return 0;
-    xl__tuned_head(dev, &head);
+    xl__tuned_device_head(dev, &head);
     xl__lock_take(&db->lock);
     const struct xl__tuned_table *table = table_of(db);
     for (size_t f = 0; table && f < table->n; f++) {
@@ -281,12 +281,13 @@ size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
 
 /* -- evidence --------------------------------------------------------------*/
 
-xl_status xl__tuned_hash(const struct xl__tune_db *db, const char *name,
-                             uint64_t *hash, struct xl__error *e)
+xl_status xl__tuned_source_hash(const struct xl__tuned_sets *db,
+                                const char *name, uint64_t *hash,
+                                struct xl__error *e)
 {
-    const struct xl__source from = {.cl_dir = db->cl_dir, .name = name};
+    const struct xl__kernel_source from = {.cl_dir = db->cl_dir, .name = name};
     struct xl__str text = {0};
-    const xl_status status = xl__source_load(&from, &text, e);
+    const xl_status status = xl__kernel_source_load(&from, &text, e);
     if (status == XL_OK)
         *hash = xl__hash64(text.text, text.len);
     xl__str_clear(&text);
@@ -294,7 +295,7 @@ xl_status xl__tuned_hash(const struct xl__tune_db *db, const char *name,
 }
 
 /* Are all the texts that the set was made with still the same? */
-static bool same_sources(const struct xl__tune_db *db, const char *list,
+static bool same_sources(const struct xl__tuned_sets *db, const char *list,
                          char *name, size_t cap)
 {
     enum { DIGITS = 16 };
@@ -305,7 +306,7 @@ static bool same_sources(const struct xl__tune_db *db, const char *list,
         char hex[DIGITS + 1];
         snprintf(name, cap, "%.*s", (int)(colon ? colon - at : (long)len),
                  at);
-        if (!colon || xl__tuned_hash(db, name, &hash, NULL) != XL_OK)
+        if (!colon || xl__tuned_source_hash(db, name, &hash, NULL) != XL_OK)
             return false;
         snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
         if (strncmp(colon + 1, hex, DIGITS) != 0)
@@ -320,8 +321,9 @@ void xl__tuned_driver(const xl_device *dev, char *out, size_t cap)
     copy_plain(out, cap, xl__text(&dev->limits, XL__F_driver));
 }
 
-bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
-                        const struct xl__tuned *set, char *why, size_t why_cap)
+bool xl__tuned_is_stale(const struct xl__tuned_sets *db, const xl_device *dev,
+                        const struct xl__tuned_set *set, char *why,
+                        size_t why_cap)
 {
     char driver[sizeof set->driver], name[sizeof set->sources];
     xl__tuned_driver(dev, driver, sizeof driver);
@@ -334,4 +336,216 @@ bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
         return false;
     snprintf(why, why_cap, "%s has changed since it was tuned", name);
     return true;
+}
+
+enum { PATIENCE_MS = 10000, MOST_BESIDE = 9 };
+
+/* -- names -----------------------------------------------------------------*/
+
+/* Small letters, digits and single dashes. */
+static void add_slug(struct xl__str *out, const char *text)
+{
+    for (; *text; text++) {
+        const char c = *text;
+        const bool is_large = c >= 'A' && c <= 'Z';
+        const bool is_kept =
+            is_large || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        const bool after_dash =
+            out->len == 0 || out->text[out->len - 1] == '-';
+        const char small = (char)(is_large ? c - 'A' + 'a' : c);
+        if (is_kept)
+            xl__str_add_n(out, &small, 1);
+        else if (!after_dash)
+            xl__str_add_n(out, "-", 1);
+    }
+}
+
+/* <dir>/<device>-<platform>.json, in pieces that file systems take. */
+static char *default_path(const char *dir, const struct xl__tuned_file *head)
+{
+    enum { MOST = 150 };
+    struct xl__str name = {0};
+    add_slug(&name, head->device);
+    xl__str_add(&name, "-");
+    add_slug(&name, head->platform);
+    if (name.len > MOST && !name.broken) {
+        name.len = MOST;
+        name.text[MOST] = '\0';
+    }
+    xl__str_add(&name, ".json");
+    char *path = name.broken ? NULL : xl__path_join(dir, xl__str_text(&name));
+    xl__str_clear(&name);
+    return path;
+}
+
+/* "x.json" as "x-<n>.json"; n of 1 is the path itself. */
+static char *beside(const char *path, unsigned n)
+{
+    const size_t stem = strlen(path) - strlen(".json");
+    struct xl__str other = {0};
+    if (n == 1)
+        return xl__strdup(path);
+    xl__str_printf(&other, "%.*s-%u.json", (int)stem, path, n);
+    return xl__str_steal(&other);
+}
+
+/* -- one file --------------------------------------------------------------*/
+
+struct saving {
+    struct xl__tuned_sets *db;
+    const struct xl__tuned_set *set;
+    struct xl__tuned_file head; /* of the device */
+    struct xl__error *error;
+};
+
+/* What the file at `path` holds; a new one for the device when it is not
+ * there. XL_CORRUPT: it is there and none of ours. */
+static xl_status read_old(const struct saving *s, const char *path,
+                          struct xl__tuned_file *out, struct xl__str *why)
+{
+    char *bytes;
+    size_t len;
+    xl_status status = xl__file_read(path, &bytes, &len);
+    memset(out, 0, sizeof *out);
+    if (status == XL_IO && errno == ENOENT) {
+        *out = s->head;
+        return XL_OK;
+    }
+    if (status == XL_OK)
+        status = xl__tuned_file_parse(bytes, len, out, why);
+    else
+        xl__str_add(why, status == XL_IO ? strerror(errno)
+                                         : xl_status_text(status));
+    if (status == XL_OK && !xl__tuned_same_device(out, &s->head)) {
+        xl__str_printf(why, "it is of %s (%s)", out->device, out->platform);
+        status = XL_CORRUPT;
+    }
+    free(bytes);
+    return status;
+}
+
+static xl_status write_new(const struct saving *s, const char *path,
+                           struct xl__tuned_file *file)
+{
+    struct xl__str text = {0};
+    xl_status status = XL_NO_MEMORY;
+    if (xl__tuned_file_put(file, s->set)) {
+        xl__tuned_file_format(file, &text);
+        if (!text.broken)
+            status = xl__file_replace(path, text.text, text.len);
+    }
+    if (status != XL_OK)
+        xl__error_set(s->error, status, "%s: %s", path,
+                      status == XL_NO_MEMORY ? xl_status_text(status)
+                                             : strerror(errno));
+    xl__str_clear(&text);
+    return status;
+}
+
+/* XL_CORRUPT: the file is left as it is. */
+static xl_status merge(const struct saving *s, const char *path,
+                       struct xl__str *why)
+{
+    struct xl__tuned_file file;
+    xl_status status = read_old(s, path, &file, why);
+    if (status == XL_OK)
+        status = write_new(s, path, &file);
+    else if (status != XL_CORRUPT)
+        xl__error_set(s->error, status, "%s: %s", path, xl__str_text(why));
+    xl__tuned_file_clear(&file);
+    return status;
+}
+
+/* A path that was named is that one or none. */
+static xl_status merge_named(const struct saving *s, const char *path)
+{
+    struct xl__str why = {0};
+    const xl_status status = merge(s, path, &why);
+    if (status == XL_CORRUPT)
+        xl__error_set(s->error, status,
+                      "%s is left as it is, name another file: %s", path,
+                      xl__str_text(&why));
+    xl__str_clear(&why);
+    return status;
+}
+
+/* The user's own: that file, or the first beside it that can be had. */
+static xl_status merge_own(const struct saving *s, const char *path)
+{
+    xl_status status = XL_CORRUPT;
+    struct xl__str why = {0};
+    for (unsigned n = 1; status == XL_CORRUPT && n <= MOST_BESIDE; n++) {
+        char *other = beside(path, n);
+        xl__str_reset(&why);
+        status = other ? merge(s, other, &why) : XL_NO_MEMORY;
+        if (status == XL_CORRUPT)
+            xl__tuned_sets_warn(s->db,
+                                "%s is left as it is, what is tuned now goes "
+                                "into a file beside it: %s",
+                                other, xl__str_text(&why));
+        free(other);
+    }
+    if (status != XL_OK)
+        xl__error_set(s->error, status, "%s: %s", path, xl__str_text(&why));
+    xl__str_clear(&why);
+    return status;
+}
+
+/* -- the whole -------------------------------------------------------------*/
+
+static xl_status make_dir(const char *dir, struct xl__error *e)
+{
+    const char *why = "out of memory";
+    if (xl__path_access(dir) == XL__WRITABLE)
+        return XL_OK;
+    const xl_status status = xl__dir_create(dir, &why);
+    if (status != XL_OK)
+        xl__error_set(e, status, "folder of tuned sets %s: %s", dir, why);
+    return status;
+}
+
+static xl_status save_locked(const struct saving *s, const char *path,
+                             bool is_named)
+{
+    xl_status status = XL_OK;
+    struct xl__str name = {0};
+    struct xl__file_lock lock;
+    xl__str_printf(&name, "%s.lock", path);
+    status = name.broken ? XL_NO_MEMORY
+                         : xl__file_lock_take(name.text, PATIENCE_MS, &lock);
+    if (status != XL_OK) {
+        xl__error_set(
+            s->error, status, "lock of tuned sets %s: %s", xl__str_text(&name),
+            status == XL_IO ? strerror(errno) : xl_status_text(status));
+    } else {
+        status = is_named ? merge_named(s, path) : merge_own(s, path);
+        xl__file_lock_drop(&lock);
+    }
+    xl__str_clear(&name);
+    return status;
+}
+
+xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
+                              const struct xl__tuned_set *set,
+                              const char *path, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    struct saving s = {.db = db, .set = set, .error = e};
+    char *own = NULL;
+    xl__tuned_device_head(dev, &s.head);
+    if (!path && !db->user_dir)
+        return xl__error_set(e, XL_IO,
+                             "there is no folder for tuned sets: set "
+                             "XL_TUNED_DIR, or name a file");
+    if (!path) {
+        TRY(make_dir(db->user_dir, e));
+        own = default_path(db->user_dir, &s.head);
+        if (!own)
+            TRY(xl__error_set(e, XL_NO_MEMORY, "tuned sets"));
+    }
+    TRY(save_locked(&s, path ? path : own, path != NULL));
+    xl__tuned_sets_reload(db);
+fail:
+    free(own);
+    return status;
 }

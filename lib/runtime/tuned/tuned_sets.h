@@ -25,7 +25,7 @@ extern const struct xl__embedded xl__shipped[]; /* files of cl/tuned */
 
 struct xl__tuned_table; /* what was loaded at a time */
 
-struct xl__tune_db {
+struct xl__tuned_sets {
     xl__lock lock;      /* guards `tables`; held while they are loaded */
     bool is_off;
     char *user_dir, *system_dir; /* NULL: none */
@@ -39,48 +39,49 @@ struct xl__tune_db {
 
 /* One set that concerns a device. Lives as long as the database. */
 struct xl__tuned_match {
-    const struct xl__tuned *set;
+    const struct xl__tuned_set *set;
     const char *origin; /* the file's path, or "shipped" */
     const char *label;  /* "tuned: " and the origin */
     unsigned rank;      /* of origin and reach: less is stronger */
 };
 
 /* Folders are copied; NULL or "": none. `off`: no sets from anywhere. */
-xl_status xl__tune_db_init(struct xl__tune_db *db, const char *user_dir,
-                           const char *system_dir, bool off);
-void xl__tune_db_clear(struct xl__tune_db *db);
+xl_status xl__tuned_sets_init(struct xl__tuned_sets *db, const char *user_dir,
+                              const char *system_dir, bool off);
+void xl__tuned_sets_clear(struct xl__tuned_sets *db);
 
 /* The sets for a class (NULL: of all ops and classes), strongest first, at
  * most `cap`; how many. */
-size_t xl__tune_db_find(struct xl__tune_db *db, const xl_device *dev,
-                        const char *op, const char *shape_class,
-                        struct xl__tuned_match *out, size_t cap);
+size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
+                           const char *op, const char *shape_class,
+                           struct xl__tuned_match *out, size_t cap);
 
 /* Is it of another driver or of other kernels? A phrase says which. */
-bool xl__tuned_is_stale(const struct xl__tune_db *db, const xl_device *dev,
-                        const struct xl__tuned *set, char *why,
+bool xl__tuned_is_stale(const struct xl__tuned_sets *db, const xl_device *dev,
+                        const struct xl__tuned_set *set, char *why,
                         size_t why_cap);
 /* The device's driver, as sets name it. */
 void xl__tuned_driver(const xl_device *dev, char *out, size_t cap);
 /* The hash of a kernel's text with its includes. */
-xl_status xl__tuned_hash(const struct xl__tune_db *db, const char *name,
-                         uint64_t *hash, struct xl__error *e);
+xl_status xl__tuned_source_hash(const struct xl__tuned_sets *db,
+                                const char *name, uint64_t *hash,
+                                struct xl__error *e);
 
 /* Merge a set into the file at `path`; NULL: the user's for this device. */
-xl_status xl__tune_db_save(struct xl__tune_db *db, const xl_device *dev,
-                           const struct xl__tuned *set, const char *path,
-                           struct xl__error *e);
+xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
+                              const struct xl__tuned_set *set,
+                              const char *path, struct xl__error *e);
 
 /* -- between tune_db.c and tune_save.c --------------------------------------*/
 
 /* A device as files name it: what is no printable ASCII becomes '?'. */
-void xl__tuned_head(const xl_device *dev, struct xl__tuned_file *out);
+void xl__tuned_device_head(const xl_device *dev, struct xl__tuned_file *out);
 /* Do both heads name one device? */
 bool xl__tuned_same_device(const struct xl__tuned_file *a,
                            const struct xl__tuned_file *b);
 /* Forget nothing, but load again at the next look-up. */
-void xl__tune_db_renew(struct xl__tune_db *db);
-void xl__tune_db_warn(const struct xl__tune_db *db, const char *fmt, ...)
+void xl__tuned_sets_reload(struct xl__tuned_sets *db);
+void xl__tuned_sets_warn(const struct xl__tuned_sets *db, const char *fmt, ...)
     XL__PRINTF(2, 3);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/gemm/gemm.h"
+#include "ops/gemm/selfcheck.h"
 #include "support/support.h"
 #include "verify/verify.h"
 
@@ -220,10 +220,10 @@ static double cut(double x, double quantum)
     return trunc(x / quantum) * quantum;
 }
 
-/* An engine as lib/ops/gemm/gemm_bound.c describes it: steps of `step` products;
- * terms cut `below` bits under the largest one's leading bit, sums cut to
- * `kept` bits under their own; after `stay` terms a sum leaves it for an f32,
- * 0: at the end. */
+/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step`
+ * products; terms cut `below` bits under the largest one's leading bit, sums
+ * cut to `kept` bits under their own; after `stay` terms a sum leaves it for
+ * an f32, 0: at the end. */
 struct engine {
     size_t step;
     int below, kept;
@@ -354,7 +354,7 @@ static void bounds_agree(void **state)
             const bool is_traded =
                 types[i] == XL_F32 ||
                 (types[i] >= XL_F8E4M3 && a == XL_ACCURACY_FAST);
-            const struct xl__gemm c = {
+            const struct xl__gemm_canonical c = {
                 .g = {.k = 777,
                       .a.dtype = types[i],
                       .accuracy =
@@ -363,7 +363,7 @@ static void bounds_agree(void **state)
                                              types[i], XL_F32, (xl_accuracy)a};
             double tol;
             (void)ref_gemm_want(&s, 1, 2, 0, &tol);
-            near(xl__gemm_bound(&c, 2), tol, 1e-9 * tol);
+            near(xl__gemm_error_bound(&c, 2), tol, 1e-9 * tol);
         }
     }
 }

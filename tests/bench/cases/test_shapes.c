@@ -390,14 +390,14 @@ static void other_libraries_are_told_apart(void **state)
     struct ratio p = {.ratio = 0};
     char why[256] = "";
     (void)state;
-    assert_true(results_read(write_shapes(peers_text), &f, why, sizeof why));
+    assert_true(result_file_read(write_shapes(peers_text), &f, why, sizeof why));
     assert_true(result_has_peers(&f));
     assert_false(f.rows[0].is_other);
     assert_true(f.rows[1].is_other); /* ours ran as well */
     assert_true(f.rows[2].is_other);
     assert_false(f.rows[3].is_other); /* it is what was chosen */
-    assert_string_equal(f.rows[0].only_case, f.rows[2].only_case);
-    assert_string_equal(f.rows[0].only_case, "gemm/m=1/-/f32/hot");
+    assert_string_equal(f.rows[0].case_id, f.rows[2].case_id);
+    assert_string_equal(f.rows[0].case_id, "gemm/m=1/-/f32/hot");
     assert_near(f.rows[0].frac, 0.5, 0);
     assert_true(isnan(f.rows[1].frac));
     assert_true(result_turns(&f, &f.rows[2], &p));
@@ -408,7 +408,7 @@ static void other_libraries_are_told_apart(void **state)
     assert_ptr_equal(side_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
     const struct side other = {&f, 1, NULL, "gemm_clblast"};
     assert_ptr_equal(side_fastest(&other, 0, &f.rows[0]), &f.rows[1]);
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as a browser reads them: check_svg.py FOLDER PROGRAM [FILTER] lets
-the program write pictures into the folder, check_svg.py FOLDER looks at those
-that are there. Well-formed, told to those who do not see, without ids, no text
-too small, beside the picture or over another one."""
+"""Checks SVG figures: well-formed, with a text alternative, without ids, no
+text too small, outside of the figure or over another text.
+
+check_svg.py FOLDER PROGRAM [FILTER] runs the program, which writes figures into
+the folder; check_svg.py FOLDER checks those that are there."""
 import math
 import os
 import re
@@ -16,7 +17,7 @@ NUMBERS = ("x", "y", "x1", "y1", "x2", "y2", "width", "height")
 
 
 def box_of(text):
-    """What a text takes at least; None: it is turned."""
+    """The least box of a text; None: it is rotated."""
     if text.get("transform"):
         return None
     size, x, y = (float(text.get(n)) for n in ("font-size", "x", "y"))
@@ -29,7 +30,7 @@ def overlap(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def complaints(root):
+def find_faults(root):
     _, _, width, height = (float(v) for v in root.get("viewBox").split())
     texts = list(root.iter(SVG + "text"))
     boxes = [(t, box_of(t)) for t in texts]
@@ -41,23 +42,23 @@ def complaints(root):
         yield "not 720 wide"
     for e in root.iter():
         if e.get("id"):
-            yield "an id, which another picture may have too"
+            yield "an id, which another figure may have too"
         for name in NUMBERS:
             if e.get(name) and not math.isfinite(float(e.get(name))):
                 yield f"{name} is {e.get(name)}"
         for name in ("d", "points"):
             if re.search("nan|inf", e.get(name, "")):
-                yield f"{name} has what is no number"
+                yield f"{name} has a value that is not a number"
     for text, box in boxes:
         if float(text.get("font-size")) < 11:
             yield f"too small: {text.text}"
         if box and not (box[0] >= 0 and box[1] >= 0 and box[2] <= width and
                         box[3] <= height):
-            yield f"beside the picture: {text.text}"
+            yield f"outside of the figure: {text.text}"
     for i, (a, box_a) in enumerate(boxes):
         for b, box_b in boxes[:i]:
             if box_a and box_b and overlap(box_a, box_b):
-                yield f"one over the other: {a.text} / {b.text}"
+                yield f"overlapping: {a.text} / {b.text}"
 
 
 def main():
@@ -72,10 +73,10 @@ def main():
     bad = not names
     for name in names:
         root = ET.parse(os.path.join(folder, name)).getroot()
-        for complaint in complaints(root):
-            print(f"{name}: {complaint}")
+        for fault in find_faults(root):
+            print(f"{name}: {fault}")
             bad = True
-    print(f"{len(names)} pictures looked at")
+    print(f"{len(names)} figures checked")
     return 1 if bad else 0
 
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The synthetic document: rows of each op and probe, a pipeline and a split.
+ */
 #include "figure_document.h"
 
 #include <math.h>
@@ -25,7 +27,7 @@ void figure_document_add(json_t *document, const char *op,
 {
     struct xl__str text = {0};
     json_t *rows = json_object_get(document, "rows");
-    /* What is given later wins, as in any reader of JSON. */
+    /* Members that are given replace these. */
     json_t *row = parse("{\"device\": 0, \"shape\": {}, \"params\": {},"
                         "\"dtype\": null, \"samples_ns\": [1000], \"runs\": 1,"
                         "\"median_ns\": 1000, \"mad_ns\": 0, \"flop\": null,"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of a made-up document: axes and their ticks, marks where they
- * belong and as many as there are rows, text that keeps clear; and of documents
- * with each value spoiled in turn: a picture without a coordinate that is no
- * number, or none at all. */
+/* Figures of a synthetic document: axes and their ticks, marks at their
+ * positions and as many as there are rows, labels that keep clear; and of
+ * documents with each value replaced by an invalid one: a figure without a
+ * coordinate that is NaN or infinite, or no figure. */
 #include "support/support.h"
 
 #include <math.h>
@@ -16,12 +16,13 @@
 #include "charts/figure.h"
 #include "results/json.h"
 #include "charts/plot.h"
+#include "report/figure_files.h"
 #include "tiling/split_page.h"
 
-static void assert_near(double got, double want, double tol)
+static void assert_near(double got, double expected, double tol)
 {
-    if (!(fabs(got - want) <= tol))
-        fail_msg("%.9g, not %.9g", got, want);
+    if (!(fabs(got - expected) <= tol))
+        fail_msg("%.9g, not %.9g", got, expected);
 }
 
 /* -- axes ----------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static void ticks_stay_within(void **state)
             }
 }
 
-static void places_follow_the_axes(void **state)
+static void positions_follow_the_axes(void **state)
 {
     struct plot p = {.left = 100, .top = 50, .width = 400, .height = 200,
                      .x = plot_axis(2, "B", ""), .y = plot_axis(0, "%", "")};
@@ -92,7 +93,7 @@ static void places_follow_the_axes(void **state)
     assert_true(plot_add(&p, &s, &shown[0]));
     assert_false(plot_add(&p, &s, &refused));
     refused.y = 1;
-    refused.x = 0; /* has no place on a logarithmic axis */
+    refused.x = 0; /* a logarithmic axis has no 0 */
     assert_false(plot_add(&p, &s, &refused));
     refused.x = 1e300;
     assert_false(plot_add(&p, &s, &refused));
@@ -114,7 +115,7 @@ static void labels_keep_clear(void **state)
     unsigned n = 0;
     (void)state;
     assert_non_null(taken);
-    plot_take(taken, 100, 50, 12, 12);
+    plot_reserve(taken, 100, 50, 12, 12);
     while (n < 100 && plot_label(&out, &p, taken, 100, 50, "label"))
         n++;
     assert_true(n >= 4);
@@ -129,13 +130,13 @@ static void labels_keep_clear(void **state)
     free(taken);
 }
 
-/* -- pictures ------------------------------------------------------------- */
+/* -- figures -------------------------------------------------------------- */
 
-static struct result_file file_of(json_t *document)
+static struct result_file read_document(json_t *document)
 {
     struct result_file f;
     char why[160];
-    if (!results_take(document, "made up", &f, why, sizeof why))
+    if (!result_file_from(document, "made up", &f, why, sizeof why))
         fail_msg("%s", why);
     return f;
 }
@@ -147,14 +148,14 @@ static bool draw(const struct figure *figure, const struct result_file *f,
     return figure->draw(f, json_array_get(devices, 0), out);
 }
 
-/* A document's picture; it is to be there. */
-static void drawn(const struct figure *figure, json_t *document,
-                  struct xl__str *out)
+/* Draws a document; fails without a figure. */
+static void draw_document(const struct figure *figure, json_t *document,
+                          struct xl__str *out)
 {
-    struct result_file f = file_of(document);
+    struct result_file f = read_document(document);
     if (!draw(figure, &f, out))
         fail_msg("%s: nothing drawn", figure->name);
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 static unsigned count(const char *text, const char *what)
@@ -165,32 +166,32 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-/* Shapes that say what they are. */
-static unsigned marks_of(const struct xl__str *svg)
+/* The number of shapes with a tooltip. */
+static unsigned count_marks(const struct xl__str *svg)
 {
     return count(xl__str_text(svg), "><title>") -
            count(xl__str_text(svg), "<svg><title>");
 }
 
-/* The number behind `name`= in the element that says `tip`. */
-static double attribute(const struct xl__str *svg, const char *tip,
-                        const char *name)
+/* The number of attribute `name` in the element whose tooltip has `tip`. */
+static double read_attribute(const struct xl__str *svg, const char *tip,
+                             const char *name)
 {
     const char *at = strstr(xl__str_text(svg), tip);
-    char wanted[32];
+    char text[32];
     assert_non_null(at);
     while (at > xl__str_text(svg) && strncmp(at, "\n<", 2) != 0)
         at--;
-    snprintf(wanted, sizeof wanted, " %s=\"", name);
-    const char *found = strstr(at, wanted);
+    snprintf(text, sizeof text, " %s=\"", name);
+    const char *found = strstr(at, text);
     assert_non_null(found);
-    return strtod(found + strlen(wanted), NULL);
+    return strtod(found + strlen(text), NULL);
 }
 
 static const struct {
     const struct figure *figure;
     unsigned marks;
-} wanted[] = {
+} expected_marks[] = {
     {&figure_roofline, N_PRODUCTS},
     {&figure_gemm, N_PRODUCTS},
     {&figure_softmax, N_SHARES},
@@ -204,20 +205,21 @@ static const struct {
     {&figure_pipeline, N_COMMANDS},
 };
 
-static void every_row_has_its_mark(void **state)
+static void every_row_has_a_mark(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < sizeof expected_marks / sizeof *expected_marks;
+         i++) {
         struct xl__str svg = {0};
-        drawn(wanted[i].figure, figure_document(), &svg);
-        if (marks_of(&svg) != wanted[i].marks)
-            fail_msg("%s: %u marks, not %u", wanted[i].figure->name,
-                     marks_of(&svg), wanted[i].marks);
+        draw_document(expected_marks[i].figure, figure_document(), &svg);
+        if (count_marks(&svg) != expected_marks[i].marks)
+            fail_msg("%s: %u marks, not %u", expected_marks[i].figure->name,
+                     count_marks(&svg), expected_marks[i].marks);
         xl__str_clear(&svg);
     }
 }
 
-static void rows_that_cannot_be_quoted_have_none(void **state)
+static void rows_that_are_not_ok_have_none(void **state)
 {
     static const char *const verdicts[] = {"rejected", "error", "unsupported"};
     (void)state;
@@ -229,19 +231,19 @@ static void rows_that_cannot_be_quoted_have_none(void **state)
                        "\"value\": 1e12, \"flop\": 1e6, \"bytes\": 1e5, "
                        "\"verdict\": \"%s\"", verdicts[i]);
         figure_document_add(d, "gemm", "gemm_tiled", xl__str_text(&members));
-        drawn(&figure_gemm, json_incref(d), &svg);
-        assert_int_equal(marks_of(&svg), N_PRODUCTS);
+        draw_document(&figure_gemm, json_incref(d), &svg);
+        assert_int_equal(count_marks(&svg), N_PRODUCTS);
         xl__str_reset(&svg);
-        drawn(&figure_roofline, d, &svg);
-        assert_int_equal(marks_of(&svg), N_PRODUCTS);
+        draw_document(&figure_roofline, d, &svg);
+        assert_int_equal(count_marks(&svg), N_PRODUCTS);
         xl__str_clear(&svg);
         xl__str_clear(&members);
     }
 }
 
-/* A kernel at the peak, with as many flop a byte as the ridge has, lies where
- * the line of the memory ends. */
-static void ridge_is_where_lines_meet(void **state)
+/* A kernel at the peak, with the intensity of the ridge, is where the line of
+ * the memory ends. */
+static void ridge_is_where_lines_cross(void **state)
 {
     json_t *d = figure_document();
     struct xl__str svg = {0};
@@ -251,7 +253,7 @@ static void ridge_is_where_lines_meet(void **state)
     figure_document_add(d, "gemm", "gemm_best",
                         "\"value\": 1e13, \"unit\": \"flop/s\", \"flop\": "
                         "1e7, \"bytes\": 1e6, \"median_ns\": 1000");
-    drawn(&figure_roofline, d, &svg);
+    draw_document(&figure_roofline, d, &svg);
     const char *tip = strstr(xl__str_text(&svg), "<title>gemm gemm_best");
     assert_non_null(tip);
     while (strncmp(tip, "\n<path", 6) != 0)
@@ -259,7 +261,7 @@ static void ridge_is_where_lines_meet(void **state)
     assert_int_equal(sscanf(tip, "\n<path d=\"M%lf %lf", &x, &y), 2);
     snprintf(end, sizeof end, "x2=\"%.1f\" y2=\"%.1f\"", x, y);
     assert_non_null(strstr(xl__str_text(&svg), end));
-    /* Ceilings that were not measured say so. */
+    /* Ceilings that were not measured have their source. */
     assert_non_null(strstr(xl__str_text(&svg), "4 TB/s (assumed)"));
     xl__str_clear(&svg);
 }
@@ -268,11 +270,11 @@ static void bars_are_as_long_as_their_shares(void **state)
 {
     struct xl__str svg = {0};
     (void)state;
-    drawn(&figure_softmax, figure_document(), &svg);
-    const double half = attribute(&svg, ", 64x1024 f32:", "width");
-    const double whole = attribute(&svg, ", 64x2048 f32:", "width");
+    draw_document(&figure_softmax, figure_document(), &svg);
+    const double half = read_attribute(&svg, ", 64x1024 f32:", "width");
+    const double whole = read_attribute(&svg, ", 64x2048 f32:", "width");
     assert_near(half / whole, 0.5, 1e-3);
-    /* One in doubt is an outline. */
+    /* The suspicious one is an outline. */
     assert_int_equal(count(xl__str_text(&svg), "fill=\"none\""), 1);
     assert_non_null(strstr(xl__str_text(&svg),
                            "suspicious: &lt;noisy&gt; &amp; &quot;odd&quot;"));
@@ -283,39 +285,40 @@ static void timeline_has_one_scale(void **state)
 {
     struct xl__str svg = {0};
     (void)state;
-    drawn(&figure_pipeline, figure_document(), &svg);
-    const double up = attribute(&svg, "write Q:", "width");
-    const double run = attribute(&svg, "gemm:", "width");
-    const double at = attribute(&svg, "write Q:", "x");
+    draw_document(&figure_pipeline, figure_document(), &svg);
+    const double up = read_attribute(&svg, "write Q:", "width");
+    const double run = read_attribute(&svg, "gemm:", "width");
+    const double at = read_attribute(&svg, "write Q:", "x");
     assert_near((up + 0.4) / (run + 0.4), 2, 0.01);
-    assert_near(attribute(&svg, "gemm:", "x"), at + up + 0.4, 0.02);
-    assert_near(attribute(&svg, "read:", "x"), at + 1.5 * (up + 0.4), 0.02);
-    assert_true(attribute(&svg, "gemm:", "y") >
-                attribute(&svg, "write Q:", "y"));
+    assert_near(read_attribute(&svg, "gemm:", "x"), at + up + 0.4, 0.02);
+    assert_near(read_attribute(&svg, "read:", "x"), at + 1.5 * (up + 0.4),
+                0.02);
+    assert_true(read_attribute(&svg, "gemm:", "y") >
+                read_attribute(&svg, "write Q:", "y"));
     xl__str_clear(&svg);
 }
 
-static void findings_are_told(void **state)
+static void headlines_have_the_findings(void **state)
 {
     static const struct {
         const struct figure *figure;
         const char *text;
     } cases[] = {
         {&figure_cache, ">L1 32 KiB in 1 ns, DRAM in 100 ns<"},
-        {&figure_coalescing, ">Memory gives 64 B at a time<"},
+        {&figure_coalescing, ">Memory moves granules of 64 B<"},
         {&figure_banks, ">32 banks; the worst stride is 4 times as slow<"},
         {&figure_gemm, ">8 TFLOP/s at best: 2048 f16<"},
         {&figure_gemm, ">m = n = k<"},
         {&figure_softmax, ">50% to 100% of the measured copy<"},
         {&figure_bandwidth, ">8 TB/s (first cache, read) to 60 GB/s"},
         {&figure_transfer, ">4.10 GB/s to the device, 0 B/s back<"},
-        {&figure_pipeline, ">qk f16: bound by upload, 50% of the quickest"},
+        {&figure_pipeline, ">qk f16: bound by upload, 50% of the fastest"},
         {&figure_split, ">Split of gemm 300 f32<"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct xl__str svg = {0};
-        drawn(cases[i].figure, figure_document(), &svg);
+        draw_document(cases[i].figure, figure_document(), &svg);
         if (!strstr(xl__str_text(&svg), cases[i].text))
             fail_msg("%s: no '%s' in %s", cases[i].figure->name,
                      cases[i].text, xl__str_text(&svg));
@@ -323,7 +326,7 @@ static void findings_are_told(void **state)
     }
 }
 
-/* A file has several devices: each picture is of one. */
+/* A figure is of one device of several. */
 static void other_devices_are_left_out(void **state)
 {
     json_t *d = figure_document();
@@ -334,23 +337,23 @@ static void other_devices_are_left_out(void **state)
                           json_pack("{s:i,s:s}", "index", 1, "name", "other"));
     for (size_t i = 0; i < json_array_size(rows); i++)
         json_put(json_array_get(rows, i), "device", json_integer(1));
-    f = file_of(d);
+    f = read_document(d);
     for (size_t i = 0; figures[i]; i++) {
         struct xl__str svg = {0};
         if (figures[i] == &figure_pipeline || figures[i] == &figure_split)
-            continue; /* their members say which */
+            continue;                       /* their members name the device */
         if (figures[i] != &figure_roofline) /* it has ceilings to show */
             assert_false(draw(figures[i], &f, &svg));
         else if (draw(figures[i], &f, &svg))
-            assert_int_equal(marks_of(&svg), 0);
+            assert_int_equal(count_marks(&svg), 0);
         xl__str_clear(&svg);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
-/* -- the split out of its file -------------------------------------------- */
+/* -- reading a split ------------------------------------------------------ */
 
-static void split_comes_back(void **state)
+static void split_is_read_back(void **state)
 {
     json_t *d = figure_document();
     json_t *entry = json_array_get(json_object_get(d, "split"), 0);
@@ -365,9 +368,9 @@ static void split_comes_back(void **state)
     json_decref(d);
 }
 
-/* Pieces on units that there are none of, that end before they begin or after
- * the launch; more tiles than pieces. */
-static void splits_that_cannot_be_are_refused(void **state)
+/* Tiles on units that do not exist, that end before they begin or after the
+ * launch; a number of tiles that the record does not have. */
+static void impossible_splits_are_refused(void **state)
 {
     static const struct {
         const char *list; /* of the record; NULL: a number of the tiling */
@@ -392,15 +395,15 @@ static void splits_that_cannot_be_are_refused(void **state)
             json_put(json_object_get(entry, "tiling"), cases[i].name,
                      json_number(cases[i].value));
         if (split_read(entry, &p))
-            fail_msg("case %zu was taken", i);
+            fail_msg("case %zu was accepted", i);
         json_decref(d);
     }
 }
 
-/* -- what is spoiled ------------------------------------------------------ */
+/* -- invalid values ------------------------------------------------------- */
 
 /* No coordinate is "nan" or "inf", and elements are closed in order. */
-static void assert_sound(const char *svg, const char *figure)
+static void assert_well_formed(const char *svg, const char *figure)
 {
     enum { DEEPEST = 16 };
     const char *open[DEEPEST];
@@ -429,15 +432,15 @@ static void assert_sound(const char *svg, const char *figure)
     assert_int_equal(depth, 0);
 }
 
-/* All pictures, or `only`. */
-static void draw_spoiled(const json_t *document, const struct figure *only)
+/* All figures, or `only`. */
+static void draw_invalid(const json_t *document, const struct figure *only)
 {
     static const char before[] = "before";
     struct result_file f;
     char why[160];
-    if (!results_take(json_deep_copy(document), "made up", &f, why,
-                      sizeof why)) {
-        results_clear(&f);
+    if (!result_file_from(json_deep_copy(document), "made up", &f, why,
+                          sizeof why)) {
+        result_file_clear(&f);
         return;
     }
     for (size_t i = 0; figures[i]; i++) {
@@ -446,66 +449,69 @@ static void draw_spoiled(const json_t *document, const struct figure *only)
             continue;
         xl__str_add(&svg, before);
         if (draw(figures[i], &f, &svg))
-            assert_sound(xl__str_text(&svg) + strlen(before),
-                         figures[i]->name);
+            assert_well_formed(xl__str_text(&svg) + strlen(before),
+                               figures[i]->name);
         else
             assert_string_equal(xl__str_text(&svg), before);
         xl__str_clear(&svg);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
-/* Put each of a few odd values in the place of each value of the document, of
- * long lists in that of the first ones alone. */
-static void spoil(json_t *document, json_t *in, const struct figure *only)
+/* Replaces each value of the document by each of a few invalid ones; of long
+ * lists only the first values. */
+static void replace_values(json_t *document, json_t *in,
+                           const struct figure *only)
 {
-    enum { ENOUGH = 2 };
-    static const char *const odd[] = {"null", "-1", "0", "1e300", "2000000000",
-                                      "\"\""};
+    enum { N_FIRST = 2 };
+    static const char *const invalid[] = {"null",  "-1",         "0",
+                                          "1e300", "2000000000", "\"\""};
     const size_t n = json_is_object(in) ? json_object_size(in)
                                         : json_array_size(in);
     void *at = json_object_iter(in);
     for (size_t i = 0; i < n; i++) {
         json_t *value = json_is_object(in) ? json_object_iter_value(at)
                                            : json_array_get(in, i);
-        if (json_is_array(in) && i >= ENOUGH && !json_is_object(value))
+        if (json_is_array(in) && i >= N_FIRST && !json_is_object(value))
             break;
         json_incref(value);
-        for (size_t o = 0; o < sizeof odd / sizeof *odd; o++) {
-            json_t *put = json_loads(odd[o], JSON_DECODE_ANY, NULL);
+        for (size_t o = 0; o < sizeof invalid / sizeof *invalid; o++) {
+            json_t *replacement =
+                json_loads(invalid[o], JSON_DECODE_ANY, NULL);
             if (json_is_object(in))
-                json_object_iter_set_new(in, at, put);
+                json_object_iter_set_new(in, at, replacement);
             else
-                json_array_set_new(in, i, put);
-            draw_spoiled(document, only);
+                json_array_set_new(in, i, replacement);
+            draw_invalid(document, only);
         }
         if (json_is_object(in))
             json_object_iter_set(in, at, value);
         else
             json_array_set(in, i, value);
-        spoil(document, value, only);
+        replace_values(document, value, only);
         json_decref(value);
         at = json_is_object(in) ? json_object_iter_next(in, at) : NULL;
     }
 }
 
-static void spoiled_members_do_no_harm(void **state)
+static void invalid_members_are_no_coordinates(void **state)
 {
     static const struct {
         const char *name;
         const struct figure *only;
-    } parts[] = {{"pipeline", &figure_pipeline},
-                 {"split", &figure_split},
-                 {"devices", NULL}};
+    } members[] = {{"pipeline", &figure_pipeline},
+                   {"split", &figure_split},
+                   {"devices", NULL}};
     json_t *d = figure_document();
     (void)state;
     for (unsigned i = 0; i < 3; i++)
-        spoil(d, json_object_get(d, parts[i].name), parts[i].only);
+        replace_values(d, json_object_get(d, members[i].name),
+                       members[i].only);
     json_decref(d);
 }
 
-/* The rows of one op alone, so that little is drawn. */
-static json_t *rows_of(const char *op)
+/* A document with the rows of one op, so that little is drawn. */
+static json_t *keep_rows(const char *op)
 {
     static const char *const unread[] = {"runs", "mad_ns", "cache", "seed"};
     json_t *d = figure_document();
@@ -523,27 +529,27 @@ static json_t *rows_of(const char *op)
 }
 
 /* The first row of each variant: others are of the same form. */
-static void spoiled_rows_do_no_harm(void **state)
+static void invalid_rows_are_no_coordinates(void **state)
 {
     static const char *const ops[] = {
         "gemm", "conv", "softmax", "expr", "probe_cache", "probe_bandwidth",
         "probe_coalescing", "probe_local", "probe_transfer"};
     (void)state;
     for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
-        json_t *d = rows_of(ops[o]);
+        json_t *d = keep_rows(ops[o]);
         json_t *rows = json_object_get(d, "rows");
         const char *last = "";
         for (size_t i = 0; i < json_array_size(rows); i++) {
             json_t *row = json_array_get(rows, i);
             if (strcmp(json_text_at(row, "variant"), last) != 0)
-                spoil(d, row, NULL);
+                replace_values(d, row, NULL);
             last = json_text_at(row, "variant");
         }
         json_decref(d);
     }
 }
 
-static void nothing_is_drawn_of_nothing(void **state)
+static void empty_documents_have_no_figures(void **state)
 {
     static const char *const texts[] = {
         "{\"schema\": \"clbench/1\", \"devices\": [], \"rows\": []}",
@@ -552,21 +558,21 @@ static void nothing_is_drawn_of_nothing(void **state)
         "\"split\": 3, \"pipeline\": {}}"};
     (void)state;
     for (unsigned t = 0; t < 3; t++) {
-        struct result_file f = file_of(json_loads(texts[t], 0, NULL));
+        struct result_file f = read_document(json_loads(texts[t], 0, NULL));
         for (size_t i = 0; figures[i]; i++) {
             struct xl__str svg = {0};
             assert_false(draw(figures[i], &f, &svg));
             assert_int_equal(svg.len, 0);
         }
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 
-/* For check_svg.py, which reads them as a browser would. */
+/* Writes the figures for check_svg.py. */
 static void written_for_others(void **state)
 {
     const char *folder = getenv("XL_TEST_FIGURES");
-    struct result_file f = file_of(figure_document());
+    struct result_file f = read_document(figure_document());
     (void)state;
     for (size_t i = 0; folder && figures[i]; i++) {
         struct xl__str svg = {0}, name = {0};
@@ -579,7 +585,7 @@ static void written_for_others(void **state)
         xl__str_clear(&svg);
         xl__str_clear(&name);
     }
-    results_clear(&f);
+    result_file_clear(&f);
 }
 
 int main(int argc, char **argv)
@@ -587,20 +593,20 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_whole),
         cmocka_unit_test(ticks_stay_within),
-        cmocka_unit_test(places_follow_the_axes),
+        cmocka_unit_test(positions_follow_the_axes),
         cmocka_unit_test(labels_keep_clear),
-        cmocka_unit_test(every_row_has_its_mark),
-        cmocka_unit_test(rows_that_cannot_be_quoted_have_none),
-        cmocka_unit_test(ridge_is_where_lines_meet),
+        cmocka_unit_test(every_row_has_a_mark),
+        cmocka_unit_test(rows_that_are_not_ok_have_none),
+        cmocka_unit_test(ridge_is_where_lines_cross),
         cmocka_unit_test(bars_are_as_long_as_their_shares),
         cmocka_unit_test(timeline_has_one_scale),
-        cmocka_unit_test(findings_are_told),
+        cmocka_unit_test(headlines_have_the_findings),
         cmocka_unit_test(other_devices_are_left_out),
-        cmocka_unit_test(split_comes_back),
-        cmocka_unit_test(splits_that_cannot_be_are_refused),
-        cmocka_unit_test(spoiled_members_do_no_harm),
-        cmocka_unit_test(spoiled_rows_do_no_harm),
-        cmocka_unit_test(nothing_is_drawn_of_nothing),
+        cmocka_unit_test(split_is_read_back),
+        cmocka_unit_test(impossible_splits_are_refused),
+        cmocka_unit_test(invalid_members_are_no_coordinates),
+        cmocka_unit_test(invalid_rows_are_no_coordinates),
+        cmocka_unit_test(empty_documents_have_no_figures),
         cmocka_unit_test(written_for_others),
     };
     test_args(argc, argv);

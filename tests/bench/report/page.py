@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML page in a browser: it loads without a word on the console and
-without asking for anything else, shows every row, sorts, filters, follows its
-links, fits a telephone, and lets nothing of a document run.
+"""The HTML page in a browser: it loads without console messages and without
+further requests, shows every row, sorts, filters, follows its links, fits a
+narrow screen, and runs no script of a document.
 
 page.py CLBENCH FOLDER CHROMIUM
 
-Pictures of what was seen stay in FOLDER.
+Screenshots are left in FOLDER.
 """
 import base64
 import fcntl
@@ -20,9 +20,9 @@ import time
 import unittest
 
 CLBENCH, FOLDER, CHROMIUM = (os.path.abspath(path) for path in sys.argv[1:4])
-LONGEST_S = 900  # else it hangs
+LONGEST_S = 900  # beyond that, it hangs
 MOST_BYTES = 2 << 20
-MOST_TIMES = 2  # as long as the same page takes without looks and script
+MOST_TIMES = 2  # the time of the same page without style and script
 MOST_TRIES = 5  # the machine may be busy
 EVIL = "</script><script>document.title='ran'</script>\"'><img src=x onerror=x>"
 
@@ -151,19 +151,19 @@ class Browser:
 
     def message(self):
         while b"\0" not in self.rest:
-            part = os.read(self.read_end, 1 << 16)
-            if not part:
+            chunk = os.read(self.read_end, 1 << 16)
+            if not chunk:
                 raise EOFError("the browser has ended")
-            self.rest += part
+            self.rest += chunk
         text, self.rest = self.rest.split(b"\0", 1)
         return json.loads(text)
 
     def call(self, method, **params):
         self.last += 1
-        said = {"id": self.last, "method": method, "params": params}
+        request = {"id": self.last, "method": method, "params": params}
         if self.session:
-            said["sessionId"] = self.session
-        os.write(self.write_end, json.dumps(said).encode() + b"\0")
+            request["sessionId"] = self.session
+        os.write(self.write_end, json.dumps(request).encode() + b"\0")
         while True:
             answer = self.message()
             if answer.get("id") == self.last:
@@ -201,7 +201,7 @@ class Browser:
         with open(f"{name}.png", "wb") as file:
             file.write(base64.b64decode(data["data"]))
 
-    def complaints(self):
+    def console_events(self):
         bad = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown",
                "Log.entryAdded")
         return [event for event in self.events if event.get("method") in bad]
@@ -211,10 +211,10 @@ class Browser:
                 if event.get("method") == "Network.requestWillBeSent"]
 
 
-# -- what is asked of a page -------------------------------------------------
+# -- requirements of a page ---------------------------------------------------
 
 class Balance(html.parser.HTMLParser):
-    """Elements end in the order in which they began; ids are there once."""
+    """Elements are nested; ids are unique."""
     EMPTY = ("meta",)
 
     def __init__(self):
@@ -281,7 +281,7 @@ class Page(unittest.TestCase):
 
     def loads(self, name, **how):
         self.browser.open(name, **how)
-        self.assertEqual(self.browser.complaints(), [])
+        self.assertEqual(self.browser.console_events(), [])
         self.assertEqual(len(self.browser.requests()), 1)
 
     def test_well_formed(self):
@@ -299,13 +299,13 @@ class Page(unittest.TestCase):
             shown = self.browser.run(
                 "Array.from(document.querySelectorAll('table.rows tbody th'),"
                 " function (th) { return th.title; })")
-            want = [each["id"] for each in made["rows"]]
+            expected = [each["id"] for each in made["rows"]]
             if name == "hostile":
-                want = [each.replace("\u202e", "\\U+202E").replace(
-                    "\u2066", "\\U+2066") for each in want]
-            self.assertEqual(sorted(shown), sorted(want))
+                expected = [each.replace("\u202e", "\\U+202E").replace(
+                    "\u2066", "\\U+2066") for each in expected]
+            self.assertEqual(sorted(shown), sorted(expected))
 
-    def test_nothing_of_a_document_runs(self):
+    def test_no_script_of_a_document_runs(self):
         self.loads("hostile")
         self.assertNotEqual(self.browser.run("document.title"), "ran")
         self.assertEqual(self.browser.run(
@@ -335,8 +335,8 @@ class Page(unittest.TestCase):
               Array.from(table.tBodies[0].rows, function (row) {
                 return Number(row.cells[at].getAttribute("data-v")); })]);"""
         for word, is_down in (("ascending", False), ("descending", True)):
-            told, values = json.loads(self.browser.run(column))
-            self.assertEqual(told, word)
+            direction, values = json.loads(self.browser.run(column))
+            self.assertEqual(direction, word)
             self.assertEqual(len(values), 20)
             self.assertGreater(len(set(values)), 5)
             self.assertEqual(values, sorted(values, reverse=is_down))
@@ -363,7 +363,7 @@ class Page(unittest.TestCase):
             "document.querySelector('.filter output').textContent"),
             "12 of 60 rows")
 
-    def test_values_under_the_pointer(self):
+    def test_tooltips(self):
         self.loads("plain")
         x, y = self.browser.run("""
             var mark = document.querySelector("figure svg *:has(> title)");
@@ -380,14 +380,14 @@ class Page(unittest.TestCase):
 
     def test_without_a_script(self):
         self.browser.open("plain", script=False)
-        self.assertEqual(self.browser.complaints(), [])
+        self.assertEqual(self.browser.console_events(), [])
         self.browser.call("Emulation.setScriptExecutionDisabled", value=False)
         self.assertEqual(self.browser.run(
             "document.querySelectorAll('table.rows tbody tr').length"), 60)
         self.assertEqual(self.browser.run(
             "document.querySelectorAll('button, form').length"), 0)
 
-    def test_fits_a_telephone(self):
+    def test_fits_a_narrow_screen(self):
         for name in ("hostile", "plain"):
             self.loads(name, width=400)
             self.assertLessEqual(self.browser.run(
@@ -437,7 +437,7 @@ class Page(unittest.TestCase):
     def test_large_and_fast(self):
         large = self.text["large"]
         self.assertLess(len(large.encode()), MOST_BYTES)
-        # The same without looks and script: what any page takes here.
+        # The same without style and script: the time of any page here.
         with open("bare.html", "w", encoding="utf-8") as file:
             file.write(re.sub(r"<(style|script)\b.*?</\1>", "", large,
                               flags=re.DOTALL))
@@ -453,16 +453,16 @@ class Page(unittest.TestCase):
         self.assertTrue(self.browser.run("""
             new Promise(function (done) {
               var tries = 20000;
-              (function look() {
+              (function poll() {
                 if (!document.querySelector(".long")) done(true);
                 else if (tries-- === 0) done(false);
-                else setTimeout(look, 50);
+                else setTimeout(poll, 50);
               })();
-            });"""), "long sections are never laid out")
+            });"""), "long sections are not laid out")
 
 
 if __name__ == "__main__":
     if not os.access(CHROMIUM, os.X_OK):
-        print("SKIPPED: no Chromium to show the page in")
+        print("SKIPPED: no Chromium")
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of results as a user makes them: what a run writes is what
-`clbench report` writes of its JSON, read by other programs than ours.
+"""Result files: a run writes the same files as `clbench report` of its JSON,
+and independent readers accept them.
 
 report.py CLBENCH FOLDER INTERRUPT
 """
@@ -16,7 +16,7 @@ import unittest
 
 CLBENCH, FOLDER, INTERRUPT = (os.path.abspath(path) for path in sys.argv[1:4])
 FORMATS = ("csv", "markdown", "html")
-LONGEST_S = 900  # else it hangs
+LONGEST_S = 900  # beyond that, it hangs
 
 
 def clbench(*words, before=(), **more):
@@ -53,15 +53,16 @@ class Reports(unittest.TestCase):
             "--json", "run.json", *files, "--svg", "run")
         assert cls.run_.returncode == 0, cls.run_.stderr
 
-    def one(self, code, *words, **more):
+    def check_exit(self, code, *words, **more):
         done = clbench(*words, **more)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
-    def test_a_run_is_its_report(self):
+    def test_report_equals_run(self):
         files = [word for name in FORMATS
                  for word in (f"--{name}", f"again.{name}")]
-        done = self.one(0, "report", "run.json", *files, "--svg", "again")
+        done = self.check_exit(0, "report", "run.json", *files, "--svg",
+                               "again")
         self.assertEqual(done.stdout, "")
         for name in FORMATS:
             self.assertEqual(content(f"again.{name}"), content(f"run.{name}"))
@@ -69,8 +70,8 @@ class Reports(unittest.TestCase):
         for name in os.listdir("run"):
             self.assertEqual(content(f"again/{name}"), content(f"run/{name}"))
 
-    def test_tables_are_those_of_the_run(self):
-        shown = self.one(0, "report", "run.json").stdout
+    def test_report_has_the_tables_of_the_run(self):
+        shown = self.check_exit(0, "report", "run.json").stdout
         self.assertIn(self.run_.stdout, shown)
         self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()
                             if " on 0: " not in line), shown)
@@ -88,13 +89,13 @@ class Reports(unittest.TestCase):
                 self.assertEqual(float(line["median_ns"]), row["median_ns"])
                 self.assertEqual(float(line["value"]), row["value"])
 
-    def test_standard_output_is_the_file_alone(self):
-        done = self.one(0, "report", "run.json", "--csv", "-")
+    def test_standard_output_is_only_the_file(self):
+        done = self.check_exit(0, "report", "run.json", "--csv", "-")
         self.assertEqual(rows_of(done.stdout), rows_of(content("run.csv")))
-        done = self.one(0, "probe", "timer", "--quick", "--markdown")
+        done = self.check_exit(0, "probe", "timer", "--quick", "--markdown")
         self.assertTrue(done.stdout.startswith("# "), done.stdout)
         self.assertEqual(done.stdout.count("\n# "), 0)
-        # The run's own tables would stand before it, or behind.
+        # The tables of the run are not on standard output.
         self.assertEqual(done.stdout.count("event_over_wall"), 1)
 
     def test_standard_output_that_is_full(self):
@@ -106,9 +107,10 @@ class Reports(unittest.TestCase):
         self.assertIn("--csv: 'standard output'", done.stderr)
 
     def test_several_files(self):
-        shown = self.one(0, "report", "run.json", "run.json").stdout
+        shown = self.check_exit(0, "report", "run.json", "run.json").stdout
         self.assertEqual(shown.count(self.run_.stdout), 2)
-        done = self.one(0, "report", "run.json", "run.json", "--csv", "-")
+        done = self.check_exit(0, "report", "run.json", "run.json", "--csv",
+                               "-")
         self.assertEqual(len(rows_of(done.stdout)),
                          2 * len(rows_of(content("run.csv"))))
 
@@ -124,20 +126,22 @@ class Reports(unittest.TestCase):
                 "devices": [device]}}.items():
             with open(name, "w", encoding="utf-8") as file:
                 json.dump(document | change, file)
-        self.one(0, "report", "one.json", "--svg", "deep/one")
+        self.check_exit(0, "report", "one.json", "--svg", "deep/one")
         self.assertIn("roofline.svg", os.listdir("deep/one"))
-        self.one(0, "report", "two.json", "one.json", "--svg", "deep/two/")
-        want = {f"roofline-my-chip-r-9{end}.svg" for end in ("", "-2", "-3")}
-        self.assertLessEqual(want, set(os.listdir("deep/two")))
-        for name in want:
+        self.check_exit(0, "report", "two.json", "one.json", "--svg",
+                        "deep/two/")
+        expected = {f"roofline-my-chip-r-9{end}.svg"
+                    for end in ("", "-2", "-3")}
+        self.assertLessEqual(expected, set(os.listdir("deep/two")))
+        for name in expected:
             self.assertTrue(content(f"deep/two/{name}").startswith("<svg"))
 
     def test_no_rows(self):
-        self.one(0, "limits", "--json", "none.json", "--csv", "none.csv",
+        self.check_exit(0, "limits", "--json", "none.json", "--csv", "none.csv",
                  "--markdown", "none.md")
         self.assertEqual(rows_of(content("none.csv")), [])
         self.assertIn("| compute_units |", content("none.md"))
-        self.assertIn("compute_units", self.one(0, "report",
+        self.assertIn("compute_units", self.check_exit(0, "report",
                                                 "none.json").stdout)
 
     def test_bad_files(self):
@@ -148,31 +152,34 @@ class Reports(unittest.TestCase):
         for name, text in bad.items():
             with open(name, "wb") as file:
                 file.write(text if isinstance(text, bytes) else text.encode())
-            done = self.one(4, "report", "run.json", name, "--csv", "bad.csv")
+            done = self.check_exit(4, "report", "run.json", name, "--csv",
+                                   "bad.csv")
             self.assertIn(f"'{name}' ", done.stderr)
             self.assertFalse(os.path.exists("bad.csv"))
         self.assertIn("nowhere.json",
-                      self.one(4, "report", "nowhere.json").stderr)
-        self.one(2, "report")
+                      self.check_exit(4, "report", "nowhere.json").stderr)
+        self.check_exit(2, "report")
 
     def test_files_that_cannot_be_written(self):
         for name in FORMATS:
-            done = self.one(4, "gemm", "16", f"--{name}", "none/x",
+            done = self.check_exit(4, "gemm", "16", f"--{name}", "none/x",
                             "--json", "-")
             self.assertEqual(done.stdout, "")
             self.assertIn(f"--{name}: 'none/x' cannot be", done.stderr)
-            done = self.one(4, "report", "run.json", f"--{name}", "/dev/full")
+            done = self.check_exit(4, "report", "run.json", f"--{name}",
+                                   "/dev/full")
             self.assertIn("/dev/full", done.stderr)
-        self.one(4, "report", "run.json", "--svg", "run.json/x")
-        done = self.one(2, "gemm", "16", "--csv", "one", "--markdown", "one")
+        self.check_exit(4, "report", "run.json", "--svg", "run.json/x")
+        done = self.check_exit(2, "gemm", "16", "--csv", "one", "--markdown",
+                               "one")
         self.assertIn("--csv and --markdown", done.stderr)
         self.assertFalse(os.path.exists("one"))
-        self.one(2, "gemm", "16", "--json", "-", "--csv", "-")
+        self.check_exit(2, "gemm", "16", "--json", "-", "--csv", "-")
 
     def test_a_disk_that_is_full_leaves_the_old_file(self):
         with open("old.csv", "w", encoding="utf-8") as file:
             file.write("old")
-        done = self.one(4, "report", "run.json", "--csv", "old.csv",
+        done = self.check_exit(4, "report", "run.json", "--csv", "old.csv",
                         preexec_fn=files_of_100_bytes)
         self.assertIn("old.csv", done.stderr)
         self.assertEqual(content("old.csv"), "old")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTML page as text: what a document says stays text, whatever it is; every
- * row is there with its verdict; devices and files are told apart. How it looks
- * and behaves is shown in a browser: page.py. */
+/* The HTML page as text: no text of a document becomes markup, every row is
+ * there with its verdict, devices and files are distinguished. How the page
+ * looks and behaves in a browser is tested by page.py. */
 #include "support/support.h"
 
 #include <math.h>
@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "report/html.h"
-#include "report/html_best.h"
 #include "report/html_page.h"
-#include "report/render.h"
+#include "report/outputs.h"
 
-/* -- pieces --------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 static void text_is_never_markup(void **state)
 {
@@ -70,7 +69,7 @@ static void shares_have_bars(void **state)
     }
 }
 
-static void verdicts_have_signs_and_words(void **state)
+static void verdicts_have_signs_and_names(void **state)
 {
     struct xl__str signs = {0}, out = {0};
     (void)state;
@@ -120,7 +119,7 @@ static void verdicts_have_signs_and_words(void **state)
     "\"environment\": {\"date\": \"2025-01-31T12:34:56Z\"},"                   \
     "\"devices\": [" devices "], \"rows\": [" rows "]}"
 
-static struct result_file take(const char *text, const char *path)
+static struct result_file read_document(const char *text, const char *path)
 {
     struct result_file file;
     char why[256] = "";
@@ -128,12 +127,12 @@ static struct result_file take(const char *text, const char *path)
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("%s: %s", error.text, text);
-    if (!results_take(document, path, &file, why, sizeof why))
+    if (!result_file_from(document, path, &file, why, sizeof why))
         fail_msg("%s", why);
     return file;
 }
 
-static char *page_of(const struct result_file *files, size_t n)
+static char *render_page(const struct result_file *files, size_t n)
 {
     struct xl__str out = {0};
     render_html.render(files, n, &out);
@@ -151,7 +150,7 @@ static size_t count(const char *text, const char *part)
     return n;
 }
 
-static void has(const char *page, const char *part)
+static void assert_contains(const char *page, const char *part)
 {
     if (!strstr(page, part))
         fail_msg("the page lacks: %s", part);
@@ -159,7 +158,8 @@ static void has(const char *page, const char *part)
 
 static void every_row_is_there(void **state)
 {
-    struct result_file file = take(
+    /* clang-format off */
+    struct result_file file = read_document(
         DOCUMENT(DEVICE(0, "D", "\"u\""),
                  ROW(0, "gemm", 7, 5e13, "ok", "") ","
                  ROW(0, "gemm", 9, 6e13, "suspicious",
@@ -171,34 +171,35 @@ static void every_row_is_there(void **state)
                      ", \"diagnosis\": {\"limiter\": \"DRAM\","
                      "\"evidence\": \"DRAM: most of it\"}")),
         "folder/a.json");
-    char *page = page_of(&file, 1);
+    /* clang-format on */
+    char *page = render_page(&file, 1);
     (void)state;
     for (size_t i = 0; i < file.n_rows; i++) {
         char part[128];
         snprintf(part, sizeof part, "title=\"%s\"", file.rows[i].id);
-        has(page, part);
+        assert_contains(page, part);
     }
     assert_int_equal(count(page, "<tr data-verdict="), file.n_rows);
-    has(page, "it was noisy");
-    has(page, "it was wrong");
-    has(page, "href=\"#warn-noisy\"");
-    has(page, "id=\"warn-noisy\"");
-    has(page, "<span class=\"tag\">new-one</span>");
-    has(page, "<small> most of it</small>");
-    has(page, "move fewer bytes");
-    has(page, ">a.json</h3>");
-    has(page, "2025-01-31 12:34 UTC");
-    has(page, "<code>clbench gemm</code>");
-    has(page, "<b>50 TFLOP/s</b>");
+    assert_contains(page, "it was noisy");
+    assert_contains(page, "it was wrong");
+    assert_contains(page, "href=\"#warn-noisy\"");
+    assert_contains(page, "id=\"warn-noisy\"");
+    assert_contains(page, "<span class=\"tag\">new-one</span>");
+    assert_contains(page, "<small> most of it</small>");
+    assert_contains(page, "move fewer bytes");
+    assert_contains(page, ">a.json</h3>");
+    assert_contains(page, "2025-01-31 12:34 UTC");
+    assert_contains(page, "<code>clbench gemm</code>");
+    assert_contains(page, "<b>50 TFLOP/s</b>");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
-/* Everywhere a document has a text. */
-static void nothing_of_a_document_runs(void **state)
+/* Markup in every text that a document can have. */
+static void markup_of_documents_is_escaped(void **state)
 {
 #define EVIL "</script></style></title><script>x()</script>' \\\" onx=\\\"y"
-    struct result_file file = take(
+    struct result_file file = read_document(
         "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"" EVIL "\","
         "\"version\": \"" EVIL "\", \"library\": \"" EVIL "\"},"
         "\"host\": {\"cpu\": \"" EVIL "\", \"os\": \"" EVIL "\"},"
@@ -224,7 +225,7 @@ static void nothing_of_a_document_runs(void **state)
         "\", \"idle_engine\": \"" EVIL "\"}}]}",
         "<script>x()</script>\xff.json");
 #undef EVIL
-    char *page = page_of(&file, 1);
+    char *page = render_page(&file, 1);
     (void)state;
     assert_int_equal(count(page, "<script"), 1);
     assert_int_equal(count(page, "</script>"), 1);
@@ -232,21 +233,21 @@ static void nothing_of_a_document_runs(void **state)
                      1 + count(page, "</title>\n<desc>"));
     assert_null(strstr(page, "\" onx="));
     assert_null(strchr(page, '\xff'));
-    has(page, "&lt;script&gt;x()");
-    has(page, "script&gt;\\xFF.json");
+    assert_contains(page, "&lt;script&gt;x()");
+    assert_contains(page, "script&gt;\\xFF.json");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
-static void a_page_asks_for_nothing(void **state)
+static void a_page_makes_no_requests(void **state)
 {
-    struct result_file file =
-        take(DOCUMENT(DEVICE(0, "D", "null"),
-                      ROW(0, "gemm", 7, 5e13, "ok", "")), "a.json");
-    char *page = page_of(&file, 1);
+    struct result_file file = read_document(
+        DOCUMENT(DEVICE(0, "D", "null"), ROW(0, "gemm", 7, 5e13, "ok", "")),
+        "a.json");
+    char *page = render_page(&file, 1);
     (void)state;
-    has(page, "default-src 'none'");
-    has(page, "script-src 'sha256-");
+    assert_contains(page, "default-src 'none'");
+    assert_contains(page, "script-src 'sha256-");
     assert_null(strstr(page, "src="));
     assert_null(strstr(page, "url("));
     assert_null(strstr(page, "@import"));
@@ -255,106 +256,115 @@ static void a_page_asks_for_nothing(void **state)
                      count(page, "http-equiv") +
                          count(page, "\"http://www.w3.org/2000/svg\""));
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void command_lines_can_be_pasted(void **state)
 {
-    struct result_file file = take(
+    struct result_file file = read_document(
         "{\"schema\": \"clbench/1\", \"tool\": {\"command\": \"expr\"},"
         "\"environment\": {\"arguments\": [\"it's x\", \"a-b=c\", \"\"],"
         "\"options\": {\"quick\": true, \"full\": false, \"seed\": 3,"
         "\"max-time\": 0, \"device\": \"an H\", \"json\": null,"
         "\"mode\": [\"one\", \"t$wo\"]}}, \"devices\": [], \"rows\": []}",
         "a.json");
-    char *page = page_of(&file, 1);
+    char *page = render_page(&file, 1);
     (void)state;
-    has(page, "<code>clbench expr &#39;it&#39;\\&#39;&#39;s x&#39; a-b=c "
+    assert_contains(
+        page, "<code>clbench expr &#39;it&#39;\\&#39;&#39;s x&#39; a-b=c "
               "&#39;&#39; --quick --seed 3 --device &#39;an H&#39; --mode one "
               "--mode &#39;t$wo&#39;</code>");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
 static void empty_documents_are_pages(void **state)
 {
-    struct result_file file = take(DOCUMENT("", ""), "a.json");
-    char *page = page_of(&file, 1);
+    struct result_file file = read_document(DOCUMENT("", ""), "a.json");
+    char *page = render_page(&file, 1);
     (void)state;
-    has(page, "No device");
-    has(page, "There is no row in it.");
+    assert_contains(page, "No device");
+    assert_contains(page, "There are no rows.");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
     /* A row of a device that the file does not have. */
-    file = take(DOCUMENT("", ROW(3, "gemm", 7, 1e12, "ok", "")), "a.json");
-    page = page_of(&file, 1);
-    has(page, "a device without a name");
-    has(page, "gemm/v/m=7/f32/hot");
+    file = read_document(DOCUMENT("", ROW(3, "gemm", 7, 1e12, "ok", "")),
+                         "a.json");
+    page = render_page(&file, 1);
+    assert_contains(page, "a device without a name");
+    assert_contains(page, "gemm/v/m=7/f32/hot");
     free(page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
-/* -- several -------------------------------------------------------------- */
+/* -- several files -------------------------------------------------------- */
 
-static void a_device_is_one_in_many_files(void **state)
+static void devices_are_merged_over_files(void **state)
 {
     struct html_page page;
     struct result_file files[3] = {
-        take(DOCUMENT(DEVICE(0, "D", "\"u\"") "," DEVICE(1, "D", "\"w\""),
-                      ROW(1, "gemm", 7, 2e13, "ok", "")), "a.json"),
-        take(DOCUMENT(DEVICE(0, "D", "\"w\""),
-                      ROW(0, "gemm", 7, 3e13, "ok", "")), "x/b.json"),
-        take(DOCUMENT(DEVICE(0, "D", "null") "," DEVICE(1, "D", "null"), ""),
-             "c.json")};
+        read_document(
+            DOCUMENT(DEVICE(0, "D", "\"u\"") "," DEVICE(1, "D", "\"w\""),
+                     ROW(1, "gemm", 7, 2e13, "ok", "")),
+            "a.json"),
+        read_document(DOCUMENT(DEVICE(0, "D", "\"w\""),
+                               ROW(0, "gemm", 7, 3e13, "ok", "")),
+                      "x/b.json"),
+        read_document(
+            DOCUMENT(DEVICE(0, "D", "null") "," DEVICE(1, "D", "null"), ""),
+            "c.json")};
     (void)state;
     assert_true(html_page_gather(&page, files, 3));
     assert_int_equal(page.n_devices, 2);
     assert_int_equal(page.n_runs, 5);
     assert_int_equal(page.devices[0].n_rows, 0);
     assert_int_equal(page.devices[1].n_rows, 2);
-    /* Entries that tell nothing are the devices in their order. */
+    /* Entries without a UUID are the devices in their order. */
     assert_int_equal(page.runs[3].i_device, 0);
     assert_int_equal(page.runs[4].i_device, 1);
     assert_int_equal(page.n_groups, 1);
     assert_true(page.groups[0].rows[0].is_mixed);
     const struct html_row *best =
-        html_best_of(&page, &page.groups[0], 1, "f32");
+        html_best_row(&page, &page.groups[0], 1, "f32");
     assert_non_null(best);
     assert_int_equal(best->i_run, 2);
-    assert_null(html_best_of(&page, &page.groups[0], 0, "f32"));
-    assert_null(html_best_of(&page, &page.groups[0], 1, "f16"));
+    assert_null(html_best_row(&page, &page.groups[0], 0, "f32"));
+    assert_null(html_best_row(&page, &page.groups[0], 1, "f16"));
     html_page_clear(&page);
-    char *text = page_of(files, 3);
-    has(text, "<caption>Side by side</caption>");
-    has(text, "D, P 1.0, b.json");
+    char *text = render_page(files, 3);
+    assert_contains(text, "<caption>Side by side</caption>");
+    assert_contains(text, "D, P 1.0, b.json");
     free(text);
     for (size_t i = 0; i < 3; i++)
-        results_clear(&files[i]);
+        result_file_clear(&files[i]);
 }
 
-/* What can be quoted stands before what is higher and cannot. */
-static void the_best_can_be_quoted(void **state)
+/* A row that is ok precedes higher rates that are not. */
+static void the_best_row_is_ok(void **state)
 {
     struct html_page page;
-    struct result_file file = take(
+    /* clang-format off */
+    struct result_file file = read_document(
         DOCUMENT(DEVICE(0, "D", "null"),
                  ROW(0, "gemm", 7, 5e13, "suspicious", "") ","
                  ROW(0, "gemm", 8, 2e13, "ok", "") ","
                  ROW(0, "gemm", 9, 3e13, "ok", "") ","
-                 ROW(0, "gemm", 10, 9e13, "rejected", "")), "a.json");
+                 ROW(0, "gemm", 10, 9e13, "rejected", "")),
+        "a.json");
+    /* clang-format on */
     (void)state;
     assert_true(html_page_gather(&page, &file, 1));
     const struct html_row *best =
-        html_best_of(&page, &page.groups[0], 0, NULL);
+        html_best_row(&page, &page.groups[0], 0, NULL);
     assert_non_null(best);
     assert_string_equal(best->row->id, "gemm/v/m=9/f32/hot");
     html_page_clear(&page);
-    results_clear(&file);
+    result_file_clear(&file);
 }
 
-static void facts_are_those_known_best(void **state)
+static void measured_facts_come_first(void **state)
 {
-    static const char told[] =
+    static const char queried[] =
         "{\"index\": 0, \"name\": \"D\", \"facts\": [{\"name\":"
         "\"subgroup_width\", \"value\": 16, \"source\": \"queried\"}]}";
     static const char measured[] =
@@ -364,11 +374,11 @@ static void facts_are_those_known_best(void **state)
     struct xl__str a = {0}, b = {0}, text = {0};
     struct html_page page;
     (void)state;
-    xl__str_printf(&a, DOCUMENT("%s", ""), told);
+    xl__str_printf(&a, DOCUMENT("%s", ""), queried);
     xl__str_printf(&b, DOCUMENT("%s", ""), measured);
-    struct result_file files[3] = {take(a.text, "a.json"),
-                                   take(b.text, "b.json"),
-                                   take(a.text, "c.json")};
+    struct result_file files[3] = {read_document(a.text, "a.json"),
+                                   read_document(b.text, "b.json"),
+                                   read_document(a.text, "c.json")};
     assert_true(html_page_gather(&page, files, 3));
     assert_int_equal(page.n_devices, 1);
     html_fact_value(&text, html_fact(&page, 0, "subgroup_width"));
@@ -377,7 +387,7 @@ static void facts_are_those_known_best(void **state)
     assert_null(html_fact(&page, 0, "none"));
     html_page_clear(&page);
     for (size_t i = 0; i < 3; i++)
-        results_clear(&files[i]);
+        result_file_clear(&files[i]);
     xl__str_clear(&a);
     xl__str_clear(&b);
     xl__str_clear(&text);
@@ -389,15 +399,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_is_never_markup),
         cmocka_unit_test(formats_are_filled_in),
         cmocka_unit_test(shares_have_bars),
-        cmocka_unit_test(verdicts_have_signs_and_words),
+        cmocka_unit_test(verdicts_have_signs_and_names),
         cmocka_unit_test(every_row_is_there),
-        cmocka_unit_test(nothing_of_a_document_runs),
-        cmocka_unit_test(a_page_asks_for_nothing),
+        cmocka_unit_test(markup_of_documents_is_escaped),
+        cmocka_unit_test(a_page_makes_no_requests),
         cmocka_unit_test(command_lines_can_be_pasted),
         cmocka_unit_test(empty_documents_are_pages),
-        cmocka_unit_test(a_device_is_one_in_many_files),
-        cmocka_unit_test(the_best_can_be_quoted),
-        cmocka_unit_test(facts_are_those_known_best),
+        cmocka_unit_test(devices_are_merged_over_files),
+        cmocka_unit_test(the_best_row_is_ok),
+        cmocka_unit_test(measured_facts_come_first),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Result documents as other files: rows read back as the run had them, CSV and
- * Markdown of texts that mean harm, files that lack what ours have, and what
- * becomes of files that cannot be written. */
+ * Markdown of hostile texts, files that lack members, and files that cannot be
+ * written. */
 #include "commands.h"
 #include "support/support.h"
 
@@ -13,33 +13,34 @@
 #include "base/os/files.h"
 #include "base/str.h"
 #include "results/document.h"
+#include "report/csv.h"
 #include "report/figure_files.h"
+#include "report/markdown.h"
 #include "report/outputs.h"
 #include "report/section.h"
-#include "report/render.h"
 #include "report/report.h"
-#include "results/results_words.h"
 #include "cli/session.h"
+#include "cli/table.h"
 
 /* -- documents ------------------------------------------------------------ */
 
-static struct result_file take(json_t *document)
+static struct result_file read_document(json_t *document)
 {
     struct result_file file;
     char why[256] = "";
     assert_non_null(document);
-    if (!results_take(document, "a.json", &file, why, sizeof why))
+    if (!result_file_from(document, "a.json", &file, why, sizeof why))
         fail_msg("%s", why);
     return file;
 }
 
-static struct result_file take_text(const char *text)
+static struct result_file read_text(const char *text)
 {
     json_error_t error;
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("%s: %s", error.text, text);
-    return take(document);
+    return read_document(document);
 }
 
 /* A row with all that a row can have. */
@@ -77,7 +78,7 @@ static void full_row(xl_row *row, double m)
     snprintf(row->diagnosis.evidence, sizeof row->diagnosis.evidence,
              "DRAM: 3 MB at 1 GB/s");
     snprintf(row->diagnosis.engine, sizeof row->diagnosis.engine,
-             "the engine lies idle");
+             "the engine is idle");
 }
 
 /* Several tables and a row outside of any. */
@@ -87,13 +88,13 @@ static json_t *full_document(void)
     struct document d;
     xl_row row;
     assert_true(document_begin(&d));
-    document_part(&d, "GEMM", "a note\nof two lines");
+    document_section(&d, "GEMM", "a note\nof two lines");
     full_row(&row, 100);
     document_row(&d, NULL, &row);
     full_row(&row, 200);
     row.verdict = XL_ROW_OK;
     document_row(&d, NULL, &row);
-    document_part_end(&d);
+    document_section_end(&d);
     document_row(&d, NULL, &row);
     json_t *json = document_json(&d, &s);
     document_clear(&d);
@@ -106,55 +107,54 @@ static void same_number(double a, double b)
         fail_msg("%.17g is not %.17g", a, b);
 }
 
-static void rows_come_back(void **state)
+static void rows_are_read_back(void **state)
 {
-    xl_row want, *got = test_malloc(sizeof *got);
+    xl_row expected, *got = test_malloc(sizeof *got);
     (void)state;
-    struct result_file file = take(full_document());
-    full_row(&want, 100);
+    struct result_file file = read_document(full_document());
+    full_row(&expected, 100);
     assert_int_equal(file.n_rows, 3);
     result_row_read(&file.rows[0], got);
-    assert_string_equal(got->op, want.op);
-    assert_string_equal(got->variant, want.variant);
+    assert_string_equal(got->op, expected.op);
+    assert_string_equal(got->variant, expected.variant);
     assert_int_equal(got->n_shape, 3);
     assert_int_equal(got->n_params, 3);
     for (unsigned i = 0; i < 3; i++) {
-        assert_string_equal(got->params[i].name, want.params[i].name);
-        assert_string_equal(got->params[i].text, want.params[i].text);
-        assert_int_equal(got->params[i].is_found, want.params[i].is_found);
-        same_number(got->params[i].value, want.params[i].value);
-        same_number(got->shape[i].value, want.shape[i].value);
+        assert_string_equal(got->params[i].name, expected.params[i].name);
+        assert_string_equal(got->params[i].text, expected.params[i].text);
+        assert_int_equal(got->params[i].is_found, expected.params[i].is_found);
+        same_number(got->params[i].value, expected.params[i].value);
+        same_number(got->shape[i].value, expected.shape[i].value);
     }
-    assert_int_equal(got->dtype, want.dtype);
-    same_number(got->value, want.value);
-    assert_string_equal(got->unit, want.unit);
-    same_number(got->flop, want.flop);
-    same_number(got->bytes, want.bytes);
-    same_number(got->roof.value, want.roof.value);
-    assert_string_equal(got->roof.name, want.roof.name);
-    assert_int_equal(got->roof.source, want.roof.source);
+    assert_int_equal(got->dtype, expected.dtype);
+    same_number(got->value, expected.value);
+    assert_string_equal(got->unit, expected.unit);
+    same_number(got->flop, expected.flop);
+    same_number(got->bytes, expected.bytes);
+    same_number(got->roof.value, expected.roof.value);
+    assert_string_equal(got->roof.name, expected.roof.name);
+    assert_int_equal(got->roof.source, expected.roof.source);
     assert_true(got->cold);
-    assert_int_equal(got->verdict, want.verdict);
-    assert_string_equal(got->reason, want.reason);
-    assert_int_equal(got->warnings, want.warnings);
+    assert_int_equal(got->verdict, expected.verdict);
+    assert_string_equal(got->reason, expected.reason);
+    assert_int_equal(got->warnings, expected.warnings);
     assert_int_equal(got->samples.runs, 5);
-    same_number(got->samples.median_ns, want.samples.median_ns);
-    same_number(got->samples.mad_ns, want.samples.mad_ns);
+    same_number(got->samples.median_ns, expected.samples.median_ns);
+    same_number(got->samples.mad_ns, expected.samples.mad_ns);
     assert_true(got->samples.wall_clock);
-    assert_int_equal(got->diagnosis.limiter, want.diagnosis.limiter);
+    assert_int_equal(got->diagnosis.limiter, expected.diagnosis.limiter);
     assert_true(got->diagnosis.is_likely);
-    same_number(got->diagnosis.share, want.diagnosis.share);
-    same_number(got->diagnosis.busy, want.diagnosis.busy);
-    same_number(got->diagnosis.intensity, want.diagnosis.intensity);
-    same_number(got->diagnosis.bytes_per_s, want.diagnosis.bytes_per_s);
-    assert_string_equal(got->diagnosis.evidence, want.diagnosis.evidence);
-    assert_string_equal(got->diagnosis.engine, want.diagnosis.engine);
-    assert_string_equal(
-        json_string_value(json_object_get(
-            result_part(&file, &file.rows[1]), "title")),
-        "GEMM");
-    assert_null(result_part(&file, &file.rows[2]));
-    results_clear(&file);
+    same_number(got->diagnosis.share, expected.diagnosis.share);
+    same_number(got->diagnosis.busy, expected.diagnosis.busy);
+    same_number(got->diagnosis.intensity, expected.diagnosis.intensity);
+    same_number(got->diagnosis.bytes_per_s, expected.diagnosis.bytes_per_s);
+    assert_string_equal(got->diagnosis.evidence, expected.diagnosis.evidence);
+    assert_string_equal(got->diagnosis.engine, expected.diagnosis.engine);
+    assert_string_equal(json_string_value(json_object_get(
+                            result_section(&file, &file.rows[1]), "title")),
+                        "GEMM");
+    assert_null(result_section(&file, &file.rows[2]));
+    result_file_clear(&file);
     test_free(got);
 }
 
@@ -199,34 +199,34 @@ static struct display recorder(struct xl__str *to, unsigned width)
                             record_gap};
 }
 
-/* The part of a run, and the same from its document. */
+/* The section of a run, and the same from its document. */
 static void files_show_what_runs_show(void **state)
 {
     struct xl__str live = {0}, later = {0};
     const struct settings set = {.quick = false};
-    struct part p = {.title = "GEMM", .note = "a note\nof two lines",
-                     .set = &set};
+    struct section p = {
+        .title = "GEMM", .note = "a note\nof two lines", .set = &set};
     xl_row row;
     (void)state;
     full_row(&row, 100);
-    assert_true(rows_add(&p.rows, NULL, &row));
+    assert_true(result_table_add(&p.rows, NULL, &row));
     full_row(&row, 200);
     row.verdict = XL_ROW_OK;
-    assert_true(rows_add(&p.rows, NULL, &row));
+    assert_true(result_table_add(&p.rows, NULL, &row));
     struct display to = recorder(&live, 80);
-    part_show(&p, &to);
-    rows_clear(&p.rows);
+    section_show(&p, &to);
+    result_table_clear(&p.rows);
     notes_clear(&p.notes);
-    struct result_file file = take(full_document());
+    struct result_file file = read_document(full_document());
     to = recorder(&later, 80);
     results_show(&file, false, false, &to);
-    /* Behind it comes the row that stood in no part. */
+    /* After it comes the row that belongs to no section. */
     assert_int_equal(strncmp(xl__str_text(&live), xl__str_text(&later),
                              live.len), 0);
     assert_non_null(strstr(xl__str_text(&live), "suspicious [1,2]"));
     assert_non_null(strstr(xl__str_text(&live), "limited by DRAM, 2 of 2"));
     assert_non_null(strstr(xl__str_text(&later) + live.len, "<gemm>"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&live);
     xl__str_clear(&later);
 }
@@ -246,13 +246,13 @@ static const char two_devices[] =
     "{\"id\":\"p/b/m=2/-/hot\",\"op\":\"p\",\"variant\":\"b\",\"device\":5,"
     "\"shape\":{\"m\":2},\"params\":{\"curve\":1},\"verdict\":\"ok\"}]}";
 
-static void devices_stand_side_by_side(void **state)
+static void devices_are_side_by_side(void **state)
 {
     struct xl__str shown = {0};
     char text[2048];
     (void)state;
     snprintf(text, sizeof text, two_devices, "false");
-    struct result_file file = take_text(text);
+    struct result_file file = read_text(text);
     struct display to = recorder(&shown, 90);
     results_show(&file, false, false, &to);
     assert_non_null(strstr(xl__str_text(&shown),
@@ -265,18 +265,18 @@ static void devices_stand_side_by_side(void **state)
     results_show(&file, true, false, &to);
     assert_non_null(strstr(xl__str_text(&shown), "4 B/s, suspicious [1]"));
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
-    results_clear(&file);
+    result_file_clear(&file);
     /* As a run with --full had it. */
     snprintf(text, sizeof text, two_devices, "true");
-    file = take_text(text);
+    file = read_text(text);
     xl__str_reset(&shown);
     results_show(&file, false, false, &to);
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&shown);
 }
 
-static void facts_stand_for_rows(void **state)
+static void files_without_rows_show_facts(void **state)
 {
     static const char text[] =
         "{\"schema\":\"clbench/1\",\"split\":[],\"rows\":[],\"devices\":[{"
@@ -288,7 +288,7 @@ static void facts_stand_for_rows(void **state)
         "{\"name\":\"e\",\"value\":\"0123456789012345678901234\"}]}]}";
     struct xl__str shown = {0};
     (void)state;
-    struct result_file file = take_text(text);
+    struct result_file file = read_text(text);
     const struct display to = recorder(&shown, 80);
     results_show(&file, false, false, &to);
     assert_string_equal(xl__str_text(&shown),
@@ -298,15 +298,15 @@ static void facts_stand_for_rows(void **state)
                         "e: 0123456789012345678901234\n\n");
     xl__str_reset(&shown);
     results_tally(&file, &shown);
-    assert_string_equal(xl__str_text(&shown), "0 rows; beside them: split");
-    results_clear(&file);
+    assert_string_equal(xl__str_text(&shown), "0 rows; also: split");
+    result_file_clear(&file);
     xl__str_clear(&shown);
 }
 
 /* -- CSV ------------------------------------------------------------------ */
 
-/* RFC 4180, read to the letter: the fields of a line, each ended by 0; the
- * number of them. *text goes to the next line. */
+/* A strict reader of RFC 4180: the fields of a line, each ended by 0; returns
+ * their number. *text advances to the next line. */
 enum { MOST_FIELDS = 40 };
 static unsigned read_line(const char **text, char *buffer, size_t cap,
                           const char **fields)
@@ -345,8 +345,8 @@ static unsigned read_line(const char **text, char *buffer, size_t cap,
     return n;
 }
 
-/* A file whose texts mean harm. */
-static const char nasty[] =
+/* A file with hostile texts. */
+static const char hostile[] =
     "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":0,"
     "\"name\":\"=cmd|' /C calc'!A0\","
     "\"driver\":\"<script>alert(1)</script>\"}],"
@@ -361,7 +361,7 @@ static void csv_keeps_every_text(void **state)
 {
     static const struct {
         const char *column, *text;
-    } want[] = {
+    } expected[] = {
         {"file", "a.json"},
         {"device", "'=cmd|' /C calc'!A0"},
         {"driver", "<script>alert(1)</script>"},
@@ -383,32 +383,32 @@ static void csv_keeps_every_text(void **state)
     char head_text[1024], row_text[2048];
     const char *head[MOST_FIELDS], *row[MOST_FIELDS];
     (void)state;
-    struct result_file file = take_text(nasty);
+    struct result_file file = read_text(hostile);
     render_csv.render(&file, 1, &out);
     assert_false(out.broken);
     const char *at = xl__str_text(&out);
     const unsigned n = read_line(&at, head_text, sizeof head_text, head);
     assert_int_equal(read_line(&at, row_text, sizeof row_text, row), n);
     assert_int_equal(*at, '\0');
-    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         unsigned c = 0;
-        while (c < n && strcmp(head[c], want[i].column) != 0)
+        while (c < n && strcmp(head[c], expected[i].column) != 0)
             c++;
         assert_true(c < n);
-        assert_string_equal(row[c], want[i].text);
+        assert_string_equal(row[c], expected[i].text);
     }
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
-static void csv_numbers_come_back(void **state)
+static void csv_numbers_are_exact(void **state)
 {
     struct xl__str out = {0};
     char text[2048];
     const char *field[MOST_FIELDS], *head[MOST_FIELDS];
     char head_text[1024];
     (void)state;
-    struct result_file file = take(full_document());
+    struct result_file file = read_document(full_document());
     render_csv.render(&file, 1, &out);
     const char *at = xl__str_text(&out);
     const unsigned n = read_line(&at, head_text, sizeof head_text, head);
@@ -416,27 +416,29 @@ static void csv_numbers_come_back(void **state)
     static const struct {
         const char *column;
         double value;
-    } want[] = {{"value", 1.5e12 / 7},       {"median_ns", 1e6 / 3 + 2e3},
-                {"frac", 1.5e12 / 7 / 3e12}, {"runs", 5},
-                {"roof_value", 3e12}};
-    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
+    } expected[] = {{"value", 1.5e12 / 7},
+                    {"median_ns", 1e6 / 3 + 2e3},
+                    {"frac", 1.5e12 / 7 / 3e12},
+                    {"runs", 5},
+                    {"roof_value", 3e12}};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         for (unsigned c = 0; c < n; c++)
-            if (strcmp(head[c], want[i].column) == 0)
-                same_number(strtod(field[c], NULL), want[i].value);
-    /* The interval holds the median. */
+            if (strcmp(head[c], expected[i].column) == 0)
+                same_number(strtod(field[c], NULL), expected[i].value);
+    /* The interval contains the median. */
     for (unsigned c = 0; c < n; c++)
         if (strcmp(head[c], "lo_ns") == 0) {
             assert_true(strtod(field[c], NULL) <= 1e6 / 3 + 2e3);
             assert_true(strtod(field[c + 1], NULL) >= 1e6 / 3 + 2e3);
         }
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
 /* -- Markdown ------------------------------------------------------------- */
 
-/* Bars that part cells: those behind an even number of backslashes. */
-static unsigned bars(const char *line, size_t len)
+/* Bars that separate cells: those after an even number of backslashes. */
+static unsigned count_bars(const char *line, size_t len)
 {
     unsigned n = 0, slashes = 0;
     for (size_t i = 0; i < len; i++) {
@@ -446,20 +448,20 @@ static unsigned bars(const char *line, size_t len)
     return n;
 }
 
-static void markdown_has_no_markup_of_others(void **state)
+static void markdown_escapes_markup(void **state)
 {
     static const char *const markup[] = {"<", ">", "`", "*", NULL};
     struct xl__str out = {0};
     unsigned n_bars = 0, n_lines = 0;
     (void)state;
-    struct result_file file = take_text(nasty);
+    struct result_file file = read_text(hostile);
     render_markdown.render(&file, 1, &out);
     assert_false(out.broken);
     for (const char *line = xl__str_text(&out); *line;) {
         const size_t len = strcspn(line, "\n");
         if (*line == '|') {
-            n_bars = n_lines++ == 0 ? bars(line, len) : n_bars;
-            assert_int_equal(bars(line, len), n_bars);
+            n_bars = n_lines++ == 0 ? count_bars(line, len) : n_bars;
+            assert_int_equal(count_bars(line, len), n_bars);
         }
         line += len + (line[len] == '\n');
     }
@@ -470,7 +472,7 @@ static void markdown_has_no_markup_of_others(void **state)
             assert_true(at > out.text && at[-1] == '\\');
     assert_null(strchr(xl__str_text(&out), '\x1b'));
     assert_non_null(strstr(xl__str_text(&out), "say \"hi\""));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
@@ -482,17 +484,17 @@ static void markdown_paragraphs_are_no_lists(void **state)
         "3 a_b _c_\"}],\"rows\":[{\"id\":\"x\",\"part\":0}]}";
     struct xl__str out = {0};
     (void)state;
-    struct result_file file = take_text(text);
+    struct result_file file = read_text(text);
     render_markdown.render(&file, 1, &out);
     assert_non_null(strstr(xl__str_text(&out),
                            "\\# no\n12\\. no\n\\- no\n3 a_b \\_c\\_\n"));
-    results_clear(&file);
+    result_file_clear(&file);
     xl__str_clear(&out);
 }
 
-/* -- files that lack what ours have --------------------------------------- */
+/* -- files that lack members ---------------------------------------------- */
 
-static void less_is_no_harm(void **state)
+static void missing_members_are_unknown(void **state)
 {
     static const char *const texts[] = {
         "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":[]}",
@@ -504,7 +506,7 @@ static void less_is_no_harm(void **state)
         "\"tool\":1,\"host\":[],\"environment\":{\"options\":3},"
         "\"rows\":[{\"id\":\"x\",\"part\":9223372036854775807,"
         "\"unit\":3,\"value\":\"much\",\"roof\":{\"value\":-1}}]}",
-        /* Bars of lengths that no number can tell. */
+        /* Bars whose lengths overflow. */
         "{\"schema\":\"clbench/1\",\"devices\":[],\"rows\":["
         "{\"id\":\"x\",\"op\":\"a\",\"unit\":\"s\",\"value\":1e-300,"
         "\"params\":{\"size_bytes\":1}},"
@@ -514,7 +516,7 @@ static void less_is_no_harm(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct result_file file = take_text(texts[i]);
+        struct result_file file = read_text(texts[i]);
         for (size_t f = 0; renderers[f]; f++) {
             struct xl__str out = {0};
             renderers[f]->render(&file, 1, &out);
@@ -522,7 +524,7 @@ static void less_is_no_harm(void **state)
             assert_true(out.len > 0);
             xl__str_clear(&out);
         }
-        results_clear(&file);
+        result_file_clear(&file);
     }
 }
 
@@ -534,13 +536,13 @@ static unsigned count(const char *text, const char *part)
     return n;
 }
 
-static void two_files_are_told_apart(void **state)
+static void two_files_are_distinguished(void **state)
 {
     struct result_file files[2];
     struct xl__str out = {0};
     (void)state;
-    files[0] = take_text(nasty);
-    files[1] = take(full_document());
+    files[0] = read_text(hostile);
+    files[1] = read_document(full_document());
     files[1].path = "b|2.json";
     render_csv.render(files, 2, &out);
     assert_int_equal(count(xl__str_text(&out), "\r\na.json,"), 1);
@@ -551,34 +553,34 @@ static void two_files_are_told_apart(void **state)
     assert_int_equal(count(xl__str_text(&out), "\n## b\\|2.json\n"), 1);
     assert_int_equal(count(xl__str_text(&out), "\n### GEMM"), 1);
     assert_int_equal(count(xl__str_text(&out), "suspicious"), 2);
-    results_clear(&files[0]);
-    results_clear(&files[1]);
+    result_file_clear(&files[0]);
+    result_file_clear(&files[1]);
     xl__str_clear(&out);
 }
 
 /* -- the files of a run --------------------------------------------------- */
 
-static void one_name_for_one_file(void **state)
+static void clashing_paths_are_found(void **state)
 {
     const char *a = NULL, *b = NULL;
     struct settings set = {.csv = "x", .markdown = "y", .html = "z"};
     (void)state;
     assert_false(outputs_clash(&set, &a, &b));
-    assert_false(outputs_take_stdout(&set));
-    assert_true(outputs_are_wanted(&set));
+    assert_false(outputs_use_stdout(&set));
+    assert_true(outputs_requested(&set));
     set.html = "x";
     assert_true(outputs_clash(&set, &a, &b));
     assert_string_equal(a, "csv");
     assert_string_equal(b, "html");
     set.html = "-";
-    assert_true(outputs_take_stdout(&set));
+    assert_true(outputs_use_stdout(&set));
     set = (struct settings){.svg = "pictures"};
-    assert_true(outputs_are_wanted(&set));
+    assert_true(outputs_requested(&set));
     set = (struct settings){.trace = "-"};
-    assert_false(outputs_are_wanted(&set));
+    assert_false(outputs_requested(&set));
 }
 
-static char *content(const char *folder, const char *name)
+static char *read_content(const char *folder, const char *name)
 {
     char path[512], *text = NULL;
     size_t len = 0;
@@ -586,10 +588,10 @@ static char *content(const char *folder, const char *name)
     return xl__file_read(path, &text, &len) == XL_OK ? text : NULL;
 }
 
-/* A run, with its part as `part` says, and each file as it then is. */
-static void files_grow_with_parts(void **state)
+/* Files are rewritten after each section, and hold what the document holds. */
+static void files_grow_with_sections(void **state)
 {
-    struct session s = {.command = &cmd_gemm};
+    struct session s = {.command = &cmd_gemm, .is_stdout_taken = true};
     const char *folder = test_scratch("render");
     char json[512], csv[512], markdown[512];
     xl_row row;
@@ -599,66 +601,66 @@ static void files_grow_with_parts(void **state)
     snprintf(markdown, sizeof markdown, "%s/r.md", folder);
     s.set = (struct settings){.json = json, .csv = csv, .markdown = markdown};
     s.extra = json_object();
-    void *w = report_files.open(&s);
-    assert_non_null(w);
-    for (unsigned part = 1; part <= 2; part++) {
-        full_row(&row, 100 * part);
-        report_files.part(w, "GEMM", NULL);
-        report_files.row(w, NULL, &row);
-        report_files.part_end(w);
-        char *text = content(folder, "r.csv");
-        assert_int_equal(count(text, "\r\n"), 1 + part);
+    struct report *r = report_open(&s);
+    assert_non_null(r);
+    for (unsigned i = 1; i <= 2; i++) {
+        full_row(&row, 100 * i);
+        s.sink.section(s.sink.arg, "GEMM", NULL);
+        s.sink.row(s.sink.arg, NULL, &row);
+        s.sink.section_end(s.sink.arg);
+        char *text = read_content(folder, "r.csv");
+        assert_int_equal(count(text, "\r\n"), 1 + i);
         free(text);
-        text = content(folder, "r.md");
-        assert_int_equal(count(text, "## GEMM"), part);
+        text = read_content(folder, "r.md");
+        assert_int_equal(count(text, "## GEMM"), i);
         free(text);
     }
-    assert_int_equal(report_files.close(w), EXIT_FINE);
-    /* The file says what the run said. */
+    assert_int_equal(report_close(r), EXIT_FINE);
+    /* A file renders as the run did. */
     struct result_file file;
     char why[256];
-    assert_true(results_read(json, &file, why, sizeof why));
+    assert_true(result_file_read(json, &file, why, sizeof why));
     for (size_t f = 0; f < 2; f++) {
         const struct renderer *format = f ? &render_markdown : &render_csv;
         struct xl__str out = {0};
-        char *text = content(folder, f ? "r.md" : "r.csv");
+        char *text = read_content(folder, f ? "r.md" : "r.csv");
         format->render(&file, 1, &out);
         assert_string_equal(xl__str_text(&out), text);
         xl__str_clear(&out);
         free(text);
     }
-    results_clear(&file);
+    result_file_clear(&file);
     json_decref(s.extra);
 }
 
-static void what_cannot_be_written_is_told(void **state)
+static void failed_writes_are_reported(void **state)
 {
-    struct session s = {.command = &cmd_gemm};
+    struct session s = {.command = &cmd_gemm, .is_stdout_taken = true};
     char csv[512];
     (void)state;
     s.set = (struct settings){.csv = "/no/such/folder/x.csv"};
-    assert_null(report_files.open(&s));
+    assert_null(report_open(&s));
     s.set = (struct settings){.svg = "/dev/null/pictures"};
-    assert_null(report_files.open(&s));
-    /* What can be written is, beside what cannot. */
+    assert_null(report_open(&s));
+    /* The file that can be written is written, the other reported. */
     const char *folder = test_scratch("render");
     snprintf(csv, sizeof csv, "%s/x.csv", folder);
     s.set = (struct settings){.csv = csv, .markdown = "/dev/full"};
     s.extra = json_object();
-    void *w = report_files.open(&s);
-    assert_non_null(w);
-    assert_int_equal(report_files.close(w), EXIT_FILE);
-    char *text = content(folder, "x.csv");
+    struct report *r = report_open(&s);
+    assert_non_null(r);
+    assert_int_equal(report_close(r), EXIT_FILE);
+    char *text = read_content(folder, "x.csv");
     assert_non_null(text);
     free(text);
-    /* Nothing was found out: an older file stays. */
+    /* Nothing was measured: an older file is kept. */
     json_decref(s.extra);
     s.extra = NULL;
     assert_int_equal(xl__file_replace(csv, "old", 3), XL_OK);
     s.set = (struct settings){.csv = csv};
-    w = report_files.open(&s);
-    assert_int_equal(report_files.close(w), EXIT_FINE);
-    text = content(folder, "x.csv");
+    r = report_open(&s);
+    assert_int_equal(report_close(r), EXIT_FINE);
+    text = read_content(folder, "x.csv");
     assert_string_equal(text, "old");
     free(text);
 }
@@ -666,19 +668,19 @@ static void what_cannot_be_written_is_told(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_come_back),
+        cmocka_unit_test(rows_are_read_back),
         cmocka_unit_test(files_show_what_runs_show),
-        cmocka_unit_test(devices_stand_side_by_side),
-        cmocka_unit_test(facts_stand_for_rows),
+        cmocka_unit_test(devices_are_side_by_side),
+        cmocka_unit_test(files_without_rows_show_facts),
         cmocka_unit_test(csv_keeps_every_text),
-        cmocka_unit_test(csv_numbers_come_back),
-        cmocka_unit_test(markdown_has_no_markup_of_others),
+        cmocka_unit_test(csv_numbers_are_exact),
+        cmocka_unit_test(markdown_escapes_markup),
         cmocka_unit_test(markdown_paragraphs_are_no_lists),
-        cmocka_unit_test(less_is_no_harm),
-        cmocka_unit_test(two_files_are_told_apart),
-        cmocka_unit_test(one_name_for_one_file),
-        cmocka_unit_test(files_grow_with_parts),
-        cmocka_unit_test(what_cannot_be_written_is_told),
+        cmocka_unit_test(missing_members_are_unknown),
+        cmocka_unit_test(two_files_are_distinguished),
+        cmocka_unit_test(clashing_paths_are_found),
+        cmocka_unit_test(files_grow_with_sections),
+        cmocka_unit_test(failed_writes_are_reported),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

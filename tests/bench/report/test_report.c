@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clbench prints and writes: numbers, shapes, columns, tables, the JSON
- * of a row, reading it back. No device, no driver. */
+/* Output of clbench: numbers with units, shapes, columns, tables, labels of
+ * rows, the JSON of a row and reading it back. No device, no driver. */
 #include "commands.h"
 #include "support/support.h"
 
@@ -97,7 +97,7 @@ static void shapes_are_read(void **state)
     assert_true(shape_rows("1x1000000000000", d, why, sizeof why));
 }
 
-static void bad_shapes_say_why(void **state)
+static void bad_shapes_are_refused(void **state)
 {
     static const struct {
         const char *text, *why;
@@ -132,7 +132,7 @@ static void bad_shapes_say_why(void **state)
 
 /* -- text ----------------------------------------------------------------- */
 
-static void bytes_that_are_not_text(void **state)
+static void bytes_outside_utf8_are_escaped(void **state)
 {
     static const struct {
         const char *in, *out;
@@ -177,7 +177,7 @@ static void cutting_counts_columns(void **state)
     }
 }
 
-static void nearest_word(void **state)
+static void nearest_name_is_found(void **state)
 {
     static const char *const names[] = {"gemm", "softmax", "doctor", NULL};
     (void)state;
@@ -189,7 +189,7 @@ static void nearest_word(void **state)
         "a-word-that-is-much-longer-than-any-name-could-be", names));
 }
 
-static void terminal_width_obeys(void **state)
+static void terminal_obeys_variables(void **state)
 {
     (void)state;
     test_setenv("COLUMNS", "120");
@@ -208,8 +208,8 @@ static void terminal_width_obeys(void **state)
     test_setenv("NO_COLOR", NULL);
 }
 
-/* However narrow the terminal, no line is wider, as long as cutting may do
- * it; and cells that must not be cut are whole. */
+/* No line is wider than the terminal, as long as cutting can achieve that;
+ * cells that must not be cut are whole. */
 static void tables_fit(void **state)
 {
     static const struct table_column columns[] = {
@@ -239,7 +239,7 @@ static void tables_fit(void **state)
     table_destroy(NULL);
 }
 
-static void progress_tells_what_is_left(void **state)
+static void progress_shows_time_left(void **state)
 {
     struct progress p = {.done = 3, .total = 12, .what = "gemm 1024"};
     char text[128];
@@ -280,53 +280,55 @@ static xl_row example_row(const char *variant, double m)
     return row;
 }
 
-static void rows_say_the_common_once(void **state)
+static void common_settings_are_stated_once(void **state)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     struct xl__str text = {0};
     (void)state;
     for (int i = 0; i < 3; i++) {
         xl_row row = example_row("gemm_tiled", 100 + i);
         xl_row_param(&row, "ld", 2000 + i);
-        xl_row_found(&row, "group", 64); /* shown, no part of the id */
+        xl_row_found(&row, "group", 64); /* shown, not in the id */
         xl_row_found(&row, "floor_B_per_s", 1e9 * i);
-        xl_row_param_text(&row, "out", "f16"); /* the type of all: idle */
-        assert_true(rows_add(&rows, NULL, &row));
+        xl_row_param_text(&row, "out", "f16"); /* the type of all: hidden */
+        assert_true(result_table_add(&rows, NULL, &row));
     }
-    rows_common(&rows, &text);
+    result_table_common(&rows, &text);
     assert_string_equal(xl__str_text(&text),
                         "f16, trans=nt, alpha=1, group=64");
     xl__str_reset(&text);
-    rows_case(&rows, 1, &text);
-    assert_string_equal(xl__str_text(&text), "101x1023x517 ld=2001 floor=1 GB/s");
+    result_table_label(&rows, 1, &text);
+    assert_string_equal(xl__str_text(&text),
+                        "101x1023x517 ld=2001 floor=1 GB/s");
     xl__str_reset(&text);
     result_row_id(&text, &rows.list[0].row);
     assert_string_equal(xl__str_text(&text),
                         "gemm/gemm_tiled/m=100,n=1023,k=517/"
                         "trans=nt,alpha=1,ld=2000,out=f16/f16/hot");
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
 }
 
 static void lines_are_cases_or_kernels(void **state)
 {
-    struct rows rows = {0};
+    struct result_table rows = {0};
     xl_device *one = (xl_device *)&rows, *two = (xl_device *)state;
     xl_row row = example_row("gemm_tiled", 8);
-    assert_true(rows_add(&rows, one, &row));
+    assert_true(result_table_add(&rows, one, &row));
     row = example_row("gemm_ref", 8); /* the other device's own choice */
-    assert_true(rows_add(&rows, two, &row));
+    assert_true(result_table_add(&rows, two, &row));
     assert_int_equal(rows.n_repeats, 0);
-    assert_string_equal(rows.list[0].only_case.id, rows.list[1].only_case.id);
-    assert_string_not_equal(rows.list[0].kernel.id, rows.list[1].kernel.id);
-    assert_true(rows_add(&rows, one, &row)); /* --variant all */
+    assert_string_equal(rows.list[0].case_key.id, rows.list[1].case_key.id);
+    assert_string_not_equal(rows.list[0].kernel_key.id,
+                            rows.list[1].kernel_key.id);
+    assert_true(result_table_add(&rows, one, &row)); /* --variant all */
     assert_int_equal(rows.n_repeats, 1);
-    assert_int_equal(rows.list[2].kernel.turn, 0);
-    assert_int_equal(rows.list[2].only_case.turn, 1);
-    rows_clear(&rows);
+    assert_int_equal(rows.list[2].kernel_key.repeat, 0);
+    assert_int_equal(rows.list[2].case_key.repeat, 1);
+    result_table_clear(&rows);
 }
 
-static void notes_are_told_once(void **state)
+static void notes_are_unique(void **state)
 {
     struct notes notes = {0};
     struct settings set = {.quick = false};
@@ -335,17 +337,17 @@ static void notes_are_told_once(void **state)
     (void)state;
     row.warnings = XL_WARN(NOISY) | XL_WARN(WALL_CLOCK);
     strcpy(row.reason, "above the bound");
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "1,2,3");
     xl__str_reset(&marks);
     row.reason[0] = '\0';
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "2,3");
     assert_int_equal(notes.n, 3);
-    /* A reason that says what a warning says takes its advice over. */
+    /* A reason about a warning has the advice of the warning. */
     xl__str_reset(&marks);
     strcpy(row.reason, "noisy: above the limit");
-    notes_of_row(&notes, &row, &set, &marks);
+    notes_add_row(&notes, &row, &set, &marks);
     assert_string_equal(xl__str_text(&marks), "4,3");
     assert_non_null(strstr(notes.text[3], "noisy: above the limit; "));
     for (unsigned i = 0; i < XL_N_WARN; i++)
@@ -354,14 +356,14 @@ static void notes_are_told_once(void **state)
     notes_clear(&notes);
 }
 
-/* An expression's name stands for its case; what it found of kernels and gain
- * has columns, not words. */
-static void expressions_go_by_their_names(void **state)
+/* An expression's name is its label; kernels and gain have columns and are not
+ * in it. */
+static void expressions_are_labelled_by_name(void **state)
 {
     static const struct {
-        const char *name, *says;
+        const char *name, *label;
     } cases[] = {{"adam", "adam"}, {"layer norm", "layer norm"}};
-    struct rows rows = {NULL, 0, 0, 0};
+    struct result_table rows = {NULL, 0, 0, 0};
     struct xl__str text = {0};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -373,27 +375,27 @@ static void expressions_go_by_their_names(void **state)
         xl_row_param_text(&row, "case", cases[i].name);
         xl_row_found(&row, "kernels", (double)i + 1);
         xl_row_found(&row, "gain", 5.5);
-        assert_true(rows_add(&rows, NULL, &row));
-        assert_true(rows_found(&row, "kernels") == (double)i + 1);
-        assert_true(isnan(rows_found(&row, "case")));
-        if (i == 0) { /* alone, its sizes tell more */
-            rows_case(&rows, 0, &text);
+        assert_true(result_table_add(&rows, NULL, &row));
+        assert_true(result_finding(&row, "kernels") == (double)i + 1);
+        assert_true(isnan(result_finding(&row, "case")));
+        if (i == 0) { /* of a single case, the sizes are the label */
+            result_table_label(&rows, 0, &text);
             assert_string_equal(xl__str_text(&text), "4096x512");
             xl__str_reset(&text);
-            rows_common(&rows, &text);
+            result_table_common(&rows, &text);
             assert_string_equal(xl__str_text(&text), "f32, adam");
         }
     }
     for (size_t i = 0; i < 2; i++) {
         xl__str_reset(&text);
-        rows_case(&rows, i, &text);
-        assert_string_equal(xl__str_text(&text), cases[i].says);
+        result_table_label(&rows, i, &text);
+        assert_string_equal(xl__str_text(&text), cases[i].label);
     }
     xl__str_reset(&text);
-    rows_common(&rows, &text);
+    result_table_common(&rows, &text);
     assert_string_equal(xl__str_text(&text), "f32");
     xl__str_clear(&text);
-    rows_clear(&rows);
+    result_table_clear(&rows);
 }
 
 /* -- JSON ----------------------------------------------------------------- */
@@ -404,7 +406,7 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
     assert_non_null(s->report);
     session_section(s, "GEMM", NULL);
     session_row(s, NULL, row);
-    /* What a part leaves behind is a whole document already. */
+    /* After a section the file is a whole document. */
     session_section_end(s);
     json_t *early = json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(early);
@@ -413,7 +415,7 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
     return json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
 }
 
-static void json_row_is_to_the_letter(void **state)
+static void json_row_has_its_members(void **state)
 {
     static const char *const members[] = {
         "id",    "device",  "op",     "variant",    "shape",     "params",
@@ -456,7 +458,7 @@ static void json_row_is_to_the_letter(void **state)
     json_decref(s.extra);
 }
 
-static void json_never_lies_about_numbers(void **state)
+static void json_numbers_are_exact(void **state)
 {
     (void)state;
     json_t *value = json_number(NAN);
@@ -474,7 +476,7 @@ static void json_never_lies_about_numbers(void **state)
     json_decref(value);
 }
 
-static void json_where_nobody_may_write(void **state)
+static void json_needs_a_writable_file(void **state)
 {
     (void)state;
     struct session s = {.command = &cmd_gemm};
@@ -489,7 +491,7 @@ static const char result[] =
     "\"rows\":[{\"id\":\"x\",\"device\":%d,\"verdict\":\"%s\","
     "\"samples_ns\":[%s]}]}";
 
-static const char *scratch; /* of the test that runs */
+static const char *scratch; /* folder of the current test */
 
 static void write_result(char *path, size_t cap, const char *name, int index,
                          const char *verdict, const char *samples)
@@ -501,10 +503,10 @@ static void write_result(char *path, size_t cap, const char *name, int index,
     assert_int_equal(xl__file_replace(path, text, (size_t)len), XL_OK);
 }
 
-/* A row read back is the row that was written, as far as its name goes. */
-static void results_know_rows_again(void **state)
+/* A row read back has the id of the row that was written. */
+static void row_ids_are_read_back(void **state)
 {
-    struct xl__str want = {0}, got = {0};
+    struct xl__str expected = {0}, got = {0};
     struct session s = {.command = &cmd_gemm};
     char path[512], why[256] = "";
     (void)state;
@@ -515,20 +517,20 @@ static void results_know_rows_again(void **state)
     row.cold = true;
     json_decref(write_and_load(&s, &row));
     struct result_file f;
-    assert_true(results_read(path, &f, why, sizeof why));
+    assert_true(result_file_read(path, &f, why, sizeof why));
     assert_int_equal(f.n_rows, 1);
     result_identity(&f.rows[0], &back);
-    result_row_id(&want, &row);
+    result_row_id(&expected, &row);
     result_row_id(&got, &back);
-    assert_string_equal(xl__str_text(&got), xl__str_text(&want));
-    assert_string_equal(f.rows[0].id, xl__str_text(&want));
-    xl__str_clear(&want);
+    assert_string_equal(xl__str_text(&got), xl__str_text(&expected));
+    assert_string_equal(f.rows[0].id, xl__str_text(&expected));
+    xl__str_clear(&expected);
     xl__str_clear(&got);
-    results_clear(&f);
+    result_file_clear(&f);
     json_decref(s.extra);
 }
 
-static void results_leave_out_what_has_no_time(void **state)
+static void rows_without_times_are_not_timed(void **state)
 {
     static const struct {
         const char *verdict, *samples;
@@ -546,13 +548,13 @@ static void results_leave_out_what_has_no_time(void **state)
         char path[512], why[256] = "";
         write_result(path, sizeof path, "f", 0, cases[i].verdict,
                      cases[i].samples);
-        assert_true(results_read(path, &f, why, sizeof why));
+        assert_true(result_file_read(path, &f, why, sizeof why));
         assert_true(result_is_timed(&f.rows[0]) == cases[i].timed);
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 
-static void results_refuse_other_files(void **state)
+static void other_files_are_refused(void **state)
 {
     static const struct {
         const char *text, *why;
@@ -571,20 +573,20 @@ static void results_refuse_other_files(void **state)
     struct result_file f;
     char path[512], why[256] = "";
     snprintf(path, sizeof path, "%s/x.json", test_scratch("results"));
-    assert_false(results_read(path, &f, why, sizeof why));
+    assert_false(result_file_read(path, &f, why, sizeof why));
     assert_non_null(strstr(why, "cannot be read"));
-    results_clear(&f);
+    result_file_clear(&f);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *text = cases[i].text;
         assert_int_equal(xl__file_replace(path, text, strlen(text)), XL_OK);
-        assert_false(results_read(path, &f, why, sizeof why));
+        assert_false(result_file_read(path, &f, why, sizeof why));
         if (!strstr(why, cases[i].why))
             fail_msg("%s: %s", text, why);
-        results_clear(&f);
+        result_file_clear(&f);
     }
 }
 
-/* The suite is of the quick extent though nobody said --quick. */
+/* The suite has the quick extent without --quick. */
 static void advice_fits_the_extent(void **state)
 {
     const struct settings quick = {.quick = true}, usual = {.quick = false};
@@ -603,24 +605,24 @@ int main(int argc, char **argv)
         cmocka_unit_test(units_have_three_digits),
         cmocka_unit_test(percents),
         cmocka_unit_test(shapes_are_read),
-        cmocka_unit_test(bad_shapes_say_why),
-        cmocka_unit_test(bytes_that_are_not_text),
+        cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(bytes_outside_utf8_are_escaped),
         cmocka_unit_test(cutting_counts_columns),
-        cmocka_unit_test(nearest_word),
-        cmocka_unit_test(terminal_width_obeys),
+        cmocka_unit_test(nearest_name_is_found),
+        cmocka_unit_test(terminal_obeys_variables),
         cmocka_unit_test(tables_fit),
-        cmocka_unit_test(progress_tells_what_is_left),
-        cmocka_unit_test(rows_say_the_common_once),
+        cmocka_unit_test(progress_shows_time_left),
+        cmocka_unit_test(common_settings_are_stated_once),
         cmocka_unit_test(lines_are_cases_or_kernels),
-        cmocka_unit_test(notes_are_told_once),
-        cmocka_unit_test(expressions_go_by_their_names),
-        cmocka_unit_test(json_row_is_to_the_letter),
-        cmocka_unit_test(json_never_lies_about_numbers),
-        cmocka_unit_test(json_where_nobody_may_write),
-        cmocka_unit_test(results_know_rows_again),
-        cmocka_unit_test(results_leave_out_what_has_no_time),
+        cmocka_unit_test(notes_are_unique),
+        cmocka_unit_test(expressions_are_labelled_by_name),
+        cmocka_unit_test(json_row_has_its_members),
+        cmocka_unit_test(json_numbers_are_exact),
+        cmocka_unit_test(json_needs_a_writable_file),
+        cmocka_unit_test(row_ids_are_read_back),
+        cmocka_unit_test(rows_without_times_are_not_timed),
         cmocka_unit_test(advice_fits_the_extent),
-        cmocka_unit_test(results_refuse_other_files),
+        cmocka_unit_test(other_files_are_refused),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces: the device's clock found on the host's from stamps of many kinds,
- * and documents that a viewer can draw. The judge of documents is shown to
- * find what is wrong. No device. */
+/* Traces: the offset of the device's clock computed from stamps of many kinds,
+ * and documents that a viewer can draw. The checker of documents is tested
+ * with invalid ones. No device. */
 #include "support/support.h"
 
 #include <math.h>
@@ -13,14 +13,15 @@
 #include "base/rng.h"
 #include "results/trace.h"
 
-/* -- clocks ---------------------------------------------------------------- */
+/* -- clocks --------------------------------------------------------------- */
 
 enum { COMMANDS = 40 };
 
-/* A run as it may have been: calls of 2 to 10 us, commands of up to 50 us, and
- * a wait at its end. `less` is the truth: device less host. */
-static void make_run(struct trace_bracket *list, int64_t less, uint64_t seed,
-                     bool is_lazy)
+/* A synthetic run: calls of 2 to 10 us, commands of up to 50 us, and a wait at
+ * the end. `offset_ns` is the true offset: device minus host. `is_lazy`:
+ * "queued" is stamped at the start. */
+static void make_run(struct trace_bracket *list, int64_t offset_ns,
+                     uint64_t seed, bool is_lazy)
 {
     struct xl__rng rng;
     uint64_t host = UINT64_C(1000000000000), busy = host;
@@ -34,18 +35,18 @@ static void make_run(struct trace_bracket *list, int64_t less, uint64_t seed,
         uint64_t start = b->return_ns + 1000 + xl__rng_below(&rng, 5000);
         start = start > busy ? start : busy;
         busy = start + xl__rng_below(&rng, 50000);
-        /* Some drivers stamp a command when they get round to it. */
-        b->queued_ns = (is_lazy ? start : queued) + (uint64_t)less;
-        b->start_ns = start + (uint64_t)less;
-        b->end_ns = busy + (uint64_t)less;
+        /* Some drivers stamp a command as queued when they start it. */
+        b->queued_ns = (is_lazy ? start : queued) + (uint64_t)offset_ns;
+        b->start_ns = start + (uint64_t)offset_ns;
+        b->end_ns = busy + (uint64_t)offset_ns;
         host = b->return_ns + xl__rng_below(&rng, 1000);
     }
     for (unsigned i = 0; i < COMMANDS; i++)
         list[i].over_ns = busy + 7000;
 }
 
-/* The truth lies within the doubt, whatever the clocks' difference; and where
- * stamps are taken within the call, the doubt is no longer than a call. */
+/* The true offset is within the doubt, whatever it is; and where stamps are
+ * taken within the call, the doubt is no longer than a call. */
 static void clocks_are_found(void **state)
 {
     static const int64_t differences[] = {0, 123456789012345, -987654321098,
@@ -56,42 +57,42 @@ static void clocks_are_found(void **state)
         for (uint64_t seed = 1; seed <= 50; seed++) {
             double doubt = -1;
             make_run(list, differences[d], seed, false);
-            int64_t got = trace_clock(list, COMMANDS, &doubt);
+            int64_t got = trace_clock_offset(list, COMMANDS, &doubt);
             assert_true(doubt >= 0 && doubt <= 2000);
             assert_true(fabs((double)(got - differences[d])) <= doubt + 1);
             make_run(list, differences[d], seed, true);
-            got = trace_clock(list, COMMANDS, &doubt);
+            got = trace_clock_offset(list, COMMANDS, &doubt);
             assert_true(doubt >= 0 && doubt <= 20000);
             assert_true(fabs((double)(got - differences[d])) <= doubt + 1);
         }
     }
 }
 
-/* Clocks that drift apart within a run leave no place: the middle is taken,
- * and the doubt says how far it is. */
-static void clocks_that_disagree(void **state)
+/* Clocks that drift within a run leave no common offset: the result is the
+ * middle of the bounds, and the doubt half of their distance. */
+static void drifting_clocks_have_doubt(void **state)
 {
     struct trace_bracket list[2] = {{0, 10, 100, 1005, 1005, 1010},
                                     {20, 30, 100, 1225, 1225, 1230}};
     double doubt = 0;
     (void)state;
-    const int64_t got = trace_clock(list, 2, &doubt);
+    const int64_t got = trace_clock_offset(list, 2, &doubt);
     assert_true(got > 1000 && got < 1240);
     assert_true(doubt > 0);
 }
 
-/* -- documents ------------------------------------------------------------- */
+/* -- documents ------------------------------------------------------------ */
 
 enum { MOST_OPEN = 64, MOST_IDS = 512 };
 static const double step_us = 1e-3; /* a nanosecond */
 
-static double number(const json_t *e, const char *name)
+static double read_number(const json_t *e, const char *name)
 {
     const json_t *x = json_object_get(e, name);
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-static const char *text(const json_t *e, const char *name)
+static const char *read_text(const json_t *e, const char *name)
 {
     const char *x = json_string_value(json_object_get(e, name));
     return x ? x : "";
@@ -99,39 +100,39 @@ static const char *text(const json_t *e, const char *name)
 
 static bool on_track(const json_t *e, const json_t *other)
 {
-    return number(e, "pid") == number(other, "pid") &&
-           number(e, "tid") == number(other, "tid");
+    return read_number(e, "pid") == read_number(other, "pid") &&
+           read_number(e, "tid") == read_number(other, "tid");
 }
 
 static bool is(const json_t *e, const char *kind)
 {
-    return strcmp(text(e, "ph"), kind) == 0;
+    return strcmp(read_text(e, "ph"), kind) == 0;
 }
 
 static double end_of(const json_t *e)
 {
-    return number(e, "ts") + number(e, "dur");
+    return read_number(e, "ts") + read_number(e, "dur");
 }
 
-static const char *wrong_fields(const json_t *e)
+static const char *find_wrong_field(const json_t *e)
 {
-    if (!strchr("MXbesf", *text(e, "ph")) || !*text(e, "ph"))
+    if (!strchr("MXbesf", *read_text(e, "ph")) || !*read_text(e, "ph"))
         return "unknown kind";
-    if (!*text(e, "name") || isnan(number(e, "pid")) ||
-        isnan(number(e, "tid")))
+    if (!*read_text(e, "name") || isnan(read_number(e, "pid")) ||
+        isnan(read_number(e, "tid")))
         return "a field is missing";
-    if (!is(e, "M") && !(number(e, "ts") >= 0))
+    if (!is(e, "M") && !(read_number(e, "ts") >= 0))
         return "no time, or one before the first";
-    if (is(e, "X") && !(number(e, "dur") >= 0))
+    if (is(e, "X") && !(read_number(e, "dur") >= 0))
         return "a length below 0";
     if ((is(e, "b") || is(e, "e") || is(e, "s") || is(e, "f")) &&
-        (isnan(number(e, "id")) || !*text(e, "cat")))
+        (isnan(read_number(e, "id")) || !*read_text(e, "cat")))
         return "a span or an arrow without its id";
     return NULL;
 }
 
-/* Two complete events of a track are apart, or one lies in the other. */
-static const char *wrong_nesting(const json_t *events)
+/* Two complete events of a track are disjoint or nested. */
+static const char *find_overlap(const json_t *events)
 {
     size_t i, j;
     const json_t *a, *b;
@@ -139,8 +140,8 @@ static const char *wrong_nesting(const json_t *events)
         json_array_foreach(events, j, b) {
             if (i == j || !is(a, "X") || !is(b, "X") || !on_track(a, b))
                 continue;
-            const double a0 = number(a, "ts"), a1 = end_of(a);
-            const double b0 = number(b, "ts"), b1 = end_of(b);
+            const double a0 = read_number(a, "ts"), a1 = end_of(a);
+            const double b0 = read_number(b, "ts"), b1 = end_of(b);
             if (b0 > a0 + step_us && b0 < a1 - step_us && b1 > a1 + step_us)
                 return "events of a track overlap";
         }
@@ -149,7 +150,7 @@ static const char *wrong_nesting(const json_t *events)
 }
 
 /* Each asynchronous span ends, last begun first ended. */
-static const char *wrong_spans(const json_t *events)
+static const char *find_wrong_span(const json_t *events)
 {
     struct { double id; unsigned n; const char *open[MOST_OPEN];
              double at; } list[MOST_IDS];
@@ -159,21 +160,21 @@ static const char *wrong_spans(const json_t *events)
         size_t k = 0;
         if (!is(e, "b") && !is(e, "e"))
             continue;
-        while (k < n && list[k].id != number(e, "id"))
+        while (k < n && list[k].id != read_number(e, "id"))
             k++;
         if (k == n) {
             assert_true(n < MOST_IDS);
-            list[n].id = number(e, "id");
+            list[n].id = read_number(e, "id");
             list[n].at = -INFINITY;
             list[n++].n = 0;
         }
-        if (number(e, "ts") < list[k].at)
+        if (read_number(e, "ts") < list[k].at)
             return "a span's time runs backwards";
-        list[k].at = number(e, "ts");
+        list[k].at = read_number(e, "ts");
         if (is(e, "b"))
-            list[k].open[list[k].n++] = text(e, "name");
+            list[k].open[list[k].n++] = read_text(e, "name");
         else if (list[k].n == 0 ||
-                 strcmp(list[k].open[--list[k].n], text(e, "name")) != 0)
+                 strcmp(list[k].open[--list[k].n], read_text(e, "name")) != 0)
             return "a span ends that is not open";
     }
     for (size_t k = 0; k < n; k++)
@@ -182,20 +183,20 @@ static const char *wrong_spans(const json_t *events)
     return NULL;
 }
 
-/* Does a complete event of the arrow's track hold its end? */
-static bool is_held(const json_t *events, const json_t *arrow)
+/* Is the end of the arrow within a complete event of its track? */
+static bool is_in_event(const json_t *events, const json_t *arrow)
 {
     size_t i;
     const json_t *e;
-    json_array_foreach(events, i, e)
-        if (is(e, "X") && on_track(e, arrow) &&
-            number(arrow, "ts") >= number(e, "ts") - step_us &&
-            number(arrow, "ts") <= end_of(e) + step_us)
-            return true;
+    json_array_foreach(events, i, e) if (is(e, "X") && on_track(e, arrow) &&
+                                         read_number(arrow, "ts") >=
+                                             read_number(e, "ts") - step_us &&
+                                         read_number(arrow, "ts") <=
+                                             end_of(e) + step_us) return true;
     return false;
 }
 
-static const char *wrong_arrows(const json_t *events)
+static const char *find_wrong_arrow(const json_t *events)
 {
     size_t i, j;
     const json_t *a, *b;
@@ -203,14 +204,14 @@ static const char *wrong_arrows(const json_t *events)
         unsigned n = 0;
         if (!is(a, "s") && !is(a, "f"))
             continue;
-        if (!is_held(events, a))
+        if (!is_in_event(events, a))
             return "an arrow's end is in no event";
         json_array_foreach(events, j, b) {
             if (!is(b, is(a, "s") ? "f" : "s") ||
-                number(a, "id") != number(b, "id"))
+                read_number(a, "id") != read_number(b, "id"))
                 continue;
             n++;
-            if (is(a, "s") && number(b, "ts") < number(a, "ts"))
+            if (is(a, "s") && read_number(b, "ts") < read_number(a, "ts"))
                 return "an arrow points back in time";
         }
         if (n != 1)
@@ -219,23 +220,23 @@ static const char *wrong_arrows(const json_t *events)
     return NULL;
 }
 
-/* NULL: fine. */
-static const char *judge(const char *document)
+/* The first fault of a document; NULL: it is valid. */
+static const char *find_fault(const char *document)
 {
     json_t *root = json_loads(document, JSON_REJECT_DUPLICATES, NULL);
     const json_t *events = json_object_get(root, "traceEvents"), *e;
     const char *wrong = json_is_array(events) ? NULL : "no events";
     size_t i;
-    json_array_foreach(events, i, e)
-        wrong = wrong ? wrong : wrong_fields(e);
-    wrong = wrong ? wrong : wrong_nesting(events);
-    wrong = wrong ? wrong : wrong_spans(events);
-    wrong = wrong ? wrong : wrong_arrows(events);
+    json_array_foreach(events, i, e) wrong =
+        wrong ? wrong : find_wrong_field(e);
+    wrong = wrong ? wrong : find_overlap(events);
+    wrong = wrong ? wrong : find_wrong_span(events);
+    wrong = wrong ? wrong : find_wrong_arrow(events);
     json_decref(root);
     return wrong;
 }
 
-static struct trace_command command(uint64_t cause, const int64_t at[4])
+static struct trace_command make_command(uint64_t cause, const int64_t at[4])
 {
     return (struct trace_command){.name = "kernel",
                                   .device = 0,
@@ -251,14 +252,14 @@ static struct trace_command command(uint64_t cause, const int64_t at[4])
 
 /* A run with calls within calls, commands that wait together, two that overlap
  * on one engine, and stamps out of order. */
-static void documents_are_sound(void **state)
+static void documents_are_valid(void **state)
 {
     static const int64_t stamps[][4] = {
         {1000, 1500, 2000, 9000},
-        {1200, 2000, 8000, 12000}, /* before the first is over */
+        {1200, 2000, 8000, 12000}, /* before the first has ended */
         {1300, 1300, 12000, 12000},
-        {9999, 1400, 13000, 12500}, /* no order at all */
-        {0, 0, 14000, 15000},       /* never stamped */
+        {9999, 1400, 13000, 12500}, /* not ascending */
+        {0, 0, 14000, 15000},       /* not stamped */
         {0, 0, 200, 300},           /* before it was enqueued */
     };
     struct trace *t = trace_new();
@@ -269,20 +270,20 @@ static void documents_are_sound(void **state)
         const uint64_t begin = 1000 + 100 * i;
         const uint64_t call =
             trace_call(t, "enqueue", NULL, begin, begin + 100);
-        const struct trace_command c = command(call, stamps[i]);
+        const struct trace_command c = make_command(call, stamps[i]);
         trace_command(t, &c);
     }
     (void)trace_call(t, "finish", NULL, 1500, 20000);
     char *out = trace_text(t);
     assert_non_null(out);
-    assert_null(judge(out));
+    assert_null(find_fault(out));
     assert_non_null(strstr(out, "kernels 2")); /* the overlapping one */
     assert_non_null(strstr(out, "\"a device\""));
     free(out);
     trace_free(t);
 }
 
-/* What the judge is there for. */
+/* The checker finds each fault. */
 static void bad_documents_are_found(void **state)
 {
 #define X(ts, dur) "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"a\","        \
@@ -304,10 +305,11 @@ static void bad_documents_are_found(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char document[1024];
         snprintf(document, sizeof document, "{\"traceEvents\":[%s]}", bad[i]);
-        if (!judge(document))
+        if (!find_fault(document))
             fail_msg("not found: %s", bad[i]);
     }
-    assert_null(judge("{\"traceEvents\":[" X("0", "5") "," X("1", "4") "]}"));
+    assert_null(
+        find_fault("{\"traceEvents\":[" X("0", "5") "," X("1", "4") "]}"));
 #undef X
 #undef OF
 }
@@ -316,8 +318,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_are_found),
-        cmocka_unit_test(clocks_that_disagree),
-        cmocka_unit_test(documents_are_sound),
+        cmocka_unit_test(drifting_clocks_have_doubt),
+        cmocka_unit_test(documents_are_valid),
         cmocka_unit_test(bad_documents_are_found),
     };
     test_args(argc, argv);

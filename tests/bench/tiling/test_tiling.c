@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "charts/chart.h"
+#include "charts/text_charts.h"
 #include "measure/compute/workgroup_trace.h"
 #include "tiling/sawtooth.h"
 #include "tiling/split_grid.h"
@@ -329,13 +329,13 @@ static void the_cliff_is_behind_2048(void **state)
 
 static void raw_records_get_numbers_and_times(void **state)
 {
-    const struct xl__raw_piece raw[] = {{0x7000, 1100, 1300, 0},
-                                        {0x1000, 1000, 1200, 0},
-                                        {0x7000, 1300, 1500, 0}};
+    const struct xl__trace_record raw[] = {{0x7000, 1100, 1300, 0},
+                                           {0x1000, 1000, 1200, 0},
+                                           {0x7000, 1300, 1500, 0}};
     xl_piece_record out[3];
     xl_watched about = {.n_units = 0};
     (void)state;
-    assert_true(xl__watch_read(raw, 3, 0.5, out, &about));
+    assert_true(xl__trace_read(raw, 3, 0.5, out, &about));
     assert_int_equal(about.n_units, 2);
     assert_true(about.has_clock);
     assert_near(about.total_ns, 250, 0);
@@ -343,21 +343,21 @@ static void raw_records_get_numbers_and_times(void **state)
     assert_int_equal(out[1].unit, 0);
     assert_near(out[0].start_ns, 50, 0);
     assert_near(out[2].end_ns, 250, 0);
-    assert_true(xl__watch_is_serial(out, 3));
+    assert_true(xl__trace_is_serial(out, 3));
     out[2].start_ns -= 1; /* now beside the one before, on the same unit */
-    assert_false(xl__watch_is_serial(out, 3));
+    assert_false(xl__trace_is_serial(out, 3));
 }
 
 /* Nanoseconds since 1970 lie 256 apart as doubles. */
 static void large_clocks_keep_their_steps(void **state)
 {
     static const cl_ulong now = 1763780000000000000;
-    const struct xl__raw_piece raw[] = {{0, now + 1, now + 4, 0},
-                                        {1, now + 3, now + 8, 0}};
+    const struct xl__trace_record raw[] = {{0, now + 1, now + 4, 0},
+                                           {1, now + 3, now + 8, 0}};
     xl_piece_record out[2];
     xl_watched about;
     (void)state;
-    assert_true(xl__watch_read(raw, 2, 1, out, &about));
+    assert_true(xl__trace_read(raw, 2, 1, out, &about));
     assert_true(about.has_clock);
     assert_near(about.total_ns, 7, 0);
     assert_near(out[0].end_ns, 3, 0);
@@ -366,18 +366,19 @@ static void large_clocks_keep_their_steps(void **state)
 
 static void clocks_that_cannot_be_are_dropped(void **state)
 {
-    const struct xl__raw_piece back[] = {{0, 100, 200, 0}, {1, 150, 140, 0}};
-    const struct xl__raw_piece none[] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
+    const struct xl__trace_record back[] = {{0, 100, 200, 0},
+                                            {1, 150, 140, 0}};
+    const struct xl__trace_record none[] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
     xl_piece_record out[2];
     xl_watched about;
     (void)state;
-    assert_true(xl__watch_read(back, 2, 1, out, &about));
+    assert_true(xl__trace_read(back, 2, 1, out, &about));
     assert_false(about.has_clock);
     assert_true(isnan(out[0].start_ns));
     assert_int_equal(about.n_units, 2);
-    assert_true(xl__watch_read(none, 2, 1, out, &about));
+    assert_true(xl__trace_read(none, 2, 1, out, &about));
     assert_false(about.has_clock);
-    assert_true(xl__watch_read(back, 1, (double)NAN, out, &about));
+    assert_true(xl__trace_read(back, 1, (double)NAN, out, &about));
     assert_false(about.has_clock);
 }
 

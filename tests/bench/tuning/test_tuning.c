@@ -44,7 +44,7 @@ static void asking_goes_there_and_back(void **state)
 }
 
 /* What the line says after the mark, through the line that a child writes. */
-static bool answer(const xl_trial *told, xl_trial *got)
+static bool answer(const xl_candidate_result *told, xl_candidate_result *got)
 {
     struct xl__str line = {0};
     tune_answer_write(&line, told);
@@ -60,29 +60,34 @@ static bool answer(const xl_trial *told, xl_trial *got)
 static void every_end_comes_back(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < XL_N_TRIAL_ENDS; i++) {
-        xl_trial got;
-        xl_trial told = {.end = (xl_trial_end)i, .runs = 31,
-                         .median_ns = i == XL_TRIAL_RIGHT ? 1234.5 : NAN,
-                         .mad_ns = i == XL_TRIAL_RIGHT ? 0 : NAN};
+    for (unsigned i = 0; i < XL_N_CANDIDATE_ENDS; i++) {
+        xl_candidate_result got;
+        xl_candidate_result told = {
+            .end = (xl_candidate_end)i,
+            .runs = 31,
+            .median_ns = i == XL_CANDIDATE_RIGHT ? 1234.5 : NAN,
+            .mad_ns = i == XL_CANDIDATE_RIGHT ? 0 : NAN};
         snprintf(told.why, sizeof told.why, "C[0][%u] is 1, not 2", i);
         assert_true(answer(&told, &got));
         assert_int_equal(got.end, i);
         assert_int_equal(got.runs, 31);
         assert_string_equal(got.why, told.why);
-        assert_int_equal(isnan(got.median_ns), i != XL_TRIAL_RIGHT);
+        assert_int_equal(isnan(got.median_ns), i != XL_CANDIDATE_RIGHT);
     }
 }
 
 /* A reason with tabs and ends of lines stays one field of one line. */
 static void reasons_cannot_forge_lines(void **state)
 {
-    xl_trial got;
-    xl_trial told = {.end = XL_TRIAL_WRONG, .median_ns = NAN, .mad_ns = NAN,
-                     .why = "log:\n@clbench tried\tright\t9\t1\t0\t\t"};
+    xl_candidate_result got;
+    xl_candidate_result told = {
+        .end = XL_CANDIDATE_WRONG,
+        .median_ns = NAN,
+        .mad_ns = NAN,
+        .why = "log:\n@clbench tried\tright\t9\t1\t0\t\t"};
     (void)state;
     assert_true(answer(&told, &got));
-    assert_int_equal(got.end, XL_TRIAL_WRONG);
+    assert_int_equal(got.end, XL_CANDIDATE_WRONG);
     assert_null(strchr(got.why, '\n'));
 }
 
@@ -111,7 +116,7 @@ static void other_lines_are_none(void **state)
     }
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
         char *line = strdup(answered[i]);
-        xl_trial t;
+        xl_candidate_result t;
         assert_false(tune_answer_read(line, &t));
         free(line);
     }

@@ -105,12 +105,12 @@ static void str_compares(void **state)
     assert_true(xl__streq(NULL, NULL));
     assert_false(xl__streq(NULL, ""));
     assert_true(xl__streq("a", "a"));
-    assert_true(xl__str_has("Some Device 3000", "dEVICE"));
-    assert_true(xl__str_has("aab", "AB"));
-    assert_true(xl__str_has("x", ""));
-    assert_false(xl__str_has("", "x"));
-    assert_false(xl__str_has("device", "devices"));
-    assert_false(xl__str_has(NULL, "x"));
+    assert_true(xl__str_contains("Some Device 3000", "dEVICE"));
+    assert_true(xl__str_contains("aab", "AB"));
+    assert_true(xl__str_contains("x", ""));
+    assert_false(xl__str_contains("", "x"));
+    assert_false(xl__str_contains("device", "devices"));
+    assert_false(xl__str_contains(NULL, "x"));
     assert_null(xl__strdup(NULL));
     char small[4] = "zzz";
     xl__strcpy(small, sizeof(small), "abcdef");
@@ -597,7 +597,7 @@ static bool count_file(const char *path, void *arg)
 static unsigned files_below(const char *dir)
 {
     unsigned n = 0;
-    assert_int_equal(xl__dir_walk(dir, count_file, &n), XL_OK);
+    assert_int_equal(xl__dir_scan(dir, count_file, &n), XL_OK);
     return n;
 }
 
@@ -666,7 +666,7 @@ static void files_fail(void **state)
     assert_false(xl__file_stat(dir, &info));
     assert_false(xl__file_touch(absent));
     assert_false(xl__file_remove(absent));
-    assert_int_equal(xl__dir_walk(absent, count_file, &len), XL_IO);
+    assert_int_equal(xl__dir_scan(absent, count_file, &len), XL_IO);
     assert_int_equal(files_below(dir), 0);
     free(absent);
 }
@@ -678,23 +678,23 @@ static void folders_are_private(void **state)
     char *deep = xl__path_join(dir, "a/b/c"), *f = xl__path_join(dir, "f");
     char *below_file = xl__path_join(f, "x");
     struct stat info;
-    assert_int_equal(xl__dir_make(deep, &why), XL_OK);
-    assert_int_equal(xl__dir_make(deep, NULL), XL_OK); /* again */
+    assert_int_equal(xl__dir_create(deep, &why), XL_OK);
+    assert_int_equal(xl__dir_create(deep, NULL), XL_OK); /* again */
     assert_int_equal(stat(deep, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0700);
     assert_int_equal(chmod(deep, 0720), 0);
-    assert_int_equal(xl__dir_make(deep, &why), XL_IO);
+    assert_int_equal(xl__dir_create(deep, &why), XL_IO);
     assert_string_equal(why, "other users may write to it");
     assert_int_equal(chmod(deep, 0700), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(deep, 1, 1), 0);
-        assert_int_equal(xl__dir_make(deep, &why), XL_IO);
+        assert_int_equal(xl__dir_create(deep, &why), XL_IO);
         assert_string_equal(why, "it belongs to another user");
     }
     assert_int_equal(xl__file_replace(f, "x", 1), XL_OK);
-    assert_int_equal(xl__dir_make(f, &why), XL_IO);
+    assert_int_equal(xl__dir_create(f, &why), XL_IO);
     assert_string_equal(why, "it is not a folder");
-    assert_int_equal(xl__dir_make(below_file, &why), XL_IO);
+    assert_int_equal(xl__dir_create(below_file, &why), XL_IO);
     assert_int_equal(errno, ENOTDIR);
     free(below_file);
     free(f);
@@ -709,14 +709,14 @@ static void folders_are_shared(void **state)
     char *deep = xl__path_join(dir, "a/b/"), *f = xl__path_join(dir, "f");
     struct stat info;
     const mode_t mask = umask(0022);
-    assert_int_equal(xl__dir_make_shared(deep), XL_OK);
+    assert_int_equal(xl__dir_create_shared(deep), XL_OK);
     (void)umask(mask);
     assert_int_equal(stat(deep, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0755);
     assert_int_equal(chmod(deep, 0777), 0);
-    assert_int_equal(xl__dir_make_shared(deep), XL_OK); /* again */
+    assert_int_equal(xl__dir_create_shared(deep), XL_OK); /* again */
     assert_int_equal(xl__file_replace(f, "x", 1), XL_OK);
-    assert_int_equal(xl__dir_make_shared(f), XL_IO);
+    assert_int_equal(xl__dir_create_shared(f), XL_IO);
     assert_int_equal(errno, ENOTDIR);
     free(f);
     free(deep);
@@ -737,7 +737,7 @@ static void folders_walk(void **state)
     const char *dir = test_scratch("walk");
     char *deep = xl__path_join(dir, "a/b/c"), *link = xl__path_join(dir, "l");
     unsigned n = 0;
-    assert_int_equal(xl__dir_make(deep, NULL), XL_OK);
+    assert_int_equal(xl__dir_create(deep, NULL), XL_OK);
     for (size_t i = 0; i < 4; i++) {
         char *path = xl__path_join(dir, names[i]);
         assert_int_equal(xl__file_replace(path, "x", 1), XL_OK);
@@ -745,7 +745,7 @@ static void folders_walk(void **state)
     }
     assert_int_equal(symlink("a", link), 0);
     assert_int_equal(files_below(dir), 3);
-    assert_int_equal(xl__dir_walk(dir, stop_at_once, &n), XL_OK);
+    assert_int_equal(xl__dir_scan(dir, stop_at_once, &n), XL_OK);
     assert_int_equal(n, 1);
     free(link);
     free(deep);

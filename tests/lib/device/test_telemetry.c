@@ -45,7 +45,7 @@ static void put(const char *path, const void *bytes, size_t len)
     xl__str_printf(&whole, "%s%s", tree, path);
     const char *slash = strrchr(xl__str_text(&whole), '/');
     xl__str_add_n(&folder, whole.text, (size_t)(slash - whole.text));
-    assert_int_equal(xl__dir_make(xl__str_text(&folder), NULL), XL_OK);
+    assert_int_equal(xl__dir_create(xl__str_text(&folder), NULL), XL_OK);
     assert_int_equal(xl__file_replace(whole.text, bytes, len), XL_OK);
     xl__str_clear(&whole);
     xl__str_clear(&folder);
@@ -58,7 +58,7 @@ static void put_all(const struct file *files)
         put(files->path, files->text, strlen(files->text));
 }
 
-static xl_telemetry *open_at(const struct xl__whereabouts *at)
+static xl_telemetry *open_at(const struct xl__telemetry_target *at)
 {
     xl_telemetry *t;
     assert_int_equal(xl__telemetry_create(xl__targets.telemetry, at, &t), XL_OK);
@@ -66,10 +66,10 @@ static xl_telemetry *open_at(const struct xl__whereabouts *at)
     return t;
 }
 
-static const struct xl__whereabouts *gpu_here(void)
+static const struct xl__telemetry_target *gpu_here(void)
 {
-    static struct xl__whereabouts at;
-    at = (struct xl__whereabouts){
+    static struct xl__telemetry_target at;
+    at = (struct xl__telemetry_target){
         .pci = PCI, .root = tree, .library = "none-of-that-name.so"};
     return &at;
 }
@@ -86,7 +86,7 @@ static void nobody_knows_anything(void **state)
         assert_true(isnan(r.value[i]));
         assert_null(r.source[i]);
     }
-    assert_false(r.tells_throttle);
+    assert_false(r.has_throttle);
     xl_telemetry_close(t);
 }
 
@@ -123,7 +123,7 @@ static void a_table_of_files_is_read(void **state)
     assert_string_equal(r.source[XL_SENSOR_TEMPERATURE],
                         "hwmon/hwmon*/temp1_input");
     assert_true(isnan(r.value[XL_SENSOR_MEMORY_TEMPERATURE]));
-    assert_false(r.tells_throttle);
+    assert_false(r.has_throttle);
     xl_telemetry_close(t);
 }
 
@@ -165,14 +165,14 @@ static void a_binary_table_tells_what_holds(void **state)
         put(GPU "gpu_metrics", metrics, sizeof metrics);
         xl_telemetry *t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
-        assert_true(r.tells_throttle);
+        assert_true(r.has_throttle);
         assert_int_equal(r.throttle, cases[i].bits);
         xl_telemetry_close(t);
         metrics[3] = 4; /* another layout: nothing is known of it */
         put(GPU "gpu_metrics", metrics, sizeof metrics);
         t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
-        assert_false(r.tells_throttle);
+        assert_false(r.has_throttle);
         xl_telemetry_close(t);
     }
 }
@@ -274,7 +274,7 @@ static void the_host_is_read(void **state)
         "42 (a) b (c) S 1 1 1 0 -1 4 0 0 0 0 105 21 0 0 20 0\n";
     (void)state;
     put_all(before);
-    const struct xl__whereabouts at = {.is_host = true, .root = tree};
+    const struct xl__telemetry_target at = {.is_host = true, .root = tree};
     xl_telemetry *t = open_at(&at);
     xl_reading a, b;
     xl_telemetry_read(t, &a);
@@ -284,7 +284,7 @@ static void the_host_is_read(void **state)
     assert_near(a.value[XL_SENSOR_TEMPERATURE], 54);
     assert_near(a.value[XL_SENSOR_ENERGY], 3);
     assert_near(a.throttle_ns[XL_THROTTLE_THERMAL], 7e6);
-    assert_true(a.tells_throttle);
+    assert_true(a.has_throttle);
     assert_near(a.units, 2);
     xl__sleep_ns(PAUSE_NS);
     put("/proc/stat", later, sizeof later - 1);
@@ -309,7 +309,7 @@ static void rubbish_is_unknown(void **state)
     (void)state;
     put_all(files);
     for (int is_host = 0; is_host < 2; is_host++) {
-        struct xl__whereabouts at = *gpu_here();
+        struct xl__telemetry_target at = *gpu_here();
         at.is_host = is_host != 0;
         at.pci = is_host ? NULL : PCI;
         xl_telemetry *t = open_at(&at);
@@ -324,8 +324,10 @@ static void rubbish_is_unknown(void **state)
 
 /* -- the vendor's library --------------------------------------------------- */
 
-static const struct xl__whereabouts h200 = {
-    .pci = "0000:00:06.0", .root = "/nowhere", .library = XL_FAKE_NVML_LIBRARY};
+static const struct xl__telemetry_target h200 = {.pci = "0000:00:06.0",
+                                                 .root = "/nowhere",
+                                                 .library =
+                                                     XL_FAKE_NVML_LIBRARY};
 
 static void library_says(const char *text)
 {
@@ -415,7 +417,7 @@ static void other_processes_are_counted(void **state)
     }
 }
 
-static double clock_at(const struct xl__whereabouts *at)
+static double clock_at(const struct xl__telemetry_target *at)
 {
     xl_telemetry *t = open_at(at);
     xl_reading r;
@@ -426,7 +428,7 @@ static double clock_at(const struct xl__whereabouts *at)
 
 static void devices_are_found_by_what_they_are(void **state)
 {
-    struct xl__whereabouts at = h200;
+    struct xl__telemetry_target at = h200;
     (void)state;
     library_says(full_load);
     at.pci = "0000:09:00.0"; /* another device */
@@ -455,7 +457,7 @@ static void every_opening_is_closed(void **state)
     library_says("init_fails 1\n");
     assert_true(isnan(clock_at(&h200)));
     assert_int_equal(n_open(), 0);
-    struct xl__whereabouts stranger = h200;
+    struct xl__telemetry_target stranger = h200;
     stranger.pci = "0000:09:00.0";
     library_says(full_load);
     (void)clock_at(&stranger);
@@ -471,7 +473,7 @@ static xl_reading at_clock(double mhz, unsigned throttle)
     xl__reading_init(&r);
     r.value[XL_SENSOR_CLOCK] = mhz * 1e6;
     r.value[XL_SENSOR_CLOCK_MAX] = 1980e6;
-    r.tells_throttle = true;
+    r.has_throttle = true;
     r.throttle = throttle;
     return r;
 }
@@ -480,7 +482,7 @@ static xl_reading at_clock(double mhz, unsigned throttle)
 static xl_conditions seen(const xl_reading *list, unsigned n)
 {
     static const xl_sampling how;
-    struct xl__watching w = {.how = &how};
+    struct xl__monitor w = {.how = &how};
     xl_conditions out;
     xl__conditions_init(&w.seen);
     for (unsigned i = 0; i < n; i++) {
@@ -488,9 +490,9 @@ static xl_conditions seen(const xl_reading *list, unsigned n)
         r.ns = (i + 1) * 1000000000ull;
         if (i == 0)
             w.first = r;
-        xl__watching_add(&w, &r);
+        xl__monitor_add(&w, &r);
     }
-    xl__watching_end(&w, &out);
+    xl__monitor_end(&w, &out);
     return out;
 }
 
@@ -665,22 +667,22 @@ static void conditions_come_back_from_files(void **state)
     xl_conditions c = seen(list, 2), back;
     c.temperature_c = 71.5;
     c.processes = 0;
-    json_t *json = telemetry_conditions(&c);
-    telemetry_conditions_of(json, &back);
+    json_t *json = telemetry_conditions_json(&c);
+    telemetry_conditions_read(json, &back);
     assert_int_equal(back.readings, 2);
     assert_true(back.clock_first_hz == 1980e6 && back.clock_lo_hz == 1410e6);
     assert_true(back.span_ns == c.span_ns && back.temperature_c == 71.5);
     assert_true(back.processes == 0 && isnan(back.power_w));
-    assert_true(back.tells_throttle);
+    assert_true(back.has_throttle);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         assert_true(back.throttle[i] == c.throttle[i]);
     json_decref(json);
     c.readings = 0;
-    json = telemetry_conditions(&c);
+    json = telemetry_conditions_json(&c);
     assert_true(json_is_null(json));
-    telemetry_conditions_of(json, &back);
+    telemetry_conditions_read(json, &back);
     assert_int_equal(back.readings, 0);
-    assert_true(isnan(back.clock_lo_hz) && !back.tells_throttle);
+    assert_true(isnan(back.clock_lo_hz) && !back.has_throttle);
     json_decref(json);
 }
 
@@ -697,8 +699,8 @@ static void tables_say_how_devices_were(void **state)
         {2300, 2300, NAN, NAN, NAN, ""}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct kept_row kept[2] = {{.dev = &kept[0]}, {.dev = &kept[1]}};
-        const struct rows rows = {.list = kept, .n = 2};
+        struct measured_row kept[2] = {{.dev = &kept[0]}, {.dev = &kept[1]}};
+        const struct result_table rows = {.list = kept, .n = 2};
         xl_conditions *c = &kept[0].row.samples.conditions;
         struct xl__str text = {0};
         c->readings = 1;
@@ -707,10 +709,10 @@ static void tables_say_how_devices_were(void **state)
         c->temperature_c = cases[i].c;
         c->power_w = cases[i].w;
         c->power_limit_w = cases[i].limit;
-        telemetry_rows(&rows, &kept[0], &text);
+        telemetry_conditions_text(&rows, &kept[0], &text);
         assert_string_equal(xl__str_text(&text), cases[i].text);
         xl__str_reset(&text);
-        telemetry_rows(&rows, &kept[1], &text); /* nobody looked at it */
+        telemetry_conditions_text(&rows, &kept[1], &text); /* nobody looked at it */
         assert_string_equal(xl__str_text(&text), "");
         xl__str_clear(&text);
     }
@@ -727,8 +729,8 @@ static void a_low_clock_is_diagnosed(void **state)
     (void)state;
     test_device_open(&d, NULL);
     samples.conditions = seen(&r, 1);
-    xl_work work = {.footprint_bytes = 1};
-    xl_work_time(&work, &samples);
+    xl_counts work = {.footprint_bytes = 1};
+    xl_counts_set_times(&work, &samples);
     assert_near(work.clock, 1320.0 / 1980);
     assert_string_equal(work.held_by,
                         "clock at 1320 of 1980 MHz: power limit");
@@ -739,7 +741,7 @@ static void a_low_clock_is_diagnosed(void **state)
     assert_non_null(strstr(told.evidence, "of 1980 MHz: power limit; "));
     const xl_reading calm = at_clock(1980, BIT(POWER));
     samples.conditions = seen(&calm, 1);
-    xl_work_time(&work, &samples);
+    xl_counts_set_times(&work, &samples);
     assert_near(work.clock, 0);
     assert_string_equal(work.held_by, "");
     test_device_close(&d);
@@ -759,23 +761,23 @@ static void looks_are_rare(void **state)
 {
     enum { ASKED = 1000, MOST_LOOKS = 4 };
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     unsigned asked = 0;
     const xl_sampling how = {.stop = never, .stop_arg = &asked};
     (void)state;
     test_device_open(&d, NULL);
     xl_telemetry_watch(d.device, true);
-    xl__watching_begin(&w, d.device, &how);
+    xl__monitor_begin(&w, d.device, &how);
     for (unsigned i = 0; i < ASKED; i++)
-        assert_false(xl__watching_between(&w));
+        assert_false(xl__monitor_poll(&w));
     assert_int_equal(asked, ASKED);
     assert_true(w.seen.readings <= MOST_LOOKS);
     xl__sleep_ns(PAUSE_NS);
     const unsigned before = w.seen.readings;
-    (void)xl__watching_between(&w);
+    (void)xl__monitor_poll(&w);
     assert_true(w.seen.readings == before + 1);
     xl_conditions c;
-    xl__watching_end(&w, &c);
+    xl__monitor_end(&w, &c);
     assert_true(c.span_ns >= PAUSE_NS);
     test_device_close(&d);
 }
@@ -827,14 +829,14 @@ static void a_hot_device_gives_a_suspicious_row(void **state)
 static void nobody_looks_unasked(void **state)
 {
     struct test_device d;
-    struct xl__watching w;
+    struct xl__monitor w;
     const xl_sampling how = {.min_runs = 1};
     xl_conditions c;
     (void)state;
     test_device_open(&d, NULL);
-    xl__watching_begin(&w, d.device, &how);
-    assert_false(xl__watching_between(&w));
-    xl__watching_end(&w, &c);
+    xl__monitor_begin(&w, d.device, &how);
+    assert_false(xl__monitor_poll(&w));
+    xl__monitor_end(&w, &c);
     assert_int_equal(c.readings, 0);
     test_device_close(&d);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from the time of a load by the size of what is walked
- * over: staircases of devices that nobody has here, by a model of caches that
- * keep the last lines used or any, with noise; curves that were captured; and
- * the rings that are walked, which must be one cycle over distinct lines. */
+/* Tests of cache_levels.c: levels from the time of a load by working-set size,
+ * with curves of a model of caches (LRU or random replacement) with noise, and
+ * captured curves; and of the rings of pointer chases, which must be one cycle
+ * over distinct lines. */
 #include "support/support.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static const struct device devices[] = {
      {28, 55, 100, 190, 330},
      4},
     {"CPU", 3, {48 * KIB, 2 * MIB, 260 * MIB}, {1.7, 5.7, 36, 130}, 3},
-    {"CPU, a part of the last",
+    {"CPU, a share of the last",
      3,
      {48 * KIB, 2 * MIB, 9 * MIB},
      {1.7, 5.7, 36, 130},
@@ -51,8 +51,7 @@ static const struct device devices[] = {
     {"no cache", 0, {0}, {100}, 0},
 };
 
-/* The share of a set that a cache holds while it is walked over round and
- * round: replaced at random, a line survives (1 - hits) * set misses. */
+/* The share of a set that a cache holds while the set is read repeatedly. */
 static double hits(double cache, double set, bool at_random)
 {
     static const double gone = 1.2; /* by the last use: gone at once, nearly */
@@ -80,7 +79,8 @@ static double model_ns(const struct device *d, double set, bool at_random)
 
 /* Others only ever add time: a little, and now and then a lot. */
 static unsigned model(const struct device *d, unsigned per_octave,
-                      bool at_random, uint64_t seed, struct xl__point *out)
+                      bool at_random, uint64_t seed,
+                      struct xl__cache_point *out)
 {
     enum { OCTAVES = 21, ONE_IN = 12 };
     struct xl__rng rng;
@@ -91,22 +91,22 @@ static unsigned model(const struct device *d, unsigned per_octave,
         double factor = 1 + 0.02 * fabs(xl__rng_normal(&rng));
         if (xl__rng_below(&rng, ONE_IN) == 0)
             factor *= 1.3 + 2 * xl__rng_uniform(&rng);
-        out[i] = (struct xl__point){bytes, model_ns(d, bytes, at_random) *
-                                               (seed ? factor : 1)};
+        out[i] = (struct xl__cache_point){
+            bytes, model_ns(d, bytes, at_random) * (seed ? factor : 1)};
     }
     return n;
 }
 
-static bool within(double got, double want, double factor)
+static bool within(double got, double expected, double factor)
 {
-    return got <= want * factor && got >= want / factor;
+    return got <= expected * factor && got >= expected / factor;
 }
 
-static void assert_within(double got, double want, double factor,
+static void assert_within(double got, double expected, double factor,
                           const char *what)
 {
-    if (!within(got, want, factor))
-        fail_msg("%s is %g, not about %g", what, got, want);
+    if (!within(got, expected, factor))
+        fail_msg("%s is %g, not about %g", what, got, expected);
 }
 
 /* A size is right within half an octave or, with noise, a whole one. */
@@ -114,10 +114,10 @@ static bool is_read(const struct device *d, unsigned per_octave,
                     bool at_random, uint64_t seed)
 {
     const double size_factor = seed ? 2 : 1.42, ns_factor = 1.2;
-    struct xl__point curve[XL__MOST_POINTS];
-    struct xl__level level[XL__MOST_LEVELS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
+    struct xl__cache_level level[XL__MOST_LEVELS];
     const unsigned n = model(d, per_octave, at_random, seed, curve);
-    bool right = xl__levels_find(curve, n, level) == d->seen + 1;
+    bool right = xl__cache_levels_find(curve, n, level) == d->seen + 1;
     for (unsigned i = 0; right && i < d->seen; i++) {
         const unsigned k = d->seen < d->n && i + 1 == d->seen ? d->n - 1 : i;
         right = within(level[i].bytes, d->bytes[k], size_factor) &&
@@ -169,12 +169,13 @@ static const double contended[] = {
     10.7, 31.8, 44.7, 38.0, 119,  184,  200,  182,  169,  196,
     176,  196,  194,  202,  208,  200,  207,  206,  175};
 
-static unsigned capture(const double *ns, size_t n, struct xl__level *level)
+static unsigned capture(const double *ns, size_t n,
+                        struct xl__cache_level *level)
 {
-    struct xl__point curve[XL__MOST_POINTS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
     for (size_t i = 0; i < n; i++)
-        curve[i] = (struct xl__point){KIB * exp2((double)i / 2), ns[i]};
-    return xl__levels_find(curve, (unsigned)n, level);
+        curve[i] = (struct xl__cache_point){KIB * exp2((double)i / 2), ns[i]};
+    return xl__cache_levels_find(curve, (unsigned)n, level);
 }
 
 static void captured_curves_are_read(void **state)
@@ -191,7 +192,7 @@ static void captured_curves_are_read(void **state)
         {"contended", contended, sizeof contended / sizeof *contended, 2, 3},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct xl__level level[XL__MOST_LEVELS];
+        struct xl__cache_level level[XL__MOST_LEVELS];
         const unsigned n = capture(all[i].ns, all[i].n, level);
         assert_in_range(n - 1, all[i].least, all[i].most);
         assert_within(level[0].bytes, 48 * KIB, 1.42, "l1");
@@ -206,26 +207,26 @@ static void captured_curves_are_read(void **state)
 static void slopes_are_one_level(void **state)
 {
     (void)state;
-    struct xl__point curve[XL__MOST_POINTS];
-    struct xl__level level[XL__MOST_LEVELS];
+    struct xl__cache_point curve[XL__MOST_POINTS];
+    struct xl__cache_level level[XL__MOST_LEVELS];
     for (unsigned i = 0; i < 60; i++)
-        curve[i] =
-            (struct xl__point){KIB * exp2(i / 4.0), 10 * pow(1.15, i / 4.0)};
-    assert_int_equal(xl__levels_find(curve, 60, level), 1);
+        curve[i] = (struct xl__cache_point){KIB * exp2(i / 4.0),
+                                            10 * pow(1.15, i / 4.0)};
+    assert_int_equal(xl__cache_levels_find(curve, 60, level), 1);
     assert_true(isinf(level[0].bytes));
     /* And one that is steep all along has none. */
     for (unsigned i = 0; i < 60; i++)
         curve[i].ns = 10 * pow(1.5, i / 4.0);
-    assert_int_equal(xl__levels_find(curve, 60, level), 0);
+    assert_int_equal(xl__cache_levels_find(curve, 60, level), 0);
 }
 
 static void a_curve_may_not_arrive(void **state)
 {
     (void)state;
-    struct xl__point curve[] = {
+    struct xl__cache_point curve[] = {
         {1024, 10}, {2048, 10}, {4096, 10}, {8192, 14}, {16384, 30}};
-    struct xl__level level[XL__MOST_LEVELS];
-    assert_int_equal(xl__levels_find(curve, 5, level), 2);
+    struct xl__cache_level level[XL__MOST_LEVELS];
+    assert_int_equal(xl__cache_levels_find(curve, 5, level), 2);
     assert_true(level[1].is_open);
     assert_within(level[1].ns, 30, 1.001, "the end");
     assert_within(level[0].bytes, 8192 * 1.24, 1.05, "a size");
@@ -234,22 +235,23 @@ static void a_curve_may_not_arrive(void **state)
 static void accidents_are_passed_over(void **state)
 {
     (void)state;
-    struct xl__level level[XL__MOST_LEVELS];
-    struct xl__point curve[20];
+    struct xl__cache_level level[XL__MOST_LEVELS];
+    struct xl__cache_point curve[20];
     const unsigned at[] = {3, 7, 12, 17};
     for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
         for (int up = 0; up < 2; up++) {
             for (unsigned i = 0; i < 20; i++)
-                curve[i] =
-                    (struct xl__point){KIB * exp2(i / 2.0), i < 10 ? 10 : 50};
+                curve[i] = (struct xl__cache_point){KIB * exp2(i / 2.0),
+                                                    i < 10 ? 10 : 50};
             curve[at[k]].ns *= up ? 9 : 0.1;
-            assert_int_equal(xl__levels_find(curve, 20, level), 2);
+            assert_int_equal(xl__cache_levels_find(curve, 20, level), 2);
             assert_within(level[0].ns, 10, 1.001, "near");
             assert_within(level[1].ns, 50, 1.001, "far");
         }
     }
-    assert_int_equal(xl__levels_find(curve, 0, level), 0);
-    assert_int_equal(xl__levels_find(curve, XL__MOST_POINTS + 1, level), 0);
+    assert_int_equal(xl__cache_levels_find(curve, 0, level), 0);
+    assert_int_equal(xl__cache_levels_find(curve, XL__MOST_POINTS + 1, level),
+                     0);
 }
 
 /* -- order ---------------------------------------------------------------- */
@@ -263,7 +265,7 @@ static xl_verdict planted(double l1, double l2, double dram, unsigned at)
     xl_row_init(&row[0], "probe_cache", "l1");
     xl_row_init(&row[1], "probe_cache", "l2");
     xl_row_init(&row[2], "probe_cache", "dram");
-    const bool well = xl__levels_judge(rows, cost, 3);
+    const bool well = xl__cache_levels_check_order(rows, cost, 3);
     for (unsigned i = 0; i < 3; i++) {
         all_well = all_well && row[i].verdict == XL_ROW_OK;
         assert_int_equal(row[i].verdict == XL_ROW_OK, *row[i].reason == '\0');
@@ -301,13 +303,13 @@ static void check_ring(struct xl__ring r, size_t bytes, size_t line_bytes)
     assert_true(r.slots == r.windows * r.each);
     assert_true(lines * line_bytes <= bytes);
     for (size_t i = 0; i < r.slots; i++) {
-        const size_t at = xl__ring_place(&r, 7, i);
+        const size_t at = xl__ring_word(&r, 7, i);
         assert_true(at % line == 0);
         assert_true(at / line < lines);
         assert_false(seen[at / line]);
         seen[at / line] = 1;
     }
-    assert_true(xl__ring_place(&r, 7, r.slots) == xl__ring_place(&r, 7, 0));
+    assert_true(xl__ring_word(&r, 7, r.slots) == xl__ring_word(&r, 7, 0));
     free(seen);
 }
 
@@ -327,7 +329,7 @@ static void rings_are_one_cycle(void **state)
 }
 
 /* Neighbours in time are within a window; without windows they are far. */
-static void windows_hold_a_walk_together(void **state)
+static void windows_bound_a_chase(void **state)
 {
     (void)state;
     enum { BYTES = 64 << 20, WINDOW_WORDS = (2 << 20) / 4 };
@@ -335,11 +337,11 @@ static void windows_hold_a_walk_together(void **state)
     const struct xl__ring spread = xl__ring_spread(BYTES, 8192, 64);
     size_t left = 0, far = 0;
     for (size_t i = 0; i < dense.slots; i++)
-        left += xl__ring_place(&dense, 7, i) / WINDOW_WORDS !=
-                xl__ring_place(&dense, 7, i + 1) / WINDOW_WORDS;
+        left += xl__ring_word(&dense, 7, i) / WINDOW_WORDS !=
+                xl__ring_word(&dense, 7, i + 1) / WINDOW_WORDS;
     for (size_t i = 0; i < spread.slots; i++)
-        far += xl__ring_place(&spread, 7, i) / WINDOW_WORDS !=
-               xl__ring_place(&spread, 7, i + 1) / WINDOW_WORDS;
+        far += xl__ring_word(&spread, 7, i) / WINDOW_WORDS !=
+               xl__ring_word(&spread, 7, i + 1) / WINDOW_WORDS;
     assert_int_equal(left, 32);
     assert_true(far > spread.slots * 9 / 10);
 }
@@ -352,8 +354,8 @@ static void rings_are_in_no_order(void **state)
     const struct xl__ring r = xl__ring_dense(1 << 20, 64);
     size_t up = 0, next = 0;
     for (size_t i = 0; i < r.slots; i++) {
-        const size_t a = xl__ring_place(&r, 7, i);
-        const size_t b = xl__ring_place(&r, 7, i + 1);
+        const size_t a = xl__ring_word(&r, 7, i);
+        const size_t b = xl__ring_word(&r, 7, i + 1);
         up += b > a;
         next += b == a + r.line || a == b + r.line;
     }
@@ -371,7 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(accidents_are_passed_over),
         cmocka_unit_test(nearer_is_never_slower),
         cmocka_unit_test(rings_are_one_cycle),
-        cmocka_unit_test(windows_hold_a_walk_together),
+        cmocka_unit_test(windows_bound_a_chase),
         cmocka_unit_test(rings_are_in_no_order),
     };
     test_args(argc, argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from the time of ever more equal groups, and from the rate
- * of ever more chains: made-up devices with noise of a fixed seed, searched
- * the way the probes search real ones. */
+/* Tests of the steps of compute units and of the knee of latency hiding:
+ * curves of simulated devices with noise of a fixed seed, searched as the
+ * probes search real ones. */
 #include "support/support.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { MOST = 1300 };
 
-static struct xl__stair stair[MOST];
+static struct xl__group_time stair[MOST];
 
 /* -- devices -------------------------------------------------------------- */
 
@@ -59,8 +59,8 @@ static double whole_curve(const struct machine *m, uint64_t seed)
     unsigned n = 0;
     xl__rng_seed(&rng, seed);
     for (size_t groups = 1; groups <= 3 * m->units + 1; groups++)
-        stair[n++] = (struct xl__stair){groups, time_of(m, &rng, groups)};
-    return xl__stairs_width(stair, n);
+        stair[n++] = (struct xl__group_time){groups, time_of(m, &rng, groups)};
+    return xl__steps_width(stair, n);
 }
 
 /* The counts that the quick way times. */
@@ -70,14 +70,16 @@ static double searched(const struct machine *m, uint64_t seed, unsigned *n)
     xl__rng_seed(&rng, seed);
     *n = 0;
     for (size_t groups = 1; groups;
-         groups = xl__stairs_next(stair, *n, XL__CPU_GROUPS, 4096))
-        stair[(*n)++] = (struct xl__stair){groups, time_of(m, &rng, groups)};
-    const size_t edge = xl__stairs_edge(stair, *n);
+         groups = xl__steps_next_count(stair, *n, XL__CPU_GROUPS, 4096))
+        stair[(*n)++] =
+            (struct xl__group_time){groups, time_of(m, &rng, groups)};
+    const size_t edge = xl__steps_edge(stair, *n);
     for (size_t i = 2 * edge; edge && i <= 3 * edge; i += edge) {
-        stair[(*n)++] = (struct xl__stair){i, time_of(m, &rng, i)};
-        stair[(*n)++] = (struct xl__stair){i + 1, time_of(m, &rng, i + 1)};
+        stair[(*n)++] = (struct xl__group_time){i, time_of(m, &rng, i)};
+        stair[(*n)++] =
+            (struct xl__group_time){i + 1, time_of(m, &rng, i + 1)};
     }
-    return xl__stairs_width(stair, *n);
+    return xl__steps_width(stair, *n);
 }
 
 /* -- stairs --------------------------------------------------------------- */
@@ -112,7 +114,7 @@ static void noise_moves_no_step(void **state)
     }
 }
 
-/* A second group on a unit that hides a part of its time behind the first. */
+/* A second group on a unit that partly hides its time behind the first. */
 static void groups_that_share_a_unit_still_step(void **state)
 {
     (void)state;
@@ -128,22 +130,22 @@ static void no_steps_are_no_units(void **state)
     unsigned n = 0;
     for (size_t groups = 1; groups <= 128; groups *= 2)
         stair[n++] =
-            (struct xl__stair){groups, time_by_the_dozen(groups, 2)};
-    assert_true(isnan(xl__stairs_width(stair, n)));
+            (struct xl__group_time){groups, time_by_the_dozen(groups, 2)};
+    assert_true(isnan(xl__steps_width(stair, n)));
     for (n = 0; n < 200; n++) /* every count: 32 to a thread, then halves */
-        stair[n] = (struct xl__stair){n + 1, time_by_the_dozen(n + 1, 2)};
-    assert_true(isnan(xl__stairs_width(stair, n)));
+        stair[n] = (struct xl__group_time){n + 1, time_by_the_dozen(n + 1, 2)};
+    assert_true(isnan(xl__steps_width(stair, n)));
     /* Two threads of one core: a second group costs 0.3 of the first. */
     for (n = 0; n < 60; n++)
-        stair[n] = (struct xl__stair){
-            n + 1, 1.3 * ((n + 1) / 2) + (n % 2 ? 0 : 1)};
-    assert_true(isnan(xl__stairs_width(stair, n)));
+        stair[n] = (struct xl__group_time){n + 1, 1.3 * ((n + 1) / 2) +
+                                                      (n % 2 ? 0 : 1)};
+    assert_true(isnan(xl__steps_width(stair, n)));
     for (n = 0; n < 100; n++) /* the launch hides it all */
-        stair[n] = (struct xl__stair){n + 1, 100 + 0.01 * n};
-    assert_true(isnan(xl__stairs_width(stair, n)));
+        stair[n] = (struct xl__group_time){n + 1, 100 + 0.01 * n};
+    assert_true(isnan(xl__steps_width(stair, n)));
     const struct machine wild = {8, 0.1, 1, 4, 0};
     assert_true(isnan(whole_curve(&wild, 5)));
-    assert_true(isnan(xl__stairs_width(stair, 1)));
+    assert_true(isnan(xl__steps_width(stair, 1)));
 }
 
 static void a_search_ends(void **state)
@@ -151,16 +153,17 @@ static void a_search_ends(void **state)
     (void)state;
     unsigned n = 0;
     for (size_t groups = 4; groups;
-         groups = xl__stairs_next(stair, n, 0, 1024))
-        stair[n++] = (struct xl__stair){groups, 1}; /* never any longer */
+         groups = xl__steps_next_count(stair, n, 0, 1024))
+        stair[n++] = (struct xl__group_time){groups, 1}; /* never any longer */
     assert_int_equal(n, 9);
     assert_int_equal(stair[8].groups, 1024);
-    assert_int_equal(xl__stairs_edge(stair, n), 0);
+    assert_int_equal(xl__steps_edge(stair, n), 0);
     n = 0;
     for (size_t groups = 132; groups; /* 32 small groups a unit */
-         groups = xl__stairs_next(stair, n, 0, 256 * 132))
-        stair[n++] = (struct xl__stair){groups, groups > 4224 ? 1.9 : 1.1};
-    assert_int_equal(xl__stairs_edge(stair, n), 4224);
+         groups = xl__steps_next_count(stair, n, 0, 256 * 132))
+        stair[n++] =
+            (struct xl__group_time){groups, groups > 4224 ? 1.9 : 1.1};
+    assert_int_equal(xl__steps_edge(stair, n), 4224);
     assert_in_range(n, 1, 20);
 }
 
@@ -169,19 +172,19 @@ static void a_search_ends(void **state)
 /* Little's law: rate = min(under way / latency, most). */
 static double knee_of(double latency, double most, double noise, double first)
 {
-    struct xl__load at[16];
+    struct xl__concurrency_point at[16];
     struct xl__rng rng;
     unsigned n = 0;
     xl__rng_seed(&rng, 7);
     for (double under_way = first; n < 12; under_way *= 2) {
         const double off = (double)xl__rng_below(&rng, 1000) / 1000;
-        at[n++] = (struct xl__load){
+        at[n++] = (struct xl__concurrency_point){
             under_way, fmin(under_way / latency, most) * (1 - noise * off)};
     }
-    return xl__knee(at, n);
+    return xl__rate_knee(at, n);
 }
 
-static void knees_are_where_littles_law_says(void **state)
+static void knees_follow_littles_law(void **state)
 {
     (void)state;
     assert_true(knee_of(4, 128, 0, 32) == 512);
@@ -189,7 +192,7 @@ static void knees_are_where_littles_law_says(void **state)
     assert_true(knee_of(650, 1.5, 0.05, 128) == 1024); /* 975, rounded up */
     assert_true(knee_of(1, 4, 0.05, 8) == 8); /* busy from the first on */
     assert_true(isnan(knee_of(1000, 1e9, 0.05, 8))); /* climbs to the end */
-    assert_true(isnan(xl__knee(NULL, 0)));
+    assert_true(isnan(xl__rate_knee(NULL, 0)));
 }
 
 int main(int argc, char **argv)
@@ -200,7 +203,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(groups_that_share_a_unit_still_step),
         cmocka_unit_test(no_steps_are_no_units),
         cmocka_unit_test(a_search_ends),
-        cmocka_unit_test(knees_are_where_littles_law_says),
+        cmocka_unit_test(knees_follow_littles_law),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

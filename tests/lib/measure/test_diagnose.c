@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What limits a run, with no device: each limiter named where the counts and
- * the device's rates say so, what lengthens a need named before it, and the
- * planted kernels of `clbench probe diagnosis` run by a model of devices that
- * are not here. */
+/* Tests of the diagnosis, without a device: each limiter is named where counts
+ * and rates imply it, causes are named before resources, and the synthetic
+ * kernels of `clbench probe diagnosis` run on models of devices. */
 #include "support/support.h"
 
 #include <math.h>
@@ -13,11 +12,11 @@
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
-static void assert_near(double got, double want)
+static void assert_near(double got, double expected)
 {
     const double inexact = 1e-9;
-    if (!(fabs(got - want) <= inexact * fabs(want)))
-        fail_msg("%.17g is not %.17g", got, want);
+    if (!(fabs(got - expected) <= inexact * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
 }
 
 /* -- devices by their facts ----------------------------------------------- */
@@ -77,7 +76,7 @@ static void make_device(xl_device *dev, const struct rates *r)
     know(dev, XL__F_upload_bytes_per_s, r->upload);
 }
 
-static xl_diagnosis diagnose(const struct rates *r, const xl_work *work)
+static xl_diagnosis diagnose(const struct rates *r, const xl_counts *work)
 {
     xl_device dev;
     xl_diagnosis d;
@@ -87,11 +86,11 @@ static xl_diagnosis diagnose(const struct rates *r, const xl_work *work)
     return d;
 }
 
-static void assert_named(const xl_diagnosis *d, xl_limiter want)
+static void assert_named(const xl_diagnosis *d, xl_limiter expected)
 {
-    if (d->limiter != want)
+    if (d->limiter != expected)
         fail_msg("named %s, not %s: %s", xl_limiter_name(d->limiter),
-                 xl_limiter_name(want), d->evidence);
+                 xl_limiter_name(expected), d->evidence);
 }
 
 /* -- one resource at a time ----------------------------------------------- */
@@ -102,8 +101,12 @@ static void the_longest_need_explains(void **state)
 {
     (void)state;
     /* A copy of 134 MB at 4.2 TB/s is 32 us, its flop a fraction of that. */
-    xl_work w = {.ns = 35e3, .groups = 4096, .wg_size = 256, .launches = 1,
-                 .bytes = {134e6}, .flop = {{.dtype = XL_F32, .count = 1e8}}};
+    xl_counts w = {.ns = 35e3,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .launches = 1,
+                   .bytes = {134e6},
+                   .flop = {{.dtype = XL_F32, .count = 1e8}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_DRAM);
     assert_near(d.need_ns[XL_LIMITER_DRAM], 134e6 / 4.2e12 * 1e9);
@@ -126,13 +129,17 @@ static void the_longest_need_explains(void **state)
     assert_named(&d, XL_LIMITER_DRAM);
 }
 
-static void engines_and_units_are_told_apart(void **state)
+static void engines_and_units_are_distinguished(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1.6e6, .groups = 4096, .wg_size = 384,
-                 .bytes = {400e6},
-                 .flop = {{.engine = XL_ENGINE_MATRIX, .dtype = XL_F16,
-                           .count = 1.1e12, .is_product = true}}};
+    xl_counts w = {.ns = 1.6e6,
+                   .groups = 4096,
+                   .wg_size = 384,
+                   .bytes = {400e6},
+                   .flop = {{.engine = XL_ENGINE_MATRIX,
+                             .dtype = XL_F16,
+                             .count = 1.1e12,
+                             .is_product = true}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     assert_string_equal(d.engine, "");
@@ -153,8 +160,11 @@ static void causes_are_named_before_what_they_lengthen(void **state)
 {
     (void)state;
     /* 32 ways of a conflict: 28 TB/s are 0.9. */
-    xl_work w = {.ns = 330e3, .groups = 4096, .wg_size = 256,
-                 .bytes = {[XL_LEVEL_LOCAL] = 8e9}, .bank_ways = 1};
+    xl_counts w = {.ns = 330e3,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .bytes = {[XL_LEVEL_LOCAL] = 8e9},
+                   .bank_ways = 1};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_LOCAL);
     w.bank_ways = 32;
@@ -170,8 +180,10 @@ static void causes_are_named_before_what_they_lengthen(void **state)
     assert_non_null(strstr(d.evidence, "1 group on 132 units"));
 
     /* A last wave of one group halves the fill of 133. */
-    w = (xl_work){.ns = 1e6, .groups = 133, .wg_size = 256,
-                  .flop = {{.dtype = XL_F32, .count = 28e9}}};
+    w = (xl_counts){.ns = 1e6,
+                    .groups = 133,
+                    .wg_size = 256,
+                    .flop = {{.dtype = XL_F32, .count = 28e9}}};
     d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_GROUPS);
     w.groups = 132;
@@ -184,11 +196,14 @@ static void causes_are_named_before_what_they_lengthen(void **state)
     assert_named(&d, XL_LIMITER_DIVERGENCE);
 }
 
-static void later_runs_tell_of_throttle(void **state)
+static void later_runs_show_throttling(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6, .groups = 4096, .wg_size = 256, .drift = 1.05,
-                 .flop = {{.dtype = XL_F32, .count = 55e9}}};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .drift = 1.05,
+                   .flop = {{.dtype = XL_F32, .count = 55e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_FMA);
     w.drift = 1.4;
@@ -204,12 +219,12 @@ static void later_runs_tell_of_throttle(void **state)
         s.ns[s.runs++] = i < 4 ? 100 : 150;
     s.median_ns = 150;
     s.overhead_ns = 50;
-    xl_work_time(&w, &s);
+    xl_counts_set_times(&w, &s);
     assert_near(w.drift, 1);
     assert_near(w.host_ns, 200);
     s.warnings = XL_WARN(CLOCK_DRIFT);
     s.wall_clock = true;
-    xl_work_time(&w, &s);
+    xl_counts_set_times(&w, &s);
     assert_near(w.drift, 1.5);
     assert_near(w.host_ns, 0);
     assert_near(w.ns, 150);
@@ -240,11 +255,12 @@ static void a_falling_clock_is_throttle(void **state)
         struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
         const struct xl__sample_source source = {
             .take = falling_take, .arg = &f, .step_ns = 1};
-        xl_work w = {.groups = 4096, .wg_size = 256,
-                     .flop = {{.dtype = XL_F32, .count = 50e9}}};
+        xl_counts w = {.groups = 4096,
+                       .wg_size = 256,
+                       .flop = {{.dtype = XL_F32, .count = 50e9}}};
         xl_samples *s = test_calloc(1, sizeof *s);
         assert_int_equal(xl__sample(&how, &source, 1, s), XL_OK);
-        xl_work_time(&w, s);
+        xl_counts_set_times(&w, s);
         const xl_diagnosis d = diagnose(h200, &w);
         assert_named(&d, falls ? XL_LIMITER_THROTTLE : XL_LIMITER_FMA);
         test_free(s);
@@ -255,8 +271,12 @@ static void busy_is_not_achieved(void **state)
 {
     (void)state;
     /* Busy half of the host's time, at a tenth of the bandwidth. */
-    const xl_work w = {.ns = 100e3, .host_ns = 200e3, .bytes = {42e6},
-                       .is_cold = true, .groups = 4096, .wg_size = 256};
+    const xl_counts w = {.ns = 100e3,
+                         .host_ns = 200e3,
+                         .bytes = {42e6},
+                         .is_cold = true,
+                         .groups = 4096,
+                         .wg_size = 256};
     const xl_diagnosis d = diagnose(h200, &w);
     assert_near(d.busy, 0.5);
     assert_near(d.bytes_per_s, 42e6 / 100e-6);
@@ -266,12 +286,14 @@ static void busy_is_not_achieved(void **state)
 static void what_is_left_open_is_said(void **state)
 {
     (void)state;
-    xl_work w = {.ns = 1e6, .groups = 132, .wg_size = 64,
-                 .flop = {{.dtype = XL_F32, .count = 5e9}}};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 132,
+                   .wg_size = 64,
+                   .flop = {{.dtype = XL_F32, .count = 5e9}}};
     xl_diagnosis d = diagnose(h200, &w);
     assert_true(d.is_likely);
     assert_named(&d, XL_LIMITER_GROUPS);
-    assert_non_null(strstr(d.evidence, "is left open"));
+    assert_non_null(strstr(d.evidence, "is unexplained"));
     w.groups = 4096;
     d = diagnose(h200, &w);
     assert_true(d.is_likely);
@@ -299,8 +321,11 @@ static void private_memory_is_where_it_fits(void **state)
     (void)state;
     /* 64 B of 2048 items are 128 KiB: a unit's cache; 512 B of them the last
      * one's no more. */
-    xl_work w = {.ns = 1e6, .groups = 2112, .wg_size = 256,
-                 .private_bytes = 64, .spill_bytes = 20e9};
+    xl_counts w = {.ns = 1e6,
+                   .groups = 2112,
+                   .wg_size = 256,
+                   .private_bytes = 64,
+                   .spill_bytes = 20e9};
     xl_diagnosis d = diagnose(h200, &w);
     assert_named(&d, XL_LIMITER_SPILLS);
     assert_near(d.need_ns[XL_LIMITER_SPILLS], 20e9 / 25e12 * 1e9);
@@ -337,10 +362,14 @@ static void captured_rows_are_named(void **state)
         "H200", 132, 32, 32, 1, 64.4e12, 856e12, 4.26e12, 50e6, NAN,
         NAN,    NAN, NAN, NAN, NAN,  NAN,  6850, NAN, 54.8e9};
     const double cube = 2.0 * 8192 * 8192 * 8192;
-    xl_work w = {.ns = cube / 670e12 * 1e9, .bytes = {3 * 8192 * 8192 * 2.0},
-                 .groups = 2048, .wg_size = 384, .launches = 1,
-                 .flop = {{.engine = XL_ENGINE_MATRIX, .dtype = XL_F16,
-                           .count = cube}}};
+    xl_counts w = {
+        .ns = cube / 670e12 * 1e9,
+        .bytes = {3 * 8192 * 8192 * 2.0},
+        .groups = 2048,
+        .wg_size = 384,
+        .launches = 1,
+        .flop = {
+            {.engine = XL_ENGINE_MATRIX, .dtype = XL_F16, .count = cube}}};
     xl_diagnosis d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_ENGINE);
     /* f32 at 51 TFLOP/s. */
@@ -350,17 +379,20 @@ static void captured_rows_are_named(void **state)
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_FMA);
     /* A softmax of 16384 x 1024 at 3446 GB/s. */
-    w = (xl_work){.ns = 134.2e6 / 3446e9 * 1e9, .bytes = {134.2e6},
-                  .groups = 16384, .wg_size = 256, .launches = 1,
-                  .special = 16.8e6};
+    w = (xl_counts){.ns = 134.2e6 / 3446e9 * 1e9,
+                    .bytes = {134.2e6},
+                    .groups = 16384,
+                    .wg_size = 256,
+                    .launches = 1,
+                    .special = 16.8e6};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_DRAM);
     /* 256 MiB from pinned memory at 54.8 GB/s. */
-    w = (xl_work){.ns = 268e6 / 54e9 * 1e9, .upload_bytes = 268e6};
+    w = (xl_counts){.ns = 268e6 / 54e9 * 1e9, .upload_bytes = 268e6};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_TRANSFER);
     /* A launch that does nothing. */
-    w = (xl_work){.ns = 6.9e3, .groups = 1, .wg_size = 1, .launches = 1};
+    w = (xl_counts){.ns = 6.9e3, .groups = 1, .wg_size = 1, .launches = 1};
     d = diagnose(&measured, &w);
     assert_named(&d, XL_LIMITER_LAUNCH);
     assert_non_null(strstr(d.evidence, "1 launch of 6.85 us need "
@@ -373,13 +405,14 @@ static void captured_rows_are_named(void **state)
                                        "4 us it took"));
 }
 
-/* -- planted, by a model -------------------------------------------------- */
+/* -- synthetic kernels on models
+ * -------------------------------------------- */
 
 /* The time that a planted run takes on a model of a device: by its own
  * arithmetic, of what it is planted with. `ease`: how near to its rates the
  * device comes. */
 static double model_ns(const struct rates *r, xl_limiter planted,
-                       const xl_work *w, double ease)
+                       const xl_counts *w, double ease)
 {
     const double flop = w->flop[0].count;
     double s = 0;
@@ -388,7 +421,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     case XL_LIMITER_THROTTLE:
         s = flop / r->f32;
         break;
-    case XL_LIMITER_GROUPS: /* each unit has its part of the rate */
+    case XL_LIMITER_GROUPS: /* each unit has its share of the rate */
         s = flop / (r->f32 / r->units);
         break;
     case XL_LIMITER_DIVERGENCE:
@@ -403,7 +436,7 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     case XL_LIMITER_BANKS: /* one word of a bank at a time */
         s = w->bytes[XL_LEVEL_LOCAL] / (r->local / fmin(r->width, r->banks));
         break;
-    case XL_LIMITER_SPILLS: /* part of it in caches after all */
+    case XL_LIMITER_SPILLS: /* partly in caches after all */
         s = 0.7 * w->spill_bytes / r->dram;
         break;
     case XL_LIMITER_SPECIAL:
@@ -424,21 +457,22 @@ static double model_ns(const struct rates *r, xl_limiter planted,
     return s / ease * 1e9;
 }
 
-static unsigned name_planted(const struct rates *r, double ease, double off,
+static unsigned name_synthetic(const struct rates *r, double ease, double off,
                              struct xl__rng *rng)
 {
     enum { TURNS = 20000 };
     xl_device dev;
     unsigned n = 0;
     make_device(&dev, r);
-    const struct xl__planting on = {&dev.limits, 256, !r->is_gpu, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, !r->is_gpu,
+                                            true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
         if (kind->refuses && kind->refuses(&dev.limits))
             continue;
-        xl__planted_make(kind, &on, TURNS, &run);
+        xl__synthetic_plan(kind, &on, TURNS, &run);
         /* Rates are known to so much. */
         const double noise = 1 + off * (2 * xl__rng_uniform(rng) - 1);
         run.work.ns = model_ns(r, kind->limiter, &run.work, ease) * noise;
@@ -454,7 +488,7 @@ static unsigned name_planted(const struct rates *r, double ease, double off,
     return n;
 }
 
-static void planted_limiters_are_named_by_a_model(void **state)
+static void synthetic_limiters_are_named_on_models(void **state)
 {
     (void)state;
     struct xl__rng rng;
@@ -462,24 +496,24 @@ static void planted_limiters_are_named_by_a_model(void **state)
     for (unsigned i = 0; i < N_MODELS; i++)
         for (unsigned j = 0; j < 20; j++) {
             const unsigned n =
-                name_planted(&models[i], 0.65 + 0.018 * j, 0.1, &rng);
+                name_synthetic(&models[i], 0.65 + 0.018 * j, 0.1, &rng);
             assert_int_equal(n, models[i].is_gpu ? 12 : 8);
         }
 }
 
-/* Without what was planted another name is given: the names do not come from
- * the table. */
-static void unplanted_ones_are_not(void **state)
+/* Without the limiting property another limiter is named: the names do not
+ * come from the kernels. */
+static void other_limiters_are_not_named(void **state)
 {
     (void)state;
     xl_device dev;
     make_device(&dev, h200);
-    const struct xl__planting on = {&dev.limits, 256, false, true};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
-        struct xl__planted_run run;
+    const struct xl__synthetic_target on = {&dev.limits, 256, false, true};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
+        struct xl__synthetic_run run;
         xl_diagnosis d;
-        xl__planted_make(kind, &on, 1000, &run);
+        xl__synthetic_plan(kind, &on, 1000, &run);
         run.work.ns = model_ns(h200, kind->limiter, &run.work, 0.9);
         run.work.bank_ways = run.work.branch_ways = 1;
         if (kind->limiter == XL_LIMITER_GROUPS)
@@ -495,21 +529,21 @@ static void unplanted_ones_are_not(void **state)
 }
 
 /* What the probe compares words with, by an item's walk in plain C. */
-static void planted_results_are_told_from_wrong_ones(void **state)
+static void synthetic_results_are_compared(void **state)
 {
     (void)state;
-    cl_uint ring[XL__PLANTED_RING];
-    bool met[XL__PLANTED_RING] = {false};
-    xl__planted_ring(7, ring, XL__PLANTED_RING);
+    cl_uint ring[XL__SYNTHETIC_RING];
+    bool met[XL__SYNTHETIC_RING] = {false};
+    xl__synthetic_ring(7, ring, XL__SYNTHETIC_RING);
     cl_uint at = 0;
-    for (unsigned i = 0; i < XL__PLANTED_RING; i++) {
+    for (unsigned i = 0; i < XL__SYNTHETIC_RING; i++) {
         assert_false(met[at]);
         met[at] = true;
         at = ring[at];
     }
     assert_int_equal(at, 0);
 
-    /* 3 items, 2 turns of 4 additions. */
+    /* 3 items, 2 iterations of 4 additions. */
     cl_uint sum = 0;
     for (cl_uint item = 0; item < 3; item++) {
         cl_uint x = item;
@@ -518,10 +552,14 @@ static void planted_results_are_told_from_wrong_ones(void **state)
             sum += x;
         }
     }
-    struct xl__planted_word w = {.items = 3, .word = sum, .turns = 2,
-                                 .ring = ring, .n_ring = 32, .seed = 7};
-    for (unsigned i = 0; xl__planted[i].name; i++) {
-        const struct xl__planted *kind = &xl__planted[i];
+    struct xl__synthetic_word w = {.items = 3,
+                                   .word = sum,
+                                   .iterations = 2,
+                                   .ring = ring,
+                                   .n_ring = 32,
+                                   .seed = 7};
+    for (unsigned i = 0; xl__synthetic[i].name; i++) {
+        const struct xl__synthetic *kind = &xl__synthetic[i];
         if (kind->limiter != XL_LIMITER_ATOMICS)
             continue;
         assert_true(kind->is_right(&w));
@@ -534,18 +572,18 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_need_explains),
-        cmocka_unit_test(engines_and_units_are_told_apart),
+        cmocka_unit_test(engines_and_units_are_distinguished),
         cmocka_unit_test(causes_are_named_before_what_they_lengthen),
-        cmocka_unit_test(later_runs_tell_of_throttle),
+        cmocka_unit_test(later_runs_show_throttling),
         cmocka_unit_test(a_falling_clock_is_throttle),
         cmocka_unit_test(busy_is_not_achieved),
         cmocka_unit_test(what_is_left_open_is_said),
         cmocka_unit_test(private_memory_is_where_it_fits),
         cmocka_unit_test(every_limiter_has_words),
         cmocka_unit_test(captured_rows_are_named),
-        cmocka_unit_test(planted_limiters_are_named_by_a_model),
-        cmocka_unit_test(unplanted_ones_are_not),
-        cmocka_unit_test(planted_results_are_told_from_wrong_ones),
+        cmocka_unit_test(synthetic_limiters_are_named_on_models),
+        cmocka_unit_test(other_limiters_are_not_named),
+        cmocka_unit_test(synthetic_results_are_compared),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

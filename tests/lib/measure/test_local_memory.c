@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded of memory on the chip: banks from strides, and pools that
- * groups share from how many of them are resident. Curves come from models of
+/* Tests of the analysis of on-chip memory: banks from strides, and pools that
+ * groups share from the number of resident groups. Curves come from models of
  * the hardware, with noise. No device. */
 #include "support/support.h"
 
@@ -9,7 +9,8 @@
 
 #include "base/rng.h"
 #include "device/device.h"
-#include "measure/memory/onchip.h"
+#include "measure/compute/occupancy.h"
+#include "measure/memory/local_memory.h"
 
 /* -- banks ---------------------------------------------------------------- */
 
@@ -74,9 +75,9 @@ static void banks_are_where_doubling_stops(void **state)
             const unsigned n = curve_of(m, 0.2, seed, curve);
             const unsigned period = m->banks * m->words;
             assert_true(xl__bank_period(curve, n) == period);
-            const double words =
-                xl__bank_words(clocks(m, period, 0), clocks(m, period, 1),
-                               clocks(m, period, 3));
+            const double words = xl__bank_width_words(clocks(m, period, 0),
+                                                      clocks(m, period, 1),
+                                                      clocks(m, period, 3));
             assert_true(words == m->words);
         }
     }
@@ -144,7 +145,7 @@ static void caches_have_no_banks(void **state)
                           ? 1
                           : pow(clocks(&m, curve[i].stride, 0), 0.6);
     assert_true(isnan(xl__bank_period(curve, n)));
-    assert_true(isnan(xl__bank_words(1, 1, 1)));
+    assert_true(isnan(xl__bank_width_words(1, 1, 1)));
 }
 
 /* -- pools ---------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers that the probe of matrix engines must find, made another way:
- * whole matrices from where instructions have their elements, then three
+/* Tests of the expected products of the matrix engine probe, computed another
+ * way: whole matrices from the element layout of the instructions, then three
  * loops. No device. */
 #include "support/support.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/half.h"
 #include "device/peak_rates.h"
-#include "measure/compute/matrix.h"
+#include "measure/compute/matrix_engine.h"
 
 enum { M = 128, N = 8, K = 64, LANES = 32, TILES_A = 4, TILES_B = 2 };
 
@@ -59,18 +59,18 @@ static void fill_team(unsigned i, unsigned j)
 static void a_sub_groups_products_are_the_hosts(void **state)
 {
     (void)state;
-    double want[LANES] = {0}, off;
+    double expected[LANES] = {0}, off;
     for (unsigned i = 0; i < TILES_A; i++) {
         for (unsigned j = 0; j < TILES_B; j++) {
             fill_team(i, j);
             for (unsigned lane = 0; lane < LANES; lane++)
-                want[lane] += product(lane / 4, lane % 4 * 2, 16);
+                expected[lane] += product(lane / 4, lane % 4 * 2, 16);
         }
     }
     for (unsigned item = 0; item < 2 * LANES; item++) {
-        const double got =
-            xl__matrix_want(XL__MATRIX_TEAM, type_of(XL_F16), item, &off);
-        assert_true(fabs(got - want[item % LANES]) <= 1e-9);
+        const double got = xl__matrix_expected(XL__MATRIX_SUBGROUP,
+                                               type_of(XL_F16), item, &off);
+        assert_true(fabs(got - expected[item % LANES]) <= 1e-9);
         assert_true(off > 0 && off < 1);
     }
 }
@@ -95,10 +95,10 @@ static void four_sub_groups_products_are_the_hosts(void **state)
     (void)state;
     double off;
     fill_teams();
-    for (unsigned item = 0; item < XL__MATRIX_LOOKS; item++) {
+    for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
         const unsigned lane = item % LANES, row = item / LANES * 16 + lane / 4;
-        const double got =
-            xl__matrix_want(XL__MATRIX_TEAMS, type_of(XL_F16), item, &off);
+        const double got = xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS,
+                                               type_of(XL_F16), item, &off);
         assert_true(fabs(got - product(row, lane % 4 * 2, K)) <= 1e-9);
     }
 }
@@ -109,14 +109,14 @@ static void numbers_differ(void **state)
     (void)state;
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         unsigned n_small = 0;
-        for (unsigned item = 0; item < XL__MATRIX_LOOKS; item++) {
+        for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
             double off;
-            const double x = xl__matrix_want(XL__MATRIX_TEAMS,
-                                             &xl__matrix_types[t], item, &off);
+            const double x = xl__matrix_expected(
+                XL__MATRIX_FOUR_SUBGROUPS, &xl__matrix_types[t], item, &off);
             assert_true(isfinite(x) && isfinite(off));
             n_small += fabs(x) <= off;
         }
-        assert_true(n_small < XL__MATRIX_LOOKS / 4);
+        assert_true(n_small < XL__MATRIX_CHECKED / 4);
     }
 }
 
@@ -128,11 +128,12 @@ static void cutting_is_allowed_for(void **state)
     struct xl__matrix_type uncut = *type_of(XL_F8E4M3);
     (void)state;
     uncut.cut = 0;
-    for (unsigned item = 0; item < XL__MATRIX_LOOKS; item++) {
+    for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
         double off, without;
-        const double x = xl__matrix_want(XL__MATRIX_TEAMS,
-                                         type_of(XL_F8E4M3), item, &off);
-        (void)xl__matrix_want(XL__MATRIX_TEAMS, &uncut, item, &without);
+        const double x = xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS,
+                                             type_of(XL_F8E4M3), item, &off);
+        (void)xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS, &uncut, item,
+                                  &without);
         assert_true(off - without >= cut * exact * fabs(x));
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the probes of single operations conclude, from numbers made up here:
- * how divergence is judged, how far a float is off, dot products of bytes. */
+/* Tests of the analysis functions of the probes of single operations:
+ * exponents of divergence, errors in ulps, dot products of bytes. */
 #include "support/support.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static void one_bad_point_does_not_matter(void **state)
     }
 }
 
-static void too_little_says_nothing(void **state)
+static void too_few_samples_show_nothing(void **state)
 {
     (void)state;
     const double ns[CURVE + 2] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -60,15 +60,15 @@ static void doubts_about_divergence(void **state)
 {
     (void)state;
     /* As expected. */
-    assert_null(xl__divergence_doubt(0.98, true));
-    assert_null(xl__divergence_doubt(0.03, false));
-    assert_null(xl__divergence_doubt(-0.1, false));
+    assert_null(xl__divergence_fault(0.98, true));
+    assert_null(xl__divergence_fault(0.03, false));
+    assert_null(xl__divergence_fault(-0.1, false));
     /* Joined ways; items that are no threads; something between; no curve. */
-    assert_non_null(xl__divergence_doubt(0.02, true));
-    assert_non_null(xl__divergence_doubt(0.97, false));
-    assert_non_null(xl__divergence_doubt(0.5, true));
-    assert_non_null(xl__divergence_doubt(0.5, false));
-    assert_non_null(xl__divergence_doubt(NAN, true));
+    assert_non_null(xl__divergence_fault(0.02, true));
+    assert_non_null(xl__divergence_fault(0.97, false));
+    assert_non_null(xl__divergence_fault(0.5, true));
+    assert_non_null(xl__divergence_fault(0.5, false));
+    assert_non_null(xl__divergence_fault(NAN, true));
 }
 
 static void floats_are_so_far_off(void **state)
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_follow_a_power_of_the_ways),
         cmocka_unit_test(one_bad_point_does_not_matter),
-        cmocka_unit_test(too_little_says_nothing),
+        cmocka_unit_test(too_few_samples_show_nothing),
         cmocka_unit_test(doubts_about_divergence),
         cmocka_unit_test(floats_are_so_far_off),
         cmocka_unit_test(dot_products_of_bytes),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of single operations on a real driver: what they read back is
- * the host's, they learn their facts, they stop when told to; and a kernel
- * that does less or something else than it says is noticed. Times are not
- * judged here: the machine may be busy. */
+/* Tests of the probes of single operations on a real driver: results are those
+ * of the host, facts are set, stop requests are obeyed; and a kernel that does
+ * less work or other work is detected. Times are not tested, since the machine
+ * may be busy. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #include "runtime/store/sources.h"
 
 /* Every reason of theirs for a wrong result says so. */
-static const char wrong[] = "the host's";
+static const char wrong[] = "wrong result";
 
 enum { MOST_ROWS = 128 };
 
 struct seen {
-    unsigned n, most; /* rows; after so many the probe is told to stop */
+    unsigned n, most; /* rows; after so many a stop is requested */
     unsigned right, is_wrong, rejected; /* for its time, too */
     char said[300]; /* of the last wrong one */
 };
@@ -55,7 +55,7 @@ static void run(struct test_device *t, const char *probe, struct seen *s)
         assert_status(status, XL_OK, xl_error_detail(t->queue));
 }
 
-/* In the quick way; XL_TEST_FULL: all rows, else the first alone. */
+/* Quick runs; XL_TEST_FULL: all rows, else the first only. */
 static const struct probe {
     const char *name;
     unsigned rows; /* at least so many are right everywhere */
@@ -91,16 +91,17 @@ static void results_are_the_host_s(void **state)
 
 /* -- kernels that lie ----------------------------------------------------- */
 
-static const char less[] = "i + 1 < turns"; /* than all turns */
+static const char less[] = "i + 1 < iterations"; /* than all iterations */
 static const struct lie {
     const char *probe, *file, *from, *to;
 } lies[] = {
-    {"atomic", "probe/atomics.cl", "i < turns", less},
-    {"divergence", "probe/divergence.cl", "i < turns", less},
-    {"sync", "probe/barriers.cl", "i < turns", less},
-    {"special", "probe/special_functions.cl", "(1.0f / 1024)", "(1.0f / 1000)"},
-    {"dot", "probe/dot_product.cl", "i < turns", less},
-    {"local", "probe/local_memory.cl", "t < turns", "t + 1 < turns"},
+    {"atomic", "probe/atomics.cl", "i < iterations", less},
+    {"divergence", "probe/divergence.cl", "i < iterations", less},
+    {"sync", "probe/barriers.cl", "i < iterations", less},
+    {"special", "probe/special_functions.cl", "(1.0f / 1024)",
+     "(1.0f / 1000)"},
+    {"dot", "probe/dot_product.cl", "i < iterations", less},
+    {"local", "probe/local_memory.cl", "t < iterations", "t + 1 < iterations"},
     {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
     {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
 };
@@ -108,7 +109,7 @@ static const struct lie wrong_values = {"special", "probe/special_functions.cl",
                                         "F(a, b), i", "F(a, b) * 1.01f, i"};
 enum { N_LIES = sizeof lies / sizeof *lies };
 
-/* A text with its lie at every place. */
+/* A text with its fault at every match. */
 static void write_lie(FILE *file, const char *text, const struct lie *lie)
 {
     const char *hit;
@@ -129,7 +130,7 @@ static void write_kernels(const char *folder, const struct lie *some, size_t n)
         struct xl__str text = {0};
         char path[1024];
         xl__str_add_n(&text, (const char *)e->text, e->len);
-        snprintf(path, sizeof path, "%s/%s", folder, e->name);
+        test_kernel_path(folder, e->name, path, sizeof path);
         FILE *file = fopen(path, "w");
         assert_non_null(file);
         for (size_t i = 0; i < n; i++)
@@ -159,7 +160,7 @@ static void are_noticed(const struct lie *some, size_t n)
     test_device_close(&t);
 }
 
-static void lies_are_noticed(void **state)
+static void faults_are_detected(void **state)
 {
     (void)state;
     are_noticed(lies, N_LIES);
@@ -171,7 +172,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_the_host_s),
-        cmocka_unit_test(lies_are_noticed),
+        cmocka_unit_test(faults_are_detected),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

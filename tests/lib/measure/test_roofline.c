@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A roofline in letters: as wide as it may be, its roof where the numbers say,
- * kernels below it and never under a name. */
+/* Tests of the text chart of the roofline: its width, its roof at the computed
+ * position, kernels below it and never under a label. */
 #include "support/support.h"
 
 #include <stdlib.h>

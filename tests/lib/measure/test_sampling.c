@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measuring rules, with no device: when sampling stops and what it warns
- * of, by a clock that says what the test wants; the verdict of rows made up to
- * break one rule each; the arithmetic of the roofline; and what is concluded
- * from curves. */
+/* Tests of the measuring rules, without a device: when sampling stops and
+ * which warnings it gives, by a simulated clock; the verdict of rows that
+ * break one rule each; the arithmetic of the roofline; and the analysis of
+ * curves. */
 #include "support/support.h"
 
 #include <math.h>
@@ -11,11 +11,11 @@
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
-static void assert_near(double got, double want)
+static void assert_near(double got, double expected)
 {
     const double inexact = 1e-9; /* sums and quotients of doubles */
-    if (!(fabs(got - want) <= inexact * fabs(want)))
-        fail_msg("%.17g is not %.17g", got, want);
+    if (!(fabs(got - expected) <= inexact * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
 }
 
 /* -- a clock of the test's ------------------------------------------------ */
@@ -54,7 +54,7 @@ static xl_status fake_take(void *arg, unsigned batch, struct xl__timing *out)
 }
 
 static xl_samples sample(struct fake *f, const xl_sampling *how,
-                         double step_ns, bool wall, xl_status want)
+                         double step_ns, bool wall, xl_status expected)
 {
     xl_samples out;
     const struct xl__sample_source source = {.take = fake_take,
@@ -63,7 +63,7 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
                                              .max_batch = 512,
                                              .wall = wall};
     memset(&out, 0, sizeof out);
-    assert_int_equal(xl__sample(how, &source, 1, &out), want);
+    assert_int_equal(xl__sample(how, &source, 1, &out), expected);
     return out;
 }
 
@@ -135,12 +135,12 @@ static void a_request_ends_it(void **state)
 }
 
 /* The order in which several pieces are run. */
-struct turns {
+struct order_log {
     char order[64];
     unsigned n;
 };
-struct in_turn {
-    struct turns *turns;
+struct interleaved_source {
+    struct order_log *order_log;
     struct fake fake;
     char letter;
 };
@@ -148,18 +148,19 @@ struct in_turn {
 static xl_status take_in_turn(void *arg, unsigned batch,
                               struct xl__timing *out)
 {
-    struct in_turn *t = arg;
-    assert_true(t->turns->n < sizeof t->turns->order - 1);
-    t->turns->order[t->turns->n++] = t->letter;
+    struct interleaved_source *t = arg;
+    assert_true(t->order_log->n < sizeof t->order_log->order - 1);
+    t->order_log->order[t->order_log->n++] = t->letter;
     return fake_take(&t->fake, batch, out);
 }
 
-static void pieces_take_turns(void **state)
+static void sources_are_interleaved(void **state)
 {
     (void)state;
-    struct turns turns = {"", 0};
-    struct in_turn steady = {&turns, {.device_ns = 2e6}, 'a'};
-    struct in_turn noisy = {&turns, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
+    struct order_log order_log = {"", 0};
+    struct interleaved_source steady = {&order_log, {.device_ns = 2e6}, 'a'};
+    struct interleaved_source noisy = {
+        &order_log, {.device_ns = 8e6, .wobble = 0.2}, 'b'};
     const struct xl__sample_source sources[] = {
         {.take = take_in_turn, .arg = &steady, .step_ns = 1},
         {.take = take_in_turn, .arg = &noisy, .step_ns = 1}};
@@ -167,8 +168,9 @@ static void pieces_take_turns(void **state)
     xl_samples out[2];
     how.max_runs = 6;
     assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);
-    /* Two warm-ups each, then turns, the first place going round. */
-    assert_string_equal(turns.order, "aabbabbaabbaabba");
+    /* Two warm-ups each, then rounds that start with another source each
+     * time. */
+    assert_string_equal(order_log.order, "aabbabbaabbaabba");
     assert_int_equal(out[0].runs, 6); /* goes on for the other's sake */
     assert_int_equal(out[1].runs, 6);
     assert_near(out[0].median_ns, 2e6);
@@ -176,7 +178,7 @@ static void pieces_take_turns(void **state)
     assert_int_equal(out[0].warnings, 0);
     assert_true(out[1].warnings & XL_WARN(NOISY));
     /* The time bound is one of each piece. */
-    turns.n = 0;
+    order_log.n = 0;
     how.max_noise = 0;
     how.max_s = 0.021; /* of 42 ms in all, a round takes about 10 */
     assert_int_equal(xl__sample(&how, sources, 2, out), XL_OK);
@@ -226,19 +228,19 @@ static void a_batch_has_its_least(void **state)
 }
 
 /* Loops of their own go on by the same rule, and not for ever. */
-static void more_are_wanted_of_what_is_not_known(void **state)
+static void more_samples_while_median_is_unknown(void **state)
 {
     (void)state;
     enum { LEAST = 5 };
     for (unsigned wild = 0; wild < 2; wild++) {
         xl_samples s = {.runs = 0};
-        for (; xl__samples_wanted(&s, LEAST); s.runs++)
+        for (; xl__samples_needed(&s, LEAST); s.runs++)
             s.ns[s.runs] = wild && s.runs % 2 ? 2e6 : 1e6;
         assert_int_equal(s.runs, wild ? 4 * LEAST : LEAST);
     }
 }
 
-static void cold_runs_and_first_runs_stay_apart(void **state)
+static void cold_runs_and_first_runs_are_separate(void **state)
 {
     (void)state;
     struct fake f = {.device_ns = 5000};
@@ -275,7 +277,7 @@ static void the_wall_clock_steps_in(void **state)
     assert_near(s.median_ns, 6e6);
 }
 
-static void drift_and_outliers_are_told(void **state)
+static void drift_and_outliers_are_reported(void **state)
 {
     (void)state;
     xl_sampling how = usual;
@@ -303,7 +305,7 @@ static void patience_is_for_noise(void **state)
                      3 * how.max_runs);
     struct fake calm = {.device_ns = 2e6, .wobble = 0.02};
     assert_int_equal(sample(&calm, &how, 1, false, XL_OK).runs, how.max_runs);
-    /* Where there is a bound of time, it alone counts: many short runs. */
+    /* With a time limit only the time counts: many short runs. */
     how.max_s = 0.1;
     const unsigned runs = sample(&wild, &how, 1, false, XL_OK).runs;
     assert_in_range(runs, 3 * how.max_runs + 1, 200); /* until it is known */
@@ -322,12 +324,12 @@ static void patience_ends_with_a_known_median(void **state)
     const xl_samples s = sample(&even, &how, 1, false, XL_OK);
     assert_true(xl__median_is_known(&s));
     assert_true(s.mad_ns > 0.2 * s.median_ns);
-    assert_true(s.warnings & XL_WARN(NOISY)); /* and it is told */
+    assert_true(s.warnings & XL_WARN(NOISY)); /* and there is a warning */
     assert_in_range(s.runs, 20, 300);
 }
 
 /* Nine samples that rise by chance are not enough to say so. */
-static void drift_is_looked_at_again(void **state)
+static void drift_is_sampled_again(void **state)
 {
     (void)state;
     xl_sampling how = usual;
@@ -439,7 +441,7 @@ static void roofs_are_not_exceeded(void **state)
     assert_int_equal(judge(&row, "units and clock"), XL_ROW_REJECTED);
 }
 
-static void clocks_that_lie_are_found(void **state)
+static void wrong_clocks_are_found(void **state)
 {
     (void)state;
     xl_row row = sound_row();
@@ -582,9 +584,9 @@ static void ratios_go_by_the_shortest_runs(void **state)
     assert_int_equal(judge(&row, "shortest"), XL_ROW_SUSPICIOUS);
 }
 
-/* A clock that dropped after a few runs leaves two modes: the cause is told,
- * not what it looks like. */
-static void drift_is_told_before_noise(void **state)
+/* A clock that dropped after a few runs leaves two modes: the cause is
+ * reported, not the noise. */
+static void drift_is_reported_before_noise(void **state)
 {
     (void)state;
     double ms[20];
@@ -592,7 +594,7 @@ static void drift_is_told_before_noise(void **state)
         ms[i] = i < 9 ? 1 : 1.4;
     xl_row row = row_of(ms, 20);
     assert_int_equal(judge(&row, "later runs"), XL_ROW_SUSPICIOUS);
-    row = row_of(ms, 20); /* planted, found, and its warning taken away */
+    row = row_of(ms, 20); /* simulated, found, and its warning removed */
     row.samples.warnings = 0;
     row.diagnosis.limiter = XL_LIMITER_THROTTLE;
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
@@ -806,7 +808,7 @@ static void wide_vectors_have_to_pay(void **state)
 static const char *doubt(double ratio, double advance)
 {
     const struct xl__clock c = {.ratio = ratio, .advance = advance};
-    const char *why = xl__timer_doubt(&c);
+    const char *why = xl__timer_fault(&c);
     return why ? why : "";
 }
 
@@ -824,8 +826,8 @@ static void clocks_agree_within_reason(void **state)
     assert_non_null(strstr(doubt(NAN, 1), "backwards"));
     const struct xl__clock zero = {.is_zero = true, .is_still = true},
                            still = {.is_still = true};
-    assert_non_null(strstr(xl__timer_doubt(&zero), "always 0"));
-    assert_non_null(strstr(xl__timer_doubt(&still), "stands still"));
+    assert_non_null(strstr(xl__timer_fault(&zero), "always 0"));
+    assert_non_null(strstr(xl__timer_fault(&still), "does not advance"));
 }
 
 static void probes_are_listed(void **state)
@@ -885,26 +887,26 @@ int main(int argc, char **argv)
         cmocka_unit_test(noise_goes_on_to_the_most),
         cmocka_unit_test(time_ends_it),
         cmocka_unit_test(a_request_ends_it),
-        cmocka_unit_test(pieces_take_turns),
+        cmocka_unit_test(sources_are_interleaved),
         cmocka_unit_test(a_failure_is_handed_on),
         cmocka_unit_test(coarse_clocks_get_batches),
         cmocka_unit_test(a_batch_has_its_least),
-        cmocka_unit_test(more_are_wanted_of_what_is_not_known),
-        cmocka_unit_test(cold_runs_and_first_runs_stay_apart),
+        cmocka_unit_test(more_samples_while_median_is_unknown),
+        cmocka_unit_test(cold_runs_and_first_runs_are_separate),
         cmocka_unit_test(the_wall_clock_steps_in),
-        cmocka_unit_test(drift_and_outliers_are_told),
+        cmocka_unit_test(drift_and_outliers_are_reported),
         cmocka_unit_test(patience_is_for_noise),
         cmocka_unit_test(patience_ends_with_a_known_median),
-        cmocka_unit_test(drift_is_looked_at_again),
+        cmocka_unit_test(drift_is_sampled_again),
         cmocka_unit_test(no_more_samples_than_fit),
         cmocka_unit_test(sound_rows_pass),
         cmocka_unit_test(roofs_are_not_exceeded),
-        cmocka_unit_test(clocks_that_lie_are_found),
+        cmocka_unit_test(wrong_clocks_are_found),
         cmocka_unit_test(folded_and_unsteady_work_is_found),
         cmocka_unit_test(impossible_values_are_found),
         cmocka_unit_test(a_median_that_is_not_known_is_noisy),
         cmocka_unit_test(ratios_go_by_the_shortest_runs),
-        cmocka_unit_test(drift_is_told_before_noise),
+        cmocka_unit_test(drift_is_reported_before_noise),
         cmocka_unit_test(worse_verdicts_stay),
         cmocka_unit_test(rows_start_unknown_and_hold_their_room),
         cmocka_unit_test(bounds_are_the_lower_ceiling),

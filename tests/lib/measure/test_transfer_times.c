@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is concluded from times of transfers, with no device: curves made up
- * from a latency and a rate, with noise on them. */
+/* Tests of the analysis of transfer times, without a device: curves computed
+ * from a latency and a rate, with noise. */
 #include "support/support.h"
 
 #include <math.h>
@@ -10,10 +10,10 @@
 
 enum { N = 9, MOST_POINTS = 16 };
 
-static void assert_within(double got, double want, double share)
+static void assert_within(double got, double expected, double share)
 {
-    if (!(fabs(got - want) <= share * fabs(want)))
-        fail_msg("%g is not %g within %g", got, want, share);
+    if (!(fabs(got - expected) <= share * fabs(expected)))
+        fail_msg("%g is not %g within %g", got, expected, share);
 }
 
 /* -- half of the best rate ------------------------------------------------- */
@@ -88,15 +88,16 @@ static void overlap_is_a_share_of_the_shorter(void **state)
     assert_within(xl__overlap(4, 10, 10), 1, 1e-9);
     assert_within(xl__overlap(10, 4, 12), 0.5, 1e-9);
     assert_true(fabs(xl__overlap(10, 4, 14)) < 1e-9);
-    assert_true(xl__overlap(10, 4, 20) < 0); /* worse than in turn */
-    assert_string_equal(xl__overlap_words(0.95), "both at the same time");
-    assert_string_equal(xl__overlap_words(1.1), "both at the same time");
-    assert_string_equal(xl__overlap_words(0.5), "in part at the same time");
-    assert_string_equal(xl__overlap_words(0.05),
+    assert_true(xl__overlap(10, 4, 20) < 0); /* slower than one after the
+                                                other */
+    assert_string_equal(xl__overlap_text(0.95), "both at the same time");
+    assert_string_equal(xl__overlap_text(1.1), "both at the same time");
+    assert_string_equal(xl__overlap_text(0.5), "partly at the same time");
+    assert_string_equal(xl__overlap_text(0.05),
                         "one after the other: no overlap");
-    assert_string_equal(xl__overlap_words(-2),
+    assert_string_equal(xl__overlap_text(-2),
                         "one after the other: no overlap");
-    assert_string_equal(xl__overlap_words(NAN), "");
+    assert_string_equal(xl__overlap_text(NAN), "");
 }
 
 /* -- break-even ------------------------------------------------------------ */
@@ -124,10 +125,10 @@ static void crossings_are_found(void **state)
 {
     (void)state;
     /* n / 2 = 10 us + n / 300. */
-    const double want = 10e3 / (1 / 2.0 - 1 / 300.0);
-    assert_within(crossing(10e3, 300, 2, 0, 1, 7), want, 1e-9);
+    const double expected = 10e3 / (1 / 2.0 - 1 / 300.0);
+    assert_within(crossing(10e3, 300, 2, 0, 1, 7), expected, 1e-9);
     for (uint64_t seed = 1; seed <= 50; seed++)
-        assert_within(crossing(10e3, 300, 2, 0.15, seed, 7), want, 0.35);
+        assert_within(crossing(10e3, 300, 2, 0.15, seed, 7), expected, 0.35);
 }
 
 static void never_and_always_are_answers(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of transfers on a real driver through the fault layer, with
- * working sets kept small: all of their words arrive, in order, and what is
- * said of the device is so. With XL_LAYER_COPIED_MAPS the same device behaves
- * as one that has memory of its own. */
+/* Tests of the probes of transfers on a real driver through the fault layer,
+ * with small working sets: all words arrive, in order, and the device is
+ * described correctly. With XL_LAYER_COPIED_MAPS the same device behaves as
+ * one with memory of its own. */
 #include "support/support.h"
 
 #include <math.h>
@@ -77,8 +77,8 @@ static double fact(enum xl__fact_id id)
 
 /* -- runs ------------------------------------------------------------------ */
 
-/* A copy of 15 us of which one in twenty waits a time slice for its turn. */
-static xl_status waits_at_times(struct xl__probing *p, void *arg, double *ns)
+/* A copy of 15 us, one in twenty of which waits for a time slice. */
+static xl_status waits_at_times(struct xl__session *p, void *arg, double *ns)
 {
     enum { EACH = 20 };
     unsigned *n = arg;
@@ -91,9 +91,9 @@ static void a_run_that_waits_moves_no_sample(void **state)
 {
     (void)state;
     const xl_probing how = {.quick = true};
-    struct xl__probing p = {.q = device.queue, .how = &how};
+    struct xl__session p = {.q = device.queue, .how = &how};
     unsigned n = 0;
-    const struct xl__run run = {waits_at_times, &n};
+    const struct xl__timed_run run = {waits_at_times, &n};
     xl_samples *s = test_calloc(1, sizeof *s);
     assert_int_equal(xl__sample_runs(&p, &run, 1, s), XL_OK);
     assert_true(s->batch > 1);
@@ -192,18 +192,18 @@ static void even_words_leave_none_over(void **state)
     enum { WORDS = 1 << 15, CORES = 6, GROUPS = 512 };
     struct xl__limits *l = &device.device->limits;
     const struct xl__answer kept = l->used[XL__F_compute_units];
-    struct xl__probing p = {.q = device.queue, .most_wg = 1};
-    struct xl__work w;
+    struct xl__session p = {.q = device.queue, .most_wg = 1};
+    struct xl__workload w;
     (void)state;
     if (!xl__probe_is_scalar(l))
         skip();
     l->used[XL__F_compute_units].value = CORES;
-    const xl_status status = xl__work_create(&p, device.queue, WORDS, &w);
+    const xl_status status = xl__workload_create(&p, device.queue, WORDS, &w);
     l->used[XL__F_compute_units] = kept;
     assert_status(status, XL_OK, "work on a CPU of six cores");
     assert_int_equal(w.words, WORDS);
     assert_int_equal(w.ready->plan.step[0].global[0], GROUPS);
-    xl__work_destroy(&w);
+    xl__workload_destroy(&w);
 }
 
 /* -- calls that fail ------------------------------------------------------- */

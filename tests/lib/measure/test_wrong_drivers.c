@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drivers that lie, and rows that would believe them: the stub driver's device
- * takes its time and tells of it what a real driver has told. It and the
- * library go by a simulated clock, so that nothing else on the machine can be
- * taken for a lie but what is put there on purpose. Each lie is caught by the
- * timer probe, by the row's verdict, or is got round by the wall clock with
- * the true time in the row; and the reason says which lie it was.
+/* Tests with drivers that return wrong values: the stub driver's device takes
+ * time and reports wrong times as real drivers have done. The driver and the
+ * library use a simulated clock, so that only intended faults occur. Each
+ * fault is detected by the timer probe, by the row's verdict, or is avoided by
+ * the wall clock with the right time in the row; the reason names the fault.
  * tests/README.md lists them. */
 #include "support/support.h"
 
@@ -20,7 +19,7 @@
 
 typedef unsigned long long stamp;
 
-/* The driver, while a lie is told. */
+/* The driver, while a fault is active. */
 struct driver {
     bool is_work; /* the last launch is the row's, not the timer probe's */
     unsigned n_work;
@@ -59,7 +58,8 @@ static double takes(void *arg, const struct xl_launch *launch)
     return d->work ? d->work(d) : d->work_ns;
 }
 
-/* -- what is told of stamps ----------------------------------------------- */
+/* -- faults of stamps
+ * ------------------------------------------------------ */
 
 static stamp since(struct driver *d, stamp ns)
 {
@@ -186,11 +186,11 @@ static void half_folded(xl_row *row) { xl_row_found(row, "scaling", 0.7); }
 /* -- the lies ------------------------------------------------------------- */
 
 #define BY_WALL .by_wall = true
-#define BEFORE "clFinish comes back before the work is done"
+#define BEFORE "clFinish returns before the work is done"
 static const struct lie lies[] = {
     {"none", .runs = LONG_SERIES},
     {"stamps are 0", all_zero, .timer = "always 0", BY_WALL},
-    {"stamps never change", all_same, .timer = "stands still", BY_WALL},
+    {"stamps never change", all_same, .timer = "does not advance", BY_WALL},
     {"stamps fall", back, .timer = "runs backwards", BY_WALL},
     {"ticks for nanoseconds", ticks, .timer = "counts less time", BY_WALL},
     {"a fast clock", twice_as_fast, .timer = "faster than", BY_WALL},
@@ -202,7 +202,7 @@ static const struct lie lies[] = {
     {"the stamps of another run", told_twice, BY_WALL},
     {"a clock of 1 ms steps", coarse, .work_ns = 5 * MS,
      .verdict = XL_ROW_SUSPICIOUS, .cause = "10 steps of the event clock"},
-    {"an end that is told early", ends_early, .work_ns = 10 * MS,
+    {"an end that is reported early", ends_early, .work_ns = 10 * MS,
      .verdict = XL_ROW_SUSPICIOUS,
      .cause = "the host waited far longer than the event clock counted"},
     {"clFinish never waits", .finish = XL_FINISH_NEVER, .timer = BEFORE,
@@ -236,8 +236,8 @@ static const struct lie lies[] = {
     {"an infinite rate", .row = endless, .verdict = XL_ROW_REJECTED,
      .cause = "not a number"},
     {"work folded away", .row = folded, .verdict = XL_ROW_REJECTED,
-     .cause = "the compiler or the driver skips some"},
-    {"a part folded away", .row = half_folded, .verdict = XL_ROW_SUSPICIOUS,
+     .cause = "the compiler or the driver skips work"},
+    {"some work folded away", .row = half_folded, .verdict = XL_ROW_SUSPICIOUS,
      .cause = "twice the work does not take twice the time"},
 };
 
@@ -261,7 +261,7 @@ static void hear(const xl_row *row, void *arg)
 static xl_status enqueue(xl_queue *q, void *arg)
 {
     const struct xl__call none = {.list_bytes = 0};
-    return xl__run_plan(q, arg, &none, NULL);
+    return xl__plan_launch(q, arg, &none, NULL);
 }
 
 /* A row as an op's: sampled, with its rate, judged. */
@@ -339,7 +339,7 @@ static const char *tell(const struct lie *lie)
     return judge(lie, timer.reasons, &row, d.work_ns);
 }
 
-static void every_lie_is_caught(void **state)
+static void every_fault_is_detected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -351,7 +351,7 @@ static void every_lie_is_caught(void **state)
 
 /* An honest driver beside others that take the processor again and again: its
  * clock is believed, and its row has the true time, or says why not. */
-static void others_are_no_lie(void **state)
+static void other_load_is_no_fault(void **state)
 {
     static const struct {
         unsigned looks;
@@ -370,51 +370,51 @@ static void others_are_no_lie(void **state)
 }
 
 /* Times that a busy machine makes: each a third more than the one before. */
-static xl_status wild_time(struct xl__probing *p, void *arg, size_t turns,
+static xl_status wild_time(struct xl__session *p, void *arg, size_t iterations,
                            xl_row *row)
 {
     double *ns = arg;
     (void)p;
-    (void)turns;
+    (void)iterations;
     *ns *= 4.0 / 3;
     row->samples.min_ns = row->samples.median_ns = *ns;
     return XL_OK;
 }
 
-/* A launch as long for half its turns: the way from the loop to the verdict.
- */
-static xl_status same_time(struct xl__probing *p, void *arg, size_t turns,
+/* A launch as long for half of its iterations: from the loop to the
+ * verdict. */
+static xl_status same_time(struct xl__session *p, void *arg, size_t iterations,
                            xl_row *row)
 {
     (void)p;
-    (void)turns;
+    (void)iterations;
     row->samples.min_ns = row->samples.median_ns = *(const double *)arg;
     row->samples.mad_ns = 0;
     row->samples.runs = 3;
     return XL_OK;
 }
 
-static void folded_turns_are_found(void **state)
+static void folded_iterations_are_detected(void **state)
 {
     (void)state;
     double ns = MS;
-    const struct xl__turning w = {same_time, &ns};
+    const struct xl__iteration_source w = {same_time, &ns};
     const xl_probing how = {.quick = true};
-    struct xl__probing p = {.how = &how};
+    struct xl__session p = {.how = &how};
     xl_row row;
     xl_row_init(&row, "lie", "folded");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
-    assert_int_equal(xl__turns_halve(&p, &w, 8, &row), XL_OK);
+    assert_int_equal(xl__iterations_check_scaling(&p, &w, 8, &row), XL_OK);
     xl_row_judge(&row, NULL);
     assert_int_equal(row.verdict, XL_ROW_REJECTED);
     assert_non_null(strstr(row.reason, "hardly longer"));
 
-    const struct xl__turning wild = {wild_time, &ns};
+    const struct xl__iteration_source wild = {wild_time, &ns};
     xl_row_init(&row, "lie", "wild");
     row.value = 1;
     (void)same_time(&p, &ns, 8, &row);
-    assert_int_equal(xl__turns_halve(&p, &wild, 8, &row), XL_OK);
+    assert_int_equal(xl__iterations_check_scaling(&p, &wild, 8, &row), XL_OK);
     xl_row_judge(&row, NULL);
     assert_int_equal(row.verdict, XL_ROW_OK);
     assert_int_equal(row.n_params, 0);
@@ -423,9 +423,9 @@ static void folded_turns_are_found(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lie_is_caught),
-        cmocka_unit_test(others_are_no_lie),
-        cmocka_unit_test(folded_turns_are_found),
+        cmocka_unit_test(every_fault_is_detected),
+        cmocka_unit_test(other_load_is_no_fault),
+        cmocka_unit_test(folded_iterations_are_detected),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

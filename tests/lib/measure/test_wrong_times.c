@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lies on a real device, told by the fault layer: its event times are changed
- * on the way, its launches left out. */
+/* Tests of faults on a real device, simulated by the fault layer: event times
+ * are changed, launches are dropped. */
 #include "support/support.h"
 
 #include <string.h>
@@ -65,13 +65,13 @@ static const struct lie {
     const char *cause;
 } lies[] = {
     {"timer", {.tells = fast}, "faster than the wall clock"},
-    {"timer", {.tells = still}, "stands still"},
+    {"timer", {.tells = still}, "does not advance"},
     {"timer", {.tells = back}, "runs backwards"},
     {"bandwidth", {.drops = always}, "does not hold random words"},
-    {"bandwidth", {.drops = after_three}, "not those expected"},
+    {"bandwidth", {.drops = after_three}, "wrong result"},
 };
 
-static void real_lies_are_caught(void **state)
+static void real_faults_are_detected(void **state)
 {
     const xl_probing quick = {.quick = true, .seed = 1};
     (void)state;
@@ -94,7 +94,7 @@ static void real_lies_are_caught(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_lies_are_caught),
+        cmocka_unit_test(real_faults_are_detected),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,13 +180,13 @@ static void gradients(void **state)
     start(4);
     xl_gemm da = {.m = m, .n = k, .k = n, .alpha = 1};
     da.a = xl_mat_rows(a.mem, n, XL_F32);
-    da.b = xl_mat_turned(xl_mat_rows(b.mem, n, XL_F32));
+    da.b = xl_mat_transposed(xl_mat_rows(b.mem, n, XL_F32));
     da.c = xl_mat_rows(c.mem, k, XL_F32);
     expect(&da);
     assert_status(xl_gemm_run(t.queue, &da, NULL), XL_OK,
                   xl_error_detail(t.queue));
     xl_gemm db = {.m = k, .n = n, .k = m, .alpha = 1};
-    db.a = xl_mat_turned(xl_mat_rows(a.mem, k, XL_F32));
+    db.a = xl_mat_transposed(xl_mat_rows(a.mem, k, XL_F32));
     db.b = xl_mat_rows(b.mem, n, XL_F32);
     db.c = xl_mat_rows(c.mem, n, XL_F32);
     db.c.offset = 1000;
@@ -284,7 +284,7 @@ static void wrong_batches(void **state)
     g.batch = (xl_batch){3, 0, 0, 0, list, NULL, list};
     refused(&g, XL_BAD_ARGUMENT, "none of them");
     g.batch = (xl_batch){3, 0, 0, 0, list, list, list};
-    refused(&g, XL_OVERLAP, "less apart");
+    refused(&g, XL_OVERLAP, "two offsets");
     g.batch = (xl_batch){3, 0, 0, 0, list, list, far};
     refused(&g, XL_BUFFER_TOO_SMALL, "C needs");
     g.c.mem = g.a.mem;

@@ -152,11 +152,11 @@ static void compare(const struct xl__variant *v, const xl_gemm *g,
 }
 
 static bool check(const struct xl__limits *l, const struct xl__variant *v,
-                  const struct xl__gemm *g)
+                  const struct xl__gemm_canonical *g)
 {
     struct xl__params params = {.source = "model"};
     struct xl__plan *plans = calloc(2, sizeof *plans);
-    struct xl__gemm small;
+    struct xl__gemm_canonical small;
     assert_non_null(plans);
     if (v->refuses && v->refuses(l, g)) {
         free(plans);
@@ -196,7 +196,7 @@ static void trials_on(bool has_matrix)
         const xl_gemm desc = i < N_SHAPES
                                  ? random_gemm(&rng)
                                  : listed_gemm(i / N_TYPES, types[i % N_TYPES]);
-        struct xl__gemm g;
+        struct xl__gemm_canonical g;
         struct xl__call call;
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &desc, &g, &call));
         for (size_t v = 0; list[v]; v++)

@@ -32,12 +32,15 @@ struct sides {
 };
 
 /* Elements between lines are not part of the operand. */
-static struct xl__gemm_side lie(const struct turning *x, size_t elem)
+static struct xl__gemm_operand lie(const struct turning *x, size_t elem)
 {
     const size_t unit = x->on_words ? 4 / elem : 1;
-    struct xl__gemm_side s = {.mem = XL__GEMM_B, .offset = XL__GEMM_OFF_B,
-                              .extent = x->extent, .stride_x = 1,
-                              .stride_k = 1, .aligned = unit};
+    struct xl__gemm_operand s = {.mem = XL__GEMM_B,
+                                 .offset = XL__GEMM_OFF_B,
+                                 .extent = x->extent,
+                                 .stride_x = 1,
+                                 .stride_k = 1,
+                                 .aligned = unit};
     const size_t n = x->unit == XL__UNIT_ALONG_K ? x->k : x->extent;
     const size_t line = unit * ((n + unit) / unit | 1);
     if (x->unit == XL__UNIT_ALONG_K) {
@@ -52,7 +55,7 @@ static struct xl__gemm_side lie(const struct turning *x, size_t elem)
 }
 
 static xl_gemm descriptor(const struct turning *x,
-                          const struct xl__gemm_side *s)
+                          const struct xl__gemm_operand *s)
 {
     xl_gemm g = {.m = 1, .n = x->extent, .k = x->k};
     g.a.dtype = g.b.dtype = x->dtype;
@@ -64,9 +67,9 @@ static xl_gemm descriptor(const struct turning *x,
     return g;
 }
 
-static void expect(const struct turning *x, const struct xl__gemm_side *s,
-                   const struct xl__gemm_turn *turn, size_t step, size_t off,
-                   struct sides *io)
+static void expect(const struct turning *x, const struct xl__gemm_operand *s,
+                   const struct xl__gemm_transpose *turn, size_t step,
+                   size_t off, struct sides *io)
 {
     const size_t n = step > 0 ? x->count : 1;
     memset(io->want, GUARD, io->to_bytes);
@@ -130,26 +133,26 @@ static void run(const struct turning *x)
 {
     const struct xl__limits *l = &t.device->limits;
     struct sides io = {.elem = xl_dtype_bytes(x->dtype)};
-    const struct xl__gemm_side s = lie(x, io.elem);
+    const struct xl__gemm_operand s = lie(x, io.elem);
     const xl_gemm g = descriptor(x, &s);
     const size_t off = x->on_words ? 2 * s.aligned : 3;
-    struct xl__gemm_turn turn;
+    struct xl__gemm_transpose turn;
     struct xl__plan *plan = calloc(1, sizeof *plan);
     struct xl__call call = {.list_bytes = 0};
 
     assert_non_null(plan);
-    assert_null(xl__gemm_turn_refused(l, &g));
-    assert_true(xl__gemm_turn(l, &g, &s, x->taken, &turn));
+    assert_null(xl__gemm_transpose_refused(l, &g));
+    assert_true(xl__gemm_transpose_layout(l, &g, &s, x->taken, &turn));
     io.from_bytes = io.elem * (off + x->count * g.batch.b_step +
                                x->extent * s.stride_x + x->k * s.stride_k);
     io.to_bytes = turn.end_bytes + BESIDE;
     make(&io);
     expect(x, &s, &turn, g.batch.b_step, off, &io);
-    xl__gemm_turn_add(&g, &s, &turn, plan);
+    xl__gemm_transpose_add(&g, &s, &turn, plan);
     call.mem[XL__GEMM_B].buf = io.from_mem;
     call.mem[XL__MEM_SCRATCH].buf = io.to_mem;
     call.value[XL__GEMM_OFF_B].u = off;
-    assert_status(xl__run_plan(t.queue, plan, &call, NULL), XL_OK,
+    assert_status(xl__plan_launch(t.queue, plan, &call, NULL), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
     assert_status(xl_buffer_read(t.queue, io.to_mem, 0, io.got, io.to_bytes),
@@ -200,17 +203,18 @@ static void print_speed(const struct turning *x)
 {
     enum { TIMES = 20 };
     const size_t elem = xl_dtype_bytes(x->dtype);
-    const struct xl__gemm_side s = lie(x, elem);
+    const struct xl__gemm_operand s = lie(x, elem);
     const xl_gemm g = descriptor(x, &s);
     const size_t off = x->on_words ? 0 : 3;
-    struct xl__gemm_turn turn;
+    struct xl__gemm_transpose turn;
     struct xl__plan *plan = calloc(1, sizeof *plan);
     struct xl__call call = {.list_bytes = 0};
     uint64_t start = 0;
 
     assert_non_null(plan);
-    assert_true(xl__gemm_turn(&t.device->limits, &g, &s, 0, &turn));
-    xl__gemm_turn_add(&g, &s, &turn, plan);
+    assert_true(
+        xl__gemm_transpose_layout(&t.device->limits, &g, &s, 0, &turn));
+    xl__gemm_transpose_add(&g, &s, &turn, plan);
     const size_t bytes =
         elem * (off + x->extent * s.stride_x + x->k * s.stride_k);
     cl_mem *const from = &call.mem[XL__GEMM_B].buf;
@@ -225,7 +229,7 @@ static void print_speed(const struct turning *x)
             assert_int_equal(xl_queue_finish(t.queue), XL_OK);
             start = xl__now_ns();
         }
-        assert_status(xl__run_plan(t.queue, plan, &call, NULL), XL_OK,
+        assert_status(xl__plan_launch(t.queue, plan, &call, NULL), XL_OK,
                       xl_error_detail(t.queue));
     }
     assert_int_equal(xl_queue_finish(t.queue), XL_OK);

@@ -142,7 +142,7 @@ static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
     wanted.value[XL__MMA_PARTS] = parts;
     wanted.value[XL__MMA_TURN] = turn;
     const struct gemm_case c = over(&wanted, i_type, i_aligned);
-    xl__ready_forget(t.queue);
+    xl__plan_cache_clear(t.queue);
     snprintf(text, sizeof text,
              "set %zu, type %u, alignment %u, PARTS=%d TURN=%d", i, i_type,
              i_aligned, parts, turn);
@@ -159,8 +159,8 @@ static void every_tile(void **state)
             const int parts = 1 + (int)(i / 2 + j) % 2;
             if (!takes_all && j != i % N_TYPES)
                 continue;
-            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_AS_IT_LIES);
-            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TURNED);
+            n_plain += one_tile(i, j, i_aligned, parts, XL__MMA_DIRECT);
+            n_turned += one_tile(i, j, i_aligned, parts, XL__MMA_TRANSPOSED);
         }
     }
     print_message("%u as they lie, %u written out first\n", n_plain,

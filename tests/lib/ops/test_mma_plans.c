@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/engines/mma.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/variants.h"
 #include "support/support.h"
@@ -80,14 +81,17 @@ static xl_mat view(size_t rows, size_t cols, bool turned, xl_dtype type,
 }
 
 /* lies: bit 0: A, bit 1: B is transposed; bytes: what lines are aligned to. */
-static struct xl__gemm product(const size_t *shape, xl_dtype type,
-                               unsigned lies, size_t bytes)
+static struct xl__gemm_canonical product(const size_t *shape, xl_dtype type,
+                                         unsigned lies, size_t bytes)
 {
     const xl_dtype out = type == XL_I8 ? XL_I32 : type;
-    struct xl__gemm c = {
-        .g = {.m = shape[0], .n = shape[1], .k = shape[2], .alpha = 1,
-              .accuracy = type == XL_F32 ? XL_ACCURACY_FAST
-                                         : XL_ACCURACY_FULL}};
+    struct xl__gemm_canonical c = {.g = {.m = shape[0],
+                                         .n = shape[1],
+                                         .k = shape[2],
+                                         .alpha = 1,
+                                         .accuracy = type == XL_F32
+                                                         ? XL_ACCURACY_FAST
+                                                         : XL_ACCURACY_FULL}};
     c.g.a = view(c.g.m, c.g.k, lies & 1, type, bytes);
     c.g.b = view(c.g.k, c.g.n, lies & 2, type, bytes);
     c.g.c = view(c.g.m, c.g.n, false, out, bytes);
@@ -96,7 +100,7 @@ static struct xl__gemm product(const size_t *shape, xl_dtype type,
 }
 
 static struct xl__plan *plan_of(const struct xl__limits *l,
-                                const struct xl__gemm *c,
+                                const struct xl__gemm_canonical *c,
                                 struct xl__params *params)
 {
     struct xl__plan *p = calloc(1, sizeof *p);
@@ -108,7 +112,7 @@ static struct xl__plan *plan_of(const struct xl__limits *l,
 }
 
 static void each(void (*check)(const struct xl__limits *l,
-                               const struct xl__gemm *c))
+                               const struct xl__gemm_canonical *c))
 {
     static const size_t aligned[] = {64, 8, 4, 1};
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
@@ -116,7 +120,7 @@ static void each(void (*check)(const struct xl__limits *l,
         make(&machines[i], &l);
         for (size_t s = 0; s < N_SHAPES; s++) {
             for (unsigned j = 0; j < N_TYPES * N_LIES; j++) {
-                const struct xl__gemm c =
+                const struct xl__gemm_canonical c =
                     product(shapes[s], types[j / N_LIES], j % N_LIES,
                             aligned[(s + j) % 4]);
                 check(&l, &c);
@@ -168,11 +172,12 @@ static void copies_fit(const struct xl__step *s, const char *name,
     assert_true(v == 0 || aligned_bytes % v == 0);
 }
 
-static void check_kernel(const struct xl__limits *l, const struct xl__gemm *c)
+static void check_kernel(const struct xl__limits *l,
+                         const struct xl__gemm_canonical *c)
 {
     struct xl__params params;
     struct xl__plan *p = plan_of(l, c, &params);
-    const bool turned = params.value[XL__MMA_TURN] == XL__MMA_TURNED;
+    const bool turned = params.value[XL__MMA_TURN] == XL__MMA_TRANSPOSED;
     const struct xl__step *s = p->step;
     while (strcmp(s->kernel, "gemm_mma") != 0)
         s++;
@@ -206,10 +211,11 @@ static void kernels_get_what_they_ask(void **state)
     each(check_kernel);
 }
 
-static void check_small(const struct xl__limits *l, const struct xl__gemm *c)
+static void check_small(const struct xl__limits *l,
+                        const struct xl__gemm_canonical *c)
 {
     struct xl__params params;
-    struct xl__gemm small;
+    struct xl__gemm_canonical small;
     struct xl__plan *p = plan_of(l, c, &params);
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
@@ -239,7 +245,7 @@ static void large_products_near_the_engine_s_rate(void **state)
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
         make(&machines[i], &l);
-        const struct xl__gemm c = product(large, XL_F16, 0, 64);
+        const struct xl__gemm_canonical c = product(large, XL_F16, 0, 64);
         struct xl__params params;
         struct xl__plan *p = plan_of(&l, &c, &params);
         const double rate = p->flop / p->est_ns * 1e9;
@@ -258,7 +264,7 @@ static void few_rows_stream(void **state)
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
         make(&machines[i], &l);
-        const struct xl__gemm c = product(decode, XL_F16, 2, 64);
+        const struct xl__gemm_canonical c = product(decode, XL_F16, 2, 64);
         struct xl__params params;
         struct xl__plan *p = plan_of(&l, &c, &params);
         assert_int_equal(params.value[XL__GEMM_TM], 16);
@@ -277,14 +283,14 @@ static void odd_lines_are_written_out_where_it_pays(void **state)
     struct xl__params params;
     (void)state;
     make(&machines[HOPPER], &l);
-    struct xl__gemm c = product(large, XL_F16, 0, 1);
+    struct xl__gemm_canonical c = product(large, XL_F16, 0, 1);
     struct xl__plan *p = plan_of(&l, &c, &params);
-    assert_int_equal(params.value[XL__MMA_TURN], XL__MMA_TURNED);
+    assert_int_equal(params.value[XL__MMA_TURN], XL__MMA_TRANSPOSED);
     assert_true(p->n_steps >= 3);
     free(p);
     c = product(small, XL_F16, 0, 1);
     p = plan_of(&l, &c, &params);
-    assert_int_equal(params.value[XL__MMA_TURN], XL__MMA_AS_IT_LIES);
+    assert_int_equal(params.value[XL__MMA_TURN], XL__MMA_DIRECT);
     free(p);
     xl__limits_clear(&l);
 }
@@ -294,7 +300,7 @@ static void refusals(void **state)
     struct xl__limits l;
     (void)state;
     make(&machines[HOPPER], &l);
-    struct xl__gemm c = product(shapes[3], XL_F32, 0, 4);
+    struct xl__gemm_canonical c = product(shapes[3], XL_F32, 0, 4);
     assert_null(xl__gemm_mma.refuses(&l, &c));
     c.g.accuracy = XL_ACCURACY_FULL;
     assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "XL_ACCURACY_FAST"));
@@ -302,7 +308,7 @@ static void refusals(void **state)
     assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "f16, bf16"));
     c = product(shapes[3], XL_F16, 0, 4);
     xl__limits_correct_text(&l, XL__F_mma, "", XL_ASSUMED, "GE-01");
-    assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "no way"));
+    assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "no matrix instructions"));
     xl__limits_clear(&l);
 }
 

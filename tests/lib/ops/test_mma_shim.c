@@ -230,7 +230,7 @@ static void run(const char *kernel, const char *body, xl_dtype type,
         call.mem[1 + i].buf = mem[i];
         xl__arg_mem(s, 1 + i);
     }
-    assert_status(xl__run_plan(t.queue, p, &call, NULL), XL_OK,
+    assert_status(xl__plan_launch(t.queue, p, &call, NULL), XL_OK,
                   xl_error_detail(t.queue));
     free(p);
 }

@@ -162,7 +162,7 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
                         const struct xl__plan *p)
 {
     union {
-        struct xl__gemm gemm;
+        struct xl__gemm_canonical gemm;
         xl_softmax softmax;
     } small;
     struct xl__plan *q = calloc(1, sizeof *q);
@@ -613,7 +613,8 @@ static bool check_tiles(const struct xl__limits *l,
     return true;
 }
 
-static void check_ref(const struct xl__limits *l, const struct xl__gemm *g)
+static void check_ref(const struct xl__limits *l,
+                      const struct xl__gemm_canonical *g)
 {
     struct xl__params params;
     struct xl__plan *p = plan_of(l, &xl__gemm_ref, g, &params);
@@ -634,7 +635,7 @@ static void gemm_on(const struct xl__limits *l, const struct machine *m)
     (void)m;
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm desc = random_gemm(&rng);
-        struct xl__gemm g;
+        struct xl__gemm_canonical g;
         struct xl__call call;
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &desc, &g, &call));
         assert_true(check_tiles(l, &xl__gemm_tiled, &g, i));
@@ -666,7 +667,7 @@ static void gemm_huge_on(const struct xl__limits *l, const struct machine *m)
                      .n = sizes[i / n % n],
                      .k = sizes[i / n / n],
                      .alpha = 1};
-        struct xl__gemm canonical;
+        struct xl__gemm_canonical canonical;
         struct xl__call call;
         struct xl__params params;
         g.a = xl_mat_rows(NULL, (size_t)1 << 20, XL_F32);
@@ -698,7 +699,7 @@ static void gemm_simt_on(const struct xl__limits *l, const struct machine *m)
     for (size_t side = 1024; side <= 8192; side *= 2) {
         struct xl__params params;
         struct xl__call call;
-        struct xl__gemm canonical;
+        struct xl__gemm_canonical canonical;
         xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
         g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
@@ -730,7 +731,7 @@ static void gemm_order(void **state)
         struct xl__call call;
         const size_t side = sides[i % 5];
         xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
-        struct xl__gemm canonical;
+        struct xl__gemm_canonical canonical;
         g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
         make(&machines[i / 5], &l);
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
@@ -758,7 +759,7 @@ static void gemm_canonical(void **state)
 {
     (void)state;
     xl_gemm g = {.m = 1, .n = 8, .k = 3, .alpha = 2, .beta = 0.5};
-    struct xl__gemm first, second;
+    struct xl__gemm_canonical first, second;
     struct xl__call call;
     g.a = xl_mat_rows(NULL, 3, XL_F32);
     g.b = xl_mat_rows(NULL, 8, XL_F32);

@@ -49,7 +49,7 @@ static xl_gemm square(size_t side, xl_dtype in, xl_dtype out)
                      .alpha = 1};
 }
 
-static void canonical_of(const xl_gemm *g, struct xl__gemm *out)
+static void canonical_of(const xl_gemm *g, struct xl__gemm_canonical *out)
 {
     struct xl__call call;
     assert_int_equal(xl__op_gemm.bind(NULL, g, out, &call), XL_OK);
@@ -73,7 +73,7 @@ static void registers(void **state)
         const struct machine m = {2, 1 << 20, want[i].vector};
         const xl_dtype out = want[i].dtype == XL_I8 ? XL_I32 : want[i].dtype;
         const xl_gemm g = square(2400, want[i].dtype, out);
-        struct xl__gemm canonical;
+        struct xl__gemm_canonical canonical;
         struct xl__params p;
         struct xl__limits l;
         make(&m, &l);
@@ -91,7 +91,7 @@ static void no_vectors(void **state)
 {
     static const struct machine m = {2, 1 << 20, 1};
     const xl_gemm g = square(64, XL_F32, XL_F32);
-    struct xl__gemm canonical;
+    struct xl__gemm_canonical canonical;
     struct xl__limits l;
     (void)state;
     make(&m, &l);
@@ -198,7 +198,7 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
     assert_true((double)j->local_bytes <= m->local_bytes);
     assert_true(p->scratch_bytes >= needs * j->value_bytes);
     assert_true(j->ld >= j->s.n);
-    assert_true(j->form != XL__CPU_AS_IT_LIES || j->s.n >= j->rn);
+    assert_true(j->form != XL__CPU_UNPACKED || j->s.n >= j->rn);
     assert_int_equal(p->n_steps, j->form == XL__CPU_AHEAD ? 2 : 1);
     const struct xl__step *last = &p->step[p->n_steps - 1];
     assert_int_equal(last->global[0], j->groups_m * j->groups_n);
@@ -212,11 +212,12 @@ static void check_sizes(const struct machine *m, const struct xl__cpu_job *j,
     assert_true(isfinite(p->est_ns) && p->est_ns > 0);
 }
 
-static void check_small(const struct xl__limits *l, const struct xl__gemm *g,
+static void check_small(const struct xl__limits *l,
+                        const struct xl__gemm_canonical *g,
                         const struct xl__params *params,
                         const struct xl__plan *p)
 {
-    struct xl__gemm small;
+    struct xl__gemm_canonical small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
     xl__op_gemm.shrink(g, &xl__gemm_cpu, params, &small);
@@ -238,7 +239,7 @@ static void calls_on(const struct machine *m)
     make(m, &l);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm g = random_gemm(&rng);
-        struct xl__gemm canonical;
+        struct xl__gemm_canonical canonical;
         struct xl__params params;
         struct xl__cpu_job j;
         canonical_of(&g, &canonical);
@@ -246,7 +247,7 @@ static void calls_on(const struct machine *m)
         xl__gemm_cpu.choose(&l, &canonical, &params);
         check_legal(&params);
         assert_int_equal(xl__gemm_cpu.plan(&l, &canonical, &params, p), XL_OK);
-        assert_true(xl__cpu_settle(&l, &canonical, &params, &j));
+        assert_true(xl__cpu_job_init(&l, &canonical, &params, &j));
         check_sizes(m, &j, p);
         check_small(&l, &canonical, &params, p);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 in parts against the host in double, by every matrix engine
  * that the device has, or by emulated instructions: within the bound that
- * gemm_split_mma.c states, element by element, and by norm no worse than a sum
+ * split_mma.c states, element by element, and by norm no worse than a sum
  * of f32 FMAs in a row, whatever the data; what is not finite as in f32. The
  * emulation adds in f32 rounded to nearest, a chip cuts: the bound is wider
  * than what emulation shows.
@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "cases/gemm_cases.h"
 #include "device/device.h"
-#include "ops/path/call.h"
+#include "ops/path/op.h"
 #include "ops/variants.h"
 #include "cases/host_ops.h"
 #include "runtime/launch.h"
@@ -227,7 +227,7 @@ static bool run(const xl_gemm *g, const struct way *way)
         way->v->choose(l, w.key.canonical, &params);
         assert_int_equal(way->v->plan(l, w.key.canonical, &params, plan),
                          XL_OK);
-        assert_status(xl__run_plan(t.queue, plan, &w.call, NULL), XL_OK,
+        assert_status(xl__plan_launch(t.queue, plan, &w.call, NULL), XL_OK,
                       xl_error_detail(t.queue));
         assert_status(xl_queue_finish(t.queue), XL_OK,
                       xl_error_detail(t.queue));

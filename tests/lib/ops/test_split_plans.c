@@ -53,10 +53,10 @@ static xl_mat view(size_t rows, size_t cols, uint64_t kind, size_t aligned)
     return v;
 }
 
-static struct xl__gemm canonical(const size_t mnk[3], const uint64_t kind[3],
-                                 size_t aligned)
+static struct xl__gemm_canonical
+canonical(const size_t mnk[3], const uint64_t kind[3], size_t aligned)
 {
-    struct xl__gemm c;
+    struct xl__gemm_canonical c;
     memset(&c, 0, sizeof c);
     c.g.m = mnk[0];
     c.g.n = mnk[1];
@@ -70,7 +70,7 @@ static struct xl__gemm canonical(const size_t mnk[3], const uint64_t kind[3],
     return c;
 }
 
-static struct xl__gemm random_case(struct xl__rng *rng)
+static struct xl__gemm_canonical random_case(struct xl__rng *rng)
 {
     size_t mnk[3];
     uint64_t kind[3];
@@ -83,7 +83,7 @@ static struct xl__gemm random_case(struct xl__rng *rng)
     return canonical(mnk, kind, (size_t)4 << xl__rng_below(rng, 5));
 }
 
-static struct xl__gemm cube(size_t size)
+static struct xl__gemm_canonical cube(size_t size)
 {
     return canonical((size_t[3]){size, size, size}, (uint64_t[3]){0, 0, 0},
                      64);
@@ -104,14 +104,14 @@ static struct xl__plan *plan_of(const struct xl__variant *v, const void *c,
 
 /* -- what a plan owes ----------------------------------------------------- */
 
-static void check_lines(const struct xl__split_side *s)
+static void check_lines(const struct xl__split_operand *s)
 {
     assert_int_equal(s->first % s->line, 0);
     assert_int_equal(s->line % XL__SPLIT_DEPTH, 0);
     assert_int_equal(s->plane % s->line, 0);
 }
 
-static void check_workspace(const struct xl__split *p,
+static void check_workspace(const struct xl__split_layout *p,
                             const struct xl__plan *plan)
 {
     const size_t planes = p->scheme.planes, half = sizeof(uint16_t);
@@ -131,7 +131,8 @@ static void check_workspace(const struct xl__split *p,
     assert_true(p->end_bytes <= plan->scratch_bytes);
 }
 
-static void check_steps(const struct xl__split *p, const struct xl__plan *plan)
+static void check_steps(const struct xl__split_layout *p,
+                        const struct xl__plan *plan)
 {
     const struct xl__step *clear = &plan->step[0],
                           *plain = &plan->step[plan->n_steps - 1];
@@ -158,7 +159,7 @@ static void check_small(const struct xl__variant *v, const void *c,
                         const struct xl__params *params,
                         const struct xl__plan *plan)
 {
-    struct xl__gemm small;
+    struct xl__gemm_canonical small;
     struct xl__plan *p = calloc(1, sizeof *p);
     assert_non_null(p);
     xl__op_gemm.shrink(c, v, params, &small);
@@ -178,16 +179,16 @@ static void plans(void **state)
     (void)state;
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES; i++) {
-        const struct xl__gemm c = random_case(&rng);
+        const struct xl__gemm_canonical c = random_case(&rng);
         const struct variant *x = &variants[i % N_VARIANTS];
         struct xl__params params;
-        struct xl__split p;
+        struct xl__split_layout p;
         struct xl__plan *plan = plan_of(x->v, &c, &params);
         if (!plan)
             continue;
         made[i % N_VARIANTS]++;
-        assert_true(xl__split_lay(limits(), &c, XL__SPLIT_BY_ONE, x->scheme,
-                                  &p));
+        assert_true(xl__split_layout_init(limits(), &c, XL__SPLIT_BY_ONE,
+                                          x->scheme, &p));
         check_workspace(&p, plan);
         check_steps(&p, plan);
         check_small(x->v, &c, &params, plan);
@@ -199,7 +200,7 @@ static void plans(void **state)
 
 /* -- who gets them -------------------------------------------------------- */
 
-static const char *chosen(const struct xl__gemm *c)
+static const char *chosen(const struct xl__gemm_canonical *c)
 {
     const struct xl__selecting what = {
         .dev = devices.flat[0], .op = &xl__op_gemm, .canonical = c};
@@ -215,7 +216,7 @@ static const char *chosen(const struct xl__gemm *c)
 static void only_when_asked(void **state)
 {
     (void)state;
-    struct xl__gemm c = cube(LARGE);
+    struct xl__gemm_canonical c = cube(LARGE);
     assert_string_equal(chosen(&c), "gemm_split");
     c.g.accuracy = XL_ACCURACY_FULL;
     assert_null(strstr(chosen(&c), "split"));
@@ -232,7 +233,7 @@ static void only_when_asked(void **state)
 /* What strikes one variant leaves the others their programs. */
 static void programs_apart(void **state)
 {
-    const struct xl__gemm c = cube(LARGE);
+    const struct xl__gemm_canonical c = cube(LARGE);
     struct xl__plan *p[N_VARIANTS];
     struct xl__params params;
     (void)state;
@@ -255,7 +256,7 @@ static void programs_apart(void **state)
 static void estimates(void **state)
 {
     static const double slack = 2.5, far = 4096.0 * 4096.0, ns_per_s = 1e9;
-    const struct xl__gemm c = cube(LARGE);
+    const struct xl__gemm_canonical c = cube(LARGE);
     (void)state;
     for (unsigned i = 0; i < N_VARIANTS; i++) {
         const struct variant *x = &variants[i];

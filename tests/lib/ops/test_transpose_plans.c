@@ -68,8 +68,8 @@ static void covers(const struct xl__step *s, unsigned d, size_t items,
 }
 
 static void check_step(const struct xl__step *s, const xl_gemm *g,
-                       const struct xl__gemm_side *side,
-                       const struct xl__gemm_turn *turn)
+                       const struct xl__gemm_operand *side,
+                       const struct xl__gemm_transpose *turn)
 {
     const size_t elem = xl_dtype_bytes(g->a.dtype);
     covers(s, 0, ITEMS_X, side->extent * elem);
@@ -81,14 +81,14 @@ static void check_step(const struct xl__step *s, const xl_gemm *g,
     assert_int_equal(s->dims, 3);
 }
 
-static void check_place(const xl_gemm *g, const struct xl__gemm_side *side,
-                        size_t taken, const struct xl__gemm_turn *turn)
+static void check_place(const xl_gemm *g, const struct xl__gemm_operand *side,
+                        size_t taken, const struct xl__gemm_transpose *turn)
 {
     const size_t elem = xl_dtype_bytes(g->a.dtype);
     const size_t n = turn->step ? g->batch.count : 1;
-    assert_int_equal(turn->line * elem % XL__TURN_ALIGN, 0);
+    assert_int_equal(turn->line * elem % XL__TRANSPOSE_ALIGN, 0);
     assert_in_range(turn->line * elem, g->k * elem,
-                    g->k * elem + XL__TURN_ALIGN - 1);
+                    g->k * elem + XL__TRANSPOSE_ALIGN - 1);
     assert_int_equal(turn->first % turn->line, 0);
     assert_in_range(turn->first * elem, taken, taken + turn->line * elem - 1);
     assert_int_equal(turn->end_bytes,
@@ -106,19 +106,19 @@ static void two_copies(void **state)
     xl__rng_seed(&rng, SEED);
     for (int round = 0; round < ROUNDS; round++) {
         const xl_gemm g = draw(&rng);
-        const struct xl__gemm_sides s = xl__gemm_sides(&g);
+        const struct xl__gemm_oriented s = xl__gemm_orient(&g);
         const size_t taken = (size_t)xl__rng_below(&rng, 3000);
-        struct xl__gemm_turn a, b;
+        struct xl__gemm_transpose a, b;
         struct xl__plan p = {.n_steps = 0};
-        assert_null(xl__gemm_turn_refused(&l, &g));
-        assert_true(xl__gemm_turn(&l, &g, &s.a, taken, &a));
-        assert_true(xl__gemm_turn(&l, &g, &s.b, a.end_bytes, &b));
+        assert_null(xl__gemm_transpose_refused(&l, &g));
+        assert_true(xl__gemm_transpose_layout(&l, &g, &s.a, taken, &a));
+        assert_true(xl__gemm_transpose_layout(&l, &g, &s.b, a.end_bytes, &b));
         check_place(&g, &s.a, taken, &a);
         check_place(&g, &s.b, a.end_bytes, &b);
         assert_int_equal(a.line, b.line);
         assert_int_equal(b.first * xl_dtype_bytes(g.a.dtype), a.end_bytes);
-        xl__gemm_turn_add(&g, &s.a, &a, &p);
-        xl__gemm_turn_add(&g, &s.b, &b, &p);
+        xl__gemm_transpose_add(&g, &s.a, &a, &p);
+        xl__gemm_transpose_add(&g, &s.b, &b, &p);
         assert_int_equal(p.n_steps, 2);
         check_step(&p.step[0], &g, &s.a, &a);
         check_step(&p.step[1], &g, &s.b, &b);
@@ -129,28 +129,28 @@ static void refusals(void **state)
 {
     static const cl_ulong at;
     struct xl__rng rng;
-    struct xl__gemm_turn turn;
+    struct xl__gemm_transpose turn;
 
     (void)state;
     xl__rng_seed(&rng, SEED);
     xl_gemm g = draw(&rng);
-    struct xl__gemm_sides s = xl__gemm_sides(&g);
+    struct xl__gemm_oriented s = xl__gemm_orient(&g);
     g.batch.a_at = &at;
-    assert_non_null(xl__gemm_turn_refused(&l, &g));
+    assert_non_null(xl__gemm_transpose_refused(&l, &g));
     g.batch.a_at = NULL;
     g.a.dtype = XL_F64;
-    assert_non_null(xl__gemm_turn_refused(&l, &g));
+    assert_non_null(xl__gemm_transpose_refused(&l, &g));
     g.a.dtype = XL_I8;
     s.a.extent = SIZE_MAX / g.k; /* one that does not fit, one too large */
-    assert_false(xl__gemm_turn(&l, &g, &s.a, 0, &turn));
+    assert_false(xl__gemm_transpose_layout(&l, &g, &s.a, 0, &turn));
     s.a.extent = ((size_t)1 << 35) / g.k;
-    assert_false(xl__gemm_turn(&l, &g, &s.a, 0, &turn));
+    assert_false(xl__gemm_transpose_layout(&l, &g, &s.a, 0, &turn));
     set(XL__F_local_mem_bytes, 16384);
-    assert_non_null(xl__gemm_turn_refused(&l, &g));
+    assert_non_null(xl__gemm_transpose_refused(&l, &g));
     g.a.dtype = XL_F16;
-    assert_null(xl__gemm_turn_refused(&l, &g));
+    assert_null(xl__gemm_transpose_refused(&l, &g));
     set(XL__F_max_wg_size, 64);
-    assert_non_null(xl__gemm_turn_refused(&l, &g));
+    assert_non_null(xl__gemm_transpose_refused(&l, &g));
 }
 
 int main(int argc, char **argv)

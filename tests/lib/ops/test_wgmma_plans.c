@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ops/gemm/engines/wgmma_model.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/tunables.h"
 #include "ops/gemm/engines/tensor_map.h"
 #include "ops/variants.h"
@@ -42,7 +43,7 @@ static void make(struct xl__limits *l)
     xl__limits_correct_text(l, XL__F_wgmma, "target", XL_ASSUMED, "GE-01");
 }
 
-static void bind(const xl_gemm *g, struct xl__gemm *out)
+static void bind(const xl_gemm *g, struct xl__gemm_canonical *out)
 {
     struct xl__call call;
     memset(&call, 0, sizeof call);
@@ -117,23 +118,25 @@ static void map_refused(void **state)
 
 /* -- the model ------------------------------------------------------------ */
 
-static struct xl__wgmma_job job_of(const struct xl__gemm *c)
+static struct xl__wgmma_job job_of(const struct xl__gemm_canonical *c)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(&c->g);
+    const struct xl__gemm_oriented s = xl__gemm_orient(&c->g);
     return (struct xl__wgmma_job){
         .canonical = c,
-        .a = {.mem = s.a.mem, .offset = (int)s.a.offset,
-              .line = s.a.stride_x},
-        .b = {.mem = s.b.mem, .offset = (int)s.b.offset, .across = true,
+        .a = {.mem = s.a.mem, .offset = (int)s.a.offset, .line = s.a.stride_x},
+        .b = {.mem = s.b.mem,
+              .offset = (int)s.b.offset,
+              .across = true,
               .line = s.b.stride_k},
         .in = c->g.a.dtype,
         .planes = 1,
-        .at_rows = XL__WGMMA_NOWHERE,
-        .at_cols = XL__WGMMA_NOWHERE,
-        .at_flag = XL__WGMMA_NOWHERE};
+        .at_rows = XL__WGMMA_NONE,
+        .at_cols = XL__WGMMA_NONE,
+        .at_flag = XL__WGMMA_NONE};
 }
 
-static void rows_of(size_t m, size_t n, size_t k, struct xl__gemm *out)
+static void rows_of(size_t m, size_t n, size_t k,
+                    struct xl__gemm_canonical *out)
 {
     xl_gemm g = {.m = m, .n = n, .k = k, .alpha = 1};
     g.a = xl_mat_rows(NULL, k, XL_F16);
@@ -157,20 +160,20 @@ static void model_picks(void **state)
     (void)state;
     make(&l);
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         struct xl__params p;
-        struct xl__wgmma_view v, listed;
+        struct xl__wgmma_tiling v, listed;
         const char *bound;
         rows_of(best[i].side, best[i].side, best[i].side, &c);
         const struct xl__wgmma_job j = job_of(&c);
         xl__wgmma_choose(&l, &j, &p);
         struct xl__wgmma_tile t = xl__wgmma_tile_of(&p);
-        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
         const bool is_listed = t.bm == best[i].bm && t.bn == best[i].bn;
         t = (struct xl__wgmma_tile){.bm = best[i].bm, .bn = best[i].bn,
                                     .bk = 64, .stages = 3, .band = 8,
                                     .parts = 1};
-        assert_true(xl__wgmma_view(&l, &j, &t, &listed));
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &listed));
         const double gain =
             xl__wgmma_ns(&l, &listed, &bound) / xl__wgmma_ns(&l, &v, &bound);
         assert_true(gain >= 1);
@@ -190,9 +193,9 @@ static void model_thin(void **state)
     (void)state;
     make(&l);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         struct xl__params p;
-        struct xl__wgmma_view v;
+        struct xl__wgmma_tiling v;
         const char *bound;
         const double least = (double)shapes[i][1] * (double)shapes[i][2] * 2 /
                              4.27e12 * 1e9;
@@ -200,7 +203,7 @@ static void model_thin(void **state)
         const struct xl__wgmma_job j = job_of(&c);
         xl__wgmma_choose(&l, &j, &p);
         const struct xl__wgmma_tile t = xl__wgmma_tile_of(&p);
-        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
         const double ns = xl__wgmma_ns(&l, &v, &bound);
         assert_in_range((size_t)ns, (size_t)least,
                         (size_t)(1.15 * least + 4000));
@@ -223,7 +226,7 @@ static void model_fits(void **state)
     (void)state;
     make(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         struct xl__params p;
         rows_of(seen[i].m, seen[i].n, seen[i].k, &c);
         struct xl__wgmma_job j = job_of(&c);
@@ -249,7 +252,7 @@ static void model_cuts(void **state)
     (void)state;
     make(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         double ns[2];
         rows_of(seen[i].m, seen[i].n, seen[i].k, &c);
         struct xl__wgmma_job j = job_of(&c);
@@ -259,9 +262,9 @@ static void model_cuts(void **state)
             const struct xl__wgmma_tile t = {
                 .bm = seen[i].bm, .bn = seen[i].bn, .bk = 64, .stages = 3,
                 .band = 8, .parts = parts};
-            struct xl__wgmma_view v;
+            struct xl__wgmma_tiling v;
             const char *bound;
-            assert_true(xl__wgmma_view(&l, &j, &t, &v));
+            assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
             ns[parts - 1] = xl__wgmma_ns(&l, &v, &bound);
         }
         assert_true(ns[1] > ns[0]);
@@ -270,7 +273,7 @@ static void model_cuts(void **state)
 }
 
 static double est_ns(const struct xl__limits *l, const struct xl__variant *v,
-                     const struct xl__gemm *c, struct xl__plan *out)
+                     const struct xl__gemm_canonical *c, struct xl__plan *out)
 {
     struct xl__params p = {0};
     assert_null(v->refuses(l, c));
@@ -301,9 +304,9 @@ static void epilogue_forms(void **state)
     (void)state;
     make(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
-        struct xl__gemm c;
-        struct xl__wgmma_view v;
-        const struct xl__snippet s = {
+        struct xl__gemm_canonical c;
+        struct xl__wgmma_tiling v;
+        const struct xl__epilogue_text s = {
             .n_operands = 1, .flop = seen[i].flop,
             .operand = {{.stride = {0, seen[i].rows, seen[i].cols}}}};
         const struct xl__wgmma_tile t = {.bm = 128, .bn = seen[i].bn,
@@ -312,7 +315,7 @@ static void epilogue_forms(void **state)
         rows_of(4096, seen[i].n, 4096, &c);
         c.snippet = &s;
         const struct xl__wgmma_job j = job_of(&c);
-        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
         assert_int_equal(v.form, seen[i].form);
         if (v.form != XL__FORM_VALUES)
             assert_int_equal(xl__wgmma_width(&v), 2);
@@ -320,7 +323,7 @@ static void epilogue_forms(void **state)
         const char *bound;
         const double ns = xl__wgmma_ns(&l, &v, &bound);
         c.snippet = NULL;
-        assert_true(xl__wgmma_view(&l, &j, &t, &v));
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
         assert_true(xl__wgmma_ns(&l, &v, &bound) < ns);
     }
     xl__limits_clear(&l);
@@ -336,7 +339,7 @@ static void few_rows(void **state)
     assert_non_null(plan);
     make(&l);
     for (size_t m = 1; m <= 16; m *= 2) {
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         rows_of(m, 4096, 4096, &c);
         const double engine = est_ns(&l, &xl__gemm_wgmma, &c, plan);
         const double skinny = est_ns(&l, &xl__gemm_skinny, &c, plan);
@@ -355,7 +358,7 @@ static void rounded(void **state)
     enum { BIT = 16 };
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     struct xl__limits l;
-    struct xl__gemm c;
+    struct xl__gemm_canonical c;
     unsigned n = 0;
     (void)state;
     assert_non_null(plan);
@@ -613,13 +616,14 @@ static xl_gemm random_gemm(struct xl__rng *rng)
 
 /* The chosen set and the same with tiles dealt out in the other way; and the
  * self-check's case has the same programs. */
-static void check_one(const struct xl__limits *l, const struct xl__gemm *c)
+static void check_one(const struct xl__limits *l,
+                      const struct xl__gemm_canonical *c)
 {
     enum { PARTS = XL__GEMM_TK + 3 };
     const struct xl__variant *v = &xl__gemm_wgmma;
     struct xl__params params;
     struct xl__plan *p = calloc(2, sizeof *p), *q = p + 1;
-    struct xl__gemm small;
+    struct xl__gemm_canonical small;
     assert_non_null(p);
     v->choose(l, c, &params);
     assert_string_equal(v->tunables[PARTS].name, "PARTS");
@@ -653,7 +657,7 @@ static void plans(void **state)
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm g = random_gemm(&rng);
-        struct xl__gemm c;
+        struct xl__gemm_canonical c;
         bind(&g, &c);
         if (xl__gemm_wgmma.refuses(&l, &c))
             continue;
@@ -668,7 +672,7 @@ static void plans(void **state)
 static void refused(void **state)
 {
     struct xl__limits l;
-    struct xl__gemm c, other;
+    struct xl__gemm_canonical c, other;
     (void)state;
     make(&l);
     rows_of(512, 512, 512, &c);

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "ops/variants.h"
-#include "runtime/binary.h"
-#include "runtime/lib.h"
 #include "runtime/program.h"
+#include "runtime/context.h"
 
 #define TARGET "sm_90a"
 #define TEXT(target)                                                          \
@@ -89,7 +88,7 @@ static const char *story(const struct world *w)
 static char *binary(const struct world *w)
 {
     size_t n;
-    char *text = (char *)xl__binary_of(w->program->cl, &n);
+    char *text = (char *)xl__program_binary(w->program->cl, &n);
     assert_non_null(text);
     assert_int_equal(n, strlen(text) + 1);
     return text;

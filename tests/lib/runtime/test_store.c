@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "base/os/paths.h"
 #include "base/str.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 
 enum { MIB = 1 << 20, HOUR_S = 3600 };
 
@@ -33,7 +33,7 @@ static const unsigned char PAYLOAD[] = {0, 'E', 'L', 'F', 0, 255, 7};
 
 /* A store that counts its warnings and keeps the last. */
 struct fixture {
-    struct xl__store store;
+    struct xl__cluster_store store;
     unsigned n_warnings;
     char last[512];
 };
@@ -122,7 +122,7 @@ static bool count_file(const char *path, void *arg)
 static struct files files_below(const char *dir)
 {
     struct files files = {0};
-    xl__dir_walk(dir, count_file, &files);
+    xl__dir_scan(dir, count_file, &files);
     return files;
 }
 
@@ -169,7 +169,7 @@ static void off_is_quiet(void **state)
         xl__store_drop(&f.store, KEY);
         assert_int_equal(xl__store_stats(&f.store, &stats), XL_OK);
         assert_int_equal(stats.n_entries, 0);
-        assert_int_equal(xl__store_empty(&f.store, false, NULL), XL_OK);
+        assert_int_equal(xl__store_remove(&f.store, false, NULL), XL_OK);
         assert_int_equal(f.n_warnings, 0);
         xl__store_clear(&f.store);
     }
@@ -410,7 +410,7 @@ static void key_of(int i, char out[32])
 }
 
 /* Each writer's payloads are of its own length and full of its own number. */
-static void write_many(struct xl__store *s, int writer)
+static void write_many(struct xl__cluster_store *s, int writer)
 {
     unsigned char bytes[N_WRITERS * N_BYTES];
     size_t n_bytes = (size_t)N_BYTES * (size_t)(writer + 1);
@@ -425,7 +425,7 @@ static void write_many(struct xl__store *s, int writer)
 /* Whole and of one writer, or a miss. No assert: threads call it. */
 enum seen { MISS, WHOLE, TORN };
 
-static enum seen look_at(struct xl__store *s, int i)
+static enum seen look_at(struct xl__cluster_store *s, int i)
 {
     char key[32];
     struct xl__entry e;
@@ -670,16 +670,16 @@ static void strangers_are_left_alone(void **state)
             }
             char *parent = xl__strdup(path.text);
             *strrchr(parent, '/') = 0;
-            assert_int_equal(xl__dir_make(parent, NULL), XL_OK);
+            assert_int_equal(xl__dir_create(parent, NULL), XL_OK);
             assert_int_equal(xl__file_replace(path.text, parent, 20), XL_OK);
             set_age(path.text, 24 * HOUR_S);
             free(parent);
         }
         put_zeros(&f, "a", 500);
         put_zeros(&f, "b", 600); /* evicts */
-        assert_int_equal(xl__store_empty(&f.store, true, &n_removed), XL_OK);
+        assert_int_equal(xl__store_remove(&f.store, true, &n_removed), XL_OK);
         assert_int_equal(n_removed, 0);
-        assert_int_equal(xl__store_empty(&f.store, false, &n_removed), XL_OK);
+        assert_int_equal(xl__store_remove(&f.store, false, &n_removed), XL_OK);
         assert_int_equal(n_removed, 1);
     }
     xl__str_clear(&path);
@@ -763,9 +763,9 @@ static void listing_tells_all(void **state)
     assert_int_equal(stats.hits, 1);
     assert_int_equal(stats.limit_bytes, MIB);
     assert_int_equal(stats.bytes, 50 + 40 + sizeof(KEY) - 1 + sizeof(PAYLOAD));
-    assert_int_equal(xl__store_empty(&f.store, true, &n_removed), XL_OK);
+    assert_int_equal(xl__store_remove(&f.store, true, &n_removed), XL_OK);
     assert_int_equal(n_removed, 1);
-    assert_int_equal(xl__store_empty(&f.store, false, &n_removed), XL_OK);
+    assert_int_equal(xl__store_remove(&f.store, false, &n_removed), XL_OK);
     assert_int_equal(n_removed, 1);
     assert_true(has_payload(&f, KEY)); /* the system's is still there */
     xl__store_clear(&f.store);

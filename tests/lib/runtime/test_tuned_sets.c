@@ -13,7 +13,7 @@
 
 #include "base/os/files.h"
 #include "base/os/paths.h"
-#include "ops/path/buckets.h"
+#include "ops/path/size_buckets.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "runtime/tuned/tuned_sets.h"
@@ -23,7 +23,7 @@
 
 /* A database that counts its warnings and keeps the last. */
 struct fixture {
-    struct xl__tune_db db;
+    struct xl__tuned_sets db;
     unsigned n_warnings;
     char last[512];
 };
@@ -40,12 +40,12 @@ static void open_db(struct fixture *f, const char *user, const char *system)
     memset(f, 0, sizeof *f);
     f->db.warn = note_warning;
     f->db.warn_arg = f;
-    assert_int_equal(xl__tune_db_init(&f->db, user, system, false), XL_OK);
+    assert_int_equal(xl__tuned_sets_init(&f->db, user, system, false), XL_OK);
 }
 
 static void close_db(struct fixture *f)
 {
-    xl__tune_db_clear(&f->db);
+    xl__tuned_sets_clear(&f->db);
 }
 
 /* A device of these texts. */
@@ -66,9 +66,10 @@ static void clear_device(xl_device *dev)
     xl__limits_clear(&dev->limits);
 }
 
-static struct xl__tuned make_set(const char *shape_class, const char *tunables)
+static struct xl__tuned_set make_set(const char *shape_class,
+                                     const char *tunables)
 {
-    struct xl__tuned set;
+    struct xl__tuned_set set;
     memset(&set, 0, sizeof set);
     xl__strcpy(set.op, sizeof set.op, "gemm");
     xl__strcpy(set.shape_class, sizeof set.shape_class, shape_class);
@@ -87,8 +88,8 @@ static void save(struct fixture *f, const xl_device *dev, const char *class,
                  const char *tunables, const char *path)
 {
     struct xl__error e = {0};
-    const struct xl__tuned set = make_set(class, tunables);
-    assert_status(xl__tune_db_save(&f->db, dev, &set, path, &e), XL_OK,
+    const struct xl__tuned_set set = make_set(class, tunables);
+    assert_status(xl__tuned_sets_save(&f->db, dev, &set, path, &e), XL_OK,
                   xl__str_text(&e.detail));
     xl__error_clear(&e);
 }
@@ -98,7 +99,7 @@ static const char *found(struct fixture *f, const xl_device *dev,
                          const char *class)
 {
     struct xl__tuned_match m;
-    return xl__tune_db_find(&f->db, dev, "gemm", class, &m, 1)
+    return xl__tuned_sets_find(&f->db, dev, "gemm", class, &m, 1)
                ? m.set->tunables
                : "";
 }
@@ -130,9 +131,9 @@ static void write_file(const char *dir, const char *name,
 {
     struct xl__tuned_file file = *head;
     struct xl__str text = {0};
-    const struct xl__tuned set = make_set("c", tunables);
-    assert_true(xl__tuned_put(&file, &set));
-    xl__tuned_format(&file, &text);
+    const struct xl__tuned_set set = make_set("c", tunables);
+    assert_true(xl__tuned_file_put(&file, &set));
+    xl__tuned_file_format(&file, &text);
     write_text(dir, name, xl__str_text(&text));
     xl__str_clear(&text);
     xl__tuned_file_clear(&file);
@@ -147,24 +148,24 @@ static void test_round_trip(void **state)
     xl_device dev;
     (void)state;
     make_device(&dev, "a \"device\" \\ of \x80 signs", "arch");
-    xl__tuned_head(&dev, &file);
+    xl__tuned_device_head(&dev, &file);
     for (int i = 9; i >= 0; i--) {
         char class[16];
         snprintf(class, sizeof class, "c%d", i * 7 % 10);
-        const struct xl__tuned set = make_set(class, "TM=64 TN=32");
-        assert_true(xl__tuned_put(&file, &set));
+        const struct xl__tuned_set set = make_set(class, "TM=64 TN=32");
+        assert_true(xl__tuned_file_put(&file, &set));
     }
-    xl__tuned_format(&file, &text);
+    xl__tuned_file_format(&file, &text);
     assert_false(text.broken);
-    assert_status(xl__tuned_parse(text.text, text.len, &again, &why), XL_OK,
-                  xl__str_text(&why));
+    assert_status(xl__tuned_file_parse(text.text, text.len, &again, &why),
+                  XL_OK, xl__str_text(&why));
     assert_int_equal(again.n_sets, 10);
     assert_true(xl__tuned_same_device(&file, &again));
     for (size_t i = 0; i + 1 < again.n_sets; i++)
         assert_true(strcmp(again.sets[i].shape_class,
                            again.sets[i + 1].shape_class) < 0);
     assert_memory_equal(&again.sets[3], &file.sets[3], sizeof *file.sets);
-    xl__tuned_format(&again, &second);
+    xl__tuned_file_format(&again, &second);
     assert_string_equal(xl__str_text(&second), xl__str_text(&text));
     xl__tuned_file_clear(&file);
     xl__tuned_file_clear(&again);
@@ -206,7 +207,7 @@ static void test_wrong_files(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct xl__tuned_file file;
         struct xl__str why = {0};
-        const xl_status status = xl__tuned_parse(
+        const xl_status status = xl__tuned_file_parse(
             wrong[i].text, strlen(wrong[i].text), &file, &why);
         if (status != XL_CORRUPT || !strstr(xl__str_text(&why), wrong[i].why))
             fail_msg("%s: %s, \"%s\"", wrong[i].text, xl_status_name(status),
@@ -227,8 +228,8 @@ static void test_ladder(void **state)
     (void)state;
     make_device(&dev, "one", "sm_1");
     make_device(&other, "two", "sm_1");
-    xl__tuned_head(&dev, &head);
-    xl__tuned_head(&other, &far);
+    xl__tuned_device_head(&dev, &head);
+    xl__tuned_device_head(&other, &far);
     static const struct {
         bool is_user, is_far;
         enum xl__tuned_scope scope;
@@ -254,8 +255,8 @@ static void test_ladder(void **state)
         assert_string_equal(found(&f, &dev, "c"), tunables);
         assert_string_equal(found(&f, &dev, "another"), "");
         struct xl__tuned_match all[8];
-        assert_int_equal(
-            xl__tune_db_find(&f.db, &dev, NULL, NULL, all, 8), i + 1);
+        assert_int_equal(xl__tuned_sets_find(&f.db, &dev, NULL, NULL, all, 8),
+                         i + 1);
         assert_int_equal(f.n_warnings, 0);
         close_db(&f);
     }
@@ -275,7 +276,7 @@ static void test_reach(void **state)
     (void)state;
     make_device(&dev, "one", "");
     make_device(&other, "two", "");
-    xl__tuned_head(&other, &head);
+    xl__tuned_device_head(&other, &head);
     write_file(user, "two.json", &head, "TM=2");
     head.scope = XL__TUNED_ARCH; /* no arch is no one's arch */
     write_file(user, "arch.json", &head, "TM=3");
@@ -284,7 +285,7 @@ static void test_reach(void **state)
     assert_string_not_equal(found(&f, &other, "c"), "");
     close_db(&f);
     memset(&f, 0, sizeof f);
-    assert_int_equal(xl__tune_db_init(&f.db, user, user, true), XL_OK);
+    assert_int_equal(xl__tuned_sets_init(&f.db, user, user, true), XL_OK);
     assert_string_equal(found(&f, &other, "c"), "");
     close_db(&f);
     clear_device(&dev);
@@ -311,7 +312,7 @@ static bool note_json(const char *path, void *arg)
 static struct names list(const char *dir)
 {
     struct names names = {0};
-    assert_int_equal(xl__dir_walk(dir, note_json, &names), XL_OK);
+    assert_int_equal(xl__dir_scan(dir, note_json, &names), XL_OK);
     return names;
 }
 
@@ -372,8 +373,8 @@ static void test_left_alone(void **state)
         free(text);
         assert_int_equal(list(user).n_json, 2);
         /* A path that was named is that one or none. */
-        const struct xl__tuned set = make_set("c", "TM=6");
-        assert_int_equal(xl__tune_db_save(&f.db, &dev, &set, path, &e),
+        const struct xl__tuned_set set = make_set("c", "TM=6");
+        assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, path, &e),
                          XL_CORRUPT);
         assert_non_null(strstr(xl__str_text(&e.detail), "left as it is"));
         xl__error_clear(&e);
@@ -389,16 +390,16 @@ static void test_nowhere(void **state)
     xl_device dev;
     struct fixture f;
     struct xl__error e = {0};
-    const struct xl__tuned set = make_set("c", "TM=1");
+    const struct xl__tuned_set set = make_set("c", "TM=1");
     (void)state;
     make_device(&dev, "one", "sm_1");
     open_db(&f, NULL, NULL);
-    assert_int_equal(xl__tune_db_save(&f.db, &dev, &set, NULL, &e), XL_IO);
+    assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, NULL, &e), XL_IO);
     assert_non_null(strstr(xl__str_text(&e.detail), "XL_TUNED_DIR"));
     xl__error_clear(&e);
-    assert_int_equal(xl__tune_db_save(&f.db, &dev, &set,
-                                      "/proc/no/such/place.json", &e),
-                     XL_IO);
+    assert_int_equal(
+        xl__tuned_sets_save(&f.db, &dev, &set, "/proc/no/such/place.json", &e),
+        XL_IO);
     assert_non_null(strstr(xl__str_text(&e.detail), "place.json"));
     xl__error_clear(&e);
     close_db(&f);
@@ -419,8 +420,8 @@ static void write_many(const char *user, int who)
         struct xl__error e = {0};
         char class[16];
         snprintf(class, sizeof class, "c%d.%d", who, i);
-        const struct xl__tuned set = make_set(class, "TM=1");
-        if (xl__tune_db_save(&f.db, &dev, &set, NULL, &e) != XL_OK)
+        const struct xl__tuned_set set = make_set(class, "TM=1");
+        if (xl__tuned_sets_save(&f.db, &dev, &set, NULL, &e) != XL_OK)
             _exit(2);
     }
     _exit(0);
@@ -448,9 +449,9 @@ static void test_writers(void **state)
     }
     make_device(&dev, "one", "sm_1");
     open_db(&f, user, NULL);
-    assert_int_equal(xl__tune_db_find(&f.db, &dev, NULL, NULL, all,
-                                      WRITERS * EACH + 1),
-                     WRITERS * EACH);
+    assert_int_equal(
+        xl__tuned_sets_find(&f.db, &dev, NULL, NULL, all, WRITERS * EACH + 1),
+        WRITERS * EACH);
     assert_int_equal(f.n_warnings, 0);
     close_db(&f);
     clear_device(&dev);
@@ -505,7 +506,7 @@ static void test_stale(void **state)
     write_text(cl, "a.cl", "#include \"part.clh\"\nint a;\n");
     plan.n_steps = 2;
     plan.step[0].source = plan.step[1].source = "a.cl";
-    struct xl__tuned set = make_set("c", "TM=1");
+    struct xl__tuned_set set = make_set("c", "TM=1");
     assert_status(xl__plan_sources(&f.db, &plan, set.sources,
                                     sizeof set.sources, &e),
                   XL_OK, xl__str_text(&e.detail));
@@ -532,8 +533,8 @@ static void test_shipped(void **state)
         struct xl__tuned_file file;
         struct xl__str why = {0};
         assert_status(
-            xl__tuned_parse((const char *)s->text, s->len, &file, &why), XL_OK,
-            xl__str_text(&why));
+            xl__tuned_file_parse((const char *)s->text, s->len, &file, &why),
+            XL_OK, xl__str_text(&why));
         assert_true(file.n_sets > 0);
         xl__tuned_file_clear(&file);
     }

@@ -13,7 +13,7 @@
 #include "base/os/paths.h"
 #include "ops/gemm/gemm.h"
 #include "ops/path/tunables.h"
-#include "runtime/lib.h"
+#include "runtime/context.h"
 #include "support/support.h"
 #include "tune/space.h"
 
@@ -30,10 +30,10 @@ struct watched {
     char *dir;       /* of tuned sets */
     /* What was tried, and what is to come of it. */
     xl_candidate tried[MOST];
-    xl_trial result[MOST];
+    xl_candidate_result result[MOST];
     double limit_ns[MOST];
     unsigned n, stop_after;
-    void (*plant)(struct watched *w, unsigned i, xl_trial *out);
+    void (*plant)(struct watched *w, unsigned i, xl_candidate_result *out);
     bool is_real; /* what is not planted is tried */
     unsigned n_told, n_retimed;
     char last[512];
@@ -80,7 +80,7 @@ static void close_watched(struct watched *w)
 }
 
 static xl_status trial(void *arg, const xl_candidate *c, double limit_ns,
-                       xl_trial *out)
+                       xl_candidate_result *out)
 {
     struct watched *w = arg;
     xl_status status = XL_OK;
@@ -89,11 +89,11 @@ static xl_status trial(void *arg, const xl_candidate *c, double limit_ns,
     w->tried[i] = *c;
     w->limit_ns[i] = limit_ns;
     memset(out, 0, sizeof *out);
-    out->end = XL_N_TRIAL_ENDS;
+    out->end = XL_N_CANDIDATE_ENDS;
     if (w->plant)
         w->plant(w, i, out);
-    if (out->end == XL_N_TRIAL_ENDS && w->is_real)
-        status = xl_tune_trial(w->other, "gemm", &w->g, c, limit_ns, out);
+    if (out->end == XL_N_CANDIDATE_ENDS && w->is_real)
+        status = xl_tune_candidate(w->other, "gemm", &w->g, c, limit_ns, out);
     w->result[i] = *out;
     return status;
 }
@@ -118,14 +118,18 @@ static void progress(void *arg, const xl_tune_progress *p)
 static xl_status tune(struct watched *w, double budget_s, const char *journal,
                       xl_tuned *out)
 {
-    const xl_tuning how = {.budget_s = budget_s, .trial = trial, .stop = stop,
-                           .progress = progress, .arg = w, .journal = journal};
+    const xl_tuning how = {.budget_s = budget_s,
+                           .run_candidate = trial,
+                           .stop = stop,
+                           .progress = progress,
+                           .arg = w,
+                           .journal = journal};
     return xl_tune(w->t.queue, "gemm", &w->g, &how, out);
 }
 
-static void end_right(xl_trial *out, double median_ns)
+static void end_right(xl_candidate_result *out, double median_ns)
 {
-    out->end = XL_TRIAL_RIGHT;
+    out->end = XL_CANDIDATE_RIGHT;
     out->runs = 5;
     out->median_ns = median_ns;
     out->mad_ns = 1;
@@ -135,7 +139,8 @@ static void end_right(xl_trial *out, double median_ns)
 
 /* Times by a rule of the test's own: the further the tile from 64 x 32, the
  * slower. */
-static void plant_valley(struct watched *w, unsigned i, xl_trial *out)
+static void plant_valley(struct watched *w, unsigned i,
+                         xl_candidate_result *out)
 {
     const char *tm = strstr(w->tried[i].tunables, "TM=");
     const char *tn = strstr(w->tried[i].tunables, "TN=");
@@ -179,10 +184,10 @@ static void stub_order(void **state)
     close_watched(&w);
 }
 
-static void plant_ends(struct watched *w, unsigned i, xl_trial *out)
+static void plant_ends(struct watched *w, unsigned i, xl_candidate_result *out)
 {
     (void)w;
-    out->end = (xl_trial_end)(XL_TRIAL_WRONG + i % 4);
+    out->end = (xl_candidate_end)(XL_CANDIDATE_WRONG + i % 4);
     xl__strcpy(out->why, sizeof out->why, "planted");
     out->median_ns = out->mad_ns = NAN;
 }
@@ -211,14 +216,14 @@ static void stub_none_right(void **state)
 }
 
 static xl_status refused(void *arg, const xl_candidate *c, double limit_ns,
-                         xl_trial *out)
+                         xl_candidate_result *out)
 {
     unsigned *n = arg;
     (void)c;
     (void)limit_ns;
     ++*n;
-    *out = (xl_trial){.end = XL_TRIAL_REFUSED, .median_ns = NAN,
-                      .mad_ns = NAN};
+    *out = (xl_candidate_result){
+        .end = XL_CANDIDATE_REFUSED, .median_ns = NAN, .mad_ns = NAN};
     return XL_OK;
 }
 
@@ -230,7 +235,7 @@ static void stub_many(void **state)
     static struct watched w;
     xl_tuned out;
     unsigned n = 0;
-    const xl_tuning how = {.trial = refused, .arg = &n};
+    const xl_tuning how = {.run_candidate = refused, .arg = &n};
     (void)state;
     open_watched(&w, NULL);
     const xl_gemm g = {.m = 1, .n = SIDE, .k = SIDE, .alpha = 1,
@@ -249,7 +254,7 @@ static void stub_many(void **state)
 }
 
 static xl_status cancelled(void *arg, const xl_candidate *c, double limit_ns,
-                           xl_trial *out)
+                           xl_candidate_result *out)
 {
     (void)arg;
     (void)c;
@@ -262,8 +267,8 @@ static void stub_bad_input(void **state)
 {
     static struct watched w;
     static xl_tuned out;
-    xl_trial result;
-    const xl_tuning how = {.trial = cancelled};
+    xl_candidate_result result;
+    const xl_tuning how = {.run_candidate = cancelled};
     static const xl_candidate wrong[] = {
         {"gemm_none", "", 0}, {"gemm_tiled", "TM=64", 0},
         {"gemm_ref", "TM=64", 0}};
@@ -280,7 +285,7 @@ static void stub_bad_input(void **state)
     assert_int_equal(xl_tune(q, "gemm", &w.g, &how, &out), XL_CANCELLED);
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(
-            xl_tune_trial(q, "gemm", &w.g, &wrong[i], 0, &result),
+            xl_tune_candidate(q, "gemm", &w.g, &wrong[i], 0, &result),
             XL_BAD_ARGUMENT);
         assert_true(strlen(xl_error_detail(q)) > 0);
         out.best = wrong[i];
@@ -289,8 +294,8 @@ static void stub_bad_input(void **state)
     }
     w.g.m = 0;
     assert_int_equal(xl_tune(q, "gemm", &w.g, NULL, &out), XL_BAD_SHAPE);
-    assert_string_equal(xl_trial_end_name(XL_TRIAL_HUNG), "hung");
-    assert_string_equal(xl_trial_end_name((xl_trial_end)99), "?");
+    assert_string_equal(xl_candidate_end_name(XL_CANDIDATE_HUNG), "hung");
+    assert_string_equal(xl_candidate_end_name((xl_candidate_end)99), "?");
     close_watched(&w);
 }
 
@@ -358,7 +363,7 @@ static void stub_journal(void **state)
 static void stub_begun(void **state)
 {
     static struct watched w;
-    const xl_tuning how = {.trial = cancelled};
+    const xl_tuning how = {.run_candidate = cancelled};
     xl_tuning kept = how;
     static xl_tuned out;
     (void)state;
@@ -386,10 +391,11 @@ static void stub_begun(void **state)
 
 /* The first is tried; of the next ones one crashes, one hangs, one is wrong,
  * and one says that it took a nanosecond. */
-static void plant_bad(struct watched *w, unsigned i, xl_trial *out)
+static void plant_bad(struct watched *w, unsigned i, xl_candidate_result *out)
 {
-    static const xl_trial_end ends[] = {XL_TRIAL_CRASHED, XL_TRIAL_HUNG,
-                                        XL_TRIAL_WRONG, XL_TRIAL_REFUSED};
+    static const xl_candidate_end ends[] = {
+        XL_CANDIDATE_CRASHED, XL_CANDIDATE_HUNG, XL_CANDIDATE_WRONG,
+        XL_CANDIDATE_REFUSED};
     (void)w;
     if (i >= 1 && i <= 4) {
         out->end = ends[i - 1];
@@ -432,13 +438,13 @@ static char *edited(const char *name, const char *text)
     char *dir = xl__strdup(test_scratch("cl"));
     for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
         struct xl__str all = {0};
-        char *path = xl__path_join(dir, e->name);
+        char path[1024];
+        test_kernel_path(dir, e->name, path, sizeof path);
         if (strcmp(e->name, name) == 0)
             xl__str_add(&all, text);
         xl__str_add_n(&all, (const char *)e->text, e->len);
         assert_int_equal(xl__file_replace(path, all.text, all.len), XL_OK);
         xl__str_clear(&all);
-        free(path);
     }
     return dir;
 }
@@ -453,7 +459,8 @@ static int value_of(const char *tunables, const char *name)
 enum { WRONG_TM = 16, REFUSED_TM = 8, RIGHT_TM = 32, EACH_TM = 3 };
 
 /* Three of each of these are tried, others pass for refused. */
-static void plant_by_tm(struct watched *w, unsigned i, xl_trial *out)
+static void plant_by_tm(struct watched *w, unsigned i,
+                        xl_candidate_result *out)
 {
     const int tm = value_of(w->tried[i].tunables, "TM=");
     unsigned like = 0;
@@ -461,7 +468,7 @@ static void plant_by_tm(struct watched *w, unsigned i, xl_trial *out)
         like += value_of(w->tried[k].tunables, "TM=") == tm;
     if ((tm != WRONG_TM && tm != REFUSED_TM && tm != RIGHT_TM) ||
         like >= EACH_TM)
-        out->end = XL_TRIAL_REFUSED;
+        out->end = XL_CANDIDATE_REFUSED;
 }
 
 /* A kernel that is wrong for some values, and for others does not compile. */
@@ -474,7 +481,7 @@ static void device_wrong_kernel(void **state)
         "#error planted\n"
         "#endif\n";
     static struct watched w;
-    unsigned n[XL_N_TRIAL_ENDS] = {0};
+    unsigned n[XL_N_CANDIDATE_ENDS] = {0};
     xl_tuned out;
     (void)state;
     char *cl = edited("gemm/tiled.cl", text);
@@ -487,20 +494,21 @@ static void device_wrong_kernel(void **state)
                   xl_error_detail(w.t.queue));
     for (unsigned i = 0; i < w.n; i++) {
         const int tm = value_of(w.tried[i].tunables, "TM=");
-        const xl_trial *r = &w.result[i];
-        if (strcmp(r->why, "") == 0 && r->end == XL_TRIAL_REFUSED)
+        const xl_candidate_result *r = &w.result[i];
+        if (strcmp(r->why, "") == 0 && r->end == XL_CANDIDATE_REFUSED)
             continue; /* planted */
         n[r->end]++;
         if (tm == WRONG_TM)
-            assert_int_equal(r->end, XL_TRIAL_WRONG);
+            assert_int_equal(r->end, XL_CANDIDATE_WRONG);
         if (tm == REFUSED_TM) {
-            assert_int_equal(r->end, XL_TRIAL_REFUSED);
+            assert_int_equal(r->end, XL_CANDIDATE_REFUSED);
             assert_non_null(strstr(r->why, "gemm/tiled.cl"));
         }
     }
-    if (!n[XL_TRIAL_WRONG] || !n[XL_TRIAL_REFUSED] || !n[XL_TRIAL_RIGHT])
-        fail_msg("%u wrong, %u refused, %u right of %u", n[XL_TRIAL_WRONG],
-                 n[XL_TRIAL_REFUSED], n[XL_TRIAL_RIGHT], w.n);
+    if (!n[XL_CANDIDATE_WRONG] || !n[XL_CANDIDATE_REFUSED] ||
+        !n[XL_CANDIDATE_RIGHT])
+        fail_msg("%u wrong, %u refused, %u right of %u", n[XL_CANDIDATE_WRONG],
+                 n[XL_CANDIDATE_REFUSED], n[XL_CANDIDATE_RIGHT], w.n);
     assert_int_equal(value_of(out.best.tunables, "TM="), RIGHT_TM);
     close_watched(&w);
     free(cl);
@@ -515,7 +523,7 @@ static void device_wrong_when_large(void **state)
     static struct watched w;
     xl_candidate c;
     xl_choice choices[8];
-    xl_trial out;
+    xl_candidate_result out;
     unsigned n;
     (void)state;
     char *cl = edited("gemm/reference.cl", text);
@@ -527,8 +535,9 @@ static void device_wrong_when_large(void **state)
                   "the small case is right");
     memset(&c, 0, sizeof c);
     xl__strcpy(c.variant, sizeof c.variant, "gemm_ref");
-    assert_int_equal(xl_tune_trial(w.other, "gemm", &w.g, &c, 0, &out), XL_OK);
-    assert_int_equal(out.end, XL_TRIAL_WRONG);
+    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 0, &out),
+                     XL_OK);
+    assert_int_equal(out.end, XL_CANDIDATE_WRONG);
     assert_non_null(strstr(out.why, "512 x 512"));
     close_watched(&w);
     free(cl);
@@ -539,16 +548,18 @@ static void device_slow(void **state)
 {
     static struct watched w;
     xl_candidate c;
-    xl_trial out;
+    xl_candidate_result out;
     (void)state;
     open_watched(&w, NULL);
     memset(&c, 0, sizeof c);
     xl__strcpy(c.variant, sizeof c.variant, "gemm_ref");
-    assert_int_equal(xl_tune_trial(w.other, "gemm", &w.g, &c, 0, &out), XL_OK);
-    assert_int_equal(out.end, XL_TRIAL_RIGHT);
+    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 0, &out),
+                     XL_OK);
+    assert_int_equal(out.end, XL_CANDIDATE_RIGHT);
     assert_true(out.runs >= 5 && out.median_ns > 0);
-    assert_int_equal(xl_tune_trial(w.other, "gemm", &w.g, &c, 1, &out), XL_OK);
-    assert_int_equal(out.end, XL_TRIAL_SLOW);
+    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 1, &out),
+                     XL_OK);
+    assert_int_equal(out.end, XL_CANDIDATE_SLOW);
     close_watched(&w);
 }
 
@@ -653,30 +664,32 @@ static void device_used(void **state)
 
 /* Write a set over the saved one. */
 static void plant_set(struct watched *w, const xl_tuned *result,
-                      void (*change)(struct xl__tuned *set))
+                      void (*change)(struct xl__tuned_set *set))
 {
     struct xl__tuned_match m;
     struct xl__error e = {0};
     save_result(w, result);
-    assert_int_equal(xl__tune_db_find(&w->t.lib->tuned, w->t.device, NULL,
-                                      NULL, &m, 1), 1);
-    struct xl__tuned set = *m.set;
+    assert_int_equal(
+        xl__tuned_sets_find(&w->t.lib->tuned, w->t.device, NULL, NULL, &m, 1),
+        1);
+    struct xl__tuned_set set = *m.set;
     change(&set);
-    assert_int_equal(xl__tune_db_save(&w->t.lib->tuned, w->t.device, &set,
-                                      NULL, &e), XL_OK);
+    assert_int_equal(
+        xl__tuned_sets_save(&w->t.lib->tuned, w->t.device, &set, NULL, &e),
+        XL_OK);
 }
 
-static void age(struct xl__tuned *set)
+static void age(struct xl__tuned_set *set)
 {
     xl__strcpy(set->driver, sizeof set->driver, "0.0 of old");
 }
 
-static void rename_variant(struct xl__tuned *set)
+static void rename_variant(struct xl__tuned_set *set)
 {
     xl__strcpy(set->variant, sizeof set->variant, "gemm_of_old");
 }
 
-static void spoil(struct xl__tuned *set)
+static void spoil(struct xl__tuned_set *set)
 {
     set->tunables[strlen(set->tunables) - 1] = '9';
 }
@@ -691,7 +704,7 @@ static void device_passed_over(void **state)
     open_watched(&w, NULL);
     const xl_tuned result = other_set(&w);
     plant_set(&w, &result, spoil);
-    xl_choice c = standing(&w, "passed over: ");
+    xl_choice c = standing(&w, "not used: ");
     assert_string_equal(c.variant, "gemm_tiled");
     assert_non_null(strstr(c.why, "has no tunable"));
     assert_int_not_equal(strncmp(standing(&w, NULL).tunables, "tuned: ", 7),

@@ -8,19 +8,20 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/transpose.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 
-/* A and B in the order of xl__gemm_sides(). */
+/* A and B in the order of xl__gemm_orient(). */
 enum { SIDES = 2 };
 
 struct job {
     const struct xl__limits *l;
-    struct xl__gemm c; /* canonical, with the batch steps of copies */
+    struct xl__gemm_canonical
+        c; /* canonical, with the batch steps of copies */
     struct xl__mma_set set;
-    struct xl__gemm_sides s;
-    struct xl__gemm_turn turn[SIDES]; /* line 0: as the operand lies */
+    struct xl__gemm_oriented s;
+    struct xl__gemm_transpose turn[SIDES]; /* line 0: as the operand lies */
     struct xl__tile_grid grid;
 };
 
@@ -34,10 +35,10 @@ static size_t divide(size_t width, size_t x)
 
 /* Bytes that can be copied at a time; 0: elements go one by one. Bytes are
  * packed by fours along k: across they go one by one, too. */
-static size_t copy_bytes(const struct xl__gemm_side *s, xl_dtype in)
+static size_t copy_bytes(const struct xl__gemm_operand *s, xl_dtype in)
 {
     enum { MOST = 16, LEAST = 4 };
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t bytes = xl_dtype_bytes(in);
     if (unit == XL__UNIT_NONE || s->aligned == 0 ||
         (unit == XL__UNIT_ACROSS && bytes == 1))
@@ -73,8 +74,8 @@ static struct xl__step *add_step(const struct job *j, bool is_join,
         {"GR", j->set.tile.band},
         {"CUT", j->grid.is_cut},
         {"STEP", is_join ? 2 : 1},
-        {"UA", xl__gemm_side_unit(&j->s.a)},
-        {"UB", xl__gemm_side_unit(&j->s.b)},
+        {"UA", xl__gemm_operand_unit(&j->s.a)},
+        {"UB", xl__gemm_operand_unit(&j->s.b)},
         {"VA", copy_bytes(&j->s.a, in)},
         {"VB", copy_bytes(&j->s.b, in)},
         {"VC", store_width(j)},
@@ -92,11 +93,11 @@ static struct xl__step *add_step(const struct job *j, bool is_join,
 }
 
 /* Memory, where it begins, strides along x and k. */
-static void arg_side(struct xl__step *s, const struct xl__gemm_side *side,
-                     const struct xl__gemm_turn *turn)
+static void arg_side(struct xl__step *s, const struct xl__gemm_operand *side,
+                     const struct xl__gemm_transpose *turn)
 {
     if (turn->line == 0) {
-        xl__gemm_arg_side(s, side);
+        xl__gemm_arg_operand(s, side);
         return;
     }
     xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -108,18 +109,18 @@ static void arg_side(struct xl__step *s, const struct xl__gemm_side *side,
 static void add_tiles(const struct job *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, false, p);
-    s->global[0] = xl__walk_groups(&j->grid) * s->local[0];
+    s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__mma_local_bytes(&j->set, j->c.g.a.dtype);
     arg_side(s, &j->s.a, &j->turn[0]);
     arg_side(s, &j->s.b, &j->turn[1]);
-    xl__walk_args(s, &j->c, &j->s, &j->grid);
-    p->tiling = xl__walk_tell(s, &j->grid,
-                              (xl_tiling){.rows = j->set.tile.tm,
-                                          .cols = j->set.tile.tn,
-                                          .m = j->s.m,
-                                          .n = j->s.n,
-                                          .band = j->set.tile.band,
-                                          .turned = j->s.turned});
+    xl__tile_args(s, &j->c, &j->s, &j->grid);
+    p->tiling = xl__tile_describe(s, &j->grid,
+                                  (xl_tiling){.rows = j->set.tile.tm,
+                                              .cols = j->set.tile.tn,
+                                              .m = j->s.m,
+                                              .n = j->s.n,
+                                              .band = j->set.tile.band,
+                                              .turned = j->s.is_swapped});
 }
 
 static void add_join(const struct job *j, struct xl__plan *p)
@@ -127,18 +128,18 @@ static void add_join(const struct job *j, struct xl__plan *p)
     struct xl__step *s = add_step(j, true, p);
     const size_t stripes = j->set.tile.tm / (j->set.sm * XL__MMA_M);
     s->global[0] = j->grid.stream.tiles * stripes * s->local[0];
-    xl__walk_args(s, &j->c, &j->s, &j->grid);
+    xl__tile_args(s, &j->c, &j->s, &j->grid);
 }
 
 /* -- operands that are written out first ---------------------------------- */
 
-static bool is_slow(const struct xl__gemm_side *s, xl_dtype in)
+static bool is_slow(const struct xl__gemm_operand *s, xl_dtype in)
 {
     return copy_bytes(s, in) == 0;
 }
 
 static struct xl__mma_job mma_job(const xl_gemm *g,
-                                  const struct xl__gemm_sides *s)
+                                  const struct xl__gemm_oriented *s)
 {
     return (struct xl__mma_job){
         {s->m, s->n, g->k, g->batch.count, g->a.dtype, false},
@@ -148,81 +149,83 @@ static struct xl__mma_job mma_job(const xl_gemm *g,
 
 /* Write this side out behind what scratch holds already, and go on with the
  * copy. */
-static bool turn_side(struct job *j, const xl_gemm *g,
-                      struct xl__gemm_side *side, struct xl__gemm_turn *turn,
-                      struct xl__work *w, struct xl__plan *p)
+static bool transpose_operand(struct job *j, const xl_gemm *g,
+                              struct xl__gemm_operand *side,
+                              struct xl__gemm_transpose *turn,
+                              struct xl__cost *w, struct xl__plan *p)
 {
     xl_batch *b = &j->c.g.batch;
-    if (!xl__gemm_turn(j->l, g, side, p->scratch_bytes, turn))
+    if (!xl__gemm_transpose_layout(j->l, g, side, p->scratch_bytes, turn))
         return false;
-    xl__gemm_turn_add(g, side, turn, p);
+    xl__gemm_transpose_add(g, side, turn, p);
     *(side->mem == XL__GEMM_A ? &b->a_step : &b->b_step) = turn->step;
     p->scratch_bytes = turn->end_bytes;
-    w->apart_bytes += turn->moved_bytes;
+    w->serial_bytes += turn->moved_bytes;
     w->launches++;
     side->stride_x = turn->line;
     side->stride_k = 1;
-    side->aligned = XL__TURN_ALIGN / xl_dtype_bytes(g->a.dtype);
+    side->aligned = XL__TRANSPOSE_ALIGN / xl_dtype_bytes(g->a.dtype);
     return true;
 }
 
-static bool turn_slow(struct job *j, const xl_gemm *g, struct xl__work *w,
-                      struct xl__plan *p)
+static bool transpose_slow(struct job *j, const xl_gemm *g, struct xl__cost *w,
+                           struct xl__plan *p)
 {
     const struct xl__mma_job as_it_lies = mma_job(g, &j->s);
-    if (xl__gemm_turn_refused(j->l, g))
+    if (xl__gemm_transpose_refused(j->l, g))
         return false;
     return (as_it_lies.slow_a || as_it_lies.slow_b) &&
            (!as_it_lies.slow_a ||
-            turn_side(j, g, &j->s.a, &j->turn[0], w, p)) &&
+            transpose_operand(j, g, &j->s.a, &j->turn[0], w, p)) &&
            (!as_it_lies.slow_b ||
-            turn_side(j, g, &j->s.b, &j->turn[1], w, p));
+            transpose_operand(j, g, &j->s.b, &j->turn[1], w, p));
 }
 
 /* -- the plan ------------------------------------------------------------- */
 
-static struct xl__work work_of(const xl_gemm *g)
+static struct xl__cost work_of(const xl_gemm *g)
 {
-    return (struct xl__work){.flop = xl__gemm_flop(g),
+    return (struct xl__cost){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g)};
 }
 
 /* The same with what is slow written out first. */
-static double choose_turned(const struct xl__limits *l, const xl_gemm *g,
-                            struct xl__mma_job *job, struct xl__params *out)
+static double choose_transposed(const struct xl__limits *l, const xl_gemm *g,
+                                struct xl__mma_job *job,
+                                struct xl__params *out)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
-    struct xl__work work = work_of(g);
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    struct xl__cost work = work_of(g);
     const struct {
         bool is_slow;
-        const struct xl__gemm_side *side;
+        const struct xl__gemm_operand *side;
     } sides[SIDES] = {{job->slow_a, &s.a}, {job->slow_b, &s.b}};
     for (unsigned i = 0; i < SIDES; i++) {
-        struct xl__gemm_turn turn;
+        struct xl__gemm_transpose turn;
         if (!sides[i].is_slow)
             continue;
-        if (!xl__gemm_turn(l, g, sides[i].side, 0, &turn))
+        if (!xl__gemm_transpose_layout(l, g, sides[i].side, 0, &turn))
             return INFINITY;
-        work.apart_bytes += turn.moved_bytes;
+        work.serial_bytes += turn.moved_bytes;
         work.launches++;
     }
     job->slow_a = job->slow_b = false;
     const double ns = xl__mma_choose(l, job, &work, out);
-    out->value[XL__MMA_TURN] = XL__MMA_TURNED;
+    out->value[XL__MMA_TURN] = XL__MMA_TRANSPOSED;
     return ns;
 }
 
 static void choose(const struct xl__limits *l, const void *desc,
                    struct xl__params *out)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(desc);
+    const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct xl__mma_job job = mma_job(desc, &s);
-    const struct xl__work work = work_of(desc);
+    const struct xl__cost work = work_of(desc);
     const double ns = xl__mma_choose(l, &job, &work, out);
-    struct xl__params turned;
-    if ((job.slow_a || job.slow_b) && !xl__gemm_turn_refused(l, desc) &&
-        choose_turned(l, desc, &job, &turned) < ns)
-        *out = turned;
+    struct xl__params transposed;
+    if ((job.slow_a || job.slow_b) && !xl__gemm_transpose_refused(l, desc) &&
+        choose_transposed(l, desc, &job, &transposed) < ns)
+        *out = transposed;
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
@@ -230,20 +233,20 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 {
     const xl_gemm *g = desc;
     struct job j = {.l = l,
-                    .c = *(const struct xl__gemm *)desc,
+                    .c = *(const struct xl__gemm_canonical *)desc,
                     .set = xl__mma_set_of(params),
-                    .s = xl__gemm_sides(desc)};
+                    .s = xl__gemm_orient(desc)};
     const struct xl__tile *t = &j.set.tile;
     struct xl__mma_job job = mma_job(g, &j.s);
-    struct xl__work work = work_of(g);
+    struct xl__cost work = work_of(g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     if (!xl__mma_fits(l, &j.set, job.tiles.in) ||
         !xl__tile_cut(l, t, &job.tiles, &j.grid))
         return XL_UNSUPPORTED;
     p->scratch_bytes = xl__tile_scratch_bytes(t, job.tiles.in, &j.grid);
-    if (params->value[XL__MMA_TURN] == XL__MMA_TURNED &&
-        !turn_slow(&j, g, &work, p))
+    if (params->value[XL__MMA_TURN] == XL__MMA_TRANSPOSED &&
+        !transpose_slow(&j, g, &work, p))
         return XL_UNSUPPORTED;
     job = mma_job(g, &j.s);
     add_tiles(&j, p);

@@ -15,7 +15,7 @@ struct xl__mma_set {
 extern const struct xl__tunable xl__gemm_mma_tunables[];
 enum { XL__MMA_SM = XL__GEMM_TK + 1, XL__MMA_SN, XL__MMA_SK, XL__MMA_ST,
        XL__MMA_GR, XL__MMA_PARTS, XL__MMA_TURN };
-enum { XL__MMA_AS_IT_LIES = 1, XL__MMA_TURNED }; /* TURN */
+enum { XL__MMA_DIRECT = 1, XL__MMA_TRANSPOSED }; /* TURN */
 
 /* What is multiplied, and whose elements are copied one by one. */
 struct xl__mma_job {
@@ -33,11 +33,11 @@ bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
 /* Set flop_frac, bytes_frac and fill; add launches, and the parts' bytes. */
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
                    const struct xl__mma_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w);
+                   const struct xl__tile_grid *grid, struct xl__cost *w);
 /* The best set for this work, whose flop and bytes are set, with what comes
  * before. Returns its time, infinite where nothing fits. */
 double xl__mma_choose(const struct xl__limits *l,
-                      const struct xl__mma_job *job, const struct xl__work *w,
+                      const struct xl__mma_job *job, const struct xl__cost *w,
                       struct xl__params *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "ops/gemm/tile_order.h"
+#include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 
 const struct xl__tunable xl__gemm_mma_tunables[] = {
@@ -28,7 +28,7 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
     {"TURN",
      "1 operands as they lie; 2: one whose elements would be copied one by "
      "one is first written out as lines along the depth",
-     {XL__MMA_AS_IT_LIES, XL__MMA_TURNED, 0}},
+     {XL__MMA_DIRECT, XL__MMA_TRANSPOSED, 0}},
     {NULL, NULL, {0}},
 };
 
@@ -86,7 +86,7 @@ static struct xl__params params_of(const struct xl__mma_set *s)
     p.value[XL__MMA_ST] = (int)s->tile.stages;
     p.value[XL__MMA_GR] = (int)s->tile.band;
     p.value[XL__MMA_PARTS] = (int)s->tile.parts;
-    p.value[XL__MMA_TURN] = XL__MMA_AS_IT_LIES;
+    p.value[XL__MMA_TURN] = XL__MMA_DIRECT;
     return p;
 }
 
@@ -217,7 +217,7 @@ static double streaming(const struct xl__limits *l,
 
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
                    const struct xl__mma_job *job,
-                   const struct xl__tile_grid *grid, struct xl__work *w)
+                   const struct xl__tile_grid *grid, struct xl__cost *w)
 {
     static const double guess_clock_hz = 1.5e9;
     static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
@@ -241,13 +241,13 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
         (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
     w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
               (double)tiles->count * 2 /
-              (xl__walk_busiest(grid, places) * places * volume * units);
+              (xl__tile_busiest(grid, places) * places * volume * units);
     w->flop_frac =
         volume * units / clocks * places * clock / xl__rate_fma(l);
     w->bytes_frac = streaming(l, s, tiles, fmin(groups, at_once * places));
     w->launches += grid->is_cut ? 2 : 1;
     if (grid->is_cut)
-        w->apart_bytes += 2 * (double)xl__stream_written(&grid->stream) *
+        w->serial_bytes += 2 * (double)xl__stream_k_written(&grid->stream) *
                           (double)(t->tm * t->tn * sizeof(float));
 }
 
@@ -257,7 +257,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
 struct search {
     const struct xl__limits *l;
     const struct xl__mma_job *job;
-    const struct xl__work *work;
+    const struct xl__cost *work;
     struct xl__params *out;
     double ns, rate; /* ns: infinite as long as nothing fits */
 };
@@ -266,7 +266,7 @@ struct search {
 static void consider(struct search *b, const struct xl__mma_set *s)
 {
     static const double equal = 0.01;
-    struct xl__work w = *b->work;
+    struct xl__cost w = *b->work;
     struct xl__tile_grid grid;
     const char *bound;
     if (!xl__mma_fits(b->l, s, b->job->tiles.in) ||
@@ -285,7 +285,7 @@ static void consider(struct search *b, const struct xl__mma_set *s)
 
 double xl__mma_choose(const struct xl__limits *l,
                       const struct xl__mma_job *job,
-                      const struct xl__work *work, struct xl__params *out)
+                      const struct xl__cost *work, struct xl__params *out)
 {
     struct search b = {l, job, work, out, INFINITY, 0};
     struct xl__params p = xl__mma_listed(0, job->tiles.in);

@@ -41,29 +41,29 @@ const char *xl__split_refused(const struct xl__limits *l,
 
 /* -- where things lie ----------------------------------------------------- */
 
-static struct xl__split_side side_of(const struct xl__gemm_side *from,
-                                     size_t depth)
+static struct xl__split_operand side_of(const struct xl__gemm_operand *from,
+                                        size_t depth)
 {
-    struct xl__split_side s = {.from = *from};
-    s.across = xl__gemm_side_unit(from) == XL__UNIT_ACROSS;
+    struct xl__split_operand s = {.from = *from};
+    s.across = xl__gemm_operand_unit(from) == XL__UNIT_ACROSS;
     s.line = s.across ? xl__round_up(from->extent, XL__SPLIT_DEPTH) : depth;
     s.plane = s.line * (s.across ? depth : from->extent);
     return s;
 }
 
 /* Planes of A, of B, then words. */
-bool xl__split_lay(const struct xl__limits *l, const void *canonical,
-                   enum xl__split_engine engine,
-                   const struct xl__split_scheme *scheme,
-                   struct xl__split *out)
+bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
+                           enum xl__split_engine engine,
+                           const struct xl__split_scheme *scheme,
+                           struct xl__split_layout *out)
 {
     const xl_gemm *g = canonical;
     const size_t planes = scheme->planes;
-    struct xl__split p = {.canonical = canonical,
-                          .engine = engine,
-                          .s = xl__gemm_sides(g),
-                          .scheme = *scheme,
-                          .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
+    struct xl__split_layout p = {.canonical = canonical,
+                                 .engine = engine,
+                                 .s = xl__gemm_orient(g),
+                                 .scheme = *scheme,
+                                 .depth = xl__round_up(g->k, XL__SPLIT_DEPTH)};
     p.a = side_of(&p.s.a, p.depth);
     p.b = side_of(&p.s.b, p.depth);
     p.b.first = xl__round_up(planes * p.a.plane, p.b.line);
@@ -81,13 +81,13 @@ bool xl__split_lay(const struct xl__limits *l, const void *canonical,
 /* -- steps before the product --------------------------------------------- */
 
 /* Programs of this variant's own. */
-static void define_own(const struct xl__split *p, struct xl__step *s)
+static void define_own(const struct xl__split_layout *p, struct xl__step *s)
 {
     xl__define(s, "FOR", (long)p->engine);
     xl__define(s, "PLANES", (long)p->scheme.planes);
 }
 
-static struct xl__step *add_step(const struct xl__split *p, int which,
+static struct xl__step *add_step(const struct xl__split_layout *p, int which,
                                  const char *kernel, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[plan->n_steps++];
@@ -103,7 +103,7 @@ static struct xl__step *add_step(const struct xl__split *p, int which,
 }
 
 /* The flag and the words. */
-static void add_clear(const struct xl__split *p, struct xl__plan *plan)
+static void add_clear(const struct xl__split_layout *p, struct xl__plan *plan)
 {
     struct xl__step *s = add_step(p, CLEAR, "gemm_split_clear", plan);
     const size_t n = p->a.factors - p->flag;
@@ -114,9 +114,9 @@ static void add_clear(const struct xl__split *p, struct xl__plan *plan)
 }
 
 /* Elements of a vector: aligned, and dividing what is contiguous. */
-static size_t vector_of(const struct xl__gemm_side *s, size_t k)
+static size_t vector_of(const struct xl__gemm_operand *s, size_t k)
 {
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t size = unit == XL__UNIT_ALONG_K ? k : s->extent;
     size_t width = WIDEST;
     if (unit == XL__UNIT_NONE || s->aligned == 0)
@@ -126,8 +126,8 @@ static size_t vector_of(const struct xl__gemm_side *s, size_t k)
     return width;
 }
 
-static void add_part_step(const struct xl__split *p,
-                          const struct xl__split_side *side, int which,
+static void add_part_step(const struct xl__split_layout *p,
+                          const struct xl__split_operand *side, int which,
                           const char *kernel, struct xl__plan *plan)
 {
     const xl_gemm *g = p->canonical;
@@ -143,7 +143,7 @@ static void add_part_step(const struct xl__split *p,
     }
     s->local_mem_bytes = which == ACROSS ? 0 : WG * WORD_BYTES * width;
     xl__define(s, "VX", (long)width);
-    xl__gemm_arg_side(s, &side->from);
+    xl__gemm_arg_operand(s, &side->from);
     xl__arg_u64(s, lines);
     xl__arg_u64(s, g->k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -160,8 +160,9 @@ static void add_part_step(const struct xl__split *p,
     xl__arg_u64(s, p->depth);
 }
 
-static void add_parts(const struct xl__split *p,
-                      const struct xl__split_side *side, struct xl__plan *plan)
+static void add_parts(const struct xl__split_layout *p,
+                      const struct xl__split_operand *side,
+                      struct xl__plan *plan)
 {
     if (side->across) {
         add_part_step(p, side, LARGEST, "gemm_split_largest", plan);
@@ -171,7 +172,7 @@ static void add_parts(const struct xl__split *p,
     }
 }
 
-void xl__split_add(const struct xl__split *p, struct xl__plan *plan)
+void xl__split_add(const struct xl__split_layout *p, struct xl__plan *plan)
 {
     add_clear(p, plan);
     add_parts(p, &p->a, plan);
@@ -180,7 +181,7 @@ void xl__split_add(const struct xl__split *p, struct xl__plan *plan)
 
 /* -- the plain product ---------------------------------------------------- */
 
-void xl__split_guard(const struct xl__split *p, struct xl__step *step,
+void xl__split_guard(const struct xl__split_layout *p, struct xl__step *step,
                      int guard)
 {
     xl__define(step, "GUARD", guard);
@@ -194,14 +195,14 @@ static void choose_plain(const struct xl__limits *l, struct xl__params *out)
 {
     enum { LARGE = 4096 };
     const struct xl__tile_job job = {LARGE, LARGE, LARGE, 1, XL_F32, true};
-    const struct xl__work work = {.flop = 2.0 * LARGE * LARGE * LARGE,
+    const struct xl__cost work = {.flop = 2.0 * LARGE * LARGE * LARGE,
                                   .bytes = 3.0 * LARGE * LARGE,
                                   .bytes_frac = 1};
     xl__tile_choose(l, &job, &work, out);
 }
 
 xl_status xl__split_add_plain(const struct xl__limits *l,
-                              const struct xl__split *p,
+                              const struct xl__split_layout *p,
                               struct xl__plan *plan)
 {
     struct xl__params params;
@@ -223,24 +224,25 @@ xl_status xl__split_add_plain(const struct xl__limits *l,
 
 /* -- the estimate --------------------------------------------------------- */
 
-double xl__split_flop(const struct xl__split *p)
+double xl__split_flop(const struct xl__split_layout *p)
 {
     return xl__gemm_flop(p->canonical) * p->scheme.planes *
            (p->scheme.planes + 1) / 2;
 }
 
 /* Read and written before the product: lines side by side are read twice. */
-static double moved(const struct xl__split *p,
-                    const struct xl__split_side *side)
+static double moved(const struct xl__split_layout *p,
+                    const struct xl__split_operand *side)
 {
     const double read = side->across ? 2 * WORD_BYTES : WORD_BYTES;
     return (double)side->plane * (read + p->scheme.planes * PLANE_BYTES);
 }
 
-void xl__split_estimate(const struct xl__limits *l, const struct xl__split *p,
-                        double ns, const char *bound, struct xl__plan *plan)
+void xl__split_estimate(const struct xl__limits *l,
+                        const struct xl__split_layout *p, double ns,
+                        const char *bound, struct xl__plan *plan)
 {
-    struct xl__work around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
+    struct xl__cost around = {.bytes = moved(p, &p->a) + moved(p, &p->b),
                               .bytes_frac = 1,
                               .flop_frac = 1,
                               .launches = plan->n_steps - 1};

@@ -26,17 +26,17 @@ struct xl__split_scheme {
 extern const struct xl__split_scheme xl__split_f16, xl__split_bf16;
 /* Of each: the type of its parts, and the products that make one. */
 enum {
-    XL__SPLIT_PARTS_f16 = XL_F16,
-    XL__SPLIT_TERMS_f16 = 3,
-    XL__SPLIT_PARTS_bf16 = XL_BF16,
-    XL__SPLIT_TERMS_bf16 = 6
+    XL__SPLIT_DTYPE_f16 = XL_F16,
+    XL__SPLIT_PRODUCTS_f16 = 3,
+    XL__SPLIT_DTYPE_bf16 = XL_BF16,
+    XL__SPLIT_PRODUCTS_bf16 = 6
 };
 
 /* One operand's planes: lines along k, or across where x lies so; a line and a
  * plane begin at multiples of 128 bytes. In elements from the workspace's
  * beginning; `first` is a multiple of `line`. */
-struct xl__split_side {
-    struct xl__gemm_side from;
+struct xl__split_operand {
+    struct xl__gemm_operand from;
     bool across;
     size_t line, plane, first;
     size_t words;   /* of lines side by side: their largest magnitudes */
@@ -47,11 +47,11 @@ struct xl__split_side {
  * that variants share none. */
 enum xl__split_engine { XL__SPLIT_BY_ONE = 1, XL__SPLIT_BY_FOUR };
 
-struct xl__split {
+struct xl__split_layout {
     const void *canonical;
     enum xl__split_engine engine; /* sub-groups of an instruction */
-    struct xl__gemm_sides s;
-    struct xl__split_side a, b;
+    struct xl__gemm_oriented s;
+    struct xl__split_operand a, b;
     struct xl__split_scheme scheme;
     size_t depth;    /* the planes' k */
     size_t flag;     /* the word: not 0 where an operand is not finite */
@@ -62,26 +62,27 @@ struct xl__split {
 const char *xl__split_refused(const struct xl__limits *l,
                               const void *canonical);
 /* How much the matrix engine multiplies, as one of plane elements. */
-double xl__split_flop(const struct xl__split *p);
+double xl__split_flop(const struct xl__split_layout *p);
 /* false: no workspace of that size. */
-bool xl__split_lay(const struct xl__limits *l, const void *canonical,
-                   enum xl__split_engine engine,
-                   const struct xl__split_scheme *scheme,
-                   struct xl__split *out);
+bool xl__split_layout_init(const struct xl__limits *l, const void *canonical,
+                           enum xl__split_engine engine,
+                           const struct xl__split_scheme *scheme,
+                           struct xl__split_layout *out);
 /* Append the steps that fill the workspace, and the one behind the product,
  * which has GUARD 2 of gemm/gemm.clh with xl__split_guard(). XL_UNSUPPORTED: the
  * plain product does not fit. */
-void xl__split_add(const struct xl__split *p, struct xl__plan *plan);
+void xl__split_add(const struct xl__split_layout *p, struct xl__plan *plan);
 xl_status xl__split_add_plain(const struct xl__limits *l,
-                              const struct xl__split *p,
+                              const struct xl__split_layout *p,
                               struct xl__plan *plan);
 /* Append GUARD's arguments, behind xl__gemm_arg_last(), and define it. */
-void xl__split_guard(const struct xl__split *p, struct xl__step *step,
+void xl__split_guard(const struct xl__split_layout *p, struct xl__step *step,
                      int guard);
 /* Set flop, bytes, scratch and the estimate: `ns` for the product alone, which
  * `bound` limits. */
-void xl__split_estimate(const struct xl__limits *l, const struct xl__split *p,
-                        double ns, const char *bound, struct xl__plan *plan);
+void xl__split_estimate(const struct xl__limits *l,
+                        const struct xl__split_layout *p, double ns,
+                        const char *bound, struct xl__plan *plan);
 
 /* A variant for scheme xl__split_<of>, by the file's refuses(), choose() and
  * plan(), which take the scheme behind the descriptor. */
@@ -106,8 +107,8 @@ void xl__split_estimate(const struct xl__limits *l, const struct xl__split *p,
         .name = label,                                                        \
         .repeats = "bit for bit: each element's sum, or parts, in order",     \
         .tunables = list,                                                     \
-        .engine_terms = XL__SPLIT_TERMS_##of,                                 \
-        .engine_parts = (xl_dtype)XL__SPLIT_PARTS_##of,                       \
+        .engine_terms = XL__SPLIT_PRODUCTS_##of,                              \
+        .engine_parts = (xl_dtype)XL__SPLIT_DTYPE_##of,                       \
         .refuses = refuses_##of,                                              \
         .choose = choose_##of,                                                \
         .plan = plan_##of,                                                    \

@@ -82,8 +82,8 @@ void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
     xl__tensor_map_words(m, word);
     xl__arg_words(step, XL__MAP_WORDS);
     for (unsigned i = 0; i < XL__MAP_WORDS; i++) {
-        if (i == SIZES && offset != XL__MAP_NOWHERE)
-            xl__arg_place(step, (unsigned)offset, m->stride[1],
+        if (i == SIZES && offset != XL__MAP_NO_OFFSET)
+            xl__arg_coords(step, (unsigned)offset, m->stride[1],
                           (uint32_t)(m->size[0] - 1),
                           (uint32_t)(m->size[1] - 1));
         else if (i == SIZES)
@@ -94,11 +94,11 @@ void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
     }
 }
 
-void xl__arg_map_place(struct xl__step *step, int offset, size_t first,
-                       size_t line)
+void xl__arg_map_offset(struct xl__step *step, int offset, size_t first,
+                        size_t line)
 {
-    if (offset != XL__MAP_NOWHERE)
-        xl__arg_place(step, (unsigned)offset, line, 0, 0);
+    if (offset != XL__MAP_NO_OFFSET)
+        xl__arg_coords(step, (unsigned)offset, line, 0, 0);
     else
         xl__arg_u64(step, (uint64_t)(first / line) << HIGH);
 }

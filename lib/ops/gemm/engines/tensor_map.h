@@ -9,7 +9,7 @@
 
 #include "runtime/plan.h"
 
-enum { XL__MAP_WORDS = 15, XL__MAP_ALIGN = 16, XL__MAP_NOWHERE = -1 };
+enum { XL__MAP_WORDS = 15, XL__MAP_ALIGN = 16, XL__MAP_NO_OFFSET = -1 };
 
 /* Rank 3, first what is contiguous. A box's line is at most 128 bytes, and is
  * swizzled by so many in local memory. What lies outside `size` reads as 0 and
@@ -30,12 +30,12 @@ void xl__tensor_map_words(const struct xl__tensor_map *m,
                           uint64_t out[XL__MAP_WORDS]);
 /* Append the words as one argument. offset: the value slot of where the matrix
  * begins, in elements of lines as long as stride[1], so that sizes grow by its
- * place; XL__MAP_NOWHERE: at element `first`, a multiple of that. */
+ * place; XL__MAP_NO_OFFSET: at element `first`, a multiple of that. */
 void xl__arg_tensor_map(struct xl__step *step, const struct xl__tensor_map *m,
                         int offset, size_t first);
 /* Append that place: in its line below, the line above. Inside another
  * argument's words too. */
-void xl__arg_map_place(struct xl__step *step, int offset, size_t first,
-                       size_t line);
+void xl__arg_map_offset(struct xl__step *step, int offset, size_t first,
+                        size_t line);
 
 #endif

@@ -3,48 +3,320 @@
  * caller has them: lines of 16-bit types along k or across it, of others along
  * k, all at multiples of 16 bytes. What lies otherwise is copied first, as
  * lines along k. */
-#include "ops/path/cost.h"
-#include "ops/gemm/transpose.h"
+#include "ops/gemm/engines/wgmma.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/gemm/engines/tensor_map.h"
 #include "ops/gemm/engines/wgmma_model.h"
 #include "ops/gemm/gemm.h"
+#include "ops/gemm/tile_plan.h"
+#include "ops/gemm/transpose.h"
+#include "ops/path/cost.h"
 
-enum { ALIGN = 16 };
+enum { SLAB = 64, WORD = 4, ALIGN = 16 };
+
+/* -- maps ----------------------------------------------------------------- */
+
+/* One operand, of which a tile takes `lines` (rows or columns) and the product
+ * has `extent`. */
+static struct xl__tensor_map map_of(const struct xl__wgmma_tiling *v,
+                                    const struct xl__wgmma_operand *side,
+                                    size_t extent, size_t lines)
+{
+    const struct xl__wgmma_job *j = v->job;
+    const size_t products = side->step > 0 ? v->g->batch.count : 1;
+    const size_t apart = j->planes > 1 ? side->plane : side->step;
+    struct xl__tensor_map m = {
+        .dtype = j->in,
+        .is_rounded = j->in == XL_F32,
+        .size = {side->across ? extent : v->g->k,
+                 side->across ? v->g->k : extent, products * j->planes},
+        .stride = {1, side->line, apart > 0 ? apart : side->line},
+        .box = {side->across ? SLAB : v->t.bk, side->across ? v->t.bk : lines,
+                1}};
+    return m;
+}
+
+static struct xl__tensor_map map_of_c(const struct xl__wgmma_tiling *v)
+{
+    const size_t step = v->g->batch.c_step;
+    return (struct xl__tensor_map){
+        .dtype = v->g->c.dtype,
+        .size = {v->s.n, v->s.m, v->g->batch.count},
+        .stride = {1, v->s.row_stride, step > 0 ? step : v->s.row_stride},
+        .box = {SLAB, SLAB, 1}};
+}
+
+/* -- arguments ------------------------------------------------------------ */
+
+static uint64_t both(size_t low, size_t high)
+{
+    return (uint32_t)low | (uint64_t)high << 32;
+}
+
+/* 2^32 / d, rounded down; of 1 what the kernel's correction still mends. */
+static size_t inverse(size_t d)
+{
+    return d == 1 ? UINT32_MAX : (size_t)(((uint64_t)1 << 32) / d);
+}
+
+/* What a product adds to an operand's third coordinate. */
+static size_t apart(const struct xl__wgmma_tiling *v,
+                    const struct xl__wgmma_operand *side)
+{
+    return side->step > 0 ? v->job->planes : 0;
+}
+
+static size_t sums_at(const struct xl__wgmma_job *j)
+{
+    return xl__round_up(j->taken_bytes, ALIGN) / WORD;
+}
+
+static size_t word_at(long at)
+{
+    return at == XL__WGMMA_NONE ? 0 : (size_t)at;
+}
+
+/* gemm/nvidia/wgmma.cl's head, number by number. */
+static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
+{
+    enum { NUMBERS = 16 };
+    const struct xl__stream_k *cut = &v->stream;
+    const size_t band = v->t.band * v->tiles_n;
+    const size_t last = v->tiles_m % v->t.band;
+    xl__arg_words(s, NUMBERS);
+    xl__arg_map_offset(s, v->a->offset, v->a->first, v->a->line);
+    xl__arg_map_offset(s, v->b->offset, v->b->first, v->b->line);
+    if (v->form == XL__FORM_BOXES)
+        xl__arg_map_offset(s, XL__GEMM_OFF_C, 0, v->s.row_stride);
+    else
+        xl__arg_value_u64(s, XL__GEMM_OFF_C);
+    xl__arg_u64(s, both(v->m, v->n));
+    xl__arg_u64(s, both(v->tiles, v->units));
+    xl__arg_u64(s, both(v->tiles_m, v->tiles_n));
+    xl__arg_u64(s, both(inverse(band), inverse(last > 0 ? last : 1)));
+    xl__arg_u64(s, both(apart(v, v->a), apart(v, v->b)));
+    xl__arg_u64(s, v->s.row_stride);
+    xl__arg_u64(s, both(cut->whole, cut->groups));
+    xl__arg_u64(s, both(cut->each, cut->extra));
+    xl__arg_u64(s, sums_at(v->job));
+    xl__arg_u64(s, word_at(v->job->at_rows));
+    xl__arg_u64(s, word_at(v->job->at_cols));
+    xl__arg_u64(s, word_at(v->job->at_flag));
+    xl__arg_u64(s, 0);
+}
+
+static void arg_operand(const struct xl__wgmma_tiling *v,
+                        const struct xl__wgmma_operand *side, size_t extent,
+                        size_t lines, struct xl__step *s)
+{
+    const struct xl__tensor_map m = map_of(v, side, extent, lines);
+    xl__arg_mem(s, side->mem);
+    xl__arg_tensor_map(s, &m, side->offset, side->first);
+}
+
+/* From C on; maps: with its map, where it has one. */
+static void arg_result(const struct xl__wgmma_tiling *v, bool maps,
+                       struct xl__step *s)
+{
+    const struct xl__wgmma_job *j = v->job;
+    const struct xl__tensor_map c = map_of_c(v);
+    xl__arg_mem(s, XL__GEMM_C);
+    if (maps)
+        xl__arg_tensor_map(s, &c, XL__GEMM_OFF_C, 0);
+    if (v->is_cut || j->at_rows != XL__WGMMA_NONE ||
+        j->at_flag != XL__WGMMA_NONE)
+        xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__gemm_arg_last(s, j->canonical, v->s.is_swapped);
+}
+
+/* -- steps ---------------------------------------------------------------- */
+
+static struct xl__step *add_step(const struct xl__wgmma_tiling *v,
+                                 const char *source, const char *kernel,
+                                 struct xl__plan *p)
+{
+    struct xl__step *s = &p->step[p->n_steps++];
+    const struct {
+        const char *name;
+        size_t value;
+    } defines[] = {
+        {"TM", v->t.bm},
+        {"TN", v->t.bn},
+        {"TK", v->t.bk},
+        {"ST", v->t.stages},
+        {"GR", v->t.band},
+        {"TI", v->job->in},
+        {"UA", v->a->across},
+        {"UB", v->b->across},
+        {"FORM", v->form},
+        {"VC", xl__wgmma_width(v)},
+        {"PLANES", v->job->planes},
+        {"PROMOTE", v->job->promotes /* NV-41 */},
+        {"SCALES", v->job->at_rows != XL__WGMMA_NONE},
+        {"FLAG", v->job->at_flag != XL__WGMMA_NONE},
+        {"TURNED", v->t.is_swapped},
+        {"CUT", v->is_cut},
+    };
+    s->source = source;
+    s->kernel = kernel;
+    s->dims = 1;
+    s->slice_dim = -1;
+    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
+        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__gemm_define(s, v->job->canonical);
+    return s;
+}
+
+static void add_tiles(const struct xl__limits *l,
+                      const struct xl__wgmma_tiling *v, struct xl__plan *p)
+{
+    struct xl__step *s = add_step(v, "gemm/nvidia/wgmma.cl", "gemm_wgmma", p);
+    s->target = xl__text(l, XL__F_wgmma);
+    s->local[0] = xl__wgmma_items(v);
+    s->global[0] = xl__wgmma_groups(l, v) * s->local[0];
+    s->local_mem_bytes = xl__wgmma_local_bytes(v);
+    arg_head(v, s);
+    arg_operand(v, v->a, v->m, v->t.bm, s);
+    arg_operand(v, v->b, v->n, v->t.bn, s);
+    arg_result(v, v->form == XL__FORM_BOXES, s);
+    const struct xl__tile_grid grid = {v->tiles_m, v->tiles_n, v->tiles,
+                                       v->units,   v->is_cut,  v->stream};
+    p->tiling = xl__tile_describe(
+        s, &grid,
+        (xl_tiling){.rows = v->t.bm,
+                    .cols = v->t.bn,
+                    .m = v->m,
+                    .n = v->n,
+                    .band = v->t.band,
+                    .turned = v->t.is_swapped != v->s.is_swapped});
+}
+
+/* The join finds C by its offset, whatever the tiles' way to it. */
+static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
+{
+    enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
+    struct xl__wgmma_tiling by_value = *v;
+    by_value.form = XL__FORM_VALUES;
+    struct xl__step *s =
+        add_step(&by_value, "gemm/nvidia/wgmma_join.cl", "gemm_wgmma_join", p);
+    s->local[0] = ITEMS;
+    s->global[0] = v->stream.tiles * (v->t.bm / ROWS) *
+                   xl__ceil_div(v->t.bn, COLUMNS) * ITEMS;
+    s->local_mem_bytes = KEPT;
+    arg_head(&by_value, s);
+    arg_result(v, false, s);
+}
+
+/* -- what is offered ------------------------------------------------------ */
+
+static const char *map_refused(const struct xl__limits *l,
+                               const struct xl__wgmma_operand *side,
+                               size_t extent, const struct xl__wgmma_job *j)
+{
+    const xl_gemm *g = j->canonical;
+    const size_t apart = j->planes > 1 ? side->plane : side->step;
+    const struct xl__tensor_map m = {
+        .dtype = j->in,
+        .size = {side->across ? extent : g->k, side->across ? g->k : extent,
+                 g->batch.count * j->planes},
+        .stride = {1, side->line, apart > 0 ? apart : side->line},
+        .box = {1, 1, 1}};
+    return xl__tensor_map_refused(
+        &m, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY));
+}
+
+const char *xl__wgmma_refused(const struct xl__limits *l,
+                              const struct xl__wgmma_job *j)
+{
+    const xl_gemm *g = j->canonical;
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    const bool is_wide = xl_dtype_bytes(j->in) == 2;
+    const char *why;
+    if (!*xl__text(l, XL__F_wgmma))
+        return "the device has no matrix instructions of four sub-groups";
+    if (g->batch.count > 1 && g->batch.a_at)
+        return "a batch by lists of offsets; gemm_mma takes it";
+    if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)
+        return "tensor maps are made of buffers, not of SVM; gemm_mma takes "
+               "it";
+    if (s.col_stride != 1)
+        return "neither rows nor columns of C are contiguous";
+    if (!is_wide && (j->a.across || j->b.across))
+        return "operands of this type are read along k alone";
+    why = map_refused(l, &j->a, s.m, j);
+    return why ? why : map_refused(l, &j->b, s.n, j);
+}
+
+xl_status xl__wgmma_add(const struct xl__limits *l,
+                        const struct xl__wgmma_job *job,
+                        const struct xl__params *params, struct xl__plan *p,
+                        double *ns, const char **bound)
+{
+    const struct xl__wgmma_tile t = xl__wgmma_tile_of(params);
+    struct xl__wgmma_tiling v;
+    if (t.bm == 0 || !xl__wgmma_tiling_init(l, job, &t, &v) ||
+        p->n_steps + 1 + v.is_cut > XL__MAX_STEPS)
+        return XL_UNSUPPORTED;
+    if (v.form == XL__FORM_BOXES) {
+        const struct xl__tensor_map c = map_of_c(&v);
+        if (xl__tensor_map_refused(
+                &c, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY)))
+            return XL_UNSUPPORTED;
+    }
+    add_tiles(l, &v, p);
+    if (v.is_cut)
+        add_join(&v, p);
+    p->scratch_bytes = xl__max_size(p->scratch_bytes, job->taken_bytes);
+    if (v.is_cut)
+        p->scratch_bytes = xl__max_size(
+            p->scratch_bytes, sums_at(job) * WORD + xl__wgmma_sums_bytes(&v));
+    *ns = xl__wgmma_ns(l, &v, bound);
+    return XL_OK;
+}
+
+/* -- gemm_wgmma ------------------------------------------------------------
+ */
 
 /* A product and what is done before it. */
 struct prepared {
     struct xl__wgmma_job job;
-    struct xl__gemm_turn turn[2]; /* of A, of B */
+    struct xl__gemm_transpose turn[2]; /* of A, of B */
     bool turns[2];
 };
 
 /* Does the instruction read the operand where it is? */
-static bool is_ready(const xl_gemm *g, const struct xl__gemm_side *s)
+static bool is_ready(const xl_gemm *g, const struct xl__gemm_operand *s)
 {
-    const enum xl__gemm_unit unit = xl__gemm_side_unit(s);
+    const enum xl__gemm_unit unit = xl__gemm_operand_unit(s);
     const size_t elem = xl_dtype_bytes(g->a.dtype);
     return s->aligned * elem % ALIGN == 0 && s->aligned > 0 &&
            (unit == XL__UNIT_ALONG_K ||
             (unit == XL__UNIT_ACROSS && elem == 2));
 }
 
-static struct xl__wgmma_side as_it_is(const struct xl__gemm_side *s,
-                                      size_t step)
+static struct xl__wgmma_operand
+direct_operand(const struct xl__gemm_operand *s, size_t step)
 {
-    const bool across = xl__gemm_side_unit(s) == XL__UNIT_ACROSS;
-    return (struct xl__wgmma_side){.mem = s->mem,
-                                   .offset = (int)s->offset,
-                                   .across = across,
-                                   .line = across ? s->stride_k : s->stride_x,
-                                   .step = step};
+    const bool across = xl__gemm_operand_unit(s) == XL__UNIT_ACROSS;
+    return (struct xl__wgmma_operand){.mem = s->mem,
+                                      .offset = (int)s->offset,
+                                      .across = across,
+                                      .line =
+                                          across ? s->stride_k : s->stride_x,
+                                      .step = step};
 }
 
-static struct xl__wgmma_side as_turned(const struct xl__gemm_turn *t)
+static struct xl__wgmma_operand
+transposed_operand(const struct xl__gemm_transpose *t)
 {
-    return (struct xl__wgmma_side){.mem = XL__MEM_SCRATCH,
-                                   .offset = XL__WGMMA_NOWHERE,
-                                   .first = t->first,
-                                   .line = t->line,
-                                   .step = t->step};
+    return (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
+                                      .offset = XL__WGMMA_NONE,
+                                      .first = t->first,
+                                      .line = t->line,
+                                      .step = t->step};
 }
 
 static bool is_f8(xl_dtype dtype)
@@ -57,31 +329,31 @@ static bool prepare(const struct xl__limits *l, const void *desc,
                     struct prepared *out)
 {
     const xl_gemm *g = desc;
-    const struct xl__gemm_sides s = xl__gemm_sides(g);
-    const struct xl__gemm_side *side[] = {&s.a, &s.b};
-    const size_t step[] = {s.turned ? g->batch.b_step : g->batch.a_step,
-                           s.turned ? g->batch.a_step : g->batch.b_step};
-    struct xl__wgmma_side *to[] = {&out->job.a, &out->job.b};
-    *out = (struct prepared){
-        .job = {.canonical = desc,
-                .in = g->a.dtype,
-                .planes = 1,
-                .promotes = is_f8(g->a.dtype) &&
-                            g->accuracy == XL_ACCURACY_FULL,
-                .at_rows = XL__WGMMA_NOWHERE,
-                .at_cols = XL__WGMMA_NOWHERE,
-                .at_flag = XL__WGMMA_NOWHERE}};
+    const struct xl__gemm_oriented s = xl__gemm_orient(g);
+    const struct xl__gemm_operand *side[] = {&s.a, &s.b};
+    const size_t step[] = {s.is_swapped ? g->batch.b_step : g->batch.a_step,
+                           s.is_swapped ? g->batch.a_step : g->batch.b_step};
+    struct xl__wgmma_operand *to[] = {&out->job.a, &out->job.b};
+    *out =
+        (struct prepared){.job = {.canonical = desc,
+                                  .in = g->a.dtype,
+                                  .planes = 1,
+                                  .promotes = is_f8(g->a.dtype) &&
+                                              g->accuracy == XL_ACCURACY_FULL,
+                                  .at_rows = XL__WGMMA_NONE,
+                                  .at_cols = XL__WGMMA_NONE,
+                                  .at_flag = XL__WGMMA_NONE}};
     for (unsigned i = 0; i < 2; i++) {
         out->turns[i] = !is_ready(g, side[i]);
         if (!out->turns[i]) {
-            *to[i] = as_it_is(side[i], step[i]);
+            *to[i] = direct_operand(side[i], step[i]);
             continue;
         }
-        if (!xl__gemm_turn(l, desc, side[i], out->job.taken_bytes,
-                           &out->turn[i]))
+        if (!xl__gemm_transpose_layout(l, desc, side[i], out->job.taken_bytes,
+                                       &out->turn[i]))
             return false;
         out->job.taken_bytes = out->turn[i].end_bytes;
-        *to[i] = as_turned(&out->turn[i]);
+        *to[i] = transposed_operand(&out->turn[i]);
     }
     return true;
 }
@@ -95,7 +367,7 @@ static const char *refuses(const struct xl__limits *l, const void *desc)
         return "the matrix engine's f64 is not used";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
-    why = xl__gemm_turn_refused(l, g);
+    why = xl__gemm_transpose_refused(l, g);
     if (!prepare(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";
     if (why && (p.turns[0] || p.turns[1]))
@@ -115,9 +387,9 @@ static void choose(const struct xl__limits *l, const void *desc,
 /* The launches before and the first of the product itself. */
 static double before_ns(const struct xl__limits *l, const struct prepared *p)
 {
-    const struct xl__work work = {
+    const struct xl__cost work = {
         .flop_frac = 1, .bytes_frac = 1, .fill = 1,
-        .apart_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
+        .serial_bytes = p->turn[0].moved_bytes + p->turn[1].moved_bytes,
         .launches = 1U + p->turns[0] + p->turns[1]};
     const char *bound;
     return xl__work_ns(l, &work, &bound);
@@ -126,15 +398,15 @@ static double before_ns(const struct xl__limits *l, const struct prepared *p)
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
-    const struct xl__gemm_sides s = xl__gemm_sides(desc);
+    const struct xl__gemm_oriented s = xl__gemm_orient(desc);
     struct prepared before;
     double ns;
     if (!prepare(l, desc, &before))
         return XL_UNSUPPORTED;
     if (before.turns[0])
-        xl__gemm_turn_add(desc, &s.a, &before.turn[0], p);
+        xl__gemm_transpose_add(desc, &s.a, &before.turn[0], p);
     if (before.turns[1])
-        xl__gemm_turn_add(desc, &s.b, &before.turn[1], p);
+        xl__gemm_transpose_add(desc, &s.b, &before.turn[1], p);
     const xl_status status =
         xl__wgmma_add(l, &before.job, params, p, &ns, &p->bound);
     if (status != XL_OK)

@@ -8,15 +8,15 @@
 #define XL_OPS_GEMM_WGMMA_H
 
 #include "ops/gemm/orientation.h"
-#include "ops/gemm/gemm_stream.h"
+#include "ops/gemm/tiles.h"
 
-enum { XL__WGMMA_NOWHERE = -1 };
+enum { XL__WGMMA_NONE = -1 };
 
 /* One operand as lines of elements, each line and step a multiple of 16
  * bytes. x is the dimension it shares with C. */
-struct xl__wgmma_side {
+struct xl__wgmma_operand {
     unsigned mem;    /* call slot */
-    int offset;      /* value slot of where it begins; XL__WGMMA_NOWHERE: at
+    int offset;      /* value slot of where it begins; XL__WGMMA_NONE: at
                         `first`, a multiple of `line` */
     size_t first;
     bool across;     /* lines lie along x, else along k; 16-bit types alone */
@@ -26,17 +26,17 @@ struct xl__wgmma_side {
 };
 
 /* What is multiplied. C, its type, alpha, beta, batch and epilogue are the
- * canonical descriptor's; a and b in the order of xl__gemm_sides(). */
+ * canonical descriptor's; a and b in the order of xl__gemm_orient(). */
 struct xl__wgmma_job {
     const void *canonical;
-    struct xl__wgmma_side a, b;
+    struct xl__wgmma_operand a, b;
     xl_dtype in;      /* as what it is multiplied: XL_F32 is rounded to tf32 */
     unsigned planes;  /* of both: 1, or planes i of A and j of B with i + j
                          less than that are multiplied, all into one sum. With
                          a batch `step` is that times `plane` */
     bool promotes;    /* sums leave the engine for f32 after each 128
                          bytes of k */
-    /* Into scratch, in elements of 4 bytes; XL__WGMMA_NOWHERE: none. Floats
+    /* Into scratch, in elements of 4 bytes; XL__WGMMA_NONE: none. Floats
      * that multiply the sums of a row and of a column, one a row (column) of
      * the product, products one after the other; and a word that is 0 where
      * the product is wanted at all. */
@@ -48,7 +48,7 @@ struct xl__wgmma_job {
 struct xl__wgmma_tile {
     size_t bm, bn, bk;  /* bk: 128 bytes of elements */
     size_t stages, band, parts;
-    bool turned;        /* rows of the tile are columns of C */
+    bool is_swapped; /* rows of the tile are columns of C */
 };
 
 /* TM TN TK first (gemm.h). */

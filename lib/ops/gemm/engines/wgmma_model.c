@@ -68,7 +68,7 @@ struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
                                    .stages = (size_t)v[AT_ST],
                                    .band = (size_t)v[AT_GR],
                                    .parts = (size_t)v[AT_PARTS],
-                                   .turned = v[AT_TURN] == 2};
+                                   .is_swapped = v[AT_TURN] == 2};
 }
 
 static struct xl__params params_of(const struct xl__wgmma_tile *t)
@@ -80,21 +80,21 @@ static struct xl__params params_of(const struct xl__wgmma_tile *t)
     p.value[AT_ST] = (int)t->stages;
     p.value[AT_GR] = (int)t->band;
     p.value[AT_PARTS] = (int)t->parts;
-    p.value[AT_TURN] = t->turned ? 2 : 1;
+    p.value[AT_TURN] = t->is_swapped ? 2 : 1;
     return p;
 }
 
 /* -- what a tile takes ---------------------------------------------------- */
 
 /* Registers of an item that hold sums. */
-static size_t sums_held(const struct xl__wgmma_view *v)
+static size_t sums_held(const struct xl__wgmma_tiling *v)
 {
     return v->t.bn / 2 * (v->job->promotes ? 2 : 1);
 }
 
 /* Do consumers take registers from a producer of four warps: gemm/nvidia/wgmma.cl's
  * MORE? */
-static bool takes_more(const struct xl__wgmma_view *v)
+static bool takes_more(const struct xl__wgmma_tiling *v)
 {
     enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
     return v->form == XL__FORM_VALUES &&
@@ -104,12 +104,12 @@ static bool takes_more(const struct xl__wgmma_view *v)
 
 /* Sums that leave enough registers for the rest: by warps of the group, and
  * with what is taken from the producer. */
-static bool registers_fit(const struct xl__wgmma_view *v)
+static bool registers_fit(const struct xl__wgmma_tiling *v)
 {
     enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
            MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
     const size_t held = sums_held(v);
-    if (v->t.bm == 3 * ROWS && xl__gemm_snippet(v->job->canonical))
+    if (v->t.bm == 3 * ROWS && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == ROWS)
         return held <= OF_1;
@@ -118,19 +118,19 @@ static bool registers_fit(const struct xl__wgmma_view *v)
     return held <= (takes_more(v) ? MORE_OF_3 : OF_3);
 }
 
-size_t xl__wgmma_items(const struct xl__wgmma_view *v)
+size_t xl__wgmma_items(const struct xl__wgmma_tiling *v)
 {
     return v->t.bm / ROWS * WARPS4 + (takes_more(v) ? WARPS4 : WARP);
 }
 
-static size_t stage_bytes(const struct xl__wgmma_view *v)
+static size_t stage_bytes(const struct xl__wgmma_tiling *v)
 {
     const size_t columns =
         v->b->across ? xl__round_up(v->t.bn, ROWS) : v->t.bn;
     return v->job->planes * (v->t.bm + columns) * LINE_BYTES;
 }
 
-static size_t local_bytes(const struct xl__wgmma_view *v, size_t stages)
+static size_t local_bytes(const struct xl__wgmma_tiling *v, size_t stages)
 {
     enum { KEPT = 8192, BARRIERS = 16 }; /* of four warps; of a stage */
     return stages * (stage_bytes(v) + BARRIERS) +
@@ -138,13 +138,13 @@ static size_t local_bytes(const struct xl__wgmma_view *v, size_t stages)
                                       : v->t.bm / ROWS * KEPT);
 }
 
-size_t xl__wgmma_local_bytes(const struct xl__wgmma_view *v)
+size_t xl__wgmma_local_bytes(const struct xl__wgmma_tiling *v)
 {
     return local_bytes(v, v->t.stages);
 }
 
 static size_t most_stages(const struct xl__limits *l,
-                          const struct xl__wgmma_view *v)
+                          const struct xl__wgmma_tiling *v)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
     size_t n = MOST_STAGES;
@@ -158,8 +158,8 @@ static size_t most_stages(const struct xl__limits *l,
 /* May an item apply it to each sum where that is? The text is there once a sum,
  * and should stay in the cache of instructions; what it reads is a row or a
  * column, of which an item's two neighbours are enough (NV-54). */
-static bool is_light(const struct xl__wgmma_view *v,
-                     const struct xl__snippet *s)
+static bool is_light(const struct xl__wgmma_tiling *v,
+                     const struct xl__epilogue_text *s)
 {
     const double most = 4096; /* instructions */
     if (!s)
@@ -173,14 +173,14 @@ static bool is_light(const struct xl__wgmma_view *v,
 }
 
 /* Lines of C and what is wanted of its elements decide. */
-static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
+static enum xl__wgmma_form form_of(const struct xl__wgmma_tiling *v)
 {
     enum { NARROW = 64, CHUNK = 8, PAIR = 16 };
     const xl_dtype c = v->g->c.dtype;
     const bool is_plain =
-        (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.turned &&
-        v->job->at_rows == XL__WGMMA_NOWHERE &&
-        is_light(v, xl__gemm_snippet(v->job->canonical)) &&
+        (c == XL_F16 || c == XL_BF16) && v->g->beta == 0 && !v->t.is_swapped &&
+        v->job->at_rows == XL__WGMMA_NONE &&
+        is_light(v, xl__gemm_epilogue_text(v->job->canonical)) &&
         v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
     if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
@@ -190,7 +190,7 @@ static enum xl__wgmma_form form_of(const struct xl__wgmma_view *v)
     return is_plain && v->t.bn % ROWS == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
 }
 
-size_t xl__wgmma_width(const struct xl__wgmma_view *v)
+size_t xl__wgmma_width(const struct xl__wgmma_tiling *v)
 {
     /* Of bytes, and where an item has few registers. */
     enum { BYTES = 16, MOST = 8, FEW = 4, PAIR = 2 };
@@ -207,7 +207,7 @@ size_t xl__wgmma_width(const struct xl__wgmma_view *v)
 
 /* -- how a product falls into tiles --------------------------------------- */
 
-static bool is_listed(const struct xl__wgmma_view *v)
+static bool is_listed(const struct xl__wgmma_tiling *v)
 {
     const struct xl__params p = params_of(&v->t);
     for (unsigned i = 0; xl__wgmma_tunables[i].name; i++) {
@@ -221,7 +221,7 @@ static bool is_listed(const struct xl__wgmma_view *v)
 }
 
 /* The kernel counts in 32 bits, and coordinates in 31. */
-static bool count(const struct xl__limits *l, struct xl__wgmma_view *v)
+static bool count(const struct xl__limits *l, struct xl__wgmma_tiling *v)
 {
     size_t slices;
     const size_t k = v->g->k;
@@ -239,33 +239,33 @@ static bool count(const struct xl__limits *l, struct xl__wgmma_view *v)
     v->is_cut = v->t.parts > 1;
     if (!v->is_cut)
         return true;
-    v->stream = xl__stream_deal(v->tiles, v->units,
-                                xl__size_or(l, XL__F_compute_units, 1),
-                                LEAST_UNITS);
+    v->stream = xl__stream_k_divide(v->tiles, v->units,
+                                    xl__size_or(l, XL__F_compute_units, 1),
+                                    LEAST_UNITS);
     return v->stream.tiles * v->units <= INT32_MAX &&
            (double)xl__wgmma_sums_bytes(v) <=
                xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
 }
 
-bool xl__wgmma_view(const struct xl__limits *l,
-                    const struct xl__wgmma_job *job,
-                    const struct xl__wgmma_tile *t,
-                    struct xl__wgmma_view *out)
+bool xl__wgmma_tiling_init(const struct xl__limits *l,
+                           const struct xl__wgmma_job *job,
+                           const struct xl__wgmma_tile *t,
+                           struct xl__wgmma_tiling *out)
 {
     const xl_gemm *g = job->canonical;
-    *out = (struct xl__wgmma_view){
-        .job = job, .g = g, .s = xl__gemm_sides(g), .t = *t};
-    out->a = t->turned ? &job->b : &job->a;
-    out->b = t->turned ? &job->a : &job->b;
-    out->m = t->turned ? out->s.n : out->s.m;
-    out->n = t->turned ? out->s.m : out->s.n;
+    *out = (struct xl__wgmma_tiling){
+        .job = job, .g = g, .s = xl__gemm_orient(g), .t = *t};
+    out->a = t->is_swapped ? &job->b : &job->a;
+    out->b = t->is_swapped ? &job->a : &job->b;
+    out->m = t->is_swapped ? out->s.n : out->s.m;
+    out->n = t->is_swapped ? out->s.m : out->s.n;
     out->form = form_of(out);
     return is_listed(out) && registers_fit(out) &&
            t->stages <= most_stages(l, out) && count(l, out);
 }
 
 size_t xl__wgmma_groups(const struct xl__limits *l,
-                        const struct xl__wgmma_view *v)
+                        const struct xl__wgmma_tiling *v)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     if (!v->is_cut)
@@ -274,9 +274,9 @@ size_t xl__wgmma_groups(const struct xl__limits *l,
                         xl__min_size(v->stream.whole, units));
 }
 
-size_t xl__wgmma_sums_bytes(const struct xl__wgmma_view *v)
+size_t xl__wgmma_sums_bytes(const struct xl__wgmma_tiling *v)
 {
-    return v->is_cut ? xl__stream_parts(&v->stream) * v->t.bm * v->t.bn *
+    return v->is_cut ? xl__stream_k_slots(&v->stream) * v->t.bm * v->t.bn *
                            sizeof(float)
                      : 0;
 }
@@ -291,7 +291,7 @@ static double together(double a, double b)
 
 /* Share of tiles whose boxes of B across k begin inside a line of the cache and
  * touch two (NV-52). */
-static double astride(const struct xl__wgmma_view *v)
+static double astride(const struct xl__wgmma_tiling *v)
 {
     const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power in it */
     return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
@@ -299,7 +299,7 @@ static double astride(const struct xl__wgmma_view *v)
 
 /* Clocks of one stage of a tile: instructions read A's 64 rows and B anew
  * each. */
-static double stage_clocks(const struct xl__wgmma_view *v)
+static double stage_clocks(const struct xl__wgmma_tiling *v)
 {
     enum { TERMS_OF = 2 };
     const double bm = (double)v->t.bm, bn = (double)v->t.bn;
@@ -317,23 +317,24 @@ static double stage_clocks(const struct xl__wgmma_view *v)
 }
 
 /* Clocks that a tile's sums take to C. */
-static double store_clocks(const struct xl__wgmma_view *v)
+static double store_clocks(const struct xl__wgmma_tiling *v)
 {
     const double lanes = 128;
-    const struct xl__snippet *snippet = xl__gemm_snippet(v->job->canonical);
+    const struct xl__epilogue_text *snippet = xl__gemm_epilogue_text(v->job->canonical);
     const double sums = (double)(v->t.bm * v->t.bn);
     const double flop = sums * (snippet ? snippet->flop / lanes : 0);
     if (v->form != XL__FORM_VALUES)
         return sums / boxes_sums + flop;
-    return values_clocks + sums * (v->t.turned ? 2 : 1) / values_sums + flop;
+    return values_clocks + sums * (v->t.is_swapped ? 2 : 1) / values_sums +
+           flop;
 }
 
 /* Of the busiest group. */
-static double group_clocks(const struct xl__wgmma_view *v, double places)
+static double group_clocks(const struct xl__wgmma_tiling *v, double places)
 {
     const double stage = stage_clocks(v), store = store_clocks(v);
     const double tile = (double)v->units * stage + store;
-    const struct xl__stream *s = &v->stream;
+    const struct xl__stream_k *s = &v->stream;
     if (!v->is_cut)
         return ceil((double)v->tiles / places) * tile;
     const double sums = (double)(v->t.bm * v->t.bn);
@@ -345,16 +346,16 @@ static double group_clocks(const struct xl__wgmma_view *v, double places)
 
 /* Of the join: its launch, and what it reads and writes. */
 static double join_ns(const struct xl__limits *l,
-                      const struct xl__wgmma_view *v, double ns)
+                      const struct xl__wgmma_tiling *v, double ns)
 {
-    const double parts = (double)xl__stream_written(&v->stream);
+    const double parts = (double)xl__stream_k_written(&v->stream);
     const double bytes =
         2 * parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
     return join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
 }
 
 double xl__wgmma_ns(const struct xl__limits *l,
-                    const struct xl__wgmma_view *v, const char **bound)
+                    const struct xl__wgmma_tiling *v, const char **bound)
 {
     static const double ns_per_s = 1e9, reached = 0.98; /* NV-49 */
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -384,10 +385,10 @@ struct search {
 
 static void consider(struct search *s, struct xl__wgmma_tile *t)
 {
-    struct xl__wgmma_view v;
+    struct xl__wgmma_tiling v;
     const char *bound;
     t->stages = LEAST_STAGES;
-    if (!xl__wgmma_view(s->l, s->job, t, &v))
+    if (!xl__wgmma_tiling_init(s->l, s->job, t, &v))
         return;
     /* Narrow tiles are for products that are narrow, one way or the other. */
     if (t->bn < ROWS && v.n > t->bn && v.m > ROWS && v.n > ROWS)
@@ -412,9 +413,9 @@ void xl__wgmma_choose(const struct xl__limits *l,
                 .bm = (size_t)rows[i], .bn = (size_t)columns[j],
                 .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
             for (t.parts = 1; t.parts <= MOST_PARTS; t.parts++) {
-                t.turned = false;
+                t.is_swapped = false;
                 consider(&s, &t);
-                t.turned = true;
+                t.is_swapped = true;
                 consider(&s, &t);
             }
         }

@@ -8,7 +8,7 @@
 #include "base/half.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "ops/gemm/gemm_small.h"
+#include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0x5B, OFFSET = 16, GAP = 8, PRODUCTS = 3, MOST = 8, TURNS = 3 };
 

@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
-#include "expr/codegen/reduce_size.h"
+#include "expr/codegen/geometry.h"
 #include "expr/host/operation_value.h"
 #include "support/expr_batch.h"
 #include "runtime/launch.h"
@@ -109,7 +109,7 @@ static void run(struct job *j, struct batch_way way)
         if (j->b.group.operand[k].at == XL__AT_BINDING)
             call.mem[1 + k].buf = buffer_of(j, k);
     }
-    const xl_status status = xl__run_plan(device.queue, plan, &call, NULL);
+    const xl_status status = xl__plan_launch(device.queue, plan, &call, NULL);
     if (status != XL_OK)
         print_error("%s\n", xl__str_text(&code.text[0]));
     assert_status(status, XL_OK, xl_error_detail(device.queue));
@@ -545,7 +545,7 @@ static void look_at_device(void)
 {
     const struct xl__limits *l = &device.device->limits;
     has_fma = xl__num_or(l, XL__F_has_fma, 1);
-    while (!xl__by_items(l) && !batch_ways[first_way].as_gpu)
+    while (!xl__is_vector_cpu(l) && !batch_ways[first_way].as_gpu)
         first_way++;
 }
 

@@ -46,7 +46,7 @@ static const char *copied(const struct mistake *m)
         fail_msg("%s failed", command);
     if (!m)
         return folder;
-    snprintf(path, sizeof path, "%s/cl/common/%s", folder, m->file);
+    snprintf(path, sizeof path, "%s/cl/%s", folder, m->file);
     char *text = read_all(path), *at = strstr(text, m->from);
     if (!at)
         fail_msg("%s has no \"%s\" any more", m->file, m->from);

@@ -64,20 +64,20 @@ static void read_bindings(const char *at, struct bound *out)
 }
 
 static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
-                     const struct xl__snippet **out)
+                     const struct xl__epilogue_text **out)
 {
     struct bound b;
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
-    const struct xl__snippet_want expected = {&ep, {1, M, N}, dtype};
+    const struct xl__epilogue_request expected = {&ep, {1, M, N}, dtype};
     xl__error_reset(&t.queue->error);
-    return xl__snippet_get(t.queue, &expected, out);
+    return xl__epilogue_text_get(t.queue, &expected, out);
 }
 
-static const struct xl__snippet *must_get(const char *expr,
-                                          const char *bindings, xl_dtype dtype)
+static const struct xl__epilogue_text *
+must_get(const char *expr, const char *bindings, xl_dtype dtype)
 {
-    const struct xl__snippet *s;
+    const struct xl__epilogue_text *s;
     assert_status(get(expr, bindings, dtype, &s), XL_OK,
                   xl_error_detail(t.queue));
     return s;
@@ -215,41 +215,41 @@ static const struct wrong {
     {"y +", "", XL_F32, XL_BAD_ARGUMENT, "1:4: "},
     {"", "", XL_F32, XL_BAD_ARGUMENT, "1:1: there is nothing to compute"},
     {"y + bais", "bias:f32[9]", XL_F32, XL_BAD_ARGUMENT,
-     "1:1: 'bias' is bound, and the epilogue does not use it"},
+     "1:1: 'bias' is bound but not used"},
     {"y + bais", "", XL_F32, XL_BAD_ARGUMENT,
      "1:5: 'bais' is neither bound nor assigned\n  y + bais\n      ^"},
     {"y - mean(y)", "", XL_F32, XL_BAD_ARGUMENT,
-     "1:5: an epilogue sees one element at a time"},
+     "1:5: reductions"},
     {"t = y\nsoftmax(t)", "", XL_F32, XL_BAD_ARGUMENT,
-     "2:1: an epilogue sees one element at a time"},
-    {"y * max(y)", "", XL_F32, XL_BAD_ARGUMENT, "1:5: an epilogue sees one"},
+     "2:1: reductions"},
+    {"y * max(y)", "", XL_F32, XL_BAD_ARGUMENT, "1:5: reductions"},
     {"y + rand(1)", "", XL_F32, XL_BAD_ARGUMENT,
-     "1:5: an epilogue has no random numbers"},
+     "1:5: random numbers"},
     {"y + b[0]", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
-     "1:5: an epilogue has no slices"},
+     "1:5: slices and transposes"},
     {"y + transpose(b)", "b:f32[9,7]", XL_F32, XL_BAD_ARGUMENT,
-     "no transposes: bind the view"},
-    {"out[0] = y", "", XL_F32, XL_BAD_ARGUMENT, "no slices"},
+     "bind the view"},
+    {"out[0] = y", "", XL_F32, XL_BAD_ARGUMENT, "slices and transposes"},
     {"b = y + b", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
-     "1:1: 'b' is bound, and an epilogue writes its result alone"},
+     "1:1: 'b' is bound"},
     {"y = relu(y)", "", XL_F32, XL_BAD_ARGUMENT, "1:1: 'y' is bound"},
     {"t = relu(y)", "", XL_F32, XL_BAD_ARGUMENT,
-     "1:1: nothing leaves the epilogue: end with an expression alone"},
+     "1:1: the epilogue has no result"},
     {"out + y", "", XL_F32, XL_BAD_ARGUMENT,
-     "1:1: 'out' is read here before it is assigned; the old value"},
+     "1:1: 'out' is read before it is assigned"},
     {"2 * b", "b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
      "1:1: the epilogue does not use 'y'"},
     {"y + b", "b:f32[9] b:f32[9]", XL_F32, XL_BAD_ARGUMENT,
      "\"b\" is bound twice, by bindings 0 and 1"},
     {"y + y", "y:f32[9]", XL_F32, XL_BAD_ARGUMENT,
-     "binding 0: \"y\" has a meaning of its own"},
-    {"y + out", "out:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"out\" has a meaning"},
-    {"y + 1", "exp:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"exp\" has a meaning"},
+     "binding 0: \"y\" is reserved"},
+    {"y + out", "out:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"out\" is reserved"},
+    {"y + 1", "exp:f32[9]", XL_F32, XL_BAD_ARGUMENT, "\"exp\" is reserved"},
     {"y + a", "a:f64[9]", XL_F32, XL_BAD_ARGUMENT, "'a' is bound as f64"},
     {"y + a", "a:f16", XL_F32, XL_BAD_ARGUMENT, "scalars are f32 or i32"},
     {"y + abcdefghijklmnopqrstuvwxyzabcdef",
      "abcdefghijklmnopqrstuvwxyzabcdef:f32", XL_F32, XL_BAD_ARGUMENT,
-     "is longer than 31 letters"},
+     "is longer than 31 characters"},
     {"y", "", XL_I8, XL_BAD_ARGUMENT,
      "1:1: 'out' is i8 and its value is f32"},
     {"y", "", XL_BOOL, XL_BAD_ARGUMENT, "write the value != 0"},
@@ -268,7 +268,7 @@ static void refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const struct wrong *w = &wrong[i];
-        const struct xl__snippet *s;
+        const struct xl__epilogue_text *s;
         const xl_status status = get(w->expr, w->bindings, w->dtype, &s);
         const char *detail = xl_error_detail(t.queue);
         if (status != w->status || !strstr(detail, w->message))
@@ -283,7 +283,7 @@ static void too_long(void **state)
 {
     enum { TERMS = 600, CAP = TERMS * 16 };
     static char text[CAP];
-    const struct xl__snippet *s;
+    const struct xl__epilogue_text *s;
     size_t len = 1;
     (void)state;
     text[0] = 'y';
@@ -406,10 +406,10 @@ static void check_value(const char *expr, xl_dtype dtype, double y, double off,
 {
     const double scalar = 2;
     const bool has_s = strstr(expr, "* s") != NULL;
-    const struct xl__snippet *s =
+    const struct xl__epilogue_text *s =
         must_get(expr, has_s ? "s:f32" : "", dtype);
     double got, error;
-    xl__snippet_eval(s, dtype, y, off, &scalar, &got, &error);
+    xl__epilogue_text_eval(s, dtype, y, off, &scalar, &got, &error);
     if (!(got == expected || (isnan(got) && isnan(expected))) ||
         !(error <= most))
         fail_msg("%s of %g: %g within %g, not %g within %g", expr, y, got,
@@ -443,13 +443,14 @@ static void values(void **state)
 static void kept(void **state)
 {
     (void)state;
-    const struct xl__snippet *a = must_get("y + r", "r:f32[7,9]", XL_F32);
+    const struct xl__epilogue_text *a =
+        must_get("y + r", "r:f32[7,9]", XL_F32);
     assert_ptr_equal(a, must_get("y + r", "r:f32[7,9]", XL_F32));
     assert_int_equal(a->operand[0].stride[XL__ALONG_BATCH], 0);
     assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], N);
     assert_int_equal(a->operand[0].stride[XL__ALONG_COLS], 1);
     /* Another layout, with its own strides, has the same text. */
-    const struct xl__snippet *row = must_get("y + r", "r:f32[9]", XL_F32);
+    const struct xl__epilogue_text *row = must_get("y + r", "r:f32[9]", XL_F32);
     assert_ptr_not_equal(a, row);
     assert_ptr_equal(a->text, row->text);
     assert_int_equal(row->operand[0].stride[XL__ALONG_ROWS], 0);
@@ -463,12 +464,13 @@ static void kept(void **state)
                          must_get("y - r", "r:f32[9]", XL_F32)->text);
     assert_ptr_not_equal(a->text,
                          must_get("y + s", "s:f32[9]", XL_F32)->text);
-    const struct xl__snippet *b = must_get("y + a * b", "a:f32 b:f32", XL_F32);
+    const struct xl__epilogue_text *b =
+        must_get("y + a * b", "a:f32 b:f32", XL_F32);
     assert_ptr_not_equal(b, must_get("y + a * b", "b:f32 a:f32", XL_F32));
     assert_int_equal(b->n_operands, 2);
     assert_true(b->operand[0].is_scalar);
     /* A dimension of size 1 has no stride. */
-    const struct xl__snippet *one = must_get("y + r", "r:f32[1,1,9]", XL_F32);
+    const struct xl__epilogue_text *one = must_get("y + r", "r:f32[1,1,9]", XL_F32);
     assert_ptr_equal(one, row);
 }
 
@@ -497,7 +499,7 @@ static char *write_text(size_t i, const struct xl__limits *l)
     struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
-    const struct xl__snippet_want expected = {&given, {1, M, N}, ep.dtype};
+    const struct xl__epilogue_request expected = {&given, {1, M, N}, ep.dtype};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;

@@ -27,7 +27,7 @@ static struct xl__str text_of(struct batch *b, struct batch_way way)
     batch_facts(way, &l);
     struct xl__emit m = {.g = &b->g, .group = &b->group, .l = &l,
                          .out = &out, .vw = b->group.geo.vw};
-    xl__map_text(&m);
+    xl__map_write_kernel(&m);
     xl__limits_clear(&l);
     assert_false(out.broken);
     return out;
@@ -318,7 +318,7 @@ static float read_float(const char *text)
 static void check_constant(float x)
 {
     struct xl__str out = {0};
-    xl__spell_constant(&out, (double)x, XL__V_F32, 1);
+    xl__opencl_constant(&out, (double)x, XL__V_F32, 1);
     const float back = read_float(xl__str_text(&out));
     const bool is_same = memcmp(&back, &x, sizeof x) == 0;
     if (!is_same && !(isnan(x) && isnan(back)))
@@ -345,9 +345,9 @@ static void constants(void **state)
         check_constant(x);
     }
     struct xl__str out = {0};
-    xl__spell_constant(&out, -2147483648.0, XL__V_I32, 1);
-    xl__spell_constant(&out, 1, XL__V_BOOL, 1);
-    xl__spell_constant(&out, 1, XL__V_BOOL, 4);
+    xl__opencl_constant(&out, -2147483648.0, XL__V_I32, 1);
+    xl__opencl_constant(&out, 1, XL__V_BOOL, 1);
+    xl__opencl_constant(&out, 1, XL__V_BOOL, 4);
     assert_string_equal(xl__str_text(&out), "(-2147483647 - 1)1(int4)(-1)");
     xl__str_clear(&out);
 }

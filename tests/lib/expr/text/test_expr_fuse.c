@@ -8,6 +8,7 @@
 
 #include "base/os/clock.h"
 #include "base/rng.h"
+#include "expr/fuse/fuse.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"

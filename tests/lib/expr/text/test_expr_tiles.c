@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/codegen/map_tiles.h"
 #include "expr/selfcheck_case.h"
 #include "support/expr_batch.h"
 #include "support/support.h"
@@ -87,7 +88,7 @@ static struct xl__str text_of(struct batch *b, const struct xl__group *group,
     set_limits(f, &l);
     struct xl__emit m = {.g = &b->g, .group = group, .l = &l, .out = &out,
                          .vw = group->geo.vw};
-    xl__map_text(&m);
+    xl__map_write_kernel(&m);
     xl__limits_clear(&l);
     assert_false(out.broken);
     return out;
@@ -131,9 +132,9 @@ static void choice(void **state)
                      geo->tile, geo->vw, geo->wg);
         if (geo->tile)
             assert_int_equal(geo->across, cases[i].s.across);
-        assert_int_equal(xl__map_is_turned(&b.group, &b.group.operand[1]),
+        assert_int_equal(xl__map_is_transposed(&b.group, &b.group.operand[1]),
                          geo->tile > 0);
-        assert_false(xl__map_is_turned(&b.group, &b.group.operand[0]));
+        assert_false(xl__map_is_transposed(&b.group, &b.group.operand[0]));
         assert_true(xl__map_tile_local_bytes(&b.group) * 2 <=
                     cases[i].f.local_bytes);
         assert_int_equal(strstr(xl__str_text(&b.group.why), "tiles of") !=

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results as one HTML page that holds all it needs: its header, and its
+ * sections from top to bottom. The summary and the tables of rows have files
+ * of their own; here are devices, pictures, and the environment of each file.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include <crosslane/crosslane.h>
+
+#include "charts/figure.h"
+#include "cli/units.h"
+#include "report/figure_files.h"
+#include "report/html.h"
+#include "report/html_page.h"
+#include "report/outputs.h"
+#include "results/json.h"
+
+/* -- devices -------------------------------------------------------------- */
+
+/* The facts on a card, in this order. */
+static const struct {
+    const char *fact, *title;
+} card_facts[] = {
+    {"arch", "Architecture"},
+    {"driver", "Driver"},
+    {"cl_version", "OpenCL"},
+    {"compute_units", "Compute units"},
+    {"clock_hz", "Highest clock"},
+    {"subgroup_width", "Sub-group width"},
+    {"max_wg_size", "Largest work-group"},
+    {"global_mem_bytes", "Memory"},
+    {"llc_bytes", "Last-level cache"},
+    {"local_mem_bytes", "Local memory"},
+    {"peak_f32_flop_per_s", "Peak, f32 FMA"},
+    {"peak_matrix_f16_flop_per_s", "Peak, f16 matrix"},
+    {"read_bytes_per_s", "Memory, read"},
+    {"launch_ns", "Launch"},
+    {"timer_ok", "Event clock reliable"},
+    {"uuid", "UUID"},
+    {"pci", "PCI address"},
+};
+
+/* What the source of a fact means, in the order of xl_source. */
+static const char *const sources[] = {
+    [XL_UNKNOWN] = "unknown",
+    [XL_QUERIED] = "the driver's answer",
+    [XL_MEASURED] = "on this device, by a probe",
+    [XL_KNOWN] = "documented: the vendor table, with its note",
+    [XL_ASSUMED] = "assumed by the vendor table",
+};
+enum { N_SOURCES = sizeof sources / sizeof *sources };
+
+/* Where the value of a fact is from, with the note of the vendor table. */
+static void add_source(struct xl__str *out, const json_t *fact)
+{
+    const char *source = json_text_at(fact, "source");
+    const char *note = json_text_at(fact, "note");
+    const char *about = "";
+    for (unsigned i = 0; i < N_SOURCES; i++)
+        if (xl__streq(xl_source_name((xl_source)i), source))
+            about = sources[i];
+    html_add(out, "<small class=\"source\" title=\"%s\">%s%m%s</small>", about,
+             *source ? source : "unknown", *note ? " " : "", note);
+}
+
+/* -- cards ---------------------------------------------------------------- */
+
+static void add_card_fact(struct xl__str *out, const char *title,
+                          const json_t *fact)
+{
+    struct xl__str value = {0};
+    html_fact_value(&value, fact);
+    html_add(out, "<div><dt>%m</dt><dd>%s ", title, xl__str_text(&value));
+    add_source(out, fact);
+    xl__str_add(out, "</dd></div>\n");
+    xl__str_clear(&value);
+}
+
+/* The card of a device; facts that no file has are left out. */
+static void add_card(struct xl__str *out, const struct html_page *page,
+                     size_t i_device)
+{
+    const struct html_device *d = &page->devices[i_device];
+    html_add(out,
+             "<article class=\"card\" aria-labelledby=\"device-%z\">\n"
+             "<h3 id=\"device-%z\">%s</h3>\n<p>%s</p>\n<dl>\n",
+             i_device, i_device, d->name,
+             *d->platform ? d->platform : "platform unknown");
+    for (size_t i = 0; i < sizeof card_facts / sizeof *card_facts; i++) {
+        const json_t *fact = html_fact(page, i_device, card_facts[i].fact);
+        if (fact)
+            add_card_fact(out, card_facts[i].title, fact);
+    }
+    xl__str_add(out, "</dl>\n</article>\n");
+}
+
+/* -- all facts ------------------------------------------------------------ */
+
+/* A row of the table of all facts; none if no device has the fact. */
+static void add_fact_row(struct xl__str *out, const struct html_page *page,
+                         const char *name, const char *help)
+{
+    bool is_known = false;
+    for (size_t d = 0; d < page->n_devices; d++)
+        is_known = is_known || html_fact(page, d, name);
+    if (!is_known)
+        return;
+    html_add(out,
+             "<tr><th scope=\"row\"><code>%m</code> <small>%s</small>"
+             "</th>",
+             name, help);
+    for (size_t d = 0; d < page->n_devices; d++) {
+        struct xl__str value = {0};
+        const json_t *fact = html_fact(page, d, name);
+        html_fact_value(&value, fact);
+        html_add(out, "<td>%s ", xl__str_text(&value));
+        if (fact)
+            add_source(out, fact);
+        xl__str_add(out, "</td>");
+        xl__str_clear(&value);
+    }
+    xl__str_add(out, "</tr>\n");
+}
+
+static void add_fact_table(struct xl__str *out, const struct html_page *page)
+{
+    const char *name = NULL, *help = NULL;
+    xl__str_add(out, "<details><summary>Every fact that is known, and where "
+                     "it comes from</summary>\n");
+    html_table_begin(out, "facts", "Facts by device");
+    html_column(out, "Fact", false);
+    for (size_t d = 0; d < page->n_devices; d++)
+        html_column(out, page->devices[d].name, false);
+    html_table_body(out);
+    for (unsigned i = 0; (name = xl_fact_name(i, &help)) != NULL; i++)
+        add_fact_row(out, page, name, help);
+    html_table_end(out);
+    xl__str_add(out, "</details>\n");
+}
+
+static void add_source_legend(struct xl__str *out)
+{
+    xl__str_add(out, "<dl class=\"legend\">");
+    for (unsigned i = XL_QUERIED; i < N_SOURCES; i++)
+        html_add(out, "<div><dt>%m</dt><dd>%m</dd></div>\n",
+                 xl_source_name((xl_source)i), sources[i]);
+    xl__str_add(out, "</dl>\n");
+}
+
+static void add_devices(struct xl__str *out, const struct html_page *page)
+{
+    xl__str_add(out, "<section id=\"devices\" aria-labelledby=\"h-devices\">"
+                     "\n<h2 id=\"h-devices\">Devices</h2>\n"
+                     "<div class=\"cards\">\n");
+    for (size_t i = 0; i < page->n_devices; i++)
+        add_card(out, page, i);
+    xl__str_add(out, "</div>\n");
+    add_source_legend(out);
+    add_fact_table(out, page);
+    xl__str_add(out, "</section>\n");
+}
+
+/* -- pictures ------------------------------------------------------------- */
+
+/* Adds a figure of one run; false: the run has no data for it. */
+static bool add_picture(struct xl__str *out, const struct html_page *page,
+                        const struct figure *figure, size_t i_run)
+{
+    const struct html_run *run = &page->runs[i_run];
+    struct xl__str svg = {0}, name = {0};
+    const bool is_drawn = figure->draw(run->file, run->json, &svg);
+    if (is_drawn) {
+        html_run_name(&name, page, i_run);
+        html_add(out,
+                 "<figure><div class=\"scroll picture\" tabindex=\"0\" "
+                 "role=\"region\" aria-label=\"%s: %s\">\n%m</div>\n"
+                 "<figcaption>%s</figcaption></figure>\n",
+                 figure->title, xl__str_text(&name), xl__str_text(&svg),
+                 xl__str_text(&name));
+    }
+    out->broken = out->broken || svg.broken || name.broken;
+    xl__str_clear(&svg);
+    xl__str_clear(&name);
+    return is_drawn;
+}
+
+/* A figure of all runs that have data for it, side by side. */
+static void add_figure(struct xl__str *out, const struct html_page *page,
+                       const struct figure *figure)
+{
+    struct xl__str pictures = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < page->n_runs; i++)
+        n += add_picture(&pictures, page, figure, i);
+    if (n > 0)
+        html_add(out,
+                 "<section class=\"figure\" aria-labelledby=\"figure-%m\">\n"
+                 "<h3 id=\"figure-%m\">%s</h3>\n<p>%s</p>\n"
+                 "<div class=\"pictures%m\">\n%m</div>\n</section>\n",
+                 figure->name, figure->name, figure->title, figure->about,
+                 n > 1 ? " beside" : "", xl__str_text(&pictures));
+    out->broken = out->broken || pictures.broken;
+    xl__str_clear(&pictures);
+}
+
+static void add_figures(struct xl__str *out, const struct html_page *page)
+{
+    struct xl__str all = {0};
+    for (const struct figure *const *f = figures; *f; f++)
+        add_figure(&all, page, *f);
+    if (all.len > 0)
+        html_add(out,
+                 "<section id=\"pictures\" aria-labelledby=\"h-pictures\">\n"
+                 "<h2 id=\"h-pictures\">Pictures</h2>\n%m</section>\n",
+                 xl__str_text(&all));
+    out->broken = out->broken || all.broken;
+    xl__str_clear(&all);
+}
+
+/* -- the command line ----------------------------------------------------- */
+
+/* Adds an argument as a shell reads it, quoted where necessary. */
+static void add_shell_argument(struct xl__str *out, const char *arg)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=:,./@^%";
+    xl__str_add(out, " ");
+    if (*arg && strspn(arg, plain) == strlen(arg)) {
+        xl__str_add(out, arg);
+        return;
+    }
+    xl__str_add(out, "'");
+    for (; *arg; arg++)
+        xl__str_add_n(out, *arg == '\'' ? "'\\''" : arg, *arg == '\'' ? 4 : 1);
+    xl__str_add(out, "'");
+}
+
+/* Appends an option that differs from unset: true, a text, a positive number,
+ * or each value of a list. */
+static void add_option(struct xl__str *out, const char *name,
+                       const json_t *value)
+{
+    const char *text = json_string_value(value);
+    if (json_is_true(value) || (text && *text)) {
+        xl__str_printf(out, " --%s", name);
+        if (text)
+            add_shell_argument(out, text);
+    } else if (json_is_number(value) && json_number_value(value) > 0) {
+        xl__str_printf(out, " --%s %.17g", name, json_number_value(value));
+    }
+    for (size_t i = 0; i < json_array_size(value); i++)
+        add_option(out, name, json_array_get(value, i));
+}
+
+/* The command line that repeats the run, from the arguments and options of the
+ * document. */
+static void add_command_line(struct xl__str *out, const json_t *document)
+{
+    const json_t *env = json_object_get(document, "environment");
+    const json_t *args = json_object_get(env, "arguments");
+    const char *command =
+        json_text_at(json_object_get(document, "tool"), "command");
+    const char *name = NULL;
+    json_t *value = NULL;
+    xl__str_add(out, "clbench");
+    if (*command && strcmp(command, "suite") != 0)
+        add_shell_argument(out, command);
+    for (size_t i = 0; i < json_array_size(args); i++) {
+        const char *arg = json_string_value(json_array_get(args, i));
+        if (arg)
+            add_shell_argument(out, arg);
+    }
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(env, "options"),
+                        name, value)
+    {
+        add_option(out, name, value);
+    }
+}
+
+/* -- a file --------------------------------------------------------------- */
+
+static void add_entry(struct xl__str *out, const char *title, const char *text)
+{
+    if (*text)
+        html_add(out, "<div><dt>%m</dt><dd>%s</dd></div>\n", title, text);
+}
+
+static void add_host(struct xl__str *out, const json_t *host)
+{
+    char text[UNITS_CAP];
+    struct xl__str cpu = {0};
+    const json_t *cores = json_object_get(host, "cores");
+    const json_t *memory = json_object_get(host, "memory_bytes");
+    const json_t *load = json_object_get(host, "load");
+    xl__str_add(&cpu, json_text_at(host, "cpu"));
+    if (json_is_integer(cores))
+        xl__str_printf(&cpu, ", %" JSON_INTEGER_FORMAT " cores",
+                       json_integer_value(cores));
+    add_entry(out, "Processor", xl__str_text(&cpu));
+    if (json_is_number(memory)) {
+        units_format(text, sizeof text, json_number_value(memory), "B");
+        add_entry(out, "Memory", text);
+    }
+    add_entry(out, "System", json_text_at(host, "os"));
+    add_entry(out, "Kernel", json_text_at(host, "kernel"));
+    add_entry(out, "Machine", json_text_at(host, "machine"));
+    if (json_is_number(load)) {
+        units_number(text, sizeof text, json_number_value(load));
+        add_entry(out, "Load when it ended", text);
+    }
+    xl__str_clear(&cpu);
+}
+
+static void add_variables(struct xl__str *out, const json_t *variables)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)(uintptr_t)variables, name, value)
+    {
+        const char *text = json_string_value(value);
+        html_add(out,
+                 "<div><dt><code>%s</code></dt><dd><code>%s</code></dd>"
+                 "</div>\n",
+                 name, text ? text : "");
+    }
+}
+
+/* The environment of one file; folded where there are many files. */
+static void add_file(struct xl__str *out, const struct result_file *file,
+                     size_t i_file, bool is_folded)
+{
+    static const char fold[] =
+        "<details><summary>Versions, host, variables</summary>\n";
+    struct xl__str command = {0}, date = {0};
+    const json_t *doc = file->document;
+    const json_t *tool = json_object_get(doc, "tool");
+    const json_t *env = json_object_get(doc, "environment");
+    add_command_line(&command, doc);
+    html_date(&date, file);
+    html_add(out,
+             "<article aria-labelledby=\"file-%z\">\n"
+             "<h3 id=\"file-%z\">%s</h3>\n<pre class=\"scroll\" "
+             "tabindex=\"0\" role=\"region\" "
+             "aria-label=\"Command line of %s\"><code>%s</code></pre>\n"
+             "%m<dl>\n",
+             i_file, i_file, html_file_name(file), html_file_name(file),
+             xl__str_text(&command), is_folded ? fold : "");
+    add_entry(out, "Date", xl__str_text(&date));
+    add_entry(out, "clbench", json_text_at(tool, "version"));
+    add_entry(out, "Library", json_text_at(tool, "library"));
+    add_host(out, json_object_get(doc, "host"));
+    add_variables(out, json_object_get(env, "variables"));
+    html_add(out, "</dl>\n%m</article>\n", is_folded ? "</details>\n" : "");
+    xl__str_clear(&command);
+    xl__str_clear(&date);
+}
+
+static void add_environments(struct xl__str *out, const struct html_page *page)
+{
+    enum { MOST_UNFOLDED = 4 };
+    xl__str_add(out, "<section id=\"environment\" "
+                     "aria-labelledby=\"h-environment\">\n"
+                     "<h2 id=\"h-environment\">Environment, and how to run it "
+                     "again</h2>\n");
+    for (size_t i = 0; i < page->n_files; i++)
+        add_file(out, &page->files[i], i, page->n_files > MOST_UNFOLDED);
+    xl__str_add(out, "</section>\n");
+}
+
+/* -- the page ------------------------------------------------------------- */
+
+/* "NVIDIA H200", and the number of further devices. */
+static void add_page_title(struct xl__str *out, const struct html_page *page)
+{
+    if (page->n_devices == 0) {
+        xl__str_add(out, "No device");
+        return;
+    }
+    const struct html_device *d = page->devices;
+    html_text(out, d[0].name);
+    if (page->n_devices == 2 && !xl__streq(d[0].name, d[1].name))
+        html_add(out, " and %s", d[1].name);
+    else if (page->n_devices > 1)
+        html_add(out, " and %z more", page->n_devices - 1);
+}
+
+/* The command and date of each file; of many files their number. */
+static void add_runs(struct xl__str *out, const struct html_page *page)
+{
+    enum { MOST = 4 };
+    xl__str_add(out, "<ul class=\"runs\">\n");
+    for (size_t i = 0; i < page->n_files && i < MOST; i++) {
+        struct xl__str date = {0};
+        html_date(&date, &page->files[i]);
+        const json_t *tool = json_object_get(page->files[i].document, "tool");
+        const char *command = json_text_at(tool, "command");
+        html_add(out, "<li>%s%m%s, by clbench %s</li>\n",
+                 *command ? command : "results", date.len > 0 ? ", " : "",
+                 xl__str_text(&date), json_text_at(tool, "version"));
+        xl__str_clear(&date);
+    }
+    if (page->n_files > MOST)
+        html_add(out, "<li>and %z more files</li>\n", page->n_files - MOST);
+    for (size_t i = 0; i < page->n_devices && i < MOST; i++) {
+        const struct html_device *d = &page->devices[i];
+        html_add(out, "<li>%s: %s, driver %s</li>\n", d->name,
+                 *d->platform ? d->platform : "platform unknown",
+                 *d->driver ? d->driver : "unknown");
+    }
+    xl__str_add(out, "</ul>\n");
+}
+
+static void add_header(struct xl__str *out, const struct html_page *page,
+                       const char *title, bool has_pictures)
+{
+    html_add(out,
+             "<header>\n<p class=\"name\">clbench results</p>\n"
+             "<h1>%m</h1>\n",
+             title);
+    add_runs(out, page);
+    html_add(out,
+             "</header>\n<nav aria-label=\"Sections\"><ul>\n"
+             "<li><a href=\"#summary\">Summary</a></li>\n"
+             "<li><a href=\"#devices\">Devices</a></li>\n%m"
+             "<li><a href=\"#rows\">Every row</a></li>\n"
+             "<li><a href=\"#environment\">Environment</a></li>\n"
+             "</ul></nav>\n",
+             has_pictures ? "<li><a href=\"#pictures\">Pictures</a></li>\n"
+                          : "");
+}
+
+static void render_page(const struct result_file *files, size_t n,
+                        struct xl__str *out)
+{
+    struct html_page page;
+    struct xl__str title = {0}, pictures = {0};
+    if (html_page_gather(&page, files, n)) {
+        add_page_title(&title, &page);
+        add_figures(&pictures, &page);
+        html_begin(out, xl__str_text(&title));
+        add_header(out, &page, xl__str_text(&title), pictures.len > 0);
+        xl__str_add(out, "<main id=\"main\">\n");
+        html_summary(out, &page);
+        add_devices(out, &page);
+        xl__str_add(out, xl__str_text(&pictures));
+        html_rows(out, &page);
+        add_environments(out, &page);
+        xl__str_add(out, "</main>\n");
+        html_end(out);
+    } else {
+        out->broken = true;
+    }
+    out->broken = out->broken || title.broken || pictures.broken;
+    html_page_clear(&page);
+    xl__str_clear(&title);
+    xl__str_clear(&pictures);
+}
+
+const struct renderer render_html = {
+    .name = "html",
+    .render = render_page,
+};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of f32 in parts, by matrix instructions of a sub-group; or by their
+ * emulation, which any device runs.
+ *
+ * Error: with r and c the largest magnitudes of the row and the column, T = 3
+ * or 6 products,
+ *   |C' - A B| <= (T 2^-18 + ceil(k / 64) 2^-24 + 2^-20) |A| |B|
+ *                 + 2^-37 k r c
+ * element by element. Parts and what is left out of their product: 2^-21 and,
+ * of f16, the second line. T 64 terms within 64 of k, each adding no more than
+ * 2^-24: an engine that cuts 17 numbers 25 bits below the largest, and their
+ * sum at 24, loses 21 2^-25 in an instruction of 16, 4 T of them (GE-28).
+ * Sums that leave the engine are rounded to nearest, k / 64 times. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/gemm/engines/split.h"
+#include "ops/gemm/tile_plan.h"
+#include "ops/path/matrix_engine.h"
+#include "ops/gemm/gemm.h"
+
+enum { AT_TEAMS_M = XL__GEMM_TK + 1, AT_TEAMS_N, AT_ST, AT_GR, N_TUNABLES };
+enum { BAND = 8 /* NV-23 */, ELEM_BYTES = 2 };
+
+static const struct xl__tunable tunables[] = {
+    {"TM", "rows of a work-group's tile", {32, 64, 128, 0}},
+    {"TN", "columns of it", {32, 64, 128, 0}},
+    {"TK", "depth of a slice", {32, 64, 0}},
+    {"TEAMS_M", "sub-groups along its rows", {1, 2, 4, 0}},
+    {"TEAMS_N", "and along its columns", {1, 2, 4, 0}},
+    {"ST", "slices kept in local memory", {2, 3, 4, 0}},
+    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    {NULL, NULL, {0}},
+};
+
+/* Shares of the matrix engine's rate are guesses; their order is what counts.
+ */
+static const struct {
+    int tm, tn, tk, teams_m, teams_n, stages;
+    double frac;
+} sets[] = {
+    {128, 128, 32, 2, 4, 3, 0.60}, {128, 128, 32, 2, 4, 2, 0.55},
+    {128, 64, 32, 2, 2, 3, 0.50},  {64, 64, 32, 2, 2, 3, 0.40},
+    {64, 64, 32, 2, 2, 2, 0.35},   {32, 32, 32, 2, 1, 2, 0.15},
+};
+
+struct job {
+    struct xl__split_layout p;
+    const int *v; /* the tunables */
+    size_t tm, tn, items;
+    struct xl__tile_grid grid;
+};
+
+static bool job_of(const struct xl__limits *l, const void *desc,
+                   const struct xl__split_scheme *scheme,
+                   const struct xl__params *params, struct job *out)
+{
+    const int *v = params->value;
+    struct job j = {.v = v,
+                    .tm = (size_t)v[XL__GEMM_TM],
+                    .tn = (size_t)v[XL__GEMM_TN],
+                    .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) *
+                             XL__MMA_LANES};
+    if (j.tm == 0 ||
+        !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
+        return false;
+    j.grid.tiles_m = xl__ceil_div(j.p.s.m, j.tm);
+    j.grid.tiles_n = xl__ceil_div(j.p.s.n, j.tn);
+    *out = j;
+    return xl__mul(j.grid.tiles_m, j.grid.tiles_n, &out->grid.tiles) &&
+           out->grid.tiles <= (size_t)(INT32_MAX / v[AT_GR]);
+}
+
+static size_t local_bytes(const struct job *j)
+{
+    return ELEM_BYTES * j->p.scheme.planes * (size_t)j->v[AT_ST] *
+           (size_t)j->v[XL__GEMM_TK] * (j->tm + j->tn);
+}
+
+/* A team's part is whole instructions, in pairs along n, and its sums, kept
+ * twice, are registers; every item copies as many chunks. */
+static bool fits(const struct xl__limits *l, const struct job *j)
+{
+    enum { CHUNK = 16 / ELEM_BYTES, EMULATION = 24, MOST_SUMS = 64 };
+    const size_t tk = (size_t)j->v[XL__GEMM_TK];
+    const size_t emulated = EMULATION * j->items;
+    return j->tm % (size_t)(XL__MMA_M * j->v[AT_TEAMS_M]) == 0 &&
+           j->tn % (size_t)(2 * XL__MMA_N * j->v[AT_TEAMS_N]) == 0 &&
+           j->tm * j->tn <= MOST_SUMS * j->items &&
+           j->tm * tk % (CHUNK * j->items) == 0 &&
+           j->tn * tk % (CHUNK * j->items) == 0 &&
+           j->items <= xl__size_or(l, XL__F_max_wg_size, 1) &&
+           local_bytes(j) + emulated <=
+               xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+/* -- the model ------------------------------------------------------------ */
+
+static double frac_of(const struct job *j)
+{
+    static const double unlisted = 0.3;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        if (sets[i].tm == j->v[XL__GEMM_TM] &&
+            sets[i].tn == j->v[XL__GEMM_TN] && sets[i].stages == j->v[AT_ST])
+            return sets[i].frac;
+    }
+    return unlisted;
+}
+
+/* Rounds of tiles, each as long as the engine takes for a tile. */
+static double product_ns(const struct xl__limits *l, const struct job *j)
+{
+    static const double ns_per_s = 1e9;
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double rate = xl__mma_rate(l, j->p.scheme.in);
+    const double tiles = (double)j->grid.tiles;
+    const double tile = xl__split_flop(&j->p) /
+                        ((double)j->p.s.m * (double)j->p.s.n) *
+                        (double)(j->tm * j->tn);
+    return ceil(tiles / units) * tile / (rate / units * frac_of(j)) * ns_per_s;
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   const struct xl__split_scheme *scheme,
+                   struct xl__params *out)
+{
+    double best = INFINITY;
+    *out = (struct xl__params){.source = "model"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const struct xl__params params = {
+            .source = "model",
+            .value = {sets[i].tm, sets[i].tn, sets[i].tk, sets[i].teams_m,
+                      sets[i].teams_n, sets[i].stages, BAND}};
+        struct job j;
+        if (!job_of(l, desc, scheme, &params, &j) || !fits(l, &j) ||
+            product_ns(l, &j) >= best)
+            continue;
+        best = product_ns(l, &j);
+        *out = params;
+    }
+}
+
+/* -- the plan ------------------------------------------------------------- */
+
+static void add_product(const struct xl__limits *l, const struct job *j,
+                        struct xl__plan *plan)
+{
+    const xl_gemm *g = j->p.canonical;
+    const struct xl__gemm_oriented *c = &j->p.s;
+    const struct xl__split_operand *sides[] = {&j->p.a, &j->p.b};
+    struct xl__step *s = &plan->step[plan->n_steps++];
+    s->source = "gemm/split_mma.cl";
+    s->kernel = "gemm_split_mma";
+    s->dims = 1;
+    s->slice_dim = 0;
+    s->local[0] = j->items;
+    s->global[0] = j->items * j->grid.tiles;
+    s->local_mem_bytes = local_bytes(j);
+    for (size_t i = 0; i < N_TUNABLES; i++)
+        xl__define(s, tunables[i].name, j->v[i]);
+    xl__define(s, "PLANES", (long)j->p.scheme.planes);
+    xl__define(s, "MMA_T", (long)j->p.scheme.in);
+    xl__define(s, "UA", j->p.a.across);
+    xl__define(s, "UB", j->p.b.across);
+    xl__define(s, "VC",
+               c->col_stride == 1 && c->c_aligned % 2 == 0 &&
+                       c->c_aligned > 0 && c->n % 2 == 0
+                   ? 2
+                   : 1);
+    xl__mma_define(s, l);
+    xl__gemm_define(s, g);
+    for (size_t i = 0; i < 2; i++) {
+        xl__arg_mem(s, XL__MEM_SCRATCH);
+        xl__arg_u64(s, sides[i]->first);
+        xl__arg_u64(s, sides[i]->plane);
+        xl__arg_u64(s, sides[i]->line);
+    }
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, j->p.a.factors);
+    xl__arg_u64(s, j->p.b.factors);
+    xl__tile_args(s, g, c, &j->grid);
+    xl__split_guard(&j->p, s, 2);
+    plan->tiling = xl__tile_describe(s, &j->grid,
+                                     (xl_tiling){.rows = j->tm,
+                                                 .cols = j->tn,
+                                                 .m = c->m,
+                                                 .n = c->n,
+                                                 .band = (size_t)j->v[AT_GR],
+                                                 .turned = c->is_swapped});
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__split_scheme *scheme,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    xl_status status = XL_OK;
+    struct job j;
+    if (!job_of(l, desc, scheme, params, &j) || !fits(l, &j))
+        return XL_UNSUPPORTED;
+    xl__split_add(&j.p, p);
+    add_product(l, &j, p);
+    status = xl__split_add_plain(l, &j.p, p);
+    xl__split_estimate(l, &j.p, product_ns(l, &j), "matrix", p);
+    return status;
+}
+
+static const char *refuses(const struct xl__limits *l, const void *desc,
+                           const struct xl__split_scheme *scheme)
+{
+    (void)scheme; /* one engine for both types */
+    const char *why = xl__mma_refused(l, XL_F16);
+    return why ? why : xl__split_refused(l, desc);
+}
+
+/* -- the variants, a scheme each ------------------------------------------ */
+
+XL__SPLIT_VARIANT(xl__gemm_split_mma_f16, f16, "gemm_split_mma", tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_mma_bf16, bf16, "gemm_split_mma_bf16",
+                  tunables);
