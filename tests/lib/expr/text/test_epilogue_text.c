@@ -470,7 +470,8 @@ static void kept(void **state)
     assert_int_equal(b->n_operands, 2);
     assert_true(b->operand[0].is_scalar);
     /* A dimension of size 1 has no stride. */
-    const struct xl__epilogue_text *one = must_get("y + r", "r:f32[1,1,9]", XL_F32);
+    const struct xl__epilogue_text *one =
+        must_get("y + r", "r:f32[1,1,9]", XL_F32);
     assert_ptr_equal(one, row);
 }
 
