@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments. */
+/* The arguments of a call: read, checked, and split.
+ *
+ *     key    names, types, shapes, strides, alignment, equal views
+ *     call   memory, offsets, scalars
+ *
+ * Plans depend on the key only. What the key states is checked when a plan is
+ * made (xl__expr_check_key); a key that is found in the cache was correct the
+ * first time. What may differ between calls of one key is checked in every
+ * call (xl__expr_read_args), without allocation, and without formatting unless
+ * there is an error. Every message names the binding. */
 #include "expr/arguments.h"
 
 #include <math.h>
@@ -10,7 +19,11 @@
 #include "expr/overlap.h"
 #include "runtime/buffer.h"
 
-enum { MOST_ALIGN = 64, BASE_ALIGN = 128 }; /* elements; bytes of any buffer */
+enum {
+    MOST_ALIGN = 64,
+    BASE_ALIGN = 128
+}; /* elements; bytes: alignment of
+      every buffer */
 
 /* -- views ------------------------------------------------------------ */
 
@@ -57,7 +70,7 @@ static xl_status check_view(const struct xl__expr_call *c, unsigned i)
     if (is_written(c, i) && xl__view_overlaps_itself(b))
         return xl__error_set(&c->q->error, XL_OVERLAP,
                              "%s is written and overlaps itself: a stride is "
-                             "0, or less than what lies within it",
+                             "0, or less than the extent of inner dimensions",
                              b->name);
     return XL_OK;
 }
@@ -84,8 +97,8 @@ static xl_status check_name(const struct xl__expr_call *c, unsigned i)
                              i);
     if (xl__is_reserved(name, strlen(name)))
         return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                             "binding %u: \"%s\" has a meaning of its own in "
-                             "the language; call it otherwise",
+                             "binding %u: \"%s\" is reserved by the language; "
+                             "choose another name",
                              i, name);
     for (unsigned k = 0; k < i; k++) {
         if (strcmp(b[k].name, name) == 0)
@@ -125,16 +138,18 @@ fail:
     return status;
 }
 
-static const uint64_t kind_of_key = UINT64_MAX; /* no op's id */
+static const uint64_t kind_of_key =
+    UINT64_MAX; /* not the id of an operation */
 
 static bool is_given(xl_mem mem)
 {
     return mem.buf || mem.svm;
 }
 
-/* -- reading ---------------------------------------------------------- */
+/* -- bindings --------------------------------------------------------- */
 
-/* Of the name only that it fits: xl__expr_check_key() sees to the rest. */
+/* Only the length of the name is checked here; the rest by
+ * xl__expr_check_key(). */
 static xl_status read_name(struct xl__expr_call *c, unsigned i)
 {
     const char *name = c->args->bindings[i].name;
@@ -159,13 +174,13 @@ static xl_status read_tensor(struct xl__expr_call *c, unsigned i)
     struct xl__param *b = &c->key.sig.b[i];
     if (t->n_dims > XL_MAX_DIMS)
         return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                             "%s has %u dimensions; at most %d are possible",
+                             "%s has %u dimensions; the maximum is %d",
                              b->name, t->n_dims, XL_MAX_DIMS);
     b->n_dims = t->n_dims;
     b->dtype = (unsigned)t->dtype;
     for (unsigned d = 0; d < t->n_dims; d++) {
         b->size[d] = t->size[d];
-        /* Along one element a stride addresses nothing. */
+        /* A stride of a dimension of size 1 is not used. */
         b->stride[d] = t->size[d] == 1 ? 0 : t->stride[d];
     }
     c->call.mem[1 + i] = t->mem;
@@ -180,7 +195,7 @@ static void read_scalar(struct xl__expr_call *c, unsigned i)
     c->call.value[1 + i].f = c->args->bindings[i].scalar;
 }
 
-/* i32 takes whole numbers of 32 bits. */
+/* An i32 scalar is a whole number of 32 bits. */
 static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 {
     const struct xl__param *b = &c->key.sig.b[i];
@@ -189,7 +204,7 @@ static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
         (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
         return XL_OK;
     return xl__error_set(&c->q->error, XL_BAD_SCALAR,
-                         "%s is %.17g, which is no whole number of 32 bits",
+                         "%s is %.17g; must be a whole number of 32 bits",
                          b->name, x);
 }
 
@@ -217,7 +232,7 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
     out->elem_bytes = xl_dtype_bytes((xl_dtype)b->dtype);
     TRY(xl__buffer_region_get(mem, &at, &c->q->error));
     if (!end_byte(b, offset, &end))
-        return check_view(c, i); /* it has the words for that */
+        return check_view(c, i); /* which reports the overflow */
     if (end > at.bytes)
         TRY(xl__error_set(&c->q->error, XL_BUFFER_TOO_SMALL,
                           "%s needs %zu bytes from the start of its buffer, "
@@ -230,7 +245,7 @@ fail:
     return status;
 }
 
-/* Of the address of the first element, in elements. */
+/* Set `align` from the address of the first element. */
 static xl_status set_alignment(struct xl__expr_call *c, unsigned i,
                                const struct xl__byte_range *at)
 {
@@ -258,7 +273,7 @@ static bool is_same_view(const struct xl__param *a,
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
 }
 
-/* Two views of which one is written. */
+/* Check two views of which the first is written. */
 static xl_status check_overlap(const struct xl__expr_call *c, unsigned i,
                                unsigned k, const struct xl__byte_range *span)
 {
@@ -275,7 +290,8 @@ static xl_status check_overlap(const struct xl__expr_call *c, unsigned i,
         b[i].name, b[k].name, span[i].begin, span[i].end, span[k].begin,
         span[k].end,
         is_twice ? "both are written"
-                 : "what is written must be apart or the very same view");
+                 : "a written view must be disjoint from the others or the "
+                   "same view");
 }
 
 static xl_status check_overlaps(const struct xl__expr_call *c,
@@ -294,7 +310,8 @@ fail:
     return status;
 }
 
-/* Lengths and addresses of the memory that is there. */
+/* Find and check the bytes of each binding whose memory is given, its
+ * alignment, and equal views. */
 static xl_status locate_bindings(struct xl__expr_call *c,
                                  struct xl__byte_range *span)
 {
@@ -403,8 +420,8 @@ xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes)
     TRY(xl__buffer_region_get(mem, &at, e));
     if (at.bytes < bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
-                          "the workspace has %zu bytes, %zu are needed; ask "
-                          "xl_expr_workspace() for the size",
+                          "the workspace has %zu bytes, %zu are required; "
+                          "xl_expr_workspace() returns the size",
                           at.bytes, bytes));
     for (unsigned i = 0; i < c->key.sig.n; i++) {
         struct xl__byte_range span = {0};

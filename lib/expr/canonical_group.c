@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group by itself. Its text names values by their numbers, so numbers that
- * count from where the group stands in its expression would make a program of
- * every place. Numbered anew, in the order in which the group meets them,
- * equal groups of one expression, or of others, are one program: built once,
- * checked once. */
+/* A group with canonical node numbers.
+ *
+ * The text of a kernel names values by the numbers of their nodes. With the
+ * numbers of the whole expression, a group would have another program in every
+ * expression and at every position in it. Here nodes are numbered in the order
+ * in which the group uses them, so that equal groups, of one expression or of
+ * several, have one program, which is built and checked once.
+ *
+ *     whole graph:  v17 = load x;  v23 = exp v17;  store v23
+ *     canonical:    v0  = load x;  v1  = exp v0;   store v1 */
 #include "expr/canonical_group.h"
 
 #include <limits.h>
@@ -17,11 +22,12 @@ enum { UNKNOWN = UINT_MAX };
 struct renumbering {
     const struct xl__graph *from;
     struct xl__graph *to;
-    unsigned *number; /* by old number */
+    unsigned *number; /* new number by old number; UNKNOWN: not used yet */
 };
 
-/* The new number of a node, whose arguments have theirs if it is computed
- * here. What memory gives is an input, whatever made it elsewhere. */
+/* The new number of a node; it is copied when it is new. Arguments of a
+ * computed node have their numbers already. A node that is loaded becomes an
+ * INPUT, whatever computes it elsewhere. */
 static unsigned add_node(struct renumbering *r, unsigned node, bool is_loaded)
 {
     if (r->number[node] != UNKNOWN)
@@ -43,7 +49,8 @@ static bool is_free(const struct xl__node *n)
     return n->op == XL__E_CONST || n->op == XL__E_SCALAR;
 }
 
-/* Numbers and scalars come where they are first used. */
+/* Copy the constants and scalars that a node uses; they are numbered at their
+ * first use. */
 static void add_free_nodes(struct renumbering *r, unsigned node)
 {
     const struct xl__node *n = &r->from->node[node];

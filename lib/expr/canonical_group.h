@@ -16,6 +16,6 @@ struct xl__canonical_group {
 xl_status xl__canonical_group_init(const struct xl__graph *g,
                                    const struct xl__group *from,
                                    struct xl__canonical_group *out);
-void xl__canonical_group_clear(struct xl__canonical_group *l);
+void xl__canonical_group_clear(struct xl__canonical_group *c);
 
 #endif

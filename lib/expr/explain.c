@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would run and why: the variants' standing, and every kernel of the one
- * with the better estimate. */
+/* xl_expr_explain() and xl_expr_kernels(): the variants with their estimates
+ * and reasons, and every kernel of the variant with the best estimate. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +36,10 @@ static void describe_reason(const struct xl__expr_call *call,
                  c->s.est_ns / ns_per_us);
 }
 
-/* The step with the most work-items stands for the rest. */
+/* The sizes of the step with the most work-items are reported. */
 static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
 {
-    double most = -1;
+    double max_items = -1;
     for (const struct xl__cached_plan *r = first; r; r = r->next) {
         out->n_steps += r->plan.n_steps;
         for (unsigned i = 0; i < r->plan.n_steps; i++) {
@@ -47,9 +47,9 @@ static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
             double items = 1;
             for (unsigned d = 0; d < s->dims; d++)
                 items *= (double)s->global[d];
-            if (items <= most)
+            if (items <= max_items)
                 continue;
-            most = items;
+            max_items = items;
             for (unsigned d = 0; d < 3; d++) {
                 out->wg[d] = d < s->dims ? s->local[d] : 1;
                 out->global[d] = d < s->dims ? s->global[d] : 1;
@@ -59,7 +59,7 @@ static void describe_steps(const struct xl__cached_plan *first, xl_choice *out)
     }
 }
 
-/* The group that takes longest says what limits it. */
+/* What limits the group that takes longest. */
 static const char *find_bound(const struct xl__schedule *s)
 {
     const struct xl__group *slowest = &s->group[0];
@@ -83,7 +83,8 @@ static void describe_candidate(const struct xl__expr_candidate *c,
     out->flop = c->s.flop;
     out->bytes = c->s.bytes;
     out->n_steps = 0;
-    for (unsigned i = 0; i < c->s.n_groups; i++) /* one more joins chunks */
+    for (unsigned i = 0; i < c->s.n_groups; i++) /* one more step joins chunks
+                                                  */
         out->n_steps += c->s.group[i].partial_bytes > 0 ? 2 : 1;
     out->scratch_bytes = c->s.scratch_bytes;
     xl__strcpy(out->bound, sizeof out->bound, find_bound(&c->s));
@@ -139,7 +140,7 @@ fail:
 
 /* -- kernels ---------------------------------------------------------- */
 
-/* "y = (x - mean) * rstd; t3 = ...": what leaves the group. */
+/* Print what the group writes: "y = (x - mean) * rstd; t3 = ...". */
 static void print_results(const struct xl__expr_call *c,
                           const struct xl__graph *g,
                           const struct xl__group *group, struct xl__str *out)
@@ -157,8 +158,9 @@ static void print_results(const struct xl__expr_call *c,
     }
 }
 
-/* Counts belong to the group's first kernel; one that joins reads what the
- * first left in scratch. */
+/* Report a group's kernels. Flop and bytes are those of its first kernel; a
+ * second kernel, which joins chunks, reads what the first has left in scratch.
+ */
 static void report_kernels(const struct xl__group *group,
                            const struct xl__code *code,
                            const struct xl__plan *plan, const char *computes,

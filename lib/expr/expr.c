@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions as the application sees them. Compiling reads the text once; a
- * run finds the plan by what it depends on and sets arguments. */
+/* The public calls of expressions: compile, run, workspace, result.
+ *
+ * Compiling parses the text once, and plans the first call. A run reads the
+ * arguments, finds the plan by its key and launches it. Equal expressions, by
+ * a hash of their trees, share plans. */
 #include "expr/expr.h"
 
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 #include "expr/language/parser.h"
 #include "expr/plan.h"
 
-/* -- equal expressions are one ---------------------------------------- */
+/* -- identity of an expression ---------------------------------------- */
 
 static void print_slices(struct xl__str *out, const struct xl__tree_node *n)
 {
@@ -26,7 +29,7 @@ static void print_slices(struct xl__str *out, const struct xl__tree_node *n)
     }
 }
 
-/* All that a node means; where it stands in a text is left out. */
+/* All that a node means; its location in the text is left out. */
 static void print_node(struct xl__str *out, const struct xl__tree *t,
                        const struct xl__tree_node *n)
 {
@@ -52,11 +55,11 @@ static xl_status set_id(xl_expr *e)
     for (unsigned i = 0; i < t->n_statements; i++)
         xl__str_printf(&text, "%u %u %u\n", t->statement[i].name,
                        t->statement[i].view, t->statement[i].value);
-    const bool is_whole = !text.broken;
-    if (is_whole)
+    const bool is_complete = !text.broken;
+    if (is_complete)
         xl__hash128(text.text, text.len, e->id);
     xl__str_clear(&text);
-    return is_whole ? XL_OK : XL_NO_MEMORY;
+    return is_complete ? XL_OK : XL_NO_MEMORY;
 }
 
 static bool is_listed(const xl_expr *e, unsigned name)
@@ -83,7 +86,7 @@ static xl_status set_assigned(xl_expr *e)
 
 /* -- compiling -------------------------------------------------------- */
 
-/* Everything that a first run would do but launch. */
+/* All that a first run does except the launch. */
 static xl_status build_plan(xl_queue *q, const xl_expr *e,
                             const xl_expr_args *args)
 {
@@ -96,7 +99,8 @@ fail:
     return status;
 }
 
-/* `status`: how reading went. Takes e over. */
+/* Complete an expression whose tree has been read with `status`. Takes
+ * ownership of e. */
 static xl_status finish_expr(xl_queue *q, xl_expr *e, xl_status status,
                              const xl_expr_args *args, xl_expr **out)
 {

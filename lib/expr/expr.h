@@ -15,20 +15,24 @@
 /* Immutable once it is compiled. */
 struct xl_expr {
     struct xl__tree tree;
-    unsigned char id[XL__HASH128_BYTES]; /* of the tree: equal expressions
+    unsigned char id[XL__HASH128_BYTES]; /* hash of the tree: equal expressions
                                             share plans */
-    unsigned *assigned; /* distinct names of the tree that are assigned */
+    unsigned *assigned; /* indices of the names that are assigned, each once */
     unsigned n_assigned;
 };
 
-/* The key of a plan in the cache; only the bound part of `sig` counts. */
+/* The key of a plan in the cache. Only the first sig.n parameters of `sig`
+ * count. */
 struct xl__expr_key {
-    char variant[XL_EXPR_MAX_NAME + 1]; /* "": the best */
-    uint64_t kind;                      /* tells it from the ops' keys */
+    char variant[XL_EXPR_MAX_NAME + 1]; /* "": the best one */
+    uint64_t kind;                      /* distinguishes it from the keys of
+                                           operations */
     unsigned char id[XL__HASH128_BYTES];
     struct xl__signature sig;
 };
 
+/* One call. q, e and args are set by the caller, the rest by
+ * xl__expr_read_args(). */
 struct xl__expr_call {
     xl_queue *q;
     const xl_expr *e;

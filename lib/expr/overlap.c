@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Do strided views meet, each other or themselves? Exact answers would be a
- * knapsack; these are exact for what occurs (nested strides, two that cross,
- * views side by side or interleaved) and say "they meet" when unsure. */
+/* Overlap of strided views, with themselves and with each other.
+ *
+ * An exact answer is a knapsack problem. These tests are exact for what
+ * occurs: nested strides, two crossing strides, and views that are adjacent or
+ * interleaved. Otherwise they answer that the views overlap.
+ *
+ * Two views of the same memory are disjoint when, modulo a common pitch, the
+ * windows that their small strides cover are disjoint:
+ *
+ *     a: ##....##....##....     pitch 6, window 2, offset 0
+ *     b: ...##....##....##.     pitch 6, window 2, offset 3 */
 #include "expr/overlap.h"
 
 #include "base/alloc.h"
@@ -9,22 +17,22 @@
 static size_t gcd(size_t a, size_t b)
 {
     while (b > 0) {
-        const size_t rest = a % b;
+        const size_t remainder = a % b;
         a = b;
-        b = rest;
+        b = remainder;
     }
     return a;
 }
 
-/* Dimensions of more than one element, by growing stride. */
-struct dims {
+/* The dimensions of more than one element, by increasing stride. */
+struct sorted_dims {
     unsigned n;
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
 };
 
-static struct dims sort_dims(const struct xl__param *b)
+static struct sorted_dims sort_dims(const struct xl__param *b)
 {
-    struct dims out = {0, {0}, {0}};
+    struct sorted_dims out = {0, {0}, {0}};
     for (unsigned d = 0; d < b->n_dims; d++) {
         unsigned at = out.n;
         if (b->size[d] == 1)
@@ -40,8 +48,8 @@ static struct dims sort_dims(const struct xl__param *b)
     return out;
 }
 
-/* From the first to the last element of the first n dimensions. */
-static size_t last_offset(const struct dims *v, unsigned n)
+/* Offset of the last element of the first n dimensions. */
+static size_t last_offset(const struct sorted_dims *v, unsigned n)
 {
     size_t sum = 0;
     for (unsigned d = 0; d < n; d++)
@@ -49,13 +57,13 @@ static size_t last_offset(const struct dims *v, unsigned n)
     return sum;
 }
 
-/* A stride beyond what all smaller ones reach keeps its lines apart; so it
- * can be left out. Of two that remain, (i, j) and (i + di, j - dj) meet when
- * di s0 = dj s1; the least such step is the strides over their gcd, crossed.
- */
+/* A dimension whose stride exceeds the last offset of all smaller ones cannot
+ * cause an overlap, and is left out. Of two that remain, (i, j) and (i + di, j
+ * - dj) have one address when di s0 = dj s1; the smallest such step is (s1,
+ * s0) / gcd(s0, s1). */
 bool xl__view_overlaps_itself(const struct xl__param *b)
 {
-    struct dims v = sort_dims(b);
+    struct sorted_dims v = sort_dims(b);
     if (v.n > 0 && v.stride[0] == 0)
         return true;
     while (v.n > 0 && v.stride[v.n - 1] > last_offset(&v, v.n - 1))
@@ -66,8 +74,10 @@ bool xl__view_overlaps_itself(const struct xl__param *b)
     return v.stride[1] / g < v.size[0] && v.stride[0] / g < v.size[1];
 }
 
-/* The gcd of the strides from `pitch` on, and what the smaller ones reach. */
-static size_t common_pitch(const struct dims *v, size_t least, size_t *inner)
+/* The gcd of the strides from `least` on; *inner: the last offset of the
+ * smaller ones. */
+static size_t common_pitch(const struct sorted_dims *v, size_t least,
+                           size_t *inner)
 {
     size_t g = 0;
     *inner = 0;
@@ -80,20 +90,23 @@ static size_t common_pitch(const struct dims *v, size_t least, size_t *inner)
     return g;
 }
 
-/* Modulo a common pitch each view is one window: what the smaller strides
- * reach. Views whose windows are apart there are apart everywhere. */
-static bool are_windows_disjoint(const struct dims *a, const struct dims *b,
-                                 size_t least, size_t gap, size_t elem)
+/* Are the windows of two views disjoint modulo a common pitch? Strides below
+ * `least` belong to the windows; gap: bytes from the first element of a to
+ * that of b. */
+static bool are_windows_disjoint(const struct sorted_dims *a,
+                                 const struct sorted_dims *b, size_t least,
+                                 size_t gap, size_t elem)
 {
-    size_t in_a, in_b;
-    const size_t pitch = elem * gcd(common_pitch(a, least, &in_a),
-                                    common_pitch(b, least, &in_b));
+    size_t last_a, last_b;
+    const size_t pitch = elem * gcd(common_pitch(a, least, &last_a),
+                                    common_pitch(b, least, &last_b));
     if (pitch == 0)
         return false;
-    const size_t wide_a = elem * (in_a + 1), wide_b = elem * (in_b + 1);
+    const size_t window_a = elem * (last_a + 1),
+                 window_b = elem * (last_b + 1);
     gap %= pitch;
-    return wide_a <= pitch && wide_b <= pitch && gap >= wide_a &&
-           pitch - gap >= wide_b;
+    return window_a <= pitch && window_b <= pitch && gap >= window_a &&
+           pitch - gap >= window_b;
 }
 
 bool xl__views_are_disjoint(const struct xl__param *a,
@@ -107,7 +120,7 @@ bool xl__views_are_disjoint(const struct xl__param *a,
         return xl__views_are_disjoint(b, bt, a, at);
     if (at->elem_bytes != bt->elem_bytes)
         return false;
-    const struct dims va = sort_dims(a), vb = sort_dims(b);
+    const struct sorted_dims va = sort_dims(a), vb = sort_dims(b);
     const size_t gap = bt->begin - at->begin;
     for (unsigned d = 0; d < va.n; d++) {
         if (are_windows_disjoint(&va, &vb, va.stride[d], gap, at->elem_bytes))

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first time: graph, schedules of both variants, the better estimate
- * built and checked group by group. A variant with a group that cannot be
- * built or gives wrong results is struck with a warning, and the other one is
- * tried. */
+/* Planning a call whose key is not in the cache.
+ *
+ *     tree + signature -> graph -> schedule of each variant (fused, unfused)
+ *     -> by estimate, best first: build each group, self-check its programs
+ *     -> the first variant without a failure is the plan
+ *
+ * A variant with a group that cannot be built or gives wrong results is
+ * rejected with a warning, and the next one is tried. */
 #include "expr/plan.h"
 
 #include <stdlib.h>
@@ -22,7 +26,7 @@
 
 const char *const xl__expr_variants[] = {"expr_fused", "expr_unfused", NULL};
 
-static const struct xl__limits *limits(const struct xl__expr_call *c)
+static const struct xl__limits *device_limits(const struct xl__expr_call *c)
 {
     return &c->q->ctx->device->limits;
 }
@@ -47,7 +51,8 @@ static xl_status check_variant(const struct xl__expr_call *c)
                          xl__expr_variants[1]);
 }
 
-/* One variant's schedule; an unfit one is refused, not an error. */
+/* Schedule one variant. A variant that does not fit is refused, which is not
+ * an error. */
 static xl_status schedule_variant(struct xl__expr_call *c,
                                   struct xl__expr_candidate *to,
                                   bool is_unfused)
@@ -60,7 +65,8 @@ static xl_status schedule_variant(struct xl__expr_call *c,
                    "the caller named another variant");
         return XL_OK;
     }
-    status = xl__fuse(&to->g, &c->key.sig, limits(c), is_unfused, &to->s, &e);
+    status = xl__fuse(&to->g, &c->key.sig, device_limits(c), is_unfused,
+                      &to->s, &e);
     if (status == XL_OK && to->s.n_groups == 0)
         status =
             xl__error_set(&e, XL_BAD_ARGUMENT, "no bound name is assigned");
@@ -93,7 +99,7 @@ xl_status xl__expr_plan_variants(struct xl__expr_call *c,
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
     TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
-    status = xl__graph_expand_variance(&v[1].g, limits(c), &v[0].g);
+    status = xl__graph_expand_variance(&v[1].g, device_limits(c), &v[0].g);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;
@@ -127,14 +133,15 @@ static void free_plans(struct xl__cached_plan *ready)
     free(ready);
 }
 
-/* The texts are gone when this returns; the plan keeps none. */
+/* The kernel texts are freed after the build; the plan keeps no pointer to
+ * them. */
 static void clear_texts(struct xl__plan *plan)
 {
     for (unsigned i = 0; i < plan->n_steps; i++)
         plan->step[i].text = NULL;
 }
 
-/* One group: XL_UNTRUSTED when its results are wrong. */
+/* Build and check one group; XL_UNTRUSTED when its results are wrong. */
 static xl_status build_group(struct xl__expr_call *c,
                              const struct xl__expr_candidate *v, unsigned i,
                              struct xl__cached_plan **out)
@@ -151,8 +158,8 @@ static xl_status build_group(struct xl__expr_call *c,
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
     status = xl__canonical_group_init(&v->g, group, &own);
     if (status == XL_OK)
-        status = xl__group_plan(&own.g, limits(c), &own.group, &v->s, &code,
-                                &ready->plan);
+        status = xl__group_plan(&own.g, device_limits(c), &own.group, &v->s,
+                                &code, &ready->plan);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "kernel %u does not fit this device: %s", i + 1,
@@ -195,7 +202,7 @@ fail:
     return status;
 }
 
-/* -- the first that is good ------------------------------------------- */
+/* -- choosing a candidate --------------------------------------------- */
 
 static bool is_last(const struct xl__expr_candidates *p, unsigned i)
 {
@@ -207,9 +214,10 @@ static void reject_candidate(struct xl__expr_call *c,
 {
     const char *why = xl__str_text(&c->q->error.detail);
     xl__strcpy(p->c[i].why, XL__EXPR_WHY, why);
-    xl__log_message(c->q->ctx->lib, XL_LOG_WARNING, "%s cannot be used on %s%s: %s",
-            p->c[i].name, xl__text(limits(c), XL__F_name),
-            is_last(p, i) ? "" : ", the next variant is tried", why);
+    xl__log_message(c->q->ctx->lib, XL_LOG_WARNING,
+                    "%s cannot be used on %s%s: %s", p->c[i].name,
+                    xl__text(device_limits(c), XL__F_name),
+                    is_last(p, i) ? "" : ", the next variant is tried", why);
 }
 
 static xl_status fail_refused(struct xl__expr_call *c,
@@ -222,8 +230,8 @@ static xl_status fail_refused(struct xl__expr_call *c,
                          p->c[i].why);
 }
 
-/* When all fail the first failure is the answer: the best variant's is the
- * one worth reading. */
+/* When all fail, the first error is returned, since it is that of the best
+ * variant. */
 xl_status xl__expr_build_first(struct xl__expr_call *c,
                                struct xl__expr_candidates *p,
                                struct xl__cached_plan **out, unsigned *chosen)
@@ -253,7 +261,8 @@ xl_status xl__expr_build_first(struct xl__expr_call *c,
     return status;
 }
 
-static xl_status build_plan(struct xl__expr_call *c, struct xl__cached_plan **out)
+static xl_status build_plan(struct xl__expr_call *c,
+                            struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     struct xl__expr_candidates *p = xl__calloc(1, sizeof *p);
@@ -273,7 +282,8 @@ fail:
     return status;
 }
 
-xl_status xl__expr_find_plan(struct xl__expr_call *c, struct xl__cached_plan **out)
+xl_status xl__expr_find_plan(struct xl__expr_call *c,
+                             struct xl__cached_plan **out)
 {
     *out = xl__plan_cache_find(c->q, &c->key, c->key_bytes);
     return *out ? XL_OK : build_plan(c, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a call to a plan: variants, their schedules, building and self-check.
- */
+/* From a call to a plan: the variants, their schedules, their programs, and
+ * the self-check. */
 #ifndef XL_EXPR_PLAN_H
 #define XL_EXPR_PLAN_H
 
@@ -9,31 +9,36 @@
 
 enum { XL__EXPR_VARIANTS = 2, XL__EXPR_WHY = 192 };
 
+/* One variant with its schedule. */
 struct xl__expr_candidate {
     const char *name;
     bool is_refused;
     struct xl__graph g;
     struct xl__schedule s;
-    char why[XL__EXPR_WHY]; /* refused, or struck */
+    char why[XL__EXPR_WHY]; /* why it is refused or was rejected; "" otherwise
+                             */
 };
 
 struct xl__expr_candidates {
-    struct xl__expr_candidate c[XL__EXPR_VARIANTS]; /* best first, the refused
-                                                       last */
+    struct xl__expr_candidate c[XL__EXPR_VARIANTS]; /* best estimate first,
+                                                       refused ones last */
     unsigned n;
 };
 
-/* Infer and plan the variants, or the one that was named. */
+/* Infers the graph and schedules the variants, or the one that the caller
+ * named. The caller clears *out, whatever the status. */
 xl_status xl__expr_plan_variants(struct xl__expr_call *c,
                                  struct xl__expr_candidates *out);
 void xl__expr_candidates_clear(struct xl__expr_candidates *p);
-/* The first candidate that builds and agrees with the host, as a chain of
- * ready plans; *chosen its place. The caller clears and frees *out. */
+/* Builds the candidates in order until one builds and passes the self-check;
+ * *out: its groups as a chain of plans; *chosen: its index. The caller clears
+ * and frees *out. */
 xl_status xl__expr_build_first(struct xl__expr_call *c,
                                struct xl__expr_candidates *p,
                                struct xl__cached_plan **out, unsigned *chosen);
 /* The plan of a call: the cached one, or a new one, which is cached. Owned by
  * the queue. */
-xl_status xl__expr_find_plan(struct xl__expr_call *c, struct xl__cached_plan **out);
+xl_status xl__expr_find_plan(struct xl__expr_call *c,
+                             struct xl__cached_plan **out);
 
 #endif

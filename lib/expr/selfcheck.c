@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First meeting of a group's program and a driver: the small case runs on a
- * private queue of the same context and is compared with the host. The
- * verdict is kept with the program, so each program is asked once. */
+/* The self-check of a group's programs on a driver.
+ *
+ * On first use of a program on a driver, a small case of the same structure
+ * (selfcheck_case.h) runs with it on a private queue of the same context, and
+ * its results are compared with those of the host. The result is stored with
+ * the program, so that each program is checked once. */
 #include "expr/selfcheck.h"
 
 #include <stdlib.h>
@@ -15,19 +18,20 @@
 #include "runtime/program.h"
 #include "runtime/buffer.h"
 
-/* One trial run. */
+/* One run of the self-check. */
 struct selfcheck_run {
-    xl_queue *q; /* private */
+    xl_queue *q; /* a private queue */
     const struct xl__signature *sig;
-    const struct xl__cached_plan *target; /* whose programs are tested */
-    struct xl__cached_plan *ready;        /* the small case's */
+    const struct xl__cached_plan
+        *target;                   /* the plan whose programs are checked */
+    struct xl__cached_plan *ready; /* the plan of the case */
     struct xl__code code;
     struct xl__call call;
     cl_mem own[XL__MAX_MEMS];
-    struct xl__selfcheck_case small;
+    struct xl__selfcheck_case data;
 };
 
-/* Do the small case's steps use the very programs that are to be tested? */
+/* Do the steps of the case use the programs that are to be checked? */
 static bool has_same_programs(const struct selfcheck_run *r)
 {
     const unsigned n = r->target->plan.n_steps;
@@ -43,19 +47,19 @@ static xl_status plan_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
     struct xl__error *e = &r->q->error;
-    struct xl__selfcheck_case *t = &r->small;
+    struct xl__selfcheck_case *t = &r->data;
     r->ready = xl__calloc(1, sizeof *r->ready);
     if (!r->ready)
         TRY(xl__error_set(e, XL_NO_MEMORY, "a plan"));
     status = xl__group_plan(t->g, &r->q->ctx->device->limits, &t->group, &t->s,
                             &r->code, &r->ready->plan);
     if (status != XL_OK)
-        TRY(xl__error_set(e, status, "the small case has no plan"));
+        TRY(xl__error_set(e, status, "the self-check case has no plan"));
     r->ready->plan.scratch_bytes = t->s.scratch_bytes;
     TRY(xl__cached_plan_build(r->q, r->ready));
     if (!has_same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,
-                          "the small case took another program"));
+                          "the self-check case uses another program"));
 fail:
     return status;
 }
@@ -63,7 +67,7 @@ fail:
 static xl_status upload_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
-    const struct xl__selfcheck_case *t = &r->small;
+    const struct xl__selfcheck_case *t = &r->data;
     for (unsigned i = 0; i < XL__MAX_MEMS; i++) {
         if (t->bytes[i] == 0)
             continue;
@@ -83,7 +87,7 @@ fail:
 static xl_status run_case(struct selfcheck_run *r)
 {
     xl_status status = XL_OK;
-    struct xl__selfcheck_case *t = &r->small;
+    struct xl__selfcheck_case *t = &r->data;
     TRY(plan_case(r));
     TRY(upload_case(r));
     TRY(xl__launch(r->q, r->ready, &r->call, NULL));
@@ -104,12 +108,12 @@ static void free_run(struct selfcheck_run *r)
         xl__cached_plan_clear(r->ready);
     free(r->ready);
     xl__code_clear(&r->code);
-    xl__selfcheck_case_clear(&r->small);
+    xl__selfcheck_case_clear(&r->data);
     xl_queue_destroy(r->q);
     free(r);
 }
 
-/* -- the verdict ------------------------------------------------------ */
+/* -- result ----------------------------------------------------------- */
 
 static xl_status check_programs(struct selfcheck_run *r,
                                 struct xl__context *ctx, bool *trusted,
@@ -117,35 +121,38 @@ static xl_status check_programs(struct selfcheck_run *r,
 {
     xl_status status = XL_OK;
     size_t n_sure;
-    struct xl__str story = {0};
+    struct xl__str message = {0};
     TRY(run_case(r));
-    *trusted = xl__selfcheck_case_compare(&r->small, &n_sure, why);
+    *trusted = xl__selfcheck_case_compare(&r->data, &n_sure, why);
     if (*trusted && n_sure == 0)
-        xl__log_message(ctx->lib, XL_LOG_INFO,
-                "self-check of %s: every result hangs on how sums round, so "
-                "only its memory was checked",
-                r->target->plan.step[0].kernel);
+        xl__log_message(
+            ctx->lib, XL_LOG_INFO,
+            "self-check of %s: every result depends on the rounding of "
+            "sums, so only its stores were checked",
+            r->target->plan.step[0].kernel);
     if (!*trusted)
-        xl__str_printf(&story, "%s: %s", r->target->plan.step[0].kernel, why);
-    xl__cached_plan_set_trust(ctx, r->target, *trusted, xl__str_text(&story));
+        xl__str_printf(&message, "%s: %s", r->target->plan.step[0].kernel,
+                       why);
+    xl__cached_plan_set_trust(ctx, r->target, *trusted,
+                              xl__str_text(&message));
 fail:
-    xl__str_clear(&story);
+    xl__str_clear(&message);
     return status;
 }
 
 xl_status xl__expr_selfcheck(struct xl__expr_call *c,
                              const struct xl__canonical_group *l,
                              const struct xl__schedule *s,
-                             const struct xl__cached_plan *ready, bool *trusted,
-                             char why[XL__EXPR_WHY])
+                             const struct xl__cached_plan *ready,
+                             bool *trusted, char why[XL__EXPR_WHY])
 {
     xl_status status = XL_OK;
     struct xl__error *e = &c->q->error;
-    const enum xl__trust known = xl__cached_plan_trust(ready);
-    *trusted = known == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
+    const enum xl__trust trust = xl__cached_plan_trust(ready);
+    *trusted = trust == XL__PASSED || c->q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
-    if (known == XL__FAILED) {
+    if (trust == XL__FAILED) {
         xl__strcpy(why, XL__EXPR_WHY,
                    "gave wrong results on this driver before");
         return XL_OK;
@@ -157,9 +164,9 @@ xl_status xl__expr_selfcheck(struct xl__expr_call *c,
     r->target = ready;
     status = xl_queue_create_beside(c->q, &r->q);
     if (status != XL_OK)
-        TRY(xl__error_set(e, status, "self-check: no queue of its own: %s",
+        TRY(xl__error_set(e, status, "self-check: cannot create a queue: %s",
                           xl_status_name(status)));
-    status = xl__selfcheck_case_init(&r->small, l, s, r->sig);
+    status = xl__selfcheck_case_init(&r->data, l, s, r->sig);
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "self-check: no data"));
     status = check_programs(r, c->q->ctx, trusted, why);

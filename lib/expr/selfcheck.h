@@ -13,7 +13,7 @@
 xl_status xl__expr_selfcheck(struct xl__expr_call *c,
                              const struct xl__canonical_group *l,
                              const struct xl__schedule *s,
-                             const struct xl__cached_plan *ready, bool *trusted,
-                             char why[XL__EXPR_WHY]);
+                             const struct xl__cached_plan *ready,
+                             bool *trusted, char why[XL__EXPR_WHY]);
 
 #endif

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Self-check case. */
+/* The case that a group's self-check runs.
+ *
+ * Shape: sizes are odd and just above one work-group, one tile or one row of
+ * registers, so that full and partial blocks both occur. Strides are dense, in
+ * the same classes as the group's, with a gap between rows. The geometry is
+ * the group's, with fewer chunks and iterations. So the case has the same
+ * program.
+ *
+ * Data: every operand at an offset of its own in guarded memory, filled with
+ * random numbers that suit its type.
+ *
+ * Comparison: each written element with the host's value and bound; after that
+ * the memory as a whole, so that a store outside of the results is found. */
 #include "expr/selfcheck_case.h"
 
 #include <math.h>
@@ -13,24 +25,28 @@
 
 /* -- shape ------------------------------------------------------------ */
 
-enum { FEW = 3, MOST_CHUNKS = 3, ITERATIONS = 2 };
+enum { FEW = 3, MAX_CHUNKS = 3, ITERATIONS = 2 };
 
 static size_t at_least_one(size_t x)
 {
     return x > 0 ? x : 1;
 }
 
-/* What one turn of a work-group covers along the innermost loop. */
+/* Elements of the innermost loop in one iteration of a work-item. */
 static size_t elems_per_step(const struct xl__geometry *geo)
 {
     return at_least_one(geo->vw) * at_least_one(geo->unroll);
 }
 
-/* The innermost loop: of MAP and PIECES over the work-group or a tile, of
- * COLUMNS over the columns of a group, and some more; of ROWS over the lanes
- * of a row twice, or what they hold, which `lines` share, and a last vector
- * that is not whole. */
-static size_t inner_size(const struct xl__group *g, size_t lines)
+/* Size of the innermost loop: one step of the kernel along it, plus a vector
+ * and a partial one.
+ *
+ *     MAP      a work-group or a tile
+ *     CHUNKS   a work-group for each chunk
+ *     COLUMNS  the columns of a work-group
+ *     ROWS     the lanes of a row twice, or the vectors that they hold in
+ *              registers, divided by the `rows` that share them */
+static size_t innermost_size(const struct xl__group *g, size_t rows)
 {
     const struct xl__geometry *geo = &g->geo;
     const size_t wg = at_least_one(geo->wg), lanes = at_least_one(geo->lanes);
@@ -39,7 +55,7 @@ static size_t inner_size(const struct xl__group *g, size_t lines)
     switch (g->form) {
     case XL__FORM_ROWS:
         if (geo->held > 0)
-            return lanes * held / lines * vw + tail;
+            return lanes * held / rows * vw + tail;
         return 2 * lanes * elems_per_step(geo) + vw + tail;
     case XL__FORM_COLUMNS:
         return wg / lanes * held * vw + vw + tail;
@@ -52,9 +68,10 @@ static size_t inner_size(const struct xl__group *g, size_t lines)
     }
 }
 
-/* The kept loop next to the rows: enough for two work-groups. The reduced one
- * above columns: lines for every lane and chunk. */
-static size_t next_size(const struct xl__group *g, const struct xl__loop *loop)
+/* Size of another loop. ROWS, kept: rows for two work-groups. COLUMNS,
+ * reduced: rows for every lane and chunk. */
+static size_t other_size(const struct xl__group *g,
+                         const struct xl__loop *loop)
 {
     const struct xl__geometry *geo = &g->geo;
     const size_t lanes = at_least_one(geo->lanes);
@@ -66,35 +83,36 @@ static size_t next_size(const struct xl__group *g, const struct xl__loop *loop)
     return g->form == XL__FORM_ROWS && geo->held > 0 ? 2 : FEW;
 }
 
-/* A tile's other side: over a tile, and some more. Loops of one turn stay:
- * operands have no stride along them. */
+/* Shrink all loops; the other loop of a tile to a tile and some elements more.
+ * Loops of one iteration remain, since operands have no stride along them. */
 static void shrink_loops(struct xl__group *g)
 {
     bool was_kept = false, was_reduced = false;
-    size_t lines = 1;
+    size_t rows = 1;
     for (unsigned d = g->n_loops - 1; d-- > 0;) {
         struct xl__loop *loop = &g->loop[d];
         bool *was = loop->is_reduced ? &was_reduced : &was_kept;
         if (g->geo.tile > 0 && d == g->geo.across)
             loop->size = g->geo.tile + FEW;
         else if (loop->size > 1)
-            loop->size = *was ? 2 : next_size(g, loop);
+            loop->size = *was ? 2 : other_size(g, loop);
         *was = true;
-        lines *= loop->is_reduced ? loop->size : 1;
+        rows *= loop->is_reduced ? loop->size : 1;
     }
     struct xl__loop *inner = &g->loop[g->n_loops - 1];
     if (inner->size > 1)
-        inner->size = xl__max_size(2, inner_size(g, lines));
+        inner->size = xl__max_size(2, innermost_size(g, rows));
 }
 
-/* By growing stride, the innermost loop first among equals: each begins where
- * the one within it ends, at an odd multiple of the alignment. */
+/* Make the strides dense, by increasing stride, the innermost loop first among
+ * equal ones: each begins where the one within it ends, at an odd multiple of
+ * the alignment. */
 static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
 {
     size_t old[XL__EXPR_LOOPS], next = 1;
     const size_t align = at_least_one(o->align);
     memcpy(old, o->stride, sizeof old);
-    for (unsigned turn = 0; turn < g->n_loops; turn++) {
+    for (unsigned i_step = 0; i_step < g->n_loops; i_step++) {
         unsigned least = g->n_loops;
         for (unsigned d = g->n_loops; d-- > 0;) {
             if (old[d] != 0 && (least == g->n_loops || old[d] < old[least]))
@@ -114,7 +132,7 @@ static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
     }
 }
 
-/* Kept elements times chunks, whole vectors of them. */
+/* Results of chunks: kept elements times chunks, in whole vectors. */
 static double n_partials(const struct xl__group *g, size_t more)
 {
     double n = (double)at_least_one(g->geo.chunks);
@@ -125,8 +143,8 @@ static double n_partials(const struct xl__group *g, size_t more)
     return n;
 }
 
-/* Results of chunks: as many bytes a place as there were, and what rounding
- * may add to each of them. */
+/* Bytes of the chunks' results: as many for each result as in the group, plus
+ * what rounding can add for each value. */
 static size_t partial_bytes_of(const struct xl__group *from,
                                const struct xl__group *to)
 {
@@ -142,7 +160,7 @@ void xl__selfcheck_shrink(const struct xl__group *from, struct xl__group *to)
 {
     *to = *from;
     to->why = (struct xl__str){0};
-    to->geo.chunks = xl__min_size(from->geo.chunks, MOST_CHUNKS);
+    to->geo.chunks = xl__min_size(from->geo.chunks, MAX_CHUNKS);
     to->geo.per_wg = xl__min_size(from->geo.per_wg, ITERATIONS);
     shrink_loops(to);
     for (unsigned i = 0; i < to->n_operands; i++)
@@ -194,13 +212,14 @@ static double read_element(const unsigned char *at, xl_dtype dtype)
     }
 }
 
-/* Normal numbers; all of a byte; small integers. */
+/* A random number that suits the type: normally distributed floats, all values
+ * of a byte, small integers. */
 static double draw_number(struct xl__rng *rng, xl_dtype dtype)
 {
-    enum { MOST = 100 };
+    enum { MAX = 100 };
     switch (dtype) {
     case XL_I32:
-        return (double)xl__rng_below(rng, 2 * MOST + 1) - MOST;
+        return (double)xl__rng_below(rng, 2 * MAX + 1) - MAX;
     case XL_I8:
         return (double)xl__rng_below(rng, UINT8_MAX + 1) + INT8_MIN;
     case XL_U8:
@@ -212,7 +231,7 @@ static double draw_number(struct xl__rng *rng, xl_dtype dtype)
     }
 }
 
-/* -- layout ----------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
 static size_t n_elems_spanned(const struct xl__group *g,
                               const struct xl__operand *o)
@@ -238,7 +257,8 @@ static bool is_same_view(const struct xl__operand *a,
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
 }
 
-/* The operand before k that is the same view of the same memory; k: none. */
+/* The operand before k that is the same view of the same memory; k when there
+ * is none. */
 static unsigned find_same_view(const struct xl__selfcheck_case *t,
                                const struct xl__group *from, unsigned k)
 {
@@ -250,7 +270,7 @@ static unsigned find_same_view(const struct xl__selfcheck_case *t,
     return k;
 }
 
-/* Each view begins at an odd multiple of its alignment. */
+/* Assign offsets: each view begins at an odd multiple of its alignment. */
 static void assign_offsets(struct xl__selfcheck_case *t,
                            const struct xl__group *from,
                            const struct xl__signature *sig)
@@ -307,7 +327,8 @@ static xl_status allocate_memory(struct xl__selfcheck_case *t)
     return XL_OK;
 }
 
-/* Views that are one are filled more than once; the last time counts. */
+/* Fill the operands that are read. Equal views are filled more than once; the
+ * last one counts. */
 static void fill_inputs(struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
@@ -323,7 +344,7 @@ static void fill_inputs(struct xl__selfcheck_case *t)
     }
 }
 
-/* Not 0 and not 1, whole for those of i32. */
+/* Scalars: not 0 and not 1; whole numbers for i32. */
 static void set_scalars(struct xl__selfcheck_case *t,
                         const struct xl__signature *sig)
 {
@@ -392,16 +413,16 @@ void xl__selfcheck_case_clear(struct xl__selfcheck_case *t)
     free(t->s.temp);
 }
 
-/* -- the judgement ---------------------------------------------------- */
+/* -- comparison ------------------------------------------------------- */
 
-static bool is_close(double got, double want, double err)
+static bool is_close(double got, double expected, double err)
 {
-    if (isnan(want) || isinf(want))
-        return isnan(want) ? isnan(got) : got == want;
-    return fabs(got - want) <= err;
+    if (isnan(expected) || isinf(expected))
+        return isnan(expected) ? isnan(got) : got == expected;
+    return fabs(got - expected) <= err;
 }
 
-/* The i-th element in the order of the loops. */
+/* The index of the element of iteration i. */
 static size_t element_index(const struct xl__group *g,
                             const struct xl__operand *o, size_t i)
 {
@@ -421,8 +442,8 @@ static size_t n_iterations(const struct xl__group *g)
     return n;
 }
 
-/* Every element that is written; what was right goes into `before`, so that
- * afterwards both must be the same. */
+/* Compare every written element, and copy it to `before`, so that afterwards
+ * both memories must be equal. */
 static bool compare_operand(struct xl__selfcheck_case *t, unsigned k,
                             size_t *n_sure, char *why)
 {
@@ -430,7 +451,7 @@ static bool compare_operand(struct xl__selfcheck_case *t, unsigned k,
     const size_t n = n_iterations(&t->group);
     for (size_t i = 0; i < n; i++) {
         const size_t at = element_index(&t->group, o, i);
-        const double want = t->mem[k].value[at], err = t->mem[k].error[at];
+        const double expected = t->mem[k].value[at], err = t->mem[k].error[at];
         const double got =
             read_element(element_address(t->after, t, k, at), o->dtype);
         memcpy(element_address(t->before, t, k, at),
@@ -438,12 +459,13 @@ static bool compare_operand(struct xl__selfcheck_case *t, unsigned k,
         if (isinf(err))
             continue;
         ++*n_sure;
-        if (is_close(got, want, err))
+        if (is_close(got, expected, err))
             continue;
-        snprintf(why, XL__EXPR_WHY,
-                 "in a small case element %zu of result %u is %.9g, not %.9g "
-                 "+- %.3g",
-                 i, k, got, want, err);
+        snprintf(
+            why, XL__EXPR_WHY,
+            "in the self-check element %zu of result %u is %.9g, not %.9g "
+            "+- %.3g",
+            i, k, got, expected, err);
         return false;
     }
     return true;
@@ -463,7 +485,7 @@ bool xl__selfcheck_case_compare(struct xl__selfcheck_case *t, size_t *n_sure,
             memcmp(t->before[i], t->after[i], t->kept[i]) == 0)
             continue;
         snprintf(why, XL__EXPR_WHY,
-                 "in a small case it wrote outside of its results");
+                 "in the self-check the kernel wrote outside of its results");
         return false;
     }
     return true;

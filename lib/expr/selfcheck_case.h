@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-check's small case of a group: its shape, and its memory. */
+/* The case that the self-check of a group runs: a small group of the same
+ * program, its data, and the comparison of its results. */
 #ifndef XL_EXPR_SELFCHECK_CASE_H
 #define XL_EXPR_SELFCHECK_CASE_H
 
@@ -12,28 +13,33 @@
  * from->value. */
 void xl__selfcheck_shrink(const struct xl__group *from, struct xl__group *to);
 
-/* Memory of the small case by slot of the call; operands that were one view
- * are one again, all others lie apart with guards between. */
+/* The case. Its memory is by slot of the call: bindings that are one view in
+ * the call are one here too; all others are disjoint, with guard elements
+ * between them. */
 struct xl__selfcheck_case {
     const struct xl__graph *g;
-    struct xl__group group; /* operands' offsets: their places here */
-    struct xl__schedule s;  /* temporaries all begin at 0 */
+    struct xl__group
+        group;             /* the operands' offsets are those in this memory */
+    struct xl__schedule s; /* all temporaries begin at offset 0 */
     double scalar[XL_EXPR_MAX_BINDINGS];
     unsigned slot[XL__EXPR_OPERANDS];
     size_t bytes[XL__MAX_MEMS];
-    size_t kept[XL__MAX_MEMS]; /* of them, what is compared; the rest is for
-                                  chunks' results */
+    size_t kept[XL__MAX_MEMS]; /* bytes that are compared; what follows is
+                                  scratch for chunks' results */
     unsigned char *before[XL__MAX_MEMS], *after[XL__MAX_MEMS];
     struct xl__eval_mem mem[XL__EXPR_OPERANDS];
 };
 
-/* Random data by a fixed seed and the host's results. */
+/* Makes the case for group l of schedule s: random data from a fixed seed, and
+ * the host's results. The caller clears *t, whatever the status. Errors:
+ * XL_NO_MEMORY. */
 xl_status xl__selfcheck_case_init(struct xl__selfcheck_case *t,
                                   const struct xl__canonical_group *l,
                                   const struct xl__schedule *s,
                                   const struct xl__signature *sig);
-/* Is `after` what it must be? Else a phrase. *n_sure: elements that had a
- * bound. Overwrites `before`. */
+/* Compares t->after, the memory after the run, with the host's results; false
+ * with the first difference in `why`. *n_sure: elements whose error bound is
+ * finite. Overwrites t->before. */
 bool xl__selfcheck_case_compare(struct xl__selfcheck_case *t, size_t *n_sure,
                                 char why[XL__EXPR_WHY]);
 void xl__selfcheck_case_clear(struct xl__selfcheck_case *t);

@@ -40,27 +40,27 @@ static bool is_same_shape(const struct xl__shape *a, const struct xl__shape *b)
 static unsigned add_like(struct xl__graph *g, const struct xl__node *n,
                          enum xl__expr_op op, unsigned a, unsigned b)
 {
-    const struct xl__node want = {.op = op,
+    const struct xl__node spec = {.op = op,
                                   .type = n->type,
                                   .arg = {a, b},
                                   .shape = n->shape,
                                   .location = n->location};
     if (a == UINT_MAX || b == UINT_MAX)
         return UINT_MAX;
-    return xl__graph_node(g, &want);
+    return xl__graph_node(g, &spec);
 }
 
 static unsigned add_constant_like(struct xl__graph *g,
                                   const struct xl__node *n, double value,
                                   bool is_shaped)
 {
-    struct xl__node want = {.op = XL__E_CONST,
+    struct xl__node spec = {.op = XL__E_CONST,
                             .type = n->type,
                             .value = value,
                             .location = n->location};
     if (is_shaped)
-        want.shape = n->shape;
-    return xl__graph_node(g, &want);
+        spec.shape = n->shape;
+    return xl__graph_node(g, &spec);
 }
 
 /* Can `node` replace n? A constant is given the shape of n. */
@@ -457,11 +457,11 @@ static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
     xl__match_variance,
 };
 
-bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *want,
+bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *spec,
                         unsigned *out)
 {
     for (size_t i = 0; i < COUNT(rules); i++)
-        if (rules[i](g, want, out))
+        if (rules[i](g, spec, out))
             return true;
     return false;
 }

@@ -5,12 +5,12 @@
 
 #include "expr/graph/graph.h"
 
-/* Looks for a simpler node with the value, shape and type of `want`, which is
+/* Looks for a simpler node with the value, shape and type of `spec`, which is
  * in no graph yet. With g->fast_math the values may differ by rounding and in
  * special cases (NaN, infinities, the sign of zero). True: *out is the node,
- * or UINT_MAX for want of memory or nodes, as xl__graph_node() returns it.
+ * or UINT_MAX when out of memory or of nodes, as xl__graph_node() returns it.
  * False: no rule applies. */
-bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *want,
+bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *spec,
                         unsigned *out);
 
 #endif

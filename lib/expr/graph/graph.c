@@ -2,7 +2,7 @@
 /* Nodes of a typed graph: folding of constants, simplification, and
  * hash-consing.
  *
- *     want -> normalised -> all arguments constant?  -> CONST
+ *     spec -> normalised -> all arguments constant?  -> CONST
  *                        -> algebra.c has a rule?    -> the simpler node
  *                        -> in the hash table?       -> that node
  *                        -> else                     -> a new node
@@ -29,29 +29,29 @@ enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 
 /* The node with every field that does not concern its operation set to zero.
  */
-static struct xl__node normalize_node(const struct xl__node *want)
+static struct xl__node normalize_node(const struct xl__node *spec)
 {
-    const enum xl__expr_op op = want->op;
+    const enum xl__expr_op op = spec->op;
     struct xl__node n = {
-        .op = op, .type = want->type, .location = want->location};
-    n.shape.n_dims = want->shape.n_dims;
+        .op = op, .type = spec->type, .location = spec->location};
+    n.shape.n_dims = spec->shape.n_dims;
     for (unsigned d = 0; d < n.shape.n_dims; d++)
-        n.shape.size[d] = want->shape.size[d];
+        n.shape.size[d] = spec->shape.size[d];
     for (unsigned i = 0; i < xl__expr_ops[op].n_args; i++)
-        n.arg[i] = want->arg[i];
+        n.arg[i] = spec->arg[i];
     if (op == XL__E_CONST)
-        n.value = want->value;
+        n.value = spec->value;
     if (op == XL__E_CAST || op == XL__E_INPUT)
-        n.dtype = want->dtype;
+        n.dtype = spec->dtype;
     if (xl__expr_ops[op].cls == XL__C_REDUCE)
-        n.axes = want->axes;
+        n.axes = spec->axes;
     if (op == XL__E_INPUT || op == XL__E_SCALAR)
-        n.binding = want->binding;
+        n.binding = spec->binding;
     if (op != XL__E_INPUT)
         return n;
-    n.offset = want->offset;
+    n.offset = spec->offset;
     for (unsigned d = 0; d < n.shape.n_dims; d++)
-        n.stride[d] = n.shape.size[d] > 1 ? want->stride[d] : 0;
+        n.stride[d] = n.shape.size[d] > 1 ? spec->stride[d] : 0;
     return n;
 }
 
@@ -201,9 +201,9 @@ static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
 
 /* -- adding nodes ----------------------------------------------------- */
 
-unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want)
+unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *spec)
 {
-    struct xl__node n = normalize_node(want);
+    struct xl__node n = normalize_node(spec);
     unsigned simpler;
     if (is_foldable(g, &n))
         return fold_constants(g, &n);

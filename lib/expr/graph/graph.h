@@ -13,10 +13,10 @@
 
 void xl__graph_clear(struct xl__graph *g);
 
-/* The index of the node that computes `want`, whose type and shape are set: an
+/* The index of the node that computes `spec`, whose type and shape are set: an
  * equal node of the graph, a simpler one, or a new one. UINT_MAX when out of
  * memory or above XL_EXPR_MAX_NODES. */
-unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *want);
+unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *spec);
 
 /* Removes nodes that no output needs. Indices of nodes change. Errors:
  * XL_NO_MEMORY. */

@@ -85,7 +85,7 @@ static unsigned read_name(struct xl__infer *in, unsigned name)
         return fail_unknown_name(in, name);
     symbol->is_used = true;
     if (symbol->value == XL__NO_NODE)
-        symbol->value = xl__infer_bound(in, symbol->binding);
+        symbol->value = xl__infer_binding(in, symbol->binding);
     return symbol->value;
 }
 
@@ -323,14 +323,14 @@ static unsigned infer_random(struct xl__infer *in,
                              const struct xl__tree_node *n, unsigned seed)
 {
     const struct xl__node *s = &in->g->node[seed];
-    struct xl__node want = {.op = n->op, .type = XL__V_F32, .arg = {seed}};
+    struct xl__node spec = {.op = n->op, .type = XL__V_F32, .arg = {seed}};
     if ((s->op != XL__E_CONST && s->op != XL__E_SCALAR) ||
         s->type != XL__V_I32)
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "a seed is a whole number or a scalar that is bound "
             "as i32");
-    return xl__infer_node(in, &want);
+    return xl__infer_node(in, &spec);
 }
 
 static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
@@ -354,10 +354,10 @@ static unsigned infer_view(struct xl__infer *in, const struct xl__tree_node *n)
     const unsigned of = read_name(in, n->name);
     if (of == XL__NO_NODE)
         return of;
-    struct xl__node want = in->g->node[of];
-    if (!xl__infer_view(in, n, &want, NULL))
+    struct xl__node spec = in->g->node[of];
+    if (!xl__infer_view(in, n, &spec, NULL))
         return XL__NO_NODE;
-    return xl__infer_node(in, &want);
+    return xl__infer_node(in, &spec);
 }
 
 /* -- statements ------------------------------------------------------- */

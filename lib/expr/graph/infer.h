@@ -43,9 +43,9 @@ struct xl__infer {
                                   text */
     struct xl__symbol *symbol; /* by name of the tree */
     struct xl__region *region; /* by output of the graph */
-    unsigned *value;           /* by tree node: the current statement needs it
-                                */
-    unsigned char *is_needed;  /* by tree node */
+    unsigned *value;           /* by tree node: its graph node, in the current
+                                  statement */
+    unsigned char *is_needed;  /* by tree node: to be computed */
     bool *is_unshaped;         /* by graph node: depends on a rand() that
                                   has no shape yet */
     unsigned n_known;          /* nodes for which is_unshaped is set */

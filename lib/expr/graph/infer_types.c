@@ -130,12 +130,12 @@ const char *xl__vtype_name(enum xl__vtype type)
     return names[type];
 }
 
-unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
+unsigned xl__infer_node(struct xl__infer *in, struct xl__node *spec)
 {
     if (in->status != XL_OK)
         return XL__NO_NODE;
-    want->location = in->location;
-    const unsigned node = xl__graph_node(in->g, want);
+    spec->location = in->location;
+    const unsigned node = xl__graph_node(in->g, spec);
     if (node == XL__NO_NODE && in->g->n_nodes >= XL_EXPR_MAX_NODES)
         return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
                               "more than %d operations; split the expression",
@@ -149,8 +149,8 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want)
 unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
                          double value)
 {
-    struct xl__node want = {.op = XL__E_CONST, .type = type, .value = value};
-    return xl__infer_node(in, &want);
+    struct xl__node spec = {.op = XL__E_CONST, .type = type, .value = value};
+    return xl__infer_node(in, &spec);
 }
 
 /* -- conversions ------------------------------------------------------ */
@@ -160,12 +160,12 @@ static unsigned add_cast(struct xl__infer *in, unsigned node,
 {
     if (node == XL__NO_NODE)
         return node;
-    struct xl__node want = {.op = XL__E_CAST,
+    struct xl__node spec = {.op = XL__E_CAST,
                             .type = type,
                             .arg = {node},
                             .shape = in->g->node[node].shape,
                             .dtype = dtype};
-    return xl__infer_node(in, &want);
+    return xl__infer_node(in, &spec);
 }
 
 static unsigned compare_with_zero(struct xl__infer *in, unsigned node)
@@ -302,18 +302,18 @@ unsigned xl__infer_map(struct xl__infer *in, enum xl__expr_op op,
                        const unsigned *arg)
 {
     const unsigned n = xl__expr_ops[op].n_args;
-    struct xl__node want = {.op = op};
+    struct xl__node spec = {.op = op};
     enum xl__vtype from;
-    if (in->status != XL_OK || !find_types(in, op, arg, &from, &want.type) ||
-        !xl__infer_broadcast(in, arg, n, &want.shape))
+    if (in->status != XL_OK || !find_types(in, op, arg, &from, &spec.type) ||
+        !xl__infer_broadcast(in, arg, n, &spec.shape))
         return XL__NO_NODE;
     for (unsigned i = 0; i < n; i++)
-        want.arg[i] = op == XL__E_WHERE && i == 0
+        spec.arg[i] = op == XL__E_WHERE && i == 0
                           ? arg[i]
                           : convert_to(in, arg[i], from);
-    if (in->status != XL_OK || !set_rand_shapes(in, want.arg, n, &want.shape))
+    if (in->status != XL_OK || !set_rand_shapes(in, spec.arg, n, &spec.shape))
         return XL__NO_NODE;
-    return xl__infer_node(in, &want);
+    return xl__infer_node(in, &spec);
 }
 
 /* The number of elements that are reduced to one result. */
@@ -328,22 +328,22 @@ static size_t n_reduced(const struct xl__shape *s, unsigned axes)
 unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
                           unsigned arg, unsigned axes)
 {
-    struct xl__node want = {.op = op, .axes = axes};
+    struct xl__node spec = {.op = op, .axes = axes};
     enum xl__vtype from;
-    if (in->status != XL_OK || !find_types(in, op, &arg, &from, &want.type))
+    if (in->status != XL_OK || !find_types(in, op, &arg, &from, &spec.type))
         return XL__NO_NODE;
-    want.shape = in->g->node[arg].shape;
+    spec.shape = in->g->node[arg].shape;
     if (xl__expr_ops[op].result == XL__R_INDEX &&
-        n_reduced(&want.shape, axes) > MAX_INDEX)
+        n_reduced(&spec.shape, axes) > MAX_INDEX)
         return XL__INFER_FAIL(
             in, XL_BAD_SHAPE,
             "%s over %zu elements: an index is an i32, which ends at "
             "%d",
-            xl__expr_ops[op].name, n_reduced(&want.shape, axes), MAX_INDEX);
-    for (unsigned d = 0; d < want.shape.n_dims; d++)
-        want.shape.size[d] = axes >> d & 1 ? 1 : want.shape.size[d];
-    want.arg[0] = convert_to(in, arg, from);
-    return xl__infer_node(in, &want);
+            xl__expr_ops[op].name, n_reduced(&spec.shape, axes), MAX_INDEX);
+    for (unsigned d = 0; d < spec.shape.n_dims; d++)
+        spec.shape.size[d] = axes >> d & 1 ? 1 : spec.shape.size[d];
+    spec.arg[0] = convert_to(in, arg, from);
+    return xl__infer_node(in, &spec);
 }
 
 /* -- random numbers --------------------------------------------------- */

@@ -17,7 +17,7 @@ const char *xl__shape_text(const struct xl__shape *s,
 
 /* xl__graph_node() for a node whose type and shape are set; records its errors
  * and sets is_unshaped. */
-unsigned xl__infer_node(struct xl__infer *in, struct xl__node *want);
+unsigned xl__infer_node(struct xl__infer *in, struct xl__node *spec);
 unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
                          double value);
 /* The value of a node converted to a type of memory, by explicit CAST nodes;

@@ -46,13 +46,13 @@ static bool register_type(unsigned dtype, enum xl__vtype *out)
     }
 }
 
-unsigned xl__infer_bound(struct xl__infer *in, unsigned binding)
+unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
 {
     const struct xl__param *b = &in->s->b[binding];
-    struct xl__node want = {.op = b->is_scalar ? XL__E_SCALAR : XL__E_INPUT,
+    struct xl__node spec = {.op = b->is_scalar ? XL__E_SCALAR : XL__E_INPUT,
                             .dtype = (xl_dtype)b->dtype,
                             .binding = binding};
-    if (!register_type(b->dtype, &want.type) ||
+    if (!register_type(b->dtype, &spec.type) ||
         (b->is_scalar && b->dtype != XL_F32 && b->dtype != XL_I32))
         return XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is bound as %s; %s",
                               b->name, xl_dtype_name((xl_dtype)b->dtype),
@@ -60,14 +60,14 @@ unsigned xl__infer_bound(struct xl__infer *in, unsigned binding)
                                   ? "scalars are f32 or i32"
                                   : "tensors are f32, f16, bf16, i32, i8, "
                                     "u8 or bool");
-    want.shape.n_dims = b->is_scalar ? 0 : b->n_dims;
-    for (unsigned d = 0; d < want.shape.n_dims; d++) {
-        want.shape.size[d] = b->size[d];
-        want.stride[d] = b->stride[d];
+    spec.shape.n_dims = b->is_scalar ? 0 : b->n_dims;
+    for (unsigned d = 0; d < spec.shape.n_dims; d++) {
+        spec.shape.size[d] = b->size[d];
+        spec.stride[d] = b->stride[d];
     }
-    if (!xl__infer_fits(in, &want.shape))
+    if (!xl__infer_fits(in, &spec.shape))
         return XL__NO_NODE;
-    return xl__infer_node(in, &want);
+    return xl__infer_node(in, &spec);
 }
 
 /* -- slices ----------------------------------------------------------- */
@@ -375,7 +375,7 @@ static unsigned add_output(struct xl__infer *in)
 static bool find_target(struct xl__infer *in, const struct xl__symbol *symbol,
                         struct xl__node *out)
 {
-    const unsigned whole = xl__infer_bound(in, symbol->binding);
+    const unsigned whole = xl__infer_binding(in, symbol->binding);
     if (whole == XL__NO_NODE)
         return false;
     *out = in->g->node[whole];

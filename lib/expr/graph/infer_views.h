@@ -6,7 +6,7 @@
 #include "expr/graph/infer.h"
 
 /* The node of a bound tensor or scalar. */
-unsigned xl__infer_bound(struct xl__infer *in, unsigned binding);
+unsigned xl__infer_binding(struct xl__infer *in, unsigned binding);
 /* Apply a slice or a permutation to *node, a copy of an INPUT node that is in
  * no graph. `region` (may be NULL) gets the region of the bound tensor. False
  * after an error. */

@@ -6,9 +6,9 @@
  * reads x once and not twice. It is no less accurate, because its accumulator
  * updates the mean with every element. Source: Chan, Golub, LeVeque 1983.
  *
- * Two sweeps: along a row that remains in registers or in a core's cache the
- * second read is cheap, while the update of the mean needs a division by
- * element. There VAR becomes
+ * Two sweeps: a row that remains in registers or in a core's cache is read
+ * again from there, while the update of the mean needs a division by element.
+ * There VAR becomes
  *
  *     mean((x - m)^2),  m = mean(x)
  *
@@ -42,30 +42,30 @@ static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
     return false;
 }
 
-bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
+bool xl__match_variance(struct xl__graph *g, const struct xl__node *spec,
                         unsigned *out)
 {
     unsigned x;
     if (g->is_variance_expanded ||
-        (want->op != XL__E_SUM && want->op != XL__E_MEAN))
+        (spec->op != XL__E_SUM && spec->op != XL__E_MEAN))
         return false;
-    const struct xl__node square = g->node[want->arg[0]];
+    const struct xl__node square = g->node[spec->arg[0]];
     if (square.op != XL__E_MUL || square.arg[0] != square.arg[1] ||
-        !is_deviation(g, square.arg[0], want->axes, &x))
+        !is_deviation(g, square.arg[0], spec->axes, &x))
         return false;
-    struct xl__node n = *want;
+    struct xl__node n = *spec;
     n.op = XL__E_VAR;
     n.arg[0] = x;
     *out = xl__graph_node(g, &n);
-    if (want->op == XL__E_MEAN || *out == UINT_MAX)
+    if (spec->op == XL__E_MEAN || *out == UINT_MAX)
         return true;
     const struct xl__node count = {.op = XL__E_CONST,
                                    .type = XL__V_F32,
                                    .value =
                                        (double)xl__shape_elems(&square.shape) /
-                                       (double)xl__shape_elems(&want->shape),
-                                   .location = want->location};
-    n = *want;
+                                       (double)xl__shape_elems(&spec->shape),
+                                   .location = spec->location};
+    n = *spec;
     n.op = XL__E_MUL;
     n.axes = 0;
     n.arg[0] = *out;

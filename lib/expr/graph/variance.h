@@ -6,10 +6,10 @@
 #include "device/facts.h"
 #include "expr/graph/graph.h"
 
-/* A rule of algebra.c: when `want` is sum((x - mean(x))^2) or
+/* A rule of algebra.c: when `spec` is sum((x - mean(x))^2) or
  * mean((x - mean(x))^2), *out is the same value by VAR. Returns and *out as
  * those of xl__graph_simplify(). */
-bool xl__match_variance(struct xl__graph *g, const struct xl__node *want,
+bool xl__match_variance(struct xl__graph *g, const struct xl__node *spec,
                         unsigned *out);
 
 /* Copies a graph; VAR and LOGSUMEXP over short rows become two sweeps. Errors:

@@ -47,24 +47,24 @@ static double to_bf16(double x)
     return (double)xl__bf16_to_f32(xl__f32_to_bf16((float)x));
 }
 
-static double saturate(double x, double least, double most)
+static double saturate_to(double x, double least, double most)
 {
     return isnan(x) ? 0 : fmin(fmax(trunc(x), least), most);
 }
 
 static double to_i32(double x)
 {
-    return saturate(x, INT32_MIN, INT32_MAX);
+    return saturate_to(x, INT32_MIN, INT32_MAX);
 }
 
 static double to_i8(double x)
 {
-    return saturate(x, INT8_MIN, INT8_MAX);
+    return saturate_to(x, INT8_MIN, INT8_MAX);
 }
 
 static double to_u8(double x)
 {
-    return saturate(x, 0, UINT8_MAX);
+    return saturate_to(x, 0, UINT8_MAX);
 }
 
 static double to_bool(double x)

@@ -3,12 +3,12 @@
  *
  *     bound = what the arguments' errors become + the operation's own rounding
  *
- * First term: most operations are monotonic in each argument while the others
- * are fixed. So over the box of the arguments' intervals they have their
- * extremes at corners, and the largest deviation of the 2^n corners from the
- * value at the centre bounds the error; no derivative is needed. Poles and the
- * ends of a domain appear as a NaN or an infinity at a corner. Operations that
- * are not monotonic (`slope` in the table) have the error of the argument
+ * First term: most operations are monotonic in each argument while the
+ * others are fixed. So over the box of the arguments' intervals they have
+ * their extremes at corners, and the largest deviation of the 2^n corners from
+ * the value at the centre bounds the error; no derivative is needed. Poles and
+ * the ends of a domain appear as a NaN or an infinity at a corner. Operations
+ * that are not monotonic (`slope` in the table) have the error of the argument
  * times their largest slope; those with a discontinuity in the box have an
  * infinite bound.
  *
@@ -120,12 +120,12 @@ static double quotient(double a, double b)
     return a / b;
 }
 
-static double least(double a, double b)
+static double min_nan(double a, double b)
 {
     return isnan(a) || isnan(b) ? (double)NAN : fmin(a, b);
 }
 
-static double most(double a, double b)
+static double max_nan(double a, double b)
 {
     return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b);
 }
@@ -137,7 +137,7 @@ static double muladd(double a, double b, double c)
 
 static double clamp(double x, double low, double high)
 {
-    return least(most(x, low), high);
+    return min_nan(max_nan(x, low), high);
 }
 
 /* -- the table -------------------------------------------------------- */
@@ -177,8 +177,8 @@ static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_DIV] = {.f2 = quotient, .by = SCALE_RESULT},
     [XL__E_MOD] = {.f2 = fmod},
     [XL__E_POW] = {.f2 = pow, .by = SCALE_RESULT},
-    [XL__E_MIN] = {.f2 = least},
-    [XL__E_MAX] = {.f2 = most},
+    [XL__E_MIN] = {.f2 = min_nan},
+    [XL__E_MAX] = {.f2 = max_nan},
     [XL__E_FMA] = {.f3 = muladd, .by = SCALE_RESULT},
     [XL__E_CLAMP] = {.f3 = clamp},
 };

@@ -3,8 +3,9 @@
  *
  *     bound = what the arguments' errors become + the reduction's own rounding
  *
- * The second term holds for any order of summation; its values are those that include/crosslane/expr.h states for each
- * reduction; for a sum of floats it is 8 u sum |x|, whatever the order. */
+ * The second term holds for any order of summation; its values are those that
+ * include/crosslane/expr.h states for each reduction; for a sum of floats it
+ * is 8 u sum |x|, whatever the order. */
 #include "expr/host/reduction_value.h"
 
 #include "expr/host/interval.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lexer of the expression language. Letters, digits and numbers are defined
- * instead and not by the locale or by strtod(), so a text means the same
+ * here and not by the locale or by strtod(), so a text means the same
  * everywhere. Numbers are collected digit by digit and then converted without
  * a decimal point (digits e exponent), which strtod() reads alike in every
  * locale. */

@@ -107,7 +107,7 @@ static xl_status enter_level(struct parser *p)
         return XL_OK;
     return xl__tree_error(p->tree, p->token.location, p->lexer.e,
                           XL_BAD_ARGUMENT,
-                          "nested deeper than %d levels; assign a part to a "
+                          "nested deeper than %d levels; assign a term to a "
                           "name first",
                           XL_EXPR_MAX_DEPTH);
 }
@@ -283,7 +283,7 @@ static xl_status parse_permutation(struct parser *p,
                                 "permute(x, 1, 0); ',' is expected");
     TRY(expect_sign(p, ")",
                     has_order ? "',' or ')' is expected"
-                              : "transpose takes a name alone; ')' is "
+                              : "transpose takes only a name; ')' is "
                                 "expected"));
     TRY(xl__tree_add(p->tree, &view, out, p->lexer.e));
 fail:
@@ -371,7 +371,7 @@ static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
     for (unsigned i = 0; status == XL_OK && i < view->n_slices; i++)
         if (s->is_rest && view->slice[i].is_rest)
             status = fail_at(p, location,
-                             "... stands for what is left, so only "
+                             "'...' covers the remaining axes and occurs only "
                              "once");
     view->n_slices++;
     return status;

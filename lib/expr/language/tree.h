@@ -10,7 +10,7 @@
 enum xl__tree_kind {
     XL__T_INTEGER,
     XL__T_NUMBER,
-    XL__T_BOOL, /* value */
+    XL__T_BOOL, /* these three have `value` */
     XL__T_NAME,
     XL__T_CALL, /* function, arguments, axes, dtype */
     XL__T_VIEW  /* a slice or a permutation of a name */

@@ -71,7 +71,7 @@ xl_status test_infer(const char *text, const struct xl__signature *s,
     return status;
 }
 
-/* -- a graph as text ------------------------------------------------------- */
+/* -- a graph as text -------------------------------------------------- */
 
 static void describe(const struct xl__graph *g, const struct xl__signature *s,
                      struct xl__str *out)
@@ -101,9 +101,9 @@ void test_golden(const struct test_golden *golden, size_t n, bool is_fast)
         assert_status(test_infer(at->text, &s, &g, &e), XL_OK,
                       xl__str_text(&e.detail));
         describe(&g, &s, &got);
-        if (strcmp(xl__str_text(&got), at->want) != 0)
+        if (strcmp(xl__str_text(&got), at->expected) != 0)
             fail_msg("%s\n     is %s\n not as %s", at->text,
-                     xl__str_text(&got), at->want);
+                     xl__str_text(&got), at->expected);
         xl__str_clear(&got);
         xl__error_clear(&e);
         xl__graph_clear(&g);

@@ -15,14 +15,14 @@
 
 typedef struct xl__interval num;
 
-/* -- what every schedule owes --------------------------------------------- */
+/* -- properties of every schedule ------------------------------------- */
 
 static bool is_reduction(const struct xl__graph *g, unsigned n)
 {
     return xl__expr_ops[g->node[n].op].cls == XL__C_REDUCE;
 }
 
-static size_t turns(const struct xl__group *p)
+static size_t n_iterations(const struct xl__group *p)
 {
     size_t n = 1;
     for (unsigned d = 0; d < p->n_loops; d++)
@@ -30,29 +30,29 @@ static size_t turns(const struct xl__group *p)
     return n;
 }
 
-static size_t place_at(const struct xl__group *p, const struct xl__operand *o,
-                       size_t turn)
+static size_t index_at(const struct xl__group *p, const struct xl__operand *o,
+                       size_t iteration)
 {
     size_t at = o->offset;
-    for (unsigned d = p->n_loops; d-- > 0; turn /= p->loop[d].size)
-        at += turn % p->loop[d].size * o->stride[d];
+    for (unsigned d = p->n_loops; d-- > 0; iteration /= p->loop[d].size)
+        at += iteration % p->loop[d].size * o->stride[d];
     return at;
 }
 
-/* The turn, less what reduced loops make of it. */
-static size_t row_of(const struct xl__group *p, size_t turn)
+/* The iteration of the kept loops alone. */
+static size_t row_of(const struct xl__group *p, size_t iteration)
 {
     size_t row = 0, step = 1;
-    for (unsigned d = p->n_loops; d-- > 0; turn /= p->loop[d].size) {
+    for (unsigned d = p->n_loops; d-- > 0; iteration /= p->loop[d].size) {
         if (p->loop[d].is_reduced)
             continue;
-        row += turn % p->loop[d].size * step;
+        row += iteration % p->loop[d].size * step;
         step *= p->loop[d].size;
     }
     return row;
 }
 
-static bool walks_reduced(const struct xl__group *p,
+static bool varies_in_row(const struct xl__group *p,
                           const struct xl__operand *o)
 {
     for (unsigned d = 0; d < p->n_loops; d++)
@@ -102,8 +102,8 @@ static void check_values(const struct xl__graph *g, const struct xl__group *p,
     }
 }
 
-/* Elements needed in a sweep later than `sweep`: by what is reduced or written
- * there. */
+/* Are elements of the node needed in a sweep later than `sweep`: by a
+ * reduction or a store there? */
 static bool is_read_after(const struct xl__graph *g, const struct xl__group *p,
                           unsigned node, unsigned sweep)
 {
@@ -127,24 +127,24 @@ static bool is_read_after(const struct xl__graph *g, const struct xl__group *p,
     return false;
 }
 
-/* No element is read in another turn than that which writes it, nor in a later
- * sweep. */
+/* No element is read in another iteration than the one that writes it, nor in
+ * a later sweep. */
 static void check_hazard(const struct xl__graph *g, const struct xl__group *p,
                          const struct xl__operand *w,
                          const struct xl__operand *r)
 {
-    const size_t n = turns(p);
-    bool meet = false;
+    const size_t n = n_iterations(p);
+    bool overlap = false;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++) {
-            if (place_at(p, w, i) != place_at(p, r, k))
+            if (index_at(p, w, i) != index_at(p, r, k))
                 continue;
-            meet = true;
+            overlap = true;
             assert_int_equal(row_of(p, i), row_of(p, k));
-            assert_int_equal(walks_reduced(p, w), walks_reduced(p, r));
-            assert_true(i == k || !walks_reduced(p, w));
+            assert_int_equal(varies_in_row(p, w), varies_in_row(p, r));
+            assert_true(i == k || !varies_in_row(p, w));
         }
-    if (meet && walks_reduced(p, r))
+    if (overlap && varies_in_row(p, r))
         assert_false(is_read_after(g, p, r->node, w->sweep));
 }
 
@@ -159,8 +159,9 @@ static void check_operands(const struct xl__graph *g,
         const struct xl__value *v = value_of(p, o->node);
         assert_non_null(v);
         assert_true(o->align <= XL__EXPR_MAX_VW);
-        for (size_t t = 0; t < turns(p); t += p->loop[p->n_loops - 1].size)
-            assert_int_equal(place_at(p, o, t) % o->align, 0);
+        for (size_t t = 0; t < n_iterations(p);
+             t += p->loop[p->n_loops - 1].size)
+            assert_int_equal(index_at(p, o, t) % o->align, 0);
         for (unsigned d = 0; d < XL__EXPR_LOOPS; d++)
             assert_true(o->stride[d] == 0 ||
                         (d < p->n_loops && p->loop[d].size > 1));
@@ -168,7 +169,7 @@ static void check_operands(const struct xl__graph *g,
             continue;
         assert_true(v->is_row || o->sweep >= v->sweep);
         assert_true(v->is_row || o->sweep < p->n_sweeps);
-        assert_true(!v->is_row || !walks_reduced(p, o));
+        assert_true(!v->is_row || !varies_in_row(p, o));
         for (unsigned k = 0; k < p->n_operands; k++) {
             const struct xl__operand *r = &p->operand[k];
             if (o->at != r->at || k == i)
@@ -220,10 +221,11 @@ void model_check(const struct xl__graph *g, const struct xl__signature *s,
     }
 }
 
-/* -- memory --------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
-/* Scratch has a number for each byte, an element's at its first. */
-struct memory {
+/* Scratch has a number for each byte; an element's number is at its first
+ * byte. */
+struct model_memory {
     const struct xl__graph *g;
     const struct xl__signature *s;
     size_t elems[XL_EXPR_MAX_BINDINGS];
@@ -232,14 +234,14 @@ struct memory {
     double *scratch, *scratch_error;
 };
 
-static double *array(size_t n)
+static double *alloc_array(size_t n)
 {
     double *a = xl__calloc(n, sizeof *a);
     assert_non_null(a);
     return a;
 }
 
-/* Whole eighths, which every type but bool has. */
+/* Multiples of 1/8, which every type except bool represents exactly. */
 static double random_value(struct xl__rng *r, unsigned dtype)
 {
     const double x = (double)(int)xl__rng_below(r, 65) - 32;
@@ -249,7 +251,7 @@ static double random_value(struct xl__rng *r, unsigned dtype)
                                                                : x / 8;
 }
 
-static void memory_make(struct memory *m, const struct xl__graph *g,
+static void init_memory(struct model_memory *m, const struct xl__graph *g,
                         const struct xl__signature *s, size_t scratch,
                         uint64_t seed)
 {
@@ -262,19 +264,19 @@ static void memory_make(struct memory *m, const struct xl__graph *g,
         m->elems[b] = 1;
         for (unsigned d = 0; d < s->b[b].n_dims; d++)
             m->elems[b] += (s->b[b].size[d] - 1) * s->b[b].stride[d];
-        m->value[b] = array(m->elems[b]);
-        m->error[b] = array(m->elems[b]);
+        m->value[b] = alloc_array(m->elems[b]);
+        m->error[b] = alloc_array(m->elems[b]);
         for (size_t i = 0; i < m->elems[b]; i++)
             m->value[b][i] = random_value(&r, s->b[b].dtype);
         m->scalar[b] = m->value[b][0];
     }
-    m->scratch = array(scratch);
-    m->scratch_error = array(scratch);
+    m->scratch = alloc_array(scratch);
+    m->scratch_error = alloc_array(scratch);
     for (size_t i = 0; i < scratch; i++)
         m->scratch[i] = NAN;
 }
 
-static void memory_clear(struct memory *m)
+static void free_memory(struct model_memory *m)
 {
     for (unsigned b = 0; b < m->s->n; b++) {
         free(m->value[b]);
@@ -284,9 +286,9 @@ static void memory_clear(struct memory *m)
     free(m->scratch_error);
 }
 
-/* -- by groups ------------------------------------------------------------ */
+/* -- by groups -------------------------------------------------------- */
 
-static void temp_move(struct memory *m, const struct xl__temp *t,
+static void copy_temp(struct model_memory *m, const struct xl__temp *t,
                       struct xl__eval_mem *to, bool back)
 {
     const size_t size = xl_dtype_bytes(t->dtype);
@@ -303,7 +305,7 @@ static void temp_move(struct memory *m, const struct xl__temp *t,
     }
 }
 
-static void run_group(struct memory *m, const struct xl__schedule *plan,
+static void run_group(struct model_memory *m, const struct xl__schedule *plan,
                       const struct xl__group *p)
 {
     struct xl__eval_mem mem[XL__EXPR_OPERANDS] = {{0}};
@@ -317,9 +319,9 @@ static void run_group(struct memory *m, const struct xl__schedule *plan,
         } else if (o->at == XL__AT_TEMP) {
             const struct xl__temp *t = &plan->temp[o->index];
             mem[i].elems = t->bytes / xl_dtype_bytes(t->dtype);
-            mem[i].value = array(mem[i].elems);
-            mem[i].error = array(mem[i].elems);
-            temp_move(m, t, &mem[i], false);
+            mem[i].value = alloc_array(mem[i].elems);
+            mem[i].error = alloc_array(mem[i].elems);
+            copy_temp(m, t, &mem[i], false);
         }
     }
     assert_int_equal(xl__eval_group(m->g, p, m->scalar, mem), XL_OK);
@@ -328,18 +330,19 @@ static void run_group(struct memory *m, const struct xl__schedule *plan,
         if (o->at != XL__AT_TEMP)
             continue;
         if (o->is_written)
-            temp_move(m, &plan->temp[o->index], &mem[i], true);
+            copy_temp(m, &plan->temp[o->index], &mem[i], true);
         free(mem[i].value);
         free(mem[i].error);
     }
-    /* Chunks' results may lie over what is dead by now, and nowhere else. */
+    /* Chunks' results may overwrite temporaries that are dead by now, and
+     * nothing else. */
     for (size_t i = 0; i < p->partial_bytes; i++)
         m->scratch[p->partial_offset + i] = NAN;
 }
 
-/* -- by nodes ------------------------------------------------------------- */
+/* -- by nodes --------------------------------------------------------- */
 
-static size_t dense_place(const struct xl__shape *of,
+static size_t dense_index(const struct xl__shape *of,
                           const struct xl__shape *in, size_t i)
 {
     size_t at = 0, step = 1;
@@ -356,7 +359,7 @@ static size_t dense_place(const struct xl__shape *of,
     return at;
 }
 
-static size_t strided_place(const struct xl__shape *s, const size_t *stride,
+static size_t strided_index(const struct xl__shape *s, const size_t *stride,
                             size_t i)
 {
     size_t at = 0;
@@ -365,7 +368,8 @@ static size_t strided_place(const struct xl__shape *s, const size_t *stride,
     return at;
 }
 
-static void reduce(const struct memory *m, double **all, unsigned id)
+static void reduce_node(const struct model_memory *m, double **all,
+                        unsigned id)
 {
     const struct xl__node *n = &m->g->node[id];
     const struct xl__shape *from = &m->g->node[n->arg[0]].shape;
@@ -376,20 +380,21 @@ static void reduce(const struct memory *m, double **all, unsigned id)
     for (size_t o = 0; o < n_to; o++) {
         size_t count = 0;
         for (size_t i = 0; i < n_from; i++)
-            if (dense_place(&n->shape, from, i) == o)
+            if (dense_index(&n->shape, from, i) == o)
                 row[count++] = (num){all[n->arg[0]][i], 0};
         all[id][o] = xl__eval_reduce(m->g, id, row, 1, count).x;
     }
     free(row);
 }
 
-static void compute(const struct memory *m, double **all, unsigned id)
+static void compute_node(const struct model_memory *m, double **all,
+                         unsigned id)
 {
     const struct xl__node *n = &m->g->node[id];
     const size_t elems = xl__shape_elems(&n->shape);
-    all[id] = array(elems);
+    all[id] = alloc_array(elems);
     if (is_reduction(m->g, id)) {
-        reduce(m, all, id);
+        reduce_node(m, all, id);
         return;
     }
     for (size_t i = 0; i < elems; i++) {
@@ -397,13 +402,13 @@ static void compute(const struct memory *m, double **all, unsigned id)
         double *out = &all[id][i];
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++) {
             const struct xl__shape *s = &m->g->node[n->arg[a]].shape;
-            arg[a].x = all[n->arg[a]][dense_place(s, &n->shape, i)];
+            arg[a].x = all[n->arg[a]][dense_index(s, &n->shape, i)];
         }
         switch (n->op) {
         case XL__E_INPUT:
             *out =
                 m->value[m->s->b[n->binding].same_as]
-                        [n->offset + strided_place(&n->shape, n->stride, i)];
+                        [n->offset + strided_index(&n->shape, n->stride, i)];
             break;
         case XL__E_SCALAR:
             *out = m->scalar[n->binding];
@@ -421,25 +426,25 @@ static void compute(const struct memory *m, double **all, unsigned id)
     }
 }
 
-/* All is read, then all is written, in order. */
-static void run_nodes(struct memory *m)
+/* All values are computed before the outputs are written, in order. */
+static void run_nodes(struct model_memory *m)
 {
     double **all = xl__calloc(m->g->n_nodes, sizeof *all);
     assert_non_null(all);
     for (unsigned n = 0; n < m->g->n_nodes; n++)
-        compute(m, all, n);
+        compute_node(m, all, n);
     for (unsigned o = 0; o < m->g->n_outputs; o++) {
         const struct xl__output *out = &m->g->output[o];
         const struct xl__node *n = &m->g->node[out->node];
         const size_t elems = xl__shape_elems(&out->shape);
         for (size_t i = 0; i < elems; i++) {
-            num x = {all[out->node][dense_place(&n->shape, &out->shape, i)],
+            num x = {all[out->node][dense_index(&n->shape, &out->shape, i)],
                      0};
             if (out->dtype == XL_F32)
                 x = xl__interval_convert(x, n->type, XL__V_F32);
             m->value[m->s->b[out->binding].same_as]
                     [out->offset +
-                     strided_place(&out->shape, out->stride, i)] =
+                     strided_index(&out->shape, out->stride, i)] =
                 xl__interval_round(x, out->dtype).x;
         }
     }
@@ -448,31 +453,33 @@ static void run_nodes(struct memory *m)
     free(all);
 }
 
-/* Both sides are in double and differ by the order of sums alone; what that
- * moves is far within the bound for f32, which the group's side carries. */
-static bool is_same(double got, double error, double want)
+/* Both results are in double and differ by the order of sums; that difference
+ * is far below the bound for f32, which the group's result carries. */
+static bool is_same(double got, double error, double expected)
 {
-    if (!(error < (double)INFINITY) || (isnan(got) && isnan(want)))
+    if (!(error < (double)INFINITY) || (isnan(got) && isnan(expected)))
         return true;
-    return got == want || fabs(got - want) <= error + 1e-9 * fabs(want);
+    return got == expected ||
+           fabs(got - expected) <= error + 1e-9 * fabs(expected);
 }
 
 void model_compare(const struct xl__graph *g, const struct xl__signature *s,
                    const struct xl__schedule *plan, const char *text,
                    uint64_t seed)
 {
-    struct memory got, want;
-    memory_make(&got, g, s, plan->scratch_bytes, seed);
-    memory_make(&want, g, s, 0, seed);
+    struct model_memory got, expected;
+    init_memory(&got, g, s, plan->scratch_bytes, seed);
+    init_memory(&expected, g, s, 0, seed);
     for (unsigned i = 0; i < plan->n_groups; i++)
         run_group(&got, plan, &plan->group[i]);
-    run_nodes(&want);
+    run_nodes(&expected);
     for (unsigned b = 0; b < s->n; b++)
         for (size_t i = 0; i < got.elems[b]; i++)
-            if (!is_same(got.value[b][i], got.error[b][i], want.value[b][i]))
+            if (!is_same(got.value[b][i], got.error[b][i],
+                         expected.value[b][i]))
                 fail_msg("%s\n%s[%zu] is %.9g, not %.9g (+-%.3g)", text,
-                         s->b[b].name, i, got.value[b][i], want.value[b][i],
-                         got.error[b][i]);
-    memory_clear(&got);
-    memory_clear(&want);
+                         s->b[b].name, i, got.value[b][i],
+                         expected.value[b][i], got.error[b][i]);
+    free_memory(&got);
+    free_memory(&expected);
 }

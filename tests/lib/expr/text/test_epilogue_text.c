@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues without a device: their texts, what is refused and in which words,
- * values on the host, and what is kept. On the stub driver.
+/* Epilogues without a device, on the stub driver: their texts, errors and
+ * messages, values on the host, and what is cached.
  *
- *   test_epilogue_text write <folder>
+ *     test_epilogue_text write <folder>
  *
- * writes kernels around such texts, of each width and kind of device, for
- * compilers of devices that are not here (rules/check_kernels.cmake). */
+ * writes kernels with such texts, for each width and kind of device, for the
+ * compilers of devices that are not present (rules/check_kernels.py). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { M = 7, N = 9 };
 
 static struct test_device t;
 
-/* -- bindings in short ----------------------------------------------------- */
+/* -- bindings in short ------------------------------------------------ */
 
 struct bound {
     xl_binding b[XL_EPILOGUE_MAX_BINDINGS];
@@ -69,9 +69,9 @@ static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
     struct bound b;
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
-    const struct xl__epilogue_request want = {&ep, {1, M, N}, dtype};
+    const struct xl__epilogue_request expected = {&ep, {1, M, N}, dtype};
     xl__error_reset(&t.queue->error);
-    return xl__epilogue_text_get(t.queue, &want, out);
+    return xl__epilogue_text_get(t.queue, &expected, out);
 }
 
 static const struct xl__epilogue_text *
@@ -83,9 +83,9 @@ must_get(const char *expr, const char *bindings, xl_dtype dtype)
     return s;
 }
 
-/* -- texts ----------------------------------------------------------------- */
+/* -- texts ------------------------------------------------------------ */
 
-/* What the text is, up to the functions; the one of a width; the macro. */
+/* The text up to the functions; that of one width; the macro. */
 static void whole_text(void **state)
 {
     (void)state;
@@ -163,14 +163,14 @@ static void whole_text(void **state)
 
 /* Body of the function of one element. */
 static void check_body(const char *expr, const char *bindings, xl_dtype dtype,
-                       const char *want)
+                       const char *expected)
 {
     static const char before[] = "XL_EPILOGUE_PARAMS)\n{\n";
     const char *text = must_get(expr, bindings, dtype)->text;
     const char *at = strstr(text, before);
     assert_non_null(at);
     at += strlen(before);
-    if (strncmp(at, want, strlen(want)) != 0)
+    if (strncmp(at, expected, strlen(expected)) != 0)
         fail_msg("%s is\n%s", expr, at);
 }
 
@@ -204,13 +204,13 @@ static void bodies(void **state)
                "}\n");
 }
 
-/* -- what is refused ------------------------------------------------------- */
+/* -- errors ----------------------------------------------------------- */
 
 static const struct wrong {
     const char *expr, *bindings;
     xl_dtype dtype;
     xl_status status;
-    const char *says; /* in the message */
+    const char *message; /* in the message */
 } wrong[] = {
     {"y +", "", XL_F32, XL_BAD_ARGUMENT, "1:4: "},
     {"", "", XL_F32, XL_BAD_ARGUMENT, "1:1: there is nothing to compute"},
@@ -270,15 +270,15 @@ static void refused(void **state)
         const struct wrong *w = &wrong[i];
         const struct xl__epilogue_text *s;
         const xl_status status = get(w->expr, w->bindings, w->dtype, &s);
-        const char *story = xl_error_detail(t.queue);
-        if (status != w->status || !strstr(story, w->says))
+        const char *detail = xl_error_detail(t.queue);
+        if (status != w->status || !strstr(detail, w->message))
             fail_msg("\"%s\" of %s: %s: %s", w->expr, w->bindings,
-                     xl_status_name(status), story);
+                     xl_status_name(status), detail);
         assert_null(s);
     }
 }
 
-/* More operations than the host has room for. */
+/* More operations than the host supports. */
 static void too_long(void **state)
 {
     enum { TERMS = 600, CAP = TERMS * 16 };
@@ -294,7 +294,7 @@ static void too_long(void **state)
     assert_non_null(strstr(xl_error_detail(t.queue), "at most 512"));
 }
 
-/* -- memory ---------------------------------------------------------------- */
+/* -- memory ----------------------------------------------------------- */
 
 struct product {
     cl_mem mem[3], own;
@@ -328,13 +328,13 @@ static void tear_down(struct product *p)
     clReleaseMemObject(p->own);
 }
 
-static void expect(struct product *p, xl_status status, const char *says)
+static void expect(struct product *p, xl_status status, const char *message)
 {
     const xl_status got = xl_gemm_run(t.queue, &p->g, NULL);
-    const char *story = xl_error_detail(t.queue);
-    if (got != status || !strstr(story, says))
+    const char *detail = xl_error_detail(t.queue);
+    if (got != status || !strstr(detail, message))
         fail_msg("%s, not %s; \"%s\" for \"%s\"", xl_status_name(got),
-                 xl_status_name(status), story, says);
+                 xl_status_name(status), detail, message);
 }
 
 static void operands(void **state)
@@ -399,10 +399,10 @@ static void descriptors(void **state)
     tear_down(&p);
 }
 
-/* -- values on the host ---------------------------------------------------- */
+/* -- values on the host ----------------------------------------------- */
 
 static void check_value(const char *expr, xl_dtype dtype, double y, double off,
-                        double want, double most)
+                        double expected, double most)
 {
     const double scalar = 2;
     const bool has_s = strstr(expr, "* s") != NULL;
@@ -410,9 +410,10 @@ static void check_value(const char *expr, xl_dtype dtype, double y, double off,
         must_get(expr, has_s ? "s:f32" : "", dtype);
     double got, error;
     xl__epilogue_text_eval(s, dtype, y, off, &scalar, &got, &error);
-    if (!(got == want || (isnan(got) && isnan(want))) || !(error <= most))
+    if (!(got == expected || (isnan(got) && isnan(expected))) ||
+        !(error <= most))
         fail_msg("%s of %g: %g within %g, not %g within %g", expr, y, got,
-                 error, want, most);
+                 error, expected, most);
 }
 
 static void values(void **state)
@@ -437,7 +438,7 @@ static void values(void **state)
     check_value("y", XL_F16, 1e6, 1, inf, 0);
 }
 
-/* -- what is kept ---------------------------------------------------------- */
+/* -- what is cached --------------------------------------------------- */
 
 static void kept(void **state)
 {
@@ -448,9 +449,8 @@ static void kept(void **state)
     assert_int_equal(a->operand[0].stride[XL__ALONG_BATCH], 0);
     assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], N);
     assert_int_equal(a->operand[0].stride[XL__ALONG_COLS], 1);
-    /* Another way to lie: its own strides, the same text. */
-    const struct xl__epilogue_text *row =
-        must_get("y + r", "r:f32[9]", XL_F32);
+    /* Another layout, with its own strides, has the same text. */
+    const struct xl__epilogue_text *row = must_get("y + r", "r:f32[9]", XL_F32);
     assert_ptr_not_equal(a, row);
     assert_ptr_equal(a->text, row->text);
     assert_int_equal(row->operand[0].stride[XL__ALONG_ROWS], 0);
@@ -469,13 +469,13 @@ static void kept(void **state)
     assert_ptr_not_equal(b, must_get("y + a * b", "b:f32 a:f32", XL_F32));
     assert_int_equal(b->n_operands, 2);
     assert_true(b->operand[0].is_scalar);
-    /* What has no size along a dimension has no stride there. */
+    /* A dimension of size 1 has no stride. */
     const struct xl__epilogue_text *one =
         must_get("y + r", "r:f32[1,1,9]", XL_F32);
     assert_ptr_equal(one, row);
 }
 
-/* -- for other compilers --------------------------------------------------- */
+/* -- for other compilers ---------------------------------------------- */
 
 static const struct {
     const char *expr, *bindings;
@@ -491,7 +491,7 @@ static const struct {
     {"where(y > 0, w, -w) * k", "w:i8[7,9] k:i32", XL_I32},
 };
 
-/* The text alone, made without a queue. */
+/* The text by itself, made without a queue. */
 static char *write_text(size_t i, const struct xl__limits *l)
 {
     struct bound b;
@@ -500,13 +500,13 @@ static char *write_text(size_t i, const struct xl__limits *l)
     struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
-    const struct xl__epilogue_request want = {&given, {1, M, N}, ep.dtype};
+    const struct xl__epilogue_request expected = {&given, {1, M, N}, ep.dtype};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
         ep.operand[k].is_scalar = b.b[k].is_scalar;
     }
-    if (xl__epilogue_read(&want, &ep, &e) != XL_OK ||
+    if (xl__epilogue_read(&expected, &ep, &e) != XL_OK ||
         xl__epilogue_write(&ep, l) != XL_OK) {
         fprintf(stderr, "%s: %s\n", ep.expr, xl__str_text(&e.detail));
         exit(1);
@@ -517,7 +517,7 @@ static char *write_text(size_t i, const struct xl__limits *l)
 }
 
 static void write_file(const char *folder, size_t i, struct batch_way way,
-                       unsigned lie)
+                       unsigned layout)
 {
     struct xl__limits l;
     char path[512];
@@ -539,7 +539,7 @@ static void write_file(const char *folder, size_t i, struct batch_way way,
                 "    XL_EPILOGUE(XL_VW, A, %u, c, at + 1,\n"
                 "        LOADV(XL_VW, 0, x, at + 1), 0, i, j + 1);\n"
                 "}\n",
-                way.vw, lie % 3, (lie + 1) % 3, text,
+                way.vw, layout % 3, (layout + 1) % 3, text,
                 (unsigned)writable[i].dtype, (unsigned)writable[i].dtype,
                 (unsigned)writable[i].dtype) < 0 ||
         fclose(file) != 0) {
@@ -552,11 +552,11 @@ static void write_file(const char *folder, size_t i, struct batch_way way,
 
 static int write_files(const char *folder)
 {
-    unsigned lie = 0;
+    unsigned layout = 0;
     for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
         for (unsigned vw = 2; vw <= XL__EXPR_MAX_VW; vw *= 2) {
-            write_file(folder, i, (struct batch_way){true, vw}, lie);
-            write_file(folder, i, (struct batch_way){false, vw}, lie++);
+            write_file(folder, i, (struct batch_way){true, vw}, layout);
+            write_file(folder, i, (struct batch_way){false, vw}, layout++);
         }
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is simpler is the same: which rules apply, as text held against what was
- * written by hand; and on random expressions over zeros of both signs,
- * infinities, NaN, subnormals and the ends of i32, graphs give bit for bit what
- * C gives for the expression as it was written. */
+/* Algebraic simplification. Rules: the resulting graph as text, compared with
+ * an expected text. Values: random expressions over zeros of both signs,
+ * infinities, NaN, subnormals and the ends of i32; the graph must give, bit
+ * for bit, what C gives for the expression as written. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #define ABY "a:f32[1] b:f32[1] y:f32[1]"
 #define Y "y:f32[1]"
 
-/* -- rules ----------------------------------------------------------------- */
+/* -- rules ------------------------------------------------------------ */
 
 static const struct test_golden sharing[] = {
     {"y = x*z + z*x", XZY, "y = x * z + x * z: f32[4,5]; 4 nodes"},
@@ -266,11 +266,11 @@ static void test_printing(void **state)
     TEST_GOLDEN(printing, false);
 }
 
-/* -- random expressions ---------------------------------------------------- */
+/* -- random expressions ----------------------------------------------- */
 
-/* An expression is written and computed side by side: `text` grows, and each
- * function returns what C makes of what it wrote. Every operation of f32 here
- * is exact or correctly rounded, so there is one right answer. */
+/* An expression is written and computed at the same time: `text` grows, and
+ * each function returns the value in C of what it has written. Every operation
+ * of f32 here is exact or correctly rounded, so there is one correct value. */
 
 enum { N_RANDOM = 20000, DEEPEST = 5, SEED = 11 };
 
@@ -291,7 +291,7 @@ static unsigned below(struct writer *w, unsigned n)
     return (unsigned)xl__rng_below(&w->rng, n);
 }
 
-static void put(struct writer *w, const char *text)
+static void write_text(struct writer *w, const char *text)
 {
     xl__str_add(&w->text, text);
 }
@@ -309,11 +309,11 @@ static float float_leaf(struct writer *w)
     };
     if (below(w, 2) == 0) {
         const unsigned at = below(w, 2);
-        put(w, at ? "x1" : "x0");
+        write_text(w, at ? "x1" : "x0");
         return w->x[at];
     }
     const unsigned at = below(w, sizeof numbers / sizeof *numbers);
-    put(w, numbers[at].text);
+    write_text(w, numbers[at].text);
     return numbers[at].value;
 }
 
@@ -341,15 +341,15 @@ static float float_unary(struct writer *w, unsigned depth)
     static const char *const after[] = {")^-2", ")^-1", ")^0", ")^1", ")^2",
                                         ")^3"};
     const unsigned op = below(w, 9);
-    put(w, op < 8 ? before[op] : "((");
+    write_text(w, op < 8 ? before[op] : "((");
     const float x = write_float(w, depth);
     if (op == 8) {
         const int n = (int)below(w, 6) - 2;
-        put(w, after[n + 2]);
-        put(w, ")");
+        write_text(w, after[n + 2]);
+        write_text(w, ")");
         return power(x, n);
     }
-    put(w, op == 7 ? ", f32)" : ")");
+    write_text(w, op == 7 ? ", f32)" : ")");
     switch (op) {
     case 0:
         return -x;
@@ -368,18 +368,18 @@ static float float_unary(struct writer *w, unsigned depth)
     }
 }
 
-/* Either side may be an integer. */
+/* Either operand may be an integer. */
 static float float_binary(struct writer *w, unsigned depth)
 {
     static const char *const between[] = {" + ", " - ", " * ", " / "};
     const unsigned op = below(w, 4), whole = below(w, 6);
-    put(w, "(");
+    write_text(w, "(");
     const float a = whole == 0 ? (float)write_int(w, depth)
                                : write_float(w, depth);
-    put(w, between[op]);
+    write_text(w, between[op]);
     const float b = whole == 1 ? (float)write_int(w, depth)
                                : write_float(w, depth);
-    put(w, ")");
+    write_text(w, ")");
     switch (op) {
     case 0:
         return a + b;
@@ -394,23 +394,23 @@ static float float_binary(struct writer *w, unsigned depth)
 
 static float float_where(struct writer *w, unsigned depth)
 {
-    put(w, "where(");
+    write_text(w, "where(");
     const bool is_first = write_bool(w, depth);
-    put(w, ", ");
+    write_text(w, ", ");
     const float a = write_float(w, depth);
-    put(w, ", ");
+    write_text(w, ", ");
     const float b = write_float(w, depth);
-    put(w, ")");
+    write_text(w, ")");
     return is_first ? a : b;
 }
 
 static float float_cast(struct writer *w, unsigned depth)
 {
     const bool is_bool = below(w, 2) != 0;
-    put(w, "cast(");
+    write_text(w, "cast(");
     const float x = is_bool ? (float)write_bool(w, depth)
                             : (float)write_int(w, depth);
-    put(w, ", f32)");
+    write_text(w, ", f32)");
     return x;
 }
 
@@ -433,7 +433,7 @@ static float write_float(struct writer *w, unsigned depth)
     }
 }
 
-/* -- integers wrap --------------------------------------------------------- */
+/* -- integers wrap ---------------------------------------------------- */
 
 static int32_t wrapped(int64_t x)
 {
@@ -445,7 +445,7 @@ static int32_t int_leaf(struct writer *w)
 {
     if (below(w, 2) == 0) {
         const unsigned at = below(w, 2);
-        put(w, at ? "i1" : "i0");
+        write_text(w, at ? "i1" : "i0");
         return w->i[at];
     }
     const int n = (int)below(w, 7) - 3;
@@ -469,12 +469,12 @@ static int32_t int_unary(struct writer *w, unsigned depth)
     static const char *const after[] = {")", ")", ")", ")", ")^2)", ", i32)",
                                         ", i32)"};
     const unsigned op = below(w, 7);
-    put(w, before[op]);
+    write_text(w, before[op]);
     const float x = op == 5 ? write_float(w, depth) : 0;
     const int64_t i = op == 6   ? write_bool(w, depth)
                       : op == 5 ? cut_off(x)
                                 : write_int(w, depth);
-    put(w, after[op]);
+    write_text(w, after[op]);
     switch (op) {
     case 0:
         return wrapped(-i);
@@ -494,11 +494,11 @@ static int32_t int_binary(struct writer *w, unsigned depth)
     static const char *const before[] = {"(", "(", "(", "min(", "max("};
     static const char *const between[] = {" + ", " - ", " * ", ", ", ", "};
     const unsigned op = below(w, 5);
-    put(w, before[op]);
+    write_text(w, before[op]);
     const int64_t a = write_int(w, depth);
-    put(w, between[op]);
+    write_text(w, between[op]);
     const int64_t b = write_int(w, depth);
-    put(w, ")");
+    write_text(w, ")");
     switch (op) {
     case 0:
         return wrapped(a + b);
@@ -518,7 +518,7 @@ static int32_t write_int(struct writer *w, unsigned depth)
     return below(w, 2) ? int_unary(w, depth - 1) : int_binary(w, depth - 1);
 }
 
-/* -- bools ----------------------------------------------------------------- */
+/* -- bools ------------------------------------------------------------ */
 
 static bool compare(struct writer *w, unsigned depth)
 {
@@ -526,13 +526,13 @@ static bool compare(struct writer *w, unsigned depth)
                                           " >= ", " == ", " != "};
     const bool is_whole = below(w, 2) != 0;
     const unsigned op = below(w, 6);
-    put(w, "(");
+    write_text(w, "(");
     const double a = is_whole ? (double)write_int(w, depth)
                               : (double)write_float(w, depth);
-    put(w, between[op]);
+    write_text(w, between[op]);
     const double b = is_whole ? (double)write_int(w, depth)
                               : (double)write_float(w, depth);
-    put(w, ")");
+    write_text(w, ")");
     switch (op) {
     case 0:
         return a < b;
@@ -551,28 +551,28 @@ static bool write_bool(struct writer *w, unsigned depth)
 {
     const unsigned leaf = below(w, 4), op = below(w, 5);
     if (depth == 0) {
-        put(w, (const char *[]){"b0", "b1", "true", "false"}[leaf]);
+        write_text(w, (const char *[]){"b0", "b1", "true", "false"}[leaf]);
         return leaf < 2 ? w->b[leaf] : leaf == 2;
     }
     if (op < 2)
         return compare(w, depth - 1);
-    put(w, (const char *[]){"isnan(", "(!", "("}[op - 2]);
+    write_text(w, (const char *[]){"isnan(", "(!", "("}[op - 2]);
     if (op == 2) {
         const float x = write_float(w, depth - 1);
-        put(w, ")");
+        write_text(w, ")");
         return isnan(x);
     }
     const bool a = write_bool(w, depth - 1);
     bool b = false;
     if (op == 4) {
-        put(w, leaf < 2 ? " & " : " | ");
+        write_text(w, leaf < 2 ? " & " : " | ");
         b = write_bool(w, depth - 1);
     }
-    put(w, ")");
+    write_text(w, ")");
     return op == 3 ? !a : leaf < 2 ? a & b : a | b;
 }
 
-/* -- and the graph --------------------------------------------------------- */
+/* -- comparison with the graph ---------------------------------------- */
 
 static double input(const struct writer *w, unsigned binding)
 {
@@ -616,8 +616,8 @@ static void choose_inputs(struct writer *w)
     }
 }
 
-/* The sum that nothing needs uses every name. */
-static void check_one(struct writer *w, unsigned *n_simpler)
+/* The sum t, which no output needs, uses every name. */
+static void check_expression(struct writer *w, unsigned *n_simpler)
 {
     struct xl__signature s;
     struct xl__graph g;
@@ -625,10 +625,11 @@ static void check_one(struct writer *w, unsigned *n_simpler)
     const unsigned type = below(w, 3);
     choose_inputs(w);
     xl__str_reset(&w->text);
-    put(w, "t = x0 + x1 + i0 + i1 + cast(b0, i32) + cast(b1, i32); y = ");
-    const double want = type == 0   ? (double)write_float(w, DEEPEST)
-                        : type == 1 ? write_int(w, DEEPEST)
-                                    : write_bool(w, DEEPEST);
+    write_text(w,
+               "t = x0 + x1 + i0 + i1 + cast(b0, i32) + cast(b1, i32); y = ");
+    const double expected = type == 0   ? (double)write_float(w, DEEPEST)
+                            : type == 1 ? write_int(w, DEEPEST)
+                                        : write_bool(w, DEEPEST);
     static const char *const specs[] = {
         "x0:f32[] x1:f32[] i0:i32[] i1:i32[] b0:bool[] b1:bool[] y:f32[]",
         "x0:f32[] x1:f32[] i0:i32[] i1:i32[] b0:bool[] b1:bool[] y:i32[]",
@@ -640,10 +641,10 @@ static void check_one(struct writer *w, unsigned *n_simpler)
     assert_non_null(value);
     compute(&g, w, value);
     const double got = value[g.output[0].node];
-    if (!(got == want && signbit(got) == signbit(want)) &&
-        !(isnan(got) && isnan(want)))
+    if (!(got == expected && signbit(got) == signbit(expected)) &&
+        !(isnan(got) && isnan(expected)))
         fail_msg("%s\n  is %g and not %g; x0 = %g, x1 = %g, i0 = %d, i1 = %d",
-                 xl__str_text(&w->text), got, want, (double)w->x[0],
+                 xl__str_text(&w->text), got, expected, (double)w->x[0],
                  (double)w->x[1], w->i[0], w->i[1]);
     *n_simpler += g.n_nodes == 1;
     free(value);
@@ -657,8 +658,8 @@ static void test_random_algebra(void **state)
     (void)state;
     xl__rng_seed(&w.rng, SEED);
     for (unsigned n = 0; n < N_RANDOM; n++)
-        check_one(&w, &n_simpler);
-    /* They are not all constants, nor is nothing found. */
+        check_expression(&w, &n_simpler);
+    /* Not all are constants, and some are simplified. */
     assert_in_range(n_simpler, N_RANDOM / 100, N_RANDOM / 2);
     xl__str_clear(&w.text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What expressions cost the host, in thread CPU time, on the stub driver: a
- * warm call beyond the driver's own calls; and from text to kernels' texts.
- * The least of several rounds, since others on the machine only make it more.
- */
+/* Host cost of expressions on the stub driver, in thread CPU time: of a warm
+ * call, beyond the driver's own calls; and of the way from text to kernel
+ * texts. The minimum of several rounds is used, since other load can only
+ * increase it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 enum { CALLS = 50000, ROUNDS = 5, SIDE = 64, N_MEMS = 3 };
 
-/* On a host that is not slow. */
+/* Limits for a host of usual speed. */
 static const double allowed_call_ns = 1500.0, allowed_text_ns = 1e6;
 
 static void bind(xl_binding *b, const char *name, cl_mem mem)
@@ -23,7 +23,7 @@ static void bind(xl_binding *b, const char *name, cl_mem mem)
     b->tensor = xl_tensor_dense(mem, XL_F32, 2, shape);
 }
 
-/* -- a call --------------------------------------------------------------- */
+/* -- a call ----------------------------------------------------------- */
 
 struct bare {
     cl_command_queue queue;
@@ -129,7 +129,7 @@ static void test_call(void **state)
     assert_int_equal(test_stub()->live(), 0);
 }
 
-/* -- from text to texts --------------------------------------------------- */
+/* -- from text to kernel texts ---------------------------------------- */
 
 /* An LSTM's cell, of about 30 operations. */
 static const char lstm[] =
@@ -147,8 +147,8 @@ static void count(const xl_expr_kernel *k, void *n)
     ++*(unsigned *)n;
 }
 
-/* Compiling once and asking for the kernels walks the whole way twice more
- * than needed but for the building, which the stub does for nothing. */
+/* Compile once and print the kernels: that plans twice more than needed,
+ * except for the build, which costs nothing in the stub. */
 static void test_text(void **state)
 {
     static const char *const names[] = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of generated kernels without a device: what they look like, what they
- * depend on, and that constants read back as themselves.
+/* Texts of generated kernels, without a device: their form, what they depend
+ * on, and that constants are read back as the same value.
  *
- *   test_expr_emit write <folder>
+ *     test_expr_emit write <folder>
  *
  * writes one file of every operation for each type, width and kind of device,
- * for compilers of devices that are not here (rules/check_kernels.cmake). */
+ * for the compilers of devices that are not present (rules/check_kernels.py).
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,15 +53,15 @@ static void write_to(struct batch *b, unsigned node, xl_dtype dtype)
     b->group.operand[k].stride[b->group.n_loops - 1] = 1;
 }
 
-/* -- what they look like --------------------------------------------------- */
+/* -- form ------------------------------------------------------------- */
 
 static void assert_text(struct batch *b, struct batch_way way,
-                        const char *want)
+                        const char *expected)
 {
     struct xl__str got = text_of(b, way);
     const char *kernel = strstr(xl__str_text(&got), "__kernel");
     assert_non_null(kernel);
-    assert_string_equal(kernel, want);
+    assert_string_equal(kernel, expected);
     xl__str_clear(&got);
 }
 
@@ -193,7 +194,7 @@ static void three_loops_of_neighbours(void **state)
         "}\n");
 }
 
-/* -- what they depend on --------------------------------------------------- */
+/* -- dependencies ----------------------------------------------------- */
 
 /* Sizes, strides and offsets are arguments. */
 static void no_size_is_in_a_text(void **state)
@@ -216,7 +217,7 @@ static void no_size_is_in_a_text(void **state)
     }
 }
 
-/* Indices have 64 bits where a place is past 2^31, and only there. */
+/* Indices have 64 bits when an offset exceeds 2^31, and only then. */
 static void wide_when_needed(void **state)
 {
     (void)state;
@@ -231,7 +232,7 @@ static void wide_when_needed(void **state)
     assert_true(xl__emit_is_wide(&b.group));
 }
 
-/* Geometry: what it promises about alignment, and narrow rows. */
+/* Geometry: the alignment that it assumes, and narrow rows. */
 static void geometries(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void geometries(void **state)
     }
 }
 
-/* The host's reciprocals divide exactly: as xl_divide() uses them. */
+/* The reciprocals of the host divide exactly, as xl_divide() uses them. */
 static void reciprocals(void **state)
 {
     (void)state;
@@ -298,9 +299,9 @@ static void reciprocals(void **state)
     }
 }
 
-/* -- constants ------------------------------------------------------------- */
+/* -- constants -------------------------------------------------------- */
 
-/* What a compiler makes of the text: by strtof of what is a number. */
+/* The value that a compiler reads: strtof() of a number. */
 static float read_float(const char *text)
 {
     unsigned bits;
@@ -351,16 +352,16 @@ static void constants(void **state)
     xl__str_clear(&out);
 }
 
-/* -- files for other compilers --------------------------------------------- */
+/* -- files for other compilers ---------------------------------------- */
 
 static void write_file(struct batch *b, const char *folder, unsigned type,
-                       unsigned part, struct batch_way way)
+                       unsigned i_file, struct batch_way way)
 {
     char path[512];
     batch_geometry(b, way);
     struct xl__str text = text_of(b, way);
     snprintf(path, sizeof path, "%s/%s_%u_%u_%u.cl", folder,
-             way.as_gpu ? "gpu" : "cpu", way.vw, type, part);
+             way.as_gpu ? "gpu" : "cpu", way.vw, type, i_file);
     FILE *f = fopen(path, "w");
     if (!f || fputs(xl__str_text(&text), f) < 0 || fclose(f) != 0) {
         fprintf(stderr, "%s: cannot be written\n", path);
@@ -374,7 +375,7 @@ static void write_type(const char *folder, enum xl__vtype type,
 {
     enum { EACH = 8 }; /* outputs, so that registers suffice */
     struct batch b;
-    unsigned part = 0;
+    unsigned i_file = 0;
     batch_begin_typed(&b, type, 1);
     for (int op = 0; op < XL__N_EXPR_OPS; op++) {
         struct xl__node n;
@@ -383,10 +384,10 @@ static void write_type(const char *folder, enum xl__vtype type,
         batch_add(&b, &n, batch_memory(n.type), 1, 0);
         if (b.group.n_operands < b.n_inputs + EACH)
             continue;
-        write_file(&b, folder, (unsigned)type, part++, way);
+        write_file(&b, folder, (unsigned)type, i_file++, way);
         batch_begin_typed(&b, type, 1);
     }
-    write_file(&b, folder, (unsigned)type, part, way);
+    write_file(&b, folder, (unsigned)type, i_file, way);
 }
 
 static int write_files(const char *folder)

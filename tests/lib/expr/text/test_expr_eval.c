@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host interpreter's bounds. They must hold: whatever an argument may be
- * within its error, the result is within the result's. They must mean
- * something: exact arguments leave the operation's own rounding and no more.
- * And a device's arithmetic, here the host's in float, must stay inside. */
+/* Error bounds of the host's evaluation. They hold: for every argument within
+ * its error, the result is within the bound of the result. They are
+ * check_tight: for exact arguments the bound is the operation's own rounding.
+ * And arithmetic of a device, here that of the host in float, stays within
+ * them. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +21,14 @@ typedef struct xl__interval num;
 
 enum { TURNS = 4000, INSIDE = 8, ARGS = 3 };
 
-/* Node ARGS is an operation of the inputs before it. */
-struct one {
+/* A graph in which node ARGS is an operation of the inputs before it. */
+struct single_operation {
     struct xl__node node[ARGS + 1];
     struct xl__graph g;
 };
 
-static void make(struct one *o, enum xl__expr_op op, enum xl__vtype in,
-                 enum xl__vtype out)
+static void init_graph(struct single_operation *o, enum xl__expr_op op,
+                       enum xl__vtype in, enum xl__vtype out)
 {
     memset(o, 0, sizeof *o);
     for (unsigned i = 0; i < ARGS; i++) {
@@ -41,8 +42,9 @@ static void make(struct one *o, enum xl__expr_op op, enum xl__vtype in,
     o->g.n_nodes = ARGS + 1;
 }
 
-/* From 2^-20 to 2^20 or so, of both signs; now and then a small integer. */
-static double draw(struct xl__rng *rng)
+/* A number of either sign from 2^-20 to about 2^20; sometimes a small integer.
+ */
+static double draw_number(struct xl__rng *rng)
 {
     const double x = xl__rng_normal(rng);
     switch (xl__rng_below(rng, 4)) {
@@ -55,7 +57,8 @@ static double draw(struct xl__rng *rng)
     }
 }
 
-static double scale_of(const struct one *o, const num *a, double f)
+static double scale_of(const struct single_operation *o, const num *a,
+                       double f)
 {
     double most = fabs(f);
     for (unsigned i = 0; i < xl__expr_ops[o->node[ARGS].op].n_args; i++)
@@ -63,16 +66,16 @@ static double scale_of(const struct one *o, const num *a, double f)
     return most;
 }
 
-/* -- by element ----------------------------------------------------------- */
+/* -- by element ------------------------------------------------------- */
 
-/* In double both sides round: a few units of it. */
-static double slack(double x)
+/* Both values are rounded in double: a few units of that. */
+static double rounding_slack(double x)
 {
     return isfinite(x) ? 0x1p-48 * fabs(x) : 0;
 }
 
-static void perturb(const struct one *o, const num *a, num want,
-                    struct xl__rng *rng)
+static void check_perturbed(const struct single_operation *o, const num *a,
+                            num expected, struct xl__rng *rng)
 {
     for (unsigned k = 0; k < INSIDE; k++) {
         num b[ARGS];
@@ -81,17 +84,18 @@ static void perturb(const struct one *o, const num *a, num want,
             b[i] = (num){a[i].x + at * a[i].err, 0};
         }
         const num got = xl__eval_node(&o->g, ARGS, b);
-        if (isinf(got.err) ||
-            xl__value_distance(got.x, want.x) <= want.err + slack(want.x))
+        if (isinf(got.err) || xl__value_distance(got.x, expected.x) <=
+                                  expected.err + rounding_slack(expected.x))
             continue;
         fail_msg("%s: of %.9g +- %.3g, %.9g +- %.3g: %.17g, not %.17g +- "
                  "%.3g",
-                 xl__expr_ops[o->node[ARGS].op].name, a[0].x, a[0].err,
-                 a[1].x, a[1].err, got.x, want.x, want.err);
+                 xl__expr_ops[o->node[ARGS].op].name, a[0].x, a[0].err, a[1].x,
+                 a[1].err, got.x, expected.x, expected.err);
     }
 }
 
-static void tight(const struct one *o, const num *a, num got)
+static void check_tight(const struct single_operation *o, const num *a,
+                        num got)
 {
     const enum xl__expr_op op = o->node[ARGS].op;
     const double ulp = fmax(xl__expr_ops[op].ulp, 0.5);
@@ -115,26 +119,26 @@ static void test_elements(void **state)
         const enum xl__result r = xl__expr_ops[op].result;
         const bool is_bool = r == XL__R_BOOL || r == XL__R_LOGIC ||
                              op == XL__E_ISNAN;
-        struct one o;
-        make(&o, op, r == XL__R_LOGIC ? XL__V_BOOL : XL__V_F32,
-             is_bool ? XL__V_BOOL : XL__V_F32);
+        struct single_operation o;
+        init_graph(&o, op, r == XL__R_LOGIC ? XL__V_BOOL : XL__V_F32,
+                   is_bool ? XL__V_BOOL : XL__V_F32);
         if (op == XL__E_WHERE)
             o.node[0].type = XL__V_BOOL;
         for (unsigned t = 0; t < TURNS; t++) {
             num a[ARGS];
             for (unsigned i = 0; i < ARGS; i++) {
-                a[i] = (num){draw(&rng), 0};
+                a[i] = (num){draw_number(&rng), 0};
                 if (o.node[i].type == XL__V_BOOL)
                     a[i].x = a[i].x > 0;
             }
-            tight(&o, a, xl__eval_node(&o.g, ARGS, a));
+            check_tight(&o, a, xl__eval_node(&o.g, ARGS, a));
             for (unsigned i = 0; i < ARGS; i++) {
                 if (o.node[i].type == XL__V_F32 && xl__rng_below(&rng, 3))
-                    a[i].err = fmax(fabs(draw(&rng)) *
+                    a[i].err = fmax(fabs(draw_number(&rng)) *
                                         exp2(-(double)xl__rng_below(&rng, 30)),
                                     fabs(a[i].x) * 0x1p-30);
             }
-            perturb(&o, a, xl__eval_node(&o.g, ARGS, a), &rng);
+            check_perturbed(&o, a, xl__eval_node(&o.g, ARGS, a), &rng);
         }
     }
 }
@@ -146,10 +150,10 @@ static void test_integers(void **state)
     xl__rng_seed(&rng, 2);
     for (enum xl__expr_op op = XL__E_NEG; op < XL__E_CAST; op++) {
         const enum xl__result r = xl__expr_ops[op].result;
-        struct one o;
+        struct single_operation o;
         if (r != XL__R_SAME && op != XL__E_POW)
             continue;
-        make(&o, op, XL__V_I32, XL__V_I32);
+        init_graph(&o, op, XL__V_I32, XL__V_I32);
         for (unsigned t = 0; t < TURNS; t++) {
             num a[ARGS], b[ARGS];
             for (unsigned i = 0; i < ARGS; i++) {
@@ -159,7 +163,7 @@ static void test_integers(void **state)
                 a[i].err = (double)xl__rng_below(&rng, 3);
                 b[i].err = 0;
             }
-            const num want = xl__eval_node(&o.g, ARGS, a);
+            const num expected = xl__eval_node(&o.g, ARGS, a);
             for (unsigned i = 0; i < ARGS; i++) {
                 b[i].x += (double)xl__rng_below(&rng, 2 * (uint64_t)a[i].err +
                                                           1) - a[i].err;
@@ -168,23 +172,23 @@ static void test_integers(void **state)
             const num got = xl__eval_node(&o.g, ARGS, b);
             assert_true(got.err == 0 && got.x == trunc(got.x));
             assert_true(got.x >= INT32_MIN && got.x <= INT32_MAX);
-            if (fabs(got.x - want.x) > want.err)
+            if (fabs(got.x - expected.x) > expected.err)
                 fail_msg("%s of %.0f +- %.0f, %.0f +- %.0f: %.0f, not %.0f +- "
                          "%.0f",
                          xl__expr_ops[op].name, a[0].x, a[0].err, a[1].x,
-                         a[1].err, got.x, want.x, want.err);
+                         a[1].err, got.x, expected.x, expected.err);
         }
     }
 }
 
-/* What expr.h says of single values. */
+/* The values that expr.h states. */
 static void test_values(void **state)
 {
     static const double inf = (double)INFINITY, nan = (double)NAN;
     static const struct {
         enum xl__expr_op op;
         enum xl__vtype type;
-        double a, b, want;
+        double a, b, expected;
     } rows[] = {
         {XL__E_MIN, XL__V_F32, 1, nan, nan},
         {XL__E_MAX, XL__V_F32, nan, 1, nan},
@@ -212,13 +216,13 @@ static void test_values(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const num a[ARGS] = {{rows[i].a, 0}, {rows[i].b, 0}, {0, 0}};
-        struct one o;
-        make(&o, rows[i].op, rows[i].type, rows[i].type);
+        struct single_operation o;
+        init_graph(&o, rows[i].op, rows[i].type, rows[i].type);
         const num got = xl__eval_node(&o.g, ARGS, a);
-        if (xl__value_distance(got.x, rows[i].want) > 0 || got.err > 0)
+        if (xl__value_distance(got.x, rows[i].expected) > 0 || got.err > 0)
             fail_msg("%s(%g, %g) is %g +- %g, not %g",
                      xl__expr_ops[rows[i].op].name, rows[i].a, rows[i].b,
-                     got.x, got.err, rows[i].want);
+                     got.x, got.err, rows[i].expected);
     }
 }
 
@@ -226,7 +230,7 @@ static void test_casts(void **state)
 {
     static const struct {
         xl_dtype to;
-        double x, err, want, want_err;
+        double x, err, expected, expected_err;
     } rows[] = {
         {XL_I8, 300.7, 0, 127, 0},       {XL_U8, -3, 0, 0, 0},
         {XL_I32, 3e9, 0, 2147483647, 0}, {XL_I32, (double)NAN, 0, 0, 0},
@@ -240,18 +244,18 @@ static void test_casts(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const num got =
             xl__interval_round((num){rows[i].x, rows[i].err}, rows[i].to);
-        if (got.x != rows[i].want || got.err != rows[i].want_err)
+        if (got.x != rows[i].expected || got.err != rows[i].expected_err)
             fail_msg("#%zu: %g +- %g, not %g +- %g", i, got.x, got.err,
-                     rows[i].want, rows[i].want_err);
+                     rows[i].expected, rows[i].expected_err);
     }
     assert_true(isinf(xl__interval_round((num){0.1, 0.2}, XL_BOOL).err));
 }
 
-/* -- reductions ----------------------------------------------------------- */
+/* -- reductions ------------------------------------------------------- */
 
 enum { MOST = 300 };
 
-/* As a device may: in float, one after the other or in pairs. */
+/* As a device can: in float, one after the other or in pairs. */
 static double in_float(enum xl__expr_op op, const num *a, size_t n)
 {
     float sum = 0, squares = 0, top = -INFINITY, exps = 0;
@@ -281,7 +285,8 @@ static double in_float(enum xl__expr_op op, const num *a, size_t n)
     }
 }
 
-static void reduce_once(struct one *o, size_t n, struct xl__rng *rng)
+static void reduce_once(struct single_operation *o, size_t n,
+                        struct xl__rng *rng)
 {
     const enum xl__expr_op op = o->node[ARGS].op;
     num a[MOST], b[MOST];
@@ -291,21 +296,22 @@ static void reduce_once(struct one *o, size_t n, struct xl__rng *rng)
             a[i].err = exp2(-(double)(1 + xl__rng_below(rng, 25)));
     }
     const num exact = xl__eval_reduce(&o->g, ARGS, b, 1, n);
-    /* Few enough that an order of summing cannot pass 8 u. */
+    /* Few enough that no order of summation exceeds 8 u. */
     if (n <= 8 && op <= XL__E_NORM2 && op != XL__E_RMIN &&
         op != XL__E_ARGMIN && op != XL__E_ARGMAX &&
         fabs(in_float(op, b, n) - exact.x) > exact.err &&
         !(op == XL__E_RMAX && in_float(op, b, n) == exact.x))
         fail_msg("%s of %zu: %.9g, not %.9g +- %.3g", xl__expr_ops[op].name,
                  n, in_float(op, b, n), exact.x, exact.err);
-    const num want = xl__eval_reduce(&o->g, ARGS, a, 1, n);
+    const num expected = xl__eval_reduce(&o->g, ARGS, a, 1, n);
     for (unsigned k = 0; k < INSIDE; k++) {
         for (size_t i = 0; i < n; i++)
             b[i].x = a[i].x + (2 * xl__rng_uniform(rng) - 1) * a[i].err;
         const num got = xl__eval_reduce(&o->g, ARGS, b, 1, n);
-        if (fabs(got.x - want.x) > want.err)
+        if (fabs(got.x - expected.x) > expected.err)
             fail_msg("%s of %zu: %.17g, not %.17g +- %.3g",
-                     xl__expr_ops[op].name, n, got.x, want.x, want.err);
+                     xl__expr_ops[op].name, n, got.x, expected.x,
+                     expected.err);
     }
 }
 
@@ -315,11 +321,12 @@ static void test_reductions(void **state)
     (void)state;
     xl__rng_seed(&rng, 3);
     for (enum xl__expr_op op = XL__E_SUM; op <= XL__E_NORM2; op++) {
-        struct one o;
+        struct single_operation o;
         if (xl__expr_ops[op].result == XL__R_LOGIC)
             continue;
-        make(&o, op, XL__V_F32,
-             xl__expr_ops[op].result == XL__R_INDEX ? XL__V_I32 : XL__V_F32);
+        init_graph(&o, op, XL__V_F32,
+                   xl__expr_ops[op].result == XL__R_INDEX ? XL__V_I32
+                                                          : XL__V_F32);
         for (unsigned t = 0; t < TURNS / 4; t++)
             reduce_once(&o, 1 + xl__rng_below(&rng, t % 2 ? MOST : 8), &rng);
     }
@@ -328,10 +335,10 @@ static void test_reductions(void **state)
 static void test_places(void **state)
 {
     static const double inf = (double)INFINITY, nan = (double)NAN;
-    struct one max, min, any, all;
+    struct single_operation max, min, any, all;
     (void)state;
-    make(&max, XL__E_ARGMAX, XL__V_F32, XL__V_I32);
-    make(&min, XL__E_ARGMIN, XL__V_F32, XL__V_I32);
+    init_graph(&max, XL__E_ARGMAX, XL__V_F32, XL__V_I32);
+    init_graph(&min, XL__E_ARGMIN, XL__V_F32, XL__V_I32);
     const num ties[] = {{1, 0}, {3, 0}, {3, 0}, {2, 0.5}};
     assert_true(xl__eval_reduce(&max.g, ARGS, ties, 1, 4).x == 1);
     assert_true(xl__eval_reduce(&max.g, ARGS, ties, 1, 4).err == 0);
@@ -341,8 +348,8 @@ static void test_places(void **state)
     const num nans[] = {{inf, 0}, {nan, 0}, {-inf, 0}, {nan, 0}};
     assert_true(xl__eval_reduce(&max.g, ARGS, nans, 1, 4).x == 1);
     assert_true(xl__eval_reduce(&min.g, ARGS, nans, 1, 4).x == 1);
-    make(&any, XL__E_ANY, XL__V_BOOL, XL__V_BOOL);
-    make(&all, XL__E_ALL, XL__V_BOOL, XL__V_BOOL);
+    init_graph(&any, XL__E_ANY, XL__V_BOOL, XL__V_BOOL);
+    init_graph(&all, XL__E_ALL, XL__V_BOOL, XL__V_BOOL);
     const num bools[] = {{1, 0}, {0, inf}, {0, 0}};
     assert_true(xl__eval_reduce(&any.g, ARGS, bools, 1, 3).x == 1);
     assert_true(xl__eval_reduce(&any.g, ARGS, bools, 1, 3).err == 0);
@@ -350,9 +357,9 @@ static void test_places(void **state)
     assert_true(isinf(xl__eval_reduce(&all.g, ARGS, bools, 1, 2).err));
 }
 
-/* -- random numbers ------------------------------------------------------- */
+/* -- random numbers --------------------------------------------------- */
 
-/* Random123's known answers: philox4x32, 10 rounds, counter and key 0. */
+/* Known answers of Random123: philox4x32, 10 rounds, counter and key 0. */
 static void test_random(void **state)
 {
     static const uint32_t words[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
@@ -368,7 +375,7 @@ static void test_random(void **state)
         sum += x;
         squares += x * x;
     }
-    /* Five deviations of the mean and of the mean square. */
+    /* Five standard deviations of the mean and of the mean square. */
     assert_true(fabs(sum / MANY) < 5 / sqrt((double)MANY));
     assert_true(fabs(squares / MANY - 1) < 5 * sqrt(2.0 / MANY));
 }

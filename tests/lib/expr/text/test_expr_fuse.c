@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fusion with no device: what becomes one kernel and what does not, in which
- * form and sweeps, with how many bytes; and random graphs whose groups, run on
- * the host one after another, must leave what the graph says. */
+/* Fusion without a device: what becomes one kernel and what does not, its
+ * form, sweeps and bytes; and random graphs whose groups, computed on the host
+ * one after another, must give the values of the graph (expr_model.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"
-#include "lib/expr/text/expr_wild.h"
+#include "lib/expr/text/random_statements.h"
 
-/* -- devices -------------------------------------------------------------- */
+/* -- devices ---------------------------------------------------------- */
 
 /* clang-format off */
 static const struct machine {
@@ -23,8 +23,8 @@ static const struct machine {
     /* cpu units vector flop  bytes    launch */
     {0,    132,    1,  6e13,  4.3e12,    2500},
     {1,      2,   16,  2e11,  3e10,      8000},
-    /* As nothing is: rows are always too few; arithmetic costs all, memory
-     * and launches nothing; and the other way round. */
+    /* Extremes: rows are always too few; arithmetic costs all, memory and
+     * launches nothing; and the reverse. */
     {0,    1e6,    1,  1e13,  1e12,      1e-6},
     {0,    1e6,    1,  1e3,   1e15,      1e-6},
     {1,      1,    4,  1e15,  1e3,       1e9},
@@ -33,7 +33,7 @@ static const struct machine {
 /* clang-format on */
 enum { GPU, CPU, MANY, SLOW, FAST, SINGLE, N_MACHINES };
 
-static void make(const struct machine *m, struct xl__limits *l)
+static void set_machine(const struct machine *m, struct xl__limits *l)
 {
     const struct {
         enum xl__fact_id id;
@@ -57,9 +57,9 @@ static void make(const struct machine *m, struct xl__limits *l)
                            "GE-01");
 }
 
-/* -- named cases ---------------------------------------------------------- */
+/* -- named cases ------------------------------------------------------ */
 
-/* A group as "rows 3: 1 > 1": form, sweeps if not one, operands read and
+/* A group as "rows 3: 1 > 1": form, sweeps if more than one, operands read and
  * written. */
 static void describe(const struct xl__schedule *plan, struct xl__str *out)
 {
@@ -82,7 +82,7 @@ static void plan_of(unsigned machine, const char *text,
 {
     struct xl__error e = {0};
     struct xl__limits l;
-    make(&machines[machine], &l);
+    set_machine(&machines[machine], &l);
     memset(g, 0, sizeof *g);
     assert_status(test_infer(text, s, g, &e), XL_OK, xl__str_text(&e.detail));
     assert_status(xl__fuse(g, s, &l, unfused, plan, &e), XL_OK,
@@ -130,7 +130,7 @@ static const struct named named[] = {
      "y = silu(x) * u", "map: 2 > 1", 12, "map: 1 > 1; map: 2 > 1"},
     {GPU, "x:f16[128,64,128] c:f32[128,1,64] s:f32[128,1,64]", ROPE,
      "map: 4 > 2", 4.259840, NULL},
-    /* The rows' values are finished before they are stored. */
+    /* The values of a row are complete before they are stored. */
     {GPU, "x:f32[65536,256] g:f32[256] out:f32[65536,256]", NORM,
      "columns: 1 > 2; map: 4 > 1", 201.331712, NULL},
     {GPU, "x:f32[100000000] s:f32[1]", "s = sum((x - mean(x))^2)",
@@ -142,35 +142,35 @@ static const struct named named[] = {
     /* One row: each reduction is a sweep of its own. */
     {GPU, "x:f32[100000000] y:f32[100000000]", "y = softmax(x)",
      "pieces: 1 > 1; pieces: 2 > 1; map: 3 > 1", 1600.00002, NULL},
-    /* An element's output beside a sum, reduction or not. */
+    /* An output by element together with a sum of it, reduced or not. */
     {GPU, "x:f32[100000000] y:f32[100000000] s:f32[1]",
      "y = x * 2; s = sum(y)", "pieces: 1 > 2", 800.000004, NULL},
-    /* Results of several reductions over the same. */
+    /* Several reductions of one input. */
     {GPU, "x:f32[1000,1000] a:f32[1000,1] b:f32[1000,1] i:i32[1000,1]",
      "a = max(x, axis=1); b = norm2(x * a, axis=1); i = argmax(x, axis=1)",
      "rows 2: 1 > 3", 4.012, NULL},
-    /* Rows and columns are two kernels, and what needs both a third. */
+    /* Rows and columns are two kernels; what needs both is a third. */
     {GPU, "x:f32[4096,4096] a:f32[4096,1] b:f32[1,4096] y:f32[4096,4096]",
      "a = sum(x, axis=1); b = sum(x, axis=0); y = x - a - b",
      "rows: 1 > 1; columns: 1 > 1; map: 3 > 1", 268.500992, NULL},
-    /* Outputs of one shape together, of two shapes apart. */
+    /* Outputs of one shape are one kernel, of two shapes separate ones. */
     {GPU, "x:f32[1000] y:f32[1000] u:f32[1000] v:f32[10]",
      "u = x * 2; v = 3; y = x + 1", "map: 1 > 2; map: 0 > 1", 0.01204, NULL},
-    /* Read once more where it was written, if that is quicker. */
+    /* Read again where it was written, if the model estimates less. */
     {GPU, "x:f32[100000000] y:f32[100000000] s:f32[1] z:f32[100000000]",
      "y = pow(erf(gelu(x)), x); s = sum(y); z = y / s",
      "pieces: 1 > 2; map: 2 > 1", 1600.000008, NULL},
     {GPU, "x:f32[100000000] y:f32[100000000] s:f32[1] z:f32[100000000]",
      "y = x * 2; s = sum(y); z = y / s",
      "pieces: 1 > 2; map: 2 > 1", 1600.000008, NULL},
-    /* Broadcast work: hidden, and not. */
+    /* Arithmetic that broadcasting repeats: hidden by memory, and not. */
     {GPU, "x:f32[8192,4096] b:f32[4096] y:f32[8192,4096]", "y = x * gelu(b)",
      "map: 2 > 1", 268.45184, NULL},
     {GPU, "x:f32[8192,4096] b:f32[4096] y:f32[8192,4096]", "y = x * " DEEP,
      "map: 1 > 1; map: 2 > 1", 268.484608, NULL},
     {SINGLE, "x:f32[4096,1000] u:f32[4096,1] y:f32[4096,1000]",
      "y = softmax(x * exp(u))", "rows 3: 2 > 1", 32.784384, NULL},
-    /* Axes of size 1 make no difference. */
+    /* Axes of size 1 do not matter. */
     {GPU, "x:f32[1,1000] a:f32[1,1] b:f32[1,1]",
      "a = sum(x); b = max(x, axis=1)", "rows: 1 > 2", 0.004008, NULL},
     /* Nothing in common, neither memory nor axes. */
@@ -180,7 +180,8 @@ static const struct named named[] = {
     {GPU, "x:f32[1000,1000] s:f32[1000,1]",
      "s = sum((x - mean(x, axis=0))^2, axis=1)",
      "columns: 1 > 1; rows: 2 > 1", 8.012, NULL},
-    /* What is overwritten while it is read elsewhere takes a detour. */
+    /* A tensor that is overwritten while it is read elsewhere is written by a
+     * temporary. */
     {GPU, "x:f32[64,64] b:f32[64,64]", "x = b + x", "map: 2 > 1", 0.049152,
      NULL},
     {GPU, "x:f32[64,64] b:f32[64,64]", "x = b + transpose(x)",
@@ -193,13 +194,13 @@ static const struct named named[] = {
      "rows: 2 > 3", 0.000776, NULL},
     {GPU, "a:f32[10] b:f32[10]", "t = a; a = b; b = t", "map: 2 > 2", 16e-5,
      NULL},
-    /* In place, and still read in a second sweep. */
+    /* In place, and read again in a second sweep. */
     {GPU, "x:f32[4096,1000] r:f32[4096,1000] y:f32[4096,1000]",
      "x = x + r; y = rms_norm(x, 2, 1e-5)", "rows 2: 2 > 2", 65.536, NULL},
     /* Random numbers are a leaf, and an operation of their own. */
     {GPU, "x:f32[1000] y:f32[1000]", "y = where(rand(1) < 0.5, x, 0)",
      "map: 2 > 1", 0.008, "map: 1 > 1; map: 1 > 1; map: 2 > 1"},
-    /* Scalars are worked out where they are used. */
+    /* Scalars are computed where they are used. */
     {GPU, "x:f32[1000] y:f32[1000] a:f32 b:f32", "y = x * (a + exp(b))",
      "map: 1 > 1", 0.008, "map: 1 > 1"},
     {GPU, "y:f32[1000] a:f32 b:f32", "y = a * b", "map: 0 > 1", 0.004,
@@ -213,15 +214,15 @@ static void check_named(const struct named *c, bool unfused)
     struct xl__graph g;
     struct xl__schedule plan;
     struct xl__str got = {0};
-    const char *want = unfused ? c->unfused : c->fused;
-    if (!want)
+    const char *expected = unfused ? c->unfused : c->fused;
+    if (!expected)
         return;
     test_bind(c->spec, &s);
     plan_of(c->machine, c->text, &s, unfused, &g, &plan);
     describe(&plan, &got);
-    if (strcmp(xl__str_text(&got), want) != 0)
+    if (strcmp(xl__str_text(&got), expected) != 0)
         fail_msg("%s\n    is %s\nnot as %s", c->text, xl__str_text(&got),
-                 want);
+                 expected);
     if (!unfused && fabs(plan.bytes - c->megabytes * 1e6) > 0.5)
         fail_msg("%s\n%.9g MB, not %.9g", c->text, plan.bytes * 1e-6,
                  c->megabytes);
@@ -257,7 +258,7 @@ static void eleven_passes(void **state)
 static void aliases(void **state)
 {
     static const struct {
-        const char *text, *want;
+        const char *text, *expected;
     } cases[] = {
         {"y = x * b", "map: 2 > 1"},
         {"y = transpose(x) + b", "map: 2 > 1; map: 1 > 1"},
@@ -277,7 +278,7 @@ static void aliases(void **state)
         s.b[1].same_as = 0;
         plan_of(GPU, cases[i].text, &s, false, &g, &plan);
         describe(&plan, &got);
-        assert_string_equal(xl__str_text(&got), cases[i].want);
+        assert_string_equal(xl__str_text(&got), cases[i].expected);
         model_check(&g, &s, &plan, cases[i].text);
         model_compare(&g, &s, &plan, cases[i].text, i);
         xl__str_clear(&got);
@@ -286,7 +287,7 @@ static void aliases(void **state)
     }
 }
 
-/* -- loops ---------------------------------------------------------------- */
+/* -- loops ------------------------------------------------------------ */
 
 static const struct nest {
     const char *spec, *text;
@@ -326,7 +327,7 @@ static const struct nest {
      {4, 5, 6},
      {30, 6, 1},
      2},
-    /* Reduced loops follow memory, unless a place is asked for. */
+    /* Reduced loops follow memory, except where an index is required. */
     {"x:f32[6,5] y:f32[1,1]", "y = sum(transpose(x))", 1, {30}, {1}, 16},
     {"x:f32[6,5] y:i32[1,1]",
      "y = argmax(transpose(x))",
@@ -360,7 +361,7 @@ static void loops(void **state)
     }
 }
 
-/* An output that lies the other way is written in its own order. */
+/* An output of transposed layout is written in its own order. */
 static void other_order(void **state)
 {
     struct xl__signature s;
@@ -382,7 +383,7 @@ static void other_order(void **state)
     xl__graph_clear(&g);
 }
 
-/* -- more than a kernel can hold ------------------------------------------ */
+/* -- more than a kernel can hold -------------------------------------- */
 
 /* sum(a1 + a2 + ...) and each of so many outputs. */
 static void wide(void **state)
@@ -416,7 +417,7 @@ static void wide(void **state)
     }
 }
 
-/* One input, and many values that wait for their turn. */
+/* One input, and many values that are live at once. */
 static void alive(void **state)
 {
     enum { VALUES = 100 };
@@ -441,7 +442,7 @@ static void alive(void **state)
     xl__graph_clear(&g);
 }
 
-/* -- random graphs -------------------------------------------------------- */
+/* -- random graphs ---------------------------------------------------- */
 
 enum { CASES = 3000, LEAST_GOOD = 2000 };
 
@@ -455,9 +456,9 @@ static bool random_case(uint64_t seed, bool unfused)
     struct xl__schedule plan;
     struct xl__limits l;
     xl__rng_seed(&r, seed);
-    wild_text(&r, &text);
-    wild_bind(&r, xl__str_text(&text), &s);
-    make(&machines[seed % N_MACHINES], &l);
+    random_statements_text(&r, &text);
+    random_statements_bind(&r, xl__str_text(&text), &s);
+    set_machine(&machines[seed % N_MACHINES], &l);
     const bool good = test_infer(xl__str_text(&text), &s, &g, &e) == XL_OK;
     if (good) {
         assert_int_equal(xl__fuse(&g, &s, &l, unfused, &plan, &e), XL_OK);
@@ -481,10 +482,11 @@ static void random_graphs(void **state)
     assert_true(n_good >= LEAST_GOOD);
 }
 
-/* -- time ----------------------------------------------------------------- */
+/* -- time ------------------------------------------------------------- */
 
-/* Thirty operations; parse to source has 1 ms, of which this is a part. */
-static void quick(void **state)
+/* Thirty operations; parse to source is limited to 1 ms, of which this is a
+ * part. */
+static void plan_time(void **state)
 {
     enum { TRIES = 20 };
 #if !defined(__SANITIZE_ADDRESS__)
@@ -503,7 +505,7 @@ static void quick(void **state)
     test_bind("a:f32[64,64] b:f32[64,64] c:f32[64] d:f32[64] k:f32[64,64] "
               "y:f32[64,64] z:f32[64,64]",
               &s);
-    make(&machines[GPU], &l);
+    set_machine(&machines[GPU], &l);
     assert_status(test_infer(text, &s, &g, &e), XL_OK,
                   xl__str_text(&e.detail));
     for (unsigned i = 0; i < TRIES; i++) {
@@ -529,7 +531,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(aliases),     cmocka_unit_test(loops),
         cmocka_unit_test(wide),        cmocka_unit_test(other_order),
         cmocka_unit_test(alive),       cmocka_unit_test(random_graphs),
-        cmocka_unit_test(quick),
+        cmocka_unit_test(plan_time),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed graphs: what each construct becomes, as text held against what was
- * written by hand, with types, shapes and the number of nodes, which counts
- * what is shared; where views and outputs lie in memory; the limits. */
+/* Typed graphs: the graph of each construct as text, compared with an expected
+ * text, with types, shapes and the number of nodes, which counts shared nodes
+ * once; offsets and strides of views and outputs; limits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #define HALVES "x:f16[4,5] y:bf16[4,5]"
 #define IY "i:i32[4,5] y:i32[4,5]"
 
-/* -- what becomes what ----------------------------------------------------- */
+/* -- constructs ------------------------------------------------------- */
 
 static const struct test_golden types[] = {
     {"y = x + 1", XY, "y = x + 1: f32[4,5]; 3 nodes"},
@@ -336,7 +336,7 @@ static void test_random(void **state)
     TEST_GOLDEN(random_numbers, false);
 }
 
-/* -- where things lie ------------------------------------------------------ */
+/* -- layout ----------------------------------------------------------- */
 
 static void print_sizes(struct xl__str *out, const size_t *size, unsigned n)
 {
@@ -344,10 +344,10 @@ static void print_sizes(struct xl__str *out, const size_t *size, unsigned n)
         xl__str_printf(out, "%s%zu", d > 0 ? "," : "", size[d]);
 }
 
-/* "x[2] +1 by 2": a view of two elements, the first at 1, two apart. */
-static void print_place(struct xl__str *out, const char *name,
-                        const struct xl__shape *shape, size_t offset,
-                        const size_t *stride)
+/* "x[2] +1 by 2": a view of two elements with offset 1 and stride 2. */
+static void print_layout(struct xl__str *out, const char *name,
+                         const struct xl__shape *shape, size_t offset,
+                         const size_t *stride)
 {
     xl__str_printf(out, "%s%s[", out->len > 0 ? "; " : "", name);
     print_sizes(out, shape->size, shape->n_dims);
@@ -355,7 +355,7 @@ static void print_place(struct xl__str *out, const char *name,
     print_sizes(out, stride, shape->n_dims);
 }
 
-static const struct test_golden places[] = {
+static const struct test_golden layouts[] = {
     {"y = x[3]", "x:f32[4,5] y:f32[5]", "x[5] +15 by 1; y[5] +0 by 1"},
     {"y = x[:, 1:4:2]", "x:f32[4,5] y:f32[4,2]",
      "x[4,2] +1 by 5,2; y[4,2] +0 by 2,1"},
@@ -391,33 +391,33 @@ static const struct test_golden places[] = {
      "x[] +0 by ; y[3] +0 by 4; y[2] +1 by 6"},
 };
 
-static void test_places(void **state)
+static void test_layouts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct xl__signature s;
         struct xl__graph g;
         struct xl__error e = {0};
         struct xl__str got = {0};
-        test_bind(places[i].spec, &s);
-        const xl_status status = test_infer(places[i].text, &s, &g, &e);
+        test_bind(layouts[i].spec, &s);
+        const xl_status status = test_infer(layouts[i].text, &s, &g, &e);
         assert_status(status, XL_OK, xl__str_text(&e.detail));
         for (unsigned n = 0; n < g.n_nodes; n++)
             if (g.node[n].op == XL__E_INPUT)
-                print_place(&got, s.b[g.node[n].binding].name,
-                            &g.node[n].shape, g.node[n].offset,
-                            g.node[n].stride);
+                print_layout(&got, s.b[g.node[n].binding].name,
+                             &g.node[n].shape, g.node[n].offset,
+                             g.node[n].stride);
         for (unsigned o = 0; o < g.n_outputs; o++)
-            print_place(&got, s.b[g.output[o].binding].name,
-                        &g.output[o].shape, g.output[o].offset,
-                        g.output[o].stride);
-        assert_string_equal(xl__str_text(&got), places[i].want);
+            print_layout(&got, s.b[g.output[o].binding].name,
+                         &g.output[o].shape, g.output[o].offset,
+                         g.output[o].stride);
+        assert_string_equal(xl__str_text(&got), layouts[i].expected);
         xl__str_clear(&got);
         xl__graph_clear(&g);
     }
 }
 
-/* Strides of a bound view, 0 too, are a view's. */
+/* A view has the strides of the bound view, also 0. */
 static void test_strided(void **state)
 {
     struct xl__signature s;
@@ -434,9 +434,9 @@ static void test_strided(void **state)
     xl__graph_clear(&g);
 }
 
-/* -- limits ---------------------------------------------------------------- */
+/* -- limits ----------------------------------------------------------- */
 
-/* x doubled n times, which as text would be 2^n names. */
+/* x doubled n times; as text that is 2^n names. */
 static xl_status infer_doubled(unsigned n, struct xl__error *e)
 {
     struct xl__signature s;
@@ -465,8 +465,8 @@ static xl_status infer_doubled(unsigned n, struct xl__error *e)
     return status;
 }
 
-/* What is shared is computed once: 2^4000 additions are 4000 nodes. And a deep
- * tree needs no deep stack. */
+/* A shared node is computed once: 2^4000 additions are 4000 nodes. A deep tree
+ * needs no deep stack. */
 static void test_deep(void **state)
 {
     struct xl__error e = {0};
@@ -475,8 +475,8 @@ static void test_deep(void **state)
     xl__error_clear(&e);
 }
 
-/* Squares of i to the power of 2^31 - 1 are 60 nodes, and so many of these are
- * over the limit of nodes. */
+/* i to the power of 2^31 - 1 is 60 nodes, so that several of them exceed the
+ * limit of nodes. */
 static void test_too_many(void **state)
 {
     struct xl__signature s;
@@ -497,7 +497,7 @@ static void test_too_many(void **state)
     xl__error_clear(&e);
 }
 
-/* A long expression is cut in print, and a shared one is not printed 2^n
+/* The text of a long expression is cut, and a shared node is not printed 2^n
  * times. */
 static void test_long_print(void **state)
 {
@@ -524,7 +524,7 @@ static void test_long_print(void **state)
     xl__graph_clear(&g);
 }
 
-/* Nodes can be added to a graph that was pruned, and find their equals. */
+/* Nodes can be added to a pruned graph, and equal ones are found. */
 static void test_pruned(void **state)
 {
     struct xl__signature s;
@@ -548,10 +548,10 @@ static void test_pruned(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),   cmocka_unit_test(test_strided),
-        cmocka_unit_test(test_deep),     cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_types),      cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_layouts),    cmocka_unit_test(test_strided),
+        cmocka_unit_test(test_deep),       cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_long_print), cmocka_unit_test(test_pruned),
     };
     test_args(argc, argv);

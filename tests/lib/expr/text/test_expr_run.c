@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions on the stub driver: what a call refuses and how it says so, what
- * is built and what is found again, which variant is used when one fails, and
- * that nothing is left behind. What results are is test_expr.c's. */
+/* Expressions on the stub driver: errors of a call and their messages, what is
+ * built and what is found in caches, which variant is used when one fails, and
+ * that nothing leaks. Results are tested in test_expr.c. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { ROWS = 8, COLS = 16, BYTES = 4 * ROWS * COLS, MOST = 40 };
 
-/* Three names of which one is written, each with memory of its own. */
+/* Three names, one of them written, each with memory of its own. */
 struct world {
     struct test_device t;
     cl_mem mem[3]; /* four times what x needs */
@@ -27,7 +27,7 @@ enum { X, Y, S };
 
 static const size_t shape[2] = {ROWS, COLS};
 
-static void listen(xl_log_level level, const char *text, void *world)
+static void record_log(xl_log_level level, const char *text, void *world)
 {
     struct world *w = world;
     if (level != XL_LOG_WARNING)
@@ -42,7 +42,7 @@ static void set_up(struct world *w, bool selfcheck)
     w->before = test_stub()->live();
     const xl_options options = {.skip_selfcheck = !selfcheck,
                                 .cache_dir = "",
-                                .log = listen,
+                                .log = record_log,
                                 .log_arg = w};
     test_device_open(&w->t, &options);
     for (unsigned i = 0; i < 3; i++)
@@ -88,7 +88,7 @@ static unsigned long launches(void)
     return test_stub()->calls("clEnqueueNDRangeKernel");
 }
 
-/* -- what is refused ------------------------------------------------------ */
+/* -- errors ----------------------------------------------------------- */
 
 static void no_arguments(struct world *w) { w->args.bindings = NULL; }
 static void too_many(struct world *w)
@@ -181,7 +181,7 @@ static void other_shape(struct world *w)
 {
     w->b[X].tensor.size[1] = COLS - 1;
 }
-static void met_workspace(struct world *w)
+static void overlapping_workspace(struct world *w)
 {
     w->args.variant = "expr_unfused";
     w->args.workspace.buf = w->b[X].tensor.mem.buf;
@@ -196,8 +196,8 @@ static void two_workspaces(struct world *w)
 static const struct {
     void (*spoil)(struct world *w);
     bool at_run; /* compiling does not look at memory */
-    xl_status want;
-    const char *says;
+    xl_status expected;
+    const char *message;
 } wrong[] = {
     {no_arguments, false, XL_BAD_ARGUMENT, "no bindings"},
     {too_many, false, XL_BAD_ARGUMENT, "33 bindings; at most 32"},
@@ -206,7 +206,7 @@ static const struct {
     {digit_first, false, XL_BAD_ARGUMENT, "binding 1: a name is a letter"},
     {injected, false, XL_BAD_ARGUMENT, "binding 1: a name is a letter"},
     {long_name, false, XL_BAD_ARGUMENT, "longer than 31"},
-    {reserved, false, XL_BAD_ARGUMENT, "\"sin\" has a meaning of its own"},
+    {reserved, false, XL_BAD_ARGUMENT, "\"sin\" is reserved"},
     {twice, false, XL_BAD_ARGUMENT, "\"x\" is bound twice"},
     {unused, false, XL_BAD_ARGUMENT, "'q'"},
     {f64, false, XL_BAD_ARGUMENT, "x is of type f64"},
@@ -232,21 +232,20 @@ static const struct {
     {long_variant, false, XL_BAD_ARGUMENT, "no variant \"expr_with_a"},
     {other_name, false, XL_BAD_ARGUMENT, "1:9: 't'"},
     {other_shape, false, XL_BAD_SHAPE, "1:"},
-    {met_workspace, true, XL_OVERLAP, "x overlaps the workspace"},
+    {overlapping_workspace, true, XL_OVERLAP, "x overlaps the workspace"},
     {two_workspaces, true, XL_BAD_ARGUMENT, "the workspace has both"},
 };
 /* clang-format on */
 
 static void refused(struct world *w, unsigned i, xl_status got)
 {
-    const char *story = xl_error_detail(w->t.queue);
-    if (got != wrong[i].want || !strstr(story, wrong[i].says))
-        fail_msg("#%u: %s: \"%s\", not %s with \"%s\"", i,
-                 xl_status_name(got), story, xl_status_name(wrong[i].want),
-                 wrong[i].says);
+    const char *detail = xl_error_detail(w->t.queue);
+    if (got != wrong[i].expected || !strstr(detail, wrong[i].message))
+        fail_msg("#%u: %s: \"%s\", not %s with \"%s\"", i, xl_status_name(got),
+                 detail, xl_status_name(wrong[i].expected), wrong[i].message);
 }
 
-/* Compiling refuses it; so does a run of what was compiled before. */
+/* Compiling returns the error; so does a run of what was compiled before. */
 static void test_refused(void **state)
 {
     (void)state;
@@ -314,9 +313,10 @@ static void test_null(void **state)
     tear_down(&w);
 }
 
-/* -- memory that may meet ------------------------------------------------- */
+/* -- overlap ---------------------------------------------------------- */
 
-/* Views of one buffer: begin and strides of x and y, and may they be used? */
+/* Views of one buffer: begin and strides of x and y, and whether they are
+ * allowed. */
 static void test_overlaps(void **state)
 {
     static const struct {
@@ -379,33 +379,34 @@ static void test_two_outputs(void **state)
     tear_down(&w);
 }
 
-/* Sub-buffers are parts of their parents; SVM is told apart by address. */
+/* Sub-buffers are regions of their parents; SVM is distinguished by address.
+ */
 static void test_other_memory(void **state)
 {
-    const cl_buffer_region parts[2] = {{0, BYTES}, {BYTES, BYTES}};
+    const cl_buffer_region regions[2] = {{0, BYTES}, {BYTES, BYTES}};
     const cl_buffer_region late = {BYTES / 2, BYTES};
     struct world w;
-    cl_mem part[2], across;
+    cl_mem half[2], across;
     cl_int code;
 
     (void)state;
     set_up(&w, false);
     xl_expr *e = compiled(&w);
     for (unsigned i = 0; i < 2; i++)
-        part[i] = clCreateSubBuffer(w.mem[0], CL_MEM_READ_WRITE,
-                                    CL_BUFFER_CREATE_TYPE_REGION, &parts[i],
+        half[i] = clCreateSubBuffer(w.mem[0], CL_MEM_READ_WRITE,
+                                    CL_BUFFER_CREATE_TYPE_REGION, &regions[i],
                                     &code);
     across = clCreateSubBuffer(w.mem[0], CL_MEM_READ_WRITE,
                                CL_BUFFER_CREATE_TYPE_REGION, &late, &code);
-    w.b[X].tensor.mem.buf = part[0];
-    w.b[Y].tensor.mem.buf = part[1];
+    w.b[X].tensor.mem.buf = half[0];
+    w.b[Y].tensor.mem.buf = half[1];
     assert_status(xl_expr_run(w.t.queue, e, &w.args, NULL), XL_OK,
                   xl_error_detail(w.t.queue));
     w.b[Y].tensor.mem.buf = across;
     assert_status(xl_expr_run(w.t.queue, e, &w.args, NULL), XL_OVERLAP,
                   xl_error_detail(w.t.queue));
     w.b[X].tensor.mem.buf = w.mem[0];
-    w.b[Y].tensor.mem.buf = part[0];
+    w.b[Y].tensor.mem.buf = half[0];
     assert_status(xl_expr_run(w.t.queue, e, &w.args, NULL), XL_OK,
                   xl_error_detail(w.t.queue)); /* the very same view */
     float *svm = clSVMAlloc(xl_queue_context(w.t.queue), CL_MEM_READ_WRITE,
@@ -423,12 +424,12 @@ static void test_other_memory(void **state)
     clSVMFree(xl_queue_context(w.t.queue), svm);
     clReleaseMemObject(across);
     for (unsigned i = 0; i < 2; i++)
-        clReleaseMemObject(part[i]);
+        clReleaseMemObject(half[i]);
     xl_expr_destroy(e);
     tear_down(&w);
 }
 
-/* -- what is built, and found again --------------------------------------- */
+/* -- caches ----------------------------------------------------------- */
 
 static void run_counted(struct world *w, const xl_expr *e,
                         unsigned long want_builds)
@@ -455,7 +456,7 @@ static void test_reuse(void **state)
     w.b[X].tensor.mem.buf = w.mem[2];
     w.b[X].tensor.offset = 64;
     run_counted(&w, e, 0);
-    /* Another shape is planned anew, for the program that is there. */
+    /* Another shape has a new plan with the cached program. */
     w.b[X].tensor.size[0] = w.b[Y].tensor.size[0] = ROWS - 1;
     run_counted(&w, e, 0);
     w.b[X].tensor.offset = 0;
@@ -466,7 +467,7 @@ static void test_reuse(void **state)
     tear_down(&w);
 }
 
-/* The same expression from text of another look and from terms is one. */
+/* Different text or terms of the same expression are one expression. */
 static void test_same(void **state)
 {
     struct world w;
@@ -495,7 +496,7 @@ static void test_same(void **state)
     tear_down(&w);
 }
 
-/* Equal kernels are one program, wherever they stand in an expression. */
+/* Equal kernels are one program at every position in an expression. */
 static void test_shared(void **state)
 {
     struct world w;
@@ -516,7 +517,7 @@ static void test_shared(void **state)
     tear_down(&w);
 }
 
-/* -- variants ------------------------------------------------------------- */
+/* -- variants --------------------------------------------------------- */
 
 static void test_names(void **state)
 {
@@ -549,7 +550,8 @@ static void test_forced(void **state)
     tear_down(&w);
 }
 
-/* A fused kernel that the compiler refuses: said aloud, and done unfused. */
+/* A fused kernel that the compiler rejects: logged, and replaced by the
+ * unfused variant. */
 static void test_fallback(void **state)
 {
     struct world w;
@@ -568,7 +570,7 @@ static void test_fallback(void **state)
                   xl_error_detail(w.t.queue));
     assert_int_equal(launches(), 3);
     xl_expr_destroy(e);
-    /* The caller who names it is told instead. */
+    /* A caller that names the variant gets the error. */
     w.text = "y = exp(x) * s - x";
     w.args.variant = "expr_fused";
     e = NULL;
@@ -592,18 +594,18 @@ static void test_untrusted(void **state)
                   XL_UNTRUSTED, xl_error_detail(w.t.queue));
     assert_null(e);
     assert_int_equal(w.warnings, 2);
-    assert_non_null(strstr(xl_error_detail(w.t.queue), "in a small case"));
-    /* It is known now: no second trial. */
+    assert_non_null(strstr(xl_error_detail(w.t.queue), "in the self-check"));
+    /* The result is stored: no second self-check. */
     test_stub()->reset();
     assert_status(xl_expr_compile(w.t.queue, w.text, &w.args, &e),
                   XL_UNTRUSTED, xl_error_detail(w.t.queue));
     assert_int_equal(launches(), 0);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "results on this"));
-    assert_non_null(strstr(xl_error_detail(w.t.queue), "in a small case"));
+    assert_non_null(strstr(xl_error_detail(w.t.queue), "in the self-check"));
     tear_down(&w);
 }
 
-/* -- queues and events ---------------------------------------------------- */
+/* -- queues and events ------------------------------------------------ */
 
 static void test_events(void **state)
 {
@@ -663,7 +665,7 @@ static void test_workspace(void **state)
 {
     struct world w;
     size_t bytes = 1;
-    cl_mem scratch, small;
+    cl_mem scratch, small_buffer;
     cl_int code;
 
     (void)state;
@@ -678,9 +680,9 @@ static void test_workspace(void **state)
     assert_in_range(bytes, BYTES, 4 * BYTES);
     scratch = clCreateBuffer(xl_queue_context(w.t.queue), CL_MEM_READ_WRITE,
                              bytes, NULL, &code);
-    small = clCreateBuffer(xl_queue_context(w.t.queue), CL_MEM_READ_WRITE,
-                           bytes - 1, NULL, &code);
-    w.args.workspace.buf = small;
+    small_buffer = clCreateBuffer(xl_queue_context(w.t.queue),
+                                  CL_MEM_READ_WRITE, bytes - 1, NULL, &code);
+    w.args.workspace.buf = small_buffer;
     assert_status(xl_expr_run(w.t.queue, e, &w.args, NULL),
                   XL_BUFFER_TOO_SMALL, xl_error_detail(w.t.queue));
     w.args.workspace.buf = scratch;
@@ -689,7 +691,7 @@ static void test_workspace(void **state)
                   xl_error_detail(w.t.queue));
     assert_int_equal(test_stub()->calls("clCreateBuffer"), 0);
     clReleaseMemObject(scratch);
-    clReleaseMemObject(small);
+    clReleaseMemObject(small_buffer);
     xl_expr_destroy(e);
     tear_down(&w);
 }
@@ -742,7 +744,7 @@ static void test_threads(void **state)
     tear_down(&w);
 }
 
-/* -- explaining ----------------------------------------------------------- */
+/* -- explaining ------------------------------------------------------- */
 
 static void test_explain(void **state)
 {
@@ -760,7 +762,7 @@ static void test_explain(void **state)
     assert_true(choice[0].chosen && !choice[1].chosen);
     assert_int_equal(choice[0].n_steps, 1);
     assert_int_equal(choice[1].n_steps, 3);
-    /* x read and y written, or twice as much again and more. */
+    /* x read and y written, or at least twice that. */
     assert_true(choice[0].bytes == 2.0 * BYTES);
     assert_true(choice[1].bytes == 7.0 * BYTES);
     assert_non_null(strstr(choice[1].why, "times the chosen one's"));
@@ -770,7 +772,7 @@ static void test_explain(void **state)
 
 struct heard { unsigned n; char text[256]; };
 
-static void hear(const xl_expr_kernel *k, void *heard)
+static void record_kernel(const xl_expr_kernel *k, void *heard)
 {
     struct heard *h = heard;
     assert_non_null(strstr(k->source, k->name));
@@ -788,14 +790,14 @@ static void test_kernels(void **state)
     set_up(&w, false);
     xl_expr *e = compiled(&w);
     test_stub()->reset();
-    assert_status(xl_expr_kernels(w.t.queue, e, &w.args, hear, &h), XL_OK,
-                  xl_error_detail(w.t.queue));
+    assert_status(xl_expr_kernels(w.t.queue, e, &w.args, record_kernel, &h),
+                  XL_OK, xl_error_detail(w.t.queue));
     assert_int_equal(h.n, 1);
     assert_string_equal(h.text, "y = exp(x) * s + x");
     w.args.variant = "expr_unfused";
     h.n = 0;
-    assert_status(xl_expr_kernels(w.t.queue, e, &w.args, hear, &h), XL_OK,
-                  xl_error_detail(w.t.queue));
+    assert_status(xl_expr_kernels(w.t.queue, e, &w.args, record_kernel, &h),
+                  XL_OK, xl_error_detail(w.t.queue));
     assert_int_equal(h.n, 3);
     assert_int_equal(builds(), 0);
     xl_expr_destroy(e);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text and terms of the expression language: what every construct becomes, and
- * for what is not in the language, at which line and column it is said and
- * what. Trees are compared as text in prefix form: the operation, then its
- * arguments. */
+/* Text and terms of the expression language: the tree of every construct; and
+ * for every error its line, column and message. Trees are compared as text in
+ * prefix form: the operation, then its arguments. */
 #include <float.h>
 #include <limits.h>
 #include <locale.h>
@@ -18,7 +17,7 @@
 
 enum { LONG = 3 * XL_EXPR_MAX_TEXT / 2 };
 
-/* -- trees as text --------------------------------------------------------- */
+/* -- trees as text ---------------------------------------------------- */
 
 static void print_axes(const struct xl__tree_node *n, struct xl__str *out)
 {
@@ -109,15 +108,16 @@ static void print_tree(const struct xl__tree *t, struct xl__str *out)
     }
 }
 
-static void expect_tree(const struct xl__tree *t, const char *want)
+static void expect_tree(const struct xl__tree *t, const char *expected)
 {
     struct xl__str got = {0};
     print_tree(t, &got);
-    assert_string_equal(xl__str_text(&got), want);
+    assert_string_equal(xl__str_text(&got), expected);
     xl__str_clear(&got);
 }
 
-/* Exactly the bytes, with nothing readable behind them. */
+/* A copy of exactly these bytes, so that a sanitizer finds a read behind them.
+ */
 static xl_status parse(const char *text, size_t len, struct xl__tree *t,
                        struct xl__error *e)
 {
@@ -130,34 +130,34 @@ static xl_status parse(const char *text, size_t len, struct xl__tree *t,
     return status;
 }
 
-static void expect(const char *text, const char *want)
+static void expect(const char *text, const char *expected)
 {
     struct xl__tree t;
     struct xl__error e = {0};
     xl_status status = parse(text, strlen(text), &t, &e);
     if (status != XL_OK)
         fail_msg("%s\n%s", text, xl__str_text(&e.detail));
-    expect_tree(&t, want);
+    expect_tree(&t, expected);
     assert_string_equal(t.text, text);
     xl__tree_clear(&t);
     xl__error_clear(&e);
 }
 
-/* Refused at "line:column", with these words. */
+/* Expect an error at "line:column" with a message that begins so. */
 static void refuse_n(const char *text, size_t len, const char *at,
                      const char *words)
 {
     struct xl__tree t;
     struct xl__error e = {0};
     xl_status status = parse(text, len, &t, &e);
-    const char *story = xl__str_text(&e.detail);
+    const char *detail = xl__str_text(&e.detail);
     size_t at_len = strlen(at);
     if (status == XL_OK)
         fail_msg("accepted: %.60s", text);
-    assert_status(status, XL_BAD_ARGUMENT, story);
-    if (strncmp(story, at, at_len) != 0 || story[at_len] != ':' ||
-        strstr(story, words) == NULL)
-        fail_msg("%.60s\nwant %s: ...%s\ngot  %s", text, at, words, story);
+    assert_status(status, XL_BAD_ARGUMENT, detail);
+    if (strncmp(detail, at, at_len) != 0 || detail[at_len] != ':' ||
+        strstr(detail, words) == NULL)
+        fail_msg("%.60s\nwant %s: ...%s\ngot  %s", text, at, words, detail);
     assert_null(t.node); /* nothing is left to free */
     assert_null(t.text);
     xl__error_clear(&e);
@@ -168,7 +168,7 @@ static void refuse(const char *text, const char *at, const char *words)
     refuse_n(text, strlen(text), at, words);
 }
 
-/* -- what is in the language ----------------------------------------------- */
+/* -- constructs ------------------------------------------------------- */
 
 static const struct {
     const char *text, *tree;
@@ -312,7 +312,7 @@ static void every_construct(void **state)
         expect(constructs[i].text, constructs[i].tree);
 }
 
-/* All operations that have a name are called by it, and give themselves. */
+/* Every operation that has a name is called by it. */
 static void every_function(void **state)
 {
     (void)state;
@@ -337,17 +337,17 @@ static void every_function(void **state)
     }
 }
 
-/* Places are those of names, numbers, functions and operators. */
-static void places(void **state)
+/* Locations are those of names, numbers, functions and operators. */
+static void locations(void **state)
 {
     static const char text[] = "y = a +\tsin(b)[";
     (void)state;
     struct xl__tree t;
     assert_status(parse(text, sizeof text - 2, &t, NULL), XL_OK, text);
-    const unsigned want[] = {4, 12, 8, 6}; /* a b sin + */
+    const unsigned expected[] = {4, 12, 8, 6}; /* a b sin + */
     assert_int_equal(t.n_nodes, 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(t.node[i].location, want[i]);
+        assert_int_equal(t.node[i].location, expected[i]);
     assert_int_equal(t.statement[0].location, 0);
     xl__tree_clear(&t);
 }
@@ -361,8 +361,8 @@ static double number_of(const char *text)
     return value;
 }
 
-/* Numbers are what strtod() makes of them in the C locale, whatever the
- * locale is now. */
+/* Numbers have the value of strtod() in the C locale, whatever the current
+ * locale is. */
 static void numbers_are_exact(void **state)
 {
     static const char *const texts[] = {
@@ -375,16 +375,16 @@ static void numbers_are_exact(void **state)
         "100000000000000000000000000000000000000000000000000e-50",
         "179769313486231570000000000000000000000.0"};
     (void)state;
-    double want[sizeof texts / sizeof *texts];
+    double expected[sizeof texts / sizeof *texts];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        want[i] = strtod(texts[i], NULL);
+        expected[i] = strtod(texts[i], NULL);
     setlocale(LC_ALL, "de_DE.UTF-8"); /* if there is one */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_true(number_of(texts[i]) == want[i]);
+        assert_true(number_of(texts[i]) == expected[i]);
     setlocale(LC_ALL, "C");
 }
 
-/* Far more digits than are kept, before and behind the point. */
+/* Far more digits than are kept, before and after the point. */
 static void long_numbers(void **state)
 {
     (void)state;
@@ -405,7 +405,7 @@ static void long_numbers(void **state)
     free(text);
 }
 
-/* -- what is not ----------------------------------------------------------- */
+/* -- errors ----------------------------------------------------------- */
 
 static const struct {
     const char *text, *at, *words;
@@ -600,12 +600,12 @@ static const struct {
     {"sum(x)[0]", "1:7", "only a name can be sliced"},
     {"transpose(x)[0]", "1:13", "only a name can be sliced"},
     {"pi[0]", "1:3", "only a name can be sliced"},
-    {"transpose(x, 1, 0)", "1:12", "transpose takes a name alone"},
-    {"transpose(a + b)", "1:13", "transpose takes a name alone"},
+    {"transpose(x, 1, 0)", "1:12", "transpose takes only a name"},
+    {"transpose(a + b)", "1:13", "transpose takes only a name"},
     {"transpose(2)", "1:11", "views are of a name"},
     {"transpose()", "1:11", "views are of a name"},
     {"transpose(pi)", "1:11", "'pi' is reserved"},
-    {"transpose(x[1])", "1:12", "transpose takes a name alone"},
+    {"transpose(x[1])", "1:12", "transpose takes only a name"},
     {"permute(x)", "1:10", "permute takes a name and an order"},
     {"permute(x, a)", "1:12", "a whole number is expected"},
     {"permute(x, 1, 0", "1:16", "',' or ')' is expected"},
@@ -624,13 +624,13 @@ static void every_mistake(void **state)
         refuse(malformed[i].text, malformed[i].at, malformed[i].words);
 }
 
-/* The whole message, to the letter. */
-static void expect_story(const char *text, const char *want)
+/* The whole message, exactly. */
+static void expect_story(const char *text, const char *expected)
 {
     struct xl__tree t;
     struct xl__error e = {0};
     assert_status(parse(text, strlen(text), &t, &e), XL_BAD_ARGUMENT, text);
-    assert_string_equal(xl__str_text(&e.detail), want);
+    assert_string_equal(xl__str_text(&e.detail), expected);
     xl__error_clear(&e);
 }
 
@@ -647,7 +647,8 @@ static void carets(void **state)
                         "     ^");
 }
 
-/* Long lines are cut on both sides, and the caret stays below its place. */
+/* Long lines are cut at both ends, and the caret remains below its location.
+ */
 static void long_lines(void **state)
 {
     char text[4096], *at = text;
@@ -658,9 +659,9 @@ static void long_lines(void **state)
         at += sprintf(at, "%s", i == 150 ? "x $ " : "x + ");
     sprintf(at, "x");
     assert_status(parse(text, strlen(text), &t, &e), XL_BAD_ARGUMENT, text);
-    const char *story = xl__str_text(&e.detail);
-    assert_memory_equal(story, "1:603:", 6);
-    const char *line = strchr(story, '\n') + 1;
+    const char *detail = xl__str_text(&e.detail);
+    assert_memory_equal(detail, "1:603:", 6);
+    const char *line = strchr(detail, '\n') + 1;
     const char *caret = strchr(line, '\n') + 1;
     assert_memory_equal(line, "  ...", 5);
     assert_memory_equal(caret - 4, "...", 3);
@@ -679,8 +680,8 @@ static void zero_bytes(void **state)
     refuse_n("x\n+\0", 4, "2:2", "a byte 0");
 }
 
-/* Every beginning of a good text, and every text with one byte changed, is
- * taken or refused, without looking behind its end (parse() sees to that). */
+/* Every prefix of a correct text, and every text with one byte changed, is
+ * accepted or refused without a read behind its end (parse() checks that). */
 static void cut_and_changed(void **state)
 {
     static const char text[] = "y[2:10:2, ...] = -x^2.5e-1 * sum(cast(z, f16),"
@@ -702,7 +703,7 @@ static void cut_and_changed(void **state)
     }
 }
 
-/* -- limits ---------------------------------------------------------------- */
+/* -- limits ----------------------------------------------------------- */
 
 static char *repeat(const char *head, const char *part, size_t n,
                     const char *tail)
@@ -797,8 +798,8 @@ static void limit_of_names(void **state)
     xl__str_clear(&text);
 }
 
-/* Texts made to exhaust: of the greatest length, nested in every way. Each
- * is refused, and in no more time than its length asks for. */
+/* Texts of the maximum length, nested in every way. Each is refused, in time
+ * linear in its length. */
 static void hostile(void **state)
 {
     static const char *const parts[] = {
@@ -820,7 +821,7 @@ static void hostile(void **state)
     }
 }
 
-/* -- terms ----------------------------------------------------------------- */
+/* -- terms ------------------------------------------------------------ */
 
 static void terms_make_the_same_tree(void **state)
 {
@@ -855,7 +856,7 @@ static void terms_make_the_same_tree(void **state)
     xl_terms_destroy(t);
 }
 
-/* What was told is this, and nothing that came later. */
+/* The error is this one, and none that came later. */
 static void expect_mistake(xl_terms *t, const char *words)
 {
     struct xl__error e = {0};
@@ -957,7 +958,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_construct),
         cmocka_unit_test(every_function),
-        cmocka_unit_test(places),
+        cmocka_unit_test(locations),
         cmocka_unit_test(numbers_are_exact),
         cmocka_unit_test(long_numbers),
         cmocka_unit_test(every_mistake),

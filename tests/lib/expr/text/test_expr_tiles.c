@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles in which operands are turned, without a device: when they are chosen,
- * what their kernels look like, and that the self-check's small case is
- * written the same.
+/* Tiles in which operands are transposed, without a device: when they are
+ * chosen, the text of their kernels, and that the self-check's case has the
+ * same text.
  *
- *   test_expr_tiles write <folder>
+ *     test_expr_tiles write <folder>
  *
- * writes kernels with tiles for compilers of devices that are not here
- * (rules/check_kernels.cmake). */
+ * writes kernels with tiles for the compilers of devices that are not present
+ * (rules/check_kernels.py). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +18,23 @@
 
 enum { LOCAL = 48 << 10, UNITS = 2 };
 
-/* A device, by what tiles depend on. */
+/* The facts of a device on which tiles depend. */
 struct facts {
     bool as_gpu;
     size_t local_bytes, max_wg;
 };
 static const struct facts gpu = {true, LOCAL, 256}, cpu = {false, LOCAL, 256};
 
-/* out[..., j] = x[..., j] + y[..., j], with y's neighbours along loop
- * `across` of `n_loops`; y and out of a type each. */
+/* out[..., j] = x[..., j] + y[..., j], with y contiguous along loop `across`
+ * of `n_loops`; a type for y and one for out. */
 struct shape {
     unsigned n_loops, across;
     size_t size[3];
     xl_dtype y, out;
 };
 
-static void lay_out(struct batch *b, unsigned k, const struct shape *s,
-                    unsigned first)
+static void set_layout(struct batch *b, unsigned k, const struct shape *s,
+                       unsigned first)
 {
     struct xl__operand *o = &b->group.operand[k];
     size_t next = 1;
@@ -59,7 +59,8 @@ static void set_limits(const struct facts *f, struct xl__limits *l)
     xl__limits_correct(l, XL__F_compute_units, UNITS, XL_ASSUMED, "GE-01");
 }
 
-static void make(struct batch *b, const struct shape *s, const struct facts *f)
+static void init_batch(struct batch *b, const struct shape *s,
+                       const struct facts *f)
 {
     const struct xl__node add = {.op = XL__E_ADD, .type = XL__V_F32,
                                  .arg = {0, 1}};
@@ -73,7 +74,7 @@ static void make(struct batch *b, const struct shape *s, const struct facts *f)
     for (unsigned d = 0; d < s->n_loops; d++)
         b->group.loop[d].size = s->size[d];
     for (unsigned k = 0; k < 3; k++)
-        lay_out(b, k, s, k == 1 ? s->across : s->n_loops - 1);
+        set_layout(b, k, s, k == 1 ? s->across : s->n_loops - 1);
     set_limits(f, &l);
     xl__map_geometry(&b->g, &l, &b->group);
     xl__limits_clear(&l);
@@ -93,7 +94,7 @@ static struct xl__str text_of(struct batch *b, const struct xl__group *group,
     return out;
 }
 
-/* -- when ------------------------------------------------------------------ */
+/* -- choice ----------------------------------------------------------- */
 
 static void choice(void **state)
 {
@@ -123,7 +124,7 @@ static void choice(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct batch b;
-        make(&b, &cases[i].s, &cases[i].f);
+        init_batch(&b, &cases[i].s, &cases[i].f);
         const struct xl__geometry *geo = &b.group.geo;
         if (geo->tile != cases[i].tile || geo->wg != cases[i].wg ||
             (geo->tile && geo->vw != cases[i].vw))
@@ -142,7 +143,7 @@ static void choice(void **state)
     }
 }
 
-/* Lines and columns of a tile begin in different banks. */
+/* Rows and columns of a tile begin in different banks. */
 static void banks(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static void banks(void **state)
     for (unsigned i = 0; i < 3; i++) {
         const struct shape s = {2, 0, {500, 500}, dtypes[i], XL_F32};
         struct batch b;
-        make(&b, &s, &gpu);
+        init_batch(&b, &s, &gpu);
         const size_t pitch = xl__map_tile_pitch(&b.group,
                                                 &b.group.operand[1]);
         assert_int_equal(pitch * xl_dtype_bytes(dtypes[i]) % (2 * BANK),
@@ -160,22 +161,23 @@ static void banks(void **state)
     }
 }
 
-/* -- what ------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------- */
 
 static void assert_text(const struct shape *s, const struct facts *f,
-                        const char *want)
+                        const char *expected)
 {
     struct batch b;
-    make(&b, s, f);
+    init_batch(&b, s, f);
     struct xl__str got = text_of(&b, &b.group, f);
     const char *body = strstr(xl__str_text(&got), ")\n{\n");
     assert_non_null(body);
-    assert_string_equal(body + 2, want);
+    assert_string_equal(body + 2, expected);
     xl__str_clear(&got);
     xl__str_clear(&b.group.why);
 }
 
-/* The tile is read along y's lines, kept turned, and taken by words. */
+/* The tile is read along y's rows, kept transposed, and read back by 32-bit
+ * words. */
 static void text_of_neighbours(void **state)
 {
     (void)state;
@@ -263,8 +265,8 @@ static void text_of_neighbours(void **state)
         "}\n");
 }
 
-/* The small case has the same text, and tiles that are whole and cut along
- * both of their sides; so has any other size of the same geometry. */
+/* The self-check case has the same text, and its tiles are whole and partial
+ * in both dimensions; so has any other size of the same geometry. */
 static void small_case(void **state)
 {
     (void)state;
@@ -274,32 +276,32 @@ static void small_case(void **state)
         {3, 1, {5, 100, 90}, XL_F16, XL_F32}};
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
         const struct facts *f = i % 2 ? &gpu : &cpu;
-        struct xl__group small;
+        struct xl__group shrunk;
         struct batch b;
-        make(&b, &shapes[i / 2], f);
-        xl__selfcheck_shrink(&b.group, &small);
+        init_batch(&b, &shapes[i / 2], f);
+        xl__selfcheck_shrink(&b.group, &shrunk);
         struct xl__str text = text_of(&b, &b.group, f);
-        struct xl__str again = text_of(&b, &small, f);
+        struct xl__str again = text_of(&b, &shrunk, f);
         assert_string_equal(xl__str_text(&text), xl__str_text(&again));
-        const size_t tile = small.geo.tile;
+        const size_t tile = shrunk.geo.tile;
         assert_true(tile > 0);
-        assert_true(small.loop[small.n_loops - 1].size > tile);
-        assert_true(small.loop[small.geo.across].size > tile);
-        assert_true(small.loop[small.geo.across].size % tile != 0);
+        assert_true(shrunk.loop[shrunk.n_loops - 1].size > tile);
+        assert_true(shrunk.loop[shrunk.geo.across].size > tile);
+        assert_true(shrunk.loop[shrunk.geo.across].size % tile != 0);
         xl__str_clear(&text);
         xl__str_clear(&again);
         xl__str_clear(&b.group.why);
     }
 }
 
-/* -- files for other compilers --------------------------------------------- */
+/* -- files for other compilers ---------------------------------------- */
 
 static void write_file(const char *folder, const struct shape *s,
                        const struct facts *f, unsigned number)
 {
     char path[512];
     struct batch b;
-    make(&b, s, f);
+    init_batch(&b, s, f);
     struct xl__str text = text_of(&b, &b.group, f);
     snprintf(path, sizeof path, "%s/%s_%u.cl", folder,
              f->as_gpu ? "gpu" : "cpu", number);
@@ -312,7 +314,7 @@ static void write_file(const char *folder, const struct shape *s,
     xl__str_clear(&b.group.why);
 }
 
-/* All types, in planes and with other loops around and between. */
+/* All types, with other loops around and between the two of a tile. */
 static int write_files(const char *folder)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does not fit: expressions that parse and mean nothing for their
- * bindings. Each is refused with a status, a place with a caret below it, and a
- * message that names the cause. */
+/* Expressions that parse but are not valid for their bindings. Each is refused
+ * with a status, a location with a caret below it, and a message that names
+ * the cause. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 struct wrong {
     const char *text, *spec;
     xl_status status;
-    const char *place, *says; /* "line:column"; the message begins so */
+    const char *location, *message; /* "line:column"; the message begins so */
 };
 
 static const struct wrong wrong_names[] = {
@@ -411,43 +411,43 @@ static const struct wrong wrong_random[] = {
      "'y' is i32 and its value is f32"},
 };
 
-/* -- each is told so ------------------------------------------------------- */
+/* -- checks ----------------------------------------------------------- */
 
-/* The column that the caret stands below, from 1. */
-static unsigned caret_column(const char *story)
+/* The column of the caret, from 1. */
+static unsigned caret_column(const char *detail)
 {
-    const char *last = strrchr(story, '\n');
+    const char *last = strrchr(detail, '\n');
     assert_non_null(last);
     const size_t blanks = strspn(last + 1, " ");
     assert_string_equal(last + 1 + blanks, "^");
-    return (unsigned)blanks - 1; /* lines are moved in by two */
+    return (unsigned)blanks - 1; /* lines are indented by two */
 }
 
-static void check(const struct wrong *w)
+static void check_error(const struct wrong *w)
 {
     struct xl__signature s;
     struct xl__graph g = {0};
     struct xl__error e = {0};
     test_bind(w->spec, &s);
     const xl_status status = test_infer(w->text, &s, &g, &e);
-    const char *story = xl__str_text(&e.detail);
-    const size_t len = strlen(w->place);
-    if (status != w->status || strncmp(story, w->place, len) != 0 ||
-        strncmp(story + len, ": ", 2) != 0 ||
-        strncmp(story + len + 2, w->says, strlen(w->says)) != 0)
+    const char *detail = xl__str_text(&e.detail);
+    const size_t len = strlen(w->location);
+    if (status != w->status || strncmp(detail, w->location, len) != 0 ||
+        strncmp(detail + len, ": ", 2) != 0 ||
+        strncmp(detail + len + 2, w->message, strlen(w->message)) != 0)
         fail_msg("%s\nis %s: %s\nand not %s: %s: %s", w->text,
-                 xl_status_name(status), story, xl_status_name(w->status),
-                 w->place, w->says);
+                 xl_status_name(status), detail, xl_status_name(w->status),
+                 w->location, w->message);
     assert_int_equal(e.status, status);
-    assert_int_equal(caret_column(story),
-                     strtoul(strchr(w->place, ':') + 1, NULL, 10));
+    assert_int_equal(caret_column(detail),
+                     strtoul(strchr(w->location, ':') + 1, NULL, 10));
     assert_null(g.node);
     xl__error_clear(&e);
 }
 
 #define CHECK_ALL(table)                                                      \
     for (size_t i_ = 0; i_ < sizeof(table) / sizeof *(table); i_++)           \
-        check(&(table)[i_])
+    check_error(&(table)[i_])
 
 static void test_wrong_names(void **state)
 {
@@ -480,32 +480,32 @@ static void test_wrong_random(void **state)
     CHECK_ALL(wrong_random);
 }
 
-/* One more part than there is room for. */
+/* One slice more than the maximum number of outputs. */
 static void test_too_many_outputs(void **state)
 {
     struct xl__str text = {0};
-    char place[32];
+    char location[32];
     unsigned last = 0;
     (void)state;
     for (unsigned i = 0; i <= XL_EXPR_MAX_BINDINGS; i++) {
         last = (unsigned)text.len + 1;
         xl__str_printf(&text, "y[%u] = 1;", i);
     }
-    snprintf(place, sizeof place, "1:%u", last);
+    snprintf(location, sizeof location, "1:%u", last);
     const struct wrong w = {xl__str_text(&text), "y:f32[64]", XL_BAD_ARGUMENT,
-                            place, "more than 32 assignments"};
+                            location, "more than 32 assignments"};
     struct xl__signature s;
     struct xl__graph g;
     struct xl__error e = {0};
     test_bind(w.spec, &s);
     assert_int_equal(test_infer(w.text, &s, &g, &e), w.status);
-    assert_memory_equal(xl__str_text(&e.detail), place, strlen(place));
-    assert_non_null(strstr(xl__str_text(&e.detail), w.says));
+    assert_memory_equal(xl__str_text(&e.detail), location, strlen(location));
+    assert_non_null(strstr(xl__str_text(&e.detail), w.message));
     xl__error_clear(&e);
     xl__str_clear(&text);
 }
 
-/* No text, no place: of terms the message alone is told. */
+/* Terms have no text: the message has no location. */
 static void test_terms(void **state)
 {
     struct xl__tree t = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/expr/text/expr_wild.h"
+#include "lib/expr/text/random_statements.h"
 
 #include <string.h>
 
 #include "lib/expr/text/expr_bind.h"
 
-enum { MOST_DEPTH = 4 };
+enum { MAX_DEPTH = 4 };
 
 /* Names that are read; all broadcast with one another. */
 static const char *const leaves[] = {"x",
@@ -69,7 +69,7 @@ static void random_term(struct xl__rng *r, unsigned depth, unsigned n_temps,
         xl__str_add(out, ")");
     } else {
         const char *f = PICK(r, reductions);
-        /* Of all three dimensions, so that each axis is there. */
+        /* With all three dimensions, so that every axis exists. */
         xl__str_printf(out, "%s%s", f, PICK(r, full));
         random_term(r, depth - 1, n_temps, out);
         xl__str_add(out, f[1] == 'o' ? "" : PICK(r, axes));
@@ -77,7 +77,7 @@ static void random_term(struct xl__rng *r, unsigned depth, unsigned n_temps,
     }
 }
 
-void wild_text(struct xl__rng *r, struct xl__str *out)
+void random_statements_text(struct xl__rng *r, struct xl__str *out)
 {
     const uint64_t n = 1 + xl__rng_below(r, 5);
     unsigned n_temps = 0;
@@ -86,7 +86,7 @@ void wild_text(struct xl__rng *r, struct xl__str *out)
         if (to[0] == 't')
             to = n_temps == 0 ? "t1 = " : "t2 = ";
         xl__str_add(out, to);
-        random_term(r, MOST_DEPTH, n_temps, out);
+        random_term(r, MAX_DEPTH, n_temps, out);
         xl__str_add(out, strstr(to, "cast") ? ", i32)"
                          : to[0] == 'q'     ? ", axis=1)"
                          : to[0] == 'r'     ? ", axis=(0,2))"
@@ -95,11 +95,12 @@ void wild_text(struct xl__rng *r, struct xl__str *out)
         n_temps = to[0] == 't' ? (to[1] == '1' ? 1 : 2) : n_temps;
     }
     xl__str_add(out, "o = x * 2 + ");
-    random_term(r, MOST_DEPTH, n_temps, out);
+    random_term(r, MAX_DEPTH, n_temps, out);
 }
 
-/* Names that the text does not use are errors: they are left out. */
-void wild_bind(struct xl__rng *r, const char *text, struct xl__signature *s)
+/* A bound name that the text does not use is an error, so it is left out. */
+void random_statements_bind(struct xl__rng *r, const char *text,
+                            struct xl__signature *s)
 {
     static const char *const specs[] = {
         "x:f32[4,4,4]", "y:f32[4,4,4]",  "z:f32[4,1,4]",  "w:f32[4]",
