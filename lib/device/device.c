@@ -109,9 +109,9 @@ const char *xl_fact_name(unsigned i, const char **help)
 }
 
 static const struct xl__answer *answers(const struct xl__limits *l,
-                                        xl_source want)
+                                        xl_source source)
 {
-    switch (want) {
+    switch (source) {
     case XL_UNKNOWN:
         return l->used;
     case XL_QUERIED:
@@ -124,9 +124,9 @@ static const struct xl__answer *answers(const struct xl__limits *l,
 }
 
 xl_status xl_device_fact(const xl_device *dev, const char *name,
-                         xl_source want, xl_fact *out)
+                         xl_source source, xl_fact *out)
 {
-    const struct xl__answer *a = dev ? answers(&dev->limits, want) : NULL;
+    const struct xl__answer *a = dev ? answers(&dev->limits, source) : NULL;
     size_t i = 0;
 
     if (!a || !name || !out)
