@@ -41,7 +41,7 @@ typedef struct xl_sampling {
     XX(FEW_RUNS,     "few-runs")      /* stopped early by time or request */  \
     XX(OUTLIERS,     "outliers")      /* over 10 % of samples are outliers */ \
     XX(POWER_LIMIT,  "power-limit")   /* the power limit held the clock */    \
-    XX(SHARED,       "shared")        /* other programs used over 10 % */    
+    XX(SHARED,       "shared")        /* other programs used over 10 % */
 /* clang-format on */
 enum {
 #define XL_WARN_BIT_(name, text) XL_WARN_BIT_##name,
