@@ -520,7 +520,7 @@ static void test_blame(void **state)
         const char *says, *not_says;
     } runs[] = {{XL_F16, "gemm_mma: C(0, 0) of", "before"},
                 {XL_F16,
-                 "gemm_mma gave wrong results on this driver before, in "
+                 "gemm_mma failed its self-check on this driver before, in "
                  "gemm_mma TM=",
                  NULL},
                 {XL_F16, "gemm_turn + gemm_mma", NULL},

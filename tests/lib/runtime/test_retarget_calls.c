@@ -216,33 +216,46 @@ static const struct {
     const char *begins, *has;
 } failures[] = {
     {{REFUSES, NULL, CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver gives no binary",
+     "gemm/reference.cl for sm_90a: the driver returns no binary",
      "stub: this is the build log"},
     {{CL_SUCCESS, NULL, CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver gives no binary", "-DTEST=1"},
-    {{REFUSES, "\x7f" "ELF", CL_SUCCESS, {CLEAN}},
+     "gemm/reference.cl for sm_90a: the driver returns no binary",
+     "-DTEST=1"},
+    {{REFUSES,
+      "\x7f"
+      "ELF",
+      CL_SUCCESS,
+      {CLEAN}},
      "gemm/reference.cl for sm_90a: the driver's binary is not PTX",
      "stub: this is the build log"},
     {{REFUSES, TEXT("sm_80"), CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver builds for sm_80, from which there "
+     "gemm/reference.cl for sm_90a: the driver builds for sm_80, from which "
+     "there "
      "is no way to sm_90a",
      "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {REFUSED}},
-     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n", REFUSED},
+     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n",
+     REFUSED},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {""}},
-     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), -9999, {REFUSED}},
-     "gemm/reference.cl for sm_90a: a code that is not OpenCL's", REFUSED},
+     "gemm/reference.cl for sm_90a: an unknown OpenCL code",
+     REFUSED},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {CLEAN SERIAL "\n" CLEAN}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", CLEAN SERIAL "\n" CLEAN},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     CLEAN SERIAL "\n" CLEAN},
     {{CL_SUCCESS, TEXT("sm_90"), CL_SUCCESS, {SERIAL}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {"\n", CLEAN SERIAL "\n"}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {SERIAL}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {" \n", ""}},
-     "gemm/reference.cl for sm_90a: the driver says nothing of its build\n",
+     "gemm/reference.cl for sm_90a: the driver returns no build log\n",
      "-DTEST=1"},
 };
 
@@ -453,8 +466,8 @@ static void test_falls_back(void **state)
     begin(&w, "");
     assert_string_equal(chosen(&w, NULL, &healthy, choices), "gemm_ref");
     assert_non_null(strstr(w.warnings, "gemm_better cannot be used"));
-    assert_non_null(strstr(w.warnings, "needs sm_90a"));
-    assert_non_null(strstr(choices[0].why, "needs sm_90a"));
+    assert_non_null(strstr(w.warnings, "needs the target sm_90a"));
+    assert_non_null(strstr(choices[0].why, "needs the target sm_90a"));
     end(&w);
 }
 

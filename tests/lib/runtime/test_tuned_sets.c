@@ -376,7 +376,7 @@ static void test_left_alone(void **state)
         const struct xl__tuned_set set = make_set("c", "TM=6");
         assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, path, &e),
                          XL_CORRUPT);
-        assert_non_null(strstr(xl__str_text(&e.detail), "left as it is"));
+        assert_non_null(strstr(xl__str_text(&e.detail), "is not changed"));
         xl__error_clear(&e);
         close_db(&f);
         clear_device(&dev);
