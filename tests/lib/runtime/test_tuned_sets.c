@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuned sets without a device: what a file may say, which set is found for
- * which device, what happens to files that are wrong, several writers, killed
- * ones; and the texts that sets are made of: classes and tunables. */
+/* Tests of tuned sets without a device: parsing of files, which set is found
+ * for which device, invalid files, several writers and killed writers; and the
+ * texts of shape classes and tunables. */
 #include "support/support.h"
 
 #include <signal.h>
