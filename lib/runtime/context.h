@@ -69,8 +69,8 @@ struct xl__context {
     unsigned n_queues;
     xl__lock lock; /* guards the fields below */
     struct xl__program *programs;
-    struct xl__epilogue_text
-        *epilogues[XL__EPILOGUE_LISTS]; /* by hash: epilogue.h */
+    /* Lists of epilogue texts by hash: epilogue.h. */
+    struct xl__epilogue_text *epilogues[XL__EPILOGUE_LISTS];
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);

@@ -49,7 +49,7 @@ struct xl__epilogue_request {
  * XL_BAD_SHAPE, XL_OVERFLOW, XL_NO_MEMORY, with a message as that of
  * xl_expr_compile(). To find it takes a hash and no allocation. */
 xl_status xl__epilogue_text_get(xl_queue *q,
-                                const struct xl__epilogue_request *want,
+                                const struct xl__epilogue_request *request,
                                 const struct xl__epilogue_text **out);
 /* Evaluate it on the host, in double, for y, which is known to within y_error,
  * and the operands' values: *expected is the value stored, *error the bound of

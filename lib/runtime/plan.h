@@ -87,9 +87,8 @@ struct xl__step {
                            text; static */
     const char *text;   /* generated text; NULL: the embedded file's. Borrowed
                            until the plan is built */
-    const struct xl__epilogue_text
-        *epilogue;       /* in place of common/epilogue.clh;
-                            NULL: the file itself */
+    /* In place of common/epilogue.clh; NULL: the file itself. */
+    const struct xl__epilogue_text *epilogue;
     const char *kernel;  /* function name; the step's label; static */
     const char *target; /* target for retarget.h, as the vendor table names it;
                            static. NULL: the driver's own */
