@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xl_open and xl_close: the one file that sees every layer, and the only place
+/* xl_open(), xl_close() and the search for devices. This file connects the
+ * layers: it passes the vendor tables to lib/device, and it is the only one
  * that reads the environment. */
 #include <crosslane/crosslane.h>
 
@@ -15,13 +16,14 @@
 
 static const size_t default_cache_bytes = (size_t)256 << 20;
 
-static void warn(const char *text, void *lib)
+static void log_warning(const char *text, void *lib)
 {
     xl__log_message(lib, XL_LOG_WARNING, "%s", text);
 }
 
-/* An option's own text, else a variable's; NULL when neither is set. */
-static const char *setting(const char *option, const char *variable)
+/* The text of an option, else of an environment variable; NULL when neither is
+ * set. */
+static const char *option_or_variable(const char *option, const char *variable)
 {
     if (option)
         return option;
@@ -29,10 +31,11 @@ static const char *setting(const char *option, const char *variable)
     return value && *value ? value : NULL;
 }
 
-/* The cache folder, on the heap: NULL for "off" and for nobody's home. */
-static char *cache_dir(xl_lib *lib, const xl_options *options)
+/* The cache folder, on the heap; NULL when it is off or there is no home
+ * folder. */
+static char *find_cache_dir(xl_lib *lib, const xl_options *options)
 {
-    const char *dir = setting(options->cache_dir, "XL_CACHE_DIR");
+    const char *dir = option_or_variable(options->cache_dir, "XL_CACHE_DIR");
     if (dir && (*dir == '\0' || xl__streq(dir, "off")))
         return NULL;
     if (dir)
@@ -40,12 +43,12 @@ static char *cache_dir(xl_lib *lib, const xl_options *options)
     char *own = xl__user_cache_dir("crosslane");
     if (!own)
         xl__log_message(lib, XL_LOG_WARNING,
-                        "no home folder: compiled kernels are not kept; set "
+                        "no home folder: compiled kernels are not cached; set "
                         "XL_CACHE_DIR");
     return own;
 }
 
-/* An option's own text, else where packages put theirs. */
+/* The text of the option, else the folder of installed packages. */
 static const char *system_tuned_dir(const xl_options *options)
 {
 #ifdef _WIN32
@@ -56,14 +59,14 @@ static const char *system_tuned_dir(const xl_options *options)
     return options->system_tuned_dir ? options->system_tuned_dir : packaged;
 }
 
-static xl_status open_tuned(xl_lib *lib, const xl_options *options)
+static xl_status init_tuned_sets(xl_lib *lib, const xl_options *options)
 {
-    const char *dir = setting(options->tuned_dir, "XL_TUNED_DIR");
+    const char *dir = option_or_variable(options->tuned_dir, "XL_TUNED_DIR");
     const bool off = dir && (*dir == '\0' || xl__streq(dir, "off"));
     char *own = dir ? NULL : xl__user_config_dir("crosslane");
     char *sets = own ? xl__path_join(own, "tuned") : NULL;
     lib->tuned.cl_dir = lib->cl_dir;
-    lib->tuned.warn = warn;
+    lib->tuned.warn = log_warning;
     lib->tuned.warn_arg = lib;
     const xl_status status = xl__tuned_sets_init(
         &lib->tuned, dir ? dir : sets, system_tuned_dir(options), off);
@@ -72,10 +75,11 @@ static xl_status open_tuned(xl_lib *lib, const xl_options *options)
     return status;
 }
 
-/* A count of turns; 0, none, when the text is no such number. */
-static unsigned spin_limit(xl_lib *lib)
+/* XL_SPIN_LIMIT, a number of iterations; 0, no limit, when it is not set or
+ * not valid. */
+static unsigned read_spin_limit(xl_lib *lib)
 {
-    const char *text = setting(NULL, "XL_SPIN_LIMIT");
+    const char *text = option_or_variable(NULL, "XL_SPIN_LIMIT");
     char *end;
     if (!text)
         return 0;
@@ -84,29 +88,30 @@ static unsigned spin_limit(xl_lib *lib)
         return (unsigned)n;
     xl__log_message(
         lib, XL_LOG_WARNING,
-        "XL_SPIN_LIMIT=%s is no limit: a number from 1 to %d is one", text,
-        INT_MAX);
+        "invalid value '%s' for XL_SPIN_LIMIT: must be an integer from 1 "
+        "to %d",
+        text, INT_MAX);
     return 0;
 }
 
-static xl_status fill_in(xl_lib *lib, const xl_options *options)
+static xl_status init_library(xl_lib *lib, const xl_options *options)
 {
-    const char *cl_dir = setting(options->cl_dir, "XL_CL_DIR");
+    const char *cl_dir = option_or_variable(options->cl_dir, "XL_CL_DIR");
     lib->log = options->log;
     lib->log_arg = options->log_arg;
     lib->skip_selfcheck = options->skip_selfcheck;
-    lib->spin_limit = spin_limit(lib);
+    lib->spin_limit = read_spin_limit(lib);
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;
-    xl_status status = open_tuned(lib, options);
+    xl_status status = init_tuned_sets(lib, options);
     if (status != XL_OK)
         return status;
-    char *dir = cache_dir(lib, options);
-    status = xl__store_init(
-        &lib->store, dir, options->system_cache_dir,
-        options->cache_limit_bytes ? options->cache_limit_bytes
-                                   : default_cache_bytes,
-        warn, lib);
+    char *dir = find_cache_dir(lib, options);
+    status =
+        xl__store_init(&lib->store, dir, options->system_cache_dir,
+                       options->cache_limit_bytes ? options->cache_limit_bytes
+                                                  : default_cache_bytes,
+                       log_warning, lib);
     free(dir);
     return status;
 }
@@ -123,7 +128,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     lib->devices.targets = &xl__targets;
     xl__lock_init(&lib->lock);
     xl__lock_init(&lib->log_lock);
-    const xl_status status = fill_in(lib, options ? options : &defaults);
+    const xl_status status = init_library(lib, options ? options : &defaults);
     if (status != XL_OK) {
         xl_close(lib);
         return status;
@@ -147,7 +152,7 @@ void xl_close(xl_lib *lib)
 }
 
 /* Under lib->lock. */
-static xl_status enumerate(xl_lib *lib)
+static xl_status enumerate_devices(xl_lib *lib)
 {
     xl__error_reset(&lib->error);
     if (lib->devices.n_flat > 0)
@@ -165,7 +170,7 @@ xl_status xl_device_count(xl_lib *lib, unsigned *n)
     if (!lib || !n)
         return XL_BAD_ARGUMENT;
     xl__lock_take(&lib->lock);
-    const xl_status status = enumerate(lib);
+    const xl_status status = enumerate_devices(lib);
     *n = lib->devices.n_flat;
     xl__lock_drop(&lib->lock);
     return status;
@@ -176,9 +181,10 @@ xl_device *xl_device_at(xl_lib *lib, unsigned index)
     if (!lib)
         return NULL;
     xl__lock_take(&lib->lock);
-    xl_device *dev = enumerate(lib) == XL_OK && index < lib->devices.n_flat
-                         ? lib->devices.flat[index]
-                         : NULL;
+    xl_device *dev =
+        enumerate_devices(lib) == XL_OK && index < lib->devices.n_flat
+            ? lib->devices.flat[index]
+            : NULL;
     xl__lock_drop(&lib->lock);
     return dev;
 }
@@ -189,7 +195,7 @@ xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
         return XL_BAD_ARGUMENT;
     *out = NULL;
     xl__lock_take(&lib->lock);
-    xl_status status = enumerate(lib);
+    xl_status status = enumerate_devices(lib);
     if (status == XL_OK)
         status = xl__devices_find(&lib->devices, text, out, &lib->error);
     xl__lock_drop(&lib->lock);

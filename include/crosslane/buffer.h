@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers over cl_mem for programs that have none of their own. */
+/* Device memory: allocate, write, read, fill. For programs that have no helpers
+ * of their own; the operations take any cl_mem. */
 #ifndef CROSSLANE_BUFFER_H
 #define CROSSLANE_BUFFER_H
 
@@ -16,9 +17,9 @@ extern "C" {
  *
  * @param bytes  at least 1
  * @param out    released by the caller: clReleaseMemObject()
- * @return XL_OK; XL_BAD_SHAPE for 0 bytes; XL_BUFFER_TOO_SMALL is never
- *         returned: a size the device cannot hold is XL_UNSUPPORTED, said
- *         before the driver is asked; or an OpenCL code
+ * @return XL_OK; XL_BAD_SHAPE for 0 bytes; XL_UNSUPPORTED for a size that
+ *         exceeds the device's memory, without a call to the driver; or an
+ *         OpenCL code
  */
 XL_API xl_status xl_buffer_create(xl_queue *q, size_t bytes, cl_mem *out);
 
@@ -28,8 +29,9 @@ XL_API xl_status xl_buffer_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
 XL_API xl_status xl_buffer_read(xl_queue *q, cl_mem src, size_t offset_bytes,
                                 void *dst, size_t bytes);
 
-/** Enqueue: set @p n_words 32-bit words to @p word. A kernel of ours, since
- *  clEnqueueFillBuffer fails on large buffers with some drivers (GE-06). */
+/** Enqueue: set @p n_words 32-bit words to @p word, from word @p offset_words
+ *  on. Implemented as a kernel, since clEnqueueFillBuffer fails on large
+ *  buffers with some drivers (GE-06). */
 XL_API xl_status xl_buffer_fill(xl_queue *q, cl_mem dst, size_t offset_words,
                                 cl_uint word, size_t n_words);
 

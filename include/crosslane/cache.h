@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program cache on disk: compiled kernels and their self-check verdicts,
- * one file an entry. Safe with several processes and on NFS. */
+/* The program cache on disk: compiled kernels and the results of their
+ * self-checks, one file per entry. Several processes may use it at once, also
+ * on NFS. */
 #ifndef CROSSLANE_CACHE_H
 #define CROSSLANE_CACHE_H
 
@@ -13,7 +14,7 @@
 extern "C" {
 #endif
 
-/** One entry. Strings live during the callback. */
+/** One entry. The strings are valid during the callback. */
 typedef struct xl_cache_entry {
     const char *path;
     const char *key;       ///< its full key text, "" if unreadable
@@ -29,18 +30,20 @@ typedef struct xl_cache_stats {
     uint64_t hits, misses; ///< of this xl_lib
 } xl_cache_stats;
 
-/** The user's folder, or NULL when the cache is off. Lives with @p lib. */
+/** The user's folder; NULL when the cache is off. Valid as long as @p lib. */
 XL_API const char *xl_cache_dir(const xl_lib *lib);
 
-/** Read and check every entry. @return XL_OK or XL_IO: the user's folder
- *  cannot be read, or others may write to it */
+/** Read and check every entry.
+ *  @return XL_OK; XL_IO when the user's folder cannot be read or other users
+ *          may write to it */
 XL_API xl_status xl_cache_list(xl_lib *lib,
                                void (*each)(const xl_cache_entry *, void *),
                                void *arg);
 
 XL_API xl_status xl_cache_stats_get(xl_lib *lib, xl_cache_stats *out);
 
-/** Remove entries of the user's folder: all, or the damaged ones alone.
+/** Remove entries of the user's folder: all of them, or only the damaged
+ *  ones.
  *  @param n_removed  NULL allowed */
 XL_API xl_status xl_cache_clear(xl_lib *lib, bool only_damaged,
                                 uint64_t *n_removed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one place that includes the OpenCL header. Headers of OpenCL 3.0 are
- * wanted, devices of OpenCL 1.2 are served. */
+/* The only file that includes the OpenCL header. OpenCL 3.0 headers are
+ * required to compile; devices from OpenCL 1.2 on are supported. */
 #ifndef CROSSLANE_CL_H
 #define CROSSLANE_CL_H
 

@@ -19,7 +19,8 @@ typedef enum xl_layout { XL_NCHW, XL_NHWC } xl_layout;
 /** The order of a filter's: filters, channels, rows, columns. */
 typedef enum xl_filter_layout { XL_KCRS, XL_KRSC } xl_filter_layout;
 
-/** Images in memory; how many and how large they are, the operation says. */
+/** Images in memory. Their number and sizes are in the operation's
+ *  descriptor. */
 typedef struct xl_images {
     xl_mem mem;
     size_t offset; ///< of the first element, in elements
@@ -43,11 +44,11 @@ typedef struct xl_conv {
     size_t n, c, h, w; ///< images, channels, rows, columns of in; >= 1
     size_t k, r, s;    ///< filters, which are out's channels; their rows and
                        ///< columns; >= 1
-    size_t groups;     ///< divides c and k: filters of group i see channels of
-                       ///< group i alone, c / groups of them; 0: 1
-    size_t stride_h, stride_w;     ///< rows and columns from one place of the
-                                   ///< filter to the next; 0: 1
-    size_t dilation_h, dilation_w; ///< from one of its elements to the next;
+    size_t groups;     ///< divides c and k: filters of group i read only the
+                       ///< c / groups channels of group i; 0: 1
+    size_t stride_h, stride_w;     ///< rows and columns from one position of
+                                   ///< the filter to the next; 0: 1
+    size_t dilation_h, dilation_w; ///< from one filter element to the next;
                                    ///< 0: 1
     size_t pad_top, pad_bottom, pad_left, pad_right; ///< zeros around an image
     xl_images in;      ///< n x c x h x w
@@ -66,7 +67,7 @@ typedef struct xl_conv {
 } xl_conv;
 
 /**
- * Rows and columns of what comes out, rounded down:
+ * Rows and columns of the output, rounded down:
  *   p = (h + pad_top + pad_bottom - dilation_h (r - 1) - 1) / stride_h + 1
  *   q = (w + pad_left + pad_right - dilation_w (s - 1) - 1) / stride_w + 1
  * @return XL_OK; XL_BAD_SHAPE when a size is 0, groups do not divide, or the
@@ -82,16 +83,17 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  *                    [q stride_w - pad_left + s dilation_w],
  * c0 the first channel of k's group, in = 0 outside of the image.
  *
- * Types:     of in and filters, which are alike, and out: as A and B, and C of
- *            xl_gemm_run().
+ * Types:     in and filters have one type. That type and out's are as A, B
+ *            and C of xl_gemm_run().
  * Cost:      2 n k p q r s c / groups flop; at least in, filters and out
  *            once, out twice when beta != 0.
- * Accuracy:  that of a product of matrices with k = r s c / groups. Where the
- *            filters have an infinity or NaN, some variants multiply it by the
- *            zeros of the padding, others leave these terms out.
- * Memory:    no copy of in is spread out as a matrix; some variants pack the
- *            filters into scratch, each run anew.
- * Layouts:   any mix works. Fastest: all of NCHW with KCRS, or NHWC with KRSC.
+ * Accuracy:  that of a matrix product with k = r s c / groups. Where the
+ *            filters contain an infinity or NaN, some variants multiply it by
+ *            the zeros of the padding, others skip these terms.
+ * Memory:    in is not copied into a matrix (no im2col buffer); some variants
+ *            pack the filters into scratch memory in every run.
+ * Layouts:   any combination. Fastest: NCHW images with KCRS filters, or NHWC
+ *            with KRSC.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_conv_run(xl_queue *q, const xl_conv *c,

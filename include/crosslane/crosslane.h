@@ -29,43 +29,44 @@ extern "C" {
 #define XL_VERSION_PATCH 0
 #define XL_VERSION_TEXT "0.1.0"
 
-/** The library's own version, "0.1.0"; compare with XL_VERSION_TEXT to find a
- *  header and a library that do not belong together. Static. */
+/** Version of the library, "0.1.0". Compare it with XL_VERSION_TEXT, the
+ *  version of the headers, to detect a mismatch. Static. */
 XL_API const char *xl_version(void);
 
 typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
 
-/** Receives what the library has to say: text without a last newline. May be called
- *  from any thread that uses the library, never from two at once; must not
+/** Receives the library's messages, text without a final newline. It is called
+ *  on any thread that uses the library, never on two at once, and must not
  *  call the library. */
 typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
 /** How to open the library. All zero: the defaults. Strings are copied. */
 typedef struct xl_options {
-    xl_log log;            ///< NULL: silence
+    xl_log log;            ///< NULL: no messages
     void *log_arg;
     const char *cl_dir;    ///< kernels are read from here, not from the
                            ///< library; NULL: XL_CL_DIR, or the embedded ones
     const char *cache_dir; ///< compiled programs; NULL: XL_CACHE_DIR, or the
                            ///< user's cache folder. "" turns the cache off,
                            ///< as XL_CACHE_DIR=off does
-    const char *system_cache_dir; ///< read only, looked at second; NULL: none
+    const char *system_cache_dir; ///< read only, searched second; NULL: none
     size_t cache_limit_bytes;     ///< 0: 256 MiB
     const char *tuned_dir; ///< tuned sets (crosslane/tune.h); NULL:
                            ///< XL_TUNED_DIR, or crosslane/tuned in the user's
-                           ///< settings. "" turns all of them off, the
-                           ///< system's and the library's own as well, as
+                           ///< settings folder. "" turns all tuned sets off,
+                           ///< also the system's and the library's own, as
                            ///< XL_TUNED_DIR=off does
-    const char *system_tuned_dir; ///< read only, looked at second; NULL:
+    const char *system_tuned_dir; ///< read only, searched second; NULL:
                                   ///< /usr/share/crosslane/tuned; "": none
-    bool skip_selfcheck;   ///< trust every driver: for measurements of its cost
+    bool skip_selfcheck;   ///< run kernels without a self-check: to measure
+                           ///< the cost of self-checks
 } xl_options;
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
  * XL_TUNED_DIR, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on
- * Windows LOCALAPPDATA and APPDATA), here and nowhere else; asks no driver
- * anything.
+ * Windows LOCALAPPDATA and APPDATA), which no other call does. Makes no call
+ * to a driver.
  *
  * @param options  NULL: the defaults
  * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning
@@ -76,7 +77,7 @@ XL_API xl_status xl_open(const xl_options *options, xl_lib **out);
 /** Destroy every queue first. NULL is allowed. */
 XL_API void xl_close(xl_lib *lib);
 
-/** The story of the last failed call on @p lib, "" when it succeeded. Lives
+/** Message of the last failed call on @p lib, "" when it succeeded. Valid
  *  until the next call on @p lib. */
 XL_API const char *xl_lib_error(const xl_lib *lib);
 

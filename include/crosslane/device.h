@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and what is known about them. Every number is a fact: a value with
- * a unit and the place it came from. */
+/* Devices and their properties. Every property is a fact: a value with a unit
+ * and the source of the value. */
 #ifndef CROSSLANE_DEVICE_H
 #define CROSSLANE_DEVICE_H
 
@@ -17,13 +17,13 @@ extern "C" {
 typedef struct xl_lib xl_lib;
 typedef struct xl_device xl_device;
 
-/** Where a number came from; reports print it beside the number. */
+/** Where a value comes from; reports print it beside the value. */
 typedef enum xl_source {
-    XL_UNKNOWN,  ///< nobody could say; value is NaN
+    XL_UNKNOWN,  ///< no source has it; the value is NaN
     XL_QUERIED,  ///< the driver's answer
     XL_MEASURED, ///< one of our probes, on this device
-    XL_KNOWN,    ///< a vendor document: vendor-notes/, by id
-    XL_ASSUMED   ///< none of these: the vendor table's guess
+    XL_KNOWN,    ///< a vendor document, cited by id: vendor-notes/
+    XL_ASSUMED   ///< none of these: a default of the vendor table
 } xl_source;
 
 typedef enum xl_fact_kind {
@@ -55,25 +55,25 @@ XL_API const char *xl_source_name(xl_source source);
  *
  * @return XL_OK with *n >= 1; XL_NO_PLATFORM when there is no driver or
  *         loader, XL_NO_DEVICE when drivers show no device; *n is 0 then, the
- *         story is in xl_lib_error(lib), and a later call tries again
+ *         message is in xl_lib_error(lib), and a later call tries again
  */
 XL_API xl_status xl_device_count(xl_lib *lib, unsigned *n);
 
-/** Device @p index, or NULL. Lives as long as @p lib. */
+/** Device @p index, or NULL. Valid as long as @p lib. */
 XL_API xl_device *xl_device_at(xl_lib *lib, unsigned index);
 
 /**
  * Find a device by "N" (its index), part of its name, its UUID or its PCI
  * address; letters' case does not matter.
  *
- * @return XL_OK; XL_NO_DEVICE or XL_AMBIGUOUS, with the devices there are
+ * @return XL_OK; XL_NO_DEVICE or XL_AMBIGUOUS, with the available devices
  *         listed in xl_lib_error(lib); or as xl_device_count()
  */
 XL_API xl_status xl_device_find(xl_lib *lib, const char *text,
                                 xl_device **out);
 
-/** Its place in the flat order; devices met only through a caller's queue
- *  have none: UINT_MAX. */
+/** Its index in the flat order; UINT_MAX for a device that is known only
+ *  through a caller's queue. */
 XL_API unsigned xl_device_index(const xl_device *dev);
 
 /** The driver's handle. Not retained for the caller. */
@@ -83,21 +83,21 @@ XL_API cl_device_id xl_device_cl(const xl_device *dev);
 XL_API const char *xl_device_vendor_table(const xl_device *dev);
 
 /** The lowest index of a device that is the same silicon (equal UUID or PCI
- *  address) seen through whichever driver; its own index when alone. */
+ *  address) under any driver; its own index when there is no other. */
 XL_API unsigned xl_device_same_as(const xl_device *dev);
 
 /**
  * Read one fact about a device, as the library uses it.
  *
- * @param name  "local_mem_bytes", "subgroup_width", ...: xl_fact_name() lists
- *              them all
- * @param want  XL_UNKNOWN for the one in use; XL_QUERIED or XL_MEASURED for
- *              that answer, to see where driver and probe disagree
- * @param out   filled on success; its strings live as long as @p dev
+ * @param name    "local_mem_bytes", "subgroup_width", ...: xl_fact_name()
+ *                lists all names
+ * @param source  XL_UNKNOWN for the value in use; XL_QUERIED or XL_MEASURED
+ *                for the value of that source, to compare driver and probe
+ * @param out     filled on success; its strings are valid as long as @p dev
  * @return XL_OK, or XL_BAD_ARGUMENT for an unknown name
  */
 XL_API xl_status xl_device_fact(const xl_device *dev, const char *name,
-                                xl_source want, xl_fact *out);
+                                xl_source source, xl_fact *out);
 
 /** Name of fact @p i, with one line of help when @p help is not NULL; NULL
  *  past the last. Static. */

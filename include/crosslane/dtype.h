@@ -25,10 +25,10 @@ typedef enum xl_dtype {
     XL_N_DTYPES
 } xl_dtype;
 
-/** Bytes of one element; 0 for a value that is no dtype. */
+/** Bytes of one element; 0 for a value that is not a dtype. */
 XL_API size_t xl_dtype_bytes(xl_dtype dtype);
 
-/** "f32", "f16", ...; "?" for a value that is no dtype. Static. */
+/** "f32", "f16", ...; "?" for a value that is not a dtype. Static. */
 XL_API const char *xl_dtype_name(xl_dtype dtype);
 
 #ifdef __cplusplus

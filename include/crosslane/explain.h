@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a variant was chosen, as data. */
+/* Which variants an operation can use for a call, how the library ranks them
+ * and why, as data. */
 #ifndef CROSSLANE_EXPLAIN_H
 #define CROSSLANE_EXPLAIN_H
 
@@ -11,36 +12,46 @@ extern "C" {
 #endif
 
 /**
- * How a result falls to the groups of a launch, as tiles of its rows and
- * columns. Tiles are counted in bands of tile rows, each walked column by
- * column, one product after the other; group g does tiles g, g + groups, ...
- * of those that are whole.
+ * How the tiles of a result are assigned to the work-groups of a launch.
+ *
+ * A result of m x n is cut into tiles_m x tiles_n tiles, grouped into bands of
+ * `band` tile rows. Tiles are numbered band by band, within a band column by
+ * column:
+ *
+ *   band 0   0 2 4 6      (band = 2, tiles_n = 4)
+ *            1 3 5 7
+ *   band 1   8 ...
+ *
+ * then product by product. Group g computes tiles g, g + groups, ... below
+ * `whole`; the tiles from `whole` on are each split along k over several of
+ * the `sharers` groups.
  */
 typedef struct xl_tiling {
     size_t rows, cols;        ///< of a tile, at most; 0: the variant does not
-                              ///< say, and all but the launch is 0
+                              ///< use tiles, and only the launch is filled in
     size_t m, n;              ///< rows and columns of a product
     size_t tiles_m, tiles_n;  ///< of a product
     size_t count;             ///< products
     size_t band;              ///< tile rows of a band
-    bool turned;              ///< bands are of tile columns, walked row by row
-    bool is_even;             ///< tiles are as large as makes all of them
-                              ///< alike: rows and cols are those of this size
-    size_t whole;             ///< tiles that one group does; those behind are
-                              ///< cut by k
-    size_t sharers;           ///< groups that these are dealt out to
+    bool turned;              ///< bands are of tile columns, numbered row by
+                              ///< row: rows and columns are swapped
+    bool is_even;             ///< all tiles have nearly the same size: rows and
+                              ///< cols are of that size
+    size_t whole;             ///< tiles computed by one group each; the tiles
+                              ///< from here on are split along k
+    size_t sharers;           ///< groups that compute the split tiles
     size_t groups, wg_items, local_mem_bytes; ///< of the launch
 } xl_tiling;
 
-/** One variant's standing for one call. Strings are in the struct. */
+/** One variant for one call: is it chosen, and why. */
 typedef struct xl_choice {
     char variant[32];
     bool chosen;
-    char why[192];      ///< why it was chosen, or passed over
-    char tunables[512]; ///< "TM=64 TN=64 ...", with their source in front:
+    char why[192];      ///< why it was chosen or rejected
+    char tunables[512]; ///< "TM=64 TN=64 ...", preceded by their source:
                         ///< "model", or "tuned" and the file
-    char bound[32];     ///< what limits it by the model: "fma", "dram", ...
-    char repeats[96];   ///< is the result the same bit for bit each time?
+    char bound[32];     ///< the model's limiter: "fma", "dram", ...
+    char repeats[96];   ///< is the result bit for bit the same each time?
     double est_ns;      ///< the model's time; NaN when not applicable
     double flop, bytes; ///< counted by plan(); NaN when not applicable
     unsigned n_steps;   ///< launches or library calls
@@ -48,18 +59,18 @@ typedef struct xl_choice {
     size_t global[3];
     size_t local_mem_bytes;
     size_t scratch_bytes;
-    size_t private_bytes; ///< of an item, in memory, by the chosen one's built
-                          ///< kernels: values that found no register
-    xl_flop on;           ///< what does its arithmetic; of the operands' type
-                          ///< unless a matrix engine gets parts of another
+    size_t private_bytes; ///< of a work-item, by the chosen variant's built
+                          ///< kernels: register spills
+    xl_flop on;           ///< the units that execute it; of the operands' type
+                          ///< unless operands are split into narrower terms
     xl_tiling tiling;
 } xl_choice;
 
 /**
- * Explain what xl_gemm_run() with this descriptor would do, best first.
- * Builds and self-checks the one chosen, since only that tells.
+ * List the variants for this descriptor, best first, as xl_gemm_run() ranks
+ * them. Builds and self-checks the chosen one, since a build can fail.
  *
- * @param out  room for @p cap choices; *n says how many there are
+ * @param out  room for @p cap choices; *n is the number of choices
  * @return as xl_gemm_prepare()
  */
 XL_API xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,

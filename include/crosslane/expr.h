@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused expressions: a line of arithmetic becomes as few kernels as it can be,
- * made at run time for the device at hand.
+/* Fused expressions: arithmetic on tensors, given as text, is compiled at run
+ * time into as few kernels as possible for the device.
  *
  *   text       = statement { (";" | newline) statement }
  *   statement  = [ name [ slice ] "=" ] expression
  *
  * A bare expression assigns to `out`. A name that is bound (xl_binding) is the
- * caller's tensor or scalar; one that is assigned and not bound is a
- * temporary. A bound tensor that is assigned is an output; read before that,
- * it is an input as well, changed in place. `#` begins a comment.
+ * caller's tensor or scalar; a name that is assigned and not bound is a
+ * temporary. A bound tensor that is assigned is an output; if it is read before
+ * that, it is an input as well and is changed in place. `#` begins a comment.
  *
  * Operators, tightest first: x[...], then ^ (to the right), unary - and !, then
  * * and /, then + and -, then < <= > >= == != (which do not chain; write a < b
@@ -18,35 +18,35 @@
  * By element:  abs ceil floor round trunc sign sqrt rsqrt exp exp2 expm1 log
  *   log2 log1p sin cos tan tanh erf sigmoid relu gelu gelu_tanh silu softplus
  *   isnan (1), min max pow mod (2), where clamp fma (3), cast(x, f16);
- *   rand(seed), randn(seed): by Philox from seed and place in the shape.
+ *   rand(seed), randn(seed): Philox of the seed and the element's index.
  * Over axes:   sum mean var min max argmin argmax any all logsumexp norm2
  *   f(x) over all axes, f(x, axis=-1), f(x, axis=(0, 2)). The axes stay, with
- *   size 1, so a result broadcasts back; an output may leave them out.
+ *   size 1, so a result broadcasts back; an output may omit them.
  * Rows:        softmax log_softmax (x, axis=-1), layer_norm(x, gain, bias,
  *   eps), rms_norm(x, gain, eps) over the last axis.
  * Views:       x[2:10:2, ...] of a bound tensor, transpose(x),
  *   permute(x, 1, 0, 2): no copy is made.
  *
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
- * and only cast() and memory round; i8, u8 and bool become i32; i32 wraps; an
- * i32 meeting a float becomes f32; `/` and functions give f32, but abs, sign,
- * ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers and
- * integers ^ 2 (a whole number in the text) are i32; comparisons give bool,
- * which alone & | ! any all and where's condition take. x^n is multiplied out
- * for whole n from -5 to 16. min and max hand NaN on. round is to even. cast
- * to an integer cuts off, and saturates; NaN gives 0; cast to bool is x != 0.
- * An output takes a value of its own kind or a lower one (bool < integers <
- * floats), broadcast into it; integers saturate in narrower ones. var divides
- * by the count. argmin and argmax give the first place (i32) along the axes
- * taken together; NaN counts as the largest and as the smallest.
- * softmax of a row of nothing but -inf is NaN.
+ * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
+ * i32 combined with a float becomes f32; `/` and functions give f32, but abs,
+ * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers
+ * and integers ^ 2 (a whole number in the text) are i32; comparisons give
+ * bool, the only type of & | ! any all and of where's condition. x^n is
+ * multiplied out for integers n from -5 to 16. min and max propagate NaN.
+ * round is to even. cast to an integer truncates and saturates; NaN gives 0;
+ * cast to bool is x != 0. An output accepts a value of its own kind or a lower
+ * one (bool < integers < floats), broadcast to its shape; integers saturate in
+ * narrower types. var divides by the count. argmin and argmax give the first
+ * index (i32) along the flattened axes; a NaN counts as the smallest and as
+ * the largest, respectively. softmax of a row that is all -inf is NaN.
  *
- * An assigned name is its value from then on, in the value's own shape and
- * type, bound or not. Parts of a bound tensor that do not meet can be assigned
- * one by one (y[:4] = a; y[4:] = b); y is not read after that. rand() has no
- * shape of its own: it takes that of the first operation with a tensor or a
- * reduction's result, or of the output that it is assigned to. Equal seeds in
- * equal shapes are equal numbers. */
+ * After an assignment the name has the assigned value, with the value's own
+ * shape and type, bound or not. Disjoint slices of a bound tensor can be
+ * assigned one by one (y[:4] = a; y[4:] = b); y cannot be read after that.
+ * rand() has no shape of its own: it gets that of the first operation with a
+ * tensor or a reduction's result, or of the output that it is assigned to.
+ * Equal seeds and shapes give equal numbers. */
 #ifndef CROSSLANE_EXPR_H
 #define CROSSLANE_EXPR_H
 
@@ -56,8 +56,8 @@
 extern "C" {
 #endif
 
-/** Names in one expression, bound or not; elements of a text in bytes; nodes;
- *  nesting. What is over a limit is refused with XL_BAD_ARGUMENT. */
+/** Limits: names in one expression, bound or not; bytes of a name and of the
+ *  text; nodes; nesting. Beyond a limit the status is XL_BAD_ARGUMENT. */
 enum {
     XL_EXPR_MAX_BINDINGS = 32,
     XL_EXPR_MAX_NAME = 31,
@@ -66,8 +66,7 @@ enum {
     XL_EXPR_MAX_DEPTH = 200
 };
 
-/** Everything about one run but when. Zero in an optional field is its
- *  default. */
+/** Arguments of one run. Zero in an optional field is its default. */
 typedef struct xl_expr_args {
     const xl_binding *bindings;
     unsigned n_bindings;
@@ -76,8 +75,8 @@ typedef struct xl_expr_args {
     xl_mem workspace;    ///< optional: xl_expr_workspace() bytes
 } xl_expr_args;
 
-/** An expression that was understood. Immutable: any thread, any queue of the
- *  library it was compiled with. */
+/** A compiled expression. Immutable: it may be used by any thread and on any
+ *  queue of the library it was compiled with. */
 typedef struct xl_expr xl_expr;
 
 /**
@@ -90,60 +89,61 @@ typedef struct xl_expr xl_expr;
  *            u mean^2) count-free to first order.
  * Repeats:   bit for bit on one device and driver.
  *
- * @param text  ended by 0; not kept
+ * @param text  ended by a 0 byte; not kept
  * @param out   xl_expr_destroy() it
- * @return XL_OK; otherwise the story is in xl_error_detail(q), with line and
- *         column, the line itself and a caret below the place:
- *         XL_BAD_ARGUMENT      not in the language, an unknown name or
- *                              function, types that do not fit, a limit
- *                              exceeded, a name bound twice or never used
- *         XL_BAD_SHAPE         shapes that do not broadcast, an axis that is
- *                              not there, a slice that is empty
+ * @return XL_OK; otherwise the message is in xl_error_detail(q), with line
+ *         and column, the line itself and a caret below the position:
+ *         XL_BAD_ARGUMENT      a syntax error, an unknown name or function,
+ *                              types that do not match, a limit exceeded, a
+ *                              name bound twice or never used
+ *         XL_BAD_SHAPE         shapes that do not broadcast, an axis that
+ *                              does not exist, an empty slice
  *         XL_OVERFLOW          a view's extent does not fit in 64 bits
- *         XL_UNSUPPORTED       this device cannot; the detail says why
+ *         XL_UNSUPPORTED       not possible on this device; the detail has
+ *                              the reason
  *         XL_BUILD_FAILED      the log is in the detail
- *         XL_UNTRUSTED         the kernels gave wrong results here
+ *         XL_UNTRUSTED         the kernels failed their self-check
  *         XL_NO_MEMORY, or an OpenCL code
  */
 XL_API xl_status xl_expr_compile(xl_queue *q, const char *text,
                                  const xl_expr_args *args, xl_expr **out);
 
 /**
- * What to bind an assigned name to: the sizes and the type (f32, i32 or bool)
- * of its value, as a dense view without memory. The other names are bound as
- * for xl_expr_compile(), outputs may be left out. Nothing is built.
+ * Sizes and type (f32, i32 or bool) of the value assigned to a name, as a dense
+ * view without memory, so that the caller can allocate it. The other names are
+ * bound as for xl_expr_compile(); outputs may be omitted. Nothing is built.
  *
- * @return as xl_expr_compile(); XL_BAD_ARGUMENT as well when nothing but parts
- *         of @p name is assigned
+ * @return as xl_expr_compile(); XL_BAD_ARGUMENT also when only slices of
+ *         @p name are assigned
  */
 XL_API xl_status xl_expr_result(xl_queue *q, const char *text,
                                 const xl_expr_args *args, const char *name,
                                 xl_tensor *out);
 
-/** NULL is allowed. Work in flight goes on. */
+/** NULL is allowed. Enqueued runs are not affected. */
 XL_API void xl_expr_destroy(xl_expr *e);
 
 /**
  * Enqueue. The bindings may have other memory, offsets and scalar values than
- * those it was compiled with; for other shapes, strides or types it plans anew
- * and, where the kernels' structure changes, builds.
+ * those it was compiled with; for other shapes, strides or types it is planned
+ * again and, where the structure of the kernels changes, built.
  *
  * @return as xl_expr_compile(), and
  *         XL_BUFFER_TOO_SMALL  a view runs past the end of its memory, or the
  *                              workspace is too small
- *         XL_OVERLAP           an output shares memory with another binding
- *                              and is not the very same view, or with another
- *                              output, or a view that is written meets itself
- *         XL_BAD_SCALAR        an i32 scalar that is not a whole number of 32
- *                              bits (NaN and infinity are fine in f32)
- *         Nothing of ours still runs then, and outputs are undefined only if
- *         work had begun.
+ *         XL_OVERLAP           an output overlaps another binding and is not
+ *                              the same view, or overlaps another output, or
+ *                              overlaps itself
+ *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer
+ *                              (NaN and infinity are valid in f32)
+ *         After an error no command of the call is running, and outputs are
+ *         undefined only if a command had started.
  */
 XL_API xl_status xl_expr_run(xl_queue *q, const xl_expr *e,
                              const xl_expr_args *args, const xl_sync *sync);
 
-/** Bytes of scratch that xl_expr_run() wants with these; 0 for none. Without a
- *  workspace the queue keeps one of its own. */
+/** Bytes of scratch that xl_expr_run() needs with these arguments; 0 for none.
+ *  Without a workspace the queue allocates and keeps one. */
 XL_API xl_status xl_expr_workspace(xl_queue *q, const xl_expr *e,
                                    const xl_expr_args *args, size_t *bytes);
 
@@ -152,31 +152,31 @@ XL_API xl_status xl_expr_explain(xl_queue *q, const xl_expr *e,
                                  const xl_expr_args *args, xl_choice *out,
                                  unsigned cap, unsigned *n);
 
-/** One kernel of what would run. Strings live until the callback returns. */
+/** One kernel of an expression. The strings are valid during the callback. */
 typedef struct xl_expr_kernel {
     const char *name;     ///< the function's: "expr_map"
     const char *computes; ///< "y = (x - mean) * rstd"
-    const char *why;      ///< why these operations are together, and the
-                          ///< vector width, lanes and work per item
-    const char *source;   ///< OpenCL C, as it is handed to the compiler, but
-                          ///< for the headers it includes
+    const char *why;      ///< why these operations are fused, and the vector
+                          ///< width, lanes and elements per work-item
+    const char *source;   ///< OpenCL C as it is compiled, without the headers
+                          ///< that it includes
     double flop, bytes;   ///< counted
     size_t global[3], wg[3];
 } xl_expr_kernel;
 
-/** Give every kernel, in order, to @p each. Nothing is built. */
+/** Pass every kernel, in order, to @p each. Nothing is built. */
 XL_API xl_status xl_expr_kernels(xl_queue *q, const xl_expr *e,
                                  const xl_expr_args *args,
                                  void (*each)(const xl_expr_kernel *, void *),
                                  void *arg);
 
-/* -- the same without text --------------------------------------------------
- * Terms are built from names and numbers by calling functions, with the names
- * of the language ("+", "sum", ...). The first mistake is kept and told by
- * xl_expr_compile_terms(). */
+/* -- expressions without text ------------------------------------------------
+ * Terms are built from names and numbers by calls, with the names of the
+ * language ("+", "sum", ...). The first error is recorded, and
+ * xl_expr_compile_terms() returns it. */
 
 typedef struct xl_terms xl_terms;
-typedef unsigned xl_term; ///< 0: a mistake was made
+typedef unsigned xl_term; ///< 0: an error occurred
 
 XL_API xl_status xl_terms_create(xl_terms **out);
 XL_API void xl_terms_destroy(xl_terms *t); ///< NULL is allowed
@@ -190,8 +190,8 @@ XL_API xl_term xl_term_call(xl_terms *t, const char *function,
 XL_API xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
                               const int *axes, unsigned n_axes);
 XL_API xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype);
-/** name = x, in the order of the calls. A name in @p x is what it is at this
- *  call, not when its term was made. */
+/** name = x, in the order of the calls. A name in @p x has its value at this
+ *  call, not at the creation of its term. */
 XL_API void xl_term_assign(xl_terms *t, const char *name, xl_term x);
 /** As xl_expr_compile(); @p t may be destroyed afterwards. */
 XL_API xl_status xl_expr_compile_terms(xl_queue *q, const xl_terms *t,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations: one descriptor and one _run each, asynchronous, on the
- * caller's queue and memory. */
+/* The operations. Each has a descriptor and an asynchronous _run() on the
+ * caller's queue and memory; _prepare() builds ahead of time, _workspace()
+ * returns the scratch size, _explain() (explain.h) lists the variants. */
 #ifndef CROSSLANE_OPS_H
 #define CROSSLANE_OPS_H
 
@@ -13,22 +14,22 @@
 extern "C" {
 #endif
 
-/** How many products one call makes, and where the matrices of each are. All
- *  zero: one product. */
+/** The products of a batched call, and the offsets of their matrices. All zero:
+ *  one product. */
 typedef struct xl_batch {
     size_t count; ///< products; 0: one
-    /** Elements from one product's matrix to the next one's. 0 for A or B:
-     *  all products share it. C's must keep the products apart. */
+    /** Elements from one product's matrix to the next one's. 0 for A or B: all
+     *  products share the matrix. The matrices C must be disjoint. */
     size_t a_step, b_step, c_step;
-    /** Instead of steps, all three or none: `count` offsets in elements each,
-     *  on top of the view's own. Read before the call returns. */
+    /** Instead of steps, all three or none: arrays of `count` offsets in
+     *  elements, added to the view's own. Read before the call returns. */
     const cl_ulong *a_at, *b_at, *c_at;
 } xl_batch;
 
 enum { XL_EPILOGUE_MAX_BINDINGS = 16 };
 
-/** What is done to each element of a result on its way to memory, in the same
- *  kernel. All zero: nothing. */
+/** An operation applied to each element of a result in the kernel that computes
+ *  it, before the element is stored. All zero: none. */
 typedef struct xl_epilogue {
     /** An expression in the language of crosslane/expr.h over `y`, which is
      *  alpha A B + beta C as an f32, and names that are bound below:
@@ -36,25 +37,25 @@ typedef struct xl_epilogue {
      *  reductions, row functions, random numbers or views. Temporaries are
      *  allowed ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
     const char *expr;
-    /** Tensors that broadcast over C, m x n or batch x m x n: of sizes {n} it
-     *  is one value a column, {m, 1} one a row. One may be the very same view
-     *  as C (added to it, say); otherwise none may overlap C. */
+    /** Tensors that broadcast to C, m x n or batch x m x n: sizes {n} are one
+     *  value per column, {m, 1} one per row. One may be the same view as C, for
+     *  example to add to it; otherwise none may overlap C. */
     const xl_binding *bindings;
     unsigned n_bindings;
 } xl_epilogue;
 
-/** What a GEMM may trade for speed. */
+/** Accuracy that a GEMM may give up for speed. */
 typedef enum xl_accuracy {
-    /** Products of f32 are f32 products; sums are kept in the sum's type. */
+    /** Products of f32 are f32 products; sums have the sum's type. */
     XL_ACCURACY_FULL,
-    /** Products of f32 may be made of parts in narrower types on a matrix
-     *  engine, where that is as accurate as f32: the error of a whole product
-     *  is no worse than that of a chain of f32 FMAs, by the norms of the rows
-     *  of A and columns of B. Not element by element: below 2^-16 of the
-     *  largest in its row (column) an element of A (B) loses bits, and below
-     *  2^-39 it is lost. Any scales of rows and columns will do. Where there
-     *  is an infinity or NaN all is multiplied in plain f32, which the device
-     *  decides by itself; workspace holds the parts. */
+    /** Operands of f32 may be split into terms of a narrower type, which a
+     *  matrix engine multiplies. The error of the product, relative to the
+     *  norms of the rows of A and columns of B, is no larger than that of a
+     *  chain of f32 FMAs. This does not hold element by element: an element of
+     *  A (B) below 2^-16 of the largest in its row (column) loses bits, and one
+     *  below 2^-39 counts as 0. Rows and columns may have any scale. Where an
+     *  operand has an infinity or NaN, the device itself computes the product
+     *  in plain f32 instead. The workspace holds the terms. */
     XL_ACCURACY_SPLIT,
     /** f32 operands may be rounded to 11 significant bits (TF32), and sums
      *  of 8-bit floats kept as the matrix engine keeps them. */
@@ -71,59 +72,63 @@ typedef struct xl_gemm {
     const char *variant; ///< "gemm_tiled" to force one; NULL: the best
     xl_batch batch;      ///< optional
     xl_epilogue epilogue; ///< optional
-    xl_accuracy accuracy; ///< what may be traded for speed
+    xl_accuracy accuracy; ///< accuracy that may be given up for speed
 } xl_gemm;
 
 /**
  * Enqueue C = epilogue(alpha A B + beta C), once for each product of a batch.
  *
- * Types:     of A and B, which are alike; sums; C:
+ * Types:     A and B (the same type); sums; C:
  *              f32, f16, bf16  f32   f32, f16, bf16
  *              f8e4m3, f8e5m2  f32   f32, f16, bf16
  *              f64             f64   f64
  *              i8              i32   i32, f32, f16, bf16
- *            Into i32 alpha and beta are whole numbers and sums wrap; into
- *            floats a sum of i8 is rounded to f32 first. With an epilogue C
- *            may be of any type its result may be cast to, f64 excepted, which
- *            takes no epilogue.
+ *            For C of i32, alpha and beta are integers and sums wrap; for
+ *            C of floats, a sum of i8 is rounded to f32 first. With an
+ *            epilogue C may have any type that its result may be cast to;
+ *            f64 has no epilogue.
  * Cost:      2 m n k flop a product; at least (m k + k n) sizeof(a) +
  *            m n sizeof(c) bytes moved, and m n sizeof(c) more when beta != 0.
  * Accuracy:  alpha = 1, beta = 0: |error| <= ((1 + o)^2 (1 + k u) - 1) |A| |B|
- *            elementwise, then one rounding to c's type; what an operand is
- *            rounded by, o, is 0 and u, of sums, 2^-53 of f64, 2^-24 of f32,
- *            and 2^-23 of narrower floats, whose sums may be a matrix
- *            engine's: it cuts where others round to nearest. Of 8-bit
- *            floats min(k, 128) 2^-12 |A| |B| more, since an engine may keep
- *            13 bits of the sums of 128 products. Of f32 in XL_ACCURACY_FAST
- *            o is 2^-10 and u 2^-23; of 8-bit floats in XL_ACCURACY_FAST u is
- *            2^-12, which says little of long sums of one sign. Sums of i8 are exact. Of f32 in XL_ACCURACY_SPLIT
+ *            elementwise, then one rounding to c's type. o is the rounding of
+ *            an operand, u that of a sum:
+ *              f64                     o = 0      u = 2^-53
+ *              f32                     o = 0      u = 2^-24
+ *              narrower floats         o = 0      u = 2^-23
+ *              f32, FAST               o = 2^-10  u = 2^-23
+ *              8-bit floats, FAST      o = 0      u = 2^-12
+ *            Narrower floats have the larger u because a matrix engine may
+ *            truncate sums instead of rounding them. 8-bit floats add
+ *            min(k, 128) 2^-12 |A| |B|, since an engine may keep 13 bits of
+ *            the sums of 128 products; in FAST the bound is weak for long sums
+ *            of one sign. Sums of i8 are exact. For f32 in XL_ACCURACY_SPLIT
  *            |error| <= (k + 272) 2^-24 |A| |B| + k 2^-37 r c, with r the
  *            largest magnitude in the row of A and c in the column of B.
- *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
- * Repeats:   bit for bit on one device and driver, unless the variant says
- *            otherwise in xl_gemm_explain().
- * Blocks:    only the first time a program meets a device and driver (build
+ *            Source: Jeannerod, Rump 2013; lib/ops/gemm/gemm_bound.c.
+ * Repeats:   bit for bit on one device and driver, unless xl_gemm_explain()
+ *            states otherwise for the variant.
+ * Blocks:    only for the first call of its kind on a device and driver (build
  *            and self-check); xl_gemm_prepare() does that ahead of time.
- * Memory:    nothing hidden but the queue's own scratch where no workspace is
- *            given, and the device's copy of a batch's offsets, kept until
- *            they change.
+ * Memory:    the library allocates the queue's scratch where no workspace is
+ *            given, and a device copy of a batch's offsets, kept until they
+ *            change; nothing else.
  *
  * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
  *            products of a training step are GEMMs on the same views:
  *              dA = dC B^T   m, k, n;  a = dC, b = xl_mat_transposed(B)
  *              dB = A^T dC   k, n, m;  a = xl_mat_transposed(A), b = dC
- *            beta = 1 adds to gradients that are there; f16 or bf16 operands
- *            with f32 gradients are types as above. A bias' gradient is
+ *            beta = 1 accumulates gradients; f16 or bf16 operands with f32
+ *            gradients are among the types above. The gradient of a bias is
  *            "sum(dC, axis=0)" (crosslane/expr.h).
  *
  * @param q     one thread at a time; queues are independent of each other
- * @param sync  NULL: after what is in the queue
- * @return XL_OK: enqueued, not finished. Otherwise nothing of ours still
- *         runs and C is undefined only if work had begun; the story is in
- *         xl_error_detail(q) until the next call on q:
- *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name, some
- *                              lists of offsets without the others, an
- *                              epilogue that is not in the language
+ * @param sync  NULL: start after the commands already in the queue
+ * @return XL_OK: enqueued, not finished. Otherwise no command of the call is
+ *         running, C is undefined only if a command had started, and the
+ *         message is in xl_error_detail(q) until the next call on q:
+ *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name, only
+ *                              some of the arrays of offsets, an epilogue
+ *                              that is not in the language
  *         XL_BAD_SHAPE         a size is 0, a binding does not broadcast
  *         XL_OVERFLOW          a matrix's extent does not fit in 64 bits
  *         XL_BUFFER_TOO_SMALL  a matrix runs past the end of its memory, or
@@ -131,24 +136,25 @@ typedef struct xl_gemm {
  *         XL_OVERLAP           strides, steps or offsets make C overlap
  *                              itself, or C overlaps A, B, a binding or the
  *                              workspace
- *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, or no whole
- *                              number of 32 bits where C is i32
- *         XL_UNSUPPORTED       no variant takes these types on this device
+ *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, or not a
+ *                              32-bit integer where C is i32
+ *         XL_UNSUPPORTED       no variant supports these types on this device
  *         XL_BUILD_FAILED      the log is in the detail
- *         XL_UNTRUSTED         every variant gave wrong results here
+ *         XL_UNTRUSTED         every variant failed its self-check
  *         anything else        an OpenCL code
  */
 XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
                              const xl_sync *sync);
 
 /**
- * Enqueue @p n products of different sizes: as many xl_gemm_run() would, in
- * one call. Products that agree in all but their offsets share a launch; the
- * others follow one another, in an order of the library's: no C may overlap
- * what another product reads or writes (this is checked). Workspaces of the
- * products are left alone, the queue's own scratch serves.
+ * Enqueue @p n products of different sizes, as n calls of xl_gemm_run().
+ * Products that differ only in their offsets share a launch; the others run
+ * one after another, in any order, so no C may overlap memory that another
+ * product reads or writes (this is checked). The workspaces of the products
+ * are not used; the queue's own scratch is.
  *
- * @param sync  waits before the first, tells the end of the last
+ * @param sync  its wait list precedes the first product, its event follows the
+ *              last
  * @return as xl_gemm_run(), of the first product that fails; the detail says
  *         which. All are checked before any is enqueued.
  */
@@ -159,15 +165,15 @@ XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
  *  use. The memory in it may be absent. Errors as xl_gemm_run(). */
 XL_API xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g);
 
-/** Bytes of scratch that xl_gemm_run() wants for this descriptor; 0 for none.
- *  Without a workspace the queue keeps one of its own. */
+/** Bytes of scratch that xl_gemm_run() needs for this descriptor; 0 for none.
+ *  Without a workspace the queue allocates and keeps one. */
 XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
                                    size_t *bytes);
 
 /** A softmax over rows. Zero in an optional field is its default. */
 typedef struct xl_softmax {
     size_t rows, cols;   ///< both >= 1
-    xl_mat src, dst;     ///< rows x cols; dst may be the very same view as src
+    xl_mat src, dst;     ///< rows x cols; dst may be the same view as src
     double scale;        ///< a normal number of f32, or 0: 1
     xl_mat mask;         ///< optional, added after scaling; a stride of 0
                          ///< repeats a row or a column; any float type
@@ -179,15 +185,15 @@ typedef struct xl_softmax {
  * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
  * x[i]), x = scale * src + mask: a product and a sum of f32, each rounded.
  *
- * Types:     src and dst alike: f32, f16, bf16. Sums in f32.
- * Specials:  of x: a row with a NaN, or with +inf, is all NaN; a row that is
- *            all -inf (fully masked) is all 0; -inf elsewhere gives 0. So +inf
- *            in src under a mask of -inf is NaN, as is -inf under +inf.
+ * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
+ * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
+ *            (fully masked) is all 0; any other -inf gives 0. +inf in src
+ *            with a mask of -inf is NaN, and so is -inf with +inf.
  * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
  * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
- *            u of f32, then one rounding to dst's type; what is below the
- *            least normal number of f32 may come as 0. The 48 hold the 3 ulp
- *            of each exp and the 2.5 of a division that OpenCL allows.
+ *            u of f32, then one rounding to dst's type; results below the
+ *            smallest normal number of f32 may be 0. The 48 covers the 3 ulp
+ *            of each exp and the 2.5 ulp of a division that OpenCL allows.
  *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
  *            taken pairwise over work-items.
  * Blocks, @param, @return: as xl_gemm_run().

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Status codes. Every fallible call returns an xl_status: XL_OK (0) or a
  * negative code. -7000 ... -7099 are ours; any other negative number is the
- * driver's own, passed through unchanged, so one integer always says which
- * side failed. CLBlast's codes are mapped to ours, the original is kept in
- * the detail. */
+ * driver's own, passed through unchanged, so the integer alone
+ * distinguishes them. CLBlast's codes are mapped to ours; the original code is
+ * in the detail. */
 #ifndef CROSSLANE_STATUS_H
 #define CROSSLANE_STATUS_H
 
@@ -21,15 +21,15 @@ extern "C" {
 
 typedef int xl_status;
 
-/* Add a code here and nowhere else: the enum, xl_status_name() and
- * xl_status_text() are all made from this list. */
+/* The only list of codes: the enum, xl_status_name() and xl_status_text() are
+ * generated from it. */
 /* clang-format off */
 #define XL_STATUS_MAP(XX)                                                     \
     XX(OK,                   0, "success")                                    \
     XX(BAD_ARGUMENT,     -7000, "an argument is NULL or out of range")        \
     XX(BAD_SHAPE,        -7001, "a size is zero or the shapes do not agree")  \
     XX(BUFFER_TOO_SMALL, -7002, "a buffer is smaller than its shape")         \
-    XX(UNSUPPORTED,      -7003, "this device lacks what the call needs")      \
+    XX(UNSUPPORTED,      -7003, "the device lacks a feature that is needed")  \
     XX(BUILD_FAILED,     -7004, "the OpenCL compiler rejected a kernel")      \
     XX(NO_MEMORY,        -7005, "out of host memory")                         \
     XX(IO,               -7006, "a file could not be read or written")        \

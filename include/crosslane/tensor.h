@@ -13,15 +13,16 @@
 extern "C" {
 #endif
 
-/** Device memory of the caller's. Exactly one is set. Borrowed: retained
- *  only while work that uses it is unfinished. */
+/** Device memory of the caller. Exactly one field is set. The library retains
+ *  it only until the commands that use it have ended. */
 typedef struct xl_mem {
     cl_mem buf;
     void *svm; ///< an SVM pointer the device can reach (OpenCL 2.0 or newer)
 } xl_mem;
 
-/** A matrix view. op(X) = X transposed is the same view with the strides
- *  swapped; row-major has col_stride 1, column-major row_stride 1. */
+/** A matrix view: element (i, j) is at offset + i row_stride + j col_stride.
+ *  Row-major is col_stride 1, column-major row_stride 1; the transposed matrix
+ *  is the same view with the strides swapped. */
 typedef struct xl_mat {
     xl_mem mem;
     size_t offset;     ///< of element (0, 0), in elements
@@ -33,7 +34,7 @@ typedef struct xl_mat {
 enum { XL_MAX_DIMS = 6 };
 
 /** A view of up to XL_MAX_DIMS dimensions, outermost first. A stride of 0
- *  repeats what is there along its dimension. */
+ *  repeats the same elements along its dimension (broadcast). */
 typedef struct xl_tensor {
     xl_mem mem;
     size_t offset;              ///< of element (0, ..., 0), in elements
@@ -43,16 +44,16 @@ typedef struct xl_tensor {
     xl_dtype dtype;
 } xl_tensor;
 
-/** What a name in an expression (crosslane/expr.h) stands for. */
+/** The value of a name in an expression (crosslane/expr.h). */
 typedef struct xl_binding {
     const char *name;  ///< letter or _, then letters, digits and _
-    xl_tensor tensor;  ///< of a scalar: only its dtype, XL_F32 or XL_I32
-    bool is_scalar;    ///< `scalar` is the value; it may change every run
+    xl_tensor tensor;  ///< of a scalar only the dtype, XL_F32 or XL_I32
+    bool is_scalar;    ///< the value is `scalar`; it may differ in each run
     double scalar;
 } xl_binding;
 
-/** A dense view, the last dimension contiguous. More than XL_MAX_DIMS
- *  dimensions give a view that every call refuses. */
+/** A dense view with a contiguous last dimension. With more than XL_MAX_DIMS
+ *  dimensions the view is invalid: every call returns an error for it. */
 static inline xl_tensor xl_tensor_dense(cl_mem buf, xl_dtype dtype,
                                         unsigned n_dims, const size_t *size)
 {
@@ -74,7 +75,8 @@ static inline xl_mat xl_mat_rows(cl_mem buf, size_t ld, xl_dtype dtype)
     return view;
 }
 
-/** A column-major view, which is also a transposed row-major one. */
+/** A column-major view with leading dimension @p ld; the same as the
+ *  transposed row-major view. */
 static inline xl_mat xl_mat_cols(cl_mem buf, size_t ld, xl_dtype dtype)
 {
     xl_mat view = {{buf, NULL}, 0, 1, ld, dtype};

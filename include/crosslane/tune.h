@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tuning: which variant, with which tunables, is best for a class of shapes,
- * found by trial on the device and kept in one JSON file per device.
+ * found by measurement on the device and kept in one JSON file per device.
  *
- * A tuned set is a whole one: a variant and all of its tunables, with its
- * evidence. Calls of the op find it by the descriptor's class and try it before
- * any other; what the user tuned stands before the system's sets, those before
- * the ones in the library. It is self-checked like any variant. */
+ * A tuned set is complete: a variant and all of its tunables, with its evidence
+ * (times, driver, hashes of the kernels). A call of the op looks up the set of
+ * the descriptor's shape class and tries it before any other candidate. The
+ * user's sets precede the system's, and these precede the library's own. A
+ * tuned set is self-checked like any variant. */
 #ifndef CROSSLANE_TUNE_H
 #define CROSSLANE_TUNE_H
 
@@ -23,9 +24,9 @@ typedef struct xl_candidate {
 } xl_candidate;
 
 typedef enum xl_candidate_end {
-    XL_CANDIDATE_RIGHT,   ///< right, and timed
-    XL_CANDIDATE_SLOW,    ///< right as far as it went; given up over its limit
-    XL_CANDIDATE_WRONG,   ///< disagreed with the host
+    XL_CANDIDATE_RIGHT,   ///< correct, and timed
+    XL_CANDIDATE_SLOW,    ///< correct so far; stopped over its time limit
+    XL_CANDIDATE_WRONG,   ///< its result differs from the host's
     XL_CANDIDATE_REFUSED, ///< could not be built, or does not fit
     XL_CANDIDATE_CRASHED, ///< its process died
     XL_CANDIDATE_HUNG,    ///< its process was killed by a watchdog
@@ -35,20 +36,20 @@ typedef enum xl_candidate_end {
 /** "right", "slow", ...; "?" for no such end. Static. */
 XL_API const char *xl_candidate_end_name(xl_candidate_end end);
 
-/** What came of trying a candidate. */
+/** Result of one candidate. */
 typedef struct xl_candidate_result {
     xl_candidate_end end;
     unsigned runs;
-    double median_ns, mad_ns; ///< NaN unless right
-    char why[192];            ///< of an end that is not right
+    double median_ns, mad_ns; ///< NaN unless XL_CANDIDATE_RIGHT
+    char why[192];            ///< reason of any other end
 } xl_candidate_result;
 
-/** Where a search stands. */
+/** Progress of a search. */
 typedef struct xl_tune_progress {
-    unsigned n_candidates; ///< that plan() let through
+    unsigned n_candidates; ///< accepted by plan()
     unsigned n_tried, n_lost;
     double elapsed_s, left_s; ///< left: of the budget or the list
-    const xl_candidate *now;  ///< about to be tried; NULL: re-timing
+    const xl_candidate *now;  ///< tried next; NULL: the best are timed again
     const xl_candidate *best; ///< NULL: none yet
     double best_ns;
 } xl_tune_progress;
@@ -63,78 +64,82 @@ typedef struct xl_tuning {
     xl_status (*run_candidate)(void *arg, const xl_candidate *c,
                                double limit_ns, xl_candidate_result *out);
     void (*progress)(void *arg, const xl_tune_progress *p); ///< or NULL
-    bool (*stop)(void *arg); ///< asked between candidates; NULL: never
+    bool (*stop)(void *arg); ///< called between candidates; true ends the
+                             ///< search; NULL: never
     void *arg;
-    /** Optional: a file to which each result is appended as it comes, a line
-     *  each. What it holds already for this class, driver and library is not
-     *  tried again; a torn last line is dropped. */
+    /** Optional: a file to which each result is appended as one line. Results
+     *  that it already contains for this class, driver and library are reused;
+     *  an incomplete last line is ignored. */
     const char *journal;
 } xl_tuning;
 
 enum { XL_TUNED_PAIRS = 64 };
 
-/** What a search found. */
+/** Result of a search. */
 typedef struct xl_tuned {
-    char shape_class[128];  ///< what it is the best of
-    xl_candidate best, model; ///< found; and what the model would take
-    double best_ns, best_mad_ns, model_ns; ///< re-timed, side by side
-    double gain;            ///< median of model over best, pair by pair
+    char shape_class[128];  ///< the class that it is for
+    xl_candidate best, model; ///< the best found; and the model's choice
+    double best_ns, best_mad_ns, model_ns; ///< timed again, interleaved
+    double gain;            ///< model's time over best's, median of the pairs
     double gain_lo, gain_hi; ///< its 95 % interval
-    unsigned n_pairs;       ///< times of both, the i-th of them in turn
+    unsigned n_pairs;       ///< times of both; the i-th of each form a pair
     double best_run_ns[XL_TUNED_PAIRS], model_run_ns[XL_TUNED_PAIRS];
-    unsigned n_space;       ///< points of the tunables
+    unsigned n_space;       ///< points in the space of tunables
     unsigned n_candidates, n_tried, n_lost, n_resumed;
-    bool is_complete;       ///< nothing was left when the budget ended
+    bool is_complete;       ///< all candidates were tried within the budget
 } xl_tuned;
 
 /**
- * Try one candidate for a call: plan, build, compare the descriptor's own
- * shape's self-check with the host, then time it on data of its own.
+ * Try one candidate for a call: plan, build, compare the result for the
+ * descriptor's own shape with the host's, then time it on generated data.
  *
  * @param op        "gemm", "conv", "softmax"
  * @param desc      the op's descriptor; its memory may be absent
- * @param limit_ns  give up once it is surely slower; 0: no limit
- * @return XL_OK whatever came of the candidate: out->end says. XL_BAD_ARGUMENT
- *         for an unknown op or variant, or tunables that are not its own
+ * @param limit_ns  stop once it is certainly slower; 0: no limit
+ * @return XL_OK for every end of the candidate, which is in out->end;
+ *         XL_BAD_ARGUMENT for an unknown op or variant, or tunables that the
+ *         variant does not have
  */
 XL_API xl_status xl_tune_candidate(xl_queue *q, const char *op,
                                    const void *desc, const xl_candidate *c,
                                    double limit_ns, xl_candidate_result *out);
 
 /**
- * Search: candidates that plan() lets through, in the order of the model's
- * times, each given up at three times the best so far; what is best is timed
- * again beside the runner-up and the model's choice, and stands if it is
- * faster than that beyond the noise: else the model's choice does. Blocks.
- * Nothing is saved: xl_tuned_save().
+ * Search for the best candidate. Candidates accepted by plan() are tried in the
+ * order of the model's times; each is stopped at three times the best time so
+ * far. The best one is then timed again, interleaved with the runner-up and the
+ * model's choice; where it is not faster than the model's choice by more than
+ * the noise, the model's choice is the result. Blocks. Nothing is saved: call
+ * xl_tuned_save().
  *
- * @return XL_OK also when the budget ended it (is_complete); XL_CANCELLED when
- *         asked to stop before anything was right; XL_UNSUPPORTED: no candidate
- *         is right here
+ * @return XL_OK also when the budget ended the search (is_complete);
+ *         XL_CANCELLED when stopped before any candidate was correct;
+ *         XL_UNSUPPORTED when no candidate is correct on this device
  */
 XL_API xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
                          const xl_tuning *how, xl_tuned *out);
 
-/** Put a result into the user's file for this queue's device, or into the file
- *  at @p path: read, merge, write under a lock; the file is whole at any time.
- *  Calls on queues made later use it. XL_IO: the reason is in the detail. */
+/** Save a result in the user's file for this queue's device, or in the file at
+ *  @p path. The file is read, merged and replaced under a lock, so it is
+ *  complete at any time. Calls on queues that are created later use the result.
+ *  XL_IO: the reason is in the detail. */
 XL_API xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
                                const xl_tuned *result, const char *path);
 
-/** The user's folder of those files, or NULL: there is none, and a result can
- *  only be saved to a path. Lives with @p lib. */
+/** The user's folder of these files; NULL when there is none and a result can
+ *  only be saved to a path. Valid as long as @p lib. */
 XL_API const char *xl_tuned_dir(const xl_lib *lib);
 
-/** One entry that concerns a device. Strings live until the callback ends. */
+/** One entry for a device. The strings are valid during the callback. */
 typedef struct xl_tuned_entry {
     const char *op, *shape_class, *variant, *tunables;
     const char *origin;    ///< the file, or "shipped"
     const char *driver, *date;
     double median_ns, mad_ns, gain;
-    bool is_stale;         ///< of another driver or other kernels: still
-                           ///< used as long as it passes the self-check, and
-                           ///< tried early when its class is tuned anew
-    bool is_shadowed;      ///< a stronger origin has the class too
+    bool is_stale;         ///< tuned with another driver or other kernels:
+                           ///< still used if it passes the self-check, and
+                           ///< tried early when its class is tuned again
+    bool is_shadowed;      ///< an origin of higher priority has the class too
 } xl_tuned_entry;
 
 XL_API xl_status xl_tuned_list(xl_queue *q,

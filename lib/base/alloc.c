@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Overflow-checked sizes and allocation. */
+/* Memory allocation and size arithmetic with overflow checks. */
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void *xl__calloc(size_t n, size_t elem_bytes)
     size_t bytes;
     if (!xl__mul(n, elem_bytes, &bytes))
         return NULL;
-    /* Never 0 bytes: NULL is to mean "out of memory" and nothing else. */
+    /* calloc() of 0 bytes may return NULL, which here means out of memory. */
     return calloc(xl__max_size(bytes, 1), 1);
 }
 
@@ -40,8 +40,8 @@ bool xl__grow(void *array, size_t *cap, size_t need, size_t elem_bytes)
     size_t bytes;
     if (!xl__mul(n, elem_bytes, &bytes))
         return false;
-    /* `array` points to a pointer of any type; memcpy reads it without
-     * claiming which. */
+    /* `array` points to a pointer of unknown type. memcpy() reads and writes
+     * it without a violation of the aliasing rules. */
     void *old;
     memcpy(&old, array, sizeof(old));
     void *grown = realloc(old, bytes);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The error record. The first failure is the cause; what follows from it is
- * not let in. */
+/* The error record: keeps the first failure of a call. */
 #include "base/error.h"
 
 void xl__error_reset(struct xl__error *e)

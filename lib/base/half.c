@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrow floats by bit operations alone, so that host references agree on
- * every machine. Rounding to nearest even adds one less than half of the
- * dropped bits' unit, plus the lowest kept bit; the carry may run into the
- * exponent, where it is right too: up to the next binade, up to infinity.
+/* Conversion of narrow floats by integer operations, so that the results do
+ * not depend on the machine's rounding mode or float hardware.
+ *
+ * To drop the lowest s bits of x with rounding to nearest, ties to even,
+ *
+ *   r = (x + 2^(s-1) - 1 + b) >> s,   b = bit s of x, the lowest kept bit
+ *
+ * A carry out of the mantissa increments the exponent, which is the correct
+ * result: the next binade, or infinity.
  * Source: IEEE 754-2019, sections 3.4 and 4.3.1; OCP 8-bit Floating Point
  * Specification (OFP8) 1.0, with its saturating conversions (GE-28). */
 #include "base/half.h"
@@ -49,29 +54,30 @@ static float float_of(uint32_t bits)
 }
 
 /* x / 2^shift to nearest, ties to even; shift >= 1. */
-static uint32_t shift_rounded(uint32_t x, unsigned shift)
+static uint32_t shift_and_round(uint32_t x, unsigned shift)
 {
     uint32_t below_half = ((uint32_t)1 << (shift - 1)) - 1;
     return (x + below_half + (x >> shift & 1)) >> shift;
 }
 
-/* A number's magnitude with fewer bits of mantissa and another bias; too large
- * a one has an exponent too large for the format, which is the caller's to
- * see. */
-static uint32_t narrowed(uint32_t magnitude, int mantissa_bits, int bias)
+/* Converts the magnitude of an f32 to a format with `mantissa_bits` and
+ * `bias`. On overflow the exponent exceeds that of the format; the caller
+ * checks it. */
+static uint32_t narrow_magnitude(uint32_t magnitude, int mantissa_bits,
+                                 int bias)
 {
     const uint32_t mantissa = magnitude & F32_MANTISSA;
     const int dropped = F32_MANTISSA_BITS - mantissa_bits;
     const int exponent =
         (int)(magnitude >> F32_MANTISSA_BITS) - F32_BIAS + bias;
     if (exponent >= 1)
-        return shift_rounded((uint32_t)exponent << F32_MANTISSA_BITS |
-                                 mantissa,
-                             (unsigned)dropped);
+        return shift_and_round((uint32_t)exponent << F32_MANTISSA_BITS |
+                                   mantissa,
+                               (unsigned)dropped);
     if (exponent >= -mantissa_bits) /* subnormal */
-        return shift_rounded(mantissa | F32_HIDDEN_BIT,
-                             (unsigned)(dropped + 1 - exponent));
-    return 0; /* below half of the smallest */
+        return shift_and_round(mantissa | F32_HIDDEN_BIT,
+                               (unsigned)(dropped + 1 - exponent));
+    return 0; /* less than half of the smallest subnormal */
 }
 
 float xl__f16_to_f32(uint16_t bits)
@@ -95,12 +101,12 @@ uint16_t xl__f32_to_f16(float x)
     uint32_t bits = bits_of(x), magnitude = bits & ~((uint32_t)1 << 31);
     uint32_t sign = bits >> 16 & F16_SIGN;
     uint32_t out;
-    if (magnitude > F32_EXPONENT) { /* NaN: stays one when cut */
+    if (magnitude > F32_EXPONENT) { /* NaN: keep it a NaN when truncated */
         out = F16_EXPONENT | (bits & F32_MANTISSA) >> DROPPED_BITS;
         if ((out & F16_MANTISSA) == 0)
             out |= F16_QUIET;
     } else {
-        out = narrowed(magnitude, F16_MANTISSA_BITS, F16_BIAS);
+        out = narrow_magnitude(magnitude, F16_MANTISSA_BITS, F16_BIAS);
         if (out > F16_EXPONENT) /* too large, or infinite */
             out = F16_EXPONENT;
     }
@@ -119,22 +125,24 @@ uint16_t xl__f32_to_bf16(float x)
         uint32_t cut = bits >> 16;
         return (uint16_t)(bits << 9 >> 25 != 0 ? cut : cut | BF16_QUIET);
     }
-    return (uint16_t)shift_rounded(bits, 16);
+    return (uint16_t)shift_and_round(bits, 16);
 }
 
-static uint8_t to_f8(float x, int mantissa_bits, int bias, uint32_t largest)
+static uint8_t convert_to_f8(float x, int mantissa_bits, int bias,
+                             uint32_t largest)
 {
     uint32_t bits = bits_of(x), magnitude = bits & ~((uint32_t)1 << 31);
     uint32_t out = F8_NAN;
     if (magnitude <= F32_EXPONENT) {
-        out = narrowed(magnitude, mantissa_bits, bias);
+        out = narrow_magnitude(magnitude, mantissa_bits, bias);
         if (out > largest)
             out = largest;
     }
     return (uint8_t)((bits >> 24 & F8_SIGN) | out);
 }
 
-/* As an f16 the code means a number with another bias, 2^8 too small. */
+/* Read as the upper bits of an f16, whose bias is larger by 8, the code is the
+ * value times 2^-8. */
 float xl__e4m3_to_f32(uint8_t bits)
 {
     uint16_t half = (uint16_t)((bits & F8_SIGN) << 8 | (bits & F8_NAN) << 7);
@@ -145,10 +153,10 @@ float xl__e4m3_to_f32(uint8_t bits)
 
 uint8_t xl__f32_to_e4m3(float x)
 {
-    return to_f8(x, E4M3_MANTISSA_BITS, E4M3_BIAS, E4M3_LARGEST);
+    return convert_to_f8(x, E4M3_MANTISSA_BITS, E4M3_BIAS, E4M3_LARGEST);
 }
 
-/* The upper half of an f16. */
+/* E5M2 is the upper half of an f16. */
 float xl__e5m2_to_f32(uint8_t bits)
 {
     return xl__f16_to_f32((uint16_t)(bits << 8));
@@ -156,5 +164,5 @@ float xl__e5m2_to_f32(uint8_t bits)
 
 uint8_t xl__f32_to_e5m2(float x)
 {
-    return to_f8(x, E5M2_MANTISSA_BITS, E5M2_BIAS, E5M2_LARGEST);
+    return convert_to_f8(x, E5M2_MANTISSA_BITS, E5M2_BIAS, E5M2_LARGEST);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrow floats <-> f32, round to nearest even, subnormals and NaN kept. To an
- * 8-bit float what is too large, infinite too, becomes its largest finite
- * value, as the conversions of matrix engines do (satfinite). */
+/* Conversion between f32 and narrower floats: f16, bf16 and the 8-bit floats
+ * E4M3 and E5M2. To nearest, ties to even; subnormals and NaN are kept. A
+ * value that exceeds the range of an 8-bit float, also an infinity, becomes
+ * the largest finite value, as matrix engines convert (satfinite). */
 #ifndef XL_BASE_HALF_H
 #define XL_BASE_HALF_H
 

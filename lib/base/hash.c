@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XXH3 from xxHash's header alone: nothing to link. Its results are fixed
- * since version 0.8.0, so they may be kept on disk. */
+/* XXH3 from the header-only xxHash. The results have been stable since version
+ * 0.8.0, so they may be stored on disk. */
 #include "base/hash.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XXH3 of bytes, the same on every machine: names and checksums. It keeps
- * accidents out, not attackers. */
+/* XXH3 hashes, the same on every machine, for names and checksums. They detect
+ * accidental damage, not deliberate changes. */
 #ifndef XL_BASE_HASH_H
 #define XL_BASE_HASH_H
 

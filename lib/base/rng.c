@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* xoshiro256** and splitmix64, from Blackman and Vigna, "Scrambled linear
- * pseudorandom number generators", ACM TOMS 47(4), 2021. No call of libm, so
- * the same seed gives the same numbers everywhere, to the last bit. */
+ * pseudorandom number generators", ACM TOMS 47(4), 2021. libm is not
+ * used, so one seed gives bit for bit the same numbers on every machine. */
 #include "base/rng.h"
 
 static uint64_t rotate_left(uint64_t x, unsigned by)
@@ -60,7 +60,8 @@ double xl__rng_normal(struct xl__rng *rng)
     return (double)centred * 0x1p-32;
 }
 
-/* Rejects the first 2^64 mod n numbers, so that no remainder is likelier. */
+/* Rejects the first 2^64 mod n numbers, so that all remainders have the same
+ * probability. */
 uint64_t xl__rng_below(struct xl__rng *rng, uint64_t n)
 {
     if (n == 0)

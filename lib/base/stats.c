@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Robust statistics: all rest on order statistics, since run times are skewed
- * and have outliers, and neither hurts a median. */
+/* Robust statistics by order statistics. Run times have a skewed distribution
+ * with outliers, which a mean follows and a median does not. */
 #include "base/stats.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 
-/* Ascending; NaN, which differs from itself, last: the order stays total. */
-static int compare(const void *pa, const void *pb)
+/* Ascending, NaN last, so that the order is total. */
+static int compare_doubles(const void *pa, const void *pb)
 {
     double a, b;
     memcpy(&a, pa, sizeof(a));
@@ -22,39 +22,40 @@ static int compare(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
-static void sort(double *x, size_t n)
+static void sort_doubles(double *x, size_t n)
 {
-    qsort(x, n, sizeof(*x), compare);
+    qsort(x, n, sizeof(*x), compare_doubles);
 }
 
 /* A sorted copy; NULL when out of memory. */
-static double *sorted_copy(const double *x, size_t n)
+static double *copy_sorted(const double *x, size_t n)
 {
     double *copy = xl__calloc(n, sizeof(*copy));
     if (copy == NULL)
         return NULL;
     memcpy(copy, x, n * sizeof(*x));
-    sort(copy, n);
+    sort_doubles(copy, n);
     return copy;
 }
 
 /* Linear between the two nearest order statistics: type 7 of Hyndman and Fan,
  * "Sample quantiles in statistical packages", The American Statistician
  * 50(4), 1996. For p = 1/2 it is the usual median. */
-static double sorted_quantile(const double *x, size_t n, double p)
+static double quantile_of_sorted(const double *x, size_t n, double p)
 {
     double at = p * (double)(n - 1);
     size_t below = (size_t)at;
     if (below + 1 >= n)
         return x[n - 1];
-    double part = at - (double)below;
-    return part > 0 ? x[below] + part * (x[below + 1] - x[below]) : x[below];
+    double weight = at - (double)below;
+    return weight > 0 ? x[below] + weight * (x[below + 1] - x[below])
+                      : x[below];
 }
 
 double xl__quantile(double *x, size_t n, double p)
 {
-    sort(x, n);
-    return sorted_quantile(x, n, p);
+    sort_doubles(x, n);
+    return quantile_of_sorted(x, n, p);
 }
 
 double xl__median(double *x, size_t n)
@@ -62,13 +63,13 @@ double xl__median(double *x, size_t n)
     return xl__quantile(x, n, 0.5);
 }
 
-/* The 0-based rank r for which [x_(r), x_(n-1-r)] holds the median with a
- * chance of at least 95 %: the largest r with P(B < r + 1) <= 2.5 %, B
- * binomial of n and 1/2, no matter how x is distributed. Under 6 samples even
- * min and max have less; they are what is given then. Logarithms, because
- * 2^-n underflows. Source: David and Nagaraja, "Order Statistics", 3rd
- * edition, 2003, section 7.1. */
-static size_t median_rank(size_t n)
+/* The 0-based rank r for which [x_(r), x_(n-1-r)] contains the median with a
+ * probability of at least 95 %, for any distribution of x: the largest r with
+ * P(B < r + 1) <= 2.5 %, B binomial with n and 1/2. With fewer than 6 samples
+ * the whole range has a lower probability; then r is 0. Terms are computed as
+ * logarithms because 2^-n underflows. Source: David and Nagaraja, "Order
+ * Statistics", 3rd edition, 2003, section 7.1. */
+static size_t find_median_rank(size_t n)
 {
     static const double TAIL = 0.025;
     double log_term = -(double)n * log(2.0), below = exp(log_term);
@@ -83,12 +84,13 @@ static size_t median_rank(size_t n)
     return rank;
 }
 
-/* Counts what is further than 5 deviations, and 1 %, from the median: where all
- * are alike to a thousandth, what is off by two is none. The deviation is
- * estimated as 1.4826 MAD, which a normal distribution makes consistent; a MAD
- * of 0 (a coarse clock: over half of the samples alike) gives way to 1.2533
- * mean deviations, as in Iglewicz and Hoaglin, "How to Detect and Handle
- * Outliers", 1993, chapter 3. */
+/* Counts the samples that are more than 5 standard deviations and more than 1
+ * % from the median; the second condition avoids outliers among samples that
+ * agree to a thousandth. The standard deviation is estimated as 1.4826 MAD,
+ * which is exact for a normal distribution, or, where the MAD is 0 (a coarse
+ * clock, more than half of the samples equal), as 1.2533 mean deviations, as
+ * in Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993, chapter
+ * 3. */
 static size_t count_outliers(const double *deviations, size_t n, double mad,
                              double median)
 {
@@ -107,16 +109,16 @@ static size_t count_outliers(const double *deviations, size_t n, double mad,
 
 struct xl__summary xl__summarise(const double *x, size_t n)
 {
-    double *sorted = sorted_copy(x, n);
+    double *sorted = copy_sorted(x, n);
     if (sorted == NULL)
         return (struct xl__summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
-    size_t rank = median_rank(n);
+    size_t rank = find_median_rank(n);
     struct xl__summary s = {
-        .median = sorted_quantile(sorted, n, 0.5),
+        .median = quantile_of_sorted(sorted, n, 0.5),
         .min = sorted[0],
         .max = sorted[n - 1],
-        .p05 = sorted_quantile(sorted, n, 0.05),
-        .p95 = sorted_quantile(sorted, n, 0.95),
+        .p05 = quantile_of_sorted(sorted, n, 0.05),
+        .p95 = quantile_of_sorted(sorted, n, 0.95),
         .lo = sorted[rank],
         .hi = sorted[n - 1 - rank],
     };
@@ -128,10 +130,10 @@ struct xl__summary xl__summarise(const double *x, size_t n)
     return s;
 }
 
-/* The median of n draws with replacement from sorted `x`. Counting how often
- * each was drawn sorts the draws without sorting. */
-static double resampled_median(const double *x, size_t n, uint32_t *drawn,
-                               struct xl__rng *rng)
+/* The median of n draws with replacement from sorted `x`. `drawn` counts the
+ * draws of each element, which makes sorting the draws unnecessary. */
+static double draw_median(const double *x, size_t n, uint32_t *drawn,
+                          struct xl__rng *rng)
 {
     memset(drawn, 0, n * sizeof(*drawn));
     for (size_t i = 0; i < n; i++)
@@ -149,14 +151,14 @@ static double resampled_median(const double *x, size_t n, uint32_t *drawn,
 }
 
 /* Percentile bootstrap: Efron and Tibshirani, "An Introduction to the
- * Bootstrap", 1993, section 13.3. The seed is fixed, so that comparing two
- * files twice says the same twice. */
+ * Bootstrap", 1993, section 13.3. The seed is fixed, so that two
+ * comparisons of the same files have the same result. */
 void xl__ratio_interval(const double *a, size_t n_a, const double *b,
                         size_t n_b, double *ratio, double *lo, double *hi)
 {
     enum { ROUNDS = 2000, SEED = 1993 };
     *ratio = *lo = *hi = NAN;
-    double *sorted_a = sorted_copy(a, n_a), *sorted_b = sorted_copy(b, n_b);
+    double *sorted_a = copy_sorted(a, n_a), *sorted_b = copy_sorted(b, n_b);
     double *ratios = xl__calloc(ROUNDS, sizeof(*ratios));
     uint32_t *drawn = xl__calloc(xl__max_size(n_a, n_b), sizeof(*drawn));
     if (sorted_a == NULL || sorted_b == NULL || ratios == NULL ||
@@ -165,14 +167,14 @@ void xl__ratio_interval(const double *a, size_t n_a, const double *b,
     struct xl__rng rng;
     xl__rng_seed(&rng, SEED);
     for (size_t i = 0; i < ROUNDS; i++) {
-        double top = resampled_median(sorted_a, n_a, drawn, &rng);
-        ratios[i] = top / resampled_median(sorted_b, n_b, drawn, &rng);
+        double top = draw_median(sorted_a, n_a, drawn, &rng);
+        ratios[i] = top / draw_median(sorted_b, n_b, drawn, &rng);
     }
-    sort(ratios, ROUNDS);
-    *ratio = sorted_quantile(sorted_a, n_a, 0.5) /
-             sorted_quantile(sorted_b, n_b, 0.5);
-    *lo = fmin(*ratio, sorted_quantile(ratios, ROUNDS, 0.025));
-    *hi = fmax(*ratio, sorted_quantile(ratios, ROUNDS, 0.975));
+    sort_doubles(ratios, ROUNDS);
+    *ratio = quantile_of_sorted(sorted_a, n_a, 0.5) /
+             quantile_of_sorted(sorted_b, n_b, 0.5);
+    *lo = fmin(*ratio, quantile_of_sorted(ratios, ROUNDS, 0.025));
+    *hi = fmax(*ratio, quantile_of_sorted(ratios, ROUNDS, 0.975));
 end:
     free(drawn);
     free(ratios);

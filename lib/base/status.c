@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and texts of status codes: ours from the X-map, OpenCL's from the
- * list below, which follows cl.h, cl_ext.h and the texts of the OpenCL 3.0
- * specification, appendix "Error Codes". Spelled out here, since this layer
- * includes no OpenCL header. */
+/* Names and texts of status codes: the library's from XL_STATUS_MAP, OpenCL's
+ * from the list below, which follows cl.h, cl_ext.h and the OpenCL 3.0
+ * specification, appendix "Error Codes". The codes are literals because
+ * lib/base includes no OpenCL header. */
 #include <crosslane/status.h>
 
 #include <stddef.h>
@@ -85,7 +85,7 @@ static const struct code codes[] = {
 };
 /* clang-format on */
 
-static const struct code *find(xl_status status)
+static const struct code *find_code(xl_status status)
 {
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (codes[i].value == status)
@@ -95,12 +95,12 @@ static const struct code *find(xl_status status)
 
 const char *xl_status_name(xl_status status)
 {
-    const struct code *code = find(status);
+    const struct code *code = find_code(status);
     return code != NULL ? code->name : "unknown status";
 }
 
 const char *xl_status_text(xl_status status)
 {
-    const struct code *code = find(status);
+    const struct code *code = find_code(status);
     return code != NULL ? code->text : "a code that is not in the list";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growable string: room is doubled, and the text always ends with a 0
- * byte. Numbers are written in the C locale whatever the application set, so
- * that 0.5 never becomes "0,5" inside a kernel's options or a key. */
+/* The growable string. Its capacity doubles when it is exceeded. Numbers are
+ * formatted in the C locale, whatever locale the application has set, so that
+ * 0.5 does not become "0,5" in the options of a kernel or in a key. */
 #include "base/str.h"
 
 #include <locale.h>
@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 
-/* Room for `more` bytes and the 0 byte; false if broken. */
-static bool reserve(struct xl__str *s, size_t more)
+/* Ensures room for `more` bytes and the 0 byte; false if broken. */
+static bool reserve_bytes(struct xl__str *s, size_t more)
 {
     size_t need;
     s->broken = s->broken || !xl__add(s->len, more, &need) ||
@@ -40,7 +40,7 @@ void xl__str_reset(struct xl__str *s)
 
 void xl__str_add_n(struct xl__str *s, const char *text, size_t len)
 {
-    if (!reserve(s, len))
+    if (!reserve_bytes(s, len))
         return;
     if (len > 0)
         memcpy(s->text + s->len, text, len);
@@ -55,7 +55,8 @@ void xl__str_add(struct xl__str *s, const char *text)
 
 /* vsnprintf() in the C locale. */
 #ifdef _WIN32
-static int format(char *dst, size_t cap, const char *fmt, va_list args)
+static int format_c_locale(char *dst, size_t cap, const char *fmt,
+                           va_list args)
 {
     _locale_t c = _create_locale(LC_ALL, "C");
     va_list again;
@@ -68,7 +69,8 @@ static int format(char *dst, size_t cap, const char *fmt, va_list args)
     return len;
 }
 #else
-static int format(char *dst, size_t cap, const char *fmt, va_list args)
+static int format_c_locale(char *dst, size_t cap, const char *fmt,
+                           va_list args)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (c == (locale_t)0)
@@ -85,11 +87,11 @@ void xl__str_vprintf(struct xl__str *s, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int len = format(NULL, 0, fmt, args);
+    int len = format_c_locale(NULL, 0, fmt, args);
     if (len < 0)
         s->broken = true;
-    else if (reserve(s, (size_t)len)) {
-        format(s->text + s->len, (size_t)len + 1, fmt, again);
+    else if (reserve_bytes(s, (size_t)len)) {
+        format_c_locale(s->text + s->len, (size_t)len + 1, fmt, again);
         s->len += (size_t)len;
     }
     va_end(again);
@@ -125,26 +127,26 @@ bool xl__streq(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* tolower() would ask the locale. */
-static char lower(char c)
+/* tolower() depends on the locale. */
+static char lower_case(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool starts_with(const char *text, const char *part)
+static bool starts_with(const char *text, const char *sub)
 {
-    while (*part != 0 && lower(*text) == lower(*part))
-        text++, part++;
-    return *part == 0;
+    while (*sub != 0 && lower_case(*text) == lower_case(*sub))
+        text++, sub++;
+    return *sub == 0;
 }
 
-bool xl__str_contains(const char *text, const char *part)
+bool xl__str_contains(const char *text, const char *sub)
 {
-    if (text == NULL || part == NULL)
+    if (text == NULL || sub == NULL)
         return false;
-    while (*text != 0 && !starts_with(text, part))
+    while (*text != 0 && !starts_with(text, sub))
         text++;
-    return starts_with(text, part);
+    return starts_with(text, sub);
 }
 
 char *xl__strdup(const char *text)

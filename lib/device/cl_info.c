@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed getters. A driver may refuse a query, answer it with another size, or
- * fill a string with anything: return code and size are both checked, and
- * bytes that could upset a terminal or a JSON file are written as \xNN. */
+/* Typed queries, and names of OpenCL codes. A driver may reject a query,
+ * return a result of another size, or a string with any bytes. So both return
+ * code and size are checked, and bytes that are invalid in a terminal or a
+ * JSON file are escaped as \xNN. */
 #include "device/cl_info.h"
 
 #include <stdint.h>
@@ -103,9 +104,9 @@ xl_status xl__cl_check(struct xl__error *e, cl_int code, const char *call,
 }
 
 enum {
-    ROOM = 64,             /* larger than any scalar, so a wrong size shows */
-    MAX_SIZES = 32,        /* values of a list that are looked at */
-    MAX_TEXT = 1024 * 1024 /* a longer string is an absurd answer */
+    ROOM = 64,             /* larger than any scalar, to detect a wrong size */
+    MAX_SIZES = 32,        /* values of a list that are read */
+    MAX_TEXT = 1024 * 1024 /* a longer string is not plausible */
 };
 
 size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
@@ -118,7 +119,8 @@ size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
     return got;
 }
 
-static bool scalar(cl_device_id d, cl_device_info q, void *out, size_t bytes)
+static bool query_scalar(cl_device_id d, cl_device_info q, void *out,
+                         size_t bytes)
 {
     unsigned char raw[ROOM];
 
@@ -130,17 +132,17 @@ static bool scalar(cl_device_id d, cl_device_info q, void *out, size_t bytes)
 
 bool xl__device_u32(cl_device_id d, cl_device_info q, cl_uint *out)
 {
-    return scalar(d, q, out, sizeof *out);
+    return query_scalar(d, q, out, sizeof *out);
 }
 
 bool xl__device_u64(cl_device_id d, cl_device_info q, cl_ulong *out)
 {
-    return scalar(d, q, out, sizeof *out);
+    return query_scalar(d, q, out, sizeof *out);
 }
 
 bool xl__device_size(cl_device_id d, cl_device_info q, size_t *out)
 {
-    return scalar(d, q, out, sizeof *out);
+    return query_scalar(d, q, out, sizeof *out);
 }
 
 bool xl__device_sizes(cl_device_id d, cl_device_info q, size_t *out,
@@ -156,8 +158,8 @@ bool xl__device_sizes(cl_device_id d, cl_device_info q, size_t *out,
     return true;
 }
 
-/* Length of the UTF-8 sequence at `s` that stands for a printable character;
- * 0 when there is none. Table 3-7 of the Unicode standard. */
+/* Length of the UTF-8 sequence at `s` of a printable character; 0 when there
+ * is none. Table 3-7 of the Unicode standard. */
 static size_t utf8_length(const unsigned char *s, size_t left)
 {
     static const struct {
@@ -193,8 +195,9 @@ static bool is_blank(unsigned char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The first `cap` bytes of a driver's string, made safe; NULL when empty. */
-static char *clean(const char *raw, size_t cap)
+/* Trims and escapes the first `cap` bytes of a driver's string; NULL when
+ * empty. */
+static char *escape_text(const char *raw, size_t cap)
 {
     const unsigned char *s = (const unsigned char *)raw;
     const unsigned char *zero = memchr(s, 0, cap);
@@ -229,7 +232,7 @@ char *xl__device_text(cl_device_id d, cl_device_info q)
         return NULL;
     raw = xl__calloc(bytes, 1);
     if (raw && clGetDeviceInfo(d, q, bytes, raw, &got) == CL_SUCCESS)
-        text = clean(raw, bytes);
+        text = escape_text(raw, bytes);
     free(raw);
     return text;
 }
@@ -244,7 +247,7 @@ char *xl__platform_text(cl_platform_id p, cl_platform_info q)
         return NULL;
     raw = xl__calloc(bytes, 1);
     if (raw && clGetPlatformInfo(p, q, bytes, raw, &got) == CL_SUCCESS)
-        text = clean(raw, bytes);
+        text = escape_text(raw, bytes);
     free(raw);
     return text;
 }

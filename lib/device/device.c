@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device: ask, identify, let its vendor's table correct; and the public
- * functions that read it. */
+/* Creation of a device (query facts, select the vendor table, apply its
+ * corrections) and the public getters of a device. */
 #include "device/device.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ xl_status xl__device_create(const struct xl__targets *targets,
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
     xl__limits_init(&dev->limits);
     dev->index = dev->same_as = UINT_MAX;
-    /* A sub-device lives only as long as somebody holds it. */
+    /* A sub-device is destroyed with its last reference. */
     CL_TRY(e, clRetainDevice(id));
     dev->id = id;
     CL_TRY(e, clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof dev->platform,
@@ -109,9 +109,9 @@ const char *xl_fact_name(unsigned i, const char **help)
 }
 
 static const struct xl__answer *answers(const struct xl__limits *l,
-                                        xl_source want)
+                                        xl_source source)
 {
-    switch (want) {
+    switch (source) {
     case XL_UNKNOWN:
         return l->used;
     case XL_QUERIED:
@@ -124,9 +124,9 @@ static const struct xl__answer *answers(const struct xl__limits *l,
 }
 
 xl_status xl_device_fact(const xl_device *dev, const char *name,
-                         xl_source want, xl_fact *out)
+                         xl_source source, xl_fact *out)
 {
-    const struct xl__answer *a = dev ? answers(&dev->limits, want) : NULL;
+    const struct xl__answer *a = dev ? answers(&dev->limits, source) : NULL;
     size_t i = 0;
 
     if (!a || !name || !out)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every platform's devices in one flat, stable order. A platform without
- * devices is normal, and a platform or device that fails is left out with its
- * reason, so that it never hides the others. */
+/* The devices of all platforms in one flat, stable order: GPUs, accelerators,
+ * CPUs, others; within these by platform, PCI address and UUID. A platform may
+ * have no devices. A platform or device that fails is left out, with its
+ * reason in a warning, so that the others remain usable. Also the search for a
+ * device by text. */
 #include "device/device.h"
 
 #include <ctype.h>
@@ -14,8 +16,8 @@
 
 enum { PLATFORM_NOT_FOUND = -1001 }; /* cl_khr_icd: the loader found none */
 
-/* Devices collected so far. Those that `list` already had in `extra` are
- * taken over as they are: callers hold pointers to them. */
+/* Devices collected so far. Devices that `list` has in `extra` are reused,
+ * since callers hold pointers to them. */
 struct gathering {
     const struct xl__devices *list;
     xl_device **devices;
@@ -34,8 +36,8 @@ static xl_device *find_id(xl_device *const *devices, size_t n, cl_device_id id)
 
 /* -- order ---------------------------------------------------------------- */
 
-/* A simulator that claims to be everything goes with the CPUs. */
-static int class_of(const xl_device *dev)
+/* A simulator that reports several types counts as a CPU. */
+static int type_rank(const xl_device *dev)
 {
     const struct xl__limits *l = &dev->limits;
 
@@ -46,11 +48,11 @@ static int class_of(const xl_device *dev)
     return xl__is(l, XL__F_is_accelerator) ? 1 : 3;
 }
 
-static int compare(const xl_device *a, const xl_device *b)
+static int compare_devices(const xl_device *a, const xl_device *b)
 {
     static const enum xl__fact_id keys[] = {XL__F_platform, XL__F_pci,
                                             XL__F_uuid};
-    int order = class_of(a) - class_of(b);
+    int order = type_rank(a) - type_rank(b);
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys && order == 0; i++)
         order = strcmp(xl__text(&a->limits, keys[i]),
@@ -58,20 +60,21 @@ static int compare(const xl_device *a, const xl_device *b)
     return order;
 }
 
-/* By insertion: stable, so equals keep the drivers' order. */
-static void sort(xl_device **devices, size_t n)
+/* Insertion sort. It is stable: equal devices keep the order of the drivers.
+ */
+static void sort_devices(xl_device **devices, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         xl_device *moving = devices[i];
         size_t at = i;
 
-        for (; at > 0 && compare(devices[at - 1], moving) > 0; at--)
+        for (; at > 0 && compare_devices(devices[at - 1], moving) > 0; at--)
             devices[at] = devices[at - 1];
         devices[at] = moving;
     }
 }
 
-/* Both known and equal. */
+/* Are both texts known and equal? */
 static bool same_text(const xl_device *a, const xl_device *b,
                       enum xl__fact_id id)
 {
@@ -80,9 +83,10 @@ static bool same_text(const xl_device *a, const xl_device *b,
     return *x && strcmp(x, xl__text(&b->limits, id)) == 0;
 }
 
-/* Parts of one card share its PCI address under one platform, so there the
- * address says nothing; drivers disagree about a card's UUID, so a differing
- * one says nothing (GE-05). */
+/* Equal UUIDs mean the same device; different ones do not mean different
+ * devices, since drivers disagree about a card's UUID (GE-05). Equal PCI
+ * addresses mean the same device only under different platforms: under one
+ * platform, several devices of a card share its address. */
 static bool is_same_silicon(const xl_device *a, const xl_device *b)
 {
     if (same_text(a, b, XL__F_uuid))
@@ -90,7 +94,7 @@ static bool is_same_silicon(const xl_device *a, const xl_device *b)
     return a->platform != b->platform && same_text(a, b, XL__F_pci);
 }
 
-static void number(xl_device **devices, size_t n)
+static void number_devices(xl_device **devices, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t first = 0;
@@ -102,10 +106,10 @@ static void number(xl_device **devices, size_t n)
     }
 }
 
-/* -- asking the platforms ------------------------------------------------- */
+/* -- querying the platforms ----------------------------------------------- */
 
-static void leave_out(struct gathering *g, const char *what, const char *name,
-                      const char *why)
+static void add_left_out(struct gathering *g, const char *what,
+                         const char *name, const char *why)
 {
     xl__str_printf(&g->left_out, "%s%s %s: %s", g->left_out.len ? "\n" : "",
                    what, name, why);
@@ -125,8 +129,8 @@ static xl_status gather_device(struct gathering *g, cl_device_id id,
     if (status == XL_NO_MEMORY)
         xl__error_set(e, status, "%s", xl__str_text(&own.detail));
     else if (status != XL_OK)
-        leave_out(g, "a device of", xl__str_text(&g->platforms),
-                  xl__str_text(&own.detail));
+        add_left_out(g, "a device of", xl__str_text(&g->platforms),
+                     xl__str_text(&own.detail));
     else
         g->devices[g->n++] = dev;
     xl__error_clear(&own);
@@ -161,7 +165,7 @@ static xl_status gather_platform(struct gathering *g, cl_platform_id platform,
         n = filled < n ? filled : n;
     }
     if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND) {
-        leave_out(g, "platform", shown, code_name(code));
+        add_left_out(g, "platform", shown, code_name(code));
         goto fail;
     }
     for (cl_uint i = 0; ids && i < n; i++)
@@ -182,9 +186,9 @@ static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
     if (code == PLATFORM_NOT_FOUND || (code == CL_SUCCESS && *n == 0))
         return xl__error_set(
             e, XL_NO_PLATFORM,
-            "no OpenCL driver was found: install the one of your device's "
-            "maker (a package that provides opencl-icd), then see what "
-            "`clbench doctor` says");
+            "no OpenCL driver was found: install the driver of your device's "
+            "vendor (a package that provides opencl-icd), then run "
+            "`clbench doctor`");
     if (code != CL_SUCCESS)
         return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__, __LINE__);
     *out = xl__calloc(*n, sizeof **out);
@@ -196,19 +200,19 @@ static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
     return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__, __LINE__);
 }
 
-static xl_status none_found(const struct gathering *g, struct xl__error *e)
+static xl_status fail_no_device(const struct gathering *g, struct xl__error *e)
 {
     const char *left_out = xl__str_text(&g->left_out);
 
     return xl__error_set(e, XL_NO_DEVICE,
-                         "no platform shows a device (platforms: %s)%s%s; "
-                         "`clbench doctor` says what may be missing",
+                         "no platform reports a device (platforms: %s)%s%s; "
+                         "run `clbench doctor` to find what is missing",
                          xl__str_text(&g->platforms), *left_out ? "; " : "",
                          left_out);
 }
 
-/* Nothing can fail from here on. */
-static void commit(struct xl__devices *list, struct gathering *g)
+/* Moves the collected devices into the list. Cannot fail. */
+static void move_into_list(struct xl__devices *list, struct gathering *g)
 {
     unsigned kept = 0;
 
@@ -216,8 +220,8 @@ static void commit(struct xl__devices *list, struct gathering *g)
         if (!find_id(g->devices, g->n, list->extra[i]->id))
             list->extra[kept++] = list->extra[i];
     list->n_extra = kept;
-    sort(g->devices, g->n);
-    number(g->devices, g->n);
+    sort_devices(g->devices, g->n);
+    number_devices(g->devices, g->n);
     free(list->flat);
     list->flat = g->devices;
     list->n_flat = (unsigned)g->n;
@@ -225,7 +229,7 @@ static void commit(struct xl__devices *list, struct gathering *g)
     list->left_out = g->left_out.len ? xl__str_steal(&g->left_out) : NULL;
 }
 
-static void abandon(struct gathering *g)
+static void free_gathered(struct gathering *g)
 {
     for (size_t i = 0; i < g->n; i++)
         if (!find_id(g->list->extra, g->list->n_extra, g->devices[i]->id))
@@ -246,11 +250,11 @@ xl_status xl__devices_enumerate(struct xl__devices *list, struct xl__error *e)
     for (cl_uint i = 0; i < n; i++)
         TRY(gather_platform(&g, platforms[i], e));
     if (g.n == 0)
-        TRY(none_found(&g, e));
-    commit(list, &g);
+        TRY(fail_no_device(&g, e));
+    move_into_list(list, &g);
 fail:
     if (status != XL_OK)
-        abandon(&g);
+        free_gathered(&g);
     free(platforms);
     xl__str_clear(&g.platforms);
     xl__str_clear(&g.left_out);
@@ -298,17 +302,17 @@ static void list_devices(const struct xl__devices *list, struct xl__str *out)
     }
 }
 
-static xl_status not_one(const struct xl__devices *list, xl_status status,
-                         const char *text, struct xl__error *e)
+static xl_status fail_to_find(const struct xl__devices *list, xl_status status,
+                              const char *text, struct xl__error *e)
 {
-    struct xl__str there = {0};
+    struct xl__str devices_text = {0};
 
-    list_devices(list, &there);
-    xl__error_set(e, status, "%s \"%s\"; there are:%s",
+    list_devices(list, &devices_text);
+    xl__error_set(e, status, "%s '%s'; available devices:%s",
                   status == XL_AMBIGUOUS ? "more than one device matches"
                                          : "no device matches",
-                  text, xl__str_text(&there));
-    xl__str_clear(&there);
+                  text, xl__str_text(&devices_text));
+    xl__str_clear(&devices_text);
     return status;
 }
 
@@ -320,7 +324,7 @@ static xl_status find_index(const struct xl__devices *list, const char *text,
     for (const char *c = text; *c && index <= list->n_flat; c++)
         index = index * 10 + (unsigned)(*c - '0');
     if (index >= list->n_flat)
-        return not_one(list, XL_NO_DEVICE, text, e);
+        return fail_to_find(list, XL_NO_DEVICE, text, e);
     *out = list->flat[index];
     return XL_OK;
 }
@@ -328,30 +332,31 @@ static xl_status find_index(const struct xl__devices *list, const char *text,
 xl_status xl__devices_find(const struct xl__devices *list, const char *text,
                            xl_device **out, struct xl__error *e)
 {
-    /* From the exact to the vague; the first that fits any device decides. */
-    static bool (*const ways[])(const xl_device *, const char *) = {
+    /* From the most to the least specific; the first test that any device
+     * passes decides. */
+    static bool (*const tests[])(const xl_device *, const char *) = {
         is_address, is_named, has_in_name};
 
     *out = NULL;
     if (*text == '\0')
-        return not_one(list, XL_NO_DEVICE, text, e);
+        return fail_to_find(list, XL_NO_DEVICE, text, e);
     if (text[strspn(text, "0123456789")] == '\0')
         return find_index(list, text, out, e);
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    for (size_t w = 0; w < sizeof tests / sizeof *tests; w++) {
         xl_device *found = NULL;
 
         for (unsigned i = 0; i < list->n_flat; i++) {
-            if (!ways[w](list->flat[i], text))
+            if (!tests[w](list->flat[i], text))
                 continue;
             if (found)
-                return not_one(list, XL_AMBIGUOUS, text, e);
+                return fail_to_find(list, XL_AMBIGUOUS, text, e);
             found = list->flat[i];
         }
         *out = found;
         if (found)
             return XL_OK;
     }
-    return not_one(list, XL_NO_DEVICE, text, e);
+    return fail_to_find(list, XL_NO_DEVICE, text, e);
 }
 
 xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,

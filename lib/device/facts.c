@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts: one table made from XL__FACT_MAP, one loop that asks for them.
- * An answer of the wrong size, or outside the range a real device could have,
- * is no answer: drivers say 0, 1 or 2^64 - 1 when they do not know (GE-03). */
+/* The facts: a table generated from XL__FACT_MAP and one loop that queries
+ * them. A result of the wrong size, or outside the range of real devices, is
+ * ignored: drivers return 0, 1 or 2^64 - 1 for an unknown value (GE-03). */
 #include "device/facts.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ const struct xl__fact_info xl__facts[XL__N_FACTS] = {
 #define TIB 1099511627776.0
 #define PIB 1125899906842624.0
 
-/* What a real device could have. high == 0: anything. */
+/* Ranges of real devices. high == 0: no limit. */
 static const struct range {
     double low, high;
     bool power_of_2;
@@ -99,8 +99,8 @@ size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
 
 /* -- writing -------------------------------------------------------------- */
 
-static void set(struct xl__answer *a, double value, xl_source source,
-                const char *note)
+static void set_number(struct xl__answer *a, double value, xl_source source,
+                       const char *note)
 {
     a->value = value;
     a->source = isnan(value) ? XL_UNKNOWN : source;
@@ -123,8 +123,8 @@ void xl__limits_answer(struct xl__limits *l, enum xl__fact_id id, double value,
 {
     if (!is_sane(id, value))
         return;
-    set(&l->queried[id], value, XL_QUERIED, note);
-    set(&l->used[id], value, XL_QUERIED, note);
+    set_number(&l->queried[id], value, XL_QUERIED, note);
+    set_number(&l->used[id], value, XL_QUERIED, note);
 }
 
 void xl__limits_answer_text(struct xl__limits *l, enum xl__fact_id id,
@@ -139,7 +139,7 @@ void xl__limits_answer_text(struct xl__limits *l, enum xl__fact_id id,
 void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
                         double value, xl_source source, const char *note)
 {
-    set(&l->used[id], value, source, note);
+    set_number(&l->used[id], value, source, note);
 }
 
 void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
@@ -154,8 +154,8 @@ void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
 {
     if (isnan(value))
         return;
-    set(&l->measured[id], value, XL_MEASURED, NULL);
-    set(&l->used[id], value, XL_MEASURED, NULL);
+    set_number(&l->measured[id], value, XL_MEASURED, NULL);
+    set_number(&l->used[id], value, XL_MEASURED, NULL);
 }
 
 static void each_answer(struct xl__limits *l,
@@ -168,7 +168,7 @@ static void each_answer(struct xl__limits *l,
     }
 }
 
-static void make_unknown(struct xl__answer *a)
+static void set_unknown(struct xl__answer *a)
 {
     *a = (struct xl__answer){.value = NAN, .source = XL_UNKNOWN};
 }
@@ -176,12 +176,12 @@ static void make_unknown(struct xl__answer *a)
 static void free_text(struct xl__answer *a)
 {
     free(a->text);
-    make_unknown(a);
+    set_unknown(a);
 }
 
 void xl__limits_init(struct xl__limits *l)
 {
-    each_answer(l, make_unknown);
+    each_answer(l, set_unknown);
 }
 
 void xl__limits_clear(struct xl__limits *l)
@@ -189,9 +189,9 @@ void xl__limits_clear(struct xl__limits *l)
     each_answer(l, free_text);
 }
 
-/* -- asking --------------------------------------------------------------- */
+/* -- queries -------------------------------------------------------------- */
 
-static double ask_number(cl_device_id d, const struct xl__fact_info *f)
+static double query_number(cl_device_id d, const struct xl__fact_info *f)
 {
     cl_uint u32;
     cl_ulong u64;
@@ -217,7 +217,8 @@ static double ask_number(cl_device_id d, const struct xl__fact_info *f)
     }
 }
 
-static void ask_list(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
+static void query_list(struct xl__limits *l, enum xl__fact_id id,
+                       cl_device_id d)
 {
     struct xl__answer *a = &l->queried[id];
     size_t sizes[sizeof a->list / sizeof *a->list];
@@ -235,7 +236,8 @@ static void ask_list(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
     l->used[id] = *a;
 }
 
-static void ask(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
+static void query_fact(struct xl__limits *l, enum xl__fact_id id,
+                       cl_device_id d)
 {
     const struct xl__fact_info *f = &xl__facts[id];
     char *text;
@@ -245,7 +247,7 @@ static void ask(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
     case XL__ASK_SPECIAL:
         break;
     case XL__ASK_SIZES:
-        ask_list(l, id, d);
+        query_list(l, id, d);
         break;
     case XL__ASK_TEXT:
         text = xl__device_text(d, f->query);
@@ -253,7 +255,7 @@ static void ask(struct xl__limits *l, enum xl__fact_id id, cl_device_id d)
         free(text);
         break;
     default:
-        xl__limits_answer(l, id, ask_number(d, f), NULL);
+        xl__limits_answer(l, id, query_number(d, f), NULL);
         break;
     }
 }
@@ -264,7 +266,7 @@ xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
     bool answered = false;
 
     for (size_t i = 0; i < XL__N_FACTS; i++) {
-        ask(l, (enum xl__fact_id)i, device);
+        query_fact(l, (enum xl__fact_id)i, device);
         answered = answered || l->queried[i].source == XL_QUERIED;
     }
     if (!answered)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a device: one list of facts, each with the driver's answer,
- * the measured one and the one in use. */
-#ifndef XL_DEVICE_LIMITS_H
-#define XL_DEVICE_LIMITS_H
+/* The facts of a device: one list, and for each fact the driver's value, the
+ * measured value and the value in use. */
+#ifndef XL_DEVICE_FACTS_H
+#define XL_DEVICE_FACTS_H
 
 #include <stdint.h>
 
@@ -10,16 +10,21 @@
 
 #include "base/error.h"
 
-/* How to ask the driver; ASK_NONE: known only by a probe or the vendor table. */
+/* How to query the driver. XL__ASK_NONE: only a probe or the vendor table has
+ * the value. */
 enum xl__ask {
-    XL__ASK_NONE, XL__ASK_U32, XL__ASK_U64, XL__ASK_SIZE, XL__ASK_BOOL,
-    XL__ASK_BITS,  /* a bit of the answer is in `factor` */
+    XL__ASK_NONE,
+    XL__ASK_U32,
+    XL__ASK_U64,
+    XL__ASK_SIZE,
+    XL__ASK_BOOL,
+    XL__ASK_BITS,  /* is the bit `factor` set in the result? */
     XL__ASK_SIZES, /* a list */
     XL__ASK_TEXT,
-    XL__ASK_SPECIAL /* code of its own in identify.c: pci, uuid */
+    XL__ASK_SPECIAL /* needs its own code, in identify.c: pci, uuid */
 };
 
-/* Add a fact here and nowhere else.
+/* The only list of facts; everything else is generated from it.
  * XX(name, kind, unit, ask, CL_DEVICE_ query or 0, factor, help) */
 /* clang-format off */
 #define XL__FACT_MAP(XX)                                                      \
@@ -35,9 +40,9 @@ enum xl__ask {
  XX(arch,                 TEXT,   "",       SPECIAL, 0,                          1, "architecture: sm_90, gfx942, xe-hpg, ...") \
  XX(extensions,           TEXT,   "",       TEXT, CL_DEVICE_EXTENSIONS,          1, "extension string") \
  XX(vendor_id,            NUMBER, "1",      U32,  CL_DEVICE_VENDOR_ID,           1, "vendor id; a hint only (GE-01)") \
- XX(is_gpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_GPU, "a GPU by its own account") \
- XX(is_cpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_CPU, "a CPU by its own account") \
- XX(is_accelerator,       BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_ACCELERATOR, "an accelerator by its own account") \
+ XX(is_gpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_GPU, "the driver reports a GPU") \
+ XX(is_cpu,               BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_CPU, "the driver reports a CPU") \
+ XX(is_accelerator,       BOOL,   "",       BITS, CL_DEVICE_TYPE,                CL_DEVICE_TYPE_ACCELERATOR, "the driver reports an accelerator") \
  XX(compute_units,        NUMBER, "1",      U32,  CL_DEVICE_MAX_COMPUTE_UNITS,   1, "compute units: SM, CU, Xe core, core") \
  XX(clock_hz,             NUMBER, "Hz",     U32,  CL_DEVICE_MAX_CLOCK_FREQUENCY, 1000000, "highest clock") \
  XX(address_bits,         NUMBER, "1",      U32,  CL_DEVICE_ADDRESS_BITS,        1, "address size") \
@@ -49,18 +54,18 @@ enum xl__ask {
  XX(transaction_bytes,    NUMBER, "B",      NONE, 0,                             1, "smallest memory transaction") \
  XX(local_mem_bytes,      NUMBER, "B",      U64,  CL_DEVICE_LOCAL_MEM_SIZE,      1, "local memory one work-group may use") \
  XX(local_mem_dynamic_bytes, NUMBER, "B",   U64,  CL_DEVICE_LOCAL_MEM_SIZE,      1, "of it, as a __local argument") \
- XX(has_local_mem,        BOOL,   "",       SPECIAL, 0,                          1, "local memory is on chip, not a part of global") \
+ XX(has_local_mem,        BOOL,   "",       SPECIAL, 0,                          1, "local memory is on chip, not in global memory") \
  XX(local_banks,          NUMBER, "1",      NONE, 0,                             1, "banks of local memory, 4 bytes wide") \
  XX(max_wg_size,          NUMBER, "1",      SIZE, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1, "largest work-group") \
  XX(max_wi_sizes,         LIST,   "1",      SIZES, CL_DEVICE_MAX_WORK_ITEM_SIZES, 1, "largest work-group per dimension") \
  XX(subgroup_width,       NUMBER, "1",      SPECIAL, 0,                          1, "sub-group, warp or wavefront width") \
  XX(registers_per_cu,     NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a compute unit") \
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
- XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: the way to them") \
- XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: a program's target") \
- XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel learns its compute unit: the way to it") \
+ XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: how kernels use them") \
+ XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: the program's target") \
+ XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel determines its compute unit") \
  XX(matrix_per_cu_f16,    NUMBER, "flop",   NONE, 0,                             1, "f16 matrix flop a compute unit starts per clock") \
- XX(dot,                  TEXT,   "",       SPECIAL, 0,                          1, "dot products of four bytes: the way to them") \
+ XX(dot,                  TEXT,   "",       SPECIAL, 0,                          1, "dot products of four bytes: how kernels use them") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
  XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \
  XX(max_arg_bytes,        NUMBER, "B",      SIZE, CL_DEVICE_MAX_PARAMETER_SIZE,  1, "all arguments of a kernel") \
@@ -73,7 +78,7 @@ enum xl__ask {
  XX(has_compiler,         BOOL,   "",       BOOL, CL_DEVICE_COMPILER_AVAILABLE,  1, "can compile source") \
  XX(has_watchdog,         BOOL,   "",       NONE, 0,                             1, "long launches may be killed") \
  XX(finish_waits,         BOOL,   "",       NONE, 0,                             1, "clFinish waits for what was flushed as well") \
- XX(max_loop_turns,       NUMBER, "1",      NONE, 0,                             1, "turns after which a work-item's loops are ended") \
+ XX(max_loop_turns,       NUMBER, "1",      NONE, 0,                             1, "iterations after which the driver ends a work-item's loop") \
  XX(has_f64,              BOOL,   "",       SPECIAL, 0,                          1, "double precision") \
  XX(has_fma,              BOOL,   "",       BITS, CL_DEVICE_SINGLE_FP_CONFIG,    CL_FP_FMA, "fma() of f32 in hardware") \
  XX(has_f16_arith,        BOOL,   "",       SPECIAL, 0,                          1, "half precision arithmetic") \
@@ -99,15 +104,15 @@ enum xl__ask {
  XX(l2_bytes_per_s,       NUMBER, "B/s",    NONE, 0,                             1, "read from these caches, all together") \
  XX(llc_ns,               NUMBER, "ns",     NONE, 0,                             1, "one dependent load from the last-level cache") \
  XX(dram_ns,              NUMBER, "ns",     NONE, 0,                             1, "one dependent load from memory") \
- XX(tlb_bytes,            NUMBER, "B",      NONE, 0,                             1, "memory that is reached before addresses cost extra") \
+ XX(tlb_bytes,            NUMBER, "B",      NONE, 0,                             1, "memory that the TLB covers") \
  XX(local_ns,             NUMBER, "ns",     NONE, 0,                             1, "one dependent load from local memory") \
  XX(local_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "read from local memory, all units together") \
  XX(barrier_ns,           NUMBER, "ns",     NONE, 0,                             1, "one barrier of a full work-group") \
- XX(special_per_s,        NUMBER, "1/s",    NONE, 0,                             1, "f32 special functions, told by native_exp2") \
+ XX(special_per_s,        NUMBER, "1/s",    NONE, 0,                             1, "f32 special functions, measured with native_exp2") \
  XX(atomic_per_s,         NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, each item its own word") \
  XX(atomic_same_per_s,    NUMBER, "1/s",    NONE, 0,                             1, "global atomic adds, all on one word") \
- XX(upload_bytes_per_s,   NUMBER, "B/s",    NONE, 0,                             1, "host to device, the fastest way there is") \
- XX(download_bytes_per_s, NUMBER, "B/s",    NONE, 0,                             1, "device to host, the fastest way there is") \
+ XX(upload_bytes_per_s,   NUMBER, "B/s",    NONE, 0,                             1, "host to device, by the fastest method") \
+ XX(download_bytes_per_s, NUMBER, "B/s",    NONE, 0,                             1, "device to host, by the fastest method") \
  XX(has_zero_copy,        BOOL,   "",       NONE, 0,                             1, "mapping a buffer moves no bytes") \
  XX(launch_ns,            NUMBER, "ns",     NONE, 0,                             1, "one launch of many, back to back") \
  XX(round_trip_ns,        NUMBER, "ns",     NONE, 0,                             1, "enqueue, finish, return")
@@ -120,7 +125,7 @@ enum xl__fact_id {
     XL__N_FACTS
 };
 
-/* One line of the list. */
+/* One row of the list. */
 struct xl__fact_info {
     const char *name;
     xl_fact_kind kind;
@@ -132,64 +137,64 @@ struct xl__fact_info {
 };
 extern const struct xl__fact_info xl__facts[XL__N_FACTS];
 
-/* One answer. */
+/* One value of a fact. */
 struct xl__answer {
-    double value; /* NaN: none. Of BOOL: 0 or 1 */
+    double value; /* NaN: none; of a BOOL 0 or 1 */
     char *text;   /* owned; NULL: none */
     double list[8];
     unsigned n_list;
-    xl_source source; /* XL_UNKNOWN: no answer */
+    xl_source source; /* XL_UNKNOWN: no value */
     const char *note; /* static; a vendor-notes id */
 };
 
 struct xl__limits {
-    struct xl__answer used[XL__N_FACTS];     /* what the library goes by */
+    struct xl__answer used[XL__N_FACTS]; /* the library uses these */
     struct xl__answer queried[XL__N_FACTS];
     struct xl__answer measured[XL__N_FACTS];
 };
 
-/* The number in use; NaN when unknown. Booleans: 0, 1 or NaN. */
+/* The number in use; NaN when unknown; of a boolean 0, 1 or NaN. */
 static inline double xl__num(const struct xl__limits *l, enum xl__fact_id id)
 {
     return l->used[id].value;
 }
-/* The same, `otherwise` when unknown. */
+/* The same; `otherwise` when unknown. */
 double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
                   double otherwise);
 /* A boolean in use; unknown is false. */
 bool xl__is(const struct xl__limits *l, enum xl__fact_id id);
 /* A text in use; "" when unknown. */
 const char *xl__text(const struct xl__limits *l, enum xl__fact_id id);
-/* A whole number in use as size_t; `otherwise` when unknown or below 0. */
+/* The number in use as a size_t; `otherwise` when unknown or negative. */
 size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
                    size_t otherwise);
 
-/* Does the driver list the extension? */
+/* Does the driver report the extension? */
 bool xl__has_extension(const struct xl__limits *l, const char *name);
 
-/* Everything unknown. */
+/* Set all facts to unknown. */
 void xl__limits_init(struct xl__limits *l);
 void xl__limits_clear(struct xl__limits *l);
-/* Ask the driver for everything. Queries that fail leave "unknown"; only a
- * device that answers nothing at all is an error. */
+/* Query all facts from the driver. A query that fails leaves its fact unknown;
+ * it is an error only when all queries fail. */
 xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
                            struct xl__error *e);
-/* The driver's answer to a query of identify.c's: into `queried` and `used`,
- * unless it is out of its sane range. `note`: NULL or a vendor-notes id. */
+/* Set a fact to the driver's value, in `queried` and `used`, unless it is
+ * outside the fact's plausible range. `note`: NULL or a vendor-notes id. */
 void xl__limits_answer(struct xl__limits *l, enum xl__fact_id id, double value,
                        const char *note);
-/* A text likewise (copied); NULL and "" are no answer. */
+/* The same for a text, which is copied; NULL and "" are ignored. */
 void xl__limits_answer_text(struct xl__limits *l, enum xl__fact_id id,
                             const char *text, const char *note);
-/* Correct a number in use: the driver's own answer stays in `queried`. For
- * vendor tables; `note` is a vendor-notes id. NaN withdraws what is known. */
+/* Replace the number in use; the driver's value stays in `queried`. For vendor
+ * tables; `note` is a vendor-notes id. NaN makes the fact unknown. */
 void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
                         double value, xl_source source, const char *note);
-/* A text likewise (copied). */
+/* The same for a text, which is copied. */
 void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
                              const char *text, xl_source source,
                              const char *note);
-/* A probe's answer: goes into `measured`, and into `used`. */
+/* Set a fact to a probe's result, in `measured` and `used`. */
 void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
                         double value);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts that one query cannot give: who the device is, and what has to be
- * asked in each vendor's own words. Ids first, names last; a vendor's query is
- * made only where its extension is listed, and its answer is believed only
- * when size and range are right (GE-02). */
+/* Facts that one standard query does not give: platform, OpenCL C version,
+ * UUID, PCI address, architecture, sub-group width, features. Identification
+ * prefers numeric ids to names. A vendor's query is made only where the device
+ * reports its extension, and its result is used only when size and range are
+ * valid (GE-02). */
 #include "device/device.h"
 
 #include <ctype.h>
@@ -12,7 +13,8 @@
 
 #include "device/cl_info.h"
 
-/* Numbers of the registry; old and foreign headers lack some. */
+/* Query codes of the OpenCL registry; some headers do not define all of them.
+ */
 enum {
     Q_C_ALL_VERSIONS = 0x1066, /* OpenCL 3.0 */
     Q_WG_MULTIPLE = 0x1067,    /* OpenCL 3.0, per device */
@@ -52,7 +54,7 @@ bool xl__has_extension(const struct xl__limits *l, const char *name)
 
 /* -- platform and language ------------------------------------------------ */
 
-static void platform_texts(struct xl__limits *l, cl_device_id id)
+static void query_platform(struct xl__limits *l, cl_device_id id)
 {
     static const struct {
         enum xl__fact_id fact;
@@ -74,9 +76,9 @@ static void platform_texts(struct xl__limits *l, cl_device_id id)
     }
 }
 
-/* The newest of the list: CL_DEVICE_OPENCL_C_VERSION says 1.2 on many devices
- * of OpenCL 3.0 (GE-04). */
-static void c_version(struct xl__limits *l, cl_device_id id)
+/* The newest version of the list: CL_DEVICE_OPENCL_C_VERSION is 1.2 on many
+ * devices of OpenCL 3.0 (GE-04). */
+static void query_c_version(struct xl__limits *l, cl_device_id id)
 {
     enum { MINOR_BITS = 10, PATCH_BITS = 12, MAX_VERSIONS = 64 };
     struct {
@@ -109,9 +111,9 @@ static void c_version(struct xl__limits *l, cl_device_id id)
     xl__limits_answer_text(l, XL__F_cl_c_version, text, NULL);
 }
 
-/* -- the same silicon under any driver ------------------------------------ */
+/* -- identity of the physical device -------------------------------------- */
 
-static void uuid(struct xl__limits *l, cl_device_id id)
+static void query_uuid(struct xl__limits *l, cl_device_id id)
 {
     unsigned char raw[16];
     char text[2 * sizeof raw + 5], *at = text;
@@ -136,19 +138,20 @@ struct pci {
 };
 
 /* The slot is the PCI device number: NV-05. */
-static bool pci_nvidia(cl_device_id id, struct pci *out)
+static bool query_pci_nvidia(cl_device_id id, struct pci *out)
 {
     *out = (struct pci){0};
     if (!xl__device_u32(id, Q_NV_PCI_BUS, &out->bus) ||
         !xl__device_u32(id, Q_NV_PCI_SLOT, &out->device))
         return false;
-    /* Older drivers do not know the domain; nearly all machines have one. */
+    /* Older drivers have no query for the domain, which is 0 on most machines.
+     */
     if (!xl__device_u32(id, Q_NV_PCI_DOMAIN, &out->domain))
         out->domain = 0;
     return true;
 }
 
-static bool pci_amd(cl_device_id id, struct pci *out)
+static bool query_pci_amd(cl_device_id id, struct pci *out)
 {
     struct {
         cl_uint type;
@@ -163,7 +166,7 @@ static bool pci_amd(cl_device_id id, struct pci *out)
     return true;
 }
 
-static void pci(struct xl__limits *l, cl_device_id id)
+static void query_pci(struct xl__limits *l, cl_device_id id)
 {
     enum { LAST_BUS = 0xff, LAST_DEVICE = 0x1f, LAST_FUNCTION = 7 };
     struct pci at;
@@ -173,14 +176,14 @@ static void pci(struct xl__limits *l, cl_device_id id)
     if (xl__has_extension(l, "cl_khr_pci_bus_info"))
         known = xl__device_bytes(id, Q_PCI, &at, sizeof at) == sizeof at;
     if (!known && xl__has_extension(l, "cl_nv_device_attribute_query"))
-        known = pci_nvidia(id, &at);
+        known = query_pci_nvidia(id, &at);
     if (!known && xl__has_extension(l, "cl_amd_device_attribute_query"))
-        known = pci_amd(id, &at);
+        known = query_pci_amd(id, &at);
     if (!known || at.bus > LAST_BUS || at.device > LAST_DEVICE ||
         at.function > LAST_FUNCTION)
         return;
     if (!at.domain && !at.bus && !at.device && !at.function)
-        return; /* the host bridge: a driver that does not know */
+        return; /* 0000:00:00.0 is the host bridge: the value is unknown */
     (void)snprintf(text, sizeof text, "%04x:%02x:%02x.%x", at.domain, at.bus,
                    at.device, at.function);
     xl__limits_answer_text(l, XL__F_pci, text, NULL);
@@ -188,8 +191,8 @@ static void pci(struct xl__limits *l, cl_device_id id)
 
 /* -- architecture --------------------------------------------------------- */
 
-static bool arch_nvidia(const struct xl__limits *l, cl_device_id id, char *out,
-                        size_t cap)
+static bool query_arch_nvidia(const struct xl__limits *l, cl_device_id id,
+                              char *out, size_t cap)
 {
     cl_uint major, minor;
 
@@ -203,8 +206,8 @@ static bool arch_nvidia(const struct xl__limits *l, cl_device_id id, char *out,
 }
 
 /* The graphics IP version: IN-01. */
-static bool arch_intel(const struct xl__limits *l, cl_device_id id, char *out,
-                       size_t cap)
+static bool query_arch_intel(const struct xl__limits *l, cl_device_id id,
+                             char *out, size_t cap)
 {
     static const struct {
         unsigned first, last; /* major * 1000 + minor */
@@ -236,8 +239,9 @@ static bool arch_intel(const struct xl__limits *l, cl_device_id id, char *out,
 }
 
 /* Copy the word after `mark`, lower case, with `prefix` before it. */
-static bool word_after(const char *text, const char *mark, const char *prefix,
-                       const char *ends, char *out, size_t cap)
+static bool copy_word_after(const char *text, const char *mark,
+                            const char *prefix, const char *ends, char *out,
+                            size_t cap)
 {
     const char *at = strstr(text, mark);
     size_t n;
@@ -255,42 +259,42 @@ static bool word_after(const char *text, const char *mark, const char *prefix,
     return true;
 }
 
-/* Where only a text tells: the compiler's target in a name or version. */
-static bool arch_text(const struct xl__limits *l, char *out, size_t cap)
+/* Where no query exists: the compiler's target in a name or version text. */
+static bool parse_arch(const struct xl__limits *l, char *out, size_t cap)
 {
     const char *name = xl__text(l, XL__F_name);
     const char *version = xl__text(l, XL__F_cl_version);
 
     /* "gfx942:sramecc+:xnack-": AM-01 */
     if (strncmp(name, "gfx", 3) == 0)
-        return word_after(name, "gfx", "gfx", ": ", out, cap);
+        return copy_word_after(name, "gfx", "gfx", ": ", out, cap);
     /* "PoCL HSTR: cpu-x86_64-pc-linux-gnu-haswell": CP-01 */
-    if (word_after(version, "HSTR: cpu-", "", " ", out, cap) ||
-        word_after(version, "HSTR: pthread-", "", " ", out, cap) ||
-        word_after(version, "HSTR: ", "", " ", out, cap))
+    if (copy_word_after(version, "HSTR: cpu-", "", " ", out, cap) ||
+        copy_word_after(version, "HSTR: pthread-", "", " ", out, cap) ||
+        copy_word_after(version, "HSTR: ", "", " ", out, cap))
         return true;
     /* "OpenCL 3.0 Adreno(TM) 750": GE-07 */
-    if (word_after(version, "Adreno(TM) ", "adreno-", " ", out, cap) ||
-        word_after(name, "Adreno(TM) ", "adreno-", " ", out, cap))
+    if (copy_word_after(version, "Adreno(TM) ", "adreno-", " ", out, cap) ||
+        copy_word_after(name, "Adreno(TM) ", "adreno-", " ", out, cap))
         return true;
-    return word_after(name, "Mali-", "mali-", " ", out, cap);
+    return copy_word_after(name, "Mali-", "mali-", " ", out, cap);
 }
 
-static void arch(struct xl__limits *l, cl_device_id id)
+static void query_arch(struct xl__limits *l, cl_device_id id)
 {
     char text[96];
 
-    if (arch_nvidia(l, id, text, sizeof text) ||
-        arch_intel(l, id, text, sizeof text) ||
-        arch_text(l, text, sizeof text))
+    if (query_arch_nvidia(l, id, text, sizeof text) ||
+        query_arch_intel(l, id, text, sizeof text) ||
+        parse_arch(l, text, sizeof text))
         xl__limits_answer_text(l, XL__F_arch, text, NULL);
 }
 
-/* -- widths and what there is --------------------------------------------- */
+/* -- widths and features -------------------------------------------------- */
 
-/* The compiler picks one of these per kernel; 16 is offered by every
- * generation (IN-02). */
-static double intel_subgroup(cl_device_id id)
+/* The compiler selects one of these widths per kernel; every generation
+ * supports 16 (IN-02). */
+static double query_intel_subgroup_width(cl_device_id id)
 {
     enum { COMMON = 16, MAX_SIZES = 8 };
     size_t sizes[MAX_SIZES];
@@ -304,7 +308,7 @@ static double intel_subgroup(cl_device_id id)
     return (double)sizes[n - 1];
 }
 
-static void subgroup_width(struct xl__limits *l, cl_device_id id)
+static void query_subgroup_width(struct xl__limits *l, cl_device_id id)
 {
     static const struct {
         const char *extension;
@@ -324,13 +328,13 @@ static void subgroup_width(struct xl__limits *l, cl_device_id id)
         }
     if (xl__is(l, XL__F_is_gpu) &&
         xl__has_extension(l, "cl_intel_required_subgroup_size"))
-        xl__limits_answer(l, XL__F_subgroup_width, intel_subgroup(id),
-                          "IN-02");
+        xl__limits_answer(l, XL__F_subgroup_width,
+                          query_intel_subgroup_width(id), "IN-02");
     else if (xl__device_size(id, Q_WG_MULTIPLE, &multiple))
         xl__limits_answer(l, XL__F_subgroup_width, (double)multiple, NULL);
 }
 
-static void memory(struct xl__limits *l, cl_device_id id)
+static void query_memory(struct xl__limits *l, cl_device_id id)
 {
     enum { BITS_PER_BYTE = 8 };
     cl_uint type, bits, banks;
@@ -346,14 +350,14 @@ static void memory(struct xl__limits *l, cl_device_id id)
         return;
     if (xl__device_u32(id, Q_AMD_LOCAL_BANKS, &banks))
         xl__limits_answer(l, XL__F_local_banks, banks, NULL);
-    /* What a kernel that names its work-group size may use: AM-03. */
+    /* The limit for kernels with a required work-group size: AM-03. */
     if (xl__device_size(id, Q_AMD_MAX_WG, &items) &&
         (double)items > xl__num_or(l, XL__F_max_wg_size, 0) && items <= 1024)
         xl__limits_correct(l, XL__F_max_wg_size, (double)items, XL_QUERIED,
                            "AM-03");
 }
 
-static void features(struct xl__limits *l, cl_device_id id)
+static void query_features(struct xl__limits *l, cl_device_id id)
 {
     cl_ulong bits;
     cl_uint n;
@@ -378,8 +382,8 @@ static void features(struct xl__limits *l, cl_device_id id)
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }
 
-/* Some list the extension and have no instruction for it (GE-31). */
-static void dot_products(struct xl__limits *l, cl_device_id id)
+/* Some devices report the extension and have no instruction for it (GE-31). */
+static void query_dot_products(struct xl__limits *l, cl_device_id id)
 {
     struct {
         cl_bool is_signed, is_unsigned, is_mixed, sat[3];
@@ -392,8 +396,8 @@ static void dot_products(struct xl__limits *l, cl_device_id id)
         xl__limits_answer_text(l, XL__F_dot, "khr", NULL);
 }
 
-/* A defect of the platform, whoever made the chip. */
-static void finishing(struct xl__limits *l)
+/* A defect of the platform, on the devices of every vendor. */
+static void correct_finish(struct xl__limits *l)
 {
     if (xl__streq(xl__text(l, XL__F_platform), "rusticl"))
         xl__limits_correct(l, XL__F_finish_waits, 0, XL_KNOWN, "GE-29");
@@ -401,14 +405,14 @@ static void finishing(struct xl__limits *l)
 
 void xl__identify(struct xl__limits *l, cl_device_id id)
 {
-    platform_texts(l, id);
-    c_version(l, id);
-    uuid(l, id);
-    pci(l, id);
-    arch(l, id);
-    subgroup_width(l, id);
-    memory(l, id);
-    features(l, id);
-    dot_products(l, id);
-    finishing(l);
+    query_platform(l, id);
+    query_c_version(l, id);
+    query_uuid(l, id);
+    query_pci(l, id);
+    query_arch(l, id);
+    query_subgroup_width(l, id);
+    query_memory(l, id);
+    query_features(l, id);
+    query_dot_products(l, id);
+    correct_finish(l);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings of a device: all sources asked in turn, counters turned into shares
- * by the reading before. */
+/* Readings of a device: reads all sources in order, then computes shares and
+ * power from counters, as differences from an earlier reading:
+ *
+ *   busy   = 1 - (idle_ns - idle_ns before) / (span x units)
+ *   others = busy - (own_ns - own_ns before) / (span x units)
+ *   power  = (energy - energy before) / span */
 #include "device/telemetry.h"
 
 #include <math.h>
@@ -11,8 +15,8 @@
 #include "device/device.h"
 
 enum { MOST_SOURCES = 8, READ_SHARE = 100 };
-/* Counters of a system step every 1 to 10 ms: over less than that many steps
- * they say nothing. */
+/* Counters of a system step every 1 to 10 ms; a shorter span has too few steps
+ * for a share. */
 static const double least_ns = 90e6;
 static const double ns_per_s = 1e9;
 
@@ -21,8 +25,8 @@ struct xl_telemetry {
     void *kept[MOST_SOURCES];
     unsigned n;
     xl_reading last;   /* ns 0: none yet */
-    xl_reading before; /* the one that shares are made with */
-    double cost_ns;    /* of the last look */
+    xl_reading before; /* the earlier reading of the differences */
+    double cost_ns;    /* time of the last reading */
 };
 
 /* -- names ---------------------------------------------------------------- */
@@ -87,7 +91,7 @@ void xl__reading_set(xl_reading *r, xl_sensor sensor, double value,
     r->source[sensor] = source;
 }
 
-static double within(double share)
+static double clamp_share(double share)
 {
     return fmin(1, fmax(0, share));
 }
@@ -102,17 +106,18 @@ void xl__reading_set_rates(xl_reading *r, const xl_reading *before)
     if (before->ns == 0 || !(span >= least_ns))
         return;
     if (idle >= 0)
-        xl__reading_set(r, XL_SENSOR_BUSY, within(1 - idle / all),
+        xl__reading_set(r, XL_SENSOR_BUSY, clamp_share(1 - idle / all),
                         r->idle_source);
     if (idle >= 0 && own >= 0)
-        xl__reading_set(r, XL_SENSOR_OTHERS, within(1 - (idle + own) / all),
-                        r->idle_source);
-    /* Of a counter that began anew it is negative, which tells nothing. */
+        xl__reading_set(r, XL_SENSOR_OTHERS,
+                        clamp_share(1 - (idle + own) / all), r->idle_source);
+    /* Negative, and so ignored, when the counter has restarted. */
     xl__reading_set(r, XL_SENSOR_POWER, energy / span * ns_per_s,
                     r->source[XL_SENSOR_ENERGY]);
 }
 
-/* -- looking --------------------------------------------------------------- */
+/* -- sources ---------------------------------------------------------------
+ */
 
 xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
                                const struct xl__telemetry_target *at,
@@ -144,7 +149,7 @@ xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out)
     const struct xl__telemetry_target at = {
         .pci = *pci ? pci : NULL,
         .uuid = xl__text(&dev->limits, XL__F_uuid),
-        /* A CPU's driver names no PCI address, whatever type it tells. */
+        /* The driver of a CPU has no PCI address, whatever type it reports. */
         .is_host = xl__is(&dev->limits, XL__F_is_cpu) && !*pci,
         .root = ""};
     return xl__telemetry_create(dev->targets->telemetry, &at, out);
@@ -165,9 +170,8 @@ void xl_telemetry_close(xl_telemetry *t)
     free(t);
 }
 
-/* Shares are made with the last reading that is old enough for its counters
- * to have moved. */
-static void remember(xl_telemetry *t, uint64_t now)
+/* Keeps the last reading for differences if it is old enough. */
+static void keep_earlier_reading(xl_telemetry *t, uint64_t now)
 {
     if (t->before.ns == 0 || (double)(now - t->last.ns) >= least_ns)
         t->before = t->last;
@@ -178,7 +182,7 @@ void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
     if (!t || !out)
         return;
     const uint64_t now = xl__now_ns();
-    remember(t, now);
+    keep_earlier_reading(t, now);
     xl__reading_init(&t->last);
     t->last.ns = now;
     for (unsigned i = 0; i < t->n; i++)

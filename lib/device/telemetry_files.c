@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings out of files. Paths are looked for once, when a device is opened;
- * a look then only reads them. */
+/* Sensor values from system files. The paths are searched once, when a device
+ * is opened; a reading then only reads the files that were found. */
 #include "device/telemetry_files.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum {
     MOST_FILES = 512,
-    MOST_COMPARED = 16 /* some cores tell enough, and each takes its time */
+    MOST_COMPARED = 16 /* files of a maximum: enough cores, at bounded cost */
 };
 
 struct found {
@@ -27,36 +27,38 @@ struct files {
     size_t n, cap;
 };
 
-/* -- looking for them ------------------------------------------------------ */
+/* -- search ----------------------------------------------------------------
+ */
 
-/* What the walk through a path with stars carries. */
-struct walk {
+/* State of the search for files that match a path with stars. */
+struct search {
     struct files *files;
     const struct xl__file_row *row;
     const char *folder; /* so far, ending in '/' */
     const char *rest;   /* of the path */
 };
 
-/* Does the file "name" in the same folder say that it is what is wanted? */
-static bool is_named(const char *path, const char *want)
+/* Does the file "name" in the folder of `path` start with `expected`? True for
+ * NULL. */
+static bool is_named(const char *path, const char *expected)
 {
     const char *slash = strrchr(path, '/');
     struct xl__str name = {0};
     char *bytes = NULL;
     size_t len = 0;
-    if (!want || !slash)
+    if (!expected || !slash)
         return true;
     xl__str_printf(&name, "%.*s/name", (int)(slash - path), path);
-    const bool fits =
-        !name.broken && xl__file_read(name.text, &bytes, &len) == XL_OK &&
-        strncmp(bytes, want, strlen(want)) == 0;
+    const bool fits = !name.broken &&
+                      xl__file_read(name.text, &bytes, &len) == XL_OK &&
+                      strncmp(bytes, expected, strlen(expected)) == 0;
     free(bytes);
     xl__str_clear(&name);
     return fits;
 }
 
-static void keep(struct files *f, const struct xl__file_row *row,
-                 const char *path)
+static void add_file(struct files *f, const struct xl__file_row *row,
+                     const char *path)
 {
     if (f->n >= MOST_FILES || xl__path_access(path) < XL__READABLE ||
         !is_named(path, row->named) ||
@@ -67,11 +69,11 @@ static void keep(struct files *f, const struct xl__file_row *row,
         f->list[f->n++] = (struct found){row, copy};
 }
 
-static void look(struct walk w);
+static void search_files(struct search w);
 
-static bool step_into(const char *name, void *walk)
+static bool search_below(const char *name, void *search)
 {
-    const struct walk *w = walk;
+    const struct search *w = search;
     const size_t star = strcspn(w->rest, "*");
     const char *tail = w->rest + star + 1;
     struct xl__str path = {0};
@@ -81,15 +83,16 @@ static bool step_into(const char *name, void *walk)
     if (*tail == '/')
         xl__str_add(&path, "/");
     if (!path.broken && *tail == '/')
-        look((struct walk){w->files, w->row, path.text, tail + 1});
+        search_files((struct search){w->files, w->row, path.text, tail + 1});
     else if (!path.broken)
-        keep(w->files, w->row, path.text);
+        add_file(w->files, w->row, path.text);
     xl__str_clear(&path);
     return true;
 }
 
-/* Go down to the first name with a star, then into each that fits. */
-static void look(struct walk w)
+/* Descends to the first name with a star, then into each folder that matches.
+ */
+static void search_files(struct search w)
 {
     struct xl__str folder = {0};
     const char *star = strchr(w.rest, '*');
@@ -98,22 +101,22 @@ static void look(struct walk w)
     if (!star) {
         xl__str_add(&folder, w.rest);
         if (!folder.broken)
-            keep(w.files, w.row, folder.text);
+            add_file(w.files, w.row, folder.text);
         xl__str_clear(&folder);
         return;
     }
     for (const char *at = w.rest; at < star; at++)
         cut = *at == '/' ? at + 1 : cut;
     xl__str_add_n(&folder, w.rest, (size_t)(cut - w.rest));
-    struct walk in = w;
+    struct search in = w;
     in.folder = xl__str_text(&folder);
     in.rest = cut;
     if (!folder.broken)
-        (void)xl__dir_names(in.folder, step_into, &in);
+        (void)xl__dir_names(in.folder, search_below, &in);
     xl__str_clear(&folder);
 }
 
-/* By row, then by name: folders are listed in no order. */
+/* By row, then by path, since the order of a folder's names is arbitrary. */
 static int by_row(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
@@ -140,8 +143,8 @@ void *xl__files_open(const struct xl__telemetry_source *me,
     if (is_pci)
         xl__str_printf(&base, "%s/", at->pci);
     for (unsigned i = 0; i < table->n && !base.broken; i++)
-        look((struct walk){f, &table->rows[i], base.text,
-                           table->rows[i].path});
+        search_files((struct search){f, &table->rows[i], base.text,
+                                     table->rows[i].path});
     xl__str_clear(&base);
     if (f->n > 0)
         qsort(f->list, f->n, sizeof *f->list, by_row);
@@ -157,7 +160,8 @@ void xl__files_close(void *kept)
     free(f);
 }
 
-/* -- reading them ---------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------
+ */
 
 static double first_number(const char *bytes, size_t len)
 {
@@ -167,7 +171,7 @@ static double first_number(const char *bytes, size_t len)
     return end == bytes ? NAN : value;
 }
 
-static double value_of(const struct found *f)
+static double read_value(const struct found *f)
 {
     const struct xl__file_row *row = f->row;
     char *bytes = NULL;
@@ -179,8 +183,9 @@ static double value_of(const struct found *f)
     return row->scale > 0 ? value * row->scale : value;
 }
 
-/* The row's files from `i` on, as one value; *next: the next row's first. */
-static double merged(const struct files *f, size_t i, size_t *next)
+/* Combines the files of one row, from `i` on, into one value; *next is the
+ * first file of the next row. */
+static double read_row(const struct files *f, size_t i, size_t *next)
 {
     const struct xl__file_row *row = f->list[i].row;
     double all = NAN;
@@ -188,7 +193,7 @@ static double merged(const struct files *f, size_t i, size_t *next)
         if ((row->merge == XL__FIRST && !isnan(all)) ||
             (row->merge == XL__MOST && *next - i >= MOST_COMPARED))
             continue;
-        const double one = value_of(&f->list[*next]);
+        const double one = read_value(&f->list[*next]);
         if (isnan(all))
             all = one;
         else if (row->merge == XL__SUM && !isnan(one))
@@ -199,14 +204,15 @@ static double merged(const struct files *f, size_t i, size_t *next)
     return all;
 }
 
-static void tell_throttle(xl_reading *r, unsigned bits, const char *source)
+static void set_throttle(xl_reading *r, unsigned bits, const char *source)
 {
     r->has_throttle = true;
     r->throttle |= bits;
     r->throttle_source = r->throttle_source ? r->throttle_source : source;
 }
 
-static void tell(const struct xl__file_row *row, double value, xl_reading *r)
+static void set_value(const struct xl__file_row *row, double value,
+                      xl_reading *r)
 {
     if (!(value >= 0))
         return;
@@ -225,14 +231,14 @@ static void tell(const struct xl__file_row *row, double value, xl_reading *r)
         r->units = value > 0 ? value : 1;
         break;
     case XL__TO_THROTTLE:
-        tell_throttle(r, value > 0 ? 1u << row->what : 0, row->path);
+        set_throttle(r, value > 0 ? 1u << row->what : 0, row->path);
         break;
     case XL__TO_THROTTLE_NS:
         r->throttle_ns[row->what] = fmax(value, r->throttle_ns[row->what]);
-        tell_throttle(r, 0, row->path);
+        set_throttle(r, 0, row->path);
         break;
     case XL__TO_THROTTLES:
-        tell_throttle(r, (unsigned)value, row->path);
+        set_throttle(r, (unsigned)value, row->path);
         break;
     }
 }
@@ -242,7 +248,7 @@ void xl__files_read(void *kept, xl_reading *out)
     const struct files *f = kept;
     for (size_t i = 0, next; i < f->n; i = next) {
         const struct xl__file_row *row = f->list[i].row;
-        const double value = merged(f, i, &next);
-        tell(row, value, out);
+        const double value = read_row(f, i, &next);
+        set_value(row, value, out);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source that is a table of the system's files. What is known is which of
- * them there are: one that is absent, or says no number, tells nothing. */
+/* A telemetry source that is a table of system files (sysfs, procfs): each row
+ * maps a path to a sensor. A file that does not exist or has no number is
+ * skipped. */
 #ifndef XL_DEVICE_TELEMETRY_FILES_H
 #define XL_DEVICE_TELEMETRY_FILES_H
 
@@ -18,18 +19,18 @@ enum xl__file_to {
     XL__TO_THROTTLES    /* the value is xl_reading.throttle's bits */
 };
 
-/* Of several files that fit a path. */
+/* How the values of several files that match a path are combined. */
 enum xl__file_merge { XL__FIRST, XL__SUM, XL__MOST };
 
 struct xl__file_row {
     enum xl__file_to to;
     unsigned what;
-    const char *path; /* below `base`; "*" stands for any rest of a name */
-    double scale;     /* to the unit of what it tells; 0: 1 */
+    const char *path; /* below `base`; "*" matches the rest of a name */
+    double scale;     /* to the sensor's unit; 0: 1 */
     enum xl__file_merge merge;
     /* The value of a file's bytes; NaN: none. NULL: the number at its start. */
     double (*parse)(const char *bytes, size_t len);
-    const char *named; /* the file "name" beside it begins so; NULL: any */
+    const char *named; /* start of the file "name" in its folder; NULL: any */
 };
 
 struct xl__file_table {
@@ -39,7 +40,7 @@ struct xl__file_table {
     unsigned n;
 };
 
-/* The three functions of a source whose `data` is an xl__file_table. */
+/* The functions of a source whose `data` is a struct xl__file_table. */
 void *xl__files_open(const struct xl__telemetry_source *me,
                      const struct xl__telemetry_target *at);
 void xl__files_read(void *kept, xl_reading *out);

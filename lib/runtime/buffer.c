@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers over cl_mem. */
+/* Buffers: the public helpers over cl_mem, and the region of memory of a
+ * buffer. A sub-buffer has a parent and an offset in it; OpenCL 1.2 allows no
+ * sub-buffer of a sub-buffer, so the parent is the root. */
 #include "runtime/buffer.h"
 
 #include <crosslane/buffer.h>
@@ -25,10 +27,10 @@ xl_status xl_buffer_create(xl_queue *q, size_t bytes, cl_mem *out)
     if (bytes > room)
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
                           "a buffer of %zu bytes does not fit: the device has "
-                          "%zu bytes in all; use smaller sizes or parts",
+                          "%zu bytes in all; use smaller sizes",
                           bytes, room));
-    /* max_alloc_bytes is not asked: some drivers give more (GE-12), and the
-     * others refuse here. */
+    /* max_alloc_bytes is not checked: some drivers allocate more (GE-12), and
+     * the others return an error here. */
     cl_mem mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL,
                                 &code);
     if (code != CL_SUCCESS)
@@ -66,7 +68,8 @@ fail:
     return status;
 }
 
-/* Groups of 64 items, or one on CPUs, a few per compute unit. */
+/* Work-groups of 64 items, or of one on CPUs; 32 work-groups per compute unit.
+ */
 static struct xl__plan plan_fill(const struct xl__limits *l, size_t n_words)
 {
     enum { WG = 64, GROUPS_PER_UNIT = 32 };

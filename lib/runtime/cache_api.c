@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public face of the store. */
+/* Public functions of the program cache: crosslane/cache.h over store/store.h.
+ */
 #include <crosslane/cache.h>
 
 #include "base/os/files.h"
 #include "runtime/context.h"
 
-/* Keep the story of a failed call; the store itself has none. XL_IO is about
- * the user's folder. */
-static xl_status tell(xl_lib *lib, xl_status status)
+/* Records the status of a call in lib->error and returns it. The store has no
+ * messages; XL_IO always concerns the user's folder. */
+static xl_status record_status(xl_lib *lib, xl_status status)
 {
     const struct xl__cluster_store *store = &lib->store;
     const char *why = "it cannot be read";
@@ -35,19 +36,20 @@ xl_status xl_cache_list(xl_lib *lib,
 {
     if (lib == NULL || each == NULL)
         return XL_BAD_ARGUMENT;
-    return tell(lib, xl__store_list(&lib->store, each, arg));
+    return record_status(lib, xl__store_list(&lib->store, each, arg));
 }
 
 xl_status xl_cache_stats_get(xl_lib *lib, xl_cache_stats *out)
 {
     if (lib == NULL || out == NULL)
         return XL_BAD_ARGUMENT;
-    return tell(lib, xl__store_stats(&lib->store, out));
+    return record_status(lib, xl__store_stats(&lib->store, out));
 }
 
 xl_status xl_cache_clear(xl_lib *lib, bool only_damaged, uint64_t *n_removed)
 {
     if (lib == NULL)
         return XL_BAD_ARGUMENT;
-    return tell(lib, xl__store_remove(&lib->store, only_damaged, n_removed));
+    return record_status(
+        lib, xl__store_remove(&lib->store, only_damaged, n_removed));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contexts of one xl_lib: made when a first queue of a (cl_context,
- * device) pair comes, gone with the last. */
+/* The library handle's version, error and log, and the contexts of one xl_lib.
+ * A context is created with the first queue of its (cl_context, device) pair
+ * and destroyed with the last one. */
 #include "runtime/context.h"
 
 #include <stdarg.h>
@@ -34,8 +35,8 @@ void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     xl__str_clear(&text);
 }
 
-static xl_status make(xl_lib *lib, cl_context cl, cl_device_id id,
-                      struct xl__context **out)
+static xl_status create_context(xl_lib *lib, cl_context cl, cl_device_id id,
+                                struct xl__context **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = xl__calloc(1, sizeof *ctx);
@@ -65,7 +66,7 @@ xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
         }
     }
     struct xl__context *ctx = NULL;
-    TRY(make(lib, cl, id, &ctx));
+    TRY(create_context(lib, cl, id, &ctx));
     ctx->n_queues = 1;
     ctx->next = lib->contexts;
     lib->contexts = ctx;
@@ -82,7 +83,7 @@ static void free_programs(struct xl__program *p)
             clReleaseProgram(p->cl);
         free(p->key);
         free(p->build_log);
-        free(p->story);
+        free(p->detail);
         free(p);
         p = next;
     }

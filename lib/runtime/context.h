@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One (cl_context, device) pair: the programs compiled for it, and the queues
- * on it. */
+/* The runtime's objects: xl_lib (the library handle), struct xl__context (one
+ * pair of cl_context and device, with the programs compiled for it) and
+ * xl_queue (a command queue in a context).
+ *
+ *   xl_lib --< xl__context --< xl_queue --< xl__cached_plan (plan_cache.h)
+ *                  |
+ *                  +--< xl__program --< cl_kernel, per queue
+ *
+ * A context is created with the first queue of its pair and destroyed with the
+ * last one. */
 #ifndef XL_RUNTIME_CONTEXT_H
 #define XL_RUNTIME_CONTEXT_H
 
@@ -17,36 +25,38 @@
 struct xl__context;
 
 struct xl_lib {
-    xl__lock lock; /* guards all below but `store` and `tuned`, which have
-                      their own */
+    xl__lock lock; /* guards all fields below except `store` and `tuned`,
+                  which have their own locks */
     struct xl__error error;
     xl_log log;
     void *log_arg;
     xl__lock log_lock;
     char *cl_dir; /* NULL: the embedded kernels */
     bool skip_selfcheck;
-    unsigned spin_limit; /* turns after which a kernel for a target gives up a
-                            wait; 0: never */
+    unsigned spin_limit; /* iterations after which a kernel for a target stops
+                            waiting, for tests; 0: none */
     struct xl__cluster_store store;
     struct xl__tuned_sets tuned;
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */
 };
 
-/* Say something to the application; safe from any thread. */
+/* Send a message to the application's log callback. Any thread may call it. */
 void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     XL__PRINTF(3, 4);
 
-/* A built program; or, for an external step, only its key and trust. */
+/* A built program; for an external step only its key and trust. */
 struct xl__program {
     struct xl__program *next;
     char *key;          /* full key text: see program.h */
     cl_program cl;      /* NULL: an external step */
     enum xl__trust trust;
-    char *story;        /* of the plan that failed with it; NULL: not known */
+    char *detail;       /* of a failed self-check: the plan and what was wrong;
+                           NULL: not known */
     char *build_log;    /* "" when empty */
     double build_ns;
-    bool from_cache, is_kept; /* came from the store; is in it */
+    bool from_cache; /* was read from the store */
+    bool is_kept;    /* is in the store */
 };
 
 enum { XL__EPILOGUE_LISTS = 64 };
@@ -57,10 +67,10 @@ struct xl__context {
     cl_context cl;      /* retained */
     xl_device *device;
     unsigned n_queues;
-    xl__lock lock;      /* guards all below */
+    xl__lock lock; /* guards the fields below */
     struct xl__program *programs;
-    struct xl__epilogue_text
-        *epilogues[XL__EPILOGUE_LISTS]; /* by hash: epilogue.h */
+    /* Lists of epilogue texts by hash: epilogue.h. */
+    struct xl__epilogue_text *epilogues[XL__EPILOGUE_LISTS];
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);
@@ -88,7 +98,8 @@ struct xl_queue {
     struct xl__timeline timeline;
 };
 
-/* Find or make; counts the queue. Under lib->lock. */
+/* Find or create the context of a pair and add a queue to its count; drop
+ * subtracts one and destroys a context without queues. Under lib->lock. */
 xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
                            struct xl__context **out);
 void xl__context_drop(struct xl__context *ctx);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that enqueues kernels: set arguments, cut what would run too
- * long, chain the steps, hand out events. */
+/* Launch of a plan: sets the arguments of each kernel, splits launches that
+ * would exceed the time limit of a watchdog, orders the steps, returns the
+ * event.
+ *
+ * Order: on an in-order queue the steps follow each other by themselves; on an
+ * out-of-order queue each command waits for the event of the one before. */
 #include "runtime/launch.h"
 
 #include <math.h>
@@ -10,28 +14,30 @@
 #include "base/alloc.h"
 #include "device/cl_info.h"
 
-/* Half of the 100 ms that a launch may take under a watchdog (GE-11), since
- * the time is a model's. */
+/* Half of the 100 ms that a watchdog allows (GE-11), since the time is an
+ * estimate. */
 static const double slice_ns = 50e6;
 
-/* One run of a plan. */
-struct run {
+/* One launch of a plan. */
+struct launch {
     xl_queue *q;
     struct xl__cached_plan *ready;
     const struct xl__call *call;
     xl_mem scratch, list;
-    cl_mem own_scratch;   /* released after enqueueing; NULL: not ours */
+    cl_mem own_scratch; /* of this launch only, released after enqueueing;
+                           NULL: none */
     cl_uint n_wait;
     const cl_event *wait; /* of the next command */
-    cl_event last;        /* of the last command, when wanted; owned */
-    bool wants_events;
+    cl_event last;        /* of the last command, if needs_events; owned */
+    bool needs_events;
 };
 
 /* -- scratch --------------------------------------------------------------- */
 
-/* In order, one buffer per queue serves all calls, since a later call starts
- * when the earlier has ended. Out of order each call gets its own. */
-static xl_status take_scratch(struct run *r)
+/* Sets the scratch memory: the caller's, else a buffer. On an in-order queue
+ * all calls share one buffer, since a call starts after the previous one has
+ * ended; on an out-of-order queue each call has its own. */
+static xl_status prepare_scratch(struct launch *r)
 {
     xl_status status = XL_OK;
     xl_queue *q = r->q;
@@ -53,7 +59,7 @@ static xl_status take_scratch(struct run *r)
         return XL_OK;
     }
     if (q->scratch)
-        clReleaseMemObject(q->scratch); /* lives on while work uses it */
+        clReleaseMemObject(q->scratch); /* enqueued commands retain it */
     q->scratch = mem;
     q->scratch_bytes = bytes;
 fail:
@@ -62,8 +68,8 @@ fail:
 
 /* -- lists ----------------------------------------------------------------- */
 
-static bool same_lists(const struct xl__cached_plan *r,
-                       const struct xl__call *call, unsigned n)
+static bool are_lists_equal(const struct xl__cached_plan *r,
+                            const struct xl__call *call, unsigned n)
 {
     const size_t each = call->list_bytes;
     const unsigned char *copy = r->list_copy;
@@ -76,19 +82,20 @@ static bool same_lists(const struct xl__cached_plan *r,
     return true;
 }
 
-static void drop_lists(struct xl__cached_plan *r)
+static void free_lists(struct xl__cached_plan *r)
 {
     if (r->list)
-        clReleaseMemObject(r->list); /* lives on while work uses it */
+        clReleaseMemObject(r->list); /* enqueued commands retain it */
     free(r->list_copy);
     r->list = NULL;
     r->list_copy = NULL;
     r->list_bytes = 0;
 }
 
-/* The device's copy is made anew when the lists have changed: the old one may
- * still be read by work under way. */
-static xl_status take_lists(struct run *r)
+/* Copies the call's lists to the device, unless they are those of the last
+ * call. A changed list gets a new buffer, since enqueued commands may still
+ * read the old one. */
+static xl_status prepare_lists(struct launch *r)
 {
     xl_status status = XL_OK;
     struct xl__cached_plan *ready = r->ready;
@@ -97,11 +104,11 @@ static xl_status take_lists(struct run *r)
     cl_int code;
     while (n < XL__MAX_LISTS && r->call->list[n])
         n++;
-    if (each == 0 || same_lists(ready, r->call, n)) {
+    if (each == 0 || are_lists_equal(ready, r->call, n)) {
         r->list.buf = ready->list;
         return XL_OK;
     }
-    drop_lists(ready);
+    free_lists(ready);
     unsigned char *copy = xl__calloc(n, each);
     if (!copy)
         return xl__error_set(&r->q->error, XL_NO_MEMORY, "lists of a batch");
@@ -117,7 +124,7 @@ static xl_status take_lists(struct run *r)
     return XL_OK;
 fail:
     ready->list = NULL;
-    drop_lists(ready);
+    free_lists(ready);
     return status;
 }
 
@@ -155,28 +162,28 @@ static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
     return clSetKernelArg(kernel, at, sizeof x, &x);
 }
 
-/* XL__ARG_COORDS. */
-static uint64_t place_of(const struct run *r, const struct xl__arg *arg)
+/* The value of an XL__ARG_COORDS. */
+static uint64_t pack_coords(const struct launch *r, const struct xl__arg *arg)
 {
     const uint64_t at = r->call->value[arg->slot].u;
     return (uint32_t)(at % arg->line + arg->as.at[0]) |
            (at / arg->line + arg->as.at[1]) << 32;
 }
 
-static cl_int set_words(const struct run *r, cl_kernel kernel, cl_uint at,
+static cl_int set_words(const struct launch *r, cl_kernel kernel, cl_uint at,
                         const struct xl__arg *arg, size_t n)
 {
     cl_ulong x[XL__MAX_WORDS];
     for (size_t i = 0; i < n; i++) {
-        x[i] =
-            arg[i].kind == XL__ARG_COORDS ? place_of(r, &arg[i]) : arg[i].as.u;
+        x[i] = arg[i].kind == XL__ARG_COORDS ? pack_coords(r, &arg[i])
+                                             : arg[i].as.u;
         if (arg[i].kind == XL__ARG_VALUE_U64)
             x[i] += r->call->value[arg[i].slot].u;
     }
     return clSetKernelArg(kernel, at, n * sizeof *x, x);
 }
 
-static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
+static cl_int set_arg(const struct launch *r, cl_kernel kernel, cl_uint at,
                       const struct xl__arg *arg)
 {
     switch (arg->kind) {
@@ -202,7 +209,7 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
     case XL__ARG_U64:
         return set_u64(kernel, at, arg->as.u);
     case XL__ARG_COORDS:
-        return set_u64(kernel, at, place_of(r, arg));
+        return set_u64(kernel, at, pack_coords(r, arg));
     case XL__ARG_F32:
         return set_f32(kernel, at, arg->as.f);
     case XL__ARG_LOCAL:
@@ -213,16 +220,17 @@ static cl_int set_arg(const struct run *r, cl_kernel kernel, cl_uint at,
     return CL_INVALID_ARG_VALUE;
 }
 
-static xl_status set_args(const struct run *r, const struct xl__step *step,
+static xl_status set_args(const struct launch *r, const struct xl__step *step,
                           cl_kernel kernel)
 {
-    cl_uint at = 0; /* the kernel's, of which one may be several of ours */
+    cl_uint at = 0; /* index of the kernel's argument: a struct of several
+                       entries of step->args is one */
     for (unsigned i = 0; i < step->n_args; i++, at++) {
         const struct xl__arg *arg = &step->args[i];
         const cl_int code = set_arg(r, kernel, at, arg);
         if (code != CL_SUCCESS)
             return xl__error_set(&r->q->error, code,
-                                 "%s: argument %u was refused: %s",
+                                 "%s: the driver rejected argument %u: %s",
                                  step->kernel, at, xl_status_name(code));
         if (arg->kind == XL__ARG_WORDS)
             i += (unsigned)arg->as.u;
@@ -232,9 +240,9 @@ static xl_status set_args(const struct run *r, const struct xl__step *step,
 
 /* -- commands -------------------------------------------------------------- */
 
-/* A command was enqueued: the next one waits for it if the queue itself does
- * not see to the order. */
-static void follow(struct run *r, cl_event event)
+/* Records the event of the command just enqueued; on an out-of-order queue the
+ * next command waits for it. */
+static void set_last_event(struct launch *r, cl_event event)
 {
     if (r->last)
         clReleaseEvent(r->last);
@@ -247,15 +255,15 @@ static void follow(struct run *r, cl_event event)
     }
 }
 
-static xl_status enqueue(struct run *r, const struct xl__step *step,
+static xl_status enqueue(struct launch *r, const struct xl__step *step,
                          cl_kernel kernel, const size_t *offset,
                          const size_t *global)
 {
     cl_event event = NULL;
-    const cl_int code = clEnqueueNDRangeKernel(
-        r->q->cl, kernel, step->dims, offset, global,
-        step->local[0] ? step->local : NULL, r->n_wait, r->wait,
-        r->wants_events ? &event : NULL);
+    const cl_int code =
+        clEnqueueNDRangeKernel(r->q->cl, kernel, step->dims, offset, global,
+                               step->local[0] ? step->local : NULL, r->n_wait,
+                               r->wait, r->needs_events ? &event : NULL);
     if (code != CL_SUCCESS)
         return xl__error_set(&r->q->error, code,
                              "%s: %s at global %zu x %zu x %zu, local %zu x "
@@ -263,15 +271,15 @@ static xl_status enqueue(struct run *r, const struct xl__step *step,
                              step->kernel, xl_status_name(code), global[0],
                              global[1], global[2], step->local[0],
                              step->local[1], step->local[2]);
-    follow(r, event);
+    set_last_event(r, event);
     if (event)
         xl__timeline_add(&r->q->timeline, step->kernel, event);
     return XL_OK;
 }
 
-/* Into how many launches a step is cut: 1 unless something may kill it. A
- * device of which nobody knows counts as watched. */
-static size_t n_slices(const struct run *r, const struct xl__step *step)
+/* Number of launches into which a step is split: 1 unless a watchdog may end a
+ * long launch. A device counts as having a watchdog unless known otherwise. */
+static size_t count_slices(const struct launch *r, const struct xl__step *step)
 {
     const struct xl__limits *l = &r->q->ctx->device->limits;
     const double est = r->ready->plan.est_ns / r->ready->plan.n_steps;
@@ -282,11 +290,11 @@ static size_t n_slices(const struct run *r, const struct xl__step *step)
     return (size_t)ceil(est / slice_ns);
 }
 
-static xl_status run_kernel(struct run *r, const struct xl__step *step,
+static xl_status run_kernel(struct launch *r, const struct xl__step *step,
                             cl_kernel kernel)
 {
     xl_status status = XL_OK;
-    const size_t n = n_slices(r, step);
+    const size_t n = count_slices(r, step);
     TRY(set_args(r, step, kernel));
     if (n == 1)
         return enqueue(r, step, kernel, NULL, step->global);
@@ -303,10 +311,10 @@ fail:
     return status;
 }
 
-/* Another library's call cannot be given a wait list: a barrier holds it back.
- * It is left out of the timeline, since the event such a call returns may
- * stand for the last of several kernels (GE-22). */
-static xl_status run_external(struct run *r, const struct xl__step *step)
+/* A call of another library has no wait list, so a barrier with the wait list
+ * precedes it. It is not recorded in the timeline, since its event may belong
+ * to the last of several kernels (GE-22). */
+static xl_status run_external(struct launch *r, const struct xl__step *step)
 {
     xl_status status = XL_OK;
     cl_event event = NULL;
@@ -318,16 +326,16 @@ static xl_status run_external(struct run *r, const struct xl__step *step)
     if (status != XL_OK)
         return xl__error_set(&r->q->error, status, "%s: %s", step->kernel,
                              why);
-    follow(r, event);
+    set_last_event(r, event);
 fail:
     return status;
 }
 
-static xl_status run_steps(struct run *r)
+static xl_status run_steps(struct launch *r)
 {
     xl_status status = XL_OK;
-    TRY(take_scratch(r));
-    TRY(take_lists(r));
+    TRY(prepare_scratch(r));
+    TRY(prepare_lists(r));
     for (; r->ready; r->ready = r->ready->next) {
         const struct xl__plan *plan = &r->ready->plan;
         for (unsigned i = 0; i < plan->n_steps; i++)
@@ -342,16 +350,16 @@ fail:
 xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
                      const struct xl__call *call, const xl_sync *sync)
 {
-    struct run r = {.q = q, .ready = ready, .call = call};
+    struct launch r = {.q = q, .ready = ready, .call = call};
     cl_event *done = sync ? sync->done : NULL;
     if (sync) {
         r.n_wait = sync->n_wait;
         r.wait = sync->n_wait > 0 ? sync->wait : NULL;
     }
-    r.wants_events = done || q->timeline.on || q->is_out_of_order;
+    r.needs_events = done || q->timeline.on || q->is_out_of_order;
     const xl_status status = run_steps(&r);
     if (status != XL_OK)
-        clFinish(q->cl); /* nothing of ours may still run */
+        clFinish(q->cl); /* no command of this call may still run */
     if (r.own_scratch)
         clReleaseMemObject(r.own_scratch);
     if (status == XL_OK && done)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appending to a step. An argument too many is a variant's programming error:
- * it is dropped here, and the driver refuses the launch for lack of it. */
+/* Construction of steps: arguments, -D options, an epilogue. An argument
+ * beyond XL__MAX_ARGS is an error of the variant: it is dropped, and the
+ * driver rejects the launch because it is missing. */
 #include "runtime/epilogue.h"
 
 #include <ctype.h>
@@ -9,7 +10,7 @@
 
 #include "runtime/tuned/tuned_sets.h"
 
-static void append(struct xl__step *s, struct xl__arg arg)
+static void append_arg(struct xl__step *s, struct xl__arg arg)
 {
     if (s->n_args < XL__MAX_ARGS)
         s->args[s->n_args++] = arg;
@@ -17,66 +18,66 @@ static void append(struct xl__step *s, struct xl__arg arg)
 
 void xl__arg_mem(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_MEM, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_MEM, .slot = slot});
 }
 
 void xl__arg_value_f32(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F32, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_F32, .slot = slot});
 }
 
 void xl__arg_value_f64(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_F64, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_F64, .slot = slot});
 }
 
 void xl__arg_value_i32(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_I32, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_I32, .slot = slot});
 }
 
 void xl__arg_value_u32(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_U32, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_U32, .slot = slot});
 }
 
 void xl__arg_value_u64(struct xl__step *s, unsigned slot)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_VALUE_U64, .slot = slot});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_U64, .slot = slot});
 }
 
 void xl__arg_u32(struct xl__step *s, size_t v)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_U32, .as.u = v});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_U32, .as.u = v});
 }
 
 void xl__arg_u64(struct xl__step *s, size_t v)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_U64, .as.u = v});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_U64, .as.u = v});
 }
 
 void xl__arg_f32(struct xl__step *s, double v)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_F32, .as.f = v});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_F32, .as.f = v});
 }
 
 void xl__arg_coords(struct xl__step *s, unsigned slot, size_t line,
                     uint32_t at, uint32_t at_line)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_COORDS,
-                               .slot = slot,
-                               .as.at = {at, at_line},
-                               .line = line});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_COORDS,
+                                   .slot = slot,
+                                   .as.at = {at, at_line},
+                                   .line = line});
 }
 
 void xl__arg_local(struct xl__step *s, size_t bytes)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_LOCAL, .as.u = bytes});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_LOCAL, .as.u = bytes});
 }
 
 void xl__arg_words(struct xl__step *s, size_t n)
 {
-    append(s, (struct xl__arg){.kind = XL__ARG_WORDS, .as.u = n});
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_WORDS, .as.u = n});
 }
 
 void xl__define(struct xl__step *s, const char *name, long value)
@@ -86,20 +87,21 @@ void xl__define(struct xl__step *s, const char *name, long value)
              value);
 }
 
-void xl__define_choice(struct xl__step *s, const char *what, const char *way)
+void xl__define_choice(struct xl__step *s, const char *name,
+                       const char *choice)
 {
-    char name[32];
-    int n = snprintf(name, sizeof name, "%s_", what);
-    for (; *way && n + 1 < (int)sizeof name; way++)
-        name[n++] = (char)toupper((unsigned char)*way);
-    name[n] = '\0';
-    xl__define(s, name, 1);
+    char full[32];
+    int n = snprintf(full, sizeof full, "%s_", name);
+    for (; *choice && n + 1 < (int)sizeof full; choice++)
+        full[n++] = (char)toupper((unsigned char)*choice);
+    full[n] = '\0';
+    xl__define(s, full, 1);
 }
 
-/* E<k>, EI<k>: how tensor k lies along the columns and the rows that the kernel
- * walks. */
-static void define_lie(struct xl__step *s, unsigned k, size_t row_stride,
-                       size_t col_stride)
+/* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
+ * kernel's columns and rows (epilogue.h). */
+static void define_layout(struct xl__step *s, unsigned k, size_t row_stride,
+                          size_t col_stride)
 {
     char name[16];
     snprintf(name, sizeof name, "E%u", k);
@@ -108,18 +110,17 @@ static void define_lie(struct xl__step *s, unsigned k, size_t row_stride,
     xl__define(s, name, row_stride > 0);
 }
 
-void xl__arg_epilogue(struct xl__step *s,
-                      const struct xl__epilogue_text *snippet, unsigned mem,
-                      unsigned value, bool turned)
+void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
+                      unsigned mem, unsigned value, bool swapped)
 {
-    const unsigned rows = turned ? XL__ALONG_COLS : XL__ALONG_ROWS;
-    const unsigned cols = turned ? XL__ALONG_ROWS : XL__ALONG_COLS;
-    s->snippet = snippet;
-    if (!snippet)
+    const unsigned rows = swapped ? XL__ALONG_COLS : XL__ALONG_ROWS;
+    const unsigned cols = swapped ? XL__ALONG_ROWS : XL__ALONG_COLS;
+    s->epilogue = text;
+    if (!text)
         return;
     xl__define(s, "EPILOGUE", 1);
-    for (unsigned k = 0; k < snippet->n_operands; k++) {
-        const struct xl__epilogue_operand *o = &snippet->operand[k];
+    for (unsigned k = 0; k < text->n_operands; k++) {
+        const struct xl__epilogue_operand *o = &text->operand[k];
         if (o->is_scalar) {
             if (o->dtype == XL_I32)
                 xl__arg_value_i32(s, value + k);
@@ -127,7 +128,7 @@ void xl__arg_epilogue(struct xl__step *s,
                 xl__arg_value_f32(s, value + k);
             continue;
         }
-        define_lie(s, k, o->stride[rows], o->stride[cols]);
+        define_layout(s, k, o->stride[rows], o->stride[cols]);
         xl__arg_mem(s, mem + k);
         xl__arg_value_u64(s, value + k);
         xl__arg_u64(s, o->stride[XL__ALONG_BATCH]);
@@ -136,7 +137,7 @@ void xl__arg_epilogue(struct xl__step *s,
     }
 }
 
-/* Was the step's file seen in an earlier step? */
+/* Does an earlier step have the same source file? */
 static bool is_repeated(const struct xl__plan *plan, unsigned i)
 {
     for (unsigned k = 0; k < i; k++) {
@@ -155,7 +156,7 @@ xl_status xl__plan_sources(const struct xl__tuned_sets *db,
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct xl__step *step = &plan->step[i];
         uint64_t hash = 0;
-        /* Another library's code and generated text are not ours to name. */
+        /* External steps and generated text have no source file. */
         if (step->external || step->text || is_repeated(plan, i))
             continue;
         TRY(xl__tuned_source_hash(db, step->source, &hash, e));

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan: plain data that says what to run. Made by a variant's plan() with no
- * device at hand; only launch.c turns one into work. */
+/* A plan: the steps of a call as plain data. A variant's plan() makes it from
+ * facts and a descriptor, without a device; plan_cache.c builds its kernels
+ * and launch.c enqueues them.
+ *
+ *   plan  = scratch size, counts, estimate, steps
+ *   step  = source, kernel, options, global and local size, arguments
+ *   call  = what changes from call to call: memory, scalars, lists
+ *
+ * An argument of a step is a constant or refers to a slot of the call. */
 #ifndef XL_RUNTIME_PLAN_H
 #define XL_RUNTIME_PLAN_H
 
@@ -18,20 +25,20 @@ enum {
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
     XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */
     XL__MEM_SCRATCH = 0,
-    XL__MEM_LIST = XL__MAX_MEMS, /* the call's lists, one after the other */
+    XL__MEM_LIST = XL__MAX_MEMS, /* the device buffer of the call's lists */
     XL__MAX_LISTS = 3,
-    XL__MAX_WORDS = 32   /* of one struct */
+    XL__MAX_WORDS = 32 /* ulongs of one XL__ARG_WORDS */
 };
 
-struct xl__epilogue_text; /* snippet.h */
+struct xl__epilogue_text; /* epilogue.h */
 
-/* What changes from call to call while the plan stays: an op's bind() fills
- * it, its variants refer to the slots. */
+/* The values of one call. An op's bind() fills it; the arguments of steps
+ * refer to its slots. */
 struct xl__call {
     xl_mem mem[XL__MAX_MEMS];
     union { double f; uint64_t u; } value[XL__MAX_VALUES];
-    /* Host arrays of `list_bytes` each, which kernels see as one buffer; the
-     * launch copies them to the device. */
+    /* Host arrays of `list_bytes` each. The launch copies them to one device
+     * buffer, one after the other. */
     const void *list[XL__MAX_LISTS];
     size_t list_bytes; /* 0: none */
 };
@@ -47,14 +54,15 @@ enum xl__arg_kind {
     XL__ARG_I32,
     XL__ARG_U64,
     XL__ARG_F32,    /* constants */
-    XL__ARG_COORDS, /* element value[slot].u of memory in lines of `line`
-                      elements, as one ulong: its place in the line plus
-                      as.at[0] below, the line plus as.at[1] above */
+    XL__ARG_COORDS, /* coordinates of an element, as one ulong. Element e =
+                       value[slot].u of memory with rows of `line` elements:
+                       e % line + as.at[0] in the low 32 bits, e / line +
+                       as.at[1] in the high ones */
     XL__ARG_LOCAL,  /* u bytes of local memory */
-    XL__ARG_WORDS   /* the next u arguments, XL__ARG_U64, XL__ARG_COORDS
-                       and XL__ARG_VALUE_U64, as one struct of ulong: some
-                       drivers take as long over an argument of 8 bytes as
-                       over one of 100 (CP-15) */
+    XL__ARG_WORDS   /* the next u arguments, of kinds XL__ARG_U64,
+                       XL__ARG_COORDS and XL__ARG_VALUE_U64, as one struct of
+                       ulong: some drivers take as long for an argument of 8
+                       bytes as for one of 100 (CP-15) */
 };
 
 struct xl__arg {
@@ -66,36 +74,35 @@ struct xl__arg {
 
 struct xl__step;
 
-/* A step that another library runs. Called on the queue's thread; enqueues on
- * `native` and sets *done (never NULL then). */
+/* Runs a step by a call of another library, on the queue's thread. Enqueues on
+ * `native` and sets *done, which is not NULL on success; else `why` has the
+ * reason. */
 typedef xl_status (*xl__external)(const struct xl__step *step,
                                   const struct xl__call *call,
                                   cl_command_queue native, cl_event *done,
                                   char *why, size_t why_cap);
 
 struct xl__step {
-    const char *source;  /* base name of an embedded file, or what generated
-                            text is called; static */
-    const char *text;    /* generated text; NULL: the embedded file's. Borrowed
-                            until the plan is ready */
-    const struct xl__epilogue_text
-        *snippet;        /* in place of common/epilogue.clh; NULL: the
-                      file itself */
+    const char *source; /* name of an embedded file, or a name for generated
+                           text; static */
+    const char *text;   /* generated text; NULL: the embedded file's. Borrowed
+                           until the plan is built */
+    /* In place of common/epilogue.clh; NULL: the file itself. */
+    const struct xl__epilogue_text *epilogue;
     const char *kernel;  /* function name; the step's label; static */
-    const char *target;  /* the machine it needs, by the vendor table's
-                            words, where the driver builds for less; static.
-                            NULL: what the driver builds for */
+    const char *target; /* target for retarget.h, as the vendor table names it;
+                           static. NULL: the driver's own */
     char options[640];   /* -D set */
     unsigned dims;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     size_t local_mem_bytes;     /* static and dynamic together */
-    bool is_aid;         /* of many variants' plans, and so the last to be
-                            blamed for a wrong result */
-    int slice_dim;       /* the dimension along which a long launch may be cut
-                            at work-group borders; -1: it may not */
+    bool is_aid;   /* a helper step that several variants share, so the
+                      last one to be marked as failed */
+    int slice_dim; /* the dimension along which a long launch may be
+                      split between work-groups; -1: none */
     unsigned n_args;
     struct xl__arg args[XL__MAX_ARGS];
-    xl__external external; /* NULL: a kernel of ours */
+    xl__external external;            /* NULL: a kernel of this library */
     unsigned char external_desc[256]; /* plain data of the external call */
 };
 
@@ -103,13 +110,14 @@ struct xl__plan {
     unsigned n_steps;
     struct xl__step step[XL__MAX_STEPS];
     size_t scratch_bytes;
-    double flop, bytes;  /* counted, of the whole call */
+    double flop, bytes;  /* counted, of the call */
     double est_ns;       /* the model's time */
-    const char *bound;   /* what limits it by the model; static */
-    xl_tiling tiling;    /* rows 0: the plan does not say */
+    const char *bound;   /* the model's limiter; static */
+    xl_tiling tiling;    /* rows 0: not set */
 };
 
-/* Append arguments. */
+/* Append an argument of each kind: enum xl__arg_kind. An argument beyond
+ * XL__MAX_ARGS is dropped, and the driver rejects the launch. */
 void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
 void xl__arg_value_f64(struct xl__step *s, unsigned slot);
@@ -122,17 +130,19 @@ void xl__arg_f32(struct xl__step *s, double v);
 void xl__arg_coords(struct xl__step *s, unsigned slot, size_t line,
                     uint32_t at, uint32_t at_line);
 void xl__arg_local(struct xl__step *s, size_t bytes);
-void xl__arg_words(struct xl__step *s, size_t n); /* then the n arguments */
-/* Append " -DWHAT_WAY=1", the way in capitals: a fact's text to a kernel. */
-void xl__define_choice(struct xl__step *s, const char *what, const char *way);
+void xl__arg_words(struct xl__step *s, size_t n); /* before the n arguments */
+/* Append " -DNAME_CHOICE=1", with the choice in capitals: passes the text of a
+ * fact to a kernel. */
+void xl__define_choice(struct xl__step *s, const char *name,
+                       const char *choice);
 /* Append " -DNAME=value" to the options. */
 void xl__define(struct xl__step *s, const char *name, long value);
 
 struct xl__error;
 struct xl__tuned_sets; /* runtime/tuned/tuned_sets.h */
 
-/* The kernels that a plan runs, as `sources` of a tuned set: "file:hash" by
- * blanks, without generated text and other libraries' kernels. */
+/* The kernels of a plan as the `sources` of a tuned set: "file:hash",
+ * separated by blanks, without generated text and external steps. */
 xl_status xl__plan_sources(const struct xl__tuned_sets *db,
                            const struct xl__plan *plan, char *out, size_t cap,
                            struct xl__error *e);

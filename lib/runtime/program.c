@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: one source file with one set of options each (NV-21: kernels that
- * share a program share its worst resource use). Looked for in memory, then in
- * the store, then built. */
+/* Programs: looked up in the context, then in the store, then built from
+ * source. A program has one source file and one set of options, because
+ * kernels that share a program share its largest resource use (NV-21). */
 #include "runtime/program.h"
 
 #include <stdlib.h>
@@ -75,22 +75,22 @@ cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
 /* -- look-up ---------------------------------------------------------------
  */
 
-/* What went into one look-up; freed by done(). */
-struct wanted {
+/* The inputs of one look-up; freed by clear_lookup(). */
+struct lookup {
     struct xl__context *ctx;
     const struct xl__step *step;
     struct xl__error *error;
     struct xl__str text, options, key;
 };
 
-static void done(struct wanted *w)
+static void clear_lookup(struct lookup *w)
 {
     xl__str_clear(&w->text);
     xl__str_clear(&w->options);
     xl__str_clear(&w->key);
 }
 
-static void add_device(struct xl__str *key, const struct xl__limits *l)
+static void add_device_key(struct xl__str *key, const struct xl__limits *l)
 {
     static const struct { const char *label; enum xl__fact_id id; } rows[] = {
         {"platform", XL__F_platform},
@@ -105,8 +105,9 @@ static void add_device(struct xl__str *key, const struct xl__limits *l)
                        xl__text(l, rows[i].id));
 }
 
-/* A kernel for a target may wait for what never comes: tests limit that. */
-static xl_status describe_target(struct wanted *w)
+/* Adds the step's target to the key. A faulty kernel for a target may wait
+ * forever, so tests set a limit. */
+static xl_status add_target(struct lookup *w)
 {
     xl_status status = XL_OK;
     const unsigned limit = w->ctx->lib->spin_limit;
@@ -114,7 +115,8 @@ static xl_status describe_target(struct wanted *w)
         return XL_OK;
     if (!w->ctx->device->vendor->rebuild)
         TRY(xl__error_set(w->error, XL_UNSUPPORTED,
-                          "%s needs %s, which nothing here can build for",
+                          "%s needs the target %s, which is not supported "
+                          "on this device",
                           w->step->kernel, w->step->target));
     if (limit > 0)
         xl__str_printf(&w->options, " -DXL_SPIN_LIMIT=%u", limit);
@@ -123,7 +125,7 @@ fail:
     return status;
 }
 
-static xl_status describe(struct wanted *w)
+static xl_status make_key(struct lookup *w)
 {
     xl_status status = XL_OK;
     const xl_device *dev = w->ctx->device;
@@ -135,7 +137,7 @@ static xl_status describe(struct wanted *w)
             .cl_dir = w->ctx->lib->cl_dir,
             .name = w->step->source,
             .text = w->step->text,
-            .epilogue = w->step->snippet ? w->step->snippet->text : NULL};
+            .epilogue = w->step->epilogue ? w->step->epilogue->text : NULL};
         TRY(xl__kernel_source_load(&from, &w->text, w->error));
         xl__str_printf(
             &w->key, "source %s %016llx\n", w->step->source,
@@ -143,19 +145,19 @@ static xl_status describe(struct wanted *w)
     }
     xl__str_printf(&w->options, "%s%s%s", dev->vendor->build_options,
                    *dev->vendor->build_options ? " " : "", w->step->options);
-    TRY(describe_target(w));
+    TRY(add_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
-    add_device(&w->key, &dev->limits);
+    add_device_key(&w->key, &dev->limits);
     if (w->key.broken || w->options.broken)
         status = xl__error_set(w->error, XL_NO_MEMORY, "a program's key");
 fail:
     return status;
 }
 
-/* A program from a stored binary; false, and the entry dropped, when the
- * driver does not take it. One for a target was judged before it was stored;
- * its log, which may be empty now, is not asked for. */
-static bool load_binary(struct wanted *w, const struct xl__entry *entry,
+/* Creates a program from a stored binary. When the driver rejects the binary,
+ * the entry is removed, and the result is false. The log of a program for a
+ * target is not read again: it was checked before the program was stored. */
+static bool load_binary(struct lookup *w, const struct xl__entry *entry,
                         struct xl__program *p)
 {
     if (xl__program_build_binary(w->ctx, entry->payload, entry->n_bytes,
@@ -172,8 +174,8 @@ static bool load_binary(struct wanted *w, const struct xl__entry *entry,
     return false;
 }
 
-static xl_status build_failed(struct wanted *w, const struct xl__program *p,
-                              const char *why)
+static xl_status fail_build(struct lookup *w, const struct xl__program *p,
+                            const char *why)
 {
     return xl__error_set(w->error, XL_BUILD_FAILED,
                          "%s with options \"%s\": %s\n%s", w->step->source,
@@ -181,7 +183,7 @@ static xl_status build_failed(struct wanted *w, const struct xl__program *p,
                          p->build_log ? p->build_log : "");
 }
 
-static xl_status build_source(struct wanted *w, struct xl__program *p)
+static xl_status build_source(struct lookup *w, struct xl__program *p)
 {
     xl_status status = XL_OK;
     cl_int code;
@@ -199,7 +201,7 @@ static xl_status build_source(struct wanted *w, struct xl__program *p)
         (code == CL_SUCCESS || code == CL_BUILD_PROGRAM_FAILURE))
         return xl__program_rebuild(w->ctx, w->step, p, w->error);
     if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS)
-        TRY(build_failed(w, p, xl__cl_name(code)));
+        TRY(fail_build(w, p, xl__cl_name(code)));
     CL_TRY(w->error, code);
 fail:
     return status;
@@ -213,28 +215,28 @@ static void free_program(struct xl__program *p)
         clReleaseProgram(p->cl);
     free(p->key);
     free(p->build_log);
-    free(p->story);
+    free(p->detail);
     free(p);
 }
 
-/* An entry that failed keeps its story in place of a binary. NULL: it is of an
- * older library, and holds one. */
-static char *story_in(const struct xl__entry *entry)
+/* The detail of a failed self-check, which its entry has in place of a binary.
+ * NULL: the entry has a binary, as those of older versions of the library. */
+static char *read_detail(const struct xl__entry *entry)
 {
-    char *story = xl__calloc(entry->n_bytes + 1, 1);
+    char *detail = xl__calloc(entry->n_bytes + 1, 1);
     bool is_text = entry->n_bytes > 0;
-    for (size_t i = 0; story && i < entry->n_bytes; i++) {
-        story[i] = (char)entry->payload[i];
-        is_text = is_text && story[i] >= ' ' && story[i] <= '~';
+    for (size_t i = 0; detail && i < entry->n_bytes; i++) {
+        detail[i] = (char)entry->payload[i];
+        is_text = is_text && detail[i] >= ' ' && detail[i] <= '~';
     }
     if (is_text)
-        return story;
-    free(story);
+        return detail;
+    free(detail);
     return NULL;
 }
 
-/* Fill in cl, from the store or by building. */
-static xl_status fetch(struct wanted *w, struct xl__program *p)
+/* Fills in `cl`, from the store or by a build. */
+static xl_status load_or_build(struct lookup *w, struct xl__program *p)
 {
     xl_status status = XL_OK;
     struct xl__entry entry = {NULL, 0, XL__UNTESTED};
@@ -242,8 +244,8 @@ static xl_status fetch(struct wanted *w, struct xl__program *p)
     bool found = xl__store_get(&w->ctx->lib->store, xl__str_text(&w->key),
                                &entry);
     if (found && entry.trust == XL__FAILED) {
-        p->trust = XL__FAILED; /* nobody will run it: no need to load it */
-        p->story = story_in(&entry);
+        p->trust = XL__FAILED; /* it is never run, so it is not loaded */
+        p->detail = read_detail(&entry);
         p->is_kept = true;
     } else if (found && w->step->external) {
         p->trust = entry.trust;
@@ -259,8 +261,8 @@ fail:
     return status;
 }
 
-/* Under ctx->lock: two threads that want one program build it once. */
-static xl_status find_or_make(struct wanted *w, struct xl__program **out)
+/* Under ctx->lock, so that two threads that need one program build it once. */
+static xl_status find_or_create(struct lookup *w, struct xl__program **out)
 {
     xl_status status = XL_OK;
     struct xl__program *p;
@@ -273,7 +275,7 @@ static xl_status find_or_make(struct wanted *w, struct xl__program **out)
     p = xl__calloc(1, sizeof *p);
     if (!p || !(p->key = xl__strdup(xl__str_text(&w->key))))
         TRY(xl__error_set(w->error, XL_NO_MEMORY, "a program"));
-    TRY(fetch(w, p));
+    TRY(load_or_build(w, p));
     p->next = w->ctx->programs;
     w->ctx->programs = p;
     *out = p;
@@ -287,27 +289,27 @@ xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
                           struct xl__program **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct wanted w = {.ctx = ctx, .step = step, .error = e};
-    TRY(describe(&w));
+    struct lookup w = {.ctx = ctx, .step = step, .error = e};
+    TRY(make_key(&w));
     xl__lock_take(&ctx->lock);
-    status = find_or_make(&w, out);
+    status = find_or_create(&w, out);
     xl__lock_drop(&ctx->lock);
 fail:
-    done(&w);
+    clear_lookup(&w);
     return status;
 }
 
-static void keep(struct xl__context *ctx, struct xl__program *p)
+static void save_in_store(struct xl__context *ctx, struct xl__program *p)
 {
     size_t n = 0;
     unsigned char *bytes = NULL;
     if (p->trust == XL__FAILED) {
-        n = p->story ? strlen(p->story) : 0;
-        xl__store_put(&ctx->lib->store, p->key, p->story, n, p->trust);
+        n = p->detail ? strlen(p->detail) : 0;
+        xl__store_put(&ctx->lib->store, p->key, p->detail, n, p->trust);
         p->is_kept = true;
         return;
     }
-    /* Some drivers compile every kernel once more to answer (CP-10). */
+    /* Some drivers compile every kernel again for this query (CP-10). */
     if (p->cl && ctx->lib->store.root)
         bytes = xl__program_binary(p->cl, &n);
     xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
@@ -319,19 +321,19 @@ void xl__program_keep(struct xl__context *ctx, struct xl__program *p)
 {
     xl__lock_take(&ctx->lock);
     if (!p->is_kept)
-        keep(ctx, p);
+        save_in_store(ctx, p);
     xl__lock_drop(&ctx->lock);
 }
 
 void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
-                       enum xl__trust trust, const char *story)
+                       enum xl__trust trust, const char *detail)
 {
     xl__lock_take(&ctx->lock);
     if (p->trust != trust || !p->is_kept) {
         p->trust = trust;
-        if (story && !p->story)
-            p->story = xl__strdup(story);
-        keep(ctx, p);
+        if (detail && !p->detail)
+            p->detail = xl__strdup(detail);
+        save_in_store(ctx, p);
     }
     xl__lock_drop(&ctx->lock);
 }

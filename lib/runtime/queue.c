@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues: the caller's wrapped, or ours. */
+/* Queues: creation, wrapping and destruction of xl_queue, and its getters. */
 #include <crosslane/queue.h>
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "runtime/launch.h"
 
 /* Under lib->lock; errors go to lib->error. */
-static xl_status wrap(xl_lib *lib, cl_command_queue native, xl_queue **out)
+static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
+                             xl_queue **out)
 {
     xl_status status = XL_OK;
     struct xl__error *e = &lib->error;
@@ -51,15 +52,15 @@ xl_status xl_queue_wrap(xl_lib *lib, cl_command_queue native, xl_queue **out)
     if (!native)
         TRY(xl__error_set(&lib->error, XL_BAD_ARGUMENT,
                           "the cl_command_queue is NULL"));
-    TRY(wrap(lib, native, out));
+    TRY(wrap_native(lib, native, out));
 fail:
     xl__lock_drop(&lib->lock);
     return status;
 }
 
-/* With profiling where the driver allows it. */
-static xl_status new_native(struct xl__error *e, cl_context context,
-                            cl_device_id device, cl_command_queue *out)
+/* Creates a command queue, with profiling where the driver supports it. */
+static xl_status create_native(struct xl__error *e, cl_context context,
+                               cl_device_id device, cl_command_queue *out)
 {
     xl_status status = XL_OK;
     cl_int code;
@@ -72,13 +73,13 @@ fail:
     return status;
 }
 
-static xl_status create(xl_lib *lib, cl_context context, cl_device_id device,
-                        xl_queue **out)
+static xl_status create_queue(xl_lib *lib, cl_context context,
+                              cl_device_id device, xl_queue **out)
 {
     xl_status status = XL_OK;
     cl_command_queue native = NULL;
-    TRY(new_native(&lib->error, context, device, &native));
-    TRY(wrap(lib, native, out));
+    TRY(create_native(&lib->error, context, device, &native));
+    TRY(wrap_native(lib, native, out));
 fail:
     if (native)
         clReleaseCommandQueue(native);
@@ -95,12 +96,13 @@ xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out)
     *out = NULL;
     xl__lock_take(&lib->lock);
     xl__error_reset(&lib->error);
-    /* One device a context: a shared one takes memory on its siblings. */
+    /* One device per context: a context of several allocates memory on each.
+     */
     const cl_context_properties on[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)dev->platform, 0};
     context = clCreateContext(on, 1, &dev->id, NULL, NULL, &code);
     CL_TRY(&lib->error, code);
-    TRY(create(lib, context, dev->id, out));
+    TRY(create_queue(lib, context, dev->id, out));
 fail:
     if (context)
         clReleaseContext(context);
@@ -117,12 +119,12 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     xl__lock_take(&lib->lock);
     xl__error_reset(&lib->error);
     const xl_status status =
-        create(lib, other->ctx->cl, other->ctx->device->id, out);
+        create_queue(lib, other->ctx->cl, other->ctx->device->id, out);
     xl__lock_drop(&lib->lock);
     return status;
 }
 
-static void free_kernels(xl_queue *q)
+static void release_kernels(xl_queue *q)
 {
     for (size_t i = 0; i < q->n_kernels; i++)
         clReleaseKernel(q->kernels[i].cl);
@@ -135,7 +137,7 @@ void xl_queue_destroy(xl_queue *q)
         return;
     xl_lib *lib = q->ctx->lib;
     xl__plan_cache_clear(q);
-    free_kernels(q);
+    release_kernels(q);
     xl__timeline_clear(&q->timeline);
     if (q->scratch)
         clReleaseMemObject(q->scratch);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs for a machine that the driver's compiler stops short of: the binary
- * of its build, also of one that failed, is changed by the vendor table and
- * handed back (NV-27). What comes of that counts as built once its log was
- * read: a driver that answers from a cache of its own has none, then the same
- * binary is made one that it has not seen (NV-28). */
+/* Programs for a target that the driver's compiler does not support (NV-27):
+ *
+ *   OpenCL C --driver--> binary --vendor table--> changed binary --driver-->
+ * program
+ *
+ * The first build may fail; its binary is used all the same. The second build
+ * is valid only if its log was checked for faults. A driver that finds the
+ * binary in its own cache returns an empty log; then a comment that no binary
+ * had before is appended, and the binary is built again (NV-28). */
 #include "runtime/retarget.h"
 
 #include <stdlib.h>
@@ -22,8 +26,8 @@ struct rebuild {
     struct xl__str binary;
 };
 
-/* `why` up to the end of its line. */
-static xl_status failed(struct rebuild *r, const char *why)
+/* Records the failure with the first line of `why`. */
+static xl_status fail_build(struct rebuild *r, const char *why)
 {
     return xl__error_set(r->error, XL_BUILD_FAILED,
                          "%s for %s: %.*s\noptions \"%s\"\n%s",
@@ -32,20 +36,20 @@ static xl_status failed(struct rebuild *r, const char *why)
                          r->p->build_log ? r->p->build_log : "");
 }
 
-static xl_status retarget(struct rebuild *r)
+static xl_status change_binary(struct rebuild *r)
 {
     xl_status status = XL_OK;
     struct xl__error own = {0};
     size_t n;
     unsigned char *bytes = xl__program_binary(r->p->cl, &n);
     if (!bytes)
-        TRY(failed(r, "the driver gives no binary of its build"));
+        TRY(fail_build(r, "the driver returns no binary of its build"));
     status = r->how->retarget((const char *)bytes, n, r->step->target,
                               &r->binary, &own);
     if (status == XL_OK && r->binary.broken)
         TRY(xl__error_set(r->error, XL_NO_MEMORY, "a program's binary"));
     if (status != XL_OK)
-        TRY(failed(r, xl__str_text(&own.detail)));
+        TRY(fail_build(r, xl__str_text(&own.detail)));
 fail:
     xl__error_clear(&own);
     free(bytes);
@@ -57,8 +61,8 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* The changed binary's program in place of the one before. */
-static xl_status build(struct rebuild *r)
+/* Builds the changed binary and replaces the previous program. */
+static xl_status build_binary(struct rebuild *r)
 {
     xl_status status = XL_OK;
     struct xl__program *p = r->p;
@@ -74,24 +78,24 @@ static xl_status build(struct rebuild *r)
         TRY(xl__error_set(r->error, XL_NO_MEMORY, "a build log"));
     const char *line = r->how->fault(p->build_log);
     if (line)
-        TRY(failed(r, line));
+        TRY(fail_build(r, line));
     if (code != CL_SUCCESS)
-        TRY(failed(r, name ? name : "a code that is not OpenCL's"));
+        TRY(fail_build(r, name ? name : "an unknown OpenCL code"));
 fail:
     return status;
 }
 
-/* With a line at its end that no binary had before. */
-static xl_status build_anew(struct rebuild *r)
+/* Builds it again with a comment at its end that makes the binary unique. */
+static xl_status build_unique_binary(struct rebuild *r)
 {
     xl_status status = XL_OK;
     xl__str_printf(&r->binary, "\n%s %016llx\n", r->how->comment,
                    (unsigned long long)xl__now_ns());
     if (r->binary.broken)
         TRY(xl__error_set(r->error, XL_NO_MEMORY, "a program's binary"));
-    TRY(build(r));
+    TRY(build_binary(r));
     if (is_blank(r->p->build_log))
-        TRY(failed(r, "the driver says nothing of its build"));
+        TRY(fail_build(r, "the driver returns no build log"));
 fail:
     return status;
 }
@@ -106,10 +110,10 @@ xl_status xl__program_rebuild(struct xl__context *ctx,
                         .how = ctx->device->vendor->rebuild,
                         .p = p,
                         .error = e};
-    TRY(retarget(&r));
-    TRY(build(&r));
+    TRY(change_binary(&r));
+    TRY(build_binary(&r));
     if (is_blank(p->build_log))
-        TRY(build_anew(&r));
+        TRY(build_unique_binary(&r));
 fail:
     xl__str_clear(&r.binary);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Record now, report later: adding never waits for the device. */
+/* The timeline of a queue. Recording an event does not wait for the device;
+ * the times are read by xl_timeline_drain(). */
 #include "runtime/timeline.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ void xl__timeline_add(struct xl__timeline *t, const char *label,
     t->ring[at].label = label;
 }
 
-static void forget(struct xl__timeline *t)
+static void release_events(struct xl__timeline *t)
 {
     for (; t->n > 0; t->n--) {
         clReleaseEvent(t->ring[t->first].event);
@@ -33,7 +34,7 @@ static void forget(struct xl__timeline *t)
 
 void xl__timeline_clear(struct xl__timeline *t)
 {
-    forget(t);
+    release_events(t);
     free(t->ring);
     t->ring = NULL;
     t->on = false;
@@ -53,7 +54,7 @@ xl_status xl_timeline_enable(xl_queue *q, bool on)
             return xl__error_set(&q->error, XL_NO_MEMORY, "the timeline");
     }
     if (!on)
-        forget(t);
+        release_events(t);
     t->on = on;
     return XL_OK;
 }
@@ -90,6 +91,6 @@ xl_status xl_timeline_drain(xl_queue *q,
         each(&span, arg);
     }
 fail:
-    forget(t);
+    release_events(t);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of events: recorded at enqueueing, read later. */
+/* The timeline of a queue: a ring of the events of its launches, whose times
+ * are read later. */
 #ifndef XL_RUNTIME_TIMELINE_H
 #define XL_RUNTIME_TIMELINE_H
 
@@ -13,7 +14,7 @@ struct xl__timeline {
     unsigned first, n;
 };
 
-/* Retains the event. */
+/* Record an event, which is retained; without effect while off. */
 void xl__timeline_add(struct xl__timeline *t, const char *label,
                       cl_event event);
 void xl__timeline_clear(struct xl__timeline *t);

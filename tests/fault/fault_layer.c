@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer over a real driver: what runs is real, but any call can be made to
- * fail, and the device can be made small. The loader opens it:
+/* An OpenCL layer over a real driver for tests: any call can be made to fail,
+ * and queries can return a smaller device. The loader opens it:
  *
  *   OPENCL_LAYERS=/path/to/it.so
- *   XL_LAYER_FAIL=name:n:code   the n-th call (from 1) of it returns code
- *   XL_LAYER_ANSWERS=file       answers that replace the driver's; answers.h
- *   XL_LAYER_COPIED_MAPS=1      maps copy, as a device with memory of its own
- *   XL_LAYER_REPORT=1           references still held are told at exit
+ *   XL_LAYER_FAIL=name:n:code   the n-th call (from 1) of name returns code
+ *   XL_LAYER_ANSWERS=file       results that replace the driver's: answers.h
+ *   XL_LAYER_COPIED_MAPS=1      maps copy, as on a device with its own memory
+ *   XL_LAYER_REPORT=1           report references still held at exit
  *
  * Only OpenCL 1.2 with SVM's argument setter is overridden; the rest passes
  * through. It is started through clInitLayer by ocl-icd, and through

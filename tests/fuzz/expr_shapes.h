@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names stand for in fuzz_expr.c, by the first byte of its input: seven
- * sets of shapes and types under the same names, so that one text is many
- * cases; and the devices that are planned for. */
+/* The bindings of fuzz_expr.c, selected by the first byte of its input: seven
+ * sets of shapes and types with the same names, so that one text has many
+ * cases; and the devices to plan for. */
 #ifndef XL_FUZZ_EXPR_SHAPES_H
 #define XL_FUZZ_EXPR_SHAPES_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes as the text of an expression. Whatever they are,
- * every stage from the parser to the generated kernels stays inside its memory
- * and either refuses, with a story, or goes on; and the fused schedule computes
- * what the unfused one does, on the host, within the bounds of both.
+/* libFuzzer target: any bytes as the text of an expression. For any input,
+ * every stage from the parser to the generated kernels must stay within its
+ * memory and either return an error with a message or go on; and the fused and
+ * the unfused schedule must agree on the host, within the bounds of both.
  *
- * The first byte picks the bindings (bits 0 to 2), the device (3 and 4) and
+ * The first byte selects the bindings (bits 0 to 2), the device (3 and 4) and
  * fast math (5); the rest is the text. XL_FUZZ_FRONT=1 in the environment
- * stops behind xl__infer(), which is many times faster.
- * Run: fuzz_expr corpus_expr -dict=expr.dict */
+ * stops after xl__infer(), which runs many more cases. Run: fuzz_expr
+ * corpus_expr -dict=expr.dict */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

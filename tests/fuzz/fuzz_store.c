@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes in a cache file's place. Whatever they are, the
- * reader stays inside them, and the store hands out either nothing or just
- * what packing the same entry again would have written. The first byte, when
- * odd, seals the rest with a good checksum: no fuzzer finds one by chance, and
- * the lengths behind it are to be met as well.
+/* libFuzzer target: any bytes as a cache file. For any input the reader must
+ * stay within it, and the store must return nothing, or an entry that packs to
+ * the same bytes. When the first byte is odd, the rest gets a valid checksum,
+ * which a fuzzer does not find by chance, so that the checks of lengths are
+ * reached.
  *
  * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/hash.c,
- * lib/base/alloc.c and lib/runtime/store/entry.c. Run: fuzz_store corpus_store */
+ * lib/base/alloc.c and lib/runtime/store/entry.c. Run: fuzz_store corpus_store
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

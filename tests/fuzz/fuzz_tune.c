@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes as a file of tuned sets. Whatever they are, they
- * are taken whole or refused with a phrase; what was taken comes back the same
- * when it is written and read again.
+/* libFuzzer target: any bytes as a file of tuned sets. For any input the file
+ * is parsed as a whole or rejected with a reason; a parsed file is unchanged
+ * when it is written and parsed again.
  *
  * Build: clang -fsanitize=fuzzer,address,undefined with lib/base/alloc.c,
- * lib/base/str.c and lib/runtime/tuned/tuned_file.c. Run: fuzz_tune corpus_tune */
+ * lib/base/str.c and lib/runtime/tuned/tuned_file.c. Run: fuzz_tune
+ * corpus_tune */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the answer files that answers.h describes. The first answer to a key
- * wins. */
+/* Parses the answer files described in answers.h. The first answer for a key
+ * is used. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -65,7 +65,8 @@ static const struct {
 /* clang-format on */
 
 /* Bytes of a value, or 0 when the type is unknown. */
-static size_t put(const char *type, const char *from, unsigned char *to)
+static size_t convert_answer(const char *type, const char *from,
+                             unsigned char *to)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].type, type) == 0)
@@ -95,7 +96,7 @@ static struct answer *read_line(char *line)
     if (strcmp(type, "err") == 0)
         a->err = (cl_int)strtol(value, NULL, 0);
     else
-        a->n_bytes = put(type, value, a->bytes);
+        a->n_bytes = convert_answer(type, value, a->bytes);
     if (a->err == CL_SUCCESS && a->n_bytes == 0) {
         free(a);
         return NULL;

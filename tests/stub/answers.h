@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to clGet*Info queries, read from a text file. One a line:
+/* Results of clGet*Info queries, read from a text file, one per line:
  *
  *   0x102B s   My GPU            text
  *   0x1002 u32 256               32 bits
  *   0x101F u64 123               64 bits
  *   0x1004 sz  1024              a size_t
  *   0x1005 zN  1024 1024 64      several
- *   0x106A hex 0011aabb          bytes as they are
+ *   0x106A hex 0011aabb          raw bytes
  *   0x1023 err -30               the query fails
  *
- * "P " in front: a platform's answer; "K ": clGetKernelWorkGroupInfo's. A #
- * starts a comment line. The driver and the layer both read this. */
+ * The prefix "P " is a query of a platform, "K " one of
+ * clGetKernelWorkGroupInfo. A # starts a comment line. Used by the stub driver
+ * and by the fault layer. */
 #ifndef XL_TESTS_ANSWERS_H
 #define XL_TESTS_ANSWERS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a test may tell and ask the stub driver and the fault layer. Both
- * export these; stub_load() in support.h finds them, and so does
- * clGetExtensionFunctionAddressForPlatform() for the driver. */
+/* The controls of the stub driver and of the fault layer for tests. Both
+ * export these functions; stub_load() in support.h finds them, and so does
+ * clGetExtensionFunctionAddressForPlatform() of the stub driver. */
 #ifndef XL_TESTS_CONTROL_H
 #define XL_TESTS_CONTROL_H
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver of our own for the loader: answers queries from text files, keeps
- * real objects with reference counts, runs nothing, and fails on demand.
+/* An OpenCL driver for tests, loaded by the ICD loader. It answers queries
+ * from text files, keeps objects with reference counts, executes no kernels,
+ * and fails on demand.
  *
  * Environment, read when the loader opens it:
  *   XL_STUB_DEVICE=a.txt,b.txt  one platform with one device per answer file
- *   XL_STUB_FAIL=name:n:code    the n-th call (from 1) of it returns code
+ *   XL_STUB_FAIL=name:n:code    the n-th call (from 1) of name returns code
  *   XL_STUB_TIMER=zero          event times are all 0
- *   XL_STUB_LOG=1               every call goes to stderr, builds with their
+ *   XL_STUB_LOG=1               write every call to stderr, builds with their
  *                               options
  *
- * A release that is to fail releases all the same, so that what is alive at
- * the end is the library's doing alone.
+ * A release that is made to fail still releases, so that an object that is
+ * alive at the end was leaked by the library.
  *
- * This header is the inside; control.h is what tests use. */
+ * This header is internal; tests include control.h. */
 #ifndef XL_TESTS_STUB_H
 #define XL_TESTS_STUB_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's faults, counts of calls, and lives of objects: the part
- * that tests talk to. */
+/* The stub driver's controls for tests: faults, counts of calls, objects that
+ * are alive. */
 #include "stub.h"
 
 #include <stdio.h>

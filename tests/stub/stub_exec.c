@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's contexts, queues, events and launches. A command is over
- * the moment it is enqueued; a kernel does nothing, so its results are wrong
- * and a self-check must notice. */
+/* The stub driver's contexts, queues, events and launches. A command is
+ * complete when it is enqueued; a kernel does nothing, so its results are
+ * wrong and a self-check must fail. */
 #include "stub.h"
 
 /* -- contexts ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's buffers, sub-buffers and SVM: host memory that is really
- * written, read, copied and filled. */
+/* The stub driver's buffers, sub-buffers and SVM: host memory, with working
+ * write, read, copy and fill. */
 #include "stub.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's device when it has a model (control.h): an in-order queue
- * on which every launch takes the time that the model says, by the model's
- * clock. Who waits for it waits that long. What the events tell is up to the
- * model as well, which is where a driver lies. */
+/* The stub driver's device with a time model (control.h): an in-order queue on
+ * which every launch takes the time that the model returns, by the model's
+ * clock. A wait takes until then. The model also sets the event times, which
+ * may be wrong on purpose. */
 #include "stub.h"
 
 static const struct xl_model *model;

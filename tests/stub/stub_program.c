@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's programs and kernels. Building succeeds; a binary is a
- * mark and the source, so a driver that gets a damaged one can tell. With
- * control.h's builds it is a text, and builds end as told. A kernel exists
- * when the source, or the text, has its name in front of a parenthesis. */
+/* The stub driver's programs and kernels. A build succeeds; a binary is a
+ * marker and the source, so that damage is detected. With control.h's builds()
+ * a binary is a text, and the test sets the results of builds. A kernel exists
+ * when the source, or the text, has its name before a parenthesis. */
 #include "stub.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub driver's platforms and devices, and the door through which the
- * loader comes in: clGetExtensionFunctionAddress hands out
- * clIcdGetPlatformIDsKHR, which fills the dispatch table. Entry points have
- * hidden visibility, so that the table never points into the loader. */
+/* The stub driver's platforms and devices, and its entry point for the loader:
+ * clGetExtensionFunctionAddress returns clIcdGetPlatformIDsKHR, which fills
+ * the dispatch table. Functions have hidden visibility, so that the table
+ * never points into the loader. */
 #include "stub.h"
 
 #include <stdio.h>

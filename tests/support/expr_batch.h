@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups made by hand, of operations that do not depend on each other: what
- * tests of generated kernels are made of. Node and operand have the same
- * number; the first ones are inputs. */
+/* Groups of independent operations, built by hand, for tests of generated
+ * kernels. A node and its operand have the same number; the first ones are
+ * inputs. */
 #ifndef XL_TESTS_EXPR_BATCH_H
 #define XL_TESTS_EXPR_BATCH_H
 

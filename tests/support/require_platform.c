@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exit 0 when the platform named by XL_TEST_PLATFORM is the one that the
- * loader shows, with a device that takes a queue: jobs that name a driver must
- * not pass, or be skipped, without it. */
+/* Exits with 0 when the loader shows the platform named by XL_TEST_PLATFORM
+ * with a device on which a queue can be created. Test jobs that name a driver
+ * must fail, not be skipped, without it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

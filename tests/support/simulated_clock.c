@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See simulated_clock.h. All of base/os/clock.c's functions are here, so that it
- * is not taken from the archive. */
+/* See simulated_clock.h. Defines all functions of base/os/clock.c, so that the
+ * linker does not take that file from the archive. */
 #include "support/simulated_clock.h"
 
 #include "base/os/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clock that the machine cannot disturb. A program with simulated_clock.c
- * among its sources has it in place of the library's (base/os/clock.h): time goes
- * by in sleeps, and a little with every look at the clock, as a call takes.
- * The stub driver's device goes by it where its model says so. */
+/* A simulated clock, independent of the machine's load. A program with
+ * simulated_clock.c among its sources uses it in place of base/os/clock.h:
+ * time advances in sleeps, and a little with every read of the clock. The stub
+ * driver's device uses it where its model says so. */
 #ifndef XL_TESTS_SIMULATED_CLOCK_H
 #define XL_TESTS_SIMULATED_CLOCK_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What test programs share: CMocka with its headers in order, the filter in
- * the first argument, the stub driver's controls, and a library with a queue
- * on it. */
+/* Support for test programs: CMocka with its headers in order, a filter in the
+ * first argument, the stub driver's controls, and a library with a queue. */
 #ifndef XL_TESTS_SUPPORT_H
 #define XL_TESTS_SUPPORT_H
 

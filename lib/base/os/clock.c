@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Monotonic time, CPU time of one thread, sleeping. */
+/* Time on POSIX systems and Windows. */
 #include "base/os/clock.h"
 
 enum { NS_PER_S = 1000000000 };
@@ -12,7 +12,8 @@ uint64_t xl__now_ns(void)
     LARGE_INTEGER ticks, per_s;
     QueryPerformanceCounter(&ticks);
     QueryPerformanceFrequency(&per_s);
-    /* Whole seconds apart: ticks * 10^9 would overflow within hours. */
+    /* Seconds are computed separately: ticks * 10^9 would overflow in hours.
+     */
     uint64_t t = (uint64_t)ticks.QuadPart, f = (uint64_t)per_s.QuadPart;
     return t / f * NS_PER_S + t % f * NS_PER_S / f;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Monotonic time. */
+/* Time: a monotonic clock, CPU time of a thread, sleep. */
 #ifndef XL_BASE_CLOCK_H
 #define XL_BASE_CLOCK_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files on POSIX systems. System calls directly, not stdio: short writes and
- * a full disk show where they happen, also under a fault injector. */
+/* Files and folders on POSIX systems. Uses system calls, not stdio, so that a
+ * short write or a full disk is reported by the call in which it occurs, also
+ * under a fault injector. A folder is private when no other user can create
+ * files in it; only a private folder may contain programs that drivers run. */
 #define _XOPEN_SOURCE 700 /* realpath() */
 #define _DARWIN_C_SOURCE  /* flock(), which others show anyway */
 #include "base/os/files.h"
@@ -29,7 +31,7 @@ enum {
     NAME_TRIES = 100
 };
 
-/* Closing must not hide why we came here. */
+/* Closes and keeps errno, the reason of an earlier failure. */
 static void close_quietly(int fd)
 {
     int kept = errno;
@@ -55,8 +57,9 @@ static int open_retrying(const char *path, int flags)
 
 /* -- reading ---------------------------------------------------------------*/
 
-/* Room for what the file says it has, and for the read that finds its end;
- * grows when it was wrong (a pipe, a file being written). */
+/* Reads to the end of the file. The buffer has the size of the file plus a
+ * byte for the last read(), and grows where that size is wrong (a pipe, a file
+ * that is being written). */
 static xl_status read_all(int fd, char **bytes, size_t *len, size_t *cap)
 {
     struct stat info;
@@ -99,15 +102,15 @@ xl_status xl__file_read(const char *path, char **bytes, size_t *len)
 
 /* -- writing ---------------------------------------------------------------*/
 
-/* What errno means for something that was to be written. */
-static xl_status write_failure(void)
+/* The status of a failed write, by errno. */
+static xl_status status_of_write_error(void)
 {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? XL_NO_SPACE
                                                                 : XL_IO;
 }
 
-/* Writes all and closes; a network file system may say only at close() that
- * the disk is full. */
+/* Writes all bytes and closes. A network file system may report a full disk
+ * only in close(). */
 static xl_status write_and_close(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
@@ -118,17 +121,18 @@ static xl_status write_and_close(int fd, const char *bytes, size_t len)
             continue;
         if (n <= 0) {
             close_quietly(fd);
-            return write_failure();
+            return status_of_write_error();
         }
         bytes += n;
         len -= (size_t)n;
     }
-    return close(fd) == 0 || errno == EINTR ? XL_OK : write_failure();
+    return close(fd) == 0 || errno == EINTR ? XL_OK : status_of_write_error();
 }
 
-/* Differs between processes, hosts that share the folder, and calls; O_EXCL
- * has the last word. */
-static unsigned long long mixed_bits(void)
+/* A number that differs between processes, between hosts that share a folder
+ * and between calls, so that names rarely collide; O_EXCL detects a collision.
+ */
+static unsigned long long unique_number(void)
 {
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -138,7 +142,8 @@ static unsigned long long mixed_bits(void)
            0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio */
 }
 
-/* Open a new file beside `path`; its name does not grow with path's. */
+/* Opens a new file in the folder of `path`. The length of its name does not
+ * depend on path's. */
 static xl_status open_temporary(const char *path, struct xl__str *name,
                                 int *fd)
 {
@@ -148,14 +153,15 @@ static xl_status open_temporary(const char *path, struct xl__str *name,
         xl__str_reset(name);
         xl__str_add_n(name, path, dir_len);
         xl__str_printf(name, "%s%ld-%d-%016llx%s", XL__TEMPORARY_PREFIX,
-                       (long)getpid(), i, mixed_bits(), XL__TEMPORARY_SUFFIX);
+                       (long)getpid(), i, unique_number(),
+                       XL__TEMPORARY_SUFFIX);
         if (name->broken)
             return XL_NO_MEMORY;
         *fd = open_retrying(name->text, O_WRONLY | O_CREAT | O_EXCL);
         if (*fd >= 0)
             return XL_OK;
         if (errno != EEXIST)
-            return write_failure();
+            return status_of_write_error();
     }
     return XL_IO;
 }
@@ -170,7 +176,7 @@ static xl_status write_and_rename(const char *path, const char *bytes,
         goto end;
     status = write_and_close(fd, bytes, len);
     if (status == XL_OK && rename(name.text, path) != 0)
-        status = write_failure();
+        status = status_of_write_error();
     if (status != XL_OK)
         unlink_quietly(name.text);
 end:
@@ -182,7 +188,7 @@ static xl_status write_in_place(const char *path, const char *bytes,
                                 size_t len)
 {
     int fd = open_retrying(path, O_WRONLY);
-    return fd >= 0 ? write_and_close(fd, bytes, len) : write_failure();
+    return fd >= 0 ? write_and_close(fd, bytes, len) : status_of_write_error();
 }
 
 xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
@@ -202,13 +208,13 @@ xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
 xl_status xl__file_append(const char *path, const void *bytes, size_t len)
 {
     int fd = open_retrying(path, O_WRONLY | O_CREAT | O_APPEND);
-    return fd >= 0 ? write_and_close(fd, bytes, len) : write_failure();
+    return fd >= 0 ? write_and_close(fd, bytes, len) : status_of_write_error();
 }
 
 /* -- locks -----------------------------------------------------------------*/
 
-/* flock() and not fcntl(): the latter's locks are a process', so that two of
- * its threads would both have one. */
+/* flock(), because locks of fcntl() belong to the process: two of its threads
+ * would both get the lock. */
 xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
                              struct xl__file_lock *out)
 {
@@ -271,9 +277,9 @@ bool xl__file_remove(const char *path)
 
 /* -- folders ---------------------------------------------------------------*/
 
-enum { DIR_MODE = 0700, SHARED_MODE = 0777, WALK_DEPTH = 2 };
+enum { DIR_MODE = 0700, SHARED_MODE = 0777, SCAN_DEPTH = 2 };
 
-static xl_status refuse(const char **why, const char *reason)
+static xl_status fail_because(const char **why, const char *reason)
 {
     if (why != NULL)
         *why = reason;
@@ -284,59 +290,60 @@ xl_status xl__dir_check(const char *path, const char **why)
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return refuse(why, "it cannot be reached");
+        return fail_because(why, "it cannot be reached");
     errno = 0;
     if (!S_ISDIR(info.st_mode))
-        return refuse(why, "it is not a folder");
+        return fail_because(why, "it is not a folder");
     if (info.st_uid != geteuid())
-        return refuse(why, "it belongs to another user");
+        return fail_because(why, "it belongs to another user");
     if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return refuse(why, "other users may write to it");
+        return fail_because(why, "other users may write to it");
     return XL_OK;
 }
 
-/* The folder and every parent, which is cut at one slash after the other. */
-static xl_status make(const char *path, mode_t mode)
+/* Creates the parents, found by cutting the path at each slash, then the
+ * folder. */
+static xl_status create_path(const char *path, mode_t mode)
 {
-    char *part = xl__strdup(path);
-    if (part == NULL)
+    char *parent = xl__strdup(path);
+    if (parent == NULL)
         return XL_NO_MEMORY;
-    for (char *at = part + 1; part[0] != 0 && *at != 0; at++) {
+    for (char *at = parent + 1; parent[0] != 0 && *at != 0; at++) {
         if (*at != '/')
             continue;
         *at = 0;
-        mkdir(part, mode);
+        mkdir(parent, mode);
         *at = '/';
     }
-    bool made = mkdir(part, mode) == 0 || errno == EEXIST;
+    bool made = mkdir(parent, mode) == 0 || errno == EEXIST;
     int error = errno;
-    free(part);
+    free(parent);
     errno = error;
     return made ? XL_OK : XL_IO;
 }
 
 xl_status xl__dir_create(const char *path, const char **why)
 {
-    const xl_status status = make(path, DIR_MODE);
+    const xl_status status = create_path(path, DIR_MODE);
     if (status == XL_OK)
         return xl__dir_check(path, why);
-    return status == XL_IO ? refuse(why, strerror(errno)) : status;
+    return status == XL_IO ? fail_because(why, strerror(errno)) : status;
 }
 
 xl_status xl__dir_create_shared(const char *path)
 {
     struct stat info;
-    const xl_status status = make(path, SHARED_MODE);
+    const xl_status status = create_path(path, SHARED_MODE);
     if (status != XL_OK || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
         return status;
     errno = ENOTDIR;
     return XL_IO;
 }
 
-/* One folder; `path` is its name, and comes back as it was. */
-static xl_status walk(struct xl__str *path, int depth,
-                      bool (*each)(const char *path, void *), void *arg,
-                      bool *go_on)
+/* Scans one folder, named by `path`, which is restored on return. */
+static xl_status scan_folder(struct xl__str *path, int depth,
+                             bool (*each)(const char *path, void *), void *arg,
+                             bool *go_on)
 {
     size_t len = path->len;
     xl_status status = XL_OK;
@@ -355,8 +362,8 @@ static xl_status walk(struct xl__str *path, int depth,
         bool known = lstat(path->text, &info) == 0;
         if (known && S_ISREG(info.st_mode))
             *go_on = each(path->text, arg);
-        else if (known && S_ISDIR(info.st_mode) && depth < WALK_DEPTH)
-            walk(path, depth + 1, each, arg, go_on);
+        else if (known && S_ISDIR(info.st_mode) && depth < SCAN_DEPTH)
+            scan_folder(path, depth + 1, each, arg, go_on);
         path->len = len;
         path->text[len] = 0;
     }
@@ -371,7 +378,7 @@ xl_status xl__dir_scan(const char *dir, bool (*each)(const char *path, void *),
     bool go_on = true;
     xl__str_add(&path, dir);
     xl_status status =
-        path.broken ? XL_NO_MEMORY : walk(&path, 0, each, arg, &go_on);
+        path.broken ? XL_NO_MEMORY : scan_folder(&path, 0, each, arg, &go_on);
     int kept = errno;
     xl__str_clear(&path);
     errno = kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and folders on Windows. Names are in the process's code page; a
- * manifest that asks for UTF-8 makes that every name. Folders inherit the
- * profile's access list, which already keeps other users out. */
+/* Files and folders on Windows. Names are in the code page of the process,
+ * which is UTF-8 with a manifest that requests it. Folders inherit the access
+ * list of the user's profile, which excludes other users. */
 #include "base/os/files.h"
 
 #ifdef _WIN32
@@ -15,10 +15,11 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-enum { CHUNK = 1 << 30, FIRST_READ = 1 << 12, WALK_DEPTH = 2 };
+enum { CHUNK = 1 << 30, FIRST_READ = 1 << 12, SCAN_DEPTH = 2 };
 
-/* errno for GetLastError(), as far as callers tell them apart. */
-static xl_status failure(void)
+/* Sets errno from GetLastError() and returns the status. Callers distinguish
+ * only these values of errno. */
+static xl_status status_of_last_error(void)
 {
     switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
@@ -55,7 +56,7 @@ static xl_status read_all(HANDLE file, char **bytes, size_t *len, size_t *cap)
         DWORD room = (DWORD)xl__min_size(*cap - *len - 1, CHUNK);
         if (!ReadFile(file, *bytes + *len, room, &n, NULL) &&
             GetLastError() != ERROR_BROKEN_PIPE)
-            return failure();
+            return status_of_last_error();
         if (n == 0)
             return XL_OK;
         *len += n;
@@ -69,7 +70,7 @@ xl_status xl__file_read(const char *path, char **bytes, size_t *len)
     *len = 0;
     HANDLE file = open_to_read(path);
     if (file == INVALID_HANDLE_VALUE)
-        return failure();
+        return status_of_last_error();
     xl_status status = read_all(file, bytes, len, &cap);
     CloseHandle(file);
     if (status == XL_OK) {
@@ -87,7 +88,7 @@ static xl_status write_all(HANDLE file, const char *bytes, size_t len)
     while (len > 0) {
         DWORD n = 0;
         if (!WriteFile(file, bytes, (DWORD)xl__min_size(len, CHUNK), &n, NULL))
-            return failure();
+            return status_of_last_error();
         bytes += n;
         len -= n;
     }
@@ -118,7 +119,7 @@ static xl_status open_temporary(const char *path, struct xl__str *name,
         if (*file != INVALID_HANDLE_VALUE)
             return XL_OK;
         if (GetLastError() != ERROR_FILE_EXISTS)
-            return failure();
+            return status_of_last_error();
     }
     return XL_IO;
 }
@@ -132,10 +133,10 @@ xl_status xl__file_replace(const char *path, const void *bytes, size_t len)
         goto end;
     status = write_all(file, bytes, len);
     if (!CloseHandle(file) && status == XL_OK)
-        status = failure();
+        status = status_of_last_error();
     if (status == XL_OK &&
         !MoveFileExA(name.text, path, MOVEFILE_REPLACE_EXISTING))
-        status = failure();
+        status = status_of_last_error();
     if (status != XL_OK)
         DeleteFileA(name.text);
 end:
@@ -148,14 +149,14 @@ xl_status xl__file_append(const char *path, const void *bytes, size_t len)
     HANDLE file = CreateFileA(path, FILE_APPEND_DATA, FILE_SHARE_READ, NULL,
                               OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
     if (file == INVALID_HANDLE_VALUE)
-        return failure();
+        return status_of_last_error();
     xl_status status = write_all(file, bytes, len);
     if (!CloseHandle(file) && status == XL_OK)
-        status = failure();
+        status = status_of_last_error();
     return status;
 }
 
-/* A file that nobody else may open is the lock. */
+/* The lock is a file that is opened without sharing. */
 xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
                              struct xl__file_lock *out)
 {
@@ -167,7 +168,7 @@ xl_status xl__file_lock_take(const char *path, unsigned patience_ms,
         if (file != INVALID_HANDLE_VALUE)
             return XL_OK;
         if (GetLastError() != ERROR_SHARING_VIOLATION)
-            return failure();
+            return status_of_last_error();
         if (waited >= patience_ms) {
             errno = EBUSY;
             return XL_IO;
@@ -220,7 +221,7 @@ bool xl__file_remove(const char *path)
     return DeleteFileA(path);
 }
 
-static xl_status refuse(const char **why, const char *reason)
+static xl_status fail_because(const char **why, const char *reason)
 {
     if (why != NULL)
         *why = reason;
@@ -231,42 +232,42 @@ xl_status xl__dir_check(const char *path, const char **why)
 {
     DWORD attributes = GetFileAttributesA(path);
     if (attributes == INVALID_FILE_ATTRIBUTES) {
-        failure();
-        return refuse(why, "it cannot be reached");
+        status_of_last_error();
+        return fail_because(why, "it cannot be reached");
     }
     errno = 0;
     if ((attributes & FILE_ATTRIBUTE_DIRECTORY) == 0)
-        return refuse(why, "it is not a folder");
+        return fail_because(why, "it is not a folder");
     return XL_OK;
 }
 
-/* The folder and every parent, which is cut at one separator after the other.
- */
-static xl_status make(const char *path)
+/* Creates the parents, found by cutting the path at each separator, then the
+ * folder. */
+static xl_status create_path(const char *path)
 {
-    char *part = xl__strdup(path);
-    if (part == NULL)
+    char *parent = xl__strdup(path);
+    if (parent == NULL)
         return XL_NO_MEMORY;
-    for (char *at = part + 1; part[0] != 0 && *at != 0; at++) {
+    for (char *at = parent + 1; parent[0] != 0 && *at != 0; at++) {
         char separator = *at;
         if (separator != '/' && separator != '\\')
             continue;
         *at = 0;
-        CreateDirectoryA(part, NULL);
+        CreateDirectoryA(parent, NULL);
         *at = separator;
     }
-    bool made =
-        CreateDirectoryA(part, NULL) || GetLastError() == ERROR_ALREADY_EXISTS;
-    xl_status status = made ? XL_OK : failure();
-    free(part);
+    bool made = CreateDirectoryA(parent, NULL) ||
+                GetLastError() == ERROR_ALREADY_EXISTS;
+    xl_status status = made ? XL_OK : status_of_last_error();
+    free(parent);
     return status;
 }
 
 xl_status xl__dir_create(const char *path, const char **why)
 {
-    const xl_status status = make(path);
+    const xl_status status = create_path(path);
     return status == XL_OK ? xl__dir_check(path, why)
-                           : (refuse(why, "it cannot be made"), status);
+                           : (fail_because(why, "it cannot be made"), status);
 }
 
 xl_status xl__dir_create_shared(const char *path)
@@ -275,10 +276,10 @@ xl_status xl__dir_create_shared(const char *path)
     return xl__dir_create(path, &why);
 }
 
-/* One folder; `path` is its name, and comes back as it was. */
-static xl_status walk(struct xl__str *path, int depth,
-                      bool (*each)(const char *path, void *), void *arg,
-                      bool *go_on)
+/* Scans one folder, named by `path`, which is restored on return. */
+static xl_status scan_folder(struct xl__str *path, int depth,
+                             bool (*each)(const char *path, void *), void *arg,
+                             bool *go_on)
 {
     const DWORD link = FILE_ATTRIBUTE_REPARSE_POINT;
     size_t len = path->len;
@@ -287,7 +288,7 @@ static xl_status walk(struct xl__str *path, int depth,
     HANDLE find =
         path->broken ? INVALID_HANDLE_VALUE : FindFirstFileA(path->text, &e);
     if (find == INVALID_HANDLE_VALUE)
-        return path->broken ? XL_NO_MEMORY : failure();
+        return path->broken ? XL_NO_MEMORY : status_of_last_error();
     do {
         bool is_dir = (e.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
         path->len = len;
@@ -300,8 +301,8 @@ static xl_status walk(struct xl__str *path, int depth,
             break;
         if (!is_dir)
             *go_on = each(path->text, arg);
-        else if (depth < WALK_DEPTH)
-            walk(path, depth + 1, each, arg, go_on);
+        else if (depth < SCAN_DEPTH)
+            scan_folder(path, depth + 1, each, arg, go_on);
     } while (*go_on && FindNextFileA(find, &e));
     FindClose(find);
     path->len = len;
@@ -316,7 +317,7 @@ xl_status xl__dir_scan(const char *dir, bool (*each)(const char *path, void *),
     bool go_on = true;
     xl__str_add(&path, dir);
     xl_status status =
-        path.broken ? XL_NO_MEMORY : walk(&path, 0, each, arg, &go_on);
+        path.broken ? XL_NO_MEMORY : scan_folder(&path, 0, each, arg, &go_on);
     xl__str_clear(&path);
     return status;
 }
@@ -331,7 +332,7 @@ xl_status xl__dir_names(const char *dir,
     HANDLE find = FindFirstFileA(xl__str_text(&pattern), &e);
     xl__str_clear(&pattern);
     if (find == INVALID_HANDLE_VALUE)
-        return failure();
+        return status_of_last_error();
     do {
         if (!xl__streq(e.cFileName, ".") && !xl__streq(e.cFileName, ".."))
             go_on = each(e.cFileName, arg);

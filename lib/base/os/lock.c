@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mutex that cannot fail: neither kind allocates, and neither is taken
- * twice by one thread. */
+/* A mutex without failure: neither implementation allocates memory. */
 #include "base/os/lock.h"
 
 #ifdef _WIN32

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mutex: pthread or SRW lock. Zero-initialised by xl__lock_init(). */
+/* A mutex: a pthread mutex or, on Windows, an SRW lock. A thread must not take
+ * a lock that it already holds. */
 #ifndef XL_BASE_LOCK_H
 #define XL_BASE_LOCK_H
 

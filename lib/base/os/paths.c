@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the user's caches and settings live. Relative XDG_… and HOME are
- * ignored, as the XDG Base Directory Specification 0.8 asks: they would
- * scatter folders over where programs are run. */
+/* The user's folders for caches and settings. Relative values of XDG_... and
+ * HOME are ignored, as the XDG Base Directory Specification 0.8 requires: they
+ * would depend on the working directory. */
 #include "base/os/paths.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ const char *xl__path_name(const char *path)
 }
 
 #ifdef _WIN32
-static char *user_dir(const char *variable, const char *name)
+static char *user_folder(const char *variable, const char *name)
 {
     const char *base = getenv(variable);
     return base != NULL && *base != 0 ? xl__path_join(base, name) : NULL;
@@ -44,30 +44,30 @@ static char *user_dir(const char *variable, const char *name)
 
 char *xl__user_cache_dir(const char *name)
 {
-    return user_dir("LOCALAPPDATA", name);
+    return user_folder("LOCALAPPDATA", name);
 }
 
 char *xl__user_config_dir(const char *name)
 {
-    return user_dir("APPDATA", name);
+    return user_folder("APPDATA", name);
 }
 
 #else
 /* The variable's value if it is an absolute path, else NULL. */
-static const char *absolute(const char *variable)
+static const char *absolute_path_in(const char *variable)
 {
     const char *value = getenv(variable);
     return value != NULL && value[0] == '/' ? value : NULL;
 }
 
-/* What the variable says (NULL: there is none), else below the home folder. */
-static char *user_dir(const char *variable, const char *below_home,
-                      const char *name)
+/* The folder in `variable` (NULL: no variable), else below the home folder. */
+static char *user_folder(const char *variable, const char *below_home,
+                         const char *name)
 {
-    const char *base = variable != NULL ? absolute(variable) : NULL;
+    const char *base = variable != NULL ? absolute_path_in(variable) : NULL;
     if (base != NULL)
         return xl__path_join(base, name);
-    const char *home = absolute("HOME");
+    const char *home = absolute_path_in("HOME");
     char *all = home != NULL ? xl__path_join(home, below_home) : NULL;
     char *dir = all != NULL ? xl__path_join(all, name) : NULL;
     free(all);
@@ -77,22 +77,22 @@ static char *user_dir(const char *variable, const char *below_home,
 #ifdef __APPLE__
 char *xl__user_cache_dir(const char *name)
 {
-    return user_dir(NULL, "Library/Caches", name);
+    return user_folder(NULL, "Library/Caches", name);
 }
 
 char *xl__user_config_dir(const char *name)
 {
-    return user_dir(NULL, "Library/Application Support", name);
+    return user_folder(NULL, "Library/Application Support", name);
 }
 #else
 char *xl__user_cache_dir(const char *name)
 {
-    return user_dir("XDG_CACHE_HOME", ".cache", name);
+    return user_folder("XDG_CACHE_HOME", ".cache", name);
 }
 
 char *xl__user_config_dir(const char *name)
 {
-    return user_dir("XDG_CONFIG_HOME", ".config", name);
+    return user_folder("XDG_CONFIG_HOME", ".config", name);
 }
 #endif
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cache files to and from bytes. Reading trusts no length before it was
- * compared with what is there. */
+/* Conversion of cache entries to and from the bytes of a file. A length read
+ * from a file is compared with the file's size before it is used. */
 #include "runtime/store/entry.h"
 
 #include <stdint.h>
@@ -56,8 +56,8 @@ unsigned char *xl__entry_pack(const struct xl__entry_view *e, size_t *len)
     return bytes;
 }
 
-/* Do the lengths add up to what is there? Compared without adding, since a
- * damaged length may be anything. */
+/* Are the lengths consistent with the file's size? Compared by subtraction,
+ * since the sum of damaged lengths may overflow. */
 static bool lengths_fit(uint64_t key_len, uint64_t n_bytes, size_t len)
 {
     size_t body = len - FIXED_BYTES;

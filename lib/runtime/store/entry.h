@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of one cache file.
+/* The file format of one cache entry.
  *
  *   offset      bytes  what
  *        0          4  "XLE1"
@@ -7,20 +7,21 @@
  *        8          8  K, length of the key text
  *       16          8  P, length of the payload
  *       24          K  key text, no 0 byte in it or after it
- *     24+K          P  payload: what clGetProgramInfo() gave; of a program that
- *                      failed, the story
- *   24+K+P         16  XXH3-128 of all bytes before it
+ *     24+K          P  payload: the program binary; of a program that failed
+ * its self-check, the detail of the failure 24+K+P         16  XXH3-128 of all
+ * bytes before it
  *
- * Numbers are little-endian. Nothing may follow. */
+ * Numbers are little-endian. No bytes may follow. */
 #ifndef XL_RUNTIME_ENTRY_H
 #define XL_RUNTIME_ENTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Result of a program's self-check. */
 enum xl__trust { XL__UNTESTED, XL__PASSED, XL__FAILED };
 
-/* What an entry says, pointing into its bytes. */
+/* The fields of an entry; pointers into its bytes. */
 struct xl__entry_view {
     enum xl__trust trust;
     const char *key; /* not ended by a 0 byte */
@@ -29,10 +30,11 @@ struct xl__entry_view {
     size_t n_bytes;
 };
 
-/* The file's bytes, *len of them; free() them. NULL when out of memory. */
+/* The bytes of the file, *len of them, on the heap; NULL when out of memory.
+ */
 unsigned char *xl__entry_pack(const struct xl__entry_view *e, size_t *len);
 
-/* Read them back; false for bytes that xl__entry_pack() did not make. */
+/* Parse them; false when they are not an intact entry. */
 bool xl__entry_parse(const void *bytes, size_t len,
                      struct xl__entry_view *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel texts. Includes are resolved here and not by the driver's -I: some
- * drivers key their own cache without the included files (NV-22), and an
- * embedded text has no folder. */
+/* Source texts of kernels. Includes are resolved here, not by the driver's -I:
+ * some drivers do not include the included files in the key of their own cache
+ * (NV-22), and an embedded text has no folder. */
 #include "runtime/store/sources.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static xl_status read_text(struct loading *l, const char *name, char **text,
 }
 
 /* The name in a line `#include "x.clh"`, copied; NULL for any other line. */
-static char *included(const char *line, size_t len)
+static char *parse_include(const char *line, size_t len)
 {
     static const char word[] = "#include \"";
     const size_t n = sizeof word - 1;
@@ -72,8 +72,9 @@ static char *included(const char *line, size_t len)
     return name;
 }
 
-/* Takes `name` over. */
-static bool is_new(struct loading *l, char *name)
+/* Adds `name`, which it frees or keeps, to the files seen; false if it was
+ * seen before. */
+static bool add_seen(struct loading *l, char *name)
 {
     for (unsigned i = 0; i < l->n_seen; i++) {
         if (strcmp(l->seen[i], name) == 0) {
@@ -89,22 +90,22 @@ static bool is_new(struct loading *l, char *name)
     return true;
 }
 
-static xl_status append(struct loading *l, const char *name,
-                        struct xl__str *out);
+static xl_status append_file(struct loading *l, const char *name,
+                             struct xl__str *out);
 
-/* Copy the text, with each line that includes replaced. */
-static xl_status expand(struct loading *l, const char *name, const char *text,
-                        struct xl__str *out)
+/* Copies the text and replaces each #include line. */
+static xl_status expand_includes(struct loading *l, const char *name,
+                                 const char *text, struct xl__str *out)
 {
     xl_status status = XL_OK;
     for (const char *line = text; *line;) {
         const char *end = strchr(line, '\n');
         const size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
-        char *other = included(line, n);
+        char *other = parse_include(line, n);
         if (!other)
             xl__str_add_n(out, line, n);
-        else if (is_new(l, other))
-            TRY(append(l, l->seen[l->n_seen - 1], out));
+        else if (add_seen(l, other))
+            TRY(append_file(l, l->seen[l->n_seen - 1], out));
         line += n;
     }
     if (out->broken)
@@ -113,16 +114,16 @@ fail:
     return status;
 }
 
-static xl_status append(struct loading *l, const char *name,
-                        struct xl__str *out)
+static xl_status append_file(struct loading *l, const char *name,
+                             struct xl__str *out)
 {
     char *text = NULL;
     size_t len = 0;
     if (l->epilogue && strcmp(name, "common/epilogue.clh") == 0)
-        return expand(l, name, l->epilogue, out);
+        return expand_includes(l, name, l->epilogue, out);
     xl_status status = read_text(l, name, &text, &len);
     if (status == XL_OK)
-        status = expand(l, name, text, out);
+        status = expand_includes(l, name, text, out);
     free(text);
     return status;
 }
@@ -132,9 +133,9 @@ xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
 {
     struct loading l = {
         .cl_dir = from->cl_dir, .epilogue = from->epilogue, .error = e};
-    const xl_status status = from->text
-                                 ? expand(&l, from->name, from->text, out)
-                                 : append(&l, from->name, out);
+    const xl_status status =
+        from->text ? expand_includes(&l, from->name, from->text, out)
+                   : append_file(&l, from->name, out);
     for (unsigned i = 0; i < l.n_seen; i++)
         free(l.seen[i]);
     return status;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries one at a time: get, put, drop. The lock guards a few counters; all
- * file work goes on without it, since renames order writers better than a
- * lock that other processes do not see. */
+/* The program cache on disk: single entries (get, put, drop), then all entries
+ * (list, count, remove, evict). The lock guards only counters. Files are
+ * accessed without it: renames order the writers of all processes, which a
+ * lock in one process does not. Only files with names of entries and
+ * temporaries are touched, so that a wrong folder loses nothing. */
 #include "runtime/store/store.h"
 
 #include <errno.h>
@@ -81,9 +83,10 @@ void xl__store_clear(struct xl__cluster_store *s)
 
 /* -- warnings --------------------------------------------------------------*/
 
-static void warn(struct xl__cluster_store *s, const char *fmt, ...) XL__PRINTF(2, 3);
+static void warn_printf(struct xl__cluster_store *s, const char *fmt, ...)
+    XL__PRINTF(2, 3);
 
-static void warn(struct xl__cluster_store *s, const char *fmt, ...)
+static void warn_printf(struct xl__cluster_store *s, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -94,7 +97,7 @@ static void warn(struct xl__cluster_store *s, const char *fmt, ...)
     xl__str_clear(&text);
 }
 
-/* The folder cannot be used: true the first time. */
+/* Records that the folder cannot be used; true the first time. */
 static bool is_first_trouble(struct xl__cluster_store *s)
 {
     xl__lock_take(&s->lock);
@@ -107,15 +110,15 @@ static bool is_first_trouble(struct xl__cluster_store *s)
 static void warn_folder(struct xl__cluster_store *s, const char *why)
 {
     if (is_first_trouble(s))
-        warn(s, "compiled kernels are not kept: cache folder %s: %s", s->dir,
-             why);
+        warn_printf(s, "compiled kernels are not kept: cache folder %s: %s",
+                    s->dir, why);
 }
 
 /* -- reading ---------------------------------------------------------------*/
 
-/* May what is in the user's folder be run? A missing folder is a miss and no
- * trouble. */
-static bool may_read(struct xl__cluster_store *s)
+/* Is the user's folder private? A folder that does not exist is a miss without
+ * a warning. */
+static bool is_user_folder_private(struct xl__cluster_store *s)
 {
     const char *why = "";
     if (s->root == NULL)
@@ -137,9 +140,9 @@ static void touch_if_old(const char *path)
         xl__file_touch(path);
 }
 
-/* The payload moves to the front of the file's own bytes, which are the
- * caller's to free. */
-static void take_payload(char *bytes, const struct xl__entry_view *view,
+/* Moves the payload to the start of the file's bytes, which the caller frees.
+ */
+static void move_payload(char *bytes, const struct xl__entry_view *view,
                          struct xl__entry *out)
 {
     out->trust = view->trust;
@@ -152,8 +155,8 @@ static void take_payload(char *bytes, const struct xl__entry_view *view,
     }
 }
 
-static bool load(struct xl__cluster_store *s, const char *path, bool is_system,
-                 const char *key, struct xl__entry *out)
+static bool load_entry(struct xl__cluster_store *s, const char *path, bool is_system,
+                       const char *key, struct xl__entry *out)
 {
     char *bytes;
     size_t len;
@@ -161,14 +164,14 @@ static bool load(struct xl__cluster_store *s, const char *path, bool is_system,
     xl_status status = xl__file_read(path, &bytes, &len);
     if (status != XL_OK) {
         if (status == XL_IO && errno != ENOENT && is_first_trouble(s))
-            warn(s, "cached kernel %s cannot be read: %s", path,
-                 strerror(errno));
+            warn_printf(s, "cached kernel %s cannot be read: %s", path,
+                        strerror(errno));
         return false;
     }
     if (!xl__entry_parse(bytes, len, &view)) {
         bool removed = !is_system && xl__file_remove(path);
-        warn(s, "cached kernel %s is damaged%s; it is built again", path,
-             removed ? " and was removed" : "");
+        warn_printf(s, "cached kernel %s is damaged%s; it is built again",
+                    path, removed ? " and was removed" : "");
         free(bytes);
         return false;
     }
@@ -180,7 +183,7 @@ static bool load(struct xl__cluster_store *s, const char *path, bool is_system,
     }
     if (!is_system)
         touch_if_old(path);
-    take_payload(bytes, &view, out);
+    move_payload(bytes, &view, out);
     return true;
 }
 
@@ -188,7 +191,7 @@ static bool load_from(struct xl__cluster_store *s, const char *root, bool is_sys
                       const char *key, struct xl__entry *out)
 {
     char *path = path_of(root, key, false);
-    bool hit = path != NULL && load(s, path, is_system, key, out);
+    bool hit = path != NULL && load_entry(s, path, is_system, key, out);
     free(path);
     return hit;
 }
@@ -198,7 +201,8 @@ bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entr
     *out = (struct xl__entry){0};
     if (s->root == NULL && s->system_root == NULL)
         return false;
-    bool hit = may_read(s) && load_from(s, s->root, false, key, out);
+    bool hit =
+        is_user_folder_private(s) && load_from(s, s->root, false, key, out);
     if (!hit && s->system_root != NULL)
         hit = load_from(s, s->system_root, true, key, out);
     xl__lock_take(&s->lock);
@@ -210,8 +214,8 @@ bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entr
 
 /* -- writing ---------------------------------------------------------------*/
 
-/* Make the folders down to the one the entry goes into. Each is made by
- * itself, so that each is checked. */
+/* Creates the folders of an entry, each by its own call, so that each is
+ * checked. */
 static bool make_folders(struct xl__cluster_store *s, const char *key)
 {
     const char *why = "out of memory";
@@ -229,8 +233,9 @@ static bool write_entry(struct xl__cluster_store *s, const char *path,
                         const unsigned char *bytes, size_t len)
 {
     if (len > s->limit_bytes) {
-        warn(s, "a compiled kernel of %zu bytes is over the cache's limit",
-             len);
+        warn_printf(s,
+                    "a compiled kernel of %zu bytes is over the cache's limit",
+                    len);
         return false;
     }
     xl_status status = xl__file_replace(path, bytes, len);
@@ -240,8 +245,8 @@ static bool write_entry(struct xl__cluster_store *s, const char *path,
     return status == XL_OK;
 }
 
-/* Is it time to look at the folder as a whole? Between sweeps its size is
- * estimated: other processes' writes wait for the next one. */
+/* Counts a write; true when a sweep is due. Between sweeps the size is
+ * estimated: writes of other processes are counted by the next sweep. */
 static bool count_write(struct xl__cluster_store *s, size_t len)
 {
     xl__lock_take(&s->lock);
@@ -285,14 +290,15 @@ void xl__store_drop(struct xl__cluster_store *s, const char *key)
 
 enum { STALE_AFTER_S = 3600 };
 
-/* One file of ours, and the walk it was found in. */
+/* One entry or temporary file. */
 struct found {
     const char *path;
     struct xl__file_info info;
     bool is_temporary;
 };
 
-struct walk {
+/* Arguments of a scan. */
+struct scan {
     bool (*each)(const struct found *, void *arg);
     void *arg;
 };
@@ -313,36 +319,37 @@ static bool is_temporary_name(const char *name)
            strcmp(name + len - end, XL__TEMPORARY_SUFFIX) == 0;
 }
 
-static bool visit(const char *path, void *arg)
+static bool visit_file(const char *path, void *arg)
 {
-    const struct walk *walk = arg;
+    const struct scan *scan = arg;
     const char *name = xl__path_name(path);
     struct found file = {.path = path,
                          .is_temporary = is_temporary_name(name)};
     if (!file.is_temporary && !is_entry_name(name))
         return true;
-    return !xl__file_stat(path, &file.info) || walk->each(&file, walk->arg);
+    return !xl__file_stat(path, &file.info) || scan->each(&file, scan->arg);
 }
 
-static xl_status walk_root(const char *root,
+static xl_status scan_root(const char *root,
                            bool (*each)(const struct found *, void *),
                            void *arg)
 {
-    struct walk walk = {each, arg};
-    return root != NULL ? xl__dir_scan(root, visit, &walk) : XL_OK;
+    struct scan scan = {each, arg};
+    return root != NULL ? xl__dir_scan(root, visit_file, &scan) : XL_OK;
 }
 
-/* The user's folder, which must be private; one that is not there is empty. */
-static xl_status walk_own(const struct xl__cluster_store *s,
-                          bool (*each)(const struct found *, void *),
-                          void *arg)
+/* Scans the user's folder, which must be private; a folder that does not exist
+ * is empty. */
+static xl_status scan_user_folder(const struct xl__cluster_store *s,
+                                  bool (*each)(const struct found *, void *),
+                                  void *arg)
 {
     if (s->root == NULL)
         return XL_OK;
     if (xl__dir_check(s->dir, NULL) != XL_OK ||
         xl__dir_check(s->root, NULL) != XL_OK)
         return errno == ENOENT ? XL_OK : XL_IO;
-    return walk_root(s->root, each, arg);
+    return scan_root(s->root, each, arg);
 }
 
 static bool is_stale(const struct found *file)
@@ -359,7 +366,7 @@ struct listing {
     bool is_system;
 };
 
-static bool list_one(const struct found *file, void *arg)
+static bool list_entry(const struct found *file, void *arg)
 {
     static const char *const verdicts[] = {[XL__UNTESTED] = "none",
                                            [XL__PASSED] = "passed",
@@ -395,12 +402,12 @@ xl_status xl__store_list(struct xl__cluster_store *s,
                          void *arg)
 {
     struct listing own = {each, arg, false}, other = {each, arg, true};
-    xl_status status = walk_own(s, list_one, &own);
-    walk_root(s->system_root, list_one, &other);
+    xl_status status = scan_user_folder(s, list_entry, &own);
+    scan_root(s->system_root, list_entry, &other);
     return status;
 }
 
-static void count_one(const xl_cache_entry *entry, void *arg)
+static void count_entry(const xl_cache_entry *entry, void *arg)
 {
     xl_cache_stats *stats = arg;
     stats->n_entries++;
@@ -411,12 +418,12 @@ static void count_one(const xl_cache_entry *entry, void *arg)
 xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out)
 {
     *out = (xl_cache_stats){.limit_bytes = s->limit_bytes};
-    struct listing own = {count_one, out, false};
+    struct listing own = {count_entry, out, false};
     xl__lock_take(&s->lock);
     out->hits = s->hits;
     out->misses = s->misses;
     xl__lock_drop(&s->lock);
-    return walk_own(s, list_one, &own);
+    return scan_user_folder(s, list_entry, &own);
 }
 
 /* -- empty -----------------------------------------------------------------*/
@@ -432,13 +439,13 @@ static bool is_damaged(const char *path)
     char *bytes;
     size_t len;
     if (xl__file_read(path, &bytes, &len) != XL_OK)
-        return false; /* unreadable is not the same */
+        return false; /* an unreadable file is not damaged */
     bool is_intact = xl__entry_parse(bytes, len, &view);
     free(bytes);
     return !is_intact;
 }
 
-static bool empty_one(const struct found *file, void *arg)
+static bool remove_entry(const struct found *file, void *arg)
 {
     struct emptying *e = arg;
     bool goes = !e->only_damaged || is_stale(file) ||
@@ -452,7 +459,7 @@ xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
                            uint64_t *n_removed)
 {
     struct emptying e = {only_damaged, 0};
-    xl_status status = walk_own(s, empty_one, &e);
+    xl_status status = scan_user_folder(s, remove_entry, &e);
     if (n_removed != NULL)
         *n_removed = e.n_removed;
     return status;
@@ -471,8 +478,8 @@ struct census {
     uint64_t bytes;
 };
 
-/* Stale temporaries go at once. Out of memory ends the census early: a file
- * that was not counted stays until the next one. */
+/* Counts an entry and removes a temporary that is stale. Without memory the
+ * scan ends early; files that were not counted stay until the next sweep. */
 static bool count_file(const struct found *file, void *arg)
 {
     struct census *c = arg;
@@ -498,9 +505,10 @@ static int by_use(const void *pa, const void *pb)
            (a->info.used_unix_ns < b->info.used_unix_ns);
 }
 
-static void evict(struct census *c, uint64_t limit_bytes, const char *keep)
+static void evict_entries(struct census *c, uint64_t limit_bytes,
+                          const char *keep)
 {
-    /* Slack, so that the next write does not evict again. */
+    /* A margin, so that the next write does not evict again. */
     enum { KEEP_TENTHS = 9, TENTHS = 10 };
     const uint64_t goal = limit_bytes / TENTHS * KEEP_TENTHS;
     if (c->bytes <= limit_bytes)
@@ -516,8 +524,8 @@ static void evict(struct census *c, uint64_t limit_bytes, const char *keep)
 void xl__store_sweep(struct xl__cluster_store *s, const char *keep)
 {
     struct census c = {0};
-    walk_own(s, count_file, &c);
-    evict(&c, s->limit_bytes, keep);
+    scan_user_folder(s, count_file, &c);
+    evict_entries(&c, s->limit_bytes, keep);
     xl__lock_take(&s->lock);
     s->bytes += c.bytes;
     xl__lock_drop(&s->lock);

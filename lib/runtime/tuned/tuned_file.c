@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuned sets as JSON. Everything is checked against what the fields may be
- * before anything is believed: people edit these files. */
+/* Parsing and formatting of files of tuned sets (JSON). Users edit these
+ * files, so the type and length of every field are checked before it is used.
+ */
 #include "runtime/tuned/tuned_file.h"
 
 #include <limits.h>
@@ -57,7 +58,7 @@ static const struct text evidence[] = {
 
 /* -- reading --------------------------------------------------------------- */
 
-static bool take_texts(const json_t *object, const struct text *list, size_t n,
+static bool read_texts(const json_t *object, const struct text *list, size_t n,
                        void *out, struct xl__str *why)
 {
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +78,7 @@ static bool take_texts(const json_t *object, const struct text *list, size_t n,
 }
 
 /* A number of at least `least`; absent is `otherwise`. */
-static bool take_number(const json_t *object, const char *name, double least,
+static bool read_number(const json_t *object, const char *name, double least,
                         double otherwise, double *out, struct xl__str *why)
 {
     const json_t *member = json_object_get(object, name);
@@ -88,22 +89,22 @@ static bool take_number(const json_t *object, const char *name, double least,
     return false;
 }
 
-static bool take_set(const json_t *object, struct xl__tuned_set *set,
+static bool read_set(const json_t *object, struct xl__tuned_set *set,
                      struct xl__str *why)
 {
     double runs;
-    if (!take_texts(object, what, N(what), set, why) ||
-        !take_texts(object, evidence, N(evidence), set, why) ||
-        !take_number(object, "median_ns", 0, NAN, &set->median_ns, why) ||
-        !take_number(object, "mad_ns", 0, NAN, &set->mad_ns, why) ||
-        !take_number(object, "gain", 0, NAN, &set->gain, why) ||
-        !take_number(object, "runs", 0, 0, &runs, why))
+    if (!read_texts(object, what, N(what), set, why) ||
+        !read_texts(object, evidence, N(evidence), set, why) ||
+        !read_number(object, "median_ns", 0, NAN, &set->median_ns, why) ||
+        !read_number(object, "mad_ns", 0, NAN, &set->mad_ns, why) ||
+        !read_number(object, "gain", 0, NAN, &set->gain, why) ||
+        !read_number(object, "runs", 0, 0, &runs, why))
         return false;
     set->runs = runs < UINT_MAX ? (unsigned)runs : UINT_MAX;
     return true;
 }
 
-static xl_status take_sets(const json_t *list, struct xl__tuned_file *out,
+static xl_status read_sets(const json_t *list, struct xl__tuned_file *out,
                            struct xl__str *why)
 {
     if (!json_is_array(list)) {
@@ -113,7 +114,7 @@ static xl_status take_sets(const json_t *list, struct xl__tuned_file *out,
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct xl__tuned_set set;
         memset(&set, 0, sizeof set);
-        if (!take_set(json_array_get(list, i), &set, why)) {
+        if (!read_set(json_array_get(list, i), &set, why)) {
             xl__str_printf(why, " in set %zu", i + 1);
             return XL_CORRUPT;
         }
@@ -123,7 +124,7 @@ static xl_status take_sets(const json_t *list, struct xl__tuned_file *out,
     return XL_OK;
 }
 
-static bool take_scope(const json_t *member, enum xl__tuned_scope *out)
+static bool read_scope(const json_t *member, enum xl__tuned_scope *out)
 {
     const char *text = json_string_value(member);
     for (int i = 0; text && i < XL__N_TUNED_SCOPES; i++) {
@@ -135,7 +136,7 @@ static bool take_scope(const json_t *member, enum xl__tuned_scope *out)
     return false;
 }
 
-static xl_status take_root(const json_t *root, struct xl__tuned_file *out,
+static xl_status read_root(const json_t *root, struct xl__tuned_file *out,
                            struct xl__str *why)
 {
     const json_t *schema = json_object_get(root, "schema");
@@ -152,13 +153,13 @@ static xl_status take_root(const json_t *root, struct xl__tuned_file *out,
                        XL__TUNED_SCHEMA);
         return XL_CORRUPT;
     }
-    if (!take_scope(json_object_get(root, "for"), &out->scope)) {
+    if (!read_scope(json_object_get(root, "for"), &out->scope)) {
         xl__str_add(why, "\"for\" is not \"device\", \"arch\" or \"vendor\"");
         return XL_CORRUPT;
     }
-    if (!take_texts(json_object_get(root, "device"), head, N(head), out, why))
+    if (!read_texts(json_object_get(root, "device"), head, N(head), out, why))
         return XL_CORRUPT;
-    return take_sets(json_object_get(root, "sets"), out, why);
+    return read_sets(json_object_get(root, "sets"), out, why);
 }
 
 xl_status xl__tuned_file_parse(const char *bytes, size_t len,
@@ -173,15 +174,15 @@ xl_status xl__tuned_file_parse(const char *bytes, size_t len,
         xl__str_printf(why, "line %d: %s", error.line, error.text);
         return is_full ? XL_NO_MEMORY : XL_CORRUPT;
     }
-    const xl_status status = take_root(root, out, why);
+    const xl_status status = read_root(root, out, why);
     json_decref(root);
     return status;
 }
 
 /* -- writing --------------------------------------------------------------- */
 
-static void put_texts(json_t *object, const struct text *list, size_t n,
-                      const void *from)
+static void write_texts(json_t *object, const struct text *list, size_t n,
+                        const void *from)
 {
     for (size_t i = 0; i < n; i++)
         json_object_set_new(
@@ -189,7 +190,7 @@ static void put_texts(json_t *object, const struct text *list, size_t n,
             json_string((const char *)from + list[i].offset));
 }
 
-static void put_number(json_t *object, const char *name, double x)
+static void write_number(json_t *object, const char *name, double x)
 {
     if (isfinite(x))
         json_object_set_new(object, name, json_real(x));
@@ -211,12 +212,12 @@ static void add_line(struct xl__str *out, json_t *object, const char *after)
 static json_t *set_object(const struct xl__tuned_set *set)
 {
     json_t *object = json_object();
-    put_texts(object, what, N(what), set);
-    put_number(object, "median_ns", set->median_ns);
-    put_number(object, "mad_ns", set->mad_ns);
+    write_texts(object, what, N(what), set);
+    write_number(object, "median_ns", set->median_ns);
+    write_number(object, "mad_ns", set->mad_ns);
     json_object_set_new(object, "runs", json_integer(set->runs));
-    put_number(object, "gain", set->gain);
-    put_texts(object, evidence, N(evidence), set);
+    write_number(object, "gain", set->gain);
+    write_texts(object, evidence, N(evidence), set);
     return object;
 }
 
@@ -224,7 +225,7 @@ void xl__tuned_file_format(const struct xl__tuned_file *file,
                            struct xl__str *out)
 {
     json_t *device = json_object();
-    put_texts(device, head, N(head), file);
+    write_texts(device, head, N(head), file);
     xl__str_printf(out, "{\"format\": \"%s\", \"schema\": %d,\n\"device\": ",
                    FORMAT, XL__TUNED_SCHEMA);
     add_line(out, device, ",\n");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of tuned sets: what it says, read and written. No device, no folder.
+/* The file format of tuned sets: parsing and formatting, without access to
+ * files or devices.
  *
  *   {"format": "crosslane tuned sets", "schema": 1,
  *    "device": {"name": ..., "platform": ..., "arch": ..., "vendor": ...},
@@ -9,12 +10,12 @@
  *      "median_ns": ..., "mad_ns": ..., "runs": ..., "gain": ...,
  *      "driver": ..., "date": ..., "library": ..., "sources": ...}]}
  *
- * A set is one line and sets are sorted, so that two files merge as texts too.
- * "for" says how far it reaches: this device alone, every device of its
- * architecture, or all of its vendor table's. A file is taken whole or not at
- * all. Bump XL__TUNED_SCHEMA when any of this changes. */
-#ifndef XL_RUNTIME_TUNE_FILE_H
-#define XL_RUNTIME_TUNE_FILE_H
+ * Each set is one line and sets are sorted, so that two files can be merged by
+ * text tools. "for" is the scope: this device, every device of its
+ * architecture, or every device of its vendor table. A file with an error is
+ * ignored as a whole. Increment XL__TUNED_SCHEMA when any of this changes. */
+#ifndef XL_RUNTIME_TUNED_FILE_H
+#define XL_RUNTIME_TUNED_FILE_H
 
 #include <stddef.h>
 
@@ -22,12 +23,13 @@
 
 enum { XL__TUNED_SCHEMA = 1 };
 
-/* A variant and all of its tunables, with the evidence. */
+/* A variant and all of its tunables, with the evidence for it. */
 struct xl__tuned_set {
     char op[16], shape_class[128];
     char variant[32], tunables[160]; /* "": it has none */
     double median_ns, mad_ns;
-    double gain;        /* of the model's choice over it; NaN: not known */
+    double gain; /* time of the model's choice over its time; NaN: not
+                    known */
     unsigned runs;
     char driver[128], date[24], library[24];
     char sources[256];  /* of its kernels: "a.cl:0123456789abcdef b.cl:..." */
@@ -44,15 +46,16 @@ struct xl__tuned_file {
     size_t n_sets, sets_cap;
 };
 
-/* XL_CORRUPT: none of ours, damaged or of another schema, with a phrase in
- * `why`; XL_NO_MEMORY. xl__tuned_file_clear() afterwards, whatever it is. */
+/* Parse a file. XL_CORRUPT: another format, damaged or of another schema, with
+ * the reason in `why`; XL_NO_MEMORY. Call xl__tuned_file_clear() in every
+ * case. */
 xl_status xl__tuned_file_parse(const char *bytes, size_t len,
                                struct xl__tuned_file *out,
                                struct xl__str *why);
-/* Append the file's text; out of memory breaks `out`. */
+/* Append the text of a file; without memory `out` is broken. */
 void xl__tuned_file_format(const struct xl__tuned_file *file,
                            struct xl__str *out);
-/* Put a set in, in place of an older one of its op and class. */
+/* Add a set, replacing one of the same op and class. false: out of memory. */
 bool xl__tuned_file_put(struct xl__tuned_file *file,
                         const struct xl__tuned_set *set);
 void xl__tuned_file_clear(struct xl__tuned_file *file);

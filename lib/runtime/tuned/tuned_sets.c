@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The look-up ladder over the user's, the system's and the shipped sets. */
+/* The collection of tuned sets: loads files from the folders and the library,
+ * finds the sets of a shape class, and saves a set into its file. A file that
+ * cannot be parsed is never overwritten: it may be of a newer version of the
+ * library, or a user may repair it. */
 #include "runtime/tuned/tuned_sets.h"
 
 #include <errno.h>
@@ -12,12 +15,12 @@
 #include "base/os/files.h"
 #include "base/os/paths.h"
 
-enum origin { OF_USER, OF_SYSTEM, SHIPPED };
+enum tuned_origin { OF_USER, OF_SYSTEM, SHIPPED };
 static const char SUFFIX[] = ".json";
 static const char LABEL[] = "tuned: ";
 
 struct loaded {
-    enum origin origin;
+    enum tuned_origin origin;
     char *label; /* LABEL and the path, or LABEL and "shipped" */
     struct xl__tuned_file file;
 };
@@ -65,7 +68,10 @@ void xl__tuned_sets_clear(struct xl__tuned_sets *db)
     xl__lock_clear(&db->lock);
 }
 
-void xl__tuned_sets_warn(const struct xl__tuned_sets *db, const char *fmt, ...)
+static void warn_printf(const struct xl__tuned_sets *db, const char *fmt, ...)
+    XL__PRINTF(2, 3);
+
+static void warn_printf(const struct xl__tuned_sets *db, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -107,10 +113,10 @@ bool xl__tuned_same_device(const struct xl__tuned_file *a,
            strcmp(a->platform, b->platform) == 0;
 }
 
-/* How far the file has to reach for this device; false: it does not. */
-static bool reaches(const struct xl__tuned_file *file,
-                    const struct xl__tuned_file *head,
-                    enum xl__tuned_scope *scope)
+/* The scope by which a file matches this device; false: it does not match. */
+static bool matches_device(const struct xl__tuned_file *file,
+                           const struct xl__tuned_file *head,
+                           enum xl__tuned_scope *scope)
 {
     const bool same_vendor = strcmp(file->vendor, head->vendor) == 0;
     const bool same_arch = same_vendor && *head->arch &&
@@ -127,11 +133,11 @@ static bool reaches(const struct xl__tuned_file *file,
 struct loading {
     struct xl__tuned_sets *db;
     struct xl__tuned_table *table;
-    enum origin origin;
+    enum tuned_origin origin;
 };
 
-static void take(struct loading *l, const char *name, const char *bytes,
-                 size_t len)
+static void add_file(struct loading *l, const char *name, const char *bytes,
+                     size_t len)
 {
     struct xl__tuned_table *t = l->table;
     struct xl__str why = {0}, label = {0};
@@ -143,9 +149,8 @@ static void take(struct loading *l, const char *name, const char *bytes,
         xl__grow(&t->files, &t->cap, t->n + 1, sizeof *t->files)) {
         t->files[t->n++] = one;
     } else {
-        xl__tuned_sets_warn(l->db, "tuned sets of %s are not used: %s", name,
-                            status == XL_OK ? "out of memory"
-                                            : xl__str_text(&why));
+        warn_printf(l->db, "tuned sets of %s are not used: %s", name,
+                    status == XL_OK ? "out of memory" : xl__str_text(&why));
         xl__tuned_file_clear(&one.file);
         free(one.label);
     }
@@ -158,7 +163,7 @@ static bool has_suffix(const char *name)
     return len > n && strcmp(name + len - n, SUFFIX) == 0;
 }
 
-static bool take_path(const char *path, void *arg)
+static bool add_path(const char *path, void *arg)
 {
     struct loading *l = arg;
     char *bytes;
@@ -166,58 +171,60 @@ static bool take_path(const char *path, void *arg)
     if (!has_suffix(path))
         return true;
     if (xl__file_read(path, &bytes, &len) == XL_OK)
-        take(l, path, bytes, len);
+        add_file(l, path, bytes, len);
     else
-        xl__tuned_sets_warn(l->db, "tuned sets of %s are not used: %s", path,
-                            strerror(errno));
+        warn_printf(l->db, "tuned sets of %s are not used: %s", path,
+                    strerror(errno));
     free(bytes);
     return true;
 }
 
-static void take_dir(struct loading *l, const char *dir, enum origin origin)
+static void add_folder(struct loading *l, const char *dir,
+                       enum tuned_origin origin)
 {
     l->origin = origin;
-    if (dir && xl__dir_scan(dir, take_path, l) == XL_IO && errno != ENOENT)
-        xl__tuned_sets_warn(l->db, "tuned sets in %s are not used: %s", dir,
-                            strerror(errno));
+    if (dir && xl__dir_scan(dir, add_path, l) == XL_IO && errno != ENOENT)
+        warn_printf(l->db, "tuned sets in %s are not used: %s", dir,
+                    strerror(errno));
 }
 
-static void take_shipped(struct loading *l)
+static void add_shipped(struct loading *l)
 {
     l->origin = SHIPPED;
     for (const struct xl__embedded *e = xl__shipped; e->name; e++)
-        take(l, "shipped", (const char *)e->text, e->len);
+        add_file(l, "shipped", (const char *)e->text, e->len);
 }
 
 /* Under the lock. NULL: out of memory. */
-static const struct xl__tuned_table *table_of(struct xl__tuned_sets *db)
+static const struct xl__tuned_table *load_table(struct xl__tuned_sets *db)
 {
     if (db->is_loaded)
         return db->tables;
     struct loading l = {.db = db, .table = xl__calloc(1, sizeof *l.table)};
     if (!l.table)
         return NULL;
-    take_dir(&l, db->user_dir, OF_USER);
-    take_dir(&l, db->system_dir, OF_SYSTEM);
-    take_shipped(&l);
+    add_folder(&l, db->user_dir, OF_USER);
+    add_folder(&l, db->system_dir, OF_SYSTEM);
+    add_shipped(&l);
     l.table->next = db->tables;
     db->tables = l.table;
     db->is_loaded = true;
     return l.table;
 }
 
-void xl__tuned_sets_reload(struct xl__tuned_sets *db)
+/* Load the files again with the next look-up. */
+static void request_reload(struct xl__tuned_sets *db)
 {
     xl__lock_take(&db->lock);
     db->is_loaded = false;
     xl__lock_drop(&db->lock);
 }
 
-/* -- looking up ------------------------------------------------------------*/
+/* -- look-up ---------------------------------------------------------------*/
 
-/* Does x go before y? Paths decide last, so that the order is always one. */
-static bool goes_before(const struct xl__tuned_match *x,
-                        const struct xl__tuned_match *y)
+/* Is x preferred to y? Paths decide last, so that the order is total. */
+static bool is_preferred(const struct xl__tuned_match *x,
+                         const struct xl__tuned_match *y)
 {
     if (x->rank != y->rank)
         return x->rank < y->rank;
@@ -225,12 +232,12 @@ static bool goes_before(const struct xl__tuned_match *x,
     return dates != 0 ? dates > 0 : strcmp(x->label, y->label) < 0;
 }
 
-/* Into its place; the weakest falls out where there is no room. */
-static size_t insert(struct xl__tuned_match *list, size_t n, size_t cap,
-                     const struct xl__tuned_match *match)
+/* Inserts in order; without room the last one is dropped. */
+static size_t insert_match(struct xl__tuned_match *list, size_t n, size_t cap,
+                           const struct xl__tuned_match *match)
 {
     size_t at = 0;
-    while (at < n && !goes_before(match, &list[at]))
+    while (at < n && !is_preferred(match, &list[at]))
         at++;
     if (at == cap)
         return n;
@@ -241,8 +248,8 @@ static size_t insert(struct xl__tuned_match *list, size_t n, size_t cap,
     return n;
 }
 
-static bool is_wanted(const struct xl__tuned_set *set, const char *op,
-                      const char *shape_class)
+static bool is_for_class(const struct xl__tuned_set *set, const char *op,
+                         const char *shape_class)
 {
     return !shape_class || (strcmp(set->op, op) == 0 &&
                             strcmp(set->shape_class, shape_class) == 0);
@@ -258,11 +265,11 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
         return 0;
     xl__tuned_device_head(dev, &head);
     xl__lock_take(&db->lock);
-    const struct xl__tuned_table *table = table_of(db);
+    const struct xl__tuned_table *table = load_table(db);
     for (size_t f = 0; table && f < table->n; f++) {
         const struct loaded *from = &table->files[f];
         enum xl__tuned_scope scope;
-        if (!reaches(&from->file, &head, &scope))
+        if (!matches_device(&from->file, &head, &scope))
             continue;
         for (size_t i = 0; i < from->file.n_sets; i++) {
             const struct xl__tuned_match match = {
@@ -271,8 +278,8 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
                 .label = from->label,
                 .rank = (unsigned)from->origin * XL__N_TUNED_SCOPES +
                         (unsigned)scope};
-            if (is_wanted(match.set, op, shape_class))
-                n = insert(out, n, cap, &match);
+            if (is_for_class(match.set, op, shape_class))
+                n = insert_match(out, n, cap, &match);
         }
     }
     xl__lock_drop(&db->lock);
@@ -294,9 +301,9 @@ xl_status xl__tuned_source_hash(const struct xl__tuned_sets *db,
     return status;
 }
 
-/* Are all the texts that the set was made with still the same? */
-static bool same_sources(const struct xl__tuned_sets *db, const char *list,
-                         char *name, size_t cap)
+/* Are the texts of all kernels of the set unchanged? */
+static bool are_sources_unchanged(const struct xl__tuned_sets *db,
+                                  const char *list, char *name, size_t cap)
 {
     enum { DIGITS = 16 };
     for (const char *at = list; *at;) {
@@ -332,7 +339,7 @@ bool xl__tuned_is_stale(const struct xl__tuned_sets *db, const xl_device *dev,
                  driver);
         return true;
     }
-    if (same_sources(db, set->sources, name, sizeof name))
+    if (are_sources_unchanged(db, set->sources, name, sizeof name))
         return false;
     snprintf(why, why_cap, "%s has changed since it was tuned", name);
     return true;
@@ -342,7 +349,7 @@ enum { PATIENCE_MS = 10000, MOST_BESIDE = 9 };
 
 /* -- names -----------------------------------------------------------------*/
 
-/* Small letters, digits and single dashes. */
+/* Appends lower-case letters, digits and single dashes. */
 static void add_slug(struct xl__str *out, const char *text)
 {
     for (; *text; text++) {
@@ -360,7 +367,8 @@ static void add_slug(struct xl__str *out, const char *text)
     }
 }
 
-/* <dir>/<device>-<platform>.json, in pieces that file systems take. */
+/* <dir>/<device>-<platform>.json, limited to the length that file systems
+ * allow. */
 static char *default_path(const char *dir, const struct xl__tuned_file *head)
 {
     enum { MOST = 150 };
@@ -379,7 +387,7 @@ static char *default_path(const char *dir, const struct xl__tuned_file *head)
 }
 
 /* "x.json" as "x-<n>.json"; n of 1 is the path itself. */
-static char *beside(const char *path, unsigned n)
+static char *numbered_path(const char *path, unsigned n)
 {
     const size_t stem = strlen(path) - strlen(".json");
     struct xl__str other = {0};
@@ -398,8 +406,8 @@ struct saving {
     struct xl__error *error;
 };
 
-/* What the file at `path` holds; a new one for the device when it is not
- * there. XL_CORRUPT: it is there and none of ours. */
+/* Reads the file at `path`; a new one for the device if it does not exist.
+ * XL_CORRUPT: it exists and is not valid, or is for another device. */
 static xl_status read_old(const struct saving *s, const char *path,
                           struct xl__tuned_file *out, struct xl__str *why)
 {
@@ -442,9 +450,9 @@ static xl_status write_new(const struct saving *s, const char *path,
     return status;
 }
 
-/* XL_CORRUPT: the file is left as it is. */
-static xl_status merge(const struct saving *s, const char *path,
-                       struct xl__str *why)
+/* Merges the set into one file. XL_CORRUPT: the file is not changed. */
+static xl_status merge_file(const struct saving *s, const char *path,
+                            struct xl__str *why)
 {
     struct xl__tuned_file file;
     xl_status status = read_old(s, path, &file, why);
@@ -456,33 +464,34 @@ static xl_status merge(const struct saving *s, const char *path,
     return status;
 }
 
-/* A path that was named is that one or none. */
+/* Saves to the path that the caller named, or fails. */
 static xl_status merge_named(const struct saving *s, const char *path)
 {
     struct xl__str why = {0};
-    const xl_status status = merge(s, path, &why);
+    const xl_status status = merge_file(s, path, &why);
     if (status == XL_CORRUPT)
         xl__error_set(s->error, status,
-                      "%s is left as it is, name another file: %s", path,
+                      "%s is not changed, name another file: %s", path,
                       xl__str_text(&why));
     xl__str_clear(&why);
     return status;
 }
 
-/* The user's own: that file, or the first beside it that can be had. */
+/* Saves to the user's file, or to the first numbered file in its folder that
+ * is valid or does not exist. */
 static xl_status merge_own(const struct saving *s, const char *path)
 {
     xl_status status = XL_CORRUPT;
     struct xl__str why = {0};
     for (unsigned n = 1; status == XL_CORRUPT && n <= MOST_BESIDE; n++) {
-        char *other = beside(path, n);
+        char *other = numbered_path(path, n);
         xl__str_reset(&why);
-        status = other ? merge(s, other, &why) : XL_NO_MEMORY;
+        status = other ? merge_file(s, other, &why) : XL_NO_MEMORY;
         if (status == XL_CORRUPT)
-            xl__tuned_sets_warn(s->db,
-                                "%s is left as it is, what is tuned now goes "
-                                "into a file beside it: %s",
-                                other, xl__str_text(&why));
+            warn_printf(s->db,
+                        "%s is not changed, tuned sets are saved in "
+                        "another file in its folder: %s",
+                        other, xl__str_text(&why));
         free(other);
     }
     if (status != XL_OK)
@@ -491,7 +500,7 @@ static xl_status merge_own(const struct saving *s, const char *path)
     return status;
 }
 
-/* -- the whole -------------------------------------------------------------*/
+/* -- saving ----------------------------------------------------------------*/
 
 static xl_status make_dir(const char *dir, struct xl__error *e)
 {
@@ -544,7 +553,7 @@ xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
             TRY(xl__error_set(e, XL_NO_MEMORY, "tuned sets"));
     }
     TRY(save_locked(&s, path ? path : own, path != NULL));
-    xl__tuned_sets_reload(db);
+    request_reload(db);
 fail:
     free(own);
     return status;

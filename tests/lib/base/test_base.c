@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/base against values worked out by hand, published vectors, or a second
- * way of computing the same. */
+/* Tests of lib/base: compared with values computed by hand, published test
+ * vectors, or a second algorithm. */
 #include "support/support.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every OpenCL call of the main flows is made to fail, one at a time: each
- * entry point, at each call, until the flow gets through without the fault
- * happening. A flow must then fail with a story, or succeed by a fallback that
- * is named below; nothing may be left alive, and the same flow must work when
- * asked again. */
+/* Tests of error paths: every OpenCL call of the main flows is made to fail,
+ * one at a time: each entry point, at each of its calls, until the flow ends
+ * without the fault. With the fault a flow must fail with a message, or
+ * succeed by one of the fallbacks listed below; no object may be leaked, and
+ * the same flow must succeed when it is repeated. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static bool releases(const char *entry)
 
 /* Keep the story of a failed call: the queue's, or before there is one the
  * library's. */
-static xl_status tell(struct world *w, xl_status status)
+static xl_status print_status(struct world *w, xl_status status)
 {
     if (status != XL_OK)
         snprintf(w->story, sizeof w->story, "%s",
@@ -89,12 +89,12 @@ static xl_status open_queue(struct world *w)
     unsigned n = 0;
     xl_status status = xl_open(&w->options, &w->lib);
     if (status != XL_OK)
-        return tell(w, status);
+        return print_status(w, status);
     status = xl_device_count(w->lib, &n);
     if (status != XL_OK)
-        return tell(w, status);
+        return print_status(w, status);
     status = xl_queue_create(w->lib, xl_device_at(w->lib, 0), &w->queue);
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static xl_status create_buffers(struct world *w)
@@ -106,7 +106,7 @@ static xl_status create_buffers(struct world *w)
         const xl_status status =
             xl_buffer_create(w->queue, bytes, &w->mem[i]);
         if (status != XL_OK)
-            return tell(w, status);
+            return print_status(w, status);
     }
     return XL_OK;
 }
@@ -135,7 +135,7 @@ static xl_status run_gemm(struct world *w)
     } else {
         assert_null(done);
     }
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 /* CLBlast keeps programs, and with them contexts, for the whole process; what
@@ -189,7 +189,7 @@ static void set_up_buffers(struct world *w)
 
 static xl_status act_open(struct world *w)
 {
-    return tell(w, xl_open(&w->options, &w->lib));
+    return print_status(w, xl_open(&w->options, &w->lib));
 }
 
 static void set_up_lib(struct world *w)
@@ -202,7 +202,7 @@ static xl_status act_count(struct world *w)
     unsigned n = 0;
     const xl_status status = xl_device_count(w->lib, &n);
     assert_true(status == XL_OK ? n >= 1 : n == 0);
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static void set_up_devices(struct world *w)
@@ -216,7 +216,7 @@ static xl_status act_create(struct world *w)
     const xl_status status =
         xl_queue_create(w->lib, xl_device_at(w->lib, 0), &w->queue);
     assert_true((status == XL_OK) == (w->queue != NULL));
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static void set_up_native(struct world *w)
@@ -237,7 +237,7 @@ static xl_status act_wrap(struct world *w)
 {
     const xl_status status = xl_queue_wrap(w->lib, w->native, &w->queue);
     assert_true((status == XL_OK) == (w->queue != NULL));
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static xl_status act_buffers(struct world *w)
@@ -254,7 +254,7 @@ static xl_status act_buffers(struct world *w)
             xl_buffer_read(w->queue, w->mem[0], 0, numbers, sizeof numbers);
     if (status == XL_OK)
         status = xl_queue_finish(w->queue);
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static void set_up_warm(struct world *w)
@@ -266,7 +266,7 @@ static void set_up_warm(struct world *w)
 static xl_status act_prepare(struct world *w)
 {
     const xl_gemm g = make_gemm(w);
-    return tell(w, xl_gemm_prepare(w->queue, &g));
+    return print_status(w, xl_gemm_prepare(w->queue, &g));
 }
 
 static xl_status act_explain(struct world *w)
@@ -274,7 +274,7 @@ static xl_status act_explain(struct world *w)
     const xl_gemm g = make_gemm(w);
     xl_choice choices[8];
     unsigned n = 0;
-    return tell(w, xl_gemm_explain(w->queue, &g, choices, 8, &n));
+    return print_status(w, xl_gemm_explain(w->queue, &g, choices, 8, &n));
 }
 
 static xl_status act_softmax(struct world *w)
@@ -283,7 +283,7 @@ static xl_status act_softmax(struct world *w)
                           .cols = COLS,
                           .src = xl_mat_rows(w->mem[0], COLS, XL_F32),
                           .dst = xl_mat_rows(w->mem[1], COLS, XL_F32)};
-    return tell(w, xl_softmax_run(w->queue, &s, NULL));
+    return print_status(w, xl_softmax_run(w->queue, &s, NULL));
 }
 
 static xl_expr_args make_expr(const struct world *w, xl_binding b[3])
@@ -314,7 +314,7 @@ static xl_status run_expr(struct world *w)
     if (status == XL_OK)
         status = xl_expr_run(w->queue, e, &args, NULL);
     xl_expr_destroy(e);
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 static void set_up_expr(struct world *w)
@@ -345,7 +345,7 @@ static xl_status act_timeline(struct world *w)
         status = run_gemm(w);
     if (status == XL_OK)
         status = xl_timeline_drain(w->queue, count_span, &n);
-    return tell(w, status);
+    return print_status(w, status);
 }
 
 /* A process that finds what an earlier one kept. */
@@ -520,7 +520,7 @@ static void test_blame(void **state)
         const char *says, *not_says;
     } runs[] = {{XL_F16, "gemm_mma: C(0, 0) of", "before"},
                 {XL_F16,
-                 "gemm_mma gave wrong results on this driver before, in "
+                 "gemm_mma failed its self-check on this driver before, in "
                  "gemm_mma TM=",
                  NULL},
                 {XL_F16, "gemm_turn + gemm_mma", NULL},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for a vendor's management library. What it answers are the lines
- * "name number" of the file that XL_FAKE_NVML names, read again at each call;
- * a name that is not there is a query that this device does not support. It
- * counts who has it open, and fails every query that comes before. */
+/* A substitute for NVIDIA's management library. Its values are the lines "name
+ * number" of the file named by XL_FAKE_NVML, which is read at each call; a
+ * missing name is a query that the device does not support. It counts how
+ * often it is open, and every query before that fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int answer(const char *name, double *out)
     return n_open > 0 ? status : UNINITIALIZED;
 }
 
-static int whole(const char *name, unsigned *out)
+static int read_integer(const char *name, unsigned *out)
 {
     double value = 0;
     const int status = answer(name, &value);
@@ -100,38 +100,41 @@ int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz);
 int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz)
 {
     (void)gpu;
-    return whole(type == 1 ? "clock_sm" : type == 2 ? "clock_mem" : "?", mhz);
+    return read_integer(type == 1   ? "clock_sm"
+                        : type == 2 ? "clock_mem"
+                                    : "?",
+                        mhz);
 }
 
 int nvmlDeviceGetMaxClockInfo(void *gpu, int type, unsigned *mhz);
 int nvmlDeviceGetMaxClockInfo(void *gpu, int type, unsigned *mhz)
 {
     (void)gpu;
-    return whole(type == 1   ? "max_clock_sm"
-                 : type == 2 ? "max_clock_mem"
-                             : "?",
-                 mhz);
+    return read_integer(type == 1   ? "max_clock_sm"
+                        : type == 2 ? "max_clock_mem"
+                                    : "?",
+                        mhz);
 }
 
 int nvmlDeviceGetTemperature(void *gpu, int sensor, unsigned *celsius);
 int nvmlDeviceGetTemperature(void *gpu, int sensor, unsigned *celsius)
 {
     (void)gpu;
-    return whole(sensor == 0 ? "temperature" : "?", celsius);
+    return read_integer(sensor == 0 ? "temperature" : "?", celsius);
 }
 
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *mw);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *mw)
 {
     (void)gpu;
-    return whole("power_mw", mw);
+    return read_integer("power_mw", mw);
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(void *gpu, unsigned *mw);
 int nvmlDeviceGetEnforcedPowerLimit(void *gpu, unsigned *mw)
 {
     (void)gpu;
-    return whole("power_limit_mw", mw);
+    return read_integer("power_limit_mw", mw);
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *mj);
@@ -145,8 +148,8 @@ int nvmlDeviceGetUtilizationRates(void *gpu, unsigned *out);
 int nvmlDeviceGetUtilizationRates(void *gpu, unsigned *out)
 {
     (void)gpu;
-    const int status = whole("busy", &out[0]);
-    return status == DONE ? whole("memory_busy", &out[1]) : status;
+    const int status = read_integer("busy", &out[0]);
+    return status == DONE ? read_integer("memory_busy", &out[1]) : status;
 }
 
 int nvmlDeviceGetMemoryInfo(void *gpu, unsigned long long *out);
@@ -197,8 +200,9 @@ int nvmlDeviceGetFieldValues(void *gpu, int n, struct field *out)
     (void)gpu;
     for (int i = 0; i < n; i++) {
         unsigned value = 0;
-        out[i].status = out[i].id == 82 ? whole("memory_temperature", &value)
-                                        : NOT_SUPPORTED;
+        out[i].status = out[i].id == 82
+                            ? read_integer("memory_temperature", &value)
+                            : NOT_SUPPORTED;
         out[i].type = 1;
         memcpy(&out[i].value, &value, sizeof value);
     }
@@ -219,12 +223,12 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n,
 {
     unsigned there = 0, own = 0;
     (void)gpu;
-    const int status = whole("processes", &there);
+    const int status = read_integer("processes", &there);
     if (status != DONE)
         return status;
     if (there > *n)
         return TOO_SMALL;
-    (void)whole("own_pid", &own);
+    (void)read_integer("own_pid", &own);
     for (unsigned i = 0; i < there; i++)
         out[i] = (struct process){.pid = i + 1 == there && own ? own : 1};
     *n = there;

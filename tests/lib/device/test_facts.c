@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stub device in, facts out: what the driver said, what is used instead, and
- * that a lie becomes "unknown" and not a number. */
+/* Tests of facts on stub devices: the driver's value, the value in use, and
+ * that an implausible value becomes "unknown". */
 #include "support/support.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who a device is: platform, version, architecture, address, width, table; the
- * order of devices, the same silicon seen twice, and finding one by text. */
+/* Tests of identification: platform, version, architecture, address, sub-group
+ * width, vendor table; the order of devices, one device under two platforms,
+ * and the search by text. */
 #include "support/support.h"
 
 #include <limits.h>

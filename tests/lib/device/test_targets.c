@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vendor tables as data: lists that end in the reference, a pick by
- * platform first, and corrections that name a note which exists. */
+/* Tests of the vendor tables as data: every list ends with the reference,
+ * tables are selected by platform first, and corrections cite a note that
+ * exists. */
 #include "support/support.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static const struct pick {
     {"Oclgrind", "Oclgrind", GPU | CPU | ACCELERATOR, 0, "generic"},
 };
 
-static void make(struct xl__limits *l, const struct pick *p)
+static void make_limits(struct xl__limits *l, const struct pick *p)
 {
     xl__limits_init(l);
     xl__limits_answer_text(l, XL__F_platform, p->platform, NULL);
@@ -128,7 +129,7 @@ static void the_platform_decides(void **state)
     for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
         struct xl__limits l;
 
-        make(&l, &picks[i]);
+        make_limits(&l, &picks[i]);
         assert_string_equal(pick_vendor(&l)->name, picks[i].table);
         xl__limits_clear(&l);
     }
@@ -188,7 +189,7 @@ static void corrections_name_their_note(void **state)
             for (size_t p = 0; p < sizeof picks / sizeof *picks; p++) {
                 struct xl__limits l;
 
-                make(&l, &picks[p]);
+                make_limits(&l, &picks[p]);
                 xl__limits_answer_text(&l, XL__F_arch, archs[i], NULL);
                 xl__limits_answer(&l, XL__F_cache_bytes, 1e6, NULL);
                 if (xl__targets.vendors[v]->correct)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings of devices that are not here: trees of files as kernel drivers show
- * them, a stand-in for a vendor's library; and what rows make of readings. */
+/* Tests of telemetry with simulated sources: folders of files as kernel
+ * drivers provide them and a substitute for a vendor's library; and the
+ * conditions that rows derive from readings. */
 #include "support/support.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ struct file {
 
 static const char *tree;
 
-static void put(const char *path, const void *bytes, size_t len)
+static void write_file(const char *path, const void *bytes, size_t len)
 {
     struct xl__str whole = {0}, folder = {0};
     xl__str_printf(&whole, "%s%s", tree, path);
@@ -55,7 +56,7 @@ static void put_all(const struct file *files)
 {
     tree = test_scratch("telemetry");
     for (; files->path; files++)
-        put(files->path, files->text, strlen(files->text));
+        write_file(files->path, files->text, strlen(files->text));
 }
 
 static xl_telemetry *open_at(const struct xl__telemetry_target *at)
@@ -162,14 +163,14 @@ static void a_binary_table_tells_what_holds(void **state)
         unsigned char metrics[BYTES] = {BYTES, 0, 1, 3};
         xl_reading r;
         memcpy(metrics + AT, &cases[i].status, sizeof cases[i].status);
-        put(GPU "gpu_metrics", metrics, sizeof metrics);
+        write_file(GPU "gpu_metrics", metrics, sizeof metrics);
         xl_telemetry *t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
         assert_true(r.has_throttle);
         assert_int_equal(r.throttle, cases[i].bits);
         xl_telemetry_close(t);
         metrics[3] = 4; /* another layout: nothing is known of it */
-        put(GPU "gpu_metrics", metrics, sizeof metrics);
+        write_file(GPU "gpu_metrics", metrics, sizeof metrics);
         t = open_at(gpu_here());
         xl_telemetry_read(t, &r);
         assert_false(r.has_throttle);
@@ -202,8 +203,8 @@ static void counters_become_rates(void **state)
     assert_true(isnan(a.value[XL_SENSOR_BUSY]));
     assert_true(isnan(a.value[XL_SENSOR_POWER]));
     xl__sleep_ns(PAUSE_NS);
-    put(idle, "1030\n", 5);
-    put(energy, "29000000\n", 9);
+    write_file(idle, "1030\n", 5);
+    write_file(energy, "29000000\n", 9);
     xl_telemetry_read(t, &b);
     const double span_s = (double)(b.ns - a.ns) * 1e-9;
     assert_near(b.value[XL_SENSOR_POWER], 24 / span_s);
@@ -211,7 +212,7 @@ static void counters_become_rates(void **state)
     assert_true(isnan(b.value[XL_SENSOR_OTHERS]));
     /* Begun anew: no power at all, not a negative one. */
     xl__sleep_ns(PAUSE_NS);
-    put(energy, "1000000\n", 8);
+    write_file(energy, "1000000\n", 8);
     xl_telemetry_read(t, &b);
     assert_true(isnan(b.value[XL_SENSOR_POWER]));
     xl_telemetry_close(t);
@@ -287,8 +288,8 @@ static void the_host_is_read(void **state)
     assert_true(a.has_throttle);
     assert_near(a.units, 2);
     xl__sleep_ns(PAUSE_NS);
-    put("/proc/stat", later, sizeof later - 1);
-    put("/proc/self/stat", own, sizeof own - 1);
+    write_file("/proc/stat", later, sizeof later - 1);
+    write_file("/proc/self/stat", own, sizeof own - 1);
     xl_telemetry_read(t, &b);
     const double all_s = 2 * (double)(b.ns - a.ns) * 1e-9;
     assert_near(b.value[XL_SENSOR_BUSY], 1 - 0.06 / all_s);
@@ -332,7 +333,7 @@ static const struct xl__telemetry_target h200 = {.pci = "0000:00:06.0",
 static void library_says(const char *text)
 {
     tree = test_scratch("nvml");
-    put("/answers", text, strlen(text));
+    write_file("/answers", text, strlen(text));
     struct xl__str path = {0};
     xl__str_printf(&path, "%s/answers", tree);
     test_setenv("XL_FAKE_NVML", xl__str_text(&path));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad input: each kind has its own status and a message of its own that says
- * what is wrong. Runs on the stub driver; the tests named no_driver_* run with
- * an empty folder of drivers instead. */
+/* Tests of invalid input: each kind has its own status, and a message that
+ * names the cause. Runs on the stub driver; the tests named no_driver_* run
+ * with an empty folder of drivers. */
 #include <float.h>
 #include <ftw.h>
 #include <math.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fault layer over a real driver: each call that opening, building, one
- * small GEMM and one expression make is made to fail in turn. The result is right or there is
- * none, nothing is held at the end, and the driver still works afterwards.
- * test_errors.c has the same for more flows, on the stub driver. */
+/* Tests with the fault layer over a real driver: each OpenCL call made by
+ * opening, building, one small GEMM and one expression is made to fail, one at
+ * a time. The result must be correct or absent, no object may be leaked, and
+ * the driver must work afterwards. test_errors.c tests more flows on the stub
+ * driver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call costs the host: thread CPU time of xl_gemm_run() on a warm path,
- * less that of the same clSetKernelArg and enqueue by hand, on the stub driver
- * whose own cost is small and the same in both. The least of several rounds,
- * since others on the machine only make it more. */
+/* Host overhead of a call: thread CPU time of a warm xl_gemm_run(), minus that
+ * of the same clSetKernelArg and enqueue calls made directly, on the stub
+ * driver, whose own cost is small and equal in both. The minimum over several
+ * rounds is compared with the limit, since other load only adds time. */
 #include <stdio.h>
 #include <string.h>
 

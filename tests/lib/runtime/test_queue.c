@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue as an application uses it beside the library. */
+/* Tests of queues that the application and the library use together. */
 #include <stdlib.h>
 
 #include "support/support.h"

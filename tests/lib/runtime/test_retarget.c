@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of a driver changed for a machine that it does not build for, and
- * logs judged. The logs are of ptxas 13.0.88, made to say each line with a
- * small kernel: NV-28. */
+/* Tests of retargeting as text: PTX is changed for a target that the driver
+ * does not support, and build logs are checked for faults. The logs are of
+ * ptxas 13.0.88, produced with small kernels (NV-28). */
 #include "support/support.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program for a machine that the driver does not build for, from its source
- * to the store and back, on a driver whose binaries are texts. What the texts
- * and logs mean is test_rebuild.c's. */
+/* Tests of a program for a target that the driver does not support, from
+ * source to the store and back, on a stub driver whose binaries are texts. The
+ * contents of texts and logs are tested in test_retarget.c. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static xl_status get(struct world *w)
                            &w->error);
 }
 
-static const char *story(const struct world *w)
+static const char *detail_of(const struct world *w)
 {
     return xl__str_text(&w->error.detail);
 }
@@ -116,7 +116,7 @@ static void works(const struct xl_builds *how)
     struct world w;
     begin(&w, "");
     test_stub()->builds(how);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     char *text = binary(&w);
     assert_string_equal(text, TEXT("sm_90a"));
     free(text);
@@ -125,7 +125,7 @@ static void works(const struct xl_builds *how)
     options_are(&w, "-cl-nv-verbose");
     assert_int_equal(builds(), 2);
     /* In memory it is found again. */
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_int_equal(builds(), 2);
     cl_kernel kernel;
     assert_status(xl__kernel_get(w.at.queue, w.program, "gemm_ref", &kernel),
@@ -154,7 +154,7 @@ static void test_empty_log(void **state)
     for (unsigned i = 0; i < 3; i++) {
         begin(&w, "");
         test_stub()->builds(&how);
-        assert_status(get(&w), XL_OK, story(&w));
+        assert_status(get(&w), XL_OK, detail_of(&w));
         assert_int_equal(builds(), 3);
         assert_string_equal(w.program->build_log, CLEAN);
         options_are(&w, "-cl-nv-verbose");
@@ -181,13 +181,13 @@ static void test_store(void **state)
     (void)state;
     begin(&w, dir);
     test_stub()->builds(&usual);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     xl__program_trust(w.at.queue->ctx, w.program, XL__PASSED, NULL);
     end(&w);
 
     begin(&w, dir);
     test_stub()->builds(&silent);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_int_equal(builds(), 1);
     assert_int_equal(test_stub()->calls("clCreateProgramWithSource"), 0);
     assert_true(w.program->from_cache);
@@ -200,7 +200,7 @@ static void test_store(void **state)
     begin(&w, dir);
     test_stub()->builds(&usual);
     test_stub()->arm("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_int_equal(builds(), 3);
     assert_false(w.program->from_cache);
     assert_int_equal(w.program->trust, XL__UNTESTED);
@@ -216,33 +216,46 @@ static const struct {
     const char *begins, *has;
 } failures[] = {
     {{REFUSES, NULL, CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver gives no binary",
+     "gemm/reference.cl for sm_90a: the driver returns no binary",
      "stub: this is the build log"},
     {{CL_SUCCESS, NULL, CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver gives no binary", "-DTEST=1"},
-    {{REFUSES, "\x7f" "ELF", CL_SUCCESS, {CLEAN}},
+     "gemm/reference.cl for sm_90a: the driver returns no binary",
+     "-DTEST=1"},
+    {{REFUSES,
+      "\x7f"
+      "ELF",
+      CL_SUCCESS,
+      {CLEAN}},
      "gemm/reference.cl for sm_90a: the driver's binary is not PTX",
      "stub: this is the build log"},
     {{REFUSES, TEXT("sm_80"), CL_SUCCESS, {CLEAN}},
-     "gemm/reference.cl for sm_90a: the driver builds for sm_80, from which there "
+     "gemm/reference.cl for sm_90a: the driver builds for sm_80, from which "
+     "there "
      "is no way to sm_90a",
      "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {REFUSED}},
-     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n", REFUSED},
+     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n",
+     REFUSED},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {""}},
-     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: CL_BUILD_PROGRAM_FAILURE\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), -9999, {REFUSED}},
-     "gemm/reference.cl for sm_90a: a code that is not OpenCL's", REFUSED},
+     "gemm/reference.cl for sm_90a: an unknown OpenCL code",
+     REFUSED},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {CLEAN SERIAL "\n" CLEAN}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", CLEAN SERIAL "\n" CLEAN},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     CLEAN SERIAL "\n" CLEAN},
     {{CL_SUCCESS, TEXT("sm_90"), CL_SUCCESS, {SERIAL}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {"\n", CLEAN SERIAL "\n"}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_BUILD_PROGRAM_FAILURE, {SERIAL}},
-     "gemm/reference.cl for sm_90a: " SERIAL "\n", "-DTEST=1"},
+     "gemm/reference.cl for sm_90a: " SERIAL "\n",
+     "-DTEST=1"},
     {{REFUSES, TEXT("sm_90"), CL_SUCCESS, {" \n", ""}},
-     "gemm/reference.cl for sm_90a: the driver says nothing of its build\n",
+     "gemm/reference.cl for sm_90a: the driver returns no build log\n",
      "-DTEST=1"},
 };
 
@@ -254,16 +267,16 @@ static void test_failures(void **state)
         struct world w;
         begin(&w, "");
         test_stub()->builds(&failures[i].how);
-        assert_status(get(&w), XL_BUILD_FAILED, story(&w));
-        if (strncmp(story(&w), failures[i].begins,
+        assert_status(get(&w), XL_BUILD_FAILED, detail_of(&w));
+        if (strncmp(detail_of(&w), failures[i].begins,
                     strlen(failures[i].begins)) != 0 ||
-            !strstr(story(&w), failures[i].has))
-            fail_msg("%zu: \"%s\", not \"%s\" with \"%s\"", i, story(&w),
+            !strstr(detail_of(&w), failures[i].has))
+            fail_msg("%zu: \"%s\", not \"%s\" with \"%s\"", i, detail_of(&w),
                      failures[i].begins, failures[i].has);
         assert_null(w.at.queue->ctx->programs);
         /* What a healthy driver builds next is not held back by it. */
         test_stub()->builds(&usual);
-        assert_status(get(&w), XL_OK, story(&w));
+        assert_status(get(&w), XL_OK, detail_of(&w));
         end(&w);
         assert_int_equal(test_stub()->live(), before);
     }
@@ -278,9 +291,10 @@ static void test_vendor_without_a_way(void **state)
     other.rebuild = NULL;
     w.at.device->vendor = &other;
     test_stub()->builds(&usual);
-    assert_status(get(&w), XL_UNSUPPORTED, story(&w));
-    assert_string_equal(story(&w), "gemm_ref needs sm_90a, which nothing "
-                                   "here can build for");
+    assert_status(get(&w), XL_UNSUPPORTED, detail_of(&w));
+    assert_string_equal(detail_of(&w),
+                        "gemm_ref needs the target sm_90a, which is "
+                        "not supported on this device");
     assert_int_equal(builds(), 0);
     end(&w);
 }
@@ -306,7 +320,7 @@ static void test_faults(void **state)
             fired = stub->fired();
             n_faults += fired != 0;
             stub->reset();
-            if (status != XL_OK && (!fired || story(&w)[0] == '\0'))
+            if (status != XL_OK && (!fired || detail_of(&w)[0] == '\0'))
                 fail_msg("%s #%u: a failure without a story", stub->entry(e),
                          call);
             if (status == XL_OK && w.program->build_log[0] == '\0')
@@ -334,13 +348,13 @@ static void test_keys(void **state)
     (void)state;
     begin(&w, "");
     test_stub()->builds(&usual);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     const struct xl__program *first = w.program;
     assert_true(key_has(&w, "\ntarget sm_90a\n"));
     assert_false(key_has(&w, "XL_SPIN_LIMIT"));
     test_stub()->builds(NULL);
     w.step.target = NULL;
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_ptr_not_equal(w.program, first);
     assert_false(key_has(&w, "target"));
     char options[128];
@@ -358,11 +372,11 @@ static void test_spin_limit(void **state)
     test_setenv("XL_SPIN_LIMIT", "1000000");
     begin(&w, "");
     test_stub()->builds(&usual);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_true(key_has(&w, " -DTEST=1 -DXL_SPIN_LIMIT=1000000\n"));
     w.step.target = NULL;
     test_stub()->builds(NULL);
-    assert_status(get(&w), XL_OK, story(&w));
+    assert_status(get(&w), XL_OK, detail_of(&w));
     assert_false(key_has(&w, "XL_SPIN_LIMIT"));
     assert_string_equal(w.warnings, "");
     end(&w);
@@ -453,8 +467,8 @@ static void test_falls_back(void **state)
     begin(&w, "");
     assert_string_equal(chosen(&w, NULL, &healthy, choices), "gemm_ref");
     assert_non_null(strstr(w.warnings, "gemm_better cannot be used"));
-    assert_non_null(strstr(w.warnings, "needs sm_90a"));
-    assert_non_null(strstr(choices[0].why, "needs sm_90a"));
+    assert_non_null(strstr(w.warnings, "needs the target sm_90a"));
+    assert_non_null(strstr(choices[0].why, "needs the target sm_90a"));
     end(&w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store on disk: what is damaged, foreign or half-written is never handed
- * out, and nothing that goes wrong with a folder is more than a warning. */
+/* Tests of the program cache on disk: a damaged, foreign or incomplete entry
+ * is never returned, and a failure of a folder is at most a warning. */
 #include "support/support.h"
 
 #include <fcntl.h>

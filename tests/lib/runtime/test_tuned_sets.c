@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuned sets without a device: what a file may say, which set is found for
- * which device, what happens to files that are wrong, several writers, killed
- * ones; and the texts that sets are made of: classes and tunables. */
+/* Tests of tuned sets without a device: parsing of files, which set is found
+ * for which device, invalid files, several writers and killed writers; and the
+ * texts of shape classes and tunables. */
 #include "support/support.h"
 
 #include <signal.h>
@@ -376,7 +376,7 @@ static void test_left_alone(void **state)
         const struct xl__tuned_set set = make_set("c", "TM=6");
         assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, path, &e),
                          XL_CORRUPT);
-        assert_non_null(strstr(xl__str_text(&e.detail), "left as it is"));
+        assert_non_null(strstr(xl__str_text(&e.detail), "is not changed"));
         xl__error_clear(&e);
         close_db(&f);
         clear_device(&dev);
