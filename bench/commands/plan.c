@@ -15,7 +15,7 @@
 
 static int report_error(struct session *s, const struct xl__str *why)
 {
-    session_say(s, "", xl__str_text(why));
+    session_message(s, "", xl__str_text(why));
     return EXIT_USAGE;
 }
 
@@ -85,9 +85,9 @@ static int write_picture(struct session *s, const json_t *plan)
     char *path = picture_path(s->set.svg);
     int code = EXIT_FINE;
     if (!plan_picture(plan, NULL, &svg) && !svg.broken)
-        session_say(s, "warning: ",
-                    "--svg: nothing to draw without a "
-                    "bandwidth");
+        session_message(s, "warning: ",
+                        "--svg: nothing to draw without a "
+                        "bandwidth");
     else if (!path || svg.broken)
         code = session_fail(s, "drawing", XL_NO_MEMORY, "");
     else if (!out_file_write(s, "svg", path, svg.text, svg.len))

@@ -93,15 +93,15 @@ static const struct {
     const char *kind;
     void (*read)(struct trial *t, char *const *fields);
 } kinds[] = {
-    {TRIAL_STEP, read_step},
-    {TRIAL_LOADER, read_loader},
-    {TRIAL_UNLOADABLE, read_unloadable},
-    {TRIAL_PLATFORM, read_platform},
-    {TRIAL_DEVICE, read_device},
-    {TRIAL_WORKS, read_works},
-    {TRIAL_FAILS, read_fails},
-    {TRIAL_REFUSAL, read_refusal},
-    {TRIAL_DONE, read_done},
+    {CHILD_LINE_STEP, read_step},
+    {CHILD_LINE_LOADER, read_loader},
+    {CHILD_LINE_UNLOADABLE, read_unloadable},
+    {CHILD_LINE_PLATFORM, read_platform},
+    {CHILD_LINE_DEVICE, read_device},
+    {CHILD_LINE_WORKS, read_works},
+    {CHILD_LINE_FAILS, read_fails},
+    {CHILD_LINE_REFUSAL, read_refusal},
+    {CHILD_LINE_DONE, read_done},
 };
 
 /* Drivers leave blanks behind their names. */
@@ -115,21 +115,21 @@ static void trim(char *text)
 static void read_line(struct trial *t, char *line)
 {
     static char empty[] = "";
-    size_t n_mark = strlen(TRIAL_MARK);
-    char *fields[TRIAL_MOST_FIELDS];
-    if (strncmp(line, TRIAL_MARK, n_mark) != 0) {
+    size_t n_mark = strlen(CHILD_LINE_MARK);
+    char *fields[CHILD_LINE_MOST_FIELDS];
+    if (strncmp(line, CHILD_LINE_MARK, n_mark) != 0) {
         if (line[strspn(line, " \t\r")])
             put(&t->words, line);
         return;
     }
     char *at = line + n_mark, *kind = at;
-    for (size_t i = 0; i < TRIAL_MOST_FIELDS; i++) {
+    for (size_t i = 0; i < CHILD_LINE_MOST_FIELDS; i++) {
         at += strcspn(at, "\t");
         fields[i] = *at ? at + 1 : empty;
         if (*at)
             *at++ = 0;
     }
-    for (size_t i = 0; i < TRIAL_MOST_FIELDS; i++)
+    for (size_t i = 0; i < CHILD_LINE_MOST_FIELDS; i++)
         trim(fields[i]);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].kind, kind) == 0)
@@ -175,7 +175,7 @@ void trial_run(const struct trial_of *of, double silence_s,
     bool is_alone = of->library || of->nothing;
     if (is_alone && !(folder = folder_of(of)))
         return;
-    xl__str_printf(&mark, TRIAL_VARIABLE "=%s",
+    xl__str_printf(&mark, CHILD_LIBRARY_VARIABLE "=%s",
                    of->library ? of->library : "");
     xl__str_printf(&vendors, "OCL_ICD_VENDORS=%s", folder ? folder : "");
     /* Older loaders know only this one, others only the folder. */

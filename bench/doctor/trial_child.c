@@ -23,7 +23,7 @@ static void tell(const char *kind, ...)
     struct xl__str line = {0};
     va_list fields;
     va_start(fields, kind);
-    xl__str_printf(&line, "\n%s%s", TRIAL_MARK, kind);
+    xl__str_printf(&line, "\n%s%s", CHILD_LINE_MARK, kind);
     for (const char *f; (f = va_arg(fields, const char *)) != NULL;) {
         xl__str_add(&line, "\t");
         text_escape(&line, f);
@@ -63,7 +63,7 @@ static void tell_loader(void)
     memcpy(&info, &found, sizeof info);
     if (info(LOADER_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
         info(LOADER_VERSION, sizeof version - 1, version, NULL) == CL_SUCCESS)
-        tell(TRIAL_LOADER, name, version, NULL);
+        tell(CHILD_LINE_LOADER, name, version, NULL);
 }
 
 /* -- platforms ------------------------------------------------------------ */
@@ -76,12 +76,12 @@ static void tell_platform(cl_platform_id platform)
     (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, CAP - 1, name, NULL);
     (void)clGetPlatformInfo(platform, CL_PLATFORM_VERSION, CAP - 1, version,
                             NULL);
-    tell(TRIAL_STEP, "listing its devices", NULL);
+    tell(CHILD_LINE_STEP, "listing its devices", NULL);
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n) !=
         CL_SUCCESS)
         n = 0;
     snprintf(count, sizeof count, "%u", n);
-    tell(TRIAL_PLATFORM, name, version, count, NULL);
+    tell(CHILD_LINE_PLATFORM, name, version, count, NULL);
 }
 
 static void tell_platforms(void)
@@ -141,12 +141,12 @@ static void try_device(xl_lib *lib, xl_device *dev)
     const char *name = device_fact_text(dev, "name", "?");
     xl_queue *q = NULL;
     snprintf(index, sizeof index, "%u", xl_device_index(dev));
-    tell(TRIAL_DEVICE, index, name, device_fact_text(dev, "platform", ""),
+    tell(CHILD_LINE_DEVICE, index, name, device_fact_text(dev, "platform", ""),
          device_fact_text(dev, "driver", ""),
          device_fact_text(dev, "cl_version", ""),
          device_fact_text(dev, "pci", ""), device_type(dev), NULL);
     xl__str_printf(&step, "compiling and running a kernel on %s", name);
-    tell(TRIAL_STEP, xl__str_text(&step), NULL);
+    tell(CHILD_LINE_STEP, xl__str_text(&step), NULL);
     xl__str_clear(&step);
     xl_status status = xl_queue_create(lib, dev, &q);
     const char *story = status == XL_OK ? "" : xl_lib_error(lib);
@@ -155,9 +155,9 @@ static void try_device(xl_lib *lib, xl_device *dev)
         story = xl_error_detail(q);
     }
     if (status == XL_OK)
-        tell(TRIAL_WORKS, index, NULL);
+        tell(CHILD_LINE_WORKS, index, NULL);
     else
-        tell(TRIAL_FAILS, index, *story ? story : xl_status_text(status),
+        tell(CHILD_LINE_FAILS, index, *story ? story : xl_status_text(status),
              NULL);
     xl_queue_destroy(q);
 }
@@ -169,37 +169,37 @@ static void try_devices(void)
     xl_lib *lib = NULL;
     unsigned n = 0;
     if (xl_open(&options, &lib) != XL_OK) {
-        tell(TRIAL_REFUSAL, "out of memory", NULL);
+        tell(CHILD_LINE_REFUSAL, "out of memory", NULL);
         return;
     }
     if (xl_device_count(lib, &n) != XL_OK)
-        tell(TRIAL_REFUSAL, xl_lib_error(lib), NULL);
+        tell(CHILD_LINE_REFUSAL, xl_lib_error(lib), NULL);
     for (unsigned i = 0; i < n; i++)
         try_device(lib, xl_device_at(lib, i));
-    tell(TRIAL_STEP, "ending", NULL);
+    tell(CHILD_LINE_STEP, "ending", NULL);
     xl_close(lib);
 }
 
 bool trial_is_child(void)
 {
-    return getenv(TRIAL_VARIABLE) != NULL;
+    return getenv(CHILD_LIBRARY_VARIABLE) != NULL;
 }
 
 void trial_be_child(void)
 {
-    const char *library = getenv(TRIAL_VARIABLE);
+    const char *library = getenv(CHILD_LIBRARY_VARIABLE);
     struct xl__str why = {0};
-    tell(TRIAL_STEP, "being loaded", NULL);
+    tell(CHILD_LINE_STEP, "being loaded", NULL);
     if (library && *library && !child_loads(library, &why)) {
-        tell(TRIAL_UNLOADABLE, xl__str_text(&why), NULL);
+        tell(CHILD_LINE_UNLOADABLE, xl__str_text(&why), NULL);
         xl__str_clear(&why);
-        tell(TRIAL_DONE, NULL);
+        tell(CHILD_LINE_DONE, NULL);
         return;
     }
-    tell(TRIAL_STEP, "being started by the loader", NULL);
+    tell(CHILD_LINE_STEP, "being started by the loader", NULL);
     tell_platforms();
     tell_loader();
-    tell(TRIAL_STEP, "being asked about its devices", NULL);
+    tell(CHILD_LINE_STEP, "being asked about its devices", NULL);
     try_devices();
-    tell(TRIAL_DONE, NULL);
+    tell(CHILD_LINE_DONE, NULL);
 }

@@ -174,7 +174,7 @@ static void draw_modes(const struct pipe_bench *b)
             mode_line(b, t, &b->result[i], &notes);
     model_line(b, t);
     if (has_any)
-        table_print(stdout, t, width, text_wants_colour());
+        table_print(stdout, t, width, text_has_colour());
     table_destroy(t);
     for (size_t i = 0; i < notes.n; i++) {
         struct xl__str line = {0}, clean = {0};
@@ -222,7 +222,7 @@ static void draw_stages(const struct pipe_bench *b)
         report_cell_percent(t, b->model.parts.stage[i] / x->parts.stage[i]);
     }
     printf("\n");
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
     for (unsigned i = 0; i < w->n_stages; i++)
         beyond = beyond ||

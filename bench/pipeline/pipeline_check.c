@@ -74,7 +74,7 @@ static void check_row(const struct pipe_work *w, const void *const *inputs,
         struct checked_element e = {.name = w->tensor[pipe_output(w)].name,
                                     .i = row,
                                     .j = j,
-                                    .want = l->want[to][j],
+                                    .expected = l->want[to][j],
                                     .tol = l->tol[to][j],
                                     .dtype = w->dtype};
         e.got = ref_load(result, row * w->cols + j, w->dtype);

@@ -146,7 +146,7 @@ static void qk_follow(const struct pipe_work *w, const struct pipe_stage *st,
     for (size_t j = 0; j < st->cols; j++) {
         double sum, mag;
         ref_gemm_dot(&a, &b, (size_t[2]){line->row, j}, st->inner, &sum, &mag);
-        want[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        want[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
     }
 }
 
@@ -191,7 +191,7 @@ static void linear_follow(const struct pipe_work *w,
     for (size_t j = 0; j < st->cols; j++) {
         double sum, mag;
         ref_gemm_dot(&a, &b, (size_t[2]){0, j}, st->inner, &sum, &mag);
-        want[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        want[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
     }
 }
 
@@ -322,7 +322,7 @@ static void pv_follow(const struct pipe_work *w, const struct pipe_stage *st,
             mag += (fabs(line->want[p]) + line->tol[p]) * fabs(x);
             off += line->tol[p] * fabs(x);
         }
-        want[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        want[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
         tol[j] += off * (1 + ref_roundoff(w->dtype));
     }
 }

@@ -111,7 +111,7 @@ static int from_file(struct session *s, struct plan *p, const char *path)
     int code = EXIT_FINE;
     struct xl__str text = {0};
     if (!results_read(path, &file, why, sizeof why)) {
-        session_say(s, "--from: ", why);
+        session_message(s, "--from: ", why);
         code = EXIT_FILE;
     } else if (!from_document(p, path,
                               json_object_get(file.document, "devices"),
@@ -123,12 +123,12 @@ static int from_file(struct session *s, struct plan *p, const char *path)
                        "measured; make one there with 'clbench roofline "
                        "--json FILE' or 'clbench plan ... --json FILE'",
                        path);
-        session_say(s, "", xl__str_text(&text));
+        session_message(s, "", xl__str_text(&text));
         code = EXIT_USAGE;
     } else if (unmeasured > 0 && !s->set.quiet) {
         xl__str_printf(&text, "'%s': left out, since their bandwidth is "
                               "unknown: %zu", path, unmeasured);
-        session_say(s, "warning: ", xl__str_text(&text));
+        session_message(s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&text);
     results_clear(&file);
@@ -171,9 +171,10 @@ static int from_here(struct session *s, struct plan *p)
     enum { PROBES_A_DEVICE = 4 };
     int code = session_open_devices(s);
     if (code == EXIT_NO_DEVICE)
-        session_say(s, "", "a plan needs no device of this machine: give "
-                           "--bandwidth and what else is known of one, or "
-                           "--from and a result file");
+        session_message(s, "",
+                        "a plan needs no device of this machine: give "
+                        "--bandwidth and what else is known of one, or "
+                        "--from and a result file");
     if (code != EXIT_FINE)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
@@ -198,7 +199,7 @@ static int given(struct session *s, struct plan *p)
     struct xl__str why = {0};
     int code = EXIT_FINE;
     if (!plan_input_rates(&s->set, &dev, &why)) {
-        session_say(s, "", xl__str_text(&why));
+        session_message(s, "", xl__str_text(&why));
         code = EXIT_USAGE;
     } else if (!add(p, &dev)) {
         code = no_memory(s);

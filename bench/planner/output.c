@@ -190,7 +190,7 @@ static void devices(FILE *to, const struct plan *p)
     for (size_t i = 0; i < p->n; i++)
         line_of(t, p, &p->dev[i]);
     fputc('\n', to);
-    table_print(to, t, text_terminal_columns(), text_wants_colour());
+    table_print(to, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
     say(to, "fits: 'on 2' are two of them, no memory kept back; batch, "
             "context: the largest that fit, all else as asked; at 1 and on: "

@@ -130,9 +130,9 @@ bool figure_files_try(struct session *s, const char *folder)
     errno = 0;
     const xl_status status = xl__dir_make_shared(folder);
     if (status != XL_OK)
-        return out_file_complain(s, "svg", folder, status);
+        return out_file_report(s, "svg", folder, status);
     char *path = xl__path_join(folder, "figure");
-    const bool is_fine = path && out_file_try(s, "svg", path);
+    const bool is_fine = path && out_file_check(s, "svg", path);
     free(path);
     return is_fine;
 }

@@ -147,11 +147,11 @@ static xl_status time_shape(struct cliff *c, struct shape *shape,
     how.stop = session_stopped;
     how.stop_arg = c->s;
     attempt_describe(t);
-    attempt_line_up(t);
+    attempt_prepare(t);
     if (t->is_live)
         TRY(take_samples(c, t, &how));
     if (t->is_live)
-        attempt_conclude(t);
+        attempt_finish(t);
     if (t->is_live)
         keep(c, shape, &t->row);
 fail:

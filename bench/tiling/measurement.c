@@ -39,7 +39,7 @@ int split_choose(const struct split_job *job, xl_queue *q,
                  struct split_page *p)
 {
     const struct bench_data none = {.seed = 0};
-    const struct bench_work work = {
+    const struct case_run work = {
         .c = job->c, .data = &none, .variant = job->s->set.variant};
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;

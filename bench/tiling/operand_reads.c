@@ -235,7 +235,7 @@ static int on_device(struct reads *r)
     if (session_tables(r->s) && status == XL_OK) {
         print_head(r);
         table_print(stdout, r->table, text_terminal_columns(),
-                    text_wants_colour());
+                    text_has_colour());
         printf("\n");
     }
     const int code = status == XL_OK

@@ -10,7 +10,7 @@
 
 struct timed {
     const struct bench_op *op;
-    const struct bench_work *work;
+    const struct case_run *work;
 };
 
 static xl_status enqueue(xl_queue *q, void *arg)
@@ -31,8 +31,8 @@ xl_status split_time(const struct split_job *job, xl_queue *q, double max_s,
                              .stop = session_stopped,
                              .stop_arg = job->s};
     struct bench_data data;
-    struct bench_work work = {.c = job->c, .data = &data,
-                              .variant = job->s->set.variant};
+    struct case_run work = {
+        .c = job->c, .data = &data, .variant = job->s->set.variant};
     struct timed timed = {job->op, &work};
     xl_samples *samples = xl__calloc(1, sizeof *samples);
     bool is_open = false;

@@ -89,11 +89,11 @@ static void options_stand_above_lines(void **state)
     xl__str_clear(&why);
 }
 
-/* Where it is, and what to do; in reading or in what a line says. */
-static void bad_lines_say_where(void **state)
+/* Errors in the format and in options of a line. */
+static void errors_have_a_position(void **state)
 {
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } cases[] = {
         {"", "has no shapes; give one a line"},
         {"# only this\n", "has no shapes"},
@@ -118,14 +118,14 @@ static void bad_lines_say_where(void **state)
         for (size_t l = 0; is_fine && l < f.n; l++)
             is_fine = shape_file_settings(&f, l, &cmd_gemm, &set, &why);
         assert_false(is_fine);
-        if (!strstr(xl__str_text(&why), cases[i].says))
+        if (!strstr(xl__str_text(&why), cases[i].message))
             fail_msg("'%s': %s", cases[i].text, xl__str_text(&why));
         shape_file_clear(&f);
         xl__str_clear(&why);
     }
 }
 
-static void missing_files_say_what_there_is(void **state)
+static void missing_files_list_those_available(void **state)
 {
     struct shape_file f;
     struct xl__str why = {0};
@@ -267,7 +267,7 @@ static void sweeps_are_read(void **state)
     assert_true(sweep_read("ld=2048:2056", &s, why, sizeof why));
     assert_true(s.ld && !s.n);
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } bad[] = {
         {"", "nothing of that name"},   {"=1:2", "nothing of that name"},
         {"x=1:2", "nothing of that"},   {"nn=1:2", "nothing of that name"},
@@ -385,7 +385,7 @@ static const char peers_text[] =
     "\"theirs\":\"gemm/peer_x/m=1/-/f32/hot\",\"ratio\":1.5,\"lo\":1.4,"
     "\"hi\":1.6}]}";
 
-static void other_libraries_are_told_apart(void **state)
+static void other_libraries_are_distinguished(void **state)
 {
     struct result_file f;
     struct ratio p = {.ratio = 0};
@@ -417,8 +417,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_names_shapes_and_options),
         cmocka_unit_test(options_stand_above_lines),
-        cmocka_unit_test(bad_lines_say_where),
-        cmocka_unit_test(missing_files_say_what_there_is),
+        cmocka_unit_test(errors_have_a_position),
+        cmocka_unit_test(missing_files_list_those_available),
         cmocka_unit_test(shipped_shapes_are_whole),
         cmocka_unit_test(sawtooth_is_as_worked_out),
         cmocka_unit_test(reads_fall_with_the_tile),
@@ -429,7 +429,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_shapes_are_of_all_kinds),
         cmocka_unit_test(bounds_take_the_level_that_fits),
         cmocka_unit_test(portability_is_the_harmonic_mean),
-        cmocka_unit_test(other_libraries_are_told_apart),
+        cmocka_unit_test(other_libraries_are_distinguished),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
