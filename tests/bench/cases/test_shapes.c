@@ -93,7 +93,7 @@ static void options_stand_above_lines(void **state)
 static void errors_have_a_position(void **state)
 {
     static const struct {
-        const char *text, *message;
+        const char *text, *says;
     } cases[] = {
         {"", "has no shapes; give one a line"},
         {"# only this\n", "has no shapes"},
@@ -118,7 +118,7 @@ static void errors_have_a_position(void **state)
         for (size_t l = 0; is_fine && l < f.n; l++)
             is_fine = shape_file_settings(&f, l, &cmd_gemm, &set, &why);
         assert_false(is_fine);
-        if (!strstr(xl__str_text(&why), cases[i].message))
+        if (!strstr(xl__str_text(&why), cases[i].says))
             fail_msg("'%s': %s", cases[i].text, xl__str_text(&why));
         shape_file_clear(&f);
         xl__str_clear(&why);
@@ -267,7 +267,7 @@ static void sweeps_are_read(void **state)
     assert_true(sweep_read("ld=2048:2056", &s, why, sizeof why));
     assert_true(s.ld && !s.n);
     static const struct {
-        const char *text, *message;
+        const char *text, *says;
     } bad[] = {
         {"", "nothing of that name"},   {"=1:2", "nothing of that name"},
         {"x=1:2", "nothing of that"},   {"nn=1:2", "nothing of that name"},
