@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     struct session s = {.command = NULL};
     int code = EXIT_FINE;
     commands_set(commands);
-    child_remember();
+    child_save_variables();
     if (!args_parse(argc, argv, &s.set, &s.command))
         code = EXIT_USAGE;
     else if (s.set.help)

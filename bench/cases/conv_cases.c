@@ -323,7 +323,7 @@ double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
     return image_at(lines, layout_out(c), size, at);
 }
 
-void conv_place(const struct conv_case *c, size_t i, size_t at[4])
+void conv_indices(const struct conv_case *c, size_t i, size_t at[4])
 {
     size_t size[4];
     conv_out_size(c, size);
@@ -397,8 +397,8 @@ static double normalise(const struct conv_ref *r, size_t k, double y,
     return fmax(y, 0);
 }
 
-/* As ref_gemm_want(), with the elements of a filter as terms. */
-double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
+/* As ref_gemm_expected(), with the elements of a filter as terms. */
+double conv_expected(const struct conv_ref *r, const size_t at[4], double *tol)
 {
     const struct conv_case *c = r->c;
     const xl_dtype y = c->out == XL_F64 ? XL_F64 : XL_F32;
@@ -410,14 +410,14 @@ double conv_want(const struct conv_ref *r, const size_t at[4], double *tol)
     sum_products(r, at, &sum, &mag);
     const double old =
         c->beta == 0 ? 0 : c->beta * conv_out_at(c, &r->old, at);
-    double want = c->alpha * sum + old;
+    double expected = c->alpha * sum + old;
     double error = ru / (1 - ru) * (fabs(c->alpha) * mag + fabs(old)) +
                    terms * (1 + fabs(c->alpha)) * ref_floor(y);
     if (c->has_norm)
-        want = normalise(r, at[AT_C], want, &error);
+        expected = normalise(r, at[AT_C], expected, &error);
     if (c->out != y)
-        error +=
-            ref_roundoff(c->out) * (fabs(want) + error) + ref_floor(c->out);
+        error += ref_roundoff(c->out) * (fabs(expected) + error) +
+                 ref_floor(c->out);
     *tol = error;
-    return want;
+    return expected;
 }

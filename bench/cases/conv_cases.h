@@ -64,11 +64,12 @@ struct conv_ref {
     const float *norm[CONV_N_NORM];  /* NULL: none */
 };
 /* The expected out[n][k][p][q], of indices `at`; *tol: its tolerance. */
-double conv_want(const struct conv_ref *r, const size_t at[4], double *tol);
+double conv_expected(const struct conv_ref *r, const size_t at[4],
+                     double *tol);
 /* The element of `lines`, the result as such a matrix. */
 double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
                    const size_t at[4]);
 /* The indices of the i-th of all n k p q elements of out. */
-void conv_place(const struct conv_case *c, size_t i, size_t at[4]);
+void conv_indices(const struct conv_case *c, size_t i, size_t at[4]);
 
 #endif

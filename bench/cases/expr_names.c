@@ -110,7 +110,7 @@ size_t expr_stored_elems(const struct expr_name *n)
     return n->off + rows * (cols + n->pad);
 }
 
-size_t expr_place(const struct expr_name *n, const size_t *i)
+size_t expr_offset(const struct expr_name *n, const size_t *i)
 {
     size_t at = 0;
     for (unsigned d = 0; d < n->n_dims; d++)
@@ -492,10 +492,10 @@ static bool is_other_word(struct word w, unsigned depth)
                                             "true", "false", NULL};
     static const char *const types[] = {"f32", "f16", "bf16", "i32",
                                         "i8",  "u8",  "bool", NULL};
-    const char *behind = skip_blanks(w.text + w.len);
-    return *behind == '(' || is_in_list(w, constants) ||
-           (depth > 0 && is_assignment(behind)) ||
-           (depth > 0 && *behind == ')' && is_in_list(w, types));
+    const char *next = skip_blanks(w.text + w.len);
+    return *next == '(' || is_in_list(w, constants) ||
+           (depth > 0 && is_assignment(next)) ||
+           (depth > 0 && *next == ')' && is_in_list(w, types));
 }
 
 static struct expr_seen *find_or_add(struct expr_scan *s, struct word w)
@@ -539,11 +539,11 @@ static struct word statement_head(const char **at, bool *is_whole)
     const char *begin = *at, *end = begin;
     while (in_word(*end))
         end++;
-    const char *behind = skip_slice(end);
-    *is_whole = behind == end || !is_assignment(behind);
-    if (!begins_word(*begin) || !is_assignment(behind))
+    const char *next = skip_slice(end);
+    *is_whole = next == end || !is_assignment(next);
+    if (!begins_word(*begin) || !is_assignment(next))
         return out;
-    *at = skip_blanks(behind) + 1;
+    *at = skip_blanks(next) + 1;
     return (struct word){begin, (size_t)(end - begin)};
 }
 

@@ -69,7 +69,7 @@ void expr_stored(const struct expr_name *n, size_t *rows, size_t *cols);
 size_t expr_elems(const struct expr_name *n);        /* of the view */
 size_t expr_stored_elems(const struct expr_name *n); /* of its memory */
 /* Offset of element i[0 .. n_dims - 1] from the first. */
-size_t expr_place(const struct expr_name *n, const size_t *i);
+size_t expr_offset(const struct expr_name *n, const size_t *i);
 /* The indices of the view's element number `at`; the last dimension is the
  * fastest. */
 void expr_index(const struct expr_name *n, size_t at, size_t *i);

@@ -28,14 +28,14 @@ enum case_data {
 };
 
 /* Several products of one shape, one after another in each buffer. */
-enum case_places {
+enum batch_layout {
     BATCH_STEPS,
     BATCH_SHARED_B, /* all use one B */
     BATCH_LISTS     /* offsets in falling order */
 };
 struct case_batch {
     size_t count; /* 0: one product */
-    enum case_places places;
+    enum batch_layout layout;
 };
 
 struct gemm_case {

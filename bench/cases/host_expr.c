@@ -22,11 +22,11 @@ struct expr_point expr_point_at(const struct expr_host *host, unsigned k,
     return p;
 }
 
-double expr_tolerance(struct num want, xl_dtype dtype)
+double expr_tolerance(struct num expected, xl_dtype dtype)
 {
     if (dtype != XL_F16 && dtype != XL_BF16)
-        return want.e;
-    return want.e + ref_roundoff(dtype) * (fabs(want.x) + want.e) +
+        return expected.e;
+    return expected.e + ref_roundoff(dtype) * (fabs(expected.x) + expected.e) +
            ref_floor(dtype);
 }
 

@@ -32,7 +32,7 @@ struct expr_point expr_point_at(const struct expr_host *host, unsigned k,
 
 /* The tolerance of an element in memory: the error of the number, and one
  * rounding to a narrower type. */
-double expr_tolerance(struct num want, xl_dtype dtype);
+double expr_tolerance(struct num expected, xl_dtype dtype);
 
 expr_ref expr_ref_axpy, expr_ref_linear_relu, expr_ref_sin2_cos2,
     expr_ref_hypotenuse, expr_ref_gelu, expr_ref_gelu_tanh, expr_ref_silu,

@@ -165,8 +165,8 @@ static double product_loss(const struct ref_gemm_scale *s)
  * rounding; the 3 only with scalars: alpha rounded to f32, its product, the
  * last addition. Rounding to a narrower type adds u_out |c^|; each product may
  * be flushed. Results in i32 are exact. */
-double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
-                     double old, double *tol)
+double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
+                         double mag, double old, double *tol)
 {
     static const double scalar_roundings = 3, exact = 0.25;
     const bool is_scaled = s->alpha != 1 || s->beta != 0;
@@ -176,7 +176,7 @@ double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
                      ref_roundoff(is_wide ? XL_F64 : XL_F32);
     const double loss = product_loss(s);
     double added = s->beta == 0 ? 0 : s->beta * old;
-    double want = s->alpha * sum + added;
+    double expected = s->alpha * sum + added;
     double error = (loss + more * u * (1 + loss)) * fabs(s->alpha) * mag +
                    more * u * fabs(added) +
                    ((double)s->k + more) * (1 + fabs(s->alpha)) *
@@ -184,10 +184,10 @@ double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
     if (s->out == XL_I32)
         error = exact;
     else if (s->out != XL_F32 && s->out != XL_F64)
-        error += ref_roundoff(s->out) * (fabs(want) + error) +
+        error += ref_roundoff(s->out) * (fabs(expected) + error) +
                  ref_floor(s->out);
     *tol = error;
-    return want;
+    return expected;
 }
 
 void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
@@ -210,14 +210,14 @@ void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
 
 /* Relative: (|x - max| + 48 + 2 log2 cols) u and the slack of x; then one
  * rounding. Source: ops.h, Accuracy. */
-double ref_softmax_tol(double want, double below, double slack, size_t cols,
-                       xl_dtype out)
+double ref_softmax_tol(double expected, double below, double slack,
+                       size_t cols, xl_dtype out)
 {
     static const double fixed_terms = 48;
     double u = ref_roundoff(XL_F32);
     double rel = (below + fixed_terms + 2 * log2((double)cols)) * u;
     rel += slack;
-    return want * (rel + ref_roundoff(out) * (1 + rel)) + ref_floor(out) +
+    return expected * (rel + ref_roundoff(out) * (1 + rel)) + ref_floor(out) +
            ref_floor(XL_F32);
 }
 
@@ -229,16 +229,16 @@ static double overflow_of(xl_dtype dtype)
                               : DBL_MAX;
 }
 
-double ref_error(double got, double want, double tol, xl_dtype out)
+double ref_error(double got, double expected, double tol, xl_dtype out)
 {
-    if (isnan(want) || isnan(got))
-        return isnan(want) && isnan(got) ? 0 : INFINITY;
-    if (got == want)
+    if (isnan(expected) || isnan(got))
+        return isnan(expected) && isnan(got) ? 0 : INFINITY;
+    if (got == expected)
         return 0;
-    bool same_sign = signbit(got) == signbit(want);
-    if (isinf(got) && same_sign && fabs(want) + tol >= overflow_of(out))
+    bool same_sign = signbit(got) == signbit(expected);
+    if (isinf(got) && same_sign && fabs(expected) + tol >= overflow_of(out))
         return 0;
-    if (isinf(got) || isinf(want))
+    if (isinf(got) || isinf(expected))
         return INFINITY;
-    return fabs(got - want) / tol;
+    return fabs(got - expected) / tol;
 }

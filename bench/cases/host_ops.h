@@ -58,8 +58,8 @@ struct ref_gemm_scale {
 };
 /* The expected C[i][j], from sum, mag and the old c; *tol: its tolerance. The
  * formula is in host_ops.c. */
-double ref_gemm_want(const struct ref_gemm_scale *s, double sum, double mag,
-                     double old, double *tol);
+double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
+                         double mag, double old, double *tol);
 
 /* One row of softmax with the documented special values; *max: its maximum. */
 void ref_softmax_row(const double *x, size_t cols, double *y, double *max);

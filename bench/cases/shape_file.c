@@ -235,7 +235,7 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
                 *set = changed;
             continue;
         }
-        shape_file_place(f, i, w, why);
+        shape_file_position(f, i, w, why);
         xl__str_printf(why, "invalid option '%s' of a shape; must be one of",
                        word);
         list_options(c, why);
@@ -244,8 +244,8 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
     return true;
 }
 
-void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
-                      struct xl__str *out)
+void shape_file_position(const struct shape_file *f, size_t i, unsigned word,
+                         struct xl__str *out)
 {
     const struct shape_line *l = &f->line[i];
     add_position(f, l, l->word[word].column, out);

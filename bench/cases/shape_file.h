@@ -53,8 +53,8 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
                          const struct command *c, struct settings *set,
                          struct xl__str *why);
 /* "FILE:LINE:COLUMN: " for word `word` of line `i`. */
-void shape_file_place(const struct shape_file *f, size_t i, unsigned word,
-                      struct xl__str *out);
+void shape_file_position(const struct shape_file *f, size_t i, unsigned word,
+                         struct xl__str *out);
 /* Print the names of those that come with clbench, each with its title. */
 void shape_file_list(FILE *to);
 

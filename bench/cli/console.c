@@ -280,7 +280,7 @@ static bool is_variable_set(const char *name)
     return value && *value;
 }
 
-bool text_wants_colour(void)
+bool text_has_colour(void)
 {
     if (is_variable_set("NO_COLOR"))
         return false;
@@ -337,7 +337,7 @@ static void print_gap(void *arg)
 
 struct display display_terminal(bool *colour)
 {
-    *colour = text_wants_colour();
+    *colour = text_has_colour();
     return (struct display){colour,      text_terminal_columns(),
                             print_title, print_paragraph,
                             print_table, print_note,

@@ -34,7 +34,7 @@ const char *text_nearest(const char *text, const char *const *names);
 unsigned text_terminal_columns(void);
 /* Is standard output coloured? It is when it is a terminal, TERM is not
  * "dumb" and NO_COLOR is not set; or when CLICOLOR_FORCE is set. */
-bool text_wants_colour(void);
+bool text_has_colour(void);
 
 /* -- display ---------------------------------------------------------------
  *
@@ -54,7 +54,7 @@ struct display {
 };
 
 /* The display of standard output, as wide as it is now. `colour` receives
- * text_wants_colour() and must exist as long as the display is used. */
+ * text_has_colour() and must exist as long as the display is used. */
 struct display display_terminal(bool *colour);
 
 #endif

@@ -23,8 +23,8 @@ bool out_file_is_stream(const char *path)
            strncmp(path, "/proc/", 6) == 0;
 }
 
-bool out_file_complain(struct session *s, const char *option, const char *path,
-                       xl_status status)
+bool out_file_report(struct session *s, const char *option, const char *path,
+                     xl_status status)
 {
     const char *why = errno ? strerror(errno) : xl_status_text(status);
     const char *name = out_file_is_stdout(path) ? "standard output" : path;
@@ -51,14 +51,14 @@ static bool is_folder(const char *path)
     return xl__dir_names(path, stop_listing, NULL) == XL_OK;
 }
 
-bool out_file_try(struct session *s, const char *option, const char *path)
+bool out_file_check(struct session *s, const char *option, const char *path)
 {
     struct xl__str test = {0};
     if (out_file_is_stream(path))
         return true;
     if (is_folder(path)) {
         errno = EISDIR;
-        return out_file_complain(s, option, path, XL_IO);
+        return out_file_report(s, option, path, XL_IO);
     }
     xl__str_printf(&test, "%s.test", path);
     errno = 0;
@@ -68,7 +68,7 @@ bool out_file_try(struct session *s, const char *option, const char *path)
     if (status == XL_OK)
         (void)xl__file_remove(xl__str_text(&test));
     xl__str_clear(&test);
-    return status == XL_OK || out_file_complain(s, option, path, status);
+    return status == XL_OK || out_file_report(s, option, path, status);
 }
 
 xl_status out_file_replace(const char *path, const char *text, size_t len)
@@ -84,5 +84,5 @@ bool out_file_write(struct session *s, const char *option, const char *path,
                     const char *text, size_t len)
 {
     const xl_status status = out_file_replace(path, text, len);
-    return status == XL_OK || out_file_complain(s, option, path, status);
+    return status == XL_OK || out_file_report(s, option, path, status);
 }

@@ -18,7 +18,7 @@ bool out_file_is_stdout(const char *path);
 bool out_file_is_stream(const char *path);
 /* Can the file be written? For a check before a long run; an existing file is
  * left as it is. False: after a message. */
-bool out_file_try(struct session *s, const char *option, const char *path);
+bool out_file_check(struct session *s, const char *option, const char *path);
 /* Replace the file by `text`. False: after a message. */
 bool out_file_write(struct session *s, const char *option, const char *path,
                     const char *text, size_t len);
@@ -26,7 +26,7 @@ bool out_file_write(struct session *s, const char *option, const char *path,
 xl_status out_file_replace(const char *path, const char *text, size_t len);
 /* Print that the file cannot be written, with errno or the status. Returns
  * false. */
-bool out_file_complain(struct session *s, const char *option, const char *path,
-                       xl_status status);
+bool out_file_report(struct session *s, const char *option, const char *path,
+                     xl_status status);
 
 #endif

@@ -83,7 +83,7 @@ void progress_step(struct session *s, const char *what)
         draw_line(s, xl__now_ns());
 }
 
-void progress_say(struct session *s, unsigned done, const char *what)
+void progress_update(struct session *s, unsigned done, const char *what)
 {
     struct progress *p = &s->progress;
     p->done = done;

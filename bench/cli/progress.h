@@ -24,7 +24,7 @@ void progress_begin(struct session *s, unsigned total);
 /* Start the next step, described by `what`; the step before it is done. */
 void progress_step(struct session *s, const char *what);
 /* Change the description within a step, with `done` steps before it. */
-void progress_say(struct session *s, unsigned done, const char *what);
+void progress_update(struct session *s, unsigned done, const char *what);
 /* Draw again if enough time has passed; session_stopped() calls this. */
 void progress_tick(struct session *s);
 /* Erase the line; call before writing to the terminal. */

@@ -44,7 +44,7 @@ bool session_tables(const struct session *s)
     return !s->is_stdout_taken;
 }
 
-void session_say(struct session *s, const char *before, const char *text)
+void session_message(struct session *s, const char *before, const char *text)
 {
     struct xl__str clean = {0};
     progress_hide(s);
@@ -57,7 +57,7 @@ static void on_log(xl_log_level level, const char *text, void *arg)
 {
     struct session *s = arg;
     if (level == XL_LOG_WARNING && !s->set.quiet)
-        session_say(s, "warning: ", text);
+        session_message(s, "warning: ", text);
 }
 
 static void add_line(struct xl__str *text, const char *line)
@@ -98,7 +98,7 @@ static int choose_one_device(struct session *s)
     xl_status status =
         xl_device_find(s->lib, s->set.device ? s->set.device : "0", &dev);
     if (status != XL_OK) {
-        session_say(s, "", xl_lib_error(s->lib));
+        session_message(s, "", xl_lib_error(s->lib));
         return status == XL_NO_MEMORY ? EXIT_NO_DEVICE : EXIT_USAGE;
     }
     s->devices = xl__calloc(1, sizeof *s->devices);
@@ -122,7 +122,7 @@ int session_open_devices(struct session *s)
         if (!strstr(detail, "clbench doctor"))
             add_line(&text, "run 'clbench doctor': it finds the cause and "
                             "prints what to do");
-        session_say(s, "", xl__str_text(&text));
+        session_message(s, "", xl__str_text(&text));
         xl__str_clear(&text);
         return EXIT_NO_DEVICE;
     }
@@ -211,7 +211,7 @@ int session_fail(struct session *s, const char *doing, xl_status status,
     const char *advice = advice_for_status(status);
     if (advice && !s->set.quiet)
         add_line(&text, advice);
-    session_say(s, "", xl__str_text(&text));
+    session_message(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     if (session_interrupted())
         return EXIT_INTERRUPTED;

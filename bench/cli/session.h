@@ -78,7 +78,7 @@ void session_section_end(struct session *s);
 void session_record(struct session *s, xl_device *dev, const xl_row *row);
 /* Print a message, of one or more lines, on stderr: "clbench: ", `before`,
  * `text`. Control bytes are escaped. */
-void session_say(struct session *s, const char *before, const char *text);
+void session_message(struct session *s, const char *before, const char *text);
 /* Print a failure of the library on stderr: what was being done, the status,
  * its detail, and advice. Returns the exit code of the status. */
 int session_fail(struct session *s, const char *doing, xl_status status,

@@ -82,7 +82,7 @@ static struct {
                   {"OCL_ICD_VENDORS", NULL},
                   {"OPENCL_LAYERS", NULL}};
 
-void child_remember(void)
+void child_save_variables(void)
 {
     for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
         const char *value = getenv(remembered[i].name);
@@ -289,7 +289,7 @@ struct child *child_start(const struct child_step *step)
 }
 
 /* SIGPIPE is ignored: write() returns an error when the child has ended. */
-bool child_say(struct child *c, const char *text, double silence_s)
+bool child_write(struct child *c, const char *text, double silence_s)
 {
     size_t len = strlen(text);
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -324,7 +324,7 @@ static bool next_line(struct child *c, struct xl__str *line)
     return true;
 }
 
-bool child_hear(struct child *c, struct xl__str *line)
+bool child_read_line(struct child *c, struct xl__str *line)
 {
     xl__str_reset(line);
     while (!next_line(c, line))
@@ -344,7 +344,7 @@ void child_end(struct child *c, struct child_result *out)
     free(c);
 }
 
-void child_dismiss(struct child *c)
+void child_discard(struct child *c)
 {
     struct child_result result;
     if (!c)
@@ -418,7 +418,7 @@ struct child *child_start(const struct child_step *step)
     return NULL;
 }
 
-bool child_say(struct child *c, const char *text, double silence_s)
+bool child_write(struct child *c, const char *text, double silence_s)
 {
     (void)c;
     (void)text;
@@ -426,7 +426,7 @@ bool child_say(struct child *c, const char *text, double silence_s)
     return false;
 }
 
-bool child_hear(struct child *c, struct xl__str *line)
+bool child_read_line(struct child *c, struct xl__str *line)
 {
     (void)c;
     (void)line;
@@ -439,12 +439,12 @@ void child_end(struct child *c, struct child_result *out)
     *out = (struct child_result){.end = CHILD_NOT_RUN};
 }
 
-void child_dismiss(struct child *c)
+void child_discard(struct child *c)
 {
     (void)c;
 }
 
-void child_remember(void) {}
+void child_save_variables(void) {}
 
 const char *child_signal_name(int number)
 {

@@ -12,7 +12,7 @@
 /* Save the environment variables that choose drivers, for the children. Call
  * before any OpenCL call: some loaders modify these variables in place, in
  * this process's environment (GE-27). */
-void child_remember(void);
+void child_save_variables(void);
 
 struct child_step {
     const char *const *args; /* after the program's name; NULL-terminated */
@@ -50,15 +50,15 @@ void child_clear(struct child_result *r);
 struct child *child_start(const struct child_step *step);
 /* Write `text` to the child, and allow it `silence_s` seconds without output
  * from now on. False: it has ended. */
-bool child_say(struct child *c, const char *text, double silence_s);
+bool child_write(struct child *c, const char *text, double silence_s);
 /* Read the child's next line, without the newline. False: it has ended, by
  * itself or by the watchdog, and all its output was read. */
-bool child_hear(struct child *c, struct xl__str *line);
+bool child_read_line(struct child *c, struct xl__str *line);
 /* Close the child's input, wait for its end and free `c`. *out as for
  * child_run(), with the output that was not read yet. */
 void child_end(struct child *c, struct child_result *out);
 /* The same without a result; NULL is allowed. */
-void child_dismiss(struct child *c);
+void child_discard(struct child *c);
 
 /* "SIGSEGV"; other signals by number. In static memory. */
 const char *child_signal_name(int signal);
@@ -77,21 +77,21 @@ bool child_loads(const char *library, struct xl__str *why);
  * those of `clbench doctor`; `clbench tune` has its own. */
 
 /* Set in the child of `clbench doctor`: the library to load, or empty. */
-#define TRIAL_VARIABLE "CLBENCH_DOCTOR_CHILD"
+#define CHILD_LIBRARY_VARIABLE "CLBENCH_DOCTOR_CHILD"
 
-enum { TRIAL_MOST_FIELDS = 8 };
+enum { CHILD_LINE_MOST_FIELDS = 8 };
 
-#define TRIAL_MARK "@clbench "
-#define TRIAL_STEP "step"             /* the next step */
-#define TRIAL_LOADER "loader"         /* name, version */
-#define TRIAL_UNLOADABLE "unloadable" /* why */
-#define TRIAL_PLATFORM "platform"     /* name, version, number of devices */
-#define TRIAL_DEVICE                                                          \
-    "device"                    /* index, name, platform, driver, version of  \
-                                   OpenCL, PCI address, type */
-#define TRIAL_WORKS "works"     /* index */
-#define TRIAL_FAILS "fails"     /* index, why */
-#define TRIAL_REFUSAL "refusal" /* why no device is seen */
-#define TRIAL_DONE "done"
+#define CHILD_LINE_MARK "@clbench "
+#define CHILD_LINE_STEP "step"             /* the next step */
+#define CHILD_LINE_LOADER "loader"         /* name, version */
+#define CHILD_LINE_UNLOADABLE "unloadable" /* why */
+#define CHILD_LINE_PLATFORM "platform" /* name, version, number of devices */
+#define CHILD_LINE_DEVICE                                                     \
+    "device"                     /* index, name, platform, driver, version of \
+                                    OpenCL, PCI address, type */
+#define CHILD_LINE_WORKS "works" /* index */
+#define CHILD_LINE_FAILS "fails" /* index, why */
+#define CHILD_LINE_REFUSAL "refusal" /* why no device is seen */
+#define CHILD_LINE_DONE "done"
 
 #endif

@@ -143,30 +143,31 @@ static const struct {
     const char *units[4];
     const char *requirement;
 } scales[] = {
-    [PLAN_WHOLE] = {"", 1, {""}, "an integer, such as 48"},
-    [PLAN_WEIGHTS] = {"kMBT",
-                      1e3,
-                      {""},
-                      "a number of weights, such as 14e9 or 14B"},
-    [PLAN_TOKENS] = {"kM",
-                     1024,
-                     {""},
-                     "an integer, such as 32768 or 32k, which is the same"},
-    [PLAN_BYTES] = {"kMGTP",
-                    1e3,
-                    {"B", ""},
-                    "a number of bytes, such as 24GB or 22.5GiB"},
-    [PLAN_BYTES_PER_S] = {"kMGTP",
+    [QUANTITY_COUNT] = {"", 1, {""}, "an integer, such as 48"},
+    [QUANTITY_WEIGHTS] = {"kMBT",
                           1e3,
-                          {"B/s", "B", ""},
-                          "a rate in B/s, such as 1008GB/s"},
-    [PLAN_FLOP_PER_S] = {"kMGTP",
-                         1e3,
-                         {"FLOP/s", "flop/s", "FLOPS", ""},
-                         "a rate in FLOP/s, such as 165TFLOP/s"},
+                          {""},
+                          "a number of weights, such as 14e9 or 14B"},
+    [QUANTITY_TOKENS] =
+        {"kM",
+         1024,
+         {""},
+         "an integer, such as 32768 or 32k, which is the same"},
+    [QUANTITY_BYTES] = {"kMGTP",
+                        1e3,
+                        {"B", ""},
+                        "a number of bytes, such as 24GB or 22.5GiB"},
+    [QUANTITY_BYTES_PER_S] = {"kMGTP",
+                              1e3,
+                              {"B/s", "B", ""},
+                              "a rate in B/s, such as 1008GB/s"},
+    [QUANTITY_FLOP_PER_S] = {"kMGTP",
+                             1e3,
+                             {"FLOP/s", "flop/s", "FLOPS", ""},
+                             "a rate in FLOP/s, such as 165TFLOP/s"},
 };
 
-const char *plan_number(const char *text, double *out)
+const char *number_read(const char *text, double *out)
 {
     const size_t n_digits = strspn(text, "0123456789.");
     char *end = NULL;
@@ -176,7 +177,8 @@ const char *plan_number(const char *text, double *out)
 }
 
 /* Read a prefix ("k", "Gi") and a unit; false: it is neither. */
-static bool read_unit(const char *text, enum plan_scale scale, double *factor)
+static bool read_unit(const char *text, enum quantity_scale scale,
+                      double *factor)
 {
     static const double binary = 1024;
     double base = scales[scale].base;
@@ -198,13 +200,14 @@ static bool read_unit(const char *text, enum plan_scale scale, double *factor)
     return false;
 }
 
-bool plan_quantity_read(const char *text, const struct plan_quantity *q,
-                        double *out, struct xl__str *why)
+bool quantity_read(const char *text, const struct quantity_range *q,
+                   double *out, struct xl__str *why)
 {
     double factor = 1;
-    const char *end = plan_number(text, out);
+    const char *end = number_read(text, out);
     const bool is_read = end && read_unit(end, q->scale, &factor);
-    const bool is_whole = q->scale == PLAN_WHOLE || q->scale == PLAN_TOKENS;
+    const bool is_whole =
+        q->scale == QUANTITY_COUNT || q->scale == QUANTITY_TOKENS;
     *out *= factor;
     if (is_read && *out >= q->least && *out <= q->most &&
         !(is_whole && *out != floor(*out)))

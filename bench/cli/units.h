@@ -28,26 +28,26 @@ void units_number(char *out, size_t cap, double value);  /* "4096", "0.5" */
 /* -- reading: "14e9", "32k", "22.5GiB", "1008GB/s" --------------------------
  */
 
-enum plan_scale {
-    PLAN_WHOLE,   /* no prefix */
-    PLAN_WEIGHTS, /* k M B T, B is 1e9 */
-    PLAN_TOKENS,  /* k M, k is 1024 */
-    PLAN_BYTES,
-    PLAN_BYTES_PER_S,
-    PLAN_FLOP_PER_S
+enum quantity_scale {
+    QUANTITY_COUNT,   /* no prefix */
+    QUANTITY_WEIGHTS, /* k M B T, B is 1e9 */
+    QUANTITY_TOKENS,  /* k M, k is 1024 */
+    QUANTITY_BYTES,
+    QUANTITY_BYTES_PER_S,
+    QUANTITY_FLOP_PER_S
 };
 
-struct plan_quantity {
+struct quantity_range {
     const char *option; /* its name, for messages */
-    enum plan_scale scale;
+    enum quantity_scale scale;
     double least, most;
 };
 
 /* Read a quantity; false: *why is the message. */
-bool plan_quantity_read(const char *text, const struct plan_quantity *q,
-                        double *out, struct xl__str *why);
+bool quantity_read(const char *text, const struct quantity_range *q,
+                   double *out, struct xl__str *why);
 /* Read a plain decimal number, neither "inf" nor hexadecimal. Returns the text
  * behind it, or NULL when there is no number. */
-const char *plan_number(const char *text, double *out);
+const char *number_read(const char *text, double *out);
 
 #endif

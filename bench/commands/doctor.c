@@ -206,7 +206,7 @@ static int run_doctor(struct session *s)
     }
     d.findings.to = session_tables(s) ? stdout : NULL;
     d.findings.width = text_terminal_columns();
-    d.findings.colour = text_wants_colour();
+    d.findings.colour = text_has_colour();
     doctor_drivers(&d);
     doctor_machine(&d);
     examine_variables(&d);

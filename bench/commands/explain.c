@@ -128,7 +128,7 @@ static int explain_case(struct session *s, xl_device *dev,
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
     const struct bench_data none = {.seed = 0};
-    const struct bench_work work = {
+    const struct case_run work = {
         .c = c, .data = &none, .variant = s->set.variant};
     xl_row row;
     xl_queue *q = session_queue(s, dev);

@@ -414,7 +414,7 @@ static int report_text_error(struct session *s, const struct expr_spec *spec,
                                   "of its value",
                            n->name);
     }
-    session_say(s, "", xl__str_text(&text));
+    session_message(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     return EXIT_USAGE;
 }

@@ -83,9 +83,9 @@ static int run_on_device(struct pipeline_job *job, xl_device *dev)
     if (s->trace)
         pipe_report_trace(b, s->trace);
     if (s->trace && !b->has_event_times && !s->set.quiet)
-        session_say(s, "",
-                    "--trace: the event clock of this device is not "
-                    "reliable; the trace has only the host's calls");
+        session_message(s, "",
+                        "--trace: the event clock of this device is not "
+                        "reliable; the trace has only the host's calls");
     if (session_tables(s))
         pipe_print(b);
     pipe_bench_clear(b);

@@ -17,7 +17,7 @@
 
 static int refuse(struct session *s, const struct xl__str *why)
 {
-    session_say(s, "", xl__str_text(why));
+    session_message(s, "", xl__str_text(why));
     return EXIT_USAGE;
 }
 
@@ -85,7 +85,7 @@ static int write_picture(struct session *s, const json_t *plan)
     char *path = picture_path(s->set.svg);
     int code = EXIT_FINE;
     if (!planner_svg(plan, NULL, &svg) && !svg.broken)
-        session_say(s, "warning: ",
+        session_message(s, "warning: ",
                     "--svg: nothing to draw without a "
                     "bandwidth");
     else if (!path || svg.broken)

@@ -16,7 +16,7 @@ static int read_files(struct session *s, struct result_file *files)
         char why[512];
         if (result_file_read(s->set.words[i], &files[i], why, sizeof why))
             continue;
-        session_say(s, "", why);
+        session_message(s, "", why);
         code = EXIT_FILE;
     }
     return code;

@@ -216,7 +216,7 @@ static void print_cases(const struct session *s,
         cell_percent(t, model / row->samples.median_ns);
         cell_gap(t, notes, s, row);
     }
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
 }
 

@@ -173,7 +173,7 @@ static int split_on_device(const struct tiling_job *job, xl_device *dev,
         json_add(json, entry);
         if (session_tables(s))
             tiling_print(stdout, &report, text_terminal_columns(),
-                       text_wants_colour());
+                       text_has_colour());
         if (s->set.svg)
             code = write_picture(s, dev, &report);
     }

@@ -55,7 +55,7 @@ static void print_facts(const xl_device *dev)
         table_cell(t, "%s%s%s", xl_source_name(f.source), f.note ? " " : "",
                    f.note ? f.note : "");
     }
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
 }
 

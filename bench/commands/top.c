@@ -37,7 +37,7 @@ static const double ns_per_s = 1e9, usual_interval_s = 1;
 
 static bool report_write_error(const struct top_log *log)
 {
-    return out_file_complain(log->s, "json", log->s->set.json, XL_IO);
+    return out_file_report(log->s, "json", log->s->set.json, XL_IO);
 }
 
 static void write_line(struct top_log *log, json_t *line)
@@ -178,7 +178,7 @@ static void draw_table(struct top *t)
         fprintf(stdout, ", every %g s", t->interval_s);
     fprintf(stdout, "%s\n",
             t->is_live && t->is_endless ? "; Ctrl-C ends" : "");
-    telemetry_table(stdout, t->list, t->n, width, text_wants_colour());
+    telemetry_table(stdout, t->list, t->n, width, text_has_colour());
     if (!t->is_live)
         fputc('\n', stdout);
     t->lines = t->n + 2;
@@ -268,9 +268,9 @@ static int run_top(struct session *s)
     if (t.interval_s <= 0)
         t.interval_s = usual_interval_s;
     if (t.interval_s < least_interval_s) {
-        session_say(s, "",
-                    "invalid value for --interval: must be at least 0.1s, "
-                    "since the system's counters advance no faster");
+        session_message(s, "",
+                        "invalid value for --interval: must be at least 0.1s, "
+                        "since the system's counters advance no faster");
         return EXIT_USAGE;
     }
     t.is_live = can_draw_over();

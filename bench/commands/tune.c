@@ -80,7 +80,7 @@ static int check_folder(struct session *s)
                    "tuned sets%s%s: %s; give --output FILE, or set "
                    "XL_TUNED_DIR to another folder",
                    dir ? " " : "", dir ? dir : "", why);
-    session_say(s, "", xl__str_text(&text));
+    session_message(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     return EXIT_FILE;
 }
@@ -118,7 +118,7 @@ static void report_unreached(struct session *s,
              "the time ended before %u of %u classes; give a larger "
              "--budget",
              classes->n - n_done, classes->n);
-    session_say(s, "warning: ", text);
+    session_message(s, "warning: ", text);
 }
 
 static int tune_all_classes(struct session *s, xl_queue *q,
@@ -172,7 +172,7 @@ static int check_variant(struct session *s, const char *op)
             xl__str_printf(&text, "%s %s", i ? "," : "", name);
     }
     if (requested)
-        session_say(s, "", xl__str_text(&text));
+        session_message(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     return requested ? EXIT_USAGE : EXIT_FINE;
 }
@@ -214,7 +214,7 @@ static int run_tune(struct session *s)
     if (code == EXIT_FINE)
         code = check_output(s);
     if (code == EXIT_FINE && tune_is_child())
-        code = tune_be_child(s, &classes->list[0]);
+        code = tune_run_child(s, &classes->list[0]);
     else if (code == EXIT_FINE)
         code = tune_on_device(s, classes);
     tune_classes_clear(classes);

@@ -48,49 +48,49 @@ static bool is_case_in_run(const struct session *s, unsigned use,
            (s->set.dtype == XL_N_DTYPES || s->set.dtype == dtype);
 }
 
-/* Row i of an op's table; false past the last. *wanted: in this run? */
+/* Row i of an op's table; false past the last. *is_selected: in this run? */
 typedef bool read_case_fn(const struct session *s, unsigned i,
-                          struct verify_case_ref *out, bool *wanted);
+                          struct verify_case_ref *out, bool *is_selected);
 
 static bool read_gemm_case(const struct session *s, unsigned i,
-                           struct verify_case_ref *out, bool *wanted)
+                           struct verify_case_ref *out, bool *is_selected)
 {
     const struct gemm_case *c = &gemm_cases[i];
     out->gemm = c;
-    *wanted = is_case_in_run(s, c->use, c->in) &&
-              (s->set.trans < 0 || s->set.trans == c->trans);
+    *is_selected = is_case_in_run(s, c->use, c->in) &&
+                   (s->set.trans < 0 || s->set.trans == c->trans);
     return c->name != NULL;
 }
 
 static bool read_conv_case(const struct session *s, unsigned i,
-                           struct verify_case_ref *out, bool *wanted)
+                           struct verify_case_ref *out, bool *is_selected)
 {
     const struct conv_case *c = &conv_cases[i];
     out->conv = c;
-    *wanted = is_case_in_run(s, c->use, c->in);
+    *is_selected = is_case_in_run(s, c->use, c->in);
     return c->name != NULL;
 }
 
 static bool read_softmax_case(const struct session *s, unsigned i,
-                              struct verify_case_ref *out, bool *wanted)
+                              struct verify_case_ref *out, bool *is_selected)
 {
     const struct softmax_case *c = &softmax_cases[i];
     out->softmax = c;
-    *wanted = is_case_in_run(s, c->use, c->dtype);
+    *is_selected = is_case_in_run(s, c->use, c->dtype);
     return c->name != NULL;
 }
 
 /* The type of an expression, for --dtype, is that of its first name. */
 static bool read_expr_case(const struct session *s, unsigned i,
-                           struct verify_case_ref *out, bool *wanted)
+                           struct verify_case_ref *out, bool *is_selected)
 {
     char why[EXPR_WHY_CAP];
     struct expr_spec spec;
     const struct expr_case *c = &expr_cases[i];
     out->expr = c;
-    *wanted = c->name && (c->use & CASE_VERIFY) &&
-              expr_case_spec(c, false, &spec, why) &&
-              is_case_in_run(s, c->use, spec.name[0].dtype);
+    *is_selected = c->name && (c->use & CASE_VERIFY) &&
+                   expr_case_spec(c, false, &spec, why) &&
+                   is_case_in_run(s, c->use, spec.name[0].dtype);
     return c->name != NULL;
 }
 
@@ -108,10 +108,10 @@ enum { N_TABLES = sizeof tables / sizeof tables[0] };
 static bool next_case(const struct session *s, read_case_fn *row, unsigned *i,
                       struct verify_case_ref *out)
 {
-    bool wanted = false, is_there = true;
-    while (is_there && !wanted) {
+    bool is_selected = false, is_there = true;
+    while (is_there && !is_selected) {
         memset(out, 0, sizeof *out);
-        is_there = row(s, (*i)++, out, &wanted);
+        is_there = row(s, (*i)++, out, &is_selected);
     }
     return is_there;
 }
@@ -230,8 +230,9 @@ static void run_variant(struct verifier *v, read_case_fn *row,
 {
     struct verify_counts t = {.variant = variant};
     struct verify_case_ref c;
-    const char *wanted = v->s->set.variant;
-    if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, variant) != 0)
+    const char *requested = v->s->set.variant;
+    if (requested && strcmp(requested, "all") != 0 &&
+        strcmp(requested, variant) != 0)
         return;
     progress_step(v->s, variant);
     for (unsigned i = 0; !session_stopped(v->s) &&
@@ -308,8 +309,7 @@ static int run_verify(struct session *s)
     if (session_tables(s)) {
         printf("Verify: all variants against the host in double precision; a "
                "result is\nwrong when its error exceeds its tolerance\n\n");
-        table_print(stdout, table, text_terminal_columns(),
-                    text_wants_colour());
+        table_print(stdout, table, text_terminal_columns(), text_has_colour());
     }
     table_destroy(table);
     return code != EXIT_FINE ? code : session_result(s);

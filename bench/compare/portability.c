@@ -321,8 +321,7 @@ static void print_study(struct study *s)
               "Lee 2016)",
               2, text_terminal_columns() - 2);
     printf("\n");
-    table_print(stdout, s->table, text_terminal_columns(),
-                text_wants_colour());
+    table_print(stdout, s->table, text_terminal_columns(), text_has_colour());
     if (s->n_left_out > 0)
         printf("\nCases not measured on every device: %zu\n", s->n_left_out);
     xl__str_clear(&clean);

@@ -112,15 +112,15 @@ static const struct {
     const char *kind;
     void (*read)(struct driver_test *t, char *const *fields);
 } kinds[] = {
-    {TRIAL_STEP, read_step},
-    {TRIAL_LOADER, read_loader},
-    {TRIAL_UNLOADABLE, read_unloadable},
-    {TRIAL_PLATFORM, read_platform},
-    {TRIAL_DEVICE, read_device},
-    {TRIAL_WORKS, read_works},
-    {TRIAL_FAILS, read_fails},
-    {TRIAL_REFUSAL, read_refusal},
-    {TRIAL_DONE, read_done},
+    {CHILD_LINE_STEP, read_step},
+    {CHILD_LINE_LOADER, read_loader},
+    {CHILD_LINE_UNLOADABLE, read_unloadable},
+    {CHILD_LINE_PLATFORM, read_platform},
+    {CHILD_LINE_DEVICE, read_device},
+    {CHILD_LINE_WORKS, read_works},
+    {CHILD_LINE_FAILS, read_fails},
+    {CHILD_LINE_REFUSAL, read_refusal},
+    {CHILD_LINE_DONE, read_done},
 };
 
 /* Removes blanks at the end: some drivers pad their names. */
@@ -135,21 +135,21 @@ static void trim_end(char *text)
 static void read_line(struct driver_test *t, char *line)
 {
     static char empty[] = "";
-    size_t n_mark = strlen(TRIAL_MARK);
-    char *fields[TRIAL_MOST_FIELDS];
-    if (strncmp(line, TRIAL_MARK, n_mark) != 0) {
+    size_t n_mark = strlen(CHILD_LINE_MARK);
+    char *fields[CHILD_LINE_MOST_FIELDS];
+    if (strncmp(line, CHILD_LINE_MARK, n_mark) != 0) {
         if (line[strspn(line, " \t\r")])
             set_text(&t->last_line, line);
         return;
     }
     char *at = line + n_mark, *kind = at;
-    for (size_t i = 0; i < TRIAL_MOST_FIELDS; i++) {
+    for (size_t i = 0; i < CHILD_LINE_MOST_FIELDS; i++) {
         at += strcspn(at, "\t");
         fields[i] = *at ? at + 1 : empty;
         if (*at)
             *at++ = 0;
     }
-    for (size_t i = 0; i < TRIAL_MOST_FIELDS; i++)
+    for (size_t i = 0; i < CHILD_LINE_MOST_FIELDS; i++)
         trim_end(fields[i]);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].kind, kind) == 0)
@@ -198,7 +198,7 @@ void driver_test_run(const struct driver_test_target *of, double silence_s,
     bool is_restricted = of->library || of->nothing;
     if (is_restricted && !(folder = create_icd_folder(of)))
         return;
-    xl__str_printf(&mark, TRIAL_VARIABLE "=%s",
+    xl__str_printf(&mark, CHILD_LIBRARY_VARIABLE "=%s",
                    of->library ? of->library : "");
     xl__str_printf(&vendors, "OCL_ICD_VENDORS=%s", folder ? folder : "");
     /* Some loaders read only this variable, others only the folder. */
@@ -289,7 +289,7 @@ static void write_line(const char *kind, ...)
     struct xl__str line = {0};
     va_list fields;
     va_start(fields, kind);
-    xl__str_printf(&line, "\n%s%s", TRIAL_MARK, kind);
+    xl__str_printf(&line, "\n%s%s", CHILD_LINE_MARK, kind);
     for (const char *f; (f = va_arg(fields, const char *)) != NULL;) {
         xl__str_add(&line, "\t");
         text_escape(&line, f);
@@ -330,7 +330,7 @@ static void write_loader(void)
     memcpy(&info, &found, sizeof info);
     if (info(LOADER_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
         info(LOADER_VERSION, sizeof version - 1, version, NULL) == CL_SUCCESS)
-        write_line(TRIAL_LOADER, name, version, NULL);
+        write_line(CHILD_LINE_LOADER, name, version, NULL);
 }
 
 /* -- platforms ------------------------------------------------------------ */
@@ -344,12 +344,12 @@ static void write_platform(cl_platform_id platform)
     (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, CAP - 1, name, NULL);
     (void)clGetPlatformInfo(platform, CL_PLATFORM_VERSION, CAP - 1, version,
                             NULL);
-    write_line(TRIAL_STEP, "listing its devices", NULL);
+    write_line(CHILD_LINE_STEP, "listing its devices", NULL);
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n) !=
         CL_SUCCESS)
         n = 0;
     snprintf(count, sizeof count, "%u", n);
-    write_line(TRIAL_PLATFORM, name, version, count, NULL);
+    write_line(CHILD_LINE_PLATFORM, name, version, count, NULL);
 }
 
 static void write_platforms(void)
@@ -411,13 +411,13 @@ static void test_device(xl_lib *lib, xl_device *dev)
     const char *name = device_fact_text(dev, "name", "?");
     xl_queue *q = NULL;
     snprintf(index, sizeof index, "%u", xl_device_index(dev));
-    write_line(TRIAL_DEVICE, index, name,
+    write_line(CHILD_LINE_DEVICE, index, name,
                device_fact_text(dev, "platform", ""),
                device_fact_text(dev, "driver", ""),
                device_fact_text(dev, "cl_version", ""),
                device_fact_text(dev, "pci", ""), device_type(dev), NULL);
     xl__str_printf(&step, "compiling and running a kernel on %s", name);
-    write_line(TRIAL_STEP, xl__str_text(&step), NULL);
+    write_line(CHILD_LINE_STEP, xl__str_text(&step), NULL);
     xl__str_clear(&step);
     xl_status status = xl_queue_create(lib, dev, &q);
     const char *reason = status == XL_OK ? "" : xl_lib_error(lib);
@@ -426,9 +426,9 @@ static void test_device(xl_lib *lib, xl_device *dev)
         reason = xl_error_detail(q);
     }
     if (status == XL_OK)
-        write_line(TRIAL_WORKS, index, NULL);
+        write_line(CHILD_LINE_WORKS, index, NULL);
     else
-        write_line(TRIAL_FAILS, index,
+        write_line(CHILD_LINE_FAILS, index,
                    *reason ? reason : xl_status_text(status), NULL);
     xl_queue_destroy(q);
 }
@@ -441,37 +441,37 @@ static void test_devices(void)
     xl_lib *lib = NULL;
     unsigned n = 0;
     if (xl_open(&options, &lib) != XL_OK) {
-        write_line(TRIAL_REFUSAL, "out of memory", NULL);
+        write_line(CHILD_LINE_REFUSAL, "out of memory", NULL);
         return;
     }
     if (xl_device_count(lib, &n) != XL_OK)
-        write_line(TRIAL_REFUSAL, xl_lib_error(lib), NULL);
+        write_line(CHILD_LINE_REFUSAL, xl_lib_error(lib), NULL);
     for (unsigned i = 0; i < n; i++)
         test_device(lib, xl_device_at(lib, i));
-    write_line(TRIAL_STEP, "ending", NULL);
+    write_line(CHILD_LINE_STEP, "ending", NULL);
     xl_close(lib);
 }
 
 bool driver_test_is_child(void)
 {
-    return getenv(TRIAL_VARIABLE) != NULL;
+    return getenv(CHILD_LIBRARY_VARIABLE) != NULL;
 }
 
 void driver_test_child_main(void)
 {
-    const char *library = getenv(TRIAL_VARIABLE);
+    const char *library = getenv(CHILD_LIBRARY_VARIABLE);
     struct xl__str why = {0};
-    write_line(TRIAL_STEP, "being loaded", NULL);
+    write_line(CHILD_LINE_STEP, "being loaded", NULL);
     if (library && *library && !child_loads(library, &why)) {
-        write_line(TRIAL_UNLOADABLE, xl__str_text(&why), NULL);
+        write_line(CHILD_LINE_UNLOADABLE, xl__str_text(&why), NULL);
         xl__str_clear(&why);
-        write_line(TRIAL_DONE, NULL);
+        write_line(CHILD_LINE_DONE, NULL);
         return;
     }
-    write_line(TRIAL_STEP, "being started by the loader", NULL);
+    write_line(CHILD_LINE_STEP, "being started by the loader", NULL);
     write_platforms();
     write_loader();
-    write_line(TRIAL_STEP, "being asked about its devices", NULL);
+    write_line(CHILD_LINE_STEP, "being asked about its devices", NULL);
     test_devices();
-    write_line(TRIAL_DONE, NULL);
+    write_line(CHILD_LINE_DONE, NULL);
 }

@@ -526,7 +526,7 @@ static int run_command(struct session *s)
                "of each case.\n\n",
                d.copy_bytes_per_s * 1e-9);
         table_print(stdout, d.table, text_terminal_columns(),
-                    text_wants_colour());
+                    text_has_colour());
     }
     table_destroy(d.table);
     xl_queue_destroy(d.q);

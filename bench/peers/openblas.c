@@ -64,16 +64,16 @@ static xl_status run_theirs(const struct comparison *d)
     return XL_OK;
 }
 
-static struct bench_work describe_call(const struct comparison *d)
+static struct case_run describe_call(const struct comparison *d)
 {
-    return (struct bench_work){
+    return (struct case_run){
         .c = &d->c, .data = &d->data, .variant = d->s->set.variant};
 }
 
 static xl_status run_library(void *arg, unsigned library)
 {
     const struct comparison *d = arg;
-    const struct bench_work work = describe_call(d);
+    const struct case_run work = describe_call(d);
     return library == OURS ? bench_gemm.run(d->q, &work) : run_theirs(d);
 }
 
@@ -135,7 +135,7 @@ static xl_status check_results(struct comparison *d)
     xl_status status;
     const struct gemm_case *c = &d->c;
     const size_t bytes = c->m * c->n * sizeof(float);
-    const struct bench_work work = describe_call(d);
+    const struct case_run work = describe_call(d);
     struct check_result found;
     float *ours = malloc(bytes);
     double *length = xl__calloc(c->m + c->n, sizeof *length);
@@ -199,7 +199,7 @@ static void report_shape(struct comparison *d)
 /* Rows named by the variant that crosslane chooses. */
 static xl_status name_rows(struct comparison *d)
 {
-    const struct bench_work work = describe_call(d);
+    const struct case_run work = describe_call(d);
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
     xl_status status = XL_OK;
@@ -365,8 +365,7 @@ static void print_ratios(const struct comparison *d)
            "above 1 ours\nis the faster. Rates in GFLOP/s, the best in "
            "brackets; rounds + those repeated\nbecause other processes "
            "used the cores.\n\n");
-    table_print(stdout, d->table, text_terminal_columns(),
-                text_wants_colour());
+    table_print(stdout, d->table, text_terminal_columns(), text_has_colour());
     if (d->n_suspect > 0)
         printf("\n%u rounds are suspect: above 1.1 while other processes "
                "used the cores.\nMeasure again on a quiet machine.\n",

@@ -184,7 +184,7 @@ static void print_modes(const struct pipe_bench *b)
             add_mode_row(b, t, &b->result[i], &notes);
     add_model_row(b, t);
     if (has_any)
-        table_print(stdout, t, width, text_wants_colour());
+        table_print(stdout, t, width, text_has_colour());
     table_destroy(t);
     for (size_t i = 0; i < notes.n; i++) {
         struct xl__str line = {0}, clean = {0};
@@ -232,7 +232,7 @@ static void print_stages(const struct pipe_bench *b)
         report_cell_percent(t, b->model.times.stage[i] / x->times.stage[i]);
     }
     printf("\n");
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
     for (unsigned i = 0; i < w->n_stages; i++)
         beyond =

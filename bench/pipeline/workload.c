@@ -171,7 +171,7 @@ static void qk_row(const struct pipe_workload *w, const struct pipe_stage *st,
         double sum, mag;
         ref_gemm_dot(&a, &b, (size_t[2]){row_ref->row, j}, st->inner, &sum,
                      &mag);
-        expected[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        expected[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
     }
 }
 
@@ -216,7 +216,7 @@ static void linear_row(const struct pipe_workload *w,
     for (size_t j = 0; j < st->cols; j++) {
         double sum, mag;
         ref_gemm_dot(&a, &b, (size_t[2]){0, j}, st->inner, &sum, &mag);
-        expected[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        expected[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
     }
 }
 
@@ -348,7 +348,7 @@ static void pv_row(const struct pipe_workload *w, const struct pipe_stage *st,
             mag += (fabs(row_ref->expected[p]) + row_ref->tol[p]) * fabs(x);
             error += row_ref->tol[p] * fabs(x);
         }
-        expected[j] = ref_gemm_want(&scale, sum, mag, 0, &tol[j]);
+        expected[j] = ref_gemm_expected(&scale, sum, mag, 0, &tol[j]);
         tol[j] += error * (1 + ref_roundoff(w->dtype));
     }
 }
@@ -632,7 +632,7 @@ static void check_row(const struct pipe_workload *w, const void *const *inputs,
         struct checked_element e = {.name = w->tensor[pipe_output(w)].name,
                          .i = row,
                          .j = j,
-                         .want = l->expected[to][j],
+                         .expected = l->expected[to][j],
                          .tol = l->tol[to][j],
                          .dtype = w->dtype};
         e.got = ref_load(result, row * w->cols + j, w->dtype);

@@ -117,7 +117,7 @@ static int add_file_devices(struct session *s, struct planner *p,
     int code = EXIT_FINE;
     struct xl__str text = {0};
     if (!result_file_read(path, &file, why, sizeof why)) {
-        session_say(s, "--from: ", why);
+        session_message(s, "--from: ", why);
         code = EXIT_FILE;
     } else if (!add_document_devices(p, path,
                                      json_object_get(file.document, "devices"),
@@ -129,14 +129,14 @@ static int add_file_devices(struct session *s, struct planner *p,
                        "measured; make one there with 'clbench roofline "
                        "--json FILE' or 'clbench plan ... --json FILE'",
                        path);
-        session_say(s, "", xl__str_text(&text));
+        session_message(s, "", xl__str_text(&text));
         code = EXIT_USAGE;
     } else if (unmeasured > 0 && !s->set.quiet) {
         xl__str_printf(&text,
                        "'%s': devices left out, since their bandwidth "
                        "is unknown: %zu",
                        path, unmeasured);
-        session_say(s, "warning: ", xl__str_text(&text));
+        session_message(s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&text);
     result_file_clear(&file);
@@ -180,7 +180,7 @@ static int add_local_devices(struct session *s, struct planner *p)
     enum { PROBES_A_DEVICE = 4 };
     int code = session_open_devices(s);
     if (code == EXIT_NO_DEVICE)
-        session_say(s, "",
+        session_message(s, "",
                     "a plan needs no device of this machine: give "
                     "--bandwidth and other known rates, or --from and a "
                     "result file");
@@ -209,7 +209,7 @@ static int add_given_device(struct session *s, struct planner *p)
     struct xl__str why = {0};
     int code = EXIT_FINE;
     if (!planner_read_rates(&s->set, &dev, &why)) {
-        session_say(s, "", xl__str_text(&why));
+        session_message(s, "", xl__str_text(&why));
         code = EXIT_USAGE;
     } else if (!add_device(p, &dev)) {
         code = fail_no_memory(s);

@@ -11,7 +11,7 @@
 /* -- quantities ----------------------------------------------------------- */
 
 struct quantity {
-    struct plan_quantity is;
+    struct quantity_range is;
     size_t from; /* offset of its text in struct plan_settings */
 };
 
@@ -20,16 +20,16 @@ struct quantity {
 /* Rates below 1e6 a second and memories below 1 MB are rejected: a unit is
  * missing. */
 static const struct quantity quantities[] = {
-    {{"params", PLAN_WEIGHTS, 1, 1e16}, TEXT(params)},
-    {{"active", PLAN_WEIGHTS, 1, 1e16}, TEXT(active)},
-    {{"layers", PLAN_WHOLE, 1, 1e4}, TEXT(layers)},
-    {{"kv-heads", PLAN_WHOLE, 1, 1e4}, TEXT(kv_heads)},
-    {{"head-dim", PLAN_WHOLE, 1, 1e4}, TEXT(head_dim)},
-    {{"context", PLAN_TOKENS, 1, PLANNER_MOST_CONTEXT}, TEXT(context)},
-    {{"memory", PLAN_BYTES, 1e6, 1e18}, TEXT(memory)},
-    {{"bandwidth", PLAN_BYTES_PER_S, 1e6, 1e18}, TEXT(bandwidth)},
-    {{"peak", PLAN_FLOP_PER_S, 1e6, 1e21}, TEXT(peak)},
-    {{"link", PLAN_BYTES_PER_S, 1e6, 1e18}, TEXT(link)},
+    {{"params", QUANTITY_WEIGHTS, 1, 1e16}, TEXT(params)},
+    {{"active", QUANTITY_WEIGHTS, 1, 1e16}, TEXT(active)},
+    {{"layers", QUANTITY_COUNT, 1, 1e4}, TEXT(layers)},
+    {{"kv-heads", QUANTITY_COUNT, 1, 1e4}, TEXT(kv_heads)},
+    {{"head-dim", QUANTITY_COUNT, 1, 1e4}, TEXT(head_dim)},
+    {{"context", QUANTITY_TOKENS, 1, PLANNER_MOST_CONTEXT}, TEXT(context)},
+    {{"memory", QUANTITY_BYTES, 1e6, 1e18}, TEXT(memory)},
+    {{"bandwidth", QUANTITY_BYTES_PER_S, 1e6, 1e18}, TEXT(bandwidth)},
+    {{"peak", QUANTITY_FLOP_PER_S, 1e6, 1e21}, TEXT(peak)},
+    {{"link", QUANTITY_BYTES_PER_S, 1e6, 1e18}, TEXT(link)},
 };
 enum { PARAMS, ACTIVE, LAYERS, KV_HEADS, HEAD_DIM, CONTEXT, MEMORY };
 
@@ -43,7 +43,7 @@ static bool read_quantity(const struct plan_settings *set, unsigned i,
                           double *out, struct xl__str *why)
 {
     const char *text = option_text(set, i);
-    return !text || plan_quantity_read(text, &quantities[i].is, out, why);
+    return !text || quantity_read(text, &quantities[i].is, out, why);
 }
 
 /* -- types ---------------------------------------------------------------- */
@@ -75,7 +75,7 @@ enum { N_TYPES = sizeof types / sizeof *types };
 static bool read_bits(const char *text, struct planner_type *out)
 {
     enum { HALF_BITS = 16, MOST_BITS = 64 };
-    const char *end = plan_number(text, &out->bits);
+    const char *end = number_read(text, &out->bits);
     out->peak = out->bits > HALF_BITS ? peaks_f32 : peaks_f16;
     return end && !*end && out->bits > 0 && out->bits <= MOST_BITS;
 }
@@ -90,7 +90,7 @@ static bool read_type(const char *option, const char *text,
     xl__strcpy(out->name, sizeof out->name, text);
     if (read_bits(text, out))
         return true;
-    const char *end = text[len] ? plan_number(text + len + 1, &block) : "";
+    const char *end = text[len] ? number_read(text + len + 1, &block) : "";
     const bool is_block = end && !*end && block >= 1 &&
                           (!text[len] || block <= most_block) &&
                           block == floor(block);
@@ -117,8 +117,8 @@ static bool read_experts(const struct plan_settings *set,
 {
     static const double most = 1e4;
     double used = 0, all = 0;
-    const char *end = plan_number(set->experts, &used);
-    end = end && *end == '/' ? plan_number(end + 1, &all) : NULL;
+    const char *end = number_read(set->experts, &used);
+    end = end && *end == '/' ? number_read(end + 1, &all) : NULL;
     if (end && !*end && used >= 1 && used < all && all <= most &&
         used == floor(used) && all == floor(all)) {
         m->used = used;

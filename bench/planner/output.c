@@ -366,7 +366,7 @@ static void print_devices(FILE *to, const struct planner *p)
     for (size_t i = 0; i < p->n; i++)
         add_device_row(t, p, &p->dev[i]);
     fputc('\n', to);
-    table_print(to, t, text_terminal_columns(), text_wants_colour());
+    table_print(to, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
     print_note(
         to,

@@ -156,9 +156,9 @@ bool figure_files_check(struct session *s, const char *folder)
     errno = 0;
     const xl_status status = xl__dir_create_shared(folder);
     if (status != XL_OK)
-        return out_file_complain(s, "svg", folder, status);
+        return out_file_report(s, "svg", folder, status);
     char *path = xl__path_join(folder, "figure");
-    const bool is_fine = path && out_file_try(s, "svg", path);
+    const bool is_fine = path && out_file_check(s, "svg", path);
     free(path);
     return is_fine;
 }

@@ -106,7 +106,7 @@ static void add_output(struct outputs *o, const char *option, const char *path,
 bool outputs_add(struct outputs *o, const struct renderer *format)
 {
     const char *path = find_path(&o->s->set, format->name);
-    if (path && !out_file_try(o->s, format->name, path))
+    if (path && !out_file_check(o->s, format->name, path))
         return false;
     if (path)
         add_output(o, format->name, path, format);
@@ -158,7 +158,7 @@ static void set_failure(struct outputs *o, struct output *out,
                         xl_status status)
 {
     if (status != XL_OK && !out->has_failed)
-        (void)out_file_complain(o->s, out->option, out->path, status);
+        (void)out_file_report(o->s, out->option, out->path, status);
     out->has_failed = status != XL_OK;
 }
 

@@ -297,7 +297,7 @@ int trace_open(struct session *s, struct trace **out)
     *out = NULL;
     if (!s->set.trace)
         return EXIT_FINE;
-    if (!out_file_try(s, "trace", s->set.trace))
+    if (!out_file_check(s, "trace", s->set.trace))
         return EXIT_FILE;
     *out = trace_new();
     if (!*out)

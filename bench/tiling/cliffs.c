@@ -153,11 +153,11 @@ static xl_status time_shape(struct cliff_search *c, struct cliff_case *shape,
     how.stop = session_stopped;
     how.stop_arg = c->s;
     attempt_describe(t);
-    attempt_line_up(t);
+    attempt_prepare(t);
     if (t->is_live)
         TRY(sample_bursts(c, t, &how));
     if (t->is_live)
-        attempt_conclude(t);
+        attempt_finish(t);
     if (t->is_live)
         keep_best(c, shape, &t->row);
 fail:

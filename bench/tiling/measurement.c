@@ -44,7 +44,7 @@ static int choose_tiling(const struct tiling_job *job, xl_queue *q,
                          struct tiling_report *p)
 {
     const struct bench_data none = {.seed = 0};
-    const struct bench_work work = {
+    const struct case_run work = {
         .c = job->c, .data = &none, .variant = job->s->set.variant};
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
@@ -73,7 +73,7 @@ static int choose_tiling(const struct tiling_job *job, xl_queue *q,
 
 struct timed_op {
     const struct bench_op *op;
-    const struct bench_work *work;
+    const struct case_run *work;
 };
 
 static xl_status enqueue_op(xl_queue *q, void *arg)
@@ -96,7 +96,7 @@ static xl_status time_op(const struct tiling_job *job, xl_queue *q,
                              .stop = session_stopped,
                              .stop_arg = job->s};
     struct bench_data data;
-    struct bench_work work = {.c = job->c, .data = &data,
+    struct case_run work = {.c = job->c, .data = &data,
                               .variant = job->s->set.variant};
     struct timed_op timed_op = {job->op, &work};
     xl_samples *samples = xl__calloc(1, sizeof *samples);

@@ -244,7 +244,7 @@ static int run_device(struct reads_run *r)
     if (session_tables(r->s) && status == XL_OK) {
         print_heading(r);
         table_print(stdout, r->table, text_terminal_columns(),
-                    text_wants_colour());
+                    text_has_colour());
         printf("\n");
     }
     const int code = status == XL_OK

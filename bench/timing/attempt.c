@@ -97,7 +97,7 @@ static bool choose_variant(struct attempt *t, double *est_ns)
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
     const struct bench_op *op = t->b->op;
-    const char *wanted = t->work.variant;
+    const char *requested = t->work.variant;
     memset(choices, 0, sizeof choices);
     xl_status status = op->explain(t->q, &t->work, choices, &n);
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++) {
@@ -112,7 +112,7 @@ static bool choose_variant(struct attempt *t, double *est_ns)
                 op->chosen(t->work.c, t->dev, c, &t->row);
             return true;
         }
-        if (wanted && strcmp(c->variant, wanted) == 0 && *c->why) {
+        if (requested && strcmp(c->variant, requested) == 0 && *c->why) {
             report_row(t, XL_ROW_UNSUPPORTED, c->why);
             return false;
         }
@@ -138,12 +138,12 @@ static xl_status run_and_check(struct attempt *t, double *ns,
     TRY(xl_queue_finish(t->q));
     *ns = (double)(xl__now_ns() - start);
     TRY(t->b->op->check(t->q, &t->work, out));
-    TRY(whole_written(t->q, t->work.data, out));
+    TRY(check_written(t->q, t->work.data, out));
 fail:
     return status;
 }
 
-void attempt_line_up(struct attempt *t)
+void attempt_prepare(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
     struct check_result found;
@@ -156,7 +156,7 @@ void attempt_line_up(struct attempt *t)
     }
     if (!choose_variant(t, &est_ns))
         return;
-    est_ns = pace_foresee(&t->b->paces, t->dev, &t->row, est_ns);
+    est_ns = pace_estimate(&t->b->paces, t->dev, &t->row, est_ns);
     if (est_ns > 0 && is_too_long(t, est_ns))
         return;
     status = run_and_check(t, &ns, &found);
@@ -243,7 +243,7 @@ static void diagnose_row(struct attempt *t)
     xl_diagnose(t->dev, &work, &t->row.diagnosis);
 }
 
-void attempt_conclude(struct attempt *t)
+void attempt_finish(struct attempt *t)
 {
     xl_row *row = &t->row;
     struct check_result found;
@@ -260,7 +260,7 @@ void attempt_conclude(struct attempt *t)
     double amount = strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
     row->value = amount / row->samples.median_ns * 1e9;
     row->warnings = row->samples.warnings;
-    pace_note(&t->b->paces, t->dev, row, row->samples.median_ns);
+    pace_record(&t->b->paces, t->dev, row, row->samples.median_ns);
     add_verdict(t);
     diagnose_row(t);
 }
@@ -282,8 +282,8 @@ static bool is_same_kind(const struct pace *p, const xl_device *dev,
            strcmp(p->variant, row->variant) == 0;
 }
 
-void pace_note(struct paces *paces, const xl_device *dev, const xl_row *row,
-               double ns)
+void pace_record(struct paces *paces, const xl_device *dev, const xl_row *row,
+                 double ns)
 {
     unsigned i = 0;
     while (i < paces->n && !is_same_kind(&paces->list[i], dev, row))
@@ -297,8 +297,8 @@ void pace_note(struct paces *paces, const xl_device *dev, const xl_row *row,
     p->ns_per_cost = ns / cost_of(row);
 }
 
-double pace_foresee(const struct paces *paces, const xl_device *dev,
-                    const xl_row *row, double otherwise)
+double pace_estimate(const struct paces *paces, const xl_device *dev,
+                     const xl_row *row, double otherwise)
 {
     for (unsigned i = 0; i < paces->n; i++)
         if (is_same_kind(&paces->list[i], dev, row))

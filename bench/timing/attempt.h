@@ -20,12 +20,12 @@ struct paces {
     struct pace list[MAX_PACES];
     unsigned n;
 };
-void pace_note(struct paces *p, const xl_device *dev, const xl_row *row,
-               double ns);
+void pace_record(struct paces *p, const xl_device *dev, const xl_row *row,
+                 double ns);
 /* Estimate the time of a run of a row; `otherwise` when there is no earlier
  * row of the same device, variant and type. */
-double pace_foresee(const struct paces *p, const xl_device *dev,
-                    const xl_row *row, double otherwise);
+double pace_estimate(const struct paces *p, const xl_device *dev,
+                     const xl_row *row, double otherwise);
 
 /* How long a row may take. */
 struct extent {
@@ -50,7 +50,7 @@ struct attempt {
     struct bench *b;
     xl_queue *q;
     xl_device *dev;
-    struct bench_work work;
+    struct case_run work;
     bool is_open; /* close() is due */
     bool is_live; /* to be timed: no failure so far */
     xl_row row;
@@ -62,12 +62,12 @@ struct attempt {
 void attempt_describe(struct attempt *t);
 /* Choose the variant, estimate its time, run it once and compare the result:
  * is_live when it may be timed. */
-void attempt_line_up(struct attempt *t);
+void attempt_prepare(struct attempt *t);
 /* The function that is timed; `arg` is the attempt. */
 xl_status attempt_enqueue(xl_queue *q, void *arg);
 /* After the timing: compare the result again, then compute the row's values.
  */
-void attempt_conclude(struct attempt *t);
+void attempt_finish(struct attempt *t);
 /* Report the row as failed; is_live becomes false. */
 void attempt_fail(struct attempt *t, xl_status status);
 

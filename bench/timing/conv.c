@@ -133,7 +133,7 @@ static void describe_conv(const void *arg, xl_row *row)
 
 /* -- runs --------------------------------------------------------------- */
 
-static xl_conv conv_call(const struct bench_work *w,
+static xl_conv conv_call(const struct case_run *w,
                          xl_binding bindings[CONV_N_NORM])
 {
     const struct conv_case *c = w->c;
@@ -149,14 +149,14 @@ static xl_conv conv_call(const struct bench_work *w,
     return d;
 }
 
-static xl_status run_conv(xl_queue *q, const struct bench_work *w)
+static xl_status run_conv(xl_queue *q, const struct case_run *w)
 {
     xl_binding bindings[CONV_N_NORM];
     const xl_conv d = conv_call(w, bindings);
     return xl_conv_run(q, &d, NULL);
 }
 
-static xl_status explain_conv(xl_queue *q, const struct bench_work *w,
+static xl_status explain_conv(xl_queue *q, const struct case_run *w,
                               xl_choice *out, unsigned *n)
 {
     xl_binding bindings[CONV_N_NORM];
@@ -200,16 +200,16 @@ static void check_sample(const struct conv_case *c, const struct bench_data *d,
         const size_t all = elems_of(out);
         const size_t i = s ? (size_t)xl__rng_below(&rng, all) : all - 1;
         struct checked_element e = {.name = "out", .dtype = c->out};
-        conv_place(c, i, at);
+        conv_indices(c, i, at);
         e.i = at[0] * c->k + at[1];
         e.j = at[2] * out[3] + at[3];
-        e.want = conv_want(&ref, at, &e.tol);
+        e.expected = conv_expected(&ref, at, &e.tol);
         e.got = conv_out_at(c, &result, at);
         check_element(found, &e);
     }
 }
 
-static xl_status check_conv(xl_queue *q, const struct bench_work *w,
+static xl_status check_conv(xl_queue *q, const struct case_run *w,
                             struct check_result *found)
 {
     const struct conv_case *c = w->c;
@@ -238,12 +238,12 @@ static bool is_conv_case_in_run(const struct session *s,
 }
 
 static bool read_conv_case(const struct session *s, unsigned i, void *c,
-                           bool *wanted)
+                           bool *is_selected)
 {
     const struct conv_case *row = &conv_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_conv_case_in_run(s, row);
+    *is_selected = is_conv_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

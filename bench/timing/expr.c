@@ -200,7 +200,7 @@ xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,
     return xl_expr_compile(q, job->spec.text, &r.args, out);
 }
 
-static xl_status open_expr(xl_queue *q, struct bench_work *w)
+static xl_status open_expr(xl_queue *q, struct case_run *w)
 {
     struct expr_running *r = xl__calloc(1, sizeof *r);
     if (!r)
@@ -211,7 +211,7 @@ static xl_status open_expr(xl_queue *q, struct bench_work *w)
     return xl_expr_compile(q, job->spec.text, &r->args, &r->e);
 }
 
-static void close_expr(struct bench_work *w)
+static void close_expr(struct case_run *w)
 {
     struct expr_running *r = w->state;
     if (r)
@@ -220,13 +220,13 @@ static void close_expr(struct bench_work *w)
     w->state = NULL;
 }
 
-static xl_status run_expr(xl_queue *q, const struct bench_work *w)
+static xl_status run_expr(xl_queue *q, const struct case_run *w)
 {
     const struct expr_running *r = w->state;
     return xl_expr_run(q, r->e, &r->args, NULL);
 }
 
-static xl_status explain_expr(xl_queue *q, const struct bench_work *w,
+static xl_status explain_expr(xl_queue *q, const struct case_run *w,
                               xl_choice *out, unsigned *n)
 {
     const struct expr_running *r = w->state;
@@ -236,13 +236,13 @@ static xl_status explain_expr(xl_queue *q, const struct bench_work *w,
 /* -- the table ------------------------------------------------------------ */
 
 static bool read_expr_case(const struct session *s, unsigned i, void *arg,
-                           bool *wanted)
+                           bool *is_selected)
 {
     const struct expr_case *c = &expr_cases[i];
     const struct settings *set = &s->set;
     struct expr_job *job = arg;
     char why[EXPR_WHY_CAP];
-    *wanted = false;
+    *is_selected = false;
     if (!c->name)
         return false;
     if (!c->timed || (set->quick && !(c->use & CASE_SUITE)) ||
@@ -251,9 +251,9 @@ static bool read_expr_case(const struct session *s, unsigned i, void *arg,
     memset(job, 0, sizeof *job);
     job->c = c;
     job->fast_math = set->fast_math;
-    *wanted = expr_case_spec(c, true, &job->spec, why) &&
-              (set->dtype == XL_N_DTYPES ||
-               set->dtype == job->spec.name[0].dtype);
+    *is_selected =
+        expr_case_spec(c, true, &job->spec, why) &&
+        (set->dtype == XL_N_DTYPES || set->dtype == job->spec.name[0].dtype);
     return true;
 }
 
@@ -293,29 +293,30 @@ const struct bench_op bench_expr = {
 
 enum { USUAL_SAMPLES = 256 };
 
-static xl_status check_sample(xl_queue *q, const struct bench_work *w,
+static xl_status check_sample(xl_queue *q, const struct case_run *w,
                               const struct expr_host *host, unsigned k,
                               struct check_result *out)
 {
     const struct expr_job *job = w->c;
     const struct expr_name *n = &job->spec.name[k];
     const size_t elems = expr_elems(n), size = xl_dtype_bytes(n->dtype);
-    const size_t wanted = job->c->samples ? job->c->samples : USUAL_SAMPLES;
+    const size_t n_samples = job->c->samples ? job->c->samples : USUAL_SAMPLES;
     struct xl__rng rng;
     xl_status status = XL_OK;
     xl__rng_seed(&rng, w->data->seed + k);
-    for (size_t i = 0; i < xl__min_size(wanted, elems); i++) {
+    for (size_t i = 0; i < xl__min_size(n_samples, elems); i++) {
         const size_t at =
             i == 0 ? elems - 1 : (size_t)xl__rng_below(&rng, elems);
         const struct expr_point p = expr_point_at(host, k, at);
-        const struct num want = job->c->ref(&p);
+        const struct num expected = job->c->ref(&p);
         double word;
         TRY(xl_buffer_read(q, w->data->mem[k],
-                           (n->off + expr_place(n, p.i)) * size, &word, size));
+                           (n->off + expr_offset(n, p.i)) * size, &word,
+                           size));
         struct checked_element e = {.name = n->name,
                                     .j = at,
-                                    .want = want.x,
-                                    .tol = expr_tolerance(want, n->dtype),
+                                    .expected = expected.x,
+                                    .tol = expr_tolerance(expected, n->dtype),
                                     .dtype = n->dtype};
         e.got = ref_load(&word, 0, n->dtype);
         check_element(out, &e);
@@ -324,7 +325,7 @@ fail:
     return status;
 }
 
-static xl_status check_reference(xl_queue *q, const struct bench_work *w,
+static xl_status check_reference(xl_queue *q, const struct case_run *w,
                                  struct check_result *out)
 {
     const struct expr_job *job = w->c;
@@ -351,8 +352,8 @@ struct sample {
     size_t elems; /* of each block */
 };
 
-static xl_status read_sample(xl_queue *q, const struct bench_work *w,
-                             unsigned k, struct sample *out)
+static xl_status read_sample(xl_queue *q, const struct case_run *w, unsigned k,
+                             struct sample *out)
 {
     const struct bench_buffer *x = &w->data->buffer[k];
     const size_t size = xl_dtype_bytes(x->dtype);
@@ -437,16 +438,17 @@ static void compare_samples(const struct variant_tolerance *l,
         struct checked_element e = {
             .name = l->name, .i = b, .j = i, .dtype = l->dtype};
         e.got = ref_load(got->data[b], i, l->dtype);
-        e.want = ref_load(other->data[b], i, l->dtype);
-        e.tol = is_float(l->dtype) ? tolerance_at(l, e.want) : 0;
-        const bool is_spared = !is_float(l->dtype) && e.got != e.want && spare;
+        e.expected = ref_load(other->data[b], i, l->dtype);
+        e.tol = is_float(l->dtype) ? tolerance_at(l, e.expected) : 0;
+        const bool is_spared =
+            !is_float(l->dtype) && e.got != e.expected && spare;
         spare -= is_spared;
         if (!is_spared)
             check_element(out, &e);
     }
 }
 
-static xl_status run_other_variant(xl_queue *q, const struct bench_work *w)
+static xl_status run_other_variant(xl_queue *q, const struct case_run *w)
 {
     const struct expr_running *r = w->state;
     xl_status status = XL_OK;
@@ -460,7 +462,7 @@ fail:
     return status;
 }
 
-static xl_status check_variants(xl_queue *q, const struct bench_work *w,
+static xl_status check_variants(xl_queue *q, const struct case_run *w,
                                 struct check_result *out)
 {
     static const double ulp_16 = 32 * 0x1p-24, fast = 0x1p-11;
@@ -495,7 +497,7 @@ fail:
 /* --------------------------------------------------------------------------
  */
 
-xl_status expr_check(xl_queue *q, const struct bench_work *w,
+xl_status expr_check(xl_queue *q, const struct case_run *w,
                      struct check_result *out)
 {
     const struct expr_job *job = w->c;

@@ -16,7 +16,7 @@ struct expr_job {
 #define EXPR_FUSED "expr_fused"
 #define EXPR_UNFUSED "expr_unfused"
 
-/* One variant of a job on a device's memory: the state of a bench_work. */
+/* One variant of a job on a device's memory: the state of a case_run. */
 struct expr_running {
     const struct expr_job *job;
     xl_expr *e;
@@ -25,7 +25,7 @@ struct expr_running {
 };
 
 /* Compare a sample of the results; fits bench_op.check. */
-xl_status expr_check(xl_queue *q, const struct bench_work *w,
+xl_status expr_check(xl_queue *q, const struct case_run *w,
                      struct check_result *out);
 
 /* "x=4096x4096:f16 eps=1e-05 out=4096:f32" */

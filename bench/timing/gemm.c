@@ -11,11 +11,12 @@
 static void layout_gemm_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
-    const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : count(c);
-    buffers[A] = bench_input(count(c) * rows_a(c) * ld_a(c), c->in);
+    const size_t n_b = c->batch.layout == BATCH_SHARED_B ? 1 : n_products(c);
+    buffers[A] = bench_input(n_products(c) * rows_a(c) * ld_a(c), c->in);
     if (!c->one_buffer)
         buffers[B] = bench_input(n_b * rows_b(c) * ld_b(c), c->in);
-    buffers[C] = bench_result(count(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
+    buffers[C] =
+        bench_result(n_products(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
 }
 
 /* Add the name of the case, which does not count when rows are matched. */
@@ -54,10 +55,10 @@ static void describe_gemm(const void *arg, xl_row *row)
     }
     if (c->batch.count)
         xl_row_shape(row, "batch", (double)c->batch.count);
-    const double times = (double)count(c);
-    const double n_b = c->one_buffer                         ? 0
-                       : c->batch.places == BATCH_SHARED_B ? 1
-                                                             : times;
+    const double times = (double)n_products(c);
+    const double n_b = c->one_buffer                       ? 0
+                       : c->batch.layout == BATCH_SHARED_B ? 1
+                                                           : times;
     double read =
         (times * m * k + n_b * k * n) * (double)xl_dtype_bytes(c->in);
     row->flop = 2 * m * n * k * times;
@@ -71,7 +72,7 @@ static xl_mat stored(cl_mem mem, size_t ld, xl_dtype dtype, bool transposed)
                       : xl_mat_rows(mem, ld, dtype);
 }
 
-static xl_gemm gemm_descriptor(const struct bench_work *w)
+static xl_gemm gemm_descriptor(const struct case_run *w)
 {
     const struct gemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
@@ -83,22 +84,21 @@ static xl_gemm gemm_descriptor(const struct bench_work *w)
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
                         : stored(mem[B], ld_b(c), c->in, tb);
     g.c = stored(mem[C], ld_c(c), c->out, false);
-    g.batch = (xl_batch){.count = c->batch.count,
-                         .a_step = rows_a(c) * ld_a(c),
-                         .b_step = c->batch.places == BATCH_SHARED_B
-                                       ? 0
-                                       : rows_b(c) * ld_b(c),
-                         .c_step = c->m * ld_c(c)};
+    g.batch = (xl_batch){
+        .count = c->batch.count,
+        .a_step = rows_a(c) * ld_a(c),
+        .b_step = c->batch.layout == BATCH_SHARED_B ? 0 : rows_b(c) * ld_b(c),
+        .c_step = c->m * ld_c(c)};
     return g;
 }
 
-static xl_status run_gemm(xl_queue *q, const struct bench_work *w)
+static xl_status run_gemm(xl_queue *q, const struct case_run *w)
 {
     xl_gemm g = gemm_descriptor(w);
     return xl_gemm_run(q, &g, NULL);
 }
 
-static xl_status explain_gemm(xl_queue *q, const struct bench_work *w,
+static xl_status explain_gemm(xl_queue *q, const struct case_run *w,
                               xl_choice *out, unsigned *n)
 {
     xl_gemm g = gemm_descriptor(w);
@@ -131,14 +131,14 @@ static void count_reads(const void *arg, const xl_choice *choice,
 {
     const struct gemm_case *c = arg;
     const xl_tiling *tiles = &choice->tiling;
-    const double k = (double)c->k * (double)count(c);
+    const double k = (double)c->k * (double)n_products(c);
     work->flop[0].is_product = true;
     if (tiles->rows == 0)
         return;
     const double a = (double)tiles->tiles_n * (double)c->m;
     const double b = (double)tiles->tiles_m * (double)c->n;
-    const double written = (double)(count(c) * c->m * c->n) *
-                           (double)xl_dtype_bytes(c->out);
+    const double written =
+        (double)(n_products(c) * c->m * c->n) * (double)xl_dtype_bytes(c->out);
     work->bytes[XL_LEVEL_LLC] =
         (a + b) * k * (double)xl_dtype_bytes(c->in) + written;
 }
@@ -180,12 +180,12 @@ static bool is_gemm_case_in_run(const struct session *s,
 }
 
 static bool read_gemm_case(const struct session *s, unsigned i, void *c,
-                           bool *wanted)
+                           bool *is_selected)
 {
     const struct gemm_case *row = &gemm_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_gemm_case_in_run(s, row);
+    *is_selected = is_gemm_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

@@ -29,7 +29,7 @@ static inline size_t ld_c(const struct gemm_case *c)
     return c->n + c->pad_c;
 }
 
-static inline size_t count(const struct gemm_case *c)
+static inline size_t n_products(const struct gemm_case *c)
 {
     return c->batch.count ? c->batch.count : 1;
 }

@@ -21,8 +21,8 @@ static const double most_elements = 1 << 26; /* a second or two on the host */
 static bool can_check_sums(const struct gemm_sums *s)
 {
     const double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    return s->n >= WHOLE_LEAST_TERMS && s->k >= WHOLE_LEAST_TERMS &&
-           s->m >= WHOLE_LEAST_TERMS && m * k + k * n + m * n < most_elements;
+    return s->n >= OUTLIER_MIN_TERMS && s->k >= OUTLIER_MIN_TERMS &&
+           s->m >= OUTLIER_MIN_TERMS && m * k + k * n + m * n < most_elements;
 }
 
 /* y = X x */
@@ -56,7 +56,7 @@ size_t gemm_sums_outlier(const struct gemm_sums *s)
     multiply_vector(&s->c, s->m, s->n, signs, error);
     for (size_t i = 0; i < s->m; i++)
         error[i] -= s->alpha * expected[i];
-    row = whole_outlier(error, s->m, s->least);
+    row = find_outlier(error, s->m, s->least);
 end:
     free(signs);
     free(br);
@@ -94,7 +94,7 @@ static void host_operands(const struct gemm_case *c,
     *b = c->one_buffer ? host_view(d->host[A], ld_a(c), c->in, !ta)
                        : host_view(d->host[B], ld_b(c), c->in, tb);
     a->offset = z * rows_a(c) * ld_a(c);
-    if (c->batch.places != BATCH_SHARED_B)
+    if (c->batch.layout != BATCH_SHARED_B)
         b->offset = z * rows_b(c) * ld_b(c);
 }
 
@@ -108,7 +108,7 @@ static void check_product_element(const struct gemm_case *c,
         .name = "C", .i = at[0], .j = at[1], .got = got, .dtype = c->out};
     double sum, mag;
     ref_gemm_dot(&ab[A], &ab[B], at, c->k, &sum, &mag);
-    e.want = ref_gemm_want(&scale, sum, mag, 0, &e.tol);
+    e.expected = ref_gemm_expected(&scale, sum, mag, 0, &e.tol);
     check_element(out, &e);
 }
 
@@ -127,7 +127,7 @@ static void check_row(const struct gemm_case *c, const struct bench_data *d,
     }
 }
 
-xl_status gemm_check(xl_queue *q, const struct bench_work *w,
+xl_status gemm_check(xl_queue *q, const struct case_run *w,
                      struct check_result *out)
 {
     const struct gemm_case *c = w->c;
@@ -140,7 +140,7 @@ xl_status gemm_check(xl_queue *q, const struct bench_work *w,
     xl__rng_seed(&rng, d->seed);
     TRY(line ? XL_OK : XL_NO_MEMORY);
     for (size_t s = 0; s < SAMPLE_ROWS; s++) {
-        const size_t rows = count(c) * c->m;
+        const size_t rows = n_products(c) * c->m;
         size_t i = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
         TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
                            c->n * size));
@@ -174,11 +174,11 @@ static double element_error(const struct gemm_case *c)
 {
     const struct ref_gemm_scale scale = gemm_scale(c);
     double tol;
-    (void)ref_gemm_want(&scale, 0, (double)c->k, 0, &tol);
+    (void)ref_gemm_expected(&scale, 0, (double)c->k, 0, &tol);
     return tol;
 }
 
-xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
+xl_status gemm_check_whole(xl_queue *q, const struct case_run *w,
                            struct check_result *out)
 {
     const struct gemm_case *c = w->c;
@@ -187,7 +187,7 @@ xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
     struct gemm_sums s = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
                           .least = element_error(c), .seed = d->seed};
     xl_status status = XL_OK;
-    if (count(c) > 1 || c->beta != 0)
+    if (n_products(c) > 1 || c->beta != 0)
         return XL_OK;
     void *got = malloc(bytes);
     TRY(got ? XL_OK : XL_NO_MEMORY);

@@ -26,9 +26,9 @@ size_t gemm_sums_outlier(const struct gemm_sums *s);
 
 /* Compare rows at random with the host; check all of a single product. They
  * fit bench_op.check and bench_op.check_whole. */
-xl_status gemm_check(xl_queue *q, const struct bench_work *w,
+xl_status gemm_check(xl_queue *q, const struct case_run *w,
                      struct check_result *out);
-xl_status gemm_check_whole(xl_queue *q, const struct bench_work *w,
+xl_status gemm_check_whole(xl_queue *q, const struct case_run *w,
                            struct check_result *out);
 
 #endif

@@ -32,10 +32,10 @@ static xl_status measure_peak(xl_queue *q, const xl_roof *roof, bool again)
                  : xl_peaks_measure(q, roof->dtype);
 }
 
-xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
+xl_status roof_bound(xl_queue *q, const xl_roof *preferred, const xl_row *row,
                      bool again, xl_bound *out)
 {
-    xl_roof roof = *wanted;
+    xl_roof roof = *preferred;
     const bool is_rate = strcmp(row->unit, "B/s") == 0;
     if (is_rate)
         roof = roof_usual(row->dtype);
@@ -98,7 +98,7 @@ static void ignore_row(const xl_row *row, void *arg)
     (void)arg;
 }
 
-void diagnose_learn(xl_queue *q)
+void diagnose_launch_cost(xl_queue *q)
 {
     static const xl_probing quick = {.quick = true};
     xl_fact launch;
@@ -171,7 +171,7 @@ void ceilings_print(const xl_device *dev)
         table_cell(t, "%s", ridge);
         table_cell(t, "%s", xl_source_name(source_of(dev, c)));
     }
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
 }
 

@@ -20,7 +20,7 @@ xl_roof roof_usual(xl_dtype dtype);
  * unit is B/s. Peaks are measured at their first use; `again`: measured again.
  * Where the device has no matrix engine that OpenCL can use: by roof_usual().
  * Returns the status of xl_roofline_bound(). */
-xl_status roof_bound(xl_queue *q, const xl_roof *wanted, const xl_row *row,
+xl_status roof_bound(xl_queue *q, const xl_roof *preferred, const xl_row *row,
                      bool again, xl_bound *out);
 
 /* -- counts for the diagnosis ------------------------------------------------
@@ -38,7 +38,7 @@ void diagnose_idle(const xl_choice *choices, unsigned n, char *why,
                    size_t cap);
 
 /* Measure the cost of a launch, once for each device. */
-void diagnose_learn(xl_queue *q);
+void diagnose_launch_cost(xl_queue *q);
 
 /* -- ceilings --------------------------------------------------------------
  */

@@ -62,7 +62,7 @@ fail:
     return status;
 }
 
-xl_status whole_written(xl_queue *q, const struct bench_data *data,
+xl_status check_written(xl_queue *q, const struct bench_data *data,
                         struct check_result *out)
 {
     xl_status status = XL_OK;
@@ -79,7 +79,7 @@ fail:
 /* -- sums ------------------------------------------------------------------
  */
 
-size_t whole_outlier(const double *error, size_t n, double least)
+size_t find_outlier(const double *error, size_t n, double least)
 {
     /* 20 medians are 13 standard deviations of a normal distribution, which
      * one error in 1e38 exceeds. */

@@ -8,13 +8,13 @@
 
 /* Is each float of the results written since bench_data_reset()? If not,
  * XL_WRONG_RESULT, with the element in out->why. */
-xl_status whole_written(xl_queue *q, const struct bench_data *data,
+xl_status check_written(xl_queue *q, const struct bench_data *data,
                         struct check_result *out);
 
 /* The first of n errors that exceeds both many times the median and `least`;
  * n: none. Rounding errors of all rows have about the same size, so such a row
- * has a wrong element. Sums need at least WHOLE_LEAST_TERMS terms for this. */
-enum { WHOLE_LEAST_TERMS = 64 };
-size_t whole_outlier(const double *error, size_t n, double least);
+ * has a wrong element. Sums need at least OUTLIER_MIN_TERMS terms for this. */
+enum { OUTLIER_MIN_TERMS = 64 };
+size_t find_outlier(const double *error, size_t n, double least);
 
 #endif

@@ -74,7 +74,7 @@ static void time_attempts(struct attempt *const *live, unsigned n)
         if (status != XL_OK)
             attempt_fail(live[i], status);
         else
-            attempt_conclude(live[i]);
+            attempt_finish(live[i]);
         if (live[i]->is_live)
             rows[n_rows++] = &live[i]->row;
     }
@@ -105,9 +105,9 @@ const char *bench_variant(const struct bench_op *op, const xl_device *dev,
 static bool variant_of_run(const struct bench *b, const xl_device *dev,
                            unsigned i, const char **variant)
 {
-    const char *wanted = b->s->set.variant;
-    bool is_all = wanted ? strcmp(wanted, "all") == 0 : b->op->runs_all;
-    *variant = is_all ? bench_variant(b->op, dev, i) : wanted;
+    const char *requested = b->s->set.variant;
+    bool is_all = requested ? strcmp(requested, "all") == 0 : b->op->runs_all;
+    *variant = is_all ? bench_variant(b->op, dev, i) : requested;
     return is_all ? *variant != NULL : i == 0;
 }
 
@@ -120,7 +120,7 @@ static void attempt_init(struct attempt *t, struct bench *b, unsigned i_dev)
 }
 
 static void run_variants(struct bench *b, unsigned i_dev,
-                         const struct bench_work *work)
+                         const struct case_run *work)
 {
     struct attempt *live[BENCH_MAX_CHOICES];
     struct attempt *list = xl__calloc(BENCH_MAX_CHOICES, sizeof *list);
@@ -136,7 +136,7 @@ static void run_variants(struct bench *b, unsigned i_dev,
         if (!variant_of_run(b, t->dev, n, &t->work.variant))
             break;
         attempt_describe(t);
-        attempt_line_up(t);
+        attempt_prepare(t);
         if (t->is_live)
             live[n_live++] = t;
     }
@@ -151,7 +151,7 @@ static void run_variants(struct bench *b, unsigned i_dev,
 static void run_on_device(struct bench *b, unsigned i_dev, const void *c,
                           struct bench_data *data)
 {
-    const struct bench_work work = {.c = c, .data = data};
+    const struct case_run work = {.c = c, .data = data};
     if (!b->queues[i_dev])
         return;
     xl_status status = bench_data_upload(b->queues[i_dev], data);
@@ -210,7 +210,7 @@ static int open_queues(struct bench *b)
         if (status != XL_OK && status != XL_UNSUPPORTED)
             session_fail(s, "measuring peaks", status,
                          xl_error_detail(b->queues[i]));
-        diagnose_learn(b->queues[i]);
+        diagnose_launch_cost(b->queues[i]);
     }
     return EXIT_FINE;
 }
@@ -218,13 +218,13 @@ static int open_queues(struct bench *b)
 /* Does any chosen device have the variant of --variant? */
 static bool has_variant(const struct session *s, const struct bench_op *op)
 {
-    const char *name, *wanted = s->set.variant;
-    if (!wanted || strcmp(wanted, "all") == 0)
+    const char *name, *requested = s->set.variant;
+    if (!requested || strcmp(requested, "all") == 0)
         return true;
     for (unsigned d = 0; d < s->n_devices; d++)
         for (unsigned i = 0;
              (name = bench_variant(op, s->devices[d], i)) != NULL; i++)
-            if (strcmp(name, wanted) == 0)
+            if (strcmp(name, requested) == 0)
                 return true;
     return false;
 }
@@ -317,7 +317,7 @@ static bool add_word(struct session *s, const struct bench_op *op,
         return report_no_memory(s);
     if (op->parse(&s->set, word, c, why, sizeof why))
         return true;
-    session_say(s, "", why);
+    session_message(s, "", why);
     return false;
 }
 
@@ -335,11 +335,11 @@ static bool add_line(struct session *s, const struct bench_op *op,
     if (is_read &&
         !op->parse(&set, f->line[i].word[0].text, c, why, sizeof why)) {
         is_read = false;
-        shape_file_place(f, i, 0, &text);
+        shape_file_position(f, i, 0, &text);
         xl__str_add(&text, why);
     }
     if (!is_read)
-        session_say(s, "", xl__str_text(&text));
+        session_message(s, "", xl__str_text(&text));
     xl__str_clear(&text);
     return is_read;
 }
@@ -351,7 +351,7 @@ static bool add_file(struct session *s, const struct bench_op *op,
     struct shape_file *f = &out->file[out->n_files++];
     bool is_read = shape_file_read(name, f, &why);
     if (!is_read)
-        session_say(s, "", xl__str_text(&why));
+        session_message(s, "", xl__str_text(&why));
     for (size_t i = 0; is_read && i < f->n; i++)
         is_read = add_line(s, op, f, i, out);
     xl__str_clear(&why);
@@ -388,11 +388,11 @@ void bench_cases_clear(struct bench_cases *list)
 static bool read_table(const struct session *s, const struct bench_op *op,
                        struct bench_cases *out)
 {
-    bool wanted = false;
+    bool is_selected = false;
     void *c = xl__calloc(1, op->case_bytes), *kept = c;
-    for (unsigned i = 0; kept && op->table(s, i, c, &wanted); i++) {
-        kept = wanted ? add_case(out, op) : c;
-        if (wanted && kept)
+    for (unsigned i = 0; kept && op->table(s, i, c, &is_selected); i++) {
+        kept = is_selected ? add_case(out, op) : c;
+        if (is_selected && kept)
             memcpy(kept, c, op->case_bytes);
     }
     free(c);

@@ -19,7 +19,7 @@
 enum { BENCH_MAX_WORDS = 64, BENCH_MAX_CHOICES = 16 };
 
 /* One run: a case in its buffers, with one variant. */
-struct bench_work {
+struct case_run {
     const void *c;
     const struct bench_data *data;
     const char *variant; /* NULL: the library's choice */
@@ -45,20 +45,21 @@ struct bench_op {
      * false: *why is the message. */
     bool (*parse)(const struct settings *set, const char *word, void *c,
                   char *why, size_t why_cap);
-    /* Copy row i of the case table to c; false past the last; *wanted: does
-     * it belong to this run? */
-    bool (*table)(const struct session *s, unsigned i, void *c, bool *wanted);
+    /* Copy row i of the case table to c; false past the last; *is_selected:
+     * does it belong to this run? */
+    bool (*table)(const struct session *s, unsigned i, void *c,
+                  bool *is_selected);
     void (*layout)(const void *c, struct bench_buffer *buffers);
     /* Fill input i; NULL: near-normal numbers. */
     void (*fill)(const void *c, unsigned i, void *host, struct xl__rng *rng);
     /* Shape, parameters, dtype, flop and bytes; the row's unit. */
     void (*describe)(const void *c, xl_row *row);
     /* Prepare w->state for the runs of a variant. Both NULL: not required. */
-    xl_status (*open)(xl_queue *q, struct bench_work *w);
-    void (*close)(struct bench_work *w);
-    xl_status (*run)(xl_queue *q, const struct bench_work *w);
-    xl_status (*explain)(xl_queue *q, const struct bench_work *w,
-                         xl_choice *out, unsigned *n);
+    xl_status (*open)(xl_queue *q, struct case_run *w);
+    void (*close)(struct case_run *w);
+    xl_status (*run)(xl_queue *q, const struct case_run *w);
+    xl_status (*explain)(xl_queue *q, const struct case_run *w, xl_choice *out,
+                         unsigned *n);
     /* Add to the row what depends on the variant; NULL: nothing. */
     void (*chosen)(const void *c, const xl_device *dev,
                    const xl_choice *choice, xl_row *row);
@@ -70,11 +71,11 @@ struct bench_op {
     /* The unit that could do its arithmetic; NULL: roof_usual(). */
     xl_roof (*engine)(const void *c);
     /* Compare a sample of the result with the host. */
-    xl_status (*check)(xl_queue *q, const struct bench_work *w,
+    xl_status (*check)(xl_queue *q, const struct case_run *w,
                        struct check_result *out);
     /* Check all of it, once before the timing, where this is fast; NULL: not.
      */
-    xl_status (*check_whole)(xl_queue *q, const struct bench_work *w,
+    xl_status (*check_whole)(xl_queue *q, const struct case_run *w,
                              struct check_result *out);
     /* Add values that depend on all rows of a case; NULL: none. */
     void (*relate)(xl_row *const *rows, unsigned n);

@@ -39,7 +39,7 @@ static void describe_softmax(const void *arg, xl_row *row)
     row->bytes = passes * elems * (double)xl_dtype_bytes(c->dtype);
 }
 
-static xl_softmax softmax_descriptor(const struct bench_work *w)
+static xl_softmax softmax_descriptor(const struct case_run *w)
 {
     const struct softmax_case *c = w->c;
     const cl_mem *mem = w->data->mem;
@@ -51,13 +51,13 @@ static xl_softmax softmax_descriptor(const struct bench_work *w)
     return s;
 }
 
-static xl_status run_softmax(xl_queue *q, const struct bench_work *w)
+static xl_status run_softmax(xl_queue *q, const struct case_run *w)
 {
     xl_softmax s = softmax_descriptor(w);
     return xl_softmax_run(q, &s, NULL);
 }
 
-static xl_status explain_softmax(xl_queue *q, const struct bench_work *w,
+static xl_status explain_softmax(xl_queue *q, const struct case_run *w,
                                  xl_choice *out, unsigned *n)
 {
     xl_softmax s = softmax_descriptor(w);
@@ -89,15 +89,18 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
     double slack = is_scaled ? 4 * largest * ref_roundoff(XL_F32) : 0;
     ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
-        struct checked_element e = {
-            .name = "dst", .i = i, .j = j, .want = y[j], .dtype = c->dtype};
+        struct checked_element e = {.name = "dst",
+                                    .i = i,
+                                    .j = j,
+                                    .expected = y[j],
+                                    .dtype = c->dtype};
         e.got = ref_load(line, j, c->dtype);
         e.tol = ref_softmax_tol(y[j], max - x[j], slack, c->cols, c->dtype);
         check_element(out, &e);
     }
 }
 
-static xl_status check_softmax(xl_queue *q, const struct bench_work *w,
+static xl_status check_softmax(xl_queue *q, const struct case_run *w,
                                struct check_result *out)
 {
     const struct softmax_case *c = w->c;
@@ -128,14 +131,14 @@ fail:
 
 /* Check the sum of each row, which is 1 but for rounding, alike in all rows.
  */
-static xl_status check_whole_softmax(xl_queue *q, const struct bench_work *w,
+static xl_status check_whole_softmax(xl_queue *q, const struct case_run *w,
                                      struct check_result *out)
 {
     static const double roundings = 4;
     const struct softmax_case *c = w->c;
     const size_t size = xl_dtype_bytes(c->dtype), ld = c->cols + c->pad;
     xl_status status = XL_OK;
-    if (c->cols < WHOLE_LEAST_TERMS || c->rows * ld > WHOLE_ELEMS)
+    if (c->cols < OUTLIER_MIN_TERMS || c->rows * ld > WHOLE_ELEMS)
         return XL_OK;
     void *got = malloc(c->rows * ld * size);
     double *error = xl__calloc(c->rows, sizeof *error);
@@ -146,8 +149,8 @@ static xl_status check_whole_softmax(xl_queue *q, const struct bench_work *w,
         for (size_t j = 0; j < c->cols; j++)
             error[i] += ref_load(got, i * ld + j, c->dtype);
     }
-    const size_t row = whole_outlier(error, c->rows,
-                                     roundings * ref_roundoff(c->dtype));
+    const size_t row =
+        find_outlier(error, c->rows, roundings * ref_roundoff(c->dtype));
     if (row < c->rows) {
         out->right = false;
         snprintf(out->why, sizeof out->why,
@@ -188,12 +191,12 @@ static bool is_softmax_case_in_run(const struct session *s,
 }
 
 static bool read_softmax_case(const struct session *s, unsigned i, void *c,
-                              bool *wanted)
+                              bool *is_selected)
 {
     const struct softmax_case *row = &softmax_cases[i];
     if (!row->name)
         return false;
-    *wanted = is_softmax_case_in_run(s, row);
+    *is_selected = is_softmax_case_in_run(s, row);
     memcpy(c, row, sizeof *row);
     return true;
 }

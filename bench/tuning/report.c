@@ -149,7 +149,7 @@ void tune_print(const struct session *s, const struct tune_result *results,
     if (!is_typed)
         printf("  %s, %s\n", results[0].of->op->name,
                xl_dtype_name(results[0].of->dtype));
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
     for (unsigned i = 0; i < n; i++)
         print_details(&results[i], is_typed);
@@ -176,7 +176,7 @@ void tune_print_candidates(const struct session *s,
     }
     tune_class_text(r->of, true, name, sizeof name);
     printf("%s: %zu candidates\n", name, r->n_attempts);
-    table_print(stdout, t, text_terminal_columns(), text_wants_colour());
+    table_print(stdout, t, text_terminal_columns(), text_has_colour());
     table_destroy(t);
 }
 

@@ -209,7 +209,7 @@ static void report_progress(struct search *r, const char *text)
     char before[32];
     snprintf(before, sizeof before, "[%u/%u] ", r->i + 1, r->n);
     if (!r->s->set.quiet)
-        session_say(r->s, before, text);
+        session_message(r->s, before, text);
     r->reported_ns = xl__now_ns();
 }
 
@@ -233,7 +233,7 @@ static void on_progress(void *arg, const xl_tune_progress *p)
         xl__str_printf(&text, ", best %s", best);
     }
     s->progress.left_s = p->left_s + r->others_s;
-    progress_say(s, r->i, xl__str_text(&text));
+    progress_update(s, r->i, xl__str_text(&text));
     bool is_asked_to_end = !p->now && session_interrupted();
     if (is_asked_to_end ||
         (!s->progress.enabled && seconds_since(r->reported_ns) >= say_every_s))
@@ -265,7 +265,7 @@ static xl_status try_candidate(void *arg, const xl_candidate *c,
                                double limit_ns, xl_candidate_result *out)
 {
     struct search *r = arg;
-    xl_status status = tune_worker_try(&r->worker, c, limit_ns, out);
+    xl_status status = tune_worker_run(&r->worker, c, limit_ns, out);
     if (status == XL_OK)
         record_attempt(r, c, out);
     return status;
@@ -331,7 +331,7 @@ static char *journal_path(const struct search *r, xl_device *dev)
         xl__str_printf(&text, "%s: %s; a search that is killed will begin "
                               "anew", folder ? folder : "no folder for a "
                               "journal", why);
-        session_say(r->s, "warning: ", xl__str_text(&text));
+        session_message(r->s, "warning: ", xl__str_text(&text));
     }
     xl__str_clear(&name);
     xl__str_clear(&text);

@@ -23,8 +23,8 @@
 #include "results/result.h"
 
 #define ASK "try"
-#define READY TRIAL_MARK "ready"
-#define ANSWER TRIAL_MARK "tried"
+#define READY CHILD_LINE_MARK "ready"
+#define ANSWER CHILD_LINE_MARK "tried"
 
 /* Split a line at the tabs: `kind`, then exactly n fields. */
 static bool split_fields(char *line, const char *kind, char **fields,
@@ -54,14 +54,14 @@ static bool read_text(const char *text, char *out, size_t cap)
     return strlen(text) < cap;
 }
 
-void tune_ask_write(struct xl__str *out, const xl_candidate *c,
-                    double limit_ns)
+void tune_request_write(struct xl__str *out, const xl_candidate *c,
+                        double limit_ns)
 {
     xl__str_printf(out, ASK "\t%s\t%s\t%.17g\t%.17g\n", c->variant,
                    c->tunables, c->est_ns, limit_ns);
 }
 
-bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns)
+bool tune_request_read(char *line, xl_candidate *c, double *limit_ns)
 {
     enum { VARIANT, TUNABLES, ESTIMATE, LIMIT, N };
     char *f[N];
@@ -82,7 +82,7 @@ bool tune_ready_read(const char *line)
     return strcmp(line, READY) == 0;
 }
 
-void tune_answer_write(struct xl__str *out, const xl_candidate_result *t)
+void tune_reply_write(struct xl__str *out, const xl_candidate_result *t)
 {
     xl__str_printf(out, "\n" ANSWER "\t%s\t%u\t%.17g\t%.17g\t",
                    xl_candidate_end_name(t->end), t->runs, t->median_ns,
@@ -101,7 +101,7 @@ static bool read_end(const char *text, xl_candidate_end *out)
     return false;
 }
 
-bool tune_answer_read(char *line, xl_candidate_result *t)
+bool tune_reply_read(char *line, xl_candidate_result *t)
 {
     enum { END, RUNS, MEDIAN, MAD, WHY, N };
     char *f[N];
@@ -166,7 +166,7 @@ static void keep_output(struct xl__str *output, const struct xl__str *line)
 {
     const char *text = xl__str_text(line);
     if (!text[strspn(text, " \t\r")] ||
-        strncmp(text, TRIAL_MARK, strlen(TRIAL_MARK)) == 0)
+        strncmp(text, CHILD_LINE_MARK, strlen(CHILD_LINE_MARK)) == 0)
         return;
     xl__str_reset(output);
     text_escape(output, text);
@@ -180,10 +180,10 @@ static bool is_ready(const char *line, void *unused)
 
 static bool is_answer(const char *line, void *trial)
 {
-    enum { LONGEST = 4096 };
-    char copy[LONGEST];
+    enum { MAX_LINE = 4096 };
+    char copy[MAX_LINE];
     xl__strcpy(copy, sizeof copy, line);
-    return tune_answer_read(copy, trial);
+    return tune_reply_read(copy, trial);
 }
 
 /* Read lines until one is accepted by is_it(); false: the child has ended. */
@@ -193,7 +193,7 @@ static bool wait_for_line(struct child *child,
 {
     struct xl__str line = {0};
     bool found = false;
-    while (!found && child_hear(child, &line)) {
+    while (!found && child_read_line(child, &line)) {
         found = is_it(xl__str_text(&line), arg);
         if (!found)
             keep_output(text, &line);
@@ -245,7 +245,7 @@ static xl_status prepare_child(struct tune_worker *w)
         xl__str_printf(&text, "the process for candidates does not start: %s",
                        t.why);
         if (end != CHILD_STOPPED)
-            session_say(w->s, "", xl__str_text(&text));
+            session_message(w->s, "", xl__str_text(&text));
     }
     xl__str_clear(&output);
     xl__str_clear(&text);
@@ -267,7 +267,7 @@ static double permitted_silence(const struct session *s, const xl_candidate *c,
     return patience_s + runs_s;
 }
 
-xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
+xl_status tune_worker_run(struct tune_worker *w, const xl_candidate *c,
                           double limit_ns, xl_candidate_result *out)
 {
     struct xl__str ask = {0}, output = {0};
@@ -279,8 +279,8 @@ xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
     if (!w->child)
         return xl_tune_candidate(w->q, w->of->op->name, &w->of->desc, c, limit_ns,
                              out);
-    tune_ask_write(&ask, c, limit_ns);
-    (void)child_say(w->child, xl__str_text(&ask), silence_s);
+    tune_request_write(&ask, c, limit_ns);
+    (void)child_write(w->child, xl__str_text(&ask), silence_s);
     if (!wait_for_line(w->child, is_answer, out, &output))
         end_child(w, silence_s, out, xl__str_text(&output), &end);
     xl__str_clear(&ask);
@@ -290,7 +290,7 @@ xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
 
 void tune_worker_clear(struct tune_worker *w)
 {
-    child_dismiss(w->child);
+    child_discard(w->child);
     w->child = NULL;
 }
 
@@ -324,14 +324,14 @@ static void run_candidate(xl_queue *q, const struct tune_class *c,
         snprintf(t.why, sizeof t.why, "%s: %s", xl_status_text(status),
                  xl_error_detail(q));
     }
-    tune_answer_write(&line, &t);
+    tune_reply_write(&line, &t);
     write_line(&line);
 }
 
-int tune_be_child(struct session *s, const struct tune_class *c)
+int tune_run_child(struct session *s, const struct tune_class *c)
 {
-    enum { LONGEST = 1024 };
-    char asked[LONGEST];
+    enum { MAX_LINE = 1024 };
+    char request[MAX_LINE];
     struct xl__str line = {0};
     /* Without the cache: most programs that are built here are not used again,
      * and some drivers build twice for a binary (CP-10). The parent builds the
@@ -343,11 +343,11 @@ int tune_be_child(struct session *s, const struct tune_class *c)
         return code != EXIT_FINE ? code : EXIT_NO_DEVICE;
     tune_ready_write(&line);
     write_line(&line);
-    while (fgets(asked, sizeof asked, stdin)) {
+    while (fgets(request, sizeof request, stdin)) {
         xl_candidate candidate;
         double limit_ns;
-        asked[strcspn(asked, "\n")] = 0;
-        if (!tune_ask_read(asked, &candidate, &limit_ns))
+        request[strcspn(request, "\n")] = 0;
+        if (!tune_request_read(request, &candidate, &limit_ns))
             break;
         run_candidate(q, c, &candidate, limit_ns);
     }

@@ -11,13 +11,13 @@
  */
 
 /* Write or read one line. Reading modifies it; false: it is another line. */
-void tune_ask_write(struct xl__str *out, const xl_candidate *c,
-                    double limit_ns);
-bool tune_ask_read(char *line, xl_candidate *c, double *limit_ns);
+void tune_request_write(struct xl__str *out, const xl_candidate *c,
+                        double limit_ns);
+bool tune_request_read(char *line, xl_candidate *c, double *limit_ns);
 void tune_ready_write(struct xl__str *out);
 bool tune_ready_read(const char *line);
-void tune_answer_write(struct xl__str *out, const xl_candidate_result *t);
-bool tune_answer_read(char *line, xl_candidate_result *t);
+void tune_reply_write(struct xl__str *out, const xl_candidate_result *t);
+bool tune_reply_read(char *line, xl_candidate_result *t);
 
 #define TUNE_VARIABLE "CLBENCH_TUNE_CHILD" /* set in the child */
 
@@ -33,7 +33,7 @@ struct tune_worker {
 
 /* Run a candidate; as xl_tuning.trial but for the first argument. A candidate
  * that crashes or hangs ends its process; the next one gets a new process. */
-xl_status tune_worker_try(struct tune_worker *w, const xl_candidate *c,
+xl_status tune_worker_run(struct tune_worker *w, const xl_candidate *c,
                           double limit_ns, xl_candidate_result *out);
 void tune_worker_clear(struct tune_worker *w);
 
@@ -41,6 +41,6 @@ void tune_worker_clear(struct tune_worker *w);
  * candidates that it sends, on the device and for the class of the command
  * line. */
 bool tune_is_child(void);
-int tune_be_child(struct session *s, const struct tune_class *c);
+int tune_run_child(struct session *s, const struct tune_class *c);
 
 #endif

@@ -117,10 +117,10 @@ static void check_conv_element(const struct conv_check *t, size_t i,
 {
     struct checked_element e = {.name = "out", .i = i, .dtype = t->c->out};
     size_t at[4];
-    conv_place(t->c, i, at);
+    conv_indices(t->c, i, at);
     e.i = at[0] * t->c->k + at[1];
     e.j = i % (t->result.rows * t->result.cols / (t->c->n * t->c->k));
-    e.want = conv_want(&t->ref, at, &e.tol);
+    e.expected = conv_expected(&t->ref, at, &e.tol);
     e.got = conv_out_at(t->c, &t->got, at);
     check_element(out, &e);
 }

@@ -71,13 +71,13 @@ static void check_elements(const struct expr_run *t, const struct expr_case *c,
     const size_t elems = expr_elems(n);
     for (size_t at = 0; at < elems && out->right; at++) {
         const struct expr_point p = expr_point_at(&t->host, k, at);
-        const struct num want = c->ref(&p);
+        const struct num expected = c->ref(&p);
         struct checked_element e = {
-            .name = n->name, .dtype = n->dtype, .want = want.x};
+            .name = n->name, .dtype = n->dtype, .expected = expected.x};
         e.i = n->n_dims > 1 ? at / n->size[n->n_dims - 1] : 0;
         e.j = n->n_dims > 1 ? at % n->size[n->n_dims - 1] : at;
-        e.tol = expr_tolerance(want, n->dtype);
-        e.got = ref_load(g->back, g->first + expr_place(n, p.i), n->dtype);
+        e.tol = expr_tolerance(expected, n->dtype);
+        e.got = ref_load(g->back, g->first + expr_offset(n, p.i), n->dtype);
         check_element(out, &e);
     }
 }

@@ -61,14 +61,14 @@ static xl_status init_stacked(struct guarded *g, struct guarded_layout one,
 /* The position of product z in the buffers; lists are in falling order. */
 static size_t index_of(const struct gemm_check *t, size_t z)
 {
-    return t->c->batch.places == BATCH_LISTS ? t->count - 1 - z : z;
+    return t->c->batch.layout == BATCH_LISTS ? t->count - 1 - z : z;
 }
 
 static xl_status create_lists(struct gemm_check *t)
 {
     const struct guarded_layout la = layout_a(t->c), lb = layout_b(t->c),
                                 lc = layout_c(t->c);
-    if (t->c->batch.places != BATCH_LISTS)
+    if (t->c->batch.layout != BATCH_LISTS)
         return XL_OK;
     t->at = xl__calloc(3 * t->count, sizeof *t->at);
     for (size_t z = 0; t->at && z < t->count; z++) {
@@ -84,7 +84,7 @@ static xl_status prepare_buffers(struct gemm_check *t, struct xl__rng *rng)
     const struct gemm_case *c = t->c;
     xl_status status;
     t->count = c->batch.count ? c->batch.count : 1;
-    const size_t n_b = c->batch.places == BATCH_SHARED_B ? 1 : t->count;
+    const size_t n_b = c->batch.layout == BATCH_SHARED_B ? 1 : t->count;
     TRY(init_stacked(&t->a, layout_a(c), t->count));
     guarded_fill(&t->a, rng);
     if (!c->one_buffer) {
@@ -129,7 +129,7 @@ static xl_batch batch_of(const struct gemm_check *t)
         return b;
     }
     b.a_step = product_step(&la);
-    b.b_step = t->c->batch.places == BATCH_SHARED_B ? 0 : product_step(&lb);
+    b.b_step = t->c->batch.layout == BATCH_SHARED_B ? 0 : product_step(&lb);
     b.c_step = product_step(&lc);
     return b;
 }
@@ -188,7 +188,7 @@ static void select_product(struct gemm_check *t, size_t z)
     t->old = guarded_host(&t->result, c->columns_c);
     t->got = guarded_back(&t->result, c->columns_c);
     t->ra.offset += at * product_step(&la);
-    if (c->batch.places != BATCH_SHARED_B)
+    if (c->batch.layout != BATCH_SHARED_B)
         t->rb.offset += at * product_step(&lb);
     t->old.offset += at * product_step(&lc);
     t->got.offset += at * product_step(&lc);
@@ -203,16 +203,16 @@ static void check_product_element(const struct gemm_check *t,
                                c->in, c->out,   c->accuracy};
     struct checked_element e = {
         .name = "C", .i = at[0], .j = at[1], .dtype = c->out};
-    e.want = ref_gemm_want(&s, sum_mag[0], sum_mag[1],
-                           ref_at(&t->old, at[0], at[1]), &e.tol);
+    e.expected = ref_gemm_expected(&s, sum_mag[0], sum_mag[1],
+                                   ref_at(&t->old, at[0], at[1]), &e.tol);
     if (c->bias_relu) {
         const double bias = ref_load(t->bias.host, t->bias.first + at[1],
                                      XL_F32);
-        e.want = fmax(0, e.want + bias);
+        e.expected = fmax(0, e.expected + bias);
         /* the sum with the bias rounds once more, and so does what is
          * stored, which may be larger than y */
-        e.tol += ref_roundoff(XL_F32) * (fabs(e.want) + fabs(bias)) +
-                 ref_roundoff(c->out) * fabs(e.want);
+        e.tol += ref_roundoff(XL_F32) * (fabs(e.expected) + fabs(bias)) +
+                 ref_roundoff(c->out) * fabs(e.expected);
     }
     e.got = ref_at(&t->got, at[0], at[1]);
     check_element(out, &e);

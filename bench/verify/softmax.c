@@ -158,8 +158,11 @@ static void check_row(const struct softmax_check *t, size_t i,
     reference_row(t, i, x, &slack);
     ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
-        struct checked_element e = {
-            .name = "dst", .i = i, .j = j, .want = y[j], .dtype = c->dtype};
+        struct checked_element e = {.name = "dst",
+                                    .i = i,
+                                    .j = j,
+                                    .expected = y[j],
+                                    .dtype = c->dtype};
         double below = isfinite(x[j]) && isfinite(max) ? max - x[j] : 0;
         e.got = ref_at(&got, i, j);
         e.tol = ref_softmax_tol(y[j], below, slack, c->cols, c->dtype);

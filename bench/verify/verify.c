@@ -17,7 +17,7 @@ void check_init(struct check_result *r)
 
 void check_element(struct check_result *r, const struct checked_element *e)
 {
-    double error = ref_error(e->got, e->want, e->tol, e->dtype);
+    double error = ref_error(e->got, e->expected, e->tol, e->dtype);
     if (error > r->worst)
         r->worst = error;
     if (error <= 1 || !r->right)
@@ -25,7 +25,7 @@ void check_element(struct check_result *r, const struct checked_element *e)
     r->right = false;
     snprintf(r->why, sizeof r->why,
              "%s[%zu][%zu] is %.9g, should be %.9g, tolerance %.2g", e->name,
-             e->i, e->j, e->got, e->want, e->tol);
+             e->i, e->j, e->got, e->expected, e->tol);
 }
 
 void check_guards(struct check_result *r, const struct guarded *g,

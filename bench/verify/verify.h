@@ -14,7 +14,7 @@
 struct checked_element {
     const char *name; /* "C" */
     size_t i, j;
-    double got, want, tol;
+    double got, expected, tol;
     xl_dtype dtype;
 };
 

@@ -10,7 +10,7 @@
  * messages; XL_IO always concerns the user's folder. */
 static xl_status record_status(xl_lib *lib, xl_status status)
 {
-    const struct xl__cluster_store *store = &lib->store;
+    const struct xl__store *store = &lib->store;
     const char *why = "it cannot be read";
     xl__lock_take(&lib->lock);
     xl__error_reset(&lib->error);

@@ -35,7 +35,7 @@ struct xl_lib {
     bool skip_selfcheck;
     unsigned spin_limit; /* iterations after which a kernel for a target stops
                             waiting, for tests; 0: none */
-    struct xl__cluster_store store;
+    struct xl__store store;
     struct xl__tuned_sets tuned;
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */

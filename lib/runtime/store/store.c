@@ -49,14 +49,14 @@ static char *path_of(const char *root, const char *key, bool is_shelf)
     return path;
 }
 
-xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
+xl_status xl__store_init(struct xl__store *s, const char *dir,
                          const char *system_dir, uint64_t limit_bytes,
                          void (*warn)(const char *text, void *arg),
                          void *warn_arg)
 {
     bool is_on = dir != NULL && dir[0] != 0;
     bool has_system = system_dir != NULL && system_dir[0] != 0;
-    *s = (struct xl__cluster_store){
+    *s = (struct xl__store){
         .limit_bytes = limit_bytes, .warn = warn, .warn_arg = warn_arg};
     xl__lock_init(&s->lock);
     s->dir = is_on ? xl__strdup(dir) : NULL;
@@ -72,21 +72,21 @@ xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
     return XL_NO_MEMORY;
 }
 
-void xl__store_clear(struct xl__cluster_store *s)
+void xl__store_clear(struct xl__store *s)
 {
     free(s->dir);
     free(s->root);
     free(s->system_root);
     xl__lock_clear(&s->lock);
-    *s = (struct xl__cluster_store){0};
+    *s = (struct xl__store){0};
 }
 
 /* -- warnings --------------------------------------------------------------*/
 
-static void warn_printf(struct xl__cluster_store *s, const char *fmt, ...)
+static void warn_printf(struct xl__store *s, const char *fmt, ...)
     XL__PRINTF(2, 3);
 
-static void warn_printf(struct xl__cluster_store *s, const char *fmt, ...)
+static void warn_printf(struct xl__store *s, const char *fmt, ...)
 {
     struct xl__str text = {0};
     va_list args;
@@ -98,7 +98,7 @@ static void warn_printf(struct xl__cluster_store *s, const char *fmt, ...)
 }
 
 /* Records that the folder cannot be used; true the first time. */
-static bool is_first_trouble(struct xl__cluster_store *s)
+static bool is_first_trouble(struct xl__store *s)
 {
     xl__lock_take(&s->lock);
     bool first = !s->warned;
@@ -107,7 +107,7 @@ static bool is_first_trouble(struct xl__cluster_store *s)
     return first;
 }
 
-static void warn_folder(struct xl__cluster_store *s, const char *why)
+static void warn_folder(struct xl__store *s, const char *why)
 {
     if (is_first_trouble(s))
         warn_printf(s, "compiled kernels are not kept: cache folder %s: %s",
@@ -118,7 +118,7 @@ static void warn_folder(struct xl__cluster_store *s, const char *why)
 
 /* Is the user's folder private? A folder that does not exist is a miss without
  * a warning. */
-static bool is_user_folder_private(struct xl__cluster_store *s)
+static bool is_user_folder_private(struct xl__store *s)
 {
     const char *why = "";
     if (s->root == NULL)
@@ -155,7 +155,7 @@ static void move_payload(char *bytes, const struct xl__entry_view *view,
     }
 }
 
-static bool load_entry(struct xl__cluster_store *s, const char *path, bool is_system,
+static bool load_entry(struct xl__store *s, const char *path, bool is_system,
                        const char *key, struct xl__entry *out)
 {
     char *bytes;
@@ -187,7 +187,7 @@ static bool load_entry(struct xl__cluster_store *s, const char *path, bool is_sy
     return true;
 }
 
-static bool load_from(struct xl__cluster_store *s, const char *root, bool is_system,
+static bool load_from(struct xl__store *s, const char *root, bool is_system,
                       const char *key, struct xl__entry *out)
 {
     char *path = path_of(root, key, false);
@@ -196,7 +196,7 @@ static bool load_from(struct xl__cluster_store *s, const char *root, bool is_sys
     return hit;
 }
 
-bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entry *out)
+bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
 {
     *out = (struct xl__entry){0};
     if (s->root == NULL && s->system_root == NULL)
@@ -216,7 +216,7 @@ bool xl__store_get(struct xl__cluster_store *s, const char *key, struct xl__entr
 
 /* Creates the folders of an entry, each by its own call, so that each is
  * checked. */
-static bool make_folders(struct xl__cluster_store *s, const char *key)
+static bool make_folders(struct xl__store *s, const char *key)
 {
     const char *why = "out of memory";
     char *shelf = path_of(s->root, key, true);
@@ -229,7 +229,7 @@ static bool make_folders(struct xl__cluster_store *s, const char *key)
     return made;
 }
 
-static bool write_entry(struct xl__cluster_store *s, const char *path,
+static bool write_entry(struct xl__store *s, const char *path,
                         const unsigned char *bytes, size_t len)
 {
     if (len > s->limit_bytes) {
@@ -247,7 +247,7 @@ static bool write_entry(struct xl__cluster_store *s, const char *path,
 
 /* Counts a write; true when a sweep is due. Between sweeps the size is
  * estimated: writes of other processes are counted by the next sweep. */
-static bool count_write(struct xl__cluster_store *s, size_t len)
+static bool count_write(struct xl__store *s, size_t len)
 {
     xl__lock_take(&s->lock);
     s->bytes += len;
@@ -260,7 +260,7 @@ static bool count_write(struct xl__cluster_store *s, size_t len)
     return is_due;
 }
 
-void xl__store_put(struct xl__cluster_store *s, const char *key, const void *payload,
+void xl__store_put(struct xl__store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust)
 {
     struct xl__entry_view view = {.trust = trust,
@@ -280,7 +280,7 @@ void xl__store_put(struct xl__cluster_store *s, const char *key, const void *pay
     free(path);
 }
 
-void xl__store_drop(struct xl__cluster_store *s, const char *key)
+void xl__store_drop(struct xl__store *s, const char *key)
 {
     char *path = s->root != NULL ? path_of(s->root, key, false) : NULL;
     if (path != NULL)
@@ -340,7 +340,7 @@ static xl_status scan_root(const char *root,
 
 /* Scans the user's folder, which must be private; a folder that does not exist
  * is empty. */
-static xl_status scan_user_folder(const struct xl__cluster_store *s,
+static xl_status scan_user_folder(const struct xl__store *s,
                                   bool (*each)(const struct found *, void *),
                                   void *arg)
 {
@@ -397,7 +397,7 @@ static bool list_entry(const struct found *file, void *arg)
     return true;
 }
 
-xl_status xl__store_list(struct xl__cluster_store *s,
+xl_status xl__store_list(struct xl__store *s,
                          void (*each)(const xl_cache_entry *, void *),
                          void *arg)
 {
@@ -415,7 +415,7 @@ static void count_entry(const xl_cache_entry *entry, void *arg)
     stats->bytes += entry->bytes;
 }
 
-xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out)
+xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out)
 {
     *out = (xl_cache_stats){.limit_bytes = s->limit_bytes};
     struct listing own = {count_entry, out, false};
@@ -455,7 +455,7 @@ static bool remove_entry(const struct found *file, void *arg)
     return true;
 }
 
-xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
+xl_status xl__store_remove(struct xl__store *s, bool only_damaged,
                            uint64_t *n_removed)
 {
     struct emptying e = {only_damaged, 0};
@@ -521,7 +521,7 @@ static void evict_entries(struct census *c, uint64_t limit_bytes,
     }
 }
 
-void xl__store_sweep(struct xl__cluster_store *s, const char *keep)
+void xl__store_sweep(struct xl__store *s, const char *keep)
 {
     struct census c = {0};
     scan_user_folder(s, count_file, &c);

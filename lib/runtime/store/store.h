@@ -28,7 +28,7 @@
 
 enum { XL__STORE_FORMAT = 1 };
 
-struct xl__cluster_store {
+struct xl__store {
     xl__lock lock;     /* guards the counters; never held during file work */
     char *dir;         /* NULL: off */
     char *root;        /* <dir>/<format version> */
@@ -50,19 +50,19 @@ struct xl__entry {
 
 /* `dir` and `system_dir` are copied; NULL or "": none. On XL_NO_MEMORY the
  * store is off. */
-xl_status xl__store_init(struct xl__cluster_store *s, const char *dir,
+xl_status xl__store_init(struct xl__store *s, const char *dir,
                          const char *system_dir, uint64_t limit_bytes,
                          void (*warn)(const char *text, void *arg),
                          void *warn_arg);
-void xl__store_clear(struct xl__cluster_store *s);
+void xl__store_clear(struct xl__store *s);
 /* Look up an entry; false: a miss. */
-bool xl__store_get(struct xl__cluster_store *s, const char *key,
+bool xl__store_get(struct xl__store *s, const char *key,
                    struct xl__entry *out);
 /* Write an entry; a failure is a warning. */
-void xl__store_put(struct xl__cluster_store *s, const char *key, const void *payload,
+void xl__store_put(struct xl__store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust);
 /* Remove an entry whose payload the driver rejected. */
-void xl__store_drop(struct xl__cluster_store *s, const char *key);
+void xl__store_drop(struct xl__store *s, const char *key);
 
 /* -- all entries -------------------------------------------------------------
  * XL_IO: the user's folder cannot be read or is not private. A system folder
@@ -70,16 +70,16 @@ void xl__store_drop(struct xl__cluster_store *s, const char *key);
 
 /* Remove old temporary files, count the bytes, evict; the file `keep` stays.
  */
-void xl__store_sweep(struct xl__cluster_store *s, const char *keep);
-xl_status xl__store_list(struct xl__cluster_store *s,
+void xl__store_sweep(struct xl__store *s, const char *keep);
+xl_status xl__store_list(struct xl__store *s,
                          void (*each)(const xl_cache_entry *, void *),
                          void *arg);
 /* Of the user's folder. */
-xl_status xl__store_stats(struct xl__cluster_store *s, xl_cache_stats *out);
+xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out);
 /* Remove all entries, or the damaged ones; *n_removed is their number; NULL is
  * allowed. Temporary files are removed as well; with `only_damaged` only those
  * older than an hour, whose writers cannot be running. */
-xl_status xl__store_remove(struct xl__cluster_store *s, bool only_damaged,
+xl_status xl__store_remove(struct xl__store *s, bool only_damaged,
                            uint64_t *n_removed);
 
 #endif

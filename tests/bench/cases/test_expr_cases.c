@@ -42,7 +42,7 @@ static void shapes_are_read(void **state)
     expr_index(&s.name[2], 5039, i);
     for (unsigned d = 0; d < 6; d++)
         assert_int_equal(i[d], s.name[2].size[d] - 1);
-    assert_int_equal(expr_place(&s.name[2], i), 5039);
+    assert_int_equal(expr_offset(&s.name[2], i), 5039);
 }
 
 static void scalars_and_ranges_are_read(void **state)
@@ -71,11 +71,11 @@ static void scalars_and_ranges_are_read(void **state)
     assert_true(expr_random(&s.name[2], 6, &rng) == 6);
 }
 
-static void wrong_lists_are_told(void **state)
+static void invalid_lists_are_reported(void **state)
 {
     static const struct {
         bool (*read)(struct expr_spec *s, const char *list, char *why);
-        const char *list, *says;
+        const char *list, *message;
     } cases[] = {
         {expr_read_shapes, "x", "no '=' after the name"},
         {expr_read_shapes, "=4", "a name is missing"},
@@ -110,9 +110,9 @@ static void wrong_lists_are_told(void **state)
         struct expr_spec s = {.n = 0};
         char why[EXPR_WHY_CAP] = "";
         if (cases[i].read(&s, cases[i].list, why))
-            fail_msg("'%s' was taken", cases[i].list);
-        if (!strstr(why, cases[i].says))
-            fail_msg("'%s' said: %s", cases[i].list, why);
+            fail_msg("'%s' was accepted", cases[i].list);
+        if (!strstr(why, cases[i].message))
+            fail_msg("'%s': %s", cases[i].list, why);
     }
     struct expr_spec s = {.n = 0};
     char why[EXPR_WHY_CAP] = "";
@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_read),
         cmocka_unit_test(scalars_and_ranges_are_read),
-        cmocka_unit_test(wrong_lists_are_told),
+        cmocka_unit_test(invalid_lists_are_reported),
         cmocka_unit_test(names_have_an_end),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(errors_are_bounded),

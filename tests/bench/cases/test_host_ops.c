@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The references that every result is judged by, judged themselves: products
- * worked out by hand, algebra that holds for any sizes, and faults planted on
- * purpose, each of which must be found. */
+/* Tests of the references with which all results are compared: products
+ * computed by hand, algebra that holds for all sizes, and synthetic faults,
+ * each of which must be detected. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 
 enum { SEED = 7 };
 
-static void near(double got, double want, double tol)
+static void near(double got, double expected, double tol)
 {
-    if (!(fabs(got - want) <= tol))
-        fail_msg("%.17g is not %.17g within %g", got, want, tol);
+    if (!(fabs(got - expected) <= tol))
+        fail_msg("%.17g is not %.17g within %g", got, expected, tol);
 }
 
 /* -- numbers -------------------------------------------------------------- */
@@ -148,9 +148,9 @@ static void scaled_by_hand(void **state)
     double tol;
 
     (void)state;
-    near(ref_gemm_want(&s, 10, 12, 3, &tol), 1, 0);
+    near(ref_gemm_expected(&s, 10, 12, 3, &tol), 1, 0);
     s.beta = 0;
-    near(ref_gemm_want(&s, 10, 12, (double)NAN, &tol), -5, 0);
+    near(ref_gemm_expected(&s, 10, 12, (double)NAN, &tol), -5, 0);
     assert_true(isfinite(tol) && tol > 0);
 }
 
@@ -164,23 +164,23 @@ static void gemm_tolerance(void **state)
 
     (void)state;
     for (s.k = 1; s.k < 100000; s.k *= 3) {
-        (void)ref_gemm_want(&s, 1, 1, 0, &tol);
+        (void)ref_gemm_expected(&s, 1, 1, 0, &tol);
         assert_true(tol > last);
         near(tol, (double)s.k * u, 1e-2 * (double)s.k * u);
         last = tol;
     }
     s.k = 16;
     s.out = XL_F16;
-    (void)ref_gemm_want(&s, 1, 1, 0, &tol);
+    (void)ref_gemm_expected(&s, 1, 1, 0, &tol);
     near(tol, ref_roundoff(XL_F16), 1e-2 * ref_roundoff(XL_F16));
     s.out = XL_BF16;
-    (void)ref_gemm_want(&s, 1, 1, 0, &tol);
+    (void)ref_gemm_expected(&s, 1, 1, 0, &tol);
     near(tol, ref_roundoff(XL_BF16), 1e-2 * ref_roundoff(XL_BF16));
 }
 
 /* Sums in f32, forwards and backwards, stay inside the bound; what truncates
  * the terms to f16 does not. */
-static void honest_sums_pass(void **state)
+static void right_sums_pass(void **state)
 {
     enum { K = 100, ROUNDS = 50 };
     const struct ref_gemm_scale s = {K, 1, 0, XL_F32, XL_F32, XL_ACCURACY_FULL};
@@ -204,26 +204,26 @@ static void honest_sums_pass(void **state)
             sum += (double)a[p] * (double)b[p];
             mag += fabs((double)a[p] * (double)b[p]);
         }
-        const double want = ref_gemm_want(&s, sum, mag, 0, &tol);
-        assert_true(ref_error((double)up, want, tol, XL_F32) <= 1);
-        assert_true(ref_error((double)down, want, tol, XL_F32) <= 1);
-        n_coarse += ref_error((double)coarse, want, tol, XL_F32) > 1;
+        const double expected = ref_gemm_expected(&s, sum, mag, 0, &tol);
+        assert_true(ref_error((double)up, expected, tol, XL_F32) <= 1);
+        assert_true(ref_error((double)down, expected, tol, XL_F32) <= 1);
+        n_coarse += ref_error((double)coarse, expected, tol, XL_F32) > 1;
     }
     assert_true(n_coarse > ROUNDS / 2);
 }
 
 /* -- matrix engines ------------------------------------------------------- */
 
-/* x without what lies below `quantum`. */
+/* x without the part below `quantum`. */
 static double cut(double x, double quantum)
 {
     return trunc(x / quantum) * quantum;
 }
 
-/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step`
- * products; terms cut `below` bits under the largest one's leading bit, sums
- * cut to `kept` bits under their own; after `stay` terms a sum leaves it for
- * an f32, 0: at the end. */
+/* An engine as lib/ops/gemm/gemm_bound.c describes it: steps of `step` products;
+ * terms cut `below` bits under the largest one's leading bit, sums cut to
+ * `kept` bits under their own; after `stay` terms a sum leaves it for an f32,
+ * 0: at the end. */
 struct engine {
     size_t step;
     int below, kept;
@@ -295,8 +295,8 @@ static unsigned outside(const struct engine *e, struct ref_gemm_scale s,
             sum += product;
             mag += fabs(product);
         }
-        const double want = ref_gemm_want(&s, sum, mag, 0, &tol);
-        n += ref_error(sum_of_parts(e, term, s.k), want, tol, XL_F32) > 1;
+        const double expected = ref_gemm_expected(&s, sum, mag, 0, &tol);
+        n += ref_error(sum_of_parts(e, term, s.k), expected, tol, XL_F32) > 1;
     }
     return n;
 }
@@ -362,7 +362,7 @@ static void bounds_agree(void **state)
             const struct ref_gemm_scale s = {777,      1,      0,
                                              types[i], XL_F32, (xl_accuracy)a};
             double tol;
-            (void)ref_gemm_want(&s, 1, 2, 0, &tol);
+            (void)ref_gemm_expected(&s, 1, 2, 0, &tol);
             near(xl__gemm_error_bound(&c, 2), tol, 1e-9 * tol);
         }
     }
@@ -482,8 +482,8 @@ static void error_over_tolerance(void **state)
     assert_true(isinf(ref_error(inf, 70000, 1, XL_F32)));
 }
 
-/* The first wrong element is told, the worst is kept. */
-static void first_wrong_is_told(void **state)
+/* The first wrong element is reported, the worst error is kept. */
+static void first_wrong_element_is_reported(void **state)
 {
     struct check_result r;
     struct checked_element e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
@@ -523,7 +523,7 @@ static void guarded_open(struct guarded *g, xl_dtype dtype)
 
 /* One bit flipped anywhere is found, and where it is; a result may differ in
  * its elements and nowhere else. */
-static void planted_faults_are_found(void **state)
+static void synthetic_faults_are_detected(void **state)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16};
 
@@ -565,7 +565,7 @@ static void guards_are_nan(void **state)
     }
 }
 
-static void overwritten_guard_is_told(void **state)
+static void overwritten_guard_is_reported(void **state)
 {
     struct check_result r;
     struct guarded g;
@@ -630,7 +630,7 @@ static void quick_cases_cover(void **state)
         if ((c->use & quick) == quick)
             softmax_seen |= 1u << c->dtype;
     assert_int_equal(gemm_seen[XL_F32], 15);
-    /* TN and NT: both ways that either operand can lie. */
+    /* TN and NT: both layouts of either operand. */
     assert_int_equal(gemm_seen[XL_F16] & 6, 6);
     assert_int_equal(gemm_seen[XL_BF16] & 6, 6);
     assert_true(gemm_seen[XL_F8E4M3] && gemm_seen[XL_F8E5M2]);
@@ -648,7 +648,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(identity_and_transpose),
         cmocka_unit_test(scaled_by_hand),
         cmocka_unit_test(gemm_tolerance),
-        cmocka_unit_test(honest_sums_pass),
+        cmocka_unit_test(right_sums_pass),
         cmocka_unit_test(engines_pass),
         cmocka_unit_test(bounds_agree),
         cmocka_unit_test(softmax_by_hand),
@@ -656,10 +656,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(softmax_specials),
         cmocka_unit_test(softmax_tolerance),
         cmocka_unit_test(error_over_tolerance),
-        cmocka_unit_test(first_wrong_is_told),
-        cmocka_unit_test(planted_faults_are_found),
+        cmocka_unit_test(first_wrong_element_is_reported),
+        cmocka_unit_test(synthetic_faults_are_detected),
         cmocka_unit_test(guards_are_nan),
-        cmocka_unit_test(overwritten_guard_is_told),
+        cmocka_unit_test(overwritten_guard_is_reported),
         cmocka_unit_test(table_is_sound),
         cmocka_unit_test(quick_cases_cover),
     };

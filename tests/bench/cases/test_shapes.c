@@ -89,8 +89,8 @@ static void options_stand_above_lines(void **state)
     xl__str_clear(&why);
 }
 
-/* Where it is, and what to do; in reading or in what a line says. */
-static void bad_lines_say_where(void **state)
+/* Errors in the format and in options of a line. */
+static void errors_have_a_position(void **state)
 {
     static const struct {
         const char *text, *says;
@@ -125,7 +125,7 @@ static void bad_lines_say_where(void **state)
     }
 }
 
-static void missing_files_say_what_there_is(void **state)
+static void missing_files_list_those_available(void **state)
 {
     struct shape_file f;
     struct xl__str why = {0};
@@ -392,7 +392,7 @@ static const char peers_text[] =
     "\"theirs\":\"gemm/peer_x/m=1/-/f32/hot\",\"ratio\":1.5,\"lo\":1.4,"
     "\"hi\":1.6}]}";
 
-static void other_libraries_are_told_apart(void **state)
+static void other_libraries_are_distinguished(void **state)
 {
     struct result_file f;
     struct ratio p = {.ratio = 0};
@@ -424,8 +424,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_names_shapes_and_options),
         cmocka_unit_test(options_stand_above_lines),
-        cmocka_unit_test(bad_lines_say_where),
-        cmocka_unit_test(missing_files_say_what_there_is),
+        cmocka_unit_test(errors_have_a_position),
+        cmocka_unit_test(missing_files_list_those_available),
         cmocka_unit_test(shipped_shapes_are_whole),
         cmocka_unit_test(sawtooth_is_as_worked_out),
         cmocka_unit_test(reads_fall_with_the_tile),
@@ -436,7 +436,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_shapes_are_of_all_kinds),
         cmocka_unit_test(bounds_take_the_level_that_fits),
         cmocka_unit_test(portability_is_the_harmonic_mean),
-        cmocka_unit_test(other_libraries_are_told_apart),
+        cmocka_unit_test(other_libraries_are_distinguished),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

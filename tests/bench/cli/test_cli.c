@@ -17,17 +17,18 @@
 enum { MAX_ARGS = 16, MAX_TEXT = 1 << 18 };
 
 /* What the last parse() or print() had to say. */
-static char said[MAX_TEXT];
+static char output[MAX_TEXT];
 
 static void read_back(FILE *f)
 {
     rewind(f);
-    size_t n = fread(said, 1, sizeof said - 1, f);
-    said[n] = '\0';
+    size_t n = fread(output, 1, sizeof output - 1, f);
+    output[n] = '\0';
     fclose(f);
 }
 
-/* Parse a line of words parted by single blanks; standard error into said. */
+/* Parse a line of words separated by single blanks; standard error into
+ * output. */
 static bool parse(const char *line, struct settings *set,
                   const struct command **command)
 {
@@ -183,7 +184,7 @@ static void values_of_each_kind(void **state)
     args_free(&set);
 }
 
-static void lists_are_given_again(void **state)
+static void list_options_are_repeatable(void **state)
 {
     (void)state;
     struct settings set;
@@ -202,13 +203,13 @@ static void lists_are_given_again(void **state)
     args_free(&set);
 }
 
-/* -- what is refused ------------------------------------------------------ */
+/* -- usage errors ------------------------------------------------------ */
 
-/* One line that names the trouble, and where to read on. */
-static void refusals_say_why(void **state)
+/* One line: what is wrong, and the command for help. */
+static void usage_errors_have_a_message(void **state)
 {
     static const struct {
-        const char *line, *says;
+        const char *line, *message;
     } cases[] = {
         {"gem", "did you mean 'gemm'"},
         {"frobnicate", "unknown command 'frobnicate'"},
@@ -259,13 +260,14 @@ static void refusals_say_why(void **state)
         struct settings set;
         const struct command *c = NULL;
         bool ok = parse(cases[i].line, &set, &c);
-        if (cases[i].says) {
+        if (cases[i].message) {
             assert_false(ok);
-            if (!strstr(said, cases[i].says))
-                fail_msg("'%s' said: %s", cases[i].line, said);
-            assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
-            assert_non_null(strstr(said, "--help'"));
-            assert_null(strchr(said, '\x1b'));
+            if (!strstr(output, cases[i].message))
+                fail_msg("'%s': %s", cases[i].line, output);
+            assert_ptr_equal(strchr(output, '\n'),
+                             output + strlen(output) - 1);
+            assert_non_null(strstr(output, "--help'"));
+            assert_null(strchr(output, '\x1b'));
         } else {
             assert_true(ok);
         }
@@ -302,11 +304,11 @@ static void commands_name_real_options(void **state)
     assert_true(n > 0);
 }
 
-/* Is `part`, followed by no letter, in what was said? */
-static bool says_word(const char *part)
+/* Is `part`, followed by no letter, in the output? */
+static bool has_word(const char *part)
 {
     size_t len = strlen(part);
-    for (const char *at = said; (at = strstr(at, part)) != NULL; at++)
+    for (const char *at = output; (at = strstr(at, part)) != NULL; at++)
         if (!strchr("abcdefghijklmnopqrstuvwxyz-", at[len]) || !at[len])
             return true;
     return false;
@@ -321,20 +323,20 @@ static void help_agrees_with_the_table(void **state)
             char option[64];
             snprintf(option, sizeof option, "  --%s%s%s\n", row->name,
                      row->value ? " " : "", row->value ? row->value : "");
-            bool listed = strstr(said, option) != NULL;
+            bool listed = strstr(output, option) != NULL;
             snprintf(option, sizeof option, ", --%s%s%s\n", row->name,
                      row->value ? " " : "", row->value ? row->value : "");
-            listed = listed || strstr(said, option);
+            listed = listed || strstr(output, option);
             if (listed != command_takes(commands[i], row))
                 fail_msg("clbench %s --help and --%s", commands[i]->name,
                          row->name);
         }
-        assert_non_null(strstr(said, "Exit codes:"));
-        assert_non_null(strstr(said, "  130  interrupted"));
+        assert_non_null(strstr(output, "Exit codes:"));
+        assert_non_null(strstr(output, "  130  interrupted"));
     }
     print_help(NULL);
     for (unsigned i = 1; commands[i]; i++)
-        assert_non_null(strstr(said, commands[i]->summary));
+        assert_non_null(strstr(output, commands[i]->summary));
 }
 
 static void help_fits_the_terminal(void **state)
@@ -343,22 +345,24 @@ static void help_fits_the_terminal(void **state)
     test_setenv("COLUMNS", "60");
     for (unsigned i = 0; commands[i]; i++) {
         print_help(commands[i]);
-        for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+        for (char *line = strtok(output, "\n"); line;
+             line = strtok(NULL, "\n"))
             if (strlen(line) > 60 && line[0] != ' ')
                 fail_msg("%s: %s", commands[i]->name, line);
     }
     test_setenv("COLUMNS", "80");
     for (unsigned i = 0; commands[i]; i++) {
         print_help(commands[i]);
-        for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+        for (char *line = strtok(output, "\n"); line;
+             line = strtok(NULL, "\n"))
             if (strlen(line) > 80 || line[strlen(line) - 1] == ' ')
                 fail_msg("%s: %s", commands[i]->name, line);
     }
     test_setenv("COLUMNS", NULL);
 }
 
-/* Peers have options of their own in the table. */
-static bool is_taken(const struct option_row *row)
+/* The table also has options of the peers. */
+static bool is_clbench_option(const struct option_row *row)
 {
     for (unsigned i = 0; commands[i]; i++)
         if (command_takes(commands[i], row))
@@ -374,23 +378,23 @@ static void man_agrees_with_the_table(void **state)
         char title[64];
         snprintf(title, sizeof title, ".SS clbench%s%s [",
                  *commands[i]->name ? " " : "", commands[i]->name);
-        assert_non_null(strstr(said, title));
+        assert_non_null(strstr(output, title));
     }
     for (const struct option_row *row = option_rows; row->name; row++) {
-        if (!is_taken(row))
+        if (!is_clbench_option(row))
             continue;
         char text[64] = "\\fB\\-\\-";
         for (const char *at = row->name; *at; at++)
             strcat(text, *at == '-' ? "\\-" : (char[]){*at, '\0'});
-        assert_non_null(strstr(said, text));
+        assert_non_null(strstr(output, text));
     }
     for (int code = 0; code <= 5; code++) {
         char text[16];
         snprintf(text, sizeof text, ".B %d\n", code);
-        assert_non_null(strstr(said, text));
+        assert_non_null(strstr(output, text));
     }
-    assert_non_null(strstr(said, ".B 130\n"));
-    for (const char *at = said; *at; at++)
+    assert_non_null(strstr(output, ".B 130\n"));
+    for (const char *at = output; *at; at++)
         assert_true((*at >= ' ' && *at <= '~') || *at == '\n');
 }
 
@@ -403,16 +407,16 @@ static void completions_agree_with_the_table(void **state)
         print_completion(shells[i]);
         for (const struct option_row *row = option_rows; row->name; row++) {
             char text[64];
-            if (!is_taken(row))
+            if (!is_clbench_option(row))
                 continue;
             snprintf(text, sizeof text, fish ? " -l %s" : "--%s", row->name);
-            if (!says_word(text))
+            if (!has_word(text))
                 fail_msg("%s does not complete --%s", shells[i], row->name);
             for (unsigned j = 0; row->choices && row->choices[j]; j++)
-                assert_true(says_word(row->choices[j]));
+                assert_true(has_word(row->choices[j]));
         }
         for (unsigned j = 0; commands[j]; j++)
-            assert_true(says_word(commands[j]->name));
+            assert_true(has_word(commands[j]->name));
     }
     assert_false(args_completion(stdout, "tcsh"));
 }
@@ -424,8 +428,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(defaults),
         cmocka_unit_test(spellings_are_equal),
         cmocka_unit_test(values_of_each_kind),
-        cmocka_unit_test(lists_are_given_again),
-        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(list_options_are_repeatable),
+        cmocka_unit_test(usage_errors_have_a_message),
         cmocka_unit_test(option_names_are_unique),
         cmocka_unit_test(commands_name_real_options),
         cmocka_unit_test(help_agrees_with_the_table),

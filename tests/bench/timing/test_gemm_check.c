@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One wrong element among all: sums over rows find it, and find nothing where
- * there is rounding alone. */
+ * there is only rounding. */
 #include "support/support.h"
 
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static void one_element_is_found(void **state)
     }
 }
 
-/* f16 results err a thousand times as much: alike, so none stands out. */
+/* Errors of f16 are a thousand times larger, but alike, so there is no
+ * outlier. */
 static void rounding_is_not(void **state)
 {
     (void)state;
@@ -68,11 +69,11 @@ static void rounding_is_not(void **state)
     }
 }
 
-static void too_small_is_not_judged(void **state)
+static void small_products_are_not_checked(void **state)
 {
     (void)state;
     struct product *p = make_product(1);
-    p->sums.k = WHOLE_LEAST_TERMS - 1;
+    p->sums.k = OUTLIER_MIN_TERMS - 1;
     p->sums.a.row_stride = K;
     assert_int_equal(gemm_sums_outlier(&p->sums), M);
     test_free(p);
@@ -84,11 +85,11 @@ static void outliers_of_rows(void **state)
     const double calm[] = {1, -2, 1.5, -1, 2, 3, -2.5};
     const double one[] = {1, -2, 1.5, -50, 2, 3, -2.5};
     const double exact[] = {0, 0, 1e-3, 0, 0};
-    assert_int_equal(whole_outlier(calm, 7, 0), 7);
-    assert_int_equal(whole_outlier(one, 7, 0), 3);
-    assert_int_equal(whole_outlier(one, 7, 100), 7);
-    assert_int_equal(whole_outlier(exact, 5, 1e-2), 5);
-    assert_int_equal(whole_outlier(exact, 5, 1e-4), 2);
+    assert_int_equal(find_outlier(calm, 7, 0), 7);
+    assert_int_equal(find_outlier(one, 7, 0), 3);
+    assert_int_equal(find_outlier(one, 7, 100), 7);
+    assert_int_equal(find_outlier(exact, 5, 1e-2), 5);
+    assert_int_equal(find_outlier(exact, 5, 1e-4), 2);
 }
 
 int main(int argc, char **argv)
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_element_is_found),
         cmocka_unit_test(rounding_is_not),
-        cmocka_unit_test(too_small_is_not_judged),
+        cmocka_unit_test(small_products_are_not_checked),
         cmocka_unit_test(outliers_of_rows),
     };
     test_args(argc, argv);

@@ -30,31 +30,31 @@ static void asking_goes_there_and_back(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct xl__str line = {0};
-        xl_candidate got;
+        xl_candidate received;
         double limit_ns;
-        tune_ask_write(&line, &cases[i].c, cases[i].limit_ns);
+        tune_request_write(&line, &cases[i].c, cases[i].limit_ns);
         assert_true(line.len > 0 && line.text[line.len - 1] == '\n');
         line.text[line.len - 1] = 0;
-        assert_true(tune_ask_read(line.text, &got, &limit_ns));
-        assert_string_equal(got.variant, cases[i].c.variant);
-        assert_string_equal(got.tunables, cases[i].c.tunables);
+        assert_true(tune_request_read(line.text, &received, &limit_ns));
+        assert_string_equal(received.variant, cases[i].c.variant);
+        assert_string_equal(received.tunables, cases[i].c.tunables);
         assert_true(limit_ns == cases[i].limit_ns);
-        assert_true(got.est_ns == cases[i].c.est_ns ||
-                    (isnan(got.est_ns) && isnan(cases[i].c.est_ns)));
+        assert_true(received.est_ns == cases[i].c.est_ns ||
+                    (isnan(received.est_ns) && isnan(cases[i].c.est_ns)));
         xl__str_clear(&line);
     }
 }
 
 /* What the line says after the mark, through the line that a child writes. */
-static bool answer(const xl_candidate_result *told, xl_candidate_result *got)
+static bool answer(const xl_candidate_result *sent, xl_candidate_result *received)
 {
     struct xl__str line = {0};
-    tune_answer_write(&line, told);
+    tune_reply_write(&line, sent);
     /* An empty line before it ends whatever a driver left unended. */
     assert_true(line.len > 2 && line.text[0] == '\n');
     assert_ptr_equal(strchr(line.text + 1, '\n'), line.text + line.len - 1);
     line.text[line.len - 1] = 0;
-    bool is_read = tune_answer_read(line.text + 1, got);
+    bool is_read = tune_reply_read(line.text + 1, received);
     xl__str_clear(&line);
     return is_read;
 }
@@ -63,34 +63,32 @@ static void every_end_comes_back(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < XL_N_CANDIDATE_ENDS; i++) {
-        xl_candidate_result got;
-        xl_candidate_result told = {
-            .end = (xl_candidate_end)i,
-            .runs = 31,
-            .median_ns = i == XL_CANDIDATE_RIGHT ? 1234.5 : NAN,
-            .mad_ns = i == XL_CANDIDATE_RIGHT ? 0 : NAN};
-        snprintf(told.why, sizeof told.why, "C[0][%u] is 1, not 2", i);
-        assert_true(answer(&told, &got));
-        assert_int_equal(got.end, i);
-        assert_int_equal(got.runs, 31);
-        assert_string_equal(got.why, told.why);
-        assert_int_equal(isnan(got.median_ns), i != XL_CANDIDATE_RIGHT);
+        xl_candidate_result received;
+        xl_candidate_result sent = {.end = (xl_candidate_end)i,
+                         .runs = 31,
+                         .median_ns = i == XL_CANDIDATE_RIGHT ? 1234.5 : NAN,
+                         .mad_ns = i == XL_CANDIDATE_RIGHT ? 0 : NAN};
+        snprintf(sent.why, sizeof sent.why, "C[0][%u] is 1, not 2", i);
+        assert_true(answer(&sent, &received));
+        assert_int_equal(received.end, i);
+        assert_int_equal(received.runs, 31);
+        assert_string_equal(received.why, sent.why);
+        assert_int_equal(isnan(received.median_ns), i != XL_CANDIDATE_RIGHT);
     }
 }
 
 /* A reason with tabs and ends of lines stays one field of one line. */
 static void reasons_cannot_forge_lines(void **state)
 {
-    xl_candidate_result got;
-    xl_candidate_result told = {
-        .end = XL_CANDIDATE_WRONG,
-        .median_ns = NAN,
-        .mad_ns = NAN,
-        .why = "log:\n@clbench tried\tright\t9\t1\t0\t\t"};
+    xl_candidate_result received;
+    xl_candidate_result sent = {.end = XL_CANDIDATE_WRONG,
+                     .median_ns = NAN,
+                     .mad_ns = NAN,
+                     .why = "log:\n@clbench tried\tright\t9\t1\t0\t\t"};
     (void)state;
-    assert_true(answer(&told, &got));
-    assert_int_equal(got.end, XL_CANDIDATE_WRONG);
-    assert_null(strchr(got.why, '\n'));
+    assert_true(answer(&sent, &received));
+    assert_int_equal(received.end, XL_CANDIDATE_WRONG);
+    assert_null(strchr(received.why, '\n'));
 }
 
 static void other_lines_are_none(void **state)
@@ -113,13 +111,13 @@ static void other_lines_are_none(void **state)
         char *line = strdup(asked[i]);
         xl_candidate c;
         double limit_ns;
-        assert_false(tune_ask_read(line, &c, &limit_ns));
+        assert_false(tune_request_read(line, &c, &limit_ns));
         free(line);
     }
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
         char *line = strdup(answered[i]);
         xl_candidate_result t;
-        assert_false(tune_answer_read(line, &t));
+        assert_false(tune_reply_read(line, &t));
         free(line);
     }
     assert_true(tune_ready_read("@clbench ready"));
@@ -130,8 +128,8 @@ static void other_lines_are_none(void **state)
 
 enum { MAX_ARGS = 16 };
 
-/* Parse a line of words parted by single blanks; what is said about it goes
- * nowhere. */
+/* Parse a line of arguments separated by single blanks; messages are
+ * discarded. */
 static bool parse(const char *line, struct session *s)
 {
     static char copy[512];
@@ -182,17 +180,18 @@ static void times_have_units(void **state)
 
 static void shapes_become_classes(void **state)
 {
-    static struct tune_classes got;
+    static struct tune_classes received;
     char text[96];
     (void)state;
     assert_int_equal(classes("tune gemm 16x4096x100 --dtype f16 --trans nt "
-                             "--batch 8 --variant gemm_tiled", &got),
+                             "--batch 8 --variant gemm_tiled",
+                             &received),
                      EXIT_FINE);
-    assert_int_equal(got.n, 1);
-    const xl_gemm *g = &got.list[0].desc.gemm;
-    tune_class_text(&got.list[0], true, text, sizeof text);
+    assert_int_equal(received.n, 1);
+    const xl_gemm *g = &received.list[0].desc.gemm;
+    tune_class_text(&received.list[0], true, text, sizeof text);
     assert_string_equal(text, "16x4096x100 f16 nt batch=8");
-    assert_string_equal(got.list[0].shape, "16x4096x100");
+    assert_string_equal(received.list[0].shape, "16x4096x100");
     assert_true(g->m == 16 && g->n == 4096 && g->k == 100);
     assert_true(g->a.dtype == XL_F16 && g->c.dtype == XL_F16);
     /* B is stored n x k. */
@@ -203,43 +202,44 @@ static void shapes_become_classes(void **state)
                 g->batch.b_step == 409600 && g->batch.c_step == 65536);
     assert_string_equal(g->variant, "gemm_tiled");
     assert_null(g->a.mem.buf);
-    tune_classes_clear(&got);
+    tune_classes_clear(&received);
 
-    assert_int_equal(classes("tune softmax 7x100 8", &got), EXIT_FINE);
-    assert_int_equal(got.n, 2);
-    assert_true(got.list[0].desc.softmax.rows == 7 &&
-                got.list[0].desc.softmax.cols == 100);
-    tune_class_text(&got.list[1], false, text, sizeof text);
+    assert_int_equal(classes("tune softmax 7x100 8", &received), EXIT_FINE);
+    assert_int_equal(received.n, 2);
+    assert_true(received.list[0].desc.softmax.rows == 7 &&
+                received.list[0].desc.softmax.cols == 100);
+    tune_class_text(&received.list[1], false, text, sizeof text);
     assert_string_equal(text, "8x8");
-    tune_classes_clear(&got);
+    tune_classes_clear(&received);
 }
 
 /* Without shapes there is a list, and no class is in it twice. */
 static void there_are_default_shapes(void **state)
 {
-    static struct tune_classes got;
+    static struct tune_classes received;
     static const char *const lines[] = {"tune gemm", "tune softmax",
                                         "tune gemm --dtype bf16"};
     (void)state;
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
-        assert_int_equal(classes(lines[l], &got), EXIT_FINE);
-        assert_true(got.n >= 3);
-        for (unsigned i = 0; i < got.n; i++)
+        assert_int_equal(classes(lines[l], &received), EXIT_FINE);
+        assert_true(received.n >= 3);
+        for (unsigned i = 0; i < received.n; i++)
             for (unsigned j = 0; j < i; j++)
-                assert_string_not_equal(got.list[i].shape, got.list[j].shape);
-        tune_classes_clear(&got);
+                assert_string_not_equal(received.list[i].shape,
+                                        received.list[j].shape);
+        tune_classes_clear(&received);
     }
 }
 
 static void what_is_wrong_is_usage(void **state)
 {
-    static struct tune_classes got;
+    static struct tune_classes received;
     static const char *const lines[] = {"tune gem 512", "tune gemm 5x",
                                         "tune gemm 0", "tune softmax 2x3x4"};
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        assert_int_equal(classes(lines[i], &got), EXIT_USAGE);
-        tune_classes_clear(&got);
+        assert_int_equal(classes(lines[i], &received), EXIT_USAGE);
+        tune_classes_clear(&received);
     }
 }
 

@@ -33,7 +33,7 @@ static const unsigned char PAYLOAD[] = {0, 'E', 'L', 'F', 0, 255, 7};
 
 /* A store that counts its warnings and keeps the last. */
 struct fixture {
-    struct xl__cluster_store store;
+    struct xl__store store;
     unsigned n_warnings;
     char last[512];
 };
@@ -410,7 +410,7 @@ static void key_of(int i, char out[32])
 }
 
 /* Each writer's payloads are of its own length and full of its own number. */
-static void write_many(struct xl__cluster_store *s, int writer)
+static void write_many(struct xl__store *s, int writer)
 {
     unsigned char bytes[N_WRITERS * N_BYTES];
     size_t n_bytes = (size_t)N_BYTES * (size_t)(writer + 1);
@@ -425,7 +425,7 @@ static void write_many(struct xl__cluster_store *s, int writer)
 /* Whole and of one writer, or a miss. No assert: threads call it. */
 enum seen { MISS, WHOLE, TORN };
 
-static enum seen look_at(struct xl__cluster_store *s, int i)
+static enum seen look_at(struct xl__store *s, int i)
 {
     char key[32];
     struct xl__entry e;
