@@ -114,7 +114,7 @@ static int show(struct session *s, struct planner *p)
     return code != EXIT_FINE ? code : session_result(s);
 }
 
-static int run(struct session *s)
+static int run_plan(struct session *s)
 {
     struct planner p = {.n = 0};
     struct xl__str why = {0};
@@ -159,6 +159,6 @@ const struct command cmd_plan = {
     .options = options,
     .min_words = 0,
     .max_words = 0,
-    .run = run,
+    .run = run_plan,
     .draws_itself = true,
 };

@@ -27,7 +27,7 @@ enum {
 
 /* -- views ------------------------------------------------------------ */
 
-static bool end_byte(const struct xl__param *b, size_t offset, size_t *bytes)
+static bool end_byte(const struct xl__parameter *b, size_t offset, size_t *bytes)
 {
     size_t last = offset, along;
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -52,7 +52,7 @@ static bool is_written(const struct xl__expr_call *c, unsigned i)
 
 static xl_status check_view(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__param *b = &c->key.sig.b[i];
+    const struct xl__parameter *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
     size_t bytes;
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -84,7 +84,7 @@ static bool is_letter(char x)
 
 static xl_status check_name(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__param *b = c->key.sig.b;
+    const struct xl__parameter *b = c->key.sig.b;
     const char *name = b[i].name;
     bool is_legal = is_letter(name[0]);
     for (unsigned at = 0; name[at]; at++)
@@ -112,7 +112,7 @@ static xl_status check_name(const struct xl__expr_call *c, unsigned i)
 
 static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__param *b = &c->key.sig.b[i];
+    const struct xl__parameter *b = &c->key.sig.b[i];
     const bool is_legal = b->is_scalar
                               ? b->dtype == XL_F32 || b->dtype == XL_I32
                               : b->dtype != XL_F64 && b->dtype <= XL_BOOL;
@@ -171,7 +171,7 @@ static xl_status read_name(struct xl__expr_call *c, unsigned i)
 static xl_status read_tensor(struct xl__expr_call *c, unsigned i)
 {
     const xl_tensor *t = &c->args->bindings[i].tensor;
-    struct xl__param *b = &c->key.sig.b[i];
+    struct xl__parameter *b = &c->key.sig.b[i];
     if (t->n_dims > XL_MAX_DIMS)
         return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
                              "%s has %u dimensions; the maximum is %d",
@@ -198,7 +198,7 @@ static void read_scalar(struct xl__expr_call *c, unsigned i)
 /* An i32 scalar is a whole number of 32 bits. */
 static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 {
-    const struct xl__param *b = &c->key.sig.b[i];
+    const struct xl__parameter *b = &c->key.sig.b[i];
     const double x = c->call.value[1 + i].f;
     if (b->dtype != XL_I32 ||
         (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
@@ -223,7 +223,7 @@ static xl_status find_span(struct xl__expr_call *c, unsigned i,
 {
     xl_status status = XL_OK;
     const xl_mem mem = c->call.mem[1 + i];
-    const struct xl__param *b = &c->key.sig.b[i];
+    const struct xl__parameter *b = &c->key.sig.b[i];
     const size_t offset = (size_t)c->call.value[1 + i].u;
     struct xl__buffer_region at;
     size_t end;
@@ -249,7 +249,7 @@ fail:
 static xl_status set_alignment(struct xl__expr_call *c, unsigned i,
                                const struct xl__byte_range *at)
 {
-    struct xl__param *b = &c->key.sig.b[i];
+    struct xl__parameter *b = &c->key.sig.b[i];
     const size_t elem = xl__max_size(1, at->elem_bytes);
     const size_t bits = at->begin | BASE_ALIGN;
     const size_t bytes = bits & (~bits + 1);
@@ -262,9 +262,9 @@ static xl_status set_alignment(struct xl__expr_call *c, unsigned i,
     return XL_OK;
 }
 
-static bool is_same_view(const struct xl__param *a,
+static bool is_same_view(const struct xl__parameter *a,
                          const struct xl__byte_range *at,
-                         const struct xl__param *b,
+                         const struct xl__parameter *b,
                          const struct xl__byte_range *bt)
 {
     return at->root == bt->root && at->begin == bt->begin &&
@@ -277,7 +277,7 @@ static bool is_same_view(const struct xl__param *a,
 static xl_status check_overlap(const struct xl__expr_call *c, unsigned i,
                                unsigned k, const struct xl__byte_range *span)
 {
-    const struct xl__param *b = c->key.sig.b;
+    const struct xl__parameter *b = c->key.sig.b;
     const bool is_twice = is_written(c, i) && is_written(c, k);
     if (b[i].same_as == b[k].same_as && !is_twice)
         return XL_OK;
@@ -316,7 +316,7 @@ static xl_status locate_bindings(struct xl__expr_call *c,
                                  struct xl__byte_range *span)
 {
     xl_status status = XL_OK;
-    struct xl__param *b = c->key.sig.b;
+    struct xl__parameter *b = c->key.sig.b;
     for (unsigned i = 0; i < c->key.sig.n; i++) {
         b[i].same_as = i;
         span[i] = (struct xl__byte_range){0};
@@ -387,7 +387,7 @@ xl_status xl__expr_read_args(struct xl__expr_call *c, bool with_memory)
                           "%u bindings; at most %d are possible",
                           args->n_bindings, XL_EXPR_MAX_BINDINGS));
     const size_t bound = offsetof(struct xl__signature, b) +
-                         args->n_bindings * sizeof(struct xl__param);
+                         args->n_bindings * sizeof(struct xl__parameter);
     memset(&c->call, 0, sizeof c->call);
     memset(&c->key.sig, 0, bound);
     c->key.kind = kind_of_key;

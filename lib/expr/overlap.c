@@ -30,7 +30,7 @@ struct sorted_dims {
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
 };
 
-static struct sorted_dims sort_dims(const struct xl__param *b)
+static struct sorted_dims sort_dims(const struct xl__parameter *b)
 {
     struct sorted_dims out = {0, {0}, {0}};
     for (unsigned d = 0; d < b->n_dims; d++) {
@@ -61,7 +61,7 @@ static size_t last_offset(const struct sorted_dims *v, unsigned n)
  * cause an overlap, and is left out. Of two that remain, (i, j) and (i + di, j
  * - dj) have one address when di s0 = dj s1; the smallest such step is (s1,
  * s0) / gcd(s0, s1). */
-bool xl__view_overlaps_itself(const struct xl__param *b)
+bool xl__view_overlaps_itself(const struct xl__parameter *b)
 {
     struct sorted_dims v = sort_dims(b);
     if (v.n > 0 && v.stride[0] == 0)
@@ -109,9 +109,9 @@ static bool are_windows_disjoint(const struct sorted_dims *a,
            pitch - gap >= window_b;
 }
 
-bool xl__views_are_disjoint(const struct xl__param *a,
+bool xl__views_are_disjoint(const struct xl__parameter *a,
                             const struct xl__byte_range *at,
-                            const struct xl__param *b,
+                            const struct xl__parameter *b,
                             const struct xl__byte_range *bt)
 {
     if (at->root != bt->root || at->end <= bt->begin || bt->end <= at->begin)

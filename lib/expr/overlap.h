@@ -15,13 +15,13 @@ struct xl__byte_range {
 
 /* Can two index tuples of the view address one element? True also when this
  * is not known. */
-bool xl__view_overlaps_itself(const struct xl__param *b);
+bool xl__view_overlaps_itself(const struct xl__parameter *b);
 
 /* Is it certain that views a (at `at`) and b (at `bt`) have no byte in common?
  */
-bool xl__views_are_disjoint(const struct xl__param *a,
+bool xl__views_are_disjoint(const struct xl__parameter *a,
                             const struct xl__byte_range *at,
-                            const struct xl__param *b,
+                            const struct xl__parameter *b,
                             const struct xl__byte_range *bt);
 
 #endif

@@ -28,8 +28,8 @@ static const double long_run_s = 1;
 static xl_status upload_operands(struct xl__case *c)
 {
     xl_status status = XL_OK;
-    struct xl__trial *t = &c->trial;
-    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+    struct xl__op_case *t = &c->trial;
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         if (!t->host[i])
             continue;
         TRY(xl_buffer_create(c->q, t->bytes[i], &t->call.mem[i].buf));
@@ -50,13 +50,13 @@ static size_t choose_sample_step(double flop)
 xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
 {
     xl_status status = XL_OK;
-    struct xl__trial *t = &c->trial;
+    struct xl__op_case *t = &c->trial;
     memset(c, 0, sizeof *c);
     c->q = call->q;
     c->op = call->op;
     c->canonical = call->key.canonical;
     memcpy(c->full, call->key.canonical, call->op->canonical_bytes);
-    status = c->op->trial_init(c->full, t);
+    status = c->op->case_init(c->full, t);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           status == XL_UNSUPPORTED
@@ -76,7 +76,7 @@ fail:
 
 void xl__case_clear(struct xl__case *c)
 {
-    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         xl__buffer_release(c->trial.call.mem[i].buf);
         free(c->trial.host[i]);
     }
@@ -102,7 +102,7 @@ static xl_status build_program(struct xl__entrant *e,
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
-    const struct xl__candidate candidate = {.variant = point->variant,
+    const struct xl__variant_candidate candidate = {.variant = point->variant,
                                             .params = point->params,
                                             .plan = &e->ready.plan};
     bool trusted = false;
@@ -128,7 +128,7 @@ static xl_status compare_result(struct xl__entrant *e, double *took_ns,
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
-    struct xl__trial *t = &c->trial;
+    struct xl__op_case *t = &c->trial;
     const cl_mem result = t->call.mem[t->result].buf;
     char why[XL__WHY_CAP] = "";
     TRY(xl_buffer_write(c->q, result, 0, c->before, t->bytes[t->result]));
@@ -138,7 +138,7 @@ static xl_status compare_result(struct xl__entrant *e, double *took_ns,
     *took_ns = (double)(xl__now_ns() - start);
     TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
                        t->bytes[t->result]));
-    if (!c->op->trial_judge(c->full, t, why, sizeof why))
+    if (!c->op->case_compare(c->full, t, why, sizeof why))
         finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;

@@ -32,7 +32,7 @@ static int is_right(double a)
     return 1;
 }
 
-static int run(xl_queue *q)
+static int run_expression(xl_queue *q)
 {
     const size_t full[2] = {ROWS, COLS}, row[1] = {COLS};
     cl_mem mem[3] = {NULL, NULL, NULL};
@@ -81,7 +81,7 @@ int main(void)
     fill(x, ROWS * COLS, 7);
     fill(b, COLS, 11);
     const int right = xl_open(NULL, &lib) == XL_OK &&
-                      xl_queue_wrap(lib, native, &q) == XL_OK && run(q);
+                      xl_queue_wrap(lib, native, &q) == XL_OK && run_expression(q);
     xl_queue_destroy(q);
     xl_close(lib);
     clReleaseCommandQueue(native);

@@ -136,7 +136,7 @@ static int run_adam(xl_lib *lib, cl_context context, cl_command_queue queue)
     return right;
 }
 
-static int run(xl_lib *lib, cl_context context, cl_command_queue queue)
+static int run_gemm(xl_lib *lib, cl_context context, cl_command_queue queue)
 {
     cl_mem mem_a = upload(context, a, sizeof a);
     cl_mem mem_b = upload(context, b, sizeof b);
@@ -173,7 +173,7 @@ int main(void)
     fill(w, N * N, 11);
     fill(bias, N, 3);
     const int right =
-        xl_open(NULL, &lib) == XL_OK && run(lib, context, queue) &&
+        xl_open(NULL, &lib) == XL_OK && run_gemm(lib, context, queue) &&
         run_layer(lib, context, queue) && run_adam(lib, context, queue);
     xl_close(lib);
     clReleaseCommandQueue(queue);

@@ -111,7 +111,7 @@ static void bind(const struct shape *set, const struct xl__tree *t,
         const struct shape *shape = find(set, t->name[i]);
         if (shape == NULL)
             continue;
-        struct xl__param *b = &s->b[s->n];
+        struct xl__parameter *b = &s->b[s->n];
         in->shape[s->n] = shape;
         strcpy(b->name, shape->name);
         b->n_dims = shape->n_dims;

@@ -61,7 +61,7 @@ static const char y_name[] = "y", out_name[] = "out";
 
 struct epilogue_reader {
     const struct xl__epilogue_request *want;
-    struct xl__epilogue *ep;
+    struct xl__epilogue_graph *ep;
     struct xl__tree tree;
     struct xl__signature sig; /* operands, y, out */
     struct xl__error *e;
@@ -202,7 +202,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 static void bind_result(struct epilogue_reader *r, const char *name,
                         xl_dtype dtype)
 {
-    struct xl__param *b = &r->sig.b[r->sig.n++];
+    struct xl__parameter *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
     b->dtype = (unsigned)dtype;
     b->n_dims = XL__N_ALONG;
@@ -220,7 +220,7 @@ static void bind_operands(struct epilogue_reader *r)
 {
     for (unsigned k = 0; k < r->ep->n; k++) {
         const xl_binding *from = &r->want->epilogue->bindings[k];
-        struct xl__param *b = &r->sig.b[r->sig.n++];
+        struct xl__parameter *b = &r->sig.b[r->sig.n++];
         memcpy(b->name, r->ep->operand[k].name, sizeof b->name);
         b->dtype = (unsigned)from->tensor.dtype;
         b->is_scalar = from->is_scalar;
@@ -274,7 +274,7 @@ fail:
 }
 
 xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
-                            struct xl__epilogue *out, struct xl__error *e)
+                            struct xl__epilogue_graph *out, struct xl__error *e)
 {
     xl_status status = XL_OK;
     struct epilogue_reader r = {.want = want, .ep = out, .e = e};
@@ -292,7 +292,7 @@ fail:
 
 struct epilogue_writer {
     struct xl__emit m;
-    const struct xl__epilogue *ep;
+    const struct xl__epilogue_graph *ep;
     unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* node, by binding; UINT_MAX:
                                                     it is not in the graph */
 };
@@ -311,7 +311,7 @@ static void name_operands(const struct epilogue_writer *w,
 {
     *s = (struct xl__signature){.n = w->ep->n + 1};
     for (unsigned k = 0; k < s->n; k++) {
-        struct xl__param *b = &s->b[k];
+        struct xl__parameter *b = &s->b[k];
         const unsigned leaf = w->leaf[k];
         xl__strcpy(b->name, sizeof b->name,
                    k < w->ep->n ? w->ep->operand[k].name : "y");
@@ -570,7 +570,7 @@ static bool gather_nodes(struct epilogue_writer *w, struct xl__group *group)
     return group->value != NULL;
 }
 
-xl_status xl__epilogue_write(struct xl__epilogue *ep,
+xl_status xl__epilogue_write(struct xl__epilogue_graph *ep,
                              const struct xl__limits *l)
 {
     struct xl__str out = {0};
@@ -661,7 +661,7 @@ find_entry(struct xl__epilogue_text *const *first, uint64_t hash,
 {
     const size_t bytes = key_bytes((size_t)key->n);
     for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
-        const struct xl__epilogue *of = s->inside;
+        const struct xl__epilogue_graph *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
             memcmp(&((const struct epilogue_entry *)s)->key, key, bytes) ==
                 0 &&
@@ -673,7 +673,7 @@ find_entry(struct xl__epilogue_text *const *first, uint64_t hash,
 
 /* Are graph and text those of this expression over such operands, apart from
  * sizes and strides? */
-static bool is_same_epilogue(const struct xl__epilogue *a,
+static bool is_same_epilogue(const struct xl__epilogue_graph *a,
                              const struct epilogue_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
@@ -688,7 +688,7 @@ static bool is_same_epilogue(const struct xl__epilogue *a,
 }
 
 /* Find graph and text that a text of another shape has. */
-static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
+static struct xl__epilogue_graph *find_epilogue(const struct xl__context *ctx,
                                           const struct epilogue_key *key,
                                           const char *expr)
 {
@@ -704,7 +704,7 @@ static struct xl__epilogue *find_epilogue(const struct xl__context *ctx,
 /* -- new texts ------------------------------------------------------------ */
 
 /* Drop one user; the last one frees it. */
-static void release_epilogue(struct xl__epilogue *ep)
+static void release_epilogue(struct xl__epilogue_graph *ep)
 {
     if (!ep || --ep->n_users > 0)
         return;
@@ -723,10 +723,10 @@ static xl_status set_no_memory(struct xl__error *e)
 static xl_status make_epilogue(xl_queue *q,
                                const struct xl__epilogue_request *want,
                                const struct epilogue_key *key,
-                               struct xl__epilogue **out)
+                               struct xl__epilogue_graph **out)
 {
     xl_status status = XL_OK;
-    struct xl__epilogue *ep = xl__calloc(1, sizeof *ep);
+    struct xl__epilogue_graph *ep = xl__calloc(1, sizeof *ep);
     if (ep)
         ep->n_users = 1;
     if (!ep || !(ep->expr = xl__strdup(want->epilogue->expr)))
@@ -746,7 +746,7 @@ fail:
     return status;
 }
 
-static struct xl__epilogue_text *new_entry(struct xl__epilogue *ep,
+static struct xl__epilogue_text *new_entry(struct xl__epilogue_graph *ep,
                                            const struct epilogue_key *key)
 {
     struct epilogue_entry *m = xl__calloc(1, sizeof *m);
@@ -774,7 +774,7 @@ static xl_status build_entry(xl_queue *q,
                              struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
-    struct xl__epilogue *ep =
+    struct xl__epilogue_graph *ep =
         fits ? find_epilogue(q->ctx, key, want->epilogue->expr) : NULL;
     if (ep)
         ep->n_users++;
@@ -848,7 +848,7 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
                             double y, double y_error, const double *operands,
                             double *want, double *error)
 {
-    const struct xl__epilogue *ep = s->inside;
+    const struct xl__epilogue_graph *ep = s->inside;
     const struct xl__graph *g = &ep->g;
     const unsigned last = g->output[0].node;
     num value[XL__EPILOGUE_NODES];

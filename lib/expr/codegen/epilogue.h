@@ -8,7 +8,7 @@
  *
  * A text belongs to one expression over operands of certain types, sizes
  * and strides. Graph and text do not depend on sizes and strides, so texts
- * that differ only in these share one struct xl__epilogue. */
+ * that differ only in these share one struct xl__epilogue_graph. */
 #ifndef XL_EXPR_EPILOGUE_H
 #define XL_EXPR_EPILOGUE_H
 
@@ -26,7 +26,7 @@ struct xl__epilogue_binding {
 };
 
 /* Graph and text of an epilogue; owns expr, g and text. */
-struct xl__epilogue {
+struct xl__epilogue_graph {
     unsigned n_users; /* texts that point to it */
     char *expr;       /* as the caller wrote it */
     xl_dtype dtype;   /* of the result */
@@ -41,10 +41,10 @@ struct xl__epilogue {
 /* Make the graph, out->g, from out->expr. The fields before g are set. Errors
  * of the language, with position and message in *e. */
 xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
-                            struct xl__epilogue *out, struct xl__error *e);
+                            struct xl__epilogue_graph *out, struct xl__error *e);
 /* Make the text, ep->text, and ep->flop from ep->g. The text defines what
  * cl/common/epilogue.clh defines, and takes its place. XL_NO_MEMORY. */
-xl_status xl__epilogue_write(struct xl__epilogue *ep,
+xl_status xl__epilogue_write(struct xl__epilogue_graph *ep,
                              const struct xl__limits *l);
 
 #endif

@@ -211,7 +211,7 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
 xl_status xl__detour_outputs(struct xl__fusion *f);
 /* May two views of a bound tensor have an element in common? False only if
  * they certainly have none. */
-bool xl__views_overlap(const struct xl__param *b, const struct xl__view *a,
+bool xl__views_overlap(const struct xl__parameter *b, const struct xl__view *a,
                        const struct xl__view *c);
 /* Is every index the same element in both views? */
 bool xl__views_equal(const struct xl__view *a, const struct xl__view *c);

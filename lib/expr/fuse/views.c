@@ -25,7 +25,7 @@ struct index_box {
 /* Dimensions with more than one element, largest stride first. False if
  * elements of the tensor overlap: then an address does not determine an index.
  */
-static bool sorted_dims(const struct xl__param *b, unsigned *dim, unsigned *n)
+static bool sorted_dims(const struct xl__parameter *b, unsigned *dim, unsigned *n)
 {
     size_t reach =
         0; /* largest offset by the dimensions with smaller strides */
@@ -49,7 +49,7 @@ static bool sorted_dims(const struct xl__param *b, unsigned *dim, unsigned *n)
 }
 
 /* The box of a view; false: the view is not a box, or not certainly. */
-static bool find_box(const struct xl__param *b, const struct xl__view *v,
+static bool find_box(const struct xl__parameter *b, const struct xl__view *v,
                      struct index_box *box)
 {
     unsigned dim[XL_MAX_DIMS], n;
@@ -113,7 +113,7 @@ static bool are_disjoint(const struct index_range *a,
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 
-bool xl__views_overlap(const struct xl__param *b, const struct xl__view *a,
+bool xl__views_overlap(const struct xl__parameter *b, const struct xl__view *a,
                        const struct xl__view *c)
 {
     struct index_box x, y;
@@ -136,7 +136,7 @@ bool xl__views_equal(const struct xl__view *a, const struct xl__view *c)
 bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b)
 {
     const struct xl__output *x = &f->g->output[a], *y = &f->g->output[b];
-    const struct xl__param *bound = &f->s->b[x->binding];
+    const struct xl__parameter *bound = &f->s->b[x->binding];
     const struct xl__view v = xl__view_output(x), w = xl__view_output(y);
     return bound->same_as == f->s->b[y->binding].same_as &&
            xl__views_overlap(bound, &v, &w);
@@ -148,7 +148,7 @@ static bool is_safe_read(const struct xl__fusion *f, unsigned output,
                          const struct xl__node *input, bool is_same_cluster)
 {
     const struct xl__output *o = &f->g->output[output];
-    const struct xl__param *bound = &f->s->b[o->binding];
+    const struct xl__parameter *bound = &f->s->b[o->binding];
     if (bound->same_as != f->s->b[input->binding].same_as)
         return true;
     const struct xl__view w = xl__view_output(o), r = xl__view_input(input);

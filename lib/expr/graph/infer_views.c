@@ -48,7 +48,7 @@ static bool register_type(unsigned dtype, enum xl__vtype *out)
 
 unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
 {
-    const struct xl__param *b = &in->s->b[binding];
+    const struct xl__parameter *b = &in->s->b[binding];
     struct xl__node spec = {.op = b->is_scalar ? XL__E_SCALAR : XL__E_INPUT,
                             .dtype = (xl_dtype)b->dtype,
                             .binding = binding};

@@ -63,14 +63,14 @@ struct printer {
 /* Has dimension d of the view the size and the stride of dimension `as` of the
  * bound tensor? */
 static bool has_dimension(const struct xl__node *n, unsigned d,
-                          const struct xl__param *b, unsigned as)
+                          const struct xl__parameter *b, unsigned as)
 {
     return n->shape.size[d] == b->size[as] &&
            (b->size[as] == 1 || n->stride[d] == b->stride[as]);
 }
 
 /* Are the dimensions those of the bound tensor, in order or reversed? */
-static bool is_whole(const struct xl__node *n, const struct xl__param *b,
+static bool is_whole(const struct xl__node *n, const struct xl__parameter *b,
                      bool is_reverse)
 {
     if (n->offset != 0 || n->shape.n_dims != b->n_dims)
@@ -83,7 +83,7 @@ static bool is_whole(const struct xl__node *n, const struct xl__param *b,
 
 /* Find the index of the view's first element from its offset, beginning with
  * the dimension of the widest stride. */
-static bool find_first(const struct xl__node *n, const struct xl__param *b,
+static bool find_first(const struct xl__node *n, const struct xl__parameter *b,
                        size_t first[XL_MAX_DIMS])
 {
     size_t n_left = n->offset;
@@ -107,7 +107,7 @@ static bool find_first(const struct xl__node *n, const struct xl__param *b,
 /* Is dimension d of the view a range of dimension `as` that begins at `first`?
  */
 static bool is_range(const struct xl__node *n, unsigned d,
-                     const struct xl__param *b, unsigned as, size_t first)
+                     const struct xl__parameter *b, unsigned as, size_t first)
 {
     const size_t stride = b->stride[as], count = n->shape.size[d];
     if (count == 1)
@@ -132,7 +132,7 @@ static void print_range(size_t first, size_t count, size_t step, size_t size,
 
 /* Print one slice for each bound dimension: an index where the view has no
  * such dimension. */
-static bool print_slices(const struct xl__node *n, const struct xl__param *b,
+static bool print_slices(const struct xl__node *n, const struct xl__parameter *b,
                          struct xl__str *out)
 {
     size_t first[XL_MAX_DIMS];
@@ -161,7 +161,7 @@ static bool print_slices(const struct xl__node *n, const struct xl__param *b,
     return true;
 }
 
-static void print_view(const struct xl__node *n, const struct xl__param *b,
+static void print_view(const struct xl__node *n, const struct xl__parameter *b,
                        struct xl__str *out)
 {
     struct xl__str slices = {0};

@@ -170,7 +170,7 @@ struct xl__graph {
 /* The signature of a call: all that a plan depends on, without the memory. It
  * can be compared by memcmp(), so padding is zero. */
 /* One bound name: a scalar, or a view of memory. */
-struct xl__param {
+struct xl__parameter {
     char name[XL_EXPR_MAX_NAME + 1];
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS];
     unsigned n_dims;
@@ -185,7 +185,7 @@ struct xl__param {
 struct xl__signature {
     unsigned n;
     unsigned fast_math;
-    struct xl__param b[XL_EXPR_MAX_BINDINGS];
+    struct xl__parameter b[XL_EXPR_MAX_BINDINGS];
 };
 
 static inline size_t xl__shape_elems(const struct xl__shape *s)

@@ -11,7 +11,7 @@
 
 /* -- sizes and types ---------------------------------------------------- */
 
-static xl_status check_sizes(const xl_conv *d, struct xl__conv *c,
+static xl_status check_sizes(const xl_conv *d, struct xl__conv_canonical *c,
                              struct xl__error *e)
 {
     const size_t groups = d->groups ? d->groups : 1;
@@ -218,7 +218,7 @@ struct views {
     struct view in, filters, out;
 };
 
-static xl_status make_views(const struct xl__conv *c, struct views *v,
+static xl_status make_views(const struct xl__conv_canonical *c, struct views *v,
                             struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -243,7 +243,7 @@ fail:
 }
 
 /* The result for the epilogue: a batch of matrices, one an image. */
-static xl_status check_operands(const struct xl__conv *c, struct xl__error *e)
+static xl_status check_operands(const struct xl__conv_canonical *c, struct xl__error *e)
 {
     const xl_conv *d = &c->d;
     size_t in[XL__N_AT], size[XL__N_AT], stride[XL__N_AT];
@@ -263,7 +263,7 @@ static xl_status check_operands(const struct xl__conv *c, struct xl__error *e)
                                      e);
 }
 
-static xl_status check_memory(const struct xl__conv *c, const struct views *v,
+static xl_status check_memory(const struct xl__conv_canonical *c, const struct views *v,
                               struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -284,7 +284,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
 {
     xl_status status = XL_OK;
     struct xl__error *e = &q->error;
-    struct xl__conv c = {.d = *(const xl_conv *)desc};
+    struct xl__conv_canonical c = {.d = *(const xl_conv *)desc};
     size_t in[XL__N_AT], out[XL__N_AT];
     struct views v;
     TRY(check_types(&c.d, e));

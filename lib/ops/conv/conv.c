@@ -18,7 +18,7 @@ void xl__conv_shape_class(const void *canonical, struct xl__str *out)
 {
     static const char *const layouts[] = {"nchw", "nhwc"};
     static const char *const filters[] = {"kcrs", "krsc"};
-    const struct xl__conv *c = canonical;
+    const struct xl__conv_canonical *c = canonical;
     const xl_conv *d = &c->d;
     xl__str_printf(out, "%s %s %s %s %s pixels%zu k%zu c%zu %zux%zu",
                    xl_dtype_name(d->in.dtype), xl_dtype_name(d->out.dtype),
@@ -37,7 +37,7 @@ void xl__conv_shape_class(const void *canonical, struct xl__str *out)
 /* -- arguments of kernels ----------------------------------------------------
  */
 
-void xl__conv_define(struct xl__step *s, const struct xl__conv *c)
+void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c)
 {
     xl__define(s, "TA", (long)c->d.in.dtype);
     xl__define(s, "TC", (long)c->d.out.dtype);
@@ -54,24 +54,24 @@ static void arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
         xl__arg_u64(s, x->stride[at]);
 }
 
-void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c)
+void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c)
 {
     arg_images(s, xl__conv_slot_in(&c->d), &c->d.in);
 }
 
-void xl__conv_arg_out(struct xl__step *s, const struct xl__conv *c)
+void xl__conv_arg_out(struct xl__step *s, const struct xl__conv_canonical *c)
 {
     arg_images(s, XL__CONV_OUT, &c->d.out);
 }
 
-void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c)
+void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv_canonical *c)
 {
     const unsigned slot = xl__conv_slot_filters(&c->d);
     xl__arg_mem(s, slot);
     xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
 }
 
-void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c)
+void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
 {
     void (*const add)(struct xl__step *, unsigned) =
         xl__conv_y(c) == XL_F64   ? xl__arg_value_f64
@@ -132,7 +132,7 @@ static size_t default_to_one(size_t x)
     return x ? x : 1;
 }
 
-static void canonicalise(const xl_conv *d, struct xl__conv *to)
+static void canonicalise(const xl_conv *d, struct xl__conv_canonical *to)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl_conv *c = &to->d;
@@ -162,7 +162,7 @@ static void canonicalise(const xl_conv *d, struct xl__conv *to)
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
-                               struct xl__conv *to, struct xl__call *call)
+                               struct xl__conv_canonical *to, struct xl__call *call)
 {
     xl_status status = XL_OK;
     struct xl__epilogue_request want = {.epilogue = &d->epilogue,
@@ -184,7 +184,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
     const xl_conv *d = desc;
-    struct xl__conv *to = canonical;
+    struct xl__conv_canonical *to = canonical;
     const unsigned in = xl__conv_slot_in(d),
                    filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
@@ -213,15 +213,15 @@ static xl_mem caller_workspace(const void *desc)
 const struct xl__op xl__op_conv = {
     .id = XL__OP_CONV,
     .name = "conv",
-    .canonical_bytes = sizeof(struct xl__conv),
+    .canonical_bytes = sizeof(struct xl__conv_canonical),
     .check = xl__conv_check,
     .bind = bind_call,
     .forced = forced_variant,
     .workspace = caller_workspace,
     .shape_class = xl__conv_shape_class,
     .shrink = xl__conv_shrink,
-    .trial_init = xl__conv_trial_init,
-    .trial_judge = xl__conv_trial_judge,
+    .case_init = xl__conv_case_init,
+    .case_compare = xl__conv_case_compare,
 };
 
 /* -- the public functions ----------------------------------------------- */

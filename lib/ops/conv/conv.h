@@ -23,7 +23,7 @@
  * line (a plane of NCHW, a pixel of NHWC), of the first filter; mem.svm is not
  * NULL when the memory is SVM; alpha                       is 1, beta 0 or 1;
  *   epilogue                    is empty: `snippet` replaces it. */
-struct xl__conv {
+struct xl__conv_canonical {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
     size_t p, q;
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
@@ -65,7 +65,7 @@ size_t xl__conv_cg(const xl_conv *d);
 size_t xl__conv_kg(const xl_conv *d);
 size_t xl__conv_depth(const xl_conv *d);
 /* Sizes of in and out, along XL__AT_... */
-void xl__conv_sizes(const struct xl__conv *c, size_t in[XL__N_AT],
+void xl__conv_sizes(const struct xl__conv_canonical *c, size_t in[XL__N_AT],
                     size_t out[XL__N_AT]);
 /* Strides, dense if none are given; false on overflow. */
 bool xl__conv_strides(const xl_images *x, const size_t size[XL__N_AT],
@@ -77,33 +77,33 @@ bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
 /* That pitch, in elements. */
 size_t xl__conv_pixel_stride(const xl_images *x);
 /* Whether all sizes that kernels count in 32 bits fit. */
-bool xl__conv_fits_32(const struct xl__conv *c);
+bool xl__conv_fits_32(const struct xl__conv_canonical *c);
 /* The type of y = alpha conv + beta out: f32, f64 or i32. */
-xl_dtype xl__conv_y(const struct xl__conv *c);
+xl_dtype xl__conv_y(const struct xl__conv_canonical *c);
 
 /* conv.c: arguments of kernels */
 
 /* Define the options of gemm/gemm.clh except XL_VW: TA, TC, TY. */
-void xl__conv_define(struct xl__step *s, const struct xl__conv *c);
+void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c);
 /* Memory, offset, strides along n, c, h, w: of in, of out. */
-void xl__conv_arg_in(struct xl__step *s, const struct xl__conv *c);
-void xl__conv_arg_out(struct xl__step *s, const struct xl__conv *c);
+void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c);
+void xl__conv_arg_out(struct xl__step *s, const struct xl__conv_canonical *c);
 /* Memory and offset. */
-void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv *c);
+void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv_canonical *c);
 /* GEMM_LAST_PARAMS. */
-void xl__conv_arg_last(struct xl__step *s, const struct xl__conv *c);
+void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c);
 
 /* conv.c, selfcheck.c: members of xl__op_conv. */
 void xl__conv_shape_class(const void *canonical, struct xl__str *out);
 void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
-xl_status xl__conv_trial_init(void *small, struct xl__trial *t);
-bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
+xl_status xl__conv_case_init(void *small, struct xl__op_case *t);
+bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
                           char *why, size_t why_cap);
 
 /* shape.c: each matrix once; the result twice if read. */
-double xl__conv_flop(const struct xl__conv *c);
-double xl__conv_bytes(const struct xl__conv *c);
+double xl__conv_flop(const struct xl__conv_canonical *c);
+double xl__conv_bytes(const struct xl__conv_canonical *c);
 
 extern const struct xl__op xl__op_conv;
 

@@ -30,7 +30,7 @@ static const struct xl__tunable tunables[] = {
 enum { AT_RM = XL__CONV_TK + 1, AT_RN, AT_VW };
 
 struct job {
-    const struct xl__conv *c;
+    const struct xl__conv_canonical *c;
     const xl_conv *d;
     size_t m, n, depth, pixels, kg;
     size_t tm, tn, tk, rm, rn, vw;
@@ -39,7 +39,7 @@ struct job {
     bool first;    /* filters are the rows */
 };
 
-static struct job describe_product(const struct xl__conv *c)
+static struct job describe_product(const struct xl__conv_canonical *c)
 {
     struct job j = {.c = c, .d = &c->d};
     j.first = c->d.out.layout == XL_NCHW;
@@ -68,7 +68,7 @@ static bool is_float(xl_dtype t)
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    const struct xl__conv *c = desc;
+    const struct xl__conv_canonical *c = desc;
     size_t in[XL__N_AT], out[XL__N_AT];
     xl__conv_sizes(c, in, out);
     if (!is_float(c->d.in.dtype))

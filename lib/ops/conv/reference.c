@@ -11,7 +11,7 @@
  * both of its operands and tests the bounds. */
 static const double gpu_flop_frac = 0.02, cpu_flop_frac = 0.003;
 
-static void set_sizes(const struct xl__limits *l, const struct xl__conv *c,
+static void set_sizes(const struct xl__limits *l, const struct xl__conv_canonical *c,
                       struct xl__step *s)
 {
     enum { MOST = 64 };
@@ -29,7 +29,7 @@ static void set_sizes(const struct xl__limits *l, const struct xl__conv *c,
     s->slice_dim = 1;
 }
 
-static void add_arguments(const struct xl__conv *c, struct xl__step *s)
+static void add_arguments(const struct xl__conv_canonical *c, struct xl__step *s)
 {
     const xl_conv *d = &c->d;
     const size_t sizes[] = {d->h,        d->w,           c->p * c->q,
@@ -51,7 +51,7 @@ static void add_arguments(const struct xl__conv *c, struct xl__step *s)
 
 /* The fraction of the compute units that are busy. */
 static double estimate_fill(const struct xl__limits *l,
-                            const struct xl__conv *c)
+                            const struct xl__conv_canonical *c)
 {
     static const double busy_items = 1024;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
@@ -65,7 +65,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    const struct xl__conv *c = desc;
+    const struct xl__conv_canonical *c = desc;
     struct xl__step *s = &p->step[0];
     (void)params;
     p->n_steps = 1;
@@ -90,7 +90,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    const struct xl__conv *c = desc;
+    const struct xl__conv_canonical *c = desc;
     if (c->d.in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device lacks double precision";
     return xl__iterations_refused(l, (double)xl__conv_depth(&c->d));

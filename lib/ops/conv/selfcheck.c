@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/rng.h"
 #include "ops/conv/conv.h"
 #include "ops/path/selfcheck_data.h"
@@ -43,7 +44,7 @@ struct tiles {
     size_t filters, pixels, deep;
 };
 
-static struct tiles describe_tiles(const struct xl__conv *c,
+static struct tiles describe_tiles(const struct xl__conv_canonical *c,
                                    const struct xl__params *params)
 {
     struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
@@ -75,8 +76,8 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
 }
 
 /* Images: more pixels than a tile has, two images of odd height. */
-static void shrink_pixels(const struct xl__conv *c, const struct tiles *t,
-                          struct xl__conv *to)
+static void shrink_pixels(const struct xl__conv_canonical *c, const struct tiles *t,
+                          struct xl__conv_canonical *to)
 {
     enum { IMAGES = 2, WIDTH = 5, MOST_STRIDE = 3 };
     xl_conv *s = &to->d;
@@ -125,8 +126,8 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small)
 {
     (void)variant;
-    const struct xl__conv *c = canonical;
-    struct xl__conv *to = small;
+    const struct xl__conv_canonical *c = canonical;
+    struct xl__conv_canonical *to = small;
     const struct tiles t = describe_tiles(c, params);
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
@@ -143,12 +144,12 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
 
 /* -- host memory -------------------------------------------------------- */
 
-static double choose_alpha(const struct xl__conv *small)
+static double choose_alpha(const struct xl__conv_canonical *small)
 {
     return xl__conv_y(small) == XL_I32 ? 3 : 1.5;
 }
 
-static double choose_beta(const struct xl__conv *small)
+static double choose_beta(const struct xl__conv_canonical *small)
 {
     return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
 }
@@ -185,12 +186,12 @@ static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
             at[d] = rest % size[d];
             where += at[d] * x->stride[d];
         }
-        xl__small_store(base, where, x->dtype, xl__small_draw(&rng, x->dtype));
+        xl__dtype_store(base, where, x->dtype, xl__case_draw(&rng, x->dtype));
     }
     return base;
 }
 
-static void *make_filters(const struct xl__conv *small, size_t *bytes)
+static void *make_filters(const struct xl__conv_canonical *small, size_t *bytes)
 {
     struct xl__rng rng;
     const xl_filters *f = &small->d.filters;
@@ -199,19 +200,19 @@ static void *make_filters(const struct xl__conv *small, size_t *bytes)
     void *base = make_guarded(start + n + GUARD_ELEMS, f->dtype, bytes);
     xl__rng_seed(&rng, SEED_FILTERS);
     for (size_t i = 0; base && i < n; i++)
-        xl__small_store(base, start + i, f->dtype,
-                        xl__small_draw(&rng, f->dtype));
+        xl__dtype_store(base, start + i, f->dtype,
+                        xl__case_draw(&rng, f->dtype));
     return base;
 }
 
-static void *make_out(const struct xl__conv *small, size_t *bytes)
+static void *make_out(const struct xl__conv_canonical *small, size_t *bytes)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl__conv_sizes(small, in, out);
     return make_images(&small->d.out, out, SEED_OUT, bytes);
 }
 
-static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
+static xl_status make_memory(const struct xl__conv_canonical *s, struct xl__op_case *t)
 {
     const unsigned in = xl__conv_slot_in(&s->d);
     const unsigned filters = xl__conv_slot_filters(&s->d);
@@ -236,7 +237,7 @@ static xl_status make_memory(const struct xl__conv *s, struct xl__trial *t)
 
 /* -- the epilogue's operands -------------------------------------------- */
 
-static void epilogue_sizes(const struct xl__conv *small,
+static void epilogue_sizes(const struct xl__conv_canonical *small,
                            size_t size[XL__N_ALONG])
 {
     const bool first = small->d.out.layout == XL_NCHW;
@@ -246,18 +247,18 @@ static void epilogue_sizes(const struct xl__conv *small,
     size[XL__ALONG_COLS] = first ? pixels : small->d.k;
 }
 
-xl_status xl__conv_trial_init(void *small, struct xl__trial *t)
+xl_status xl__conv_case_init(void *small, struct xl__op_case *t)
 {
     xl_status status = XL_OK;
-    struct xl__conv *s = small;
+    struct xl__conv_canonical *s = small;
     size_t size[XL__N_ALONG];
-    struct xl__small_epilogue *own = xl__calloc(1, sizeof *own);
+    struct xl__case_epilogue *own = xl__calloc(1, sizeof *own);
     t->own = own;
     if (!own)
         TRY(XL_NO_MEMORY);
     TRY(make_memory(s, t));
     epilogue_sizes(s, size);
-    TRY(xl__small_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
+    TRY(xl__case_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
                                 XL__CONV_OPERAND_VALUE, t));
 fail:
     return status;
@@ -267,8 +268,8 @@ fail:
  */
 
 struct comparison {
-    const struct xl__conv *c;
-    const struct xl__trial *t;
+    const struct xl__conv_canonical *c;
+    const struct xl__op_case *t;
     size_t filter[XL__N_AT]; /* strides */
     void *before;            /* out as it was */
     char *why;
@@ -298,7 +299,7 @@ static double load_in(const struct comparison *j, const struct place *o,
     if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
         x - d->pad_left >= d->w)
         return 0;
-    return xl__small_load(j->t->host[xl__conv_slot_in(d)],
+    return xl__dtype_load(j->t->host[xl__conv_slot_in(d)],
                           find_start(d->in.offset, d->in.dtype) +
                               o->n * d->in.stride[XL__AT_N] +
                               c * d->in.stride[XL__AT_C] +
@@ -311,7 +312,7 @@ static double load_filter(const struct comparison *j, size_t k, size_t c,
                           const size_t rs[2])
 {
     const xl_conv *d = &j->c->d;
-    return xl__small_load(
+    return xl__dtype_load(
         j->t->host[xl__conv_slot_filters(d)],
         find_start(d->filters.offset, d->filters.dtype) +
             k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
@@ -349,15 +350,15 @@ static double expect_y(const struct comparison *j, const struct place *o,
     sum_products(j, o, &sum, &size);
     const double old =
         choose_beta(j->c) *
-        xl__small_load(j->before, locate_output(j, o), d->out.dtype);
+        xl__dtype_load(j->before, locate_output(j, o), d->out.dtype);
     /* Three more roundings: alpha, beta and their sum; of an integer sum also
      * the one to f32. In f64 the host rounds as often as the device does. */
     const double terms = d->in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(d);
-    const double ku = (terms + 3) * xl__small_roundoff(xl__conv_y(j->c));
+    const double ku = (terms + 3) * xl__dtype_unit_roundoff(xl__conv_y(j->c));
     const double host_roundings = d->in.dtype == XL_F64 ? 2 : 1;
     *error =
         host_roundings * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
-        xl__small_underflow(xl__conv_y(j->c));
+        xl__dtype_underflow(xl__conv_y(j->c));
     return alpha * sum + old;
 }
 
@@ -365,7 +366,7 @@ static double expect_y(const struct comparison *j, const struct place *o,
 static double expect_output(const struct comparison *j, const struct place *o,
                             double *error)
 {
-    const struct xl__small_epilogue *ep = j->t->own;
+    const struct xl__case_epilogue *ep = j->t->own;
     const xl_dtype dtype = j->c->d.out.dtype;
     const bool first = j->c->d.out.layout == XL_NCHW;
     const size_t pixel = o->p * j->c->q + o->q;
@@ -374,10 +375,10 @@ static double expect_output(const struct comparison *j, const struct place *o,
     double y_error;
     const double y = expect_y(j, o, &y_error);
     if (j->c->snippet)
-        return xl__small_epilogue_want(ep, j->t, along, dtype, y, y_error,
+        return xl__case_epilogue_expected(ep, j->t, along, dtype, y, y_error,
                                        error);
-    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
-             xl__small_underflow(dtype);
+    *error = y_error + xl__dtype_unit_roundoff(dtype) * fabs(y) +
+             xl__dtype_underflow(dtype);
     return y;
 }
 
@@ -386,9 +387,9 @@ static bool check_element(const struct comparison *j, const struct place *o)
     const xl_conv *d = &j->c->d;
     double error;
     const double want = expect_output(j, o, &error);
-    const double got = xl__small_load(j->t->host[XL__CONV_OUT],
+    const double got = xl__dtype_load(j->t->host[XL__CONV_OUT],
                                       locate_output(j, o), d->out.dtype);
-    if (xl__small_agrees(got, want, error))
+    if (xl__case_agrees(got, want, error))
         return true;
     snprintf(j->why, j->why_cap,
              "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "
@@ -403,7 +404,7 @@ static bool for_each_element(const struct comparison *j,
                              bool (*is_right)(const struct comparison *j,
                                               const struct place *o))
 {
-    const struct xl__conv *c = j->c;
+    const struct xl__conv_canonical *c = j->c;
     const size_t all = c->d.n * c->d.k * c->p * c->q;
     for (size_t i = 0; i < all; i++) {
         const struct place o = {i / (c->d.k * c->p * c->q),
@@ -440,10 +441,10 @@ static bool check_guards(const struct comparison *j)
     return true;
 }
 
-bool xl__conv_trial_judge(const void *small, const struct xl__trial *t,
+bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
                           char *why, size_t why_cap)
 {
-    const struct xl__conv *c = small;
+    const struct xl__conv_canonical *c = small;
     size_t bytes;
     struct comparison j = {.c = c,
                            .t = t,

@@ -60,7 +60,7 @@ size_t xl__conv_depth(const xl_conv *d)
     return xl__conv_cg(d) * d->r * d->s;
 }
 
-void xl__conv_sizes(const struct xl__conv *c, size_t in[XL__N_AT],
+void xl__conv_sizes(const struct xl__conv_canonical *c, size_t in[XL__N_AT],
                     size_t out[XL__N_AT])
 {
     in[XL__AT_N] = out[XL__AT_N] = c->d.n;
@@ -111,7 +111,7 @@ size_t xl__conv_pixel_stride(const xl_images *x)
     return x->stride[XL__AT_W] ? x->stride[XL__AT_W] : x->stride[XL__AT_H];
 }
 
-bool xl__conv_fits_32(const struct xl__conv *c)
+bool xl__conv_fits_32(const struct xl__conv_canonical *c)
 {
     const xl_conv *d = &c->d;
     const size_t sizes[] = {d->n * c->p * c->q,
@@ -131,7 +131,7 @@ bool xl__conv_fits_32(const struct xl__conv *c)
     return true;
 }
 
-xl_dtype xl__conv_y(const struct xl__conv *c)
+xl_dtype xl__conv_y(const struct xl__conv_canonical *c)
 {
     const xl_dtype out = c->d.out.dtype;
     return out == XL_F64                  ? XL_F64
@@ -139,14 +139,14 @@ xl_dtype xl__conv_y(const struct xl__conv *c)
                                           : XL_F32;
 }
 
-double xl__conv_flop(const struct xl__conv *c)
+double xl__conv_flop(const struct xl__conv_canonical *c)
 {
     const xl_conv *d = &c->d;
     return 2.0 * (double)d->n * (double)d->k * (double)c->p * (double)c->q *
            (double)xl__conv_depth(d);
 }
 
-double xl__conv_bytes(const struct xl__conv *c)
+double xl__conv_bytes(const struct xl__conv_canonical *c)
 {
     const xl_conv *d = &c->d;
     const double touched = d->beta != 0 ? 2 : 1;

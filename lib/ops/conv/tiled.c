@@ -12,7 +12,7 @@ _Static_assert((int)XL__CONV_TM == (int)XL__GEMM_TM &&
                "tile sets are GEMM's");
 
 struct job {
-    const struct xl__conv *c;
+    const struct xl__conv_canonical *c;
     const xl_conv *d;
     struct xl__tile t;
     struct xl__tile_job product; /* of a group of channels */
@@ -22,7 +22,7 @@ struct job {
     bool last;  /* and the innermost loop of a filter */
 };
 
-static struct job describe_product(const struct xl__conv *c)
+static struct job describe_product(const struct xl__conv_canonical *c)
 {
     struct job j = {.c = c, .d = &c->d};
     const size_t kg = xl__conv_kg(j.d);
@@ -218,7 +218,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    const struct xl__conv *c = desc;
+    const struct xl__conv_canonical *c = desc;
     size_t in[XL__N_AT], out[XL__N_AT];
     xl__conv_sizes(c, in, out);
     if (!xl__conv_fits_32(c))

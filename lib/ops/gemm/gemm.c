@@ -361,8 +361,8 @@ const struct xl__op xl__op_gemm = {
     .workspace = call_workspace,
     .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
-    .trial_init = xl__gemm_selfcheck_init,
-    .trial_judge = xl__gemm_selfcheck_compare,
+    .case_init = xl__gemm_selfcheck_init,
+    .case_compare = xl__gemm_selfcheck_compare,
 };
 
 /* -- for the variants ----------------------------------------------------- */

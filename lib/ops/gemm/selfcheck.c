@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/rng.h"
 #include "ops/path/batch.h"
 #include "ops/path/selfcheck_data.h"
@@ -26,7 +27,7 @@ enum { N_PRODUCTS = 3 }; /* of a batch */
 
 /* What a case owns besides the memory of its matrices. */
 struct gemm_case {
-    struct xl__small_epilogue epilogue;
+    struct xl__case_epilogue epilogue;
     cl_ulong at[3][N_PRODUCTS]; /* offset lists of A, B, C */
 };
 
@@ -163,16 +164,16 @@ static void *make_matrix(const xl_mat *mat, const size_t size[2],
         const size_t start = first_elem(mat, p, z);
         for (size_t i = 0; i < size[0]; i++) {
             for (size_t j = 0; j < size[1]; j++)
-                xl__small_store(
+                xl__dtype_store(
                     base, start + i * mat->row_stride + j * mat->col_stride,
-                    mat->dtype, xl__small_draw(&rng, mat->dtype));
+                    mat->dtype, xl__case_draw(&rng, mat->dtype));
         }
     }
     return base;
 }
 
 /* Offset lists that do not rise: the last product comes first. */
-static void make_lists(xl_gemm *g, struct gemm_case *own, struct xl__trial *t)
+static void make_lists(xl_gemm *g, struct gemm_case *own, struct xl__op_case *t)
 {
     const size_t steps[] = {g->batch.a_step, g->batch.b_step,
                             g->batch.c_step};
@@ -194,7 +195,7 @@ static void *initial_c(const void *small, size_t *bytes)
     return make_matrix(&g->c, (size_t[2]){g->m, g->n}, &places, SEED_C, bytes);
 }
 
-static xl_status make_matrices(const xl_gemm *g, struct xl__trial *t)
+static xl_status make_matrices(const xl_gemm *g, struct xl__op_case *t)
 {
     const struct {
         const xl_mat *mat;
@@ -214,7 +215,7 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__trial *t)
     return XL_OK;
 }
 
-xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t)
+xl_status xl__gemm_selfcheck_init(void *small, struct xl__op_case *t)
 {
     xl_status status = XL_OK;
     struct xl__gemm_canonical *s = small;
@@ -231,7 +232,7 @@ xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t)
     if (lists)
         make_lists(&s->g, own, t);
     TRY(make_matrices(&s->g, t));
-    TRY(xl__small_epilogue_init(
+    TRY(xl__case_epilogue_init(
         &own->epilogue, &s->snippet,
         (size_t[XL__N_ALONG]){s->g.batch.count, s->g.m, s->g.n},
         XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
@@ -298,7 +299,7 @@ double xl__gemm_error_bound(const void *canonical, double size)
 struct gemm_comparison {
     const xl_gemm *g;
     const struct xl__gemm_canonical *small;
-    const struct xl__trial *t;
+    const struct xl__op_case *t;
     struct xl__places a, b, c;
     void *before; /* C before the run */
     char *why;
@@ -328,8 +329,8 @@ static void compute_dot(const struct gemm_comparison *d,
     *sum = *size = 0;
     for (size_t l = 0; l < g->k; l++) {
         const double term =
-            xl__small_load(a, row + l * g->a.col_stride, g->a.dtype) *
-            xl__small_load(b, col + l * g->b.row_stride, g->b.dtype);
+            xl__dtype_load(a, row + l * g->a.col_stride, g->a.dtype) *
+            xl__dtype_load(b, col + l * g->b.row_stride, g->b.dtype);
         *sum += term;
         *size += fabs(term);
     }
@@ -356,15 +357,15 @@ static double expected_y(const struct gemm_comparison *d,
     compute_dot(d, e, &sum, &size);
     const double old =
         beta *
-        xl__small_load(d->before, elem_index(&g->c, &d->c, e), g->c.dtype);
+        xl__dtype_load(d->before, elem_index(&g->c, &d->c, e), g->c.dtype);
     /* Four more roundings: an integer sum to f32, alpha, beta and the
      * addition. The host rounds in f64 as often as a device that computes
      * f64. */
-    const double u = 4 * xl__small_roundoff(xl__gemm_y_dtype(d->small));
+    const double u = 4 * xl__dtype_unit_roundoff(xl__gemm_y_dtype(d->small));
     const double hosts = g->a.dtype == XL_F64 ? 2 : 1;
     *error = hosts * (1 + u) * fabs(alpha) * sum_error_bound(g, size) +
              hosts * u * (fabs(alpha) * size + fabs(old)) +
-             xl__small_underflow(xl__gemm_y_dtype(d->small));
+             xl__dtype_underflow(xl__gemm_y_dtype(d->small));
     return alpha * sum + old;
 }
 
@@ -378,10 +379,10 @@ static double expected_c(const struct gemm_comparison *d,
     double y_error;
     const double y = expected_y(d, e, &y_error);
     if (d->small->snippet)
-        return xl__small_epilogue_want(&own->epilogue, d->t, along, dtype, y,
+        return xl__case_epilogue_expected(&own->epilogue, d->t, along, dtype, y,
                                        y_error, error);
-    *error = y_error + xl__small_roundoff(dtype) * fabs(y) +
-             xl__small_underflow(dtype);
+    *error = y_error + xl__dtype_unit_roundoff(dtype) * fabs(y) +
+             xl__dtype_underflow(dtype);
     return y;
 }
 
@@ -402,9 +403,9 @@ static bool compare_element(const struct gemm_comparison *d,
     if (!is_sampled(d, e))
         return true;
     const double expected = expected_c(d, e, &error);
-    const double got = xl__small_load(
+    const double got = xl__dtype_load(
         d->t->host[XL__GEMM_C], elem_index(&d->g->c, &d->c, e), d->g->c.dtype);
-    if (xl__small_agrees(got, expected, error))
+    if (xl__case_agrees(got, expected, error))
         return true;
     snprintf(d->why, d->why_cap,
              "C(%zu, %zu) of %zu x %zu x %zu, product %zu, is %.9g, not %.9g "
@@ -457,7 +458,7 @@ static bool check_guards(const struct gemm_comparison *d)
     return true;
 }
 
-bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
+bool xl__gemm_selfcheck_compare(const void *small, const struct xl__op_case *t,
                                 char *why, size_t why_cap)
 {
     const xl_gemm *g = small;

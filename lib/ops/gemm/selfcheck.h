@@ -9,8 +9,8 @@
 
 void xl__gemm_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
-xl_status xl__gemm_selfcheck_init(void *small, struct xl__trial *t);
-bool xl__gemm_selfcheck_compare(const void *small, const struct xl__trial *t,
+xl_status xl__gemm_selfcheck_init(void *small, struct xl__op_case *t);
+bool xl__gemm_selfcheck_compare(const void *small, const struct xl__op_case *t,
                                 char *why, size_t why_cap);
 
 /* The bound of the error of an element of A B, where `size` is the same

@@ -191,8 +191,8 @@ const struct xl__op xl__op_softmax = {
     .workspace = caller_workspace,
     .shape_class = xl__softmax_shape_class,
     .shrink = xl__softmax_shrink,
-    .trial_init = xl__softmax_trial_init,
-    .trial_judge = xl__softmax_trial_judge,
+    .case_init = xl__softmax_case_init,
+    .case_compare = xl__softmax_case_compare,
 };
 
 /* -- for the variants ---------------------------------------------------- */

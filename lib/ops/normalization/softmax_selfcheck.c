@@ -145,7 +145,7 @@ static void *make_filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
     return base;
 }
 
-xl_status xl__softmax_trial_init(void *small, struct xl__trial *t)
+xl_status xl__softmax_case_init(void *small, struct xl__op_case *t)
 {
     const xl_softmax *s = small;
     void *src = make_filled(&s->src, s, SEED_SRC, &t->bytes[XL__SOFTMAX_SRC]);
@@ -175,7 +175,7 @@ xl_status xl__softmax_trial_init(void *small, struct xl__trial *t)
 /* -- the comparison ------------------------------------------------------- */
 
 /* x[i][j] as the kernels compute it: a product and a sum of floats. */
-static double input_at(const xl_softmax *s, const struct xl__trial *t,
+static double input_at(const xl_softmax *s, const struct xl__op_case *t,
                        size_t i, size_t j)
 {
     const volatile float x =
@@ -212,7 +212,7 @@ static bool is_close(const xl_softmax *s, double got, double want,
     return fabs(got - want) <= derive_tolerance(s, want, below);
 }
 
-static bool check_row(const xl_softmax *s, const struct xl__trial *t, size_t i,
+static bool check_row(const xl_softmax *s, const struct xl__op_case *t, size_t i,
                       char *why, size_t why_cap)
 {
     double top = -(double)INFINITY, sum = 0;
@@ -238,7 +238,7 @@ static bool check_row(const xl_softmax *s, const struct xl__trial *t, size_t i,
 }
 
 /* No byte of dst changed but its elements. Overwrites the elements. */
-static bool are_guards_intact(const xl_softmax *s, const struct xl__trial *t)
+static bool are_guards_intact(const xl_softmax *s, const struct xl__op_case *t)
 {
     unsigned char *base = t->host[XL__SOFTMAX_DST];
     const size_t elem = xl_dtype_bytes(s->dst.dtype);
@@ -253,7 +253,7 @@ static bool are_guards_intact(const xl_softmax *s, const struct xl__trial *t)
     return true;
 }
 
-bool xl__softmax_trial_judge(const void *small, const struct xl__trial *t,
+bool xl__softmax_case_compare(const void *small, const struct xl__op_case *t,
                              char *why, size_t why_cap)
 {
     const xl_softmax *s = small;

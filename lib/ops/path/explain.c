@@ -11,7 +11,7 @@
 #include "ops/path/tunables.h"
 #include "runtime/tuned/tuned_file.h"
 
-static void name_tunables(const struct xl__candidate *c, char *text,
+static void name_tunables(const struct xl__variant_candidate *c, char *text,
                           size_t cap)
 {
     text[0] = '\0';
@@ -56,7 +56,7 @@ static void describe_launch(xl_choice *out)
 }
 
 /* Of a tuned set: its date, its gain and whether it is stale. */
-static void describe_evidence(const struct xl__candidate *c, char *why,
+static void describe_evidence(const struct xl__variant_candidate *c, char *why,
                               size_t cap)
 {
     const struct xl__tuned_set *t = c->tuned;
@@ -75,7 +75,7 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
                             unsigned chosen, xl_choice *out)
 {
     static const double ns_per_us = 1e3;
-    const struct xl__candidate *c = &w->list[i];
+    const struct xl__variant_candidate *c = &w->list[i];
     const size_t cap = sizeof out->why;
     if (c->refused)
         xl__strcpy(out->why, cap, c->refused);
@@ -98,7 +98,7 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
 static void describe_candidate(const struct xl__op_call *w, unsigned i,
                                unsigned chosen, xl_choice *out)
 {
-    const struct xl__candidate *c = &w->list[i];
+    const struct xl__variant_candidate *c = &w->list[i];
     memset(out, 0, sizeof *out);
     xl__strcpy(out->variant, sizeof out->variant, c->variant->name);
     xl__strcpy(out->repeats, sizeof out->repeats,

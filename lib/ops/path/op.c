@@ -52,7 +52,7 @@ fail:
 
 void xl__op_call_end(struct xl__op_call *w)
 {
-    xl__candidates_free(w->list, w->n);
+    xl__variant_candidates_free(w->list, w->n);
     free(w->why);
     w->list = NULL;
     w->why = NULL;
@@ -78,7 +78,7 @@ fail:
 
 /* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
 static xl_status build_and_check(struct xl__op_call *w,
-                                 const struct xl__candidate *c,
+                                 const struct xl__variant_candidate *c,
                                  struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;

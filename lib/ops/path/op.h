@@ -51,7 +51,7 @@ struct xl__variant {
                       const struct xl__params *, struct xl__plan *);
 };
 
-struct xl__trial; /* below */
+struct xl__op_case; /* below */
 
 struct xl__op {
     enum xl__op_id id;
@@ -79,24 +79,24 @@ struct xl__op {
      * second function compares the result with sums in double: true, or false
      * with the reason. The tuner calls both with a canonical descriptor of
      * full size; XL_UNSUPPORTED: there is no case of this size. */
-    xl_status (*trial_init)(void *small, struct xl__trial *t);
-    bool (*trial_judge)(const void *small, const struct xl__trial *t,
+    xl_status (*case_init)(void *small, struct xl__op_case *t);
+    bool (*case_compare)(const void *small, const struct xl__op_case *t,
                         char *why, size_t why_cap);
 };
 
-enum { XL__TRIAL_MEMS = XL__MAX_MEMS };
+enum { XL__CASE_MEMS = XL__MAX_MEMS };
 
-struct xl__trial {
+struct xl__op_case {
     struct xl__call call; /* values set; mem is filled in by selfcheck.c */
-    void *host[XL__TRIAL_MEMS]; /* NULL: slot unused */
-    size_t bytes[XL__TRIAL_MEMS];
+    void *host[XL__CASE_MEMS]; /* NULL: slot unused */
+    size_t bytes[XL__CASE_MEMS];
     unsigned result; /* call slot of the result */
     size_t every;    /* compare one element in so many; 0: all */
     void *own;       /* heap memory, freed with the case */
 };
 
 /* select.c: one candidate of a device's list for a canonical descriptor. */
-struct xl__candidate {
+struct xl__variant_candidate {
     const struct xl__variant *variant;
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
@@ -117,18 +117,18 @@ struct xl__selecting {
 
 /* Plans every variant of the vendor's list. Order: tuned sets of the
  * descriptor's class, then applicable variants by estimate (ties: list order),
- * then refused ones. xl__candidates_free() frees the result. */
+ * then refused ones. xl__variant_candidates_free() frees the result. */
 xl_status xl__select(const struct xl__selecting *what,
-                     struct xl__candidate **out, unsigned *n,
+                     struct xl__variant_candidate **out, unsigned *n,
                      struct xl__error *e);
-void xl__candidates_free(struct xl__candidate *c, unsigned n);
+void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n);
 
 /* selfcheck.c: whether the programs of this plan agree with the host. Runs the
  * self-check case if there is no verdict yet. Sets *trusted; the reason of a
  * failure goes to the log and to `why`. */
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
-                        const struct xl__candidate *candidate,
+                        const struct xl__variant_candidate *candidate,
                         const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap);
 
@@ -163,7 +163,7 @@ struct xl__op_call {
     struct xl__op_key key;
     size_t key_bytes;
     struct xl__call call;
-    struct xl__candidate *list; /* NULL until selected */
+    struct xl__variant_candidate *list; /* NULL until selected */
     unsigned n;
     char (*why)[XL__WHY_CAP]; /* per candidate, why it was struck; or NULL */
 };

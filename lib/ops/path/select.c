@@ -16,14 +16,14 @@ struct selection {
     const struct xl__selecting *what;
     const struct xl__variant *const *list; /* the vendor's */
     struct xl__error *error;
-    struct xl__candidate *c;
+    struct xl__variant_candidate *c;
     unsigned n;
 };
 
 /* Plans a candidate with its params. Params that do not fit make it refused,
  * which is no error. */
 static xl_status plan_candidate(const struct selection *s,
-                                struct xl__candidate *c)
+                                struct xl__variant_candidate *c)
 {
     c->plan = xl__calloc(1, sizeof *c->plan);
     if (!c->plan)
@@ -53,10 +53,10 @@ static bool is_named(const struct selection *s, const char *name)
     return !s->what->forced || strcmp(s->what->forced, name) == 0;
 }
 
-static struct xl__candidate *append_candidate(struct selection *s,
+static struct xl__variant_candidate *append_candidate(struct selection *s,
                                               const struct xl__variant *v)
 {
-    struct xl__candidate *c = &s->c[s->n];
+    struct xl__variant_candidate *c = &s->c[s->n];
     c->variant = v;
     c->rank = s->n++;
     return c;
@@ -67,7 +67,7 @@ static struct xl__candidate *append_candidate(struct selection *s,
 
 static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 {
-    struct xl__candidate *c = append_candidate(s, v);
+    struct xl__variant_candidate *c = append_candidate(s, v);
     c->refused = is_named(s, v->name) ? find_refusal(s, v)
                                       : "the caller named another variant";
     if (c->refused)
@@ -93,7 +93,7 @@ static const struct xl__variant *find_variant(const struct selection *s,
 }
 
 /* Fills in params and plan; the reason of a refusal is its note. */
-static xl_status fill_tuned(struct selection *s, struct xl__candidate *c,
+static xl_status fill_tuned(struct selection *s, struct xl__variant_candidate *c,
                             const struct xl__tuned_match *match)
 {
     xl_status status = XL_OK;
@@ -126,7 +126,7 @@ static xl_status add_tuned(struct selection *s,
         const char *name = matches[i].set->variant;
         if (!is_named(s, name))
             continue;
-        struct xl__candidate *c = append_candidate(s, find_variant(s, name));
+        struct xl__variant_candidate *c = append_candidate(s, find_variant(s, name));
         TRY(fill_tuned(s, c, &matches[i]));
         if (!c->refused)
             break;
@@ -155,7 +155,7 @@ static size_t find_tuned(const struct xl__selecting *what,
 
 static int compare_candidates(const void *a, const void *b)
 {
-    const struct xl__candidate *x = a, *y = b;
+    const struct xl__variant_candidate *x = a, *y = b;
     if (!x->refused != !y->refused)
         return x->refused ? 1 : -1;
     if (!x->tuned != !y->tuned)
@@ -194,7 +194,7 @@ static xl_status check_name(const struct selection *s)
 }
 
 xl_status xl__select(const struct xl__selecting *what,
-                     struct xl__candidate **out, unsigned *n,
+                     struct xl__variant_candidate **out, unsigned *n,
                      struct xl__error *e)
 {
     xl_status status = XL_OK;
@@ -220,11 +220,11 @@ xl_status xl__select(const struct xl__selecting *what,
     *n = s.n;
     return XL_OK;
 fail:
-    xl__candidates_free(s.c, s.n);
+    xl__variant_candidates_free(s.c, s.n);
     return status;
 }
 
-void xl__candidates_free(struct xl__candidate *c, unsigned n)
+void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n)
 {
     for (unsigned i = 0; c && i < n; i++)
         free(c[i].plan);

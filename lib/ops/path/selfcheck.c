@@ -20,10 +20,10 @@ enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
 struct run {
     xl_queue *q; /* private */
     const struct xl__op *op;
-    const struct xl__candidate *candidate;
+    const struct xl__variant_candidate *candidate;
     const struct xl__cached_plan *target; /* whose programs are tested */
     uint64_t small[SMALL_CAP / sizeof(uint64_t)];
-    struct xl__trial trial;
+    struct xl__op_case trial;
     struct xl__cached_plan *ready; /* of the case */
 };
 
@@ -42,10 +42,10 @@ static bool same_programs(const struct run *r)
 static xl_status build_case(struct run *r, const void *canonical)
 {
     xl_status status = XL_OK;
-    const struct xl__candidate *c = r->candidate;
+    const struct xl__variant_candidate *c = r->candidate;
     struct xl__error *e = &r->q->error;
     r->op->shrink(canonical, c->variant, &c->params, r->small);
-    TRY(r->op->trial_init(r->small, &r->trial));
+    TRY(r->op->case_init(r->small, &r->trial));
     r->ready = xl__calloc(1, sizeof *r->ready);
     if (!r->ready)
         TRY(xl__error_set(e, XL_NO_MEMORY, "a self-check"));
@@ -66,8 +66,8 @@ fail:
 static xl_status upload_case(struct run *r)
 {
     xl_status status = XL_OK;
-    struct xl__trial *t = &r->trial;
-    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+    struct xl__op_case *t = &r->trial;
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         if (!t->host[i])
             continue;
         TRY(xl_buffer_create(r->q, t->bytes[i], &t->call.mem[i].buf));
@@ -81,7 +81,7 @@ fail:
 static xl_status run_case(struct run *r, const void *canonical)
 {
     xl_status status = XL_OK;
-    struct xl__trial *t = &r->trial;
+    struct xl__op_case *t = &r->trial;
     TRY(build_case(r, canonical));
     TRY(upload_case(r));
     TRY(xl__launch(r->q, r->ready, &t->call, NULL));
@@ -94,7 +94,7 @@ fail:
 
 static void clear_case(struct run *r)
 {
-    for (unsigned i = 0; i < XL__TRIAL_MEMS; i++) {
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         xl__buffer_release(r->trial.call.mem[i].buf);
         free(r->trial.host[i]);
     }
@@ -110,7 +110,7 @@ static void report_failure(const struct run *r, const char *why,
                            struct xl__str *story)
 {
     char tunables[PARAMS_CAP];
-    const struct xl__candidate *c = r->candidate;
+    const struct xl__variant_candidate *c = r->candidate;
     const struct xl__plan *p = &r->ready->plan;
     xl__params_text(c->variant, &c->params, tunables, sizeof tunables);
     xl__str_printf(story, "%s%s%s", c->variant->name, *tunables ? " " : "",
@@ -122,7 +122,7 @@ static void report_failure(const struct run *r, const char *why,
 
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                         const void *canonical,
-                        const struct xl__candidate *candidate,
+                        const struct xl__variant_candidate *candidate,
                         const struct xl__cached_plan *ready, bool *trusted,
                         char *why, size_t why_cap)
 {
@@ -145,7 +145,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                              "self-check of %s: no private queue: %s",
                              candidate->variant->name, xl_status_name(status));
     TRY(run_case(&r, canonical));
-    *trusted = op->trial_judge(r.small, &r.trial, why, why_cap);
+    *trusted = op->case_compare(r.small, &r.trial, why, why_cap);
     if (!*trusted)
         report_failure(&r, why, &story);
     xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&story));

@@ -2,74 +2,16 @@
 /* Elements and epilogues of self-check cases on the host. */
 #include "ops/path/selfcheck_data.h"
 
-#include <float.h>
 #include <math.h>
 
-#include "base/half.h"
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 enum { SEED_OPERANDS = 64 };
 
 /* -- elements ------------------------------------------------------------ */
 
-void xl__small_store(void *base, size_t i, xl_dtype dtype, double x)
-{
-    switch (dtype) {
-    case XL_F64:
-        ((double *)base)[i] = x;
-        break;
-    case XL_F32:
-        ((float *)base)[i] = (float)x;
-        break;
-    case XL_F16:
-        ((uint16_t *)base)[i] = xl__f32_to_f16((float)x);
-        break;
-    case XL_BF16:
-        ((uint16_t *)base)[i] = xl__f32_to_bf16((float)x);
-        break;
-    case XL_F8E4M3:
-        ((uint8_t *)base)[i] = xl__f32_to_e4m3((float)x);
-        break;
-    case XL_F8E5M2:
-        ((uint8_t *)base)[i] = xl__f32_to_e5m2((float)x);
-        break;
-    case XL_I32:
-        ((int32_t *)base)[i] = (int32_t)x;
-        break;
-    case XL_I8:
-        ((int8_t *)base)[i] = (int8_t)x;
-        break;
-    default:
-        ((uint8_t *)base)[i] = (uint8_t)x;
-        break;
-    }
-}
-
-double xl__small_load(const void *base, size_t i, xl_dtype dtype)
-{
-    switch (dtype) {
-    case XL_F64:
-        return ((const double *)base)[i];
-    case XL_F32:
-        return (double)((const float *)base)[i];
-    case XL_F16:
-        return (double)xl__f16_to_f32(((const uint16_t *)base)[i]);
-    case XL_BF16:
-        return (double)xl__bf16_to_f32(((const uint16_t *)base)[i]);
-    case XL_F8E4M3:
-        return (double)xl__e4m3_to_f32(((const uint8_t *)base)[i]);
-    case XL_F8E5M2:
-        return (double)xl__e5m2_to_f32(((const uint8_t *)base)[i]);
-    case XL_I32:
-        return ((const int32_t *)base)[i];
-    case XL_I8:
-        return ((const int8_t *)base)[i];
-    default:
-        return ((const uint8_t *)base)[i];
-    }
-}
-
-double xl__small_draw(struct xl__rng *rng, xl_dtype dtype)
+double xl__case_draw(struct xl__rng *rng, xl_dtype dtype)
 {
     const double x = 2 * xl__rng_uniform(rng) - 1;
     switch (dtype) {
@@ -88,23 +30,7 @@ double xl__small_draw(struct xl__rng *rng, xl_dtype dtype)
     }
 }
 
-double xl__small_roundoff(xl_dtype dtype)
-{
-    return dtype == XL_F64    ? ldexp(1, -53)
-           : dtype == XL_F32  ? ldexp(1, -24)
-           : dtype == XL_F16  ? ldexp(1, -11)
-           : dtype == XL_BF16 ? ldexp(1, -8)
-                              : 0;
-}
-
-double xl__small_underflow(xl_dtype dtype)
-{
-    return dtype == XL_F16                       ? ldexp(1, -25)
-           : dtype == XL_F32 || dtype == XL_BF16 ? (double)FLT_MIN
-                                                 : 0;
-}
-
-bool xl__small_agrees(double got, double want, double error)
+bool xl__case_agrees(double got, double want, double error)
 {
     return fabs(got - want) <= error || got == want || isinf(error) ||
            (isnan(got) && isnan(want));
@@ -133,7 +59,7 @@ static size_t shrink_strides(const size_t size[XL__N_ALONG],
 
 static xl_status make_tensor(struct xl__epilogue_operand *o,
                              const size_t size[XL__N_ALONG], unsigned k,
-                             unsigned slot, struct xl__trial *t)
+                             unsigned slot, struct xl__op_case *t)
 {
     struct xl__rng rng;
     const size_t n = shrink_strides(size, o);
@@ -143,15 +69,15 @@ static xl_status make_tensor(struct xl__epilogue_operand *o,
     if (!t->host[slot])
         return XL_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        xl__small_store(t->host[slot], i, o->dtype,
-                        xl__small_draw(&rng, o->dtype));
+        xl__dtype_store(t->host[slot], i, o->dtype,
+                        xl__case_draw(&rng, o->dtype));
     return XL_OK;
 }
 
-xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
+xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
                                   const struct xl__epilogue_text **snippet,
                                   const size_t size[XL__N_ALONG], unsigned mem,
-                                  unsigned value, struct xl__trial *t)
+                                  unsigned value, struct xl__op_case *t)
 {
     xl_status status = XL_OK;
     if (!*snippet)
@@ -172,8 +98,8 @@ fail:
     return status;
 }
 
-double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
-                               const struct xl__trial *t,
+double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
+                               const struct xl__op_case *t,
                                const size_t at[XL__N_ALONG], xl_dtype dtype,
                                double y, double y_error, double *error)
 {
@@ -185,7 +111,7 @@ double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
             i += at[along] * o->stride[along];
         operand[k] = o->is_scalar
                          ? ep->scalar[k]
-                         : xl__small_load(t->host[ep->mem + k], i, o->dtype);
+                         : xl__dtype_load(t->host[ep->mem + k], i, o->dtype);
     }
     xl__epilogue_text_eval(&ep->snippet, dtype, y, y_error, operand, &want,
                            error);

@@ -2,29 +2,24 @@
 /* Shared by the self-check cases of GEMM and convolution: elements on the host
  * as doubles, which represent the values of every type exactly; the rounding
  * of types; the operands of an epilogue. */
-#ifndef XL_OPS_SMALL_H
-#define XL_OPS_SMALL_H
+#ifndef XL_OPS_SELFCHECK_DATA_H
+#define XL_OPS_SELFCHECK_DATA_H
 
 #include "base/rng.h"
 #include "ops/path/op.h"
 #include "runtime/epilogue.h"
 
-double xl__small_load(const void *base, size_t i, xl_dtype dtype);
-void xl__small_store(void *base, size_t i, xl_dtype dtype, double x);
 /* A random element: a float in [-1, 1), any value of a byte, a bool; of 8-bit
  * floats a multiple of 1/4 below 2, so that short sums of products are exact
  * in the few bits that some engines keep. */
-double xl__small_draw(struct xl__rng *rng, xl_dtype dtype);
+double xl__case_draw(struct xl__rng *rng, xl_dtype dtype);
 
-/* Unit roundoff and half the least subnormal of a type; integers are exact. */
-double xl__small_roundoff(xl_dtype dtype);
-double xl__small_underflow(xl_dtype dtype);
 /* Whether |got - expected| <= error. Equal infinities agree, NaN agrees with
  * NaN, and any value agrees where the error is infinite. */
-bool xl__small_agrees(double got, double want, double error);
+bool xl__case_agrees(double got, double want, double error);
 
 /* The epilogue of a case: the text of the real one with the case's strides. */
-struct xl__small_epilogue {
+struct xl__case_epilogue {
     struct xl__epilogue_text snippet;
     double scalar[XL_EPILOGUE_MAX_BINDINGS];
     unsigned mem; /* call slot of operand 0 */
@@ -33,14 +28,14 @@ struct xl__small_epilogue {
 /* Makes the operands for a result of these sizes in t->host[mem + k] and
  * t->call.value[value + k], and sets *snippet to the case's. Does nothing
  * where *snippet is NULL. XL_NO_MEMORY. */
-xl_status xl__small_epilogue_init(struct xl__small_epilogue *ep,
+xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
                                   const struct xl__epilogue_text **snippet,
                                   const size_t size[XL__N_ALONG], unsigned mem,
-                                  unsigned value, struct xl__trial *t);
+                                  unsigned value, struct xl__op_case *t);
 /* The value stored for y, which has the error bound y_error, at an index along
  * batch, rows and columns; *error bounds the error of a device. */
-double xl__small_epilogue_want(const struct xl__small_epilogue *ep,
-                               const struct xl__trial *t,
+double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
+                               const struct xl__op_case *t,
                                const size_t at[XL__N_ALONG], xl_dtype dtype,
                                double y, double y_error, double *error);
 

@@ -35,7 +35,7 @@ struct counts {
     unsigned runs[2], waits, selections[3], first[2];
 };
 
-static xl_status run(void *arg, unsigned library)
+static xl_status run_rounds(void *arg, unsigned library)
 {
     struct counts *s = arg;
     s->runs[library]++;
@@ -67,7 +67,7 @@ static void libraries_are_interleaved(void **state)
                        .n_libraries = 2,
                        .n_required = 4,
                        .calls = 2,
-                       .run = run,
+                       .run = run_rounds,
                        .wait = wait_all,
                        .select = select_library,
                        .arg = &counts};

@@ -44,7 +44,7 @@ static struct xl__session probing(void)
     return p;
 }
 
-static xl_verdict walk(struct xl__session *p, struct xl__chase *chase,
+static xl_verdict chase_ring(struct xl__session *p, struct xl__chase *chase,
                        size_t iterations)
 {
     xl_row row;
@@ -74,9 +74,9 @@ static void links_lead_where_the_host_reckons(void **state)
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
         assert_status(xl__chase_link(&p, &chase, rings[i]), XL_OK,
                       xl_error_detail(p.q));
-        assert_int_equal(walk(&p, &chase, 1), XL_ROW_OK);
+        assert_int_equal(chase_ring(&p, &chase, 1), XL_ROW_OK);
         const uint64_t so_far = chase.steps_done;
-        assert_int_equal(walk(&p, &chase, 700), XL_ROW_OK);
+        assert_int_equal(chase_ring(&p, &chase, 700), XL_ROW_OK);
         assert_true(chase.steps_done > so_far); /* it continued from its end */
     }
     xl__chase_end(&chase);
@@ -123,7 +123,7 @@ static void a_broken_link_is_noticed(void **state)
     assert_status(xl_buffer_write(p.q, chase.links, at * sizeof wrong, &wrong,
                                   sizeof wrong),
                   XL_OK, xl_error_detail(p.q));
-    assert_int_equal(walk(&p, &chase, 10), XL_ROW_REJECTED);
+    assert_int_equal(chase_ring(&p, &chase, 10), XL_ROW_REJECTED);
     xl__chase_end(&chase);
 }
 
@@ -142,7 +142,7 @@ static double found(const xl_row *row, const char *name)
     return NAN;
 }
 
-static void take(const xl_row *row, void *arg)
+static void collect_row(const xl_row *row, void *arg)
 {
     struct seen *s = arg;
     const double size = found(row, "size_bytes");
@@ -164,7 +164,7 @@ static struct seen probe(const char *name)
 {
     struct seen seen = {0, 0, NAN, NAN, NAN, NAN, NAN};
     const xl_status status =
-        xl_probe_run(device.queue, name, &quick, take, &seen);
+        xl_probe_run(device.queue, name, &quick, collect_row, &seen);
     if (status != XL_UNSUPPORTED) /* too busy for any plateau */
         assert_status(status, XL_OK, xl_error_detail(device.queue));
     assert_int_equal(seen.wrong, 0);
@@ -243,9 +243,9 @@ static void wrong_chases_set_no_facts(void **state)
     xl_fact fact;
     if (!getenv("XL_STUB_DEVICE"))
         skip();
-    assert_status(xl_probe_run(device.queue, "cache", &quick, take, &seen),
+    assert_status(xl_probe_run(device.queue, "cache", &quick, collect_row, &seen),
                   XL_OK, xl_error_detail(device.queue));
-    assert_status(xl_probe_run(device.queue, "tlb", &quick, take, &seen),
+    assert_status(xl_probe_run(device.queue, "tlb", &quick, collect_row, &seen),
                   XL_OK, xl_error_detail(device.queue));
     assert_true(seen.points > 30);
     assert_int_equal(seen.wrong, seen.points); /* and no other rows */

@@ -25,7 +25,7 @@ struct seen {
     char said[300]; /* of the last wrong one */
 };
 
-static void take(const xl_row *row, void *arg)
+static void collect_row(const xl_row *row, void *arg)
 {
     struct seen *s = arg;
     s->n++;
@@ -46,11 +46,11 @@ static bool enough(void *arg)
     return s->n >= s->most;
 }
 
-static void run(struct test_device *t, const char *probe, struct seen *s)
+static void run_probe(struct test_device *t, const char *probe, struct seen *s)
 {
     const xl_probing how = {
         .quick = true, .seed = 3, .stop = enough, .stop_arg = s};
-    const xl_status status = xl_probe_run(t->queue, probe, &how, take, s);
+    const xl_status status = xl_probe_run(t->queue, probe, &how, collect_row, s);
     if (status != XL_CANCELLED)
         assert_status(status, XL_OK, xl_error_detail(t->queue));
 }
@@ -79,7 +79,7 @@ static void results_are_the_host_s(void **state)
     test_device_open(&t, NULL);
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
         struct seen s = {.most = full ? MOST_ROWS : 1};
-        run(&t, probes[i].name, &s);
+        run_probe(&t, probes[i].name, &s);
         if (s.is_wrong)
             fail_msg("%s", s.said);
         assert_true(s.right >= (full ? probes[i].rows : 1));
@@ -156,7 +156,7 @@ static void assert_detected(const struct fault *some, size_t n)
     test_device_open(&t, &options);
     for (size_t i = 0; i < n; i++) {
         struct seen s = {.most = 1};
-        run(&t, some[i].probe, &s);
+        run_probe(&t, some[i].probe, &s);
         if (!s.is_wrong)
             fail_msg("%s: not detected: \"%s\"", some[i].probe, some[i].to);
     }

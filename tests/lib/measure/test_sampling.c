@@ -372,7 +372,7 @@ static xl_row sound_row(void)
 }
 
 /* The same row at another time. */
-static void take(xl_row *row, double ns)
+static void take_sample(xl_row *row, double ns)
 {
     row->samples.median_ns = ns;
     row->value = row->bytes / ns * 1e9;
@@ -429,7 +429,7 @@ static void roofs_are_not_exceeded(void **state)
     assert_int_equal(judge(&row, "25 %"), XL_ROW_REJECTED);
     row = sound_row();
     row.bytes = 1e7; /* fits in the cache of 50 MB */
-    take(&row, 1e6);
+    take_sample(&row, 1e6);
     row.roof.value = row.value / 1.30;
     assert_int_equal(judge(&row, "cache"), XL_ROW_SUSPICIOUS);
     row.cold = true;
@@ -462,11 +462,11 @@ static void wrong_clocks_are_found(void **state)
     row.samples.overhead_min_ns = 1e5;
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);
     row = sound_row();
-    take(&row, 5000); /* five steps of this device's clock */
+    take_sample(&row, 5000); /* five steps of this device's clock */
     row.samples.mad_ns = 0;
     assert_int_equal(judge(&row, "steps"), XL_ROW_SUSPICIOUS);
     row = sound_row();
-    take(&row, 5000);
+    take_sample(&row, 5000);
     row.samples.mad_ns = 0;
     row.samples.batch = 200;
     assert_int_equal(judge(&row, NULL), XL_ROW_OK);

@@ -316,7 +316,7 @@ static const char *judge(const struct fault *fault, const char *timer,
     return row->verdict == fault->verdict && is_said ? NULL : text;
 }
 
-static const char *tell(const struct fault *fault)
+static const char *set_answer(const struct fault *fault)
 {
     struct driver d = {.work_ns = fault->work_ns > 0 ? fault->work_ns : 2 * MS,
                        .work = fault->work};
@@ -344,7 +344,7 @@ static void every_fault_is_detected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        const char *wrong = tell(&faults[i]);
+        const char *wrong = set_answer(&faults[i]);
         if (wrong)
             fail_msg("%s: %s", faults[i].name, wrong);
     }
@@ -362,7 +362,7 @@ static void other_load_is_no_fault(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         simulated_clock_others(others[i].looks,
                                (unsigned long long)others[i].pause_ns);
-        const char *wrong = tell(&faults[0]);
+        const char *wrong = set_answer(&faults[0]);
         simulated_clock_others(0, 0);
         if (wrong)
             fail_msg("%.1f ms once in %u looks: %s", others[i].pause_ns / MS,

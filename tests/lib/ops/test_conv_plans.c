@@ -83,7 +83,7 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
         xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
-static void make(const struct machine *m, struct xl__limits *l)
+static void make_plan(const struct machine *m, struct xl__limits *l)
 {
     xl__limits_init(l);
     set(l, XL__F_is_cpu, m->is_cpu);
@@ -129,12 +129,12 @@ static void check_params(const struct xl__variant *v,
 
 /* The self-check's case is planned with the same programs. */
 static void check_small(const struct xl__limits *l,
-                        const struct xl__variant *v, const struct xl__conv *c,
+                        const struct xl__variant *v, const struct xl__conv_canonical *c,
                         const struct xl__params *params,
                         const struct xl__plan *p)
 {
     static const double most_flop = 5e8; /* a host's second, and less */
-    struct xl__conv small;
+    struct xl__conv_canonical small;
     struct xl__plan *q = calloc(1, sizeof *q);
     size_t rows, cols;
     assert_non_null(q);
@@ -157,7 +157,7 @@ static void check_small(const struct xl__limits *l,
 /* false: refused. */
 static bool check_variant(const struct xl__limits *l,
                           const struct xl__variant *v,
-                          const struct xl__conv *c)
+                          const struct xl__conv_canonical *c)
 {
     struct xl__params params = {.source = "none"};
     if (v->refuses && v->refuses(l, c))
@@ -228,11 +228,11 @@ static void on_machine(const struct machine *m)
     unsigned planned[3] = {0};
     struct xl__limits l;
     struct xl__rng rng;
-    make(m, &l);
+    make_plan(m, &l);
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_conv d = random_conv(&rng);
-        struct xl__conv c;
+        struct xl__conv_canonical c;
         struct xl__call call;
         size_t p, q;
         if (xl_conv_out_size(&d, &p, &q) != XL_OK)
@@ -259,7 +259,7 @@ static void plans(void **state)
 static void canonical(void **state)
 {
     xl_conv d = plain();
-    struct xl__conv a, b;
+    struct xl__conv_canonical a, b;
     struct xl__call call;
     (void)state;
     memset(&call, 0, sizeof call);

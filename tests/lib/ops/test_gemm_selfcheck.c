@@ -20,7 +20,7 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
     xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
-static void make(struct xl__limits *l, bool has_matrix)
+static void make_case(struct xl__limits *l, bool has_matrix)
 {
     xl__limits_init(l);
     set(l, XL__F_is_gpu, 1);
@@ -190,7 +190,7 @@ static void trials_on(bool has_matrix)
     struct xl__limits l;
     struct xl__rng rng;
     size_t planned[16] = {0};
-    make(&l, has_matrix);
+    make_case(&l, has_matrix);
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES + N_LISTED * N_TYPES; i++) {
         const xl_gemm desc = i < N_SHAPES

@@ -86,7 +86,7 @@ static void expect(const struct turning *x, const struct xl__gemm_operand *s,
     }
 }
 
-static void make(struct sides *io)
+static void make_plan(struct sides *io)
 {
     struct xl__rng rng;
     xl__rng_seed(&rng, SEED);
@@ -129,7 +129,7 @@ static void compare(const struct turning *x, const struct sides *io)
     }
 }
 
-static void run(const struct turning *x)
+static void run_case(const struct turning *x)
 {
     const struct xl__limits *l = &t.device->limits;
     struct sides io = {.elem = xl_dtype_bytes(x->dtype)};
@@ -146,7 +146,7 @@ static void run(const struct turning *x)
     io.from_bytes = io.elem * (off + x->count * g.batch.b_step +
                                x->extent * s.stride_x + x->k * s.stride_k);
     io.to_bytes = turn.end_bytes + BESIDE;
-    make(&io);
+    make_plan(&io);
     expect(x, &s, &turn, g.batch.b_step, off, &io);
     xl__gemm_transpose_add(&g, &s, &turn, plan);
     call.mem[XL__GEMM_B].buf = io.from_mem;
@@ -177,7 +177,7 @@ static void every_lie(void **state)
                     const struct turning x = {
                         types[d], (enum xl__gemm_unit)unit, words,
                         sizes[i][0], sizes[i][1], 1, 0, 0};
-                    run(&x);
+                    run_case(&x);
                 }
             }
         }
@@ -194,7 +194,7 @@ static void batches(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        run(&all[i]);
+        run_case(&all[i]);
 }
 
 /* Not a judgement: what is read and written a second, to hold against

@@ -35,7 +35,7 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
     xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
-static void make(const struct machine *m, struct xl__limits *l)
+static void make_plan(const struct machine *m, struct xl__limits *l)
 {
     xl__limits_init(l);
     set(l, XL__F_is_gpu, 1);
@@ -117,7 +117,7 @@ static void each(void (*check)(const struct xl__limits *l,
     static const size_t aligned[] = {64, 8, 4, 1};
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
-        make(&machines[i], &l);
+        make_plan(&machines[i], &l);
         for (size_t s = 0; s < N_SHAPES; s++) {
             for (unsigned j = 0; j < N_TYPES * N_LIES; j++) {
                 const struct xl__gemm_canonical c =
@@ -244,7 +244,7 @@ static void large_products_near_the_engine_s_rate(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
-        make(&machines[i], &l);
+        make_plan(&machines[i], &l);
         const struct xl__gemm_canonical c = product(large, XL_F16, 0, 64);
         struct xl__params params;
         struct xl__plan *p = plan_of(&l, &c, &params);
@@ -263,7 +263,7 @@ static void few_rows_stream(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
-        make(&machines[i], &l);
+        make_plan(&machines[i], &l);
         const struct xl__gemm_canonical c = product(decode, XL_F16, 2, 64);
         struct xl__params params;
         struct xl__plan *p = plan_of(&l, &c, &params);
@@ -282,7 +282,7 @@ static void odd_lines_are_written_out_where_it_pays(void **state)
     struct xl__limits l;
     struct xl__params params;
     (void)state;
-    make(&machines[HOPPER], &l);
+    make_plan(&machines[HOPPER], &l);
     struct xl__gemm_canonical c = product(large, XL_F16, 0, 1);
     struct xl__plan *p = plan_of(&l, &c, &params);
     assert_int_equal(params.value[XL__MMA_TURN], XL__MMA_TRANSPOSED);
@@ -299,7 +299,7 @@ static void refusals(void **state)
 {
     struct xl__limits l;
     (void)state;
-    make(&machines[HOPPER], &l);
+    make_plan(&machines[HOPPER], &l);
     struct xl__gemm_canonical c = product(shapes[3], XL_F32, 0, 4);
     assert_null(xl__gemm_mma.refuses(&l, &c));
     c.g.accuracy = XL_ACCURACY_FULL;

@@ -167,7 +167,7 @@ static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16, XL_I8};
 enum { N_TYPES = sizeof types / sizeof *types };
 
 /* A small integer as an element. */
-static void put(unsigned char *to, xl_dtype type, int x)
+static void put_fragment(unsigned char *to, xl_dtype type, int x)
 {
     const float f = (float)x;
     const uint16_t half =
@@ -186,7 +186,7 @@ static void draw(struct xl__rng *rng, xl_dtype type, size_t n, int *ints,
 {
     for (size_t i = 0; i < n; i++) {
         ints[i] = (int)xl__rng_below(rng, 2 * MOST + 1) - MOST;
-        put(elems + i * xl_dtype_bytes(type), type, ints[i]);
+        put_fragment(elems + i * xl_dtype_bytes(type), type, ints[i]);
     }
 }
 
@@ -209,7 +209,7 @@ static void get(cl_mem mem, void *to, size_t bytes)
                   xl_error_detail(t.queue));
 }
 
-static void run(const char *kernel, const char *body, xl_dtype type,
+static void run_kernel(const char *kernel, const char *body, xl_dtype type,
                 bool across, unsigned n, const cl_mem *mem)
 {
     char text[sizeof head + MOST_TEXT];
@@ -278,7 +278,7 @@ static void lanes_hold_what_the_tables_say(void **state)
     (void)state;
     const cl_mem mem = buffer(sizeof got, NULL);
     for (unsigned i = 0; i < N_TYPES; i++) {
-        run("maps", maps, types[i], false, 1, &mem);
+        run_kernel("maps", maps, types[i], false, 1, &mem);
         get(mem, got, sizeof got);
         for (unsigned item = 0; item < ITEMS; item++) {
             const unsigned *at = got + item * EACH, l = item % LANES;
@@ -297,7 +297,7 @@ static void shows(const unsigned char *word, xl_dtype type, const int *line,
     const size_t bytes = xl_dtype_bytes(type);
     for (size_t e = 0; e < 4 / bytes; e++) {
         unsigned char want[4];
-        put(want, type, line[k + e]);
+        put_fragment(want, type, line[k + e]);
         assert_memory_equal(word + e * bytes, want, bytes);
     }
 }
@@ -316,7 +316,7 @@ static void one_product(xl_dtype type, bool across)
     const cl_mem mem[] = {buffer(sizeof ea, ea), buffer(sizeof eb, eb),
                           buffer(sizeof c, NULL),
                           buffer(sizeof shown, NULL)};
-    run("product", product, type, across, 4, mem);
+    run_kernel("product", product, type, across, 4, mem);
     get(mem[2], &c, sizeof c);
     get(mem[3], shown, sizeof shown);
     for (size_t i = 0; i < ROWS; i++) {
@@ -400,7 +400,7 @@ static void rows_and_sums_go_on(void **state)
         const cl_mem mem[] = {buffer(sizeof ec, ec), buffer(sizeof eb, eb),
                               buffer(sizeof out, NULL),
                               buffer(sizeof rows, NULL)};
-        run("again", again, types[i], false, 4, mem);
+        run_kernel("again", again, types[i], false, 4, mem);
         get(mem[2], out, sizeof out);
         get(mem[3], rows, sizeof rows);
         is_again(c, b, DEEP / bytes, LINE / bytes, out, rows);

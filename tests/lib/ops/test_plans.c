@@ -48,7 +48,7 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
         xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
-static void make(const struct machine *m, struct xl__limits *l)
+static void make_plan(const struct machine *m, struct xl__limits *l)
 {
     xl__limits_init(l);
     set(l, XL__F_is_cpu, m->is_cpu);
@@ -69,7 +69,7 @@ static void each_machine(void (*check)(const struct xl__limits *,
 {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct xl__limits l;
-        make(&machines[i], &l);
+        make_plan(&machines[i], &l);
         check(&l, &machines[i]);
         xl__limits_clear(&l);
     }
@@ -733,7 +733,7 @@ static void gemm_order(void **state)
         xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
         struct xl__gemm_canonical canonical;
         g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
-        make(&machines[i / 5], &l);
+        make_plan(&machines[i / 5], &l);
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
         struct xl__plan *best = plan_of(&l, &xl__gemm_cpu, &canonical,
                                         &params);

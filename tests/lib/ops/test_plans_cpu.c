@@ -28,7 +28,7 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
     xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
-static void make(const struct machine *m, struct xl__limits *l)
+static void make_plan(const struct machine *m, struct xl__limits *l)
 {
     xl__limits_init(l);
     set(l, XL__F_is_cpu, 1);
@@ -75,7 +75,7 @@ static void registers(void **state)
         struct xl__gemm_canonical canonical;
         struct xl__params p;
         struct xl__limits l;
-        make(&m, &l);
+        make_plan(&m, &l);
         canonical_of(&g, &canonical);
         assert_null(xl__gemm_cpu.refuses(&l, &canonical));
         xl__gemm_cpu.choose(&l, &canonical, &p);
@@ -93,7 +93,7 @@ static void no_vectors(void **state)
     struct xl__gemm_canonical canonical;
     struct xl__limits l;
     (void)state;
-    make(&m, &l);
+    make_plan(&m, &l);
     canonical_of(&g, &canonical);
     assert_non_null(xl__gemm_cpu.refuses(&l, &canonical));
     set(&l, XL__F_native_vector_f32, 8);
@@ -234,7 +234,7 @@ static void calls_on(const struct machine *m)
     struct xl__plan *p = calloc(1, sizeof *p);
     assert_non_null(p);
     xl__rng_seed(&rng, SEED);
-    make(m, &l);
+    make_plan(m, &l);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm g = random_gemm(&rng);
         struct xl__gemm_canonical canonical;

@@ -151,19 +151,19 @@ static xl_mat lie(cl_mem of, size_t rows, size_t cols, char how)
     return v;
 }
 
-static size_t place(const xl_mat *v, size_t i, size_t j)
+static size_t locate(const xl_mat *v, size_t i, size_t j)
 {
     return v->offset + i * v->row_stride + j * v->col_stride;
 }
 
-static void put(const xl_mat *v, size_t rows, size_t cols, const float *dense)
+static void put_element(const xl_mat *v, size_t rows, size_t cols, const float *dense)
 {
     static float room[ROOM];
     for (size_t i = 0; i < ROOM; i++)
         room[i] = NAN; /* beside the elements */
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < cols; j++)
-            room[place(v, i, j)] = dense ? dense[i * cols + j] : untouched;
+            room[locate(v, i, j)] = dense ? dense[i * cols + j] : untouched;
     }
     assert_status(
         xl_buffer_write(t.queue, v->mem.buf, 0, room, sizeof room), XL_OK,
@@ -171,14 +171,14 @@ static void put(const xl_mat *v, size_t rows, size_t cols, const float *dense)
 }
 
 /* The result; nothing beside it was written. */
-static void take(const xl_mat *v)
+static void take_element(const xl_mat *v)
 {
     static float room[ROOM];
     size_t numbers = 0;
     assert_status(xl_buffer_read(t.queue, v->mem.buf, 0, room, sizeof room),
                   XL_OK, xl_error_detail(t.queue));
     for (size_t i = 0; i < M * N; i++) {
-        float *at = &room[place(v, i / N, i % N)];
+        float *at = &room[locate(v, i / N, i % N)];
         c[i] = *at;
         *at = 0;
     }
@@ -194,9 +194,9 @@ static xl_gemm product(const char *how)
                  .a = lie(mem[0], M, K, how[0]),
                  .b = lie(mem[1], K, N, how[1]),
                  .c = lie(mem[2], M, N, how[2])};
-    put(&g.a, M, K, a);
-    put(&g.b, K, N, b);
-    put(&g.c, M, N, NULL);
+    put_element(&g.a, M, K, a);
+    put_element(&g.b, K, N, b);
+    put_element(&g.c, M, N, NULL);
     return g;
 }
 
@@ -214,7 +214,7 @@ static const struct way {
 static size_t n_ways; /* that the device has */
 
 /* With the model's tile; false: it does not take this. */
-static bool run(const xl_gemm *g, const struct way *way)
+static bool run_split(const xl_gemm *g, const struct way *way)
 {
     const struct xl__limits *l = &t.device->limits;
     struct xl__params params;
@@ -232,7 +232,7 @@ static bool run(const xl_gemm *g, const struct way *way)
                       xl_error_detail(t.queue));
         assert_status(xl_queue_finish(t.queue), XL_OK,
                       xl_error_detail(t.queue));
-        take(&g->c);
+        take_element(&g->c);
     }
     xl__op_call_end(&w);
     free(plan);
@@ -306,7 +306,7 @@ static void all_data(void **state)
         draw(&datas[i], i);
         for (size_t way = 0; way < n_ways; way++) {
             const xl_gemm g = product("rrr");
-            assert_true(run(&g, &ways[way]));
+            assert_true(run_split(&g, &ways[way]));
             judge(&datas[i], "rrr", &ways[way]);
         }
     }
@@ -322,7 +322,7 @@ static void all_layouts(void **state)
     for (size_t i = 0; i < sizeof hows / sizeof *hows; i++) {
         for (size_t way = 0; way < n_ways; way += 2) {
             const xl_gemm g = product(hows[i]);
-            if (run(&g, &ways[way]))
+            if (run_split(&g, &ways[way]))
                 judge(&datas[0], hows[i], &ways[way]);
         }
     }
@@ -333,7 +333,7 @@ static void all_layouts(void **state)
 static void check_specials(const struct way *way)
 {
     const xl_gemm g = product("rrr");
-    assert_true(run(&g, way));
+    assert_true(run_split(&g, way));
     for (size_t i = 0; i < M * N; i++) {
         const struct element e = element_of(i / N, i % N);
         const double want = (double)e.chain, got = (double)c[i];
@@ -364,7 +364,7 @@ static void not_finite(void **state)
     draw(&datas[0], 1);
     for (size_t way = 0; way < n_ways; way++) {
         const xl_gemm g = product("rrr");
-        assert_true(run(&g, &ways[way]));
+        assert_true(run_split(&g, &ways[way]));
         judge(&datas[0], "after", &ways[way]);
     }
 }
@@ -392,7 +392,7 @@ static void call(const struct way *way, cl_mem bias)
     assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
-    take(&g.c);
+    take_element(&g.c);
     clReleaseMemObject(g.workspace.buf);
 }
 

@@ -204,12 +204,12 @@ static const char *chosen(const struct xl__gemm_canonical *c)
 {
     const struct xl__selecting what = {
         .dev = devices.flat[0], .op = &xl__op_gemm, .canonical = c};
-    struct xl__candidate *list;
+    struct xl__variant_candidate *list;
     struct xl__error e = {0};
     unsigned n;
     assert_int_equal(xl__select(&what, &list, &n, &e), XL_OK);
     const char *name = list[0].variant->name;
-    xl__candidates_free(list, n);
+    xl__variant_candidates_free(list, n);
     return name;
 }
 

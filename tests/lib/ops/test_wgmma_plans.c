@@ -20,7 +20,7 @@
 
 enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
 
-static void make(struct xl__limits *l)
+static void make_plan(struct xl__limits *l)
 {
     static const struct {
         enum xl__fact_id id;
@@ -158,7 +158,7 @@ static void model_picks(void **state)
                 {6144, 128, 256}, {8192, 128, 256}};
     struct xl__limits l;
     (void)state;
-    make(&l);
+    make_plan(&l);
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -191,7 +191,7 @@ static void model_thin(void **state)
                                        {64, 28672, 4096}, {8, 4096, 4096}};
     struct xl__limits l;
     (void)state;
-    make(&l);
+    make_plan(&l);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -224,7 +224,7 @@ static void model_fits(void **state)
                 {64, 4096, 4096, 64, 32, false}};
     struct xl__limits l;
     (void)state;
-    make(&l);
+    make_plan(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -250,7 +250,7 @@ static void model_cuts(void **state)
                 {512, 3584, 3584, 128, 128}};
     struct xl__limits l;
     (void)state;
-    make(&l);
+    make_plan(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         double ns[2];
@@ -302,7 +302,7 @@ static void epilogue_forms(void **state)
                 {0, 1, 25, 256, 4092, XL__FORM_VALUES}};
     struct xl__limits l;
     (void)state;
-    make(&l);
+    make_plan(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         struct xl__wgmma_tiling v;
@@ -337,7 +337,7 @@ static void few_rows(void **state)
     struct xl__limits l;
     (void)state;
     assert_non_null(plan);
-    make(&l);
+    make_plan(&l);
     for (size_t m = 1; m <= 16; m *= 2) {
         struct xl__gemm_canonical c;
         rows_of(m, 4096, 4096, &c);
@@ -362,7 +362,7 @@ static void rounded(void **state)
     unsigned n = 0;
     (void)state;
     assert_non_null(plan);
-    make(&l);
+    make_plan(&l);
     xl_gemm g = {.m = 512, .n = 512, .k = 512, .alpha = 1};
     g.a = xl_mat_rows(NULL, 512, XL_F32);
     g.b = xl_mat_cols(NULL, 512, XL_F32);
@@ -449,7 +449,7 @@ static size_t place_of(const struct told *t, size_t tile)
 }
 
 /* Each group's work: first_work() and next_work(). */
-static void walk(const struct told *t, unsigned char *stored, size_t *stages,
+static void follow_order(const struct told *t, unsigned char *stored, size_t *stages,
                  unsigned char *parts, size_t n_parts)
 {
     for (size_t g = 0; g < t->n_groups; g++) {
@@ -533,7 +533,7 @@ static void check_walk(const struct xl__step *s, const struct xl__plan *p)
     size_t *stages = calloc(t.tiles, sizeof *stages);
     assert_true(stored && parts && stages);
     check_telling(&t, &p->tiling);
-    walk(&t, stored, stages, parts, n_parts);
+    follow_order(&t, stored, stages, parts, n_parts);
     join(&t, stored, parts);
     for (size_t i = 0; i < t.tiles; i++) {
         assert_int_equal(stored[i], 1);
@@ -653,7 +653,7 @@ static void plans(void **state)
     struct xl__rng rng;
     size_t taken = 0;
     (void)state;
-    make(&l);
+    make_plan(&l);
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm g = random_gemm(&rng);
@@ -674,7 +674,7 @@ static void refused(void **state)
     struct xl__limits l;
     struct xl__gemm_canonical c, other;
     (void)state;
-    make(&l);
+    make_plan(&l);
     rows_of(512, 512, 512, &c);
     assert_null(xl__gemm_wgmma.refuses(&l, &c));
     other = c;

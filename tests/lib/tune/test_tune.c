@@ -79,7 +79,7 @@ static void close_watched(struct watched *w)
     free(w->dir);
 }
 
-static xl_status trial(void *arg, const xl_candidate *c, double limit_ns,
+static xl_status run_candidate_(void *arg, const xl_candidate *c, double limit_ns,
                        xl_candidate_result *out)
 {
     struct watched *w = arg;
@@ -119,7 +119,7 @@ static xl_status tune(struct watched *w, double budget_s, const char *journal,
                       xl_tuned *out)
 {
     const xl_tuning how = {.budget_s = budget_s,
-                           .run_candidate = trial,
+                           .run_candidate = run_candidate_,
                            .stop = stop,
                            .progress = progress,
                            .arg = w,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/half.h"
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -147,7 +148,7 @@ static void create_factor(struct case_run *r, struct case_memory *m,
     *mat = matrix_view(m->device, size[0], size[1], false, r->c->in);
     for (size_t z = 0; z < r->size[0]; z++) {
         for (size_t i = 0; i < size[0] * mat->row_stride; i++)
-            xl__small_store(m->host, matrix_start(r, number, step, z) + i,
+            xl__dtype_store(m->host, matrix_start(r, number, step, z) + i,
                             r->c->in, random_factor(r, r->c->in));
     }
     upload_memory(r, m);
@@ -172,7 +173,7 @@ static void create_result(struct case_run *r)
     for (size_t z = 0; z < r->size[0]; z++) {
         for (size_t i = 0; i < r->size[1]; i++) {
             for (size_t j = 0; j < r->size[2]; j++)
-                xl__small_store(r->result.host, result_index(r, z, i, j),
+                xl__dtype_store(r->result.host, result_index(r, z, i, j),
                                 dtype, random_element(r, dtype));
         }
     }
@@ -241,7 +242,7 @@ static void create_tensor(struct case_run *r, unsigned k, char layout)
     create_memory(r, m, t->dtype, OFFSET + set_strides(t, layout));
     t->mem.buf = m->device;
     for (size_t i = 0; i < m->elems; i++)
-        xl__small_store(m->host, i, t->dtype,
+        xl__dtype_store(m->host, i, t->dtype,
                         t->dtype <= XL_BF16 ? (double)NAN : 99);
     size_t n = 1;
     for (unsigned d = 0; d < t->n_dims; d++)
@@ -250,7 +251,7 @@ static void create_tensor(struct case_run *r, unsigned k, char layout)
         size_t at = OFFSET, rest = i;
         for (unsigned d = t->n_dims; d-- > 0; rest /= t->size[d])
             at += rest % t->size[d] * t->stride[d];
-        xl__small_store(m->host, at, t->dtype, random_element(r, t->dtype));
+        xl__dtype_store(m->host, at, t->dtype, random_element(r, t->dtype));
     }
     upload_memory(r, m);
 }
@@ -292,7 +293,7 @@ static double operand_value(const struct case_run *r, const void *old,
         return b->scalar;
     for (unsigned d = 0; d < t->n_dims; d++)
         at += t->size[d] == 1 ? 0 : place_of[3 - t->n_dims + d] * t->stride[d];
-    return xl__small_load(r->operand[k].host ? r->operand[k].host : old, at,
+    return xl__dtype_load(r->operand[k].host ? r->operand[k].host : old, at,
                           t->dtype);
 }
 
@@ -308,13 +309,13 @@ static double expected_y(const struct case_run *r, const void *old,
                      at[2] * g->b.col_stride;
     double sum = 0;
     for (size_t l = 0; l < g->k; l++)
-        sum += xl__small_load(r->a.host, a + l * g->a.col_stride, r->c->in) *
-               xl__small_load(r->b.host, b + l * g->b.row_stride, r->c->in);
+        sum += xl__dtype_load(r->a.host, a + l * g->a.col_stride, r->c->in) *
+               xl__dtype_load(r->b.host, b + l * g->b.row_stride, r->c->in);
     return g->alpha * sum +
            (g->beta == 0
                 ? 0
                 : g->beta *
-                      xl__small_load(old, result_index(r, at[0], at[1], at[2]),
+                      xl__dtype_load(old, result_index(r, at[0], at[1], at[2]),
                                      r->c->out));
 }
 
@@ -333,7 +334,7 @@ static void check_element(const struct case_run *r, const void *old,
     const double off = 2 * u * r->c->ulps * (isfinite(size) ? size : 1);
     const double low = round_to_dtype(f - off, r->c->out),
                  high = round_to_dtype(f + off, r->c->out);
-    const double got = xl__small_load(
+    const double got = xl__dtype_load(
         r->result.host, result_index(r, at[0], at[1], at[2]), r->c->out);
     if ((got >= low && got <= high) || (isnan(got) && isnan(low)))
         return;

@@ -423,7 +423,7 @@ static void make_signature(const struct expr_case *c, struct xl__signature *s)
     s->fast_math = c->fast_math;
     for (unsigned i = 0; i < c->n; i++) {
         const xl_binding *from = &c->binding[i];
-        struct xl__param *b = &s->b[i];
+        struct xl__parameter *b = &s->b[i];
         snprintf(b->name, sizeof b->name, "%s", from->name);
         memcpy(b->size, from->tensor.size, sizeof b->size);
         memcpy(b->stride, from->tensor.stride, sizeof b->stride);

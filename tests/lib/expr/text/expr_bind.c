@@ -24,7 +24,7 @@ static unsigned dtype_of(const char **at)
     return 0;
 }
 
-static const char *read_sizes(const char *at, struct xl__param *b)
+static const char *read_sizes(const char *at, struct xl__parameter *b)
 {
     size_t step = 1;
     while (*at++ != ']') {
@@ -45,7 +45,7 @@ void test_bind(const char *spec, struct xl__signature *out)
 {
     memset(out, 0, sizeof *out);
     while (*spec != 0) {
-        struct xl__param *b = &out->b[out->n];
+        struct xl__parameter *b = &out->b[out->n];
         const size_t len = strcspn(spec, ":");
         assert_true(len <= XL_EXPR_MAX_NAME && out->n < XL_EXPR_MAX_BINDINGS);
         memcpy(b->name, spec, len);

@@ -497,7 +497,7 @@ static char *write_text(size_t i, const struct xl__limits *l)
     struct bound b;
     struct xl__error e = {0};
     read_bindings(writable[i].bindings, &b);
-    struct xl__epilogue ep = {.expr = xl__strdup(writable[i].expr),
+    struct xl__epilogue_graph ep = {.expr = xl__strdup(writable[i].expr),
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
     const struct xl__epilogue_request expected = {&given, {1, M, N}, ep.dtype};

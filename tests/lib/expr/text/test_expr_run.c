@@ -600,7 +600,7 @@ static void test_untrusted(void **state)
     assert_status(xl_expr_compile(w.t.queue, w.text, &w.args, &e),
                   XL_UNTRUSTED, xl_error_detail(w.t.queue));
     assert_int_equal(launches(), 0);
-    assert_non_null(strstr(xl_error_detail(w.t.queue), "results on this"));
+    assert_non_null(strstr(xl_error_detail(w.t.queue), "on this driver before"));
     assert_non_null(strstr(xl_error_detail(w.t.queue), "in the self-check"));
     tear_down(&w);
 }
