@@ -58,7 +58,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
     DESTINATION ${XL_CMAKE_DIR})
 
-# Below ${prefix}, which is told from where the file lies: `cmake --install
+# Below ${prefix}, which is relative to the file itself: `cmake --install
 # --prefix` and a moved tree are found. A library outside has no such place.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")

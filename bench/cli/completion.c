@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "cli/session.h"
 
-/* Print text in single quotes; `quote` stands for a quote in it: in bash and
+/* Print text in single quotes; `quote` replaces a quote in it: in bash and
  * zsh '\'', in fish \'. */
 static void print_quoted(FILE *to, const char *text, const char *quote)
 {

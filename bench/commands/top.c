@@ -315,7 +315,7 @@ const struct command cmd_top = {
         "installed, and from files of the operating system; --list prints the "
         "source of each. Benchmarks take the same readings between their "
         "samples: the \"conditions\" of a row in the result file; a row is "
-        "suspicious when the device protected itself meanwhile.\n\n"
+        "suspicious when the device reduced its clock during it.\n\n"
         "--json writes a log, not a result file: JSON Lines, one value a "
         "line. The first line (schema clbench-top/1) describes the devices "
         "and the source of each reading; each other line is one device at one "

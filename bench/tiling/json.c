@@ -35,7 +35,7 @@ static json_t *tiles_json(const xl_tiling *t)
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         json_put(out, members[i].name, json_uint(members[i].value));
-    json_put(out, "turned", json_boolean(t->turned));
+    json_put(out, "turned", json_boolean(t->is_swapped));
     json_put(out, "is_even", json_boolean(t->is_even));
     return out;
 }
@@ -214,7 +214,7 @@ static bool read_tiling(const json_t *in, xl_tiling *out)
         if (!read_size(in, members[i].name, members[i].least, most_elems,
                        members[i].value))
             return false;
-    out->turned = json_is_true(json_object_get(in, "turned"));
+    out->is_swapped = json_is_true(json_object_get(in, "turned"));
     out->is_even = json_is_true(json_object_get(in, "is_even"));
     const double tiles = (double)out->tiles_m * (double)out->tiles_n *
                          (double)out->count;

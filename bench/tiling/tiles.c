@@ -115,9 +115,9 @@ double tiling_piece_frac(const xl_tiling *t, size_t piece)
  * band. */
 size_t tiling_piece_at(const xl_tiling *t, size_t i, size_t j, size_t z)
 {
-    const size_t row = t->turned ? j : i, col = t->turned ? i : j;
-    const size_t rows = t->turned ? t->tiles_n : t->tiles_m;
-    const size_t cols = t->turned ? t->tiles_m : t->tiles_n;
+    const size_t row = t->is_swapped ? j : i, col = t->is_swapped ? i : j;
+    const size_t rows = t->is_swapped ? t->tiles_n : t->tiles_m;
+    const size_t cols = t->is_swapped ? t->tiles_m : t->tiles_n;
     const size_t band = row / t->band;
     const size_t height = xl__min_size(t->band, rows - band * t->band);
     const size_t tile = z * rows * cols + band * t->band * cols +

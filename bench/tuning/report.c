@@ -84,7 +84,7 @@ static void print_details(const struct tune_result *r, bool is_typed)
                                ? " nothing was right when the time was over"
                                : " nothing is right on this device");
     for (size_t i = 0; i < r->n_attempts; i++)
-        n_of[r->attempts[i].trial.end]++;
+        n_of[r->attempts[i].result.end]++;
     for (unsigned i = 0; i < XL_N_CANDIDATE_ENDS; i++)
         if (outcomes[i] && n_of[i] > 0)
             xl__str_printf(&text, "; %u %s", n_of[i], outcomes[i]);
@@ -194,7 +194,7 @@ static json_t *candidate_json(const xl_candidate *c)
 static json_t *attempt_json(const struct tune_attempt *a)
 {
     json_t *out = candidate_json(&a->candidate);
-    const xl_candidate_result *t = &a->trial;
+    const xl_candidate_result *t = &a->result;
     json_put(out, "end", json_string(xl_candidate_end_name(t->end)));
     json_put(out, "runs", json_integer(t->runs));
     json_put(out, "median_ns", json_number(t->median_ns));

@@ -48,7 +48,7 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
 /* A candidate that ran, with its result. */
 struct tune_attempt {
     xl_candidate candidate;
-    xl_candidate_result trial;
+    xl_candidate_result result;
 };
 
 struct tune_result {

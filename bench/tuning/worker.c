@@ -178,12 +178,12 @@ static bool is_ready(const char *line, void *unused)
     return tune_ready_read(line);
 }
 
-static bool is_answer(const char *line, void *trial)
+static bool is_answer(const char *line, void *result)
 {
     enum { MAX_LINE = 4096 };
     char copy[MAX_LINE];
     xl__strcpy(copy, sizeof copy, line);
-    return tune_reply_read(copy, trial);
+    return tune_reply_read(copy, result);
 }
 
 /* Read lines until one is accepted by is_it(); false: the child has ended. */

@@ -31,7 +31,7 @@ struct tune_worker {
     struct child *child; /* NULL: none now */
 };
 
-/* Run a candidate; as xl_tuning.trial but for the first argument. A candidate
+/* Run a candidate; as xl_tuning.result but for the first argument. A candidate
  * that crashes or hangs ends its process; the next one gets a new process. */
 xl_status tune_worker_run(struct tune_worker *w, const xl_candidate *c,
                           double limit_ns, xl_candidate_result *out);

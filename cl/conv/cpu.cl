@@ -304,7 +304,7 @@ struct place {
     uint k0;         /* the group's first filter */
 };
 
-/* Where out is, and how its elements lie. */
+/* The address and the strides of out. */
 struct result {
     __global ELEM(TC) *out;
     ulong on, oc, oq;

@@ -77,7 +77,7 @@
 #define NT (WX * WY)
 
 /* Values in 16 bytes: rows and columns of an item come in such groups, and
- * lines of a slice are so much longer, since both sides may be turned. */
+ * lines of a slice are so much longer, since both operands may be transposed. */
 #if TA == 3
 #define QUAD 2
 #else

@@ -147,7 +147,7 @@ static inline void one_step(const struct lines a, const uint u,
     }
 }
 
-/* sum += A B over `depth` steps. Meanwhile prefetches memory from `soon` on,
+/* sum += A B over `depth` steps. In the loop it prefetches memory from `soon` on,
  * `ahead` values every four steps; rows of B that are read in place, and are
  * far from each other, a few steps before they are used. */
 static inline void multiply(struct lines a, PANEL const real *b,

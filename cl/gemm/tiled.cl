@@ -88,7 +88,7 @@
 #define NT (WX * WY)
 
 /* Values in 16 bytes: rows and columns of an item come in such groups, and
- * lines of a slice that is turned on its way are so much longer. */
+ * lines of a slice that is transposed while it is copied are so much longer. */
 #if TA == 3
 #define QUAD 2
 #else

@@ -6,7 +6,7 @@
  *   MODE 2  softmax_online_shared: n_chunks groups hold a row, SPAN = WG HELD
  *           VW elements each; one read and one write. Each publishes its sum
  *           and collects the others'. One that is still absent after a while
- *           is computed by whoever wants it: nobody waits for a group that may
+ *           is computed by the item that needs it: no item waits for a group that may
  *           never run beside it, so no order of groups is relied on. The words
  *           in `sums` are written by atomics, each with the one value it can
  *           have, so no fence is relied on either (GE-25). softmax_online_clear sets them before.

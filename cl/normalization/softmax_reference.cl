@@ -18,8 +18,8 @@
 #include "common/types.clh"
 #include "normalization/softmax.clh"
 
-/* BODY(j) for each column, written out sixteen times to a turn of the loop:
- * some drivers end all loops of a work-item after 65535 turns (GE-24), and a
+/* BODY(j) for each column, written out sixteen times an iteration:
+ * some drivers end all loops of a work-item after 65535 iterations (GE-24), and a
  * compiler need not unroll. */
 #define IF(BODY, j)                                                           \
     if ((j) < cols) {                                                         \

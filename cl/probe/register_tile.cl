@@ -43,7 +43,7 @@ tile(__global const float *restrict a, __global const float *restrict b,
         for (uint v = 0; v < NV; v++)
             sum[r][v] = (vec)(0.0f);
     }
-    for (uint turn = 0; turn < iterations; turn++) {
+    for (uint i_step = 0; i_step < iterations; i_step++) {
         for (uint l = 0; l < DEPTH; l++) {
             vec line[NV];
             #pragma unroll

@@ -33,7 +33,7 @@ typedef struct xl_tiling {
     size_t tiles_m, tiles_n;  ///< of a product
     size_t count;             ///< products
     size_t band;              ///< tile rows of a band
-    bool turned;              ///< bands are of tile columns, numbered row by
+    bool is_swapped;              ///< bands are of tile columns, numbered row by
                               ///< row: rows and columns are swapped
     bool is_even;             ///< all tiles have nearly the same size: rows and
                               ///< cols are of that size

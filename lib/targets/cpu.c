@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs: PoCL, Intel's CPU runtime and others that turn a work-group into
+/* CPUs: PoCL, Intel's CPU runtime and others that compile a work-group to
  * loops. Facts: vendor-notes/cpu.md. */
 #include "targets/targets.h"
 

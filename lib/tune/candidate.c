@@ -28,7 +28,7 @@ static const double long_run_s = 1;
 static xl_status upload_operands(struct xl__case *c)
 {
     xl_status status = XL_OK;
-    struct xl__op_case *t = &c->trial;
+    struct xl__op_case *t = &c->op_case;
     for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         if (!t->host[i])
             continue;
@@ -50,7 +50,7 @@ static size_t choose_sample_step(double flop)
 xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
 {
     xl_status status = XL_OK;
-    struct xl__op_case *t = &c->trial;
+    struct xl__op_case *t = &c->op_case;
     memset(c, 0, sizeof *c);
     c->q = call->q;
     c->op = call->op;
@@ -77,10 +77,10 @@ fail:
 void xl__case_clear(struct xl__case *c)
 {
     for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
-        xl__buffer_release(c->trial.call.mem[i].buf);
-        free(c->trial.host[i]);
+        xl__buffer_release(c->op_case.call.mem[i].buf);
+        free(c->op_case.host[i]);
     }
-    free(c->trial.own);
+    free(c->op_case.own);
     free(c->before);
     memset(c, 0, sizeof *c);
 }
@@ -128,7 +128,7 @@ static xl_status compare_result(struct xl__entrant *e, double *took_ns,
 {
     xl_status status = XL_OK;
     struct xl__case *c = e->on;
-    struct xl__op_case *t = &c->trial;
+    struct xl__op_case *t = &c->op_case;
     const cl_mem result = t->call.mem[t->result].buf;
     char why[XL__WHY_CAP] = "";
     TRY(xl_buffer_write(c->q, result, 0, c->before, t->bytes[t->result]));
@@ -190,7 +190,7 @@ void xl__entrant_clear(struct xl__entrant *e)
 xl_status xl__entrant_run(xl_queue *q, void *arg)
 {
     struct xl__entrant *e = arg;
-    return xl__launch(q, &e->ready, &e->on->trial.call, NULL);
+    return xl__launch(q, &e->ready, &e->on->op_case.call, NULL);
 }
 
 /* -- its time --------------------------------------------------------------

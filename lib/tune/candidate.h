@@ -13,7 +13,7 @@ struct xl__case {
     const struct xl__op *op;
     const void *canonical; /* the call's: programs are checked for it */
     uint64_t full[XL__DESC_CAP / sizeof(uint64_t)]; /* the case's own */
-    struct xl__op_case trial;
+    struct xl__op_case op_case;
     void *before;         /* the result's memory before any run */
     struct xl__plan plan; /* here, since a plan is too large for the stack */
 };

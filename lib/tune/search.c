@@ -350,14 +350,14 @@ static long find_fastest(const struct final *f)
 static void add_finalist(struct final *f, struct xl__case *data, size_t at)
 {
     struct xl__point *p = &f->s->space.points[at];
-    xl_candidate_result trial;
-    xl__entrant_init(&f->entrants[f->n], data, p, &trial);
-    if (trial.end == XL_CANDIDATE_RIGHT) {
+    xl_candidate_result result;
+    xl__entrant_init(&f->entrants[f->n], data, p, &result);
+    if (result.end == XL_CANDIDATE_RIGHT) {
         f->point[f->n++] = at;
         return;
     }
     f->s->n_lost++;
-    p->result = trial;
+    p->result = result;
 }
 
 static xl_status add_finalists(struct final *f)

@@ -67,7 +67,7 @@ xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
     if (!data)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a trial"));
+        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a candidate"));
     TRY(xl__case_init(data, &call));
     xl__case_measure(data, &point, limit_ns, out);
 fail:

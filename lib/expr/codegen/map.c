@@ -292,8 +292,8 @@ static void write_row_run(struct xl__emit *m)
  * loop over the vectors of each. */
 static void write_cpu_body(struct xl__emit *m)
 {
-    xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * turns;");
-    xl__emit_line(m, "const IDX end = min(f + turns, vectors);");
+    xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * per_wg;");
+    xl__emit_line(m, "const IDX end = min(f + per_wg, vectors);");
     if (m->group->n_loops == 1) {
         xl__emit_line(m, "const IDX stop = end;");
         xl__emit_line(m, "IDX c = f;");
@@ -324,7 +324,7 @@ static void write_map_params(struct xl__emit *m)
     for (unsigned d = 1; d + 1 < m->group->n_loops; d++)
         xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
     if (m->group->geo.per_wg)
-        xl__emit_line(m, ", const IDX turns");
+        xl__emit_line(m, ", const IDX per_wg");
 }
 
 void xl__map_write_kernel(struct xl__emit *m)

@@ -18,7 +18,7 @@ enum { XL__MAP_ARGS = 4 + 3 * XL__EXPR_LOOPS };
  *                              and the divisor constants for it
  *   mul_d, shift_d             divisor constants of loop d, for the loops
  *                              between the first and the last
- *   turns                      with geo.per_wg: vectors of a work-group
+ *   per_wg                      with geo.per_wg: vectors of a work-group
  *
  * With tiles: see xl__map_tile_args(). */
 void xl__map_write_kernel(struct xl__emit *m);

@@ -562,12 +562,12 @@ static void write_block(struct xl__emit *m)
     close_block(m);
 }
 
-/* The body for CPUs: a loop over geo.turns tiles and the blocks of each. */
+/* The body for CPUs: a loop over geo.per_wg tiles and the blocks of each. */
 static void write_cpu_tiles(struct xl__emit *m)
 {
     const unsigned last = m->group->n_loops - 1;
-    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * turns;");
-    xl__emit_line(m, "const IDX end = min(begin + turns, tiles);");
+    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * per_wg;");
+    xl__emit_line(m, "const IDX end = min(begin + per_wg, tiles);");
     xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
     m->indent++;
     write_tile_start(m);
@@ -616,7 +616,7 @@ void xl__map_write_tile_params(struct xl__emit *m)
                        d);
     }
     if (m->group->geo.per_wg)
-        xl__emit_line(m, ", const IDX tiles, const IDX turns");
+        xl__emit_line(m, ", const IDX tiles, const IDX per_wg");
 }
 
 void xl__map_write_tiles(struct xl__emit *m)

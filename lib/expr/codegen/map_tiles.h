@@ -29,7 +29,7 @@ size_t xl__map_tile_pitch(const struct xl__group *group,
  * each loop but the slowest, in tile order: cN, the number of tiles along loop
  * N, if N is one of the two tiled loops, then mul_N and shift_N, which divide
  * by the number of tiles or the loop's size. With geo.per_wg: `tiles`, their
- * number, and `turns`, the tiles of a work-group. */
+ * number, and `per_wg`, the tiles of a work-group. */
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step);
 void xl__map_write_tile_params(struct xl__emit *m);
 /* Write the body of the kernel. */

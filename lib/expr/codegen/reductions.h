@@ -78,7 +78,7 @@ unsigned xl__held_values(const struct xl__graph *g,
 /* -- lines of text by state ----------------------------------------------- */
 
 /* Write one line for each state of sweep s (XL__ALL_SWEEPS: of all), or for
- * each kind of state. In the rule, $k stands for the kind ("sumf"), $f for the
+ * each kind of state. In the rule, $k is replaced by the kind ("sumf"), $f for the
  * prefix of its functions ("xl_sumf"), $s for the state's number, $w for the
  * width, $n for the number of elements of a row. */
 enum { XL__ALL_SWEEPS = ~0u >> 1 };

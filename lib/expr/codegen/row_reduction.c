@@ -4,7 +4,7 @@
  * on each other. Also the text of a sweep along rows, which
  * chunked_reduction.c uses for chunks of rows.
  *
- *   row   | vectors of vw elements, dealt to lanes in turn | single elements |
+ *   row   | vectors of vw elements, lane by lane       | single elements |
  *   lane    0  1  2  3  0  1  2  3  ...                      0  1 ...
  *
  * In each sweep an item folds its vectors into its states; then the lanes join

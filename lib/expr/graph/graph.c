@@ -182,7 +182,7 @@ static bool is_foldable(const struct xl__graph *g, const struct xl__node *n)
 }
 
 /* Compute a node of constants. xl__eval_node() takes nodes of a graph, so the
- * node is put behind the last one meanwhile. */
+ * node is put behind the last one for the time of the comparison. */
 static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
 {
     struct xl__interval arg[XL__EXPR_ARGS] = {{0, 0}};

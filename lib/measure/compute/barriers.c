@@ -268,7 +268,7 @@ const struct xl__probe xl__probe_sync = {
      "of a sum over the group, by group size; of a shuffle and a sum over a "
      "sub-group. A single group runs and each step needs the one before, so "
      "these are latencies, not rates: with more groups on a unit, others "
-     "compute meanwhile. A step includes one or two multiply-adds and a "
+     "compute at that time. A step includes one or two multiply-adds and a "
      "quarter of a loop iteration. Fooled by compilers that remove barriers "
      "from a group that is one sub-group, which is correct.",
      false},

@@ -382,7 +382,7 @@ static void add_all_needs(struct run_needs *c)
                      "atomics on one word", XL__F_atomic_same_per_s, 1);
     add_timed_need(c, XL_LIMITER_BARRIERS,
                    w->barriers * ceil(w->groups / side_by_side),
-                   "barriers in turn", XL__F_barrier_ns);
+                   "barriers one after another", XL__F_barrier_ns);
     add_spill_need(c);
 }
 

@@ -499,7 +499,7 @@ const struct xl__probe xl__probe_cache = {
      "time marks the size of a cache, where the step is half done. Random "
      "within 2 MiB at a time, so that address translation has no effect "
      "(probe tlb). Then each cache is read by all units. Fooled by caches "
-     "that other load fills meanwhile, which look smaller, and by two whose "
+     "that other load fills at that time, which look smaller, and by two whose "
      "times differ by less than a third, which look like one; the time "
      "includes that of computing an address.",
      true},

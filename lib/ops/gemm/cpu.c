@@ -134,7 +134,7 @@ static void add_multiply_step(const struct xl__cpu_job *j,
                     .m = j->s.m,
                     .n = j->s.n,
                     .band = 1,
-                    .turned = j->s.is_swapped,
+                    .is_swapped = j->s.is_swapped,
                     .is_even = true});
     p->tiling.groups *= count;
 }

@@ -57,7 +57,7 @@ xl_tiling xl__tile_describe(const struct xl__step *step,
     tile.groups = step->global[0] / step->local[0];
     tile.wg_items = step->local[0];
     tile.local_mem_bytes = step->local_mem_bytes;
-    if (tile.turned) {
+    if (tile.is_swapped) {
         swap_sizes(&tile.rows, &tile.cols);
         swap_sizes(&tile.m, &tile.n);
         swap_sizes(&tile.tiles_m, &tile.tiles_n);
@@ -187,7 +187,7 @@ void xl__tile_launch(const struct xl__tile_plan *plan, struct xl__step *s,
                                               .m = plan->s.m,
                                               .n = plan->s.n,
                                               .band = plan->t.band,
-                                              .turned = plan->s.is_swapped});
+                                              .is_swapped = plan->s.is_swapped});
 }
 
 void xl__tile_join(const struct xl__tile_plan *plan, struct xl__plan *p)

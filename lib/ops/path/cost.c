@@ -70,10 +70,10 @@ void xl__estimate(const struct xl__limits *l, const struct xl__cost *w,
     plan->est_ns = xl__work_ns(l, w, &plan->bound);
 }
 
-const char *xl__iterations_refused(const struct xl__limits *l, double turns)
+const char *xl__iterations_refused(const struct xl__limits *l, double iterations)
 {
     /* Also false where no bound is known. */
-    if (turns > xl__num(l, XL__F_max_loop_turns))
+    if (iterations > xl__num(l, XL__F_max_loop_turns))
         return "the device ends loops before this many iterations; use a "
                "smaller "
                "size";

@@ -16,7 +16,7 @@ double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 
 /* NULL, or the reason why this device ends a work-item before its loops have
  * made so many iterations (GE-24). */
-const char *xl__iterations_refused(const struct xl__limits *l, double turns);
+const char *xl__iterations_refused(const struct xl__limits *l, double iterations);
 
 /* The inputs of a variant's estimate. */
 struct xl__cost {

@@ -23,7 +23,7 @@ struct run {
     const struct xl__variant_candidate *candidate;
     const struct xl__cached_plan *target; /* whose programs are tested */
     uint64_t small[SMALL_CAP / sizeof(uint64_t)];
-    struct xl__op_case trial;
+    struct xl__op_case op_case;
     struct xl__cached_plan *ready; /* of the case */
 };
 
@@ -45,7 +45,7 @@ static xl_status build_case(struct run *r, const void *canonical)
     const struct xl__variant_candidate *c = r->candidate;
     struct xl__error *e = &r->q->error;
     r->op->shrink(canonical, c->variant, &c->params, r->small);
-    TRY(r->op->case_init(r->small, &r->trial));
+    TRY(r->op->case_init(r->small, &r->op_case));
     r->ready = xl__calloc(1, sizeof *r->ready);
     if (!r->ready)
         TRY(xl__error_set(e, XL_NO_MEMORY, "a self-check"));
@@ -66,7 +66,7 @@ fail:
 static xl_status upload_case(struct run *r)
 {
     xl_status status = XL_OK;
-    struct xl__op_case *t = &r->trial;
+    struct xl__op_case *t = &r->op_case;
     for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
         if (!t->host[i])
             continue;
@@ -81,7 +81,7 @@ fail:
 static xl_status run_case(struct run *r, const void *canonical)
 {
     xl_status status = XL_OK;
-    struct xl__op_case *t = &r->trial;
+    struct xl__op_case *t = &r->op_case;
     TRY(build_case(r, canonical));
     TRY(upload_case(r));
     TRY(xl__launch(r->q, r->ready, &t->call, NULL));
@@ -95,10 +95,10 @@ fail:
 static void clear_case(struct run *r)
 {
     for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
-        xl__buffer_release(r->trial.call.mem[i].buf);
-        free(r->trial.host[i]);
+        xl__buffer_release(r->op_case.call.mem[i].buf);
+        free(r->op_case.host[i]);
     }
-    free(r->trial.own);
+    free(r->op_case.own);
     if (r->ready)
         xl__cached_plan_clear(r->ready);
     free(r->ready);
@@ -107,17 +107,17 @@ static void clear_case(struct run *r)
 
 /* "gemm_mma TM=64 TN=64, gemm_turn + gemm_mma: C(3, 4) of ..." */
 static void report_failure(const struct run *r, const char *why,
-                           struct xl__str *story)
+                           struct xl__str *detail)
 {
     char tunables[PARAMS_CAP];
     const struct xl__variant_candidate *c = r->candidate;
     const struct xl__plan *p = &r->ready->plan;
     xl__params_text(c->variant, &c->params, tunables, sizeof tunables);
-    xl__str_printf(story, "%s%s%s", c->variant->name, *tunables ? " " : "",
+    xl__str_printf(detail, "%s%s%s", c->variant->name, *tunables ? " " : "",
                    tunables);
     for (unsigned i = 0; p->n_steps > 1 && i < p->n_steps; i++)
-        xl__str_printf(story, "%s%s", i ? " + " : ", ", p->step[i].kernel);
-    xl__str_printf(story, ": %s", why);
+        xl__str_printf(detail, "%s%s", i ? " + " : ", ", p->step[i].kernel);
+    xl__str_printf(detail, ": %s", why);
 }
 
 xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
@@ -128,7 +128,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
 {
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
-    struct xl__str story = {0};
+    struct xl__str detail = {0};
     const enum xl__trust known = xl__cached_plan_trust(ready);
     *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
     if (*trusted)
@@ -145,12 +145,12 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
                              "self-check of %s: no private queue: %s",
                              candidate->variant->name, xl_status_name(status));
     TRY(run_case(&r, canonical));
-    *trusted = op->case_compare(r.small, &r.trial, why, why_cap);
+    *trusted = op->case_compare(r.small, &r.op_case, why, why_cap);
     if (!*trusted)
-        report_failure(&r, why, &story);
-    xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&story));
+        report_failure(&r, why, &detail);
+    xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&detail));
 fail:
-    xl__str_clear(&story);
+    xl__str_clear(&detail);
     if (status != XL_OK && r.q)
         xl__error_set(&q->error, status, "self-check of %s: %s",
                       candidate->variant->name, xl_error_detail(r.q));

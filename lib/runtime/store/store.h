@@ -3,7 +3,7 @@
  *
  * Path:   <dir>/<format version>/<first 2 hex>/<32 hex of XXH3-128(key)>
  * Bytes:  entry.h: trust, key text, payload, lengths, checksum.
- * Trust:  dir must belong to the user and be writable by nobody else, since
+ * Trust:  dir must belong to the user and not be writable by others, since
  *         drivers run its contents. Otherwise the store is off.
  * Hit:    magic number, lengths, checksum and the whole key text must match
  *         before a driver gets the payload (CP-03: drivers crash on damaged

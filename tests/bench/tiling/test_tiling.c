@@ -51,7 +51,7 @@ static void bands_are_numbered_by_columns(void **state)
             assert_int_equal(tiling_piece_at(&t, i, j, 0), expected[i][j]);
     xl_tiling turned = tiling_of_shape(3, 5, 1, 1);
     turned.band = 2;
-    turned.turned = true;
+    turned.is_swapped = true;
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 3; j++)
             assert_int_equal(tiling_piece_at(&turned, j, i, 0),
@@ -83,7 +83,7 @@ static void each_tile_is_one_piece(void **state)
                                       1 + xl__rng_below(&rng, 40), 1, 1);
         t.band = 1 + xl__rng_below(&rng, 9);
         t.count = 1 + xl__rng_below(&rng, 3);
-        t.turned = xl__rng_below(&rng, 2) == 1;
+        t.is_swapped = xl__rng_below(&rng, 2) == 1;
         t.whole *= t.count;
         check_each_once(&t);
     }

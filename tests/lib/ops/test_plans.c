@@ -538,7 +538,7 @@ static void check_telling(const struct xl__plan *p, const struct told *t,
     const xl_tiling *say = &p->tiling;
     const size_t gr = (size_t)define_of(s, "GR");
     const size_t whole = t->is_cut ? t->whole : say->whole;
-    assert_int_equal(say->turned, turned);
+    assert_int_equal(say->is_swapped, turned);
     assert_int_equal(turned ? say->cols : say->rows, define_of(s, "TM"));
     assert_int_equal(turned ? say->rows : say->cols, define_of(s, "TN"));
     assert_int_equal(turned ? say->n : say->m, t->m);

@@ -503,19 +503,19 @@ static void join(const struct told *t, unsigned char *stored,
 /* What the plan tells of its tiles is what the groups do. */
 static void check_telling(const struct told *t, const xl_tiling *say)
 {
-    const size_t grid[2] = {say->turned ? say->tiles_n : say->tiles_m,
-                            say->turned ? say->tiles_m : say->tiles_n};
+    const size_t grid[2] = {say->is_swapped ? say->tiles_n : say->tiles_m,
+                            say->is_swapped ? say->tiles_m : say->tiles_n};
     assert_int_equal(grid[0], t->grid[0]);
     assert_int_equal(grid[1], t->grid[1]);
-    assert_int_equal(say->turned ? say->cols : say->rows, t->bm);
+    assert_int_equal(say->is_swapped ? say->cols : say->rows, t->bm);
     assert_int_equal(say->groups, t->n_groups);
     assert_int_equal(say->whole, t->is_cut ? t->whole : t->tiles);
     assert_int_equal(say->sharers, t->is_cut ? t->groups : 0);
     for (size_t tile = 0; tile < say->whole; tile++) {
         const size_t at = place_of(t, tile), product = grid[0] * grid[1];
         const size_t row = at % product / grid[1], col = at % grid[1];
-        assert_int_equal(tiling_piece_at(say, say->turned ? col : row,
-                                         say->turned ? row : col,
+        assert_int_equal(tiling_piece_at(say, say->is_swapped ? col : row,
+                                         say->is_swapped ? row : col,
                                          at / product),
                          tile);
     }

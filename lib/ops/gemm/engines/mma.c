@@ -123,7 +123,7 @@ static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
                                               .m = j->s.m,
                                               .n = j->s.n,
                                               .band = j->set.tile.band,
-                                              .turned = j->s.is_swapped});
+                                              .is_swapped = j->s.is_swapped});
 }
 
 static void add_join(const struct mma_plan *j, struct xl__plan *p)

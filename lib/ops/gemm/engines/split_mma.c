@@ -198,7 +198,7 @@ static void add_product(const struct xl__limits *l,
                                                  .m = c->m,
                                                  .n = c->n,
                                                  .band = (size_t)j->v[AT_GR],
-                                                 .turned = c->is_swapped});
+                                                 .is_swapped = c->is_swapped});
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,

@@ -198,7 +198,7 @@ static void add_tiles(const struct xl__limits *l,
                     .m = v->m,
                     .n = v->n,
                     .band = v->t.band,
-                    .turned = v->t.is_swapped != v->s.is_swapped});
+                    .is_swapped = v->t.is_swapped != v->s.is_swapped});
 }
 
 /* The join stores to C by its offset, whatever FORM the tiles' kernel has. */
