@@ -149,7 +149,7 @@ static cl_int enter(enum layer_entry entry)
         return code != CL_SUCCESS ? code : real;                              \
     }
 #define HOLD(name, type) COUNT(name, type, 1)
-#define DROP(name, type) COUNT(name, type, -1) /* is done, then told */
+#define DROP(name, type) COUNT(name, type, -1) /* is done, then reported */
 #define SEND(name, params, args)                                              \
     static cl_int CL_API_CALL my_##name params                                \
     {                                                                         \
@@ -251,7 +251,7 @@ static cl_int CL_API_CALL my_clEnqueueUnmapMemObject(cl_command_queue q,
     return code;
 }
 
-/* -- what is told of commands --------------------------------------------- */
+/* -- what is reported of commands --------------------------------------------- */
 
 static const struct xl_model *model;
 static unsigned long long n_launches;
@@ -265,13 +265,13 @@ static cl_int CL_API_CALL told_clGetEventProfilingInfo(cl_event event,
     unsigned long long ns[XL_N_STAMPS];
     cl_int code =
         my_clGetEventProfilingInfo(event, key, cap, out, n_out);
-    if (code != CL_SUCCESS || !model || !model->tells || i >= XL_N_STAMPS)
+    if (code != CL_SUCCESS || !model || !model->set_stamps || i >= XL_N_STAMPS)
         return code;
     for (cl_uint k = 0; k < XL_N_STAMPS && code == CL_SUCCESS; k++)
         code = next->clGetEventProfilingInfo(
             event, CL_PROFILING_COMMAND_QUEUED + k, sizeof ns[k], &ns[k],
             NULL);
-    model->tells(model->arg, ns);
+    model->set_stamps(model->arg, ns);
     return answer_bytes(&ns[i], sizeof ns[i], cap, out, n_out);
 }
 

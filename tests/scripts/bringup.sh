@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A device that nobody has seen yet: everything clbench can ask of it, each
+# A new device: everything that clbench can measure of it, each
 # command in a process of its own with a limit, so that one that hangs or loses
 # the device costs no more than itself. What each printed and the rows it
 # measured go to a folder, with a line a command in summary.txt.

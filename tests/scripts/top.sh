@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # clbench top as its user sees it, with a stand-in for a vendor's library; and
-# what it tells in the rows of a benchmark.
+# what it reports in the rows of a benchmark.
 #
 #   top.sh CLBENCH FOLDER PYTHON FOLDER_OF_THE_LIBRARY ICD_OF_A_CPU
 set -u
@@ -81,7 +81,7 @@ warns 'cannot be written'
 if [ -w /dev/full ]; then
     expect 4 "a full disk" "$clbench" top -i 0.1s --json /dev/full
     warns 'cannot be written: No space left'
-    [ "$(wc -l <"$err")" -eq 1 ] || bad "told more than once"
+    [ "$(wc -l <"$err")" -eq 1 ] || bad "reported more than once"
 fi
 
 expect 0 "a log" "$clbench" top -i 0.1s -c 2 --json "$folder/log"

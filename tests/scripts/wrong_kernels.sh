@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Kernels that lie, on a real driver: each is made from ours by one change that
-# the self-check's small case does not meet, and clbench must say which lie it
+# Wrong kernels on a real driver: each is made from ours by one change that
+# the self-check's case does not detect, and clbench must report which fault it
 # was.
 #
-#   lies.sh CLBENCH FOLDER SOURCE_DIR PYTHON
+#   wrong_kernels.sh CLBENCH FOLDER SOURCE_DIR PYTHON
 set -u
 
 clbench=$1
@@ -76,5 +76,5 @@ run probe bandwidth
 row probe_bandwidth/copy "data that compress move faster"
 row probe_bandwidth/read "data that compress move faster"
 
-[ "$failed" -eq 0 ] && echo "all lies are caught"
+[ "$failed" -eq 0 ] && echo "all faults are caught"
 exit "$failed"

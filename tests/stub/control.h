@@ -37,13 +37,13 @@ struct xl_clock {
     void (*sleep_ns)(unsigned long long ns);
 };
 
-/* A device that takes its time, and what its driver tells of it. Any function
+/* A device that takes its time, and what its driver reports of it. Any function
  * may be NULL. The layer's device is real: `takes`, `finish` and `clock` are
  * the stub's alone. */
 struct xl_model {
     double (*takes)(void *arg, const struct xl_launch *launch); /* ns */
     /* Stamps of a command, true at first, by `clock`. */
-    void (*tells)(void *arg, unsigned long long ns[XL_N_STAMPS]);
+    void (*set_stamps)(void *arg, unsigned long long ns[XL_N_STAMPS]);
     /* Is this launch left out, and said to be done? */
     int (*drops)(void *arg, const struct xl_launch *launch);
     enum xl_finish finish;

@@ -32,13 +32,13 @@ void stub_work(cl_command_queue q, cl_command_type type, double ns,
     const cl_ulong now = model->clock->now_ns();
     const cl_ulong start = q->busy.until_ns > now ? q->busy.until_ns : now;
     const cl_ulong end = start + (cl_ulong)ns;
-    unsigned long long told[XL_N_STAMPS] = {now, now, start, end};
+    unsigned long long reported[XL_N_STAMPS] = {now, now, start, end};
     q->busy.until_ns = end;
     q->busy.ends_in_marker = type == CL_COMMAND_MARKER;
-    if (model->tells)
-        model->tells(model->arg, told);
+    if (model->set_stamps)
+        model->set_stamps(model->arg, reported);
     for (unsigned i = 0; event && i < XL_N_STAMPS; i++)
-        event->stamp_ns[i] = told[i];
+        event->stamp_ns[i] = reported[i];
     if (event)
         event->due_ns = end;
     if (type == CL_COMMAND_READ_BUFFER || type == CL_COMMAND_MAP_BUFFER)

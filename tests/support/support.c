@@ -114,13 +114,13 @@ void test_device_close(struct test_device *t)
     memset(t, 0, sizeof *t);
 }
 
-void test_status_(xl_status got, xl_status want, const char *story,
+void test_status_(xl_status got, xl_status want, const char *message,
                   const char *file, int line)
 {
     if (got == want)
         return;
     print_error("got %s (%d), want %s: %s\n", xl_status_name(got), got,
-                xl_status_name(want), story);
+                xl_status_name(want), message);
     _fail(file, line);
 }
 

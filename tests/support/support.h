@@ -44,13 +44,13 @@ struct test_device {
 void test_device_open(struct test_device *t, const xl_options *options);
 void test_device_close(struct test_device *t);
 
-/* Fail with the status by name and the story. */
-#define assert_status(got, want, story)                                       \
+/* Fail with the status by name and the message. */
+#define assert_status(got, want, message)                                       \
     do {                                                                      \
-        const xl_status got_ = (got); /* before the story is asked for */     \
-        test_status_(got_, (want), (story), __FILE__, __LINE__);              \
+        const xl_status got_ = (got); /* before the message is asked for */     \
+        test_status_(got_, (want), (message), __FILE__, __LINE__);              \
     } while (0)
-void test_status_(xl_status got, xl_status want, const char *story,
+void test_status_(xl_status got, xl_status want, const char *message,
                   const char *file, int line);
 
 /* The path of a kernel in a copy of cl/, "gemm/tiled.cl" below `folder`; makes the

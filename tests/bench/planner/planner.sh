@@ -3,7 +3,7 @@
 # Runs `clbench plan` as a user: without any driver, and, with "measure",
 # on the driver that the environment names.
 #
-#   plan.sh CLBENCH FOLDER PYTHON [measure]
+#   planner.sh CLBENCH FOLDER PYTHON [measure]
 set -u
 
 clbench=$1

@@ -162,7 +162,7 @@ static void error_keeps_the_first(void **state)
 {
     (void)state;
     struct xl__error e = {0};
-    assert_int_equal(xl__error_set(NULL, XL_IO, "nobody listens"), XL_IO);
+    assert_int_equal(xl__error_set(NULL, XL_IO, "no record"), XL_IO);
     assert_int_equal(xl__error_set(&e, XL_BAD_SHAPE, "m is %d", 0),
                      XL_BAD_SHAPE);
     assert_int_equal(xl__error_set(&e, XL_IO, "later"), XL_IO);

@@ -21,7 +21,7 @@ struct world {
     cl_command_queue native;
     cl_mem mem[3];
     xl_options options;
-    char story[512];
+    char message[512];
     unsigned warnings;
 };
 
@@ -73,12 +73,12 @@ static bool releases(const char *entry)
 
 /* -- parts of flows ------------------------------------------------------- */
 
-/* Keep the story of a failed call: the queue's, or before there is one the
+/* Keep the message of a failed call: the queue's, or before there is one the
  * library's. */
 static xl_status print_status(struct world *w, xl_status status)
 {
     if (status != XL_OK)
-        snprintf(w->story, sizeof w->story, "%s",
+        snprintf(w->message, sizeof w->message, "%s",
                  w->queue ? xl_error_detail(w->queue)
                           : xl_lib_error(w->lib));
     return status;
@@ -176,13 +176,13 @@ static void close_all(struct world *w)
 
 static void set_up_queue(struct world *w)
 {
-    assert_status(open_queue(w), XL_OK, w->story);
+    assert_status(open_queue(w), XL_OK, w->message);
 }
 
 static void set_up_buffers(struct world *w)
 {
     set_up_queue(w);
-    assert_status(create_buffers(w), XL_OK, w->story);
+    assert_status(create_buffers(w), XL_OK, w->message);
 }
 
 /* -- flows ---------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static xl_status act_count(struct world *w)
 static void set_up_devices(struct world *w)
 {
     set_up_lib(w);
-    assert_status(act_count(w), XL_OK, w->story);
+    assert_status(act_count(w), XL_OK, w->message);
 }
 
 static xl_status act_create(struct world *w)
@@ -260,7 +260,7 @@ static xl_status act_buffers(struct world *w)
 static void set_up_warm(struct world *w)
 {
     set_up_buffers(w);
-    assert_status(run_gemm(w), XL_OK, w->story);
+    assert_status(run_gemm(w), XL_OK, w->message);
 }
 
 static xl_status act_prepare(struct world *w)
@@ -320,7 +320,7 @@ static xl_status run_expr(struct world *w)
 static void set_up_expr(struct world *w)
 {
     set_up_buffers(w);
-    assert_status(run_expr(w), XL_OK, w->story);
+    assert_status(run_expr(w), XL_OK, w->message);
 }
 
 static void set_up_expr_kept(struct world *w)
@@ -401,8 +401,8 @@ static void must(bool held, const struct flow *flow, const char *entry,
                  unsigned call, const char *what, const struct world *w)
 {
     if (!held)
-        fail_msg("%s, %s #%u: %s (story: \"%s\")", flow->name, entry, call,
-                 what, w->story);
+        fail_msg("%s, %s #%u: %s (message: \"%s\")", flow->name, entry, call,
+                 what, w->message);
 }
 
 /* One fault; false when the flow got through without it happening. */
@@ -424,8 +424,8 @@ static bool try_fault(const struct flow *flow, const char *entry,
                                    w.warnings),
              flow, entry, call, "the failure was swallowed", &w);
     else
-        must(fired && w.story[0] != '\0', flow, entry, call,
-             "a failure without a story", &w);
+        must(fired && w.message[0] != '\0', flow, entry, call,
+             "a failure without a message", &w);
     if (status != flow->expected) {
         const xl_status again = flow->act(&w);
         must(again == flow->expected, flow, entry, call,
@@ -545,10 +545,10 @@ static void test_blame(void **state)
                      .variant = "gemm_mma"};
         assert_status(xl_gemm_prepare(w.queue, &g), XL_UNTRUSTED,
                       xl_error_detail(w.queue));
-        const char *story = xl_error_detail(w.queue);
-        if (!strstr(story, runs[i].says) ||
-            (runs[i].not_says && strstr(story, runs[i].not_says)))
-            fail_msg("%zu: \"%s\"", i, story);
+        const char *message = xl_error_detail(w.queue);
+        if (!strstr(message, runs[i].says) ||
+            (runs[i].not_says && strstr(message, runs[i].not_says)))
+            fail_msg("%zu: \"%s\"", i, message);
         close_all(&w);
     }
 }
@@ -569,9 +569,9 @@ static unsigned fail_in_trial(const char *entry,
         const xl_status status = act(&w);
         const bool fired = stub->fired() != 0;
         stub->reset();
-        if (status == XL_OK || w.story[0] == '\0')
+        if (status == XL_OK || w.message[0] == '\0')
             fail_msg("%s #%u: %s, \"%s\"", entry, call,
-                     xl_status_name(status), w.story);
+                     xl_status_name(status), w.message);
         close_all(&w);
         if (stub->live() != before)
             fail_msg("%s #%u: alive: %s", entry, call, stub->live_text());

@@ -185,7 +185,7 @@ static void unknown_is_never_a_number(void **state)
 
 static void lies_become_unknown(void **state)
 {
-    static const char *const lies[] = {
+    static const char *const wrong[] = {
         "compute_units",    "clock_hz",
         "max_wg_size",      "global_mem_bytes",
         "max_alloc_bytes",  "cache_bytes",
@@ -199,12 +199,12 @@ static void lies_become_unknown(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        xl_fact used = fact("GPU", lies[i], XL_UNKNOWN);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        xl_fact used = fact("GPU", wrong[i], XL_UNKNOWN);
 
         if (!isnan(used.value) || used.source != XL_UNKNOWN)
-            fail_msg("%s is believed: %g", lies[i], used.value);
-        assert_true(isnan(fact("GPU", lies[i], XL_QUERIED).value));
+            fail_msg("%s is believed: %g", wrong[i], used.value);
+        assert_true(isnan(fact("GPU", wrong[i], XL_QUERIED).value));
     }
     assert_int_equal(fact("GPU", "max_wi_sizes", XL_UNKNOWN).n_list, 0);
     assert_null(fact("GPU", "driver", XL_UNKNOWN).text);

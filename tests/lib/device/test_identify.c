@@ -171,14 +171,14 @@ static void devices_are_found_by_text(void **state)
         if (s->status == XL_OK) {
             assert_int_equal(xl_device_index(dev), s->index);
         } else {
-            const char *story = xl__str_text(&e.detail);
+            const char *message = xl__str_text(&e.detail);
 
             assert_null(dev);
             assert_int_equal(e.status, s->status);
-            assert_non_null(strstr(story, s->text));
+            assert_non_null(strstr(message, s->text));
             assert_non_null(
-                strstr(story, "\n  4  NVIDIA H200  (NVIDIA CUDA)"));
-            assert_non_null(strstr(story, "\n  7  cpu-skylake"));
+                strstr(message, "\n  4  NVIDIA H200  (NVIDIA CUDA)"));
+            assert_non_null(strstr(message, "\n  7  cpu-skylake"));
         }
         xl__error_clear(&e);
     }

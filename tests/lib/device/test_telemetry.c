@@ -726,7 +726,7 @@ static void a_low_clock_is_diagnosed(void **state)
     const xl_reading r = at_clock(1320, BIT(POWER));
     xl_samples samples = {.runs = 10, .median_ns = 1e6};
     struct test_device d;
-    xl_diagnosis told;
+    xl_diagnosis diagnosis;
     (void)state;
     test_device_open(&d, NULL);
     samples.conditions = seen(&r, 1);
@@ -735,11 +735,11 @@ static void a_low_clock_is_diagnosed(void **state)
     assert_near(work.clock, 1320.0 / 1980);
     assert_string_equal(work.held_by,
                         "clock at 1320 of 1980 MHz: power limit");
-    xl_diagnose(d.device, &work, &told);
-    assert_int_equal(told.limiter, XL_LIMITER_THROTTLE);
-    assert_near(told.share, 1.0 / 3);
-    assert_near(told.need_ns[XL_LIMITER_THROTTLE], 1e6 / 3);
-    assert_non_null(strstr(told.evidence, "of 1980 MHz: power limit; "));
+    xl_diagnose(d.device, &work, &diagnosis);
+    assert_int_equal(diagnosis.limiter, XL_LIMITER_THROTTLE);
+    assert_near(diagnosis.share, 1.0 / 3);
+    assert_near(diagnosis.need_ns[XL_LIMITER_THROTTLE], 1e6 / 3);
+    assert_non_null(strstr(diagnosis.evidence, "of 1980 MHz: power limit; "));
     const xl_reading calm = at_clock(1980, BIT(POWER));
     samples.conditions = seen(&calm, 1);
     xl_counts_set_times(&work, &samples);

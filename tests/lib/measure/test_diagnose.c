@@ -304,10 +304,10 @@ static void what_is_left_open_is_said(void **state)
     assert_named(&d, XL_LIMITER_SPILLS);
 
     /* Nothing known, nothing named. */
-    static const struct rates nobody = {
-        "nobody", NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+    static const struct rates unknown = {
+        "unknown", NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
         NAN,      NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    d = diagnose(&nobody, &w);
+    d = diagnose(&unknown, &w);
     assert_named(&d, XL_LIMITER_UNKNOWN);
     assert_true(isnan(d.share));
     assert_true(*d.evidence);

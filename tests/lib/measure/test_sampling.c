@@ -271,8 +271,8 @@ static void the_wall_clock_steps_in(void **state)
     assert_true(s.wall_clock);
     assert_true(s.median_ns > 0);
 
-    struct fake lies = {.device_ns = 2e6, .host_extra = 4e6};
-    s = sample(&lies, &usual, 1, true, XL_OK);
+    struct fake wrong_source = {.device_ns = 2e6, .host_extra = 4e6};
+    s = sample(&wrong_source, &usual, 1, true, XL_OK);
     assert_true(s.wall_clock);
     assert_near(s.median_ns, 6e6);
 }

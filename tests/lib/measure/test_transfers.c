@@ -239,14 +239,14 @@ static void failed_calls_leave_nothing(void **state)
             if (!layer->fired())
                 continue;
             n_fired++;
-            bool is_told = status != XL_OK || j / 3 >= FIRST_OUT;
+            bool is_stated = status != XL_OK || j / 3 >= FIRST_OUT;
             for (unsigned k = 0; k < seen.n; k++)
-                is_told = is_told ||
+                is_stated = is_stated ||
                           seen.rows[k].verdict == XL_ROW_UNSUPPORTED;
-            if (!is_told || layer->live() != before)
+            if (!is_stated || layer->live() != before)
                 fail_msg("%s, %s call %u: %s, %ld more are held", probes[i],
                          entries[j / 3], calls[j % 3],
-                         is_told ? "told" : "not told",
+                         is_stated ? "told" : "not told",
                          layer->live() - before);
             layer->reset();
             assert_status(xl_queue_finish(device.queue), XL_OK, "after a fault");

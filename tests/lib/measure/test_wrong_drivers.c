@@ -31,7 +31,7 @@ struct driver {
 
 struct fault {
     const char *name;
-    void (*tells)(void *arg, stamp ns[XL_N_STAMPS]);
+    void (*set_stamps)(void *arg, stamp ns[XL_N_STAMPS]);
     double (*work)(const struct driver *d);
     int (*drops)(void *arg, const struct xl_launch *launch);
     enum xl_finish finish;
@@ -321,7 +321,7 @@ static const char *set_answer(const struct fault *fault)
     struct driver d = {.work_ns = fault->work_ns > 0 ? fault->work_ns : 2 * MS,
                        .work = fault->work};
     const struct xl_model model = {.takes = takes,
-                                   .tells = fault->tells,
+                                   .set_stamps = fault->set_stamps,
                                    .drops = fault->drops,
                                    .finish = fault->finish,
                                    .clock = &simulated_clock,

@@ -59,14 +59,14 @@ static int after_three(void *arg, const struct xl_launch *launch)
     return launch->number > 3;
 }
 
-static const struct lie {
+static const struct time_fault {
     const char *probe;
     struct xl_model model;
     const char *cause;
-} lies[] = {
-    {"timer", {.tells = fast}, "faster than the wall clock"},
-    {"timer", {.tells = still}, "does not advance"},
-    {"timer", {.tells = back}, "runs backwards"},
+} time_faults[] = {
+    {"timer", {.set_stamps = fast}, "faster than the wall clock"},
+    {"timer", {.set_stamps = still}, "does not advance"},
+    {"timer", {.set_stamps = back}, "runs backwards"},
     {"bandwidth", {.drops = always}, "does not hold random words"},
     {"bandwidth", {.drops = after_three}, "wrong result"},
 };
@@ -75,17 +75,17 @@ static void real_faults_are_detected(void **state)
 {
     const xl_probing quick = {.quick = true, .seed = 1};
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        struct heard h = {.cause = lies[i].cause};
+    for (size_t i = 0; i < sizeof time_faults / sizeof *time_faults; i++) {
+        struct heard h = {.cause = time_faults[i].cause};
         struct test_device t;
         test_device_open(&t, NULL);
-        if (lies[i].model.drops) /* the timer's own kernels run */
+        if (time_faults[i].model.drops) /* the timer's own kernels run */
             assert_status(xl__timer_check(t.queue), XL_OK, "");
-        test_layer()->model(&lies[i].model);
-        (void)xl_probe_run(t.queue, lies[i].probe, &quick, hear, &h);
+        test_layer()->model(&time_faults[i].model);
+        (void)xl_probe_run(t.queue, time_faults[i].probe, &quick, hear, &h);
         test_layer()->model(NULL);
         if (h.found == 0)
-            fail_msg("%s: none of %u rows reports \"%s\"", lies[i].probe,
+            fail_msg("%s: none of %u rows reports \"%s\"", time_faults[i].probe,
                      h.rows, h.cause);
         test_device_close(&t);
     }

@@ -129,13 +129,13 @@ static void bad_conv(void **state)
         xl_conv c = f.conv;
         rows[i].spoil(&c);
         const xl_status status = xl_conv_run(f.t.queue, &c, &sync);
-        const char *story = xl_error_detail(f.t.queue);
-        assert_status(status, rows[i].want, story);
-        if (!strstr(story, rows[i].part))
-            fail_msg("\"%s\" does not say \"%s\"", story, rows[i].part);
+        const char *message = xl_error_detail(f.t.queue);
+        assert_status(status, rows[i].want, message);
+        if (!strstr(message, rows[i].part))
+            fail_msg("\"%s\" does not say \"%s\"", message, rows[i].part);
         assert_null(done);
     }
-    /* Nothing of it stays: the same queue computes, and has no story. */
+    /* Nothing of it stays: the same queue computes, and has no message. */
     assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,
                   xl_error_detail(f.t.queue));
     assert_string_equal(xl_error_detail(f.t.queue), "");

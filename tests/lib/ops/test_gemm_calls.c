@@ -2,7 +2,7 @@
 /* What a GEMM call makes of batches and groups: products of different sizes in
  * one call against the host, in order and out of order; lists that change from
  * call to call; the gradients of a product; and wrong input, each with its own
- * story. Small integers in f32, so that results are exact: sums stay below
+ * message. Small integers in f32, so that results are exact: sums stay below
  * 2^24. */
 #include <math.h>
 #include <stdlib.h>
@@ -258,7 +258,7 @@ static void f8_codes(void **state)
 
 /* -- wrong input ----------------------------------------------------------- */
 
-/* Refused with this status and a story that has `part` in it. */
+/* Refused with this status and a message that has `part` in it. */
 static void refused(const xl_gemm *g, xl_status status, const char *part)
 {
     const xl_status got = xl_gemm_run(t.queue, g, NULL);

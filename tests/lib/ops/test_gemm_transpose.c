@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands copied as lines along k: every element size, lie and alignment, odd
+/* Operands copied as lines along k: every element size, layout and alignment, odd
  * sizes, batches. All of the workspace is compared: elements by their bits,
  * zeros to a line's end, and nothing beside the copy. XL_TEST_FULL=1 prints
  * how fast it goes. */
@@ -32,7 +32,7 @@ struct sides {
 };
 
 /* Elements between lines are not part of the operand. */
-static struct xl__gemm_operand lie(const struct turning *x, size_t elem)
+static struct xl__gemm_operand layout(const struct turning *x, size_t elem)
 {
     const size_t unit = x->on_words ? 4 / elem : 1;
     struct xl__gemm_operand s = {.mem = XL__GEMM_B,
@@ -122,7 +122,7 @@ static void compare(const struct turning *x, const struct sides *io)
 {
     for (size_t i = 0; i < io->to_bytes; i++) {
         if (io->got[i] != io->want[i])
-            fail_msg("%s, %zu x %zu, lie %d, words %d: byte %zu is %02x, not "
+            fail_msg("%s, %zu x %zu, layout %d, words %d: byte %zu is %02x, not "
                      "%02x",
                      xl_dtype_name(x->dtype), x->extent, x->k, (int)x->unit,
                      x->on_words, i, io->got[i], io->want[i]);
@@ -133,7 +133,7 @@ static void run_case(const struct turning *x)
 {
     const struct xl__limits *l = &t.device->limits;
     struct sides io = {.elem = xl_dtype_bytes(x->dtype)};
-    const struct xl__gemm_operand s = lie(x, io.elem);
+    const struct xl__gemm_operand s = layout(x, io.elem);
     const xl_gemm g = descriptor(x, &s);
     const size_t off = x->on_words ? 2 * s.aligned : 3;
     struct xl__gemm_transpose turn;
@@ -203,7 +203,7 @@ static void print_speed(const struct turning *x)
 {
     enum { TIMES = 20 };
     const size_t elem = xl_dtype_bytes(x->dtype);
-    const struct xl__gemm_operand s = lie(x, elem);
+    const struct xl__gemm_operand s = layout(x, elem);
     const xl_gemm g = descriptor(x, &s);
     const size_t off = x->on_words ? 0 : 3;
     struct xl__gemm_transpose turn;
@@ -233,7 +233,7 @@ static void print_speed(const struct turning *x)
                       xl_error_detail(t.queue));
     }
     assert_int_equal(xl_queue_finish(t.queue), XL_OK);
-    print_message("%-6s lie %d, words %d: %7.1f GB/s\n",
+    print_message("%-6s layout %d, words %d: %7.1f GB/s\n",
                   xl_dtype_name(x->dtype), (int)x->unit, x->on_words,
                   TIMES * turn.moved_bytes /
                       (double)(xl__now_ns() - start));

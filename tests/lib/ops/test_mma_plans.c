@@ -80,9 +80,9 @@ static xl_mat view(size_t rows, size_t cols, bool turned, xl_dtype type,
     return v;
 }
 
-/* lies: bit 0: A, bit 1: B is transposed; bytes: what lines are aligned to. */
+/* layouts: bit 0: A, bit 1: B is transposed; bytes: what lines are aligned to. */
 static struct xl__gemm_canonical product(const size_t *shape, xl_dtype type,
-                                         unsigned lies, size_t bytes)
+                                         unsigned layouts, size_t bytes)
 {
     const xl_dtype out = type == XL_I8 ? XL_I32 : type;
     struct xl__gemm_canonical c = {.g = {.m = shape[0],
@@ -92,8 +92,8 @@ static struct xl__gemm_canonical product(const size_t *shape, xl_dtype type,
                                          .accuracy = type == XL_F32
                                                          ? XL_ACCURACY_FAST
                                                          : XL_ACCURACY_FULL}};
-    c.g.a = view(c.g.m, c.g.k, lies & 1, type, bytes);
-    c.g.b = view(c.g.k, c.g.n, lies & 2, type, bytes);
+    c.g.a = view(c.g.m, c.g.k, layouts & 1, type, bytes);
+    c.g.b = view(c.g.k, c.g.n, layouts & 2, type, bytes);
     c.g.c = view(c.g.m, c.g.n, false, out, bytes);
     c.g.batch.count = 1;
     return c;

@@ -263,17 +263,17 @@ static size_t arg_from_end(const struct xl__step *s, unsigned back)
     return arg_at(s, s->n_args - 1 - back);
 }
 
-/* What the kernels are told of their tiles: TILE_PARAMS, which the first one
+/* What the kernels are tile_args of their tiles: TILE_PARAMS, which the first one
  * has behind both sides. */
-struct told {
+struct tile_args {
     size_t m, n, k, tiles_m, tiles_n, is_cut, whole, units, each, extra;
 };
 
-static struct told told_of(const struct xl__step *s)
+static struct tile_args read_tile_args(const struct xl__step *s)
 {
     enum { SIDES = 8, SIZES = 4 };
     const unsigned at = (define_of(s, "STEP") == 1 ? SIDES : 0) + SIZES;
-    struct told t = {.m = arg_at(s, at),
+    struct tile_args t = {.m = arg_at(s, at),
                      .n = arg_at(s, at + 1),
                      .k = arg_at(s, at + 2),
                      .tiles_m = arg_at(s, at + 3),
@@ -291,7 +291,7 @@ static struct told told_of(const struct xl__step *s)
 }
 
 /* The kernels' walk over tiles of one product: each is met once. */
-static void check_walk(const struct xl__step *s, const struct told *t)
+static void check_order(const struct xl__step *s, const struct tile_args *t)
 {
     const size_t tm = (size_t)define_of(s, "TM");
     const size_t tn = (size_t)define_of(s, "TN");
@@ -322,7 +322,7 @@ static void check_walk(const struct xl__step *s, const struct told *t)
 
 /* What groups do, as the kernel reckons it. */
 struct dealt {
-    const struct told *t;
+    const struct tile_args *t;
     size_t tiles, parts; /* of all products; places in scratch */
     size_t *slices;      /* of a tile that were added up */
     size_t *next;        /* its slice that has to come next */
@@ -330,7 +330,7 @@ struct dealt {
 };
 
 /* The kernel's group_of(). */
-static size_t group_of(const struct told *t, size_t unit)
+static size_t group_of(const struct tile_args *t, size_t unit)
 {
     const size_t longer = t->extra * (t->each + 1);
     return unit < longer ? unit / (t->each + 1)
@@ -340,7 +340,7 @@ static size_t group_of(const struct told *t, size_t unit)
 /* One group's work: first_work() and next_work() of the kernel. */
 static void do_group(struct dealt *d, size_t group)
 {
-    const struct told *t = d->t;
+    const struct tile_args *t = d->t;
     size_t tile = group, part = 0, unit = 0, n = t->units, left = 0;
     if (group >= t->whole) {
         const size_t p = group - t->whole;
@@ -374,7 +374,7 @@ static void do_group(struct dealt *d, size_t group)
 /* The join of one tile, counted from `whole` on. */
 static void do_join(struct dealt *d, size_t tile)
 {
-    const struct told *t = d->t;
+    const struct tile_args *t = d->t;
     const size_t first = group_of(t, tile * t->units);
     const size_t last = group_of(t, (tile + 1) * t->units - 1);
     size_t slices = 0;
@@ -392,7 +392,7 @@ static void do_join(struct dealt *d, size_t tile)
 
 /* Every slice of every tile is added up once, every tile stored once, every
  * part written and read once and within scratch. */
-static void check_deal(const struct xl__plan *p, const struct told *t,
+static void check_slices(const struct xl__plan *p, const struct tile_args *t,
                        size_t tiles)
 {
     const struct xl__step *first = &p->step[0], *join = &p->step[1];
@@ -430,7 +430,7 @@ static void check_deal(const struct xl__plan *p, const struct told *t,
 /* -- items of a group ------------------------------------------------------ */
 
 /* An item's place in the group. */
-static void place_of(size_t lid, size_t wx, size_t wy, size_t *tx, size_t *ty)
+static void locate_tile(size_t lid, size_t wx, size_t wy, size_t *tx, size_t *ty)
 {
     *tx = lid % wx;
     *ty = lid / wx;
@@ -461,7 +461,7 @@ static void check_items(const struct xl__step *s)
     memset(met, 0, sizeof met);
     for (size_t lid = 0; lid < s->local[0]; lid++) {
         size_t tx, ty;
-        place_of(lid, tn / rn, tm / rm, &tx, &ty);
+        locate_tile(lid, tn / rn, tm / rm, &tx, &ty);
         for (size_t r = 0; r < rm; r++) {
             for (size_t c = 0; c < rn; c++) {
                 const size_t row = spread(ty, r, tm, rm, quad);
@@ -531,7 +531,7 @@ static void check_vectors(const struct xl__step *s, const xl_gemm *g)
 }
 
 /* What the plan tells of its tiles is what the kernels do. */
-static void check_telling(const struct xl__plan *p, const struct told *t,
+static void check_description(const struct xl__plan *p, const struct tile_args *t,
                           bool turned)
 {
     const struct xl__step *s = &p->step[0];
@@ -565,21 +565,21 @@ static void check_tiled(const struct xl__plan *p, const xl_gemm *g)
 {
     const struct xl__step *s = &p->step[0];
     const bool turned = g->c.col_stride != 1 && g->c.row_stride == 1;
-    const struct told t = told_of(s);
+    const struct tile_args t = read_tile_args(s);
     const size_t tiles = t.tiles_m * t.tiles_n * g->batch.count;
     assert_int_equal(t.m, turned ? g->n : g->m);
     assert_int_equal(t.n, turned ? g->m : g->n);
     assert_int_equal(t.k, g->k);
-    check_walk(s, &t);
-    check_telling(p, &t, turned);
+    check_order(s, &t);
+    check_description(p, &t, turned);
     check_items(s);
     check_loads(s, "TM", "UA", "VA");
     check_loads(s, "TN", "UB", "VB");
     check_vectors(s, g);
     if (t.is_cut) {
-        const struct told again = told_of(&p->step[1]);
+        const struct tile_args again = read_tile_args(&p->step[1]);
         assert_memory_equal(&t, &again, sizeof t);
-        check_deal(p, &t, tiles);
+        check_slices(p, &t, tiles);
         return;
     }
     assert_int_equal(p->n_steps, 1);
@@ -678,8 +678,8 @@ static void gemm_huge_on(const struct xl__limits *l, const struct machine *m)
         if (!p)
             continue;
         check_plan(l, p);
-        const struct told t = told_of(&p->step[0]);
-        check_walk(&p->step[0], &t);
+        const struct tile_args t = read_tile_args(&p->step[0]);
+        check_order(&p->step[0], &t);
         free(p);
     }
 }

@@ -137,7 +137,7 @@ static void draw(const struct data *d, uint64_t seed)
 
 /* One letter for each of A, B, C: r rows, c columns, s neither contiguous; a
  * capital: lines on odd places. */
-static xl_mat lie(cl_mem of, size_t rows, size_t cols, char how)
+static xl_mat make_view(cl_mem of, size_t rows, size_t cols, char how)
 {
     const size_t gap = how >= 'a' ? GAP - 2 : GAP - 1;
     xl_mat v = xl_mat_rows(of, cols + gap, XL_F32);
@@ -191,9 +191,9 @@ static xl_gemm product(const char *how)
 {
     xl_gemm g = {.m = M, .n = N, .k = K, .alpha = 1,
                  .accuracy = XL_ACCURACY_SPLIT,
-                 .a = lie(mem[0], M, K, how[0]),
-                 .b = lie(mem[1], K, N, how[1]),
-                 .c = lie(mem[2], M, N, how[2])};
+                 .a = make_view(mem[0], M, K, how[0]),
+                 .b = make_view(mem[1], K, N, how[1]),
+                 .c = make_view(mem[2], M, N, how[2])};
     put_element(&g.a, M, K, a);
     put_element(&g.b, K, N, b);
     put_element(&g.c, M, N, NULL);

@@ -387,8 +387,8 @@ static void rounded(void **state)
 
 /* -- plans ---------------------------------------------------------------- */
 
-/* What a plan tells the kernel. */
-struct told {
+/* The arguments that a plan gives the kernel. */
+struct tile_args {
     size_t tiles, units, grid[2], inverse[2], whole, groups, each, extra;
     size_t bm, bn, band, n_groups;
     bool is_cut;
@@ -409,10 +409,10 @@ static size_t define_of(const struct xl__step *s, const char *name)
     return (size_t)strtol(at + strlen(text), NULL, 10);
 }
 
-static struct told told_of(const struct xl__step *s)
+static struct tile_args read_tile_args(const struct xl__step *s)
 {
     assert_int_equal(s->args[0].kind, XL__ARG_WORDS);
-    return (struct told){
+    return (struct tile_args){
         .tiles = half_of(s, 4, false), .units = half_of(s, 4, true),
         .grid = {half_of(s, 5, false), half_of(s, 5, true)},
         .inverse = {half_of(s, 6, false), half_of(s, 6, true)},
@@ -431,8 +431,8 @@ static size_t divide(size_t x, size_t d, size_t inverse)
     return q + (x - q * d >= d);
 }
 
-/* place_of(), as the number of a tile row by row. */
-static size_t place_of(const struct told *t, size_t tile)
+/* locate_tile(), as the number of a tile row by row. */
+static size_t locate_tile(const struct tile_args *t, size_t tile)
 {
     const size_t product = t->grid[0] * t->grid[1];
     const size_t z = tile / product;
@@ -449,13 +449,13 @@ static size_t place_of(const struct told *t, size_t tile)
 }
 
 /* Each group's work: first_work() and next_work(). */
-static void follow_order(const struct told *t, unsigned char *stored, size_t *stages,
+static void follow_order(const struct tile_args *t, unsigned char *stored, size_t *stages,
                  unsigned char *parts, size_t n_parts)
 {
     for (size_t g = 0; g < t->n_groups; g++) {
         const size_t whole = t->is_cut ? t->whole : t->tiles;
         for (size_t tile = g; tile < whole; tile += t->n_groups) {
-            stored[place_of(t, tile)]++;
+            stored[locate_tile(t, tile)]++;
             stages[tile] += t->units;
         }
         if (!t->is_cut || g >= t->groups)
@@ -470,7 +470,7 @@ static void follow_order(const struct told *t, unsigned char *stored, size_t *st
             stages[t->whole + tile] += n;
             left -= n;
             if (n == t->units) {
-                stored[place_of(t, t->whole + tile)]++;
+                stored[locate_tile(t, t->whole + tile)]++;
             } else {
                 assert_true(part < n_parts);
                 assert_int_equal(parts[part]++, 0);
@@ -480,7 +480,7 @@ static void follow_order(const struct told *t, unsigned char *stored, size_t *st
 }
 
 /* The join: group_of() and the parts it adds. */
-static void join(const struct told *t, unsigned char *stored,
+static void join(const struct tile_args *t, unsigned char *stored,
                  unsigned char *parts)
 {
     const size_t longer = t->extra * (t->each + 1);
@@ -496,12 +496,12 @@ static void join(const struct told *t, unsigned char *stored,
             continue;
         for (size_t p = end[0]; p <= end[1]; p++)
             assert_int_equal(parts[p + tile]++, 1);
-        stored[place_of(t, t->whole + tile)]++;
+        stored[locate_tile(t, t->whole + tile)]++;
     }
 }
 
-/* What the plan tells of its tiles is what the groups do. */
-static void check_telling(const struct told *t, const xl_tiling *say)
+/* The description of the tiles is what the groups do. */
+static void check_description(const struct tile_args *t, const xl_tiling *say)
 {
     const size_t grid[2] = {say->is_swapped ? say->tiles_n : say->tiles_m,
                             say->is_swapped ? say->tiles_m : say->tiles_n};
@@ -512,7 +512,7 @@ static void check_telling(const struct told *t, const xl_tiling *say)
     assert_int_equal(say->whole, t->is_cut ? t->whole : t->tiles);
     assert_int_equal(say->sharers, t->is_cut ? t->groups : 0);
     for (size_t tile = 0; tile < say->whole; tile++) {
-        const size_t at = place_of(t, tile), product = grid[0] * grid[1];
+        const size_t at = locate_tile(t, tile), product = grid[0] * grid[1];
         const size_t row = at % product / grid[1], col = at % grid[1];
         assert_int_equal(tiling_piece_at(say, say->is_swapped ? col : row,
                                          say->is_swapped ? row : col,
@@ -522,9 +522,9 @@ static void check_telling(const struct told *t, const xl_tiling *say)
 }
 
 /* Every tile is stored once, of all of its stages. */
-static void check_walk(const struct xl__step *s, const struct xl__plan *p)
+static void check_order(const struct xl__step *s, const struct xl__plan *p)
 {
-    const struct told t = told_of(s);
+    const struct tile_args t = read_tile_args(s);
     const size_t n_parts = p->scratch_bytes / (t.bm * t.bn * 4);
     if (t.tiles > MOST_TILES)
         return;
@@ -532,7 +532,7 @@ static void check_walk(const struct xl__step *s, const struct xl__plan *p)
     unsigned char *parts = calloc(n_parts + 1, 1);
     size_t *stages = calloc(t.tiles, sizeof *stages);
     assert_true(stored && parts && stages);
-    check_telling(&t, &p->tiling);
+    check_description(&t, &p->tiling);
     follow_order(&t, stored, stages, parts, n_parts);
     join(&t, stored, parts);
     for (size_t i = 0; i < t.tiles; i++) {
@@ -567,7 +567,7 @@ static void check_plan(const struct xl__limits *l, const struct xl__plan *p)
     }
     assert_string_equal(product_of(p)->target, "target");
     assert_true(product_of(p)->slice_dim < 0);
-    check_walk(product_of(p), p);
+    check_order(product_of(p), p);
 }
 
 static size_t size_of(struct xl__rng *rng)

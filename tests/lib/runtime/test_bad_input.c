@@ -15,23 +15,23 @@
 
 enum { SIDE = 16, MAX_STORIES = 64 };
 
-/* -- the same story is never told twice ------------------------------------*/
+/* -- the same message is never told twice ------------------------------------*/
 
-static char stories[MAX_STORIES][256];
+static char messages[MAX_STORIES][256];
 static unsigned n_stories;
 
 /* `part` is what a reader must find in the message. */
-static void expect(xl_status got, xl_status want, const char *story,
+static void expect(xl_status got, xl_status want, const char *message,
                    const char *part)
 {
-    assert_status(got, want, story);
-    if (strlen(story) < 8 || !strstr(story, part))
-        fail_msg("\"%s\" does not say \"%s\"", story, part);
+    assert_status(got, want, message);
+    if (strlen(message) < 8 || !strstr(message, part))
+        fail_msg("\"%s\" does not say \"%s\"", message, part);
     for (unsigned i = 0; i < n_stories; i++)
-        if (strcmp(stories[i], story) == 0)
-            fail_msg("told before: \"%s\"", story);
+        if (strcmp(messages[i], message) == 0)
+            fail_msg("told before: \"%s\"", message);
     assert_in_range(n_stories, 0, MAX_STORIES - 1);
-    snprintf(stories[n_stories++], sizeof stories[0], "%s", story);
+    snprintf(messages[n_stories++], sizeof messages[0], "%s", message);
 }
 
 /* -- fixture --------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void bad_gemm(void **state)
                gemm_rows[i].part);
         assert_null(done);
     }
-    /* Nothing of it stays: the same queue computes, and has no story. */
+    /* Nothing of it stays: the same queue computes, and has no message. */
     assert_status(xl_gemm_run(f.t.queue, &good, NULL), XL_OK,
                   xl_error_detail(f.t.queue));
     assert_string_equal(xl_error_detail(f.t.queue), "");

@@ -50,26 +50,26 @@ static xl_status square(xl_queue *q, struct check_result *r)
     return status;
 }
 
-/* From opening to closing; `story` is of what failed, if anything did. */
-static xl_status use(struct check_result *r, char *story, size_t cap)
+/* From opening to closing; `message` is of what failed, if anything did. */
+static xl_status use(struct check_result *r, char *message, size_t cap)
 {
     struct test_device t = {NULL, NULL, NULL};
     unsigned n = 0;
 
-    story[0] = '\0';
+    message[0] = '\0';
     xl_status status = xl_open(NULL, &t.lib);
     if (status == XL_OK)
         status = xl_device_count(t.lib, &n);
     if (status == XL_OK)
         status = xl_queue_create(t.lib, xl_device_at(t.lib, 0), &t.queue);
     if (status != XL_OK)
-        snprintf(story, cap, "%s", xl_lib_error(t.lib));
+        snprintf(message, cap, "%s", xl_lib_error(t.lib));
     if (status == XL_OK) {
         status = verify_gemm(t.queue, &small, NULL, SEED, r);
         if (status == XL_OK)
             status = square(t.queue, r);
         if (status != XL_OK)
-            snprintf(story, cap, "%s%s", r->why, xl_error_detail(t.queue));
+            snprintf(message, cap, "%s%s", r->why, xl_error_detail(t.queue));
     }
     test_device_close(&t);
     return status;
@@ -81,17 +81,17 @@ static bool try_fault(const char *entry, unsigned call)
     const struct xl_control *layer = test_layer();
     const long before = layer->live();
     struct check_result r = {0};
-    char story[1024];
+    char message[1024];
 
     layer->reset();
     layer->arm(entry, call, CL_OUT_OF_RESOURCES);
-    const xl_status status = use(&r, story, sizeof story);
+    const xl_status status = use(&r, message, sizeof message);
     const bool fired = layer->fired() != 0;
     layer->reset();
     if (status == XL_WRONG_RESULT || (status == XL_OK && !r.right))
         fail_msg("%s #%u: a wrong result: %s", entry, call, r.why);
-    if (status != XL_OK && (!fired || story[0] == '\0'))
-        fail_msg("%s #%u: %s without a story", entry, call,
+    if (status != XL_OK && (!fired || message[0] == '\0'))
+        fail_msg("%s #%u: %s without a message", entry, call,
                  xl_status_name(status));
     if (layer->live() != before)
         fail_msg("%s #%u: %ld references more than before", entry, call,
@@ -103,12 +103,12 @@ static void every_call(void **state)
 {
     const struct xl_control *layer = test_layer();
     struct check_result r;
-    char story[1024];
+    char message[1024];
     unsigned total = 0;
 
     (void)state;
     /* Once for the caches, so that no build is waited for below. */
-    assert_status(use(&r, story, sizeof story), XL_OK, story);
+    assert_status(use(&r, message, sizeof message), XL_OK, message);
     for (unsigned e = 0; layer->entry(e); e++) {
         unsigned call = 1;
         while (try_fault(layer->entry(e), call)) {
@@ -119,7 +119,7 @@ static void every_call(void **state)
     }
     print_message("%u faults\n", total);
     assert_int_not_equal(total, 0);
-    assert_status(use(&r, story, sizeof story), XL_OK, story);
+    assert_status(use(&r, message, sizeof message), XL_OK, message);
     assert_true(r.right);
 }
 

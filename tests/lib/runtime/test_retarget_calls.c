@@ -210,7 +210,7 @@ static void test_store(void **state)
 
 /* -- it does not ---------------------------------------------------------- */
 
-/* A build that fails: how the story begins, and what else is in it. */
+/* A build that fails: how the message begins, and what else is in it. */
 static const struct {
     struct xl_builds how;
     const char *begins, *has;
@@ -299,7 +299,7 @@ static void test_vendor_without_a_way(void **state)
     end(&w);
 }
 
-/* Every call is made to fail: the program comes all the same, or a story, and
+/* Every call is made to fail: the program comes all the same, or a message, and
  * nothing is left alive. */
 static void test_faults(void **state)
 {
@@ -321,7 +321,7 @@ static void test_faults(void **state)
             n_faults += fired != 0;
             stub->reset();
             if (status != XL_OK && (!fired || detail_of(&w)[0] == '\0'))
-                fail_msg("%s #%u: a failure without a story", stub->entry(e),
+                fail_msg("%s #%u: a failure without a message", stub->entry(e),
                          call);
             if (status == XL_OK && w.program->build_log[0] == '\0')
                 fail_msg("%s #%u: an unread log", stub->entry(e), call);

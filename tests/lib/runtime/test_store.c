@@ -542,7 +542,7 @@ static void kill_a_writer(struct fixture *f, struct files *left)
     fail_msg("no temporary was left in 200 tries");
 }
 
-/* What a killed writer leaves is no entry, hurts nobody, and goes with the
+/* What a killed writer leaves is no entry, has no effect, and goes with the
  * first write of a store opened an hour later. */
 static void killed_writer_is_harmless(void **state)
 {
@@ -648,7 +648,7 @@ static void hits_are_remembered(void **state)
     xl__store_clear(&f.store);
 }
 
-/* Whatever else lies in the folder is not ours to count or remove. */
+/* Other files in the folder are not ours to count or remove. */
 static void strangers_are_left_alone(void **state)
 {
     (void)state;

@@ -125,7 +125,7 @@ static char *folder(const char *name)
     return xl__strdup(test_scratch(name));
 }
 
-/* A file with one set, whose tunables tell it from others. */
+/* A file with one set, whose tunables distinguish it. */
 static void write_file(const char *dir, const char *name,
                        const struct xl__tuned_file *head, const char *tunables)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search itself. On the stub driver: which candidates it tries, in which
  * order and with which limits, what the journal keeps. On a real one: what
- * crashes, hangs, lies or computes wrongly never wins, and what won is what
+ * crashes, hangs, reports wrong times or computes wrongly never wins, and what won is what
  * calls use. */
 #include <math.h>
 #include <stdio.h>
