@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/str.h"
 #include "cases/host_ops.h"
 
@@ -155,7 +156,7 @@ void expr_fill(const struct expr_name *n, void *data, struct xl__rng *rng)
     expr_stored(n, &rows, &cols);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++)
-            ref_store(data, n->off + i * (cols + n->pad) + j, n->dtype,
+            xl__dtype_store(data, n->off + i * (cols + n->pad) + j, n->dtype,
                       expr_random(n, j, rng));
 }
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/dtype.h"
 
 /* Largest finite values, and the first that round beyond them. */
 static const double F16_OVERFLOW = 65520.0;
@@ -18,36 +18,8 @@ static const double BF16_OVERFLOW = 3.3961775292304957e38;
 
 double ref_load(const void *data, size_t i, xl_dtype dtype)
 {
-    switch (dtype) {
-    case XL_F32: return (double)((const float *)data)[i];
-    case XL_F16: return (double)xl__f16_to_f32(((const uint16_t *)data)[i]);
-    case XL_BF16: return (double)xl__bf16_to_f32(((const uint16_t *)data)[i]);
-    case XL_F8E4M3: return (double)xl__e4m3_to_f32(((const uint8_t *)data)[i]);
-    case XL_F8E5M2: return (double)xl__e5m2_to_f32(((const uint8_t *)data)[i]);
-    case XL_F64: return ((const double *)data)[i];
-    case XL_I32: return (double)((const int32_t *)data)[i];
-    case XL_I8: return (double)((const int8_t *)data)[i];
-    case XL_U8: return (double)((const uint8_t *)data)[i];
-    case XL_BOOL: return (double)(((const uint8_t *)data)[i] != 0);
-    default: return NAN;
-    }
-}
-
-void ref_store(void *data, size_t i, xl_dtype dtype, double x)
-{
-    switch (dtype) {
-    case XL_F32: ((float *)data)[i] = (float)x; break;
-    case XL_F16: ((uint16_t *)data)[i] = xl__f32_to_f16((float)x); break;
-    case XL_BF16: ((uint16_t *)data)[i] = xl__f32_to_bf16((float)x); break;
-    case XL_F8E4M3: ((uint8_t *)data)[i] = xl__f32_to_e4m3((float)x); break;
-    case XL_F8E5M2: ((uint8_t *)data)[i] = xl__f32_to_e5m2((float)x); break;
-    case XL_F64: ((double *)data)[i] = x; break;
-    case XL_I32: ((int32_t *)data)[i] = (int32_t)x; break;
-    case XL_I8: ((int8_t *)data)[i] = (int8_t)x; break;
-    case XL_U8: ((uint8_t *)data)[i] = (uint8_t)x; break;
-    case XL_BOOL: ((uint8_t *)data)[i] = x != 0; break;
-    default: break;
-    }
+    const double x = xl__dtype_load(data, i, dtype);
+    return dtype == XL_BOOL ? x != 0 : x;
 }
 
 double ref_at(const struct ref_mat *m, size_t i, size_t j)
@@ -58,12 +30,8 @@ double ref_at(const struct ref_mat *m, size_t i, size_t j)
 
 double ref_roundoff(xl_dtype dtype)
 {
-    switch (dtype) {
-    case XL_F16: return 0x1p-11;
-    case XL_BF16: return 0x1p-8;
-    case XL_F64: return 0x1p-53;
-    default: return 0x1p-24;
-    }
+    const bool is_own = dtype == XL_F16 || dtype == XL_BF16 || dtype == XL_F64;
+    return xl__dtype_unit_roundoff(is_own ? dtype : XL_F32);
 }
 
 double ref_floor(xl_dtype dtype)
@@ -92,7 +60,7 @@ double ref_draw(struct xl__rng *rng, xl_dtype dtype)
 void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng)
 {
     for (size_t i = 0; i < n; i++)
-        ref_store(data, i, dtype, ref_draw(rng, dtype));
+        xl__dtype_store(data, i, dtype, ref_draw(rng, dtype));
 }
 
 void ref_dense(const struct ref_mat *m, size_t rows, size_t cols, double *dst)

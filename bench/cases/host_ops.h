@@ -23,7 +23,6 @@ struct ref_mat {
 /* Load element `i` of an array; store it, rounded to the type. An integer must
  * be in range. */
 double ref_load(const void *data, size_t i, xl_dtype dtype);
-void ref_store(void *data, size_t i, xl_dtype dtype, double x);
 double ref_at(const struct ref_mat *m, size_t i, size_t j);
 
 /* Unit roundoff of a type, and the absolute error of its smallest numbers:

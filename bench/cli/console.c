@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/edit_distance.h"
 #include "cli/host_info.h"
 #include "cli/table.h"
 
@@ -220,36 +221,15 @@ void text_wrap(FILE *to, const char *text, unsigned indent, unsigned width)
     }
 }
 
-/* Edit distance (Levenshtein 1966) of names of up to this length. */
-enum { LONGEST_WORD = 31 };
-
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[LONGEST_WORD + 1];
-    size_t n_a = strlen(a), n_b = strlen(b);
-    if (n_a > LONGEST_WORD || n_b > LONGEST_WORD)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= n_b; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n_b; j++) {
-            size_t swap = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = xl__min_size(swap, 1 + xl__min_size(row[j - 1], row[j]));
-        }
-    }
-    return row[n_b];
-}
-
 const char *text_nearest(const char *text, const char *const *names)
 {
     const char *best = NULL;
     size_t least = strlen(text) / 2 + 1;
     for (; *names; names++) {
         bool begins = strncmp(*names, text, strlen(text)) == 0;
-        size_t d = begins ? 1 : edit_distance(text, *names);
+        size_t d = begins ? 1
+                          : xl__edit_distance(text, strlen(text), *names,
+                                              strlen(*names));
         if (**names && d < least) {
             least = d;
             best = *names;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 enum { ZONE_ELEMS = 128 };
 
@@ -71,7 +72,7 @@ void guarded_clear(struct guarded *g)
 
 void guarded_set(struct guarded *g, size_t i, size_t j, double x)
 {
-    ref_store(g->host, g->first + i * g->ld + j, g->dtype, x);
+    xl__dtype_store(g->host, g->first + i * g->ld + j, g->dtype, x);
 }
 
 void guarded_fill(struct guarded *g, struct xl__rng *rng)

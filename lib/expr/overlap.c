@@ -13,16 +13,7 @@
 #include "expr/overlap.h"
 
 #include "base/alloc.h"
-
-static size_t gcd(size_t a, size_t b)
-{
-    while (b > 0) {
-        const size_t remainder = a % b;
-        a = b;
-        b = remainder;
-    }
-    return a;
-}
+#include "base/numbers.h"
 
 /* The dimensions of more than one element, by increasing stride. */
 struct sorted_dims {
@@ -60,7 +51,7 @@ static size_t last_offset(const struct sorted_dims *v, unsigned n)
 /* A dimension whose stride exceeds the last offset of all smaller ones cannot
  * cause an overlap, and is left out. Of two that remain, (i, j) and (i + di, j
  * - dj) have one address when di s0 = dj s1; the smallest such step is (s1,
- * s0) / gcd(s0, s1). */
+ * s0) / (size_t)xl__gcd(s0, s1). */
 bool xl__view_overlaps_itself(const struct xl__parameter *b)
 {
     struct sorted_dims v = sort_dims(b);
@@ -70,7 +61,7 @@ bool xl__view_overlaps_itself(const struct xl__parameter *b)
         v.n--;
     if (v.n != 2)
         return v.n > 0;
-    const size_t g = gcd(v.stride[0], v.stride[1]);
+    const size_t g = (size_t)xl__gcd(v.stride[0], v.stride[1]);
     return v.stride[1] / g < v.size[0] && v.stride[0] / g < v.size[1];
 }
 
@@ -83,7 +74,7 @@ static size_t common_pitch(const struct sorted_dims *v, size_t least,
     *inner = 0;
     for (unsigned d = 0; d < v->n; d++) {
         if (v->stride[d] >= least)
-            g = gcd(g, v->stride[d]);
+            g = (size_t)xl__gcd(g, v->stride[d]);
         else
             *inner += (v->size[d] - 1) * v->stride[d];
     }
@@ -98,7 +89,7 @@ static bool are_windows_disjoint(const struct sorted_dims *a,
                                  size_t gap, size_t elem)
 {
     size_t last_a, last_b;
-    const size_t pitch = elem * gcd(common_pitch(a, least, &last_a),
+    const size_t pitch = elem * (size_t)xl__gcd(common_pitch(a, least, &last_a),
                                     common_pitch(b, least, &last_b));
     if (pitch == 0)
         return false;

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/half.h"
+#include "base/dtype.h"
 #include "base/rng.h"
 
 /* -- shape ------------------------------------------------------------ */
@@ -172,46 +172,6 @@ enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
 
 /* -- elements --------------------------------------------------------- */
 
-static void write_element(unsigned char *at, xl_dtype dtype, double x)
-{
-    const float f = (float)x;
-    const int32_t i = (int32_t)x;
-    const uint16_t half =
-        dtype == XL_F16 ? xl__f32_to_f16(f) : xl__f32_to_bf16(f);
-    if (dtype == XL_F32)
-        memcpy(at, &f, sizeof f);
-    else if (dtype == XL_F16 || dtype == XL_BF16)
-        memcpy(at, &half, sizeof half);
-    else if (dtype == XL_I32)
-        memcpy(at, &i, sizeof i);
-    else
-        *at = (unsigned char)i;
-}
-
-static double read_element(const unsigned char *at, xl_dtype dtype)
-{
-    float f;
-    int32_t i;
-    uint16_t half;
-    switch (dtype) {
-    case XL_F32:
-        memcpy(&f, at, sizeof f);
-        return (double)f;
-    case XL_F16:
-    case XL_BF16:
-        memcpy(&half, at, sizeof half);
-        return (double)(dtype == XL_F16 ? xl__f16_to_f32(half)
-                                        : xl__bf16_to_f32(half));
-    case XL_I32:
-        memcpy(&i, at, sizeof i);
-        return i;
-    case XL_I8:
-        return *at <= INT8_MAX ? *at : *at - UINT8_MAX - 1;
-    default:
-        return *at;
-    }
-}
-
 /* A random number that suits the type: normally distributed floats, all values
  * of a byte, small integers. */
 static double draw_number(struct xl__rng *rng, xl_dtype dtype)
@@ -339,8 +299,8 @@ static void fill_inputs(struct xl__selfcheck_case *t)
         if (o->at == XL__AT_INDEX || o->is_written)
             continue;
         for (size_t i = 0; i < n; i++)
-            write_element(element_address(t->before, t, k, i), o->dtype,
-                          draw_number(&rng, o->dtype));
+            xl__dtype_store(element_address(t->before, t, k, i), 0, o->dtype,
+                            draw_number(&rng, o->dtype));
     }
 }
 
@@ -366,8 +326,8 @@ static xl_status read_inputs(struct xl__selfcheck_case *t)
         if (!m->value || !m->error)
             return XL_NO_MEMORY;
         for (size_t i = 0; i < m->elems && !o->is_written; i++)
-            m->value[i] =
-                read_element(element_address(t->before, t, k, i), o->dtype);
+            m->value[i] = xl__dtype_load(element_address(t->before, t, k, i),
+                                         0, o->dtype);
     }
     return XL_OK;
 }
@@ -453,7 +413,7 @@ static bool compare_operand(struct xl__selfcheck_case *t, unsigned k,
         const size_t at = element_index(&t->group, o, i);
         const double expected = t->mem[k].value[at], err = t->mem[k].error[at];
         const double got =
-            read_element(element_address(t->after, t, k, at), o->dtype);
+            xl__dtype_load(element_address(t->after, t, k, at), 0, o->dtype);
         memcpy(element_address(t->before, t, k, at),
                element_address(t->after, t, k, at), xl_dtype_bytes(o->dtype));
         if (isinf(err))

@@ -22,6 +22,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/row_reduction.h"
 #include "expr/codegen/sweep_step.h"
@@ -391,7 +392,7 @@ static void choose_items(const struct xl__limits *l, struct xl__group *group,
     geo->wg =
         (unsigned)xl__min_size(WG, xl__max_wg_for_states(l, words * geo->vw));
     const size_t side = xl__min_size(
-        xl__min_size(SIDE_BY_SIDE, xl__pow2_up(vectors)), geo->wg);
+        xl__min_size(SIDE_BY_SIDE, (size_t)xl__ceil_power_of_two(vectors)), geo->wg);
     geo->lanes = geo->wg / (unsigned)side;
 }
 
@@ -450,7 +451,7 @@ void xl__columns_geometry(const struct xl__graph *g,
     geo->chunks = choose_chunks(l, group);
     geo->joiners = (unsigned)xl__min_size(
         xl__min_size(MAX_JOINERS, geo->wg),
-        xl__pow2_up(xl__ceil_div(geo->chunks, CHUNKS_EACH)));
+        (size_t)xl__ceil_power_of_two(xl__ceil_div(geo->chunks, CHUNKS_EACH)));
     group->partial_bytes =
         geo->chunks > 1 ? xl__partial_bytes(g, group, n_partials(group)) : 0;
     const double fill = (double)(groups_across(group) * geo->chunks) /

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 
 enum {
     ACCESS_BYTES = 16, /* largest access of a GPU's item */
@@ -35,22 +36,6 @@ size_t xl__kept_elems(const struct xl__group *group)
 size_t xl__reduced_elems(const struct xl__group *group)
 {
     return count_elems(group, true);
-}
-
-size_t xl__pow2_down(size_t x)
-{
-    size_t power = 1;
-    while (power <= x / 2)
-        power *= 2;
-    return power;
-}
-
-size_t xl__pow2_up(size_t x)
-{
-    size_t power = 1;
-    while (power < x)
-        power *= 2;
-    return power;
 }
 
 static size_t inner_size(const struct xl__group *group)
@@ -88,7 +73,7 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
     size_t most =
         xl__min_size(MAX_ITEMS, xl__size_or(l, XL__F_max_wg_size, 1));
-    most = xl__pow2_down(most);
+    most = (size_t)xl__floor_power_of_two(most);
     while (most > 1 && most * words * sizeof(float) * 3 / 2 > room)
         most /= 2;
     return most;
@@ -101,7 +86,7 @@ size_t xl__reduction_vw(const struct xl__limits *l,
     size_t vw = MAX_GPU_VW;
     if (xl__is_vector_cpu(l)) {
         const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
-        return xl__pow2_down(
+        return (size_t)xl__floor_power_of_two(
             xl__min_size(xl__min_size(XL__EXPR_MAX_VW, native), inner));
     }
     for (unsigned k = 0; k < group->n_operands; k++) {

@@ -23,9 +23,6 @@ bool xl__is_vector_cpu(const struct xl__limits *l);
  * (half as much again for the partial results of the join). */
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words);
 
-/* The next power of two that is at least x, and at most x; 1 for 0. */
-size_t xl__pow2_up(size_t x);
-size_t xl__pow2_down(size_t x);
 
 /* Vector width, in elements along the last loop. On CPUs: the native width. On
  * GPUs: one aligned access of at most 16 bytes, and a divisor of the loop's

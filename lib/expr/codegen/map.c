@@ -19,6 +19,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/map_tiles.h"
 
@@ -395,7 +396,7 @@ static size_t choose_gpu_vector(const struct xl__group *group)
     }
     while (group->n_loops > 1 && inner_size(group) % vw != 0)
         vw /= 2;
-    return xl__min_size(vw, xl__pow2_down(inner_size(group)));
+    return xl__min_size(vw, (size_t)xl__floor_power_of_two(inner_size(group)));
 }
 
 static size_t count_elements(const struct xl__group *group)
@@ -472,8 +473,8 @@ static void choose_cpu_geometry(const struct xl__limits *l,
 {
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
-    size_t vw = xl__pow2_down(xl__min_size(native, XL__EXPR_MAX_VW));
-    vw = xl__min_size(vw, xl__pow2_down(inner_size(group)));
+    size_t vw = (size_t)xl__floor_power_of_two(xl__min_size(native, XL__EXPR_MAX_VW));
+    vw = xl__min_size(vw, (size_t)xl__floor_power_of_two(inner_size(group)));
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
@@ -487,7 +488,7 @@ static void choose_gpu_geometry(const struct xl__limits *l,
 {
     struct xl__geometry *geo = &group->geo;
     geo->vw = (unsigned)choose_gpu_vector(group);
-    geo->wg = (unsigned)xl__pow2_down(
+    geo->wg = (unsigned)(size_t)xl__floor_power_of_two(
         xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
     geo->unroll = choose_unroll(l, group);
     geo->per_wg = 0;

@@ -25,6 +25,7 @@
 #include "expr/codegen/map_tiles.h"
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/map.h"
 #include "expr/codegen/opencl_ops.h"
@@ -206,7 +207,7 @@ static void choose_gpu_tiles(const struct xl__limits *l,
     const size_t ahead =
         bytes > 0 ? xl__max_size(AHEAD_BYTES / bytes, 1) : MAX_AHEAD;
     geo->unroll =
-        (unsigned)xl__pow2_down(xl__min_size(ahead, vectors / geo->wg));
+        (unsigned)(size_t)xl__floor_power_of_two(xl__min_size(ahead, vectors / geo->wg));
 }
 
 /* The geometry for CPUs: blocks of the vector width in both directions, if

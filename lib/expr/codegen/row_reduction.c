@@ -22,6 +22,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/sweep_step.h"
 
@@ -399,7 +400,7 @@ static void choose_gpu_lanes(const struct xl__graph *g,
     const size_t words = xl__max_size(xl__held_values(g, group), 1);
     const size_t most = xl__max_wg_for_states(l, xl__state_words(g, group));
     const size_t vectors = xl__row_vectors(group);
-    const size_t lanes = xl__pow2_up(xl__max_size(
+    const size_t lanes = (size_t)xl__ceil_power_of_two(xl__max_size(
         xl__min_size(SIDE_BY_SIDE, xl__ceil_div(vectors * geo->vw, MIN_ELEMS)),
         lanes_to_hold(group, vectors * geo->vw * words)));
     geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MAX_LANES, most));

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "expr/fuse/fuse.h"
+#include "base/numbers.h"
 
 /* The indices first, first + step ... along one dimension. */
 struct index_range {
@@ -84,16 +85,6 @@ static bool find_box(const struct xl__parameter *b, const struct xl__view *v,
     return rest == 0;
 }
 
-static size_t common_divisor(size_t a, size_t b)
-{
-    while (b != 0) {
-        const size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Do two progressions have no common element? Either their ranges are
  * disjoint, or the distance of their starts is not a multiple of the greatest
  * common divisor of their steps. */
@@ -109,7 +100,7 @@ static bool are_disjoint(const struct index_range *a,
     /* A single element has no step: the other's decides. */
     const size_t step = a->count == 1   ? b->step
                         : b->count == 1 ? a->step
-                                        : common_divisor(a->step, b->step);
+                                        : (size_t)xl__gcd(a->step, b->step);
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "expr/graph/infer.h"
 #include "expr/graph/infer_types.h"
 
@@ -409,16 +410,6 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
 
 /* -- slices of one output --------------------------------------------- */
 
-static size_t gcd(size_t a, size_t b)
-{
-    while (b != 0) {
-        const size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Can two regions overlap? Not when along some axis one ends before the other
  * begins, or their indices differ modulo the gcd of the steps. */
 static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
@@ -427,7 +418,7 @@ static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
     for (unsigned d = 0; d < n_dims; d++) {
         const size_t a_last = a->first[d] + (a->count[d] - 1) * a->step[d];
         const size_t b_last = b->first[d] + (b->count[d] - 1) * b->step[d];
-        const size_t every = gcd(a->step[d], b->step[d]);
+        const size_t every = (size_t)xl__gcd(a->step[d], b->step[d]);
         if (a_last < b->first[d] || b_last < a->first[d] ||
             a->first[d] % every != b->first[d] % every)
             return false;

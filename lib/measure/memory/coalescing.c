@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "measure/probe.h"
 
 enum {
@@ -268,11 +269,6 @@ static xl_status measure_stride(struct xl__session *p, struct access_run *f,
     return XL_OK;
 }
 
-static bool is_power_of_two(unsigned x)
-{
-    return (x & (x - 1)) == 0;
-}
-
 /* Strides of a curve: all to 64, or powers of two; then powers of two to 1
  * MiB, which show conflicts of channels and cache sets. */
 static unsigned next_stride(unsigned step, bool quick)
@@ -293,7 +289,7 @@ static xl_status measure_far_curve(struct xl__session *p, struct access_run *f,
         const unsigned at = log2_floor(step);
         if (at + log2_floor((double)(UNROLL * f->wg)) >= f->lg_words)
             break;
-        const bool on_curve = is_power_of_two(step) && at < MOST_CURVE;
+        const bool on_curve = xl__is_power_of_two(step) && at < MOST_CURVE;
         TRY(measure_stride(p, f, make_far_stride(f, step),
                            on_curve ? &access_ns[at] : NULL));
     }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/path/cost.h"
 
 /* -- choice of the form ------------------------------------------------------
@@ -55,14 +56,6 @@ struct choice {
     const xl_softmax *s;
     size_t mode, wg, lanes, held, vw;
 };
-
-static size_t power_up(size_t x)
-{
-    size_t power = 1;
-    while (power < x)
-        power *= 2;
-    return power;
-}
 
 /* The least legal number of vectors, or the largest. */
 static size_t legal_held(size_t least)
@@ -121,7 +114,7 @@ static void choose_items(struct choice *c)
     size_t widest = LEAST_ITEM_VECTOR;
     while (2 * widest <= native && widest < MOST_ITEM_VECTOR)
         widest *= 2;
-    c->vw = xl__min_size(widest, power_up(c->s->cols));
+    c->vw = xl__min_size(widest, (size_t)xl__ceil_power_of_two(c->s->cols));
     c->mode = c->s->cols <= XL__SOFTMAX_ROW_MAX ? XL__SOFTMAX_ROWS
               : c->s->rows < many || c->s->cols >= XL__SOFTMAX_MOST_ELEMS
                   ? XL__SOFTMAX_PIECES
@@ -154,7 +147,7 @@ static void choose_work_groups(struct choice *c)
 {
     const size_t most = most_items(c->l);
     c->vw = xl__softmax_vector(c->s);
-    c->lanes = power_up(lanes_for(c->s->cols));
+    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->s->cols));
     c->lanes = xl__min_size(c->lanes, xl__min_size(MOST_LANES, most));
     const size_t vectors = xl__ceil_div(c->s->cols, c->vw);
     const size_t held = xl__ceil_div(vectors, c->lanes);
@@ -387,18 +380,13 @@ static const struct {
 };
 /* clang-format on */
 
-static bool is_power(size_t x)
-{
-    return x > 0 && (x & (x - 1)) == 0;
-}
-
 /* Tunables may come from a tuned set. */
 static bool is_legal(const struct job *j)
 {
     const size_t n_modes = sizeof modes / sizeof *modes;
     return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
-           is_power(j->wg) && is_power(j->lanes) && j->lanes <= j->wg &&
-           is_power(j->vw) && j->held > 0 &&
+           xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) && j->lanes <= j->wg &&
+           xl__is_power_of_two(j->vw) && j->held > 0 &&
            (j->mode >= XL__SOFTMAX_ROWS ||
             j->vw <= xl__softmax_vector(j->s)) &&
            j->wg <= xl__softmax_most_items(j->l);

@@ -11,6 +11,7 @@
 
 #include "base/half.h"
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/rng.h"
 #include "ops/path/check.h"
 #include "ops/normalization/softmax.h"
@@ -84,27 +85,6 @@ void xl__softmax_shrink(const void *canonical,
 
 /* -- host memory --------------------------------------------------------- */
 
-static void store_element(void *base, size_t i, xl_dtype dtype, float x)
-{
-    if (dtype == XL_F64)
-        ((double *)base)[i] = (double)x;
-    else if (dtype == XL_F32)
-        ((float *)base)[i] = x;
-    else
-        ((uint16_t *)base)[i] =
-            dtype == XL_F16 ? xl__f32_to_f16(x) : xl__f32_to_bf16(x);
-}
-
-static float load_element(const void *base, size_t i, xl_dtype dtype)
-{
-    if (dtype == XL_F64)
-        return (float)((const double *)base)[i];
-    if (dtype == XL_F32)
-        return ((const float *)base)[i];
-    const uint16_t bits = ((const uint16_t *)base)[i];
-    return dtype == XL_F16 ? xl__f16_to_f32(bits) : xl__bf16_to_f32(bits);
-}
-
 /* The offset of element (0, 0), which has the required alignment. */
 static size_t find_start(const xl_mat *mat)
 {
@@ -139,7 +119,7 @@ static void *make_filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
     xl__rng_seed(&rng, seed);
     for (size_t i = 0; base && i < s->rows; i++) {
         for (size_t j = 0; j < s->cols; j++)
-            store_element(base, locate_element(mat, i, j), mat->dtype,
+            xl__dtype_store(base, locate_element(mat, i, j), mat->dtype,
                           (float)(spread * xl__rng_normal(&rng)));
     }
     return base;
@@ -155,10 +135,10 @@ xl_status xl__softmax_case_init(void *small, struct xl__op_case *t)
     if (!src || !t->host[XL__SOFTMAX_DST])
         return XL_NO_MEMORY;
     for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
-        store_element(src, locate_element(&s->src, ROW_EMPTY, j), s->src.dtype,
+        xl__dtype_store(src, locate_element(&s->src, ROW_EMPTY, j), s->src.dtype,
                       -INFINITY);
     if (s->rows >= LEAST_ROWS)
-        store_element(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
+        xl__dtype_store(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
                       s->src.dtype, NAN);
     t->result = XL__SOFTMAX_DST;
     t->call.value[XL__SOFTMAX_SCALE].f = scale;
@@ -179,13 +159,13 @@ static double input_at(const xl_softmax *s, const struct xl__op_case *t,
                        size_t i, size_t j)
 {
     const volatile float x =
-        load_element(t->host[XL__SOFTMAX_SRC], locate_element(&s->src, i, j),
+        (float)xl__dtype_load(t->host[XL__SOFTMAX_SRC], locate_element(&s->src, i, j),
                      s->src.dtype) *
         (float)scale;
     if (!xl__softmax_has_mask(s))
         return (double)x;
     const volatile float sum =
-        x + load_element(t->host[XL__SOFTMAX_MASK],
+        x + (float)xl__dtype_load(t->host[XL__SOFTMAX_MASK],
                          locate_element(&s->mask, i, j), s->mask.dtype);
     return (double)sum;
 }
@@ -225,7 +205,7 @@ static bool check_row(const xl_softmax *s, const struct xl__op_case *t, size_t i
         const double x = input_at(s, t, i, j);
         const double want = sum == 0 ? 0 : exp(x - shift) / sum;
         const double got =
-            (double)load_element(t->host[XL__SOFTMAX_DST],
+            (double)(float)xl__dtype_load(t->host[XL__SOFTMAX_DST],
                                  locate_element(&s->dst, i, j), s->dst.dtype);
         if (is_close(s, got, want, fabs(x - shift)))
             continue;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "runtime/buffer.h"
 
 enum { MOST_ALIGN = 64 };
@@ -51,19 +52,9 @@ xl_status xl__check_view(const struct xl__named *x, struct xl__error *e)
     return XL_OK;
 }
 
-static size_t gcd(size_t a, size_t b)
-{
-    while (b > 0) {
-        const size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Elements (i, j) and (i + di, j - dj) have the same address when
  *   di row_stride = dj col_stride.
- * With g = gcd(row_stride, col_stride) the least solution is
+ * With g = (size_t)xl__gcd(row_stride, col_stride) the least solution is
  *   di = col_stride / g,  dj = row_stride / g,
  * so the matrix overlaps itself where both are less than its sizes. */
 static bool overlaps_itself(const struct xl__named *x)
@@ -73,7 +64,7 @@ static bool overlaps_itself(const struct xl__named *x)
         return (x->rows > 1 && rs == 0) || (x->cols > 1 && cs == 0);
     if (rs == 0 || cs == 0)
         return true;
-    const size_t g = gcd(rs, cs);
+    const size_t g = (size_t)xl__gcd(rs, cs);
     return cs / g < x->rows && rs / g < x->cols;
 }
 

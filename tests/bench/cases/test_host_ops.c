@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ops/gemm/selfcheck.h"
+#include "base/dtype.h"
 #include "support/support.h"
 #include "verify/verify.h"
 
@@ -29,19 +30,19 @@ static void stores_with_rounding(void **state)
     double twice[1] = {0};
 
     (void)state;
-    ref_store(half, 0, XL_F16, 1);
-    ref_store(half, 1, XL_F16, 1 + 0x1p-11); /* a tie: to even */
-    ref_store(half, 2, XL_F16, -65504);
-    ref_store(half, 3, XL_BF16, 1 + 3 * 0x1p-8); /* a tie: up, to even */
+    xl__dtype_store(half, 0, XL_F16, 1);
+    xl__dtype_store(half, 1, XL_F16, 1 + 0x1p-11); /* a tie: to even */
+    xl__dtype_store(half, 2, XL_F16, -65504);
+    xl__dtype_store(half, 3, XL_BF16, 1 + 3 * 0x1p-8); /* a tie: up, to even */
     assert_int_equal(half[0], 0x3c00);
     assert_int_equal(half[1], 0x3c00);
     assert_int_equal(half[2], 0xfbff);
     assert_int_equal(half[3], 0x3f82);
     near(ref_load(half, 2, XL_F16), -65504, 0);
     near(ref_load(half, 3, XL_BF16), 1 + 0x1p-6, 0);
-    ref_store(single, 1, XL_F32, 0.1);
+    xl__dtype_store(single, 1, XL_F32, 0.1);
     near(ref_load(single, 1, XL_F32), (double)0.1f, 0);
-    ref_store(twice, 0, XL_F64, 0.1);
+    xl__dtype_store(twice, 0, XL_F64, 0.1);
     near(ref_load(twice, 0, XL_F64), 0.1, 0);
 }
 
@@ -54,9 +55,9 @@ static void roundoff_is_half_a_gap(void **state)
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         const double u = ref_roundoff(dtypes[i]);
         float x[1];
-        ref_store(x, 0, dtypes[i], 1 + u);
+        xl__dtype_store(x, 0, dtypes[i], 1 + u);
         near(ref_load(x, 0, dtypes[i]), 1, 0);
-        ref_store(x, 0, dtypes[i], 1 + 1.01 * u);
+        xl__dtype_store(x, 0, dtypes[i], 1 + 1.01 * u);
         near(ref_load(x, 0, dtypes[i]), 1 + 2 * u, 0);
     }
 }
@@ -196,8 +197,8 @@ static void right_sums_pass(void **state)
         ref_fill(b, K, XL_F32, &rng);
         for (size_t p = 0; p < K; p++) {
             uint16_t h[2];
-            ref_store(h, 0, XL_F16, (double)a[p]);
-            ref_store(h, 1, XL_F16, (double)b[p]);
+            xl__dtype_store(h, 0, XL_F16, (double)a[p]);
+            xl__dtype_store(h, 1, XL_F16, (double)b[p]);
             up += a[p] * b[p];
             down += a[K - 1 - p] * b[K - 1 - p];
             coarse += (float)(ref_load(h, 0, XL_F16) * ref_load(h, 1, XL_F16));

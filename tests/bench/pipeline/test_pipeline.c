@@ -2,6 +2,7 @@
 /* Tests of pipelines without a device: chunks, reading of workloads, checks of
  * results, the bound, bars. */
 #include "pipeline/picture.h"
+#include "base/dtype.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -239,7 +240,7 @@ static void bad_arguments_are_reported(void **state)
 static double rounded(const double *x, size_t i, xl_dtype dtype)
 {
     uint32_t word = 0;
-    ref_store(&word, 0, dtype, x[i]);
+    xl__dtype_store(&word, 0, dtype, x[i]);
     return ref_load(&word, 0, dtype);
 }
 
@@ -248,7 +249,7 @@ static void *store_values(const double *x, size_t n, xl_dtype dtype)
     void *out = xl__calloc(n, sizeof(double));
     assert_non_null(out);
     for (size_t i = 0; i < n; i++)
-        ref_store(out, i, dtype, x[i]);
+        xl__dtype_store(out, i, dtype, x[i]);
     return out;
 }
 

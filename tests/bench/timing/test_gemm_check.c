@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "timing/result_check.h"
 #include "timing/gemm_check.h"
 
@@ -60,10 +61,10 @@ static void rounding_is_not(void **state)
         struct product *p = make_product(seed);
         uint16_t half[M * N];
         for (size_t i = 0; i < M * N; i++)
-            ref_store(half, i, XL_F16, p->c[i]);
+            xl__dtype_store(half, i, XL_F16, p->c[i]);
         p->sums.c = (struct ref_mat){half, 0, N, 1, XL_F16};
         assert_int_equal(gemm_sums_outlier(&p->sums), M);
-        ref_store(half, 5 * N + 7, XL_F16, p->c[5 * N + 7] + 10);
+        xl__dtype_store(half, 5 * N + 7, XL_F16, p->c[5 * N + 7] + 10);
         assert_int_equal(gemm_sums_outlier(&p->sums), 5);
         test_free(p);
     }
