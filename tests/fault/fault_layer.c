@@ -190,7 +190,8 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(
 
 /* -- maps that copy -------------------------------------------------------- */
 
-/* One open map. A map blocks, whatever was asked: nobody here looks at that. */
+/* One open map. A map blocks even if it was not asked to: no caller depends on
+ * it. */
 struct map {
     struct map *next;
     void *at;

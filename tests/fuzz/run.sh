@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build a fuzz target with a compiler that has libFuzzer, and run it on a copy
 # of its corpus: the same inputs each time, so that a test that passed fails by
-# a change alone; or, to look for what nobody met yet, new ones for a while.
+# a change alone; or, to search further, new ones for a while.
 #
 #   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr or tune
 #   XL_FUZZ_SECONDS=3600                       new inputs, for so long

@@ -4,7 +4,8 @@
 - A folder has at most 25 entries.
 - No file and no function has a bare generic word as its name.
 - A struct tag is defined once in lib.
-- No internal xl__x stands beside a public xl_x.
+- No internal xl__x differs by one underscore from a public xl_x.
+- No text has a phrase that plain technical English does without.
 
     check_tree.py TREE
 """
@@ -17,6 +18,11 @@ import sys
 MAX_ENTRIES = 25
 GENERIC = set("""part whole where ready small rows bars words terms spell trial
     turn walk side story work place look tell take put one make do run""".split())
+
+PHRASES = re.compile(
+    r"\b(told|tells|whoever|reckon(s|ed|ing)?|held against|will not do"
+    r"|in turns|the story|at hand|meanwhile|nobody|somebody|stands for)\b",
+    re.IGNORECASE)
 
 tree = pathlib.Path(sys.argv[1]).resolve()
 failures = []
@@ -72,6 +78,16 @@ for path in files(".h", tops=("include",)):
     public |= set(re.findall(r"\bxl_([a-z]\w+)", path.read_text()))
 for name in sorted(internal & public):
     failures.append(f"xl__{name} and xl_{name} differ by one underscore")
+
+documents = [tree / "README.md", tree / "quickstart",
+             *(tree / "vendor-notes").glob("*.md")]
+for path in [*files(".c", ".h", ".cl", ".clh", ".py", ".sh", ".cmake", ".md",
+                    ".txt"), *documents]:
+    if path.name == pathlib.Path(__file__).name or "corpus" in str(path):
+        continue
+    for n, line in enumerate(path.read_text().splitlines(), 1):
+        if m := PHRASES.search(line):
+            failures.append(f"{path.relative_to(tree)}:{n}: '{m[0]}'")
 
 print("\n".join(failures))
 print(f"{len(failures)} failures")

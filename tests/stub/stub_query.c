@@ -20,7 +20,7 @@ static cl_uint n_platforms;
 cl_icd_dispatch stub_table;
 
 /* Stands in every slot that is not written. Enough for those that return a
- * cl_int; nobody calls the few others. */
+ * cl_int; the few others are not called. */
 static cl_int unimplemented(void) { return CL_INVALID_OPERATION; }
 
 static const char *platform_text(cl_platform_info key)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of shapes, and what the modes of `clbench gemm` and `clbench compare`
- * reckon: tiles, waves, reads, bounds, portability. No device, no driver. */
+ * compute: tiles, waves, reads, bounds, portability. No device, no driver. */
 #include "commands.h"
 #include "support/support.h"
 
@@ -411,7 +411,7 @@ static void other_libraries_are_distinguished(void **state)
     assert_true(result_interleaved(&f, &f.rows[2], &p));
     assert_true(p.ratio == 1.5 && p.lo == 1.4 && p.hi == 1.6);
     assert_false(result_interleaved(&f, &f.rows[1], &p));
-    /* The fastest stands for a case, whatever the variant. */
+    /* The fastest variant represents a case. */
     const struct result_set own = {.files = &f, .n_files = 1};
     assert_ptr_equal(result_set_fastest(&own, 0, &f.rows[1]), &f.rows[0]);
     const struct result_set other = {&f, 1, NULL, "gemm_clblast"};

@@ -161,7 +161,7 @@ plan 0 "of a file, in f32" --model llama-3.1-8b --from "$folder/run.json" \
     --weights f32
 says "50 TFLOP/s measured, peak_f32_flop_per_s"
 
-# A config.json, and what will not do.
+# A config.json, and invalid ones.
 cat >"$folder/config.json" <<'JSON'
 {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
  "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}

@@ -630,7 +630,7 @@ static void files_replace(void **state)
 }
 
 /* What is not a plain file is written to: --json /dev/null, run by root, must
- * not put a file in its place. A pipe stands for the device. */
+ * not put a file in its place. A pipe replaces the device. */
 static void files_write_to_a_pipe(void **state)
 {
     (void)state;

@@ -510,7 +510,7 @@ static void test_untrusted(void **state)
         fail_msg("alive: %s", stub->live_text());
 }
 
-/* A wrong result is told with its plan and its test, at once and later; what
+/* A wrong result is reported with its plan and its case, at once and later; what
  * turns operands for many variants is not blamed for the product. */
 static void test_blame(void **state)
 {

@@ -94,7 +94,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **out)
                : NOT_FOUND;
 }
 
-/* -- what it tells ----------------------------------------------------------- */
+/* -- its readings ------------------------------------------------------------ */
 
 int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz);
 int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz)

@@ -184,7 +184,7 @@ static void devices_are_found_by_text(void **state)
     }
 }
 
-/* A device that came with a caller's queue gets its number when somebody
+/* A device that came with a caller's queue gets its number when the caller
  * counts the devices, and stays where it is. */
 static void a_caller_s_device_is_adopted(void **state)
 {

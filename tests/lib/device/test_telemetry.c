@@ -646,7 +646,7 @@ static void an_unknown_clock_can_be_held(void **state)
     assert_string_equal(row.reason, "clock held down: thermal limit");
 }
 
-/* What nobody looked at is no reason for anything. */
+/* Conditions that were not sampled are no reason. */
 static void no_look_is_no_verdict(void **state)
 {
     xl_conditions c = {0};
@@ -713,7 +713,7 @@ static void tables_say_how_devices_were(void **state)
         telemetry_conditions_text(&rows, &kept[0], &text);
         assert_string_equal(xl__str_text(&text), cases[i].text);
         xl__str_reset(&text);
-        telemetry_conditions_text(&rows, &kept[1], &text); /* nobody looked at it */
+        telemetry_conditions_text(&rows, &kept[1], &text); /* no sample of it */
         assert_string_equal(xl__str_text(&text), "");
         xl__str_clear(&text);
     }

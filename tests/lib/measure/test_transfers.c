@@ -246,7 +246,7 @@ static void failed_calls_leave_nothing(void **state)
             if (!is_stated || layer->live() != before)
                 fail_msg("%s, %s call %u: %s, %ld more are held", probes[i],
                          entries[j / 3], calls[j % 3],
-                         is_stated ? "told" : "not told",
+                         is_stated ? "stated" : "not stated",
                          layer->live() - before);
             layer->reset();
             assert_status(xl_queue_finish(device.queue), XL_OK, "after a fault");

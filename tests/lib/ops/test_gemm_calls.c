@@ -171,7 +171,7 @@ static void lists_change(void **state)
     compare(t.queue);
 }
 
-/* dA = dC B^T and dB = A^T dC, as ops.h tells: here a stands for dC and b for
+/* dA = dC B^T and dB = A^T dC, as in ops.h: here a is dC and b is
  * B, then a for A and b for dC. */
 static void gradients(void **state)
 {

@@ -320,7 +320,7 @@ static void check_order(const struct xl__step *s, const struct tile_args *t)
 
 /* -- tiles cut by k -------------------------------------------------------- */
 
-/* What groups do, as the kernel reckons it. */
+/* What groups do, computed as the kernel does. */
 struct dealt {
     const struct tile_args *t;
     size_t tiles, parts; /* of all products; places in scratch */
@@ -530,7 +530,7 @@ static void check_vectors(const struct xl__step *s, const xl_gemm *g)
         assert_true(g->c.col_stride == 1 || g->c.row_stride == 1);
 }
 
-/* What the plan tells of its tiles is what the kernels do. */
+/* The description of the tiles is what the kernels do. */
 static void check_description(const struct xl__plan *p, const struct tile_args *t,
                           bool turned)
 {

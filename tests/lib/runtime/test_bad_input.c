@@ -15,7 +15,7 @@
 
 enum { SIDE = 16, MAX_STORIES = 64 };
 
-/* -- the same message is never told twice ------------------------------------*/
+/* -- no two failures have the same message ------------------------------------*/
 
 static char messages[MAX_STORIES][256];
 static unsigned n_stories;
@@ -29,7 +29,7 @@ static void expect(xl_status got, xl_status want, const char *message,
         fail_msg("\"%s\" does not say \"%s\"", message, part);
     for (unsigned i = 0; i < n_stories; i++)
         if (strcmp(messages[i], message) == 0)
-            fail_msg("told before: \"%s\"", message);
+            fail_msg("a message again: \"%s\"", message);
     assert_in_range(n_stories, 0, MAX_STORIES - 1);
     snprintf(messages[n_stories++], sizeof messages[0], "%s", message);
 }
@@ -406,7 +406,7 @@ static struct heard gemm_with_cache(const char *dir)
 static void unwritable_cache(void **state)
 {
     (void)state;
-    /* Nobody makes a folder below a file, root neither. */
+    /* No folder can be made below a file, not even by root. */
     const struct heard h = gemm_with_cache("/dev/null/cache");
     assert_int_equal(h.warnings, 1);
     assert_non_null(strstr(h.last, "/dev/null/cache"));
@@ -457,7 +457,7 @@ static void corrupt_cache(void **state)
     assert_int_equal(test_stub()->calls("clCreateProgramWithSource"), 0);
 }
 
-/* A limit of no bytes to a file stands for a full disk; test_store.c fills a
+/* A limit of no bytes to a file imitates a full disk; test_store.c fills a
  * real one. */
 static void no_room_for_cache(void **state)
 {
