@@ -23,7 +23,6 @@ bool xl__is_vector_cpu(const struct xl__limits *l);
  * (half as much again for the partial results of the join). */
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words);
 
-
 /* Vector width, in elements along the last loop. On CPUs: the native width. On
  * GPUs: one aligned access of at most 16 bytes, and a divisor of the loop's
  * size. 1 where an operand is strided along that loop. */
