@@ -18,6 +18,8 @@
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 #include "expr/graph/group_eval.h"
+#include "expr/graph/infer.h"
+#include "expr/language/parser.h"
 #include "expr/language/tree.h"
 #include "expr_shapes.h"
 

@@ -71,7 +71,7 @@ expect 2 "an unknown op" "$clbench" tune gem 512
 warns "there are: gemm"
 expect 2 "a bad shape" "$clbench" tune gemm 5x
 expect 2 "a bad budget" "$clbench" tune gemm 512 --budget 5d
-warns "5m"
+warns "--budget"
 expect 2 "no such device" "$clbench" tune gemm 512 --device 99
 expect 2 "no such variant" "$clbench" tune gemm 512 --variant gemm_none
 warns "must be one of gemm_"
@@ -200,7 +200,7 @@ done
 [ "$n" -ge 3 ] || bad "no three candidates in the journal"
 n=$(journals | xargs cat | grep -c -v '"begun"')
 expect 130 "goes on, and is interrupted" "$python" \
-    "$source_dir/tests/interrupt.py" "$err" " of " \
+    "$source_dir/tests/scripts/interrupt.py" "$err" " of " \
     "$clbench" $search $patient --json "$folder/resumed.json"
 warns "interrupted"
 says "known from before"

@@ -15,7 +15,7 @@ failed=0
 
 rm -rf "$folder"
 mkdir -p "$folder/cl"
-cp "$source_dir"/cl/*/* "$folder/cl/" || exit 1
+cp -R "$source_dir"/cl/. "$folder/cl/" || exit 1
 
 bad() {
     echo "FAILED: $*"
