@@ -25,7 +25,7 @@ expr) # all of the compiler that needs no device
     sources="$(ls lib/expr/*/*.c lib/base/*.c lib/base/os/lock.c)
         lib/device/cl_info.c lib/device/facts.c lib/device/peak_rates.c
         lib/runtime/plan.c -ffunction-sections -Wl,--gc-sections
-        -Wl,--unresolved-symbols=ignore-all -lOpenCL"
+        -lOpenCL"
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=60"
     runs=100000
     ;;
