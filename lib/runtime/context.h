@@ -93,6 +93,7 @@ struct xl_queue {
     size_t n_kernels, cap_kernels;
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
+    size_t scratch_limit_bytes;            /* 0: none */
     struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
     size_t n_cached_plans;
     struct xl__timeline timeline;

@@ -48,10 +48,55 @@ static void finish_waits_for_what_was_flushed(void **state)
     free(host);
 }
 
+/* Steps of a chain on the application's out-of-order queue, each of which
+ * needs the one before, without events: the calls follow each other. */
+static void calls_follow_out_of_order(void **state)
+{
+    enum { N = 1 << 20, TIMES = 20, LINKS = 4 };
+    static const size_t size[1] = {N};
+    static float host[N];
+    cl_int code;
+    cl_mem mem = NULL;
+    xl_queue *q = NULL;
+    xl_expr *e = NULL;
+    (void)state;
+    cl_command_queue native =
+        clCreateCommandQueue(xl_queue_context(t.queue), xl_device_cl(t.device),
+                             CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    if (code != CL_SUCCESS)
+        skip();
+    assert_status(xl_queue_wrap(t.lib, native, &q), XL_OK,
+                  xl_lib_error(t.lib));
+    assert_status(xl_buffer_create(q, sizeof host, &mem), XL_OK,
+                  xl_error_detail(q));
+    const xl_binding x = {.name = "x",
+                          .tensor = xl_tensor_dense(mem, XL_F32, 1, size)};
+    const xl_expr_args args = {.bindings = &x, .n_bindings = 1};
+    assert_status(xl_expr_compile(q, "x = log(exp(x * 0)) + x + 1", &args, &e),
+                  XL_OK, xl_error_detail(q));
+    for (unsigned i = 0; i < TIMES; i++) {
+        assert_status(xl_buffer_fill(q, mem, 0, 0, N), XL_OK,
+                      xl_error_detail(q));
+        for (unsigned link = 0; link < LINKS; link++)
+            assert_status(xl_expr_run(q, e, &args, NULL), XL_OK,
+                          xl_error_detail(q));
+        assert_status(xl_buffer_read(q, mem, 0, host, sizeof host), XL_OK,
+                      xl_error_detail(q));
+        for (unsigned k = 0; k < N; k++)
+            if (host[k] != (float)LINKS)
+                fail_msg("time %u: element %u is %g", i, k, (double)host[k]);
+    }
+    xl_expr_destroy(e);
+    clReleaseMemObject(mem);
+    xl_queue_destroy(q);
+    clReleaseCommandQueue(native);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finish_waits_for_what_was_flushed),
+        cmocka_unit_test(calls_follow_out_of_order),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
