@@ -48,6 +48,10 @@ struct clblast_call {
     size_t m, n, k, ld_a, ld_b, ld_c, count, step_a, step_b, step_c;
 };
 
+_Static_assert(sizeof(struct clblast_call) <=
+                   sizeof((struct xl__step *)0)->external_desc,
+               "the plan keeps it");
+
 static const char *const names[2][N_FORMS] = {
     {"CLBlastSgemm", "CLBlastSgemmStridedBatched", "CLBlastSgemmBatched"},
     {"CLBlastDgemm", "CLBlastDgemmStridedBatched", "CLBlastDgemmBatched"},

@@ -53,10 +53,15 @@ struct xl__variant {
 
 struct xl__op_case; /* below */
 
+/* The size of an op's canonical descriptor. Does not compile where it exceeds
+ * what a key and a self-check have room for. */
+#define XL__CANONICAL_BYTES(type)                                             \
+    (sizeof(type) + 0 * sizeof(char[sizeof(type) <= XL__DESC_CAP ? 1 : -1]))
+
 struct xl__op {
     enum xl__op_id id;
     const char *name; /* "gemm" */
-    size_t canonical_bytes;
+    size_t canonical_bytes; /* XL__CANONICAL_BYTES() */
     /* Checks the descriptor: shapes and scalars always, memory extents and
      * overlaps only if `with_memory`. */
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);

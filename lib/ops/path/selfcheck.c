@@ -14,7 +14,7 @@
 #include "runtime/program.h"
 #include "runtime/buffer.h"
 
-enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
+enum { PARAMS_CAP = 256 };
 
 /* One run of the case. */
 struct run {
@@ -22,7 +22,7 @@ struct run {
     const struct xl__op *op;
     const struct xl__variant_candidate *candidate;
     const struct xl__cached_plan *target; /* whose programs are tested */
-    uint64_t small[SMALL_CAP / sizeof(uint64_t)];
+    uint64_t small[XL__DESC_CAP / sizeof(uint64_t)];
     struct xl__op_case op_case;
     struct xl__cached_plan *ready; /* of the case */
 };
@@ -137,8 +137,6 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
         xl__strcpy(why, why_cap, "gave wrong results on this driver before");
         return XL_OK;
     }
-    if (op->canonical_bytes > sizeof r.small)
-        return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
     status = xl_queue_create_beside(q, &r.q);
     if (status != XL_OK)
         return xl__error_set(&q->error, status,
