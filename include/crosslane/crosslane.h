@@ -60,6 +60,10 @@ typedef struct xl_options {
                                   ///< /usr/share/crosslane/tuned; "": none
     bool skip_selfcheck;   ///< run kernels without a self-check: to measure
                            ///< the cost of self-checks
+    bool use_clblast;      ///< products may be computed by CLBlast (the
+                           ///< variant "gemm_clblast"), which is searched by
+                           ///< name among the system's libraries. false: only
+                           ///< for a call that names this variant
 } xl_options;
 
 /**

@@ -33,6 +33,7 @@ struct xl_lib {
     xl__lock log_lock;
     char *cl_dir; /* NULL: the embedded kernels */
     bool skip_selfcheck;
+    bool use_clblast;    /* without being named by a call */
     unsigned spin_limit; /* iterations after which a kernel for a target stops
                             waiting, for tests; 0: none */
     struct xl__store store;

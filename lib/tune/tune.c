@@ -109,8 +109,7 @@ static xl_status add_known(struct xl__search *s, const char *shape_class)
             long at;
             if (strcmp(v->name, set->variant) != 0 ||
                 (s->space.forced && strcmp(s->space.forced, v->name) != 0) ||
-                (v->refuses &&
-                 v->refuses(s->space.limits, s->space.canonical)) ||
+                xl__variant_refusal(&s->space.what, v) ||
                 !xl__params_parse(v, set->tunables, &params, why, sizeof why))
                 continue;
             TRY(xl__space_add(&s->space, v, &params, &at));

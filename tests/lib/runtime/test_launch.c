@@ -67,7 +67,7 @@ static void tear_down(struct world *w)
         fail_msg("alive: %s", test_stub()->live_text());
 }
 
-static void run(struct world *w, const xl_sync *sync)
+static void run_expr(struct world *w, const xl_sync *sync)
 {
     assert_status(xl_expr_run(w->q, w->e, &w->args, sync), XL_OK,
                   xl_error_detail(w->q));
@@ -97,10 +97,10 @@ static void order_out_of_order(void **state)
     cl_event done = NULL;
     (void)state;
     set_up(&w, true);
-    run(&w, NULL);
+    run_expr(&w, NULL);
     assert_int_equal(calls("clEnqueueNDRangeKernel"), STEPS);
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 1);
-    run(&w, &(xl_sync){.done = &done});
+    run_expr(&w, &(xl_sync){.done = &done});
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 2);
     assert_status(xl_buffer_read(w.q, w.mem[1], 0, &byte, 1), XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 3);
@@ -109,7 +109,7 @@ static void order_out_of_order(void **state)
     assert_status(xl_buffer_fill(w.q, w.mem[1], 0, 0, 1), XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 5);
     const xl_sync after = {.n_wait = 1, .wait = &done};
-    run(&w, &after);
+    run_expr(&w, &after);
     assert_status(xl_buffer_enqueue_read(w.q, w.mem[1], 0, &byte, 1, &after),
                   XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 5);
@@ -123,7 +123,7 @@ static void no_barrier_in_order(void **state)
     char byte = 0;
     (void)state;
     set_up(&w, false);
-    run(&w, NULL);
+    run_expr(&w, NULL);
     assert_status(xl_buffer_read(w.q, w.mem[1], 0, &byte, 1), XL_OK, "");
     assert_status(xl_buffer_fill(w.q, w.mem[1], 0, 0, 1), XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 0);
@@ -143,7 +143,8 @@ static void failed_call_returns(void **state)
             cl_event done = NULL, first = NULL;
             set_up(&w, out_of_order);
             cl_event gate = user_event(&w);
-            const xl_sync sync = {1, &gate, &done, &first};
+            const xl_sync sync = {
+                .n_wait = 1, .wait = &gate, .done = &done, .first = &first};
             test_stub()->arm("clEnqueueNDRangeKernel", step,
                              CL_OUT_OF_RESOURCES);
             assert_status(xl_expr_run(w.q, w.e, &w.args, &sync),
@@ -155,7 +156,7 @@ static void failed_call_returns(void **state)
             assert_int_equal(calls("clWaitForEvents"), 0);
             clSetUserEventStatus(gate, CL_COMPLETE);
             clReleaseEvent(gate);
-            run(&w, NULL); /* the queue can be used */
+            run_expr(&w, NULL); /* the queue can be used */
             tear_down(&w);
         }
     }
@@ -199,15 +200,15 @@ static void first_to_done_is_the_time(void **state)
         cl_event first = NULL, done = NULL;
         set_up(&w, out_of_order);
         test_stub()->model(&model);
-        run(&w, NULL); /* of which nothing counts */
-        run(&w, &(xl_sync){.first = &first, .done = &done});
+        run_expr(&w, NULL); /* of which nothing counts */
+        run_expr(&w, &(xl_sync){.first = &first, .done = &done});
         assert_ptr_not_equal(first, done);
         assert_int_equal(stamp(done, CL_PROFILING_COMMAND_END) -
                              stamp(done, CL_PROFILING_COMMAND_START),
                          STEP_NS);
         assert_int_equal(span(first, done), STEPS * STEP_NS);
-        run(&w, &(xl_sync){.first = &first});
-        run(&w, &(xl_sync){.done = &done});
+        run_expr(&w, &(xl_sync){.first = &first});
+        run_expr(&w, &(xl_sync){.done = &done});
         assert_int_equal(span(first, done), 2 * STEPS * STEP_NS);
         test_stub()->model(NULL);
         tear_down(&w);
@@ -268,7 +269,7 @@ static void scratch_limit(void **state)
                       xl_error_detail(w.q));
         assert_int_not_equal(bytes, 0);
         snprintf(number, sizeof number, "%zu bytes of scratch", bytes);
-        run(&w, NULL);
+        run_expr(&w, NULL);
         assert_status(xl_queue_set_scratch_limit(w.q, bytes - 1), XL_OK, "");
         test_stub()->reset();
         assert_status(xl_expr_run(w.q, w.e, &w.args, NULL),
@@ -278,11 +279,11 @@ static void scratch_limit(void **state)
         assert_int_equal(calls("clEnqueueNDRangeKernel"), 0);
         assert_status(xl_buffer_create(w.q, bytes, &w.args.workspace.buf),
                       XL_OK, "");
-        run(&w, NULL); /* in memory of its own */
+        run_expr(&w, NULL); /* in memory of its own */
         clReleaseMemObject(w.args.workspace.buf);
         w.args.workspace.buf = NULL;
         assert_status(xl_queue_set_scratch_limit(w.q, bytes), XL_OK, "");
-        run(&w, NULL);
+        run_expr(&w, NULL);
         tear_down(&w);
     }
 }
@@ -297,7 +298,7 @@ static void trim(void **state)
     assert_status(xl_queue_trim(w.q), XL_OK, "");
     const long idle = test_stub()->live();
     for (unsigned i = 0; i < 2; i++) {
-        run(&w, NULL);
+        run_expr(&w, NULL);
         assert_in_range(test_stub()->live(), idle + 1 + STEPS, idle + 99);
         assert_status(xl_queue_trim(w.q), XL_OK, "");
         if (test_stub()->live() != idle)
@@ -334,7 +335,8 @@ static void transfer_events(void **state)
     set_up(&w, false);
     cl_event gate = user_event(&w);
     clSetUserEventStatus(gate, CL_COMPLETE);
-    const xl_sync sync = {1, &gate, &done, &first};
+    const xl_sync sync = {
+        .n_wait = 1, .wait = &gate, .done = &done, .first = &first};
     assert_status(xl_buffer_enqueue_write(w.q, w.mem[0], 8, in, 8, &sync),
                   XL_OK, xl_error_detail(w.q));
     assert_one_event(first, done, CL_COMMAND_WRITE_BUFFER);
