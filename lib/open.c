@@ -100,6 +100,7 @@ static xl_status init_library(xl_lib *lib, const xl_options *options)
     lib->log = options->log;
     lib->log_arg = options->log_arg;
     lib->skip_selfcheck = options->skip_selfcheck;
+    lib->use_clblast = options->use_clblast;
     lib->spin_limit = read_spin_limit(lib);
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;

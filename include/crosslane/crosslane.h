@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crosslane: an OpenCL compute library for every vendor's device. This header
- * brings in the whole API. */
+ * brings in the whole API.
+ *
+ * NULL: no function dereferences a NULL handle (xl_lib, xl_device, xl_queue,
+ * xl_expr, xl_terms, xl_telemetry), descriptor or result. One that returns
+ * xl_status returns XL_BAD_ARGUMENT; one that returns a value returns NULL,
+ * "", 0 or, for an index, UINT_MAX; the others do nothing. A pointer may be
+ * NULL where its comment says so. */
 #ifndef CROSSLANE_CROSSLANE_H
 #define CROSSLANE_CROSSLANE_H
 
@@ -58,6 +64,10 @@ typedef struct xl_options {
                                   ///< /usr/share/crosslane/tuned; "": none
     bool skip_selfcheck;   ///< run kernels without a self-check: to measure
                            ///< the cost of self-checks
+    bool use_clblast;      ///< products may be computed by CLBlast (the
+                           ///< variant "gemm_clblast"), which is searched by
+                           ///< name among the system's libraries. false: only
+                           ///< for a call that names this variant
 } xl_options;
 
 /**

@@ -130,14 +130,16 @@ XL_API void xl_expr_destroy(xl_expr *e);
  *
  * @return as xl_expr_compile(), and
  *         XL_BUFFER_TOO_SMALL  a view runs past the end of its memory, or the
- *                              workspace is too small
+ *                              workspace or the queue's scratch limit is
+ *                              too small
  *         XL_OVERLAP           an output overlaps another binding and is not
  *                              the same view, or overlaps another output, or
  *                              overlaps itself
  *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer
  *                              (NaN and infinity are valid in f32)
- *         After an error no command of the call is running, and outputs are
- *         undefined only if a command had started.
+ *         After an OpenCL code a part of the call may be in the queue
+ *         (xl_sync), and outputs are undefined; after one of ours nothing was
+ *         enqueued.
  */
 XL_API xl_status xl_expr_run(xl_queue *q, const xl_expr *e,
                              const xl_expr_args *args, const xl_sync *sync);

@@ -123,16 +123,18 @@ typedef struct xl_gemm {
  *
  * @param q     one thread at a time; queues are independent of each other
  * @param sync  NULL: start after the commands already in the queue
- * @return XL_OK: enqueued, not finished. Otherwise no command of the call is
- *         running, C is undefined only if a command had started, and the
- *         message is in xl_error_detail(q) until the next call on q:
+ * @return XL_OK: enqueued, not finished. Otherwise the message is in
+ *         xl_error_detail(q) until the next call on q. After an OpenCL code a
+ *         part of the call may be in the queue (xl_sync), and C is undefined;
+ *         after one of these nothing was enqueued, and C is as it was:
  *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name, only
  *                              some of the arrays of offsets, an epilogue
  *                              that is not in the language
  *         XL_BAD_SHAPE         a size is 0, a binding does not broadcast
  *         XL_OVERFLOW          a matrix's extent does not fit in 64 bits
  *         XL_BUFFER_TOO_SMALL  a matrix runs past the end of its memory, or
- *                              the workspace is too small
+ *                              the workspace is too small, or the queue's
+ *                              scratch limit is
  *         XL_OVERLAP           strides, steps or offsets make C overlap
  *                              itself, or C overlaps A, B, a binding or the
  *                              workspace
@@ -153,10 +155,11 @@ XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
  * product reads or writes (this is checked). The workspaces of the products
  * are not used; the queue's own scratch is.
  *
- * @param sync  its wait list precedes the first product, its event follows the
- *              last
+ * @param sync  its wait list precedes the first product; `first` is of the
+ *              first product, `done` of the last
  * @return as xl_gemm_run(), of the first product that fails; the detail says
- *         which. All are checked before any is enqueued.
+ *         which. All are checked before any is enqueued; one that fails after
+ *         that leaves those before it in the queue.
  */
 XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
                                    size_t n, const xl_sync *sync);

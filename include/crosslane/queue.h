@@ -5,6 +5,7 @@
 #define CROSSLANE_QUEUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <crosslane/cl.h>
@@ -18,12 +19,28 @@ extern "C" {
 /** One thread at a time; queues are independent of each other. */
 typedef struct xl_queue xl_queue;
 
-/** Events to wait for and the event to return. All zero: start after the
- *  commands already in the queue; return no event. */
+/**
+ * Events to wait for and events to return. All zero, or NULL in place of the
+ * struct: start after the commands already in the queue; return no event.
+ *
+ * A call enqueues one command or several. On an out-of-order queue a call
+ * without a wait list begins with a barrier, so it starts after all that is in
+ * the queue; a call with one waits for those events only.
+ *
+ * A call that fails returns at once and leaves `done` and `first` as they
+ * were. The commands that it enqueued before the failure stay in the queue and
+ * run: until a marker behind them is complete, results are undefined, and SVM
+ * and host memory that was passed must stay valid. The library keeps its
+ * scratch and the caller's buffers until then.
+ */
 typedef struct xl_sync {
     cl_uint n_wait;
-    const cl_event *wait;
-    cl_event *done; ///< the caller releases it; its profile is the time
+    const cl_event *wait; ///< n_wait events of the queue's context
+    cl_event *done;  ///< the event of the last command; the caller releases it
+    cl_event *first; ///< the event of the first command; the caller releases
+                     ///< it. The time of the call is from this one's START to
+                     ///< done's END: done's own profile is that of the last
+                     ///< command alone
 } xl_sync;
 
 /**
@@ -49,6 +66,30 @@ XL_API void xl_queue_destroy(xl_queue *q);
 
 /** Wait for all enqueued commands. @return XL_OK or an OpenCL code */
 XL_API xl_status xl_queue_finish(xl_queue *q);
+
+/**
+ * Release what the queue keeps for later calls: its scratch, its kernels and
+ * its plans. Does not wait: enqueued commands keep what they use until they
+ * have ended. A later call makes again what it needs; it builds no program
+ * that the context still has.
+ *
+ * @return XL_OK or XL_BAD_ARGUMENT
+ */
+XL_API xl_status xl_queue_trim(xl_queue *q);
+
+/**
+ * Limit the scratch of calls without a workspace. The queue keeps one buffer,
+ * as large as the largest call needed; an out-of-order queue allocates one for
+ * each call and releases it with the call's last command. A call that needs
+ * more than the limit returns XL_BUFFER_TOO_SMALL with the number of bytes,
+ * and nothing is enqueued; with a workspace of its own (xl_gemm_workspace()
+ * and its like) it runs.
+ *
+ * @param bytes  of one call; 0, as at first: no limit. A larger buffer that
+ *               the queue keeps is released
+ * @return XL_OK or XL_BAD_ARGUMENT
+ */
+XL_API xl_status xl_queue_set_scratch_limit(xl_queue *q, size_t bytes);
 
 XL_API cl_command_queue xl_queue_cl(const xl_queue *q);
 XL_API cl_context xl_queue_context(const xl_queue *q);

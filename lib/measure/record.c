@@ -20,6 +20,8 @@ const char *xl_verdict_name(xl_verdict verdict)
 
 void xl_diagnosis_init(xl_diagnosis *out)
 {
+    if (!out)
+        return;
     memset(out, 0, sizeof *out);
     out->share = out->flop_per_s = out->bytes_per_s = NAN;
     out->busy = out->intensity = NAN;
@@ -29,8 +31,10 @@ void xl_diagnosis_init(xl_diagnosis *out)
 
 void xl_row_init(xl_row *row, const char *op, const char *variant)
 {
+    if (!row)
+        return;
     memset(row, 0, sizeof *row);
-    xl__strcpy(row->op, sizeof row->op, op);
+    xl__strcpy(row->op, sizeof row->op, op ? op : "");
     xl__strcpy(row->variant, sizeof row->variant, variant ? variant : "");
     row->dtype = XL_N_DTYPES;
     xl__samples_init(&row->samples);
@@ -50,27 +54,30 @@ static xl_param *append_param(xl_param *list, unsigned *n, const char *name)
         return NULL;
     xl_param *param = &list[(*n)++];
     memset(param, 0, sizeof *param);
-    xl__strcpy(param->name, sizeof param->name, name);
+    xl__strcpy(param->name, sizeof param->name, name ? name : "");
     return param;
 }
 
 void xl_row_shape(xl_row *row, const char *name, double value)
 {
-    xl_param *param = append_param(row->shape, &row->n_shape, name);
+    xl_param *param =
+        row ? append_param(row->shape, &row->n_shape, name) : NULL;
     if (param)
         param->value = value;
 }
 
 void xl_row_param(xl_row *row, const char *name, double value)
 {
-    xl_param *param = append_param(row->params, &row->n_params, name);
+    xl_param *param =
+        row ? append_param(row->params, &row->n_params, name) : NULL;
     if (param)
         param->value = value;
 }
 
 void xl_row_found(xl_row *row, const char *name, double value)
 {
-    xl_param *param = append_param(row->params, &row->n_params, name);
+    xl_param *param =
+        row ? append_param(row->params, &row->n_params, name) : NULL;
     if (param) {
         param->value = value;
         param->is_found = true;
@@ -79,9 +86,10 @@ void xl_row_found(xl_row *row, const char *name, double value)
 
 void xl_row_param_text(xl_row *row, const char *name, const char *text)
 {
-    xl_param *param = append_param(row->params, &row->n_params, name);
+    xl_param *param =
+        row ? append_param(row->params, &row->n_params, name) : NULL;
     if (param) {
         param->value = NAN;
-        xl__strcpy(param->text, sizeof param->text, text);
+        xl__strcpy(param->text, sizeof param->text, text ? text : "");
     }
 }

@@ -261,6 +261,8 @@ static void describe_clock(xl_row *row)
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
     struct checked_row j = {row, NAN, NAN, 0, false};
+    if (!row)
+        return;
     row->warnings |= row->samples.warnings;
     if (xl__conditions_is_limited(&row->samples.conditions))
         row->warnings |= XL_WARN(POWER_LIMIT);

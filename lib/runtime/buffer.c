@@ -42,30 +42,95 @@ fail:
     return status;
 }
 
+/* A range of a buffer, and the host memory to copy it from or to. */
+struct range {
+    cl_mem mem;
+    size_t offset, bytes;
+    const void *src; /* to write */
+    void *dst;       /* to read */
+};
+
+static xl_status check_range(const struct range *r, struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    size_t have;
+    xl__error_reset(e);
+    if (!r->mem)
+        return xl__error_set(e, XL_BAD_ARGUMENT, "the buffer is NULL");
+    if (r->bytes == 0)
+        return xl__error_set(e, XL_BAD_SHAPE, "a range of 0 bytes");
+    TRY(xl__buffer_bytes((xl_mem){.buf = r->mem}, &have, e));
+    if (r->offset > have || r->bytes > have - r->offset)
+        status = xl__error_set(e, XL_BUFFER_TOO_SMALL,
+                               "%zu bytes from byte %zu on do not fit: the "
+                               "buffer has %zu bytes",
+                               r->bytes, r->offset, have);
+fail:
+    return status;
+}
+
+/* Enqueues a read or a write. */
+static xl_status transfer(xl_queue *q, const struct range *r, bool blocks,
+                          const xl_sync *sync)
+{
+    static const xl_sync none;
+    const xl_sync *s = sync ? sync : &none;
+    xl_status status = XL_OK;
+    cl_event event = NULL;
+    cl_event *out = s->done || s->first ? &event : NULL;
+    TRY(check_range(r, &q->error));
+    if (!r->src && !r->dst)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "the host memory is NULL"));
+    if (s->n_wait == 0)
+        TRY(xl__queue_begin(q));
+    if (r->src)
+        CL_TRY(&q->error,
+               clEnqueueWriteBuffer(q->cl, r->mem, blocks, r->offset, r->bytes,
+                                    r->src, s->n_wait, s->wait, out));
+    else
+        CL_TRY(&q->error,
+               clEnqueueReadBuffer(q->cl, r->mem, blocks, r->offset, r->bytes,
+                                   r->dst, s->n_wait, s->wait, out));
+    if (s->done && s->first)
+        CL_TRY(&q->error, clRetainEvent(event));
+    if (s->done)
+        *s->done = event;
+    if (s->first)
+        *s->first = event;
+    return XL_OK;
+fail:
+    xl__event_release(event);
+    return status;
+}
+
 xl_status xl_buffer_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
                           const void *src, size_t bytes)
 {
-    if (!q || !dst || !src)
-        return XL_BAD_ARGUMENT;
-    xl_status status = XL_OK;
-    xl__error_reset(&q->error);
-    CL_TRY(&q->error, clEnqueueWriteBuffer(q->cl, dst, CL_TRUE, offset_bytes,
-                                           bytes, src, 0, NULL, NULL));
-fail:
-    return status;
+    const struct range r = {dst, offset_bytes, bytes, src, NULL};
+    return q ? transfer(q, &r, true, NULL) : XL_BAD_ARGUMENT;
 }
 
 xl_status xl_buffer_read(xl_queue *q, cl_mem src, size_t offset_bytes,
                          void *dst, size_t bytes)
 {
-    if (!q || !src || !dst)
-        return XL_BAD_ARGUMENT;
-    xl_status status = XL_OK;
-    xl__error_reset(&q->error);
-    CL_TRY(&q->error, clEnqueueReadBuffer(q->cl, src, CL_TRUE, offset_bytes,
-                                          bytes, dst, 0, NULL, NULL));
-fail:
-    return status;
+    const struct range r = {src, offset_bytes, bytes, NULL, dst};
+    return q ? transfer(q, &r, true, NULL) : XL_BAD_ARGUMENT;
+}
+
+xl_status xl_buffer_enqueue_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
+                                  const void *src, size_t bytes,
+                                  const xl_sync *sync)
+{
+    const struct range r = {dst, offset_bytes, bytes, src, NULL};
+    return q ? transfer(q, &r, false, sync) : XL_BAD_ARGUMENT;
+}
+
+xl_status xl_buffer_enqueue_read(xl_queue *q, cl_mem src, size_t offset_bytes,
+                                 void *dst, size_t bytes, const xl_sync *sync)
+{
+    const struct range r = {src, offset_bytes, bytes, NULL, dst};
+    return q ? transfer(q, &r, false, sync) : XL_BAD_ARGUMENT;
 }
 
 /* Work-groups of 64 items, or of one on CPUs; 32 work-groups per compute unit.
@@ -93,19 +158,34 @@ static struct xl__plan plan_fill(const struct xl__limits *l, size_t n_words)
 xl_status xl_buffer_fill(xl_queue *q, cl_mem dst, size_t offset_words,
                          cl_uint word, size_t n_words)
 {
-    if (!q || !dst)
+    return xl_buffer_enqueue_fill(q, dst, offset_words, word, n_words, NULL);
+}
+
+xl_status xl_buffer_enqueue_fill(xl_queue *q, cl_mem dst, size_t offset_words,
+                                 cl_uint word, size_t n_words,
+                                 const xl_sync *sync)
+{
+    if (!q)
         return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    struct range r = {.mem = dst};
     xl__error_reset(&q->error);
-    if (n_words == 0)
-        return XL_OK;
+    if (!xl__mul(offset_words, sizeof word, &r.offset) ||
+        !xl__mul(n_words, sizeof word, &r.bytes))
+        TRY(xl__error_set(&q->error, XL_OVERFLOW,
+                          "%zu words from word %zu on do not fit in 64 bits",
+                          n_words, offset_words));
+    TRY(check_range(&r, &q->error));
     struct xl__plan plan = plan_fill(&q->ctx->device->limits, n_words);
     struct xl__step *s = &plan.step[0];
-    const struct xl__call call = {.mem = {[1] = {dst, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = dst}}};
     xl__arg_mem(s, 1);
     xl__arg_u64(s, offset_words);
     xl__arg_u32(s, word);
     xl__arg_u64(s, n_words);
-    return xl__plan_launch(q, &plan, &call, NULL);
+    TRY(xl__plan_launch(q, &plan, &call, sync));
+fail:
+    return status;
 }
 
 /* -- regions ---------------------------------------------------------------

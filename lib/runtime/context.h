@@ -36,6 +36,7 @@ struct xl_lib {
     xl__lock log_lock;
     char *cl_dir; /* NULL: the embedded kernels */
     bool skip_selfcheck;
+    bool use_clblast;    /* without being named by a call */
     unsigned spin_limit; /* iterations after which a kernel for a target stops
                             waiting, for tests; 0: none */
     struct xl__store store;
@@ -121,6 +122,7 @@ struct xl_queue {
     size_t n_kernels, cap_kernels;
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
+    size_t scratch_limit_bytes;            /* 0: none */
     struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
     size_t n_cached_plans;
     struct xl__timeline timeline;

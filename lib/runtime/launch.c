@@ -3,8 +3,13 @@
  * would exceed the time limit of a watchdog, orders the steps, returns the
  * event.
  *
- * Order: on an in-order queue the steps follow each other by themselves; on an
- * out-of-order queue each command waits for the event of the one before. */
+ * Order: on an in-order queue the steps follow each other by themselves. On an
+ * out-of-order queue each command waits for the event of the one before; a
+ * call without a wait list begins with a barrier.
+ *
+ * A call that fails does not wait for its commands that are enqueued already:
+ * the caller's events may be what they wait for. OpenCL keeps the buffers and
+ * kernels of an enqueued command until it has ended. */
 #include "runtime/launch.h"
 
 #include <math.h>
@@ -28,11 +33,20 @@ struct launch {
                            NULL: none */
     cl_uint n_wait;
     const cl_event *wait; /* of the next command */
-    cl_event last;        /* of the last command, if needs_events; owned */
-    bool needs_events;
+    cl_event first, last; /* of the first command, if wants_first, and of the
+                             last one, if needs_events; owned */
+    bool needs_events, wants_first;
 };
 
 /* -- scratch --------------------------------------------------------------- */
+
+void xl__scratch_release(xl_queue *q)
+{
+    if (q->scratch)
+        clReleaseMemObject(q->scratch); /* enqueued commands retain it */
+    q->scratch = NULL;
+    q->scratch_bytes = 0;
+}
 
 /* Sets the scratch memory: the caller's, else a buffer. On an in-order queue
  * all calls share one buffer, since a call starts after the previous one has
@@ -50,6 +64,13 @@ static xl_status prepare_scratch(struct launch *r)
         r->scratch.buf = q->scratch;
         return XL_OK;
     }
+    if (q->scratch_limit_bytes > 0 && bytes > q->scratch_limit_bytes)
+        TRY(xl__error_set(&q->error, XL_BUFFER_TOO_SMALL,
+                          "%s needs %zu bytes of scratch, the limit of the "
+                          "queue is %zu: pass a workspace of %zu bytes or "
+                          "raise the limit",
+                          r->ready->plan.step[0].kernel, bytes,
+                          q->scratch_limit_bytes, bytes));
     cl_mem mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL,
                                 &code);
     CL_TRY(&q->error, code);
@@ -58,8 +79,7 @@ static xl_status prepare_scratch(struct launch *r)
         r->own_scratch = mem;
         return XL_OK;
     }
-    if (q->scratch)
-        clReleaseMemObject(q->scratch); /* enqueued commands retain it */
+    xl__scratch_release(q);
     q->scratch = mem;
     q->scratch_bytes = bytes;
 fail:
@@ -240,12 +260,38 @@ static xl_status set_args(const struct launch *r, const struct xl__step *step,
 
 /* -- commands -------------------------------------------------------------- */
 
+void xl__event_release(cl_event event)
+{
+    if (event)
+        clReleaseEvent(event);
+}
+
+xl_status xl__queue_begin(xl_queue *q)
+{
+    xl_status status = XL_OK;
+    if (q->is_out_of_order)
+        CL_TRY(&q->error, clEnqueueBarrierWithWaitList(q->cl, 0, NULL, NULL));
+fail:
+    return status;
+}
+
+/* Keeps the event if it is the first one and the caller wants that. */
+static xl_status set_first_event(struct launch *r, cl_event event)
+{
+    xl_status status = XL_OK;
+    if (!r->wants_first || r->first)
+        return XL_OK;
+    CL_TRY(&r->q->error, clRetainEvent(event));
+    r->first = event;
+fail:
+    return status;
+}
+
 /* Records the event of the command just enqueued; on an out-of-order queue the
  * next command waits for it. */
-static void set_last_event(struct launch *r, cl_event event)
+static xl_status set_last_event(struct launch *r, cl_event event)
 {
-    if (r->last)
-        clReleaseEvent(r->last);
+    xl__event_release(r->last);
     r->last = event;
     r->n_wait = 0;
     r->wait = NULL;
@@ -253,6 +299,7 @@ static void set_last_event(struct launch *r, cl_event event)
         r->n_wait = 1;
         r->wait = &r->last;
     }
+    return set_first_event(r, event);
 }
 
 static xl_status enqueue(struct launch *r, const struct xl__step *step,
@@ -271,10 +318,9 @@ static xl_status enqueue(struct launch *r, const struct xl__step *step,
                              step->kernel, xl_status_name(code), global[0],
                              global[1], global[2], step->local[0],
                              step->local[1], step->local[2]);
-    set_last_event(r, event);
     if (event)
         xl__timeline_add(&r->q->timeline, step->kernel, event);
-    return XL_OK;
+    return set_last_event(r, event);
 }
 
 /* Number of launches into which a step is split: 1 unless a watchdog may end a
@@ -311,22 +357,36 @@ fail:
     return status;
 }
 
-/* A call of another library has no wait list, so a barrier with the wait list
- * precedes it. It is not recorded in the timeline, since its event may belong
- * to the last of several kernels (GE-22). */
+/* A barrier before a call of another library: that call has no wait list, and
+ * its event may belong to the last of several kernels (GE-22), so it is
+ * neither the first event of this call nor in the timeline. */
+static xl_status enqueue_barrier(struct launch *r)
+{
+    xl_status status = XL_OK;
+    cl_event event = NULL;
+    const bool is_first = r->wants_first && !r->first;
+    if (r->n_wait == 0 && !is_first)
+        return XL_OK;
+    CL_TRY(&r->q->error,
+           clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait, r->wait,
+                                        is_first ? &event : NULL));
+    if (is_first)
+        r->first = event;
+fail:
+    return status;
+}
+
 static xl_status run_external(struct launch *r, const struct xl__step *step)
 {
     xl_status status = XL_OK;
     cl_event event = NULL;
     char why[160] = "";
-    if (r->n_wait > 0)
-        CL_TRY(&r->q->error, clEnqueueBarrierWithWaitList(r->q->cl, r->n_wait,
-                                                          r->wait, NULL));
+    TRY(enqueue_barrier(r));
     status = step->external(step, r->call, r->q->cl, &event, why, sizeof why);
     if (status != XL_OK)
         return xl__error_set(&r->q->error, status, "%s: %s", step->kernel,
                              why);
-    set_last_event(r, event);
+    TRY(set_last_event(r, event));
 fail:
     return status;
 }
@@ -336,6 +396,8 @@ static xl_status run_steps(struct launch *r)
     xl_status status = XL_OK;
     TRY(prepare_scratch(r));
     TRY(prepare_lists(r));
+    if (r->n_wait == 0)
+        TRY(xl__queue_begin(r->q));
     for (; r->ready; r->ready = r->ready->next) {
         const struct xl__plan *plan = &r->ready->plan;
         for (unsigned i = 0; i < plan->n_steps; i++)
@@ -347,32 +409,33 @@ fail:
     return status;
 }
 
+/* The caller's pointer, if there is one, gets the event; else it is released.
+ */
+static void pass_event(cl_event event, cl_event *out)
+{
+    if (out)
+        *out = event;
+    else
+        xl__event_release(event);
+}
+
 xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
                      const struct xl__call *call, const xl_sync *sync)
 {
+    static const xl_sync none;
+    const xl_sync *s = sync ? sync : &none;
     struct launch r = {.q = q, .ready = ready, .call = call};
-    cl_event *done = sync ? sync->done : NULL;
-    if (sync) {
-        r.n_wait = sync->n_wait;
-        r.wait = sync->n_wait > 0 ? sync->wait : NULL;
-    }
-    r.needs_events = done || q->timeline.on || q->is_out_of_order;
+    r.n_wait = s->n_wait;
+    r.wait = s->n_wait > 0 ? s->wait : NULL;
+    r.wants_first = s->first != NULL;
+    r.needs_events =
+        s->done || s->first || q->timeline.on || q->is_out_of_order;
     const xl_status status = run_steps(&r);
-    if (status != XL_OK)
-        clFinish(q->cl); /* no command of this call may still run */
     if (r.own_scratch)
-        clReleaseMemObject(r.own_scratch);
-    if (status == XL_OK && done)
-        *done = r.last;
-    else if (r.last)
-        clReleaseEvent(r.last);
+        clReleaseMemObject(r.own_scratch); /* enqueued commands retain it */
+    pass_event(r.first, status == XL_OK ? s->first : NULL);
+    pass_event(r.last, status == XL_OK ? s->done : NULL);
     return status;
-}
-
-void xl__event_release(cl_event event)
-{
-    if (event)
-        clReleaseEvent(event);
 }
 
 xl_status xl__plan_launch(xl_queue *q, const struct xl__plan *plan,

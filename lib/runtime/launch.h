@@ -8,13 +8,18 @@
 
 #include "device/private_api.h"
 
-/* Enqueue all steps of a plan and of the plans linked after it, in order,
- * after the events of sync's wait list. On failure no command of the call is
- * running. */
-XL__PRIVATE_API xl_status xl__launch(xl_queue *q,
-                                     struct xl__cached_plan *ready,
-                                     const struct xl__call *call,
-                                     const xl_sync *sync);
+/* Make the next command of a call without a wait list start after those in the
+ * queue: a barrier on an out-of-order queue. */
+xl_status xl__queue_begin(xl_queue *q);
+
+/* Enqueue all steps of a plan and of the plans linked after it, in order, as
+ * `sync` states; NULL: all zero. On failure the steps before the one that
+ * failed are enqueued and run. */
+XL__PRIVATE_API xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
+                     const struct xl__call *call, const xl_sync *sync);
+
+/* Release the queue's own scratch; enqueued commands retain it. */
+void xl__scratch_release(xl_queue *q);
 
 /* Release an event returned by a launch; NULL is allowed. */
 XL__PRIVATE_API void xl__event_release(cl_event event);

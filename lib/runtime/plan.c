@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Construction of steps: arguments, -D options, an epilogue. An argument
- * beyond XL__MAX_ARGS is an error of the variant: it is dropped, and the
- * driver rejects the launch because it is missing. */
+/* Construction of steps: arguments, -D options, an epilogue. What does not fit
+ * into the struct is recorded in it, and such a step is not built. */
 #include "runtime/epilogue.h"
 
 #include <ctype.h>
@@ -14,6 +13,20 @@ static void append_arg(struct xl__step *s, struct xl__arg arg)
 {
     if (s->n_args < XL__MAX_ARGS)
         s->args[s->n_args++] = arg;
+    else
+        s->exceeds = "arguments";
+}
+
+xl_status xl__plan_check(const struct xl__plan *plan, struct xl__error *e)
+{
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct xl__step *s = &plan->step[i];
+        if (s->exceeds)
+            return xl__error_set(e, XL_UNSUPPORTED,
+                                 "%s has more %s than a step can hold",
+                                 s->kernel, s->exceeds);
+    }
+    return XL_OK;
 }
 
 void xl__arg_mem(struct xl__step *s, unsigned slot)
@@ -77,14 +90,17 @@ void xl__arg_local(struct xl__step *s, size_t bytes)
 
 void xl__arg_words(struct xl__step *s, size_t n)
 {
+    if (n > XL__MAX_WORDS)
+        s->exceeds = "words of an argument";
     append_arg(s, (struct xl__arg){.kind = XL__ARG_WORDS, .as.u = n});
 }
 
 void xl__define(struct xl__step *s, const char *name, long value)
 {
-    size_t len = strlen(s->options);
-    snprintf(s->options + len, sizeof s->options - len, " -D%s=%ld", name,
-             value);
+    const size_t len = strlen(s->options), room = sizeof s->options - len;
+    const int n = snprintf(s->options + len, room, " -D%s=%ld", name, value);
+    if (n < 0 || (size_t)n >= room)
+        s->exceeds = "options";
 }
 
 void xl__define_choice(struct xl__step *s, const char *name,
@@ -95,6 +111,8 @@ void xl__define_choice(struct xl__step *s, const char *name,
     for (; *choice && n + 1 < (int)sizeof full; choice++)
         full[n++] = (char)toupper((unsigned char)*choice);
     full[n] = '\0';
+    if (*choice)
+        s->exceeds = "characters in the name of an option";
     xl__define(s, full, 1);
 }
 
@@ -163,6 +181,13 @@ xl_status xl__plan_sources(const struct xl__tuned_sets *db,
         xl__str_printf(&list, "%s%s:%016llx", list.len > 0 ? " " : "",
                        step->source, (unsigned long long)hash);
     }
+    if (list.broken)
+        TRY(xl__error_set(e, XL_NO_MEMORY, "the sources of a plan"));
+    if (list.len >= cap)
+        TRY(xl__error_set(e, XL_OVERFLOW,
+                          "the sources of a plan take %zu bytes, a tuned set "
+                          "has room for %zu: %s",
+                          list.len + 1, cap, xl__str_text(&list)));
     xl__strcpy(out, cap, xl__str_text(&list));
 fail:
     xl__str_clear(&list);

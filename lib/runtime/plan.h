@@ -105,6 +105,8 @@ struct xl__step {
                       last one to be marked as failed */
     int slice_dim; /* the dimension along which a long launch may be
                       split between work-groups; -1: none */
+    const char *exceeds; /* NULL, or the limit of this struct that its plan()
+                            exceeds; static. Such a step is not built */
     unsigned n_args;
     struct xl__arg args[XL__MAX_ARGS];
     xl__external external;            /* NULL: a kernel of this library */
@@ -121,8 +123,8 @@ struct xl__plan {
     xl_tiling tiling;    /* rows 0: not set */
 };
 
-/* Append an argument of each kind: enum xl__arg_kind. An argument beyond
- * XL__MAX_ARGS is dropped, and the driver rejects the launch. */
+/* Append an argument of each kind: enum xl__arg_kind. More than XL__MAX_ARGS
+ * set s->exceeds, as options that do not fit do. */
 XL__PRIVATE_API void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
 void xl__arg_value_f64(struct xl__step *s, unsigned slot);
@@ -146,10 +148,17 @@ XL__PRIVATE_API void xl__define(struct xl__step *s, const char *name,
                                 long value);
 
 struct xl__error;
+
+/* XL_UNSUPPORTED: a step exceeds a limit of its struct; the message says
+ * which.
+ */
+xl_status xl__plan_check(const struct xl__plan *plan, struct xl__error *e);
+
 struct xl__tuned_sets; /* runtime/tuned/tuned_sets.h */
 
 /* The kernels of a plan as the `sources` of a tuned set: "file:hash",
- * separated by blanks, without generated text and external steps. */
+ * separated by blanks, without generated text and external steps. XL_OVERFLOW:
+ * longer than `cap`. */
 xl_status xl__plan_sources(const struct xl__tuned_sets *db,
                            const struct xl__plan *plan, char *out, size_t cap,
                            struct xl__error *e);

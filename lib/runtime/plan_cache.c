@@ -98,6 +98,7 @@ fail:
 xl_status xl__cached_plan_build(xl_queue *q, struct xl__cached_plan *plan)
 {
     xl_status status = XL_OK;
+    TRY(xl__plan_check(&plan->plan, &q->error));
     for (unsigned i = 0; i < plan->plan.n_steps; i++)
         TRY(build_step(q, plan, i));
 fail:

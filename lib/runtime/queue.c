@@ -127,11 +127,36 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     return status;
 }
 
-static void release_kernels(xl_queue *q)
+/* Commands that are enqueued retain what they use. */
+static void release_cached(xl_queue *q)
 {
+    xl__plan_cache_clear(q);
     for (size_t i = 0; i < q->n_kernels; i++)
         clReleaseKernel(q->kernels[i].cl);
     free(q->kernels);
+    q->kernels = NULL;
+    q->n_kernels = q->cap_kernels = 0;
+    xl__scratch_release(q);
+}
+
+xl_status xl_queue_trim(xl_queue *q)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    release_cached(q);
+    return XL_OK;
+}
+
+xl_status xl_queue_set_scratch_limit(xl_queue *q, size_t bytes)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    q->scratch_limit_bytes = bytes;
+    if (bytes > 0 && q->scratch_bytes > bytes)
+        xl__scratch_release(q);
+    return XL_OK;
 }
 
 void xl_queue_destroy(xl_queue *q)
@@ -139,11 +164,8 @@ void xl_queue_destroy(xl_queue *q)
     if (!q)
         return;
     xl_lib *lib = q->ctx->lib;
-    xl__plan_cache_clear(q);
-    release_kernels(q);
+    release_cached(q);
     xl__timeline_clear(&q->timeline);
-    if (q->scratch)
-        clReleaseMemObject(q->scratch);
     clReleaseCommandQueue(q->cl);
     xl__lock_take(&lib->lock);
     xl__context_drop(q->ctx);
@@ -165,9 +187,20 @@ fail:
     return status;
 }
 
-cl_command_queue xl_queue_cl(const xl_queue *q) { return q->cl; }
-cl_context xl_queue_context(const xl_queue *q) { return q->ctx->cl; }
-xl_device *xl_queue_device(const xl_queue *q) { return q->ctx->device; }
+cl_command_queue xl_queue_cl(const xl_queue *q)
+{
+    return q ? q->cl : NULL;
+}
+
+cl_context xl_queue_context(const xl_queue *q)
+{
+    return q ? q->ctx->cl : NULL;
+}
+
+xl_device *xl_queue_device(const xl_queue *q)
+{
+    return q ? q->ctx->device : NULL;
+}
 
 const char *xl_error_detail(const xl_queue *q)
 {

@@ -42,8 +42,10 @@ void xl__timeline_clear(struct xl__timeline *t)
 
 xl_status xl_timeline_enable(xl_queue *q, bool on)
 {
-    xl__error_reset(&q->error);
+    if (!q)
+        return XL_BAD_ARGUMENT;
     struct xl__timeline *t = &q->timeline;
+    xl__error_reset(&q->error);
     if (on && !q->can_profile)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
                              "the queue was made without "
@@ -81,9 +83,14 @@ fail:
 xl_status xl_timeline_drain(xl_queue *q,
                             void (*each)(const xl_span *, void *), void *arg)
 {
+    if (!q)
+        return XL_BAD_ARGUMENT;
     struct xl__timeline *t = &q->timeline;
     xl_status status = XL_OK;
     xl__error_reset(&q->error);
+    if (!each)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "the timeline is read without a function");
     for (unsigned i = 0; i < t->n; i++) {
         const unsigned at = (t->first + i) % XL__TIMELINE_CAP;
         xl_span span = {.label = t->ring[at].label};

@@ -82,8 +82,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
     .name = "cpu, narrow vectors",
     .matches = matches_narrow_cpu,
     .correct = correct_narrow_facts,
-    .build_options = "",
-    .lane_option = NULL, /* CP-04 */
+    .build_options = "-w", /* CP-22 */
+    .lane_option = NULL,   /* CP-04 */
     .variants = {[XL__OP_GEMM] = narrow_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv},
@@ -93,8 +93,8 @@ const struct xl__vendor xl__vendor_cpu = {
     .name = "cpu",
     .matches = matches_cpu,
     .correct = correct_facts,
-    .build_options = "",
-    .lane_option = NULL, /* CP-04 */
+    .build_options = "-w", /* CP-22 */
+    .lane_option = NULL,   /* CP-04 */
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv},

@@ -181,13 +181,18 @@ xl_status xl__space_init(struct xl__space *s, const xl_device *dev,
     s->canonical = call->key.canonical;
     s->list = dev->vendor->variants[call->op->id];
     s->forced = xl__op_call_forced(call);
+    s->what = (struct xl__selecting){.lib = call->q->ctx->lib,
+                                     .dev = dev,
+                                     .op = call->op,
+                                     .canonical = s->canonical,
+                                     .forced = s->forced};
     if (!plan)
         TRY(XL_NO_MEMORY);
     for (unsigned i = 0; s->list[i]; i++) {
         const struct xl__variant *v = s->list[i];
         const size_t first = s->n;
         if ((s->forced && strcmp(s->forced, v->name) != 0) ||
-            (v->refuses && v->refuses(s->limits, s->canonical)))
+            xl__variant_refusal(&s->what, v))
             continue;
         s->n_total += count_points(v);
         TRY(add_choice(s, v, plan));

@@ -25,6 +25,7 @@ struct xl__space {
     const void *canonical;
     const struct xl__variant *const *list;
     const char *forced;       /* NULL: all variants */
+    struct xl__selecting what; /* the same as a question to select.c */
     struct xl__point *points; /* the best estimates first; later ones behind */
     size_t n, cap;
     double n_total; /* points of the tunables, legal together or not */

@@ -44,12 +44,21 @@ static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
                          "there is no op \"%s\" to tune", op);
 }
 
-static void name_class(const struct xl__op_call *call, char *out, size_t cap)
+static xl_status name_class(const struct xl__op_call *call, char *out,
+                            size_t cap)
 {
+    xl_status status = XL_OK;
     struct xl__str text = {0};
     call->op->shape_class(call->key.canonical, &text);
+    if (text.broken || text.len >= cap)
+        TRY(xl__error_set(&call->q->error, XL_OVERFLOW,
+                          "the class of shapes \"%s\" takes more than %zu "
+                          "bytes",
+                          xl__str_text(&text), cap));
     xl__strcpy(out, cap, xl__str_text(&text));
+fail:
     xl__str_clear(&text);
+    return status;
 }
 
 xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
@@ -100,8 +109,7 @@ static xl_status add_known(struct xl__search *s, const char *shape_class)
             long at;
             if (strcmp(v->name, set->variant) != 0 ||
                 (s->space.forced && strcmp(s->space.forced, v->name) != 0) ||
-                (v->refuses &&
-                 v->refuses(s->space.limits, s->space.canonical)) ||
+                xl__variant_refusal(&s->space.what, v) ||
                 !xl__params_parse(v, set->tunables, &params, why, sizeof why))
                 continue;
             TRY(xl__space_add(&s->space, v, &params, &at));
@@ -161,7 +169,7 @@ static xl_status report_no_winner(const struct xl__search *s)
 static xl_status run_search(struct xl__search *s, xl_tuned *out)
 {
     xl_status status = XL_OK;
-    name_class(s->call, out->shape_class, sizeof out->shape_class);
+    TRY(name_class(s->call, out->shape_class, sizeof out->shape_class));
     TRY(prepare_search(s, out->shape_class));
     TRY(xl__search_run(s));
     if (s->best < 0)
@@ -242,7 +250,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     TRY(xl__plan_sources(&call->q->ctx->lib->tuned, plan, set->sources,
                          sizeof set->sources, &call->q->error));
     xl__strcpy(set->op, sizeof set->op, call->op->name);
-    name_class(call, set->shape_class, sizeof set->shape_class);
+    TRY(name_class(call, set->shape_class, sizeof set->shape_class));
     xl__strcpy(set->variant, sizeof set->variant, result->best.variant);
     xl__strcpy(set->tunables, sizeof set->tunables, result->best.tunables);
     set->median_ns = result->best_ns;

@@ -8,8 +8,8 @@
 
 #include <crosslane/crosslane.h>
 
-int multiply(xl_lib *lib, cl_command_queue native, cl_mem a, cl_mem b,
-             cl_mem c, size_t m, size_t n, size_t k, cl_event *done);
+xl_status multiply(xl_queue *q, cl_mem a, cl_mem b, cl_mem c, size_t m,
+                   size_t n, size_t k, cl_event *done);
 xl_status layer(xl_queue *q, cl_mem x, cl_mem w, cl_mem bias, cl_mem out,
                 size_t rows, size_t n);
 xl_status adam(xl_queue *q, xl_expr **e, cl_mem p, cl_mem m, cl_mem v,
@@ -142,13 +142,16 @@ static int run_gemm(xl_lib *lib, cl_context context, cl_command_queue queue)
     cl_mem mem_b = upload(context, b, sizeof b);
     cl_mem mem_c = upload(context, c, sizeof c);
     cl_event done = NULL;
+    xl_queue *q = NULL;
     int right = mem_a && mem_b && mem_c &&
-                multiply(lib, queue, mem_a, mem_b, mem_c, M, N, K, &done) &&
+                xl_queue_wrap(lib, queue, &q) == XL_OK &&
+                multiply(q, mem_a, mem_b, mem_c, M, N, K, &done) == XL_OK &&
                 clEnqueueReadBuffer(queue, mem_c, CL_TRUE, 0, sizeof c, c, 1,
                                     &done, NULL) == CL_SUCCESS &&
                 is_right();
     if (done)
         clReleaseEvent(done);
+    xl_queue_destroy(q);
     clReleaseMemObject(mem_c);
     clReleaseMemObject(mem_b);
     clReleaseMemObject(mem_a);

@@ -574,6 +574,8 @@ static void store_clock(xl_counts *counts, const xl_conditions *c)
 
 void xl_counts_set_times(xl_counts *counts, const xl_samples *s)
 {
+    if (!counts || !s)
+        return;
     const unsigned third = s->runs / 3;
     counts->ns = s->median_ns;
     counts->host_ns =

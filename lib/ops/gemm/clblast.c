@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm_clblast: GEMM by CLBlast, if it is installed. Its C library is opened
- * at run time and called with the caller's queue and buffers, so that there is
- * no dependency at build time. The function's address is found while planning
+/* gemm_clblast: GEMM by CLBlast, if it is installed and the application or the
+ * call asks for it (is_clblast in op.h). Its C library is opened at run time
+ * and called with the caller's queue and buffers, so that there is no
+ * dependency at build time. The function's address is found while planning
  * and kept in the plan. The library stays open, since closing it would discard
  * the kernels that it has compiled. Batches by steps are StridedBatched calls,
  * those by lists Batched calls.
@@ -47,6 +48,10 @@ struct clblast_call {
     int layout, trans_a, trans_b;
     size_t m, n, k, ld_a, ld_b, ld_c, count, step_a, step_b, step_c;
 };
+
+_Static_assert(sizeof(struct clblast_call) <=
+                   sizeof((struct xl__step *)0)->external_desc,
+               "the plan keeps it");
 
 static const char *const names[2][N_FORMS] = {
     {"CLBlastSgemm", "CLBlastSgemmStridedBatched", "CLBlastSgemmBatched"},
@@ -353,6 +358,7 @@ static xl_status plan_clblast(const struct xl__limits *l, const void *desc,
 
 const struct xl__variant xl__gemm_clblast = {
     .name = "gemm_clblast",
+    .is_clblast = true,
     .repeats = "as CLBlast's kernels do: it promises nothing",
     .refuses = refuse_clblast,
     .plan = plan_clblast,

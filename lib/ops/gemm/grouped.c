@@ -162,6 +162,7 @@ struct gemm_group {
     const xl_sync *sync;
     cl_event last; /* out-of-order queue: the event that the next batch
                       waits for */
+    cl_event begun; /* of the first batch, if the caller wants it */
 };
 
 /* Entries [first, end) as one product, or as a batch by lists. */
@@ -195,6 +196,7 @@ static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
     if (first == 0 && w->sync) {
         sync.n_wait = w->sync->n_wait;
         sync.wait = w->sync->wait;
+        sync.first = w->sync->first ? &w->begun : NULL;
     }
     if (end < w->n)
         sync.done = w->q->is_out_of_order ? &now : NULL;
@@ -261,7 +263,11 @@ xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
         TRY(xl__error_set(&q->error, XL_NO_MEMORY,
                           "out of memory for a group of %zu products", n));
     TRY(run_all(&w));
+    if (w.begun)
+        *sync->first = w.begun;
+    w.begun = NULL;
 fail:
+    xl__event_release(w.begun);
     xl__event_release(w.last);
     free(w.entries);
     free(w.at);

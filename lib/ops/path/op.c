@@ -31,7 +31,7 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     w->why = NULL;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
-    if (!w->desc || w->op->canonical_bytes > sizeof w->key.canonical)
+    if (!w->desc)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
                           w->op->name));
     TRY(w->op->check(w->q, w->desc, with_memory));

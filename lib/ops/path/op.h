@@ -35,6 +35,7 @@ struct xl__variant {
     const char *name;    /* "gemm_tiled": log, tuned sets, --variant */
     const char *repeats; /* one sentence: are results equal bit for bit? */
     const struct xl__tunable *tunables; /* ends with a NULL name; or NULL */
+    bool is_clblast; /* it needs xl_options.use_clblast, or to be named */
     bool has_plain; /* other programs where C is not read (beta = 0) */
     /* Of a matrix engine: how many of its products make one product of the op,
      * 0: it uses none; and their type where it differs from the operands'. */
@@ -53,10 +54,15 @@ struct xl__variant {
 
 struct xl__op_case; /* below */
 
+/* The size of an op's canonical descriptor. Does not compile where it exceeds
+ * what a key and a self-check have room for. */
+#define XL__CANONICAL_BYTES(type)                                             \
+    (sizeof(type) + 0 * sizeof(char[sizeof(type) <= XL__DESC_CAP ? 1 : -1]))
+
 struct xl__op {
     enum xl__op_id id;
     const char *name; /* "gemm" */
-    size_t canonical_bytes;
+    size_t canonical_bytes; /* XL__CANONICAL_BYTES() */
     /* Checks the descriptor: shapes and scalars always, memory extents and
      * overlaps only if `with_memory`. */
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);
@@ -121,6 +127,9 @@ struct xl__selecting {
 xl_status xl__select(const struct xl__selecting *what,
                      struct xl__variant_candidate **out, unsigned *n,
                      struct xl__error *e);
+/* Why a variant cannot be used for this descriptor; NULL: it can. */
+const char *xl__variant_refusal(const struct xl__selecting *what,
+                                const struct xl__variant *v);
 void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n);
 
 /* selfcheck.c: whether the programs of this plan agree with the host. Runs the

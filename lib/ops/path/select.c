@@ -41,16 +41,19 @@ static xl_status plan_candidate(const struct selection *s,
     return XL_OK;
 }
 
-static const char *find_refusal(const struct selection *s,
-                                const struct xl__variant *v)
-{
-    return v->refuses ? v->refuses(&s->what->dev->limits, s->what->canonical)
-                      : NULL;
-}
-
 static bool is_named(const struct selection *s, const char *name)
 {
     return !s->what->forced || strcmp(s->what->forced, name) == 0;
+}
+
+const char *xl__variant_refusal(const struct xl__selecting *what,
+                                const struct xl__variant *v)
+{
+    const bool is_allowed = what->lib && what->lib->use_clblast;
+    if (v->is_clblast && !is_allowed && !xl__streq(what->forced, v->name))
+        return "CLBlast is used only with xl_options.use_clblast, or where a "
+               "call names this variant";
+    return v->refuses ? v->refuses(&what->dev->limits, what->canonical) : NULL;
 }
 
 static struct xl__variant_candidate *append_candidate(struct selection *s,
@@ -68,7 +71,7 @@ static struct xl__variant_candidate *append_candidate(struct selection *s,
 static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 {
     struct xl__variant_candidate *c = append_candidate(s, v);
-    c->refused = is_named(s, v->name) ? find_refusal(s, v)
+    c->refused = is_named(s, v->name) ? xl__variant_refusal(s->what, v)
                                       : "the caller named another variant";
     if (c->refused)
         return XL_OK;
@@ -102,8 +105,8 @@ static xl_status fill_tuned(struct selection *s, struct xl__variant_candidate *c
     c->params.source = match->label;
     if (c->variant == &absent)
         snprintf(why, sizeof why, "no variant %s here", match->set->variant);
-    else if (find_refusal(s, c->variant))
-        xl__strcpy(why, sizeof why, find_refusal(s, c->variant));
+    else if (xl__variant_refusal(s->what, c->variant))
+        xl__strcpy(why, sizeof why, xl__variant_refusal(s->what, c->variant));
     else if (xl__params_parse(c->variant, match->set->tunables, &c->params,
                               why, sizeof why))
         status = plan_candidate(s, c);

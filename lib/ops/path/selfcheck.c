@@ -14,7 +14,7 @@
 #include "runtime/program.h"
 #include "runtime/buffer.h"
 
-enum { SMALL_CAP = 512, PARAMS_CAP = 256 };
+enum { PARAMS_CAP = 256 };
 
 /* One run of the case. */
 struct run {
@@ -22,7 +22,7 @@ struct run {
     const struct xl__op *op;
     const struct xl__variant_candidate *candidate;
     const struct xl__cached_plan *target; /* whose programs are tested */
-    uint64_t small[SMALL_CAP / sizeof(uint64_t)];
+    uint64_t small[XL__DESC_CAP / sizeof(uint64_t)];
     struct xl__op_case op_case;
     struct xl__cached_plan *ready; /* of the case */
 };

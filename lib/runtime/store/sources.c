@@ -10,14 +10,12 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 
-enum { MAX_INCLUDES = 16 };
-
 struct loading {
     const char *cl_dir, *epilogue;
     const struct xl__embedded *embedded;
     struct xl__error *error;
-    char *seen[MAX_INCLUDES]; /* paths included so far */
-    unsigned n_seen;
+    char **seen; /* paths included so far */
+    size_t n_seen, cap_seen;
 };
 
 /* The file below `cl_dir`. */
@@ -65,43 +63,54 @@ static xl_status read_text(struct loading *l, const char *name, char **text,
     return XL_OK;
 }
 
-/* The name in a line `#include "x.clh"`, copied; NULL for any other line. */
-static char *parse_include(const char *line, size_t len)
+/* *name is the name in a line `#include "x.clh"`, copied; NULL for any other
+ * line. */
+static xl_status parse_include(const char *line, size_t len, char **name)
 {
     static const char word[] = "#include \"";
     const size_t n = sizeof word - 1;
+    *name = NULL;
     if (len <= n || strncmp(line, word, n) != 0)
-        return NULL;
+        return XL_OK;
     const char *end = memchr(line + n, '"', len - n);
     if (!end)
-        return NULL;
+        return XL_OK;
     const size_t n_name = (size_t)(end - line) - n;
-    char *name = xl__calloc(n_name + 1, 1);
-    if (name)
-        memcpy(name, line + n, n_name);
-    return name;
+    *name = xl__calloc(n_name + 1, 1);
+    if (!*name)
+        return XL_NO_MEMORY;
+    memcpy(*name, line + n, n_name);
+    return XL_OK;
 }
 
-/* Adds `name`, which it frees or keeps, to the files seen; false if it was
- * seen before. */
-static bool add_seen(struct loading *l, char *name)
+static bool is_seen(const struct loading *l, const char *name)
 {
-    for (unsigned i = 0; i < l->n_seen; i++) {
-        if (strcmp(l->seen[i], name) == 0) {
-            free(name);
-            return false;
-        }
+    for (size_t i = 0; i < l->n_seen; i++) {
+        if (strcmp(l->seen[i], name) == 0)
+            return true;
     }
-    if (l->n_seen == MAX_INCLUDES) {
-        free(name);
-        return false;
-    }
-    l->seen[l->n_seen++] = name;
-    return true;
+    return false;
 }
 
 static xl_status append_file(struct loading *l, const char *name,
                              struct xl__str *out);
+
+/* Appends the file `name`, which it frees or keeps, unless it was seen before.
+ */
+static xl_status append_include(struct loading *l, char *name,
+                                struct xl__str *out)
+{
+    if (is_seen(l, name)) {
+        free(name);
+        return XL_OK;
+    }
+    if (!xl__grow(&l->seen, &l->cap_seen, l->n_seen + 1, sizeof *l->seen)) {
+        free(name);
+        return XL_NO_MEMORY;
+    }
+    l->seen[l->n_seen++] = name;
+    return append_file(l, name, out);
+}
 
 /* Copies the text and replaces each #include line. */
 static xl_status expand_includes(struct loading *l, const char *name,
@@ -111,16 +120,19 @@ static xl_status expand_includes(struct loading *l, const char *name,
     for (const char *line = text; *line;) {
         const char *end = strchr(line, '\n');
         const size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
-        char *other = parse_include(line, n);
-        if (!other)
+        char *other;
+        TRY(parse_include(line, n, &other));
+        if (other)
+            TRY(append_include(l, other, out));
+        else
             xl__str_add_n(out, line, n);
-        else if (add_seen(l, other))
-            TRY(append_file(l, l->seen[l->n_seen - 1], out));
         line += n;
     }
     if (out->broken)
-        status = xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
+        status = XL_NO_MEMORY;
 fail:
+    if (status == XL_NO_MEMORY)
+        xl__error_set(l->error, status, "kernel %s", name);
     return status;
 }
 
@@ -148,7 +160,8 @@ xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
     const xl_status status =
         from->text ? expand_includes(&l, from->name, from->text, out)
                    : append_file(&l, from->name, out);
-    for (unsigned i = 0; i < l.n_seen; i++)
+    for (size_t i = 0; i < l.n_seen; i++)
         free(l.seen[i]);
+    free(l.seen);
     return status;
 }
