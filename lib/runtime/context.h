@@ -15,6 +15,7 @@
 #include <crosslane/crosslane.h>
 
 #include "base/error.h"
+#include "base/lru.h"
 #include "base/os/lock.h"
 #include "device/device.h"
 #include "runtime/plan.h"
@@ -93,8 +94,8 @@ struct xl_queue {
     size_t n_kernels, cap_kernels;
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
-    struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
-    size_t n_cached_plans;
+    struct xl__lru plans;       /* by exact descriptor: plan_cache.h */
+    struct xl__lru built_steps; /* likewise */
     struct xl__timeline timeline;
 };
 

@@ -146,9 +146,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
                                           &out[chosen].private_bytes));
     *n = w.n;
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     xl__op_call_end(&w);
     return status;
 }

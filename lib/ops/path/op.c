@@ -29,6 +29,7 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     w->list = NULL;
     w->n = 0;
     w->why = NULL;
+    w->is_provisional = false;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
     if (!w->desc || w->op->canonical_bytes > sizeof w->key.canonical)
@@ -84,10 +85,9 @@ static xl_status build_and_check(struct xl__op_call *w,
     xl_status status = XL_OK;
     bool trusted = false;
     char why[XL__WHY_CAP] = "";
-    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__cached_plan_create(c->plan);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
-    ready->plan = *c->plan;
     ready->variant = c->variant;
     TRY(xl__cached_plan_build(w->q, ready));
     TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
@@ -98,9 +98,7 @@ static xl_status build_and_check(struct xl__op_call *w,
     *out = ready;
     return XL_OK;
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
@@ -154,6 +152,7 @@ xl_status xl__op_call_first_good(struct xl__op_call *w,
         if (first.status == XL_OK)
             xl__error_set(&first, status, "%s",
                           xl__str_text(&w->q->error.detail));
+        w->is_provisional |= !xl__is_verdict(status);
         if (status == XL_NO_MEMORY || is_last_candidate(w, i))
             break;
         xl__error_reset(&w->q->error);
@@ -179,14 +178,12 @@ static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
     struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
-    status = xl__plan_cache_add(w->q, ready, &w->key, w->key_bytes);
-    if (status == XL_OK) {
-        *out = ready;
-        return XL_OK;
-    }
-    xl__cached_plan_clear(ready);
-    free(ready);
+    TRY(xl__plan_cache_add(w->q, ready, w->is_provisional, &w->key,
+                           w->key_bytes));
+    *out = ready;
+    return XL_OK;
 fail:
+    xl__cached_plan_destroy(ready);
     return status;
 }
 

@@ -166,6 +166,7 @@ struct xl__op_call {
     struct xl__variant_candidate *list; /* NULL until selected */
     unsigned n;
     char (*why)[XL__WHY_CAP]; /* per candidate, why it was struck; or NULL */
+    bool is_provisional;      /* a candidate failed without a verdict */
 };
 
 /* NULL: the best. */
