@@ -20,16 +20,17 @@ struct xl__lru_entry {
     unsigned char *key; /* a copy */
 };
 
-struct xl__lru {
-    struct xl__lru_entry **slot; /* n_slots, a power of two; NULL: empty */
-    size_t n_slots, n;
-    struct xl__lru_entry *newest, *oldest;
-};
-
-/* What is common to maps of one kind. */
+/* What maps of one kind have in common. */
 struct xl__lru_kind {
     size_t most; /* entries */
     void (*destroy)(struct xl__lru_entry *entry); /* frees the struct */
+};
+
+struct xl__lru {
+    const struct xl__lru_kind *kind; /* of the first entry added */
+    struct xl__lru_entry **slot;     /* n_slots, a power of two */
+    size_t n_slots, n;
+    struct xl__lru_entry *newest, *oldest;
 };
 
 static inline void xl__lru_unlink(struct xl__lru *map, struct xl__lru_entry *e)
@@ -65,8 +66,7 @@ static inline struct xl__lru_entry *xl__lru_find(struct xl__lru *map,
     return e;
 }
 
-static inline void xl__lru_remove(struct xl__lru *map, struct xl__lru_entry *e,
-                                  const struct xl__lru_kind *kind)
+static inline void xl__lru_remove(struct xl__lru *map, struct xl__lru_entry *e)
 {
     struct xl__lru_entry **at = &map->slot[e->hash & (map->n_slots - 1)];
     while (*at != e)
@@ -75,15 +75,14 @@ static inline void xl__lru_remove(struct xl__lru *map, struct xl__lru_entry *e,
     xl__lru_unlink(map, e);
     map->n--;
     free(e->key);
-    kind->destroy(e);
+    map->kind->destroy(e);
 }
 
 /* Remove all entries and free the map's own memory. */
-static inline void xl__lru_clear(struct xl__lru *map,
-                                 const struct xl__lru_kind *kind)
+static inline void xl__lru_clear(struct xl__lru *map)
 {
     while (map->newest)
-        xl__lru_remove(map, map->newest, kind);
+        xl__lru_remove(map, map->newest);
     free(map->slot);
     *map = (struct xl__lru){.n = 0};
 }
@@ -105,9 +104,10 @@ static inline bool xl__lru_add(struct xl__lru *map, struct xl__lru_entry *e,
         e->key = NULL;
         return false;
     }
+    map->kind = kind;
     map->n_slots = n_slots;
     if (map->n == kind->most)
-        xl__lru_remove(map, map->oldest, kind);
+        xl__lru_remove(map, map->oldest);
     memcpy(e->key, key, bytes);
     e->key_bytes = bytes;
     e->hash = xl__hash64(key, bytes);

@@ -12,7 +12,7 @@
 #include "device/cl_info.h"
 #include "runtime/program.h"
 
-enum { MOST_PLANS = 1024, MOST_BUILT = 256, LONGEST_PERIOD = 1024 };
+enum { MOST_PLANS = 1024, MOST_BUILT = 1024, LONGEST_PERIOD = 1024 };
 
 /* The largest work-group of a built kernel. The limit of the kernel is used,
  * since that of the device can be too high or too low for it (GE-10). Where it
@@ -330,7 +330,7 @@ xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
         plan->retry_in = plan->period;
     }
     if (old)
-        xl__lru_remove(&q->plans, &old->entry, &plan_kind);
+        xl__lru_remove(&q->plans, &old->entry);
     if (!xl__lru_add(&q->plans, &plan->entry, key, bytes, &plan_kind))
         return xl__error_set(&q->error, XL_NO_MEMORY, "a plan");
     return XL_OK;
@@ -338,6 +338,6 @@ xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
 
 void xl__plan_cache_clear(xl_queue *q)
 {
-    xl__lru_clear(&q->plans, &plan_kind);
-    xl__lru_clear(&q->built_steps, &built_kind);
+    xl__lru_clear(&q->plans);
+    xl__lru_clear(&q->built_steps);
 }
