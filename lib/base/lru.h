@@ -22,7 +22,7 @@ struct xl__lru_entry {
 
 /* What maps of one kind have in common. */
 struct xl__lru_kind {
-    size_t most; /* entries */
+    size_t most;                                  /* entries */
     void (*destroy)(struct xl__lru_entry *entry); /* frees the struct */
 };
 

@@ -75,7 +75,7 @@ struct xl__context {
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);
-    xl__lock selections_lock; /* guards the next field */
+    xl__lock selections_lock;  /* guards the next field */
     struct xl__lru selections; /* by class of shapes: ops/path/selection.h */
 };
 

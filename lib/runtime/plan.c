@@ -93,8 +93,8 @@ void xl__define(struct xl__step *s, const char *name, long value)
 {
     char digits[3 * sizeof value + 1];
     size_t n = sizeof digits - 1, end = strlen(s->options);
-    unsigned long rest = value < 0 ? 0 - (unsigned long)value
-                                   : (unsigned long)value;
+    unsigned long rest =
+        value < 0 ? 0 - (unsigned long)value : (unsigned long)value;
     digits[n] = '\0';
     do
         digits[--n] = (char)('0' + rest % 10);

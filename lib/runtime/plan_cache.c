@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cached plans: built once per key and queue. A step of a new plan whose kernel
- * was built for another plan (other sizes) takes that kernel without a look-up
- * of its program. */
+/* Cached plans: built once per key and queue. A step of a new plan whose
+ * kernel was built for another plan (other sizes) takes that kernel without a
+ * look-up of its program. */
 #include "runtime/plan_cache.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ fail:
     return status;
 }
 
-/* -- built steps ----------------------------------------------------------- */
+/* -- built steps -----------------------------------------------------------
+ */
 
 /* All that a step's program, its kernel and the check of its limits depend
  * on. */
@@ -127,11 +128,11 @@ static xl_status check_trust(xl_queue *q, const struct xl__step *step,
     const char *detail = program->detail;
     if (program->trust != XL__FAILED)
         return XL_OK;
-    return xl__error_set(
-        &q->error, XL_UNTRUSTED,
-        "%s failed its self-check on this driver before%s%s; "
-        "to test it again, run `clbench cache clear`",
-        step->kernel, detail ? ", in " : "", detail ? detail : "");
+    return xl__error_set(&q->error, XL_UNTRUSTED,
+                         "%s failed its self-check on this driver before%s%s; "
+                         "to test it again, run `clbench cache clear`",
+                         step->kernel, detail ? ", in " : "",
+                         detail ? detail : "");
 }
 
 static xl_status build_kernel(xl_queue *q, const struct xl__step *step,
@@ -198,14 +199,15 @@ static xl_status build_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
     return status;
 }
 
-/* -- plans ----------------------------------------------------------------- */
+/* -- plans -----------------------------------------------------------------
+ */
 
 struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan)
 {
-    const size_t plan_bytes = offsetof(struct xl__plan, step) +
-                              plan->n_steps * sizeof *plan->step;
-    struct xl__cached_plan *to = xl__calloc(
-        1, offsetof(struct xl__cached_plan, plan) + plan_bytes);
+    const size_t plan_bytes =
+        offsetof(struct xl__plan, step) + plan->n_steps * sizeof *plan->step;
+    struct xl__cached_plan *to =
+        xl__calloc(1, offsetof(struct xl__cached_plan, plan) + plan_bytes);
     if (to)
         memcpy(&to->plan, plan, plan_bytes);
     return to;
@@ -299,7 +301,8 @@ void xl__cached_plan_destroy(struct xl__cached_plan *plan)
     free(plan);
 }
 
-/* -- the queue's maps ------------------------------------------------------ */
+/* -- the queue's maps ------------------------------------------------------
+ */
 
 static void destroy_plan(struct xl__lru_entry *entry)
 {
@@ -325,8 +328,8 @@ xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
     struct xl__cached_plan *old = (void *)xl__lru_find(&q->plans, key, bytes);
     if (is_provisional) {
         plan->period = old ? 2 * old->period : 1;
-        plan->period = plan->period > LONGEST_PERIOD ? LONGEST_PERIOD
-                                                     : plan->period;
+        plan->period =
+            plan->period > LONGEST_PERIOD ? LONGEST_PERIOD : plan->period;
         plan->retry_in = plan->period;
     }
     if (old)

@@ -67,10 +67,10 @@ void xl__cached_plan_destroy(struct xl__cached_plan *plan);
 struct xl__cached_plan *xl__plan_cache_find(xl_queue *q, const void *key,
                                             size_t bytes);
 /* Add a plan, in place of the one with this key; on success the queue owns the
- * struct, which is on the heap. The plan that was not used for the longest time
- * makes room. `is_provisional`: a better variant failed for another reason than
- * itself (xl__is_verdict()), so that it is tried again at the next call with
- * this key, then after 2, 4, 8 .. 1024 calls. */
+ * struct, which is on the heap. The plan that was not used for the longest
+ * time makes room. `is_provisional`: a better variant failed for another
+ * reason than itself (xl__is_verdict()), so that it is tried again at the next
+ * call with this key, then after 2, 4, 8 .. 1024 calls. */
 xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
                              bool is_provisional, const void *key,
                              size_t bytes);

@@ -275,6 +275,14 @@ xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c)
     return xl__op_prepare(q, &xl__op_conv, c);
 }
 
+xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
+{
+    if (!c)
+        return xl_conv_prepare(q, NULL);
+    xl_conv each = *c;
+    return xl__op_prepare_range(q, &xl__op_conv, &each, &each.n, n_last);
+}
+
 xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c, size_t *bytes)
 {
     return xl__op_workspace(q, &xl__op_conv, c, bytes);

@@ -442,6 +442,14 @@ xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g)
     return xl__op_prepare(q, &xl__op_gemm, g);
 }
 
+xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g, size_t m_last)
+{
+    if (!g)
+        return xl_gemm_prepare(q, NULL);
+    xl_gemm each = *g;
+    return xl__op_prepare_range(q, &xl__op_gemm, &each, &each.m, m_last);
+}
+
 xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g, size_t *bytes)
 {
     return xl__op_workspace(q, &xl__op_gemm, g, bytes);

@@ -296,6 +296,16 @@ xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
     return xl__op_prepare(q, &xl__op_softmax, s);
 }
 
+xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
+                                   size_t rows_last)
+{
+    if (!s)
+        return xl_softmax_prepare(q, NULL);
+    xl_softmax each = *s;
+    return xl__op_prepare_range(q, &xl__op_softmax, &each, &each.rows,
+                                rows_last);
+}
+
 xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)
 {
     return xl__op_workspace(q, &xl__op_softmax, s, bytes);

@@ -2,8 +2,8 @@
 /* Selection by class of shapes. Selection for the least and for the largest
  * sizes of a class gives two choices, mostly equal; a call takes that with the
  * lesser estimate for its own sizes. So a new size of a known class takes one
- * or two plans instead of one for each variant and tile, and the choice depends
- * on the sizes alone, not on the order of calls. A context keeps the
+ * or two plans instead of one for each variant and tile, and the choice
+ * depends on the sizes alone, not on the order of calls. A context keeps the
  * selections; a call takes a copy. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "ops/path/tunables.h"
 #include "runtime/context.h"
 
-enum { MOST_CLASSES = 512 };
+enum { MOST_CLASSES = 1024 };
 
 struct class_key {
     uint64_t tuned_class; /* hash of op->shape_class() */
-    const void *tuned;    /* the collection, which changes when a set is saved */
+    const void *tuned; /* the collection, which changes when a set is saved */
     struct xl__op_key op; /* of the largest sizes */
 };
 
@@ -181,8 +181,8 @@ xl_status xl__op_call_plan_first(struct xl__op_call *w)
     TRY(xl__variant_candidate_plan(l, w->key.canonical, first, &w->q->error));
     if (rival == first)
         return XL_OK;
-    status = xl__variant_candidate_plan(l, w->key.canonical, rival,
-                                        &w->q->error);
+    status =
+        xl__variant_candidate_plan(l, w->key.canonical, rival, &w->q->error);
     if (status == XL_OK && rival->plan->est_ns < first->plan->est_ns) {
         const struct xl__variant_candidate better = *rival;
         memmove(first + 1, first, w->rival * sizeof *first);

@@ -131,9 +131,7 @@ static xl_status report_all_refused(struct xl__op_call *w)
     struct xl__str all = {0};
     for (unsigned i = 0; i < w->n; i++) {
         const struct xl__variant_candidate *c = &w->list[i];
-        const char *why = c->refused  ? c->refused
-                          : c->struck ? c->struck
-                                      : "";
+        const char *why = c->refused ? c->refused : c->struck ? c->struck : "";
         if (!xl__op_call_forced(w) ||
             strcmp(w->list[i].variant->name, xl__op_call_forced(w)) == 0)
             xl__str_printf(&all, "%s%s: %s", all.len > 0 ? "; " : "",
@@ -261,6 +259,36 @@ xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
     TRY(find_or_make_plan(&w, &ready));
 fail:
     xl__op_call_end(&w);
+    return status;
+}
+
+/* Each size is planned, since that alone shows which programs it needs; it is
+ * little beside the builds. */
+xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t *size, size_t last)
+{
+    enum { MOST_SIZES = 1 << 20 };
+    xl_status status = XL_OK;
+    struct xl__str why = {0};
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    if (last < *size || last - *size >= MOST_SIZES)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "%s: a range from %zu to %zu; it must ascend and "
+                             "have at most %d sizes",
+                             op->name, *size, last, MOST_SIZES);
+    for (size_t left = last - *size + 1; left > 0; left--, ++*size) {
+        status = xl__op_prepare(q, op, desc);
+        if (status == XL_OK)
+            continue;
+        xl__str_printf(&why, "size %zu of the range: %s", *size,
+                       xl__str_text(&q->error.detail));
+        xl__error_reset(&q->error);
+        xl__error_set(&q->error, status, "%s", xl__str_text(&why));
+        xl__str_clear(&why);
+        break;
+    }
     return status;
 }
 

@@ -115,7 +115,8 @@ struct xl__variant_candidate {
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
-    char *struck; /* why it failed in this call, on the heap; NULL: it did not */
+    char *
+        struck; /* why it failed in this call, on the heap; NULL: it did not */
     struct xl__params params;
     /* Of a class: the model's params at its least sizes, where they differ.
      * That of the two with the lesser estimate is taken. */
@@ -164,6 +165,10 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc);
+/* For all values of a member of the descriptor, a copy of the caller's, from
+ * *size to `last`. */
+xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t *size, size_t last);
 xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
                            const void *desc, size_t *bytes);
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
@@ -192,7 +197,7 @@ struct xl__op_call {
     unsigned n;
     bool is_of_class; /* the list is that of the class of shapes */
     unsigned rival;   /* then the candidate that is first at the least sizes */
-    bool is_provisional;      /* a candidate failed without a verdict */
+    bool is_provisional; /* a candidate failed without a verdict */
 };
 
 /* NULL: the best. */
@@ -202,7 +207,7 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
                             const struct xl__op *op, const void *desc,
                             bool with_memory);
 /* The candidates for the call's class of shapes, without plans: class.c. They
- * are selected once for the queues of a context, which keeps the 512 classes
+ * are selected once for the queues of a context, which keeps the 1024 classes
  * used last. */
 xl_status xl__op_call_select(struct xl__op_call *w);
 /* The candidates for the call's own sizes, with plans. */

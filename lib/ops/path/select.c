@@ -72,8 +72,8 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
 static xl_status plan_candidate(const struct selection *s,
                                 struct xl__variant_candidate *c)
 {
-    const xl_status status = plan_params(
-        &s->what->dev->limits, s->what->canonical, c, s->error);
+    const xl_status status =
+        plan_params(&s->what->dev->limits, s->what->canonical, c, s->error);
     return status == XL_UNSUPPORTED ? XL_OK : status;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classes of shapes: the variant chosen for the representative of a class is
  * as good, by the model, as that chosen for the size itself; the choice
- * depends on the size alone; explain reports the variant that runs. On stubs of
- * four devices. */
+ * depends on the size alone; explain reports the variant that runs. On stubs
+ * of four devices. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +14,14 @@
 
 enum { N_SHAPES = 3000, SEED = 11 };
 
-/* -- sizes ------------------------------------------------------------------ */
+/* -- sizes ------------------------------------------------------------------
+ */
 
 static void test_ends(void **state)
 {
     (void)state;
-    for (unsigned grain = 1; grain <= XL__SIZE_GRAIN; grain *= XL__SIZE_GRAIN) {
+    for (unsigned grain = 1; grain <= XL__SIZE_GRAIN;
+         grain *= XL__SIZE_GRAIN) {
         size_t n_classes = 0;
         for (size_t n = 1; n <= 1 << 16; n++) {
             const size_t most = xl__size_end(n, grain, XL__CLASS_LARGEST),
@@ -41,7 +43,8 @@ static void test_ends(void **state)
     assert_int_equal(xl__size_end(SIZE_MAX, 1, XL__CLASS_LARGEST), SIZE_MAX);
 }
 
-/* -- the choice by the model ------------------------------------------------ */
+/* -- the choice by the model ------------------------------------------------
+ */
 
 /* A size of 1..most, by octaves; often a multiple of what tiles like. */
 static size_t random_size(struct xl__rng *rng, size_t most)
@@ -102,7 +105,8 @@ static void compare_gemm(xl_queue *q, struct xl__rng *rng, struct ratios *r)
                  .k = random_size(rng, 8192),
                  .alpha = 1};
     char name[96];
-    const bool ta = xl__rng_below(rng, 4) == 0, tb = xl__rng_below(rng, 2) == 0;
+    const bool ta = xl__rng_below(rng, 4) == 0,
+               tb = xl__rng_below(rng, 2) == 0;
     g.a = ta ? xl_mat_cols(NULL, g.m, in) : xl_mat_rows(NULL, g.k, in);
     g.b = tb ? xl_mat_cols(NULL, g.k, in) : xl_mat_rows(NULL, g.n, in);
     g.c = xl_mat_rows(NULL, g.n, out);
@@ -117,8 +121,7 @@ static void compare_gemm(xl_queue *q, struct xl__rng *rng, struct ratios *r)
     compare_choices(q, &xl__op_gemm, &g, name, r);
 }
 
-static void compare_softmax(xl_queue *q, struct xl__rng *rng,
-                            struct ratios *r)
+static void compare_softmax(xl_queue *q, struct xl__rng *rng, struct ratios *r)
 {
     static const xl_dtype dtypes[] = {XL_F16, XL_F32};
     const xl_dtype t = dtypes[xl__rng_below(rng, 2)];
@@ -201,7 +204,8 @@ static void test_choices(void **state)
     xl_close(lib);
 }
 
-/* -- what runs -------------------------------------------------------------- */
+/* -- what runs --------------------------------------------------------------
+ */
 
 enum { N_RUNS = 300, MOST = 1024 };
 

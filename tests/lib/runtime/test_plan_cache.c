@@ -72,7 +72,8 @@ static double round_ns(struct product *p, unsigned n)
     return xl__quantile(ns, n, 0.5);
 }
 
-/* CLBlast, which is a variant where it is installed, makes kernels by itself. */
+/* CLBlast, which is a variant where it is installed, makes kernels by itself.
+ */
 static unsigned long calls_of_builds(void)
 {
     const struct xl_control *stub = test_stub();
@@ -127,7 +128,8 @@ static void test_new_sizes(void **state)
     }
 }
 
-/* -- failures that are no verdict ------------------------------------------ */
+/* -- failures that are no verdict ------------------------------------------
+ */
 
 static void copy_label(const xl_span *span, void *arg)
 {
@@ -192,7 +194,65 @@ static void test_verdict(void **state)
     close_product(&p);
 }
 
-/* -- growth ----------------------------------------------------------------- */
+/* -- a range of sizes -------------------------------------------------------
+ */
+
+/* After a range was prepared no size of it builds a program, makes a kernel or
+ * selects, on this queue; what is asserted of selection is its time. */
+static void test_range(void **state)
+{
+    const struct xl_control *stub = test_stub();
+    enum { FIRST = 3, LAST = 700 };
+    struct product p;
+    double ns[LAST];
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    xl_gemm g = p.g;
+    g.variant = "gemm_mma"; /* each size by a kernel of ours */
+    g.m = FIRST;
+    const uint64_t before = xl__thread_cpu_ns();
+    assert_status(xl_gemm_prepare_range(p.t.queue, &g, LAST), XL_OK,
+                  xl_error_detail(p.t.queue));
+    print_message("%d sizes prepared in %.1f ms\n", LAST - FIRST + 1,
+                  (double)(xl__thread_cpu_ns() - before) / 1e6);
+    stub->reset();
+    for (size_t m = LAST; m >= FIRST; m--) {
+        const uint64_t start = xl__thread_cpu_ns();
+        run_rows(p.t.queue, g, m);
+        ns[m - FIRST] = (double)(xl__thread_cpu_ns() - start);
+    }
+    assert_int_equal(calls_of_builds(), 0);
+    assert_int_equal(stub->calls("clCreateKernel"), 0);
+    assert_int_equal(stub->calls("clCreateCommandQueue"), 0);
+    print_message("then %.1f us a call\n",
+                  xl__quantile(ns, LAST - FIRST + 1, 0.5) / 1e3);
+    close_product(&p);
+    assert_int_equal(stub->live(), 0);
+}
+
+static void test_range_refused(void **state)
+{
+    struct product p;
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    xl_gemm g = p.g;
+    g.m = 8;
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 7), XL_BAD_ARGUMENT);
+    assert_non_null(strstr(xl_error_detail(p.t.queue), "8 to 7"));
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, SIZE_MAX),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_gemm_prepare_range(NULL, &g, 9), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, NULL, 9),
+                     XL_BAD_ARGUMENT);
+    g.a.dtype = XL_F64;
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 12), XL_UNSUPPORTED);
+    assert_non_null(strstr(xl_error_detail(p.t.queue), "size 8"));
+    close_product(&p);
+    assert_int_equal(test_stub()->live(), 0);
+}
+
+/* -- growth -----------------------------------------------------------------
+ */
 
 /* Structures that differ in the row strides of A and B. */
 static void run_structure(xl_queue *q, xl_gemm g, unsigned i)
@@ -235,9 +295,8 @@ static void test_growth(void **state)
     }
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < N_THREADS; i++)
-            assert_int_equal(pthread_create(&thread[i], NULL, run_structures,
-                                            &each[i]),
-                             0);
+            assert_int_equal(
+                pthread_create(&thread[i], NULL, run_structures, &each[i]), 0);
         for (unsigned i = 0; i < N_THREADS; i++)
             pthread_join(thread[i], NULL);
         bytes[round] = heap_bytes();
@@ -255,10 +314,9 @@ static void test_growth(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_pin),
-        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_no_pin),    cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_range),     cmocka_unit_test(test_range_refused),
+        cmocka_unit_test(test_growth),    cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_new_sizes),
     };
     test_args(argc, argv);
