@@ -99,6 +99,9 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
 XL_API xl_status xl_conv_run(xl_queue *q, const xl_conv *c,
                              const xl_sync *sync);
 XL_API xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c);
+/** As xl_gemm_prepare_range(), for c->n to @p n_last images. */
+XL_API xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c,
+                                       size_t n_last);
 XL_API xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c,
                                    size_t *bytes);
 XL_API xl_status xl_conv_explain(xl_queue *q, const xl_conv *c,

@@ -179,6 +179,19 @@ XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
  *  alignment counts. Errors as xl_gemm_run(). */
 XL_API xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g);
 
+/** Likewise for every descriptor that differs from @p g only in m, from g->m to
+ *  @p m_last: none of them builds or checks anything later on this queue, and
+ *  none selects a variant while its class of sizes is among the 1024 that the
+ *  queues of a context used last. The strides of @p g hold for all, and an
+ *  operand of the epilogue must not extend along m. Beside the builds it takes
+ *  some microseconds a size.
+ *
+ * @return as xl_gemm_prepare(), of the least size that fails, with that size
+ *         in the detail; XL_BAD_ARGUMENT if m_last < g->m or the range has more
+ *         than 1048576 sizes. What was built before stays. */
+XL_API xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g,
+                                       size_t m_last);
+
 /** Bytes of scratch that xl_gemm_run() needs for this descriptor; 0 for none.
  *  Without a workspace the queue allocates and keeps one. */
 XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
@@ -215,6 +228,9 @@ typedef struct xl_softmax {
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,
                                 const xl_sync *sync);
 XL_API xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s);
+/** As xl_gemm_prepare_range(), from s->rows to @p rows_last. */
+XL_API xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
+                                          size_t rows_last);
 XL_API xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s,
                                       size_t *bytes);
 

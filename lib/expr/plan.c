@@ -130,13 +130,6 @@ void xl__expr_candidates_clear(struct xl__expr_candidates *p)
 
 /* -- building --------------------------------------------------------- */
 
-static void free_plans(struct xl__cached_plan *ready)
-{
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
-}
-
 /* The kernel texts are freed after the build; the plan keeps no pointer to
  * them. */
 static void clear_texts(struct xl__plan *plan)
@@ -156,22 +149,25 @@ static xl_status build_group(struct xl__expr_call *c,
     struct xl__canonical_group own = {0};
     bool is_trusted = false;
     char why[XL__EXPR_WHY] = "";
-    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
-    *out = ready;
-    if (!ready)
+    struct xl__cached_plan *ready = NULL;
+    struct xl__plan *plan = xl__calloc(1, sizeof *plan);
+    if (!plan)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
     status = xl__canonical_group_init(&v->g, group, &own);
     if (status == XL_OK)
         status = xl__group_plan(&own.g, device_limits(c), &own.group, &v->s,
-                                &code, &ready->plan);
+                                &code, plan);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "kernel %u does not fit this device: %s", i + 1,
                           xl__str_text(&group->why)));
-    ready->plan.flop = group->flop;
-    ready->plan.bytes = group->bytes;
-    ready->plan.est_ns = group->est_ns;
-    ready->plan.bound = group->bound;
+    plan->flop = group->flop;
+    plan->bytes = group->bytes;
+    plan->est_ns = group->est_ns;
+    plan->bound = group->bound;
+    *out = ready = xl__cached_plan_create(plan);
+    if (!ready)
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__cached_plan_build(c->q, ready));
     TRY(xl__expr_selfcheck(c, &own, &v->s, ready, &is_trusted, why));
     if (!is_trusted)
@@ -180,6 +176,7 @@ static xl_status build_group(struct xl__expr_call *c,
 fail:
     if (ready)
         clear_texts(&ready->plan);
+    free(plan);
     xl__canonical_group_clear(&own);
     xl__code_clear(&code);
     return status;
@@ -202,7 +199,7 @@ static xl_status build_groups(struct xl__expr_call *c,
     *out = first;
     return XL_OK;
 fail:
-    free_plans(first);
+    xl__cached_plan_destroy(first);
     return status;
 }
 
@@ -252,6 +249,7 @@ xl_status xl__expr_build_first(struct xl__expr_call *c,
         reject_candidate(c, p, i);
         xl__error_set(&first, status, "%s: %s", p->c[i].name,
                       xl__str_text(&e->detail));
+        p->is_provisional |= !xl__is_verdict(status);
         if (status == XL_NO_MEMORY || is_last(p, i))
             break;
         xl__error_reset(e);
@@ -276,11 +274,12 @@ static xl_status build_plan(struct xl__expr_call *c,
         return xl__error_set(&c->q->error, XL_NO_MEMORY, "a plan");
     TRY(xl__expr_plan_variants(c, p));
     TRY(xl__expr_build_first(c, p, &ready, &chosen));
-    TRY(xl__plan_cache_add(c->q, ready, &c->key, c->key_bytes));
+    TRY(xl__plan_cache_add(c->q, ready, p->is_provisional, &c->key,
+                           c->key_bytes));
     *out = ready;
     ready = NULL;
 fail:
-    free_plans(ready);
+    xl__cached_plan_destroy(ready);
     xl__expr_candidates_clear(p);
     free(p);
     return status;

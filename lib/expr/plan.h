@@ -23,6 +23,7 @@ struct xl__expr_candidates {
     struct xl__expr_candidate c[XL__EXPR_VARIANTS]; /* best estimate first,
                                                        refused ones last */
     unsigned n;
+    bool is_provisional; /* one failed without a verdict */
 };
 
 /* Infers the graph and schedules the variants, or the one that the caller

@@ -123,6 +123,7 @@ static xl_status create_context(xl_lib *lib, cl_context cl, cl_device_id id,
     ctx->cl = cl;
     xl__lock_init(&ctx->lock);
     xl__condition_init(&ctx->claim_ended);
+    xl__lock_init(&ctx->selections_lock);
     *out = ctx;
     return XL_OK;
 fail:
@@ -174,6 +175,8 @@ void xl__context_drop(struct xl__context *ctx)
         ctx->clear_epilogues(ctx);
     clReleaseContext(ctx->cl);
     xl__condition_clear(&ctx->claim_ended);
+    xl__lru_clear(&ctx->selections);
+    xl__lock_clear(&ctx->selections_lock);
     xl__lock_clear(&ctx->lock);
     free(ctx);
 }

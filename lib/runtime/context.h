@@ -17,6 +17,7 @@
 #include <crosslane/crosslane.h>
 
 #include "base/error.h"
+#include "base/lru.h"
 #include "base/os/lock.h"
 #include "device/device.h"
 #include "runtime/memory/resolve.h"
@@ -104,6 +105,8 @@ struct xl__context {
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);
+    xl__lock selections_lock;  /* guards the next field */
+    struct xl__lru selections; /* by class of shapes: ops/path/selection.h */
 };
 
 struct xl__kernel {     /* of one queue: setting arguments is not thread safe */
@@ -123,10 +126,10 @@ struct xl_queue {
     size_t n_kernels, cap_kernels;
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
-    size_t scratch_limit_bytes;            /* 0: none */
-    struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
-    size_t n_cached_plans;
-    struct xl__memory memory; /* operands of the call that is being made */
+    size_t scratch_limit_bytes; /* 0: none */
+    struct xl__lru plans;       /* by exact descriptor: plan_cache.h */
+    struct xl__lru built_steps; /* likewise */
+    struct xl__memory memory;   /* operands of the call that is being made */
     struct xl__timeline timeline;
 };
 

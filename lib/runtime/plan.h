@@ -115,12 +115,12 @@ struct xl__step {
 
 struct xl__plan {
     unsigned n_steps;
-    struct xl__step step[XL__MAX_STEPS];
     size_t scratch_bytes;
     double flop, bytes;  /* counted, of the call */
     double est_ns;       /* the model's time */
     const char *bound;   /* the model's limiter; static */
     xl_tiling tiling;    /* rows 0: not set */
+    struct xl__step step[XL__MAX_STEPS]; /* last: plan_cache.h */
 };
 
 /* Append an argument of each kind: enum xl__arg_kind. More than XL__MAX_ARGS

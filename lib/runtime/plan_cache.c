@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cached plans: built once per canonical descriptor and queue, and kept in an
- * open-addressing hash table by the bytes of the descriptor. */
+/* Cached plans: built once per key and queue. A step of a new plan whose
+ * kernel was built for another plan (other sizes) takes that kernel without a
+ * look-up of its program. */
 #include "runtime/plan_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/str.h"
 #include "device/cl_info.h"
 #include "runtime/program.h"
 
-enum { SLOTS = 512, MOST = 256 }; /* power of two; at most half full */
+enum { MOST_PLANS = 1024, MOST_BUILT = 1024, LONGEST_PERIOD = 1024 };
 
 /* The largest work-group of a built kernel. The limit of the kernel is used,
  * since that of the device can be too high or too low for it (GE-10). Where it
@@ -73,26 +74,143 @@ fail:
     return status;
 }
 
+/* -- built steps -----------------------------------------------------------
+ */
+
+/* All that a step's program, its kernel and the check of its limits depend
+ * on. */
+struct step_key {
+    const char *source, *kernel, *target;
+    const struct xl__epilogue_text *epilogue;
+    xl__external external;
+    size_t items, local_mem_bytes;
+    char options[sizeof((struct xl__step *)NULL)->options];
+};
+
+/* What came of building a step. */
+struct built_step {
+    struct xl__lru_entry entry;
+    struct xl__program *program;
+    cl_kernel kernel; /* of the queue; NULL: an external step */
+    xl_status status; /* a verdict; then `why` is its reason */
+    char *why;
+};
+
+static void destroy_built(struct xl__lru_entry *entry)
+{
+    free(((struct built_step *)entry)->why);
+    free(entry);
+}
+
+static const struct xl__lru_kind built_kind = {MOST_BUILT, destroy_built};
+
+static size_t make_step_key(const struct xl__step *step, struct step_key *key)
+{
+    const size_t n = strlen(step->options);
+    memset(key, 0, offsetof(struct step_key, options));
+    key->source = step->source;
+    key->kernel = step->kernel;
+    key->target = step->target;
+    key->epilogue = step->epilogue;
+    key->external = step->external;
+    key->items = step->local[0] > 0;
+    for (unsigned d = 0; d < step->dims; d++)
+        key->items *= step->local[d];
+    key->local_mem_bytes = step->local_mem_bytes;
+    memcpy(key->options, step->options, n);
+    return offsetof(struct step_key, options) + n;
+}
+
+/* A program whose results were wrong is not used. */
+static xl_status check_trust(xl_queue *q, const struct xl__step *step,
+                             const struct xl__program *program)
+{
+    const char *detail = program->detail;
+    if (program->trust != XL__FAILED)
+        return XL_OK;
+    return xl__error_set(&q->error, XL_UNTRUSTED,
+                         "%s failed its self-check on this driver before%s%s; "
+                         "to test it again, run `clbench cache clear`",
+                         step->kernel, detail ? ", in " : "",
+                         detail ? detail : "");
+}
+
+static xl_status build_kernel(xl_queue *q, const struct xl__step *step,
+                              struct xl__program **program, cl_kernel *kernel)
+{
+    xl_status status = XL_OK;
+    TRY(xl__program_get(q->ctx, step, program, &q->error));
+    TRY(check_trust(q, step, *program));
+    if (step->external)
+        return XL_OK;
+    TRY(xl__kernel_get(q, *program, step->kernel, kernel));
+    TRY(check_step(q, step, *kernel));
+    xl__program_keep(q->ctx, *program);
+fail:
+    return status;
+}
+
+bool xl__is_verdict(xl_status status)
+{
+    return status == XL_UNTRUSTED || status == XL_BUILD_FAILED ||
+           status == XL_UNSUPPORTED;
+}
+
+/* Keeps the result of a build. It is kept again with the next build if memory
+ * is short. */
+static void keep_built(xl_queue *q, const struct step_key *key, size_t bytes,
+                       const struct built_step *result)
+{
+    struct built_step *to = xl__calloc(1, sizeof *to);
+    if (!to)
+        return;
+    *to = *result;
+    if (to->status != XL_OK)
+        to->why = xl__strdup(xl__str_text(&q->error.detail));
+    if (!xl__lru_add(&q->built_steps, &to->entry, key, bytes, &built_kind))
+        destroy_built(&to->entry);
+}
+
 static xl_status build_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
 {
     xl_status status = XL_OK;
     const struct xl__step *step = &r->plan.step[i];
-    TRY(xl__program_get(q->ctx, step, &r->program[i], &q->error));
-    const bool is_failed = r->program[i]->trust == XL__FAILED;
-    const char *detail = is_failed ? r->program[i]->detail : NULL;
-    if (is_failed)
-        TRY(xl__error_set(
-            &q->error, XL_UNTRUSTED,
-            "%s failed its self-check on this driver before%s%s; "
-            "to test it again, run `clbench cache clear`",
-            step->kernel, detail ? ", in " : "", detail ? detail : ""));
-    if (step->external)
-        return XL_OK;
-    TRY(xl__kernel_get(q, r->program[i], step->kernel, &r->kernel[i]));
-    TRY(check_step(q, step, r->kernel[i]));
-    xl__program_keep(q->ctx, r->program[i]);
-fail:
+    struct step_key key;
+    if (step->text) /* generated for this plan */
+        return build_kernel(q, step, &r->program[i], &r->kernel[i]);
+    const size_t bytes = make_step_key(step, &key);
+    const struct built_step *known =
+        (void *)xl__lru_find(&q->built_steps, &key, bytes);
+    if (known && known->status != XL_OK)
+        return xl__error_set(&q->error, known->status, "%s",
+                             known->why ? known->why : step->kernel);
+    if (known) {
+        r->program[i] = known->program;
+        r->kernel[i] = known->kernel;
+        return check_trust(q, step, known->program);
+    }
+    status = build_kernel(q, step, &r->program[i], &r->kernel[i]);
+    if (status == XL_OK || status == XL_BUILD_FAILED ||
+        status == XL_UNSUPPORTED)
+        keep_built(q, &key, bytes,
+                   &(struct built_step){.program = r->program[i],
+                                        .kernel = r->kernel[i],
+                                        .status = status});
     return status;
+}
+
+/* -- plans -----------------------------------------------------------------
+ */
+
+struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan)
+{
+    const size_t plan_bytes =
+        offsetof(struct xl__plan, step) + plan->n_steps * sizeof *plan->step;
+    struct xl__cached_plan *to =
+        xl__calloc(1, offsetof(struct xl__cached_plan, plan) + plan_bytes);
+    if (to)
+        memcpy(&to->plan, plan, plan_bytes);
+    return to;
 }
 
 xl_status xl__cached_plan_build(xl_queue *q, struct xl__cached_plan *plan)
@@ -173,76 +291,62 @@ void xl__cached_plan_clear(struct xl__cached_plan *plan)
     while (plan->next) {
         struct xl__cached_plan *next = plan->next;
         plan->next = next->next;
-        free(next->key);
         free(next);
     }
     if (plan->list)
         clReleaseMemObject(plan->list);
     free(plan->list_copy);
-    free(plan->key);
     plan->list = NULL;
     plan->list_copy = NULL;
-    plan->key = NULL;
 }
 
-static bool has_key(const struct xl__cached_plan *r, uint64_t hash,
-                    const void *key, size_t bytes)
+void xl__cached_plan_destroy(struct xl__cached_plan *plan)
 {
-    return r->hash == hash && r->key_bytes == bytes &&
-           memcmp(r->key, key, bytes) == 0;
+    if (plan)
+        xl__cached_plan_clear(plan);
+    free(plan);
 }
 
-/* The slot of this key, or the empty one where it belongs. */
-static struct xl__cached_plan **find_slot(xl_queue *q, uint64_t hash,
-                                          const void *key, size_t bytes)
+/* -- the queue's maps ------------------------------------------------------
+ */
+
+static void destroy_plan(struct xl__lru_entry *entry)
 {
-    size_t at = (size_t)hash % SLOTS;
-    while (q->cached_plans[at] &&
-           !has_key(q->cached_plans[at], hash, key, bytes))
-        at = (at + 1) % SLOTS;
-    return &q->cached_plans[at];
+    xl__cached_plan_destroy((struct xl__cached_plan *)entry);
 }
+
+static const struct xl__lru_kind plan_kind = {MOST_PLANS, destroy_plan};
 
 struct xl__cached_plan *xl__plan_cache_find(xl_queue *q, const void *key,
                                             size_t bytes)
 {
-    if (!q->cached_plans)
-        return NULL;
-    return *find_slot(q, xl__hash64(key, bytes), key, bytes);
+    struct xl__cached_plan *plan = (void *)xl__lru_find(&q->plans, key, bytes);
+    if (!plan || plan->retry_in == 0 || --plan->retry_in > 0)
+        return plan;
+    plan->retry_in = plan->period; /* of this one, if the retry fails */
+    return NULL;
 }
 
-static void remove_plans(xl_queue *q)
+xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
+                             bool is_provisional, const void *key,
+                             size_t bytes)
 {
-    for (size_t i = 0; q->cached_plans && i < SLOTS; i++) {
-        if (q->cached_plans[i])
-            xl__cached_plan_clear(q->cached_plans[i]);
-        free(q->cached_plans[i]);
-        q->cached_plans[i] = NULL;
+    struct xl__cached_plan *old = (void *)xl__lru_find(&q->plans, key, bytes);
+    if (is_provisional) {
+        plan->period = old ? 2 * old->period : 1;
+        plan->period =
+            plan->period > LONGEST_PERIOD ? LONGEST_PERIOD : plan->period;
+        plan->retry_in = plan->period;
     }
-    q->n_cached_plans = 0;
+    if (old)
+        xl__lru_remove(&q->plans, &old->entry);
+    if (!xl__lru_add(&q->plans, &plan->entry, key, bytes, &plan_kind))
+        return xl__error_set(&q->error, XL_NO_MEMORY, "a plan");
+    return XL_OK;
 }
 
 void xl__plan_cache_clear(xl_queue *q)
 {
-    remove_plans(q);
-    free(q->cached_plans);
-    q->cached_plans = NULL;
-}
-
-xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
-                             const void *key, size_t bytes)
-{
-    if (!q->cached_plans)
-        q->cached_plans = xl__calloc(SLOTS, sizeof(struct xl__cached_plan *));
-    plan->key = xl__calloc(bytes, 1);
-    if (!q->cached_plans || !plan->key)
-        return xl__error_set(&q->error, XL_NO_MEMORY, "a plan");
-    if (q->n_cached_plans == MOST)
-        remove_plans(q);
-    memcpy(plan->key, key, bytes);
-    plan->key_bytes = bytes;
-    plan->hash = xl__hash64(key, bytes);
-    *find_slot(q, plan->hash, key, bytes) = plan;
-    q->n_cached_plans++;
-    return XL_OK;
+    xl__lru_clear(&q->plans);
+    xl__lru_clear(&q->built_steps);
 }

@@ -204,6 +204,44 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     return bind_epilogue(q, d, to, call);
 }
 
+/* The strides of dense images, as a canonical descriptor has them. */
+static void set_dense(xl_images *x, const size_t size[XL__N_AT])
+{
+    const xl_images dense = {.layout = x->layout};
+    xl__conv_strides(&dense, size, x->stride);
+    for (unsigned at = 0; at < XL__N_AT; at++) {
+        if (size[at] == 1)
+            x->stride[at] = 0;
+    }
+}
+
+static bool is_dense(const xl_images *x, const size_t size[XL__N_AT])
+{
+    xl_images dense = {.layout = x->layout};
+    set_dense(&dense, size);
+    return memcmp(x->stride, dense.stride, sizeof dense.stride) == 0;
+}
+
+/* The number of images, and rows and columns of dense ones; channels and
+ * filters are what a network has. */
+static void represent_class(const void *canonical, enum xl__class_end end,
+                            void *representative)
+{
+    struct xl__conv_canonical *to = representative;
+    size_t in[XL__N_AT], out[XL__N_AT];
+    memcpy(to, canonical, sizeof *to); /* with its padding */
+    xl__conv_sizes(to, in, out);
+    if (!is_dense(&to->d.in, in) || !is_dense(&to->d.out, out))
+        return;
+    to->d.n = xl__size_end(to->d.n, XL__SIZE_GRAIN, end);
+    to->d.h = xl__size_end(to->d.h, 1, end);
+    to->d.w = xl__size_end(to->d.w, 1, end);
+    (void)xl_conv_out_size(&to->d, &to->p, &to->q);
+    xl__conv_sizes(to, in, out);
+    set_dense(&to->d.in, in);
+    set_dense(&to->d.out, out);
+}
+
 static const char *forced_variant(const void *desc)
 {
     return ((const xl_conv *)desc)->variant;
@@ -222,6 +260,7 @@ const struct xl__op xl__op_conv = {
     .bind = bind_call,
     .forced = forced_variant,
     .workspace = caller_workspace,
+    .represent = represent_class,
     .shape_class = xl__conv_shape_class,
     .shrink = xl__conv_shrink,
     .case_init = xl__conv_case_init,
@@ -238,6 +277,14 @@ xl_status xl_conv_run(xl_queue *q, const xl_conv *c, const xl_sync *sync)
 xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c)
 {
     return xl__op_prepare(q, &xl__op_conv, c);
+}
+
+xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
+{
+    if (!c)
+        return xl_conv_prepare(q, NULL);
+    xl_conv each = *c;
+    return xl__op_prepare_range(q, &xl__op_conv, &each, &each.n, n_last);
 }
 
 xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c, size_t *bytes)

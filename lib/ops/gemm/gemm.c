@@ -317,6 +317,48 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " epilogue");
 }
 
+/* Strides beyond 1 are arguments of kernels and no variant depends on their
+ * value, so the representative's matrices are dense. */
+static void set_dense_view(xl_mat *mat, size_t rows, size_t cols)
+{
+    enum { SPREAD = 2 };
+    if (mat->row_stride > 1 && mat->col_stride > 1) {
+        mat->col_stride = SPREAD;
+        mat->row_stride = SPREAD * cols;
+    } else if (mat->row_stride > 1) {
+        mat->row_stride = xl__max_size(cols, SPREAD);
+    } else if (mat->col_stride > 1) {
+        mat->col_stride = xl__max_size(rows, SPREAD);
+    }
+}
+
+static size_t grain_of(bool is_contiguous)
+{
+    return is_contiguous ? 1 : XL__SIZE_GRAIN;
+}
+
+static void represent_class(const void *canonical, enum xl__class_end end,
+                            void *representative)
+{
+    struct xl__gemm_canonical *to = representative;
+    xl_gemm *g = &to->g;
+    memcpy(to, canonical, sizeof *to); /* with its padding */
+    const bool along_m = g->a.row_stride == 1 || g->c.row_stride == 1,
+               along_n = g->b.col_stride == 1 || g->c.col_stride == 1,
+               along_k = g->a.col_stride == 1 || g->b.row_stride == 1;
+    g->m = xl__size_end(g->m, grain_of(along_m), end);
+    g->n = xl__size_end(g->n, grain_of(along_n), end);
+    g->k = xl__size_end(g->k, grain_of(along_k), end);
+    set_dense_view(&g->a, g->m, g->k);
+    set_dense_view(&g->b, g->k, g->n);
+    set_dense_view(&g->c, g->m, g->n);
+    xl_batch *b = &g->batch;
+    b->count = xl__size_end(b->count, XL__SIZE_GRAIN, end);
+    b->a_step = b->a_step > 0 ? g->m * g->k : 0;
+    b->b_step = b->b_step > 0 ? g->k * g->n : 0;
+    b->c_step = b->c_step > 0 ? g->m * g->n : 0;
+}
+
 static const char *forced_variant(const void *desc)
 {
     return ((const xl_gemm *)desc)->variant;
@@ -335,6 +377,7 @@ const struct xl__op xl__op_gemm = {
     .bind = bind_call,
     .forced = forced_variant,
     .workspace = call_workspace,
+    .represent = represent_class,
     .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
     .case_init = xl__gemm_selfcheck_init,
@@ -373,6 +416,14 @@ xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g, const xl_sync *sync)
 xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g)
 {
     return xl__op_prepare(q, &xl__op_gemm, g);
+}
+
+xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g, size_t m_last)
+{
+    if (!g)
+        return xl_gemm_prepare(q, NULL);
+    xl_gemm each = *g;
+    return xl__op_prepare_range(q, &xl__op_gemm, &each, &each.m, m_last);
 }
 
 xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g, size_t *bytes)

@@ -246,21 +246,24 @@ size_t xl__stream_k_slots(const struct xl__stream_k *s)
     return s->groups + s->tiles - 1;
 }
 
-/* First slice of group p. */
-static size_t first_slice(const struct xl__stream_k *s, size_t p)
-{
-    return p * s->each + xl__min_size(p, s->extra);
-}
-
 size_t xl__stream_k_written(const struct xl__stream_k *s)
 {
-    size_t n = 0, last = 0; /* the tile last cut, counted from 1 */
+    /* The first slice of each group as a tile, counted from 1, and a slice of
+     * it, by addition: a division for each of some hundred groups is most of
+     * the time that a choice of tiles takes. */
+    const size_t tiles = s->each / s->units, slices = s->each % s->units;
+    size_t n = 0, last = 0, tile = 1, slice = 0;
     for (size_t p = 1; p < s->groups; p++) {
-        const size_t begin = first_slice(s, p);
-        if (begin % s->units == 0)
+        tile += tiles;
+        slice += slices + (p <= s->extra);
+        while (slice >= s->units) {
+            slice -= s->units;
+            tile++;
+        }
+        if (slice == 0)
             continue;
-        n += begin / s->units + 1 == last ? 1 : 2;
-        last = begin / s->units + 1;
+        n += tile == last ? 1 : 2;
+        last = tile;
     }
     return n;
 }

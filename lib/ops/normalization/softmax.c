@@ -161,6 +161,24 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     return XL_OK;
 }
 
+static void set_dense_rows(xl_mat *mat, size_t cols)
+{
+    if (mat->row_stride > 1)
+        mat->row_stride = xl__max_size(mat->col_stride, 1) * cols;
+}
+
+static void represent_class(const void *canonical, enum xl__class_end end,
+                            void *representative)
+{
+    xl_softmax *to = representative;
+    memcpy(to, canonical, sizeof *to); /* with its padding */
+    to->rows = xl__size_end(to->rows, XL__SIZE_GRAIN, end);
+    to->cols = xl__size_end(to->cols, 1, end);
+    set_dense_rows(&to->src, to->cols);
+    set_dense_rows(&to->dst, to->cols);
+    set_dense_rows(&to->mask, to->cols);
+}
+
 static const char *forced_variant(const void *desc)
 {
     return ((const xl_softmax *)desc)->variant;
@@ -179,6 +197,7 @@ const struct xl__op xl__op_softmax = {
     .bind = bind_call,
     .forced = forced_variant,
     .workspace = caller_workspace,
+    .represent = represent_class,
     .shape_class = xl__softmax_shape_class,
     .shrink = xl__softmax_shrink,
     .case_init = xl__softmax_case_init,
@@ -265,6 +284,16 @@ xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s, const xl_sync *sync)
 xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
 {
     return xl__op_prepare(q, &xl__op_softmax, s);
+}
+
+xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
+                                   size_t rows_last)
+{
+    if (!s)
+        return xl_softmax_prepare(q, NULL);
+    xl_softmax each = *s;
+    return xl__op_prepare_range(q, &xl__op_softmax, &each, &each.rows,
+                                rows_last);
 }
 
 xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)

@@ -71,6 +71,17 @@ static void describe_evidence(const struct xl__variant_candidate *c, char *why,
     xl__str_clear(&text);
 }
 
+/* A class of shapes has one choice, which may not be the least at its ends. */
+static const char *name_least(const struct xl__op_call *w, unsigned chosen)
+{
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct xl__plan *p = w->list[i].plan;
+        if (p && p->est_ns < w->list[chosen].plan->est_ns)
+            return "the least estimate of its class of shapes";
+    }
+    return "the least estimate";
+}
+
 static void describe_reason(const struct xl__op_call *w, unsigned i,
                             unsigned chosen, xl_choice *out)
 {
@@ -79,8 +90,8 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     const size_t cap = sizeof out->why;
     if (c->refused)
         xl__strcpy(out->why, cap, c->refused);
-    else if (w->why[i][0])
-        xl__strcpy(out->why, cap, w->why[i]);
+    else if (c->struck)
+        xl__strcpy(out->why, cap, c->struck);
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen)
@@ -91,7 +102,7 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else
-        snprintf(out->why, cap, "the least estimate: %.1f us",
+        snprintf(out->why, cap, "%s: %.1f us", name_least(w, chosen),
                  c->plan->est_ns / ns_per_us);
 }
 
@@ -125,6 +136,21 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
         out->tiling = c->plan->tiling;
 }
 
+/* Candidates after the chosen one have no plan yet. */
+static xl_status plan_others(struct xl__op_call *w)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < w->n && status == XL_OK; i++) {
+        struct xl__variant_candidate *c = &w->list[i];
+        if (c->plan || c->refused)
+            continue;
+        status = xl__variant_candidate_plan(&w->q->ctx->device->limits,
+                                            w->key.canonical, c, &w->q->error);
+        status = status == XL_UNSUPPORTED ? XL_OK : status;
+    }
+    return status;
+}
+
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
                          const void *desc, xl_choice *out, unsigned cap,
                          unsigned *n)
@@ -139,6 +165,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     TRY(xl__op_call_begin(&w, q, op, desc, false));
     TRY(xl__op_call_select(&w));
     TRY(xl__op_call_first_good(&w, &ready, &chosen));
+    TRY(plan_others(&w));
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe_candidate(&w, i, chosen, &out[i]);
     if (chosen < cap)
@@ -146,9 +173,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
                                           &out[chosen].private_bytes));
     *n = w.n;
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     xl__op_call_end(&w);
     return status;
 }

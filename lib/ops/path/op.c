@@ -27,7 +27,8 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     w->desc = desc;
     w->list = NULL;
     w->n = 0;
-    w->why = NULL;
+    w->is_of_class = false;
+    w->is_provisional = false;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
     if (!w->desc)
@@ -52,27 +53,39 @@ fail:
 void xl__op_call_end(struct xl__op_call *w)
 {
     xl__variant_candidates_free(w->list, w->n);
-    free(w->why);
     w->list = NULL;
-    w->why = NULL;
+    w->n = 0;
 }
 
 /* -- selection ------------------------------------------------------------ */
 
-xl_status xl__op_call_select(struct xl__op_call *w)
+xl_status xl__op_call_select_exact(struct xl__op_call *w)
 {
-    xl_status status = XL_OK;
     const struct xl__selecting what = {.lib = w->q->ctx->lib,
                                        .dev = w->q->ctx->device,
                                        .op = w->op,
                                        .canonical = w->key.canonical,
                                        .forced = xl__op_call_forced(w)};
-    TRY(xl__select(&what, &w->list, &w->n, &w->q->error));
-    w->why = xl__calloc(w->n ? w->n : 1, sizeof *w->why);
-    if (!w->why)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "candidates"));
-fail:
-    return status;
+    xl__op_call_end(w);
+    w->is_of_class = false;
+    return xl__select(&what, &w->list, &w->n, &w->q->error);
+}
+
+/* Plans candidate i for the call's sizes, unless it has a plan. *is_other: the
+ * list became another, since it does not apply. */
+static xl_status plan_candidate(struct xl__op_call *w, unsigned i,
+                                bool *is_other)
+{
+    *is_other = false;
+    if (w->list[i].plan)
+        return XL_OK;
+    const xl_status status = xl__variant_candidate_plan(
+        &w->q->ctx->device->limits, w->key.canonical, &w->list[i],
+        &w->q->error);
+    if (status != XL_UNSUPPORTED)
+        return status;
+    *is_other = true;
+    return xl__op_call_select_exact(w);
 }
 
 /* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
@@ -83,10 +96,9 @@ static xl_status build_and_check(struct xl__op_call *w,
     xl_status status = XL_OK;
     bool trusted = false;
     char why[XL__WHY_CAP] = "";
-    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__cached_plan_create(c->plan);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
-    ready->plan = *c->plan;
     ready->variant = c->variant;
     TRY(xl__cached_plan_build(w->q, ready));
     TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
@@ -97,9 +109,7 @@ static xl_status build_and_check(struct xl__op_call *w,
     *out = ready;
     return XL_OK;
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
@@ -107,7 +117,8 @@ fail:
 static void strike_candidate(struct xl__op_call *w, unsigned i, bool is_last)
 {
     const char *why = xl__str_text(&w->q->error.detail);
-    xl__strcpy(w->why[i], XL__WHY_CAP, why);
+    free(w->list[i].struck);
+    w->list[i].struck = xl__strdup(why);
     xl__log_message(w->q->ctx->lib, XL_LOG_WARNING,
                     "%s cannot be used on %s%s: %s", w->list[i].variant->name,
                     xl__text(&w->q->ctx->device->limits, XL__F_name),
@@ -118,7 +129,8 @@ static xl_status report_all_refused(struct xl__op_call *w)
 {
     struct xl__str all = {0};
     for (unsigned i = 0; i < w->n; i++) {
-        const char *why = w->list[i].refused ? w->list[i].refused : w->why[i];
+        const struct xl__variant_candidate *c = &w->list[i];
+        const char *why = c->refused ? c->refused : c->struck ? c->struck : "";
         if (!xl__op_call_forced(w) ||
             strcmp(w->list[i].variant->name, xl__op_call_forced(w)) == 0)
             xl__str_printf(&all, "%s%s: %s", all.len > 0 ? "; " : "",
@@ -135,16 +147,22 @@ static bool is_last_candidate(const struct xl__op_call *w, unsigned i)
     return i + 1 == w->n || w->list[i + 1].refused;
 }
 
-/* If all candidates fail, the status is that of the first one, which is the
- * best by estimate. */
-xl_status xl__op_call_first_good(struct xl__op_call *w,
-                                 struct xl__cached_plan **out,
-                                 unsigned *chosen)
+/* Builds the candidates of the list in order. If all fail, the status is that
+ * of the first one, which is the best by estimate. */
+static xl_status build_first_good(struct xl__op_call *w,
+                                  struct xl__cached_plan **out,
+                                  unsigned *chosen)
 {
     struct xl__error first = {0};
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < w->n && !w->list[i].refused; i++) {
-        status = build_and_check(w, &w->list[i], out);
+    bool is_other = false;
+    for (unsigned i = 0; i < w->n && !w->list[i].refused;
+         i = is_other ? 0 : i + 1) {
+        status = plan_candidate(w, i, &is_other);
+        if (is_other && status == XL_OK)
+            continue;
+        if (status == XL_OK)
+            status = build_and_check(w, &w->list[i], out);
         if (status == XL_OK) {
             *chosen = i;
             break;
@@ -153,20 +171,33 @@ xl_status xl__op_call_first_good(struct xl__op_call *w,
         if (first.status == XL_OK)
             xl__error_set(&first, status, "%s",
                           xl__str_text(&w->q->error.detail));
+        w->is_provisional |= !xl__is_verdict(status);
         if (status == XL_NO_MEMORY || is_last_candidate(w, i))
             break;
         xl__error_reset(&w->q->error);
     }
-    if (status != XL_OK) {
-        xl__error_reset(&w->q->error);
+    xl__error_reset(&w->q->error);
+    if (status != XL_OK)
         status = xl__error_set(&w->q->error, first.status, "%s",
                                xl__str_text(&first.detail));
-    } else if (w->n == 0 || w->list[0].refused) {
+    else if (w->n == 0 || w->list[0].refused)
         status = report_all_refused(w);
-    } else {
-        xl__error_reset(&w->q->error);
-    }
     xl__error_clear(&first);
+    return status;
+}
+
+xl_status xl__op_call_first_good(struct xl__op_call *w,
+                                 struct xl__cached_plan **out,
+                                 unsigned *chosen)
+{
+    xl_status status = XL_OK;
+    if (w->is_of_class)
+        status = xl__op_call_plan_first(w);
+    if (status == XL_UNSUPPORTED)
+        status = xl__op_call_select_exact(w);
+    TRY(status);
+    TRY(build_first_good(w, out, chosen));
+fail:
     return status;
 }
 
@@ -178,14 +209,12 @@ static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
     struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
-    status = xl__plan_cache_add(w->q, ready, &w->key, w->key_bytes);
-    if (status == XL_OK) {
-        *out = ready;
-        return XL_OK;
-    }
-    xl__cached_plan_clear(ready);
-    free(ready);
+    TRY(xl__plan_cache_add(w->q, ready, w->is_provisional, &w->key,
+                           w->key_bytes));
+    *out = ready;
+    return XL_OK;
 fail:
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
@@ -229,6 +258,36 @@ xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
     TRY(find_or_make_plan(&w, &ready));
 fail:
     xl__op_call_end(&w);
+    return status;
+}
+
+/* Each size is planned, since that alone shows which programs it needs; it is
+ * little beside the builds. */
+xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t *size, size_t last)
+{
+    enum { MOST_SIZES = 1 << 20 };
+    xl_status status = XL_OK;
+    struct xl__str why = {0};
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    if (last < *size || last - *size >= MOST_SIZES)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "%s: a range from %zu to %zu; it must ascend and "
+                             "have at most %d sizes",
+                             op->name, *size, last, MOST_SIZES);
+    for (size_t left = last - *size + 1; left > 0; left--, ++*size) {
+        status = xl__op_prepare(q, op, desc);
+        if (status == XL_OK)
+            continue;
+        xl__str_printf(&why, "size %zu of the range: %s", *size,
+                       xl__str_text(&q->error.detail));
+        xl__error_reset(&q->error);
+        xl__error_set(&q->error, status, "%s", xl__str_text(&why));
+        xl__str_clear(&why);
+        break;
+    }
     return status;
 }
 

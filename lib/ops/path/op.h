@@ -4,8 +4,11 @@
  * without a device. One mechanism, op.c, checks, selects, self-checks and
  * launches every op:
  *
- *   descriptor -> check -> bind -> cached plan? --yes--> set arguments,
- * enqueue | no select -> build -> self-check -> cache
+ *   descriptor -> check -> bind -> cached plan? -- yes --> set arguments,
+ *                                       | no                       enqueue
+ *              selection of its class of shapes, by a representative
+ *                                       |
+ *              plan of the first one -> build -> self-check -> cache
  */
 #ifndef XL_OPS_OP_H
 #define XL_OPS_OP_H
@@ -13,9 +16,15 @@
 #include <crosslane/explain.h>
 
 #include "device/vendor_table.h"
+#include "ops/path/size_buckets.h"
 #include "runtime/launch.h"
 
-enum { XL__MAX_TUNABLES = 16 };
+enum {
+    XL__MAX_TUNABLES = 16,
+    XL__NAME_CAP = 32,
+    XL__DESC_CAP = 512,
+    XL__WHY_CAP = 192
+};
 
 struct xl__tunable {
     const char *name; /* the -D's name: "TM" */
@@ -72,6 +81,11 @@ struct xl__op {
     xl_status (*bind)(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call);
     const char *(*forced)(const void *desc); /* variant's name or NULL */
+    /* The smallest or largest descriptor of a class, whose selection holds for
+     * all of it: sizes by xl__size_end(), all else that variants depend on as
+     * in `canonical`. */
+    void (*represent)(const void *canonical, enum xl__class_end end,
+                      void *representative);
     /* The class of shapes that share a tuned set, as a readable text. */
     void (*shape_class)(const void *canonical, struct xl__str *out);
     xl_mem (*workspace)(const void *desc);
@@ -107,8 +121,14 @@ struct xl__variant_candidate {
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
+    char *
+        struck; /* why it failed in this call, on the heap; NULL: it did not */
     struct xl__params params;
-    struct xl__plan *plan; /* heap; NULL when refused */
+    /* Of a class: the model's params at its least sizes, where they differ.
+     * That of the two with the lesser estimate is taken. */
+    bool has_least;
+    struct xl__params least;
+    struct xl__plan *plan; /* heap; NULL when refused or not planned yet */
     unsigned rank;         /* index in the vendor's list */
 };
 
@@ -118,7 +138,9 @@ struct xl__selecting {
     const struct xl_device *dev;
     const struct xl__op *op;
     const void *canonical;
-    const char *forced; /* NULL, or the only variant that may be used */
+    const void *tuned_for; /* whose shape class finds the tuned sets; NULL:
+                              that of `canonical` */
+    const char *forced;    /* NULL, or the only variant that may be used */
 };
 
 /* Plans every variant of the vendor's list. Order: tuned sets of the
@@ -131,6 +153,12 @@ xl_status xl__select(const struct xl__selecting *what,
 const char *xl__variant_refusal(const struct xl__selecting *what,
                                 const struct xl__variant *v);
 void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n);
+/* Plan a candidate with the params that it has, of two the better ones.
+ * XL_UNSUPPORTED, with the reason in c->refused: it does not apply. */
+xl_status xl__variant_candidate_plan(const struct xl__limits *l,
+                                     const void *canonical,
+                                     struct xl__variant_candidate *c,
+                                     struct xl__error *e);
 
 /* selfcheck.c: whether the programs of this plan agree with the host. Runs the
  * self-check case if there is no verdict yet. Sets *trusted; the reason of a
@@ -146,13 +174,15 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc);
+/* For all values of a member of the descriptor, a copy of the caller's, from
+ * *size to `last`. */
+xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t *size, size_t last);
 xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
                            const void *desc, size_t *bytes);
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
                          const void *desc, xl_choice *out, unsigned cap,
                          unsigned *n);
-
-enum { XL__NAME_CAP = 32, XL__DESC_CAP = 512, XL__WHY_CAP = 192 };
 
 /* One call of an op, from its descriptor on: shared by op.c, explain.c and the
  * tuner. */
@@ -174,7 +204,9 @@ struct xl__op_call {
     struct xl__call call;
     struct xl__variant_candidate *list; /* NULL until selected */
     unsigned n;
-    char (*why)[XL__WHY_CAP]; /* per candidate, why it was struck; or NULL */
+    bool is_of_class; /* the list is that of the class of shapes */
+    unsigned rival;   /* then the candidate that is first at the least sizes */
+    bool is_provisional; /* a candidate failed without a verdict */
 };
 
 /* NULL: the best. */
@@ -183,10 +215,20 @@ const char *xl__op_call_forced(const struct xl__op_call *w);
 xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
                             const struct xl__op *op, const void *desc,
                             bool with_memory);
-/* Plan all candidates. */
+/* The candidates for the call's class of shapes, without plans: class.c. They
+ * are selected once for the queues of a context, which keeps the 1024 classes
+ * used last. */
 xl_status xl__op_call_select(struct xl__op_call *w);
-/* The first candidate that builds and agrees with the host; *chosen is its
- * index in the list. The caller clears and frees *out. */
+/* The candidates for the call's own sizes, with plans. */
+xl_status xl__op_call_select_exact(struct xl__op_call *w);
+/* Plan the first candidate of a class's list: the one of the least or of the
+ * largest sizes that is better for the call's. XL_UNSUPPORTED: it does not
+ * apply. */
+xl_status xl__op_call_plan_first(struct xl__op_call *w);
+/* Plan, build and check the candidates in order; *out is that of the first one
+ * without a failure, *chosen its index in the list. Where one of the class
+ * does not apply to the call's sizes, the list becomes that of these sizes.
+ * The caller destroys *out. */
 xl_status xl__op_call_first_good(struct xl__op_call *w,
                                  struct xl__cached_plan **out,
                                  unsigned *chosen);

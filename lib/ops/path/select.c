@@ -22,23 +22,59 @@ struct selection {
 
 /* Plans a candidate with its params. Params that do not fit make it refused,
  * which is no error. */
-static xl_status plan_candidate(const struct selection *s,
-                                struct xl__variant_candidate *c)
+static xl_status plan_params(const struct xl__limits *l, const void *canonical,
+                             struct xl__variant_candidate *c,
+                             struct xl__error *e)
 {
     c->plan = xl__calloc(1, sizeof *c->plan);
     if (!c->plan)
-        return xl__error_set(s->error, XL_NO_MEMORY, "a plan");
-    const xl_status status = c->variant->plan(
-        &s->what->dev->limits, s->what->canonical, &c->params, c->plan);
+        return xl__error_set(e, XL_NO_MEMORY, "a plan");
+    const xl_status status =
+        c->variant->plan(l, canonical, &c->params, c->plan);
     if (status == XL_OK)
         return XL_OK;
     free(c->plan);
     c->plan = NULL;
     if (status != XL_UNSUPPORTED)
-        return xl__error_set(s->error, status, "%s: no plan",
-                             c->variant->name);
+        return xl__error_set(e, status, "%s: no plan", c->variant->name);
     c->refused = "no set of its tunables fits this device";
-    return XL_OK;
+    return XL_UNSUPPORTED;
+}
+
+xl_status xl__variant_candidate_plan(const struct xl__limits *l,
+                                     const void *canonical,
+                                     struct xl__variant_candidate *c,
+                                     struct xl__error *e)
+{
+    const struct xl__variant *v = c->variant;
+    c->refused = v->refuses ? v->refuses(l, canonical) : NULL;
+    if (c->refused)
+        return XL_UNSUPPORTED;
+    if (!c->has_least)
+        return plan_params(l, canonical, c, e);
+    struct xl__variant_candidate other = *c;
+    other.params = c->least;
+    xl_status status = plan_params(l, canonical, &other, e);
+    if (status != XL_OK && status != XL_UNSUPPORTED)
+        return status;
+    status = plan_params(l, canonical, c, e);
+    if (status == XL_OK && other.plan &&
+        other.plan->est_ns < c->plan->est_ns) {
+        struct xl__plan *const worse = c->plan;
+        c->params = other.params;
+        c->plan = other.plan;
+        other.plan = worse;
+    }
+    free(other.plan);
+    return status;
+}
+
+static xl_status plan_candidate(const struct selection *s,
+                                struct xl__variant_candidate *c)
+{
+    const xl_status status =
+        plan_params(&s->what->dev->limits, s->what->canonical, c, s->error);
+    return status == XL_UNSUPPORTED ? XL_OK : status;
 }
 
 static bool is_named(const struct selection *s, const char *name)
@@ -145,7 +181,8 @@ static size_t find_tuned(const struct xl__selecting *what,
     size_t n = 0;
     if (!what->lib)
         return 0;
-    what->op->shape_class(what->canonical, &shape_class);
+    what->op->shape_class(what->tuned_for ? what->tuned_for : what->canonical,
+                          &shape_class);
     if (!shape_class.broken)
         n = xl__tuned_sets_find(&what->lib->tuned, what->dev, what->op->name,
                                 xl__str_text(&shape_class), out, MOST_MATCHES);
@@ -229,7 +266,9 @@ fail:
 
 void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n)
 {
-    for (unsigned i = 0; c && i < n; i++)
+    for (unsigned i = 0; c && i < n; i++) {
         free(c[i].plan);
+        free(c[i].struck);
+    }
     free(c);
 }

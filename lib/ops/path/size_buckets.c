@@ -25,3 +25,20 @@ size_t xl__bucket_coarse(size_t n)
     const size_t low = (size_t)xl__floor_power_of_two(n);
     return is_past(n, low, 2 * low) ? 2 * low : low;
 }
+
+size_t xl__size_end(size_t n, size_t grain, enum xl__class_end end)
+{
+    enum { ALONE = 32, PARTS = 16 };
+    static const size_t huge = (size_t)1 << 40; /* alone too */
+    if (n <= ALONE || n >= huge)
+        return n;
+    const size_t each = (size_t)xl__floor_power_of_two(n) / PARTS;
+    const size_t least = n / each * each, last = least + each - 1;
+    const size_t power = n & (~n + 1);
+    if (power < grain) /* `last` is odd */
+        return end == XL__CLASS_LARGEST ? last : least + (least % grain == 0);
+    const size_t period = 2 * power, phase = power; /* of the class */
+    return end == XL__CLASS_LARGEST
+               ? (last - phase) / period * period + phase
+               : (least + period - 1 - phase) / period * period + phase;
+}

@@ -12,4 +12,12 @@ size_t xl__bucket(size_t n);
  * device is. */
 size_t xl__bucket_coarse(size_t n);
 
+/* The ends of a class of sizes that a model treats alike: those in the same
+ * sixteenth of an octave, with the same power of two in them as far as it is
+ * at least `grain`, a power of two: the grain is 1 for a size along which
+ * memory is contiguous, else that of tiles. Sizes up to 32 are alone. */
+enum xl__class_end { XL__CLASS_LEAST, XL__CLASS_LARGEST };
+size_t xl__size_end(size_t n, size_t grain, enum xl__class_end end);
+enum { XL__SIZE_GRAIN = 32 }; /* of a size along which nothing is contiguous */
+
 #endif

@@ -220,6 +220,16 @@ static void request_reload(struct xl__tuned_sets *db)
     xl__lock_drop(&db->lock);
 }
 
+const void *xl__tuned_sets_version(struct xl__tuned_sets *db)
+{
+    if (db->is_off)
+        return NULL;
+    xl__lock_take(&db->lock);
+    const void *version = load_table(db);
+    xl__lock_drop(&db->lock);
+    return version;
+}
+
 /* -- look-up ---------------------------------------------------------------*/
 
 /* Is x preferred to y? Paths decide last, so that the order is total. */

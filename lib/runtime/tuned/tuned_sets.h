@@ -56,6 +56,9 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
                            const char *op, const char *shape_class,
                            struct xl__tuned_match *out, size_t cap);
 
+/* Differs after a set was saved. */
+const void *xl__tuned_sets_version(struct xl__tuned_sets *db);
+
 /* Is a set of another driver or of other kernels? The reason is in `why`. */
 bool xl__tuned_is_stale(const struct xl__tuned_sets *db, const xl_device *dev,
                         const struct xl__tuned_set *set, char *why,

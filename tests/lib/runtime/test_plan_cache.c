@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans that a queue keeps, on the stub of an H200: many sizes in rotation,
+ * many structures, failures that are no verdict. What is asserted is work: the
+ * driver calls of a call, and memory; times are printed. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/clock.h"
+#include "base/stats.h"
+#include "support/support.h"
+
+enum { N_SIZES = 1000, N = 4096, K = 4096, MOST_M = 4096 };
+
+static const xl_options uncached = {.skip_selfcheck = true, .cache_dir = ""};
+
+struct product {
+    struct test_device t;
+    cl_mem mem[3];
+    xl_gemm g;
+};
+
+/* A product of MOST_M x N x K; smaller ones use a part of the memory. */
+static void open_product(struct product *p, const xl_options *options,
+                         xl_dtype dtype)
+{
+    const size_t bytes = (size_t)MOST_M * N * sizeof(float);
+    memset(p, 0, sizeof *p);
+    test_device_open(&p->t, options);
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(p->t.queue, bytes, &p->mem[i]), XL_OK,
+                      xl_error_detail(p->t.queue));
+    p->g = (xl_gemm){.m = MOST_M,
+                     .n = N,
+                     .k = K,
+                     .alpha = 1.0,
+                     .a = xl_mat_rows(p->mem[0], K, dtype),
+                     .b = xl_mat_rows(p->mem[1], N, dtype),
+                     .c = xl_mat_rows(p->mem[2], N, dtype)};
+}
+
+static void close_product(struct product *p)
+{
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(p->mem[i]);
+    test_device_close(&p->t);
+}
+
+static void run_rows(xl_queue *q, xl_gemm g, size_t m)
+{
+    g.m = m;
+    assert_status(xl_gemm_run(q, &g, NULL), XL_OK, xl_error_detail(q));
+}
+
+/* Sizes all over 1..MOST_M, each once. */
+static size_t size_of(unsigned i)
+{
+    return 1 + (i * 1597) % MOST_M;
+}
+
+/* The median of the thread's CPU time of a call, over n sizes. */
+static double round_ns(struct product *p, unsigned n)
+{
+    static double ns[MOST_M];
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t start = xl__thread_cpu_ns();
+        run_rows(p->t.queue, p->g, size_of(i));
+        ns[i] = (double)(xl__thread_cpu_ns() - start);
+    }
+    return xl__quantile(ns, n, 0.5);
+}
+
+/* CLBlast, which is a variant where it is installed, makes kernels by itself.
+ */
+static unsigned long calls_of_builds(void)
+{
+    const struct xl_control *stub = test_stub();
+    return stub->calls("clCreateProgramWithSource") +
+           stub->calls("clBuildProgram") +
+           stub->calls("clCreateProgramWithBinary");
+}
+
+static const xl_dtype dtypes[] = {XL_F16, XL_F32, XL_I8};
+
+/* A thousand sizes in rotation: no plan is made after the first round. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct product p;
+        open_product(&p, &uncached, dtypes[i]);
+        if (dtypes[i] == XL_I8)
+            p.g.c.dtype = XL_I32;
+        const double first = round_ns(&p, N_SIZES);
+        test_stub()->reset();
+        const double later = round_ns(&p, N_SIZES);
+        print_message("%s: a call of %d sizes in rotation: %.1f us in the "
+                      "first round, then %.1f us\n",
+                      xl_dtype_name(dtypes[i]), N_SIZES, first / 1e3,
+                      later / 1e3);
+        assert_int_equal(calls_of_builds(), 0);
+        /* A new plan takes more than what a thousand launches differ by. */
+        assert_true(later <= 10e3 * test_slowness());
+        close_product(&p);
+    }
+}
+
+/* More sizes in rotation than a queue keeps: each call makes a plan from that
+ * of its class, and builds nothing. */
+static void test_new_sizes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct product p;
+        open_product(&p, &uncached, dtypes[i]);
+        if (dtypes[i] == XL_I8)
+            p.g.c.dtype = XL_I32;
+        round_ns(&p, MOST_M);
+        test_stub()->reset();
+        const double ns = round_ns(&p, MOST_M);
+        print_message("%s: a call of a new size: %.1f us\n",
+                      xl_dtype_name(dtypes[i]), ns / 1e3);
+        assert_int_equal(calls_of_builds(), 0);
+        assert_true(ns <= 20e3 * test_slowness());
+        close_product(&p);
+    }
+}
+
+/* -- failures that are no verdict ------------------------------------------
+ */
+
+static void copy_label(const xl_span *span, void *arg)
+{
+    snprintf(arg, 64, "%s", span->label);
+}
+
+/* The kernel that a call runs last. */
+static const char *kernel_of_run(struct product *p)
+{
+    static char label[64];
+    label[0] = '\0';
+    run_rows(p->t.queue, p->g, MOST_M);
+    assert_status(xl_timeline_drain(p->t.queue, copy_label, label), XL_OK,
+                  xl_error_detail(p->t.queue));
+    return label;
+}
+
+/* The best variant's kernel cannot be made `n` times, for lack of resources:
+ * those calls run another one, and the next tries it again. Then the number of
+ * calls between two attempts doubles. */
+static void test_no_pin(void **state)
+{
+    const struct xl_control *stub = test_stub();
+    char best[64];
+    struct product p;
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    assert_status(xl_timeline_enable(p.t.queue, true), XL_OK, "timeline");
+    snprintf(best, sizeof best, "%s", kernel_of_run(&p));
+    close_product(&p);
+
+    open_product(&p, &uncached, XL_F16);
+    assert_status(xl_timeline_enable(p.t.queue, true), XL_OK, "timeline");
+    stub->arm("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
+    assert_string_not_equal(kernel_of_run(&p), best);
+    stub->arm("clCreateKernel", 1, CL_OUT_OF_RESOURCES);
+    assert_string_not_equal(kernel_of_run(&p), best); /* tried at once */
+    assert_true(stub->fired());
+    stub->reset();
+    assert_string_not_equal(kernel_of_run(&p), best); /* 1 of 2 calls */
+    assert_int_equal(stub->calls("clCreateKernel"), 0);
+    assert_string_equal(kernel_of_run(&p), best);
+    assert_string_equal(kernel_of_run(&p), best);
+    close_product(&p);
+}
+
+/* A program that cannot be compiled is a verdict: no call tries it again, and
+ * none of another size. */
+static void test_verdict(void **state)
+{
+    const struct xl_control *stub = test_stub();
+    struct product p;
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    stub->arm("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE);
+    run_rows(p.t.queue, p.g, MOST_M);
+    assert_true(stub->fired());
+    stub->reset();
+    run_rows(p.t.queue, p.g, MOST_M);
+    run_rows(p.t.queue, p.g, MOST_M - 128);
+    assert_int_equal(stub->calls("clBuildProgram"), 0);
+    close_product(&p);
+}
+
+/* -- a range of sizes -------------------------------------------------------
+ */
+
+/* After a range was prepared no size of it builds a program, makes a kernel or
+ * selects, on this queue; what is asserted of selection is its time. */
+static void test_range(void **state)
+{
+    const struct xl_control *stub = test_stub();
+    enum { FIRST = 3, LAST = 700 };
+    struct product p;
+    double ns[LAST];
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    xl_gemm g = p.g;
+    g.variant = "gemm_mma"; /* each size by a kernel of ours */
+    g.m = FIRST;
+    const uint64_t before = xl__thread_cpu_ns();
+    assert_status(xl_gemm_prepare_range(p.t.queue, &g, LAST), XL_OK,
+                  xl_error_detail(p.t.queue));
+    print_message("%d sizes prepared in %.1f ms\n", LAST - FIRST + 1,
+                  (double)(xl__thread_cpu_ns() - before) / 1e6);
+    stub->reset();
+    for (size_t m = LAST; m >= FIRST; m--) {
+        const uint64_t start = xl__thread_cpu_ns();
+        run_rows(p.t.queue, g, m);
+        ns[m - FIRST] = (double)(xl__thread_cpu_ns() - start);
+    }
+    assert_int_equal(calls_of_builds(), 0);
+    assert_int_equal(stub->calls("clCreateKernel"), 0);
+    assert_int_equal(stub->calls("clCreateCommandQueue"), 0);
+    print_message("then %.1f us a call\n",
+                  xl__quantile(ns, LAST - FIRST + 1, 0.5) / 1e3);
+    close_product(&p);
+    assert_int_equal(stub->live(), 0);
+}
+
+static void test_range_refused(void **state)
+{
+    struct product p;
+    (void)state;
+    open_product(&p, &uncached, XL_F16);
+    xl_gemm g = p.g;
+    g.m = 8;
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 7), XL_BAD_ARGUMENT);
+    assert_non_null(strstr(xl_error_detail(p.t.queue), "8 to 7"));
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, SIZE_MAX),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_gemm_prepare_range(NULL, &g, 9), XL_BAD_ARGUMENT);
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, NULL, 9),
+                     XL_BAD_ARGUMENT);
+    g.a.dtype = XL_F64;
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 12), XL_UNSUPPORTED);
+    assert_non_null(strstr(xl_error_detail(p.t.queue), "size 8"));
+    close_product(&p);
+    assert_int_equal(test_stub()->live(), 0);
+}
+
+/* -- growth -----------------------------------------------------------------
+ */
+
+/* Structures that differ in the row strides of A and B. */
+static void run_structure(xl_queue *q, xl_gemm g, unsigned i)
+{
+    g.m = g.n = g.k = 16;
+    g.a.row_stride = 16 + i % 100;
+    g.b.row_stride = 16 + i / 100;
+    g.c.row_stride = 16;
+    assert_status(xl_gemm_run(q, &g, NULL), XL_OK, xl_error_detail(q));
+}
+
+enum { N_THREADS = 4, STRUCTURES = 10000 };
+
+static void *run_structures(void *arg)
+{
+    const struct product *p = arg;
+    for (unsigned i = 0; i < STRUCTURES; i++)
+        run_structure(p->t.queue, p->g, i);
+    return NULL;
+}
+
+static size_t heap_bytes(void)
+{
+    return mallinfo2().uordblks;
+}
+
+/* Four threads with a queue each, 10^4 structures, several times over: memory
+ * does not grow after the first round. */
+static void test_growth(void **state)
+{
+    struct product p, each[N_THREADS];
+    pthread_t thread[N_THREADS];
+    size_t bytes[3];
+    (void)state;
+    open_product(&p, &uncached, XL_F32);
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        each[i] = p;
+        assert_status(xl_queue_create_beside(p.t.queue, &each[i].t.queue),
+                      XL_OK, "a queue");
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < N_THREADS; i++)
+            assert_int_equal(
+                pthread_create(&thread[i], NULL, run_structures, &each[i]), 0);
+        for (unsigned i = 0; i < N_THREADS; i++)
+            pthread_join(thread[i], NULL);
+        bytes[round] = heap_bytes();
+    }
+    print_message("%d structures, %d threads: %zu kB, %zu kB, %zu kB\n",
+                  STRUCTURES, N_THREADS, bytes[0] / 1000, bytes[1] / 1000,
+                  bytes[2] / 1000);
+    assert_true((double)bytes[2] <= 1.05 * (double)bytes[0]);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        xl_queue_destroy(each[i].t.queue);
+    close_product(&p);
+    assert_int_equal(test_stub()->live(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_pin),    cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_range),     cmocka_unit_test(test_range_refused),
+        cmocka_unit_test(test_growth),    cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_new_sizes),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
