@@ -12,6 +12,8 @@
 #ifndef XL_RUNTIME_CONTEXT_H
 #define XL_RUNTIME_CONTEXT_H
 
+#include <stdatomic.h>
+
 #include <crosslane/crosslane.h>
 
 #include "base/error.h"
@@ -26,8 +28,9 @@ struct xl__context;
 
 struct xl_lib {
     xl__lock lock; /* guards all fields below except `store` and `tuned`,
-                  which have their own locks */
-    struct xl__error error;
+                  which have their own locks, and those with a lock here */
+    xl__lock error_lock;           /* guards `errors` */
+    struct xl__lib_error *errors; /* of threads whose last call failed */
     xl_log log;
     void *log_arg;
     xl__lock log_lock;
@@ -41,22 +44,43 @@ struct xl_lib {
     struct xl__context *contexts; /* linked list */
 };
 
+/* End a call on the library. The failure recorded in *e becomes the message of
+ * this thread; if there is none, this thread has no message. Frees the memory
+ * of *e. Out of memory: no message. */
+void xl__lib_report(xl_lib *lib, struct xl__error *e);
+void xl__lib_errors_clear(xl_lib *lib);
+
 /* Send a message to the application's log callback. Any thread may call it. */
 void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     XL__PRINTF(3, 4);
+
+/* What one thread does with a program while other threads that need the
+ * result wait. Bits. */
+enum xl__claim {
+    XL__CLAIM_BUILD = 1, /* load it from the store, or build it */
+    XL__CLAIM_CHECK = 2, /* self-check */
+    XL__CLAIM_SAVE = 4   /* write it to the store */
+};
 
 /* A built program; for an external step only its key and trust. */
 struct xl__program {
     struct xl__program *next;
     char *key;          /* full key text: see program.h */
+    uint64_t hash;      /* of key */
+    unsigned claims;    /* in progress now; under ctx->lock */
+    unsigned n_users;   /* threads inside xl__program_get(); under ctx->lock */
+    bool is_kept;       /* the store has it, with its trust; under ctx->lock */
+    /* Written by the builder, constant once the claim to build has ended. */
+    struct xl__error failure; /* of the build: then it is in no list */
     cl_program cl;      /* NULL: an external step */
-    enum xl__trust trust;
-    char *detail;       /* of a failed self-check: the plan and what was wrong;
-                           NULL: not known */
     char *build_log;    /* "" when empty */
     double build_ns;
-    bool from_cache; /* was read from the store */
-    bool is_kept;    /* is in the store */
+    bool from_cache;    /* was read from the store */
+    /* Any thread reads it. `detail` is written before trust is XL__FAILED and
+     * not changed afterwards. */
+    _Atomic(enum xl__trust) trust;
+    char *detail;       /* of a failed self-check: the plan and what was wrong;
+                           NULL: not known */
 };
 
 enum { XL__EPILOGUE_LISTS = 64 };
@@ -67,10 +91,14 @@ struct xl__context {
     cl_context cl;      /* retained */
     xl_device *device;
     unsigned n_queues;
-    xl__lock lock; /* guards the fields below */
+    xl__lock lock; /* guards the fields below; held for look-ups and while an
+                      epilogue's text is generated, never during a build, a
+                      self-check or file work */
+    xl__condition claim_ended; /* of any program of the context */
     struct xl__program *programs;
-    /* Lists of epilogue texts by hash: epilogue.h. */
-    struct xl__epilogue_text *epilogues[XL__EPILOGUE_LISTS];
+    /* Lists of epilogue texts by hash: epilogue.h. They only grow; they are
+     * read without the lock. */
+    _Atomic(struct xl__epilogue_text *) epilogues[XL__EPILOGUE_LISTS];
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);
@@ -101,7 +129,7 @@ struct xl_queue {
 /* Find or create the context of a pair and add a queue to its count; drop
  * subtracts one and destroys a context without queues. Under lib->lock. */
 xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
-                           struct xl__context **out);
+                           struct xl__context **out, struct xl__error *e);
 void xl__context_drop(struct xl__context *ctx);
 
 #endif
