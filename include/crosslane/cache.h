@@ -20,7 +20,9 @@ typedef struct xl_cache_entry {
     const char *key;       ///< its full key text, "" if unreadable
     uint64_t bytes;        ///< size of the file
     int64_t used_unix_s;   ///< last use, seconds since 1970
-    const char *selfcheck; ///< "passed", "failed", "none"
+    const char *selfcheck; ///< "passed", "failed"; "none": it has a program.
+                           ///< The result of a self-check is an entry of its
+                           ///< own, for one build of the library and one card
     bool is_intact;        ///< length and checksum agree
     bool is_system;        ///< in the read-only folder
 } xl_cache_entry;

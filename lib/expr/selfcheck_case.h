@@ -27,20 +27,36 @@ struct xl__selfcheck_case {
     size_t kept[XL__MAX_MEMS]; /* bytes that are compared; what follows is
                                   scratch for chunks' results */
     unsigned char *before[XL__MAX_MEMS], *after[XL__MAX_MEMS];
+    unsigned char *first[XL__MAX_MEMS]; /* after the first run */
     struct xl__eval_mem mem[XL__EXPR_OPERANDS];
 };
 
-/* Makes the case for group l of schedule s: random data from a fixed seed, and
- * the host's results. The caller clears *t, whatever the status. Errors:
- * XL_NO_MEMORY. */
+/* The runs of a case. The first two have the same inputs and complementary
+ * patterns in all other memory: an element that is equal after both was
+ * written, and repeats. In the third, NaN, infinities, -0 and subnormals are
+ * among the inputs. */
+enum xl__selfcheck_pass {
+    XL__PASS_FIRST,
+    XL__PASS_REPEATED,
+    XL__PASS_SPECIALS,
+    XL__N_PASSES
+};
+
+/* Makes the case for group l of schedule s. The caller clears *t, whatever the
+ * status. Errors: XL_NO_MEMORY. */
 xl_status xl__selfcheck_case_init(struct xl__selfcheck_case *t,
                                   const struct xl__canonical_group *l,
                                   const struct xl__schedule *s,
                                   const struct xl__signature *sig);
-/* Compares t->after, the memory after the run, with the host's results; false
- * with the first difference in `why`. *n_sure: elements whose error bound is
- * finite. Overwrites t->before. */
-bool xl__selfcheck_case_compare(struct xl__selfcheck_case *t, size_t *n_sure,
+/* Fills t->before with the memory of a run, random data from a fixed seed, and
+ * computes the host's results. Errors: XL_NO_MEMORY. */
+xl_status xl__selfcheck_case_fill(struct xl__selfcheck_case *t,
+                                  enum xl__selfcheck_pass pass);
+/* Compares t->after, the memory after the run, with the host's results, and
+ * after the second run with the first; false with the first difference in
+ * `why`. Overwrites t->before. */
+bool xl__selfcheck_case_compare(struct xl__selfcheck_case *t,
+                                enum xl__selfcheck_pass pass,
                                 char why[XL__EXPR_WHY]);
 void xl__selfcheck_case_clear(struct xl__selfcheck_case *t);
 

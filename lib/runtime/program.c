@@ -19,6 +19,7 @@
 #include "runtime/epilogue.h"
 #include "runtime/retarget.h"
 #include "runtime/store/sources.h"
+#include "runtime/verdict.h"
 
 /* -- binaries and build logs
  * -------------------------------------------------*/
@@ -198,7 +199,6 @@ static bool load_binary(struct lookup *w, const struct xl__entry *entry,
                                  xl__str_text(&w->options),
                                  &p->cl) == CL_SUCCESS) {
         p->from_cache = p->is_kept = true;
-        p->trust = entry->trust;
         return true;
     }
     if (p->cl)
@@ -254,22 +254,6 @@ void xl__program_free(struct xl__program *p)
     free(p);
 }
 
-/* The detail of a failed self-check, which its entry has in place of a binary.
- * NULL: the entry has a binary, as those of older versions of the library. */
-static char *read_detail(const struct xl__entry *entry)
-{
-    char *detail = xl__calloc(entry->n_bytes + 1, 1);
-    bool is_text = entry->n_bytes > 0;
-    for (size_t i = 0; detail && i < entry->n_bytes; i++) {
-        detail[i] = (char)entry->payload[i];
-        is_text = is_text && detail[i] >= ' ' && detail[i] <= '~';
-    }
-    if (is_text)
-        return detail;
-    free(detail);
-    return NULL;
-}
-
 /* Fills in `cl`, from the store or by a build. */
 static xl_status load_or_build(struct lookup *w, struct xl__program *p)
 {
@@ -277,17 +261,15 @@ static xl_status load_or_build(struct lookup *w, struct xl__program *p)
     struct xl__store *store = &w->ctx->lib->store;
     struct xl__entry entry = {NULL, 0, XL__UNTESTED};
     const uint64_t start = xl__now_ns();
-    bool found = xl__store_get(store, p->key, &entry);
-    if (found && entry.trust == XL__FAILED) {
-        p->detail = read_detail(&entry);
-        p->trust = XL__FAILED; /* it is never run, so it is not loaded */
-        p->is_kept = true;
-    } else if (found && w->step->external) {
-        p->trust = entry.trust;
-        p->is_kept = true;
-    } else {
-        found = found && entry.n_bytes > 0 && load_binary(w, &entry, p);
-    }
+    const enum xl__trust trust = xl__verdict_load(w->ctx, p->key, &p->detail);
+    bool found = trust != XL__UNTESTED;
+    if (trust == XL__FAILED || w->step->external)
+        p->is_kept = true; /* it is never run, or has no binary */
+    else
+        found = xl__store_get(store, p->key, &entry) && entry.n_bytes > 0 &&
+                load_binary(w, &entry, p);
+    if (found)
+        p->trust = trust; /* what is built anew has no verdict */
     xl__store_count(store, found);
     if (!found && !w->step->external)
         TRY(build_source(w, p));
@@ -407,20 +389,14 @@ fail:
     return status;
 }
 
-static void save_in_store(struct xl__context *ctx, const struct xl__program *p)
+static void save_binary(struct xl__context *ctx, const struct xl__program *p)
 {
     size_t n = 0;
     unsigned char *bytes = NULL;
-    const enum xl__trust trust = p->trust;
-    if (trust == XL__FAILED) {
-        n = p->detail ? strlen(p->detail) : 0;
-        xl__store_put(&ctx->lib->store, p->key, p->detail, n, trust);
-        return;
-    }
     /* Some drivers compile every kernel again for this query (CP-10). */
     if (p->cl && ctx->lib->store.root)
         bytes = xl__program_binary(p->cl, ctx->device->id, &n);
-    xl__store_put(&ctx->lib->store, p->key, bytes, n, trust);
+    xl__store_put(&ctx->lib->store, p->key, bytes, n, XL__UNTESTED);
     free(bytes);
 }
 
@@ -430,9 +406,9 @@ void xl__program_keep(struct xl__context *ctx, struct xl__program *p)
     wait_for_claims(ctx, p, XL__CLAIM_SAVE);
     if (!p->is_kept) {
         p->claims |= XL__CLAIM_SAVE;
-        p->is_kept = true; /* until the trust changes again */
+        p->is_kept = true;
         xl__lock_drop(&ctx->lock);
-        save_in_store(ctx, p);
+        save_binary(ctx, p);
         xl__lock_take(&ctx->lock);
         end_claim(ctx, p, XL__CLAIM_SAVE);
     }
@@ -443,13 +419,13 @@ void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
                        enum xl__trust trust, const char *detail)
 {
     xl__lock_take(&ctx->lock);
-    if (p->trust != trust) {
-        if (detail && !p->detail)
-            p->detail = xl__strdup(detail);
-        p->trust = trust;
-        p->is_kept = false;
-    }
+    const bool is_new = p->trust != trust;
+    if (is_new && detail && !p->detail)
+        p->detail = xl__strdup(detail);
+    p->trust = trust;
     xl__lock_drop(&ctx->lock);
+    if (is_new)
+        xl__verdict_save(ctx, p->key, trust, detail);
     xl__program_keep(ctx, p);
 }
 

@@ -13,11 +13,10 @@
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
+#include "ops/path/selfcheck_data.h"
 #include "ops/path/tunables.h"
 #include "runtime/buffer.h"
 
-static const double host_terms =
-    1 << 26; /* of host sums that one comparison may take */
 static const double ns_per_s = 1e9;
 static const double hopeless = 10; /* times the limit, by the first run */
 static const double long_run_s = 1;
@@ -40,13 +39,6 @@ fail:
     return status;
 }
 
-/* Every how many elements one is compared: a term of a sum is two flop. */
-static size_t choose_sample_step(double flop)
-{
-    const double every = ceil(flop / 2 / host_terms);
-    return every > 1 ? (size_t)every : 1;
-}
-
 xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
 {
     xl_status status = XL_OK;
@@ -64,7 +56,7 @@ xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
                                 "given by steps shares its class"
                               : "data of the case"));
     xl__reference_plan(call, &c->plan);
-    t->every = choose_sample_step(c->plan.flop);
+    t->every = xl__case_sample_step(c->plan.flop);
     c->before = xl__calloc(t->bytes[t->result], 1);
     if (!c->before)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data of the case"));

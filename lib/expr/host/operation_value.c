@@ -218,7 +218,7 @@ static bool contains_zero(num a)
 }
 
 /* Has the operation a jump or a pole in the arguments' box? A divisor that is
- * exactly 0 counts, since the sign of zero may differ. */
+ * exactly 0 counts, since the sign of a computed zero may differ. */
 static bool has_discontinuity(enum xl__expr_op op, const num *a)
 {
     static const double pi = 3.14159265358979323846;
@@ -482,9 +482,23 @@ static enum xl__vtype operand_type(const struct xl__graph *g,
     return n->op == XL__E_POW ? n->type : own;
 }
 
+/* Is it a number divided by a zero whose sign is certain, that of an input or
+ * a constant? The quotient of a number that is certainly not 0 is an infinity,
+ * that of 0 or NaN is NaN. The sign of a computed zero may differ. */
+static bool is_division_by_zero(const struct xl__graph *g,
+                                const struct xl__node *n, const num *a)
+{
+    return n->op == XL__E_DIV && n->type == XL__V_F32 && !g->fast_math &&
+           xl__expr_ops[g->node[n->arg[1]].op].cls == XL__C_LEAF &&
+           a[1].x == 0 && a[1].err == 0 &&
+           (fabs(a[0].x) > a[0].err || a[0].err == 0);
+}
+
 static num eval_by_type(const struct xl__graph *g, const struct xl__node *n,
                         const num *a)
 {
+    if (is_division_by_zero(g, n, a))
+        return (num){a[0].x / a[1].x, 0};
     if (xl__expr_ops[n->op].result == XL__R_BOOL)
         return eval_comparison(n->op, a[0], a[1]);
     return n->type == XL__V_F32 ? eval_floats(g, n->op, a)

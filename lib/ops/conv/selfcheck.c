@@ -144,11 +144,6 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
 
 /* -- host memory -------------------------------------------------------- */
 
-static double choose_alpha(const struct xl__conv_canonical *small)
-{
-    return xl__conv_y(small) == XL_I32 ? 3 : 1.5;
-}
-
 static double choose_beta(const struct xl__conv_canonical *small)
 {
     return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
@@ -227,7 +222,8 @@ static xl_status make_memory(const struct xl__conv_canonical *s, struct xl__op_c
         find_start(s->d.filters.offset, s->d.filters.dtype);
     t->call.value[XL__CONV_OFF_OUT].u =
         find_start(s->d.out.offset, s->d.out.dtype);
-    t->call.value[XL__CONV_ALPHA].f = choose_alpha(s);
+    t->call.value[XL__CONV_ALPHA].f =
+        xl__case_alpha(s->d.in.dtype, xl__conv_y(s));
     t->call.value[XL__CONV_BETA].f = choose_beta(s);
     t->result = XL__CONV_OUT;
     return t->host[in] && t->host[filters] && t->host[XL__CONV_OUT]
@@ -271,6 +267,7 @@ struct comparison {
     const struct xl__conv_canonical *c;
     const struct xl__op_case *t;
     size_t filter[XL__N_AT]; /* strides */
+    double *in, *filters;    /* their memory, decoded once */
     void *before;            /* out as it was */
     char *why;
     size_t why_cap;
@@ -299,25 +296,20 @@ static double load_in(const struct comparison *j, const struct place *o,
     if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
         x - d->pad_left >= d->w)
         return 0;
-    return xl__dtype_load(j->t->host[xl__conv_slot_in(d)],
-                          find_start(d->in.offset, d->in.dtype) +
-                              o->n * d->in.stride[XL__AT_N] +
-                              c * d->in.stride[XL__AT_C] +
-                              (y - d->pad_top) * d->in.stride[XL__AT_H] +
-                              (x - d->pad_left) * d->in.stride[XL__AT_W],
-                          d->in.dtype);
+    return j->in[find_start(d->in.offset, d->in.dtype) +
+                 o->n * d->in.stride[XL__AT_N] + c * d->in.stride[XL__AT_C] +
+                 (y - d->pad_top) * d->in.stride[XL__AT_H] +
+                 (x - d->pad_left) * d->in.stride[XL__AT_W]];
 }
 
 static double load_filter(const struct comparison *j, size_t k, size_t c,
                           const size_t rs[2])
 {
     const xl_conv *d = &j->c->d;
-    return xl__dtype_load(
-        j->t->host[xl__conv_slot_filters(d)],
-        find_start(d->filters.offset, d->filters.dtype) +
-            k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
-            rs[0] * j->filter[XL__AT_H] + rs[1] * j->filter[XL__AT_W],
-        d->filters.dtype);
+    return j
+        ->filters[find_start(d->filters.offset, d->filters.dtype) +
+                  k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
+                  rs[0] * j->filter[XL__AT_H] + rs[1] * j->filter[XL__AT_W]];
 }
 
 /* The sum of the products, and that of their absolute values. */
@@ -345,7 +337,7 @@ static double expect_y(const struct comparison *j, const struct place *o,
                        double *error)
 {
     const xl_conv *d = &j->c->d;
-    const double alpha = choose_alpha(j->c);
+    const double alpha = j->t->call.value[XL__CONV_ALPHA].f;
     double sum, size;
     sum_products(j, o, &sum, &size);
     const double old =
@@ -389,7 +381,7 @@ static bool check_element(const struct comparison *j, const struct place *o)
     const double want = expect_output(j, o, &error);
     const double got = xl__dtype_load(j->t->host[XL__CONV_OUT],
                                       locate_output(j, o), d->out.dtype);
-    if (xl__case_agrees(got, want, error))
+    if (xl__case_agrees(got, want, error, d->out.dtype))
         return true;
     snprintf(j->why, j->why_cap,
              "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "
@@ -441,6 +433,17 @@ static bool check_guards(const struct comparison *j)
     return true;
 }
 
+/* The memory of a slot as doubles; NULL: out of memory. */
+static double *decode_memory(const struct xl__op_case *t, unsigned slot,
+                             xl_dtype dtype)
+{
+    const size_t n = t->bytes[slot] / xl_dtype_bytes(dtype);
+    double *out = xl__calloc(n, sizeof *out);
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = xl__dtype_load(t->host[slot], i, dtype);
+    return out;
+}
+
 bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
                           char *why, size_t why_cap)
 {
@@ -451,11 +454,16 @@ bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
                            .why = why,
                            .why_cap = why_cap,
                            .before = make_out(c, &bytes)};
+    j.in = decode_memory(t, xl__conv_slot_in(&c->d), c->d.in.dtype);
+    j.filters =
+        decode_memory(t, xl__conv_slot_filters(&c->d), c->d.filters.dtype);
     xl__conv_filter_strides(&c->d, j.filter);
-    bool ok = j.before != NULL;
+    bool ok = j.before && j.in && j.filters;
     if (!ok)
         snprintf(why, why_cap, "out of host memory");
     ok = ok && for_each_element(&j, check_element) && check_guards(&j);
     free(j.before);
+    free(j.in);
+    free(j.filters);
     return ok;
 }

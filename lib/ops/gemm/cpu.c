@@ -157,6 +157,16 @@ static xl_status plan_cpu(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+/* Two panels of B and the rows of a group, of C or of C^T; two slices. */
+static void tile_of_cpu(const void *desc, const struct xl__params *params,
+                        size_t *sizes)
+{
+    const bool is_swapped = xl__gemm_orient(desc).is_swapped;
+    sizes[is_swapped] = (size_t)params->value[XL__CPU_AT_TM];
+    sizes[!is_swapped] = 2 * (size_t)params->value[XL__CPU_AT_RN];
+    sizes[2] = (size_t)params->value[XL__CPU_AT_TK];
+}
+
 const struct xl__variant xl__gemm_cpu = {
     .name = "gemm_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
@@ -164,4 +174,5 @@ const struct xl__variant xl__gemm_cpu = {
     .refuses = refuse_cpu,
     .choose = xl__cpu_choose,
     .plan = plan_cpu,
+    .tile = tile_of_cpu,
 };

@@ -2,9 +2,13 @@
 /* GEMM's self-check: a small case that runs the same program as the caller's
  * product, and its comparison with a sum in double on the host.
  *
- * The case has odd sizes just over one tile, a few products if there is a
- * batch, strides with padding, offsets, alpha and beta. Memory around the
- * elements of C holds guards, which must not change. The tuner compares a
+ * The case has odd sizes just over one tile in each dimension, so that tiles
+ * that are whole and tiles that are cut both occur; two products if there is a
+ * batch, strides with padding, offsets, alpha and beta. m n k of its products
+ * together is at most XL__CASE_TERMS, for every variant and every set of
+ * tunables: a dimension that a variant keeps few has a tile of few. So the
+ * host compares every element, and it decodes each operand once. Memory around
+ * the elements of C holds guards, which must not change. The tuner compares a
  * sample of a case of full size in the same way. */
 #include "ops/gemm/selfcheck.h"
 
@@ -23,7 +27,7 @@
  * and multiplied by 0 shows in the result. */
 enum { GUARD = 0xFF, GUARD_ELEMS = 64, NO_TILE = 32 };
 enum { SEED_A = 1, SEED_B, SEED_C };
-enum { N_PRODUCTS = 3 }; /* of a batch */
+enum { N_PRODUCTS = 2 }; /* of a batch */
 
 /* What a case owns besides the memory of its matrices. */
 struct gemm_case {
@@ -91,23 +95,38 @@ static void shrink_batch(const xl_gemm *g, xl_gemm *s)
     s->batch.c_step = shrink_step(1, &s->c, (size_t[2]){s->m, s->n}, 3);
 }
 
+/* The sizes of m, n and k that the case exceeds. The tiles of most variants
+ * may be of C or of C^T; they are small enough for the case to exceed them
+ * either way, and two slices of k. */
+static void find_tile(const xl_gemm *g, const struct xl__variant *variant,
+                      const struct xl__params *params, size_t tile[3])
+{
+    tile[0] = tile[1] = tile[2] = NO_TILE;
+    if (!params || params->value[XL__GEMM_TM] <= 0)
+        return;
+    if (variant->tile) {
+        variant->tile(g, params, tile);
+        return;
+    }
+    tile[0] = tile[1] =
+        (size_t)(params->value[XL__GEMM_TM] > params->value[XL__GEMM_TN]
+                     ? params->value[XL__GEMM_TM]
+                     : params->value[XL__GEMM_TN]);
+    tile[2] = 2 * (size_t)params->value[XL__GEMM_TK];
+}
+
 void xl__gemm_shrink(const void *canonical,
                      const struct xl__variant *variant,
                      const struct xl__params *params, void *small)
 {
     const xl_gemm *g = canonical;
     xl_gemm *s = small;
-    const bool tiled = params && params->value[XL__GEMM_TM] > 0;
-    size_t across = NO_TILE, deep = NO_TILE;
-    if (tiled) {
-        across = (size_t)params->value[XL__GEMM_TM];
-        across = xl__max_size(across, (size_t)params->value[XL__GEMM_TN]);
-        deep = 2 * (size_t)params->value[XL__GEMM_TK];
-    }
+    size_t tile[3];
+    find_tile(g, variant, params, tile);
     memcpy(small, canonical, sizeof(struct xl__gemm_canonical));
-    s->m = odd_size(g->m, across);
-    s->n = odd_size(g->n, across);
-    s->k = odd_size(g->k, deep);
+    s->m = odd_size(g->m, tile[0]);
+    s->n = odd_size(g->n, tile[1]);
+    s->k = odd_size(g->k, tile[2]);
     s->beta = variant->has_plain ? g->beta : 1;
     s->a.mem.svm = s->b.mem.svm = s->c.mem.svm = NULL;
     shrink_layout(&g->a, s->m, s->k, &s->a);
@@ -117,15 +136,6 @@ void xl__gemm_shrink(const void *canonical,
 }
 
 /* -- scalars -------------------------------------------------------------- */
-
-/* alpha; small for sums of bytes, so that they stay within the range of an
- * f16. */
-static double case_alpha(const void *small)
-{
-    if (xl__gemm_y_dtype(small) == XL_I32)
-        return 3;
-    return ((const xl_gemm *)small)->a.dtype == XL_I8 ? 1.5 / 64 : 1.5;
-}
 
 /* beta; a case of full size has one only if the caller's product does. */
 static double case_beta(const void *small)
@@ -143,8 +153,8 @@ static size_t first_elem(const xl_mat *mat, const struct xl__places *p,
     return aligned_elems(mat) + (p->at ? (size_t)p->at[z] : z * p->step);
 }
 
-/* Memory of a matrix: random values in its elements, guards everywhere else.
- * NULL: out of memory. */
+/* Memory of a matrix: random values in its elements, guards everywhere else;
+ * seed 0: guards only. NULL: out of memory. */
 static void *make_matrix(const xl_mat *mat, const size_t size[2],
                          const struct xl__places *p, uint64_t seed,
                          size_t *bytes)
@@ -160,7 +170,7 @@ static void *make_matrix(const xl_mat *mat, const size_t size[2],
         return NULL;
     memset(base, GUARD, *bytes);
     xl__rng_seed(&rng, seed);
-    for (size_t z = 0; z < p->count; z++) {
+    for (size_t z = 0; seed && z < p->count; z++) {
         const size_t start = first_elem(mat, p, z);
         for (size_t i = 0; i < size[0]; i++) {
             for (size_t j = 0; j < size[1]; j++)
@@ -188,11 +198,18 @@ static void make_lists(xl_gemm *g, struct gemm_case *own, struct xl__op_case *t)
     g->batch.c_at = own->at[2];
 }
 
+/* C is not read if beta is 0: then it holds guards. */
+static uint64_t seed_of_c(const xl_gemm *g)
+{
+    return g->beta == 0 ? 0 : SEED_C;
+}
+
 static void *initial_c(const void *small, size_t *bytes)
 {
     const xl_gemm *g = small;
     const struct xl__places places = xl__batch_c(&g->batch);
-    return make_matrix(&g->c, (size_t[2]){g->m, g->n}, &places, SEED_C, bytes);
+    return make_matrix(&g->c, (size_t[2]){g->m, g->n}, &places, seed_of_c(g),
+                       bytes);
 }
 
 static xl_status make_matrices(const xl_gemm *g, struct xl__op_case *t)
@@ -201,13 +218,14 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__op_case *t)
         const xl_mat *mat;
         size_t size[2];
         struct xl__places places;
-    } all[] = {{&g->a, {g->m, g->k}, xl__batch_a(&g->batch)},
-               {&g->b, {g->k, g->n}, xl__batch_b(&g->batch)},
-               {&g->c, {g->m, g->n}, xl__batch_c(&g->batch)}};
+        uint64_t seed;
+    } all[] = {{&g->a, {g->m, g->k}, xl__batch_a(&g->batch), SEED_A},
+               {&g->b, {g->k, g->n}, xl__batch_b(&g->batch), SEED_B},
+               {&g->c, {g->m, g->n}, xl__batch_c(&g->batch), seed_of_c(g)}};
     for (unsigned i = 0; i < 3; i++) {
         const unsigned slot = XL__GEMM_A + i;
         t->host[slot] = make_matrix(all[i].mat, all[i].size, &all[i].places,
-                                    SEED_A + i, &t->bytes[slot]);
+                                    all[i].seed, &t->bytes[slot]);
         if (!t->host[slot])
             return XL_NO_MEMORY;
         t->call.value[XL__GEMM_OFF_A + i].u = aligned_elems(all[i].mat);
@@ -225,7 +243,8 @@ xl_status xl__gemm_selfcheck_init(void *small, struct xl__op_case *t)
     if (!own)
         TRY(XL_NO_MEMORY);
     t->result = XL__GEMM_C;
-    t->call.value[XL__GEMM_ALPHA].f = case_alpha(small);
+    t->call.value[XL__GEMM_ALPHA].f =
+        xl__case_alpha(s->g.a.dtype, xl__gemm_y_dtype(small));
     t->call.value[XL__GEMM_BETA].f = case_beta(small);
     if (lists && s->g.batch.count != N_PRODUCTS)
         TRY(XL_UNSUPPORTED);
@@ -296,19 +315,31 @@ double xl__gemm_error_bound(const void *canonical, double size)
 
 /* -- the comparison ------------------------------------------------------- */
 
+/* One element of the result: product, row, column. */
+struct element {
+    size_t z, i, j;
+};
+
+/* Lines of A and B along k in double: the current row of A, and a block of
+ * columns of B. A line is decoded when the first element needs it, thus A once
+ * for each block of columns and B once. */
+enum { BLOCK = 64 };
+
+struct decoded {
+    size_t line[1 + BLOCK]; /* 1 + row or column of all products; 0: none */
+    double *value;          /* k numbers each */
+};
+
 struct gemm_comparison {
     const xl_gemm *g;
     const struct xl__gemm_canonical *small;
     const struct xl__op_case *t;
     struct xl__places a, b, c;
+    struct decoded *decoded;
     void *before; /* C before the run */
+    size_t *n_sure, *n_written;
     char *why;
     size_t why_cap;
-};
-
-/* One element of the result: product, row, column. */
-struct element {
-    size_t z, i, j;
 };
 
 static size_t elem_index(const xl_mat *mat, const struct xl__places *p,
@@ -318,19 +349,38 @@ static size_t elem_index(const xl_mat *mat, const struct xl__places *p,
            e->j * mat->col_stride;
 }
 
+/* Line i of product z of A^T or B: k numbers from `first`, decoded into a
+ * slot. */
+static const double *decode_line(const struct gemm_comparison *d,
+                                 unsigned slot, size_t line, const void *base,
+                                 const size_t first_and_step[2])
+{
+    double *out = d->decoded->value + slot * d->g->k;
+    if (d->decoded->line[slot] == line + 1)
+        return out;
+    d->decoded->line[slot] = line + 1;
+    for (size_t l = 0; l < d->g->k; l++)
+        out[l] = xl__dtype_load(
+            base, first_and_step[0] + l * first_and_step[1], d->g->a.dtype);
+    return out;
+}
+
 /* Computes an element of A B, and the same of |A| |B|. */
 static void compute_dot(const struct gemm_comparison *d,
                         const struct element *e, double *sum, double *size)
 {
     const xl_gemm *g = d->g;
-    const void *a = d->t->host[XL__GEMM_A], *b = d->t->host[XL__GEMM_B];
-    const size_t row = first_elem(&g->a, &d->a, e->z) + e->i * g->a.row_stride;
-    const size_t col = first_elem(&g->b, &d->b, e->z) + e->j * g->b.col_stride;
+    const double *a = decode_line(
+        d, 0, e->z * g->m + e->i, d->t->host[XL__GEMM_A],
+        (size_t[2]){first_elem(&g->a, &d->a, e->z) + e->i * g->a.row_stride,
+                    g->a.col_stride});
+    const double *b = decode_line(
+        d, 1 + e->j % BLOCK, e->z * g->n + e->j, d->t->host[XL__GEMM_B],
+        (size_t[2]){first_elem(&g->b, &d->b, e->z) + e->j * g->b.col_stride,
+                    g->b.row_stride});
     *sum = *size = 0;
     for (size_t l = 0; l < g->k; l++) {
-        const double term =
-            xl__dtype_load(a, row + l * g->a.col_stride, g->a.dtype) *
-            xl__dtype_load(b, col + l * g->b.row_stride, g->b.dtype);
+        const double term = a[l] * b[l];
         *sum += term;
         *size += fabs(term);
     }
@@ -352,12 +402,15 @@ static double expected_y(const struct gemm_comparison *d,
                          const struct element *e, double *error)
 {
     const xl_gemm *g = d->g;
-    const double alpha = case_alpha(d->small), beta = case_beta(d->small);
+    const double alpha = d->t->call.value[XL__GEMM_ALPHA].f;
+    const double beta = d->t->call.value[XL__GEMM_BETA].f;
     double sum, size;
     compute_dot(d, e, &sum, &size);
     const double old =
-        beta *
-        xl__dtype_load(d->before, elem_index(&g->c, &d->c, e), g->c.dtype);
+        beta == 0
+            ? 0
+            : beta * xl__dtype_load(d->before, elem_index(&g->c, &d->c, e),
+                                    g->c.dtype);
     /* Four more roundings: an integer sum to f32, alpha, beta and the
      * addition. The host rounds in f64 as often as a device that computes
      * f64. */
@@ -402,10 +455,15 @@ static bool compare_element(const struct gemm_comparison *d,
     double error;
     if (!is_sampled(d, e))
         return true;
+    const xl_dtype dtype = d->g->c.dtype;
+    const size_t at = elem_index(&d->g->c, &d->c, e);
+    const size_t elem = xl_dtype_bytes(dtype);
+    const unsigned char *after = d->t->host[XL__GEMM_C], *before = d->before;
     const double expected = expected_c(d, e, &error);
-    const double got = xl__dtype_load(
-        d->t->host[XL__GEMM_C], elem_index(&d->g->c, &d->c, e), d->g->c.dtype);
-    if (xl__case_agrees(got, expected, error))
+    const double got = xl__dtype_load(after, at, dtype);
+    *d->n_sure += !isinf(error);
+    *d->n_written += memcmp(after + at * elem, before + at * elem, elem) != 0;
+    if (xl__case_agrees(got, expected, error, dtype))
         return true;
     snprintf(d->why, d->why_cap,
              "C(%zu, %zu) of %zu x %zu x %zu, product %zu, is %.9g, not %.9g "
@@ -415,18 +473,21 @@ static bool compare_element(const struct gemm_comparison *d,
     return false;
 }
 
-/* Calls is_right for every element of every product until it returns false. */
+/* Calls is_right for every element of every product until it returns false:
+ * all rows of a block of columns, then the next block. */
 static bool all_elements(const struct gemm_comparison *d,
                          bool (*is_right)(const struct gemm_comparison *d,
                                           const struct element *e))
 {
+    const size_t blocks = xl__ceil_div(d->g->n, BLOCK);
     struct element e;
-    for (e.z = 0; e.z < d->c.count; e.z++) {
-        for (e.i = 0; e.i < d->g->m; e.i++) {
-            for (e.j = 0; e.j < d->g->n; e.j++) {
-                if (!is_right(d, &e))
-                    return false;
-            }
+    for (size_t i = 0; i < d->c.count * blocks * d->g->m; i++) {
+        const size_t first = i / d->g->m % blocks * BLOCK;
+        e.z = i / d->g->m / blocks;
+        e.i = i % d->g->m;
+        for (e.j = first; e.j < d->g->n && e.j < first + BLOCK; e.j++) {
+            if (!is_right(d, &e))
+                return false;
         }
     }
     return true;
@@ -462,20 +523,31 @@ bool xl__gemm_selfcheck_compare(const void *small, const struct xl__op_case *t,
                                 char *why, size_t why_cap)
 {
     const xl_gemm *g = small;
-    size_t bytes;
+    size_t bytes, n_sure = 0, n_written = 0;
+    struct decoded decoded = {
+        .value = xl__calloc(g->k, (1 + BLOCK) * sizeof(double))};
     const struct gemm_comparison d = {.g = g,
                                       .small = small,
                                       .t = t,
                                       .a = xl__batch_a(&g->batch),
                                       .b = xl__batch_b(&g->batch),
                                       .c = xl__batch_c(&g->batch),
+                                      .decoded = &decoded,
                                       .before = initial_c(small, &bytes),
+                                      .n_sure = &n_sure,
+                                      .n_written = &n_written,
                                       .why = why,
                                       .why_cap = why_cap};
-    bool ok = d.before != NULL;
+    bool ok = d.before && decoded.value;
     if (!ok)
         snprintf(why, why_cap, "out of host memory");
-    ok = ok && all_elements(&d, compare_element) && check_guards(&d);
+    ok = ok && all_elements(&d, compare_element);
+    if (ok && n_sure + n_written == 0) {
+        snprintf(why, why_cap, "no element of C was written");
+        ok = false;
+    }
+    ok = ok && check_guards(&d);
     free(d.before);
+    free(decoded.value);
     return ok;
 }

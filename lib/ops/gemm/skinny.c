@@ -709,6 +709,19 @@ static xl_status plan_skinny(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+/* Few rows stay few. k exceeds an iteration, or two if it is cut among groups,
+ * so that slices are joined. */
+static void tile_of_skinny(const void *desc, const struct xl__params *params,
+                           size_t *sizes)
+{
+    const bool is_swapped = xl__gemm_orient(desc).is_swapped !=
+                            (params->value[SKINNY_TURN] == SKINNY_YES);
+    const bool is_cut = params->value[SKINNY_PARTS] == SKINNY_YES;
+    sizes[is_swapped] = tunable_value(params, XL__GEMM_TM);
+    sizes[!is_swapped] = tunable_value(params, SKINNY_COLS);
+    sizes[2] = tunable_value(params, SKINNY_DEPTH) * (is_cut ? 2 : 1);
+}
+
 const struct xl__variant xl__gemm_skinny = {
     .name = "gemm_skinny",
     .repeats = "bit for bit: parts of a sum join in a fixed order",
@@ -716,4 +729,5 @@ const struct xl__variant xl__gemm_skinny = {
     .refuses = refuse_skinny,
     .choose = choose_skinny,
     .plan = plan_skinny,
+    .tile = tile_of_skinny,
 };

@@ -59,6 +59,9 @@ struct xl__variant {
     /* Fill in the plan. XL_UNSUPPORTED: these params do not fit here. */
     xl_status (*plan)(const struct xl__limits *, const void *desc,
                       const struct xl__params *, struct xl__plan *);
+    /* The sizes that a self-check case exceeds, one for each dimension of the
+     * op, all tunables set. NULL: the op knows them by the tunables. */
+    void (*tile)(const void *desc, const struct xl__params *, size_t *sizes);
 };
 
 struct xl__op_case; /* below */
@@ -101,10 +104,16 @@ struct xl__op {
      * full size; XL_UNSUPPORTED: there is no case of this size. */
     xl_status (*case_init)(void *small, struct xl__op_case *t);
     bool (*case_compare)(const void *small, const struct xl__op_case *t,
-                        char *why, size_t why_cap);
+                         char *why, size_t why_cap);
 };
 
-enum { XL__CASE_MEMS = XL__MAX_MEMS };
+/* Multiply-adds of a self-check case's products on the host, and bytes of its
+ * memory, at most. */
+enum {
+    XL__CASE_MEMS = XL__MAX_MEMS,
+    XL__CASE_TERMS = 1 << 26,
+    XL__CASE_BYTES = 1 << 23
+};
 
 struct xl__op_case {
     struct xl__call call; /* values set; mem is filled in by selfcheck.c */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "ops/path/op.h"
+#include "ops/path/selfcheck_data.h"
 #include "ops/path/tunables.h"
 #include "runtime/context.h"
 #include "runtime/program.h"
@@ -54,6 +55,7 @@ static xl_status build_case(struct run *r, const void *canonical)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "%s has no plan for its self-check",
                           c->variant->name));
+    r->op_case.every = xl__case_sample_step(r->ready->plan.flop);
     TRY(xl__cached_plan_build(r->q, r->ready));
     if (!same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED,

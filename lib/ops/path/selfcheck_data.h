@@ -9,14 +9,23 @@
 #include "ops/path/op.h"
 #include "runtime/epilogue.h"
 
+/* Of how many elements of a result one is compared, so that the comparison of
+ * a case of so many flop takes at most XL__CASE_TERMS multiply-adds. */
+size_t xl__case_sample_step(double flop);
+
 /* A random element: a float in [-1, 1), any value of a byte, a bool; of 8-bit
  * floats a multiple of 1/4 below 2, so that short sums of products are exact
  * in the few bits that some engines keep. */
 double xl__case_draw(struct xl__rng *rng, xl_dtype dtype);
 
+/* The alpha of a product's case, by the type of its operands and that of y.
+ * Sums of products of bytes stay within the range of an f16. */
+double xl__case_alpha(xl_dtype in, xl_dtype y);
+
 /* Whether |got - expected| <= error. Equal infinities agree, NaN agrees with
- * NaN, and any value agrees where the error is infinite. */
-bool xl__case_agrees(double got, double want, double error);
+ * NaN, an infinity with what may be rounded to it in a result of this type,
+ * and any value agrees where the error is infinite. */
+bool xl__case_agrees(double got, double want, double error, xl_dtype dtype);
 
 /* The epilogue of a case: the text of the real one with the case's strides. */
 struct xl__case_epilogue {

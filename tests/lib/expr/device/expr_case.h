@@ -39,7 +39,8 @@ struct expr_case {
     struct xl__rng rng;
     uint64_t seed;
     bool fast_math;
-    bool loses_nan; /* this driver may return anything in place of NaN */
+    bool loses_nan; /* this driver may return anything in place of NaN, and a
+                       self-check may find that it does */
     struct xl__str text;
     char name[CASE_NAMES][CASE_NAME];
     xl_binding binding[CASE_NAMES];

@@ -2,6 +2,7 @@
 /* Mistakes that the self-check of expressions detects. Kernels are read from a
  * copy of cl/ with one mistake; the self-check must report each of them before
  * a result is returned, and pass with an unchanged copy. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ static const struct mistake {
     {"expr/reduce.clh", "#define XL_ABOVE(x, top) ((x) > (top))",
      "#define XL_ABOVE(x, top) ((x) < (top))", "y = argmax(x, axis=1)", "is"},
     {"expr/random.clh", "ROUNDS 10", "ROUNDS 9", "y = rand(3) * x", "is"},
+    {"expr/expr.clh", "return x < 0.0f ? (float##S)(0.0f) : x;",
+     "return x > 0.0f ? x : (float##S)(0.0f);", "y = relu(x)", "is 0, not"},
 };
 
 static char *read_file(const char *path)
@@ -59,6 +62,41 @@ static const char *copy_kernels(const struct mistake *m)
     fclose(f);
     free(text);
     return folder;
+}
+
+/* Where a driver's x / 0 is not an infinity, the expression is refused. */
+static void test_divides_by_zero(void **state)
+{
+    static const xl_options options = {.cache_dir = ""};
+    static const float x[4] = {1, -2, 3, -4};
+    static const size_t shape[1] = {4};
+    float y[4] = {77, 77, 77, 77};
+    struct test_device t;
+    xl_expr *e = NULL;
+    xl_binding b[2] = {{.name = "x"}, {.name = "y"}};
+    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    (void)state;
+    test_device_open(&t, &options);
+    for (unsigned i = 0; i < 2; i++) {
+        b[i].tensor = xl_tensor_dense(NULL, XL_F32, 1, shape);
+        assert_int_equal(
+            xl_buffer_create(t.queue, sizeof x, &b[i].tensor.mem.buf), XL_OK);
+        assert_int_equal(xl_buffer_write(t.queue, b[i].tensor.mem.buf, 0,
+                                         i == 0 ? x : y, sizeof x),
+                         XL_OK);
+    }
+    const xl_status status = xl_expr_compile(t.queue, "y = x / 0", &args, &e);
+    if (status == XL_OK)
+        assert_int_equal(xl_expr_run(t.queue, e, &args, NULL), XL_OK);
+    xl_expr_destroy(e);
+    assert_int_equal(
+        xl_buffer_read(t.queue, b[1].tensor.mem.buf, 0, y, sizeof y), XL_OK);
+    print_message("x / 0: %s\n", xl_status_name(status));
+    for (unsigned i = 0; i < 4 && status != XL_UNTRUSTED; i++)
+        assert_true(isinf(y[i]) && (y[i] > 0) == (x[i] > 0));
+    for (unsigned i = 0; i < 2; i++)
+        clReleaseMemObject(b[i].tensor.mem.buf);
+    test_device_close(&t);
 }
 
 /* Compile with kernels from the copy; *detail: the error, if it failed. */
@@ -105,8 +143,8 @@ static void test_detects_mistakes(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_detects_mistakes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_detects_mistakes),
+                                       cmocka_unit_test(test_divides_by_zero)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
