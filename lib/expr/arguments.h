@@ -17,8 +17,4 @@ xl_status xl__expr_read_args(struct xl__expr_call *c, bool with_memory);
  * when a plan is made, not for a cached one. */
 xl_status xl__expr_check_key(const struct xl__expr_call *c);
 
-/* Checks the caller's scratch memory, if any is given: at least `bytes` long,
- * and disjoint from the bindings. */
-xl_status xl__expr_check_workspace(struct xl__expr_call *c, size_t bytes);
-
 #endif

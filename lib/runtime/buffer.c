@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers: the public helpers over cl_mem, and the region of memory of a
- * buffer. A sub-buffer has a parent and an offset in it; OpenCL 1.2 allows no
- * sub-buffer of a sub-buffer, so the parent is the root. */
+/* Buffers: the public helpers over cl_mem, and its size. */
 #include "runtime/buffer.h"
 
 #include <crosslane/buffer.h>
@@ -108,7 +106,7 @@ xl_status xl_buffer_fill(xl_queue *q, cl_mem dst, size_t offset_words,
     return xl__plan_launch(q, &plan, &call, NULL);
 }
 
-/* -- regions ---------------------------------------------------------------
+/* -- for the library --------------------------------------------------------
  */
 
 xl_status xl__buffer_bytes(xl_mem mem, size_t *bytes, struct xl__error *e)
@@ -118,28 +116,6 @@ xl_status xl__buffer_bytes(xl_mem mem, size_t *bytes, struct xl__error *e)
     if (mem.buf)
         CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_SIZE, sizeof *bytes,
                                      bytes, NULL));
-fail:
-    return status;
-}
-
-xl_status xl__buffer_region_get(xl_mem mem, struct xl__buffer_region *out,
-                                struct xl__error *e)
-{
-    xl_status status = XL_OK;
-    cl_mem parent = NULL;
-    *out = (struct xl__buffer_region){mem.buf, 0, SIZE_MAX};
-    if (!mem.buf) {
-        out->begin = (size_t)(uintptr_t)mem.svm;
-        return XL_OK;
-    }
-    TRY(xl__buffer_bytes(mem, &out->bytes, e));
-    CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_ASSOCIATED_MEMOBJECT,
-                                 sizeof parent, &parent, NULL));
-    if (!parent)
-        return XL_OK;
-    out->root = parent;
-    CL_TRY(e, clGetMemObjectInfo(mem.buf, CL_MEM_OFFSET, sizeof out->begin,
-                                 &out->begin, NULL));
 fail:
     return status;
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/os/lock.h"
 #include "device/device.h"
+#include "runtime/memory/resolve.h"
 #include "runtime/plan.h"
 #include "runtime/store/store.h"
 #include "runtime/timeline.h"
@@ -95,6 +96,7 @@ struct xl_queue {
     size_t scratch_bytes;
     struct xl__cached_plan **cached_plans; /* hash table: plan_cache.h */
     size_t n_cached_plans;
+    struct xl__memory memory; /* operands of the call that is being made */
     struct xl__timeline timeline;
 };
 

@@ -30,6 +30,7 @@ static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
     TRY(xl__context_take(lib, context, device, &q->ctx));
     CL_TRY(e, clRetainCommandQueue(native));
     q->cl = native;
+    q->memory.context = context;
     q->can_profile = bits & CL_QUEUE_PROFILING_ENABLE;
     q->is_out_of_order = bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     *out = q;

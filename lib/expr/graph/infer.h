@@ -29,7 +29,7 @@ struct xl__symbol {
 };
 
 /* The region of a bound tensor that an assignment writes, by dimension. */
-struct xl__region {
+struct xl__slice_region {
     size_t first[XL_MAX_DIMS], step[XL_MAX_DIMS], count[XL_MAX_DIMS];
 };
 
@@ -42,7 +42,7 @@ struct xl__infer {
     unsigned location;         /* of errors and new nodes: byte offset in the
                                   text */
     struct xl__symbol *symbol; /* by name of the tree */
-    struct xl__region *region; /* by output of the graph */
+    struct xl__slice_region *region; /* by output of the graph */
     unsigned *value;           /* by tree node: its graph node, in the current
                                   statement */
     unsigned char *is_needed;  /* by tree node: to be computed */

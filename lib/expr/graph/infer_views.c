@@ -177,7 +177,7 @@ static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
 
 static bool apply_slices(struct xl__infer *in,
                          const struct xl__tree_node *view,
-                         struct xl__node *node, struct xl__region *region)
+                         struct xl__node *node, struct xl__slice_region *region)
 {
     const struct xl__node from = *node;
     struct index_range range[XL_MAX_DIMS];
@@ -229,7 +229,7 @@ static bool permute_axes(struct xl__infer *in,
 }
 
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__region *region)
+                    struct xl__node *node, struct xl__slice_region *region)
 {
     if (node->op != XL__E_INPUT) {
         XL__INFER_FAIL(
@@ -412,7 +412,7 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
 
 /* Can two regions overlap? Not when along some axis one ends before the other
  * begins, or their indices differ modulo the gcd of the steps. */
-static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
+static bool can_overlap(const struct xl__slice_region *a, const struct xl__slice_region *b,
                         unsigned n_dims)
 {
     for (unsigned d = 0; d < n_dims; d++) {
@@ -427,7 +427,7 @@ static bool can_overlap(const struct xl__region *a, const struct xl__region *b,
 }
 
 static bool check_regions(struct xl__infer *in, unsigned binding,
-                          const struct xl__region *region)
+                          const struct xl__slice_region *region)
 {
     for (unsigned o = 0; o < in->g->n_outputs; o++) {
         if (in->g->output[o].binding != binding ||
@@ -447,7 +447,7 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
                           const struct xl__tree_node *view, unsigned value)
 {
     struct xl__node target;
-    struct xl__region region;
+    struct xl__slice_region region;
     if (symbol->binding == UINT_MAX) {
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,

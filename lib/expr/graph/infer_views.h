@@ -11,7 +11,7 @@ unsigned xl__infer_binding(struct xl__infer *in, unsigned binding);
  * no graph. `region` (may be NULL) gets the region of the bound tensor. False
  * after an error. */
 bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__region *region);
+                    struct xl__node *node, struct xl__slice_region *region);
 
 /* Assign a value to the target of a statement: a temporary name, a bound
  * tensor or a slice of one. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the descriptor of a convolution. As far as their strides allow,
- * images are checked as matrices: contiguous lines at a constant pitch. */
+/* Checks the descriptor of a convolution. */
 #include "ops/conv/check.h"
 
 #include <math.h>
@@ -104,178 +103,78 @@ fail:
 
 /* -- memory ------------------------------------------------------------- */
 
-/* A view in the form that xl__check_... take. */
-struct view {
-    xl_mat mat;
-    struct xl__named named;
-};
-
-static void name_view(struct view *v, const char *name, size_t rows,
-                      size_t cols)
+/* The dimensions as an epilogue names them: images, channels and pixels, in
+ * the order of the layout. Pixels without a common pitch are two dimensions. */
+static xl_status add_images(xl_queue *q, const xl_images *x,
+                            const size_t size[XL__N_AT], const char *name)
 {
-    v->named = (struct xl__named){
-        .name = name, .mat = &v->mat, .rows = rows, .cols = cols};
-}
-
-/* Dimensions by stride, the largest first. */
-static void sort_dims(const size_t stride[XL__N_AT], unsigned order[XL__N_AT])
-{
-    for (unsigned i = 0; i < XL__N_AT; i++) {
-        unsigned at = i;
-        for (; at > 0 && stride[order[at - 1]] < stride[i]; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-}
-
-/* Elements from the first to one past the last; false on overflow. */
-static bool find_extent(const size_t size[XL__N_AT],
-                        const size_t stride[XL__N_AT], size_t *elems)
-{
-    *elems = 1;
-    for (unsigned at = 0; at < XL__N_AT; at++) {
-        size_t reach;
-        if (!xl__mul(size[at] - 1, stride[at], &reach) ||
-            !xl__add(*elems, reach, elems))
-            return false;
-    }
-    return true;
-}
-
-/* The outer dimensions that have a constant pitch become the rows of a matrix,
- * the span of the others its columns. */
-static void make_matrix(const size_t size[XL__N_AT],
-                        const size_t stride[XL__N_AT], struct view *v,
-                        const char *name)
-{
-    unsigned order[XL__N_AT], n = 1;
-    size_t inner[XL__N_AT], cols = 0;
-    sort_dims(stride, order);
-    size_t rows = size[order[0]], pitch = stride[order[0]];
-    for (; n < XL__N_AT && pitch == size[order[n]] * stride[order[n]]; n++) {
-        rows *= size[order[n]];
-        pitch = stride[order[n]];
-    }
-    for (unsigned at = 0; at < XL__N_AT; at++)
-        inner[at] = size[at];
-    for (unsigned i = 0; i < n; i++)
-        inner[order[i]] = 1;
-    find_extent(inner, stride, &cols);
-    v->mat.row_stride = pitch;
-    v->mat.col_stride = 1;
-    name_view(v, name, rows, cols);
-}
-
-static xl_status view_images(const xl_images *x, const size_t size[XL__N_AT],
-                             const char *name, struct view *v,
-                             struct xl__error *e)
-{
-    xl_status status = XL_OK;
-    size_t stride[XL__N_AT], elems = 0;
-    v->mat = (xl_mat){.mem = x->mem,
-                      .offset = x->offset,
-                      .col_stride = 1,
-                      .dtype = x->dtype};
-    if (!xl__conv_strides(x, size, stride) ||
-        !find_extent(size, stride, &elems))
-        return xl__error_set(e, XL_OVERFLOW,
+    static const unsigned order[][XL__N_AT] = {
+        [XL_NCHW] = {XL__AT_N, XL__AT_C, XL__AT_H, XL__AT_W},
+        [XL_NHWC] = {XL__AT_N, XL__AT_H, XL__AT_W, XL__AT_C}};
+    struct xl__region *r = &q->memory.operand[q->memory.n++];
+    xl_tensor view = {.offset = x->offset, .dtype = x->dtype};
+    size_t stride[XL__N_AT];
+    if (!xl__conv_strides(x, size, stride))
+        return xl__error_set(&q->error, XL_OVERFLOW,
                              "%s: %zu x %zu x %zu x %zu elements do not fit "
                              "in 64 bits",
                              name, size[0], size[1], size[2], size[3]);
-    name_view(v, name, 1, elems);
-    TRY(xl__check_view(&v->named, e));
-    make_matrix(size, stride, v, name);
-fail:
-    return status;
-}
-
-/* Each stride must be at least the span of the dimensions with smaller
- * strides. */
-static xl_status check_writable(const xl_images *x,
-                                const size_t size[XL__N_AT],
-                                struct xl__error *e)
-{
-    size_t stride[XL__N_AT], span = 1;
-    unsigned order[XL__N_AT];
-    xl__conv_strides(x, size, stride);
-    sort_dims(stride, order);
-    for (unsigned i = XL__N_AT; i-- > 0;) {
-        const unsigned at = order[i];
-        if (size[at] > 1 && stride[at] < span)
-            return xl__error_set(
-                e, XL_OVERLAP,
-                "out overlaps itself: %zu x %zu x %zu x %zu elements with "
-                "strides %zu, %zu, %zu and %zu; each stride must be at least "
-                "what the smaller ones span",
-                size[0], size[1], size[2], size[3], stride[0], stride[1],
-                stride[2], stride[3]);
-        span += (size[at] - 1) * stride[at];
+    for (unsigned i = 0; i < XL__N_AT; i++) {
+        const unsigned at = order[x->layout][i], n = view.n_dims;
+        size_t line, pixels;
+        if (at == XL__AT_W && xl__mul(size[at], stride[at], &line) &&
+            xl__mul(size[at], view.size[n - 1], &pixels) &&
+            (line == view.stride[n - 1] || view.size[n - 1] == 1)) {
+            view.size[n - 1] = pixels;
+            view.stride[n - 1] = stride[at];
+            continue;
+        }
+        view.size[n] = size[at];
+        view.stride[n] = stride[at];
+        view.n_dims++;
     }
-    return XL_OK;
+    return xl__region_init(r, name, &view, &q->error);
 }
 
-struct views {
-    struct view in, filters, out;
-};
+static xl_status add_filters(xl_queue *q, const xl_conv *d)
+{
+    xl_tensor view = {.offset = d->filters.offset,
+                      .n_dims = 1,
+                      .stride = {1},
+                      .dtype = d->filters.dtype};
+    size_t *n = &view.size[0];
+    if (!xl__mul(xl__conv_cg(d), d->r, n) || !xl__mul(*n, d->s, n) ||
+        !xl__mul(*n, d->k, n))
+        return xl__error_set(&q->error, XL_OVERFLOW,
+                             "filters: their size does not fit in 64 bits");
+    return xl__region_init(&q->memory.operand[q->memory.n++], "filters", &view,
+                           &q->error);
+}
 
-static xl_status make_views(const struct xl__conv_canonical *c, struct views *v,
-                            struct xl__error *e)
+static xl_status add_operands(xl_queue *q, const struct xl__conv_canonical *c)
 {
     xl_status status = XL_OK;
-    const xl_conv *d = &c->d;
-    size_t in[XL__N_AT], out[XL__N_AT], elems = 0;
+    size_t in[XL__N_AT], out[XL__N_AT];
+    struct xl__region *written = &q->memory.operand[XL__CONV_OUT_REGION];
     xl__conv_sizes(c, in, out);
-    TRY(view_images(&d->in, in, "in", &v->in, e));
-    TRY(view_images(&d->out, out, "out", &v->out, e));
-    if (!xl__mul(xl__conv_cg(d), d->r, &elems) ||
-        !xl__mul(elems, d->s, &elems) || !xl__mul(elems, d->k, &elems))
-        return xl__error_set(e, XL_OVERFLOW,
-                             "filters: their size does not fit in 64 bits");
-    v->filters.mat = (xl_mat){.mem = d->filters.mem,
-                              .offset = d->filters.offset,
-                              .row_stride = elems,
-                              .col_stride = 1,
-                              .dtype = d->filters.dtype};
-    name_view(&v->filters, "filters", 1, elems);
-    TRY(xl__check_view(&v->filters.named, e));
+    q->memory.n = 0;
+    TRY(add_images(q, &c->d.in, in, "in"));
+    TRY(add_filters(q, &c->d));
+    TRY(add_images(q, &c->d.out, out, "out"));
+    written->is_written = true;
+    TRY(xl__region_check_itself(written, &q->error));
 fail:
     return status;
 }
 
-/* The result for the epilogue: a batch of matrices, one an image. */
-static xl_status check_operands(const struct xl__conv_canonical *c, struct xl__error *e)
+static xl_status check_memory(xl_queue *q, const xl_conv *d, bool with_memory)
 {
-    const xl_conv *d = &c->d;
-    size_t in[XL__N_AT], size[XL__N_AT], stride[XL__N_AT];
-    const bool channels_first = d->out.layout == XL_NCHW;
-    struct view v;
-    xl__conv_sizes(c, in, size);
-    xl__conv_strides(&d->out, size, stride);
-    const size_t pixels = size[XL__AT_H] * size[XL__AT_W];
-    v.mat = (xl_mat){
-        .mem = d->out.mem, .offset = d->out.offset, .dtype = d->out.dtype};
-    v.mat.row_stride = stride[channels_first ? XL__AT_C : XL__AT_W];
-    v.mat.col_stride = stride[channels_first ? XL__AT_W : XL__AT_C];
-    name_view(&v, "out", channels_first ? d->k : pixels,
-              channels_first ? pixels : d->k);
-    v.named.reach = (d->n - 1) * stride[XL__AT_N];
-    return xl__operands_check_memory(&d->epilogue, &v.named, stride[XL__AT_N],
-                                     e);
-}
-
-static xl_status check_memory(const struct xl__conv_canonical *c, const struct views *v,
-                              struct xl__error *e)
-{
+    const xl_mem mem[] = {d->in.mem, d->filters.mem, d->out.mem};
     xl_status status = XL_OK;
-    const xl_mem workspace = c->d.workspace;
-    TRY(xl__check_memory(&v->in.named, e));
-    TRY(xl__check_memory(&v->filters.named, e));
-    TRY(xl__check_memory(&v->out.named, e));
-    TRY(xl__check_apart(&v->out.named, &v->in.named, e));
-    TRY(xl__check_apart(&v->out.named, &v->filters.named, e));
-    if (workspace.buf || workspace.svm)
-        TRY(xl__check_scratch_apart(&v->out.named, workspace, e));
-    TRY(check_operands(c, e));
+    for (unsigned i = 0; i < q->memory.n; i++)
+        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
+                               &q->error));
+    TRY(xl__operands_check_memory(q, &d->epilogue, with_memory));
 fail:
     return status;
 }
@@ -285,20 +184,15 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
     xl_status status = XL_OK;
     struct xl__error *e = &q->error;
     struct xl__conv_canonical c = {.d = *(const xl_conv *)desc};
-    size_t in[XL__N_AT], out[XL__N_AT];
-    struct views v;
     TRY(check_types(&c.d, e));
     TRY(check_sizes(&c.d, &c, e));
     if (c.d.groups == 0)
         c.d.groups = 1;
-    TRY(make_views(&c, &v, e));
+    TRY(add_operands(q, &c));
     TRY(check_scalar(&c.d, "alpha", c.d.alpha, e));
     TRY(check_scalar(&c.d, "beta", c.d.beta, e));
-    xl__conv_sizes(&c, in, out);
-    TRY(check_writable(&c.d.out, out, e));
     TRY(xl__operands_check(&c.d.epilogue, e));
-    if (with_memory)
-        TRY(check_memory(&c, &v, e));
+    TRY(check_memory(q, &c.d, with_memory));
 fail:
     return status;
 }

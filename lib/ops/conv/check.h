@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 
+/* The operands of the call, in the order in which the check adds them. */
+enum { XL__CONV_IN_REGION, XL__CONV_FILTERS_REGION, XL__CONV_OUT_REGION };
+
 /* struct xl__op's check. */
 xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory);
 

@@ -88,22 +88,22 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
-static size_t find_alignment(const xl_images *x, const size_t stride[XL__N_AT])
+static size_t find_alignment(const xl_images *x, const size_t stride[XL__N_AT],
+                             size_t base)
 {
-    enum { MOST_ALIGN = 64 };
     const size_t elem = xl_dtype_bytes(x->dtype);
-    size_t bits = MOST_ALIGN | x->offset * elem | (size_t)x->mem.svm;
-    bits |= stride[XL__AT_N] * elem;
+    size_t bits = base | x->offset * elem | stride[XL__AT_N] * elem;
     if (x->layout == XL_NCHW)
         bits |= stride[XL__AT_C] * elem;
     else
         bits |= (stride[XL__AT_H] | stride[XL__AT_W]) * elem;
-    return bits & (~bits + 1);
+    return xl__align_of(bits);
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */
 static void canonicalise_images(const xl_images *from,
-                                const size_t size[XL__N_AT], xl_images *to)
+                                const size_t size[XL__N_AT], size_t base,
+                                xl_images *to)
 {
     xl__conv_strides(from, size, to->stride);
     for (unsigned at = 0; at < XL__N_AT; at++) {
@@ -112,18 +112,17 @@ static void canonicalise_images(const xl_images *from,
     }
     to->layout = from->layout;
     to->dtype = from->dtype;
-    to->offset = find_alignment(from, to->stride);
+    to->offset = find_alignment(from, to->stride, base);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
-static void canonicalise_filters(const xl_filters *from, xl_filters *to)
+static void canonicalise_filters(const xl_filters *from, size_t base,
+                                 xl_filters *to)
 {
-    enum { MOST_ALIGN = 64 };
-    const size_t bits = MOST_ALIGN | (size_t)from->mem.svm |
-                        from->offset * xl_dtype_bytes(from->dtype);
     to->layout = from->layout;
     to->dtype = from->dtype;
-    to->offset = bits & (~bits + 1);
+    to->offset =
+        xl__align_of(base | from->offset * xl_dtype_bytes(from->dtype));
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
@@ -132,7 +131,8 @@ static size_t default_to_one(size_t x)
     return x ? x : 1;
 }
 
-static void canonicalise(const xl_conv *d, struct xl__conv_canonical *to)
+static void canonicalise(const xl_queue *q, const xl_conv *d,
+                         struct xl__conv_canonical *to)
 {
     size_t in[XL__N_AT], out[XL__N_AT];
     xl_conv *c = &to->d;
@@ -156,9 +156,13 @@ static void canonicalise(const xl_conv *d, struct xl__conv_canonical *to)
     c->beta = d->beta != 0;
     (void)xl_conv_out_size(d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
-    canonicalise_images(&d->in, in, &c->in);
-    canonicalise_images(&d->out, out, &c->out);
-    canonicalise_filters(&d->filters, &c->filters);
+    canonicalise_images(&d->in, in, xl__operand_base(q, XL__CONV_IN_REGION),
+                        &c->in);
+    canonicalise_images(&d->out, out, xl__operand_base(q, XL__CONV_OUT_REGION),
+                        &c->out);
+    canonicalise_filters(&d->filters,
+                         xl__operand_base(q, XL__CONV_FILTERS_REGION),
+                         &c->filters);
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
@@ -188,7 +192,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     const unsigned in = xl__conv_slot_in(d),
                    filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
-    canonicalise(d, to);
+    canonicalise(q, d, to);
     call->mem[in] = d->in.mem;
     call->mem[filters] = d->filters.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;

@@ -107,15 +107,9 @@ fail:
     return status;
 }
 
-/* The matrices: of each the view of the first one in the batch, and how far
- * the last one is behind it. */
-struct gemm_operands {
-    xl_mat first[3];
-    struct xl__named named[3]; /* A, B, C */
-};
-
-static xl_status resolve_operands(const xl_gemm *g, struct gemm_operands *o,
-                                  struct xl__error *e)
+/* A, B and C, over the whole batch. The lines of A and B must not overlap
+ * either, except that a stride of 0 repeats an element. */
+static xl_status add_operands(xl_queue *q, const xl_gemm *g)
 {
     const struct {
         const char *name;
@@ -126,34 +120,27 @@ static xl_status resolve_operands(const xl_gemm *g, struct gemm_operands *o,
                {"B", &g->b, g->k, g->n, xl__batch_b(&g->batch)},
                {"C", &g->c, g->m, g->n, xl__batch_c(&g->batch)}};
     xl_status status = XL_OK;
+    q->memory.n = 0;
     for (unsigned i = 0; i < 3; i++) {
-        struct xl__named *x = &o->named[i];
-        *x = (struct xl__named){.name = all[i].name, .mat = &o->first[i],
-                                .rows = all[i].rows, .cols = all[i].cols};
-        if (!xl__places_reach(&all[i].places, all[i].mat, &o->first[i],
-                              &x->reach))
-            TRY(xl__error_set(e, XL_OVERFLOW,
-                              "%s: the batch does not fit in 64 bits",
-                              x->name));
-        TRY(xl__check_view(x, e));
+        struct xl__region *r;
+        TRY(xl__operand_add_mat(q, all[i].name, all[i].mat, all[i].rows,
+                                all[i].cols, &r));
+        r->is_written = all[i].mat == &g->c;
+        TRY(xl__region_check_itself(r, &q->error));
+        TRY(xl__places_apply(&all[i].places, r, &q->error));
     }
 fail:
     return status;
 }
 
-static xl_status check_memory(const xl_gemm *g, const struct gemm_operands *o,
-                              struct xl__error *e)
+static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
 {
     xl_status status = XL_OK;
-    const struct xl__named *c = &o->named[2];
+    const xl_mem mem[] = {g->a.mem, g->b.mem, g->c.mem};
     for (unsigned i = 0; i < 3; i++)
-        TRY(xl__check_memory(&o->named[i], e));
-    TRY(xl__check_apart(c, &o->named[0], e));
-    TRY(xl__check_apart(c, &o->named[1], e));
-    if (g->workspace.buf || g->workspace.svm)
-        TRY(xl__check_scratch_apart(c, g->workspace, e));
-    TRY(xl__operands_check_memory(&g->epilogue, c,
-                                  g->batch.c_at ? 0 : g->batch.c_step, e));
+        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
+                               &q->error));
+    TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
 fail:
     return status;
 }
@@ -163,10 +150,6 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
     xl_status status = XL_OK;
     const xl_gemm *g = desc;
     struct xl__error *e = &q->error;
-    const struct xl__places c_places = xl__batch_c(&g->batch);
-    const struct xl__named c = {.name = "C", .mat = &g->c, .rows = g->m,
-                                .cols = g->n};
-    struct gemm_operands o;
     TRY(check_sizes(g, e));
     if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
         TRY(xl__error_set(
@@ -174,15 +157,12 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
             "invalid value %d for gemm's accuracy: must be an xl_accuracy",
             (int)g->accuracy));
     TRY(xl__batch_check(&g->batch, e));
-    TRY(resolve_operands(g, &o, e));
+    TRY(add_operands(q, g));
     TRY(check_types(g, e));
     TRY(check_scalar(g, "alpha", g->alpha, e));
     TRY(check_scalar(g, "beta", g->beta, e));
-    TRY(xl__check_writable(&c, e));
-    TRY(xl__places_apart(&c_places, &c, e));
     TRY(xl__operands_check(&g->epilogue, e));
-    if (with_memory)
-        TRY(check_memory(g, &o, e));
+    TRY(check_memory(q, g, with_memory));
 fail:
     return status;
 }
@@ -204,31 +184,28 @@ static void set_unit_strides(xl_mat *mat, size_t rows, size_t cols)
 
 /* The canonical form of one matrix. Written by field, so that padding stays 0
  * and descriptors can be compared by their bytes. */
-static void set_canonical_view(const struct xl__named *x,
-                               const struct xl__places *places, xl_mat *to)
+static void set_canonical_view(const xl_mat *from, size_t rows, size_t cols,
+                               const struct xl__places *places, size_t base,
+                               xl_mat *to)
 {
-    const xl_mat *from = x->mat;
     to->row_stride = from->row_stride;
     to->col_stride = from->col_stride;
     to->dtype = from->dtype;
     to->offset = from->offset;
-    to->mem.svm = from->mem.svm;
-    set_unit_strides(to, x->rows, x->cols);
-    to->offset = xl__places_align(places, to);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
+    set_unit_strides(to, rows, cols);
+    to->offset = xl__places_align(places, to, base);
 }
 
-static void set_canonical_views(const xl_gemm *g, xl_gemm *c)
+static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
+                                xl_gemm *c)
 {
     const struct xl__places pa = xl__batch_a(&g->batch),
                             pb = xl__batch_b(&g->batch),
                             pc = xl__batch_c(&g->batch);
-    const struct xl__named a = {"A", &g->a, g->m, g->k, 0},
-                           b = {"B", &g->b, g->k, g->n, 0},
-                           d = {"C", &g->c, g->m, g->n, 0};
-    set_canonical_view(&a, &pa, &c->a);
-    set_canonical_view(&b, &pb, &c->b);
-    set_canonical_view(&d, &pc, &c->c);
+    set_canonical_view(&g->a, g->m, g->k, &pa, xl__operand_base(q, 0), &c->a);
+    set_canonical_view(&g->b, g->k, g->n, &pb, xl__operand_base(q, 1), &c->b);
+    set_canonical_view(&g->c, g->m, g->n, &pc, xl__operand_base(q, 2), &c->c);
 }
 
 /* A single product has neither steps nor lists: its listed offsets are added
@@ -291,7 +268,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     c->m = g->m;
     c->n = g->n;
     c->k = g->k;
-    set_canonical_views(g, c);
+    set_canonical_views(q, g, c);
     c->alpha = 1;
     c->beta = g->beta != 0;
     c->accuracy = accuracy_of(g);

@@ -7,101 +7,57 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ops/path/batch.h"
 #include "ops/gemm/gemm.h"
 #include "runtime/launch.h"
-#include "runtime/buffer.h"
 
 /* -- overlaps ------------------------------------------------------------- */
 
-/* One matrix of one product: the bytes that it occupies in its allocation. */
-struct product_matrix {
-    struct xl__buffer_region at;
-    size_t begin, end;
+/* An operand of one product: A, B, C, a binding. */
+struct product_operand {
+    struct xl__region region;
     size_t product;
-    bool is_written;
-    xl_mat first;
-    struct xl__named named;
 };
-
-static xl_status resolve_matrices(const xl_gemm *g, size_t product,
-                                  struct product_matrix out[3],
-                                  struct xl__error *e)
-{
-    const struct xl__places places[] = {xl__batch_a(&g->batch),
-                                        xl__batch_b(&g->batch),
-                                        xl__batch_c(&g->batch)};
-    const xl_mat *mats[] = {&g->a, &g->b, &g->c};
-    const size_t rows[] = {g->m, g->k, g->m}, cols[] = {g->k, g->n, g->n};
-    static const char *const names[] = {"A", "B", "C"};
-    xl_status status = XL_OK;
-    for (unsigned i = 0; i < 3; i++) {
-        struct product_matrix *p = &out[i];
-        size_t extent = 0;
-        p->product = product;
-        p->is_written = i == 2;
-        p->named = (struct xl__named){names[i], &p->first, rows[i], cols[i],
-                                      0};
-        xl__places_reach(&places[i], mats[i], &p->first, &p->named.reach);
-        xl__mat_extent(&p->first, rows[i], cols[i], &extent);
-        TRY(xl__buffer_region_get(p->first.mem, &p->at, e));
-        const size_t elem = xl_dtype_bytes(p->first.dtype);
-        p->begin = p->at.begin + p->first.offset * elem;
-        p->end = p->begin + (extent + p->named.reach) * elem;
-    }
-fail:
-    return status;
-}
 
 static int compare_address(const void *a, const void *b)
 {
-    const struct product_matrix *x = a, *y = b;
-    if (x->at.root != y->at.root)
-        return (uintptr_t)x->at.root < (uintptr_t)y->at.root ? -1 : 1;
+    const struct xl__region *x = &((const struct product_operand *)a)->region,
+                            *y = &((const struct product_operand *)b)->region;
+    if (x->root != y->root)
+        return (uintptr_t)x->root < (uintptr_t)y->root ? -1 : 1;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static xl_status check_pair(const struct product_matrix *x,
-                            const struct product_matrix *y,
+static xl_status check_pair(const struct product_operand *x,
+                            const struct product_operand *y,
                             struct xl__error *e)
 {
-    if (x->product == y->product || (!x->is_written && !y->is_written))
+    if (x->product == y->product ||
+        (!x->region.is_written && !y->region.is_written) ||
+        xl__regions_are_disjoint(&x->region, &y->region))
         return XL_OK;
-    const struct product_matrix *c = x->is_written ? x : y;
-    const struct product_matrix *other = x->is_written ? y : x;
-    if (xl__check_apart(&c->named, &other->named, e) == XL_OK)
-        return XL_OK;
-    xl__error_reset(e);
+    const struct product_operand *c = x->region.is_written ? x : y;
+    const struct product_operand *other = x->region.is_written ? y : x;
     return xl__error_set(e, XL_OVERLAP,
                          "C of product %zu overlaps %s of product %zu; the "
                          "order of a group's products is undefined",
-                         c->product, other->named.name, other->product);
+                         c->product, other->region.name, other->product);
 }
 
-/* Sort the matrices by address and compare each with those that begin before
+/* Sort the operands by address and compare each with those that begin before
  * it ends. */
-static xl_status check_overlaps(const xl_gemm *products, size_t n,
+static xl_status check_overlaps(struct product_operand *all, size_t n,
                                 struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct product_matrix *all = xl__calloc(n, 3 * sizeof *all);
-    if (!all)
-        TRY(xl__error_set(e, XL_NO_MEMORY,
-                          "out of memory for a group of %zu products", n));
-    for (size_t i = 0; i < n; i++)
-        TRY(resolve_matrices(&products[i], i, all + 3 * i, e));
-    qsort(all, 3 * n, sizeof *all, compare_address);
-    for (size_t i = 0; i < 3 * n; i++) /* sorting moved the matrices that
-                                          the names point to */
-        all[i].named.mat = &all[i].first;
-    for (size_t i = 0; i < 3 * n; i++) {
-        for (size_t j = i + 1; j < 3 * n && all[j].at.root == all[i].at.root &&
-                               all[j].begin < all[i].end;
+    qsort(all, n, sizeof *all, compare_address);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1;
+             j < n && all[j].region.root == all[i].region.root &&
+             all[j].region.begin < all[i].region.end;
              j++)
             TRY(check_pair(&all[i], &all[j], e));
     }
 fail:
-    free(all);
     return status;
 }
 
@@ -224,22 +180,40 @@ fail:
     return status;
 }
 
-/* Check every product as xl_gemm_run() does; the message states its index. */
-static xl_status check_each(xl_queue *q, const xl_gemm *products, size_t n)
+/* Check a product as xl_gemm_run() does; the message states its index. */
+static xl_status check_product(xl_queue *q, const xl_gemm *products, size_t i)
 {
+    const xl_status status = xl__op_gemm.check(q, &products[i], true);
+    if (status == XL_OK)
+        return XL_OK;
+    struct xl__str message = {0};
+    xl__str_printf(&message, "product %zu: %s", i,
+                   xl__str_text(&q->error.detail));
+    xl__error_reset(&q->error);
+    xl__error_set(&q->error, status, "%s", xl__str_text(&message));
+    xl__str_clear(&message);
+    return status;
+}
+
+/* Check each product, then the operands of different products. */
+static xl_status check_products(xl_queue *q, const xl_gemm *products, size_t n)
+{
+    xl_status status = XL_OK;
+    struct product_operand *all = NULL;
+    size_t n_all = 0, cap = 0;
     for (size_t i = 0; i < n; i++) {
-        const xl_status status = xl__op_gemm.check(q, &products[i], true);
-        if (status == XL_OK)
-            continue;
-        struct xl__str message = {0};
-        xl__str_printf(&message, "product %zu: %s", i,
-                       xl__str_text(&q->error.detail));
-        xl__error_reset(&q->error);
-        xl__error_set(&q->error, status, "%s", xl__str_text(&message));
-        xl__str_clear(&message);
-        return status;
+        TRY(check_product(q, products, i));
+        if (!xl__grow(&all, &cap, n_all + q->memory.n, sizeof *all))
+            TRY(xl__error_set(&q->error, XL_NO_MEMORY,
+                              "out of memory for a group of %zu products", n));
+        for (unsigned k = 0; k < q->memory.n; k++)
+            all[n_all++] =
+                (struct product_operand){q->memory.operand[k], i};
     }
-    return XL_OK;
+    TRY(check_overlaps(all, n_all, &q->error));
+fail:
+    free(all);
+    return status;
 }
 
 xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
@@ -253,8 +227,7 @@ xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
     if (!products || n == 0)
         TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
                           "gemm: the group has no products"));
-    TRY(check_each(q, products, n));
-    TRY(check_overlaps(products, n, &q->error));
+    TRY(check_products(q, products, n));
     w.entries = xl__calloc(n, sizeof *w.entries);
     w.at = xl__calloc(n, 3 * sizeof *w.at);
     if (!w.entries || !w.at)

@@ -81,24 +81,16 @@ static bool same_view(const xl_mat *a, const xl_mat *b)
            a->col_stride == b->col_stride && a->dtype == b->dtype;
 }
 
-static xl_status check_memory(const xl_softmax *s, const struct xl__named *src,
-                              const struct xl__named *dst,
-                              const struct xl__named *mask,
-                              struct xl__error *e)
+static xl_status check_memory(xl_queue *q, const xl_softmax *s,
+                              bool with_memory)
 {
     xl_status status = XL_OK;
-    TRY(xl__check_memory(src, e));
-    TRY(xl__check_memory(dst, e));
-    if (!same_view(&s->src, &s->dst))
-        TRY(xl__check_apart(dst, src, e));
-    if (has_mask(s)) {
-        TRY(xl__check_memory(mask, e));
-        TRY(xl__check_apart(dst, mask, e));
-    }
-    if (is_memory_set(s->workspace)) {
-        TRY(xl__check_scratch_apart(dst, s->workspace, e));
-        TRY(xl__check_scratch_apart(src, s->workspace, e));
-    }
+    struct xl__memory *m = &q->memory;
+    const xl_mem mem[] = {s->src.mem, s->dst.mem, s->mask.mem};
+    for (unsigned i = 0; i < m->n; i++)
+        TRY(xl__operand_locate(m, i, mem[i], with_memory, &q->error));
+    if (with_memory)
+        TRY(xl__operands_check_apart(m, &q->error));
 fail:
     return status;
 }
@@ -109,18 +101,18 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     xl_status status = XL_OK;
     const xl_softmax *s = desc;
     struct xl__error *e = &q->error;
-    const struct xl__named src = {"src", &s->src, s->rows, s->cols, 0};
-    const struct xl__named dst = {"dst", &s->dst, s->rows, s->cols, 0};
-    const struct xl__named mask = {"mask", &s->mask, s->rows, s->cols, 0};
-    TRY(xl__check_view(&src, e));
-    TRY(xl__check_view(&dst, e));
+    struct xl__region *r;
+    q->memory.n = 0;
+    TRY(xl__operand_add_mat(q, "src", &s->src, s->rows, s->cols, &r));
+    r->may_be_result = true;
+    TRY(xl__operand_add_mat(q, "dst", &s->dst, s->rows, s->cols, &r));
+    r->is_written = true;
+    TRY(xl__region_check_itself(r, e));
     TRY(check_types(s, e));
     if (has_mask(s))
-        TRY(xl__check_view(&mask, e));
+        TRY(xl__operand_add_mat(q, "mask", &s->mask, s->rows, s->cols, &r));
     TRY(check_scale(s, e));
-    TRY(xl__check_writable(&dst, e));
-    if (with_memory)
-        TRY(check_memory(s, &src, &dst, &mask, e));
+    TRY(check_memory(q, s, with_memory));
 fail:
     return status;
 }
@@ -129,7 +121,8 @@ fail:
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. A
  * stride along a dimension of size 1 addresses nothing. */
-static void canonicalise(const xl_mat *from, const xl_softmax *s, xl_mat *to)
+static void canonicalise(const xl_mat *from, const xl_softmax *s, size_t base,
+                         xl_mat *to)
 {
     enum { ALIGNED = 64 };
     to->row_stride = from->row_stride;
@@ -138,9 +131,7 @@ static void canonicalise(const xl_mat *from, const xl_softmax *s, xl_mat *to)
         to->row_stride = xl__round_up(s->cols, ALIGNED);
     to->dtype = from->dtype;
     to->offset = from->offset;
-    to->mem.svm = from->mem.svm;
-    to->offset = xl__mat_align(to);
-    to->mem.svm = NULL;
+    to->offset = xl__mat_align(to, base);
 }
 
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
@@ -148,17 +139,16 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
 {
     const xl_softmax *s = desc;
     xl_softmax *c = canonical;
-    (void)q;
     memset(c, 0, sizeof *c);
     c->rows = s->rows;
     c->cols = s->cols;
     c->scale = 1;
-    canonicalise(&s->src, s, &c->src);
-    canonicalise(&s->dst, s, &c->dst);
+    canonicalise(&s->src, s, xl__operand_base(q, 0), &c->src);
+    canonicalise(&s->dst, s, xl__operand_base(q, 1), &c->dst);
     if (is_memory_set(s->dst.mem) && same_view(&s->src, &s->dst))
         c->dst.mem.svm = (void *)1;
     if (has_mask(s)) {
-        canonicalise(&s->mask, s, &c->mask);
+        canonicalise(&s->mask, s, xl__operand_base(q, 2), &c->mask);
         c->mask.mem.svm = (void *)1;
     }
     call->mem[XL__SOFTMAX_SRC] = s->src.mem;

@@ -39,55 +39,8 @@ struct xl__places xl__batch_c(const xl_batch *b)
     return (struct xl__places){xl__batch_count(b), b->c_step, b->c_at};
 }
 
-bool xl__places_reach(const struct xl__places *p, const xl_mat *mat,
-                      xl_mat *first, size_t *reach)
-{
-    uint64_t least = 0, most = 0;
-    *first = *mat;
-    *reach = 0;
-    if (!p->at)
-        return xl__mul(p->count - 1, p->step, reach);
-    least = most = p->at[0];
-    for (size_t i = 1; i < p->count; i++) {
-        least = p->at[i] < least ? p->at[i] : least;
-        most = p->at[i] > most ? p->at[i] : most;
-    }
-    *reach = (size_t)(most - least);
-    return most <= SIZE_MAX &&
-           xl__add(first->offset, (size_t)least, &first->offset);
-}
-
 /* -- disjoint results
  * --------------------------------------------------------------- */
-
-struct axis {
-    size_t size, stride;
-};
-
-static int compare_strides(const void *a, const void *b)
-{
-    const struct axis *x = a, *y = b;
-    return (x->stride > y->stride) - (x->stride < y->stride);
-}
-
-/* The stride of each axis is at least the extent of the axes with smaller
- * strides: then no two elements have the same address. */
-static bool advance_over(const struct xl__places *p, const struct xl__named *x)
-{
-    struct axis axes[] = {{p->count, p->step},
-                          {x->rows, x->mat->row_stride},
-                          {x->cols, x->mat->col_stride}};
-    size_t reach = 0;
-    qsort(axes, 3, sizeof *axes, compare_strides);
-    for (unsigned i = 0; i < 3; i++) {
-        if (axes[i].size == 1)
-            continue;
-        if (axes[i].stride <= reach)
-            return false;
-        reach += (axes[i].size - 1) * axes[i].stride;
-    }
-    return true;
-}
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -120,37 +73,59 @@ static xl_status are_lists_disjoint(const struct xl__places *p, size_t extent,
     return XL_OK;
 }
 
-xl_status xl__places_apart(const struct xl__places *p,
-                           const struct xl__named *x, struct xl__error *e)
+/* `extent`: of one matrix, in elements. */
+static xl_status apply_list(const struct xl__places *p, size_t extent,
+                            struct xl__region *r, bool *is_apart, bool *fits,
+                            struct xl__error *e)
 {
     xl_status status = XL_OK;
-    size_t extent = 0;
-    bool is_apart = true;
-    if (p->count == 1)
-        return XL_OK;
-    xl__mat_extent(x->mat, x->rows, x->cols, &extent);
-    if (p->at)
-        TRY(are_lists_disjoint(p, extent, &is_apart, e));
-    else
-        is_apart = advance_over(p, x);
-    if (!is_apart)
-        status = xl__error_set(
-            e, XL_OVERLAP,
-            "%s of different products overlap: one spans %zu "
-            "elements, but %s",
-            x->name, extent,
-            p->at ? "two offsets are closer" : "the step is smaller");
+    cl_ulong least = p->at[0], most = p->at[0];
+    if (r->is_written && p->count > 1)
+        TRY(are_lists_disjoint(p, extent, is_apart, e));
+    for (size_t i = 1; i < p->count; i++) {
+        least = p->at[i] < least ? p->at[i] : least;
+        most = p->at[i] > most ? p->at[i] : most;
+    }
+    *fits = most <= SIZE_MAX &&
+            xl__region_spread(r, (size_t)least, (size_t)most);
 fail:
     return status;
 }
 
-unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat)
+xl_status xl__places_apply(const struct xl__places *p, struct xl__region *r,
+                           struct xl__error *e)
+{
+    xl_status status = XL_OK;
+    const size_t extent = (r->end - r->begin) / r->elem_bytes;
+    bool is_apart = true, fits = true;
+    if (p->at) {
+        TRY(apply_list(p, extent, r, &is_apart, &fits, e));
+    } else {
+        fits = xl__region_repeat(r, p->count, p->step);
+        is_apart = !fits || !r->is_written || !xl__region_overlaps_itself(r);
+    }
+    if (!fits)
+        TRY(xl__error_set(e, XL_OVERFLOW,
+                          "%s: the batch does not fit in 64 bits", r->name));
+    if (!is_apart)
+        TRY(xl__error_set(e, XL_OVERLAP,
+                          "%s of different products overlap: one spans %zu "
+                          "elements, but %s",
+                          r->name, extent,
+                          p->at ? "two offsets are closer"
+                                : "the step is smaller"));
+fail:
+    return status;
+}
+
+unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat,
+                          size_t base)
 {
     const size_t elem = xl_dtype_bytes(mat->dtype);
-    size_t bits = xl__mat_align(mat);
+    size_t bits = xl__mat_align(mat, base);
     if (p->count > 1 && !p->at)
         bits |= p->step * elem;
     for (size_t i = 0; p->at && i < p->count; i++)
         bits |= (size_t)p->at[i] * elem;
-    return (unsigned)(bits & (~bits + 1));
+    return xl__align_of(bits);
 }

@@ -21,15 +21,13 @@ struct xl__places xl__batch_a(const xl_batch *b);
 struct xl__places xl__batch_b(const xl_batch *b);
 struct xl__places xl__batch_c(const xl_batch *b);
 
-/* The view of the matrix with the lowest address, and the distance to the one
- * with the highest; false on overflow. */
-bool xl__places_reach(const struct xl__places *p, const xl_mat *mat,
-                      xl_mat *first, size_t *reach);
-/* XL_OVERLAP where two of the matrices share an element. `x` is the view of
- * one. A list that is not ascending is copied and sorted. */
-xl_status xl__places_apart(const struct xl__places *p,
-                           const struct xl__named *x, struct xl__error *e);
+/* Extend the region of one matrix to all of them. XL_OVERFLOW; XL_OVERLAP where
+ * they are written and two share an element. A list that is not ascending is
+ * then copied and sorted. */
+xl_status xl__places_apply(const struct xl__places *p, struct xl__region *r,
+                           struct xl__error *e);
 /* xl__mat_align() over all of the matrices. */
-unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat);
+unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat,
+                          size_t base);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ops/path/check.h"
 #include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
@@ -210,8 +209,8 @@ xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, true));
     TRY(find_or_make_plan(&w, &ready));
-    TRY(xl__check_workspace(w.call.mem[XL__MEM_SCRATCH],
-                            ready->plan.scratch_bytes, &q->error));
+    TRY(xl__operands_check_workspace(&q->memory, w.call.mem[XL__MEM_SCRATCH],
+                                     ready->plan.scratch_bytes, &q->error));
     TRY(xl__launch(q, ready, &w.call, sync));
 fail:
     xl__op_call_end(&w);

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "base/alloc.h"
-
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
 {
     if (ep->n_bindings > 0 && (!ep->expr || !ep->bindings))
@@ -34,83 +32,23 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
     return XL_OK;
 }
 
-/* A tensor as a batch of matrices: the last two dimensions are rows and
- * columns, the others the batch. */
-struct view {
-    xl_mat mat;
-    struct xl__named named;
-};
-
-static bool get_view(const xl_binding *b, struct view *out)
-{
-    const xl_tensor *t = &b->tensor;
-    size_t size[2] = {1, 1}, stride[2] = {0, 0}, reach = 0;
-    if (t->n_dims > XL_MAX_DIMS)
-        return false;
-    for (unsigned d = 0; d < t->n_dims; d++) {
-        const unsigned from_end = t->n_dims - 1 - d;
-        size_t more;
-        if (from_end < 2) {
-            size[1 - from_end] = t->size[d];
-            stride[1 - from_end] = t->size[d] == 1 ? 0 : t->stride[d];
-        } else if (t->size[d] == 0 ||
-                   !xl__mul(t->size[d] - 1, t->stride[d], &more) ||
-                   !xl__add(reach, more, &reach)) {
-            return false;
-        }
-    }
-    out->mat = (xl_mat){.mem = t->mem,
-                        .offset = t->offset,
-                        .row_stride = stride[0],
-                        .col_stride = stride[1],
-                        .dtype = t->dtype};
-    out->named =
-        (struct xl__named){b->name, &out->mat, size[0], size[1], reach};
-    return true;
-}
-
-/* `step`: from one result of the batch to the next; the tensor's dimension for
- * it is the one before the last two. */
-static bool is_same_view(const xl_tensor *t, const struct xl__named *x,
-                         const struct xl__named *c, size_t step)
-{
-    const xl_mat *a = x->mat, *b = c->mat;
-    return a->mem.buf == b->mem.buf && a->mem.svm == b->mem.svm &&
-           a->offset == b->offset && a->dtype == b->dtype &&
-           x->rows == c->rows && x->cols == c->cols &&
-           (c->rows == 1 || a->row_stride == b->row_stride) &&
-           (c->cols == 1 || a->col_stride == b->col_stride) &&
-           x->reach == c->reach &&
-           (c->reach == 0 || (step > 0 && t->stride[t->n_dims - 3] == step));
-}
-
-static xl_status check_operand(const xl_binding *b, const struct xl__named *c,
-                               size_t step, struct xl__error *e)
+xl_status xl__operands_check_memory(xl_queue *q, const xl_epilogue *ep,
+                                    bool with_memory)
 {
     xl_status status = XL_OK;
-    struct view v;
-    if (!get_view(b, &v))
-        return xl__error_set(e, XL_OVERFLOW,
-                             "%s: a view of %u dimensions that does not fit "
-                             "in 64 bits, or has more than %d, or a size of 0",
-                             b->name, b->tensor.n_dims, XL_MAX_DIMS);
-    TRY(xl__check_view(&v.named, e));
-    TRY(xl__check_memory(&v.named, e));
-    if (!is_same_view(&b->tensor, &v.named, c, step))
-        TRY(xl__check_apart(c, &v.named, e));
-fail:
-    return status;
-}
-
-xl_status xl__operands_check_memory(const xl_epilogue *ep,
-                                    const struct xl__named *c, size_t step,
-                                    struct xl__error *e)
-{
-    xl_status status = XL_OK;
+    struct xl__memory *m = &q->memory;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
-        if (!ep->bindings[k].is_scalar)
-            TRY(check_operand(&ep->bindings[k], c, step, e));
+        const xl_binding *b = &ep->bindings[k];
+        struct xl__region *r = &m->operand[m->n];
+        if (b->is_scalar)
+            continue;
+        TRY(xl__region_init(r, b->name, &b->tensor, &q->error));
+        r->may_be_result = true;
+        TRY(xl__operand_locate(m, m->n++, b->tensor.mem, with_memory,
+                               &q->error));
     }
+    if (with_memory)
+        TRY(xl__operands_check_apart(m, &q->error));
 fail:
     return status;
 }

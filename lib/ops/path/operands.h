@@ -12,11 +12,11 @@
 /* Number and scalars, not memory. Without an expression there are no bindings.
  */
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e);
-/* Extents, and that none overlaps the result `c`, except as the same view.
- * `step`: from the result of one product to the next; 0: one result. */
-xl_status xl__operands_check_memory(const xl_epilogue *ep,
-                                    const struct xl__named *c, size_t step,
-                                    struct xl__error *e);
+/* The last check of an op with an epilogue: its tensors become operands of the
+ * call on q, behind those that the op has added, and what is written must be
+ * disjoint from all others; a tensor may be the same view. */
+xl_status xl__operands_check_memory(xl_queue *q, const xl_epilogue *ep,
+                                    bool with_memory);
 /* Operand k into call->mem[mem + k] and call->value[value + k]. */
 void xl__operands_bind(const xl_epilogue *ep, struct xl__call *call,
                        unsigned mem, unsigned value);

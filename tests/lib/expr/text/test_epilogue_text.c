@@ -365,7 +365,7 @@ static void operands(void **state)
     expect(&p, XL_OVERFLOW, "r: ");
     r->offset = 0;
     r->n_dims = XL_MAX_DIMS + 1;
-    expect(&p, XL_OVERFLOW, "r: ");
+    expect(&p, XL_BAD_ARGUMENT, "r has 7 dimensions");
     r->n_dims = 2;
     r->mem.buf = NULL;
     expect(&p, XL_BAD_ARGUMENT, "r has no memory");
