@@ -12,7 +12,7 @@ struct _cl_mem {
     cl_mem parent; /* NULL: a buffer of its own */
     cl_mem_flags flags;
     size_t offset, bytes;
-    unsigned char *data;
+    unsigned char *data, *host; /* host: of CL_MEM_USE_HOST_PTR, else NULL */
     void(CL_CALLBACK *destructor)(cl_mem, void *);
     void *destructor_arg;
 };
@@ -42,7 +42,7 @@ static void free_mem(cl_mem m)
 
     if (m->destructor)
         m->destructor(m, m->destructor_arg);
-    if (!parent)
+    if (!parent && !m->host)
         free(m->data);
     stub_free(m);
     if (stub_release(c))
@@ -70,14 +70,16 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context c, cl_mem_flags flags,
     if (bytes == 0 || bytes > largest(c))
         STUB_REFUSE(err, CL_INVALID_BUFFER_SIZE);
     cl_mem m = new_mem(c, flags, bytes);
-    if (m)
+    if (m && (flags & CL_MEM_USE_HOST_PTR))
+        m->data = m->host = host;
+    else if (m)
         m->data = calloc(1, bytes);
     if (!m || !m->data) {
         if (m)
             free_mem(m);
         STUB_REFUSE(err, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     }
-    if (host)
+    if (host && !m->host)
         memcpy(m->data, host, bytes);
     if (err)
         *err = CL_SUCCESS;
@@ -101,6 +103,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
     m->parent = parent;
     m->offset = region->origin;
     m->data = parent->data + region->origin;
+    m->host = parent->host ? m->data : NULL;
     if (err)
         *err = CL_SUCCESS;
     return m;
@@ -150,6 +153,8 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem m, cl_mem_info key, size_t cap,
         return answer_bytes(&m->flags, sizeof m->flags, cap, out, n_out);
     case CL_MEM_SIZE:
         return answer_bytes(&m->bytes, sizeof m->bytes, cap, out, n_out);
+    case CL_MEM_HOST_PTR:
+        return answer_bytes(&m->host, sizeof m->host, cap, out, n_out);
     case CL_MEM_CONTEXT:
         return answer_bytes(&m->context, sizeof m->context, cap, out, n_out);
     case CL_MEM_ASSOCIATED_MEMOBJECT:

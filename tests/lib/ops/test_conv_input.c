@@ -2,6 +2,7 @@
 /* A convolution's bad input: each kind has its own status and a message that
  * says what is wrong. Runs on the stub driver. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/support.h"
@@ -165,10 +166,57 @@ static void side_by_side(void **state)
     tear_down(&f);
 }
 
+static bool has_variant(const struct fixture *f, const char *name)
+{
+    const char *v;
+    for (unsigned i = 0; (v = xl_variant_name(f->t.device, "conv", i)); i++) {
+        if (strcmp(v, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* On a CPU: the variant that packs the filters into scratch memory. */
+static void workspace_overlaps(void **state)
+{
+    enum { BYTES = 1 << 20, DEPTH = 32 };
+    static const char *const names[] = {"in", "filters", "out"};
+    struct fixture f;
+    size_t bytes = 0;
+    (void)state;
+    set_up(&f);
+    xl_conv c = f.conv;
+    c.variant = "conv_cpu";
+    c.c = c.k = DEPTH;
+    xl_mem *const mem[] = {&c.in.mem, &c.filters.mem, &c.out.mem};
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(f.t.queue, BYTES, &mem[i]->buf), XL_OK,
+                      xl_error_detail(f.t.queue));
+    if (has_variant(&f, c.variant)) {
+        assert_status(xl_conv_workspace(f.t.queue, &c, &bytes), XL_OK,
+                      xl_error_detail(f.t.queue));
+        assert_in_range(bytes, 1, BYTES);
+    }
+    for (unsigned i = 0; i < 3 && bytes > 0; i++) {
+        char part[64];
+        snprintf(part, sizeof part, "%s overlaps the workspace", names[i]);
+        c.workspace = *mem[i];
+        assert_status(xl_conv_run(f.t.queue, &c, NULL), XL_OVERLAP,
+                      xl_error_detail(f.t.queue));
+        assert_non_null(strstr(xl_error_detail(f.t.queue), part));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]->buf);
+    tear_down(&f);
+    if (bytes == 0)
+        skip();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bad_conv),
-                                       cmocka_unit_test(side_by_side)};
+                                       cmocka_unit_test(side_by_side),
+                                       cmocka_unit_test(workspace_overlaps)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv_input", tests, NULL, NULL);
 }
