@@ -66,9 +66,12 @@ typedef enum xl_accuracy {
 /** A GEMM, in full. Zero in an optional field is its default. */
 typedef struct xl_gemm {
     size_t m, n, k;      ///< A is m x k, B is k x n, C is m x n; all >= 1
-    xl_mat a, b, c;      ///< c must not overlap a or b; a and b may be one
+    xl_mat a, b, c;      ///< c must not overlap a or b; a and b may be one.
+                         ///< Their own rows (columns) must not overlap, but a
+                         ///< stride of 0 in a or b repeats one
     double alpha, beta;  ///< finite; beta == 0: C is written, never read
-    xl_mem workspace;    ///< optional: scratch, xl_gemm_workspace() bytes
+    xl_mem workspace;    ///< optional: scratch, xl_gemm_workspace() bytes,
+                         ///< which must not overlap any operand
     const char *variant; ///< "gemm_tiled" to force one; NULL: the best
     xl_batch batch;      ///< optional
     xl_epilogue epilogue; ///< optional
@@ -128,14 +131,21 @@ typedef struct xl_gemm {
  *         message is in xl_error_detail(q) until the next call on q:
  *         XL_BAD_ARGUMENT      a NULL, an unknown dtype or variant name, only
  *                              some of the arrays of offsets, an epilogue
- *                              that is not in the language
+ *                              that is not in the language, memory of another
+ *                              cl_context, an address that is not a multiple
+ *                              of an element's size
  *         XL_BAD_SHAPE         a size is 0, a binding does not broadcast
  *         XL_OVERFLOW          a matrix's extent does not fit in 64 bits
  *         XL_BUFFER_TOO_SMALL  a matrix runs past the end of its memory, or
  *                              the workspace is too small
  *         XL_OVERLAP           strides, steps or offsets make C overlap
- *                              itself, or C overlaps A, B, a binding or the
- *                              workspace
+ *                              itself, or C overlaps A, B or a binding; a
+ *                              leading dimension of A or B is shorter than a
+ *                              row and not 0; the workspace overlaps an
+ *                              operand. Views of one buffer that interleave
+ *                              at a common distance, as the rows of two
+ *                              blocks or the products of records [A, B, C]
+ *                              do, are disjoint
  *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, or not a
  *                              32-bit integer where C is i32
  *         XL_UNSUPPORTED       no variant supports these types on this device
@@ -150,7 +160,7 @@ XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
  * Enqueue @p n products of different sizes, as n calls of xl_gemm_run().
  * Products that differ only in their offsets share a launch; the others run
  * one after another, in any order, so no C may overlap memory that another
- * product reads or writes (this is checked). The workspaces of the products
+ * product reads or writes, bindings included (this is checked). The workspaces of the products
  * are not used; the queue's own scratch is.
  *
  * @param sync  its wait list precedes the first product, its event follows the
@@ -162,7 +172,8 @@ XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
                                    size_t n, const xl_sync *sync);
 
 /** Select, build and self-check what xl_gemm_run() with this descriptor would
- *  use. The memory in it may be absent. Errors as xl_gemm_run(). */
+ *  use. The memory in it may be absent; what is given is located, since its
+ *  alignment counts. Errors as xl_gemm_run(). */
 XL_API xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g);
 
 /** Bytes of scratch that xl_gemm_run() needs for this descriptor; 0 for none.

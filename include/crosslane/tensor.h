@@ -14,7 +14,14 @@ extern "C" {
 #endif
 
 /** Device memory of the caller. Exactly one field is set. The library retains
- *  it only until the commands that use it have ended. */
+ *  it only until the commands that use it have ended. Memory of another
+ *  cl_context than the queue's is XL_BAD_ARGUMENT. Every call asks the driver
+ *  for a buffer's size and flags. It asks for the context and the parent of a
+ *  sub-buffer when the queue meets the buffer, and in every call once the queue
+ *  has met a sub-buffer: so a released buffer whose handle, size and flags a
+ *  new one has can be taken for it. The host memory of CL_MEM_USE_HOST_PTR,
+ *  and SVM, may have any address that is a multiple of an element's size;
+ *  a workspace begins at a multiple of 128 bytes. */
 typedef struct xl_mem {
     cl_mem buf;
     void *svm; ///< an SVM pointer the device can reach (OpenCL 2.0 or newer)

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "expr/language/functions.h"
 
-enum { MOST_ALIGN = 64 }; /* elements */
+enum { MOST_ALIGN = 64 };  /* elements */
 enum { BASE_ALIGN = 128 }; /* bytes: alignment of every buffer */
 
 /* -- regions ---------------------------------------------------------- */
@@ -132,8 +132,8 @@ static void compare_view(struct xl__expr_call *c, unsigned i)
     struct xl__parameter *b = c->key.sig.b;
     const size_t bits = region_of(c, i)->begin | BASE_ALIGN;
     const size_t bytes = bits & (~bits + 1);
-    b[i].align = (unsigned)xl__min_size(
-        MOST_ALIGN, bytes / region_of(c, i)->elem_bytes);
+    b[i].align = (unsigned)xl__min_size(MOST_ALIGN,
+                                        bytes / region_of(c, i)->elem_bytes);
     for (unsigned k = 0; k < i && b[i].same_as == i; k++) {
         if (b[k].n_dims == b[i].n_dims &&
             memcmp(b[k].size, b[i].size, sizeof b[i].size) == 0 &&

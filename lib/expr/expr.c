@@ -237,8 +237,7 @@ xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
     c.args = args;
     TRY(xl__expr_read_args(&c, true));
     TRY(xl__expr_find_plan(&c, &ready));
-    TRY(xl__operands_check_workspace(&q->memory,
-                                     c.call.mem[XL__MEM_SCRATCH],
+    TRY(xl__operands_check_workspace(&q->memory, c.call.mem[XL__MEM_SCRATCH],
                                      ready->plan.scratch_bytes, &q->error));
     TRY(xl__launch(q, ready, &c.call, sync));
 fail:

@@ -177,7 +177,8 @@ static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
 
 static bool apply_slices(struct xl__infer *in,
                          const struct xl__tree_node *view,
-                         struct xl__node *node, struct xl__slice_region *region)
+                         struct xl__node *node,
+                         struct xl__slice_region *region)
 {
     const struct xl__node from = *node;
     struct index_range range[XL_MAX_DIMS];
@@ -412,8 +413,8 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
 
 /* Can two regions overlap? Not when along some axis one ends before the other
  * begins, or their indices differ modulo the gcd of the steps. */
-static bool can_overlap(const struct xl__slice_region *a, const struct xl__slice_region *b,
-                        unsigned n_dims)
+static bool can_overlap(const struct xl__slice_region *a,
+                        const struct xl__slice_region *b, unsigned n_dims)
 {
     for (unsigned d = 0; d < n_dims; d++) {
         const size_t a_last = a->first[d] + (a->count[d] - 1) * a->step[d];

@@ -104,7 +104,8 @@ fail:
 /* -- memory ------------------------------------------------------------- */
 
 /* The dimensions as an epilogue names them: images, channels and pixels, in
- * the order of the layout. Pixels without a common pitch are two dimensions. */
+ * the order of the layout. Pixels without a common pitch are two dimensions.
+ */
 static xl_status add_images(xl_queue *q, const xl_images *x,
                             const size_t size[XL__N_AT], const char *name)
 {
@@ -172,8 +173,7 @@ static xl_status check_memory(xl_queue *q, const xl_conv *d, bool with_memory)
     const xl_mem mem[] = {d->in.mem, d->filters.mem, d->out.mem};
     xl_status status = XL_OK;
     for (unsigned i = 0; i < q->memory.n; i++)
-        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
-                               &q->error));
+        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     TRY(xl__operands_check_memory(q, &d->epilogue, with_memory));
 fail:
     return status;

@@ -138,8 +138,7 @@ static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
     xl_status status = XL_OK;
     const xl_mem mem[] = {g->a.mem, g->b.mem, g->c.mem};
     for (unsigned i = 0; i < 3; i++)
-        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
-                               &q->error));
+        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
 fail:
     return status;

@@ -207,8 +207,7 @@ static xl_status check_products(xl_queue *q, const xl_gemm *products, size_t n)
             TRY(xl__error_set(&q->error, XL_NO_MEMORY,
                               "out of memory for a group of %zu products", n));
         for (unsigned k = 0; k < q->memory.n; k++)
-            all[n_all++] =
-                (struct product_operand){q->memory.operand[k], i};
+            all[n_all++] = (struct product_operand){q->memory.operand[k], i};
     }
     TRY(check_overlaps(all, n_all, &q->error));
 fail:

@@ -86,8 +86,8 @@ static xl_status apply_list(const struct xl__places *p, size_t extent,
         least = p->at[i] < least ? p->at[i] : least;
         most = p->at[i] > most ? p->at[i] : most;
     }
-    *fits = most <= SIZE_MAX &&
-            xl__region_spread(r, (size_t)least, (size_t)most);
+    *fits =
+        most <= SIZE_MAX && xl__region_spread(r, (size_t)least, (size_t)most);
 fail:
     return status;
 }

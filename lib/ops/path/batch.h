@@ -21,9 +21,9 @@ struct xl__places xl__batch_a(const xl_batch *b);
 struct xl__places xl__batch_b(const xl_batch *b);
 struct xl__places xl__batch_c(const xl_batch *b);
 
-/* Extend the region of one matrix to all of them. XL_OVERFLOW; XL_OVERLAP where
- * they are written and two share an element. A list that is not ascending is
- * then copied and sorted. */
+/* Extend the region of one matrix to all of them. XL_OVERFLOW; XL_OVERLAP
+ * where they are written and two share an element. A list that is not
+ * ascending is then copied and sorted. */
 xl_status xl__places_apply(const struct xl__places *p, struct xl__region *r,
                            struct xl__error *e);
 /* xl__mat_align() over all of the matrices. */

@@ -202,7 +202,8 @@ static size_t common_pitch(const struct sorted_dims *v, size_t least,
 }
 
 /* Are the windows of two regions disjoint modulo a common pitch? Strides below
- * `least` belong to the windows; gap: from the first byte of a to that of b. */
+ * `least` belong to the windows; gap: from the first byte of a to that of b.
+ */
 static bool are_windows_disjoint(const struct sorted_dims *a,
                                  const struct sorted_dims *b, size_t least,
                                  size_t gap)

@@ -10,24 +10,25 @@
 #include "base/error.h"
 
 struct xl__region {
-    const char *name; /* for messages; borrowed */
-    const void *root; /* the cl_mem that owns the bytes; NULL: the host's
-                         address space, or not resolved */
-    size_t base;      /* of the operand's memory in root; 0: not resolved */
+    const char *name;  /* for messages; borrowed */
+    const void *root;  /* the cl_mem that owns the bytes; NULL: the host's
+                          address space, or not resolved */
+    size_t base;       /* of the operand's memory in root; 0: not resolved */
     size_t begin, end; /* in root, from the first byte to one past the last */
     size_t elem_bytes;
     xl_dtype dtype;
     bool is_located;    /* root and base are known */
     bool is_written;    /* by the call; otherwise it is read */
     bool may_be_result; /* it may be the very view that is written */
-    bool is_block;      /* of the bytes between the first and the last it is not
-                           known which belong to it */
-    unsigned n_dims;    /* those of more than one element, outermost first */
+    bool is_block;   /* of the bytes between the first and the last it is not
+                        known which belong to it */
+    unsigned n_dims; /* those of more than one element, outermost first */
     size_t size[XL_MAX_DIMS], stride[XL_MAX_DIMS]; /* stride in bytes */
 };
 
 /* The region of a view from the start of its memory. XL_BAD_ARGUMENT: an
- * unknown dtype, too many dimensions; XL_BAD_SHAPE: a size of 0; XL_OVERFLOW. */
+ * unknown dtype, too many dimensions; XL_BAD_SHAPE: a size of 0; XL_OVERFLOW.
+ */
 xl_status xl__region_init(struct xl__region *r, const char *name,
                           const xl_tensor *view, struct xl__error *e);
 /* Add `count` copies of the region at a constant distance, as the outermost

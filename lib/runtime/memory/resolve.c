@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of operands. OpenCL allows no sub-buffer of a sub-buffer, so the
  * parent of one is the root. Memory that the application provides
- * (CL_MEM_USE_HOST_PTR) is a region of the host's address space, as SVM is: its
- * alignment is that of its address, and two buffers over it can overlap.
+ * (CL_MEM_USE_HOST_PTR) is a region of the host's address space, as SVM is:
+ * its alignment is that of its address, and two buffers over it can overlap.
  * Everything else begins at a multiple of 128 bytes, which OpenCL guarantees
  * (CL_DEVICE_MEM_BASE_ADDR_ALIGN). */
 #include "runtime/memory/resolve.h"
@@ -112,8 +112,7 @@ xl_status xl__region_locate(struct xl__memory *m, xl_mem mem,
     if (!xl__add(r->base, r->begin, &r->begin) ||
         !xl__add(r->base, r->end, &r->end))
         TRY(xl__error_set(e, XL_OVERFLOW,
-                          "%s: its addresses do not fit in 64 bits",
-                          r->name));
+                          "%s: its addresses do not fit in 64 bits", r->name));
     r->is_located = true;
 fail:
     return status;
@@ -177,6 +176,7 @@ fail:
 xl_status xl__operands_check_workspace(struct xl__memory *m, xl_mem mem,
                                        size_t bytes, struct xl__error *e)
 {
+    enum { ALIGNED = 128 };
     xl_status status = XL_OK;
     struct xl__region r;
     const xl_tensor view = {
@@ -185,6 +185,11 @@ xl_status xl__operands_check_workspace(struct xl__memory *m, xl_mem mem,
         return XL_OK;
     TRY(xl__region_init(&r, "the workspace", &view, e));
     TRY(xl__region_locate(m, mem, &r, e));
+    if (r.base % ALIGNED != 0)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "the address of the workspace is not a multiple of "
+                          "%d bytes",
+                          ALIGNED));
     for (unsigned i = 0; i < m->n; i++) {
         if (m->operand[i].is_located &&
             !xl__regions_are_disjoint(&m->operand[i], &r))

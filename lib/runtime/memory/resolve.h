@@ -2,11 +2,11 @@
 /* The operands of the call that a queue is making, each resolved to its region
  * once, and the checks that compare them.
  *
- * Driver queries: the size and the flags of a buffer in every call. Its context
- * and its parent when the queue meets the buffer: a handle of the same size and
- * flags counts as met until the queue meets a sub-buffer. From then on both are
- * asked in every call, so that an overlap through a parent is found even where
- * a handle is used again for another buffer. */
+ * Driver queries: the size and the flags of a buffer in every call. Its
+ * context and its parent when the queue meets the buffer: a handle of the same
+ * size and flags counts as met until the queue meets a sub-buffer. From then
+ * on both are asked in every call, so that an overlap through a parent is
+ * found even where a handle is used again for another buffer. */
 #ifndef XL_RUNTIME_RESOLVE_H
 #define XL_RUNTIME_RESOLVE_H
 
@@ -44,8 +44,8 @@ xl_status xl__regions_check_apart(const struct xl__region *written,
 /* The same for every operand that is written and every other. */
 xl_status xl__operands_check_apart(const struct xl__memory *m,
                                    struct xl__error *e);
-/* Scratch memory of the caller, if any is given: at least `bytes` long, and
- * disjoint from all operands. */
+/* Scratch memory of the caller, if any is given: at least `bytes` long, at a
+ * multiple of 128 bytes, and disjoint from all operands. */
 xl_status xl__operands_check_workspace(struct xl__memory *m, xl_mem mem,
                                        size_t bytes, struct xl__error *e);
 

@@ -8,7 +8,7 @@
 
 #include "support/support.h"
 
-enum { ROWS = 48, COLS = 256, ELEMS = COLS * COLS, ALIGNED = 128 };
+enum { ROWS = 256, COLS = 256, ELEMS = COLS * COLS, ALIGNED = 128 };
 
 /* Of a sum of COLS products of f32, or of a softmax. */
 static const double tolerance = 1e-4;
@@ -25,8 +25,8 @@ struct memory {
 
 static struct memory make_memory(unsigned off)
 {
-    struct memory m = {.block = aligned_alloc(ALIGNED, ELEMS * sizeof(float) +
-                                                           ALIGNED)};
+    struct memory m = {
+        .block = aligned_alloc(ALIGNED, ELEMS * sizeof(float) + ALIGNED)};
     cl_int code;
     assert_non_null(m.block);
     m.host = (float *)(void *)(m.block + off);
@@ -48,8 +48,7 @@ static void free_memory(struct memory *m)
 static void read_result(const struct memory *m, float *out)
 {
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
-    assert_status(xl_buffer_read(t.queue, m->mem, 0, out,
-                                 ELEMS * sizeof *out),
+    assert_status(xl_buffer_read(t.queue, m->mem, 0, out, ELEMS * sizeof *out),
                   XL_OK, xl_error_detail(t.queue));
 }
 
@@ -75,7 +74,8 @@ static void softmax(void **state)
     for (unsigned i = 0; i < sizeof offs / sizeof *offs; i++) {
         struct memory src = make_memory(offs[i]), dst = make_memory(offs[i]);
         memcpy(x, src.host, sizeof x);
-        const xl_softmax s = {.rows = ROWS, .cols = COLS,
+        const xl_softmax s = {.rows = ROWS,
+                              .cols = COLS,
                               .src = xl_mat_rows(src.mem, COLS, XL_F32),
                               .dst = xl_mat_rows(dst.mem, COLS, XL_F32)};
         assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
@@ -108,7 +108,10 @@ static void multiply(unsigned off, const char *variant)
                   c = make_memory(off);
     memcpy(host[0], a.host, sizeof host[0]);
     memcpy(host[1], b.host, sizeof host[1]);
-    const xl_gemm g = {.m = ROWS, .n = COLS, .k = COLS, .alpha = 1,
+    const xl_gemm g = {.m = ROWS,
+                       .n = COLS,
+                       .k = COLS,
+                       .alpha = 1,
                        .a = xl_mat_rows(a.mem, COLS, XL_F32),
                        .b = xl_mat_rows(b.mem, COLS, XL_F32),
                        .c = xl_mat_rows(c.mem, COLS, XL_F32),

@@ -35,7 +35,10 @@ static void set_up(struct fixture *f)
     test_device_open(&f->t, &options);
     for (unsigned i = 0; i < MEMS; i++)
         f->mem[i] = make_buffer(f, BYTES);
-    f->gemm = (xl_gemm){.m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1,
+    f->gemm = (xl_gemm){.m = SIDE,
+                        .n = SIDE,
+                        .k = SIDE,
+                        .alpha = 1,
                         .a = xl_mat_rows(f->mem[0], SIDE, XL_F32),
                         .b = xl_mat_rows(f->mem[1], SIDE, XL_F32),
                         .c = xl_mat_rows(f->mem[2], SIDE, XL_F32)};
@@ -70,9 +73,20 @@ static cl_mem make_sub_buffer(cl_mem parent, size_t origin, size_t bytes)
 {
     const cl_buffer_region region = {origin, bytes};
     cl_int code;
-    cl_mem mem = clCreateSubBuffer(parent, CL_MEM_READ_WRITE,
-                                   CL_BUFFER_CREATE_TYPE_REGION, &region,
-                                   &code);
+    cl_mem mem =
+        clCreateSubBuffer(parent, CL_MEM_READ_WRITE,
+                          CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return mem;
+}
+
+/* Memory of the application's own. */
+static cl_mem wrap_memory(const struct fixture *f, void *at, size_t bytes)
+{
+    cl_int code;
+    cl_mem mem = clCreateBuffer(xl_queue_context(f->t.queue),
+                                CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
+                                at, &code);
     assert_int_equal(code, CL_SUCCESS);
     return mem;
 }
@@ -113,8 +127,8 @@ static void in_gemm(void **state)
     (void)state;
     set_up(&f);
     cl_mem own = make_buffer(&f, BYTES);
-    const xl_binding bias = {
-        .name = "r", .tensor = xl_tensor_dense(own, XL_F32, 2, size)};
+    const xl_binding bias = {.name = "r",
+                             .tensor = xl_tensor_dense(own, XL_F32, 2, size)};
     xl_gemm g = f.gemm;
     g.k = g.a.row_stride = DEPTH;
     g.epilogue = (xl_epilogue){"y + r", &bias, 1};
@@ -134,6 +148,12 @@ static void in_gemm(void **state)
     g.workspace.buf = make_sub_buffer(own, 0, bytes);
     run(&f, &g, XL_OVERLAP, "r overlaps the workspace");
     clReleaseMemObject(g.workspace.buf);
+    char *host = aligned_alloc(128, BYTES);
+    assert_non_null(host);
+    g.workspace.buf = wrap_memory(&f, host + 64, BYTES / 2);
+    run(&f, &g, XL_BAD_ARGUMENT, "not a multiple of 128");
+    clReleaseMemObject(g.workspace.buf);
+    free(host);
     clReleaseMemObject(own);
     tear_down(&f);
 }
@@ -145,7 +165,8 @@ static void in_softmax(void **state)
     size_t bytes = 0;
     (void)state;
     set_up(&f);
-    xl_softmax s = {.rows = 1, .cols = COLS,
+    xl_softmax s = {.rows = 1,
+                    .cols = COLS,
                     .src = xl_mat_rows(f.mem[0], COLS, XL_F32),
                     .dst = xl_mat_rows(f.mem[1], COLS, XL_F32),
                     .mask = xl_mat_rows(f.mem[2], COLS, XL_F32)};
@@ -198,8 +219,8 @@ static void records(void **state)
     g.b.mem = g.c.mem = g.a.mem;
     g.b.offset = EACH;
     g.c.offset = 2 * EACH;
-    g.batch = (xl_batch){.count = 5, .a_step = STEP, .b_step = STEP,
-                         .c_step = STEP};
+    g.batch =
+        (xl_batch){.count = 5, .a_step = STEP, .b_step = STEP, .c_step = STEP};
     run(&f, &g, XL_OK, "");
     g.c.offset--;
     run(&f, &g, XL_OVERLAP, "C overlaps B");
@@ -260,20 +281,11 @@ static void sub_buffers(void **state)
 
 /* -- the application's memory --------------------------------------------- */
 
-static cl_mem wrap_memory(const struct fixture *f, void *at, size_t bytes)
-{
-    cl_int code;
-    cl_mem mem = clCreateBuffer(xl_queue_context(f->t.queue),
-                                CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                                bytes, at, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    return mem;
-}
-
 /* Whether a softmax in the memory takes a program that was not built yet. */
 static bool builds_anew(const struct fixture *f, cl_mem src, size_t offset)
 {
-    xl_softmax s = {.rows = SIDE, .cols = 64,
+    xl_softmax s = {.rows = SIDE,
+                    .cols = 64,
                     .src = xl_mat_rows(src, 64, XL_F32),
                     .dst = xl_mat_rows(f->mem[1], 64, XL_F32)};
     s.src.offset = offset;
@@ -370,12 +382,11 @@ static void other_context(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warm_queries),  cmocka_unit_test(in_gemm),
-        cmocka_unit_test(in_softmax),
-        cmocka_unit_test(short_lines),   cmocka_unit_test(records),
-        cmocka_unit_test(group_operands), cmocka_unit_test(sub_buffers),
-        cmocka_unit_test(host_alignment), cmocka_unit_test(host_memory),
-        cmocka_unit_test(other_context),
+        cmocka_unit_test(warm_queries), cmocka_unit_test(in_gemm),
+        cmocka_unit_test(in_softmax),   cmocka_unit_test(short_lines),
+        cmocka_unit_test(records),      cmocka_unit_test(group_operands),
+        cmocka_unit_test(sub_buffers),  cmocka_unit_test(host_alignment),
+        cmocka_unit_test(host_memory),  cmocka_unit_test(other_context),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("operand_memory", tests, NULL, NULL);
