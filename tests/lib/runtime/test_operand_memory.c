@@ -63,8 +63,8 @@ static void expect(const struct fixture *f, xl_status got, xl_status status,
         fail_msg("\"%s\" does not say \"%s\"", detail, part);
 }
 
-static void run(const struct fixture *f, const xl_gemm *g, xl_status status,
-                const char *part)
+static void run_gemm(const struct fixture *f, const xl_gemm *g,
+                     xl_status status, const char *part)
 {
     expect(f, xl_gemm_run(f->t.queue, g, NULL), status, part);
 }
@@ -106,10 +106,10 @@ static void warm_queries(void **state)
     struct fixture f;
     (void)state;
     set_up(&f);
-    run(&f, &f.gemm, XL_OK, "");
+    run_gemm(&f, &f.gemm, XL_OK, "");
     for (unsigned i = 0; i < 3; i++) {
         test_stub()->reset();
-        run(&f, &f.gemm, XL_OK, "");
+        run_gemm(&f, &f.gemm, XL_OK, "");
         assert_in_range(count_queries(), 1, 6);
     }
     tear_down(&f);
@@ -135,23 +135,23 @@ static void in_gemm(void **state)
     expect(&f, xl_gemm_workspace(f.t.queue, &g, &bytes), XL_OK, "");
     assert_in_range(bytes, 1, BYTES);
     g.workspace.buf = f.mem[0];
-    run(&f, &g, XL_OVERLAP, "A overlaps the workspace");
+    run_gemm(&f, &g, XL_OVERLAP, "A overlaps the workspace");
     g.workspace.buf = f.mem[1];
-    run(&f, &g, XL_OVERLAP, "B overlaps the workspace");
+    run_gemm(&f, &g, XL_OVERLAP, "B overlaps the workspace");
     g.workspace.buf = f.mem[2];
-    run(&f, &g, XL_OVERLAP, "C overlaps the workspace");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps the workspace");
     g.workspace.buf = own;
-    run(&f, &g, XL_OVERLAP, "r overlaps the workspace");
+    run_gemm(&f, &g, XL_OVERLAP, "r overlaps the workspace");
     g.workspace.buf = make_sub_buffer(own, SIDE * SIDE * sizeof(float), bytes);
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     clReleaseMemObject(g.workspace.buf);
     g.workspace.buf = make_sub_buffer(own, 0, bytes);
-    run(&f, &g, XL_OVERLAP, "r overlaps the workspace");
+    run_gemm(&f, &g, XL_OVERLAP, "r overlaps the workspace");
     clReleaseMemObject(g.workspace.buf);
     char *host = aligned_alloc(128, BYTES);
     assert_non_null(host);
     g.workspace.buf = wrap_memory(&f, host + 64, BYTES / 2);
-    run(&f, &g, XL_BAD_ARGUMENT, "not a multiple of 128");
+    run_gemm(&f, &g, XL_BAD_ARGUMENT, "not a multiple of 128");
     clReleaseMemObject(g.workspace.buf);
     free(host);
     clReleaseMemObject(own);
@@ -192,19 +192,19 @@ static void short_lines(void **state)
     set_up(&f);
     xl_gemm g = f.gemm;
     g.a.row_stride = SIDE - 1;
-    run(&f, &g, XL_OVERLAP, "A overlaps itself");
+    run_gemm(&f, &g, XL_OVERLAP, "A overlaps itself");
     g = f.gemm;
     g.b = xl_mat_cols(f.mem[1], 3, XL_F32);
-    run(&f, &g, XL_OVERLAP, "B overlaps itself");
+    run_gemm(&f, &g, XL_OVERLAP, "B overlaps itself");
     expect(&f, xl_gemm_prepare(f.t.queue, &g), XL_OVERLAP, "B");
     g.b.col_stride = 0; /* one column, repeated */
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     g.a.row_stride = 0;
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     g = f.gemm; /* one row has no stride between rows */
     g.m = 1;
     g.a.row_stride = 3;
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     tear_down(&f);
 }
 
@@ -221,16 +221,16 @@ static void records(void **state)
     g.c.offset = 2 * EACH;
     g.batch =
         (xl_batch){.count = 5, .a_step = STEP, .b_step = STEP, .c_step = STEP};
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     g.c.offset--;
-    run(&f, &g, XL_OVERLAP, "C overlaps B");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps B");
     g.c.offset += 2; /* into A of the next record */
-    run(&f, &g, XL_OVERLAP, "C overlaps A");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps A");
     g.c.offset--;
     g.batch.a_step = 2 * STEP;
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     g.batch.a_step = EACH; /* crosses the others */
-    run(&f, &g, XL_OVERLAP, "C overlaps A");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps A");
     tear_down(&f);
 }
 
@@ -268,13 +268,13 @@ static void sub_buffers(void **state)
     set_up(&f);
     xl_gemm g = f.gemm;
     g.c.mem.buf = make_sub_buffer(f.mem[0], EACH, EACH);
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     clReleaseMemObject(g.c.mem.buf);
     g.c.mem.buf = make_buffer(&f, EACH);
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     clReleaseMemObject(g.c.mem.buf);
     g.c.mem.buf = make_sub_buffer(f.mem[0], EACH / 2, EACH);
-    run(&f, &g, XL_OVERLAP, "C overlaps A");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps A");
     clReleaseMemObject(g.c.mem.buf);
     tear_down(&f);
 }
@@ -329,14 +329,14 @@ static void host_memory(void **state)
     assert_non_null(host);
     xl_gemm g = f.gemm;
     g.a.mem.buf = wrap_memory(&f, host + 2, EACH);
-    run(&f, &g, XL_BAD_ARGUMENT, "A: the address of its memory is not a");
+    run_gemm(&f, &g, XL_BAD_ARGUMENT, "A: the address of its memory is not a");
     clReleaseMemObject(g.a.mem.buf);
     g.a.mem.buf = wrap_memory(&f, host, EACH);
     g.c.mem.buf = wrap_memory(&f, host + EACH / 2, EACH);
-    run(&f, &g, XL_OVERLAP, "C overlaps A");
+    run_gemm(&f, &g, XL_OVERLAP, "C overlaps A");
     clReleaseMemObject(g.c.mem.buf);
     g.c.mem.buf = wrap_memory(&f, host + EACH, EACH);
-    run(&f, &g, XL_OK, "");
+    run_gemm(&f, &g, XL_OK, "");
     clReleaseMemObject(g.c.mem.buf);
     clReleaseMemObject(g.a.mem.buf);
     free(host);
@@ -361,10 +361,10 @@ static void other_context(void **state)
                   xl_error_detail(other));
     for (unsigned i = 0; i < MEMS; i++) {
         xl_gemm g = f.gemm;
-        run(&f, &g, XL_OK, "");
+        run_gemm(&f, &g, XL_OK, "");
         (i == 0 ? &g.a : i == 1 ? &g.b : &g.c)->mem.buf = foreign;
-        run(&f, &g, XL_BAD_ARGUMENT, part);
-        run(&f, &g, XL_BAD_ARGUMENT, part); /* again */
+        run_gemm(&f, &g, XL_BAD_ARGUMENT, part);
+        run_gemm(&f, &g, XL_BAD_ARGUMENT, part); /* again */
     }
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(f.mem[0], XL_F32, 1, size)},
