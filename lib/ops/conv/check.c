@@ -3,8 +3,6 @@
  * images are checked as matrices: contiguous lines at a constant pitch. */
 #include "ops/conv/check.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/operands.h"
@@ -87,17 +85,12 @@ static xl_status check_types(const xl_conv *d, struct xl__error *e)
         d->epilogue.expr ? " with an epilogue" : "");
 }
 
-static xl_status check_scalar(const xl_conv *d, const char *name, double value,
-                              struct xl__error *e)
+static xl_status check_scalars(const xl_conv *d, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    TRY(xl__check_scalar(name, value, e));
-    if (d->out.dtype == XL_I32 && !d->epilogue.expr &&
-        (value != trunc(value) || fabs(value) > INT32_MAX))
-        status = xl__error_set(e, XL_BAD_SCALAR,
-                               "%s is %.9g; where out is i32 it must be a "
-                               "whole number of 32 bits",
-                               name, value);
+    const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
+    TRY(xl__check_scalar("alpha", d->alpha, type, e));
+    TRY(xl__check_scalar("beta", d->beta, type, e));
 fail:
     return status;
 }
@@ -268,11 +261,14 @@ static xl_status check_memory(const struct xl__conv_canonical *c, const struct v
 {
     xl_status status = XL_OK;
     const xl_mem workspace = c->d.workspace;
-    TRY(xl__check_memory(&v->in.named, e));
-    TRY(xl__check_memory(&v->filters.named, e));
-    TRY(xl__check_memory(&v->out.named, e));
-    TRY(xl__check_apart(&v->out.named, &v->in.named, e));
-    TRY(xl__check_apart(&v->out.named, &v->filters.named, e));
+    const struct xl__named *out = &v->out.named;
+    const struct xl__named *const read[] = {&v->in.named, &v->filters.named};
+    const unsigned n_read = xl__conv_reads_in(&c->d) ? 2 : 0;
+    for (unsigned i = 0; i < n_read; i++)
+        TRY(xl__check_memory(read[i], e));
+    TRY(xl__check_memory(out, e));
+    for (unsigned i = 0; i < n_read; i++)
+        TRY(xl__check_apart(out, read[i], e));
     if (workspace.buf || workspace.svm)
         TRY(xl__check_scratch_apart(&v->out.named, workspace, e));
     TRY(check_operands(c, e));
@@ -292,8 +288,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
     if (c.d.groups == 0)
         c.d.groups = 1;
     TRY(make_views(&c, &v, e));
-    TRY(check_scalar(&c.d, "alpha", c.d.alpha, e));
-    TRY(check_scalar(&c.d, "beta", c.d.beta, e));
+    TRY(check_scalars(&c.d, e));
     xl__conv_sizes(&c, in, out);
     TRY(check_writable(&c.d.out, out, e));
     TRY(xl__operands_check(&c.d.epilogue, e));

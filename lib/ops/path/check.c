@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/numbers.h"
 #include "runtime/buffer.h"
 
@@ -167,12 +168,21 @@ fail:
     return status;
 }
 
-xl_status xl__check_scalar(const char *name, double value, struct xl__error *e)
+xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
+                           struct xl__error *e)
 {
-    if (isfinite(value))
+    if (!isfinite(value))
+        return xl__error_set(e, XL_BAD_SCALAR, "%s is %s; it must be finite",
+                             name, isnan(value) ? "NaN" : "infinite");
+    if (xl__scalar_fits(value, type))
         return XL_OK;
-    return xl__error_set(e, XL_BAD_SCALAR, "%s is %s; it must be finite", name,
-                         isnan(value) ? "NaN" : "infinite");
+    return xl__error_set(e, XL_BAD_SCALAR,
+                         type == XL_I32
+                             ? "%s is %.9g; where the result is i32 it must "
+                               "be a whole number of 32 bits"
+                             : "%s is %.9g, which overflows the f32 that it "
+                               "is rounded to; the largest is 3.4e38",
+                         name, value);
 }
 
 xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e)

@@ -31,7 +31,9 @@ xl_status xl__check_memory(const struct xl__named *x, struct xl__error *e);
  * the same row pitch; with different pitches their byte ranges decide. */
 xl_status xl__check_apart(const struct xl__named *x, const struct xl__named *y,
                           struct xl__error *e);
-xl_status xl__check_scalar(const char *name, double value,
+/* XL_BAD_SCALAR unless `type`, the type in which y is computed, can have the
+ * value, and it is finite. */
+xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
                            struct xl__error *e);
 /* If it is set: at least `bytes` long. */
 xl_status xl__check_workspace(xl_mem mem, size_t bytes, struct xl__error *e);

@@ -196,6 +196,14 @@ static void set_nan_f32(struct expr_case *c)
 {
     set_scalar(c, XL_F32, NAN);
 }
+static void set_large_f32(struct expr_case *c)
+{
+    set_scalar(c, XL_F32, -1e39);
+}
+static void set_infinite_f32(struct expr_case *c)
+{
+    set_scalar(c, XL_F32, INFINITY);
+}
 static void leave_unchanged(struct expr_case *c)
 {
     (void)c;
@@ -218,6 +226,8 @@ static void test_refused(void **state)
         {"NaN as i32", set_nan_i32, XL_BAD_SCALAR},
         {"3e9 as i32", set_large_i32, XL_BAD_SCALAR},
         {"NaN as f32", set_nan_f32, XL_OK},
+        {"infinity as f32", set_infinite_f32, XL_OK},
+        {"-1e39 as f32", set_large_f32, XL_BAD_SCALAR},
     };
     unsigned n_wrong = 0;
     (void)state;
