@@ -2,9 +2,8 @@
 /* The operands of an epilogue: their memory is checked and bound. */
 #include "ops/path/operands.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
 {
@@ -23,25 +22,19 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
         if (!b->name)
             return xl__error_set(e, XL_BAD_ARGUMENT,
                                  "binding %u of the epilogue has no name", k);
-        if (b->is_scalar && b->tensor.dtype == XL_I32 &&
-            !(b->scalar >= INT32_MIN && b->scalar <= INT32_MAX &&
-              floor(b->scalar) == b->scalar))
+        if (b->is_scalar && !xl__scalar_fits(b->scalar, b->tensor.dtype))
             return xl__error_set(e, XL_BAD_SCALAR,
-                                 "%s is %.17g, which is no whole number of 32 "
-                                 "bits",
+                                 b->tensor.dtype == XL_I32
+                                     ? "%s is %.17g, which is no whole number "
+                                       "of 32 bits"
+                                     : "%s is %.17g, which overflows f32",
                                  b->name, b->scalar);
     }
     return XL_OK;
 }
 
-/* A tensor as a batch of matrices: the last two dimensions are rows and
- * columns, the others the batch. */
-struct view {
-    xl_mat mat;
-    struct xl__named named;
-};
-
-static bool get_view(const xl_binding *b, struct view *out)
+bool xl__operand_matrix(const xl_binding *b, xl_mat *mat,
+                        struct xl__named *named)
 {
     const xl_tensor *t = &b->tensor;
     size_t size[2] = {1, 1}, stride[2] = {0, 0}, reach = 0;
@@ -59,13 +52,12 @@ static bool get_view(const xl_binding *b, struct view *out)
             return false;
         }
     }
-    out->mat = (xl_mat){.mem = t->mem,
-                        .offset = t->offset,
-                        .row_stride = stride[0],
-                        .col_stride = stride[1],
-                        .dtype = t->dtype};
-    out->named =
-        (struct xl__named){b->name, &out->mat, size[0], size[1], reach};
+    *mat = (xl_mat){.mem = t->mem,
+                    .offset = t->offset,
+                    .row_stride = stride[0],
+                    .col_stride = stride[1],
+                    .dtype = t->dtype};
+    *named = (struct xl__named){b->name, mat, size[0], size[1], reach};
     return true;
 }
 
@@ -88,16 +80,17 @@ static xl_status check_operand(const xl_binding *b, const struct xl__named *c,
                                size_t step, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct view v;
-    if (!get_view(b, &v))
+    xl_mat mat;
+    struct xl__named named;
+    if (!xl__operand_matrix(b, &mat, &named))
         return xl__error_set(e, XL_OVERFLOW,
                              "%s: a view of %u dimensions that does not fit "
                              "in 64 bits, or has more than %d, or a size of 0",
                              b->name, b->tensor.n_dims, XL_MAX_DIMS);
-    TRY(xl__check_view(&v.named, e));
-    TRY(xl__check_memory(&v.named, e));
-    if (!is_same_view(&b->tensor, &v.named, c, step))
-        TRY(xl__check_apart(c, &v.named, e));
+    TRY(xl__check_view(&named, e));
+    TRY(xl__check_memory(&named, e));
+    if (!is_same_view(&b->tensor, &named, c, step))
+        TRY(xl__check_apart(c, &named, e));
 fail:
     return status;
 }

@@ -17,6 +17,11 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e);
 xl_status xl__operands_check_memory(const xl_epilogue *ep,
                                     const struct xl__named *c, size_t step,
                                     struct xl__error *e);
+/* A bound tensor as a batch of matrices: the last two dimensions are rows and
+ * columns, the others the batch. False if its extent does not fit in 64 bits,
+ * or it has too many dimensions or none of some size. */
+bool xl__operand_matrix(const xl_binding *b, xl_mat *mat,
+                        struct xl__named *named);
 /* Operand k into call->mem[mem + k] and call->value[value + k]. */
 void xl__operands_bind(const xl_epilogue *ep, struct xl__call *call,
                        unsigned mem, unsigned value);
