@@ -20,8 +20,10 @@
 #define STRIDE(x) .stride = {x, x}
 /* A small one from one type into another. */
 #define INTO(called, order_, from, to, ...)                                   \
-    {.name = called, .use = V, .order = order_, .in = from, .out = to,        \
-     IN(2, 24, 11, 9), FILTERS(17, 3, 2), PAD(1), __VA_ARGS__}
+    {                                                                         \
+        .name = called, .use = V, .order = order_, .in = from, .out = to,     \
+        IN(2, 24, 11, 9), FILTERS(17, 3, 2), PAD(1), __VA_ARGS__              \
+    }
 #define NCHW CONV_NCHW
 #define NHWC CONV_NHWC
 
@@ -42,6 +44,14 @@ const struct conv_case conv_cases[] = {
     CASE("to nchw", V, CONV_TO_NCHW, XL_F32, IN(2, 19, 9, 11),
          FILTERS(23, 3, 3), PAD(1)),
     CASE("to nhwc", V, CONV_TO_NHWC, XL_F32, IN(2, 19, 9, 11),
+         FILTERS(23, 3, 3), PAD(1)),
+    CASE("krsc", V, CONV_FILTERS_KRSC, XL_F32, IN(2, 19, 9, 11),
+         FILTERS(23, 3, 3), PAD(1)),
+    CASE("kcrs nhwc", V, CONV_IN_NHWC | CONV_OUT_NHWC, XL_F32,
+         IN(2, 19, 9, 11), FILTERS(23, 3, 3), PAD(1)),
+    CASE("krsc to nchw", V, CONV_IN_NHWC | CONV_FILTERS_KRSC, XL_F32,
+         IN(2, 19, 9, 11), FILTERS(23, 3, 3), PAD(1)),
+    CASE("kcrs to nhwc", V, CONV_OUT_NHWC, XL_F32, IN(2, 19, 9, 11),
          FILTERS(23, 3, 3), PAD(1)),
     CASE("to nchw, whole", V, CONV_TO_NCHW, XL_F16, IN(2, 32, 8, 8),
          FILTERS(32, 3, 3), PAD(1)),
@@ -207,18 +217,15 @@ const char *const conv_norm_names[CONV_N_NORM] = {"bias", "mu", "rstd",
 
 static xl_layout layout_in(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NHWC ? XL_NCHW
-                                                             : XL_NHWC;
+    return c->order & CONV_IN_NHWC ? XL_NHWC : XL_NCHW;
 }
 static xl_layout layout_out(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_NCHW
-                                                             : XL_NHWC;
+    return c->order & CONV_OUT_NHWC ? XL_NHWC : XL_NCHW;
 }
 static xl_filter_layout layout_filters(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_KCRS
-                                                             : XL_KRSC;
+    return c->order & CONV_FILTERS_KRSC ? XL_KRSC : XL_KCRS;
 }
 
 xl_conv conv_descriptor(const struct conv_case *c)

@@ -51,8 +51,8 @@ struct gemm_case {
     bool one_buffer;              /* A and B are the same memory: A A^T */
     enum case_data data;
     struct case_batch batch;
-    bool bias_relu;               /* epilogue relu(y + bias), a bias a column;
-                                     cast where C is not of floats */
+    bool bias_relu; /* epilogue relu(y + bias), a bias a column;
+                       cast where C is not of floats */
     xl_accuracy accuracy;
 };
 /* The last members of most cases: one product, no epilogue, full accuracy. */

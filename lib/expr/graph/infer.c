@@ -180,13 +180,12 @@ static unsigned expand_softmax(struct xl__infer *in, unsigned x, unsigned axes,
                                bool is_log)
 {
     static const double below_any_sum = 0.5;
-    const unsigned top =
-        add_least(in, xl__infer_reduce(in, XL__E_RMAX, x, axes),
-                  -(double)FLT_MAX);
+    const unsigned top = add_least(
+        in, xl__infer_reduce(in, XL__E_RMAX, x, axes), -(double)FLT_MAX);
     const unsigned below = add_map2(in, XL__E_SUB, x, top);
     const unsigned e = add_map1(in, XL__E_EXP, below);
-    const unsigned sum = add_least(
-        in, xl__infer_reduce(in, XL__E_SUM, e, axes), below_any_sum);
+    const unsigned sum =
+        add_least(in, xl__infer_reduce(in, XL__E_SUM, e, axes), below_any_sum);
     if (is_log)
         return add_map2(in, XL__E_SUB, below, add_map1(in, XL__E_LOG, sum));
     return add_map2(in, XL__E_DIV, e, sum);

@@ -236,8 +236,7 @@ static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
         sync.done = w->q->is_out_of_order ? &now : NULL;
     else
         sync.done = w->sync ? w->sync->done : NULL;
-    const xl_status status =
-        xl__op_run_checked(w->q, &xl__op_gemm, &g, &sync);
+    const xl_status status = xl__op_run_checked(w->q, &xl__op_gemm, &g, &sync);
     xl__event_release(w->last);
     w->last = now;
     if (status != XL_OK)

@@ -32,7 +32,8 @@ typedef bool accepts_fn(xl_dtype in, xl_dtype out, bool has_epilogue);
 
 static xl_queue queue; /* its error only */
 
-/* -- gemm ------------------------------------------------------------------ */
+/* -- gemm ------------------------------------------------------------------
+ */
 
 static const stated_table gemm_stated = {
     [XL_F32] = {FLOATS, CASTS},
@@ -65,7 +66,8 @@ static bool gemm_has_case(xl_dtype in, xl_dtype out, bool has_epilogue)
     return false;
 }
 
-/* -- conv ------------------------------------------------------------------ */
+/* -- conv ------------------------------------------------------------------
+ */
 
 static const stated_table conv_stated = {
     [XL_F32] = {FLOATS, CASTS},
@@ -77,8 +79,8 @@ static const stated_table conv_stated = {
 
 static bool conv_accepts(xl_dtype in, xl_dtype out, bool has_epilogue)
 {
-    xl_conv c = {.n = 1, .c = 2, .h = 3, .w = 3, .k = 2, .r = 1, .s = 1,
-                 .alpha = 1};
+    xl_conv c = {
+        .n = 1, .c = 2, .h = 3, .w = 3, .k = 2, .r = 1, .s = 1, .alpha = 1};
     c.in.dtype = c.filters.dtype = in;
     c.out.dtype = out;
     c.epilogue.expr = has_epilogue ? "y" : NULL;
@@ -97,7 +99,8 @@ static bool conv_has_case(xl_dtype in, xl_dtype out, bool has_epilogue)
     return false;
 }
 
-/* -- both ------------------------------------------------------------------ */
+/* -- both ------------------------------------------------------------------
+ */
 
 /* An epilogue is applied to y, whatever the operands were: each type of
  * operands has a case with one, and so has each type of results. */
@@ -139,11 +142,14 @@ static void conv(void **state)
     compare("conv", conv_stated, conv_accepts, conv_has_case);
 }
 
-/* -- softmax --------------------------------------------------------------- */
+/* -- softmax ---------------------------------------------------------------
+ */
 
 static bool softmax_accepts(xl_dtype src, xl_dtype dst, xl_dtype mask)
 {
-    xl_softmax s = {.rows = 2, .cols = 2, .src = xl_mat_rows(NULL, 2, src),
+    xl_softmax s = {.rows = 2,
+                    .cols = 2,
+                    .src = xl_mat_rows(NULL, 2, src),
                     .dst = xl_mat_rows(NULL, 2, dst)};
     if (mask != XL_N_DTYPES)
         s.mask = xl_mat_rows(NULL, 2, mask);
@@ -170,8 +176,8 @@ static void softmax(void **state)
     for (unsigned src = 0; src < XL_N_DTYPES; src++) {
         for (unsigned mask = 0; mask <= XL_N_DTYPES; mask++) {
             const bool is_stated =
-                (FLOATS & BIT(src)) && (mask == XL_N_DTYPES ||
-                                        ((FLOATS | BIT(XL_F64)) & BIT(mask)));
+                (FLOATS & BIT(src)) &&
+                (mask == XL_N_DTYPES || ((FLOATS | BIT(XL_F64)) & BIT(mask)));
             if (softmax_accepts(src, src, mask) != is_stated ||
                 softmax_has_case(src, mask) != is_stated)
                 fail_msg("softmax of %s, mask %s", xl_dtype_name(src),
@@ -182,7 +188,8 @@ static void softmax(void **state)
     }
 }
 
-/* -- expressions ----------------------------------------------------------- */
+/* -- expressions -----------------------------------------------------------
+ */
 
 /* Tensors of every type are read and written. */
 static void expr(void **state)

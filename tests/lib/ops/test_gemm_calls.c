@@ -106,15 +106,19 @@ static unsigned make_group(xl_gemm *out)
     return n;
 }
 
+static void run_group(const xl_gemm *g, size_t n)
+{
+    assert_status(xl_gemm_run_group(t.queue, g, n, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    compare(t.queue);
+}
+
 static void group(void **state)
 {
     (void)state;
     xl_gemm g[MOST];
     start(1);
-    const unsigned n = make_group(g);
-    assert_status(xl_gemm_run_group(t.queue, g, n, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    compare(t.queue);
+    run_group(g, make_group(g));
 }
 
 /* The last event says that all is done. */
@@ -134,22 +138,21 @@ static void group_out_of_order(void **state)
     xl_gemm g[MOST];
     start(2);
     const unsigned n = make_group(g);
-    cl_event done = NULL;
-    const xl_sync sync = {.done = &done};
+    cl_event done = NULL, before = clCreateUserEvent(ctx, &code);
+    const xl_sync sync = {.n_wait = 1, .wait = &before, .done = &done};
     assert_status(xl_gemm_run_group(q, g, n, &sync), XL_OK,
                   xl_error_detail(q));
+    assert_status(xl_buffer_read(t.queue, c.mem, 0, c.host, sizeof c.host),
+                  XL_OK, xl_error_detail(t.queue));
+    for (size_t i = 0; i < FLOATS; i++) /* no product precedes the event */
+        assert_true(c.host[i] == GUARD);
+    clSetUserEventStatus(before, CL_COMPLETE);
+    clReleaseEvent(before);
     assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     compare(t.queue);
     xl_queue_destroy(q);
     clReleaseCommandQueue(native);
-}
-
-static void run_group(const xl_gemm *g, size_t n)
-{
-    assert_status(xl_gemm_run_group(t.queue, g, n, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    compare(t.queue);
 }
 
 /* Batches of one product: the offset of A is in the list. */
@@ -269,6 +272,94 @@ static void lists_change(void **state)
                       xl_error_detail(t.queue));
     }
     compare(t.queue);
+}
+
+/* All products share A where its step is 0. */
+static void shared_operand(void **state)
+{
+    enum { COUNT = 3, M = 7, N = 9, K = 5 };
+    (void)state;
+    start(9);
+    xl_gemm g = product(M, N, K, (size_t[3]){0, 0, 0});
+    for (size_t z = 0; z < COUNT; z++) {
+        const xl_gemm one =
+            product(M, N, K, (size_t[3]){0, z * K * N, z * M * N});
+        expect(&one);
+    }
+    g.batch = (xl_batch){COUNT, 0, K * N, M * N, NULL, NULL, NULL};
+    assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    compare(t.queue);
+}
+
+/* Sums, alpha and beta of i32 wrap. */
+static void wrapping(void **state)
+{
+    enum { N = 16, K = 64 };
+    (void)state;
+    static const int32_t alpha = INT32_MAX, beta = INT32_MIN;
+    signed char x[K * N];
+    int32_t old[N * N];
+    for (size_t i = 0; i < K * N; i++)
+        x[i] = (signed char)(i * 37 % 255 - 127);
+    for (size_t i = 0; i < N * N; i++)
+        old[i] = (int32_t)((uint32_t)i * 123456789u);
+    for (unsigned v = 0; xl_variant_name(t.device, "gemm", v); v++) {
+        assert_status(xl_buffer_write(t.queue, a.mem, 0, x, sizeof x), XL_OK,
+                      "");
+        assert_status(xl_buffer_write(t.queue, c.mem, 0, old, sizeof old),
+                      XL_OK, "");
+        xl_gemm g = {.m = N, .n = N, .k = K, .alpha = alpha, .beta = beta,
+                     .variant = xl_variant_name(t.device, "gemm", v)};
+        g.a = xl_mat_rows(a.mem, K, XL_I8);
+        g.b = xl_mat_rows(a.mem, N, XL_I8);
+        g.c = xl_mat_rows(c.mem, N, XL_I32);
+        int32_t got[N * N];
+        const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED)
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, c.mem, 0, got, sizeof got),
+                      XL_OK, "");
+        for (size_t i = 0; i < N * N; i++) {
+            uint32_t sum = 0;
+            for (size_t l = 0; l < K; l++)
+                sum += (uint32_t)(x[i / N * K + l] * x[l * N + i % N]);
+            sum = (uint32_t)alpha * sum + (uint32_t)beta * (uint32_t)old[i];
+            if ((uint32_t)got[i] != sum)
+                fail_msg("%s: %zu: %d, not %d", g.variant, i, got[i],
+                         (int32_t)sum);
+        }
+    }
+}
+
+/* The same call gives the same bits, by every variant. */
+static void repeats(void **state)
+{
+    enum { M = 70, N = 67, K = 129 };
+    (void)state;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, 10);
+    for (size_t i = 0; i < FLOATS; i++)
+        a.host[i] = (float)(xl__rng_uniform(&rng) - 0.5);
+    upload(&a);
+    for (unsigned v = 0; xl_variant_name(t.device, "gemm", v); v++) {
+        xl_gemm g = product(M, N, K, (size_t[3]){0, 0, 0});
+        g.variant = xl_variant_name(t.device, "gemm", v);
+        g.b.mem = g.a.mem;
+        for (unsigned time = 0; time < 3; time++) {
+            const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+            if (status == XL_UNSUPPORTED)
+                break;
+            assert_status(status, XL_OK, xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, c.mem, 0,
+                                         time == 0 ? want : c.host,
+                                         M * N * sizeof(float)),
+                          XL_OK, "");
+            if (time > 0)
+                assert_memory_equal(c.host, want, M * N * sizeof(float));
+        }
+    }
 }
 
 /* dA = dC B^T and dB = A^T dC, as in ops.h: here a is dC and b is
@@ -488,6 +579,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_groups),  cmocka_unit_test(f8_codes),
         cmocka_unit_test(no_product),    cmocka_unit_test(group_of_lists),
         cmocka_unit_test(group_in_one_buffer),
+        cmocka_unit_test(shared_operand), cmocka_unit_test(wrapping),
+        cmocka_unit_test(repeats),
         cmocka_unit_test(wrong_group_binding),
     };
     test_args(argc, argv);

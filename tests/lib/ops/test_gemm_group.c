@@ -60,13 +60,34 @@ static void accuracy(void **state)
                     strcmp(alone[i], launched[1]) == 0);
 }
 
-static void other_alpha(xl_gemm *g) { g->alpha = 2; }
-static void other_beta(xl_gemm *g) { g->beta = 1; }
-static void other_variant(xl_gemm *g) { g->variant = "gemm_ref"; }
-static void other_memory(xl_gemm *g) { g->a.mem.buf = mem[1]; }
-static void other_layout(xl_gemm *g) { g->a = xl_mat_transposed(g->a); }
-static void other_text(xl_gemm *g) { g->epilogue.expr = "relu(y)"; }
-static void no_alpha(xl_gemm *g) { g->alpha = 0; }
+static void other_alpha(xl_gemm *g)
+{
+    g->alpha = 2;
+}
+static void other_beta(xl_gemm *g)
+{
+    g->beta = 1;
+}
+static void other_variant(xl_gemm *g)
+{
+    g->variant = "gemm_ref";
+}
+static void other_memory(xl_gemm *g)
+{
+    g->a.mem.buf = mem[1];
+}
+static void other_layout(xl_gemm *g)
+{
+    g->a = xl_mat_transposed(g->a);
+}
+static void other_text(xl_gemm *g)
+{
+    g->epilogue.expr = "relu(y)";
+}
+static void no_alpha(xl_gemm *g)
+{
+    g->alpha = 0;
+}
 
 /* clang-format off */
 static const struct {
@@ -104,14 +125,20 @@ static void equals(void **state)
     xl_gemm g[COUNT] = {product(0), product(0)};
     for (unsigned i = 0; i < COUNT; i++)
         g[i].epilogue = (xl_epilogue){texts[i], &s[i], 1};
-    g[1].batch = (xl_batch){.count = 1, .a_at = &zero, .b_at = &zero,
-                            .c_at = &at};
+    g[1].batch =
+        (xl_batch){.count = 1, .a_at = &zero, .b_at = &zero, .c_at = &at};
     run_pair(g, COUNT);
     assert_int_equal(n_launched, 1);
 }
 
-static unsigned long long no_time(void) { return 0; }
-static void no_sleep(unsigned long long ns) { (void)ns; }
+static unsigned long long no_time(void)
+{
+    return 0;
+}
+static void no_sleep(unsigned long long ns)
+{
+    (void)ns;
+}
 
 int main(int argc, char **argv)
 {

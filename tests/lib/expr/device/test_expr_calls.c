@@ -251,7 +251,8 @@ static void test_refused(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* -- rows that are all -inf ------------------------------------------------ */
+/* -- rows that are all -inf ------------------------------------------------
+ */
 
 enum { KINDS = 6, OUTPUTS = 3 };
 
@@ -260,8 +261,9 @@ enum { KINDS = 6, OUTPUTS = 3 };
 static float masked_value(size_t kind, size_t j)
 {
     static const float alone[KINDS] = {-INFINITY, 7, NAN, INFINITY, -3.4e38f};
-    return kind == KINDS - 1 ? (float)(j % 5) : j == 1 ? alone[kind]
-                                                       : -INFINITY;
+    return kind == KINDS - 1 ? (float)(j % 5)
+           : j == 1          ? alone[kind]
+                             : -INFINITY;
 }
 
 /* 0 for a masked row and NaN for one with a NaN or +inf; else as many equal
@@ -305,8 +307,8 @@ static void check_masked(size_t cols, bool across, const char *variant)
     assert_status(xl_buffer_create(t.queue, elems * 16, &mem), XL_OK, "");
     assert_status(xl_buffer_write(t.queue, mem, 0, x, elems * 4), XL_OK, "");
     for (unsigned k = 0; k <= OUTPUTS; k++) {
-        const xl_tensor view = {{mem, NULL}, k * elems, 2, {KINDS, cols},
-                                {row, col}, XL_F32};
+        const xl_tensor view = {{mem, NULL},   k * elems,  2,
+                                {KINDS, cols}, {row, col}, XL_F32};
         b[k].tensor = view;
     }
     b[OUTPUTS].tensor.size[1] = 1;
