@@ -18,6 +18,12 @@
 #define FILTERS(k_, r_, s_) .k = k_, .r = r_, .s = s_
 #define PAD(x) .pad = {x, x, x, x}
 #define STRIDE(x) .stride = {x, x}
+/* A small one from one type into another. */
+#define INTO(called, order_, from, to, ...)                                   \
+    {                                                                         \
+        .name = called, .use = V, .order = order_, .in = from, .out = to,     \
+        IN(2, 24, 11, 9), FILTERS(17, 3, 2), PAD(1), __VA_ARGS__              \
+    }
 #define NCHW CONV_NCHW
 #define NHWC CONV_NHWC
 
@@ -39,6 +45,14 @@ const struct conv_case conv_cases[] = {
          FILTERS(23, 3, 3), PAD(1)),
     CASE("to nhwc", V, CONV_TO_NHWC, XL_F32, IN(2, 19, 9, 11),
          FILTERS(23, 3, 3), PAD(1)),
+    CASE("krsc", V, CONV_FILTERS_KRSC, XL_F32, IN(2, 19, 9, 11),
+         FILTERS(23, 3, 3), PAD(1)),
+    CASE("kcrs nhwc", V, CONV_IN_NHWC | CONV_OUT_NHWC, XL_F32,
+         IN(2, 19, 9, 11), FILTERS(23, 3, 3), PAD(1)),
+    CASE("krsc to nchw", V, CONV_IN_NHWC | CONV_FILTERS_KRSC, XL_F32,
+         IN(2, 19, 9, 11), FILTERS(23, 3, 3), PAD(1)),
+    CASE("kcrs to nhwc", V, CONV_OUT_NHWC, XL_F32, IN(2, 19, 9, 11),
+         FILTERS(23, 3, 3), PAD(1)),
     CASE("to nchw, whole", V, CONV_TO_NCHW, XL_F16, IN(2, 32, 8, 8),
          FILTERS(32, 3, 3), PAD(1)),
     CASE("to nhwc, whole", V, CONV_TO_NHWC, XL_F16, IN(2, 32, 8, 8),
@@ -47,32 +61,16 @@ const struct conv_case conv_cases[] = {
          PAD(1)),
     CASE("whole nhwc", V, NHWC, XL_F32, IN(2, 64, 16, 16), FILTERS(128, 3, 3),
          PAD(1)),
-    {.name = "f16 to f32",
-     .use = V,
-     .n = 1,
-     .c = 24,
-     .h = 11,
-     .w = 9,
-     .k = 17,
-     .r = 3,
-     .s = 3,
-     .in = XL_F16,
-     .out = XL_F32,
-     .alpha = 1,
-     .order = NHWC},
-    {.name = "i8 to i32",
-     .use = V,
-     .n = 2,
-     .c = 9,
-     .h = 8,
-     .w = 7,
-     .k = 5,
-     .r = 3,
-     .s = 2,
-     .in = XL_I8,
-     .out = XL_I32,
-     .alpha = 1,
-     PAD(1)},
+    INTO("f16 to f32", NHWC, XL_F16, XL_F32, .alpha = 1),
+    INTO("f32 to f16", NCHW, XL_F32, XL_F16, .alpha = 1),
+    INTO("f32 to bf16", NHWC, XL_F32, XL_BF16, .alpha = 1),
+    INTO("f16 to bf16", NCHW, XL_F16, XL_BF16, .alpha = 1),
+    INTO("bf16 to f32", NCHW, XL_BF16, XL_F32, .alpha = 1),
+    INTO("bf16 to f16", NHWC, XL_BF16, XL_F16, .alpha = 1),
+    INTO("i8 to i32", NCHW, XL_I8, XL_I32, .alpha = 1),
+    INTO("i8 to f32", NHWC, XL_I8, XL_F32, .alpha = 0.5),
+    INTO("i8 to f16", NCHW, XL_I8, XL_F16, .alpha = 1. / 64),
+    INTO("i8 to bf16", NHWC, XL_I8, XL_BF16, .alpha = 0.1),
     CASE("f64", V, NCHW, XL_F64, IN(1, 5, 7, 6), FILTERS(4, 3, 3), PAD(1)),
 
     /* Filters, strides, padding, dilation. */
@@ -158,6 +156,17 @@ const struct conv_case conv_cases[] = {
          FILTERS(48, 3, 3), PAD(1), STRIDE(2), .has_norm = true),
     CASE("batch norm 1x1", V, NCHW, XL_F32, IN(2, 61, 7, 9), FILTERS(67, 1, 1),
          .has_norm = true),
+    INTO("batch norm i8-bool", NCHW, XL_I8, XL_BOOL, .alpha = 0.01,
+         .has_norm = true),
+    INTO("batch norm f16-i8", NHWC, XL_F16, XL_I8, .alpha = 1,
+         .has_norm = true),
+    INTO("batch norm bf16-u8", NCHW, XL_BF16, XL_U8, .alpha = 1,
+         .has_norm = true),
+    INTO("batch norm f32-i32", NHWC, XL_F32, XL_I32, .alpha = 1,
+         .has_norm = true),
+    INTO("alpha 0", NCHW, XL_F32, XL_F32, .alpha = 0, .beta = 2),
+    INTO("alpha 0 norm", NHWC, XL_F16, XL_F16, .alpha = 0, .beta = 1,
+         .has_norm = true),
     CASE("batch norm groups", V, NHWC, XL_F32, IN(2, 24, 9, 8),
          FILTERS(36, 3, 3), PAD(1), .groups = 2, .has_norm = true),
     CASE("batch norm depthwise", V, NCHW, XL_F32, IN(2, 19, 14, 13),
@@ -208,18 +217,15 @@ const char *const conv_norm_names[CONV_N_NORM] = {"bias", "mu", "rstd",
 
 static xl_layout layout_in(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NHWC ? XL_NCHW
-                                                             : XL_NHWC;
+    return c->order & CONV_IN_NHWC ? XL_NHWC : XL_NCHW;
 }
 static xl_layout layout_out(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_NCHW
-                                                             : XL_NHWC;
+    return c->order & CONV_OUT_NHWC ? XL_NHWC : XL_NCHW;
 }
 static xl_filter_layout layout_filters(const struct conv_case *c)
 {
-    return c->order == CONV_NCHW || c->order == CONV_TO_NCHW ? XL_KCRS
-                                                             : XL_KRSC;
+    return c->order & CONV_FILTERS_KRSC ? XL_KRSC : XL_KCRS;
 }
 
 xl_conv conv_descriptor(const struct conv_case *c)
@@ -406,16 +412,18 @@ double conv_expected(const struct conv_ref *r, const size_t at[4], double *tol)
         (double)(c->c / one_if_zero(c->groups) * c->r * c->s) + 3;
     /* In f64 the host rounds as often as the device. */
     const double ru = terms * ref_roundoff(y) * (y == XL_F64 ? 2 : 1);
-    double sum, mag;
-    sum_products(r, at, &sum, &mag);
+    double sum = 0, mag = 0;
+    if (c->alpha != 0) /* else in and filters are not read, and may be NaN */
+        sum_products(r, at, &sum, &mag);
     const double old =
         c->beta == 0 ? 0 : c->beta * conv_out_at(c, &r->old, at);
     double expected = c->alpha * sum + old;
     double error = ru / (1 - ru) * (fabs(c->alpha) * mag + fabs(old)) +
                    terms * (1 + fabs(c->alpha)) * ref_floor(y);
     if (c->has_norm)
-        expected = normalise(r, at[AT_C], expected, &error);
-    if (c->out != y)
+        expected = ref_epilogue_stored(
+            normalise(r, at[AT_C], expected, &error), c->out, &error);
+    else if (c->out != y)
         error += ref_roundoff(c->out) * (fabs(expected) + error) +
                  ref_floor(c->out);
     *tol = error;

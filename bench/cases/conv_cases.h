@@ -11,10 +11,13 @@
 
 /* The layouts of images and filters. */
 enum conv_order {
-    CONV_NCHW,    /* both images, filters KCRS */
-    CONV_NHWC,    /* filters KRSC */
-    CONV_TO_NCHW, /* from NHWC, filters KCRS */
-    CONV_TO_NHWC  /* from NCHW, filters KRSC */
+    CONV_IN_NHWC = 1,      /* else NCHW */
+    CONV_FILTERS_KRSC = 2, /* else KCRS */
+    CONV_OUT_NHWC = 4,     /* else NCHW */
+    CONV_NCHW = 0,
+    CONV_NHWC = CONV_IN_NHWC | CONV_FILTERS_KRSC | CONV_OUT_NHWC,
+    CONV_TO_NCHW = CONV_IN_NHWC,
+    CONV_TO_NHWC = CONV_FILTERS_KRSC | CONV_OUT_NHWC
 };
 
 struct conv_case {
@@ -24,7 +27,7 @@ struct conv_case {
     size_t groups;              /* 0: 1, as in xl_conv */
     size_t stride[2], dilation[2]; /* along h, w; 0: 1 */
     size_t pad[4];              /* top, bottom, left, right */
-    enum conv_order order;
+    unsigned order;             /* enum conv_order */
     xl_dtype in, out;
     double alpha, beta;
     bool has_norm;              /* bias, batch norm and ReLU follow */

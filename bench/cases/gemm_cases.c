@@ -212,6 +212,11 @@ const struct gemm_case gemm_cases[] = {
     BIAS("bias relu row",    V,  1, 517, 1031, NN, XL_F32,  XL_F32,  false, 0),
     BIAS("bias relu rows",   V,  4, 517, 1031, NT, XL_F16,  XL_F32,  false, 0),
     BIAS("bias relu deep",   V,  13, 11, 4099, NN, XL_F32,  XL_F32,  false, 0),
+    /* the operands and the results that are not above */
+    BIAS("bias relu bf16-i8", V, 67, 53, 41,   NT, XL_BF16, XL_I8,   false, 0),
+    BIAS("bias relu e5m2-u8", V, 67, 53, 41,   NN, XL_F8E5M2, XL_U8, false, 0),
+    BIAS("bias relu f32-i32", V, 67, 53, 41,   TN, XL_F32,  XL_I32,  true,  0),
+    BIAS("bias relu i8-bool", V, 67, 53, 41,   NN, XL_I8,   XL_BOOL, false, 0),
     BIAS("bias relu batch",  V,  37, 29, 23,   NN, XL_F32,  XL_F32,  false, 4),
 
     /* Large enough for many groups; a sample of the result is checked. */
@@ -299,6 +304,18 @@ const struct softmax_case softmax_cases[] = {
     {"scale 0.1 long",   V,  2,   70001, XL_F32, 0.1,  0,  false,   0,  0,  DATA_NORMAL},
     {"mask",             VQ, 33,  521,  XL_F32,  0,    1,  false,   0,  0,  DATA_NORMAL},
     {"mask scaled",      V,  33,  521,  XL_F16,  0.3,  1,  false,   0,  0,  DATA_NORMAL},
+#define MASKED(name, dtype, mask)                                             \
+    {name, V, 33, 521, dtype, 0.5, MASK_OF(mask), false, 0, 0, DATA_NORMAL}
+    MASKED("mask f16",       XL_F32,  XL_F16),
+    MASKED("mask bf16",      XL_F32,  XL_BF16),
+    MASKED("mask f64",       XL_F32,  XL_F64),
+    MASKED("f16 mask f32",   XL_F16,  XL_F32),
+    MASKED("f16 mask bf16",  XL_F16,  XL_BF16),
+    MASKED("f16 mask f64",   XL_F16,  XL_F64),
+    MASKED("bf16 mask f32",  XL_BF16, XL_F32),
+    MASKED("bf16 mask f16",  XL_BF16, XL_F16),
+    MASKED("bf16 mask bf16", XL_BF16, XL_BF16),
+    MASKED("bf16 mask f64",  XL_BF16, XL_F64),
     {"mask row",         VQ, 33,  521,  XL_F32,  0,    2,  false,   0,  0,  DATA_NORMAL},
     {"mask row bf16",    V,  33,  521,  XL_BF16, 0.5,  2,  true,    3,  5,  DATA_NORMAL},
     {"mask long",        V,  2,   70001, XL_F32, 0,    1,  false,   0,  0,  DATA_NORMAL},
@@ -325,3 +342,10 @@ const struct softmax_case softmax_cases[] = {
     {NULL, 0, 0, 0, XL_F32, 0, 0, false, 0, 0, DATA_NORMAL},
 };
 /* clang-format on */
+
+xl_dtype softmax_mask_dtype(const struct softmax_case *c)
+{
+    return c->mask >= MASK_TYPED ? (xl_dtype)(c->mask - MASK_TYPED)
+           : c->mask == MASK_ROW ? XL_F32
+                                 : c->dtype;
+}

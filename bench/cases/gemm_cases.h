@@ -51,11 +51,17 @@ struct gemm_case {
     bool one_buffer;              /* A and B are the same memory: A A^T */
     enum case_data data;
     struct case_batch batch;
-    bool bias_relu;               /* epilogue relu(y + bias), a bias a column */
+    bool bias_relu; /* epilogue relu(y + bias), a bias a column;
+                       cast where C is not of floats */
     xl_accuracy accuracy;
 };
 /* The last members of most cases: one product, no epilogue, full accuracy. */
 #define CASE_ONE {0, BATCH_STEPS}, false, XL_ACCURACY_FULL
+
+/* The mask of a softmax case: none; full, of the rows' type; one f32 row for
+ * all; full, of a type of its own. */
+enum { MASK_NONE, MASK_FULL, MASK_ROW, MASK_TYPED };
+#define MASK_OF(dtype) (MASK_TYPED + (int)(dtype))
 
 struct softmax_case {
     const char *name;
@@ -63,11 +69,14 @@ struct softmax_case {
     size_t rows, cols;
     xl_dtype dtype;
     double scale;                 /* 0: default */
-    int mask;                     /* 0 none, 1 full, 2 one row for all */
+    int mask;
     bool in_place;
     size_t pad, off;
     enum case_data data;
 };
+
+/* The type of the case's mask. */
+xl_dtype softmax_mask_dtype(const struct softmax_case *c);
 
 extern const struct gemm_case gemm_cases[];       /* NULL name last */
 extern const struct softmax_case softmax_cases[]; /* NULL name last */

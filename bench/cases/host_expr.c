@@ -405,18 +405,51 @@ static struct num masked_logit(const struct expr_point *p)
                                : n_exact(-INFINITY);
 }
 
+/* Masked from column r + 1 on. */
+static struct num logit_up_to(const struct expr_point *p)
+{
+    enum { X, I, R };
+    return ref_in(p, I).x <= ref_in(p, R).x ? ref_in(p, X)
+                                            : n_exact(-INFINITY);
+}
+
+/* 0 in a row that is all -inf. */
+static struct num softmax(const struct expr_point *p, term_fn *x)
+{
+    const double max = row_max(p, x);
+    if (max == -INFINITY)
+        return n_exact(0);
+    const struct num top = n_exp(n_sub(x(p), n_exact(max)));
+    return n_div(top, sum_of_exp(p, x, max));
+}
+
+/* -inf in a row that is all -inf. */
+static struct num log_softmax(const struct expr_point *p, term_fn *x)
+{
+    const double max = row_max(p, x);
+    if (max == -INFINITY)
+        return n_exact(max);
+    return n_sub(n_sub(x(p), n_exact(max)), n_log(sum_of_exp(p, x, max)));
+}
+
 struct num expr_ref_softmax(const struct expr_point *p)
 {
-    const double max = row_max(p, masked_logit);
-    const struct num top = n_exp(n_sub(masked_logit(p), n_exact(max)));
-    return n_div(top, sum_of_exp(p, masked_logit, max));
+    return softmax(p, masked_logit);
+}
+
+struct num expr_ref_masked_softmax(const struct expr_point *p)
+{
+    return softmax(p, logit_up_to);
 }
 
 struct num expr_ref_log_softmax(const struct expr_point *p)
 {
-    const double max = row_max(p, first_tensor);
-    const struct num below = n_sub(ref_in(p, 0), n_exact(max));
-    return n_sub(below, n_log(sum_of_exp(p, first_tensor, max)));
+    return log_softmax(p, first_tensor);
+}
+
+struct num expr_ref_masked_log_softmax(const struct expr_point *p)
+{
+    return log_softmax(p, logit_up_to);
 }
 
 struct num expr_ref_logsumexp(const struct expr_point *p)

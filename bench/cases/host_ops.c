@@ -143,6 +143,8 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
     const double u = (is_wide ? 2 : 1) *
                      ref_roundoff(is_wide ? XL_F64 : XL_F32);
     const double loss = product_loss(s);
+    if (s->alpha == 0) /* A and B are not read: they may be NaN */
+        sum = mag = 0;
     double added = s->beta == 0 ? 0 : s->beta * old;
     double expected = s->alpha * sum + added;
     double error = (loss + more * u * (1 + loss)) * fabs(s->alpha) * mag +
@@ -156,6 +158,22 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
                  ref_floor(s->out);
     *tol = error;
     return expected;
+}
+
+double ref_epilogue_stored(double x, xl_dtype out, double *tol)
+{
+    static const double exact = 0.25;
+    if (out == XL_F32 || out == XL_F64) {
+        return x;
+    } else if (out == XL_F16 || out == XL_BF16) {
+        *tol += ref_roundoff(out) * fabs(x);
+        return x;
+    }
+    const double low = xl__dtype_round(fmax(0, x - *tol), out);
+    const double high = xl__dtype_round(x + *tol, out);
+    const double stored = xl__dtype_round(x, out);
+    *tol = fmax(high - stored, stored - low) + exact;
+    return stored;
 }
 
 void ref_softmax_row(const double *x, size_t cols, double *y, double *max)

@@ -60,6 +60,11 @@ struct ref_gemm_scale {
 double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
                          double mag, double old, double *tol);
 
+/* The value stored for a result x >= 0 of an epilogue, which is known to
+ * within *tol and cast to `out`: truncated for integers. *tol: its tolerance.
+ */
+double ref_epilogue_stored(double x, xl_dtype out, double *tol);
+
 /* One row of softmax with the documented special values; *max: its maximum. */
 void ref_softmax_row(const double *x, size_t cols, double *y, double *max);
 /* The tolerance of dst: `want` the exact value, `below` = max - x, `slack` the

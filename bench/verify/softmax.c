@@ -13,8 +13,6 @@ struct softmax_check {
     struct guarded src, dst, mask;
 };
 
-enum { MASK_NONE, MASK_FULL, MASK_ROW };
-
 /* The contents of a row of DATA_SPECIALS, by its index modulo 8. */
 enum special_row {
     ROW_ALL_MASKED,
@@ -78,8 +76,7 @@ static xl_status prepare_buffers(struct softmax_check *t, struct xl__rng *rng)
     const struct softmax_case *c = t->c;
     struct guarded_layout src = {c->rows, c->cols, c->pad, c->off, c->dtype};
     struct guarded_layout mask = {c->mask == MASK_ROW ? 1 : c->rows, c->cols,
-                                  c->pad, c->off,
-                                  c->mask == MASK_ROW ? XL_F32 : c->dtype};
+                                  c->pad, c->off, softmax_mask_dtype(c)};
     xl_status status;
     TRY(guarded_init(&t->src, &src));
     fill_src(&t->src, c->data, rng);

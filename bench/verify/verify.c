@@ -42,6 +42,21 @@ void check_guards(struct check_result *r, const struct guarded *g,
              (intmax_t)at - (intmax_t)g->first);
 }
 
+bool is_other_without_sum(double alpha, const char *variant,
+                          const char *reference)
+{
+    return alpha == 0 && variant && strcmp(variant, reference) != 0;
+}
+
+void epilogue_text(xl_dtype out, const char *text, char to[EPILOGUE_CAP])
+{
+    const bool is_float = out == XL_F32 || out == XL_F16 || out == XL_BF16;
+    if (is_float)
+        snprintf(to, EPILOGUE_CAP, "%s", text);
+    else
+        snprintf(to, EPILOGUE_CAP, "cast(%s, %s)", text, xl_dtype_name(out));
+}
+
 enum { LOGIT_ROWS = 67, LOGIT_COLS = 129, LOGIT_DEPTH = 64 };
 
 /* Entries so large that sums of LOGIT_DEPTH products deviate by 15000. */

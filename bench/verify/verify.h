@@ -27,6 +27,15 @@ void check_element(struct check_result *r, const struct checked_element *e);
 void check_guards(struct check_result *r, const struct guarded *g,
                   const char *name, bool is_result);
 
+/* Whether a case has no sum, since alpha is 0, and `variant` is not the one
+ * that runs then: it would only run `reference` again. */
+bool is_other_without_sum(double alpha, const char *variant,
+                          const char *reference);
+
+/* An epilogue's text, cast to C's type unless C is of floats. */
+enum { EPILOGUE_CAP = 80 };
+void epilogue_text(xl_dtype out, const char *text, char to[EPILOGUE_CAP]);
+
 /* Run a case on a queue with guard zones around every buffer, and compare the
  * result with the host in double. `variant` NULL: the library's choice.
  * Returns the library's status; XL_WRONG_RESULT with *out filled. */

@@ -55,7 +55,8 @@ typedef struct xl_conv {
     xl_filters filters; ///< k x c / groups x r x s
     xl_images out;     ///< n x k x p x q, xl_conv_out_size(); must not overlap
                        ///< in or filters
-    double alpha, beta;  ///< finite; beta == 0: out is written, never read
+    double alpha, beta;  ///< alpha == 0: in and filters are not read;
+                         ///< beta == 0: out is written, never read
     xl_mem workspace;    ///< optional: scratch, xl_conv_workspace() bytes
     const char *variant; ///< "conv_tiled" to force one; NULL: the best
     /** Optional. Its result has three dimensions, since p and q count as one:
@@ -84,7 +85,9 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  * c0 the first channel of k's group, in = 0 outside of the image.
  *
  * Types:     in and filters have one type. That type and out's are as A, B
- *            and C of xl_gemm_run().
+ *            and C of xl_gemm_run(), except 8-bit floats.
+ * Scalars:   as alpha and beta of xl_gemm_run(), with in and filters as A and
+ *            B: with alpha = 0 out = epilogue(beta out).
  * Cost:      2 n k p q r s c / groups flop; at least in, filters and out
  *            once, out twice when beta != 0.
  * Accuracy:  that of a matrix product with k = r s c / groups. Where the

@@ -39,7 +39,9 @@
  * one (bool < integers < floats), broadcast to its shape; integers saturate in
  * narrower types. var divides by the count. argmin and argmax give the first
  * index (i32) along the flattened axes; a NaN counts as the smallest and as
- * the largest, respectively. softmax of a row that is all -inf is NaN.
+ * the largest, respectively. softmax of a row that is all -inf
+ * (fully masked) is 0; log_softmax and logsumexp of it are -inf. NaN in a row
+ * gives NaN in all three; so does +inf, except that logsumexp is +inf.
  *
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be
@@ -135,8 +137,9 @@ XL_API void xl_expr_destroy(xl_expr *e);
  *         XL_OVERLAP           an output overlaps another binding and is not
  *                              the same view, or overlaps another output, or
  *                              overlaps itself
- *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer
- *                              (NaN and infinity are valid in f32)
+ *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer, a
+ *                              finite f32 scalar that overflows when rounded
+ *                              to f32 (NaN and infinity are valid in f32)
  *         After an OpenCL code a part of the call may be in the queue
  *         (xl_sync), and outputs are undefined; after one of ours nothing was
  *         enqueued.

@@ -39,7 +39,8 @@ typedef struct xl_epilogue {
     const char *expr;
     /** Tensors that broadcast to C, m x n or batch x m x n: sizes {n} are one
      *  value per column, {m, 1} one per row. One may be the same view as C, for
-     *  example to add to it; otherwise none may overlap C. */
+     *  example to add to it; otherwise none may overlap C. A scalar is as in
+     *  xl_expr_run(). */
     const xl_binding *bindings;
     unsigned n_bindings;
 } xl_epilogue;
@@ -69,7 +70,8 @@ typedef struct xl_gemm {
     xl_mat a, b, c;      ///< c must not overlap a or b; a and b may be one.
                          ///< Their own rows (columns) must not overlap, but a
                          ///< stride of 0 in a or b repeats one
-    double alpha, beta;  ///< finite; beta == 0: C is written, never read
+    double alpha, beta;  ///< alpha == 0: A and B are not read; beta == 0: C is
+                         ///< written, never read
     xl_mem workspace;    ///< optional: scratch, xl_gemm_workspace() bytes,
                          ///< which must not overlap any operand
     const char *variant; ///< "gemm_tiled" to force one; NULL: the best
@@ -88,8 +90,15 @@ typedef struct xl_gemm {
  *              i8              i32   i32, f32, f16, bf16
  *            For C of i32, alpha and beta are integers and sums wrap; for
  *            C of floats, a sum of i8 is rounded to f32 first. With an
- *            epilogue C may have any type that its result may be cast to;
- *            f64 has no epilogue.
+ *            epilogue C may be of f32, f16, bf16, i32, i8, u8 or bool; its
+ *            text casts where the language requires it; f64 has no epilogue.
+ * Scalars:   alpha and beta are rounded to the type of y first: f64 or i32
+ *            where C is, and f32 otherwise or with an epilogue. With alpha = 0
+ *            C = epilogue(beta C), as in BLAS: A and B are not read, so that a
+ *            NaN in them has no effect, and their memory may be absent or
+ *            overlap C; their types, sizes and strides are checked. `variant`
+ *            and `accuracy` then have no effect. With beta = 0 what C contains
+ *            has no effect.
  * Cost:      2 m n k flop a product; at least (m k + k n) sizeof(a) +
  *            m n sizeof(c) bytes moved, and m n sizeof(c) more when beta != 0.
  * Accuracy:  alpha = 1, beta = 0: |error| <= ((1 + o)^2 (1 + k u) - 1) |A| |B|
@@ -148,8 +157,10 @@ typedef struct xl_gemm {
  *                              at a common distance, as the rows of two
  *                              blocks or the products of records [A, B, C]
  *                              do, are disjoint
- *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, or not a
- *                              32-bit integer where C is i32
+ *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, overflows in
+ *                              the type of y, or is not a 32-bit integer where
+ *                              that is i32; a scalar of the epilogue as in
+ *                              xl_expr_run()
  *         XL_UNSUPPORTED       no variant supports these types on this device
  *         XL_BUILD_FAILED      the log is in the detail
  *         XL_UNTRUSTED         every variant failed its self-check
@@ -160,23 +171,25 @@ XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
 
 /**
  * Enqueue @p n products of different sizes, as n calls of xl_gemm_run().
- * Products that differ only in their offsets share a launch; the others run
- * one after another, in any order, so no C may overlap memory that another
- * product reads or writes, bindings included (this is checked). The workspaces of the products
- * are not used; the queue's own scratch is.
+ * Products that differ only in the offsets of A, B and C share a launch; the
+ * others run one after another, in any order. So no C may overlap the A, B, C
+ * or a binding of another product, which is checked. The workspaces of the
+ * products are not used; the queue's own scratch is.
  *
  * @param sync  its wait list precedes the first product; `first` is of the
  *              first product, `done` of the last
- * @return as xl_gemm_run(), of the first product that fails; the detail says
- *         which. All are checked before any is enqueued; one that fails after
- *         that leaves those before it in the queue.
+ * @return as xl_gemm_run(); the detail has the index of the product, from 0.
+ *         Descriptors, memory and epilogues of all products are checked before
+ *         any is enqueued. After any later failure, for example of a build,
+ *         products enqueued before it still run, and there is no event.
  */
 XL_API xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products,
                                    size_t n, const xl_sync *sync);
 
 /** Select, build and self-check what xl_gemm_run() with this descriptor would
  *  use. The memory in it may be absent; what is given is located, since its
- *  alignment counts. Errors as xl_gemm_run(). */
+ *  alignment counts. Of alpha and beta it counts only whether each is 0. Errors
+ *  as xl_gemm_run(). */
 XL_API xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g);
 
 /** Likewise for every descriptor that differs from @p g only in m, from g->m to
@@ -203,7 +216,7 @@ typedef struct xl_softmax {
     xl_mat src, dst;     ///< rows x cols; dst may be the same view as src
     double scale;        ///< a normal number of f32, or 0: 1
     xl_mat mask;         ///< optional, added after scaling; a stride of 0
-                         ///< repeats a row or a column; any float type
+                         ///< repeats a row or a column; f32, f16, bf16, f64
     xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
     const char *variant; ///< "softmax_online" to force one; NULL: the best
 } xl_softmax;
@@ -214,7 +227,8 @@ typedef struct xl_softmax {
  *
  * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
  * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
- *            (fully masked) is all 0; any other -inf gives 0. +inf in src
+ *            (fully masked) is all 0, as in the language of
+ *            crosslane/expr.h; any other -inf gives 0. +inf in src
  *            with a mask of -inf is NaN, and so is -inf with +inf.
  * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
  * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,

@@ -36,7 +36,7 @@ typedef int xl_status;
     XX(UNTRUSTED,        -7007, "every variant failed its self-check")        \
     XX(OVERLAP,          -7008, "the result overlaps itself or an input")     \
     XX(OVERFLOW,         -7009, "a size does not fit in 64 bits")             \
-    XX(BAD_SCALAR,       -7010, "a scalar is NaN or infinite")                \
+    XX(BAD_SCALAR,       -7010, "a scalar has no value of its type")          \
     XX(NO_PLATFORM,      -7011, "no OpenCL driver was found")                 \
     XX(NO_DEVICE,        -7012, "no such device")                             \
     XX(AMBIGUOUS,        -7013, "more than one device matches")               \

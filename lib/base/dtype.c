@@ -145,3 +145,10 @@ double xl__dtype_round(double x, xl_dtype dtype)
     xl__dtype_store(&element, 0, dtype, x);
     return xl__dtype_load(&element, 0, dtype);
 }
+
+bool xl__scalar_fits(double x, xl_dtype dtype)
+{
+    if (dtype == XL_I32)
+        return x >= INT32_MIN && x <= INT32_MAX && floor(x) == x;
+    return !isfinite(x) || isfinite(xl__dtype_round(x, dtype));
+}

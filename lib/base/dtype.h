@@ -6,6 +6,8 @@
 #ifndef XL_BASE_DTYPE_H
 #define XL_BASE_DTYPE_H
 
+#include <stdbool.h>
+
 #include <crosslane/dtype.h>
 
 /* Element i of an array of `dtype` at `base`, which need not be aligned. An
@@ -19,6 +21,10 @@ void xl__dtype_store(void *base, size_t i, xl_dtype dtype, double x);
  * saturate); to integers toward zero, saturated, NaN as 0; to XL_BOOL 0 or
  * 1. */
 double xl__dtype_round(double x, xl_dtype dtype);
+/* Whether a scalar of type f32, f64 or i32 can have this value: i32 a whole
+ * number in range; f32 what does not overflow when rounded. Infinities and NaN
+ * are values of the floats. */
+bool xl__scalar_fits(double x, xl_dtype dtype);
 
 /* Unit roundoff u: rounding x to the type gives x (1 + d), |d| <= u, for
  * results in the normal range. 2^-p for p significant bits; 0 for integers,

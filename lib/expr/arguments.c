@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "expr/language/functions.h"
 
 enum { MOST_ALIGN = 64 };  /* elements */
@@ -175,16 +176,18 @@ static void read_scalar(struct xl__expr_call *c, unsigned i)
     c->call.value[1 + i].f = c->args->bindings[i].scalar;
 }
 
-/* An i32 scalar is a whole number of 32 bits. */
+/* A scalar has a value of its type. */
 static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
 {
     const struct xl__parameter *b = &c->key.sig.b[i];
     const double x = c->call.value[1 + i].f;
-    if (b->dtype != XL_I32 ||
-        (x >= INT32_MIN && x <= INT32_MAX && floor(x) == x))
+    if (xl__scalar_fits(x, (xl_dtype)b->dtype))
         return XL_OK;
     return xl__error_set(&c->q->error, XL_BAD_SCALAR,
-                         "%s is %.17g; must be a whole number of 32 bits",
+                         b->dtype == XL_I32
+                             ? "%s is %.17g; must be a whole number of 32 bits"
+                             : "%s is %.17g, which overflows f32; for "
+                               "infinity bind INFINITY",
                          b->name, x);
 }
 

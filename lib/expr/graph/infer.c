@@ -9,6 +9,7 @@
  * makes one kernel of them without a special case. */
 #include "expr/graph/infer.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,14 +165,27 @@ static unsigned add_map1(struct xl__infer *in, enum xl__expr_op op, unsigned a)
     return xl__infer_map(in, op, &a);
 }
 
-/* x - max(x) keeps exp() in range, and the sum is at least 1. */
+/* At least `least`; integers, which are finite, remain as they are. */
+static unsigned add_least(struct xl__infer *in, unsigned x, double least)
+{
+    if (x == XL__NO_NODE || in->g->node[x].type != XL__V_F32)
+        return x;
+    return add_map2(in, XL__E_MAX, x, xl__infer_const(in, XL__V_F32, least));
+}
+
+/* x - max(x) keeps exp() in range, and the sum is at least 1. Where a row is
+ * all -inf, x is -inf below a finite maximum, the sum is 0, and 0 or -inf
+ * results. */
 static unsigned expand_softmax(struct xl__infer *in, unsigned x, unsigned axes,
                                bool is_log)
 {
-    const unsigned top = xl__infer_reduce(in, XL__E_RMAX, x, axes);
+    static const double below_any_sum = 0.5;
+    const unsigned top = add_least(
+        in, xl__infer_reduce(in, XL__E_RMAX, x, axes), -(double)FLT_MAX);
     const unsigned below = add_map2(in, XL__E_SUB, x, top);
     const unsigned e = add_map1(in, XL__E_EXP, below);
-    const unsigned sum = xl__infer_reduce(in, XL__E_SUM, e, axes);
+    const unsigned sum =
+        add_least(in, xl__infer_reduce(in, XL__E_SUM, e, axes), below_any_sum);
     if (is_log)
         return add_map2(in, XL__E_SUB, below, add_map1(in, XL__E_LOG, sum));
     return add_map2(in, XL__E_DIV, e, sum);

@@ -2,8 +2,6 @@
 /* Checks the descriptor of a convolution. */
 #include "ops/conv/check.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/operands.h"
@@ -86,17 +84,12 @@ static xl_status check_types(const xl_conv *d, struct xl__error *e)
         d->epilogue.expr ? " with an epilogue" : "");
 }
 
-static xl_status check_scalar(const xl_conv *d, const char *name, double value,
-                              struct xl__error *e)
+static xl_status check_scalars(const xl_conv *d, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    TRY(xl__check_scalar(name, value, e));
-    if (d->out.dtype == XL_I32 && !d->epilogue.expr &&
-        (value != trunc(value) || fabs(value) > INT32_MAX))
-        status = xl__error_set(e, XL_BAD_SCALAR,
-                               "%s is %.9g; where out is i32 it must be a "
-                               "whole number of 32 bits",
-                               name, value);
+    const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
+    TRY(xl__check_scalar("alpha", d->alpha, type, e));
+    TRY(xl__check_scalar("beta", d->beta, type, e));
 fail:
     return status;
 }
@@ -172,8 +165,11 @@ static xl_status check_memory(xl_queue *q, const xl_conv *d, bool with_memory)
 {
     const xl_mem mem[] = {d->in.mem, d->filters.mem, d->out.mem};
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < q->memory.n; i++)
-        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
+    for (unsigned i = 0; i < q->memory.n; i++) {
+        if (i == XL__CONV_OUT_REGION || xl__conv_reads_in(d))
+            TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
+                                   &q->error));
+    }
     TRY(xl__operands_check_memory(q, &d->epilogue, with_memory));
 fail:
     return status;
@@ -189,8 +185,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
     if (c.d.groups == 0)
         c.d.groups = 1;
     TRY(add_operands(q, &c));
-    TRY(check_scalar(&c.d, "alpha", c.d.alpha, e));
-    TRY(check_scalar(&c.d, "beta", c.d.beta, e));
+    TRY(check_scalars(&c.d, e));
     TRY(xl__operands_check(&c.d.epilogue, e));
     TRY(check_memory(q, &c.d, with_memory));
 fail:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "ops/conv/check.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
@@ -153,7 +154,6 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
     c->pad_left = d->pad_left;
     c->pad_right = d->pad_right;
     c->alpha = 1;
-    c->beta = d->beta != 0;
     (void)xl_conv_out_size(d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
     canonicalise_images(&d->in, in, xl__operand_base(q, XL__CONV_IN_REGION),
@@ -163,6 +163,10 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
     canonicalise_filters(&d->filters,
                          xl__operand_base(q, XL__CONV_FILTERS_REGION),
                          &c->filters);
+    if (!xl__conv_reads_in(d)) { /* their argument is out's memory */
+        c->c = 0;
+        c->in.mem.svm = c->filters.mem.svm = c->out.mem.svm;
+    }
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
@@ -193,11 +197,14 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                    filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
     canonicalise(q, d, to);
-    call->mem[in] = d->in.mem;
-    call->mem[filters] = d->filters.mem;
+    const bool reads_in = xl__conv_reads_in(d);
+    call->mem[in] = reads_in ? d->in.mem : d->out.mem;
+    call->mem[filters] = reads_in ? d->filters.mem : d->out.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;
-    call->value[XL__CONV_ALPHA].f = d->alpha;
-    call->value[XL__CONV_BETA].f = d->beta;
+    const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
+    call->value[XL__CONV_ALPHA].f = xl__dtype_round(d->alpha, type);
+    call->value[XL__CONV_BETA].f = xl__dtype_round(d->beta, type);
+    to->d.beta = call->value[XL__CONV_BETA].f != 0;
     call->value[in - XL__CONV_A + XL__CONV_OFF_A].u = d->in.offset;
     call->value[filters - XL__CONV_A + XL__CONV_OFF_A].u = d->filters.offset;
     call->value[XL__CONV_OFF_OUT].u = d->out.offset;
@@ -242,9 +249,12 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     set_dense(&to->d.out, out);
 }
 
+/* Without a sum the reference is the variant: its loop over no channels reads
+ * nothing. */
 static const char *forced_variant(const void *desc)
 {
-    return ((const xl_conv *)desc)->variant;
+    const xl_conv *d = desc;
+    return xl__conv_reads_in(d) ? d->variant : xl__conv_ref.name;
 }
 
 static xl_mem caller_workspace(const void *desc)

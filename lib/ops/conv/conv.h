@@ -22,6 +22,8 @@
  *   out.offset                  are alignments in bytes: of every contiguous
  * line (a plane of NCHW, a pixel of NHWC), of the first filter; mem.svm is not
  * NULL when the memory is SVM; alpha                       is 1, beta 0 or 1;
+ *   c                           is 0 if alpha is: then in and filters are not
+ *                               read, and only the reference runs;
  *   epilogue                    is empty: `snippet` replaces it. */
 struct xl__conv_canonical {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
@@ -79,7 +81,10 @@ size_t xl__conv_pixel_stride(const xl_images *x);
 /* Whether all sizes that kernels count in 32 bits fit. */
 bool xl__conv_fits_32(const struct xl__conv_canonical *c);
 /* The type of y = alpha conv + beta out: f32, f64 or i32. */
+xl_dtype xl__conv_y_dtype(xl_dtype out, bool has_epilogue);
 xl_dtype xl__conv_y(const struct xl__conv_canonical *c);
+/* Whether in and filters count: alpha, rounded to y's type, is not 0. */
+bool xl__conv_reads_in(const xl_conv *d);
 
 /* conv.c: arguments of kernels */
 

@@ -63,7 +63,8 @@ static struct tiles describe_tiles(const struct xl__conv_canonical *c,
 static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
 {
     enum { SIDE = 3 };
-    const size_t kg = xl__conv_kg(d), cg = xl__conv_cg(d);
+    const size_t kg = xl__conv_kg(d);
+    const size_t cg = xl__max_size(1, xl__conv_cg(d)); /* 0: alpha is 0 */
     /* What fits in one slice has to stay so; one channel is what it is. */
     const bool is_shallow = xl__conv_depth(d) <= t->deep;
     const size_t side = cg == 1 && !is_shallow ? SIZE_MAX : SIDE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, strides, flop and bytes of a convolution. */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "ops/conv/conv.h"
 
 /* The number of positions along `length` of a filter of `size` elements at
@@ -131,12 +132,22 @@ bool xl__conv_fits_32(const struct xl__conv_canonical *c)
     return true;
 }
 
+xl_dtype xl__conv_y_dtype(xl_dtype out, bool has_epilogue)
+{
+    return out == XL_F64                    ? XL_F64
+           : out == XL_I32 && !has_epilogue ? XL_I32
+                                            : XL_F32;
+}
+
 xl_dtype xl__conv_y(const struct xl__conv_canonical *c)
 {
-    const xl_dtype out = c->d.out.dtype;
-    return out == XL_F64                  ? XL_F64
-           : out == XL_I32 && !c->snippet ? XL_I32
-                                          : XL_F32;
+    return xl__conv_y_dtype(c->d.out.dtype, c->snippet);
+}
+
+bool xl__conv_reads_in(const xl_conv *d)
+{
+    return xl__dtype_round(d->alpha, xl__conv_y_dtype(d->out.dtype,
+                                                      d->epilogue.expr)) != 0;
 }
 
 double xl__conv_flop(const struct xl__conv_canonical *c)

@@ -4,10 +4,10 @@
  * call, and name the class of shapes that share a tuned set. */
 #include "ops/gemm/gemm.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "ops/gemm/orientation.h"
 #include "ops/gemm/selfcheck.h"
 #include "ops/path/batch.h"
@@ -91,18 +91,23 @@ static xl_dtype y_dtype(xl_dtype c, bool has_epilogue)
                                           : XL_F32;
 }
 
-static xl_status check_scalar(const xl_gemm *g, const char *name, double value,
-                              struct xl__error *e)
+/* A scalar as kernels get it. */
+static double round_scalar(const xl_gemm *g, double value)
+{
+    return xl__dtype_round(value, y_dtype(g->c.dtype, g->epilogue.expr));
+}
+
+bool xl__gemm_reads_ab(const xl_gemm *g)
+{
+    return round_scalar(g, g->alpha) != 0;
+}
+
+static xl_status check_scalars(const xl_gemm *g, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    TRY(xl__check_scalar(name, value, e));
-    if (y_dtype(g->c.dtype, g->epilogue.expr) == XL_I32 &&
-        (value != trunc(value) || fabs(value) > INT32_MAX))
-        status = xl__error_set(
-            e, XL_BAD_SCALAR,
-            "invalid value %.9g for %s: with C of i32 it must be a whole "
-            "number of 32 bits",
-            value, name);
+    const xl_dtype type = y_dtype(g->c.dtype, g->epilogue.expr);
+    TRY(xl__check_scalar("alpha", g->alpha, type, e));
+    TRY(xl__check_scalar("beta", g->beta, type, e));
 fail:
     return status;
 }
@@ -137,7 +142,7 @@ static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
 {
     xl_status status = XL_OK;
     const xl_mem mem[] = {g->a.mem, g->b.mem, g->c.mem};
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = xl__gemm_reads_ab(g) ? 0 : 2; i < 3; i++)
         TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
 fail:
@@ -158,8 +163,7 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
     TRY(xl__batch_check(&g->batch, e));
     TRY(add_operands(q, g));
     TRY(check_types(g, e));
-    TRY(check_scalar(g, "alpha", g->alpha, e));
-    TRY(check_scalar(g, "beta", g->beta, e));
+    TRY(check_scalars(g, e));
     TRY(xl__operands_check(&g->epilogue, e));
     TRY(check_memory(q, g, with_memory));
 fail:
@@ -196,15 +200,32 @@ static void set_canonical_view(const xl_mat *from, size_t rows, size_t cols,
     to->offset = xl__places_align(places, to, base);
 }
 
+/* A matrix that is not read, of which only the type counts. Its argument is
+ * C's memory. */
+static void set_unread_view(const xl_mat *from, const xl_mat *canonical_c,
+                            xl_mat *to)
+{
+    to->dtype = from->dtype;
+    to->col_stride = 1;
+    to->mem.svm = canonical_c->mem.svm;
+}
+
 static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
                                 xl_gemm *c)
 {
     const struct xl__places pa = xl__batch_a(&g->batch),
                             pb = xl__batch_b(&g->batch),
                             pc = xl__batch_c(&g->batch);
-    set_canonical_view(&g->a, g->m, g->k, &pa, xl__operand_base(q, 0), &c->a);
-    set_canonical_view(&g->b, g->k, g->n, &pb, xl__operand_base(q, 1), &c->b);
     set_canonical_view(&g->c, g->m, g->n, &pc, xl__operand_base(q, 2), &c->c);
+    if (xl__gemm_reads_ab(g)) {
+        set_canonical_view(&g->a, g->m, g->k, &pa, xl__operand_base(q, 0),
+                           &c->a);
+        set_canonical_view(&g->b, g->k, g->n, &pb, xl__operand_base(q, 1),
+                           &c->b);
+    } else {
+        set_unread_view(&g->a, &c->c, &c->a);
+        set_unread_view(&g->b, &c->c, &c->b);
+    }
 }
 
 /* A single product has neither steps nor lists: its listed offsets are added
@@ -263,19 +284,20 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     const xl_gemm *g = desc;
     struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
+    const bool reads_ab = xl__gemm_reads_ab(g);
     memset(to, 0, sizeof *to);
     c->m = g->m;
     c->n = g->n;
-    c->k = g->k;
+    c->k = reads_ab ? g->k : 0;
     set_canonical_views(q, g, c);
     c->alpha = 1;
-    c->beta = g->beta != 0;
-    c->accuracy = accuracy_of(g);
-    call->mem[XL__GEMM_A] = g->a.mem;
-    call->mem[XL__GEMM_B] = g->b.mem;
+    c->accuracy = reads_ab ? accuracy_of(g) : XL_ACCURACY_FULL;
+    call->mem[XL__GEMM_A] = reads_ab ? g->a.mem : g->c.mem;
+    call->mem[XL__GEMM_B] = reads_ab ? g->b.mem : g->c.mem;
     call->mem[XL__GEMM_C] = g->c.mem;
-    call->value[XL__GEMM_ALPHA].f = g->alpha;
-    call->value[XL__GEMM_BETA].f = g->beta;
+    call->value[XL__GEMM_ALPHA].f = round_scalar(g, g->alpha);
+    call->value[XL__GEMM_BETA].f = round_scalar(g, g->beta);
+    c->beta = call->value[XL__GEMM_BETA].f != 0;
     call->value[XL__GEMM_OFF_A].u = g->a.offset;
     call->value[XL__GEMM_OFF_B].u = g->b.offset;
     call->value[XL__GEMM_OFF_C].u = g->c.offset;
@@ -359,9 +381,12 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     b->c_step = b->c_step > 0 ? g->m * g->n : 0;
 }
 
+/* Without a product the reference is the variant: its loop over k = 0 reads
+ * nothing. */
 static const char *forced_variant(const void *desc)
 {
-    return ((const xl_gemm *)desc)->variant;
+    const xl_gemm *g = desc;
+    return xl__gemm_reads_ab(g) ? g->variant : xl__gemm_ref.name;
 }
 
 static xl_mem call_workspace(const void *desc)

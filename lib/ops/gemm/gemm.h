@@ -14,6 +14,8 @@
  *                                  bytes, the least over the batch;
  *   mem.svm                        is not NULL if the memory is SVM;
  *   beta                           is 0 or 1;
+ *   k                              is 0 if alpha is: then A and B are not
+ *                                  read, and only the reference runs;
  *   row_stride, col_stride         of a dimension of size 1 are such that the
  *                                  other dimension counts as contiguous;
  *   batch                          has a count of at least 1; a_at, b_at and
@@ -34,6 +36,8 @@ static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void 
 {
     return ((const struct xl__gemm_canonical *)canonical)->snippet;
 }
+/* Whether A and B count: alpha, rounded to y's type, is not 0. */
+bool xl__gemm_reads_ab(const xl_gemm *g);
 /* The type in which y = alpha A B + beta C is computed: f32, f64 or i32. */
 xl_dtype xl__gemm_y_dtype(const void *canonical);
 /* Indices of the tile sizes in the tunables of every variant that has tiles.

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "ops/gemm/gemm.h"
+#include "ops/path/check.h"
 #include "runtime/launch.h"
 
 /* -- overlaps ------------------------------------------------------------- */
@@ -61,44 +62,62 @@ fail:
     return status;
 }
 
+/* The located operands of the product just checked; false without memory. */
+static bool add_product(const xl_queue *q, size_t product,
+                        struct product_operand **all, size_t *n, size_t *cap)
+{
+    const struct xl__memory *m = &q->memory;
+    if (!xl__grow(all, cap, *n + m->n, sizeof **all))
+        return false;
+    for (unsigned k = 0; k < m->n; k++) {
+        if (m->operand[k].is_located)
+            (*all)[(*n)++] =
+                (struct product_operand){m->operand[k], product};
+    }
+    return true;
+}
+
 /* -- batches -------------------------------------------------------------- */
 
-/* A product and its index in the list. */
+/* All that decides what a product computes, except the offsets of its
+ * matrices: as gemm splits its descriptor, so that a new member of xl_gemm is
+ * part of it. Padding is 0. */
+struct group_key {
+    char variant[XL__NAME_CAP];
+    struct xl__gemm_canonical canonical;
+    struct xl__call call;
+    size_t alone; /* of a product that is a batch itself: its index + 1 */
+};
+
 struct group_entry {
-    xl_gemm key; /* offsets and workspace zeroed, padding 0 */
+    struct group_key key;
+    cl_ulong at[3]; /* offsets of A, B and C */
+    size_t base[3]; /* addresses of their memory, which decide alignments */
     size_t product;
 };
 
-static void copy_key_view(const xl_mat *from, xl_mat *to)
+static xl_status make_entry(xl_queue *q, const xl_gemm *g, size_t product,
+                            struct group_entry *out)
 {
-    to->mem.buf = from->mem.buf;
-    to->mem.svm = from->mem.svm;
-    to->row_stride = from->row_stride;
-    to->col_stride = from->col_stride;
-    to->dtype = from->dtype;
-}
-
-/* The fields that products of a batch have in common. A product that is a
- * batch itself gets a key of its own. */
-static void make_key(const xl_gemm *g, size_t product, struct group_entry *out)
-{
-    xl_gemm *key = &out->key;
+    xl_status status = XL_OK;
+    struct group_key *key = &out->key;
+    const char *forced = xl__op_gemm.forced(g);
     memset(out, 0, sizeof *out);
     out->product = product;
-    key->m = g->m;
-    key->n = g->n;
-    key->k = g->k;
-    copy_key_view(&g->a, &key->a);
-    copy_key_view(&g->b, &key->b);
-    copy_key_view(&g->c, &key->c);
-    key->alpha = g->alpha;
-    key->beta = g->beta;
-    key->variant = g->variant;
-    key->epilogue.expr = g->epilogue.expr;
-    key->epilogue.bindings = g->epilogue.bindings;
-    key->epilogue.n_bindings = g->epilogue.n_bindings;
-    if (g->batch.count > 1)
-        key->batch.count = product + 2;
+    xl__strcpy(key->variant, sizeof key->variant, forced ? forced : "");
+    TRY(xl__op_gemm.bind(q, g, &key->canonical, &key->call));
+    for (unsigned i = 0; i < 3; i++) {
+        out->at[i] = key->call.value[XL__GEMM_OFF_A + i].u;
+        key->call.value[XL__GEMM_OFF_A + i].u = 0;
+        out->base[i] = xl__operand_base(q, i);
+    }
+    /* alignments follow from the offsets */
+    key->canonical.g.a.offset = 0;
+    key->canonical.g.b.offset = 0;
+    key->canonical.g.c.offset = 0;
+    key->alone = g->batch.count > 1 ? product + 1 : 0;
+fail:
+    return status;
 }
 
 static int compare_key(const void *a, const void *b)
@@ -107,6 +126,17 @@ static int compare_key(const void *a, const void *b)
     const int order = memcmp(&x->key, &y->key, sizeof x->key);
     return order ? order
                  : (x->product > y->product) - (x->product < y->product);
+}
+
+/* Put the index of the product before the message of its failure. */
+static void name_product(struct xl__error *e, xl_status status, size_t product)
+{
+    struct xl__str message = {0};
+    xl__str_printf(&message, "product %zu: %s", product,
+                   xl__str_text(&e->detail));
+    xl__error_reset(e);
+    xl__error_set(e, status, "%s", xl__str_text(&message));
+    xl__str_clear(&message);
 }
 
 struct gemm_group {
@@ -121,7 +151,8 @@ struct gemm_group {
     cl_event begun; /* of the first batch, if the caller wants it */
 };
 
-/* Entries [first, end) as one product, or as a batch by lists. */
+/* Entries [first, end) as one product, or as a batch by lists. The products
+ * were checked; as a batch they differ only in offsets. */
 static xl_gemm join_entries(const struct gemm_group *w, size_t first,
                             size_t end)
 {
@@ -131,10 +162,10 @@ static xl_gemm join_entries(const struct gemm_group *w, size_t first,
     if (n == 1)
         return g;
     for (size_t i = 0; i < n; i++) {
-        const xl_gemm *p = &w->products[w->entries[first + i].product];
-        w->at[i] = p->a.offset;
-        w->at[n + i] = p->b.offset;
-        w->at[2 * n + i] = p->c.offset;
+        const cl_ulong *at = w->entries[first + i].at;
+        w->at[i] = at[0];
+        w->at[n + i] = at[1];
+        w->at[2 * n + i] = at[2];
     }
     g.a.offset = g.b.offset = g.c.offset = 0;
     g.batch = (xl_batch){.count = n, .a_at = w->at, .b_at = w->at + n,
@@ -158,20 +189,22 @@ static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
         sync.done = w->q->is_out_of_order ? &now : NULL;
     else
         sync.done = w->sync ? w->sync->done : NULL;
-    const xl_status status = xl_gemm_run(w->q, &g, &sync);
+    for (unsigned i = 0; i < 3; i++)
+        w->q->memory.operand[i].base = w->entries[first].base[i];
+    const xl_status status = xl__op_run_checked(w->q, &xl__op_gemm, &g, &sync);
     xl__event_release(w->last);
     w->last = now;
+    if (status != XL_OK)
+        name_product(&w->q->error, status, w->entries[first].product);
     return status;
 }
 
 static xl_status run_all(struct gemm_group *w)
 {
     xl_status status = XL_OK;
-    for (size_t i = 0; i < w->n; i++)
-        make_key(&w->products[i], i, &w->entries[i]);
     qsort(w->entries, w->n, sizeof *w->entries, compare_key);
     for (size_t first = 0, end; first < w->n; first = end) {
-        const xl_gemm *key = &w->entries[first].key;
+        const struct group_key *key = &w->entries[first].key;
         end = first + 1;
         while (end < w->n &&
                memcmp(key, &w->entries[end].key, sizeof *key) == 0)
@@ -182,37 +215,27 @@ fail:
     return status;
 }
 
-/* Check a product as xl_gemm_run() does; the message states its index. */
-static xl_status check_product(xl_queue *q, const xl_gemm *products, size_t i)
-{
-    const xl_status status = xl__op_gemm.check(q, &products[i], true);
-    if (status == XL_OK)
-        return XL_OK;
-    struct xl__str message = {0};
-    xl__str_printf(&message, "product %zu: %s", i,
-                   xl__str_text(&q->error.detail));
-    xl__error_reset(&q->error);
-    xl__error_set(&q->error, status, "%s", xl__str_text(&message));
-    xl__str_clear(&message);
-    return status;
-}
-
-/* Check each product, then the operands of different products. */
-static xl_status check_products(xl_queue *q, const xl_gemm *products, size_t n)
+/* Check and split every product as xl_gemm_run() does, then compare the
+ * operands of different products. */
+static xl_status make_entries(struct gemm_group *w)
 {
     xl_status status = XL_OK;
     struct product_operand *all = NULL;
     size_t n_all = 0, cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        TRY(check_product(q, products, i));
-        if (!xl__grow(&all, &cap, n_all + q->memory.n, sizeof *all))
-            TRY(xl__error_set(&q->error, XL_NO_MEMORY,
-                              "out of memory for a group of %zu products", n));
-        for (unsigned k = 0; k < q->memory.n; k++)
-            all[n_all++] = (struct product_operand){q->memory.operand[k], i};
+    for (size_t i = 0; i < w->n && status == XL_OK; i++) {
+        const xl_gemm *g = &w->products[i];
+        status = xl__op_gemm.check(w->q, g, true);
+        if (status == XL_OK)
+            status = make_entry(w->q, g, i, &w->entries[i]);
+        if (status != XL_OK)
+            name_product(&w->q->error, status, i);
+        if (status == XL_OK && !add_product(w->q, i, &all, &n_all, &cap))
+            status = xl__error_set(&w->q->error, XL_NO_MEMORY,
+                                   "out of memory for a group of %zu products",
+                                   w->n);
     }
-    TRY(check_overlaps(all, n_all, &q->error));
-fail:
+    if (status == XL_OK)
+        status = check_overlaps(all, n_all, &w->q->error);
     free(all);
     return status;
 }
@@ -228,12 +251,12 @@ xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
     if (!products || n == 0)
         TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
                           "gemm: the group has no products"));
-    TRY(check_products(q, products, n));
     w.entries = xl__calloc(n, sizeof *w.entries);
     w.at = xl__calloc(n, 3 * sizeof *w.at);
     if (!w.entries || !w.at)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY,
                           "out of memory for a group of %zu products", n));
+    TRY(make_entries(&w));
     TRY(run_all(&w));
     if (w.begun)
         *sync->first = w.begun;

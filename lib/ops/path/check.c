@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols, size_t *elems)
 {
@@ -27,12 +28,21 @@ xl_status xl__operand_add_mat(xl_queue *q, const char *name, const xl_mat *mat,
     return xl__region_init(*out, name, &view, &q->error);
 }
 
-xl_status xl__check_scalar(const char *name, double value, struct xl__error *e)
+xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
+                           struct xl__error *e)
 {
-    if (isfinite(value))
+    if (!isfinite(value))
+        return xl__error_set(e, XL_BAD_SCALAR, "%s is %s; it must be finite",
+                             name, isnan(value) ? "NaN" : "infinite");
+    if (xl__scalar_fits(value, type))
         return XL_OK;
-    return xl__error_set(e, XL_BAD_SCALAR, "%s is %s; it must be finite", name,
-                         isnan(value) ? "NaN" : "infinite");
+    return xl__error_set(e, XL_BAD_SCALAR,
+                         type == XL_I32
+                             ? "%s is %.9g; where the result is i32 it must "
+                               "be a whole number of 32 bits"
+                             : "%s is %.9g, which overflows the f32 that it "
+                               "is rounded to; the largest is 3.4e38",
+                         name, value);
 }
 
 unsigned xl__align_of(size_t bits)

@@ -12,7 +12,9 @@ bool xl__mat_extent(const xl_mat *mat, size_t rows, size_t cols,
 xl_status xl__operand_add_mat(xl_queue *q, const char *name, const xl_mat *mat,
                               size_t rows, size_t cols,
                               struct xl__region **out);
-xl_status xl__check_scalar(const char *name, double value,
+/* XL_BAD_SCALAR unless `type`, the type in which y is computed, can have the
+ * value, and it is finite. */
+xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
                            struct xl__error *e);
 
 /* Address of the memory of operand i, as far as it decides alignments; 0

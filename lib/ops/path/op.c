@@ -17,11 +17,9 @@ const char *xl__op_call_forced(const struct xl__op_call *w)
 
 /* -- check and bind ------------------------------------------------------- */
 
-xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
-                            const struct xl__op *op, const void *desc,
-                            bool with_memory)
+static void init_call(struct xl__op_call *w, xl_queue *q,
+                      const struct xl__op *op, const void *desc)
 {
-    xl_status status = XL_OK;
     w->q = q;
     w->op = op;
     w->desc = desc;
@@ -31,10 +29,11 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     w->is_provisional = false;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
-    if (!w->desc)
-        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
-                          w->op->name));
-    TRY(w->op->check(w->q, w->desc, with_memory));
+}
+
+static xl_status bind_call(struct xl__op_call *w)
+{
+    xl_status status = XL_OK;
     const char *forced = w->op->forced(w->desc);
     if (forced && strlen(forced) >= XL__NAME_CAP)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
@@ -46,6 +45,21 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
         offsetof(struct xl__op_key, canonical) + w->op->canonical_bytes;
     TRY(w->op->bind(w->q, w->desc, w->key.canonical, &w->call));
     w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
+fail:
+    return status;
+}
+
+xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
+                            const struct xl__op *op, const void *desc,
+                            bool with_memory)
+{
+    xl_status status = XL_OK;
+    init_call(w, q, op, desc);
+    if (!w->desc)
+        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
+                          w->op->name));
+    TRY(w->op->check(w->q, w->desc, with_memory));
+    TRY(bind_call(w));
 fail:
     return status;
 }
@@ -228,19 +242,41 @@ static xl_status find_or_make_plan(struct xl__op_call *w,
 
 /* -- the calls ------------------------------------------------------------ */
 
+static xl_status launch_call(struct xl__op_call *w, const xl_sync *sync)
+{
+    xl_status status = XL_OK;
+    struct xl__cached_plan *ready;
+    TRY(find_or_make_plan(w, &ready));
+    TRY(xl__operands_check_workspace(
+        &w->q->memory, w->call.mem[XL__MEM_SCRATCH],
+        ready->plan.scratch_bytes, &w->q->error));
+    TRY(xl__launch(w->q, ready, &w->call, sync));
+fail:
+    return status;
+}
+
 xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync)
 {
     xl_status status = XL_OK;
     struct xl__op_call w;
-    struct xl__cached_plan *ready;
     if (!q)
         return XL_BAD_ARGUMENT;
     TRY(xl__op_call_begin(&w, q, op, desc, true));
-    TRY(find_or_make_plan(&w, &ready));
-    TRY(xl__operands_check_workspace(&q->memory, w.call.mem[XL__MEM_SCRATCH],
-                                     ready->plan.scratch_bytes, &q->error));
-    TRY(xl__launch(q, ready, &w.call, sync));
+    TRY(launch_call(&w, sync));
+fail:
+    xl__op_call_end(&w);
+    return status;
+}
+
+xl_status xl__op_run_checked(xl_queue *q, const struct xl__op *op,
+                             const void *desc, const xl_sync *sync)
+{
+    xl_status status = XL_OK;
+    struct xl__op_call w;
+    init_call(&w, q, op, desc);
+    TRY(bind_call(&w));
+    TRY(launch_call(&w, sync));
 fail:
     xl__op_call_end(&w);
     return status;

@@ -181,6 +181,9 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
 /* op.c: the calls of every op. */
 xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
                      const xl_sync *sync);
+/* The same for a descriptor that needs no check. */
+xl_status xl__op_run_checked(xl_queue *q, const struct xl__op *op,
+                             const void *desc, const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc);
 /* For all values of a member of the descriptor, a copy of the caller's, from

@@ -2,7 +2,7 @@
 /* The operands of an epilogue: their memory is checked and bound. */
 #include "ops/path/operands.h"
 
-#include <math.h>
+#include "base/dtype.h"
 
 xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
 {
@@ -21,12 +21,12 @@ xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
         if (!b->name)
             return xl__error_set(e, XL_BAD_ARGUMENT,
                                  "binding %u of the epilogue has no name", k);
-        if (b->is_scalar && b->tensor.dtype == XL_I32 &&
-            !(b->scalar >= INT32_MIN && b->scalar <= INT32_MAX &&
-              floor(b->scalar) == b->scalar))
+        if (b->is_scalar && !xl__scalar_fits(b->scalar, b->tensor.dtype))
             return xl__error_set(e, XL_BAD_SCALAR,
-                                 "%s is %.17g, which is no whole number of 32 "
-                                 "bits",
+                                 b->tensor.dtype == XL_I32
+                                     ? "%s is %.17g, which is no whole number "
+                                       "of 32 bits"
+                                     : "%s is %.17g, which overflows f32",
                                  b->name, b->scalar);
     }
     return XL_OK;

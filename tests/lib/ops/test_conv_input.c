@@ -64,6 +64,14 @@ static void f8_out(xl_conv *c)
     c->epilogue.expr = "y";
 }
 static void alpha_nan(xl_conv *c) { c->alpha = (double)NAN; }
+static void alpha_large(xl_conv *c) { c->alpha = 1e39; }
+static void beta_large(xl_conv *c) { c->beta = 1e300; }
+static void i32_alpha(xl_conv *c)
+{
+    c->in.dtype = c->filters.dtype = XL_I8;
+    c->out.dtype = XL_I32;
+    c->alpha = 0.5;
+}
 static void in_too_small(xl_conv *c) { c->in.offset = 1; }
 static void filters_too_small(xl_conv *c) { c->filters.offset = 2; }
 static void out_too_small(xl_conv *c) { c->out.offset = 3; }
@@ -107,6 +115,9 @@ static const struct {
     {f8_in,             XL_UNSUPPORTED,      "in f8e4m3"},
     {f8_out,            XL_UNSUPPORTED,      "out f8e5m2"},
     {alpha_nan,         XL_BAD_SCALAR,       "alpha"},
+    {alpha_large,       XL_BAD_SCALAR,       "alpha is 1e+39, which overflows"},
+    {beta_large,        XL_BAD_SCALAR,       "beta is 1e+300, which overflows"},
+    {i32_alpha,         XL_BAD_SCALAR,       "whole number of 32 bits"},
     {in_too_small,      XL_BUFFER_TOO_SMALL, "in needs"},
     {filters_too_small, XL_BUFFER_TOO_SMALL, "filters needs"},
     {out_too_small,     XL_BUFFER_TOO_SMALL, "out needs"},
@@ -140,6 +151,32 @@ static void bad_conv(void **state)
     assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,
                   xl_error_detail(f.t.queue));
     assert_string_equal(xl_error_detail(f.t.queue), "");
+    tear_down(&f);
+}
+
+/* With alpha = 0 only out counts: in and filters need no memory, and out may
+ * be theirs. Every variant that is named takes it. */
+static void no_alpha(void **state)
+{
+    struct fixture f;
+    (void)state;
+    set_up(&f);
+    f.conv.alpha = 0;
+    f.conv.beta = 2;
+    f.conv.in.mem.buf = f.conv.filters.mem.buf = NULL;
+    for (unsigned i = 0; xl_variant_name(f.t.device, "conv", i); i++) {
+        f.conv.variant = xl_variant_name(f.t.device, "conv", i);
+        assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,
+                      xl_error_detail(f.t.queue));
+    }
+    f.conv.in.mem = f.conv.filters.mem = f.conv.out.mem;
+    assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,
+                  xl_error_detail(f.t.queue));
+    f.conv.alpha = 1;
+    assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OVERLAP, "");
+    f.conv.alpha = 0;
+    f.conv.out.mem.buf = NULL;
+    assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_BAD_ARGUMENT, "");
     tear_down(&f);
 }
 
@@ -215,6 +252,7 @@ static void workspace_overlaps(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bad_conv),
+                                       cmocka_unit_test(no_alpha),
                                        cmocka_unit_test(side_by_side),
                                        cmocka_unit_test(workspace_overlaps)};
     test_args(argc, argv);

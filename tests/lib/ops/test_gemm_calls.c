@@ -106,15 +106,19 @@ static unsigned make_group(xl_gemm *out)
     return n;
 }
 
+static void run_group(const xl_gemm *g, size_t n)
+{
+    assert_status(xl_gemm_run_group(t.queue, g, n, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    compare(t.queue);
+}
+
 static void group(void **state)
 {
     (void)state;
     xl_gemm g[MOST];
     start(1);
-    const unsigned n = make_group(g);
-    assert_status(xl_gemm_run_group(t.queue, g, n, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    compare(t.queue);
+    run_group(g, make_group(g));
 }
 
 /* The last event says that all is done. */
@@ -134,15 +138,114 @@ static void group_out_of_order(void **state)
     xl_gemm g[MOST];
     start(2);
     const unsigned n = make_group(g);
-    cl_event done = NULL;
-    const xl_sync sync = {.done = &done};
+    cl_event done = NULL, before = clCreateUserEvent(ctx, &code);
+    const xl_sync sync = {.n_wait = 1, .wait = &before, .done = &done};
     assert_status(xl_gemm_run_group(q, g, n, &sync), XL_OK,
                   xl_error_detail(q));
+    assert_status(xl_buffer_read(t.queue, c.mem, 0, c.host, sizeof c.host),
+                  XL_OK, xl_error_detail(t.queue));
+    for (size_t i = 0; i < FLOATS; i++) /* no product precedes the event */
+        assert_true(c.host[i] == GUARD);
+    clSetUserEventStatus(before, CL_COMPLETE);
+    clReleaseEvent(before);
     assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     compare(t.queue);
     xl_queue_destroy(q);
     clReleaseCommandQueue(native);
+}
+
+/* Batches of one product: the offset of A is in the list. */
+static void group_of_lists(void **state)
+{
+    enum { COUNT = 3, SIDE = 8, GAP = SIDE * SIDE };
+    (void)state;
+    cl_ulong at[COUNT], zero = 0;
+    xl_gemm g[COUNT];
+    start(5);
+    for (size_t i = 0; i < COUNT; i++) {
+        at[i] = i * GAP;
+        g[i] = product(SIDE, SIDE, SIDE, (size_t[3]){at[i], 0, i * GAP});
+        expect(&g[i]);
+        g[i].a.offset = 0;
+        g[i].batch = (xl_batch){.count = i % 2, .a_at = &at[i], .b_at = &zero,
+                                .c_at = &zero};
+    }
+    run_group(g, COUNT);
+}
+
+/* A, B and C of a product beside each other in one buffer; and C's that are
+ * columns of one matrix. As a batch each would span the others. */
+static void group_in_one_buffer(void **state)
+{
+    enum { COUNT = 4, SIDE = 8, GAP = SIDE * SIDE };
+    (void)state;
+    xl_gemm g[COUNT];
+    start(6);
+    memcpy(want, a.host, sizeof want);
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t at = 3 * GAP * i;
+        g[i] = product(SIDE, SIDE, SIDE,
+                       (size_t[3]){at, at + GAP, at + 2 * GAP});
+        g[i].b.mem.buf = g[i].c.mem.buf = a.mem;
+        memcpy(b.host, a.host, sizeof b.host);
+        expect(&g[i]);
+    }
+    assert_status(xl_gemm_run_group(t.queue, g, COUNT, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, a.mem, 0, a.host, sizeof a.host),
+                  XL_OK, xl_error_detail(t.queue));
+    assert_memory_equal(a.host, want, sizeof want);
+    start(7);
+    for (size_t i = 0; i < COUNT; i++) {
+        g[i] = product(SIDE, SIDE, SIDE, (size_t[3]){GAP * i, 0, SIDE * i});
+        g[i].c.row_stride = COUNT * SIDE;
+        expect(&g[i]);
+    }
+    run_group(g, COUNT);
+}
+
+/* -- alpha = 0 ------------------------------------------------------------- */
+
+/* C = beta C with A and B of NaN, then without memory: by each variant, of one
+ * product, a batch and a group. */
+static void no_product(void **state)
+{
+    enum { M = 9, N = 11, K = 13, COUNT = 3, GAP = 200 };
+    (void)state;
+    const xl_binding bias = {.name = "s", .is_scalar = true, .scalar = 5,
+                             .tensor = {.dtype = XL_F32}};
+    unsigned n = 0;
+    start(8);
+    for (size_t i = 0; i < FLOATS; i++)
+        a.host[i] = NAN;
+    upload(&a);
+    for (; xl_variant_name(t.device, "gemm", n); n++) {
+        xl_gemm g = product(M, N, K, (size_t[3]){1, 2, 3});
+        g.b.mem.buf = a.mem;
+        g.variant = xl_variant_name(t.device, "gemm", n);
+        g.alpha = n % 2 ? 0 : 1e-300; /* 0 as an f32 */
+        g.beta = 2;
+        if (n % 3 == 1) {
+            g.a.mem.buf = g.b.mem.buf = NULL;
+            g.batch = (xl_batch){COUNT, GAP, GAP, GAP, NULL, NULL, NULL};
+        }
+        if (n % 3 == 2)
+            g.epilogue = (xl_epilogue){"y + s", &bias, 1};
+        const size_t count = n % 3 == 1 ? COUNT : 1;
+        for (size_t i = 0; i < count * M * N; i++) {
+            float *x = &want[3 + i / (M * N) * GAP + i % (M * N)];
+            *x = 2 * *x + (n % 3 == 2 ? 5 : 0);
+        }
+        if (n % 2)
+            assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
+                          xl_error_detail(t.queue));
+        else
+            assert_status(xl_gemm_run_group(t.queue, &g, 1, NULL), XL_OK,
+                          xl_error_detail(t.queue));
+        compare(t.queue);
+    }
+    assert_true(n > 3);
 }
 
 /* The same batch with other lists each time, without waiting between. */
@@ -169,6 +272,94 @@ static void lists_change(void **state)
                       xl_error_detail(t.queue));
     }
     compare(t.queue);
+}
+
+/* All products share A where its step is 0. */
+static void shared_operand(void **state)
+{
+    enum { COUNT = 3, M = 7, N = 9, K = 5 };
+    (void)state;
+    start(9);
+    xl_gemm g = product(M, N, K, (size_t[3]){0, 0, 0});
+    for (size_t z = 0; z < COUNT; z++) {
+        const xl_gemm one =
+            product(M, N, K, (size_t[3]){0, z * K * N, z * M * N});
+        expect(&one);
+    }
+    g.batch = (xl_batch){COUNT, 0, K * N, M * N, NULL, NULL, NULL};
+    assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    compare(t.queue);
+}
+
+/* Sums, alpha and beta of i32 wrap. */
+static void wrapping(void **state)
+{
+    enum { N = 16, K = 64 };
+    (void)state;
+    static const int32_t alpha = INT32_MAX, beta = INT32_MIN;
+    signed char x[K * N];
+    int32_t old[N * N];
+    for (size_t i = 0; i < K * N; i++)
+        x[i] = (signed char)(i * 37 % 255 - 127);
+    for (size_t i = 0; i < N * N; i++)
+        old[i] = (int32_t)((uint32_t)i * 123456789u);
+    for (unsigned v = 0; xl_variant_name(t.device, "gemm", v); v++) {
+        assert_status(xl_buffer_write(t.queue, a.mem, 0, x, sizeof x), XL_OK,
+                      "");
+        assert_status(xl_buffer_write(t.queue, c.mem, 0, old, sizeof old),
+                      XL_OK, "");
+        xl_gemm g = {.m = N, .n = N, .k = K, .alpha = alpha, .beta = beta,
+                     .variant = xl_variant_name(t.device, "gemm", v)};
+        g.a = xl_mat_rows(a.mem, K, XL_I8);
+        g.b = xl_mat_rows(a.mem, N, XL_I8);
+        g.c = xl_mat_rows(c.mem, N, XL_I32);
+        int32_t got[N * N];
+        const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED)
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, c.mem, 0, got, sizeof got),
+                      XL_OK, "");
+        for (size_t i = 0; i < N * N; i++) {
+            uint32_t sum = 0;
+            for (size_t l = 0; l < K; l++)
+                sum += (uint32_t)(x[i / N * K + l] * x[l * N + i % N]);
+            sum = (uint32_t)alpha * sum + (uint32_t)beta * (uint32_t)old[i];
+            if ((uint32_t)got[i] != sum)
+                fail_msg("%s: %zu: %d, not %d", g.variant, i, got[i],
+                         (int32_t)sum);
+        }
+    }
+}
+
+/* The same call gives the same bits, by every variant. */
+static void repeats(void **state)
+{
+    enum { M = 70, N = 67, K = 129 };
+    (void)state;
+    struct xl__rng rng;
+    xl__rng_seed(&rng, 10);
+    for (size_t i = 0; i < FLOATS; i++)
+        a.host[i] = (float)(xl__rng_uniform(&rng) - 0.5);
+    upload(&a);
+    for (unsigned v = 0; xl_variant_name(t.device, "gemm", v); v++) {
+        xl_gemm g = product(M, N, K, (size_t[3]){0, 0, 0});
+        g.variant = xl_variant_name(t.device, "gemm", v);
+        g.b.mem = g.a.mem;
+        for (unsigned time = 0; time < 3; time++) {
+            const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+            if (status == XL_UNSUPPORTED)
+                break;
+            assert_status(status, XL_OK, xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, c.mem, 0,
+                                         time == 0 ? want : c.host,
+                                         M * N * sizeof(float)),
+                          XL_OK, "");
+            if (time > 0)
+                assert_memory_equal(c.host, want, M * N * sizeof(float));
+        }
+    }
 }
 
 /* dA = dC B^T and dB = A^T dC, as in ops.h: here a is dC and b is
@@ -343,9 +534,40 @@ static void wrong_groups(void **state)
                   xl_error_detail(t.queue));
     assert_non_null(strstr(xl_error_detail(t.queue), "product 1"));
     g[1] = product(8, 8, 8, (size_t[3]){0, 0, 64});
+    g[1].epilogue.expr = "y + nothing";
+    assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_BAD_ARGUMENT,
+                  xl_error_detail(t.queue));
+    assert_non_null(strstr(xl_error_detail(t.queue), "product 1"));
+    g[1] = product(8, 8, 8, (size_t[3]){0, 0, 64});
     g[1].a = g[0].c; /* reads what the other writes */
     assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OVERLAP,
                   xl_error_detail(t.queue));
+    g[1].alpha = 0; /* reads nothing */
+    assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+}
+
+/* A product whose epilogue reads the C of another, in either order; its own C
+ * is allowed. */
+static void wrong_group_binding(void **state)
+{
+    (void)state;
+    const size_t size[] = {8, 8};
+    xl_binding r = {.name = "r",
+                    .tensor = xl_tensor_dense(c.mem, XL_F32, 2, size)};
+    xl_gemm g[2] = {product(8, 8, 8, (size_t[3]){0, 0, 0}),
+                    product(8, 8, 8, (size_t[3]){0, 0, 64})};
+    for (unsigned i = 0; i < 2; i++) {
+        g[0].epilogue = g[1].epilogue = (xl_epilogue){0};
+        g[i].epilogue = (xl_epilogue){"y + r", &r, 1};
+        r.tensor.offset = 64 * (1 - i);
+        assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OVERLAP,
+                      xl_error_detail(t.queue));
+        assert_non_null(strstr(xl_error_detail(t.queue), "overlaps r of"));
+        r.tensor.offset = 64 * i;
+        assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+    }
 }
 
 int main(int argc, char **argv)
@@ -355,6 +577,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists_change),  cmocka_unit_test(gradients),
         cmocka_unit_test(wrong_batches), cmocka_unit_test(wrong_types),
         cmocka_unit_test(wrong_groups),  cmocka_unit_test(f8_codes),
+        cmocka_unit_test(no_product),    cmocka_unit_test(group_of_lists),
+        cmocka_unit_test(group_in_one_buffer),
+        cmocka_unit_test(shared_operand), cmocka_unit_test(wrapping),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(wrong_group_binding),
     };
     test_args(argc, argv);
     test_device_open(&t, NULL);

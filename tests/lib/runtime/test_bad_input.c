@@ -109,6 +109,8 @@ static void alpha_nan(struct fixture *f) { f->gemm.alpha = (double)NAN; }
 static void alpha_infinite(struct fixture *f) { f->gemm.alpha = HUGE_VAL; }
 static void beta_nan(struct fixture *f) { f->gemm.beta = (double)NAN; }
 static void beta_infinite(struct fixture *f) { f->gemm.beta = -HUGE_VAL; }
+static void alpha_large(struct fixture *f) { f->gemm.alpha = 1e300; }
+static void beta_large(struct fixture *f) { f->gemm.beta = -3.41e38; }
 static void no_memory_a(struct fixture *f) { f->gemm.a.mem.buf = NULL; }
 static void both_memories(struct fixture *f) { f->gemm.b.mem.svm = f; }
 static void no_dtype(struct fixture *f) { f->gemm.a.dtype = (xl_dtype)77; }
@@ -137,6 +139,8 @@ static const struct {
     {alpha_infinite,   XL_BAD_SCALAR,       "alpha"},
     {beta_nan,         XL_BAD_SCALAR,       "beta"},
     {beta_infinite,    XL_BAD_SCALAR,       "beta"},
+    {alpha_large,      XL_BAD_SCALAR,       "alpha is 1e+300, which overflow"},
+    {beta_large,       XL_BAD_SCALAR,       "beta is -3.41e+38, which overf"},
     {no_memory_a,      XL_BAD_ARGUMENT,     "A"},
     {both_memories,    XL_BAD_ARGUMENT,     "B"},
     {no_dtype,         XL_BAD_ARGUMENT,     "77"},
@@ -194,6 +198,8 @@ static void odd_but_good(void **state)
 static void zero_rows(struct fixture *f) { f->softmax.rows = 0; }
 static void zero_cols(struct fixture *f) { f->softmax.cols = 0; }
 static void scale_nan(struct fixture *f) { f->softmax.scale = (double)NAN; }
+static void scale_large(struct fixture *f) { f->softmax.scale = 1e39; }
+static void scale_small(struct fixture *f) { f->softmax.scale = 1e-39; }
 static void dst_shifted(struct fixture *f)
 {
     f->softmax.rows = 4;
@@ -229,6 +235,8 @@ static const struct {
     {zero_rows,     XL_BAD_SHAPE,        "0"},
     {zero_cols,     XL_BAD_SHAPE,        "0"},
     {scale_nan,     XL_BAD_SCALAR,       "scale"},
+    {scale_large,   XL_BAD_SCALAR,       "scale"},
+    {scale_small,   XL_BAD_SCALAR,       "scale"},
     {dst_shifted,   XL_OVERLAP,          "overlaps"},
     {dst_too_small, XL_BUFFER_TOO_SMALL, "needs"},
     {src_overflows, XL_OVERFLOW,         "64 bits"},

@@ -2,6 +2,7 @@
 /* Calls of expressions as an application makes them: one compiled expression
  * for many calls, a wrapped queue, the caller's workspace, and errors. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/expr/device/expr_case.h"
@@ -196,6 +197,14 @@ static void set_nan_f32(struct expr_case *c)
 {
     set_scalar(c, XL_F32, NAN);
 }
+static void set_large_f32(struct expr_case *c)
+{
+    set_scalar(c, XL_F32, -1e39);
+}
+static void set_infinite_f32(struct expr_case *c)
+{
+    set_scalar(c, XL_F32, INFINITY);
+}
 static void leave_unchanged(struct expr_case *c)
 {
     (void)c;
@@ -218,6 +227,8 @@ static void test_refused(void **state)
         {"NaN as i32", set_nan_i32, XL_BAD_SCALAR},
         {"3e9 as i32", set_large_i32, XL_BAD_SCALAR},
         {"NaN as f32", set_nan_f32, XL_OK},
+        {"infinity as f32", set_infinite_f32, XL_OK},
+        {"-1e39 as f32", set_large_f32, XL_BAD_SCALAR},
     };
     unsigned n_wrong = 0;
     (void)state;
@@ -238,6 +249,96 @@ static void test_refused(void **state)
         case_clear(&c);
     }
     assert_int_equal(n_wrong, 0);
+}
+
+/* -- rows that are all -inf ------------------------------------------------
+ */
+
+enum { KINDS = 6, OUTPUTS = 3 };
+
+/* Element j of a row: all masked, all but one, NaN among masked ones, +inf
+ * among masked ones, the least number and masked ones, no mask. */
+static float masked_value(size_t kind, size_t j)
+{
+    static const float alone[KINDS] = {-INFINITY, 7, NAN, INFINITY, -3.4e38f};
+    return kind == KINDS - 1 ? (float)(j % 5)
+           : j == 1          ? alone[kind]
+                             : -INFINITY;
+}
+
+/* 0 for a masked row and NaN for one with a NaN or +inf; else as many equal
+ * shares as there are largest elements, which stand apart. */
+static void check_masked_row(size_t kind, size_t j, size_t cols,
+                             const float got[OUTPUTS])
+{
+    const bool is_nan = kind == 2 || kind == 3;
+    const bool is_masked = kind < KINDS - 1 && (kind == 0 || j != 1);
+    if (is_nan)
+        assert_true(isnan(got[0]) && isnan(got[1]));
+    else if (is_masked)
+        assert_true(got[0] == 0 && got[1] == -INFINITY);
+    else if (kind < KINDS - 1)
+        assert_true(got[0] == 1 && got[1] == 0);
+    else
+        assert_true(got[0] > 0 && got[0] * (float)cols < 6 &&
+                    fabsf(expf(got[1]) - got[0]) < 1e-5f);
+    if (kind == 0)
+        assert_true(got[2] == -INFINITY);
+    if (kind == 2)
+        assert_true(isnan(got[2]));
+    if (kind == 3)
+        assert_true(got[2] == INFINITY);
+}
+
+/* `cols` elements a row, along rows or columns of memory. */
+static void check_masked(size_t cols, bool across, const char *variant)
+{
+    const size_t elems = KINDS * cols, col = across ? KINDS : 1;
+    const size_t row = across ? 1 : cols;
+    float *x = calloc(elems * (OUTPUTS + 1), sizeof *x);
+    xl_binding b[OUTPUTS + 1] = {
+        {.name = "x"}, {.name = "a"}, {.name = "b"}, {.name = "c"}};
+    const xl_expr_args args = {b, OUTPUTS + 1, false, variant, {NULL, NULL}};
+    xl_expr *e = NULL;
+    cl_mem mem;
+    assert_non_null(x);
+    for (size_t i = 0; i < elems; i++)
+        x[i / cols * row + i % cols * col] = masked_value(i / cols, i % cols);
+    assert_status(xl_buffer_create(t.queue, elems * 16, &mem), XL_OK, "");
+    assert_status(xl_buffer_write(t.queue, mem, 0, x, elems * 4), XL_OK, "");
+    for (unsigned k = 0; k <= OUTPUTS; k++) {
+        const xl_tensor view = {{mem, NULL},   k * elems,  2,
+                                {KINDS, cols}, {row, col}, XL_F32};
+        b[k].tensor = view;
+    }
+    b[OUTPUTS].tensor.size[1] = 1;
+    assert_status(xl_expr_compile(t.queue,
+                                  "a = softmax(x); b = log_softmax(x); "
+                                  "c = logsumexp(x, axis=-1)",
+                                  &args, &e),
+                  XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, mem, 0, x, elems * 16), XL_OK, "");
+    for (size_t i = 0; i < elems; i++) {
+        const size_t at = i / cols * row + i % cols * col;
+        const float got[OUTPUTS] = {x[elems + at], x[2 * elems + at],
+                                    x[3 * elems + i / cols * row]};
+        check_masked_row(i / cols, i % cols, cols, got);
+    }
+    xl_expr_destroy(e);
+    clReleaseMemObject(mem);
+    free(x);
+}
+
+static void test_masked_rows(void **state)
+{
+    (void)state;
+    for (int v = 0; v < N_VARIANTS; v++)
+        check_masked(9, false, variants[v]);
+    check_masked(1030, false, NULL);
+    check_masked(257, true, NULL);
+    check_masked(300007, false, NULL);
 }
 
 static int open_device(void **state)
@@ -261,6 +362,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_out_of_order),
         cmocka_unit_test(test_own_workspace),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_masked_rows),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);

@@ -396,6 +396,11 @@ static void descriptors(void **state)
     expect(&p, XL_BAD_SCALAR, "which is no whole number of 32 bits");
     p.b.scalar = INT32_MIN;
     expect(&p, XL_OK, "");
+    p.b.tensor.dtype = XL_F32;
+    p.b.scalar = 1e39;
+    expect(&p, XL_BAD_SCALAR, "r is 9.9999999999999994e+38, which overflows");
+    p.b.scalar = HUGE_VAL;
+    expect(&p, XL_OK, "");
     tear_down(&p);
 }
 

@@ -121,7 +121,8 @@ static const struct named named[] = {
      "map: 1 > 1; map: 1 > 1; map: 1 > 1; map: 1 > 1; map: 2 > 1"},
     {GPU, "x:f32[4096,1000] out:f32[4096,1000]", "softmax(x)",
      "rows 3: 1 > 1", 32.768,
-     "rows: 1 > 1; map: 2 > 1; map: 1 > 1; rows: 1 > 1; map: 2 > 1"},
+     "rows: 1 > 1; map: 1 > 1; map: 2 > 1; map: 1 > 1; rows: 1 > 1; "
+     "map: 1 > 1; map: 2 > 1"},
     {CPU, "x:f32[4096,1000] out:f32[4096,1000]", "softmax(x)",
      "rows 3: 1 > 1", 32.768, NULL},
     {GPU, "x:f32[4096,1000] r:f32[4096,1000] g:f32[1000] b:f32[1000] "

@@ -178,16 +178,23 @@ static const struct test_golden reductions[] = {
 
 static const struct test_golden rows[] = {
     {"y = softmax(x)", HALVES,
-     "y = exp(x - max(x, axis=1)) / sum(exp(x - max(x, axis=1)), axis=1): "
-     "f32[4,5]; 6 nodes"},
+     "y = exp(x - max(max(x, axis=1), -3.4028235e+38)) / max(sum(exp(x - "
+     "max(max(x, axis=1), -3.4028235e+38)), axis=1), 0.5): f32[4,5]; 10 "
+     "nodes"},
+    {"y = softmax(i)", "i:i32[4,5] y:f32[4,5]",
+     "y = exp(cast(i - max(i, axis=1), f32)) / max(sum(exp(cast(i - max(i, "
+     "axis=1), f32)), axis=1), 0.5): f32[4,5]; 9 nodes"},
     {"y = softmax(x, axis=0)", XY,
-     "y = exp(x - max(x, axis=0)) / sum(exp(x - max(x, axis=0)), axis=0): "
-     "f32[4,5]; 6 nodes"},
+     "y = exp(x - max(max(x, axis=0), -3.4028235e+38)) / max(sum(exp(x - "
+     "max(max(x, axis=0), -3.4028235e+38)), axis=0), 0.5): f32[4,5]; 10 "
+     "nodes"},
     {"y = log_softmax(x)", XY,
-     "y = x - max(x, axis=1) - log(sum(exp(x - max(x, axis=1)), axis=1)): "
-     "f32[4,5]; 7 nodes"},
+     "y = x - max(max(x, axis=1), -3.4028235e+38) - log(max(sum(exp(x - "
+     "max(max(x, axis=1), -3.4028235e+38)), axis=1), 0.5)): f32[4,5]; 11 "
+     "nodes"},
     {"y = softmax(x, axis=(0, 1))", XY,
-     "y = exp(x - max(x)) / sum(exp(x - max(x))): f32[4,5]; 6 nodes"},
+     "y = exp(x - max(max(x), -3.4028235e+38)) / max(sum(exp(x - max(max(x), "
+     "-3.4028235e+38))), 0.5): f32[4,5]; 10 nodes"},
     {"y = layer_norm(x, g, b, 1e-5)",
      "x:f16[4,5] g:f32[5] b:f32[5] y:f16[4,5]",
      "y = (x - mean(x, axis=1)) * rsqrt(var(x, axis=1) + 1e-05) * g + b: "

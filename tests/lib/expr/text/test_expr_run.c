@@ -171,6 +171,11 @@ static void large_number(struct world *w)
     w->b[S].tensor.dtype = XL_I32;
     w->b[S].scalar = 2147483648.0;
 }
+static void overflowing_number(struct world *w)
+{
+    w->b[S].tensor.dtype = XL_F32;
+    w->b[S].scalar = 1e300;
+}
 static void odd_variant(struct world *w) { w->args.variant = "expr_magic"; }
 static void long_variant(struct world *w)
 {
@@ -228,6 +233,7 @@ static const struct {
     {half_number, true, XL_BAD_SCALAR, "s is 0.5"},
     {nan_number, true, XL_BAD_SCALAR, "s is nan"},
     {large_number, true, XL_BAD_SCALAR, "s is 2147483648"},
+    {overflowing_number, true, XL_BAD_SCALAR, "which overflows f32"},
     {odd_variant, false, XL_BAD_ARGUMENT, "expr_fused and expr_unfused"},
     {long_variant, false, XL_BAD_ARGUMENT, "no variant \"expr_with_a"},
     {other_name, false, XL_BAD_ARGUMENT, "1:9: 't'"},

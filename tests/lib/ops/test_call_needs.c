@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the headers state of a call's needs: only the first call of its kind
+ * builds, and _prepare() does that without memory; memory is allocated for
+ * scratch and lists of offsets only, once; a failure in the middle of a group.
+ * Runs on the stub driver, as an H200. */
+#include <string.h>
+
+#include "support/support.h"
+
+enum { SIDE = 256, MOST_SIDE = 4096, MEMS = 3 };
+
+static struct test_device t;
+static cl_mem mem[MEMS];
+
+static xl_gemm make_gemm(xl_accuracy accuracy)
+{
+    xl_gemm g = {
+        .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1, .accuracy = accuracy};
+    g.a = xl_mat_rows(mem[0], SIDE, XL_F32);
+    g.b = xl_mat_rows(mem[1], SIDE, XL_F32);
+    g.c = xl_mat_rows(mem[2], SIDE, XL_F32);
+    return g;
+}
+
+static xl_conv make_conv(void)
+{
+    xl_conv c = {
+        .n = 1, .c = 8, .h = 16, .w = 16, .k = 8, .r = 3, .s = 3, .alpha = 1};
+    c.in.mem.buf = mem[0];
+    c.filters.mem.buf = mem[1];
+    c.out.mem.buf = mem[2];
+    return c;
+}
+
+static xl_softmax make_softmax(void)
+{
+    return (xl_softmax){.rows = SIDE,
+                        .cols = SIDE,
+                        .src = xl_mat_rows(mem[0], SIDE, XL_F32),
+                        .dst = xl_mat_rows(mem[2], SIDE, XL_F32)};
+}
+
+static void ok(xl_status status)
+{
+    assert_status(status, XL_OK, xl_error_detail(t.queue));
+}
+
+static unsigned long built(void)
+{
+    return test_stub()->calls("clBuildProgram") +
+           test_stub()->calls("clCreateKernel");
+}
+
+static unsigned long allocated(void)
+{
+    return test_stub()->calls("clCreateBuffer") +
+           test_stub()->calls("clEnqueueWriteBuffer");
+}
+
+/* -- builds ----------------------------------------------------------------
+ */
+
+static void prepare_then_run(const xl_gemm *g)
+{
+    xl_gemm bare = *g;
+    bare.a.mem.buf = bare.b.mem.buf = bare.c.mem.buf = NULL;
+    ok(xl_gemm_prepare(t.queue, &bare));
+    test_stub()->reset();
+    ok(xl_gemm_run(t.queue, g, NULL));
+    assert_int_equal(built(), 0);
+}
+
+static void prepared(void **state)
+{
+    (void)state;
+    xl_gemm g = make_gemm(XL_ACCURACY_FULL);
+    prepare_then_run(&g);
+    g.alpha = 0; /* another plan, of which alpha's value is no part */
+    prepare_then_run(&g);
+    g.alpha = g.beta = -7.5;
+    prepare_then_run(&g);
+    g.beta = 3;
+    test_stub()->reset();
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_equal(built(), 0);
+    const xl_conv c = make_conv();
+    xl_conv bare_c = c;
+    bare_c.in.mem.buf = bare_c.filters.mem.buf = bare_c.out.mem.buf = NULL;
+    ok(xl_conv_prepare(t.queue, &bare_c));
+    const xl_softmax s = make_softmax();
+    xl_softmax bare_s = s;
+    bare_s.src.mem.buf = bare_s.dst.mem.buf = NULL;
+    ok(xl_softmax_prepare(t.queue, &bare_s));
+    test_stub()->reset();
+    ok(xl_conv_run(t.queue, &c, NULL));
+    ok(xl_softmax_run(t.queue, &s, NULL));
+    assert_int_equal(built(), 0);
+}
+
+/* -- memory ----------------------------------------------------------------
+ */
+
+/* The operands' terms need scratch. */
+static void workspace(void **state)
+{
+    (void)state;
+    size_t bytes = 0, none = 1;
+    xl_gemm g = make_gemm(XL_ACCURACY_FULL);
+    g.variant = "gemm_ref";
+    ok(xl_gemm_workspace(t.queue, &g, &none));
+    assert_int_equal(none, 0);
+    g = make_gemm(XL_ACCURACY_SPLIT);
+    g.m = g.n = g.k = MOST_SIDE;
+    g.a = g.b = g.c = xl_mat_rows(NULL, MOST_SIDE, XL_F32);
+    g.a.mem.buf = g.b.mem.buf = mem[0];
+    g.c.mem.buf = mem[2];
+    ok(xl_gemm_workspace(t.queue, &g, &bytes));
+    assert_int_not_equal(bytes, 0);
+    cl_int code;
+    cl_context ctx = xl_queue_context(t.queue);
+    cl_mem own = clCreateBuffer(ctx, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    cl_mem less =
+        clCreateBuffer(ctx, CL_MEM_READ_WRITE, bytes - 1, NULL, &code);
+    g.workspace.buf = less;
+    assert_status(xl_gemm_run(t.queue, &g, NULL), XL_BUFFER_TOO_SMALL,
+                  xl_error_detail(t.queue));
+    g.workspace.buf = own;
+    test_stub()->reset();
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_equal(allocated(), 0);
+    g.workspace.buf = NULL;
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_equal(allocated(), 1);
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_equal(allocated(), 1); /* the queue keeps it */
+    g.workspace.buf = less;
+    ok(xl_gemm_run_group(t.queue, &g, 1, NULL)); /* not used */
+    clReleaseMemObject(own);
+    clReleaseMemObject(less);
+}
+
+static void lists(void **state)
+{
+    enum { COUNT = 3 };
+    (void)state;
+    cl_ulong at[COUNT] = {0, SIDE * SIDE, 2 * SIDE * SIDE}, zero[COUNT] = {0};
+    xl_gemm g = make_gemm(XL_ACCURACY_FULL);
+    g.batch =
+        (xl_batch){.count = COUNT, .a_at = zero, .b_at = zero, .c_at = at};
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    test_stub()->reset();
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_equal(allocated(), 0); /* the copy is kept */
+    at[1] = 3 * SIDE * SIDE;
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    assert_int_not_equal(allocated(), 0);
+}
+
+/* -- failures --------------------------------------------------------------
+ */
+
+/* The second launch of a group fails: there is no event, and the message has
+ * the index of its product. */
+static void group_fails_later(void **state)
+{
+    (void)state;
+    xl_gemm g[2] = {make_gemm(XL_ACCURACY_FULL), make_gemm(XL_ACCURACY_FULL)};
+    g[0].variant = g[1].variant = "gemm_ref";
+    g[1].c.offset = SIDE * SIDE;
+    g[1].alpha = 2;
+    cl_event done = NULL;
+    const xl_sync sync = {.done = &done};
+    ok(xl_gemm_run_group(t.queue, g, 2, NULL));
+    test_stub()->reset();
+    test_stub()->arm("clEnqueueNDRangeKernel", 2, CL_OUT_OF_RESOURCES);
+    assert_int_not_equal(xl_gemm_run_group(t.queue, g, 2, &sync), XL_OK);
+    assert_true(test_stub()->fired());
+    assert_non_null(strstr(xl_error_detail(t.queue), "product "));
+    assert_null(done);
+    test_stub()->reset();
+    g[1].variant = "gemm_none";
+    assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_BAD_ARGUMENT,
+                  xl_error_detail(t.queue));
+    assert_non_null(strstr(xl_error_detail(t.queue), "product 1: "));
+}
+
+/* -- names and sizes -------------------------------------------------------
+ */
+
+static void names_and_sizes(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"gemm", "conv", "softmax"};
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned n = 0;
+        while (xl_variant_name(t.device, ops[i], n))
+            n++;
+        assert_true(n > 0);
+        assert_null(xl_variant_name(t.device, ops[i], n + 1));
+    }
+    assert_null(xl_variant_name(t.device, "none", 0));
+    size_t p = 1, q = 1;
+    xl_conv c = make_conv();
+    c.dilation_w = 9;
+    assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_BAD_SHAPE);
+    assert_int_equal(p + q, 0);
+    p = q = 1;
+    c.pad_left = SIZE_MAX;
+    assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_OVERFLOW);
+    assert_int_equal(p + q, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prepared),
+        cmocka_unit_test(workspace),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(names_and_sizes),
+        cmocka_unit_test(group_fails_later),
+    };
+    test_args(argc, argv);
+    test_device_open(&t, &options);
+    for (unsigned i = 0; i < MEMS; i++)
+        ok(xl_buffer_create(t.queue, MOST_SIDE * MOST_SIDE * sizeof(float),
+                            &mem[i]));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (unsigned i = 0; i < MEMS; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+    return failed;
+}
