@@ -150,5 +150,5 @@ bool xl__scalar_fits(double x, xl_dtype dtype)
 {
     if (dtype == XL_I32)
         return x >= INT32_MIN && x <= INT32_MAX && floor(x) == x;
-    return !isfinite(x) || isfinite(xl__dtype_round(x, dtype));
+    return !isfinite(x) || isfinite(xl__scalar_round(x, dtype));
 }

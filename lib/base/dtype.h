@@ -21,6 +21,11 @@ void xl__dtype_store(void *base, size_t i, xl_dtype dtype, double x);
  * saturate); to integers toward zero, saturated, NaN as 0; to XL_BOOL 0 or
  * 1. */
 double xl__dtype_round(double x, xl_dtype dtype);
+/* A scalar in its type f32, f64 or i32, of which the last is whole. */
+static inline double xl__scalar_round(double x, xl_dtype dtype)
+{
+    return dtype == XL_F32 ? (double)(float)x : x;
+}
 /* Whether a scalar of type f32, f64 or i32 can have this value: i32 a whole
  * number in range; f32 what does not overflow when rounded. Infinities and NaN
  * are values of the floats. */

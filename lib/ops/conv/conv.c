@@ -202,8 +202,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->mem[filters] = reads_in ? d->filters.mem : d->out.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;
     const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
-    call->value[XL__CONV_ALPHA].f = xl__dtype_round(d->alpha, type);
-    call->value[XL__CONV_BETA].f = xl__dtype_round(d->beta, type);
+    call->value[XL__CONV_ALPHA].f = xl__scalar_round(d->alpha, type);
+    call->value[XL__CONV_BETA].f = xl__scalar_round(d->beta, type);
     to->d.beta = call->value[XL__CONV_BETA].f != 0;
     call->value[in - XL__CONV_A + XL__CONV_OFF_A].u = d->in.offset;
     call->value[filters - XL__CONV_A + XL__CONV_OFF_A].u = d->filters.offset;

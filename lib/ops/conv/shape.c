@@ -146,8 +146,8 @@ xl_dtype xl__conv_y(const struct xl__conv_canonical *c)
 
 bool xl__conv_reads_in(const xl_conv *d)
 {
-    return xl__dtype_round(d->alpha, xl__conv_y_dtype(d->out.dtype,
-                                                      d->epilogue.expr)) != 0;
+    return xl__scalar_round(d->alpha, xl__conv_y_dtype(d->out.dtype,
+                                                       d->epilogue.expr)) != 0;
 }
 
 double xl__conv_flop(const struct xl__conv_canonical *c)

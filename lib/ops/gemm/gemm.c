@@ -94,7 +94,7 @@ static xl_dtype y_dtype(xl_dtype c, bool has_epilogue)
 /* A scalar as kernels get it. */
 static double round_scalar(const xl_gemm *g, double value)
 {
-    return xl__dtype_round(value, y_dtype(g->c.dtype, g->epilogue.expr));
+    return xl__scalar_round(value, y_dtype(g->c.dtype, g->epilogue.expr));
 }
 
 bool xl__gemm_reads_ab(const xl_gemm *g)
