@@ -84,6 +84,7 @@ struct step_key {
     const struct xl__epilogue_text *epilogue;
     xl__external external;
     size_t items, local_mem_bytes;
+    unsigned char text[XL__HASH128_BYTES]; /* of generated text; else 0 */
     char options[sizeof((struct xl__step *)NULL)->options];
 };
 
@@ -117,6 +118,8 @@ static size_t make_step_key(const struct xl__step *step, struct step_key *key)
     for (unsigned d = 0; d < step->dims; d++)
         key->items *= step->local[d];
     key->local_mem_bytes = step->local_mem_bytes;
+    if (step->text)
+        xl__hash128(step->text, strlen(step->text), key->text);
     memcpy(key->options, step->options, n);
     return offsetof(struct step_key, options) + n;
 }
@@ -176,8 +179,6 @@ static xl_status build_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
     xl_status status = XL_OK;
     const struct xl__step *step = &r->plan.step[i];
     struct step_key key;
-    if (step->text) /* generated for this plan */
-        return build_kernel(q, step, &r->program[i], &r->kernel[i]);
     const size_t bytes = make_step_key(step, &key);
     const struct built_step *known =
         (void *)xl__lru_find(&q->built_steps, &key, bytes);
@@ -349,4 +350,11 @@ void xl__plan_cache_clear(xl_queue *q)
 {
     xl__lru_clear(&q->plans);
     xl__lru_clear(&q->built_steps);
+}
+
+void xl__selections_clear(struct xl__context *ctx)
+{
+    xl__lock_take(&ctx->selections_lock);
+    xl__lru_clear(&ctx->selections);
+    xl__lock_drop(&ctx->selections_lock);
 }

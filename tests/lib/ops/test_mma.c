@@ -144,6 +144,7 @@ static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
     wanted.value[XL__MMA_TURN] = turn;
     const struct gemm_case c = over(&wanted, i_type, i_aligned);
     xl__plan_cache_clear(t.queue);
+    xl__selections_clear(t.queue->ctx);
     snprintf(text, sizeof text,
              "set %zu, type %u, alignment %u, PARTS=%d TURN=%d", i, i_type,
              i_aligned, parts, turn);

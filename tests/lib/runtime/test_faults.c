@@ -123,9 +123,60 @@ static void every_call(void **state)
     assert_true(r.right);
 }
 
+static void copy_label(const xl_span *span, void *arg)
+{
+    snprintf(arg, 64, "%s", span->label);
+}
+
+/* The last kernel of a product. */
+static void run_product(xl_queue *q, const cl_mem mem[3], char label[64])
+{
+    enum { SIDE = 64 };
+    const xl_gemm g = {.m = SIDE,
+                       .n = SIDE,
+                       .k = SIDE,
+                       .alpha = 1,
+                       .a = xl_mat_rows(mem[0], SIDE, XL_F32),
+                       .b = xl_mat_rows(mem[1], SIDE, XL_F32),
+                       .c = xl_mat_rows(mem[2], SIDE, XL_F32)};
+    label[0] = '\0';
+    assert_status(xl_gemm_run(q, &g, NULL), XL_OK, xl_error_detail(q));
+    assert_status(xl_timeline_drain(q, copy_label, label), XL_OK,
+                  xl_error_detail(q));
+}
+
+/* A buffer of the self-check that cannot be made once is no verdict: that call
+ * runs another variant, the next one the best. */
+static void no_pin(void **state)
+{
+    const xl_options options = {.cache_dir = ""};
+    struct test_device t;
+    cl_mem mem[3];
+    char failed[64], next[64], later[64];
+    (void)state;
+    test_device_open(&t, &options);
+    assert_status(xl_timeline_enable(t.queue, true), XL_OK, "timeline");
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(t.queue, 1 << 14, &mem[i]), XL_OK,
+                      xl_error_detail(t.queue));
+    test_layer()->arm("clCreateBuffer", 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    run_product(t.queue, mem, failed);
+    assert_true(test_layer()->fired());
+    test_layer()->reset();
+    run_product(t.queue, mem, next);
+    run_product(t.queue, mem, later);
+    print_message("%s, then %s\n", failed, next);
+    assert_string_not_equal(next, failed);
+    assert_string_equal(later, next);
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call),
+                                       cmocka_unit_test(no_pin)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,58 @@ static void test_range_refused(void **state)
     assert_int_equal(test_stub()->live(), 0);
 }
 
+/* -- expressions ------------------------------------------------------------
+ */
+
+static void run_expr(xl_queue *q, const xl_expr *e, cl_mem x, cl_mem y,
+                     size_t rows)
+{
+    const size_t size[2] = {rows, 1000};
+    xl_binding b[2] = {
+        {.name = "x", .tensor = xl_tensor_dense(x, XL_F32, 2, size)},
+        {.name = "y", .tensor = xl_tensor_dense(y, XL_F32, 2, size)}};
+    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    assert_status(xl_expr_run(q, e, &args, NULL), XL_OK, xl_error_detail(q));
+}
+
+/* A new size of an expression whose kernels are built builds nothing. */
+static void test_expr_sizes(void **state)
+{
+    const size_t size[2] = {64, 1000};
+    struct product p;
+    xl_expr *e = NULL;
+    static double ns[N_SIZES];
+    (void)state;
+    open_product(&p, &uncached, XL_F32);
+    xl_binding b[2] = {
+        {.name = "x", .tensor = xl_tensor_dense(p.mem[0], XL_F32, 2, size)},
+        {.name = "y", .tensor = xl_tensor_dense(p.mem[1], XL_F32, 2, size)}};
+    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    assert_status(
+        xl_expr_compile(p.t.queue,
+                        "y = softmax(x * 2, axis=1) + mean(x, axis=1)", &args,
+                        &e),
+        XL_OK, xl_error_detail(p.t.queue));
+    for (unsigned i = 0; i < N_SIZES; i++) {
+        const uint64_t start = xl__thread_cpu_ns();
+        run_expr(p.t.queue, e, p.mem[0], p.mem[1], size_of(i));
+        ns[i] = (double)(xl__thread_cpu_ns() - start);
+    }
+    print_message("an expression: %.1f us a new size, ",
+                  xl__quantile(ns, N_SIZES, 0.5) / 1e3);
+    test_stub()->reset();
+    for (unsigned i = 0; i < N_SIZES; i++) {
+        const uint64_t start = xl__thread_cpu_ns();
+        run_expr(p.t.queue, e, p.mem[0], p.mem[1], size_of(i));
+        ns[i] = (double)(xl__thread_cpu_ns() - start);
+    }
+    print_message("then %.1f us\n", xl__quantile(ns, N_SIZES, 0.5) / 1e3);
+    assert_int_equal(calls_of_builds(), 0);
+    xl_expr_destroy(e);
+    close_product(&p);
+    assert_int_equal(test_stub()->live(), 0);
+}
+
 /* -- growth -----------------------------------------------------------------
  */
 
@@ -314,9 +366,13 @@ static void test_growth(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_pin),    cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_range),     cmocka_unit_test(test_range_refused),
-        cmocka_unit_test(test_growth),    cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_no_pin),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_refused),
+        cmocka_unit_test(test_expr_sizes),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_new_sizes),
     };
     test_args(argc, argv);
