@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: headers, library, clbench with its manual
+# What `cmake --install` puts where: headers, libraries, clbench with its manual
 # and completions, and the two ways to find the library: pkg-config and
 # find_package(crosslane).
 
-install(TARGETS crosslane EXPORT crosslaneTargets
+install(TARGETS crosslane crosslane_measure EXPORT crosslaneTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -74,7 +74,9 @@ foreach(dir LIB INCLUDE)
         set(PC_${dir}DIR "\${prefix}/${CMAKE_INSTALL_${dir}DIR}")
     endif()
 endforeach()
-configure_file(lib/crosslane.pc.in
-    ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslane.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name crosslane crosslane-measure)
+    configure_file(lib/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+        @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

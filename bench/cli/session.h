@@ -5,6 +5,7 @@
 #define CLBENCH_CLI_SESSION_H
 
 #include <crosslane/crosslane.h>
+#include <crosslane/measure.h>
 
 #include "cli/command.h"
 #include "cli/progress.h"

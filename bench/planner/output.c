@@ -405,12 +405,14 @@ static void print_rates(FILE *to, const struct planner_device *dev)
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     struct xl__str name = {0};
+    xl__str_add(&name, "Device: ");
     text_escape(&name, dev->name);
     if (*dev->origin) {
         xl__str_add(&name, ", ");
         text_escape(&name, dev->origin);
     }
-    fprintf(to, "\nDevice: %s\n", xl__str_text(&name));
+    fputs("\n", to);
+    text_wrap(to, xl__str_text(&name), 0, text_terminal_columns());
     add_rate_row(t, "memory", &dev->memory, format_bytes);
     add_rate_row(t, "bandwidth", &dev->bandwidth, format_bandwidth);
     add_rate_row(t, "peak", &dev->peak, format_peak);

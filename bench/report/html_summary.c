@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <crosslane/crosslane.h>
+#include <crosslane/measure.h>
 
 #include "base/alloc.h"
 #include "cli/units.h"

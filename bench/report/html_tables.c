@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <crosslane/crosslane.h>
+#include <crosslane/measure.h>
 
 #include "cli/units.h"
 #include "report/html.h"

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include <crosslane/crosslane.h>
+#include <crosslane/measure.h>
 #include <jansson.h>
 
 struct session;

@@ -6,6 +6,7 @@
 #define CLBENCH_RESULT_H
 
 #include <crosslane/crosslane.h>
+#include <crosslane/measure.h>
 
 #include "base/str.h"
 

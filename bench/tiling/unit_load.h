@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include <crosslane/explain.h>
-#include <crosslane/watch.h>
+#include <crosslane/measure/workgroup_trace.h>
 
 /* The pieces of a launch. */
 struct tiling_record {

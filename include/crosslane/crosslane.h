@@ -8,17 +8,15 @@
 #include <crosslane/cache.h>
 #include <crosslane/conv.h>
 #include <crosslane/device.h>
-#include <crosslane/diagnosis.h>
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>
-#include <crosslane/measure.h>
 #include <crosslane/ops.h>
 #include <crosslane/queue.h>
+#include <crosslane/sampling.h>
 #include <crosslane/status.h>
 #include <crosslane/telemetry.h>
 #include <crosslane/tensor.h>
 #include <crosslane/tune.h>
-#include <crosslane/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

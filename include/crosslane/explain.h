@@ -4,7 +4,7 @@
 #ifndef CROSSLANE_EXPLAIN_H
 #define CROSSLANE_EXPLAIN_H
 
-#include <crosslane/diagnosis.h>
+#include <crosslane/flop.h>
 #include <crosslane/ops.h>
 
 #ifdef __cplusplus

@@ -7,12 +7,14 @@
 #include <crosslane/cl.h>
 
 #include "base/error.h"
+#include "device/private_api.h"
 
 /* Returns XL_OK for CL_SUCCESS, else the code. Then the call's text, the name
  * of the code and the source position are recorded, unless an error is
  * recorded already. CL_TRY() is TRY() for OpenCL calls. */
-xl_status xl__cl_check(struct xl__error *e, cl_int code, const char *call,
-                       const char *file, int line);
+XL__PRIVATE_API xl_status xl__cl_check(struct xl__error *e, cl_int code,
+                                       const char *call, const char *file,
+                                       int line);
 #define CL_TRY(e, call)                                                       \
     TRY(xl__cl_check((e), (call), #call, __FILE__, __LINE__))
 
@@ -25,9 +27,11 @@ const char *xl__cl_name(cl_int code);
 size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
                         size_t cap);
 /* false: the query failed, or its result has another size. */
-bool xl__device_u32(cl_device_id d, cl_device_info q, cl_uint *out);
+XL__PRIVATE_API bool xl__device_u32(cl_device_id d, cl_device_info q,
+                                    cl_uint *out);
 bool xl__device_u64(cl_device_id d, cl_device_info q, cl_ulong *out);
-bool xl__device_size(cl_device_id d, cl_device_info q, size_t *out);
+XL__PRIVATE_API bool xl__device_size(cl_device_id d, cl_device_info q,
+                                     size_t *out);
 /* A list of *n values, at most `cap`. */
 bool xl__device_sizes(cl_device_id d, cl_device_info q, size_t *out,
                       unsigned cap, unsigned *n);

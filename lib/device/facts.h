@@ -9,6 +9,7 @@
 #include <crosslane/device.h>
 
 #include "base/error.h"
+#include "device/private_api.h"
 
 /* How to query the driver. XL__ASK_NONE: only a probe or the vendor table has
  * the value. */
@@ -159,18 +160,20 @@ static inline double xl__num(const struct xl__limits *l, enum xl__fact_id id)
     return l->used[id].value;
 }
 /* The same; `otherwise` when unknown. */
-double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
-                  double otherwise);
+XL__PRIVATE_API double xl__num_or(const struct xl__limits *l,
+                                  enum xl__fact_id id, double otherwise);
 /* A boolean in use; unknown is false. */
-bool xl__is(const struct xl__limits *l, enum xl__fact_id id);
+XL__PRIVATE_API bool xl__is(const struct xl__limits *l, enum xl__fact_id id);
 /* A text in use; "" when unknown. */
-const char *xl__text(const struct xl__limits *l, enum xl__fact_id id);
+XL__PRIVATE_API const char *xl__text(const struct xl__limits *l,
+                                     enum xl__fact_id id);
 /* The number in use as a size_t; `otherwise` when unknown or negative. */
-size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
-                   size_t otherwise);
+XL__PRIVATE_API size_t xl__size_or(const struct xl__limits *l,
+                                   enum xl__fact_id id, size_t otherwise);
 
 /* Does the driver report the extension? */
-bool xl__has_extension(const struct xl__limits *l, const char *name);
+XL__PRIVATE_API bool xl__has_extension(const struct xl__limits *l,
+                                       const char *name);
 
 /* Set all facts to unknown. */
 void xl__limits_init(struct xl__limits *l);
@@ -195,7 +198,7 @@ void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
                              const char *text, xl_source source,
                              const char *note);
 /* Set a fact to a probe's result, in `measured` and `used`. */
-void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
-                        double value);
+XL__PRIVATE_API void xl__limits_measure(struct xl__limits *l,
+                                        enum xl__fact_id id, double value);
 
 #endif

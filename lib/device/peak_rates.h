@@ -7,18 +7,22 @@
 
 #include "device/facts.h"
 
+#include "device/private_api.h"
+
 /* Rates are never NaN: the measured peak, else units x lanes x clock, else a
  * default for the class of device. */
 double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
 /* Of the matrix engine, flop/s, for operands of type `in` (XL_F32: rounded to
  * 11 bits); 0: none is known. */
-double xl__rate_matrix(const struct xl__limits *l, xl_dtype in);
+XL__PRIVATE_API double xl__rate_matrix(const struct xl__limits *l,
+                                       xl_dtype in);
 /* The same from units and clock only, without measured peaks; 0 where one of
  * them is not known. */
-double xl__bound_matrix(const struct xl__limits *l, xl_dtype in);
+XL__PRIVATE_API double xl__bound_matrix(const struct xl__limits *l,
+                                        xl_dtype in);
 /* The fact with the measured peak for operands of this type; XL__N_FACTS: a
  * matrix engine has no such products. */
-enum xl__fact_id xl__peak_matrix(xl_dtype in);
+XL__PRIVATE_API enum xl__fact_id xl__peak_matrix(xl_dtype in);
 double xl__rate_memory(const struct xl__limits *l); /* B/s */
 
 #endif

@@ -21,7 +21,7 @@ static xl_status query_group_size(struct xl__session *p,
     const size_t device = xl__size_or(&dev->limits, XL__F_max_wg_size, 1);
     struct xl__step *s = &ready->plan.step[0];
     ready->plan.n_steps = 1;
-    s->source = "probe/launch.cl";
+    xl__probe_set_source(s, "probe/launch.cl");
     s->kernel = "nothing";
     s->dims = 1;
     s->global[0] = s->local[0] = 1;
@@ -210,7 +210,7 @@ static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
     const size_t wg = cpu ? 1 : xl__min_size(FILL_WG, p->most_wg);
     const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
-    s->source = "probe/bandwidth.cl";
+    xl__probe_set_source(s, "probe/bandwidth.cl");
     s->kernel = "random";
     s->dims = 1;
     s->slice_dim = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates rows: sets all members to "unknown" (NaN, not 0) and appends shapes,
  * parameters and results by name. */
-#include <crosslane/measure.h>
+#include <crosslane/measure/row.h>
 
 #include <math.h>
 #include <string.h>

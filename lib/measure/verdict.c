@@ -11,7 +11,7 @@
  * measured low on a busy machine; beyond that, work was skipped or the clock
  * is wrong. A roof computed from clock and unit counts is exceeded only by a
  * boost above the stated clock. */
-#include <crosslane/measure.h>
+#include <crosslane/measure/row.h>
 
 #include <math.h>
 #include <string.h>

@@ -6,18 +6,24 @@
 #include "runtime/context.h"
 #include "runtime/plan_cache.h"
 
+#include "device/private_api.h"
+
 /* Enqueue all steps of a plan and of the plans linked after it, in order,
  * after the events of sync's wait list. On failure no command of the call is
  * running. */
-xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
-                     const struct xl__call *call, const xl_sync *sync);
+XL__PRIVATE_API xl_status xl__launch(xl_queue *q,
+                                     struct xl__cached_plan *ready,
+                                     const struct xl__call *call,
+                                     const xl_sync *sync);
 
 /* Release an event returned by a launch; NULL is allowed. */
-void xl__event_release(cl_event event);
+XL__PRIVATE_API void xl__event_release(cl_event event);
 
 /* Build and launch a plan that is used once; only its programs are kept. For
  * probes and helpers. */
-xl_status xl__plan_launch(xl_queue *q, const struct xl__plan *plan,
-                          const struct xl__call *call, const xl_sync *sync);
+XL__PRIVATE_API xl_status xl__plan_launch(xl_queue *q,
+                                          const struct xl__plan *plan,
+                                          const struct xl__call *call,
+                                          const xl_sync *sync);
 
 #endif

@@ -19,6 +19,8 @@
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
 
+#include "device/private_api.h"
+
 enum {
     XL__MAX_STEPS = 8,
     XL__MAX_ARGS = 128,
@@ -30,6 +32,7 @@ enum {
     XL__MAX_WORDS = 32 /* ulongs of one XL__ARG_WORDS */
 };
 
+struct xl__embedded;
 struct xl__epilogue_text; /* epilogue.h */
 
 /* The values of one call. An op's bind() fills it; the arguments of steps
@@ -85,6 +88,8 @@ typedef xl_status (*xl__external)(const struct xl__step *step,
 struct xl__step {
     const char *source; /* name of an embedded file, or a name for generated
                            text; static */
+    const struct xl__embedded *embedded; /* a table with `source`; NULL: the
+                                            library's (store/sources.h) */
     const char *text;   /* generated text; NULL: the embedded file's. Borrowed
                            until the plan is built */
     /* In place of common/epilogue.clh; NULL: the file itself. */
@@ -118,25 +123,27 @@ struct xl__plan {
 
 /* Append an argument of each kind: enum xl__arg_kind. An argument beyond
  * XL__MAX_ARGS is dropped, and the driver rejects the launch. */
-void xl__arg_mem(struct xl__step *s, unsigned slot);
+XL__PRIVATE_API void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
 void xl__arg_value_f64(struct xl__step *s, unsigned slot);
 void xl__arg_value_i32(struct xl__step *s, unsigned slot);
 void xl__arg_value_u64(struct xl__step *s, unsigned slot);
-void xl__arg_value_u32(struct xl__step *s, unsigned slot);
-void xl__arg_u32(struct xl__step *s, size_t v);
-void xl__arg_u64(struct xl__step *s, size_t v);
-void xl__arg_f32(struct xl__step *s, double v);
+XL__PRIVATE_API void xl__arg_value_u32(struct xl__step *s, unsigned slot);
+XL__PRIVATE_API void xl__arg_u32(struct xl__step *s, size_t v);
+XL__PRIVATE_API void xl__arg_u64(struct xl__step *s, size_t v);
+XL__PRIVATE_API void xl__arg_f32(struct xl__step *s, double v);
 void xl__arg_coords(struct xl__step *s, unsigned slot, size_t line,
                     uint32_t at, uint32_t at_line);
-void xl__arg_local(struct xl__step *s, size_t bytes);
-void xl__arg_words(struct xl__step *s, size_t n); /* before the n arguments */
+XL__PRIVATE_API void xl__arg_local(struct xl__step *s, size_t bytes);
+XL__PRIVATE_API void xl__arg_words(struct xl__step *s,
+                                   size_t n); /* before the n arguments */
 /* Append " -DNAME_CHOICE=1", with the choice in capitals: passes the text of a
  * fact to a kernel. */
-void xl__define_choice(struct xl__step *s, const char *name,
-                       const char *choice);
+XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
+                                       const char *choice);
 /* Append " -DNAME=value" to the options. */
-void xl__define(struct xl__step *s, const char *name, long value);
+XL__PRIVATE_API void xl__define(struct xl__step *s, const char *name,
+                                long value);
 
 struct xl__error;
 struct xl__tuned_sets; /* runtime/tuned/tuned_sets.h */

@@ -6,6 +6,8 @@
 
 #include "runtime/context.h"
 
+#include "device/private_api.h"
+
 /* A plan with its kernels, which can be launched many times on one queue. */
 struct xl__cached_plan {
     uint64_t hash; /* of key */
@@ -27,9 +29,10 @@ struct xl__cached_plan {
  * its sizes against the limits of the device and of each built kernel:
  * XL_UNSUPPORTED with the reason when one is exceeded. On failure the caller
  * still calls xl__cached_plan_clear(). */
-xl_status xl__cached_plan_build(xl_queue *q, struct xl__cached_plan *plan);
+XL__PRIVATE_API xl_status xl__cached_plan_build(xl_queue *q,
+                                                struct xl__cached_plan *plan);
 /* Free this plan and the next ones, except the struct itself. */
-void xl__cached_plan_clear(struct xl__cached_plan *plan);
+XL__PRIVATE_API void xl__cached_plan_clear(struct xl__cached_plan *plan);
 
 /* Private memory of a work-item, in bytes, by the driver: the maximum over its
  * kernels. */

@@ -169,6 +169,7 @@ static xl_status make_key(struct lookup *w)
     } else {
         const struct xl__kernel_source from = {
             .cl_dir = w->ctx->lib->cl_dir,
+            .embedded = w->step->embedded,
             .name = w->step->source,
             .text = w->step->text,
             .epilogue = w->step->epilogue ? w->step->epilogue->text : NULL};

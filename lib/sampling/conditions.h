@@ -4,9 +4,10 @@
 #ifndef XL_SAMPLING_CONDITIONS_H
 #define XL_SAMPLING_CONDITIONS_H
 
-#include <crosslane/measure.h>
+#include <crosslane/sampling.h>
 
 #include "base/str.h"
+#include "device/private_api.h"
 
 struct xl__monitor {
     xl_telemetry *t;        /* NULL: not monitored */
@@ -31,14 +32,15 @@ void xl__conditions_init(xl_conditions *out);
 void xl__monitor_add(struct xl__monitor *w, const xl_reading *r);
 
 /* Was the clock reduced by an alarm (heat, power supply)? */
-bool xl__conditions_has_alarm(const xl_conditions *c);
+XL__PRIVATE_API bool xl__conditions_has_alarm(const xl_conditions *c);
 /* Was the clock reduced by a power or current limit, as designed? */
-bool xl__conditions_is_limited(const xl_conditions *c);
+XL__PRIVATE_API bool xl__conditions_is_limited(const xl_conditions *c);
 /* Did the clock fall below its first reading? */
-bool xl__conditions_clock_fell(const xl_conditions *c);
+XL__PRIVATE_API bool xl__conditions_clock_fell(const xl_conditions *c);
 /* The lowest clock over the highest; 1 if unknown. */
-double xl__conditions_clock(const xl_conditions *c);
+XL__PRIVATE_API double xl__conditions_clock(const xl_conditions *c);
 /* Appends a description: "clock fell from 1980 to 1200 MHz: thermal limit" */
-void xl__conditions_describe(const xl_conditions *c, struct xl__str *out);
+XL__PRIVATE_API void xl__conditions_describe(const xl_conditions *c,
+                                             struct xl__str *out);
 
 #endif

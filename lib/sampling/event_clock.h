@@ -5,11 +5,13 @@
 
 #include "runtime/context.h"
 
+#include "device/private_api.h"
+
 /* A clFinish that returns before this share of the run does not wait. */
 static const double xl__finish_waits_frac = 0.5;
 
 /* Tests it once per device and sets the facts timer_ok and timer_step_ns. */
-xl_status xl__timer_check(xl_queue *q);
+XL__PRIVATE_API xl_status xl__timer_check(xl_queue *q);
 /* The results of the test. */
 struct xl__clock {
     double ratio;   /* event time over wall time; NaN: ends before starts */
@@ -19,10 +21,12 @@ struct xl__clock {
     double step_ns; /* NaN: no two stamps differ */
     bool is_zero, is_still; /* all stamps are 0; all are equal */
 };
-xl_status xl__timer_compare(xl_queue *q, struct xl__clock *out);
+XL__PRIVATE_API xl_status xl__timer_compare(xl_queue *q,
+                                            struct xl__clock *out);
 /* NULL, or the reason why the event clock is not reliable. */
-const char *xl__timer_fault(const struct xl__clock *c);
+XL__PRIVATE_API const char *xl__timer_fault(const struct xl__clock *c);
 /* Sets both facts from the results. */
-void xl__timer_set_facts(struct xl__limits *l, const struct xl__clock *c);
+XL__PRIVATE_API void xl__timer_set_facts(struct xl__limits *l,
+                                         const struct xl__clock *c);
 
 #endif

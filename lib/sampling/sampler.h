@@ -4,10 +4,12 @@
 #ifndef XL_SAMPLING_SAMPLER_H
 #define XL_SAMPLING_SAMPLER_H
 
-#include <crosslane/measure.h>
+#include <crosslane/sampling.h>
+
+#include "device/private_api.h"
 
 /* Sets all samples to unknown: NaN, not 0. */
-void xl__samples_init(xl_samples *s);
+XL__PRIVATE_API void xl__samples_init(xl_samples *s);
 
 /* The times of one sample of `batch` runs. */
 struct xl__timing {
@@ -35,9 +37,9 @@ xl_status xl__sample(const xl_sampling *how,
 
 /* The same, with monitoring of the device between samples if that is
  * enabled. */
-xl_status xl__sample_monitored(xl_device *dev, const xl_sampling *how,
-                               const struct xl__sample_source *sources,
-                               unsigned n, xl_samples *out);
+XL__PRIVATE_API xl_status xl__sample_monitored(
+    xl_device *dev, const xl_sampling *how,
+    const struct xl__sample_source *sources, unsigned n, xl_samples *out);
 
 /* The runs per sample, if one run takes `run_ns` by the clock in use: the
  * least, unless that clock is too coarse. */
@@ -51,18 +53,19 @@ unsigned xl__batch_for(double run_ns, const struct xl__sample_source *source,
  *
  * with fewer than 9 samples (third quartile - first) / 2 <= 0.1 median. The
  * spread may be wider; a single sample always passes. */
-bool xl__median_is_known(const xl_samples *s);
+XL__PRIVATE_API bool xl__median_is_known(const xl_samples *s);
 
 /* The same for the minimum, which is known once the two least samples are
  * within 10 %. */
-bool xl__least_is_known(const xl_samples *s);
+XL__PRIVATE_API bool xl__least_is_known(const xl_samples *s);
 
 /* For loops that xl__sample() cannot run: is another sample needed? At least
  * `least`, and up to four times as many while their median is not known. */
-bool xl__samples_needed(xl_samples *s, unsigned least);
+XL__PRIVATE_API bool xl__samples_needed(xl_samples *s, unsigned least);
 
 /* Computes medians, interval and warnings of out->ns[0 .. runs - 1]; `how` may
  * be NULL: no bounds are set. */
-void xl__samples_summarise(xl_samples *out, const xl_sampling *how);
+XL__PRIVATE_API void xl__samples_summarise(xl_samples *out,
+                                           const xl_sampling *how);
 
 #endif

@@ -10,7 +10,8 @@
 enum {
     WIDTH = 1,      /* CP-04 */
     FMA_PIPES = 2,  /* CP-05 */
-    LINE_BYTES = 64 /* CP-06 */
+    LINE_BYTES = 64, /* CP-06 */
+    NARROW = 4 /* CP-21 */
 };
 
 /* Mesa's llvmpipe is a CPU device too, but executes work-items in lock-step:
@@ -19,6 +20,13 @@ static bool matches_cpu(const struct xl__limits *l)
 {
     return xl__is(l, XL__F_is_cpu) && !xl__is(l, XL__F_is_gpu) &&
            !xl__str_contains(xl__text(l, XL__F_platform), "rusticl");
+}
+
+/* PoCL 3.0 as built for Python: its compiler ends the process (CP-21). */
+static bool matches_narrow_cpu(const struct xl__limits *l)
+{
+    return matches_cpu(l) &&
+           xl__str_contains(xl__text(l, XL__F_platform_version), "PoCL 3.0");
 }
 
 static void correct_facts(struct xl__limits *l)
@@ -45,6 +53,13 @@ static void correct_facts(struct xl__limits *l)
     xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "CP-07");
 }
 
+static void correct_narrow_facts(struct xl__limits *l)
+{
+    xl__limits_correct(l, XL__F_native_vector_f32, NARROW, XL_KNOWN,
+                       "CP-21");
+    correct_facts(l);
+}
+
 static const struct xl__variant *const gemm[] = {
     &xl__gemm_cpu,  &xl__gemm_skinny,  &xl__gemm_tiled,
     &xl__gemm_simt, &xl__gemm_clblast, &xl__gemm_ref,
@@ -56,6 +71,22 @@ static const struct xl__variant *const conv[] = {
     &xl__conv_tiled,
     &xl__conv_ref,
     NULL,
+};
+
+static const struct xl__variant *const narrow_gemm[] = {
+    &xl__gemm_skinny,  &xl__gemm_tiled, &xl__gemm_simt,
+    &xl__gemm_clblast, &xl__gemm_ref,   NULL,
+};
+
+const struct xl__vendor xl__vendor_narrow_cpu = {
+    .name = "cpu, narrow vectors",
+    .matches = matches_narrow_cpu,
+    .correct = correct_narrow_facts,
+    .build_options = "",
+    .lane_option = NULL, /* CP-04 */
+    .variants = {[XL__OP_GEMM] = narrow_gemm,
+                 [XL__OP_SOFTMAX] = xl__generic_softmax,
+                 [XL__OP_CONV] = conv},
 };
 
 const struct xl__vendor xl__vendor_cpu = {

@@ -9,6 +9,7 @@ static const struct xl__vendor *const vendors[] = {
     &xl__vendor_nvidia,
     &xl__vendor_amd,
     &xl__vendor_intel,
+    &xl__vendor_narrow_cpu,
     &xl__vendor_cpu,
     &xl__vendor_generic, /* matches every device */
     NULL,

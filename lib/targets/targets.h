@@ -7,7 +7,8 @@
 #include "device/telemetry.h"
 
 extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
-    xl__vendor_intel, xl__vendor_cpu, xl__vendor_generic;
+    xl__vendor_intel, xl__vendor_narrow_cpu, xl__vendor_cpu,
+    xl__vendor_generic;
 
 /* nvidia_ptx.c */
 extern const struct xl__rebuild xl__nvidia_rebuild;

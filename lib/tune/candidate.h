@@ -4,7 +4,7 @@
 #ifndef XL_TUNE_CANDIDATE_H
 #define XL_TUNE_CANDIDATE_H
 
-#include <crosslane/measure.h>
+#include <crosslane/sampling.h>
 
 #include "tune/space.h"
 

@@ -36,6 +36,7 @@ step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
 step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
+step("a probe, from C" ${SCRATCH}/cmake/consumer_probe)
 step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
 step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
 
@@ -44,13 +45,16 @@ step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
 find_program(PKG_CONFIG pkg-config REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
 set(ENV{LD_LIBRARY_PATH} ${libdir})
-execute_process(COMMAND ${PKG_CONFIG} --cflags --libs crosslane
-    OUTPUT_VARIABLE flags RESULT_VARIABLE result
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(result)
-    message(FATAL_ERROR "pkg-config does not find crosslane")
-endif()
-separate_arguments(flags)
+foreach(package crosslane-measure crosslane)
+    execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
+        OUTPUT_VARIABLE flags RESULT_VARIABLE result
+        OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(result)
+        message(FATAL_ERROR "pkg-config does not find ${package}")
+    endif()
+    separate_arguments(flags)
+    set(flags_${package} ${flags})
+endforeach()
 set(warnings -Wall -Wextra -Werror -DCL_TARGET_OPENCL_VERSION=120)
 step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
     ${examples} -o ${SCRATCH}/by_pc ${flags} -lm)
@@ -68,6 +72,9 @@ step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}
     ${here}/expr.c -o ${SCRATCH}/expr_by_pc ${flags} -lm)
 step("build an expression by pkg-config, C++" ${CXX} -std=c++17 ${warnings}
     ${here}/expr.cpp -o ${SCRATCH}/expr_by_pc_cpp ${flags})
+step("build a probe by pkg-config, C" ${CC} -std=c11 ${warnings}
+    ${here}/probe.c -o ${SCRATCH}/probe_by_pc ${flags_crosslane-measure})
+step("run a probe, C" ${SCRATCH}/probe_by_pc)
 step("run, C" ${SCRATCH}/by_pc)
 step("run, C++" ${SCRATCH}/by_pc_cpp)
 step("run an expression, C" ${SCRATCH}/expr_by_pc)

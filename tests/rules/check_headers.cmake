@@ -28,7 +28,8 @@ foreach(header IN LISTS all)
 endforeach()
 
 if(CXX)
-    file(GLOB public RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/crosslane/*.h)
+    file(GLOB public RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/crosslane/*.h
+        ${SOURCE_DIR}/include/crosslane/measure/*.h)
     set(language c++)
     foreach(header IN LISTS public)
         try_header(${header} ${CXX} -std=c++17)

@@ -140,7 +140,7 @@ static void plan_sync(const struct xl__session *p, const struct sync_case *w,
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
-    s->source = "probe/barriers.cl";
+    xl__probe_set_source(s, "probe/barriers.cl");
     s->kernel = "sync";
     s->dims = 1;
     s->slice_dim = -1;

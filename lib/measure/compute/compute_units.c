@@ -152,7 +152,7 @@ static void plan_groups(const struct group_curve *s, struct xl__plan *plan)
 {
     struct xl__step *step = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1};
-    step->source = "probe/compute_units.cl";
+    xl__probe_set_source(step, "probe/compute_units.cl");
     step->kernel = "staircase";
     step->dims = 1;
     step->slice_dim = -1;

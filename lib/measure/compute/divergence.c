@@ -92,7 +92,7 @@ static void plan_branches(struct branch_curve *f)
 {
     struct xl__step *s = &f->t.plan.step[0];
     f->t.plan.n_steps = 1;
-    s->source = "probe/divergence.cl";
+    xl__probe_set_source(s, "probe/divergence.cl");
     s->kernel = "diverge";
     s->dims = 1;
     s->slice_dim = -1;

@@ -107,7 +107,7 @@ static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
-    s->source = "probe/dot_product.cl";
+    xl__probe_set_source(s, "probe/dot_product.cl");
     s->kernel = "dots";
     s->dims = 1;
     s->slice_dim = 0;

@@ -111,7 +111,7 @@ static void plan_chains(const struct fma_launch *b, struct xl__plan *plan)
     plan->n_steps = 1;
     plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->iterations *
                  b->chain->chains * b->vec * (double)b->items;
-    s->source = "probe/fma.cl";
+    xl__probe_set_source(s, "probe/fma.cl");
     s->kernel = "flops";
     s->dims = 1;
     s->slice_dim = 0;

@@ -99,7 +99,7 @@ static void plan_launch(const struct grid_launch *w, struct xl__plan *plan)
 {
     struct xl__step *s = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1};
-    s->source = w->op->source;
+    xl__probe_set_source(s, w->op->source);
     s->kernel = w->op->kernel;
     s->dims = 1;
     s->slice_dim = -1;

@@ -185,7 +185,7 @@ static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
     enum { WIDEST = 256 };
     struct xl__step *s = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1, .flop = flop_of(b)};
-    s->source = "probe/matrix_engine.cl";
+    xl__probe_set_source(s, "probe/matrix_engine.cl");
     s->kernel = "matrix";
     s->dims = 1;
     s->slice_dim = 0;

@@ -172,7 +172,7 @@ static void plan_loads(const struct occupancy_run *f,
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    s->source = "probe/occupancy.cl";
+    xl__probe_set_source(s, "probe/occupancy.cl");
     s->kernel = "occupancy";
     s->dims = 1;
     s->slice_dim = -1;

@@ -260,7 +260,7 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
 {
     struct xl__step *s = &plan->step[0];
     *plan = (struct xl__plan){.n_steps = 1, .flop = rung_flop(x)};
-    s->source = "probe/parallel_ladder.cl";
+    xl__probe_set_source(s, "probe/parallel_ladder.cl");
     s->kernel = "ladder";
     s->dims = 1;
     s->slice_dim = -1;

@@ -64,7 +64,7 @@ static void plan_tile(const struct tile_shape *s, size_t items,
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
     plan->flop = 2.0 * s->rm * s->rn * DEPTH * ITERATIONS * (double)items;
-    step->source = "probe/register_tile.cl";
+    xl__probe_set_source(step, "probe/register_tile.cl");
     step->kernel = "tile";
     step->dims = 1;
     step->slice_dim = 0;

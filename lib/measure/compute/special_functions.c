@@ -148,7 +148,7 @@ struct function_run {
 
 static void define_kernel(const struct function_run *b, struct xl__step *s)
 {
-    s->source = "probe/special_functions.cl";
+    xl__probe_set_source(s, "probe/special_functions.cl");
     s->dims = 1;
     s->slice_dim = 0;
     if (b->f->built_in)

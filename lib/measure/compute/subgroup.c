@@ -29,7 +29,7 @@ static struct xl__plan plan_kernel(const char *kernel, const char *option,
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
-    s->source = "probe/subgroup.cl";
+    xl__probe_set_source(s, "probe/subgroup.cl");
     s->kernel = kernel;
     snprintf(s->options, sizeof s->options, "%s", option ? option : "");
     s->dims = 1;

@@ -6,7 +6,7 @@
  * two chunks at a time, chunks that end before they start, wrong values. */
 #include "measure/compute/workgroup_trace.h"
 
-#include <crosslane/watch.h>
+#include <crosslane/measure/workgroup_trace.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,7 +234,7 @@ static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
         what->wg_items, what->local_mem_bytes / sizeof(cl_uint));
     struct xl__step *s = &plan->step[0];
     plan->n_steps = 1;
-    s->source = "probe/workgroup_trace.cl";
+    xl__probe_set_source(s, "probe/workgroup_trace.cl");
     s->kernel = "groups";
     s->dims = 1;
     s->slice_dim = -1;

@@ -3,7 +3,7 @@
 #ifndef XL_MEASURE_WORKGROUP_TRACE_H
 #define XL_MEASURE_WORKGROUP_TRACE_H
 
-#include <crosslane/watch.h>
+#include <crosslane/measure/workgroup_trace.h>
 
 /* The record of a chunk of work, as probe/workgroup_trace.cl writes it. */
 struct xl__trace_record {

@@ -9,7 +9,7 @@
  * `fill` makes it long, that cause is named instead of the resource. Source:
  * the roofline model (Williams, Waterman, Patterson 2009) with a ceiling for
  * each resource. */
-#include <crosslane/diagnosis.h>
+#include <crosslane/measure/row.h>
 
 #include <math.h>
 #include <string.h>

@@ -31,7 +31,7 @@ static struct xl__step *init_run(struct xl__synthetic_run *r,
     struct xl__step *s = &r->plan.step[0];
     r->plan.n_steps = 1;
     r->launches = 1;
-    s->source = source;
+    xl__probe_set_source(s, source);
     s->kernel = kernel;
     s->dims = 1;
     s->slice_dim = -1;

@@ -5,7 +5,7 @@
 #ifndef XL_MEASURE_SYNTHETIC_KERNELS_H
 #define XL_MEASURE_SYNTHETIC_KERNELS_H
 
-#include <crosslane/diagnosis.h>
+#include <crosslane/measure/diagnosis.h>
 
 #include "device/facts.h"
 #include "runtime/plan.h"

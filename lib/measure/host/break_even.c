@@ -125,7 +125,7 @@ static xl_status build_plan(struct addition *b)
     struct xl__step *s = &b->ready->plan.step[0];
     xl__cached_plan_clear(b->ready);
     *b->ready = (struct xl__cached_plan){.plan.n_steps = 1};
-    s->source = "probe/break_even.cl";
+    xl__probe_set_source(s, "probe/break_even.cl");
     s->kernel = "add";
     s->dims = 1;
     s->slice_dim = -1;

@@ -21,7 +21,7 @@ static struct xl__plan make_unique_plan(long unique)
 {
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
-    s->source = "probe/fma.cl";
+    xl__probe_set_source(s, "probe/fma.cl");
     s->kernel = "flops";
     s->dims = 1;
     s->slice_dim = -1;

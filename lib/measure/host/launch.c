@@ -174,7 +174,7 @@ static xl_status measure_cost(struct xl__session *p,
         TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
     ready->plan.n_steps = 1;
     struct xl__step *s = &ready->plan.step[0];
-    s->source = "probe/launch.cl";
+    xl__probe_set_source(s, "probe/launch.cl");
     s->dims = 1;
     s->slice_dim = -1;
     s->global[0] = s->local[0] = 1;

@@ -282,7 +282,7 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
     w->ready->plan.n_steps = 1;
     struct xl__step *s = &w->ready->plan.step[0];
-    s->source = "probe/overlap.cl";
+    xl__probe_set_source(s, "probe/overlap.cl");
     s->kernel = "work";
     s->dims = 1;
     s->slice_dim = -1;

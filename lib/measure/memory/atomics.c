@@ -99,7 +99,7 @@ static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = &t->plan.step[0];
     t->plan.n_steps = 1;
-    s->source = "probe/atomics.cl";
+    xl__probe_set_source(s, "probe/atomics.cl");
     s->kernel = "atomic";
     s->dims = 1;
     s->slice_dim = 0;

@@ -116,7 +116,7 @@ static void plan_kind(enum access_kind kind, const struct launch_layout *a,
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
     plan->bytes = kinds[kind].passes * (double)(a->words * WORD) * a->rounds;
-    s->source = "probe/bandwidth.cl";
+    xl__probe_set_source(s, "probe/bandwidth.cl");
     s->kernel = kinds[kind].kernel;
     s->dims = 1;
     s->slice_dim = 0;

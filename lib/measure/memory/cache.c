@@ -201,7 +201,7 @@ static void plan_sweep(const struct cache_sweep *s, size_t iterations,
     plan->n_steps = 1;
     plan->bytes = (double)s->groups * (double)iterations *
                   (double)(block_words(s) * WORD);
-    step->source = "probe/cache.cl";
+    xl__probe_set_source(step, "probe/cache.cl");
     step->kernel = "sweep";
     step->dims = 1;
     step->slice_dim = -1;

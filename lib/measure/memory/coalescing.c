@@ -137,7 +137,7 @@ static void plan_accesses(const struct access_run *f,
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
     plan->bytes = n * WORD * (a->vec ? a->vec : 1);
-    s->source = "probe/coalescing.cl";
+    xl__probe_set_source(s, "probe/coalescing.cl");
     s->kernel = a->kernel;
     s->dims = 1;
     s->slice_dim = 0;

@@ -81,7 +81,7 @@ static struct xl__iterated plan_scan(struct table_scan *x)
         .check = check_sums,
         .arg = x};
     struct xl__step *s = &t.plan.step[0];
-    s->source = "probe/constant.cl";
+    xl__probe_set_source(s, "probe/constant.cl");
     s->kernel = "constant_read";
     s->dims = 1;
     s->slice_dim = 0;

@@ -132,7 +132,7 @@ static struct xl__iterated plan_view(struct image_view *v)
         .check = check_sums,
         .arg = v};
     struct xl__step *s = &t.plan.step[0];
-    s->source = "probe/image.cl";
+    xl__probe_set_source(s, "probe/image.cl");
     s->kernel = "image_read";
     s->dims = 1;
     s->slice_dim = 0;

@@ -150,7 +150,7 @@ static struct xl__iterated plan_pass(const struct xl__session *p,
                              .check = check_sums,
                              .arg = a};
     struct xl__step *s = &t.plan.step[0];
-    s->source = "probe/local_memory.cl";
+    xl__probe_set_source(s, "probe/local_memory.cl");
     s->kernel = "read";
     s->dims = 1;
     s->slice_dim = 0;
@@ -271,7 +271,7 @@ static struct xl__iterated plan_chase(struct local_chase *c)
         .check = check_chain_end,
         .arg = c};
     struct xl__step *s = &t.plan.step[0];
-    s->source = "probe/local_memory.cl";
+    xl__probe_set_source(s, "probe/local_memory.cl");
     s->kernel = "chase";
     s->dims = 1;
     s->slice_dim = -1;

@@ -126,7 +126,7 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     const size_t args[] = {
         r.slots,  r.windows, r.each, bits_below(r.windows), bits_below(r.each),
         r.stride, r.spread,  r.line, (cl_uint)p->how->seed};
-    s->source = "probe/pointer_chase.cl";
+    xl__probe_set_source(s, "probe/pointer_chase.cl");
     s->kernel = "link";
     s->dims = 1;
     s->slice_dim = 0;
@@ -149,7 +149,7 @@ static void plan_chase(size_t iterations, struct xl__plan *plan)
     struct xl__step *s = &plan->step[0];
     memset(plan, 0, sizeof *plan);
     plan->n_steps = 1;
-    s->source = "probe/pointer_chase.cl";
+    xl__probe_set_source(s, "probe/pointer_chase.cl");
     s->kernel = "chase";
     s->dims = 1;
     s->slice_dim = -1;

@@ -381,7 +381,7 @@ static const char *find_refusal(const struct xl__limits *l,
     if (xl__num(l, kind->need) > 0)
         return NULL;
     snprintf(why, cap, "%s is not known, and no probe could measure it",
-             xl__facts[kind->need].name);
+             xl_fact_name((unsigned)kind->need, NULL));
     return why;
 }
 

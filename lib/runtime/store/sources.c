@@ -14,6 +14,7 @@ enum { MAX_INCLUDES = 16 };
 
 struct loading {
     const char *cl_dir, *epilogue;
+    const struct xl__embedded *embedded;
     struct xl__error *error;
     char *seen[MAX_INCLUDES]; /* paths included so far */
     unsigned n_seen;
@@ -37,22 +38,31 @@ static xl_status read_from_dir(struct loading *l, const char *name,
     return status;
 }
 
+static const struct xl__embedded *
+find_embedded(const struct xl__embedded *table, const char *name)
+{
+    while (table && table->name && strcmp(table->name, name) != 0)
+        table++;
+    return table && table->name ? table : NULL;
+}
+
 static xl_status read_text(struct loading *l, const char *name, char **text,
                            size_t *len)
 {
     if (l->cl_dir)
         return read_from_dir(l, name, text, len);
-    for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
-        if (strcmp(e->name, name) != 0)
-            continue;
-        *text = xl__calloc(e->len + 1, 1);
-        if (!*text)
-            return xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
-        memcpy(*text, e->text, e->len);
-        *len = e->len;
-        return XL_OK;
-    }
-    return xl__error_set(l->error, XL_IO, "kernel %s is not embedded", name);
+    const struct xl__embedded *e = find_embedded(l->embedded, name);
+    if (!e)
+        e = find_embedded(xl__embedded, name);
+    if (!e)
+        return xl__error_set(l->error, XL_IO, "kernel %s is not embedded",
+                             name);
+    *text = xl__calloc(e->len + 1, 1);
+    if (!*text)
+        return xl__error_set(l->error, XL_NO_MEMORY, "kernel %s", name);
+    memcpy(*text, e->text, e->len);
+    *len = e->len;
+    return XL_OK;
 }
 
 /* The name in a line `#include "x.clh"`, copied; NULL for any other line. */
@@ -131,8 +141,10 @@ static xl_status append_file(struct loading *l, const char *name,
 xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
                                  struct xl__str *out, struct xl__error *e)
 {
-    struct loading l = {
-        .cl_dir = from->cl_dir, .epilogue = from->epilogue, .error = e};
+    struct loading l = {.cl_dir = from->cl_dir,
+                        .epilogue = from->epilogue,
+                        .embedded = from->embedded,
+                        .error = e};
     const xl_status status =
         from->text ? expand_includes(&l, from->name, from->text, out)
                    : append_file(&l, from->name, out);

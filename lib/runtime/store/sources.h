@@ -18,6 +18,8 @@ extern const struct xl__embedded xl__embedded[];
 /* A source text and where it is loaded from. */
 struct xl__kernel_source {
     const char *cl_dir;   /* a folder like cl/; NULL: embedded */
+    const struct xl__embedded *embedded; /* a table that is searched before
+                                            xl__embedded; NULL: none */
     const char *name;     /* path below cl/, or a name for generated text */
     const char *text;     /* generated; NULL: the file's */
     const char *epilogue; /* generated, in place of common/epilogue.clh;

@@ -13,8 +13,11 @@ mode=${4:-}
 failed=0
 count=0
 
+# Relative paths: lines hold them, whatever the length of the folder's name.
 rm -rf "$folder"
 mkdir -p "$folder"
+cd "$folder" || exit 2
+folder=.
 out=$folder/out
 COLUMNS=80
 export COLUMNS

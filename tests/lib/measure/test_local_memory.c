@@ -9,6 +9,8 @@
 
 #include "base/rng.h"
 #include "device/device.h"
+#include <crosslane/measure/roofline.h>
+
 #include "measure/compute/occupancy.h"
 #include "measure/memory/local_memory.h"
 

@@ -273,7 +273,7 @@ static void measure(struct test_device *t, const struct fault *fault,
                              .max_noise = 0.01};
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
-    s->source = "probe/launch.cl";
+    xl__probe_set_source(s, "probe/launch.cl");
     s->kernel = "nothing";
     s->dims = 1;
     s->slice_dim = -1;

@@ -4,22 +4,20 @@
  *
  *   need_ns(r) = count(r) / rate(r)
  *
- * and the resource with the largest need limits the run. Where that need is far
- * below the measured time, the run is limited by an effect that lengthens it:
- * bank conflicts, divergent branches, idle compute units, latency. */
-#ifndef CROSSLANE_DIAGNOSIS_H
-#define CROSSLANE_DIAGNOSIS_H
+ * and the resource with the largest need limits the run. Where that need is
+ * far below the measured time, the run is limited by an effect that lengthens
+ * it: bank conflicts, divergent branches, idle compute units, latency. */
+#ifndef CROSSLANE_MEASURE_DIAGNOSIS_H
+#define CROSSLANE_MEASURE_DIAGNOSIS_H
 
 #include <stdbool.h>
 
 #include <crosslane/device.h>
-#include <crosslane/tensor.h>
+#include <crosslane/flop.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum xl_engine { XL_ENGINE_FMA, XL_ENGINE_MATRIX } xl_engine;
 
 /** Level of the memory hierarchy that serves an access; "l1" is the first
  *  cache of a compute unit. */
@@ -66,22 +64,12 @@ XL_API const char *xl_limiter_advice(xl_limiter limiter);
 
 enum { XL_MAX_FLOP_KINDS = 2 }; ///< products of matrices first
 
-/** Operations of one kind: which units execute them, and how many. */
-typedef struct xl_flop {
-    xl_engine engine;
-    xl_dtype dtype;  ///< as in xl_roof
-    unsigned terms;  ///< as in xl_roof
-    double count;
-    bool is_product; ///< of matrices: a matrix engine could execute them
-    const char *why; ///< why no matrix engine does; NULL: not known
-} xl_flop;
-
 /** Counts of one run, with its times. 0: none, or not known. */
 typedef struct xl_counts {
-    double ns;       ///< measured, of one run
-    double host_ns;  ///< the same by the host's clock; 0: not known
-    double drift;    ///< time of the later runs over that of the first; 0: 1
-    double clock;    ///< throttled clock over the highest; 0: not known
+    double ns;        ///< measured, of one run
+    double host_ns;   ///< the same by the host's clock; 0: not known
+    double drift;     ///< time of the later runs over that of the first; 0: 1
+    double clock;     ///< throttled clock over the highest; 0: not known
     char held_by[96]; ///< "clock at 1410 of 1980 MHz: power limit"; or ""
     xl_flop flop[XL_MAX_FLOP_KINDS];
     double bytes[XL_N_LEVELS]; ///< requested from each level; of DRAM, the
@@ -90,15 +78,15 @@ typedef struct xl_counts {
                                ///< holds them serves hot runs. 0: all of them
     bool is_cold;              ///< caches are emptied before each run
     double upload_bytes, download_bytes;
-    double special;            ///< special functions of f32
+    double special;               ///< special functions of f32
     double atomics, same_atomics; ///< each on its own word; all on one word
-    double barriers;           ///< of one work-group
+    double barriers;              ///< of one work-group
     double launches;
     double groups, wg_size;
-    double resident;  ///< work-groups resident on a compute unit
-    double bank_ways; ///< work-items that access one bank: 2 is a two-way
-                      ///< conflict
-    double branch_ways; ///< branches that the items of a sub-group take
+    double resident;      ///< work-groups resident on a compute unit
+    double bank_ways;     ///< work-items that access one bank: 2 is a two-way
+                          ///< conflict
+    double branch_ways;   ///< branches that the items of a sub-group take
     double private_bytes; ///< private memory of a work-item, by the driver:
                           ///< spills
     double spill_bytes;   ///< of all accesses to spilled values; 0: each is

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The roofline: the bound of a computation by the measured peaks of a device.
+ * Calls that measure block; one thread at a time per device. */
+#ifndef CROSSLANE_MEASURE_ROOFLINE_H
+#define CROSSLANE_MEASURE_ROOFLINE_H
+
+#include <crosslane/measure/diagnosis.h>
+#include <crosslane/queue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The ceilings of a bound. */
+typedef struct xl_roof {
+    xl_dtype dtype; ///< of the arithmetic; of a matrix engine, its operands'
+    xl_engine engine;
+    xl_level level;
+    unsigned terms; ///< engine products per product, where operands are
+                    ///< split into terms; 0: one
+} xl_roof;
+
+/** A bound: a rate, and the ceiling that sets it. */
+typedef struct xl_bound {
+    double value;     ///< in @p unit; NaN when a ceiling is unknown
+    const char *unit; ///< "flop/s" or "B/s"
+    const char *name; ///< "fma f32", "copy": the lower ceiling
+    xl_source source;
+} xl_bound;
+
+/**
+ * Bound the rate of an op on a device by the roofline model:
+ * min(peak flop/s, flop / bytes * bandwidth). flop 0 gives the bandwidth.
+ *
+ * @param flop, bytes  of the op, from its Cost line
+ * @return XL_OK, or XL_UNSUPPORTED if a peak is unknown: xl_peaks_measure()
+ * Source: Williams, Waterman, Patterson, CACM 52(4), 2009.
+ */
+XL_API xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
+                                   double flop, double bytes, xl_bound *out);
+
+/** Measure, once per device and process, the peaks that xl_roofline_bound()
+ *  needs for this dtype; they become facts of the device. About a second. */
+XL_API xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype);
+
+/** The same for the peak of the matrix engine with operands of this type
+ *  (XL_F32: rounded to 11 bits) and the bandwidth. @p again: measure once
+ * more.
+ *  @return XL_UNSUPPORTED where kernels cannot use a matrix engine */
+XL_API xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype,
+                                         bool again);
+
+/** Measure the peaks once more, for example after a row exceeded its bound. A
+ *  busy machine lowers a measured peak and never raises it, so the higher
+ *  result is kept. */
+XL_API xl_status xl_peaks_measure_again(xl_queue *q, xl_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
