@@ -17,8 +17,10 @@
  * build log is in the error's detail on XL_BUILD_FAILED. Thread safe: threads
  * that need one program build it once, and all have the error of a failed
  * build; different programs are built in parallel. */
-XL__PRIVATE_API xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
-                          struct xl__program **out, struct xl__error *e);
+XL__PRIVATE_API xl_status xl__program_get(struct xl__context *ctx,
+                                          const struct xl__step *step,
+                                          struct xl__program **out,
+                                          struct xl__error *e);
 /* Save it in the store if it is not there. To be called after its kernels were
  * created, since some drivers compile only then. */
 void xl__program_keep(struct xl__context *ctx, struct xl__program *p);
