@@ -214,6 +214,8 @@ static void copy_label(const xl_span *span, void *arg)
     snprintf(arg, 64, "%s", span->label);
 }
 
+enum { TEXT_CAP = sizeof((xl_choice *)NULL)->tunables + 64 };
+
 /* The chosen variant and its tunables, and the steps of its launch. */
 static void explain_gemm(xl_queue *q, const xl_gemm *g, char *text, size_t cap)
 {
@@ -223,7 +225,7 @@ static void explain_gemm(xl_queue *q, const xl_gemm *g, char *text, size_t cap)
     while (chosen < n && !c[chosen].chosen)
         chosen++;
     assert_true(chosen < n && n <= 32);
-    snprintf(text, cap, "%s %s %zu", c[chosen].variant, c[chosen].tunables,
+    snprintf(text, cap, "%.31s %.511s %zu", c[chosen].variant, c[chosen].tunables,
              c[chosen].global[0]);
 }
 
@@ -246,7 +248,7 @@ static xl_gemm random_gemm(struct xl__rng *rng, const cl_mem mem[3])
  * the kernel that runs. */
 static void test_order(void **state)
 {
-    static char forward[N_RUNS][192];
+    static char forward[N_RUNS][TEXT_CAP];
     const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
     (void)state;
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -264,7 +266,7 @@ static void test_order(void **state)
             all[i] = random_gemm(&rng, mem);
         for (unsigned i = 0; i < N_RUNS; i++) {
             const unsigned at = pass ? N_RUNS - 1 - i : i;
-            char text[192], label[64] = "";
+            char text[TEXT_CAP], label[64] = "";
             explain_gemm(t.queue, &all[at], text, sizeof text);
             if (pass == 0)
                 memcpy(forward[at], text, sizeof text);
