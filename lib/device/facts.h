@@ -61,6 +61,7 @@ enum xl__ask {
  XX(max_wi_sizes,         LIST,   "1",      SIZES, CL_DEVICE_MAX_WORK_ITEM_SIZES, 1, "largest work-group per dimension") \
  XX(subgroup_width,       NUMBER, "1",      SPECIAL, 0,                          1, "sub-group, warp or wavefront width") \
  XX(registers_per_cu,     NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a compute unit") \
+ XX(registers_per_item,   NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a work-item, at most") \
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
  XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: how kernels use them") \
  XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: the program's target") \

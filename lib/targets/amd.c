@@ -10,7 +10,8 @@
 
 enum {
     TRANSACTION_BYTES = 32, /* GE-08 */
-    BANKS = 32              /* AM-08 */
+    BANKS = 32,             /* AM-08 */
+    ITEM_REGISTERS = 256    /* AM-07 */
 };
 
 /* The first row whose prefix matches applies; 0 in a column: unknown. */
@@ -71,6 +72,7 @@ static void correct_by_family(struct xl__limits *l, const struct family *f)
         set_known(l, XL__F_local_banks, f->banks, "AM-08");
     set_known(l, XL__F_simd_per_cu_f32, f->lanes, "AM-05");
     set_known(l, XL__F_registers_per_cu, f->registers, "AM-07");
+    set_known(l, XL__F_registers_per_item, ITEM_REGISTERS, "AM-07");
     set_known(l, XL__F_llc_bytes, f->llc_mib * MIB, "AM-09");
     if (f->counts_pairs && !isnan(units))
         xl__limits_correct(l, XL__F_compute_units, 2 * units, XL_KNOWN,

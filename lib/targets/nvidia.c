@@ -16,6 +16,7 @@ enum {
     BANKS = 32,           /* NV-04 */
     SECTOR_BYTES = 32,    /* NV-04 */
     REGISTERS = 65536,    /* NV-04 */
+    ITEM_REGISTERS = 255, /* NV-04 */
     HALF_DRIVER = 520,    /* NV-06 */
     HALF_CAPABILITY = 60, /* NV-06 */
     SLOW_HALF = 61,       /* NV-06 */
@@ -99,6 +100,8 @@ static void correct_facts(struct xl__limits *l)
     xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
                        "NV-04");
     xl__limits_correct(l, XL__F_registers_per_cu, REGISTERS, XL_KNOWN,
+                       "NV-04");
+    xl__limits_correct(l, XL__F_registers_per_item, ITEM_REGISTERS, XL_KNOWN,
                        "NV-04");
     if (sscanf(xl__text(l, XL__F_arch), "sm_%u", &cc) == 1)
         correct_by_capability(l, cc);

@@ -295,6 +295,11 @@ void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
 
 /* -- for geometries ------------------------------------------------------- */
 
+unsigned xl__reduction_words(const struct xl__graph *g, unsigned node)
+{
+    return acc_of(g, node)->words;
+}
+
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group)
 {

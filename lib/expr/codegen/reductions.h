@@ -72,6 +72,8 @@ void xl__reduction_clear(struct xl__reduction_writer *r);
  * the next (XL__NOT_HELD if memory runs out). */
 unsigned xl__state_words(const struct xl__graph *g,
                          const struct xl__group *group);
+/* Words of the state of width 1 of one reduction, by its node. */
+unsigned xl__reduction_words(const struct xl__graph *g, unsigned node);
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group);
 

@@ -28,9 +28,12 @@
 
 enum { WORD = 64 };
 
+/* By node of the current cluster: */
 struct load_sets {
-    uint64_t *bits; /* words to a node: what it loads */
+    uint64_t *bits; /* `words` to a node: what it loads */
     size_t words;
+    double *operations; /* that it is computed with; those of a node that two
+                           others use count twice */
 };
 
 static unsigned count_bits(const uint64_t *bits, size_t words)
@@ -43,7 +46,7 @@ static unsigned count_bits(const uint64_t *bits, size_t words)
 }
 
 /* For each node of the current cluster, find the set of loads it is computed
- * from. */
+ * from, and its operations. */
 static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
 {
     size_t loads = 0;
@@ -51,7 +54,8 @@ static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
         loads += f->mark[n].is_needed;
     s->words = loads / WORD + 1;
     s->bits = xl__calloc(s->words * f->g->n_nodes, sizeof *s->bits);
-    if (!s->bits)
+    s->operations = xl__calloc(f->g->n_nodes, sizeof *s->operations);
+    if (!s->bits || !s->operations)
         return XL_NO_MEMORY;
     loads = 0;
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
@@ -64,9 +68,12 @@ static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
             own[loads / WORD] |= UINT64_C(1) << loads % WORD;
             loads++;
         }
-        for (unsigned a = 0; !is_loaded && a < xl__n_args(node); a++)
+        s->operations[n] = is_loaded ? 0 : xl__node_operations(node);
+        for (unsigned a = 0; !is_loaded && a < xl__n_args(node); a++) {
+            s->operations[n] += s->operations[node->arg[a]];
             for (size_t i = 0; i < s->words; i++)
                 own[i] |= s->bits[node->arg[a] * s->words + i];
+        }
     }
     return XL_OK;
 }
@@ -79,8 +86,8 @@ static bool is_sink(const struct xl__cluster *c, unsigned n)
     return false;
 }
 
-/* The node before `end` with the most loads for each stored element, the last
- * one of equals. XL__NEVER: none. */
+/* The node before `end` with the most loads for each stored element; of equals
+ * the one with the most operations, and of these the last. XL__NEVER: none. */
 static unsigned choose_cut(const struct xl__fusion *f,
                            const struct xl__cluster *c,
                            const struct load_sets *s, unsigned end)
@@ -93,7 +100,9 @@ static unsigned choose_cut(const struct xl__fusion *f,
         const double worth = loads / m->elems;
         if (!m->is_needed || m->is_mine || m->is_scalar || is_sink(c, n) ||
             xl__is_loaded(f, n, f->n_clusters) || loads == 0 ||
-            loads >= XL__EXPR_OPERANDS || worth < best_worth)
+            loads >= XL__EXPR_OPERANDS || worth < best_worth ||
+            (worth == best_worth && best != XL__NEVER &&
+             s->operations[n] < s->operations[best]))
             continue;
         best = n;
         best_worth = worth;
@@ -160,13 +169,14 @@ static xl_status split_cluster(struct xl__fusion *f, struct xl__cluster *c)
     TRY(find_load_sets(f, &s));
     TRY(split_off(f, c, &s, &own));
     xl__str_printf(&own.why,
-                   "Stored because what it is part of needs more than the %d "
-                   "operands or %d live values of a kernel. ",
-                   XL__EXPR_OPERANDS, XL__LIVE_VALUES);
+                   "Stored because what it is part of exceeds a kernel: %d "
+                   "operands, %d operations, or the registers of an item. ",
+                   XL__EXPR_OPERANDS, XL__KERNEL_OPERATIONS);
     TRY(xl__cluster_push(f, &own));
 fail:
     xl__cluster_clear(&own);
     free(s.bits);
+    free(s.operations);
     return status;
 }
 
@@ -519,7 +529,8 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
     spread_states(f, w);
     TRY(add_outputs(f, w));
     xl__cluster_close(f, c, w->at);
-    TRY(xl__cluster_keep(f, c, reductions_only));
+    TRY(xl__cluster_keep(f, c, reductions_only, w->allow != XL__NEVER &&
+                                                    c->form == XL__FORM_ROWS));
     if (c->n_sinks == 0)
         TRY(xl__cluster_store(f, c, w->seed)); /* a result without sinks */
     TRY(hoist_nodes(f, c));

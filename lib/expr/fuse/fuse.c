@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-#include "runtime/plan.h"
-
 /* -- extents, domains, views ---------------------------------------------- */
 
 struct xl__extent xl__extent_of(const struct xl__shape *shape)
@@ -116,9 +114,6 @@ unsigned xl__view_inner(const struct xl__view *v)
 
 /* -- clusters ------------------------------------------------------------- */
 
-/* Arguments of a launch that belong to no operand: sizes of loops, chunks. */
-enum { OTHER_ARGS = 20 };
-
 /* Extend is_needed from the sinks down to what is loaded. */
 static void mark_needed(struct xl__fusion *f, unsigned at)
 {
@@ -170,85 +165,6 @@ void xl__mark_below(struct xl__fusion *f, unsigned n, unsigned at)
         for (unsigned a = 0; a < xl__n_args(node); a++)
             f->mark[node->arg[a]].is_below = true;
     }
-}
-
-/* Arguments of an operand: pointer, offset and strides. */
-static unsigned view_args(const struct xl__view *v)
-{
-    unsigned n = 2;
-    for (unsigned d = 0; d < XL_MAX_DIMS; d++)
-        n += v->stride[d] > 1;
-    return n;
-}
-
-static unsigned load_args(const struct xl__fusion *f, unsigned n)
-{
-    struct xl__view v = xl__view_dense(&f->mark[n].extent);
-    if (f->g->node[n].op == XL__E_INPUT)
-        v = xl__view_input(&f->g->node[n]);
-    return view_args(&v);
-}
-
-static unsigned sink_args(const struct xl__fusion *f, const struct xl__sink *s)
-{
-    struct xl__view v = xl__view_dense(&s->extent);
-    if (s->output != XL__NEVER)
-        v = xl__view_output(&f->g->output[s->output]);
-    return view_args(&v);
-}
-
-/* The largest number of element values that are alive at once, if all loads
- * come first and nodes are computed in order. */
-static unsigned max_live_values(struct xl__fusion *f, unsigned at)
-{
-    unsigned alive = 0, most;
-    for (unsigned n = 0; n < f->g->n_nodes; n++) {
-        const struct xl__mark *m = &f->mark[n];
-        f->mark[n].is_below = false;
-        alive += m->is_needed && !m->is_row && xl__is_loaded(f, n, at);
-    }
-    /* Backwards, the last use of a value comes first: it is alive from there
-     * to its own node. */
-    most = alive;
-    unsigned now = 0;
-    for (unsigned n = f->g->n_nodes; n-- > 0;) {
-        const struct xl__node *node = &f->g->node[n];
-        const struct xl__mark *m = &f->mark[n];
-        if (!m->is_needed || m->is_row || xl__is_loaded(f, n, at))
-            continue;
-        now -= m->is_below;
-        for (unsigned a = 0; a < xl__n_args(node); a++) {
-            struct xl__mark *arg = &f->mark[node->arg[a]];
-            if (arg->is_below || arg->is_row || arg->is_scalar ||
-                xl__is_loaded(f, node->arg[a], at))
-                continue;
-            arg->is_below = true;
-            now++;
-        }
-        if (now + alive > most)
-            most = now + alive;
-    }
-    return most;
-}
-
-bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c,
-                      unsigned at)
-{
-    unsigned operands = c->n_sinks, args = OTHER_ARGS;
-    for (unsigned i = 0; i < c->n_sinks; i++)
-        args += sink_args(f, &c->sink[i]);
-    for (unsigned n = 0; n < f->g->n_nodes; n++) {
-        const struct xl__node *node = &f->g->node[n];
-        if (!f->mark[n].is_needed)
-            continue;
-        args += node->op == XL__E_SCALAR;
-        if (!xl__is_loaded(f, n, at) && !xl__is_rand(node))
-            continue;
-        operands++;
-        args += load_args(f, n);
-    }
-    return operands <= XL__EXPR_OPERANDS && args <= XL__MAX_ARGS &&
-           max_live_values(f, at) <= XL__LIVE_VALUES;
 }
 
 xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,

@@ -33,9 +33,9 @@ xl_status xl__fuse(const struct xl__graph *g, const struct xl__signature *s,
  */
 enum { XL__NEVER = UINT_MAX };
 
-/* Values of 16 bytes (float4) that are alive at once in a kernel, at most: 48
- * of them take 192 of the 255 registers that an item has at most. */
-enum { XL__LIVE_VALUES = 48 };
+/* Operations in the text of a kernel, at most; budget.c counts them. A kernel
+ * of so many is compiled in 2 to 3 s by PoCL 3.1 on one core. */
+enum { XL__KERNEL_OPERATIONS = 384 };
 
 /* A shape with XL_MAX_DIMS dimensions, aligned at the last one as in
  * broadcasting; leading dimensions that a tensor does not have are of size 1.
@@ -169,8 +169,11 @@ static inline bool xl__is_loaded(const struct xl__fusion *f, unsigned n,
  * The cluster is then the current one ("closed"). */
 void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c,
                        unsigned at);
-/* Does the current cluster fit into a kernel, by operands, arguments and live
- * values? */
+/* budget.c: what a node counts of XL__KERNEL_OPERATIONS: its flop, at least 1.
+ */
+double xl__node_operations(const struct xl__node *n);
+/* budget.c: does the current cluster fit into a kernel, by operands, arguments,
+ * registers and operations? Changes is_below and sweep of the marks. */
 bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c,
                       unsigned at);
 /* Store a node for later clusters: as a new temporary, unless the cluster
@@ -202,9 +205,10 @@ enum { XL__FREE, XL__MINE, XL__OTHERS };
 
 /* temporaries.c: decide which values of *c, which is closed, are stored for
  * later clusters, and add these sinks. reductions_only: the results of
- * reductions themselves, nothing computed from them. */
+ * reductions themselves, nothing computed from them. is_cut: the cluster took
+ * in fewer reductions than it could have. */
 xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
-                           bool reductions_only);
+                           bool reductions_only, bool is_cut);
 
 /* views.c: mark outputs that would overwrite memory which is still to be read
  * as detoured, and push clusters that copy them at the end. */

@@ -95,23 +95,39 @@ static bool is_worth_keeping(struct xl__fusion *f, struct xl__cluster *c,
     return kept < again;
 }
 
-/* Is node n an element value of the whole domain, for which storing is worth
- * an estimate? */
-static bool is_keep_candidate(const struct xl__fusion *f,
-                              const struct xl__cluster *c, unsigned n)
+/* Is node n an element value of the whole domain, which can be stored? */
+static bool is_element(const struct xl__fusion *f,
+                       const struct xl__cluster *c, unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
-    return m->is_needed && !m->is_row && !m->is_scalar &&
+    return !m->is_row && !m->is_scalar &&
            !xl__is_reduction(&f->g->node[n]) &&
            xl__extent_equal(&m->extent, &c->domain.all);
 }
 
+/* Is node n stored? A row value that depends on the cluster's reductions is.
+ * An element value is if an estimate says so, or where a chain of reductions is
+ * cut: otherwise each later part of the chain would compute all before it. */
+static bool is_kept(struct xl__fusion *f, struct xl__cluster *c, unsigned n,
+                    bool is_cut, unsigned *n_estimates)
+{
+    const struct xl__extent rows = xl__domain_rows(&c->domain);
+    const struct xl__mark *m = &f->mark[n];
+    if (m->state == XL__MINE && xl__extent_equal(&m->extent, &rows))
+        return true;
+    if (!is_element(f, c, n))
+        return false;
+    if (is_cut && m->state == XL__MINE)
+        return true;
+    return m->is_needed && (*n_estimates)++ < MAX_QUESTIONS &&
+           is_worth_keeping(f, c, n);
+}
+
 xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
-                           bool reductions_only)
+                           bool reductions_only, bool is_cut)
 {
     xl_status status;
-    const struct xl__extent rows = xl__domain_rows(&c->domain);
-    unsigned n_estimates = reductions_only ? MAX_QUESTIONS : 0;
+    unsigned n_estimates = 0;
     xl__str_reset(&c->why);
     mark_used_later(f, c);
     for (unsigned n = f->g->n_nodes; n-- > 0;) {
@@ -119,13 +135,9 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
         const struct xl__mark *m = &f->mark[n];
         if (!m->is_used_later || xl__is_loaded(f, n, f->n_clusters))
             continue;
-        const bool is_result =
-            m->state == XL__MINE &&
-            (reductions_only ? xl__is_reduction(node)
-                             : xl__extent_equal(&m->extent, &rows));
-        if (is_result ||
-            (n_estimates < MAX_QUESTIONS && is_keep_candidate(f, c, n) &&
-             ++n_estimates && is_worth_keeping(f, c, n))) {
+        if (reductions_only
+                ? m->state == XL__MINE && xl__is_reduction(node)
+                : is_kept(f, c, n, is_cut, &n_estimates)) {
             TRY(xl__cluster_store(f, c, n));
             continue;
         }
