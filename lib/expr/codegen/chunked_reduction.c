@@ -57,7 +57,7 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
     *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
                                  .wg = 1,
                                  .is_wide = xl__emit_is_wide(group)};
-    geo->unroll = xl__reduction_unroll(l, group);
+    geo->unroll = xl__reduction_unroll(g, l, group);
     if (!xl__is_vector_cpu(l))
         geo->wg = (unsigned)xl__min_size(
             CHUNK_WG, xl__max_wg_for_states(l, xl__state_words(g, group)));

@@ -446,7 +446,7 @@ void xl__columns_geometry(const struct xl__graph *g,
     *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
                                  .is_wide = xl__emit_is_wide(group)};
     geo->vw = narrow_vector(l, geo->vw, words);
-    geo->unroll = xl__reduction_unroll(l, group);
+    geo->unroll = xl__reduction_unroll(g, l, group);
     choose_items(l, group, words);
     geo->chunks = choose_chunks(l, group);
     geo->joiners = (unsigned)xl__min_size(

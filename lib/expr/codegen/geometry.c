@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/numbers.h"
+#include "expr/codegen/reductions.h"
 
 enum {
     ACCESS_BYTES = 16, /* largest access of a GPU's item */
@@ -15,7 +16,10 @@ enum {
     MIN_NATIVE = 4, /* floats in a CPU's vector for which explicit vectors
                        are written */
     MAX_ITEMS = 1024,
-    MAX_UNROLL = 4 /* vectors that a fold takes */
+    MAX_UNROLL = 4,      /* vectors that a fold takes */
+    CPU_STATE_WORDS = 16 /* accumulators in half of a CPU's 32 vector
+                            registers; with more, MAX_UNROLL vectors for each
+                            of them are spilled */
 };
 
 /* -- sizes ---------------------------------------------------------------- */
@@ -105,7 +109,8 @@ size_t xl__reduction_vw(const struct xl__limits *l,
     return vw;
 }
 
-unsigned xl__reduction_unroll(const struct xl__limits *l,
+unsigned xl__reduction_unroll(const struct xl__graph *g,
+                              const struct xl__limits *l,
                               const struct xl__group *group)
 {
     size_t bytes = 0, unroll = MAX_UNROLL;
@@ -116,7 +121,7 @@ unsigned xl__reduction_unroll(const struct xl__limits *l,
             bytes += xl_dtype_bytes(o->dtype) * group->geo.vw;
     }
     if (xl__is_vector_cpu(l))
-        return MAX_UNROLL;
+        return xl__state_words(g, group) > CPU_STATE_WORDS ? 1 : MAX_UNROLL;
     while (unroll > 1 && bytes * unroll > 2 * AHEAD_BYTES)
         unroll /= 2;
     return (unsigned)unroll;

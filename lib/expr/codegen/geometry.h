@@ -32,7 +32,8 @@ size_t xl__reduction_vw(const struct xl__limits *l,
  * to vectors, and multiplied by the other reduced loops. Needs geo.vw. */
 size_t xl__row_vectors(const struct xl__group *group);
 /* Vectors that an item loads before it uses the first one. Needs geo.vw. */
-unsigned xl__reduction_unroll(const struct xl__limits *l,
+unsigned xl__reduction_unroll(const struct xl__graph *g,
+                              const struct xl__limits *l,
                               const struct xl__group *group);
 
 /* Does the operand have one element a row, that is, stride 0 along every

@@ -541,7 +541,7 @@ fail:
 
 /* Push one cluster that fits, grown from a seed. Hoisted and split-off
  * clusters are pushed before it. With each attempt that does not fit, it takes
- * in half as many, then stores reductions only, then is split. */
+ * in a quarter less, then stores reductions only, then is split. */
 static xl_status grow_cluster(struct xl__fusion *f, unsigned seed,
                               const struct xl__domain *d)
 {
@@ -557,7 +557,7 @@ static xl_status grow_cluster(struct xl__fusion *f, unsigned seed,
         xl__cluster_close(f, &c, f->n_clusters);
         if (xl__cluster_fits(f, &c, f->n_clusters))
             break;
-        allow = reductions_only ? XL__NEVER : w.taken / 2;
+        allow = reductions_only ? XL__NEVER : w.taken - (w.taken + 3) / 4;
         if (reductions_only)
             TRY(split_cluster(f, &c));
         reductions_only = !reductions_only && w.taken == 0;
