@@ -145,12 +145,14 @@ static xl_status split_off(struct xl__fusion *f, struct xl__cluster *c,
     while (high - low > 1) {
         const unsigned middle = low + (high - low) / 2;
         TRY(cut_before(f, c, s, middle, own));
-        if (fits_kernel(f, own))
-            low = middle;
+        if (own->n_sinks == 0 || fits_kernel(f, own))
+            low = middle; /* nothing to store before it, or it fits */
         else
             high = middle;
     }
-    TRY(cut_before(f, c, s, low > 0 ? low : f->g->n_nodes, own));
+    TRY(cut_before(f, c, s, low, own));
+    if (own->n_sinks == 0)
+        TRY(cut_before(f, c, s, f->g->n_nodes, own));
     if (own->n_sinks == 0)
         return xl__error_set(f->error, XL_UNSUPPORTED,
                              "one operation needs more than the %d operands "
