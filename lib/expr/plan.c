@@ -95,11 +95,14 @@ xl_status xl__expr_plan_variants(struct xl__expr_call *c,
 {
     xl_status status = XL_OK;
     struct xl__expr_candidate *v = out->c;
+    struct xl__graph g = {0};
     memset(out, 0, sizeof *out);
     TRY(check_variant(c));
     TRY(xl__expr_check_key(c));
-    TRY(xl__infer(&c->e->tree, &c->key.sig, &v[1].g, &c->q->error));
-    status = xl__graph_expand_variance(&v[1].g, device_limits(c), &v[0].g);
+    TRY(xl__infer(&c->e->tree, &c->key.sig, &g, &c->q->error));
+    status = xl__graph_lower_variance(&g, device_limits(c), &v[0].g);
+    if (status == XL_OK)
+        status = xl__graph_lower_variance(&g, NULL, &v[1].g);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status, "an expression's graph"));
     out->n = XL__EXPR_VARIANTS;
@@ -113,6 +116,7 @@ xl_status xl__expr_plan_variants(struct xl__expr_call *c,
         v[1] = first;
     }
 fail:
+    xl__graph_clear(&g);
     return status;
 }
 

@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "expr/graph/variance.h"
 
 static const struct xl__node *arg_node(const struct xl__graph *g,
                                        const struct xl__node *n, unsigned i)
@@ -454,7 +453,6 @@ static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
     rule_division,
     rule_power,
     rule_reduction,
-    xl__match_variance,
 };
 
 bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *spec,

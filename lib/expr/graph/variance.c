@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variances: recognised when they are written out, and expanded for short
- * rows.
+/* Variances: how each is computed, decided once, when the rows are known.
  *
- * One sweep: sum((x - mean(x))^2) and mean((x - mean(x))^2) become VAR, which
- * reads x once and not twice. It is no less accurate, because its accumulator
- * updates the mean with every element. Source: Chan, Golub, LeVeque 1983.
+ * A variance is var(x) or written out: mean((x - mean(x))^2), and sum(...) for
+ * that times the number of elements.
  *
- * Two sweeps: a row that remains in registers or in a core's cache is read
- * again from there, while the update of the mean needs a division by element.
- * There VAR becomes
+ * Rows that remain in registers or in a core's cache are read again from there,
+ * so they are swept twice, without a division by element:
  *
  *     mean((x - m)^2),  m = mean(x)
+ *     m + log(sum(exp(x - m))),  m = max(x)          of logsumexp(x)
  *
- * and LOGSUMEXP, for the same reason,
- *
- *     m + log(sum(exp(x - m))),  m = max(x). */
+ * Other rows are read once, as VAR (and LOGSUMEXP). That is no less accurate,
+ * because its accumulator updates the mean with every element. Source: Chan,
+ * Golub, LeVeque 1983. */
 #include "expr/graph/variance.h"
 
 #include <float.h>
@@ -24,7 +22,19 @@
 #include "base/alloc.h"
 #include "expr/graph/loops.h"
 
-/* -- one sweep: to VAR ------------------------------------------------ */
+enum {
+    NEAR_ELEMS = 1 << 15 /* of a row: it fits in registers or in a core's cache
+                          */
+};
+
+struct lowering {
+    const struct xl__graph *from;
+    const struct xl__limits *l; /* NULL: one sweep */
+    struct xl__graph *to;
+    unsigned *number; /* index in `to`, by index in `from` */
+};
+
+/* -- what is written --------------------------------------------------- */
 
 /* Is d the difference of x and mean(x) over these axes, in either order? Then
  * *x is x. */
@@ -42,68 +52,65 @@ static bool is_deviation(const struct xl__graph *g, unsigned d, unsigned axes,
     return false;
 }
 
-bool xl__match_variance(struct xl__graph *g, const struct xl__node *spec,
-                        unsigned *out)
+/* Is n the sum or mean of squared deviations of *x? */
+static bool is_written_out(const struct xl__graph *g, const struct xl__node *n,
+                           unsigned *x)
 {
-    unsigned x;
-    if (g->is_variance_expanded ||
-        (spec->op != XL__E_SUM && spec->op != XL__E_MEAN))
+    if (n->op != XL__E_SUM && n->op != XL__E_MEAN)
         return false;
-    const struct xl__node square = g->node[spec->arg[0]];
-    if (square.op != XL__E_MUL || square.arg[0] != square.arg[1] ||
-        !is_deviation(g, square.arg[0], spec->axes, &x))
-        return false;
-    struct xl__node n = *spec;
-    n.op = XL__E_VAR;
-    n.arg[0] = x;
-    *out = xl__graph_node(g, &n);
-    if (spec->op == XL__E_MEAN || *out == UINT_MAX)
-        return true;
-    const struct xl__node count = {.op = XL__E_CONST,
-                                   .type = XL__V_F32,
-                                   .value =
-                                       (double)xl__shape_elems(&square.shape) /
-                                       (double)xl__shape_elems(&spec->shape),
-                                   .location = spec->location};
-    n = *spec;
-    n.op = XL__E_MUL;
-    n.axes = 0;
-    n.arg[0] = *out;
-    n.arg[1] = xl__graph_node(g, &count);
-    *out = n.arg[1] == UINT_MAX ? UINT_MAX : xl__graph_node(g, &n);
-    return true;
+    const struct xl__node *square = &g->node[n->arg[0]];
+    return square->op == XL__E_MUL && square->arg[0] == square->arg[1] &&
+           is_deviation(g, square->arg[0], n->axes, x);
 }
 
-/* -- two sweeps: from VAR and LOGSUMEXP ------------------------------- */
+/* -- the choice -------------------------------------------------------- */
 
-enum {
-    NEAR_ELEMS = 1 << 15 /* of a row: it fits in registers or in a core's cache
-                          */
-};
-
-struct expansion {
-    const struct xl__graph *from;
-    const struct xl__limits *l;
-    struct xl__graph *to;
-    unsigned *number; /* index in `to`, by index in `from` */
-};
-
-static bool fits_in_cache(const struct expansion *s, const struct xl__node *n)
+/* Is each row that n reduces held, or read again from a cache? */
+static bool is_swept_twice(const struct lowering *s, const struct xl__node *n)
 {
-    if (n->op != XL__E_VAR && n->op != XL__E_LOGSUMEXP)
-        return false;
     const struct xl__shape *all = &s->from->node[n->arg[0]].shape;
     const double kept = (double)xl__shape_elems(&n->shape);
     const double reduced = (double)xl__shape_elems(all) / kept;
     unsigned last = all->n_dims;
     while (last > 0 && all->size[last - 1] == 1)
         last--;
-    return reduced <= NEAR_ELEMS && last > 0 && (n->axes >> (last - 1) & 1) &&
+    return s->l && reduced <= NEAR_ELEMS && last > 0 &&
+           (n->axes >> (last - 1) & 1) &&
            xl__form_choose(s->l, kept, reduced, true) == XL__FORM_ROWS;
 }
 
+/* -- one sweep ---------------------------------------------------------- */
+
+static unsigned add_constant(struct lowering *s, double value)
+{
+    const struct xl__node n = {
+        .op = XL__E_CONST, .type = XL__V_F32, .value = value};
+    return xl__graph_node(s->to, &n);
+}
+
+/* The sum or mean n of squared deviations of x, as VAR. */
+static unsigned join_variance(struct lowering *s, const struct xl__node *n,
+                              unsigned x)
+{
+    const double count = (double)xl__shape_elems(&s->to->node[x].shape) /
+                         (double)xl__shape_elems(&n->shape);
+    struct xl__node to = *n;
+    to.op = XL__E_VAR;
+    to.arg[0] = x;
+    const unsigned var = xl__graph_node(s->to, &to);
+    if (n->op == XL__E_MEAN || var == UINT_MAX)
+        return var;
+    to.op = XL__E_MUL;
+    to.axes = 0;
+    to.arg[0] = var;
+    to.arg[1] = add_constant(s, count);
+    return to.arg[1] == UINT_MAX ? UINT_MAX : xl__graph_node(s->to, &to);
+}
+
+/* -- two sweeps --------------------------------------------------------- */
+
 /* Add an operation on up to three nodes, with the shape of the first. */
-static unsigned add_operation(struct expansion *s, enum xl__expr_op op,
+static unsigned add_operation(struct lowering *s, enum xl__expr_op op,
                               unsigned a, unsigned b, unsigned c)
 {
     struct xl__node n = {.op = op, .type = XL__V_F32, .arg = {a, b, c}};
@@ -116,15 +123,8 @@ static unsigned add_operation(struct expansion *s, enum xl__expr_op op,
     return xl__graph_node(s->to, &n);
 }
 
-static unsigned add_constant(struct expansion *s, double value)
-{
-    const struct xl__node n = {
-        .op = XL__E_CONST, .type = XL__V_F32, .value = value};
-    return xl__graph_node(s->to, &n);
-}
-
 /* Add the reduction n with the operation `op` of x. */
-static unsigned add_reduction(struct expansion *s, struct xl__node n,
+static unsigned add_reduction(struct lowering *s, struct xl__node n,
                               enum xl__expr_op op, unsigned x)
 {
     n.op = op;
@@ -133,7 +133,7 @@ static unsigned add_reduction(struct expansion *s, struct xl__node n,
 }
 
 /* mean((x - mean(x))^2) */
-static unsigned expand_variance(struct expansion *s, const struct xl__node *n)
+static unsigned expand_variance(struct lowering *s, const struct xl__node *n)
 {
     const unsigned mean = add_reduction(s, *n, XL__E_MEAN, n->arg[0]);
     const unsigned off = add_operation(s, XL__E_SUB, n->arg[0], mean, 0);
@@ -143,7 +143,7 @@ static unsigned expand_variance(struct expansion *s, const struct xl__node *n)
 
 /* top + log(sum(exp(x - top))), where top is max(x), or 0 where max(x) is not
  * finite: then an infinity or NaN results from the sum. */
-static unsigned expand_logsumexp(struct expansion *s, const struct xl__node *n)
+static unsigned expand_logsumexp(struct lowering *s, const struct xl__node *n)
 {
     const unsigned most = add_reduction(s, *n, XL__E_RMAX, n->arg[0]);
     const unsigned size = add_operation(s, XL__E_ABS, most, 0, 0);
@@ -163,31 +163,36 @@ static unsigned expand_logsumexp(struct expansion *s, const struct xl__node *n)
                          top, 0);
 }
 
-static unsigned copy_node(struct expansion *s, unsigned i)
+/* -- the graph ---------------------------------------------------------- */
+
+static unsigned lower_node(struct lowering *s, unsigned i)
 {
     const struct xl__node *old = &s->from->node[i];
     struct xl__node n = *old;
+    unsigned x;
     for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
         n.arg[a] = s->number[n.arg[a]];
-    if (!fits_in_cache(s, old))
-        return xl__graph_node(s->to, &n);
-    return old->op == XL__E_VAR ? expand_variance(s, &n)
-                                : expand_logsumexp(s, &n);
+    if (is_written_out(s->from, old, &x) && !is_swept_twice(s, old))
+        return join_variance(s, &n, s->number[x]);
+    if (n.op == XL__E_VAR && is_swept_twice(s, old))
+        return expand_variance(s, &n);
+    if (n.op == XL__E_LOGSUMEXP && is_swept_twice(s, old))
+        return expand_logsumexp(s, &n);
+    return xl__graph_node(s->to, &n);
 }
 
-xl_status xl__graph_expand_variance(const struct xl__graph *from,
-                                    const struct xl__limits *l,
-                                    struct xl__graph *out)
+xl_status xl__graph_lower_variance(const struct xl__graph *from,
+                                   const struct xl__limits *l,
+                                   struct xl__graph *out)
 {
-    struct expansion s = {from, l, out, NULL};
+    struct lowering s = {from, l, out, NULL};
     xl_status status = XL_OK;
     s.number = xl__calloc(from->n_nodes + 1, sizeof *s.number);
     if (!s.number)
         return XL_NO_MEMORY;
     out->fast_math = from->fast_math;
-    out->is_variance_expanded = true;
     for (unsigned i = 0; i < from->n_nodes && status == XL_OK; i++) {
-        s.number[i] = copy_node(&s, i);
+        s.number[i] = lower_node(&s, i);
         if (s.number[i] == UINT_MAX)
             status = XL_NO_MEMORY;
     }

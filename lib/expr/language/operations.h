@@ -161,9 +161,7 @@ struct xl__graph {
     struct xl__output output[XL_EXPR_MAX_BINDINGS];
     unsigned n_outputs;
     bool fast_math;
-    bool is_variance_expanded; /* VAR and LOGSUMEXP of short rows are expanded
-                                  (graph/variance.c) */
-    unsigned *bucket;          /* hash table of nodes, of graph.c */
+    unsigned *bucket; /* hash table of nodes, of graph.c */
     unsigned n_buckets;
 };
 

@@ -106,9 +106,10 @@ static const struct test_golden exact[] = {
     {"y = x * where(true, 1, z)", "x:f32[4] z:f32[5,4] y:f32[5,4]",
      "y = x * 1: f32[5,4]; 3 nodes"},
     {"y = sum((x - mean(x))^2)", "x:f32[4] y:f32[]",
-     "y = var(x) * 4: f32[1]; 4 nodes"},
+     "y = sum((x - mean(x)) * (x - mean(x))): f32[1]; 5 nodes"},
     {"y = mean((x - mean(x, axis=1))^2, axis=1)", "x:f32[4,5] y:f32[4]",
-     "y = var(x, axis=1): f32[4,1]; 2 nodes"},
+     "y = mean((x - mean(x, axis=1)) * (x - mean(x, axis=1)), axis=1): "
+     "f32[4,1]; 5 nodes"},
     {"y = mean((x - mean(x))^2, axis=1)", "x:f32[4,5] y:f32[4]",
      "y = mean((x - mean(x)) * (x - mean(x)), axis=1): f32[4,1]; 5 nodes"},
     {"y = sum(where(true, 1000000000, i))", "i:i32[4] y:i32[]",

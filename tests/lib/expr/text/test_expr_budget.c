@@ -135,7 +135,7 @@ static void check_case(const struct large *c, bool is_cpu)
     set_device(is_cpu, &l);
     assert_status(test_infer(text, &s, &g, &e), XL_OK,
                   xl__str_text(&e.detail));
-    assert_status(xl__graph_expand_variance(&g, &l, &lowered), XL_OK, "");
+    assert_status(xl__graph_lower_variance(&g, &l, &lowered), XL_OK, "");
     assert_status(xl__fuse(&lowered, &s, &l, false, &plan, &e), XL_OK,
                   xl__str_text(&e.detail));
     if (plan.n_groups < c->min_groups || plan.n_groups > c->max_groups)

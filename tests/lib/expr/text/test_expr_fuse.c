@@ -9,6 +9,7 @@
 #include "base/os/clock.h"
 #include "base/rng.h"
 #include "expr/fuse/fuse.h"
+#include "expr/graph/variance.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"
@@ -81,10 +82,15 @@ static void plan_of(unsigned machine, const char *text,
                     struct xl__graph *g, struct xl__schedule *plan)
 {
     struct xl__error e = {0};
+    struct xl__graph written = {0};
     struct xl__limits l;
     set_machine(&machines[machine], &l);
     memset(g, 0, sizeof *g);
-    assert_status(test_infer(text, s, g, &e), XL_OK, xl__str_text(&e.detail));
+    assert_status(test_infer(text, s, &written, &e), XL_OK,
+                  xl__str_text(&e.detail));
+    assert_status(
+        xl__graph_lower_variance(&written, unfused ? NULL : &l, g), XL_OK, "");
+    xl__graph_clear(&written);
     assert_status(xl__fuse(g, s, &l, unfused, plan, &e), XL_OK,
                   xl__str_text(&e.detail));
     xl__error_clear(&e);
@@ -121,7 +127,13 @@ static const struct named named[] = {
     {GPU, "x:f32[4096,1000] r:f32[4096,1000] g:f32[1000] b:f32[1000] "
      "h:f32[4096,1000] y:f32[4096,1000]",
      "h = x + r; y = layer_norm(h, g, b, 1e-5)",
-     "rows 2: 4 > 2", 65.544, NULL},
+     "rows 3: 4 > 2", 65.544, NULL},
+    /* A variance of rows that are held is two sweeps, written out or not. */
+    {GPU, "x:f32[4096,1000] s:f32[4096,1]", "s = var(x, axis=1)",
+     "rows 2: 1 > 1", 16.400384, "rows: 1 > 1"},
+    {GPU, "x:f32[4096,1000] s:f32[4096,1]",
+     "s = sum((x - mean(x, axis=1))^2, axis=1)",
+     "rows 2: 1 > 1", 16.400384, "rows: 1 > 1; map: 1 > 1"},
     {GPU, "x:f16[4096,1000] g:f16[1000] y:f16[4096,1000]",
      "y = rms_norm(x, g, 1e-5)", "rows 2: 2 > 1", 16.386, NULL},
     {GPU, "p:f32[1000000] g:f32[1000000] m:f32[1000000] v:f32[1000000] lr:f32",
