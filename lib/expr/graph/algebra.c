@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-
 static const struct xl__node *arg_node(const struct xl__graph *g,
                                        const struct xl__node *n, unsigned i)
 {
