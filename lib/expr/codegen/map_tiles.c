@@ -365,14 +365,15 @@ static void write_tile_writes(struct xl__emit *m)
     write_each(m, write_tile_write);
 }
 
-/* The call that reads and transposes a block; `cut`: of a block that the end of
- * a loop cuts, its further arguments. */
+/* The call that reads and transposes a block; `cut`: of a block that the end
+ * of a loop cuts, its further arguments. */
 static void write_turn_of(struct xl__emit *m, unsigned k,
                           const struct xl__operand *o, const char *cut)
 {
     const unsigned last = last_loop(m);
-    xl__emit_line(m, "xl_turn%s_%s_%u(t%u, m%u + o%u, p%u + at * s%u_%u, "
-                     "s%u_%u%s);",
+    xl__emit_line(m,
+                  "xl_turn%s_%s_%u(t%u, m%u + o%u, p%u + at * s%u_%u, "
+                  "s%u_%u%s);",
                   *cut ? "n" : "", xl__opencl_elem_type(o->dtype), m->vw, k, k,
                   k, k, k, last, k, last, cut);
 }
