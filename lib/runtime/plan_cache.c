@@ -128,9 +128,9 @@ static size_t make_step_key(const struct xl__step *step, struct step_key *key)
 static xl_status check_trust(xl_queue *q, const struct xl__step *step,
                              const struct xl__program *program)
 {
-    const char *detail = program->detail;
     if (program->trust != XL__FAILED)
         return XL_OK;
+    const char *detail = program->detail; /* written before `trust` */
     return xl__error_set(&q->error, XL_UNTRUSTED,
                          "%s failed its self-check on this driver before%s%s; "
                          "to test it again, run `clbench cache clear`",

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the form MAP, which compute each element by itself.
- *
- * The elements of all loops form rows of vectors, numbered one after another;
- * a row is the last loop. On a GPU adjacent items process adjacent vectors,
- * `unroll` vectors each. On a CPU a work-group is one item, which processes a
- * run of geo.per_wg vectors.
+/* The form MAP, which computes each element by itself: the element part of its
+ * kernels, their geometry and their launches. The kernels are cl/expr/map.cl
+ * and, where operands are transposed, cl/expr/map_tiles.cl.
  *
  * The indices of the loops follow from a vector's number by divisions. Since
  * the divisors are known only at the launch, the host computes multipliers and
- * shifts for them (xl__map_arg_divisor), and the kernel multiplies.
- *
- * Loads, arithmetic and stores are written for whole vectors and for vectors
- * that the end of a row cuts. A GPU's item loads all of its vectors before it
- * uses the first one: the compiler cannot move a load before an earlier store,
- * since both may access an output that is changed in place. */
+ * shifts for them (xl__map_arg_divisor), and the kernel multiplies. */
 #include "expr/codegen/map.h"
 
 #include <math.h>
@@ -32,11 +24,11 @@ static bool is_loaded(const struct xl__group *group,
            !xl__map_is_transposed(group, o);
 }
 
-/* -- indices -------------------------------------------------------------- */
+/* -- the element part ------------------------------------------------------
+ * cl/expr/map_element.clh says what each macro is. */
 
-/* Write, for the vector number f, the number of its row and the indices of all
- * loops but the last. */
-static void write_row_indices(struct xl__emit *m)
+/* From the row's number: the indices of all loops but the last. */
+static void write_outer(struct xl__emit *m)
 {
     const unsigned n = m->group->n_loops;
     const char *rest = "row";
@@ -44,7 +36,6 @@ static void write_row_indices(struct xl__emit *m)
                                                       "r3", "r4", "r5"};
     if (n == 1)
         return;
-    xl__emit_line(m, "const IDX row = xl_divide(f, per_row, mul_0, shift_0);");
     for (unsigned d = n - 2; d > 0; d--) {
         xl__emit_line(m,
                       "const IDX %s = xl_divide(%s, n%u, mul_%u, shift_%u);",
@@ -56,34 +47,37 @@ static void write_row_indices(struct xl__emit *m)
     xl__emit_line(m, "const IDX i0 = %s;", rest);
 }
 
-/* Write the index along the last loop of the vector number f. */
-static void write_inner_index(struct xl__emit *m)
+static void write_divisors(struct xl__emit *m)
 {
-    const char *column = m->group->n_loops > 1 ? "(f - row * per_row)" : "f";
-    xl__emit_line(m, "const IDX i%u = %s * %u;", m->group->n_loops - 1, column,
-                  m->vw);
+    for (unsigned d = 1; d + 1 < m->group->n_loops; d++)
+        xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
 }
 
-/* -- loads, arithmetic, stores -------------------------------------------- */
-
-/* The name of the index along the last loop. */
-static const char *inner_index_name(const struct xl__emit *m)
+static void write_places(struct xl__emit *m)
 {
-    static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5"};
-    return names[m->group->n_loops - 1];
+    const struct xl__geometry *geo = &m->group->geo;
+    if (geo->tile)
+        xl__emit_line(m, "const IDX i%u = line;", geo->across);
+    xl__emit_indices(m, 0, m->group->n_loops - 1);
 }
 
-static void write_loads(struct xl__emit *m, const char *count)
+static void write_prefetch(struct xl__emit *m)
 {
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
+    for (unsigned k = 0; k < m->group->n_operands; k++)
         if (is_loaded(m->group, &m->group->operand[k]))
-            xl__emit_load(m, k, inner_index_name(m), count);
-    }
+            xl__emit_prefetch(m, k, "at");
 }
 
-/* Write arithmetic and stores of a vector whose directly loaded operands are
- * in variables; the other leaves are loaded here. */
-static void write_results(struct xl__emit *m, const char *count)
+static void write_loads_of(struct xl__emit *m, const char *count)
+{
+    for (unsigned k = 0; k < m->group->n_operands; k++)
+        if (is_loaded(m->group, &m->group->operand[k]))
+            xl__emit_load(m, k, "at", count);
+}
+
+/* Arithmetic and stores of a vector; leaves that are not loaded directly are
+ * read here. */
+static void write_results_of(struct xl__emit *m, const char *count)
 {
     const struct xl__group *group = m->group;
     for (unsigned i = 0; i < group->n_values; i++) {
@@ -94,268 +88,93 @@ static void write_results(struct xl__emit *m, const char *count)
         else if (xl__map_is_transposed(group, &group->operand[from]))
             xl__map_write_tile_load(m, from);
         else if (group->operand[from].at == XL__AT_INDEX)
-            xl__emit_load(m, from, inner_index_name(m), count);
+            xl__emit_load(m, from, "at", count);
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         if (group->operand[k].is_written)
-            xl__emit_store(m, k, inner_index_name(m), count);
+            xl__emit_store(m, k, "at", count);
     }
 }
 
-void xl__map_write_vector(struct xl__emit *m)
+static const char *count_of(const struct xl__emit *m)
 {
-    write_loads(m, NULL);
-    write_results(m, NULL);
+    return m->vw > 1 ? "count" : NULL;
 }
 
-void xl__map_write_partial(struct xl__emit *m)
+static void write_loads(struct xl__emit *m)
 {
-    const char *count = m->vw > 1 ? "count" : NULL;
-    if (count)
-        xl__emit_line(m, "const uint count = (uint)min(n%u - %s, (IDX)%u);",
-                      m->group->n_loops - 1, inner_index_name(m), m->vw);
-    write_loads(m, count);
-    write_results(m, count);
+    write_loads_of(m, NULL);
+}
+static void write_loads_part(struct xl__emit *m)
+{
+    write_loads_of(m, count_of(m));
+}
+static void write_results(struct xl__emit *m)
+{
+    write_results_of(m, NULL);
+}
+static void write_results_part(struct xl__emit *m)
+{
+    write_results_of(m, count_of(m));
 }
 
-/* -- GPUs: adjacent items process adjacent vectors ------------------------ */
-
-static void open_unrolled(struct xl__emit *m, unsigned unroll)
-{
-    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", unroll);
-    m->indent++;
-}
-
-/* Write the indices of the vector number f. */
-static void write_position(struct xl__emit *m)
-{
-    write_row_indices(m);
-    write_inner_index(m);
-    xl__emit_indices(m, 0, m->group->n_loops - 1);
-}
-
-static void write_vector_number(struct xl__emit *m)
-{
-    xl__emit_line(m, "const IDX f = first + u * %u;", m->group->geo.wg);
-}
-
-static void write_unrolled_position(struct xl__emit *m)
-{
-    write_vector_number(m);
-    write_position(m);
-}
-
-static void close_unrolled(struct xl__emit *m)
-{
-    m->depth = 0;
-    m->indent--;
-    xl__emit_line(m, "}");
-}
-
-/* Copy the variables of loaded operands into the arrays aK, or (is_read) back.
- */
-static void write_array_copy(struct xl__emit *m, bool is_read)
-{
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
-        const struct xl__operand *o = &m->group->operand[k];
-        if (!is_loaded(m->group, o))
-            continue;
-        if (is_read)
-            xl__emit_line(m, "const %s v%u = a%u[u];",
-                          xl__emit_type(m->g->node[o->node].type, m->vw),
-                          o->node, k);
-        else
-            xl__emit_line(m, "a%u[u] = v%u;", k, o->node);
-    }
-}
-
-void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
-                            void (*where)(struct xl__emit *m))
+/* Write a line for each loaded operand: by its type, number and node. */
+static void write_arrays(struct xl__emit *m)
 {
     for (unsigned k = 0; k < m->group->n_operands; k++) {
         const struct xl__operand *o = &m->group->operand[k];
         if (is_loaded(m->group, o))
-            xl__emit_line(m, "%s a%u[%u];",
-                          xl__emit_type(m->g->node[o->node].type, m->vw), k,
-                          unroll);
-    }
-    xl__emit_line(m, "#pragma unroll");
-    open_unrolled(m, unroll);
-    where(m);
-    write_loads(m, NULL);
-    write_array_copy(m, false);
-    close_unrolled(m);
-    xl__emit_line(m, "#pragma unroll");
-    open_unrolled(m, unroll);
-    where(m);
-    write_array_copy(m, true);
-    write_results(m, NULL);
-    close_unrolled(m);
-}
-
-/* A work-group whose vectors are all whole. */
-static void write_full_group(struct xl__emit *m, unsigned unroll)
-{
-    if (unroll > 1) {
-        xl__map_write_unrolled(m, unroll, write_unrolled_position);
-        return;
-    }
-    xl__emit_line(m, "const IDX f = first;");
-    write_position(m);
-    xl__map_write_vector(m);
-    m->depth = 0;
-}
-
-/* A work-group with cut vectors, or with fewer vectors than items: one vector
- * after another, each tested. */
-static void write_partial_group(struct xl__emit *m, unsigned unroll)
-{
-    xl__emit_line(m, "#pragma unroll 1");
-    open_unrolled(m, unroll);
-    write_vector_number(m);
-    xl__emit_line(m, "if (f >= vectors)");
-    xl__emit_line(m, "    break;");
-    write_position(m);
-    xl__map_write_partial(m);
-    close_unrolled(m);
-}
-
-/* Write `if (...) {` with the condition that all vectors of the work-group are
- * whole: where rows consist of whole vectors, or where all vectors of the
- * group are whole vectors of one row. */
-static void write_full_test(struct xl__emit *m)
-{
-    const struct xl__geometry *geo = &m->group->geo;
-    const unsigned last = m->group->n_loops - 1, span = geo->wg * geo->unroll;
-    if (m->vw == 1)
-        xl__emit_line(m, "if (base + %u <= vectors) {", span);
-    else if (last == 0)
-        xl__emit_line(m, "if ((base + %u) * %u <= n0) {", span, m->vw);
-    else {
-        xl__emit_line(m, "if (n%u %% %u == 0 ? base + %u <= vectors", last,
-                      m->vw, span);
-        xl__emit_line(m,
-                      "    : (base - xl_divide(base, per_row, mul_0, "
-                      "shift_0) * per_row + %u) * %u <= n%u) {",
-                      span, m->vw, last);
+            xl__emit_line(m, "%s a%u[XL_UNROLL];",
+                          xl__emit_type(m->g->node[o->node].type, m->vw), k);
     }
 }
-
-/* The body for GPUs: item i processes the vectors first + u * wg. */
-static void write_gpu_body(struct xl__emit *m)
+static void write_hold(struct xl__emit *m)
 {
-    const struct xl__geometry *geo = &m->group->geo;
-    xl__emit_line(m, "const IDX base = (IDX)xl_group_id(0) * %u;",
-                  geo->wg * geo->unroll);
-    xl__emit_line(m, "const IDX first = base + (IDX)get_local_id(0);");
-    write_full_test(m);
-    m->indent++;
-    write_full_group(m, geo->unroll);
-    m->indent--;
-    xl__emit_line(m, "} else {");
-    m->indent++;
-    write_partial_group(m, geo->unroll);
-    m->indent--;
-    xl__emit_line(m, "}");
-}
-
-/* -- CPUs: an item processes a run of vectors ----------------------------- */
-
-/* Write the loop over the vectors c ... stop - 1 of a row. The last one may be
- * cut by the end of the row. */
-static void write_row_run(struct xl__emit *m)
-{
-    const unsigned last = m->group->n_loops - 1;
-    xl__emit_indices(m, 0, last);
-    xl__emit_line(m, "for (; c < stop && (c + 1) * %u <= n%u; c++) {", m->vw,
-                  last);
-    m->indent++;
-    xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
+    for (unsigned k = 0; k < m->group->n_operands; k++)
         if (is_loaded(m->group, &m->group->operand[k]))
-            xl__emit_prefetch(m, k, inner_index_name(m));
-    }
-    xl__map_write_vector(m);
-    m->indent--;
-    xl__emit_line(m, "}");
-    if (m->vw > 1) {
-        xl__emit_line(m, "if (c < stop) {");
-        m->indent++;
-        xl__emit_line(m, "const IDX i%u = c * %u;", last, m->vw);
-        xl__map_write_partial(m);
-        m->indent--;
-        xl__emit_line(m, "}");
-    }
-    m->depth = 0;
+            xl__emit_line(m, "a%u[u] = v%u;", k, m->group->operand[k].node);
 }
-
-/* The body for CPUs: a loop over the rows that the item's run covers, with a
- * loop over the vectors of each. */
-static void write_cpu_body(struct xl__emit *m)
+static void write_held(struct xl__emit *m)
 {
-    xl__emit_line(m, "IDX f = (IDX)xl_group_id(0) * per_wg;");
-    xl__emit_line(m, "const IDX end = min(f + per_wg, vectors);");
-    if (m->group->n_loops == 1) {
-        xl__emit_line(m, "const IDX stop = end;");
-        xl__emit_line(m, "IDX c = f;");
-        write_row_run(m);
-        return;
+    for (unsigned k = 0; k < m->group->n_operands; k++) {
+        const struct xl__operand *o = &m->group->operand[k];
+        if (is_loaded(m->group, o))
+            xl__emit_line(m, "const %s v%u = a%u[u];",
+                          xl__emit_type(m->g->node[o->node].type, m->vw),
+                          o->node, k);
     }
-    xl__emit_line(m, "while (f < end) {");
-    m->indent++;
-    write_row_indices(m);
-    xl__emit_line(m, "IDX c = f - row * per_row;");
-    xl__emit_line(m, "const IDX stop = min(per_row, c + (end - f));");
-    xl__emit_line(m, "f += stop - c;");
-    write_row_run(m);
-    m->indent--;
-    xl__emit_line(m, "}");
 }
 
 /* -- the kernel ----------------------------------------------------------- */
 
-/* The parameters that only this form has; add_map_args() appends their
- * arguments. */
-static void write_map_params(struct xl__emit *m)
-{
-    xl__emit_line(m, ", const IDX vectors");
-    if (m->group->n_loops > 1)
-        xl__emit_line(m, ", const IDX per_row, const uint mul_0, "
-                         "const uint shift_0");
-    for (unsigned d = 1; d + 1 < m->group->n_loops; d++)
-        xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
-    if (m->group->geo.per_wg)
-        xl__emit_line(m, ", const IDX per_wg");
-}
-
 void xl__map_write_kernel(struct xl__emit *m)
 {
+    const struct xl__geometry *geo = &m->group->geo;
     xl__emit_header(m, "expr_map: each element by itself");
-    if (m->group->geo.tile && m->group->geo.per_wg)
-        xl__emit_line(m, "#include \"expr/transpose.clh\"\n");
-    xl__emit_line(m,
-                  "__kernel "
-                  "__attribute__((reqd_work_group_size(%u, 1, 1)))",
-                  m->group->geo.wg);
-    xl__emit_line(m, "void expr_map(");
-    m->indent += 2;
-    xl__emit_params(m);
-    if (m->group->geo.tile)
-        xl__map_write_tile_params(m);
-    else
-        write_map_params(m);
-    m->indent -= 2;
-    xl__emit_line(m, ")");
-    xl__emit_line(m, "{");
-    m->indent++;
-    if (m->group->geo.tile)
-        xl__map_write_tiles(m);
-    else if (m->group->geo.per_wg)
-        write_cpu_body(m);
-    else
-        write_gpu_body(m);
-    m->indent--;
-    xl__emit_line(m, "}");
+    xl__str_printf(m->out,
+                   "#define XL_MAP_ELEMENT_CLH\n#define XL_WG %u\n"
+                   "#define XL_UNROLL %u\n#define XL_RUNS %d\n"
+                   "#define XL_LOOPS %u\n#define XL_INNER n%u\n",
+                   geo->wg, geo->unroll, geo->per_wg > 0, m->group->n_loops,
+                   m->group->n_loops - 1);
+    xl__emit_macro(m, "XL_PARAMS", xl__emit_params);
+    xl__emit_macro(m, "XL_PLACES", write_places);
+    xl__emit_macro(m, "XL_LOADS", write_loads);
+    xl__emit_macro(m, "XL_LOADS_PART", write_loads_part);
+    xl__emit_macro(m, "XL_RESULTS", write_results);
+    xl__emit_macro(m, "XL_RESULTS_PART", write_results_part);
+    xl__emit_macro(m, "XL_ARRAYS", write_arrays);
+    xl__emit_macro(m, "XL_HOLD", write_hold);
+    xl__emit_macro(m, "XL_HELD", write_held);
+    if (geo->tile) {
+        xl__map_write_tile_element(m);
+        xl__str_add(m->out, "#include \"expr/map_tiles.cl\"\n");
+    } else {
+        xl__emit_macro(m, "XL_DIVISORS", write_divisors);
+        xl__emit_macro(m, "XL_OUTER", write_outer);
+        xl__emit_macro(m, "XL_PREFETCH", write_prefetch);
+        xl__str_add(m->out, "#include \"expr/map.cl\"\n");
+    }
 }
 
 enum {
@@ -563,7 +382,7 @@ void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
         xl__arg_u32(step, value);
 }
 
-/* Append the arguments for the parameters of write_map_params(). */
+/* Append the arguments that expr/map.cl has after XL_PARAMS. */
 static void add_map_args(const struct xl__group *group, struct xl__step *step)
 {
     const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);

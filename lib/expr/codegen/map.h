@@ -10,31 +10,9 @@
 /* At most so many arguments of expr_map follow those that all forms have. */
 enum { XL__MAP_ARGS = 4 + 3 * XL__EXPR_LOOPS };
 
-/* Write the whole text of the kernel expr_map. Its parameters are those of
- * xl__emit_params(), then, without tiles:
- *
- *   vectors                    vectors of all loops together
- *   per_row, mul_0, shift_0    with several loops: vectors of the last loop,
- *                              and the divisor constants for it
- *   mul_d, shift_d             divisor constants of loop d, for the loops
- *                              between the first and the last
- *   per_wg                      with geo.per_wg: vectors of a work-group
- *
- * With tiles: see xl__map_tile_args(). */
+/* Write the whole text of the kernel expr_map: the element part, as macros
+ * (cl/expr/map_element.clh), and the include of its skeleton. */
 void xl__map_write_kernel(struct xl__emit *m);
-
-/* -- statements of the kernel --------------------------------------------- */
-
-/* Write the loads, arithmetic and stores of one vector whose indices have been
- * written: of a whole vector, or of one that the end of the last loop may cut
- * (then only the first `count` elements exist). */
-void xl__map_write_vector(struct xl__emit *m);
-void xl__map_write_partial(struct xl__emit *m);
-/* The same for whole vectors u = 0 ... unroll - 1 of an item, in two loops:
- * the first loads all vectors, the second computes and stores.
- * `write_position` writes the indices of vector u. */
-void xl__map_write_unrolled(struct xl__emit *m, unsigned unroll,
-                            void (*write_position)(struct xl__emit *m));
 
 /* -- the launch ----------------------------------------------------------- */
 

@@ -2,26 +2,10 @@
 /* MAP groups in which operands are transposed. Such an operand is contiguous
  * along another loop (`across`) than the results (the last loop). In either
  * loop order one of them would be accessed one element a cache line. So the
- * kernel goes through both loops in square tiles: the operand is read along
- * its own rows, transposed inside the tile, and then used along the last loop.
- *
- *     in memory      tile       results
- *     across -->                last -->
- *     a b c d       a e i       a e i
- *     e f g h  -->  b f j  -->  b f j
- *     i j k l       c g k       c g k
- *
- * On a GPU a work-group transposes a tile in local memory, with a row pitch
- * that avoids bank conflicts. On a CPU an item transposes blocks of vw x vw
- * elements in registers (cl/expr/transpose.clh), XL__MAP_BLOCKS adjacent
- * blocks a tile.
- *
- * The whole tile of an operand is read before any result of the tile is
- * written, so a result may be stored where the operand was.
- *
- * Names in the generated text: bN is the first index of the tile along loop N;
- * y is an element's index in the tile along `across`, x along the last loop;
- * tK is the transposed tile of operand K. */
+ * kernel, cl/expr/map_tiles.cl, goes through both loops in square tiles, on a
+ * GPU in local memory, on a CPU in registers, XL__MAP_BLOCKS adjacent blocks a
+ * tile. Here are the choice of the tile, the launch, and what the element part
+ * has for tiles; tK is the transposed tile of operand K. */
 #include "expr/codegen/map_tiles.h"
 
 #include "base/alloc.h"
@@ -271,13 +255,6 @@ static unsigned last_loop(const struct xl__emit *m)
     return m->group->n_loops - 1;
 }
 
-static void close_block(struct xl__emit *m)
-{
-    m->depth = 0;
-    m->indent--;
-    xl__emit_line(m, "}");
-}
-
 /* -- the position of a tile ----------------------------------------------- */
 
 /* Is d one of the two loops along which tiles extend? */
@@ -290,18 +267,18 @@ static bool is_tiled_loop(const struct xl__emit *m, unsigned d)
  * loop, from an expression. */
 static void write_index(struct xl__emit *m, unsigned d, const char *index)
 {
-    if (d == last_loop(m) && m->group->geo.per_wg)
-        xl__emit_line(m, "const IDX first = %s * %u;", index,
-                      m->group->geo.tile * XL__MAP_BLOCKS);
-    else if (is_tiled_loop(m, d))
-        xl__emit_line(m, "const IDX b%u = %s * %u;", d, index,
-                      m->group->geo.tile);
+    const struct xl__geometry *geo = &m->group->geo;
+    if (d == last_loop(m))
+        xl__emit_line(m, "const IDX first_at = %s * %u;", index,
+                      geo->tile * (geo->per_wg ? XL__MAP_BLOCKS : 1));
+    else if (d == geo->across)
+        xl__emit_line(m, "const IDX first_line = %s * %u;", index, geo->tile);
     else
         xl__emit_line(m, "const IDX i%u = %s;", d, index);
 }
 
-/* Write, for the tile number f, its first indices bN along the tiled loops,
- * and the indices of the other loops. */
+/* Write, for the tile number f, its first indices along the tiled loops, and
+ * the indices of the other loops. */
 static void write_tile_start(struct xl__emit *m)
 {
     static const char *const rests[XL__EXPR_LOOPS] = {"f",  "r1", "r2",
@@ -325,178 +302,98 @@ static void write_tile_start(struct xl__emit *m)
     write_index(m, order[last_loop(m)], rests[last_loop(m)]);
 }
 
-/* -- GPUs: tiles in local memory ------------------------------------------ */
+/* -- the element part ------------------------------------------------------
+ * cl/expr/map_element.clh says what each macro is. */
 
-static void declare_local(struct xl__emit *m)
+typedef void operand_writer(struct xl__emit *m, unsigned k,
+                            const struct xl__operand *o);
+
+/* Write a line for each transposed operand. */
+static void write_each(struct xl__emit *m, operand_writer *write)
 {
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
-        const struct xl__operand *o = &m->group->operand[k];
-        if (xl__map_is_transposed(m->group, o))
-            xl__emit_line(m,
-                          "__local %s t%u[%zu] "
-                          "__attribute__((aligned(16)));",
-                          xl__opencl_elem_type(o->dtype), k,
-                          m->group->geo.tile *
-                              xl__map_tile_pitch(m->group, o));
-    }
+    for (unsigned k = 0; k < m->group->n_operands; k++)
+        if (xl__map_is_transposed(m->group, &m->group->operand[k]))
+            write(m, k, &m->group->operand[k]);
 }
 
-/* Write the reads of one element of each transposed operand. Past the end of a
- * loop the last element is read again. */
+static void write_tile(struct xl__emit *m, unsigned k,
+                       const struct xl__operand *o)
+{
+    const char *elem = xl__opencl_elem_type(o->dtype);
+    if (m->group->geo.per_wg)
+        xl__emit_line(m, "%s%u t%u[%u];", elem, m->vw, k, m->vw);
+    else
+        xl__emit_line(m, "__local %s t%u[%zu] __attribute__((aligned(16)));",
+                      elem, k,
+                      m->group->geo.tile * xl__map_tile_pitch(m->group, o));
+}
+static void write_tiles(struct xl__emit *m)
+{
+    write_each(m, write_tile);
+}
+
+static void write_tile_array(struct xl__emit *m, unsigned k,
+                             const struct xl__operand *o)
+{
+    xl__emit_line(m, "%s a%u[XL_READS];", xl__opencl_elem_type(o->dtype), k);
+}
+static void write_tile_arrays(struct xl__emit *m)
+{
+    write_each(m, write_tile_array);
+}
+
+static void write_tile_read(struct xl__emit *m, unsigned k,
+                            const struct xl__operand *o)
+{
+    (void)o;
+    xl__emit_line(m, "a%u[u] = (m%u + o%u)[p%u + at * s%u_%u];", k, k, k, k, k,
+                  last_loop(m));
+}
 static void write_tile_reads(struct xl__emit *m)
 {
-    const struct xl__group *group = m->group;
+    write_each(m, write_tile_read);
+}
+
+static void write_tile_write(struct xl__emit *m, unsigned k,
+                             const struct xl__operand *o)
+{
+    xl__emit_line(m, "t%u[y * %zu + x + u * XL_STEP] = a%u[u];", k,
+                  xl__map_tile_pitch(m->group, o), k);
+}
+static void write_tile_writes(struct xl__emit *m)
+{
+    write_each(m, write_tile_write);
+}
+
+/* The call that reads and transposes a block; `cut`: of a block that the end
+ * of a loop cuts, its further arguments. */
+static void write_turn_of(struct xl__emit *m, unsigned k,
+                          const struct xl__operand *o, const char *cut)
+{
     const unsigned last = last_loop(m);
-    xl__emit_line(m, "const IDX i%u = min(b%u + x + u * %u, n%u - 1);", last,
-                  last, group->geo.wg / group->geo.tile, last);
-    xl__emit_indices(m, 0, last);
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        if (!xl__map_is_transposed(group, &group->operand[k]))
-            continue;
-        xl__emit_indent(m);
-        xl__str_printf(m->out, "a%u[u] = (m%u + o%u)[", k, k, k);
-        xl__emit_index(m, k, m->depth);
-        xl__str_printf(m->out, " + i%u * s%u_%u];\n", last, k, last);
-    }
+    xl__emit_line(m,
+                  "xl_turn%s_%s_%u(t%u, m%u + o%u, p%u + at * s%u_%u, "
+                  "s%u_%u%s);",
+                  *cut ? "n" : "", xl__opencl_elem_type(o->dtype), m->vw, k, k,
+                  k, k, k, last, k, last, cut);
 }
-
-/* Write the fill of the tiles: adjacent items read elements that are adjacent
- * along `across`, first all into registers, then into local memory. */
-static void write_tile_fill(struct xl__emit *m)
+static void write_whole_turn(struct xl__emit *m, unsigned k,
+                             const struct xl__operand *o)
 {
-    const struct xl__group *group = m->group;
-    const unsigned across = group->geo.across, tile = group->geo.tile;
-    const unsigned n_reads = tile * tile / group->geo.wg;
-    xl__emit_line(m, "{");
-    m->indent++;
-    xl__emit_line(m, "const uint y = item %% %u, x = item / %u;", tile, tile);
-    xl__emit_line(m, "const IDX i%u = min(b%u + y, n%u - 1);", across, across,
-                  across);
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        if (xl__map_is_transposed(group, &group->operand[k]))
-            xl__emit_line(m, "%s a%u[%u];",
-                          xl__opencl_elem_type(group->operand[k].dtype), k,
-                          n_reads);
-    }
-    xl__emit_line(m, "#pragma unroll");
-    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
-    m->indent++;
-    write_tile_reads(m);
-    close_block(m);
-    xl__emit_line(m, "#pragma unroll");
-    xl__emit_line(m, "for (uint u = 0; u < %u; u++) {", n_reads);
-    m->indent++;
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        const struct xl__operand *o = &group->operand[k];
-        if (xl__map_is_transposed(group, o))
-            xl__emit_line(m, "t%u[y * %zu + x + u * %u] = a%u[u];", k,
-                          xl__map_tile_pitch(group, o), group->geo.wg / tile,
-                          k);
-    }
-    close_block(m);
-    close_block(m);
+    write_turn_of(m, k, o, "");
 }
-
-/* Write the indices of vector r + u of an item in its tile. */
-static void write_item_position(struct xl__emit *m)
+static void write_turn(struct xl__emit *m)
 {
-    const struct xl__geometry *geo = &m->group->geo;
-    const unsigned per_line = geo->tile / geo->vw;
-    xl__emit_line(m, "const uint e = item + (r + u) * %u;", geo->wg);
-    xl__emit_line(m, "const uint y = e / %u, x = e %% %u * %u;", per_line,
-                  per_line, geo->vw);
-    xl__emit_line(m, "const IDX i%u = b%u + y;", geo->across, geo->across);
-    xl__emit_line(m, "const IDX i%u = b%u + x;", last_loop(m), last_loop(m));
-    xl__emit_indices(m, 0, last_loop(m));
+    write_each(m, write_whole_turn);
 }
-
-/* Process a tile that is inside both loops: `unroll` vectors at a time. */
-static void write_full_tile(struct xl__emit *m)
+static void write_cut_turn(struct xl__emit *m, unsigned k,
+                           const struct xl__operand *o)
 {
-    const struct xl__geometry *geo = &m->group->geo;
-    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
-    xl__emit_line(m, "for (uint r = 0; r < %u; r += %u) {", vectors,
-                  geo->unroll);
-    m->indent++;
-    xl__map_write_unrolled(m, geo->unroll, write_item_position);
-    close_block(m);
+    write_turn_of(m, k, o, ", lines, count");
 }
-
-/* Process a tile that the end of a loop cuts: each vector is tested. */
-static void write_partial_tile(struct xl__emit *m)
+static void write_turn_part(struct xl__emit *m)
 {
-    const struct xl__geometry *geo = &m->group->geo;
-    const unsigned vectors = geo->tile * geo->tile / geo->vw / geo->wg;
-    xl__emit_line(m, "const uint u = 0;");
-    xl__emit_line(m, "#pragma unroll 1");
-    xl__emit_line(m, "for (uint r = 0; r < %u; r++) {", vectors);
-    m->indent++;
-    write_item_position(m);
-    xl__emit_line(m, "if (i%u < n%u && i%u < n%u) {", geo->across, geo->across,
-                  last_loop(m), last_loop(m));
-    m->indent++;
-    xl__map_write_partial(m);
-    close_block(m);
-    close_block(m);
-}
-
-static void open_if_full(struct xl__emit *m)
-{
-    const struct xl__geometry *geo = &m->group->geo;
-    xl__emit_line(m, "if (b%u + %u <= n%u && b%u + %u <= n%u) {", geo->across,
-                  geo->tile, geo->across, last_loop(m), geo->tile,
-                  last_loop(m));
-    m->indent++;
-}
-
-static void open_else(struct xl__emit *m)
-{
-    m->indent--;
-    xl__emit_line(m, "} else {");
-    m->indent++;
-}
-
-/* The body for GPUs: fill the tiles, barrier, process them. */
-static void write_gpu_tile(struct xl__emit *m)
-{
-    declare_local(m);
-    xl__emit_line(m, "const uint item = get_local_id(0);");
-    xl__emit_line(m, "const IDX f = (IDX)xl_group_id(0);");
-    write_tile_start(m);
-    write_tile_fill(m);
-    xl__emit_line(m, "barrier(CLK_LOCAL_MEM_FENCE);");
-    open_if_full(m);
-    write_full_tile(m);
-    open_else(m);
-    write_partial_tile(m);
-    close_block(m);
-}
-
-/* -- CPUs: blocks in registers -------------------------------------------- */
-
-/* Write the calls that read and transpose a block of each transposed operand;
- * is_cut: only the rows and elements that exist. */
-static void write_transposed_reads(struct xl__emit *m, bool is_cut)
-{
-    const struct xl__group *group = m->group;
-    const unsigned last = m->group->n_loops - 1, across = group->geo.across;
-    xl__emit_line(m, "{");
-    m->indent++;
-    xl__emit_line(m, "const IDX i%u = b%u;", across, across);
-    xl__emit_indices(m, 0, last);
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        const struct xl__operand *o = &group->operand[k];
-        if (!xl__map_is_transposed(group, o))
-            continue;
-        xl__emit_indent(m);
-        xl__str_printf(m->out, "xl_turn%s_%s_%u(t%u, m%u + o%u, ",
-                       is_cut ? "n" : "", xl__opencl_elem_type(o->dtype),
-                       m->vw, k, k, k);
-        xl__emit_index(m, k, m->depth);
-        xl__str_printf(m->out, " + b%u * s%u_%u, s%u_%u%s);\n", last, k, last,
-                       k, last, is_cut ? ", lines, count" : "");
-    }
-    close_block(m);
+    write_each(m, write_cut_turn);
 }
 
 /* Prefetch what the next tiles access along the last loop. It is in other
@@ -506,83 +403,14 @@ static void write_prefetch(struct xl__emit *m)
 {
     enum { AHEAD_TILES = 2 };
     const struct xl__group *group = m->group;
-    const unsigned last = group->n_loops - 1;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
-        if (o->at == XL__AT_INDEX || o->stride[last] != 1 ||
-            o->stride[group->geo.across] == 0)
-            continue;
-        xl__emit_indent(m);
-        xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", k, k);
-        xl__emit_index(m, k, m->depth);
-        xl__str_printf(m->out, " + i%u + %u * s%u_%u);\n", last,
-                       AHEAD_TILES * m->vw, k, group->geo.across);
+        if (o->at != XL__AT_INDEX && o->stride[last_loop(m)] == 1 &&
+            o->stride[group->geo.across] != 0)
+            xl__emit_line(m, "XL_AHEAD(m%u + o%u + p%u + at + %u * s%u_%u);",
+                          k, k, k, AHEAD_TILES * m->vw, k, group->geo.across);
     }
 }
-
-/* Write the loop over the rows of a block. */
-static void write_block_rows(struct xl__emit *m, const char *lines,
-                             bool is_cut)
-{
-    const unsigned last = m->group->n_loops - 1;
-    const unsigned across = m->group->geo.across;
-    xl__emit_line(m, "for (uint y = 0; y < %s; y++) {", lines);
-    m->indent++;
-    xl__emit_line(m, "const IDX i%u = b%u + y, i%u = b%u;", across, across,
-                  last, last);
-    xl__emit_indices(m, 0, last);
-    if (is_cut) {
-        xl__map_write_partial(m);
-    } else {
-        write_prefetch(m);
-        xl__map_write_vector(m);
-    }
-    close_block(m);
-}
-
-/* One block of a CPU's tile: whole, or cut by the end of a loop. */
-static void write_block(struct xl__emit *m)
-{
-    const unsigned last = m->group->n_loops - 1, across = m->group->geo.across;
-    for (unsigned k = 0; k < m->group->n_operands; k++) {
-        const struct xl__operand *o = &m->group->operand[k];
-        if (xl__map_is_transposed(m->group, o))
-            xl__emit_line(m, "%s%u t%u[%u];", xl__opencl_elem_type(o->dtype),
-                          m->vw, k, m->vw);
-    }
-    open_if_full(m);
-    write_transposed_reads(m, false);
-    write_block_rows(m, "XL_VW", false);
-    open_else(m);
-    xl__emit_line(m, "const uint lines = (uint)min(n%u - b%u, (IDX)%u);",
-                  across, across, m->vw);
-    xl__emit_line(m, "const uint count = (uint)min(n%u - b%u, (IDX)%u);", last,
-                  last, m->vw);
-    write_transposed_reads(m, true);
-    write_block_rows(m, "lines", true);
-    close_block(m);
-}
-
-/* The body for CPUs: a loop over geo.per_wg tiles and the blocks of each. */
-static void write_cpu_tiles(struct xl__emit *m)
-{
-    const unsigned last = m->group->n_loops - 1;
-    xl__emit_line(m, "const IDX begin = (IDX)xl_group_id(0) * per_wg;");
-    xl__emit_line(m, "const IDX end = min(begin + per_wg, tiles);");
-    xl__emit_line(m, "for (IDX f = begin; f < end; f++) {");
-    m->indent++;
-    write_tile_start(m);
-    xl__emit_line(m,
-                  "for (IDX b%u = first; b%u < min(first + %u, n%u); "
-                  "b%u += %u) {",
-                  last, last, m->vw * XL__MAP_BLOCKS, last, last, m->vw);
-    m->indent++;
-    write_block(m);
-    close_block(m);
-    close_block(m);
-}
-
-/* -- the kernel ----------------------------------------------------------- */
 
 void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
 {
@@ -604,26 +432,35 @@ void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
                        m->vw, operand, pitch);
 }
 
-void xl__map_write_tile_params(struct xl__emit *m)
+static void write_tile_params(struct xl__emit *m)
 {
     unsigned order[XL__EXPR_LOOPS];
     order_loops(m->group, order);
     for (unsigned i = 0; i < last_loop(m); i++) {
         const unsigned d = order[i];
-        xl__emit_indent(m);
         if (is_tiled_loop(m, d))
-            xl__str_printf(m->out, ", const IDX c%u", d);
-        xl__str_printf(m->out, ", const uint mul_%u, const uint shift_%u\n", d,
-                       d);
+            xl__emit_line(m, ", const IDX c%u", d);
+        xl__emit_line(m, ", const uint mul_%u, const uint shift_%u", d, d);
     }
-    if (m->group->geo.per_wg)
-        xl__emit_line(m, ", const IDX tiles, const IDX per_wg");
 }
 
-void xl__map_write_tiles(struct xl__emit *m)
+void xl__map_write_tile_element(struct xl__emit *m)
 {
-    if (m->group->geo.per_wg)
-        write_cpu_tiles(m);
-    else
-        write_gpu_tile(m);
+    const struct xl__geometry *geo = &m->group->geo;
+    xl__str_printf(m->out,
+                   "#define XL_TILE %u\n#define XL_BLOCKS %d\n"
+                   "#define XL_ACROSS n%u\n",
+                   geo->tile, XL__MAP_BLOCKS, geo->across);
+    xl__emit_macro(m, "XL_TILE_PARAMS", write_tile_params);
+    xl__emit_macro(m, "XL_TILE_START", write_tile_start);
+    xl__emit_macro(m, "XL_TILES", write_tiles);
+    if (geo->per_wg) {
+        xl__emit_macro(m, "XL_PREFETCH", write_prefetch);
+        xl__emit_macro(m, "XL_TURN", write_turn);
+        xl__emit_macro(m, "XL_TURN_PART", write_turn_part);
+    } else {
+        xl__emit_macro(m, "XL_TILE_ARRAYS", write_tile_arrays);
+        xl__emit_macro(m, "XL_TILE_READS", write_tile_reads);
+        xl__emit_macro(m, "XL_TILE_WRITES", write_tile_writes);
+    }
 }

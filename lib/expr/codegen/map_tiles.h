@@ -25,15 +25,14 @@ size_t xl__map_tile_local_bytes(const struct xl__group *group);
 size_t xl__map_tile_pitch(const struct xl__group *group,
                           const struct xl__operand *o);
 
-/* Append the arguments of a kernel with tiles, and write its parameters. For
+/* Append the arguments of a kernel with tiles. For
  * each loop but the slowest, in tile order: cN, the number of tiles along loop
  * N, if N is one of the two tiled loops, then mul_N and shift_N, which divide
  * by the number of tiles or the loop's size. With geo.per_wg: `tiles`, their
  * number, and `per_wg`, the tiles of a work-group. */
 void xl__map_tile_args(const struct xl__group *group, struct xl__step *step);
-void xl__map_write_tile_params(struct xl__emit *m);
-/* Write the body of the kernel. */
-void xl__map_write_tiles(struct xl__emit *m);
+/* Write the macros of cl/expr/map_element.clh that only tiles need. */
+void xl__map_write_tile_element(struct xl__emit *m);
 /* Write the variable vN of a transposed operand, read from its tile. */
 void xl__map_write_tile_load(struct xl__emit *m, unsigned operand);
 

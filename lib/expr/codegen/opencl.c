@@ -39,6 +39,26 @@ void xl__emit_line(struct xl__emit *m, const char *fmt, ...)
     va_end(args);
 }
 
+void xl__emit_macro(struct xl__emit *m, const char *name,
+                    void (*body)(struct xl__emit *m))
+{
+    struct xl__str text = {0}, *out = m->out;
+    m->out = &text;
+    body(m);
+    m->out = out;
+    m->depth = 0;
+    xl__str_printf(out, "#define %s", name);
+    for (const char *line = xl__str_text(&text); *line;) {
+        const char *end = strchr(line, '\n');
+        xl__str_add(out, " \\\n    ");
+        xl__str_add_n(out, line, (size_t)(end - line));
+        line = end + 1;
+    }
+    xl__str_add(out, "\n");
+    out->broken |= text.broken;
+    xl__str_clear(&text);
+}
+
 const char *xl__emit_type(enum xl__vtype type, unsigned width)
 {
     static const char *const floats[] = {"float", "float2", "float4", "float8",

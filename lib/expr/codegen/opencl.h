@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C text for nodes and operands, shared by all forms. A form writes the
- * skeleton of its kernel (which item processes which elements) and calls these
- * functions for what happens to one element or vector.
+/* OpenCL C text for nodes and operands, shared by all forms: what happens to
+ * one element or vector. Which item processes which elements is in the
+ * skeleton of the form's kernel: a file of cl/expr for MAP, which names what
+ * is written here by macros; other forms write it around these texts.
  *
  * Names in the generated text, by number of operand K, loop L and node N:
  *   mK    the operand's memory            vN    the node's value
@@ -39,6 +40,10 @@ struct xl__emit {
 void xl__emit_line(struct xl__emit *m, const char *fmt, ...) XL__PRINTF(2, 3);
 /* Write the indentation alone. */
 void xl__emit_indent(struct xl__emit *m);
+/* Write `#define NAME` with what `body` writes, as one macro of several lines;
+ * the skeletons of cl/expr name these macros. */
+void xl__emit_macro(struct xl__emit *m, const char *name,
+                    void (*body)(struct xl__emit *m));
 /* The name of a type, such as "float" or "int4"; static. */
 const char *xl__emit_type(enum xl__vtype type, unsigned width);
 

@@ -8,9 +8,9 @@
  *     the accumulators of one sweep, of each 1 to 6 words an element,
  *     the row values that are alive, one word each.
  *
- * Operations. The time of a compiler grows with the arithmetic in the text, and
- * faster than that. A node counts its flop (a polynomial for exp has as many
- * instructions), in each sweep that computes it. */
+ * Operations. The time of a compiler grows with the arithmetic in the text,
+ * and faster than that. A node counts its flop (a polynomial for exp has as
+ * many instructions), in each sweep that computes it. */
 #include "expr/codegen/reductions.h"
 #include "expr/fuse/fuse.h"
 #include "runtime/plan.h"
@@ -60,14 +60,15 @@ static bool is_computed(const struct xl__fusion *f, unsigned n, unsigned at)
 
 /* The largest number of values that are alive at once, if nodes are computed
  * in order: element values (all loads come first), or row values. */
-static unsigned max_live_values(struct xl__fusion *f, unsigned at, bool of_rows)
+static unsigned max_live_values(struct xl__fusion *f, unsigned at,
+                                bool of_rows)
 {
     unsigned loaded = 0, now = 0, most;
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__mark *m = &f->mark[n];
         f->mark[n].is_below = false;
-        loaded += m->is_needed && m->is_row == of_rows &&
-                  xl__is_loaded(f, n, at);
+        loaded +=
+            m->is_needed && m->is_row == of_rows && xl__is_loaded(f, n, at);
     }
     /* Backwards, the last use of a value comes first: it is alive from there
      * to its own node. */
@@ -183,9 +184,8 @@ static double count_operations(struct xl__fusion *f,
 static bool fits_registers(struct xl__fusion *f, unsigned at,
                            unsigned n_sweeps)
 {
-    const double room =
-        xl__num_or(f->l, XL__F_registers_per_item, REGISTERS) -
-        OTHER_REGISTERS;
+    const double room = xl__num_or(f->l, XL__F_registers_per_item, REGISTERS) -
+                        OTHER_REGISTERS;
     unsigned accumulators = 0;
     for (unsigned s = 0; s < n_sweeps; s++) {
         const unsigned words = accumulator_words(f, at, s);

@@ -531,8 +531,8 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
     spread_states(f, w);
     TRY(add_outputs(f, w));
     xl__cluster_close(f, c, w->at);
-    TRY(xl__cluster_keep(f, c, reductions_only, w->allow != XL__NEVER &&
-                                                    c->form == XL__FORM_ROWS));
+    TRY(xl__cluster_keep(f, c, reductions_only,
+                         w->allow != XL__NEVER && c->form == XL__FORM_ROWS));
     if (c->n_sinks == 0)
         TRY(xl__cluster_store(f, c, w->seed)); /* a result without sinks */
     TRY(hoist_nodes(f, c));

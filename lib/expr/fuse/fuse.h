@@ -172,8 +172,9 @@ void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c,
 /* budget.c: what a node counts of XL__KERNEL_OPERATIONS: its flop, at least 1.
  */
 double xl__node_operations(const struct xl__node *n);
-/* budget.c: does the current cluster fit into a kernel, by operands, arguments,
- * registers and operations? Changes is_below and sweep of the marks. */
+/* budget.c: does the current cluster fit into a kernel, by operands,
+ * arguments, registers and operations? Changes is_below and sweep of the
+ * marks. */
 bool xl__cluster_fits(struct xl__fusion *f, const struct xl__cluster *c,
                       unsigned at);
 /* Store a node for later clusters: as a new temporary, unless the cluster

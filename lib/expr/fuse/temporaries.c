@@ -96,18 +96,18 @@ static bool is_worth_keeping(struct xl__fusion *f, struct xl__cluster *c,
 }
 
 /* Is node n an element value of the whole domain, which can be stored? */
-static bool is_element(const struct xl__fusion *f,
-                       const struct xl__cluster *c, unsigned n)
+static bool is_element(const struct xl__fusion *f, const struct xl__cluster *c,
+                       unsigned n)
 {
     const struct xl__mark *m = &f->mark[n];
-    return !m->is_row && !m->is_scalar &&
-           !xl__is_reduction(&f->g->node[n]) &&
+    return !m->is_row && !m->is_scalar && !xl__is_reduction(&f->g->node[n]) &&
            xl__extent_equal(&m->extent, &c->domain.all);
 }
 
 /* Is node n stored? A row value that depends on the cluster's reductions is.
- * An element value is if an estimate says so, or where a chain of reductions is
- * cut: otherwise each later part of the chain would compute all before it. */
+ * An element value is if an estimate says so, or where a chain of reductions
+ * is cut: otherwise each later part of the chain would compute all before it.
+ */
 static bool is_kept(struct xl__fusion *f, struct xl__cluster *c, unsigned n,
                     bool is_cut, unsigned *n_estimates)
 {
@@ -135,9 +135,8 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
         const struct xl__mark *m = &f->mark[n];
         if (!m->is_used_later || xl__is_loaded(f, n, f->n_clusters))
             continue;
-        if (reductions_only
-                ? m->state == XL__MINE && xl__is_reduction(node)
-                : is_kept(f, c, n, is_cut, &n_estimates)) {
+        if (reductions_only ? m->state == XL__MINE && xl__is_reduction(node)
+                            : is_kept(f, c, n, is_cut, &n_estimates)) {
             TRY(xl__cluster_store(f, c, n));
             continue;
         }

@@ -4,8 +4,8 @@
  * A variance is var(x) or written out: mean((x - mean(x))^2), and sum(...) for
  * that times the number of elements.
  *
- * Rows that remain in registers or in a core's cache are read again from there,
- * so they are swept twice, without a division by element:
+ * Rows that remain in registers or in a core's cache are read again from
+ * there, so they are swept twice, without a division by element:
  *
  *     mean((x - m)^2),  m = mean(x)
  *     m + log(sum(exp(x - m))),  m = max(x)          of logsumexp(x)

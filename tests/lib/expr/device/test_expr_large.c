@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions that are too large for one kernel: compiled from cold caches, and
- * right against the host. Their time is bounded by the job's timeout alone. */
+/* Expressions that are too large for one kernel: compiled from cold caches,
+ * and right against the host. Their time is bounded by the job's timeout
+ * alone. */
 #include "base/str.h"
 #include "lib/expr/device/expr_case.h"
 #include "support/support.h"

@@ -88,8 +88,8 @@ static void plan_of(unsigned machine, const char *text,
     memset(g, 0, sizeof *g);
     assert_status(test_infer(text, s, &written, &e), XL_OK,
                   xl__str_text(&e.detail));
-    assert_status(
-        xl__graph_lower_variance(&written, unfused ? NULL : &l, g), XL_OK, "");
+    assert_status(xl__graph_lower_variance(&written, unfused ? NULL : &l, g),
+                  XL_OK, "");
     xl__graph_clear(&written);
     assert_status(xl__fuse(g, s, &l, unfused, plan, &e), XL_OK,
                   xl__str_text(&e.detail));
