@@ -74,6 +74,9 @@ struct xl_control {
     /* From now on; kept by the caller. NULL: commands take no time, and their
      * stamps are as timer() says. */
     void (*model)(const struct xl_model *model);
+    /* Called in each clBuildProgram, which takes until it returns; NULL: none.
+     * The layer has none. */
+    void (*on_build)(void (*call)(void *arg), void *arg);
 };
 
 #endif

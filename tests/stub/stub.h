@@ -5,6 +5,8 @@
  *
  * Environment, read when the loader opens it:
  *   XL_STUB_DEVICE=a.txt,b.txt  one platform with one device per answer file
+ *   XL_STUB_DEVICE=a.txt+b.txt  one platform with these devices; what is asked
+ *                               of the platform is in the first file
  *   XL_STUB_FAIL=name:n:code    the n-th call (from 1) of name returns code
  *   XL_STUB_TIMER=zero          event times are all 0
  *   XL_STUB_LOG=1               write every call to stderr, builds with their
@@ -66,6 +68,8 @@ enum stub_entry {
     STUB_N_ENTRIES
 };
 
+enum { STUB_MAX_DEVICES = 8 }; /* of a platform */
+
 enum stub_kind {
     STUB_PLATFORM, STUB_DEVICE, STUB_CONTEXT, STUB_QUEUE, STUB_MEM,
     STUB_PROGRAM, STUB_KERNEL, STUB_EVENT, STUB_SVM, STUB_N_KINDS
@@ -80,8 +84,8 @@ struct stub_object {
 
 struct _cl_platform_id {
     struct stub_object base;
-    struct answer *answers;
-    cl_device_id device;
+    cl_uint n_devices;
+    struct _cl_device_id *device;
 };
 
 struct _cl_device_id {
@@ -90,9 +94,15 @@ struct _cl_device_id {
     const struct answer *answers;
 };
 
+/* In the order of clCreateContext; a program has the same. */
+struct stub_devices {
+    cl_uint n;
+    cl_device_id id[STUB_MAX_DEVICES];
+};
+
 struct _cl_context {
     struct stub_object base;
-    cl_device_id device;
+    struct stub_devices devices;
 };
 
 /* What a queue of a device with a model does. */
@@ -104,6 +114,7 @@ struct stub_busy {
 struct _cl_command_queue {
     struct stub_object base;
     cl_context context;
+    cl_device_id device;
     cl_command_queue_properties properties;
     struct stub_busy busy;
 };
@@ -155,6 +166,10 @@ void stub_work(cl_command_queue queue, cl_command_type type, double ns,
 void stub_wait(cl_ulong due_ns);
 void stub_finish(cl_command_queue queue);
 
+/* The place of the device in the list; n: it is not there. */
+cl_uint stub_find(const struct stub_devices *list, cl_device_id device);
+
+void stub_building(void); /* what control.h's on_build() asks for */
 const struct xl_builds *stub_builds(void); /* of control.h, or NULL */
 /* The log of the next build of a binary. */
 const char *stub_next_log(void);

@@ -208,6 +208,21 @@ const char *stub_next_log(void)
     return log ? log : "";
 }
 
+static void (*build_call)(void *arg);
+static void *build_arg;
+
+static void control_on_build(void (*call)(void *arg), void *arg)
+{
+    build_call = call;
+    build_arg = arg;
+}
+
+void stub_building(void)
+{
+    if (build_call)
+        build_call(build_arg);
+}
+
 EXPORT extern const struct xl_control xl_stub_control;
 const struct xl_control xl_stub_control = {
     .arm = control_arm,
@@ -220,6 +235,7 @@ const struct xl_control xl_stub_control = {
     .timer = control_timer,
     .builds = control_builds,
     .model = stub_set_model,
+    .on_build = control_on_build,
 };
 
 /* clang-format off */

@@ -4,7 +4,17 @@
  * wrong and a self-check must fail. */
 #include "stub.h"
 
+#include <string.h>
+
 /* -- contexts ------------------------------------------------------------- */
+
+cl_uint stub_find(const struct stub_devices *list, cl_device_id device)
+{
+    cl_uint i = 0;
+    while (i < list->n && list->id[i] != device)
+        i++;
+    return i;
+}
 
 cl_context CL_API_CALL clCreateContext(
     const cl_context_properties *properties, cl_uint n,
@@ -16,12 +26,17 @@ cl_context CL_API_CALL clCreateContext(
     (void)notify;
     (void)arg;
     STUB_ENTER_NEW(clCreateContext, err);
-    if (n != 1 || !list || !stub_is(list[0], STUB_DEVICE))
-        STUB_REFUSE(err, CL_INVALID_DEVICE);
+    if (n == 0 || n > STUB_MAX_DEVICES || !list)
+        STUB_REFUSE(err, CL_INVALID_VALUE);
+    for (cl_uint i = 0; i < n; i++)
+        if (!stub_is(list[i], STUB_DEVICE) ||
+            list[i]->platform != list[0]->platform)
+            STUB_REFUSE(err, CL_INVALID_DEVICE);
     cl_context c = stub_new(STUB_CONTEXT, sizeof *c);
     if (!c)
         STUB_REFUSE(err, CL_OUT_OF_HOST_MEMORY);
-    c->device = list[0];
+    c->devices.n = n;
+    memcpy(c->devices.id, list, n * sizeof *list);
     if (err)
         *err = CL_SUCCESS;
     return c;
@@ -57,12 +72,13 @@ cl_int CL_API_CALL clGetContextInfo(cl_context c, cl_context_info key,
     STUB_ENTER(clGetContextInfo);
     if (!stub_is(c, STUB_CONTEXT))
         return CL_INVALID_CONTEXT;
-    const cl_uint one = 1;
+    const struct stub_devices *all = &c->devices;
     switch (key) {
     case CL_CONTEXT_NUM_DEVICES:
-        return answer_bytes(&one, sizeof one, cap, out, n_out);
+        return answer_bytes(&all->n, sizeof all->n, cap, out, n_out);
     case CL_CONTEXT_DEVICES:
-        return answer_bytes(&c->device, sizeof c->device, cap, out, n_out);
+        return answer_bytes(all->id, all->n * sizeof *all->id, cap, out,
+                            n_out);
     case CL_CONTEXT_PROPERTIES:
         return answer_bytes(NULL, 0, cap, out, n_out);
     default:
@@ -78,13 +94,14 @@ static cl_command_queue new_queue(cl_context c, cl_device_id d,
 {
     if (!stub_is(c, STUB_CONTEXT))
         STUB_REFUSE(err, CL_INVALID_CONTEXT);
-    if (d != c->device)
+    if (stub_find(&c->devices, d) == c->devices.n)
         STUB_REFUSE(err, CL_INVALID_DEVICE);
     cl_command_queue q = stub_new(STUB_QUEUE, sizeof *q);
     if (!q)
         STUB_REFUSE(err, CL_OUT_OF_HOST_MEMORY);
     stub_retain(c);
     q->context = c;
+    q->device = d;
     q->properties = properties;
     if (err)
         *err = CL_SUCCESS;
@@ -143,7 +160,7 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue q,
     case CL_QUEUE_CONTEXT:
         return answer_bytes(&q->context, sizeof q->context, cap, out, n_out);
     case CL_QUEUE_DEVICE:
-        return answer_bytes(&q->context->device, sizeof q->context->device,
+        return answer_bytes(&q->device, sizeof q->device,
                             cap, out, n_out);
     case CL_QUEUE_PROPERTIES:
         return answer_bytes(&q->properties, sizeof q->properties, cap, out,

@@ -55,7 +55,7 @@ static void free_mem(cl_mem m)
 static size_t largest(cl_context c)
 {
     cl_ulong bytes = ~(cl_ulong)0;
-    (void)answer_give(c->device->answers, ANSWER_DEVICE,
+    (void)answer_give(c->devices.id[0]->answers, ANSWER_DEVICE,
                       CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof bytes, &bytes,
                       NULL);
     return (size_t)bytes;

@@ -14,7 +14,7 @@
 enum { MAX_PLATFORMS = 8 };
 
 static struct _cl_platform_id platforms[MAX_PLATFORMS];
-static struct _cl_device_id devices[MAX_PLATFORMS];
+static struct _cl_device_id devices[MAX_PLATFORMS][STUB_MAX_DEVICES];
 static cl_uint n_platforms;
 
 cl_icd_dispatch stub_table;
@@ -50,7 +50,7 @@ cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id p, cl_platform_info key,
     if (!stub_is(p, STUB_PLATFORM))
         return CL_INVALID_PLATFORM;
     const cl_int code =
-        answer_give(p->answers, ANSWER_PLATFORM, key, cap, out, n_out);
+        answer_give(p->device->answers, ANSWER_PLATFORM, key, cap, out, n_out);
     if (code != ANSWER_NONE)
         return code;
     const char *text = platform_text(key);
@@ -65,18 +65,20 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id p, cl_device_type wanted,
     STUB_ENTER(clGetDeviceIDs);
     if (!stub_is(p, STUB_PLATFORM))
         return CL_INVALID_PLATFORM;
-    cl_device_type type = CL_DEVICE_TYPE_GPU;
-    (void)answer_give(p->answers, ANSWER_DEVICE, CL_DEVICE_TYPE, sizeof type,
-                      &type, NULL);
-    const bool shown =
-        type != 0 && (wanted & (type | CL_DEVICE_TYPE_DEFAULT)) != 0;
+    cl_uint n = 0;
+    for (cl_uint i = 0; i < p->n_devices; i++) {
+        cl_device_type type = CL_DEVICE_TYPE_GPU;
+        (void)answer_give(p->device[i].answers, ANSWER_DEVICE, CL_DEVICE_TYPE,
+                          sizeof type, &type, NULL);
+        if (type == 0 || !(wanted & (type | CL_DEVICE_TYPE_DEFAULT)))
+            continue;
+        if (out && n < cap)
+            out[n] = &p->device[i];
+        n++;
+    }
     if (n_out)
-        *n_out = shown ? 1 : 0;
-    if (!shown)
-        return CL_DEVICE_NOT_FOUND;
-    if (out && cap > 0)
-        out[0] = p->device;
-    return CL_SUCCESS;
+        *n_out = n;
+    return n > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
 cl_int CL_API_CALL clGetDeviceInfo(cl_device_id d, cl_device_info key,
@@ -132,18 +134,20 @@ static void init_object(struct stub_object *o, enum stub_kind kind)
     atomic_init(&o->refs, 1);
 }
 
-static void add_platform(const char *path)
+/* Of the answer files in `paths`, which is cut. */
+static void add_platform(char *paths)
 {
     cl_platform_id p = &platforms[n_platforms];
-    cl_device_id d = &devices[n_platforms];
 
-    n_platforms++;
+    p->device = devices[n_platforms++];
     init_object(&p->base, STUB_PLATFORM);
-    init_object(&d->base, STUB_DEVICE);
-    p->answers = answers_read(path);
-    p->device = d;
-    d->platform = p;
-    d->answers = p->answers;
+    for (char *path = strtok(paths, "+");
+         path && p->n_devices < STUB_MAX_DEVICES; path = strtok(NULL, "+")) {
+        cl_device_id d = &p->device[p->n_devices++];
+        init_object(&d->base, STUB_DEVICE);
+        d->answers = answers_read(path);
+        d->platform = p;
+    }
 }
 
 static void read_platforms(void)
