@@ -27,7 +27,14 @@ typedef struct xl_cache_entry {
 
 typedef struct xl_cache_stats {
     uint64_t n_entries, n_damaged, bytes, limit_bytes; ///< the user's folder
-    uint64_t hits, misses; ///< of this xl_lib
+    /* Of this xl_lib, of programs that a context needed for the first time: */
+    uint64_t hits;   ///< an entry gave the binary, or a failed self-check: no
+                     ///< compiler ran. Of a library's kernel: its self-check
+    uint64_t misses; ///< the others: they were compiled, also where an entry
+                     ///< has no binary or the driver rejects it, and where
+                     ///< the cache is off
+    uint64_t writes; ///< entries written: of a program once when it is built
+                     ///< and once when its self-check ends
 } xl_cache_stats;
 
 /** The user's folder; NULL when the cache is off. Valid as long as @p lib. */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
+#include "runtime/program.h"
 
 const char *xl_version(void)
 {
@@ -47,6 +48,7 @@ static xl_status create_context(xl_lib *lib, cl_context cl, cl_device_id id,
     ctx->lib = lib;
     ctx->cl = cl;
     xl__lock_init(&ctx->lock);
+    xl__condition_init(&ctx->claim_ended);
     *out = ctx;
     return XL_OK;
 fail:
@@ -79,12 +81,7 @@ static void free_programs(struct xl__program *p)
 {
     while (p) {
         struct xl__program *next = p->next;
-        if (p->cl)
-            clReleaseProgram(p->cl);
-        free(p->key);
-        free(p->build_log);
-        free(p->detail);
-        free(p);
+        xl__program_free(p);
         p = next;
     }
 }
@@ -102,6 +99,7 @@ void xl__context_drop(struct xl__context *ctx)
     if (ctx->clear_epilogues)
         ctx->clear_epilogues(ctx);
     clReleaseContext(ctx->cl);
+    xl__condition_clear(&ctx->claim_ended);
     xl__lock_clear(&ctx->lock);
     free(ctx);
 }

@@ -12,6 +12,8 @@
 #ifndef XL_RUNTIME_CONTEXT_H
 #define XL_RUNTIME_CONTEXT_H
 
+#include <stdatomic.h>
+
 #include <crosslane/crosslane.h>
 
 #include "base/error.h"
@@ -45,18 +47,33 @@ struct xl_lib {
 void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     XL__PRINTF(3, 4);
 
+/* What one thread does with a program while other threads that need the
+ * result wait. Bits. */
+enum xl__claim {
+    XL__CLAIM_BUILD = 1, /* load it from the store, or build it */
+    XL__CLAIM_CHECK = 2, /* self-check */
+    XL__CLAIM_SAVE = 4   /* write it to the store */
+};
+
 /* A built program; for an external step only its key and trust. */
 struct xl__program {
     struct xl__program *next;
     char *key;          /* full key text: see program.h */
+    uint64_t hash;      /* of key */
+    unsigned claims;    /* in progress now; under ctx->lock */
+    unsigned n_users;   /* threads inside xl__program_get(); under ctx->lock */
+    bool is_kept;       /* the store has it, with its trust; under ctx->lock */
+    /* Written by the builder, constant once the claim to build has ended. */
+    struct xl__error failure; /* of the build: then it is in no list */
     cl_program cl;      /* NULL: an external step */
-    enum xl__trust trust;
-    char *detail;       /* of a failed self-check: the plan and what was wrong;
-                           NULL: not known */
     char *build_log;    /* "" when empty */
     double build_ns;
-    bool from_cache; /* was read from the store */
-    bool is_kept;    /* is in the store */
+    bool from_cache;    /* was read from the store */
+    /* Any thread reads it. `detail` is written before trust is XL__FAILED and
+     * not changed afterwards. */
+    _Atomic(enum xl__trust) trust;
+    char *detail;       /* of a failed self-check: the plan and what was wrong;
+                           NULL: not known */
 };
 
 enum { XL__EPILOGUE_LISTS = 64 };
@@ -67,10 +84,14 @@ struct xl__context {
     cl_context cl;      /* retained */
     xl_device *device;
     unsigned n_queues;
-    xl__lock lock; /* guards the fields below */
+    xl__lock lock; /* guards the fields below; held for look-ups and while an
+                      epilogue's text is generated, never during a build, a
+                      self-check or file work */
+    xl__condition claim_ended; /* of any program of the context */
     struct xl__program *programs;
-    /* Lists of epilogue texts by hash: epilogue.h. */
-    struct xl__epilogue_text *epilogues[XL__EPILOGUE_LISTS];
+    /* Lists of epilogue texts by hash: epilogue.h. They only grow; they are
+     * read without the lock. */
+    _Atomic(struct xl__epilogue_text *) epilogues[XL__EPILOGUE_LISTS];
     /* Frees the epilogue texts; set by the function that adds the first one.
      * NULL: there are none. */
     void (*clear_epilogues)(struct xl__context *ctx);

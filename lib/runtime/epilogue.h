@@ -27,7 +27,8 @@ struct xl__epilogue_operand {
     size_t stride[XL__N_ALONG]; /* in elements; 0: broadcast */
 };
 
-/* The text of one epilogue. Immutable. */
+/* The text of one epilogue. Immutable once it is in its list, so that it is
+ * read without a lock. */
 struct xl__epilogue_text {
     struct xl__epilogue_text *next; /* of the context's list for this hash */
     uint64_t hash;                  /* of the request */
@@ -47,7 +48,7 @@ struct xl__epilogue_request {
 
 /* Find the text in the queue's context or generate it. XL_BAD_ARGUMENT,
  * XL_BAD_SHAPE, XL_OVERFLOW, XL_NO_MEMORY, with a message as that of
- * xl_expr_compile(). To find it takes a hash and no allocation. */
+ * xl_expr_compile(). To find it takes a hash, no allocation and no lock. */
 xl_status xl__epilogue_text_get(xl_queue *q,
                                 const struct xl__epilogue_request *request,
                                 const struct xl__epilogue_text **out);

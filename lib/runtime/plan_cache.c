@@ -78,8 +78,9 @@ static xl_status build_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
     xl_status status = XL_OK;
     const struct xl__step *step = &r->plan.step[i];
     TRY(xl__program_get(q->ctx, step, &r->program[i], &q->error));
-    const char *detail = r->program[i]->detail;
-    if (r->program[i]->trust == XL__FAILED)
+    const bool is_failed = r->program[i]->trust == XL__FAILED;
+    const char *detail = is_failed ? r->program[i]->detail : NULL;
+    if (is_failed)
         TRY(xl__error_set(
             &q->error, XL_UNTRUSTED,
             "%s failed its self-check on this driver before%s%s; "
@@ -125,14 +126,19 @@ fail:
 
 enum xl__trust xl__cached_plan_trust(const struct xl__cached_plan *plan)
 {
-    enum xl__trust least = XL__PASSED;
-    for (unsigned i = 0; i < plan->plan.n_steps; i++) {
-        if (plan->program[i]->trust == XL__FAILED)
-            return XL__FAILED;
-        if (plan->program[i]->trust == XL__UNTESTED)
-            least = XL__UNTESTED;
-    }
-    return least;
+    return xl__programs_trust(plan->program, plan->plan.n_steps);
+}
+
+enum xl__trust xl__cached_plan_begin_check(struct xl__context *ctx,
+                                           const struct xl__cached_plan *plan)
+{
+    return xl__programs_begin_check(ctx, plan->program, plan->plan.n_steps);
+}
+
+void xl__cached_plan_end_check(struct xl__context *ctx,
+                               const struct xl__cached_plan *plan)
+{
+    xl__programs_end_check(ctx, plan->program, plan->plan.n_steps);
 }
 
 /* Can a step that is not a helper be the cause of a wrong result? */

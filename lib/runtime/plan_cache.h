@@ -42,6 +42,12 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
 
 /* Trust of this plan (not of the next ones): the lowest of its programs. */
 enum xl__trust xl__cached_plan_trust(const struct xl__cached_plan *plan);
+/* The same, after the self-checks of other threads; XL__UNTESTED: the caller
+ * checks the plan, then ends the check (program.h). */
+enum xl__trust xl__cached_plan_begin_check(struct xl__context *ctx,
+                                           const struct xl__cached_plan *plan);
+void xl__cached_plan_end_check(struct xl__context *ctx,
+                               const struct xl__cached_plan *plan);
 /* Set the trust of its programs after a self-check. A program that passed
  * before stays trusted, and a helper step (is_aid) is not marked as failed
  * while another step may be the cause. `detail` of a wrong result: the plan,

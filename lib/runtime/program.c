@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: looked up in the context, then in the store, then built from
  * source. A program has one source file and one set of options, because
- * kernels that share a program share its largest resource use (NV-21). */
+ * kernels that share a program share its largest resource use (NV-21).
+ *
+ * The first thread that needs a program adds it to the context with a claim to
+ * build it, and builds it without the lock. Threads that need the same program
+ * wait until the claim ends; others are not delayed. Self-checks and writes to
+ * the store are claimed in the same way. */
 #include "runtime/program.h"
 
 #include <stdlib.h>
@@ -18,24 +23,52 @@
 /* -- binaries and build logs
  * -------------------------------------------------*/
 
-unsigned char *xl__program_binary(cl_program program, size_t *n)
+/* A property of a program that has one element for each of its devices, in
+ * the order of CL_PROGRAM_DEVICES; on the heap, or NULL. */
+static void *query_per_device(cl_program program, cl_program_info property,
+                              cl_uint n_devices, size_t element)
 {
-    cl_uint n_devices = 0;
+    void *list = xl__calloc(n_devices, element);
+    if (list && clGetProgramInfo(program, property, n_devices * element, list,
+                                 NULL) != CL_SUCCESS) {
+        free(list);
+        list = NULL;
+    }
+    return list;
+}
+
+/* Only the device's own binary is read: the pointers of the others are NULL,
+ * and the size of a device that the program was not built for is 0. */
+unsigned char *xl__program_binary(cl_program program, cl_device_id device,
+                                  size_t *n)
+{
+    cl_uint n_devices = 0, i = 0;
+    unsigned char *bytes = NULL;
     *n = 0;
     if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof n_devices,
                          &n_devices, NULL) != CL_SUCCESS ||
-        n_devices != 1)
+        n_devices == 0)
         return NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n,
-                         NULL) != CL_SUCCESS ||
-        *n == 0)
-        return NULL;
-    unsigned char *bytes = xl__calloc(*n, 1);
-    if (bytes && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes,
-                                  &bytes, NULL) != CL_SUCCESS) {
+    unsigned char **binary = xl__calloc(n_devices, sizeof *binary);
+    cl_device_id *devices = query_per_device(program, CL_PROGRAM_DEVICES,
+                                             n_devices, sizeof *devices);
+    size_t *sizes = query_per_device(program, CL_PROGRAM_BINARY_SIZES,
+                                     n_devices, sizeof *sizes);
+    while (devices && i < n_devices && devices[i] != device)
+        i++;
+    if (binary && devices && sizes && i < n_devices && sizes[i] > 0)
+        bytes = binary[i] = xl__calloc(sizes[i], 1);
+    if (bytes && clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+                                  n_devices * sizeof *binary, binary,
+                                  NULL) == CL_SUCCESS) {
+        *n = sizes[i];
+    } else {
         free(bytes);
         bytes = NULL;
     }
+    free(sizes);
+    free(devices);
+    free(binary);
     return bytes;
 }
 
@@ -208,12 +241,13 @@ fail:
     return status;
 }
 
-static void free_program(struct xl__program *p)
+void xl__program_free(struct xl__program *p)
 {
     if (!p)
         return;
     if (p->cl)
         clReleaseProgram(p->cl);
+    xl__error_clear(&p->failure);
     free(p->key);
     free(p->build_log);
     free(p->detail);
@@ -240,49 +274,122 @@ static char *read_detail(const struct xl__entry *entry)
 static xl_status load_or_build(struct lookup *w, struct xl__program *p)
 {
     xl_status status = XL_OK;
+    struct xl__store *store = &w->ctx->lib->store;
     struct xl__entry entry = {NULL, 0, XL__UNTESTED};
     const uint64_t start = xl__now_ns();
-    bool found = xl__store_get(&w->ctx->lib->store, xl__str_text(&w->key),
-                               &entry);
+    bool found = xl__store_get(store, p->key, &entry);
     if (found && entry.trust == XL__FAILED) {
-        p->trust = XL__FAILED; /* it is never run, so it is not loaded */
         p->detail = read_detail(&entry);
+        p->trust = XL__FAILED; /* it is never run, so it is not loaded */
         p->is_kept = true;
     } else if (found && w->step->external) {
         p->trust = entry.trust;
         p->is_kept = true;
     } else {
         found = found && entry.n_bytes > 0 && load_binary(w, &entry, p);
-        if (!found && !w->step->external)
-            TRY(build_source(w, p));
     }
+    xl__store_count(store, found);
+    if (!found && !w->step->external)
+        TRY(build_source(w, p));
     p->build_ns = (double)(xl__now_ns() - start);
 fail:
     free(entry.payload);
     return status;
 }
 
-/* Under ctx->lock, so that two threads that need one program build it once. */
-static xl_status find_or_create(struct lookup *w, struct xl__program **out)
+/* -- claims ----------------------------------------------------------------
+ * Under ctx->lock. Nothing else is waited for during a claim to build or to
+ * save, and claims to check are begun for all programs of a plan at once, so
+ * that no two threads wait for each other. */
+
+static void wait_for_claims(struct xl__context *ctx,
+                            const struct xl__program *p, unsigned claims)
 {
-    xl_status status = XL_OK;
-    struct xl__program *p;
-    for (p = w->ctx->programs; p; p = p->next) {
-        if (strcmp(p->key, xl__str_text(&w->key)) == 0) {
-            *out = p;
-            return XL_OK;
-        }
+    while (p->claims & claims)
+        xl__condition_wait(&ctx->claim_ended, &ctx->lock);
+}
+
+static void end_claim(struct xl__context *ctx, struct xl__program *p,
+                      enum xl__claim claim)
+{
+    p->claims &= ~(unsigned)claim;
+    xl__condition_wake_all(&ctx->claim_ended);
+}
+
+/* -- one program ---------------------------------------------------------- */
+
+static struct xl__program *find_program(const struct lookup *w, uint64_t hash)
+{
+    struct xl__program *p = w->ctx->programs;
+    while (p && (p->hash != hash ||
+                 strcmp(p->key, xl__str_text(&w->key)) != 0))
+        p = p->next;
+    return p;
+}
+
+/* A new program, claimed by this thread. */
+static struct xl__program *add_program(const struct lookup *w, uint64_t hash)
+{
+    struct xl__program *p = xl__calloc(1, sizeof *p);
+    if (!p || !(p->key = xl__strdup(xl__str_text(&w->key)))) {
+        free(p);
+        return NULL;
     }
-    p = xl__calloc(1, sizeof *p);
-    if (!p || !(p->key = xl__strdup(xl__str_text(&w->key))))
-        TRY(xl__error_set(w->error, XL_NO_MEMORY, "a program"));
-    TRY(load_or_build(w, p));
+    p->hash = hash;
+    p->claims = XL__CLAIM_BUILD;
     p->next = w->ctx->programs;
     w->ctx->programs = p;
-    *out = p;
-    return XL_OK;
-fail:
-    free_program(p);
+    return p;
+}
+
+static void remove_program(struct xl__context *ctx,
+                           const struct xl__program *p)
+{
+    struct xl__program **link = &ctx->programs;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+}
+
+/* Builds the program that this thread claimed. The lock is dropped during the
+ * build. A program that cannot be built is removed at once, so that the next
+ * look-up tries again. */
+static void build_claimed(struct lookup *w, struct xl__program *p)
+{
+    struct lookup build = *w;
+    build.error = &p->failure;
+    xl__lock_drop(&w->ctx->lock);
+    const xl_status status = load_or_build(&build, p);
+    xl__error_set(&p->failure, status, "%s", xl_status_text(status));
+    xl__lock_take(&w->ctx->lock);
+    if (status != XL_OK)
+        remove_program(w->ctx, p);
+    end_claim(w->ctx, p, XL__CLAIM_BUILD);
+}
+
+/* Under ctx->lock. Threads that waited for a failed build have its error; the
+ * last of them frees the program. */
+static xl_status find_or_build(struct lookup *w, struct xl__program **out)
+{
+    const uint64_t hash = xl__hash64(w->key.text, w->key.len);
+    struct xl__program *p = find_program(w, hash);
+    const bool is_new = !p;
+    if (is_new && !(p = add_program(w, hash)))
+        return xl__error_set(w->error, XL_NO_MEMORY, "a program");
+    p->n_users++;
+    if (is_new)
+        build_claimed(w, p);
+    else
+        wait_for_claims(w->ctx, p, XL__CLAIM_BUILD);
+    p->n_users--;
+    const xl_status status = p->failure.status;
+    if (status == XL_OK)
+        *out = p;
+    else
+        xl__error_set(w->error, status, "%s",
+                      xl__str_text(&p->failure.detail));
+    if (status != XL_OK && p->n_users == 0)
+        xl__program_free(p);
     return status;
 }
 
@@ -293,36 +400,42 @@ xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
     struct lookup w = {.ctx = ctx, .step = step, .error = e};
     TRY(make_key(&w));
     xl__lock_take(&ctx->lock);
-    status = find_or_create(&w, out);
+    status = find_or_build(&w, out);
     xl__lock_drop(&ctx->lock);
 fail:
     clear_lookup(&w);
     return status;
 }
 
-static void save_in_store(struct xl__context *ctx, struct xl__program *p)
+static void save_in_store(struct xl__context *ctx, const struct xl__program *p)
 {
     size_t n = 0;
     unsigned char *bytes = NULL;
-    if (p->trust == XL__FAILED) {
+    const enum xl__trust trust = p->trust;
+    if (trust == XL__FAILED) {
         n = p->detail ? strlen(p->detail) : 0;
-        xl__store_put(&ctx->lib->store, p->key, p->detail, n, p->trust);
-        p->is_kept = true;
+        xl__store_put(&ctx->lib->store, p->key, p->detail, n, trust);
         return;
     }
     /* Some drivers compile every kernel again for this query (CP-10). */
     if (p->cl && ctx->lib->store.root)
-        bytes = xl__program_binary(p->cl, &n);
-    xl__store_put(&ctx->lib->store, p->key, bytes, bytes ? n : 0, p->trust);
+        bytes = xl__program_binary(p->cl, ctx->device->id, &n);
+    xl__store_put(&ctx->lib->store, p->key, bytes, n, trust);
     free(bytes);
-    p->is_kept = true;
 }
 
 void xl__program_keep(struct xl__context *ctx, struct xl__program *p)
 {
     xl__lock_take(&ctx->lock);
-    if (!p->is_kept)
+    wait_for_claims(ctx, p, XL__CLAIM_SAVE);
+    if (!p->is_kept) {
+        p->claims |= XL__CLAIM_SAVE;
+        p->is_kept = true; /* until the trust changes again */
+        xl__lock_drop(&ctx->lock);
         save_in_store(ctx, p);
+        xl__lock_take(&ctx->lock);
+        end_claim(ctx, p, XL__CLAIM_SAVE);
+    }
     xl__lock_drop(&ctx->lock);
 }
 
@@ -330,14 +443,70 @@ void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
                        enum xl__trust trust, const char *detail)
 {
     xl__lock_take(&ctx->lock);
-    if (p->trust != trust || !p->is_kept) {
-        p->trust = trust;
+    if (p->trust != trust) {
         if (detail && !p->detail)
             p->detail = xl__strdup(detail);
-        save_in_store(ctx, p);
+        p->trust = trust;
+        p->is_kept = false;
     }
     xl__lock_drop(&ctx->lock);
+    xl__program_keep(ctx, p);
 }
+
+/* -- the programs of a plan ----------------------------------------------- */
+
+enum xl__trust xl__programs_trust(struct xl__program *const *p, unsigned n)
+{
+    enum xl__trust least = XL__PASSED;
+    for (unsigned i = 0; i < n; i++) {
+        const enum xl__trust trust = p[i]->trust;
+        if (trust == XL__FAILED)
+            return XL__FAILED;
+        if (trust == XL__UNTESTED)
+            least = XL__UNTESTED;
+    }
+    return least;
+}
+
+/* A program without a verdict that another thread checks; NULL: none. */
+static struct xl__program *find_checked(struct xl__program *const *p,
+                                        unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (p[i]->trust == XL__UNTESTED && p[i]->claims & XL__CLAIM_CHECK)
+            return p[i];
+    }
+    return NULL;
+}
+
+enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
+                                        struct xl__program *const *p,
+                                        unsigned n)
+{
+    const struct xl__program *checked;
+    enum xl__trust trust;
+    xl__lock_take(&ctx->lock);
+    while ((trust = xl__programs_trust(p, n)) == XL__UNTESTED &&
+           (checked = find_checked(p, n)) != NULL)
+        wait_for_claims(ctx, checked, XL__CLAIM_CHECK);
+    for (unsigned i = 0; trust == XL__UNTESTED && i < n; i++) {
+        if (p[i]->trust == XL__UNTESTED)
+            p[i]->claims |= XL__CLAIM_CHECK;
+    }
+    xl__lock_drop(&ctx->lock);
+    return trust;
+}
+
+void xl__programs_end_check(struct xl__context *ctx,
+                            struct xl__program *const *p, unsigned n)
+{
+    xl__lock_take(&ctx->lock);
+    for (unsigned i = 0; i < n; i++)
+        end_claim(ctx, p[i], XL__CLAIM_CHECK);
+    xl__lock_drop(&ctx->lock);
+}
+
+/* -- kernels --------------------------------------------------------------- */
 
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out)

@@ -14,7 +14,9 @@
 #include "device/private_api.h"
 
 /* The program a step needs: in memory, else from the store, else built. The
- * build log is in the error's detail on XL_BUILD_FAILED. Thread safe. */
+ * build log is in the error's detail on XL_BUILD_FAILED. Thread safe: threads
+ * that need one program build it once, and all have the error of a failed
+ * build; different programs are built in parallel. */
 XL__PRIVATE_API xl_status xl__program_get(struct xl__context *ctx,
                                           const struct xl__step *step,
                                           struct xl__program **out,
@@ -26,14 +28,28 @@ void xl__program_keep(struct xl__context *ctx, struct xl__program *p);
  * failure: the plan whose result was wrong, and what was wrong; else NULL. */
 void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
                        enum xl__trust trust, const char *detail);
+void xl__program_free(struct xl__program *p);
+
+/* The lowest trust of these programs. Takes no lock. */
+enum xl__trust xl__programs_trust(struct xl__program *const *p, unsigned n);
+/* The same, after the self-checks of other threads that have one of them.
+ * XL__UNTESTED: other threads now wait for the verdict of the caller, which
+ * sets the trust, or does not, and then calls xl__programs_end_check(). */
+enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
+                                        struct xl__program *const *p,
+                                        unsigned n);
+void xl__programs_end_check(struct xl__context *ctx,
+                            struct xl__program *const *p, unsigned n);
+
 /* The queue's cl_kernel of a program, created on first use. Each queue has its
  * own, since setting arguments is not thread safe. */
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out);
 
-/* The program's binary for its device, *n bytes on the heap, also after a
- * failed build; NULL when the driver returns none. */
-unsigned char *xl__program_binary(cl_program program, size_t *n);
+/* The program's binary for one of its devices, *n bytes on the heap, also
+ * after a failed build; NULL when the driver returns none. */
+unsigned char *xl__program_binary(cl_program program, cl_device_id device,
+                                  size_t *n);
 /* The log of its last build, on the heap; "" when the driver returns none,
  * NULL when out of memory. */
 char *xl__program_build_log(cl_program program, cl_device_id device);

@@ -41,7 +41,8 @@ static xl_status change_binary(struct rebuild *r)
     xl_status status = XL_OK;
     struct xl__error own = {0};
     size_t n;
-    unsigned char *bytes = xl__program_binary(r->p->cl, &n);
+    unsigned char *bytes =
+        xl__program_binary(r->p->cl, r->ctx->device->id, &n);
     if (!bytes)
         TRY(fail_build(r, "the driver returns no binary of its build"));
     status = r->how->retarget((const char *)bytes, n, r->step->target,

@@ -11,7 +11,9 @@
  *
  * xl__epilogue_text_get() keeps texts in lists of the context, by a hash
  * of all that they depend on (struct epilogue_key). A call with an epilogue
- * that is in the lists costs a hash and a comparison.
+ * that is in the lists costs a hash and a comparison and takes no lock: a text
+ * is complete before it becomes the head of its list, by a store that
+ * releases, and neither it nor its place changes afterwards.
  *
  * xl__epilogue_text_eval() computes one element on the host, node by node,
  * with a bound of the device's error (expr/host/interval.h). */
@@ -656,11 +658,11 @@ fail:
 
 /* Find a text in the list of its hash: same key, same expression. */
 static const struct xl__epilogue_text *
-find_entry(struct xl__epilogue_text *const *first, uint64_t hash,
+find_entry(const struct xl__epilogue_text *first, uint64_t hash,
            const struct epilogue_key *key, const char *expr)
 {
     const size_t bytes = key_bytes((size_t)key->n);
-    for (const struct xl__epilogue_text *s = *first; s; s = s->next) {
+    for (const struct xl__epilogue_text *s = first; s; s = s->next) {
         const struct xl__epilogue_graph *of = s->inside;
         if (s->hash == hash && s->n_operands == key->n &&
             memcmp(&((const struct epilogue_entry *)s)->key, key, bytes) ==
@@ -793,13 +795,42 @@ fail:
 static void clear_epilogues(struct xl__context *ctx)
 {
     for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
-        while (ctx->epilogues[i]) {
-            struct xl__epilogue_text *s = ctx->epilogues[i];
-            ctx->epilogues[i] = s->next;
+        struct xl__epilogue_text *next, *s = ctx->epilogues[i];
+        for (ctx->epilogues[i] = NULL; s; s = next) {
+            next = s->next;
             release_epilogue(s->inside);
             free(s);
         }
     }
+}
+
+/* Adds the text, unless another thread has added it since the caller found
+ * that it is missing. */
+static xl_status add_entry(xl_queue *q,
+                           const struct xl__epilogue_request *want,
+                           const struct epilogue_key *key, bool fits,
+                           uint64_t hash,
+                           const struct xl__epilogue_text **out)
+{
+    xl_status status = XL_OK;
+    struct xl__context *ctx = q->ctx;
+    struct xl__epilogue_text *made;
+    xl__lock_take(&ctx->lock);
+    struct xl__epilogue_text *first =
+        ctx->epilogues[hash % XL__EPILOGUE_LISTS];
+    *out = fits ? find_entry(first, hash, key, want->epilogue->expr) : NULL;
+    if (!*out) {
+        TRY(build_entry(q, want, key, fits, &made));
+        made->hash = hash;
+        made->next = first;
+        ctx->clear_epilogues = clear_epilogues;
+        atomic_store_explicit(&ctx->epilogues[hash % XL__EPILOGUE_LISTS],
+                              made, memory_order_release);
+        *out = made;
+    }
+fail:
+    xl__lock_drop(&ctx->lock);
+    return status;
 }
 
 xl_status xl__epilogue_text_get(xl_queue *q,
@@ -807,27 +838,17 @@ xl_status xl__epilogue_text_get(xl_queue *q,
                                 const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
-    struct xl__context *ctx = q->ctx;
     struct epilogue_key key;
-    struct xl__epilogue_text *made;
     bool fits;
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    struct xl__epilogue_text **first =
-        &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
-    xl__lock_take(&ctx->lock);
+    const struct xl__epilogue_text *first =
+        atomic_load_explicit(&q->ctx->epilogues[hash % XL__EPILOGUE_LISTS],
+                             memory_order_acquire);
     *out = fits ? find_entry(first, hash, &key, want->epilogue->expr) : NULL;
-    if (!*out) {
-        status = build_entry(q, want, &key, fits, &made);
-        if (status == XL_OK) {
-            made->hash = hash;
-            made->next = *first;
-            *out = *first = made;
-            ctx->clear_epilogues = clear_epilogues;
-        }
-    }
-    xl__lock_drop(&ctx->lock);
+    if (!*out)
+        TRY(add_entry(q, want, &key, fits, hash, out));
 fail:
     return status;
 }

@@ -129,27 +129,31 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
     xl_status status = XL_OK;
     struct run r = {.op = op, .candidate = candidate, .target = ready};
     struct xl__str detail = {0};
-    const enum xl__trust known = xl__cached_plan_trust(ready);
-    *trusted = known == XL__PASSED || q->ctx->lib->skip_selfcheck;
+    *trusted = q->ctx->lib->skip_selfcheck;
+    if (*trusted)
+        return XL_OK;
+    if (op->canonical_bytes > sizeof r.small)
+        return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
+    const enum xl__trust known = xl__cached_plan_begin_check(q->ctx, ready);
+    *trusted = known == XL__PASSED;
     if (*trusted)
         return XL_OK;
     if (known == XL__FAILED) {
         xl__strcpy(why, why_cap, "gave wrong results on this driver before");
         return XL_OK;
     }
-    if (op->canonical_bytes > sizeof r.small)
-        return xl__error_set(&q->error, XL_UNSUPPORTED, "self-check");
     status = xl_queue_create_beside(q, &r.q);
     if (status != XL_OK)
-        return xl__error_set(&q->error, status,
-                             "self-check of %s: no private queue: %s",
-                             candidate->variant->name, xl_status_name(status));
+        TRY(xl__error_set(&q->error, status,
+                          "self-check of %s: no private queue: %s",
+                          candidate->variant->name, xl_status_name(status)));
     TRY(run_case(&r, canonical));
     *trusted = op->case_compare(r.small, &r.op_case, why, why_cap);
     if (!*trusted)
         report_failure(&r, why, &detail);
     xl__cached_plan_set_trust(q->ctx, ready, *trusted, xl__str_text(&detail));
 fail:
+    xl__cached_plan_end_check(q->ctx, ready);
     xl__str_clear(&detail);
     if (status != XL_OK && r.q)
         xl__error_set(&q->error, status, "self-check of %s: %s",

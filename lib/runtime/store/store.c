@@ -205,11 +205,15 @@ bool xl__store_get(struct xl__store *s, const char *key, struct xl__entry *out)
         is_user_folder_private(s) && load_from(s, s->root, false, key, out);
     if (!hit && s->system_root != NULL)
         hit = load_from(s, s->system_root, true, key, out);
-    xl__lock_take(&s->lock);
-    s->hits += hit;
-    s->misses += !hit;
-    xl__lock_drop(&s->lock);
     return hit;
+}
+
+void xl__store_count(struct xl__store *s, bool is_hit)
+{
+    xl__lock_take(&s->lock);
+    s->hits += is_hit;
+    s->misses += !is_hit;
+    xl__lock_drop(&s->lock);
 }
 
 /* -- writing ---------------------------------------------------------------*/
@@ -251,6 +255,7 @@ static bool count_write(struct xl__store *s, size_t len)
 {
     xl__lock_take(&s->lock);
     s->bytes += len;
+    s->writes++;
     bool is_due = !s->was_swept || s->bytes > s->limit_bytes;
     if (is_due) {
         s->was_swept = true;
@@ -422,6 +427,7 @@ xl_status xl__store_stats(struct xl__store *s, xl_cache_stats *out)
     xl__lock_take(&s->lock);
     out->hits = s->hits;
     out->misses = s->misses;
+    out->writes = s->writes;
     xl__lock_drop(&s->lock);
     return scan_user_folder(s, list_entry, &own);
 }

@@ -34,7 +34,7 @@ struct xl__store {
     char *root;        /* <dir>/<format version> */
     char *system_root; /* read only; NULL: none */
     uint64_t limit_bytes;
-    uint64_t hits, misses;
+    uint64_t hits, misses, writes; /* xl_cache_stats defines them */
     uint64_t bytes; /* in root, estimated between sweeps */
     bool was_swept;
     bool warned; /* an unusable folder is reported once */
@@ -58,6 +58,9 @@ void xl__store_clear(struct xl__store *s);
 /* Look up an entry; false: a miss. */
 bool xl__store_get(struct xl__store *s, const char *key,
                    struct xl__entry *out);
+/* Count a look-up by what came of it: did its entry save a build or a
+ * self-check? */
+void xl__store_count(struct xl__store *s, bool is_hit);
 /* Write an entry; a failure is a warning. */
 void xl__store_put(struct xl__store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust);
