@@ -127,6 +127,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
         return XL_NO_MEMORY;
     lib->devices.targets = &xl__targets;
     xl__lock_init(&lib->lock);
+    xl__lock_init(&lib->error_lock);
     xl__lock_init(&lib->log_lock);
     const xl_status status = init_library(lib, options ? options : &defaults);
     if (status != XL_OK) {
@@ -145,20 +146,19 @@ void xl_close(xl_lib *lib)
     xl__store_clear(&lib->store);
     xl__tuned_sets_clear(&lib->tuned);
     free(lib->cl_dir);
-    xl__error_clear(&lib->error);
+    xl__lib_errors_clear(lib);
     xl__lock_clear(&lib->log_lock);
+    xl__lock_clear(&lib->error_lock);
     xl__lock_clear(&lib->lock);
     free(lib);
 }
 
 /* Under lib->lock. */
-static xl_status enumerate_devices(xl_lib *lib)
+static xl_status enumerate_devices(xl_lib *lib, struct xl__error *e)
 {
-    xl__error_reset(&lib->error);
     if (lib->devices.n_flat > 0)
         return XL_OK;
-    const xl_status status =
-        xl__devices_enumerate(&lib->devices, &lib->error);
+    const xl_status status = xl__devices_enumerate(&lib->devices, e);
     if (status == XL_OK && lib->devices.left_out)
         xl__log_message(lib, XL_LOG_WARNING, "left out: %s",
                         lib->devices.left_out);
@@ -169,10 +169,12 @@ xl_status xl_device_count(xl_lib *lib, unsigned *n)
 {
     if (!lib || !n)
         return XL_BAD_ARGUMENT;
+    struct xl__error error = {0};
     xl__lock_take(&lib->lock);
-    const xl_status status = enumerate_devices(lib);
+    const xl_status status = enumerate_devices(lib, &error);
     *n = lib->devices.n_flat;
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return status;
 }
 
@@ -180,12 +182,14 @@ xl_device *xl_device_at(xl_lib *lib, unsigned index)
 {
     if (!lib)
         return NULL;
+    struct xl__error error = {0};
     xl__lock_take(&lib->lock);
-    xl_device *dev =
-        enumerate_devices(lib) == XL_OK && index < lib->devices.n_flat
-            ? lib->devices.flat[index]
-            : NULL;
+    xl_device *dev = enumerate_devices(lib, &error) == XL_OK &&
+                             index < lib->devices.n_flat
+                         ? lib->devices.flat[index]
+                         : NULL;
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return dev;
 }
 
@@ -194,10 +198,12 @@ xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
     if (!lib || !text || !out)
         return XL_BAD_ARGUMENT;
     *out = NULL;
+    struct xl__error error = {0};
     xl__lock_take(&lib->lock);
-    xl_status status = enumerate_devices(lib);
+    xl_status status = enumerate_devices(lib, &error);
     if (status == XL_OK)
-        status = xl__devices_find(&lib->devices, text, out, &lib->error);
+        status = xl__devices_find(&lib->devices, text, out, &error);
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return status;
 }

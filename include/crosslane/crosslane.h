@@ -68,15 +68,26 @@ typedef struct xl_options {
  *
  * @param options  NULL: the defaults
  * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning
- * Threads: one xl_lib may be used from several threads at once.
+ * Threads: one xl_lib may be used from several threads at once, each queue by
+ * one of them at a time (crosslane/queue.h). Threads that need one program
+ * wait until one of them has built and checked it; different programs are
+ * built in parallel, and calls whose programs are built do not wait.
+ * fork(): a child process must not use, nor close, what its parent opened:
+ * drivers do not survive it. It may call exec(), or xl_open() where the parent
+ * has not called a driver; files of the cache are safe with any number of
+ * processes.
+ * Programs with the rights of another user or group (set-uid, set-gid, or
+ * AT_SECURE of Linux) do not read the environment: without options they have
+ * the embedded kernels and no cache.
  */
 XL_API xl_status xl_open(const xl_options *options, xl_lib **out);
 
 /** Destroy every queue first. NULL is allowed. */
 XL_API void xl_close(xl_lib *lib);
 
-/** Message of the last failed call on @p lib, "" when it succeeded. Valid
- *  until the next call on @p lib. */
+/** Message of the last failed call of the calling thread on @p lib, "" when it
+ *  succeeded or memory ran out. Valid until that thread's next call on @p lib;
+ *  calls of other threads do not change it. */
 XL_API const char *xl_lib_error(const xl_lib *lib);
 
 #ifdef __cplusplus

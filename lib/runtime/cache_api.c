@@ -6,22 +6,20 @@
 #include "base/os/files.h"
 #include "runtime/context.h"
 
-/* Records the status of a call in lib->error and returns it. The store has no
+/* Reports the status of a call and returns it. The store has no
  * messages; XL_IO always concerns the user's folder. */
 static xl_status record_status(xl_lib *lib, xl_status status)
 {
     const struct xl__store *store = &lib->store;
     const char *why = "it cannot be read";
-    xl__lock_take(&lib->lock);
-    xl__error_reset(&lib->error);
+    struct xl__error error = {0};
     if (status == XL_IO && xl__dir_check(store->dir, &why) == XL_OK)
         xl__dir_check(store->root, &why);
     if (status == XL_IO)
-        xl__error_set(&lib->error, status, "cache folder %s: %s", store->dir,
-                      why);
+        xl__error_set(&error, status, "cache folder %s: %s", store->dir, why);
     else if (status != XL_OK)
-        xl__error_set(&lib->error, status, "%s", xl_status_text(status));
-    xl__lock_drop(&lib->lock);
+        xl__error_set(&error, status, "%s", xl_status_text(status));
+    xl__lib_report(lib, &error);
     return status;
 }
 

@@ -16,10 +16,82 @@ const char *xl_version(void)
     return XL_VERSION_TEXT;
 }
 
+/* -- errors --------------------------------------------------------------- */
+
+/* The message of one thread. Only that thread reads, replaces or removes it,
+ * so that its text is stable between the thread's own calls. */
+struct xl__lib_error {
+    struct xl__lib_error *next;
+    uint64_t thread;
+    struct xl__error error;
+};
+
+/* The number of this thread, from 1. The number of a thread that has ended is
+ * not used again. */
+static uint64_t get_thread_number(void)
+{
+    static _Atomic(uint64_t) n_threads;
+    static _Thread_local uint64_t number;
+    if (number == 0)
+        number = ++n_threads;
+    return number;
+}
+
+/* Under error_lock: the link to this thread's message, or the final link. */
+static struct xl__lib_error **find_error(xl_lib *lib)
+{
+    const uint64_t thread = get_thread_number();
+    struct xl__lib_error **link = &lib->errors;
+    while (*link && (*link)->thread != thread)
+        link = &(*link)->next;
+    return link;
+}
+
+static void remove_error(struct xl__lib_error **link)
+{
+    struct xl__lib_error *removed = *link;
+    *link = removed->next;
+    xl__error_clear(&removed->error);
+    free(removed);
+}
+
+void xl__lib_report(xl_lib *lib, struct xl__error *e)
+{
+    xl__lock_take(&lib->error_lock);
+    struct xl__lib_error **link = find_error(lib);
+    if (*link)
+        remove_error(link);
+    struct xl__lib_error *made =
+        e->status != XL_OK ? xl__calloc(1, sizeof *made) : NULL;
+    if (made) {
+        *made = (struct xl__lib_error){lib->errors, get_thread_number(), *e};
+        lib->errors = made;
+        *e = (struct xl__error){0};
+    }
+    xl__lock_drop(&lib->error_lock);
+    xl__error_clear(e);
+}
+
+void xl__lib_errors_clear(xl_lib *lib)
+{
+    while (lib->errors)
+        remove_error(&lib->errors);
+}
+
+/* The lock is not part of what a const library promises. */
 const char *xl_lib_error(const xl_lib *lib)
 {
-    return lib ? xl__str_text(&lib->error.detail) : "";
+    xl_lib *own = (xl_lib *)lib;
+    if (!lib)
+        return "";
+    xl__lock_take(&own->error_lock);
+    const struct xl__lib_error *found = *find_error(own);
+    const char *text = found ? xl__str_text(&found->error.detail) : "";
+    xl__lock_drop(&own->error_lock);
+    return text;
 }
+
+/* -- the log -------------------------------------------------------------- */
 
 void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
 {
@@ -36,15 +108,17 @@ void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     xl__str_clear(&text);
 }
 
+/* -- contexts ------------------------------------------------------------- */
+
 static xl_status create_context(xl_lib *lib, cl_context cl, cl_device_id id,
-                                struct xl__context **out)
+                                struct xl__context **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = xl__calloc(1, sizeof *ctx);
     if (!ctx)
-        TRY(xl__error_set(&lib->error, XL_NO_MEMORY, "a context"));
-    TRY(xl__devices_of(&lib->devices, id, &ctx->device, &lib->error));
-    CL_TRY(&lib->error, clRetainContext(cl));
+        TRY(xl__error_set(e, XL_NO_MEMORY, "a context"));
+    TRY(xl__devices_of(&lib->devices, id, &ctx->device, e));
+    CL_TRY(e, clRetainContext(cl));
     ctx->lib = lib;
     ctx->cl = cl;
     xl__lock_init(&ctx->lock);
@@ -57,7 +131,7 @@ fail:
 }
 
 xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
-                           struct xl__context **out)
+                           struct xl__context **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
     for (struct xl__context *c = lib->contexts; c; c = c->next) {
@@ -68,7 +142,7 @@ xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
         }
     }
     struct xl__context *ctx = NULL;
-    TRY(create_context(lib, cl, id, &ctx));
+    TRY(create_context(lib, cl, id, &ctx, e));
     ctx->n_queues = 1;
     ctx->next = lib->contexts;
     lib->contexts = ctx;

@@ -28,8 +28,9 @@ struct xl__context;
 
 struct xl_lib {
     xl__lock lock; /* guards all fields below except `store` and `tuned`,
-                  which have their own locks */
-    struct xl__error error;
+                  which have their own locks, and those with a lock here */
+    xl__lock error_lock;           /* guards `errors` */
+    struct xl__lib_error *errors; /* of threads whose last call failed */
     xl_log log;
     void *log_arg;
     xl__lock log_lock;
@@ -42,6 +43,12 @@ struct xl_lib {
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */
 };
+
+/* End a call on the library. The failure recorded in *e becomes the message of
+ * this thread; if there is none, this thread has no message. Frees the memory
+ * of *e. Out of memory: no message. */
+void xl__lib_report(xl_lib *lib, struct xl__error *e);
+void xl__lib_errors_clear(xl_lib *lib);
 
 /* Send a message to the application's log callback. Any thread may call it. */
 void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
@@ -122,7 +129,7 @@ struct xl_queue {
 /* Find or create the context of a pair and add a queue to its count; drop
  * subtracts one and destroys a context without queues. Under lib->lock. */
 xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
-                           struct xl__context **out);
+                           struct xl__context **out, struct xl__error *e);
 void xl__context_drop(struct xl__context *ctx);
 
 #endif

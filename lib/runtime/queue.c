@@ -9,12 +9,11 @@
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
-/* Under lib->lock; errors go to lib->error. */
+/* Under lib->lock. */
 static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
-                             xl_queue **out)
+                             xl_queue **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct xl__error *e = &lib->error;
     cl_context context;
     cl_device_id device;
     cl_command_queue_properties bits = 0;
@@ -27,7 +26,7 @@ static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
                                     &device, NULL));
     CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof bits,
                                     &bits, NULL));
-    TRY(xl__context_take(lib, context, device, &q->ctx));
+    TRY(xl__context_take(lib, context, device, &q->ctx, e));
     CL_TRY(e, clRetainCommandQueue(native));
     q->cl = native;
     q->can_profile = bits & CL_QUEUE_PROFILING_ENABLE;
@@ -46,15 +45,16 @@ xl_status xl_queue_wrap(xl_lib *lib, cl_command_queue native, xl_queue **out)
     if (!lib || !out)
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
+    struct xl__error error = {0};
     *out = NULL;
     xl__lock_take(&lib->lock);
-    xl__error_reset(&lib->error);
     if (!native)
-        TRY(xl__error_set(&lib->error, XL_BAD_ARGUMENT,
+        TRY(xl__error_set(&error, XL_BAD_ARGUMENT,
                           "the cl_command_queue is NULL"));
-    TRY(wrap_native(lib, native, out));
+    TRY(wrap_native(lib, native, out, &error));
 fail:
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return status;
 }
 
@@ -74,12 +74,13 @@ fail:
 }
 
 static xl_status create_queue(xl_lib *lib, cl_context context,
-                              cl_device_id device, xl_queue **out)
+                              cl_device_id device, xl_queue **out,
+                              struct xl__error *e)
 {
     xl_status status = XL_OK;
     cl_command_queue native = NULL;
-    TRY(create_native(&lib->error, context, device, &native));
-    TRY(wrap_native(lib, native, out));
+    TRY(create_native(e, context, device, &native));
+    TRY(wrap_native(lib, native, out, e));
 fail:
     if (native)
         clReleaseCommandQueue(native);
@@ -93,20 +94,21 @@ xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out)
     xl_status status = XL_OK;
     cl_int code;
     cl_context context = NULL;
+    struct xl__error error = {0};
     *out = NULL;
     xl__lock_take(&lib->lock);
-    xl__error_reset(&lib->error);
     /* One device per context: a context of several allocates memory on each.
      */
     const cl_context_properties on[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)dev->platform, 0};
     context = clCreateContext(on, 1, &dev->id, NULL, NULL, &code);
-    CL_TRY(&lib->error, code);
-    TRY(create_queue(lib, context, dev->id, out));
+    CL_TRY(&error, code);
+    TRY(create_queue(lib, context, dev->id, out, &error));
 fail:
     if (context)
         clReleaseContext(context);
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return status;
 }
 
@@ -115,12 +117,13 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     if (!other || !out)
         return XL_BAD_ARGUMENT;
     xl_lib *lib = other->ctx->lib;
+    struct xl__error error = {0};
     *out = NULL;
     xl__lock_take(&lib->lock);
-    xl__error_reset(&lib->error);
-    const xl_status status =
-        create_queue(lib, other->ctx->cl, other->ctx->device->id, out);
+    const xl_status status = create_queue(
+        lib, other->ctx->cl, other->ctx->device->id, out, &error);
     xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
     return status;
 }
 
