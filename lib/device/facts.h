@@ -138,14 +138,16 @@ struct xl__fact_info {
 };
 extern const struct xl__fact_info xl__facts[XL__N_FACTS];
 
-/* One value of a fact. */
+/* One value of a fact. A probe may set value, source and note (with
+ * xl__limits_measure()) while other threads plan: each of them is then the old
+ * or the new one. The rest is constant once the device is created. */
 struct xl__answer {
-    double value; /* NaN: none; of a BOOL 0 or 1 */
+    _Atomic(double) value; /* NaN: none; of a BOOL 0 or 1 */
     char *text;   /* owned; NULL: none */
     double list[8];
     unsigned n_list;
-    xl_source source; /* XL_UNKNOWN: no value */
-    const char *note; /* static; a vendor-notes id */
+    _Atomic(xl_source) source; /* XL_UNKNOWN: no value */
+    const char *_Atomic note;  /* static; a vendor-notes id */
 };
 
 struct xl__limits {
