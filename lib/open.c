@@ -27,7 +27,7 @@ static const char *option_or_variable(const char *option, const char *variable)
 {
     if (option)
         return option;
-    const char *value = getenv(variable);
+    const char *value = xl__getenv(variable);
     return value && *value ? value : NULL;
 }
 
@@ -43,8 +43,8 @@ static char *find_cache_dir(xl_lib *lib, const xl_options *options)
     char *own = xl__user_cache_dir("crosslane");
     if (!own)
         xl__log_message(lib, XL_LOG_WARNING,
-                        "no home folder: compiled kernels are not cached; set "
-                        "XL_CACHE_DIR");
+                        "no home folder of this user: compiled kernels are not "
+                        "cached; set XL_CACHE_DIR");
     return own;
 }
 

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/str.h"
+
+#ifndef _WIN32
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
 
 #ifdef _WIN32
 static const char SEPARATORS[] = "\\/";
@@ -35,10 +44,22 @@ const char *xl__path_name(const char *path)
     return name;
 }
 
+const char *xl__getenv(const char *name)
+{
+#if defined(_WIN32)
+    const bool is_elevated = false;
+#elif defined(__linux__)
+    const bool is_elevated = getauxval(AT_SECURE) != 0;
+#else
+    const bool is_elevated = getuid() != geteuid() || getgid() != getegid();
+#endif
+    return is_elevated ? NULL : getenv(name);
+}
+
 #ifdef _WIN32
 static char *user_folder(const char *variable, const char *name)
 {
-    const char *base = getenv(variable);
+    const char *base = xl__getenv(variable);
     return base != NULL && *base != 0 ? xl__path_join(base, name) : NULL;
 }
 
@@ -56,8 +77,22 @@ char *xl__user_config_dir(const char *name)
 /* The variable's value if it is an absolute path, else NULL. */
 static const char *absolute_path_in(const char *variable)
 {
-    const char *value = getenv(variable);
+    const char *value = xl__getenv(variable);
     return value != NULL && value[0] == '/' ? value : NULL;
+}
+
+/* Does the nearest folder of an absolute path that exists belong to a user who
+ * is neither this one nor root? */
+static bool is_of_other_user(const char *path)
+{
+    struct stat info = {0};
+    char *at = xl__strdup(path);
+    while (at != NULL && *at != 0 && stat(at, &info) != 0)
+        *strrchr(at, '/') = 0;
+    const bool is_other =
+        at != NULL && *at != 0 && info.st_uid != geteuid() && info.st_uid != 0;
+    free(at);
+    return is_other;
 }
 
 /* The folder in `variable` (NULL: no variable), else below the home folder. */
@@ -65,11 +100,13 @@ static char *user_folder(const char *variable, const char *below_home,
                          const char *name)
 {
     const char *base = variable != NULL ? absolute_path_in(variable) : NULL;
-    if (base != NULL)
-        return xl__path_join(base, name);
     const char *home = absolute_path_in("HOME");
-    char *all = home != NULL ? xl__path_join(home, below_home) : NULL;
-    char *dir = all != NULL ? xl__path_join(all, name) : NULL;
+    char *all = base != NULL   ? xl__strdup(base)
+                : home != NULL ? xl__path_join(home, below_home)
+                               : NULL;
+    char *dir = all != NULL && !is_of_other_user(all)
+                    ? xl__path_join(all, name)
+                    : NULL;
     free(all);
     return dir;
 }

@@ -3,9 +3,14 @@
 #ifndef XL_BASE_PATHS_H
 #define XL_BASE_PATHS_H
 
+/* An environment variable. NULL when it is not set, and in a program that has
+ * the rights of another user or group than its caller (set-uid, AT_SECURE). */
+const char *xl__getenv(const char *name);
 /* The user's cache folder for `name`: XDG_CACHE_HOME or ~/.cache, on macOS
  * ~/Library/Caches, on Windows LOCALAPPDATA. free() it; NULL when there is
- * none (no HOME) or out of memory. The folder is not created. */
+ * none (no HOME), when it would be in a folder of another user, who could not
+ * use it any more (root with that user's HOME), or out of memory. The folder
+ * is not created. */
 char *xl__user_cache_dir(const char *name);
 /* The same for settings: XDG_CONFIG_HOME or ~/.config, on
  * macOS ~/Library/Application Support, on Windows APPDATA. */

@@ -847,8 +847,73 @@ static void public_off(void **state)
     free(cache);
 }
 
+/* The home folder of another user, where only root could create one: no cache,
+ * and nothing is created. */
+static void home_of_other_user(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    const xl_options options = {.log = note_log, .log_arg = &f};
+    char *cache = xl__strdup(getenv("XL_CACHE_DIR"));
+    char *home = xl__strdup(getenv("HOME"));
+    const char *other = test_scratch("home");
+    const bool is_root = geteuid() == 0;
+    xl_lib *lib;
+    if (is_root)
+        assert_int_equal(chown(other, 12345, 12345), 0);
+    test_setenv("XL_CACHE_DIR", NULL);
+    test_setenv("XDG_CACHE_HOME", NULL);
+    test_setenv("HOME", other);
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_int_equal(xl_cache_dir(lib) == NULL, is_root);
+    assert_int_equal(f.n_warnings, is_root);
+    xl_close(lib);
+    /* A folder of the user himself, or of root, as /tmp is. */
+    if (is_root)
+        assert_int_equal(chown(other, 0, 0), 0);
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_non_null(xl_cache_dir(lib));
+    xl_close(lib);
+    test_setenv("XL_CACHE_DIR", cache);
+    test_setenv("HOME", home);
+    free(home);
+    free(cache);
+}
+
+/* In a set-uid program of another user: 0 if the variable, which is set, is
+ * not read. */
+static int check_environment(void)
+{
+    const char *dir = xl__getenv("XL_CL_DIR");
+    return dir == NULL && getenv("XL_CL_DIR") != NULL ? 0 : 1;
+}
+
+/* Runs this program as another user, by a copy with the set-uid bit. */
+static void set_uid_reads_no_environment(void **state)
+{
+    enum { OTHER = 12345 };
+    (void)state;
+    char folder[] = "/tmp/xl_setuid_XXXXXX", copy[64], command[160];
+    if (geteuid() != 0 || !mkdtemp(folder)) {
+        return;
+    }
+    snprintf(copy, sizeof copy, "%s/p", folder);
+    snprintf(command, sizeof command, "cp /proc/%ld/exe %s", (long)getpid(),
+             copy);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(chown(copy, OTHER, OTHER), 0);
+    assert_int_equal(chmod(copy, 04755), 0);
+    snprintf(command, sizeof command, "XL_CL_DIR=/x %s environment", copy);
+    const int code = system(command);
+    assert_true(remove(copy) == 0 && remove(folder) == 0);
+    assert_int_equal(code, 0);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && xl__streq(argv[1], "environment"))
+        _exit(check_environment());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
         cmocka_unit_test(off_is_quiet),
@@ -871,6 +936,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(listing_tells_all),
         cmocka_unit_test(public_calls),
         cmocka_unit_test(public_off),
+        cmocka_unit_test(home_of_other_user),
+        cmocka_unit_test(set_uid_reads_no_environment),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
