@@ -20,8 +20,8 @@ const char *xl_version(void)
 
 /* The message of one thread. Only that thread reads, replaces or removes it,
  * so that its text is stable between the thread's own calls. */
-struct xl__lib_error {
-    struct xl__lib_error *next;
+struct xl__thread_message {
+    struct xl__thread_message *next;
     uint64_t thread;
     struct xl__error error;
 };
@@ -38,18 +38,18 @@ static uint64_t get_thread_number(void)
 }
 
 /* Under error_lock: the link to this thread's message, or the final link. */
-static struct xl__lib_error **find_error(xl_lib *lib)
+static struct xl__thread_message **find_error(xl_lib *lib)
 {
     const uint64_t thread = get_thread_number();
-    struct xl__lib_error **link = &lib->errors;
+    struct xl__thread_message **link = &lib->errors;
     while (*link && (*link)->thread != thread)
         link = &(*link)->next;
     return link;
 }
 
-static void remove_error(struct xl__lib_error **link)
+static void remove_error(struct xl__thread_message **link)
 {
-    struct xl__lib_error *removed = *link;
+    struct xl__thread_message *removed = *link;
     *link = removed->next;
     xl__error_clear(&removed->error);
     free(removed);
@@ -58,13 +58,13 @@ static void remove_error(struct xl__lib_error **link)
 void xl__lib_report(xl_lib *lib, struct xl__error *e)
 {
     xl__lock_take(&lib->error_lock);
-    struct xl__lib_error **link = find_error(lib);
+    struct xl__thread_message **link = find_error(lib);
     if (*link)
         remove_error(link);
-    struct xl__lib_error *made =
+    struct xl__thread_message *made =
         e->status != XL_OK ? xl__calloc(1, sizeof *made) : NULL;
     if (made) {
-        *made = (struct xl__lib_error){lib->errors, get_thread_number(), *e};
+        *made = (struct xl__thread_message){lib->errors, get_thread_number(), *e};
         lib->errors = made;
         *e = (struct xl__error){0};
     }
@@ -85,7 +85,7 @@ const char *xl_lib_error(const xl_lib *lib)
     if (!lib)
         return "";
     xl__lock_take(&own->error_lock);
-    const struct xl__lib_error *found = *find_error(own);
+    const struct xl__thread_message *found = *find_error(own);
     const char *text = found ? xl__str_text(&found->error.detail) : "";
     xl__lock_drop(&own->error_lock);
     return text;

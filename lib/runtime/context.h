@@ -30,7 +30,7 @@ struct xl_lib {
     xl__lock lock; /* guards all fields below except `store` and `tuned`,
                   which have their own locks, and those with a lock here */
     xl__lock error_lock;           /* guards `errors` */
-    struct xl__lib_error *errors; /* of threads whose last call failed */
+    struct xl__thread_message *errors; /* of threads whose last call failed */
     xl_log log;
     void *log_arg;
     xl__lock log_lock;
