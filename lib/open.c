@@ -42,9 +42,10 @@ static char *find_cache_dir(xl_lib *lib, const xl_options *options)
         return xl__strdup(dir);
     char *own = xl__user_cache_dir("crosslane");
     if (!own)
-        xl__log_message(lib, XL_LOG_WARNING,
-                        "no home folder of this user: compiled kernels are not "
-                        "cached; set XL_CACHE_DIR");
+        xl__log_message(
+            lib, XL_LOG_WARNING,
+            "no home folder of this user: compiled kernels are not "
+            "cached; set XL_CACHE_DIR");
     return own;
 }
 
@@ -184,10 +185,10 @@ xl_device *xl_device_at(xl_lib *lib, unsigned index)
         return NULL;
     struct xl__error error = {0};
     xl__lock_take(&lib->lock);
-    xl_device *dev = enumerate_devices(lib, &error) == XL_OK &&
-                             index < lib->devices.n_flat
-                         ? lib->devices.flat[index]
-                         : NULL;
+    xl_device *dev =
+        enumerate_devices(lib, &error) == XL_OK && index < lib->devices.n_flat
+            ? lib->devices.flat[index]
+            : NULL;
     xl__lock_drop(&lib->lock);
     xl__lib_report(lib, &error);
     return dev;

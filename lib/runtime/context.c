@@ -64,7 +64,8 @@ void xl__lib_report(xl_lib *lib, struct xl__error *e)
     struct xl__thread_message *made =
         e->status != XL_OK ? xl__calloc(1, sizeof *made) : NULL;
     if (made) {
-        *made = (struct xl__thread_message){lib->errors, get_thread_number(), *e};
+        *made =
+            (struct xl__thread_message){lib->errors, get_thread_number(), *e};
         lib->errors = made;
         *e = (struct xl__error){0};
     }

@@ -27,9 +27,9 @@
 struct xl__context;
 
 struct xl_lib {
-    xl__lock lock; /* guards all fields below except `store` and `tuned`,
-                  which have their own locks, and those with a lock here */
-    xl__lock error_lock;           /* guards `errors` */
+    xl__lock lock;       /* guards all fields below except `store` and `tuned`,
+                        which have their own locks, and those with a lock here */
+    xl__lock error_lock; /* guards `errors` */
     struct xl__thread_message *errors; /* of threads whose last call failed */
     xl_log log;
     void *log_arg;
@@ -72,15 +72,15 @@ struct xl__program {
     bool is_kept;       /* the store has it, with its trust; under ctx->lock */
     /* Written by the builder, constant once the claim to build has ended. */
     struct xl__error failure; /* of the build: then it is in no list */
-    cl_program cl;      /* NULL: an external step */
+    cl_program cl;            /* NULL: an external step */
     char *build_log;    /* "" when empty */
     double build_ns;
-    bool from_cache;    /* was read from the store */
+    bool from_cache; /* was read from the store */
     /* Any thread reads it. `detail` is written before trust is XL__FAILED and
      * not changed afterwards. */
     _Atomic(enum xl__trust) trust;
-    char *detail;       /* of a failed self-check: the plan and what was wrong;
-                           NULL: not known */
+    char *detail; /* of a failed self-check: the plan and what was wrong;
+                     NULL: not known */
 };
 
 enum { XL__EPILOGUE_LISTS = 64 };

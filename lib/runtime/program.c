@@ -321,8 +321,8 @@ static void end_claim(struct xl__context *ctx, struct xl__program *p,
 static struct xl__program *find_program(const struct lookup *w, uint64_t hash)
 {
     struct xl__program *p = w->ctx->programs;
-    while (p && (p->hash != hash ||
-                 strcmp(p->key, xl__str_text(&w->key)) != 0))
+    while (p &&
+           (p->hash != hash || strcmp(p->key, xl__str_text(&w->key)) != 0))
         p = p->next;
     return p;
 }
@@ -506,7 +506,8 @@ void xl__programs_end_check(struct xl__context *ctx,
     xl__lock_drop(&ctx->lock);
 }
 
-/* -- kernels --------------------------------------------------------------- */
+/* -- kernels ---------------------------------------------------------------
+ */
 
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out)

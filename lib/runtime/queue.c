@@ -120,8 +120,8 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     struct xl__error error = {0};
     *out = NULL;
     xl__lock_take(&lib->lock);
-    const xl_status status = create_queue(
-        lib, other->ctx->cl, other->ctx->device->id, out, &error);
+    const xl_status status =
+        create_queue(lib, other->ctx->cl, other->ctx->device->id, out, &error);
     xl__lock_drop(&lib->lock);
     xl__lib_report(lib, &error);
     return status;

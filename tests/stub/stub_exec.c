@@ -160,8 +160,7 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue q,
     case CL_QUEUE_CONTEXT:
         return answer_bytes(&q->context, sizeof q->context, cap, out, n_out);
     case CL_QUEUE_DEVICE:
-        return answer_bytes(&q->device, sizeof q->device,
-                            cap, out, n_out);
+        return answer_bytes(&q->device, sizeof q->device, cap, out, n_out);
     case CL_QUEUE_PROPERTIES:
         return answer_bytes(&q->properties, sizeof q->properties, cap, out,
                             n_out);

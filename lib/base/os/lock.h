@@ -7,11 +7,15 @@
 
 #ifdef _WIN32
 typedef struct xl__lock { void *srw; } xl__lock;
-typedef struct xl__condition { void *variable; } xl__condition;
+typedef struct xl__condition {
+    void *variable;
+} xl__condition;
 #else
 #include <pthread.h>
 typedef struct xl__lock { pthread_mutex_t mutex; } xl__lock;
-typedef struct xl__condition { pthread_cond_t variable; } xl__condition;
+typedef struct xl__condition {
+    pthread_cond_t variable;
+} xl__condition;
 #endif
 
 void xl__lock_init(xl__lock *lock);

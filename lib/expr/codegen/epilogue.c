@@ -809,8 +809,7 @@ static void clear_epilogues(struct xl__context *ctx)
 static xl_status add_entry(xl_queue *q,
                            const struct xl__epilogue_request *want,
                            const struct epilogue_key *key, bool fits,
-                           uint64_t hash,
-                           const struct xl__epilogue_text **out)
+                           uint64_t hash, const struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
@@ -824,8 +823,8 @@ static xl_status add_entry(xl_queue *q,
         made->hash = hash;
         made->next = first;
         ctx->clear_epilogues = clear_epilogues;
-        atomic_store_explicit(&ctx->epilogues[hash % XL__EPILOGUE_LISTS],
-                              made, memory_order_release);
+        atomic_store_explicit(&ctx->epilogues[hash % XL__EPILOGUE_LISTS], made,
+                              memory_order_release);
         *out = made;
     }
 fail:
@@ -843,9 +842,8 @@ xl_status xl__epilogue_text_get(xl_queue *q,
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    const struct xl__epilogue_text *first =
-        atomic_load_explicit(&q->ctx->epilogues[hash % XL__EPILOGUE_LISTS],
-                             memory_order_acquire);
+    const struct xl__epilogue_text *first = atomic_load_explicit(
+        &q->ctx->epilogues[hash % XL__EPILOGUE_LISTS], memory_order_acquire);
     *out = fits ? find_entry(first, hash, &key, want->epilogue->expr) : NULL;
     if (!*out)
         TRY(add_entry(q, want, &key, fits, hash, out));

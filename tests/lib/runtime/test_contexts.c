@@ -38,9 +38,9 @@ static void find_devices(cl_device_id device[N_DEVICES])
     cl_platform_id platform;
     cl_uint n;
     assert_int_equal(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, N_DEVICES,
-                                    device, &n),
-                     CL_SUCCESS);
+    assert_int_equal(
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, N_DEVICES, device, &n),
+        CL_SUCCESS);
     assert_int_equal(n, N_DEVICES);
 }
 
@@ -80,9 +80,9 @@ static void get_program(struct world *w, const char *target)
                                   .kernel = "gemm_ref",
                                   .target = target,
                                   .options = " -DTEST=1"};
-    assert_status(xl__program_get(w->queue->ctx, &step, &w->program,
-                                  &w->error),
-                  XL_OK, xl__str_text(&w->error.detail));
+    assert_status(
+        xl__program_get(w->queue->ctx, &step, &w->program, &w->error), XL_OK,
+        xl__str_text(&w->error.detail));
 }
 
 static void assert_counts(const struct world *w, uint64_t hits,
@@ -96,10 +96,10 @@ static void assert_counts(const struct world *w, uint64_t hits,
     assert_int_equal(stats.writes, writes);
 }
 
-static const struct shape shapes[] = {
-    {1, {0}, 0},       {2, {0, 1}, 0},    {2, {0, 1}, 1},
-    {2, {0, 2}, 1},    {3, {0, 1, 2}, 0}, {3, {0, 1, 2}, 1},
-    {3, {1, 2, 0}, 1}, {3, {1, 0, 2}, 2}};
+static const struct shape shapes[] = {{1, {0}, 0},       {2, {0, 1}, 0},
+                                      {2, {0, 1}, 1},    {2, {0, 2}, 1},
+                                      {3, {0, 1, 2}, 0}, {3, {0, 1, 2}, 1},
+                                      {3, {1, 2, 0}, 1}, {3, {1, 0, 2}, 2}};
 
 /* Binary and verdict are kept; the next library builds nothing. */
 static void test_kept(void **state)
@@ -210,7 +210,10 @@ static void test_op(void **state)
         const size_t bytes = 3 * SIDE * SIDE * sizeof(float);
         assert_status(xl_buffer_create(w.queue, bytes, &mem), XL_OK,
                       xl_error_detail(w.queue));
-        xl_gemm g = {.m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1,
+        xl_gemm g = {.m = SIDE,
+                     .n = SIDE,
+                     .k = SIDE,
+                     .alpha = 1,
                      .a = xl_mat_rows(mem, SIDE, XL_F32),
                      .b = xl_mat_rows(mem, SIDE, XL_F32),
                      .c = xl_mat_rows(mem, SIDE, XL_F32)};

@@ -88,8 +88,8 @@ static const char *detail_of(const struct world *w)
 static char *binary(const struct world *w)
 {
     size_t n;
-    char *text = (char *)xl__program_binary(w->program->cl,
-                                            w->at.device->id, &n);
+    char *text =
+        (char *)xl__program_binary(w->program->cl, w->at.device->id, &n);
     assert_non_null(text);
     assert_int_equal(n, strlen(text) + 1);
     return text;

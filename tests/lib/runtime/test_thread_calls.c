@@ -46,7 +46,10 @@ static xl_gemm gemm_of(const struct caller *c, xl_binding *r)
     const struct world *w = c->w;
     *r = (xl_binding){.name = "r",
                       .tensor = xl_tensor_dense(w->b, XL_F32, 2, square)};
-    return (xl_gemm){.m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1,
+    return (xl_gemm){.m = SIDE,
+                     .n = SIDE,
+                     .k = SIDE,
+                     .alpha = 1,
                      .a = xl_mat_rows(w->a, SIDE, XL_F32),
                      .b = xl_mat_rows(w->b, SIDE, XL_F32),
                      .c = xl_mat_rows(c->out, SIDE, XL_F32)};
@@ -81,9 +84,17 @@ static xl_status run_group(struct caller *c)
 static xl_status run_conv(struct caller *c)
 {
     const xl_conv v = {
-        .n = 1, .c = CHANNELS, .h = IMAGE, .w = IMAGE,
-        .k = CHANNELS, .r = FILTER, .s = FILTER,
-        .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1,
+        .n = 1,
+        .c = CHANNELS,
+        .h = IMAGE,
+        .w = IMAGE,
+        .k = CHANNELS,
+        .r = FILTER,
+        .s = FILTER,
+        .pad_top = 1,
+        .pad_bottom = 1,
+        .pad_left = 1,
+        .pad_right = 1,
         .in = {.mem = {c->w->a}, .layout = XL_NHWC, .dtype = XL_F32},
         .filters = {.mem = {c->w->b}, .layout = XL_KRSC, .dtype = XL_F32},
         .out = {.mem = {c->out}, .layout = XL_NHWC, .dtype = XL_F32},
@@ -93,7 +104,8 @@ static xl_status run_conv(struct caller *c)
 
 static xl_status run_softmax(struct caller *c)
 {
-    const xl_softmax s = {.rows = SIDE, .cols = SIDE,
+    const xl_softmax s = {.rows = SIDE,
+                          .cols = SIDE,
                           .src = xl_mat_rows(c->w->a, SIDE, XL_F32),
                           .dst = xl_mat_rows(c->out, SIDE, XL_F32)};
     return xl_softmax_run(c->q, &s, NULL);
@@ -189,21 +201,20 @@ static void run_threads(bool is_shared)
         if (!is_shared)
             assert_status(xl_queue_create_beside(w->t.queue, &c->q), XL_OK,
                           xl_lib_error(w->t.lib));
-        assert_status(xl_buffer_create(w->t.queue, ELEMS * sizeof(float),
-                                       &c->out),
-                      XL_OK, xl_error_detail(w->t.queue));
+        assert_status(
+            xl_buffer_create(w->t.queue, ELEMS * sizeof(float), &c->out),
+            XL_OK, xl_error_detail(w->t.queue));
     }
     for (unsigned i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_create(&w->caller[i].thread, NULL, run_all,
-                                        &w->caller[i]),
-                         0);
+        assert_int_equal(
+            pthread_create(&w->caller[i].thread, NULL, run_all, &w->caller[i]),
+            0);
     for (unsigned i = 0; i < N_THREADS; i++)
         pthread_join(w->caller[i].thread, NULL);
     for (unsigned i = 0; i < N_THREADS; i++) {
         struct caller *c = &w->caller[i];
         assert_status(c->status, XL_OK, c->message);
-        assert_memory_equal(c->result, w->caller[0].result,
-                            sizeof c->result);
+        assert_memory_equal(c->result, w->caller[0].result, sizeof c->result);
         xl_expr_destroy(c->expr);
         clReleaseMemObject(c->out);
         if (!is_shared)

@@ -84,8 +84,7 @@ static void *build(void *arg)
     struct xl__step step = {.source = "gemm/reference.cl",
                             .kernel = "gemm_ref"};
     snprintf(step.options, sizeof step.options, "%s", b->options);
-    b->status =
-        xl__program_get(b->q->ctx, &step, &b->program, &b->error);
+    b->status = xl__program_get(b->q->ctx, &step, &b->program, &b->error);
     return NULL;
 }
 
@@ -197,13 +196,15 @@ static void create_product(struct product *p, xl_queue *q)
     static const size_t shape[2] = {SIDE, SIDE};
     memset(p, 0, sizeof *p);
     for (unsigned i = 0; i < 4; i++)
-        assert_status(xl_buffer_create(q, SIDE * SIDE * sizeof(float),
-                                       &p->mem[i]),
-                      XL_OK, xl_error_detail(q));
-    p->r = (xl_binding){.name = "r",
-                        .tensor = xl_tensor_dense(p->mem[3], XL_F32, 2,
-                                                   shape)};
-    p->gemm = (xl_gemm){.m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1,
+        assert_status(
+            xl_buffer_create(q, SIDE * SIDE * sizeof(float), &p->mem[i]),
+            XL_OK, xl_error_detail(q));
+    p->r = (xl_binding){
+        .name = "r", .tensor = xl_tensor_dense(p->mem[3], XL_F32, 2, shape)};
+    p->gemm = (xl_gemm){.m = SIDE,
+                        .n = SIDE,
+                        .k = SIDE,
+                        .alpha = 1,
                         .a = xl_mat_rows(p->mem[0], SIDE, XL_F32),
                         .b = xl_mat_rows(p->mem[1], SIDE, XL_F32),
                         .c = xl_mat_rows(p->mem[2], SIDE, XL_F32),
@@ -317,7 +318,9 @@ static void test_checked_once(void **state)
         c[i] = (struct checker){
             .ctx = t.queue->ctx,
             .program = {b[i % 2].program, b[1 - i % 2].program},
-            .n_checks = &n_checks, .n_inside = &n_inside, .n_most = &n_most};
+            .n_checks = &n_checks,
+            .n_inside = &n_inside,
+            .n_most = &n_most};
         assert_int_equal(pthread_create(&c[i].thread, NULL, check, &c[i]), 0);
     }
     for (unsigned i = 0; i < MANY; i++)
@@ -337,9 +340,8 @@ static void test_no_verdict(void **state)
     start(&b, t.queue, " -DTEST=1");
     pthread_join(b.thread, NULL);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(
-            xl__programs_begin_check(t.queue->ctx, &b.program, 1),
-            XL__UNTESTED);
+        assert_int_equal(xl__programs_begin_check(t.queue->ctx, &b.program, 1),
+                         XL__UNTESTED);
         xl__programs_end_check(t.queue->ctx, &b.program, 1);
     }
     xl__program_trust(t.queue->ctx, b.program, XL__FAILED, "why");
@@ -386,8 +388,8 @@ static void test_own_errors(void **state)
     assert_int_equal(xl_device_find(t.lib, "main", &found), XL_NO_DEVICE);
     for (unsigned i = 0; i < MANY; i++) {
         f[i] = (struct failing){.lib = t.lib, .number = i, .is_own = true};
-        assert_int_equal(
-            pthread_create(&f[i].thread, NULL, fail_often, &f[i]), 0);
+        assert_int_equal(pthread_create(&f[i].thread, NULL, fail_often, &f[i]),
+                         0);
     }
     for (unsigned i = 0; i < MANY; i++) {
         pthread_join(f[i].thread, NULL);
