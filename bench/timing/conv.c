@@ -92,9 +92,12 @@ static void layout_conv_buffers(const void *arg, struct bench_buffer *buffers)
 
 static void describe_filter(const struct conv_case *c, xl_row *row)
 {
-    static const char *const names[] = {"nchw", "nhwc", "nhwc to nchw",
-                                        "nchw to nhwc"};
-    xl_row_param_text(row, "layout", names[c->order]);
+    const bool in_nhwc = c->order & CONV_IN_NHWC,
+               out_nhwc = c->order & CONV_OUT_NHWC;
+    xl_row_param_text(row, "layout",
+                      in_nhwc == out_nhwc ? (in_nhwc ? "nhwc" : "nchw")
+                      : in_nhwc           ? "nhwc to nchw"
+                                          : "nchw to nhwc");
     if (c->stride[0] > 1 || c->stride[1] > 1)
         xl_row_param(row, "stride", (double)c->stride[0]);
     if (c->pad[0] > 0)

@@ -95,7 +95,7 @@ struct xl__step {
     /* In place of common/epilogue.clh; NULL: the file itself. */
     const struct xl__epilogue_text *epilogue;
     const char *kernel;  /* function name; the step's label; static */
-    const char *target; /* target for retarget.h, as the vendor table names it;
+    const char *target; /* target for retarget.c, as the vendor table names it;
                            static. NULL: the driver's own */
     char options[640];   /* -D set */
     unsigned dims;

@@ -17,7 +17,6 @@
 #include "base/os/clock.h"
 #include "device/cl_info.h"
 #include "runtime/epilogue.h"
-#include "runtime/retarget.h"
 #include "runtime/store/sources.h"
 #include "runtime/verdict.h"
 

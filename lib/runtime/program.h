@@ -59,4 +59,13 @@ cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
                                 size_t n, const char *options,
                                 cl_program *out);
 
+/* retarget.c: the second stage of a build for a target that the driver's
+ * compiler does not support. Replace p's program, the result of a successful
+ * or failed build from source, and its log by those for the step's target.
+ * XL_BUILD_FAILED: the detail begins with the reason and ends with the log of
+ * the last build. */
+xl_status xl__program_rebuild(struct xl__context *ctx,
+                              const struct xl__step *step,
+                              struct xl__program *p, struct xl__error *e);
+
 #endif

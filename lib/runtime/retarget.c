@@ -8,14 +8,13 @@
  * is valid only if its log was checked for faults. A driver that finds the
  * binary in its own cache returns an empty log; then a comment that no binary
  * had before is appended, and the binary is built again (NV-28). */
-#include "runtime/retarget.h"
+#include "runtime/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os/clock.h"
 #include "device/cl_info.h"
-#include "runtime/program.h"
 
 struct rebuild {
     struct xl__context *ctx;

@@ -62,6 +62,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_buffer_write, q, NULL, 0, NULL, 4);
     REFUSES(xl_conv_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_conv_prepare, q, NULL);
+    REFUSES(xl_conv_prepare_range, q, NULL, 1);
     REFUSES(xl_conv_run, q, NULL, NULL);
     REFUSES(xl_conv_workspace, q, NULL, NULL);
     REFUSES(xl_expr_compile, q, NULL, NULL, NULL);
@@ -73,6 +74,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_expr_workspace, q, NULL, NULL, NULL);
     REFUSES(xl_gemm_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_gemm_prepare, q, NULL);
+    REFUSES(xl_gemm_prepare_range, q, NULL, 1);
     REFUSES(xl_gemm_run, q, NULL, NULL);
     REFUSES(xl_gemm_run_group, q, NULL, 0, NULL);
     REFUSES(xl_gemm_workspace, q, NULL, NULL);
@@ -83,6 +85,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_samples_take_interleaved, q, NULL, NULL, 0, NULL);
     REFUSES(xl_softmax_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_softmax_prepare, q, NULL);
+    REFUSES(xl_softmax_prepare_range, q, NULL, 1);
     REFUSES(xl_softmax_run, q, NULL, NULL);
     REFUSES(xl_softmax_workspace, q, NULL, NULL);
     REFUSES(xl_timeline_drain, q, NULL, NULL);
