@@ -32,15 +32,17 @@ class CrosslaneExpr(Crosslane):
             "xl_expr_compile": (ct.c_int, [p, ct.c_char_p, p, p]),
             "xl_expr_run": (ct.c_int, [p, p, p, p]),
             "xl_expr_kernels": (ct.c_int, [p, p, p, KernelCallback, p]),
-            "xl_expr_destroy": (None, [p]),
-            "xl_peaks_measure": (ct.c_int, [p, ct.c_int])}
+            "xl_expr_destroy": (None, [p])}
         for name, (result, arguments) in calls.items():
             call = getattr(self.so, name)
             call.restype, call.argtypes = result, arguments
+        self.measure = ct.CDLL(self.path.replace(
+            "libcrosslane", "libcrosslane-measure"))
+        self.measure.xl_peaks_measure.argtypes = [p, ct.c_int]
 
     def measured_fact(self, name):
         """A fact that is measured first, such as "copy_bytes_per_s"."""
-        self.check_status(self.so.xl_peaks_measure(self.q, DTYPES["f32"]))
+        self.check_status(self.measure.xl_peaks_measure(self.q, DTYPES["f32"]))
         return self.device_fact(name).value
 
     def compile_expr(self, text, args):

@@ -127,6 +127,7 @@ class Crosslane:
     without profiling, as an application creates them."""
 
     def __init__(self, path, device):
+        self.path = path
         self.so = ct.CDLL(path, ct.RTLD_GLOBAL)
         self.declare()
         version = self.so.xl_version().decode()

@@ -124,11 +124,11 @@ static void write_fault(FILE *file, const char *text,
     fputs(text, file);
 }
 
-/* Copies all kernels to a folder; those of `some` with a fault. */
-static void write_kernels(const char *folder, const struct fault *some,
-                          size_t n)
+/* Copies the kernels of a table to a folder; those of `some` with a fault. */
+static void write_table(const char *folder, const struct xl__embedded *table,
+                        const struct fault *some, size_t n)
 {
-    for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
+    for (const struct xl__embedded *e = table; e->name; e++) {
         const struct fault *fault = NULL;
         struct xl__str text = {0};
         char path[1024];
@@ -145,6 +145,13 @@ static void write_kernels(const char *folder, const struct fault *some,
         assert_int_equal(fclose(file), 0);
         xl__str_clear(&text);
     }
+}
+
+static void write_kernels(const char *folder, const struct fault *some,
+                          size_t n)
+{
+    write_table(folder, xl__embedded, some, n);
+    write_table(folder, xl__embedded_probes, some, n);
 }
 
 static void assert_detected(const struct fault *some, size_t n)
