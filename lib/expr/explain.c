@@ -13,6 +13,8 @@
 #include "expr/canonical_group.h"
 #include "expr/graph/print.h"
 #include "expr/plan.h"
+#include "runtime/context.h"
+#include "runtime/store/sources.h"
 
 static const double ns_per_us = 1e3;
 
@@ -183,6 +185,23 @@ static void report_kernels(const struct xl__group *group,
     }
 }
 
+/* Replaces the #include of a kernel file, which the text of an element part
+ * ends with, by that file. */
+static xl_status insert_kernel(xl_queue *q, const struct xl__step *step,
+                               struct xl__str *text)
+{
+    struct xl__str all = {0};
+    const struct xl__kernel_source from = {.cl_dir = q->ctx->lib->cl_dir,
+                                           .name = step->source,
+                                           .text = xl__str_text(text),
+                                           .keeps_headers = true};
+    const xl_status status = xl__kernel_source_load(&from, &all, &q->error);
+    xl__str_clear(status == XL_OK ? text : &all);
+    if (status == XL_OK)
+        *text = all;
+    return status;
+}
+
 static xl_status report_group(const struct xl__expr_call *c,
                               const struct xl__expr_candidates *p,
                               const struct xl__group *group,
@@ -207,6 +226,8 @@ static xl_status report_group(const struct xl__expr_call *c,
     print_results(c, &p->c[0].g, group, &computes);
     if (computes.broken)
         TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "a kernel's text"));
+    for (unsigned i = 0; i < plan->n_steps; i++)
+        TRY(insert_kernel(c->q, &plan->step[i], &code.text[i]));
     report_kernels(group, &code, plan, xl__str_text(&computes), each, arg);
 fail:
     xl__str_clear(&computes);

@@ -13,6 +13,7 @@
 struct loading {
     const char *cl_dir, *epilogue;
     const struct xl__embedded *embedded;
+    bool keeps_headers;
     struct xl__error *error;
     char **seen; /* paths included so far */
     size_t n_seen, cap_seen;
@@ -63,11 +64,12 @@ static xl_status read_text(struct loading *l, const char *name, char **text,
     return XL_OK;
 }
 
-/* *name is the name in a line `#include "x.clh"`, copied; NULL for any other
- * line. */
-static xl_status parse_include(const char *line, size_t len, char **name)
+/* *name is the name in a line `#include "x.clh"` that is to be replaced,
+ * copied; NULL for any other line. */
+static xl_status parse_include(const struct loading *l, const char *line,
+                               size_t len, char **name)
 {
-    static const char word[] = "#include \"";
+    static const char word[] = "#include \"", header[] = ".clh";
     const size_t n = sizeof word - 1;
     *name = NULL;
     if (len <= n || strncmp(line, word, n) != 0)
@@ -75,7 +77,10 @@ static xl_status parse_include(const char *line, size_t len, char **name)
     const char *end = memchr(line + n, '"', len - n);
     if (!end)
         return XL_OK;
-    const size_t n_name = (size_t)(end - line) - n;
+    const size_t n_name = (size_t)(end - line) - n, n_header = strlen(header);
+    if (l->keeps_headers && n_name > n_header &&
+        strncmp(end - n_header, header, n_header) == 0)
+        return XL_OK;
     *name = xl__calloc(n_name + 1, 1);
     if (!*name)
         return XL_NO_MEMORY;
@@ -121,7 +126,7 @@ static xl_status expand_includes(struct loading *l, const char *name,
         const char *end = strchr(line, '\n');
         const size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
         char *other;
-        TRY(parse_include(line, n, &other));
+        TRY(parse_include(l, line, n, &other));
         if (other)
             TRY(append_include(l, other, out));
         else
@@ -156,6 +161,7 @@ xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
     struct loading l = {.cl_dir = from->cl_dir,
                         .epilogue = from->epilogue,
                         .embedded = from->embedded,
+                        .keeps_headers = from->keeps_headers,
                         .error = e};
     const xl_status status =
         from->text ? expand_includes(&l, from->name, from->text, out)

@@ -5,6 +5,8 @@
 #ifndef XL_RUNTIME_SOURCES_H
 #define XL_RUNTIME_SOURCES_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct xl__embedded {
@@ -24,6 +26,7 @@ struct xl__kernel_source {
     const char *text;     /* generated; NULL: the file's */
     const char *epilogue; /* generated, in place of common/epilogue.clh;
                              NULL: the file itself */
+    bool keeps_headers;   /* #include lines of .clh files stay */
 };
 
 /* Load the text. Every line `#include "x.clh"` is replaced by that file, at
