@@ -6,7 +6,6 @@
 #include <crosslane/tensor.h>
 
 #include "device/facts.h"
-
 #include "device/private_api.h"
 
 /* Rates are never NaN: the measured peak, else units x lanes x clock, else a

@@ -3,10 +3,9 @@
 #ifndef XL_RUNTIME_LAUNCH_H
 #define XL_RUNTIME_LAUNCH_H
 
+#include "device/private_api.h"
 #include "runtime/context.h"
 #include "runtime/plan_cache.h"
-
-#include "device/private_api.h"
 
 /* Make the next command of a call without a wait list start after those in the
  * queue: a barrier on an out-of-order queue. */

@@ -7,9 +7,8 @@
 #ifndef XL_RUNTIME_PLAN_CACHE_H
 #define XL_RUNTIME_PLAN_CACHE_H
 
-#include "runtime/context.h"
-
 #include "device/private_api.h"
+#include "runtime/context.h"
 
 /* A plan with its kernels, which can be launched many times on one queue. */
 struct xl__cached_plan {

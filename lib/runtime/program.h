@@ -9,9 +9,8 @@
 #ifndef XL_RUNTIME_PROGRAM_H
 #define XL_RUNTIME_PROGRAM_H
 
-#include "runtime/context.h"
-
 #include "device/private_api.h"
+#include "runtime/context.h"
 
 /* The program a step needs: in memory, else from the store, else built. The
  * build log is in the error's detail on XL_BUILD_FAILED. Thread safe: threads

@@ -3,9 +3,8 @@
 #ifndef XL_SAMPLING_EVENT_CLOCK_H
 #define XL_SAMPLING_EVENT_CLOCK_H
 
-#include "runtime/context.h"
-
 #include "device/private_api.h"
+#include "runtime/context.h"
 
 /* A clFinish that returns before this share of the run does not wait. */
 static const double xl__finish_waits_frac = 0.5;
