@@ -9,7 +9,7 @@
  *
  *     whole graph:  v17 = load x;  v23 = exp v17;  store v23
  *     canonical:    v0  = load x;  v1  = exp v0;   store v1 */
-#include "expr/canonical_group.h"
+#include "ops/expression/canonical_group.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *                     \-> (first call) graph -> schedules -> programs,
  *                          self-check -> plan
  */
-#ifndef XL_EXPR_EXPR_H
-#define XL_EXPR_EXPR_H
+#ifndef XL_OPS_EXPRESSION_H
+#define XL_OPS_EXPRESSION_H
 
 #include "base/hash.h"
 #include "expr/language/tree.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/expr/device/epilogue_case.h"
+#include "lib/ops/expression/epilogue_case.h"
 
 static struct test_device t;
 

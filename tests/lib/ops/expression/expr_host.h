@@ -10,7 +10,7 @@
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 #include "expr/language/tree.h"
-#include "lib/expr/device/expr_case.h"
+#include "lib/ops/expression/expr_case.h"
 
 struct host_graph {
     struct xl__graph graph;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments of a call: checked, and split into what a plan depends on (the
  * key) and what it does not (memory, offsets, scalars). */
-#ifndef XL_EXPR_ARGUMENTS_H
-#define XL_EXPR_ARGUMENTS_H
+#ifndef XL_OPS_EXPRESSION_ARGUMENTS_H
+#define XL_OPS_EXPRESSION_ARGUMENTS_H
 
-#include "expr/expr.h"
+#include "ops/expression/expression.h"
 
 /* Reads c->args, which with c->q and c->e the caller has set, into c->key,
  * c->key_bytes and c->call. Checks what may differ between calls of one key:

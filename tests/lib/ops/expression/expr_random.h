@@ -6,7 +6,7 @@
 #ifndef XL_TESTS_EXPR_RANDOM_H
 #define XL_TESTS_EXPR_RANDOM_H
 
-#include "lib/expr/device/expr_case.h"
+#include "lib/ops/expression/expr_case.h"
 
 /* A well-formed case whose largest shape has at most `most` elements. */
 void random_case(struct expr_case *c, uint64_t seed, size_t most);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/expr/device/expr_case.h"
+#include "lib/ops/expression/expr_case.h"
 #include "support/support.h"
 
 enum { SEED = 31 };

@@ -7,7 +7,7 @@
  *
  * A variant with a group that cannot be built or gives wrong results is
  * rejected with a warning, and the next one is tried. */
-#include "expr/plan.h"
+#include "ops/expression/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 #include "expr/codegen/forms.h"
 #include "expr/fuse/fuse.h"
 #include "expr/graph/group.h"
-#include "expr/arguments.h"
-#include "expr/canonical_group.h"
 #include "expr/graph/infer.h"
 #include "expr/graph/variance.h"
-#include "expr/selfcheck.h"
+#include "ops/expression/arguments.h"
+#include "ops/expression/canonical_group.h"
+#include "ops/expression/selfcheck.h"
 #include "runtime/context.h"
 
 const char *const xl__expr_variants[] = {"expr_fused", "expr_unfused", NULL};

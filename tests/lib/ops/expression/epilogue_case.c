@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a GEMM with an epilogue on a device and compares every element of C
  * with a value computed in double on the host. See epilogue_case.h. */
-#include "lib/expr/device/epilogue_case.h"
+#include "lib/ops/expression/epilogue_case.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
-#include "expr/arguments.h"
-#include "expr/canonical_group.h"
 #include "expr/graph/print.h"
-#include "expr/plan.h"
+#include "ops/expression/arguments.h"
+#include "ops/expression/canonical_group.h"
+#include "ops/expression/plan.h"
 #include "runtime/context.h"
 #include "runtime/store/sources.h"
 

@@ -17,7 +17,7 @@
  * Therefore the case runs twice with complementary patterns in the memory that
  * is not read: whatever the bounds, each element must be written, and be equal
  * bit for bit. */
-#include "expr/selfcheck_case.h"
+#include "ops/expression/selfcheck_case.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a call to a plan: the variants, their schedules, their programs, and
  * the self-check. */
-#ifndef XL_EXPR_PLAN_H
-#define XL_EXPR_PLAN_H
+#ifndef XL_OPS_EXPRESSION_PLAN_H
+#define XL_OPS_EXPRESSION_PLAN_H
 
-#include "expr/expr.h"
 #include "expr/graph/group.h"
+#include "ops/expression/expression.h"
 
 enum { XL__EXPR_VARIANTS = 2, XL__EXPR_WHY = 192 };
 

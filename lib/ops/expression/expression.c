@@ -4,17 +4,17 @@
  * Compiling parses the text once, and plans the first call. A run reads the
  * arguments, finds the plan by its key and launches it. Equal expressions, by
  * a hash of their trees, share plans. */
-#include "expr/expr.h"
+#include "ops/expression/expression.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "expr/arguments.h"
 #include "expr/graph/infer.h"
 #include "expr/language/builder.h"
 #include "expr/language/parser.h"
-#include "expr/plan.h"
+#include "ops/expression/arguments.h"
+#include "ops/expression/plan.h"
 
 /* -- identity of an expression ---------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The case that the self-check of a group runs: a small group of the same
  * program, its data, and the comparison of its results. */
-#ifndef XL_EXPR_SELFCHECK_CASE_H
-#define XL_EXPR_SELFCHECK_CASE_H
+#ifndef XL_OPS_EXPRESSION_SELFCHECK_CASE_H
+#define XL_OPS_EXPRESSION_SELFCHECK_CASE_H
 
-#include "expr/canonical_group.h"
 #include "expr/graph/group_eval.h"
-#include "expr/plan.h"
+#include "ops/expression/canonical_group.h"
+#include "ops/expression/plan.h"
 
 /* Shrinks a group for its self-check: one of the same structure, thus of the
  * same program, with sizes just above one work-group or tile. Borrows

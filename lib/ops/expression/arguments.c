@@ -9,7 +9,7 @@
  * first time. What may differ between calls of one key is checked in every
  * call (xl__expr_read_args), without allocation, and without formatting unless
  * there is an error. Every message names the binding. */
-#include "expr/arguments.h"
+#include "ops/expression/arguments.h"
 
 #include <math.h>
 #include <string.h>

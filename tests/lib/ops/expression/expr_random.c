@@ -3,7 +3,7 @@
  * functions, each of which is asked for a kind (bool, int, float) and returns
  * the shape of what it wrote. All shapes broadcast to one shape, so any two
  * values can be combined. See expr_random.h. */
-#include "lib/expr/device/expr_random.h"
+#include "lib/ops/expression/expr_random.h"
 
 #include <stdlib.h>
 #include <string.h>

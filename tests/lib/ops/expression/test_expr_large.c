@@ -3,7 +3,7 @@
  * and right against the host. Their time is bounded by the job's timeout
  * alone. */
 #include "base/str.h"
-#include "lib/expr/device/expr_case.h"
+#include "lib/ops/expression/expr_case.h"
 #include "support/support.h"
 
 enum { MEANS = 300, DEEP = 190, LEVELS = 3 };

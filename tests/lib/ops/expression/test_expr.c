@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "lib/expr/device/expr_random.h"
+#include "lib/ops/expression/expr_random.h"
 #include "support/support.h"
 
 enum { SEED = 31, RANDOM = 6, RANDOM_FULL = 400, MAX_RANDOM_ELEMS = 4000 };

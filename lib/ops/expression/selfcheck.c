@@ -5,7 +5,7 @@
  * (selfcheck_case.h) runs with it on a private queue of the same context, and
  * its results are compared with those of the host. The result is stored with
  * the program, so that each program is checked once. */
-#include "expr/selfcheck.h"
+#include "ops/expression/selfcheck.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "expr/codegen/forms.h"
-#include "expr/selfcheck_case.h"
+#include "ops/expression/selfcheck_case.h"
+#include "runtime/buffer.h"
 #include "runtime/context.h"
 #include "runtime/program.h"
-#include "runtime/buffer.h"
 
 /* One run of the self-check. */
 struct selfcheck_run {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "lib/expr/device/expr_random.h"
+#include "lib/ops/expression/expr_random.h"
 #include "support/support.h"
 
 enum { SEED = 1, N_RANDOM = 60, MAX_ELEMS = 3000 };

@@ -2,7 +2,7 @@
 /* One expression with its bindings on a device: bindings from text, memory
  * with guards, the run, and the comparison of every element of every output,
  * and of every byte that no output covers, with the host. See expr_case.h. */
-#include "lib/expr/device/expr_case.h"
+#include "lib/ops/expression/expr_case.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/half.h"
-#include "lib/expr/device/expr_host.h"
+#include "lib/ops/expression/expr_host.h"
 #include "support/support.h"
 
 enum { GUARD = 64, MAX_SHIFT = 64 }; /* elements, on either side */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation of a graph on the host, node by node. See expr_host.h. The bounds
  * of reductions are those of include/crosslane/expr.h. */
-#include "lib/expr/device/expr_host.h"
+#include "lib/ops/expression/expr_host.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The self-check of a group's programs. */
-#ifndef XL_EXPR_SELFCHECK_H
-#define XL_EXPR_SELFCHECK_H
+#ifndef XL_OPS_EXPRESSION_SELFCHECK_H
+#define XL_OPS_EXPRESSION_SELFCHECK_H
 
-#include "expr/canonical_group.h"
-#include "expr/plan.h"
+#include "ops/expression/canonical_group.h"
+#include "ops/expression/plan.h"
 
 /* *trusted: the programs of `ready`, built for the group l of the schedule s,
  * give correct results on this driver. Runs a self-check case of the same

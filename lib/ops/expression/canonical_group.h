@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A group with a graph of its own, whose nodes have canonical numbers. */
-#ifndef XL_EXPR_CANONICAL_GROUP_H
-#define XL_EXPR_CANONICAL_GROUP_H
+#ifndef XL_OPS_EXPRESSION_CANONICAL_GROUP_H
+#define XL_OPS_EXPRESSION_CANONICAL_GROUP_H
 
 #include "expr/graph/group.h"
 
