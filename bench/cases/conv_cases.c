@@ -281,7 +281,7 @@ void conv_out_size(const struct conv_case *c, size_t size[4])
 xl_images conv_images(cl_mem mem, size_t offset, size_t ld, xl_layout layout,
                       const size_t size[4], xl_dtype dtype)
 {
-    xl_images x = {.mem = {mem, NULL},
+    xl_images x = {.mem = {.buf = mem},
                    .offset = offset,
                    .layout = layout,
                    .dtype = dtype};

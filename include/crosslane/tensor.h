@@ -13,18 +13,23 @@
 extern "C" {
 #endif
 
-/** Device memory of the caller. Exactly one field is set. The library retains
- *  it only until the commands that use it have ended. Memory of another
+/** Device memory of the caller. Exactly one of buf and svm is set. The library
+ * retains it only until the commands that use it have ended. Memory of another
  *  cl_context than the queue's is XL_BAD_ARGUMENT. Every call asks the driver
  *  for a buffer's size and flags. It asks for the context and the parent of a
- *  sub-buffer when the queue meets the buffer, and in every call once the queue
- *  has met a sub-buffer: so a released buffer whose handle, size and flags a
- *  new one has can be taken for it. The host memory of CL_MEM_USE_HOST_PTR,
- *  and SVM, may have any address that is a multiple of an element's size;
- *  a workspace begins at a multiple of 128 bytes. */
+ *  sub-buffer when the queue meets the buffer, and in every call once the
+ * queue has met a sub-buffer: so a released buffer whose handle, size and
+ * flags a new one has can be taken for it. The host memory of
+ * CL_MEM_USE_HOST_PTR, and SVM, may have any address that is a multiple of an
+ * element's size; a workspace begins at a multiple of 128 bytes. */
 typedef struct xl_mem {
     cl_mem buf;
     void *svm; ///< an SVM pointer the device can reach (OpenCL 2.0 or newer)
+    size_t bytes; ///< optional: only so many bytes from the start of the
+                  ///< buffer, or from the pointer, belong to the operand or
+                  ///< workspace; what runs past them is XL_BUFFER_TOO_SMALL.
+                  ///< 0: all of the buffer; of SVM the length is not known,
+                  ///< and not checked
 } xl_mem;
 
 /** A matrix view: element (i, j) is at offset + i row_stride + j col_stride.
@@ -64,7 +69,7 @@ typedef struct xl_binding {
 static inline xl_tensor xl_tensor_dense(cl_mem buf, xl_dtype dtype,
                                         unsigned n_dims, const size_t *size)
 {
-    xl_tensor t = {{buf, NULL}, 0, n_dims, {0}, {0}, dtype};
+    xl_tensor t = {{buf, NULL, 0}, 0, n_dims, {0}, {0}, dtype};
     size_t step = 1;
     unsigned i;
     for (i = n_dims; i-- > 0 && i < XL_MAX_DIMS;) {
@@ -78,7 +83,7 @@ static inline xl_tensor xl_tensor_dense(cl_mem buf, xl_dtype dtype,
 /** A row-major view: BLAS's "no transpose" with leading dimension @p ld. */
 static inline xl_mat xl_mat_rows(cl_mem buf, size_t ld, xl_dtype dtype)
 {
-    xl_mat view = {{buf, NULL}, 0, ld, 1, dtype};
+    xl_mat view = {{buf, NULL, 0}, 0, ld, 1, dtype};
     return view;
 }
 
@@ -86,7 +91,7 @@ static inline xl_mat xl_mat_rows(cl_mem buf, size_t ld, xl_dtype dtype)
  *  transposed row-major view. */
 static inline xl_mat xl_mat_cols(cl_mem buf, size_t ld, xl_dtype dtype)
 {
-    xl_mat view = {{buf, NULL}, 0, 1, ld, dtype};
+    xl_mat view = {{buf, NULL, 0}, 0, 1, ld, dtype};
     return view;
 }
 

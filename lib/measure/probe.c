@@ -206,7 +206,7 @@ static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
                             .bytes = (double)bytes,
                             .est_ns = xl__probe_est_ns(l, (double)bytes)};
     struct xl__step *s = &plan.step[0];
-    const struct xl__call call = {.mem = {[1] = {mem, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = mem}}};
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
     const size_t wg = cpu ? 1 : xl__min_size(FILL_WG, p->most_wg);
     const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;

@@ -75,7 +75,7 @@ static xl_status run_spin(xl_queue *q, cl_mem out, size_t steps)
     const struct xl__limits *l = &q->ctx->device->limits;
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
-    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = out}}};
     s->source = "probe/launch.cl";
     s->kernel = "spin";
     s->dims = 1;

@@ -298,15 +298,18 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(
 void *CL_API_CALL clSVMAlloc(cl_context c, cl_svm_mem_flags flags,
                              size_t bytes, cl_uint align)
 {
+    enum { ALIGNED = 128 }; /* of the largest type, for which 0 stands */
     (void)flags;
     (void)align;
     if (stub_enter(STUB_clSVMAlloc) != CL_SUCCESS ||
-        !stub_is(c, STUB_CONTEXT) || bytes == 0)
+        !stub_is(c, STUB_CONTEXT) || bytes == 0 || bytes > SIZE_MAX - ALIGNED)
         return NULL;
-    void *block = calloc(1, bytes);
-    if (block)
-        stub_count(STUB_SVM, 1);
-    return block;
+    bytes = (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+    void *block = aligned_alloc(ALIGNED, bytes);
+    if (!block)
+        return NULL;
+    stub_count(STUB_SVM, 1);
+    return memset(block, 0, bytes);
 }
 
 void CL_API_CALL clSVMFree(cl_context c, void *block)

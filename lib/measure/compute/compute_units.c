@@ -170,7 +170,7 @@ static void plan_groups(const struct group_curve *s, struct xl__plan *plan)
 static struct xl__call make_call(const struct group_curve *s)
 {
     return (struct xl__call){
-        .mem = {[1] = {s->out, NULL}, [2] = {s->census, NULL}}};
+        .mem = {[1] = {.buf = s->out}, [2] = {.buf = s->census}}};
 }
 
 /* The sample function of a struct xl__iteration_source. Curves have many

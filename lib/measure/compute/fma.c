@@ -132,7 +132,7 @@ static xl_status sample_launch(struct xl__session *p, cl_mem out,
                                const struct fma_launch *b, xl_row *row)
 {
     struct xl__plan plan;
-    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = out}}};
     plan_chains(b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }

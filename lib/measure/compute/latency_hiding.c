@@ -124,7 +124,7 @@ static xl_status sample_launch(struct xl__session *p, void *arg,
     struct xl__session brief = xl__session_quick(p, &how);
     struct xl__plan plan;
     const struct xl__call call = {
-        .mem = {[1] = {w->out, NULL}, [2] = {w->words, NULL}}};
+        .mem = {[1] = {.buf = w->out}, [2] = {.buf = w->words}}};
     w->iterations = xl__min_size(iterations, MOST_ITERATIONS);
     plan_launch(w, &plan);
     return xl__probe_sample(&brief, row, &plan, &call, 0);

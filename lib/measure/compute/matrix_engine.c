@@ -215,7 +215,7 @@ static xl_status sample_matrix(struct xl__session *p, void *arg,
 {
     struct mma_launch *b = arg;
     struct xl__plan plan;
-    const struct xl__call call = {.mem = {[1] = {b->out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = b->out}}};
     b->iterations = iterations;
     plan_matrix(&p->q->ctx->device->limits, b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);

@@ -191,9 +191,9 @@ static void plan_loads(const struct occupancy_run *f,
 
 static struct xl__call make_call(const struct occupancy_run *f)
 {
-    return (struct xl__call){.mem = {[1] = {f->out, NULL},
-                                     [2] = {f->next, NULL},
-                                     [3] = {f->count, NULL}}};
+    return (struct xl__call){.mem = {[1] = {.buf = f->out},
+                                     [2] = {.buf = f->next},
+                                     [3] = {.buf = f->count}}};
 }
 
 /* The same computation as in the kernel. */

@@ -290,9 +290,9 @@ static xl_status sample_rung(struct xl__session *p, void *arg,
     const struct product *m = x->m;
     const bool halves = x->rung->kind == ENGINE;
     const struct xl__call call = {
-        .mem = {[1] = {halves ? m->half_a : m->dev_a, NULL},
-                [2] = {halves ? m->half_b : m->dev_b, NULL},
-                [3] = {m->dev_c, NULL}}};
+        .mem = {[1] = {.buf = halves ? m->half_a : m->dev_a},
+                [2] = {.buf = halves ? m->half_b : m->dev_b},
+                [3] = {.buf = m->dev_c}}};
     struct xl__plan plan;
     x->count = xl__min_size(iterations, max_tiles(l, x));
     plan_rung(l, x, &plan);

@@ -109,7 +109,8 @@ static xl_status measure_shape(struct xl__session *p, const struct panels *x,
     xl_status status = XL_OK;
     struct xl__plan plan;
     const struct xl__call call = {
-        .mem = {[1] = {x->a, NULL}, [2] = {x->b, NULL}, [3] = {x->out, NULL}}};
+        .mem = {
+            [1] = {.buf = x->a}, [2] = {.buf = x->b}, [3] = {.buf = x->out}}};
     xl_row row;
     bool right;
     xl_row_init(&row, "probe_tile", "f32");

@@ -316,8 +316,9 @@ static xl_status check_values(struct xl__session *p, struct function_run *b,
     cl_uint seen[VALUES];
     struct xl__plan plan = {.n_steps = 1};
     struct xl__step *s = &plan.step[0];
-    const struct xl__call call = {.mem = {
-        [1] = {b->x, NULL}, [2] = {b->y, NULL}, [3] = {b->out, NULL}}};
+    const struct xl__call call = {
+        .mem = {
+            [1] = {.buf = b->x}, [2] = {.buf = b->y}, [3] = {.buf = b->out}}};
     TRY(fill_arguments(p, b));
     s->kernel = "values";
     s->local[0] = b->wg > 1 ? xl__min_size(b->wg, VALUES) : 1;

@@ -69,7 +69,7 @@ static xl_status read_lanes(struct xl__session *p, cl_mem out,
 {
     xl_status status = XL_OK;
     cl_uint lane[WG];
-    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = out}}};
     const struct xl__plan plan = plan_kernel("lanes", option, 1, wg);
     TRY(xl__plan_launch(p->q, &plan, &call, NULL));
     TRY(xl_buffer_read(p->q, out, 0, lane, wg * sizeof *lane));
@@ -149,7 +149,7 @@ static xl_status time_period(struct xl__session *p,
                              xl_row *row)
 {
     struct xl__plan plan = plan_kernel("diverge", NULL, f->groups, f->wg);
-    const struct xl__call call = {.mem = {[1] = {f->out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = f->out}}};
     xl__arg_u32(&plan.step[0], period);
     xl__arg_u32(&plan.step[0], f->steps);
     xl_row_init(row, "probe_subgroup", "divergence");

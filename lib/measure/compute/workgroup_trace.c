@@ -327,7 +327,7 @@ static xl_status run_trace(struct trace_run *w, xl_piece_record *out,
     xl_status status = XL_OK;
     const size_t n = w->what->n_pieces;
     TRY(xl_buffer_create(w->q, n * sizeof *w->raw, &w->mem));
-    w->call.mem[1] = (xl_mem){w->mem, NULL};
+    w->call.mem[1] = (xl_mem){.buf = w->mem};
     plan_groups(w, &w->ready->plan);
     TRY(xl__cached_plan_build(w->q, w->ready));
     TRY(find_iterations(w));

@@ -77,9 +77,9 @@ static xl_status time_host(struct xl__session *p, void *arg, double *ns)
 
 static xl_status launch_add(struct addition *b)
 {
-    const struct xl__call call = {.mem = {[1] = {b->da, NULL},
-                                          [2] = {b->db, NULL},
-                                          [3] = {b->dc, NULL}}};
+    const struct xl__call call = {
+        .mem = {
+            [1] = {.buf = b->da}, [2] = {.buf = b->db}, [3] = {.buf = b->dc}}};
     return xl__launch(b->p->q, b->ready, &call, NULL);
 }
 

@@ -43,7 +43,7 @@ static xl_status time_first_result(xl_queue *q, const struct xl__plan *plan,
     cl_mem out = NULL;
     float seen;
     TRY(xl_buffer_create(q, ITEMS * sizeof seen, &out));
-    const struct xl__call call = {.mem = {[1] = {out, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = out}}};
     const uint64_t start = xl__now_ns();
     TRY(xl__plan_launch(q, plan, &call, NULL));
     TRY(xl_buffer_read(q, out, 0, &seen, sizeof seen));

@@ -312,7 +312,7 @@ xl_status xl__workload_launch(xl_queue *q, const struct xl__workload *w,
                               size_t iterations, const xl_sync *sync)
 {
     const struct xl__call call = {
-        .mem = {[IN] = {in, NULL}, [OUT] = {out, NULL}},
+        .mem = {[IN] = {.buf = in}, [OUT] = {.buf = out}},
         .value = {[FIRST] = {.u = first}, [ITERATIONS] = {.u = iterations}}};
     return xl__launch(q, w->ready, &call, sync);
 }

@@ -220,10 +220,10 @@ static xl_status measure_kind(struct xl__session *p,
     xl_status status = XL_OK;
     struct xl__plan plan;
     const char *why;
-    const struct xl__call call = {.mem = {[1] = {m->src, NULL},
-                                          [2] = {m->other, NULL},
-                                          [3] = {m->dst, NULL},
-                                          [4] = {m->kept, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = m->src},
+                                          [2] = {.buf = m->other},
+                                          [3] = {.buf = m->dst},
+                                          [4] = {.buf = m->kept}}};
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
     init_row(p, row, kind, a);

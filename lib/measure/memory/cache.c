@@ -224,7 +224,7 @@ static xl_status sample_sweep(struct xl__session *p, void *sweep,
     xl_status status = XL_OK;
     struct cache_sweep *s = sweep;
     const struct xl__call call = {
-        .mem = {[1] = {s->src, NULL}, [2] = {s->kept, NULL}}};
+        .mem = {[1] = {.buf = s->src}, [2] = {.buf = s->kept}}};
     const cl_uint key = expected_sum(s, p->how->seed, iterations);
     struct xl__plan plan;
     cl_uint seen = ~key;

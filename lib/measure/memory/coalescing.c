@@ -194,7 +194,7 @@ static xl_status measure_point(struct xl__session *p, struct access_run *f,
     struct xl__plan plan;
     cl_uint seen = 0;
     const struct xl__call call = {
-        .mem = {[1] = {f->src, NULL}, [2] = {f->kept, NULL}}};
+        .mem = {[1] = {.buf = f->src}, [2] = {.buf = f->kept}}};
     TRY(xl__probe_check_stop(p));
     choose_layout(&p->q->ctx->device->limits, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);

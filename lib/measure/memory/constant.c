@@ -76,7 +76,7 @@ static struct xl__iterated plan_scan(struct table_scan *x)
     const struct constant_table *f = x->table;
     struct xl__iterated t = {
         .plan = {.n_steps = 1},
-        .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->mem, NULL}}},
+        .call = {.mem = {[1] = {.buf = f->out}, [2] = {.buf = f->mem}}},
         .amount = (double)WORD * UNROLL * (double)(f->wg * f->groups),
         .check = check_sums,
         .arg = x};

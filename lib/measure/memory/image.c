@@ -126,7 +126,8 @@ static struct xl__iterated plan_view(struct image_view *v)
     const struct image_run *f = v->f;
     struct xl__iterated t = {
         .plan = {.n_steps = 1},
-        .call = {.mem = {[1] = {f->out, NULL}, [2] = {f->src[v->form], NULL}}},
+        .call =
+            {.mem = {[1] = {.buf = f->out}, [2] = {.buf = f->src[v->form]}}},
         .amount =
             (double)WORD * TEXEL_WORDS * SAMPLES * (double)(f->wg * f->groups),
         .check = check_sums,

@@ -144,7 +144,7 @@ static struct xl__iterated plan_pass(const struct xl__session *p,
                                      struct local_pass *a)
 {
     struct xl__iterated t = {.plan = {.n_steps = 1},
-                             .call = {.mem = {[1] = {a->f->out, NULL}}},
+                             .call = {.mem = {[1] = {.buf = a->f->out}}},
                              .amount = (double)WORD * a->vec * UNROLL *
                                        (double)(a->f->wg * a->f->groups),
                              .check = check_sums,
@@ -267,7 +267,7 @@ static struct xl__iterated plan_chase(struct local_chase *c)
 {
     struct xl__iterated t = {
         .plan = {.n_steps = 1},
-        .call = {.mem = {[1] = {c->out, NULL}, [2] = {c->next, NULL}}},
+        .call = {.mem = {[1] = {.buf = c->out}, [2] = {.buf = c->next}}},
         .check = check_chain_end,
         .arg = c};
     struct xl__step *s = &t.plan.step[0];

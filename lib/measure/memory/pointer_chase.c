@@ -122,7 +122,7 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
     struct xl__plan plan = {.n_steps = 1,
                             .est_ns = xl__probe_est_ns(l, moved)};
     struct xl__step *s = &plan.step[0];
-    const struct xl__call call = {.mem = {[1] = {chase->links, NULL}}};
+    const struct xl__call call = {.mem = {[1] = {.buf = chase->links}}};
     const size_t args[] = {
         r.slots,  r.windows, r.each, bits_below(r.windows), bits_below(r.each),
         r.stride, r.spread,  r.line, (cl_uint)p->how->seed};
@@ -164,7 +164,7 @@ static void plan_chase(size_t iterations, struct xl__plan *plan)
 static struct xl__call make_call(const struct xl__chase *c)
 {
     const struct xl__call call = {
-        .mem = {[1] = {c->links, NULL}, [2] = {c->ends, NULL}}};
+        .mem = {[1] = {.buf = c->links}, [2] = {.buf = c->ends}}};
     return call;
 }
 

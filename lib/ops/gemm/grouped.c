@@ -158,7 +158,7 @@ static xl_gemm join_entries(const struct gemm_group *w, size_t first,
 {
     const size_t n = end - first;
     xl_gemm g = w->products[w->entries[first].product];
-    g.workspace = (xl_mem){NULL, NULL};
+    g.workspace = (xl_mem){0};
     if (n == 1)
         return g;
     for (size_t i = 0; i < n; i++) {

@@ -89,7 +89,7 @@ xl_status xl__region_locate(struct xl__memory *m, xl_mem mem,
                             struct xl__region *r, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    size_t bytes = SIZE_MAX; /* of SVM the length is not known */
+    size_t bytes = SIZE_MAX; /* of SVM */
     if (!mem.buf == !mem.svm)
         return xl__error_set(
             e, XL_BAD_ARGUMENT, "%s has %s; set exactly one of buf and svm",
@@ -99,9 +99,16 @@ xl_status xl__region_locate(struct xl__memory *m, xl_mem mem,
         r->base = (size_t)(uintptr_t)mem.svm;
     else
         TRY(locate_buffer(m, mem.buf, r, &bytes, e));
+    if (mem.bytes > bytes)
+        TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
+                          "%s states %zu bytes (xl_mem.bytes), and its "
+                          "buffer has %zu",
+                          r->name, mem.bytes, bytes));
+    if (mem.bytes > 0)
+        bytes = mem.bytes;
     if (r->end > bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
-                          "%s needs %zu bytes from the start of its buffer, "
+                          "%s needs %zu bytes from the start of its memory, "
                           "which has %zu",
                           r->name, r->end, bytes));
     if (r->base % r->elem_bytes != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the operands of a call lie, on the stub driver: what may overlap,
- * memory of the application's own at any alignment, memory of another context,
- * and the driver queries of a warm call. */
+ * memory of the application's own at any alignment, the size that an operand
+ * states, memory of another context, and the driver queries of a warm call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,6 +343,142 @@ static void host_memory(void **state)
     tear_down(&f);
 }
 
+/* -- the size that an operand states ---------------------------------------
+ */
+
+typedef xl_status run_op(xl_queue *q, const void *desc);
+
+static xl_status gemm_op(xl_queue *q, const void *desc)
+{
+    return xl_gemm_run(q, desc, NULL);
+}
+
+static xl_status softmax_op(xl_queue *q, const void *desc)
+{
+    return xl_softmax_run(q, desc, NULL);
+}
+
+static xl_status conv_op(xl_queue *q, const void *desc)
+{
+    return xl_conv_run(q, desc, NULL);
+}
+
+static xl_status expr_op(xl_queue *q, const void *desc)
+{
+    const xl_expr_args *args = desc;
+    xl_expr *e = NULL;
+    xl_status status = xl_expr_compile(q, "y = sum(exp(x)) + x", args, &e);
+    if (status == XL_OK)
+        status = xl_expr_run(q, e, args, NULL);
+    xl_expr_destroy(e);
+    return status;
+}
+
+/* One operand, in a buffer and in SVM: `needs` bytes suffice, a byte less does
+ * not, and neither do more than the buffer has. */
+static void check_bytes(const struct fixture *f, run_op *run, const void *desc,
+                        xl_mem *mem, size_t needs, const char *name)
+{
+    const xl_mem buffer = *mem;
+    const cl_context context = xl_queue_context(f->t.queue);
+    void *svm = clSVMAlloc(context, CL_MEM_READ_WRITE, BYTES, 0);
+    assert_non_null(svm);
+    for (unsigned is_svm = 0; is_svm < 2; is_svm++) {
+        *mem = is_svm ? (xl_mem){.svm = svm} : buffer;
+        mem->bytes = needs;
+        expect(f, run(f->t.queue, desc), XL_OK, "");
+        mem->bytes = needs - 1;
+        test_stub()->reset();
+        expect(f, run(f->t.queue, desc), XL_BUFFER_TOO_SMALL, name);
+        assert_int_equal(test_stub()->calls("clEnqueueNDRangeKernel"), 0);
+    }
+    *mem = buffer;
+    mem->bytes = BYTES + 1;
+    expect(f, run(f->t.queue, desc), XL_BUFFER_TOO_SMALL, name);
+    *mem = buffer;
+    clSVMFree(context, svm);
+}
+
+static void bytes_of_gemm(void **state)
+{
+    enum { DEPTH = 8192, AT = 3, COUNT = 2 };
+    const size_t size[1] = {SIDE}, word = sizeof(float);
+    struct fixture f;
+    size_t bytes = 0;
+    (void)state;
+    set_up(&f);
+    cl_mem own = make_buffer(&f, BYTES), scratch = make_buffer(&f, BYTES);
+    xl_binding bias = {.name = "r",
+                       .tensor = xl_tensor_dense(own, XL_F32, 1, size)};
+    xl_gemm g = f.gemm;
+    g.k = g.a.row_stride = DEPTH;
+    g.a.offset = AT;
+    g.epilogue = (xl_epilogue){"y + r", &bias, 1};
+    g.workspace.buf = scratch;
+    expect(&f, xl_gemm_workspace(f.t.queue, &g, &bytes), XL_OK, "");
+    assert_in_range(bytes, 1, BYTES);
+    check_bytes(&f, gemm_op, &g, &g.a.mem, (AT + SIDE * DEPTH) * word, "A ");
+    check_bytes(&f, gemm_op, &g, &g.b.mem, DEPTH * SIDE * word, "B ");
+    check_bytes(&f, gemm_op, &g, &g.c.mem, SIDE * SIDE * word, "C ");
+    check_bytes(&f, gemm_op, &g, &bias.tensor.mem, SIDE * word, "r ");
+    check_bytes(&f, gemm_op, &g, &g.workspace, bytes, "the workspace ");
+    g = f.gemm; /* products by steps, and by lists */
+    const cl_ulong at[COUNT] = {SIDE * SIDE, 0};
+    g.batch = (xl_batch){.count = COUNT, .c_step = SIDE * SIDE};
+    check_bytes(&f, gemm_op, &g, &g.c.mem, COUNT * SIDE * SIDE * word, "C ");
+    g.batch = (xl_batch){.count = COUNT, .a_at = at, .b_at = at, .c_at = at};
+    check_bytes(&f, gemm_op, &g, &g.b.mem, COUNT * SIDE * SIDE * word, "B ");
+    g = f.gemm;
+    g.a.mem.bytes = 1; /* what is given is located ahead of time too */
+    expect(&f, xl_gemm_prepare(f.t.queue, &g), XL_BUFFER_TOO_SMALL, "A ");
+    expect(&f, xl_gemm_run_group(f.t.queue, &g, 1, NULL), XL_BUFFER_TOO_SMALL,
+           "A ");
+    clReleaseMemObject(own);
+    clReleaseMemObject(scratch);
+    tear_down(&f);
+}
+
+static void bytes_of_others(void **state)
+{
+    enum { IMAGE = 8, FILTER = 3, INNER = IMAGE - FILTER + 1 };
+    const size_t size[2] = {SIDE, SIDE}, whole = SIDE * SIDE * sizeof(float);
+    struct fixture f;
+    (void)state;
+    set_up(&f);
+    xl_softmax s = {.rows = SIDE,
+                    .cols = SIDE,
+                    .src = xl_mat_rows(f.mem[0], SIDE, XL_F32),
+                    .dst = xl_mat_rows(f.mem[1], SIDE, XL_F32),
+                    .mask = xl_mat_rows(f.mem[2], 0, XL_F32)};
+    check_bytes(&f, softmax_op, &s, &s.src.mem, whole, "src ");
+    check_bytes(&f, softmax_op, &s, &s.dst.mem, whole, "dst ");
+    check_bytes(&f, softmax_op, &s, &s.mask.mem, whole / SIDE, "mask ");
+    xl_conv c = {.n = 1,
+                 .c = 2,
+                 .h = IMAGE,
+                 .w = IMAGE,
+                 .k = 4,
+                 .r = FILTER,
+                 .s = FILTER,
+                 .in = {.mem = {.buf = f.mem[0]}, .dtype = XL_F32},
+                 .filters = {.mem = {.buf = f.mem[1]}, .dtype = XL_F32},
+                 .out = {.mem = {.buf = f.mem[2]}, .dtype = XL_F32},
+                 .alpha = 1};
+    check_bytes(&f, conv_op, &c, &c.in.mem, sizeof(float[2][IMAGE][IMAGE]),
+                "in ");
+    check_bytes(&f, conv_op, &c, &c.filters.mem,
+                sizeof(float[4][2][FILTER][FILTER]), "filters ");
+    check_bytes(&f, conv_op, &c, &c.out.mem, sizeof(float[4][INNER][INNER]),
+                "out ");
+    xl_binding b[2] = {
+        {.name = "x", .tensor = xl_tensor_dense(f.mem[0], XL_F32, 2, size)},
+        {.name = "y", .tensor = xl_tensor_dense(f.mem[1], XL_F32, 2, size)}};
+    xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    check_bytes(&f, expr_op, &args, &b[0].tensor.mem, whole, "x ");
+    check_bytes(&f, expr_op, &args, &b[1].tensor.mem, whole, "y ");
+    tear_down(&f);
+}
+
 /* -- another context ------------------------------------------------------ */
 
 static void other_context(void **state)
@@ -382,11 +518,12 @@ static void other_context(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warm_queries), cmocka_unit_test(in_gemm),
-        cmocka_unit_test(in_softmax),   cmocka_unit_test(short_lines),
-        cmocka_unit_test(records),      cmocka_unit_test(group_operands),
-        cmocka_unit_test(sub_buffers),  cmocka_unit_test(host_alignment),
-        cmocka_unit_test(host_memory),  cmocka_unit_test(other_context),
+        cmocka_unit_test(warm_queries),    cmocka_unit_test(in_gemm),
+        cmocka_unit_test(in_softmax),      cmocka_unit_test(short_lines),
+        cmocka_unit_test(records),         cmocka_unit_test(group_operands),
+        cmocka_unit_test(sub_buffers),     cmocka_unit_test(host_alignment),
+        cmocka_unit_test(host_memory),     cmocka_unit_test(bytes_of_gemm),
+        cmocka_unit_test(bytes_of_others), cmocka_unit_test(other_context),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("operand_memory", tests, NULL, NULL);

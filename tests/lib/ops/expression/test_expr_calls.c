@@ -298,7 +298,7 @@ static void check_masked(size_t cols, bool across, const char *variant)
     float *x = calloc(elems * (OUTPUTS + 1), sizeof *x);
     xl_binding b[OUTPUTS + 1] = {
         {.name = "x"}, {.name = "a"}, {.name = "b"}, {.name = "c"}};
-    const xl_expr_args args = {b, OUTPUTS + 1, false, variant, {NULL, NULL}};
+    const xl_expr_args args = {b, OUTPUTS + 1, false, variant, {0}};
     xl_expr *e = NULL;
     cl_mem mem;
     assert_non_null(x);
@@ -307,7 +307,7 @@ static void check_masked(size_t cols, bool across, const char *variant)
     assert_status(xl_buffer_create(t.queue, elems * 16, &mem), XL_OK, "");
     assert_status(xl_buffer_write(t.queue, mem, 0, x, elems * 4), XL_OK, "");
     for (unsigned k = 0; k <= OUTPUTS; k++) {
-        const xl_tensor view = {{mem, NULL},   k * elems,  2,
+        const xl_tensor view = {{.buf = mem},  k * elems,  2,
                                 {KINDS, cols}, {row, col}, XL_F32};
         b[k].tensor = view;
     }

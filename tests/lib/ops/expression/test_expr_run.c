@@ -132,7 +132,7 @@ static void repeated(struct world *w) { w->b[Y].tensor.stride[0] = 0; }
 static void crossing(struct world *w) { w->b[Y].tensor.stride[0] = 3; }
 static void no_memory(struct world *w)
 {
-    w->b[X].tensor.mem = (xl_mem){NULL, NULL};
+    w->b[X].tensor.mem = (xl_mem){0};
 }
 static void both_memories(struct world *w)
 {
@@ -140,7 +140,7 @@ static void both_memories(struct world *w)
 }
 static void odd_address(struct world *w)
 {
-    w->b[X].tensor.mem = (xl_mem){NULL, (char *)w->b + 2};
+    w->b[X].tensor.mem = (xl_mem){.svm = (char *)w->b + 2};
 }
 static void past_the_end(struct world *w)
 {
@@ -194,7 +194,7 @@ static void overlapping_workspace(struct world *w)
 static void two_workspaces(struct world *w)
 {
     w->args.variant = "expr_unfused";
-    w->args.workspace = (xl_mem){w->mem[2], w->b};
+    w->args.workspace = (xl_mem){.buf = w->mem[2], .svm = w->b};
 }
 
 /* clang-format off */
@@ -349,7 +349,7 @@ static void test_overlaps(void **state)
     xl_expr *e = compiled(&w);
     for (unsigned i = 0; i < sizeof views / sizeof *views; i++) {
         xl_tensor *x = &w.b[X].tensor, *y = &w.b[Y].tensor;
-        x->mem = y->mem = (xl_mem){w.mem[0], NULL};
+        x->mem = y->mem = (xl_mem){.buf = w.mem[0]};
         x->offset = views[i].x;
         x->stride[0] = views[i].x_row;
         x->stride[1] = views[i].x_col;
@@ -418,8 +418,8 @@ static void test_other_memory(void **state)
     float *svm = clSVMAlloc(xl_queue_context(w.t.queue), CL_MEM_READ_WRITE,
                             2 * BYTES, 0);
     assert_non_null(svm);
-    w.b[X].tensor.mem = (xl_mem){NULL, svm};
-    w.b[Y].tensor.mem = (xl_mem){NULL, svm + ROWS * COLS};
+    w.b[X].tensor.mem = (xl_mem){.svm = svm};
+    w.b[Y].tensor.mem = (xl_mem){.svm = svm + ROWS * COLS};
     test_stub()->reset();
     assert_status(xl_expr_run(w.t.queue, e, &w.args, NULL), XL_OK,
                   xl_error_detail(w.t.queue));
