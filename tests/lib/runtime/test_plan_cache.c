@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans that a queue keeps, on the stub of an H200: many sizes in rotation,
- * many structures, failures that are no verdict. What is asserted is work: the
- * driver calls of a call, and memory; times are printed. */
-#include <malloc.h>
-#include <pthread.h>
+ * failures that are no verdict. What is asserted is work: the driver calls of a
+ * call; times are printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,66 +301,6 @@ static void test_expr_sizes(void **state)
     assert_int_equal(test_stub()->live(), 0);
 }
 
-/* -- growth -----------------------------------------------------------------
- */
-
-/* Structures that differ in the row strides of A and B. */
-static void run_structure(xl_queue *q, xl_gemm g, unsigned i)
-{
-    g.m = g.n = g.k = 16;
-    g.a.row_stride = 16 + i % 100;
-    g.b.row_stride = 16 + i / 100;
-    g.c.row_stride = 16;
-    assert_status(xl_gemm_run(q, &g, NULL), XL_OK, xl_error_detail(q));
-}
-
-enum { N_THREADS = 4, STRUCTURES = 10000 };
-
-static void *run_structures(void *arg)
-{
-    const struct product *p = arg;
-    for (unsigned i = 0; i < STRUCTURES; i++)
-        run_structure(p->t.queue, p->g, i);
-    return NULL;
-}
-
-static size_t heap_bytes(void)
-{
-    return mallinfo2().uordblks;
-}
-
-/* Four threads with a queue each, 10^4 structures, several times over: memory
- * does not grow after the first round. */
-static void test_growth(void **state)
-{
-    struct product p, each[N_THREADS];
-    pthread_t thread[N_THREADS];
-    size_t bytes[3];
-    (void)state;
-    open_product(&p, &uncached, XL_F32);
-    for (unsigned i = 0; i < N_THREADS; i++) {
-        each[i] = p;
-        assert_status(xl_queue_create_beside(p.t.queue, &each[i].t.queue),
-                      XL_OK, "a queue");
-    }
-    for (unsigned round = 0; round < 3; round++) {
-        for (unsigned i = 0; i < N_THREADS; i++)
-            assert_int_equal(
-                pthread_create(&thread[i], NULL, run_structures, &each[i]), 0);
-        for (unsigned i = 0; i < N_THREADS; i++)
-            pthread_join(thread[i], NULL);
-        bytes[round] = heap_bytes();
-    }
-    print_message("%d structures, %d threads: %zu kB, %zu kB, %zu kB\n",
-                  STRUCTURES, N_THREADS, bytes[0] / 1000, bytes[1] / 1000,
-                  bytes[2] / 1000);
-    assert_true((double)bytes[2] <= 1.05 * (double)bytes[0]);
-    for (unsigned i = 0; i < N_THREADS; i++)
-        xl_queue_destroy(each[i].t.queue);
-    close_product(&p);
-    assert_int_equal(test_stub()->live(), 0);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -371,7 +309,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_range),
         cmocka_unit_test(test_range_refused),
         cmocka_unit_test(test_expr_sizes),
-        cmocka_unit_test(test_growth),
         cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_new_sizes),
     };

@@ -219,22 +219,83 @@ static void release_product(struct product *p)
         clReleaseMemObject(p->mem[i]);
 }
 
-/* A thread that makes warm calls. */
+/* A thread that makes warm calls of all ops. */
 struct caller {
     pthread_t thread;
     xl_queue *q;
     const struct product *p;
+    xl_expr *expr;
     xl_status status;
     atomic_int n_calls;
 };
 
 enum { CALLS = 1000 };
 
+static xl_status call_products(const struct caller *c)
+{
+    xl_gemm plain = c->p->gemm;
+    plain.epilogue = (xl_epilogue){.expr = NULL};
+    xl_gemm both[2] = {plain, plain};
+    both[1].c.mem.buf = c->p->mem[3];
+    xl_status status = xl_gemm_run(c->q, &c->p->gemm, NULL);
+    if (status == XL_OK)
+        status = xl_gemm_run(c->q, &plain, NULL);
+    return status == XL_OK ? xl_gemm_run_group(c->q, both, 2, NULL) : status;
+}
+
+static xl_status call_softmax(const struct caller *c)
+{
+    const xl_softmax s = {.rows = SIDE,
+                          .cols = SIDE,
+                          .src = c->p->gemm.a,
+                          .dst = c->p->gemm.c};
+    return xl_softmax_run(c->q, &s, NULL);
+}
+
+static xl_status call_conv(const struct caller *c)
+{
+    const xl_conv v = {.n = 1,
+                       .c = 4,
+                       .k = 4,
+                       .r = 3,
+                       .s = 3,
+                       .h = 16,
+                       .w = 16,
+                       .alpha = 1,
+                       .in = {.mem = {c->p->mem[0]}, .dtype = XL_F32},
+                       .filters = {.mem = {c->p->mem[1]}, .dtype = XL_F32},
+                       .out = {.mem = {c->p->mem[2]}, .dtype = XL_F32}};
+    return xl_conv_run(c->q, &v, NULL);
+}
+
+/* Compiled by the first call. */
+static xl_status call_expr(struct caller *c)
+{
+    xl_binding b[2] = {c->p->r, c->p->r};
+    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    xl_status status = XL_OK;
+    b[1].name = "y";
+    b[1].tensor.mem.buf = c->p->mem[2];
+    if (!c->expr)
+        status = xl_expr_compile(c->q, "y = softmax(r)", &args, &c->expr);
+    return status == XL_OK ? xl_expr_run(c->q, c->expr, &args, NULL) : status;
+}
+
+static xl_status call_all(struct caller *c)
+{
+    xl_status status = call_products(c);
+    if (status == XL_OK)
+        status = call_softmax(c);
+    if (status == XL_OK)
+        status = call_conv(c);
+    return status == XL_OK ? call_expr(c) : status;
+}
+
 static void *call_warm(void *arg)
 {
     struct caller *c = arg;
     for (unsigned i = 0; i < CALLS && c->status == XL_OK; i++) {
-        c->status = xl_gemm_run(c->q, &c->p->gemm, NULL);
+        c->status = call_all(c);
         c->n_calls++;
     }
     return NULL;
@@ -255,9 +316,8 @@ static void test_warm_during_build(void **state)
     (void)state;
     open_unchecked(&t);
     create_product(&p, t.queue);
-    assert_status(xl_gemm_run(t.queue, &p.gemm, NULL), XL_OK,
-                  xl_error_detail(t.queue));
     struct caller c = {.q = t.queue, .p = &p};
+    assert_status(call_all(&c), XL_OK, xl_error_detail(t.queue));
     test_stub()->on_build(pass_gate, &gate);
     start(&b, t.queue, " -DTEST=1");
     const bool builds = comes_true(is_one_inside, &gate);
@@ -270,6 +330,37 @@ static void test_warm_during_build(void **state)
     assert_true(builds);
     assert_true(called);
     assert_status(c.status, XL_OK, xl_error_detail(t.queue));
+    xl_expr_destroy(c.expr);
+    release_product(&p);
+    test_device_close(&t);
+}
+
+/* All warm calls return while another thread has every lock of the library and
+ * the context: whatever that thread does, they do not wait for it. */
+static void test_warm_without_locks(void **state)
+{
+    struct test_device t;
+    struct product p;
+    (void)state;
+    open_unchecked(&t);
+    create_product(&p, t.queue);
+    struct caller c = {.q = t.queue, .p = &p};
+    assert_status(call_all(&c), XL_OK, xl_error_detail(t.queue));
+    xl__lock *const all[] = {
+        &t.lib->lock,       &t.lib->error_lock,    &t.lib->log_lock,
+        &t.lib->store.lock, &t.lib->tuned.lock,    &t.queue->ctx->lock,
+        &t.queue->ctx->selections_lock};
+    enum { N_LOCKS = sizeof all / sizeof *all };
+    for (unsigned i = 0; i < N_LOCKS; i++)
+        xl__lock_take(all[i]);
+    pthread_create(&c.thread, NULL, call_warm, &c);
+    const bool called = comes_true(has_called, &c);
+    for (unsigned i = 0; i < N_LOCKS; i++)
+        xl__lock_drop(all[i]);
+    pthread_join(c.thread, NULL);
+    assert_true(called);
+    assert_status(c.status, XL_OK, xl_error_detail(t.queue));
+    xl_expr_destroy(c.expr);
     release_product(&p);
     test_device_close(&t);
 }
@@ -406,6 +497,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_failed_once),
         cmocka_unit_test(test_parallel_builds),
         cmocka_unit_test(test_warm_during_build),
+        cmocka_unit_test(test_warm_without_locks),
         cmocka_unit_test(test_checked_once),
         cmocka_unit_test(test_no_verdict),
         cmocka_unit_test(test_own_errors),
