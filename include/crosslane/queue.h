@@ -106,9 +106,9 @@ typedef struct xl_span {
 } xl_span;
 
 /**
- * Record every launch on @p q from now on, or stop. The last 4096 spans are
- * kept. Calls of other libraries are not recorded: their events need not cover
- * the whole call.
+ * Record every launch on @p q from now on, or stop and discard what was
+ * recorded. The last 4096 spans are kept. Calls of other libraries are not
+ * recorded: their events need not cover the whole call.
  *
  * @return XL_OK, or XL_UNSUPPORTED when the queue was made without profiling
  */

@@ -210,6 +210,57 @@ static void names_and_sizes(void **state)
     assert_int_equal(p + q, 0);
 }
 
+/* -- explain ---------------------------------------------------------------
+ */
+
+enum { MOST_CHOICES = 16 };
+
+/* All choices are counted, as many as there is room for are written; one is
+ * chosen, and what it needs is built. */
+static void check_choices(const xl_choice *all, unsigned n,
+                          const xl_choice *two, unsigned n_of_two)
+{
+    unsigned chosen = 0;
+    assert_in_range(n, 2, MOST_CHOICES);
+    assert_int_equal(n_of_two, n);
+    for (unsigned i = 0; i < n; i++) {
+        chosen += all[i].chosen;
+        assert_int_not_equal(all[i].variant[0], '\0');
+        assert_int_not_equal(all[i].why[0], '\0');
+        assert_true(i == 0 || all[i].est_ns != all[i].est_ns ||
+                    all[i].est_ns >= all[0].est_ns || all[i].chosen);
+    }
+    assert_int_equal(chosen, 1);
+    assert_string_equal(two[0].variant, all[0].variant);
+    assert_int_equal(two[1].variant[0], '#');
+}
+
+static void explained(void **state)
+{
+    xl_choice all[MOST_CHOICES], two[2];
+    unsigned n = 0, n_of_two = 0;
+    const xl_gemm g = make_gemm(XL_ACCURACY_FULL);
+    const xl_softmax s = make_softmax();
+    const xl_conv c = make_conv();
+    (void)state;
+    memset(two, '#', sizeof two);
+    ok(xl_gemm_explain(t.queue, &g, NULL, 0, &n_of_two));
+    ok(xl_gemm_explain(t.queue, &g, all, MOST_CHOICES, &n));
+    ok(xl_gemm_explain(t.queue, &g, two, 1, &n_of_two));
+    check_choices(all, n, two, n_of_two);
+    ok(xl_softmax_explain(t.queue, &s, all, MOST_CHOICES, &n));
+    ok(xl_softmax_explain(t.queue, &s, two, 1, &n_of_two));
+    check_choices(all, n, two, n_of_two);
+    ok(xl_conv_explain(t.queue, &c, all, MOST_CHOICES, &n));
+    ok(xl_conv_explain(t.queue, &c, two, 1, &n_of_two));
+    check_choices(all, n, two, n_of_two);
+    test_stub()->reset();
+    ok(xl_gemm_run(t.queue, &g, NULL));
+    ok(xl_softmax_run(t.queue, &s, NULL));
+    ok(xl_conv_run(t.queue, &c, NULL));
+    assert_int_equal(test_stub()->calls("clBuildProgram"), 0);
+}
+
 int main(int argc, char **argv)
 {
     const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
@@ -219,6 +270,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists),
         cmocka_unit_test(names_and_sizes),
         cmocka_unit_test(group_fails_later),
+        cmocka_unit_test(explained),
     };
     test_args(argc, argv);
     test_device_open(&t, &options);

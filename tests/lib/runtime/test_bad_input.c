@@ -72,6 +72,18 @@ static void tear_down(struct fixture *f)
     assert_int_equal(test_stub()->live(), 0);
 }
 
+/* Commands since the last reset. */
+static unsigned long count_enqueued(void)
+{
+    const char *entry;
+    unsigned long n = 0;
+    for (unsigned i = 0; (entry = test_stub()->entry(i)) != NULL; i++) {
+        if (strncmp(entry, "clEnqueue", strlen("clEnqueue")) == 0)
+            n += test_stub()->calls(entry);
+    }
+    return n;
+}
+
 /* -- GEMM ------------------------------------------------------------------ */
 
 static void zero_m(struct fixture *f) { f->gemm.m = 0; }
@@ -160,10 +172,12 @@ static void bad_gemm(void **state)
         const xl_sync sync = {.done = &done};
         f.gemm = good;
         gemm_rows[i].spoil(&f);
+        test_stub()->reset();
         const xl_status status = xl_gemm_run(f.t.queue, &f.gemm, &sync);
         expect(status, gemm_rows[i].want, xl_error_detail(f.t.queue),
                gemm_rows[i].part);
         assert_null(done);
+        assert_int_equal(count_enqueued(), 0);
     }
     /* Nothing of it stays: the same queue computes, and has no message. */
     assert_status(xl_gemm_run(f.t.queue, &good, NULL), XL_OK,
@@ -256,9 +270,11 @@ static void bad_softmax(void **state)
     for (size_t i = 0; i < sizeof softmax_rows / sizeof *softmax_rows; i++) {
         f.softmax = good;
         softmax_rows[i].spoil(&f);
+        test_stub()->reset();
         const xl_status status = xl_softmax_run(f.t.queue, &f.softmax, NULL);
         expect(status, softmax_rows[i].want, xl_error_detail(f.t.queue),
                softmax_rows[i].part);
+        assert_int_equal(count_enqueued(), 0);
     }
     assert_status(xl_softmax_run(f.t.queue, &good, NULL), XL_OK,
                   xl_error_detail(f.t.queue));
@@ -312,8 +328,10 @@ static void bad_buffer(void **state)
     xl_queue *q = f.t.queue;
     xl_status status = xl_buffer_create(q, 0, &mem);
     expect(status, XL_BAD_SHAPE, xl_error_detail(q), "0 bytes");
+    test_stub()->reset();
     status = xl_buffer_create(q, SIZE_MAX, &mem);
     expect(status, XL_UNSUPPORTED, xl_error_detail(q), "does not fit");
+    assert_int_equal(test_stub()->calls("clCreateBuffer"), 0);
     assert_null(mem);
     status = xl_buffer_read(q, f.mem[0], SIZE_MAX, &byte, 1);
     expect(status, XL_BUFFER_TOO_SMALL, xl_error_detail(q), "do not fit");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a call leaves in the caller's queue, on the stub driver: its order on
  * an out-of-order queue, the events that it returns, what a failed call does,
- * scratch memory and its limit, and transfers that do not block. */
+ * scratch memory and its limit, transfers that do not block, queues of one
+ * context, and the timeline. */
 #include <stdio.h>
 #include <string.h>
 
@@ -132,15 +133,20 @@ static void no_barrier_in_order(void **state)
 
 /* -- failure -------------------------------------------------------------- */
 
+/* What the caller's events are before a call that fails, and after it. */
+static char no_event;
+#define NO_EVENT ((cl_event)(void *)&no_event)
+
 /* A later step fails while the first one waits for the caller's event: the
- * call returns, since it does not wait for the queue, and returns no event. */
+ * call returns, since it does not wait for the queue, and leaves the caller's
+ * events as they were. */
 static void failed_call_returns(void **state)
 {
     (void)state;
     for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
         for (unsigned step = 1; step <= STEPS; step++) {
             struct world w;
-            cl_event done = NULL, first = NULL;
+            cl_event done = NO_EVENT, first = NO_EVENT;
             set_up(&w, out_of_order);
             cl_event gate = user_event(&w);
             const xl_sync sync = {
@@ -149,8 +155,8 @@ static void failed_call_returns(void **state)
                              CL_OUT_OF_RESOURCES);
             assert_status(xl_expr_run(w.q, w.e, &w.args, &sync),
                           CL_OUT_OF_RESOURCES, xl_error_detail(w.q));
-            assert_null(done);
-            assert_null(first);
+            assert_ptr_equal(done, NO_EVENT);
+            assert_ptr_equal(first, NO_EVENT);
             assert_int_equal(calls("clEnqueueNDRangeKernel"), step);
             assert_int_equal(calls("clFinish"), 0);
             assert_int_equal(calls("clWaitForEvents"), 0);
@@ -244,12 +250,12 @@ static void group_has_a_first_event(void **state)
                   xl_error_detail(w.q));
     assert_int_equal(span(first, done), 2 * STEP_NS);
     test_stub()->model(NULL);
-    first = done = NULL;
+    first = done = NO_EVENT;
     test_stub()->arm("clEnqueueNDRangeKernel", 2, CL_OUT_OF_RESOURCES);
     assert_status(xl_gemm_run_group(w.q, g, 2, &sync), CL_OUT_OF_RESOURCES,
                   xl_error_detail(w.q));
-    assert_null(first);
-    assert_null(done);
+    assert_ptr_equal(first, NO_EVENT);
+    assert_ptr_equal(done, NO_EVENT);
     for (unsigned i = 0; i < 2; i++)
         clReleaseMemObject(c[i]);
     tear_down(&w);
@@ -350,12 +356,12 @@ static void transfer_events(void **state)
     assert_int_equal(calls("clWaitForEvents"), 0);
     assert_int_equal(calls("clFinish"), 0);
     /* A call that fails returns none. */
-    first = done = NULL;
+    first = done = NO_EVENT;
     test_stub()->arm("clEnqueueReadBuffer", 1, CL_OUT_OF_RESOURCES);
     assert_status(xl_buffer_enqueue_read(w.q, w.mem[0], 8, out, 8, &sync),
                   CL_OUT_OF_RESOURCES, xl_error_detail(w.q));
-    assert_null(first);
-    assert_null(done);
+    assert_ptr_equal(first, NO_EVENT);
+    assert_ptr_equal(done, NO_EVENT);
     clReleaseEvent(gate);
     tear_down(&w);
 }
@@ -407,6 +413,112 @@ static void ranges_are_checked(void **state)
     tear_down(&w);
 }
 
+/* -- queues ----------------------------------------------------------------
+ */
+
+/* Queues of one context share what is built, until the last is destroyed. */
+static void kernels_are_shared(void **state)
+{
+    struct world w;
+    xl_queue *beside = NULL;
+    (void)state;
+    set_up(&w, true);
+    xl_queue *const wrapped = w.q;
+    assert_status(xl_queue_create_beside(wrapped, &beside), XL_OK,
+                  xl_lib_error(w.t.lib));
+    assert_ptr_equal(xl_queue_context(beside), xl_queue_context(wrapped));
+    assert_ptr_equal(xl_queue_device(beside), xl_queue_device(wrapped));
+    w.q = beside;
+    run_expr(&w, NULL);
+    xl_queue_destroy(w.t.queue);
+    w.t.queue = NULL;
+    w.q = wrapped;
+    run_expr(&w, NULL);
+    assert_int_equal(calls("clBuildProgram"), 0);
+    assert_int_equal(calls("clReleaseProgram"), 0);
+    xl_queue_destroy(beside);
+    assert_int_equal(calls("clReleaseProgram"), 0);
+    tear_down(&w);
+}
+
+/* A driver without profiling queues: a queue without a timeline. */
+static void queue_without_profiling(void **state)
+{
+    struct world w;
+    xl_queue *q = NULL;
+    (void)state;
+    set_up(&w, false);
+    assert_status(xl_timeline_enable(w.q, true), XL_OK, "");
+    test_stub()->arm("clCreateCommandQueue", 1, CL_INVALID_QUEUE_PROPERTIES);
+    assert_status(xl_queue_create(w.t.lib, w.t.device, &q), XL_OK,
+                  xl_lib_error(w.t.lib));
+    assert_true(test_stub()->fired());
+    assert_status(xl_timeline_enable(q, true), XL_UNSUPPORTED,
+                  xl_error_detail(q));
+    assert_status(xl_timeline_enable(q, false), XL_OK, xl_error_detail(q));
+    xl_queue_destroy(q);
+    tear_down(&w);
+}
+
+enum { KEPT = 4096 };
+
+struct spans {
+    unsigned n;
+    const char *label[KEPT + 1];
+    uint64_t start_ns[KEPT + 1];
+};
+
+static void note_span(const xl_span *span, void *arg)
+{
+    struct spans *s = arg;
+    assert_in_range(s->n, 0, KEPT);
+    assert_true(span->queued_ns <= span->submit_ns &&
+                span->submit_ns <= span->start_ns &&
+                span->start_ns <= span->end_ns);
+    s->start_ns[s->n] = span->start_ns;
+    s->label[s->n++] = span->label;
+}
+
+static unsigned drain(struct world *w, struct spans *s)
+{
+    memset(s, 0, sizeof *s);
+    assert_status(xl_timeline_drain(w->q, note_span, s), XL_OK,
+                  xl_error_detail(w->q));
+    return s->n;
+}
+
+/* Every launch from xl_timeline_enable() on, in order, each once; of many the
+ * last. */
+static void timeline(void **state)
+{
+    static struct spans s;
+    struct world w;
+    (void)state;
+    set_up(&w, false);
+    run_expr(&w, NULL);
+    assert_int_equal(drain(&w, &s), 0);
+    assert_status(xl_timeline_enable(w.q, true), XL_OK, "");
+    run_expr(&w, NULL);
+    run_expr(&w, NULL);
+    assert_int_equal(drain(&w, &s), 2 * STEPS);
+    for (unsigned i = 1; i < 2 * STEPS; i++)
+        assert_true(s.start_ns[i - 1] <= s.start_ns[i]);
+    for (unsigned i = 0; i < STEPS; i++)
+        assert_string_equal(s.label[i], s.label[STEPS + i]);
+    assert_int_equal(drain(&w, &s), 0);
+    for (unsigned i = 0; i < KEPT; i++)
+        assert_status(xl_buffer_fill(w.q, w.mem[1], 0, 0, 1), XL_OK, "");
+    run_expr(&w, NULL);
+    assert_int_equal(drain(&w, &s), KEPT);
+    assert_string_equal(s.label[KEPT - STEPS - 1], "fill");
+    assert_string_not_equal(s.label[KEPT - STEPS], "fill");
+    run_expr(&w, NULL);
+    assert_status(xl_timeline_enable(w.q, false), XL_OK, "");
+    run_expr(&w, NULL);
+    assert_int_equal(drain(&w, &s), 0);
+    tear_down(&w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +531,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(trim),
         cmocka_unit_test(transfer_events),
         cmocka_unit_test(ranges_are_checked),
+        cmocka_unit_test(kernels_are_shared),
+        cmocka_unit_test(queue_without_profiling),
+        cmocka_unit_test(timeline),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

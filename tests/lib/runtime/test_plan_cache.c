@@ -228,8 +228,81 @@ static void test_range(void **state)
     assert_int_equal(stub->live(), 0);
 }
 
+/* The same of softmax and convolution, of which the latter needs several
+ * programs for the range. */
+struct others {
+    xl_softmax s;
+    xl_conv c;
+};
+
+static void open_others(struct others *o, struct product *p)
+{
+    open_product(p, &uncached, XL_F16);
+    o->s = (xl_softmax){.rows = 1,
+                        .cols = 1 << 16,
+                        .src = xl_mat_rows(p->mem[0], 1 << 16, XL_F16),
+                        .dst = xl_mat_rows(p->mem[1], 1 << 16, XL_F16)};
+    o->c = (xl_conv){.n = 1,
+                     .c = 32,
+                     .h = 14,
+                     .w = 14,
+                     .k = 64,
+                     .r = 3,
+                     .s = 3,
+                     .in = {.mem = {.buf = p->mem[0]}, .dtype = XL_F16},
+                     .filters = {.mem = {.buf = p->mem[1]}, .dtype = XL_F16},
+                     .out = {.mem = {.buf = p->mem[2]}, .dtype = XL_F16},
+                     .alpha = 1};
+}
+
+/* Programs and kernels that are made by runs of all sizes from 1 to `last`. */
+static unsigned long made_by_softmax(struct others *o, xl_queue *q,
+                                     size_t last)
+{
+    test_stub()->reset();
+    for (o->s.rows = last; o->s.rows > 0; o->s.rows--)
+        assert_status(xl_softmax_run(q, &o->s, NULL), XL_OK,
+                      xl_error_detail(q));
+    return calls_of_builds() + test_stub()->calls("clCreateKernel");
+}
+
+static unsigned long made_by_conv(struct others *o, xl_queue *q, size_t last)
+{
+    test_stub()->reset();
+    for (o->c.n = last; o->c.n > 0; o->c.n--)
+        assert_status(xl_conv_run(q, &o->c, NULL), XL_OK, xl_error_detail(q));
+    return calls_of_builds() + test_stub()->calls("clCreateKernel");
+}
+
+static void test_ranges_of_others(void **state)
+{
+    enum { ROWS = 500, IMAGES = 200 };
+    struct product p;
+    struct others o;
+    (void)state;
+    open_others(&o, &p); /* the first size alone does not suffice */
+    assert_status(xl_conv_prepare(p.t.queue, &o.c), XL_OK, "");
+    assert_int_not_equal(made_by_conv(&o, p.t.queue, IMAGES), 0);
+    close_product(&p);
+    open_others(&o, &p);
+    assert_status(xl_softmax_prepare_range(p.t.queue, &o.s, ROWS), XL_OK,
+                  xl_error_detail(p.t.queue));
+    assert_status(xl_conv_prepare_range(p.t.queue, &o.c, IMAGES), XL_OK,
+                  xl_error_detail(p.t.queue));
+    assert_int_equal(made_by_softmax(&o, p.t.queue, ROWS), 0);
+    assert_int_equal(made_by_conv(&o, p.t.queue, IMAGES), 0);
+    o.s.rows = ROWS;
+    assert_int_equal(xl_softmax_prepare_range(p.t.queue, &o.s, ROWS - 1),
+                     XL_BAD_ARGUMENT);
+    o.c.n = IMAGES;
+    assert_int_equal(xl_conv_prepare_range(p.t.queue, &o.c, IMAGES - 1),
+                     XL_BAD_ARGUMENT);
+    close_product(&p);
+}
+
 static void test_range_refused(void **state)
 {
+    enum { MOST_SIZES = 1048576 };
     struct product p;
     (void)state;
     open_product(&p, &uncached, XL_F16);
@@ -238,6 +311,8 @@ static void test_range_refused(void **state)
     assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 7), XL_BAD_ARGUMENT);
     assert_non_null(strstr(xl_error_detail(p.t.queue), "8 to 7"));
     assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, SIZE_MAX),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_gemm_prepare_range(p.t.queue, &g, 8 + MOST_SIZES),
                      XL_BAD_ARGUMENT);
     assert_int_equal(xl_gemm_prepare_range(NULL, &g, 9), XL_BAD_ARGUMENT);
     assert_int_equal(xl_gemm_prepare_range(p.t.queue, NULL, 9),
@@ -307,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_pin),
         cmocka_unit_test(test_verdict),
         cmocka_unit_test(test_range),
+        cmocka_unit_test(test_ranges_of_others),
         cmocka_unit_test(test_range_refused),
         cmocka_unit_test(test_expr_sizes),
         cmocka_unit_test(test_rotation),

@@ -2,6 +2,7 @@
 /* Tests of queues that the application and the library use together. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/os/clock.h"
@@ -96,6 +97,165 @@ static void calls_follow_out_of_order(void **state)
     clReleaseCommandQueue(native);
 }
 
+/* -- what may be released when a call returns ------------------------------
+ */
+
+enum { SIDE = 64, WORDS = SIDE * SIDE, PRODUCTS = 2 };
+
+static cl_mem make_words(xl_queue *q, float value)
+{
+    float host[PRODUCTS * WORDS];
+    cl_mem mem = NULL;
+    for (unsigned i = 0; i < PRODUCTS * WORDS; i++)
+        host[i] = value;
+    assert_status(xl_buffer_create(q, sizeof host, &mem), XL_OK,
+                  xl_error_detail(q));
+    assert_status(xl_buffer_write(q, mem, 0, host, sizeof host), XL_OK,
+                  xl_error_detail(q));
+    return mem;
+}
+
+/* c = A B + r for PRODUCTS products by lists, then y = exp(c - c) * c, both
+ * behind the gate. Everything that the calls were given is overwritten or
+ * released when they return. */
+static void enqueue_chain(xl_queue *q, cl_event gate, cl_mem c, cl_mem y)
+{
+    size_t n[1] = {PRODUCTS * WORDS};
+    char text[] = "y = exp(c - c) * c", name[] = "r";
+    cl_mem ones = make_words(q, 1), twos = make_words(q, 2);
+    cl_ulong zero[PRODUCTS] = {0, 0}, at[PRODUCTS] = {WORDS, 0};
+    xl_binding r = {.name = name,
+                    .is_scalar = true,
+                    .scalar = 5,
+                    .tensor = {.dtype = XL_F32}};
+    xl_gemm g = {
+        .m = SIDE,
+        .n = SIDE,
+        .k = SIDE,
+        .alpha = 1,
+        .a = xl_mat_rows(ones, SIDE, XL_F32),
+        .b = xl_mat_rows(twos, SIDE, XL_F32),
+        .c = xl_mat_rows(c, SIDE, XL_F32),
+        .batch = {.count = PRODUCTS, .a_at = zero, .b_at = zero, .c_at = at},
+        .epilogue = {"y + r", &r, 1}};
+    xl_binding b[2] = {
+        {.name = "c", .tensor = xl_tensor_dense(c, XL_F32, 1, n)},
+        {.name = "y", .tensor = xl_tensor_dense(y, XL_F32, 1, n)}};
+    xl_expr_args args = {
+        .bindings = b, .n_bindings = 2, .variant = "expr_unfused"};
+    cl_event done = NULL;
+    xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &done};
+    xl_expr *e = NULL;
+    assert_status(xl_expr_compile(q, text, &args, &e), XL_OK,
+                  xl_error_detail(q));
+    memset(text, 'x', sizeof text - 1);
+    assert_status(xl_gemm_run(q, &g, &sync), XL_OK, xl_error_detail(q));
+    clReleaseMemObject(ones);
+    clReleaseMemObject(twos);
+    memset(at, 1, sizeof at);
+    memset(zero, 1, sizeof zero);
+    name[0] = 'q';
+    memset(&r, 0, sizeof r);
+    memset(&g, 0, sizeof g);
+    cl_event product = done;
+    sync = (xl_sync){.n_wait = 1, .wait = &product};
+    assert_status(xl_expr_run(q, e, &args, &sync), XL_OK, xl_error_detail(q));
+    clReleaseEvent(product);
+    xl_expr_destroy(e);
+    memset(b, 0, sizeof b);
+    memset(&sync, 0, sizeof sync);
+}
+
+/* Descriptors, lists, texts, events, buffers, an expression, the plans, the
+ * scratch and at last the queue are released before the first command may
+ * start; none of that waits, and the results are right. */
+static void released_at_once(void **state)
+{
+    float got[PRODUCTS * WORDS];
+    const float want = 2 * SIDE + 5;
+    cl_int code, is = CL_COMPLETE;
+    xl_queue *q = NULL;
+    (void)state;
+    assert_status(xl_queue_create_beside(t.queue, &q), XL_OK,
+                  xl_lib_error(t.lib));
+    const cl_command_queue native = xl_queue_cl(q);
+    const cl_context context = xl_queue_context(q);
+    assert_int_equal(clRetainCommandQueue(native), CL_SUCCESS);
+    cl_mem c = make_words(q, 0), y = make_words(q, 0);
+    cl_event gate = clCreateUserEvent(context, &code), end = NULL;
+    assert_int_equal(code, CL_SUCCESS);
+    enqueue_chain(q, gate, c, y);
+    assert_status(xl_queue_trim(q), XL_OK, xl_error_detail(q));
+    assert_int_equal(clEnqueueMarkerWithWaitList(native, 0, NULL, &end),
+                     CL_SUCCESS);
+    xl_queue_destroy(q);
+    assert_int_equal(clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                    sizeof is, &is, NULL),
+                     CL_SUCCESS);
+    assert_int_not_equal(is, CL_COMPLETE);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadBuffer(native, y, CL_TRUE, 0, sizeof got,
+                                         got, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (unsigned i = 0; i < PRODUCTS * WORDS; i++)
+        if (got[i] != want)
+            fail_msg("element %u is %g, not %g", i, (double)got[i],
+                     (double)want);
+    clReleaseEvent(gate);
+    clReleaseEvent(end);
+    clReleaseMemObject(c);
+    clReleaseMemObject(y);
+    clReleaseCommandQueue(native);
+}
+
+/* -- transfers -------------------------------------------------------------
+ */
+
+static bool is_complete(cl_event event)
+{
+    cl_int is = CL_COMPLETE;
+    assert_int_equal(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                    sizeof is, &is, NULL),
+                     CL_SUCCESS);
+    return is == CL_COMPLETE;
+}
+
+/* Transfers that wait for an event of the application return before it. */
+static void transfers_return_at_once(void **state)
+{
+    const float in[2] = {3, 4};
+    float out[3] = {0};
+    cl_event gate, event[3] = {NULL};
+    cl_int code;
+    cl_mem mem = NULL;
+    (void)state;
+    assert_status(xl_buffer_create(t.queue, sizeof out, &mem), XL_OK,
+                  xl_error_detail(t.queue));
+    gate = clCreateUserEvent(xl_queue_context(t.queue), &code);
+    assert_int_equal(code, CL_SUCCESS);
+    xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &event[0]};
+    assert_status(
+        xl_buffer_enqueue_fill(t.queue, mem, 2, 0x40a00000, 1, &sync), XL_OK,
+        xl_error_detail(t.queue));
+    sync.done = &event[1];
+    assert_status(
+        xl_buffer_enqueue_write(t.queue, mem, 0, in, sizeof in, &sync), XL_OK,
+        xl_error_detail(t.queue));
+    sync = (xl_sync){.n_wait = 2, .wait = event, .done = &event[2]};
+    assert_status(
+        xl_buffer_enqueue_read(t.queue, mem, 0, out, sizeof out, &sync), XL_OK,
+        xl_error_detail(t.queue));
+    for (unsigned i = 0; i < 3; i++)
+        assert_false(is_complete(event[i]));
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &event[2]), CL_SUCCESS);
+    assert_true(out[0] == 3 && out[1] == 4 && out[2] == 5);
+    clReleaseEvent(gate);
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseEvent(event[i]);
+    clReleaseMemObject(mem);
+}
+
 /* Bytes that are written to the terminal while a kernel with a warning is
  * built. Its text is new, so that no cache has it. */
 static long bytes_of_build(xl_queue *q)
@@ -146,6 +306,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finish_waits_for_what_was_flushed),
         cmocka_unit_test(calls_follow_out_of_order),
+        cmocka_unit_test(released_at_once),
+        cmocka_unit_test(transfers_return_at_once),
         cmocka_unit_test(builds_are_silent),
     };
     test_args(argc, argv);

@@ -140,12 +140,14 @@ static void bad_conv(void **state)
         const xl_sync sync = {.done = &done};
         xl_conv c = f.conv;
         rows[i].spoil(&c);
+        test_stub()->reset();
         const xl_status status = xl_conv_run(f.t.queue, &c, &sync);
         const char *message = xl_error_detail(f.t.queue);
         assert_status(status, rows[i].want, message);
         if (!strstr(message, rows[i].part))
             fail_msg("\"%s\" does not say \"%s\"", message, rows[i].part);
         assert_null(done);
+        assert_int_equal(test_stub()->calls("clEnqueueNDRangeKernel"), 0);
     }
     /* Nothing of it stays: the same queue computes, and has no message. */
     assert_status(xl_conv_run(f.t.queue, &f.conv, NULL), XL_OK,

@@ -523,6 +523,69 @@ static void test_shared(void **state)
     tear_down(&w);
 }
 
+/* -- results ---------------------------------------------------------- */
+
+/* The value of a name before its memory exists: n_dims 99 for an error, whose
+ * message has `message`. */
+static const struct {
+    const char *text, *name, *message;
+    xl_dtype dtype;
+    unsigned n_dims;
+    size_t size[3];
+} results[] = {
+    {"y = exp(x) * s", "y", NULL, XL_F32, 2, {ROWS, COLS}},
+    {"y = x > s", "y", NULL, XL_BOOL, 2, {ROWS, COLS}},
+    {"y = argmax(x, axis=1)", "y", NULL, XL_I32, 2, {ROWS, 1}},
+    {"y = sum(x) * s", "y", NULL, XL_F32, 2, {1, 1}},
+    {"x * s", "out", NULL, XL_F32, 2, {ROWS, COLS}},
+    {"y = transpose(x) + s", "y", NULL, XL_F32, 2, {COLS, ROWS}},
+    {"t = x[2:5, ::3] * s; y = t + 1",
+     "t",
+     NULL,
+     XL_F32,
+     2,
+     {3, (COLS + 2) / 3}},
+    {"x = x + s", "x", NULL, XL_F32, 2, {ROWS, COLS}},
+    {"y = x * s", "z", "z", XL_F32, 99, {0}},
+    {"x[:2] = x[2:4] * s", "x", "x", XL_F32, 99, {0}},
+    {"y = x +* s", "y", "1:8", XL_F32, 99, {0}},
+    {"y = x * t", "y", "t", XL_F32, 99, {0}},
+};
+
+static void test_result(void **state)
+{
+    struct world w;
+    (void)state;
+    set_up(&w, false);
+    w.b[Y] = w.b[S]; /* outputs may be omitted */
+    w.args.n_bindings = 2;
+    test_stub()->reset();
+    for (unsigned i = 0; i < sizeof results / sizeof *results; i++) {
+        xl_tensor got;
+        const bool is_good = results[i].n_dims != 99;
+        const xl_status status = xl_expr_result(
+            w.t.queue, results[i].text, &w.args, results[i].name, &got);
+        const char *detail = xl_error_detail(w.t.queue);
+        assert_status(status, is_good ? XL_OK : XL_BAD_ARGUMENT, detail);
+        if (!is_good) {
+            if (!strstr(detail, results[i].message))
+                fail_msg("#%u: \"%s\"", i, detail);
+            continue;
+        }
+        const xl_tensor want = xl_tensor_dense(
+            NULL, results[i].dtype, results[i].n_dims, results[i].size);
+        if (got.n_dims != want.n_dims || got.dtype != want.dtype)
+            fail_msg("#%u: %u dimensions of %s", i, got.n_dims,
+                     xl_dtype_name(got.dtype));
+        assert_memory_equal(got.size, want.size, sizeof want.size);
+        assert_memory_equal(got.stride, want.stride, sizeof want.stride);
+        assert_true(!got.mem.buf && !got.mem.svm && got.offset == 0);
+    }
+    assert_int_equal(builds(), 0);
+    assert_int_equal(launches(), 0);
+    tear_down(&w);
+}
+
 /* -- variants --------------------------------------------------------- */
 
 static void test_names(void **state)
@@ -821,6 +884,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_result),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_fallback),

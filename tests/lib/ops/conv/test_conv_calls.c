@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What conv.h states of a call, on a real device: alpha = 0. */
+#include <math.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum {
+    IMAGES = 2,
+    CHANNELS = 3,
+    SIDE = 6,
+    FILTERS = 5,
+    TAPS = 3,
+    IN = IMAGES * CHANNELS * SIDE * SIDE,
+    WEIGHTS = FILTERS * CHANNELS * TAPS * TAPS,
+    PIXELS = (SIDE - TAPS + 1) * (SIDE - TAPS + 1),
+    OUT = IMAGES * FILTERS * PIXELS,
+    GUARD = 64
+};
+
+static struct test_device t;
+static cl_mem mem[3];
+
+static void write_floats(cl_mem to, const float *from, size_t n)
+{
+    assert_status(xl_buffer_write(t.queue, to, 0, from, n * sizeof *from),
+                  XL_OK, xl_error_detail(t.queue));
+}
+
+/* out = epilogue(beta out) with in and filters of NaN, then without memory, by
+ * each variant, in both layouts, for an alpha of 0 and one that is 0 as an
+ * f32; what stands behind out stays as it was. */
+static void no_product(void **state)
+{
+    static float nan[IN], before[OUT + GUARD], after[OUT + GUARD];
+    const xl_binding five = {.name = "s",
+                             .is_scalar = true,
+                             .scalar = 5,
+                             .tensor = {.dtype = XL_F32}};
+    unsigned n = 0;
+    (void)state;
+    for (size_t i = 0; i < IN; i++)
+        nan[i] = NAN;
+    for (size_t i = 0; i < OUT + GUARD; i++)
+        before[i] = (float)(i % 37) - 18;
+    write_floats(mem[0], nan, IN);
+    write_floats(mem[1], nan, WEIGHTS);
+    for (; xl_variant_name(t.device, "conv", n / 4); n++) {
+        const bool has_epilogue = n % 4 == 1, is_absent = n % 4 == 2;
+        const xl_layout layout = n % 2 ? XL_NCHW : XL_NHWC;
+        xl_conv c = {.n = IMAGES,
+                     .c = CHANNELS,
+                     .h = SIDE,
+                     .w = SIDE,
+                     .k = FILTERS,
+                     .r = TAPS,
+                     .s = TAPS,
+                     .in = {.mem = {.buf = mem[0]}, .layout = layout},
+                     .filters = {.mem = {.buf = mem[1]}},
+                     .out = {.mem = {.buf = mem[2]}, .layout = layout},
+                     .alpha = n % 4 == 3 ? 1e-300 : 0,
+                     .beta = 2,
+                     .variant = xl_variant_name(t.device, "conv", n / 4)};
+        if (has_epilogue)
+            c.epilogue = (xl_epilogue){"y + s", &five, 1};
+        if (is_absent)
+            c.in.mem.buf = c.filters.mem.buf = NULL;
+        write_floats(mem[2], before, OUT + GUARD);
+        assert_status(xl_conv_run(t.queue, &c, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, mem[2], 0, after, sizeof after),
+                      XL_OK, xl_error_detail(t.queue));
+        for (size_t i = 0; i < OUT + GUARD; i++) {
+            const float want =
+                i >= OUT ? before[i] : 2 * before[i] + 5 * has_epilogue;
+            if (after[i] != want)
+                fail_msg("%s, case %u: element %zu is %g, not %g", c.variant,
+                         n % 4, i, (double)after[i], (double)want);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const size_t floats[3] = {IN, WEIGHTS, OUT + GUARD};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_product)};
+    test_args(argc, argv);
+    test_device_open(&t, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(
+            xl_buffer_create(t.queue, floats[i] * sizeof(float), &mem[i]),
+            XL_OK, xl_error_detail(t.queue));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+    return failed;
+}
