@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "ops/path/selfcheck_data.h"
 #include "ops/path/tunables.h"
-#include "runtime/buffer.h"
 
 static const double ns_per_s = 1e9;
 static const double hopeless = 10; /* times the limit, by the first run */
@@ -24,25 +23,11 @@ static const double long_run_s = 1;
 /* -- the case --------------------------------------------------------------
  */
 
-static xl_status upload_operands(struct xl__case *c)
+xl_status xl__tuning_case_init(struct xl__tuning_case *c,
+                               const struct xl__op_call *call)
 {
     xl_status status = XL_OK;
-    struct xl__op_case *t = &c->op_case;
-    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
-        if (!t->host[i])
-            continue;
-        TRY(xl_buffer_create(c->q, t->bytes[i], &t->call.mem[i].buf));
-        TRY(xl_buffer_write(c->q, t->call.mem[i].buf, 0, t->host[i],
-                            t->bytes[i]));
-    }
-fail:
-    return status;
-}
-
-xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
-{
-    xl_status status = XL_OK;
-    struct xl__op_case *t = &c->op_case;
+    struct xl__selfcheck_case *t = &c->op_case;
     memset(c, 0, sizeof *c);
     c->q = call->q;
     c->op = call->op;
@@ -57,23 +42,14 @@ xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call)
                               : "data of the case"));
     xl__reference_plan(call, &c->plan);
     t->every = xl__case_sample_step(c->plan.flop);
-    c->before = xl__calloc(t->bytes[t->result], 1);
-    if (!c->before)
-        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data of the case"));
-    memcpy(c->before, t->host[t->result], t->bytes[t->result]);
-    TRY(upload_operands(c));
+    TRY(xl__case_upload(c->q, t, true));
 fail:
     return status;
 }
 
-void xl__case_clear(struct xl__case *c)
+void xl__tuning_case_clear(struct xl__tuning_case *c)
 {
-    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
-        xl__buffer_release(c->op_case.call.mem[i].buf);
-        free(c->op_case.host[i]);
-    }
-    free(c->op_case.own);
-    free(c->before);
+    xl__case_clear(&c->op_case);
     memset(c, 0, sizeof *c);
 }
 
@@ -93,7 +69,7 @@ static xl_status build_program(struct xl__entrant *e,
                                xl_candidate_result *out)
 {
     xl_status status = XL_OK;
-    struct xl__case *c = e->on;
+    struct xl__tuning_case *c = e->on;
     const struct xl__variant_candidate candidate = {.variant = point->variant,
                                             .params = point->params,
                                             .plan = &e->ready.plan};
@@ -106,8 +82,8 @@ static xl_status build_program(struct xl__entrant *e,
                           "its tunables do not fit this call and device"));
     e->ready.variant = point->variant;
     TRY(xl__cached_plan_build(c->q, &e->ready));
-    TRY(xl__selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
-                      &trusted, why, sizeof why));
+    TRY(xl__op_selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
+                         &trusted, why, sizeof why));
     if (!trusted)
         finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
@@ -119,18 +95,16 @@ static xl_status compare_result(struct xl__entrant *e, double *took_ns,
                                 xl_candidate_result *out)
 {
     xl_status status = XL_OK;
-    struct xl__case *c = e->on;
-    struct xl__op_case *t = &c->op_case;
-    const cl_mem result = t->call.mem[t->result].buf;
+    struct xl__tuning_case *c = e->on;
+    struct xl__selfcheck_case *t = &c->op_case;
     char why[XL__WHY_CAP] = "";
-    TRY(xl_buffer_write(c->q, result, 0, c->before, t->bytes[t->result]));
+    TRY(xl__case_reset(c->q, t));
     const uint64_t start = xl__now_ns();
     TRY(xl__entrant_run(c->q, e));
     TRY(xl_queue_finish(c->q));
     *took_ns = (double)(xl__now_ns() - start);
-    TRY(xl_buffer_read(c->q, result, 0, t->host[t->result],
-                       t->bytes[t->result]));
-    if (!c->op->case_compare(c->full, t, why, sizeof why))
+    TRY(xl__case_download(c->q, t));
+    if (!xl__case_compare(t, XL__PASS_FIRST, why, sizeof why))
         finish_as(out, XL_CANDIDATE_WRONG, why);
 fail:
     return status;
@@ -157,7 +131,7 @@ fail:
     return status;
 }
 
-static void init_candidate(struct xl__entrant *e, struct xl__case *c,
+static void init_candidate(struct xl__entrant *e, struct xl__tuning_case *c,
                            xl_candidate_result *out)
 {
     memset(e, 0, sizeof *e);
@@ -166,7 +140,7 @@ static void init_candidate(struct xl__entrant *e, struct xl__case *c,
     out->median_ns = out->mad_ns = NAN;
 }
 
-void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
+void xl__entrant_init(struct xl__entrant *e, struct xl__tuning_case *c,
                       const struct xl__point *point, xl_candidate_result *out)
 {
     double took_ns;
@@ -226,8 +200,9 @@ fail:
     return status;
 }
 
-void xl__case_measure(struct xl__case *c, const struct xl__point *point,
-                      double limit_ns, xl_candidate_result *out)
+void xl__tuning_case_measure(struct xl__tuning_case *c,
+                             const struct xl__point *point, double limit_ns,
+                             xl_candidate_result *out)
 {
     struct xl__entrant *e = xl__calloc(1, sizeof *e);
     xl_samples *samples = xl__calloc(1, sizeof *samples);

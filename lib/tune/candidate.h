@@ -8,39 +8,40 @@
 
 #include "tune/space.h"
 
-struct xl__case {
+struct xl__tuning_case {
     xl_queue *q;
     const struct xl__op *op;
     const void *canonical; /* the call's: programs are checked for it */
     uint64_t full[XL__DESC_CAP / sizeof(uint64_t)]; /* the case's own */
-    struct xl__op_case op_case;
-    void *before;         /* the result's memory before any run */
+    struct xl__selfcheck_case op_case;
     struct xl__plan plan; /* here, since a plan is too large for the stack */
 };
 
 /* A candidate that is correct and can run any number of times. */
 struct xl__entrant {
-    struct xl__case *on;
+    struct xl__tuning_case *on;
     struct xl__cached_plan ready;
 };
 
 /* Makes the data. XL_UNSUPPORTED where the op has no case of this size,
  * XL_NO_MEMORY, or an OpenCL code, with the detail in the queue. Call
- * xl__case_clear() whatever the status. */
-xl_status xl__case_init(struct xl__case *c, const struct xl__op_call *call);
-void xl__case_clear(struct xl__case *c);
+ * xl__tuning_case_clear() whatever the status. */
+xl_status xl__tuning_case_init(struct xl__tuning_case *c,
+                               const struct xl__op_call *call);
+void xl__tuning_case_clear(struct xl__tuning_case *c);
 
 /* Builds, checks and compares. A failure of the candidate is out->end; after
  * XL_CANDIDATE_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
-void xl__entrant_init(struct xl__entrant *e, struct xl__case *c,
+void xl__entrant_init(struct xl__entrant *e, struct xl__tuning_case *c,
                       const struct xl__point *point, xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
 /* Enqueues it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);
 
 /* xl__entrant_init(), then its time. */
-void xl__case_measure(struct xl__case *c, const struct xl__point *point,
-                      double limit_ns, xl_candidate_result *out);
+void xl__tuning_case_measure(struct xl__tuning_case *c,
+                             const struct xl__point *point, double limit_ns,
+                             xl_candidate_result *out);
 
 /* The point that a candidate names: XL_BAD_ARGUMENT when there is none. */
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,

@@ -34,13 +34,13 @@ static double elapsed_s(const struct xl__search *s)
     return (double)(xl__now_ns() - s->begun_ns) / 1e9;
 }
 
-xl_status xl__search_data(struct xl__search *s, struct xl__case **out)
+xl_status xl__search_data(struct xl__search *s, struct xl__tuning_case **out)
 {
     xl_status status = XL_OK;
     if (!s->has_data) {
-        status = xl__case_init(&s->data, s->call);
+        status = xl__tuning_case_init(&s->data, s->call);
         if (status != XL_OK)
-            xl__case_clear(&s->data);
+            xl__tuning_case_clear(&s->data);
         s->has_data = status == XL_OK;
     }
     *out = &s->data;
@@ -50,7 +50,7 @@ xl_status xl__search_data(struct xl__search *s, struct xl__case **out)
 void xl__search_clear(struct xl__search *s)
 {
     if (s->has_data)
-        xl__case_clear(&s->data);
+        xl__tuning_case_clear(&s->data);
     xl__space_clear(&s->space);
     xl__journal_clear(&s->journal);
     free(s->queue);
@@ -186,7 +186,7 @@ static xl_status measure_candidate(struct xl__search *s,
                                    xl_candidate_result *out)
 {
     xl_status status = XL_OK;
-    struct xl__case *data;
+    struct xl__tuning_case *data;
     const double limit =
         s->best < 0 ? 0
                     : give_up_at * s->space.points[s->best].result.median_ns;
@@ -194,7 +194,7 @@ static xl_status measure_candidate(struct xl__search *s,
         TRY(s->how->run_candidate(s->how->arg, name, limit, out));
     } else {
         TRY(xl__search_data(s, &data));
-        xl__case_measure(data, point, limit, out);
+        xl__tuning_case_measure(data, point, limit, out);
     }
 fail:
     return status;
@@ -347,7 +347,8 @@ static long find_fastest(const struct final *f)
 }
 
 /* Checks the point in this process; a point that fails is lost. */
-static void add_finalist(struct final *f, struct xl__case *data, size_t at)
+static void add_finalist(struct final *f, struct xl__tuning_case *data,
+                         size_t at)
 {
     struct xl__point *p = &f->s->space.points[at];
     xl_candidate_result result;
@@ -363,7 +364,7 @@ static void add_finalist(struct final *f, struct xl__case *data, size_t at)
 static xl_status add_finalists(struct final *f)
 {
     xl_status status = XL_OK;
-    struct xl__case *data;
+    struct xl__tuning_case *data;
     long at;
     TRY(xl__search_data(f->s, &data));
     while (f->n == 0 && (at = model_choice(&f->s->space)) >= 0)

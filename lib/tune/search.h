@@ -21,7 +21,7 @@ struct xl__search {
     struct xl__queued *queue; /* sorted; the first n_taken are done */
     size_t n_queued, queue_cap, n_taken;
     bool is_queue_current; /* false: a result changed ranks */
-    struct xl__case data;  /* for measuring in this process */
+    struct xl__tuning_case data; /* for measuring in this process */
     bool has_data;
     struct xl__journal journal;
     uint64_t begun_ns;
@@ -36,7 +36,7 @@ struct xl__search {
 xl_status xl__search_run(struct xl__search *s);
 void xl__search_clear(struct xl__search *s);
 /* The data of this process's measurements, made by the first call. */
-xl_status xl__search_data(struct xl__search *s, struct xl__case **out);
+xl_status xl__search_data(struct xl__search *s, struct xl__tuning_case **out);
 /* Calls the application's progress function; `now` NULL: the final
  * comparison. */
 void xl__search_report(const struct xl__search *s, const xl_candidate *now);

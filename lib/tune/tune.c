@@ -68,7 +68,7 @@ xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
     xl_status status = XL_OK;
     struct xl__op_call call;
     struct xl__point point;
-    struct xl__case *data = NULL;
+    struct xl__tuning_case *data = NULL;
     if (!q || !op || !c || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
@@ -77,11 +77,11 @@ xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
     data = xl__calloc(1, sizeof *data);
     if (!data)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a candidate"));
-    TRY(xl__case_init(data, &call));
-    xl__case_measure(data, &point, limit_ns, out);
+    TRY(xl__tuning_case_init(data, &call));
+    xl__tuning_case_measure(data, &point, limit_ns, out);
 fail:
     if (data)
-        xl__case_clear(data);
+        xl__tuning_case_clear(data);
     free(data);
     xl__op_call_end(&call);
     return status;

@@ -274,7 +274,6 @@ const struct xl__op xl__op_conv = {
     .shape_class = xl__conv_shape_class,
     .shrink = xl__conv_shrink,
     .case_init = xl__conv_case_init,
-    .case_compare = xl__conv_case_compare,
 };
 
 /* -- the public functions ----------------------------------------------- */

@@ -102,9 +102,7 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c);
 void xl__conv_shape_class(const void *canonical, struct xl__str *out);
 void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
-xl_status xl__conv_case_init(void *small, struct xl__op_case *t);
-bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
-                          char *why, size_t why_cap);
+xl_status xl__conv_case_init(void *small, struct xl__selfcheck_case *t);
 
 /* shape.c: each matrix once; the result twice if read. */
 double xl__conv_flop(const struct xl__conv_canonical *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-check case of a convolution, and the comparison of its result.
+/* The self-check case of a convolution, and its elements on the host.
  *
  * The case is a product just over one tile each way: more than one image, and
  * padding, strides, dilation and groups where the real convolution has them,
@@ -10,8 +10,6 @@
  * then the bound of the epilogue, then one rounding to the type of the result.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -155,28 +153,20 @@ static size_t find_start(size_t offset, xl_dtype dtype)
     return xl__max_size(1, offset / xl_dtype_bytes(dtype));
 }
 
-/* Memory filled with the guard pattern. */
-static void *make_guarded(size_t elems, xl_dtype dtype, size_t *bytes)
-{
-    *bytes = elems * xl_dtype_bytes(dtype);
-    void *base = xl__calloc(elems, xl_dtype_bytes(dtype));
-    if (base)
-        memset(base, GUARD, *bytes);
-    return base;
-}
-
-static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
-                         uint64_t seed, size_t *bytes)
+static xl_status make_images(const xl_images *x, const size_t size[XL__N_AT],
+                             uint64_t seed, unsigned slot,
+                             struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
     const size_t start = find_start(x->offset, x->dtype);
     size_t at[XL__N_AT], elems = start + GUARD_ELEMS;
     for (unsigned i = 0; i < XL__N_AT; i++)
         elems += (size[i] - 1) * x->stride[i];
-    void *base = make_guarded(elems, x->dtype, bytes);
+    void *base = xl__case_add_memory(t, slot, elems, x->dtype, GUARD);
+    if (!base)
+        return XL_NO_MEMORY;
     xl__rng_seed(&rng, seed);
-    for (size_t i = 0; base && i < size[0] * size[1] * size[2] * size[3];
-         i++) {
+    for (size_t i = 0; i < size[0] * size[1] * size[2] * size[3]; i++) {
         size_t rest = i, where = start;
         for (unsigned d = XL__N_AT; d-- > 0; rest /= size[d]) {
             at[d] = rest % size[d];
@@ -184,39 +174,39 @@ static void *make_images(const xl_images *x, const size_t size[XL__N_AT],
         }
         xl__dtype_store(base, where, x->dtype, xl__case_draw(&rng, x->dtype));
     }
-    return base;
+    return XL_OK;
 }
 
-static void *make_filters(const struct xl__conv_canonical *small, size_t *bytes)
+static xl_status make_filters(const struct xl__conv_canonical *small,
+                              unsigned slot, struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
     const xl_filters *f = &small->d.filters;
     const size_t n = small->d.k * xl__conv_depth(&small->d);
     const size_t start = find_start(f->offset, f->dtype);
-    void *base = make_guarded(start + n + GUARD_ELEMS, f->dtype, bytes);
+    void *base =
+        xl__case_add_memory(t, slot, start + n + GUARD_ELEMS, f->dtype, GUARD);
+    if (!base)
+        return XL_NO_MEMORY;
     xl__rng_seed(&rng, SEED_FILTERS);
-    for (size_t i = 0; base && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         xl__dtype_store(base, start + i, f->dtype,
                         xl__case_draw(&rng, f->dtype));
-    return base;
+    return XL_OK;
 }
 
-static void *make_out(const struct xl__conv_canonical *small, size_t *bytes)
+static xl_status make_memory(const struct xl__conv_canonical *s,
+                             const size_t out_size[XL__N_AT],
+                             struct xl__selfcheck_case *t)
 {
-    size_t in[XL__N_AT], out[XL__N_AT];
-    xl__conv_sizes(small, in, out);
-    return make_images(&small->d.out, out, SEED_OUT, bytes);
-}
-
-static xl_status make_memory(const struct xl__conv_canonical *s, struct xl__op_case *t)
-{
+    xl_status status = XL_OK;
     const unsigned in = xl__conv_slot_in(&s->d);
     const unsigned filters = xl__conv_slot_filters(&s->d);
-    size_t in_size[XL__N_AT], out_size[XL__N_AT];
-    xl__conv_sizes(s, in_size, out_size);
-    t->host[in] = make_images(&s->d.in, in_size, SEED_IN, &t->bytes[in]);
-    t->host[filters] = make_filters(s, &t->bytes[filters]);
-    t->host[XL__CONV_OUT] = make_out(s, &t->bytes[XL__CONV_OUT]);
+    size_t in_size[XL__N_AT], same[XL__N_AT];
+    xl__conv_sizes(s, in_size, same);
+    TRY(make_images(&s->d.in, in_size, SEED_IN, in, t));
+    TRY(make_filters(s, filters, t));
+    TRY(make_images(&s->d.out, out_size, SEED_OUT, XL__CONV_OUT, t));
     t->call.value[in - XL__CONV_A + XL__CONV_OFF_A].u =
         find_start(s->d.in.offset, s->d.in.dtype);
     t->call.value[filters - XL__CONV_A + XL__CONV_OFF_A].u =
@@ -226,13 +216,9 @@ static xl_status make_memory(const struct xl__conv_canonical *s, struct xl__op_c
     t->call.value[XL__CONV_ALPHA].f =
         xl__case_alpha(s->d.in.dtype, xl__conv_y(s));
     t->call.value[XL__CONV_BETA].f = choose_beta(s);
-    t->result = XL__CONV_OUT;
-    return t->host[in] && t->host[filters] && t->host[XL__CONV_OUT]
-               ? XL_OK
-               : XL_NO_MEMORY;
+fail:
+    return status;
 }
-
-/* -- the epilogue's operands -------------------------------------------- */
 
 static void epilogue_sizes(const struct xl__conv_canonical *small,
                            size_t size[XL__N_ALONG])
@@ -244,34 +230,14 @@ static void epilogue_sizes(const struct xl__conv_canonical *small,
     size[XL__ALONG_COLS] = first ? pixels : small->d.k;
 }
 
-xl_status xl__conv_case_init(void *small, struct xl__op_case *t)
-{
-    xl_status status = XL_OK;
-    struct xl__conv_canonical *s = small;
-    size_t size[XL__N_ALONG];
-    struct xl__case_epilogue *own = xl__calloc(1, sizeof *own);
-    t->own = own;
-    if (!own)
-        TRY(XL_NO_MEMORY);
-    TRY(make_memory(s, t));
-    epilogue_sizes(s, size);
-    TRY(xl__case_epilogue_init(own, &s->snippet, size, XL__CONV_OPERAND,
-                                XL__CONV_OPERAND_VALUE, t));
-fail:
-    return status;
-}
+/* -- the elements ------------------------------------------------------- */
 
-/* -- comparison --------------------------------------------------------------
- */
-
-struct comparison {
-    const struct xl__conv_canonical *c;
-    const struct xl__op_case *t;
+/* What a case owns besides its memory. */
+struct conv_case {
+    struct xl__case_epilogue epilogue;
     size_t filter[XL__N_AT]; /* strides */
-    double *in, *filters;    /* their memory, decoded once */
-    void *before;            /* out as it was */
-    char *why;
-    size_t why_cap;
+    const double *in, *filters; /* in `value` */
+    double value[];             /* both memories, decoded once */
 };
 
 /* One element of the result. */
@@ -279,45 +245,39 @@ struct place {
     size_t n, k, p, q;
 };
 
-static size_t locate_output(const struct comparison *j, const struct place *o)
-{
-    const xl_images *x = &j->c->d.out;
-    return find_start(x->offset, x->dtype) + o->n * x->stride[XL__AT_N] +
-           o->k * x->stride[XL__AT_C] + o->p * x->stride[XL__AT_H] +
-           o->q * x->stride[XL__AT_W];
-}
-
 /* The input at a position that may be outside (0); c counts all channels. */
-static double load_in(const struct comparison *j, const struct place *o,
-                      size_t c, const size_t rs[2])
+static double load_in(const struct xl__selfcheck_case *t,
+                      const struct place *o, size_t c, const size_t rs[2])
 {
-    const xl_conv *d = &j->c->d;
+    const xl_conv *d = t->of;
+    const struct conv_case *own = t->own;
     const size_t y = o->p * d->stride_h + rs[0] * d->dilation_h;
     const size_t x = o->q * d->stride_w + rs[1] * d->dilation_w;
     if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
         x - d->pad_left >= d->w)
         return 0;
-    return j->in[find_start(d->in.offset, d->in.dtype) +
-                 o->n * d->in.stride[XL__AT_N] + c * d->in.stride[XL__AT_C] +
-                 (y - d->pad_top) * d->in.stride[XL__AT_H] +
-                 (x - d->pad_left) * d->in.stride[XL__AT_W]];
+    return own->in[find_start(d->in.offset, d->in.dtype) +
+                   o->n * d->in.stride[XL__AT_N] + c * d->in.stride[XL__AT_C] +
+                   (y - d->pad_top) * d->in.stride[XL__AT_H] +
+                   (x - d->pad_left) * d->in.stride[XL__AT_W]];
 }
 
-static double load_filter(const struct comparison *j, size_t k, size_t c,
-                          const size_t rs[2])
+static double load_filter(const struct xl__selfcheck_case *t, size_t k,
+                          size_t c, const size_t rs[2])
 {
-    const xl_conv *d = &j->c->d;
-    return j
-        ->filters[find_start(d->filters.offset, d->filters.dtype) +
-                  k * j->filter[XL__AT_N] + c * j->filter[XL__AT_C] +
-                  rs[0] * j->filter[XL__AT_H] + rs[1] * j->filter[XL__AT_W]];
+    const xl_conv *d = t->of;
+    const struct conv_case *own = t->own;
+    return own->filters[find_start(d->filters.offset, d->filters.dtype) +
+                        k * own->filter[XL__AT_N] + c * own->filter[XL__AT_C] +
+                        rs[0] * own->filter[XL__AT_H] +
+                        rs[1] * own->filter[XL__AT_W]];
 }
 
 /* The sum of the products, and that of their absolute values. */
-static void sum_products(const struct comparison *j, const struct place *o,
-                         double *sum, double *size)
+static void sum_products(const struct xl__selfcheck_case *t,
+                         const struct place *o, double *sum, double *size)
 {
-    const xl_conv *d = &j->c->d;
+    const xl_conv *d = t->of;
     const size_t cg = xl__conv_cg(d), c0 = o->k / xl__conv_kg(d) * cg;
     size_t rs[2];
     *sum = *size = 0;
@@ -325,7 +285,7 @@ static void sum_products(const struct comparison *j, const struct place *o,
         for (rs[0] = 0; rs[0] < d->r; rs[0]++) {
             for (rs[1] = 0; rs[1] < d->s; rs[1]++) {
                 const double term =
-                    load_in(j, o, c0 + c, rs) * load_filter(j, o->k, c, rs);
+                    load_in(t, o, c0 + c, rs) * load_filter(t, o->k, c, rs);
                 *sum += term;
                 *size += fabs(term);
             }
@@ -334,137 +294,106 @@ static void sum_products(const struct comparison *j, const struct place *o,
 }
 
 /* The expected y, and the bound of a device's error. */
-static double expect_y(const struct comparison *j, const struct place *o,
+static double expect_y(const struct xl__selfcheck_case *t, const size_t *at,
                        double *error)
 {
-    const xl_conv *d = &j->c->d;
-    const double alpha = j->t->call.value[XL__CONV_ALPHA].f;
+    const struct xl__conv_canonical *c = t->of;
+    const struct place o = {at[0], at[1], at[2], at[3]};
+    const double alpha = t->call.value[XL__CONV_ALPHA].f;
     double sum, size;
-    sum_products(j, o, &sum, &size);
+    sum_products(t, &o, &sum, &size);
     const double old =
-        choose_beta(j->c) *
-        xl__dtype_load(j->before, locate_output(j, o), d->out.dtype);
+        choose_beta(c) * xl__dtype_load(t->before[XL__CONV_OUT],
+                                        xl__case_element(t->result, at),
+                                        c->d.out.dtype);
     /* Three more roundings: alpha, beta and their sum; of an integer sum also
      * the one to f32. In f64 the host rounds as often as the device does. */
-    const double terms = d->in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(d);
-    const double ku = (terms + 3) * xl__dtype_unit_roundoff(xl__conv_y(j->c));
-    const double host_roundings = d->in.dtype == XL_F64 ? 2 : 1;
+    const double terms =
+        c->d.in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(&c->d);
+    const double ku = (terms + 3) * xl__dtype_unit_roundoff(xl__conv_y(c));
+    const double host_roundings = c->d.in.dtype == XL_F64 ? 2 : 1;
     *error =
         host_roundings * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
-        xl__dtype_underflow(xl__conv_y(j->c));
+        xl__dtype_underflow(xl__conv_y(c));
     return alpha * sum + old;
 }
 
-/* The expected stored value, with or without an epilogue. */
-static double expect_output(const struct comparison *j, const struct place *o,
-                            double *error)
+/* The stored value, with or without an epilogue. */
+static double expect_output(const struct xl__selfcheck_case *t,
+                            unsigned result, const size_t *at, double *error)
 {
-    const struct xl__case_epilogue *ep = j->t->own;
-    const xl_dtype dtype = j->c->d.out.dtype;
-    const bool first = j->c->d.out.layout == XL_NCHW;
-    const size_t pixel = o->p * j->c->q + o->q;
-    const size_t along[XL__N_ALONG] = {o->n, first ? o->k : pixel,
-                                       first ? pixel : o->k};
+    const struct xl__conv_canonical *c = t->of;
+    const struct conv_case *own = t->own;
+    const xl_dtype dtype = c->d.out.dtype;
+    const bool first = c->d.out.layout == XL_NCHW;
+    const size_t pixel = at[2] * c->q + at[3];
+    const size_t along[XL__N_ALONG] = {at[0], first ? at[1] : pixel,
+                                       first ? pixel : at[1]};
     double y_error;
-    const double y = expect_y(j, o, &y_error);
-    if (j->c->snippet)
-        return xl__case_epilogue_expected(ep, j->t, along, dtype, y, y_error,
-                                       error);
+    (void)result;
+    const double y = expect_y(t, at, &y_error);
+    if (c->snippet)
+        return xl__case_epilogue_expected(&own->epilogue, t, along, dtype, y,
+                                          y_error, error);
     *error = y_error + xl__dtype_unit_roundoff(dtype) * fabs(y) +
              xl__dtype_underflow(dtype);
     return y;
 }
 
-static bool check_element(const struct comparison *j, const struct place *o)
+/* -- the case's parts ----------------------------------------------------- */
+
+static xl_status add_result(const xl_conv *d, const size_t size[XL__N_AT],
+                            struct xl__selfcheck_case *t)
 {
-    const xl_conv *d = &j->c->d;
-    double error;
-    const double want = expect_output(j, o, &error);
-    const double got = xl__dtype_load(j->t->host[XL__CONV_OUT],
-                                      locate_output(j, o), d->out.dtype);
-    if (xl__case_agrees(got, want, error, d->out.dtype))
-        return true;
-    snprintf(j->why, j->why_cap,
-             "out(%zu, %zu, %zu, %zu) of %zux%zux%zux%zu:%zux%zux%zu is %.9g, "
-             "not %.9g (within %.2g)",
-             o->n, o->k, o->p, o->q, d->n, d->h, d->w, d->c, d->k, d->r, d->s,
-             got, want, error);
-    return false;
+    struct xl__case_result *r =
+        xl__case_add_result(t, "out", XL__CONV_OUT, d->out.dtype,
+                            find_start(d->out.offset, d->out.dtype));
+    for (unsigned i = 0; r && i < XL__N_AT; i++)
+        xl__case_add_dim(r, size[i], d->out.stride[i]);
+    return r ? XL_OK : XL_NO_MEMORY;
 }
 
-/* Calls `is_right` for every element until it returns false. */
-static bool for_each_element(const struct comparison *j,
-                             bool (*is_right)(const struct comparison *j,
-                                              const struct place *o))
+static const double *decode_memory(const struct xl__selfcheck_case *t,
+                                   unsigned slot, xl_dtype dtype, double *out)
 {
-    const struct xl__conv_canonical *c = j->c;
-    const size_t all = c->d.n * c->d.k * c->p * c->q;
-    for (size_t i = 0; i < all; i++) {
-        const struct place o = {i / (c->d.k * c->p * c->q),
-                                i / (c->p * c->q) % c->d.k, i / c->q % c->p,
-                                i % c->q};
-        if (!is_right(j, &o))
-            return false;
-    }
-    return true;
-}
-
-static bool restore_element(const struct comparison *j, const struct place *o)
-{
-    const size_t elem = xl_dtype_bytes(j->c->d.out.dtype);
-    const size_t byte = elem * locate_output(j, o);
-    memcpy((unsigned char *)j->t->host[XL__CONV_OUT] + byte,
-           (unsigned char *)j->before + byte, elem);
-    return true;
-}
-
-/* Restores the old elements of the result: a byte that still differs is not an
- * element of it. */
-static bool check_guards(const struct comparison *j)
-{
-    const unsigned char *after = j->t->host[XL__CONV_OUT], *before = j->before;
-    for_each_element(j, restore_element);
-    for (size_t byte = 0; byte < j->t->bytes[XL__CONV_OUT]; byte++) {
-        if (after[byte] != before[byte]) {
-            snprintf(j->why, j->why_cap,
-                     "memory outside of out was written: byte %zu", byte);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The memory of a slot as doubles; NULL: out of memory. */
-static double *decode_memory(const struct xl__op_case *t, unsigned slot,
-                             xl_dtype dtype)
-{
-    const size_t n = t->bytes[slot] / xl_dtype_bytes(dtype);
-    double *out = xl__calloc(n, sizeof *out);
-    for (size_t i = 0; out && i < n; i++)
-        out[i] = xl__dtype_load(t->host[slot], i, dtype);
+    for (size_t i = 0; i < t->bytes[slot] / xl_dtype_bytes(dtype); i++)
+        out[i] = xl__dtype_load(t->before[slot], i, dtype);
     return out;
 }
 
-bool xl__conv_case_compare(const void *small, const struct xl__op_case *t,
-                          char *why, size_t why_cap)
+static xl_status decode_operands(const xl_conv *d,
+                                 struct xl__selfcheck_case *t)
 {
-    const struct xl__conv_canonical *c = small;
-    size_t bytes;
-    struct comparison j = {.c = c,
-                           .t = t,
-                           .why = why,
-                           .why_cap = why_cap,
-                           .before = make_out(c, &bytes)};
-    j.in = decode_memory(t, xl__conv_slot_in(&c->d), c->d.in.dtype);
-    j.filters =
-        decode_memory(t, xl__conv_slot_filters(&c->d), c->d.filters.dtype);
-    xl__conv_filter_strides(&c->d, j.filter);
-    bool ok = j.before && j.in && j.filters;
-    if (!ok)
-        snprintf(why, why_cap, "out of host memory");
-    ok = ok && for_each_element(&j, check_element) && check_guards(&j);
-    free(j.before);
-    free(j.in);
-    free(j.filters);
-    return ok;
+    const unsigned in = xl__conv_slot_in(d);
+    const unsigned filters = xl__conv_slot_filters(d);
+    const size_t n = t->bytes[in] / xl_dtype_bytes(d->in.dtype);
+    const size_t more = t->bytes[filters] / xl_dtype_bytes(d->filters.dtype);
+    struct conv_case *own =
+        xl__calloc(1, sizeof *own + (n + more) * sizeof *own->value);
+    t->own = own;
+    if (!own)
+        return XL_NO_MEMORY;
+    own->in = decode_memory(t, in, d->in.dtype, own->value);
+    own->filters = decode_memory(t, filters, d->filters.dtype, own->value + n);
+    xl__conv_filter_strides(d, own->filter);
+    return XL_OK;
+}
+
+xl_status xl__conv_case_init(void *small, struct xl__selfcheck_case *t)
+{
+    xl_status status = XL_OK;
+    struct xl__conv_canonical *s = small;
+    size_t size[XL__N_ALONG], in_size[XL__N_AT], out_size[XL__N_AT];
+    t->of = small;
+    t->expect = expect_output;
+    xl__conv_sizes(s, in_size, out_size);
+    TRY(make_memory(s, out_size, t));
+    TRY(decode_operands(&s->d, t));
+    TRY(add_result(&s->d, out_size, t));
+    epilogue_sizes(s, size);
+    TRY(xl__case_epilogue_init(&((struct conv_case *)t->own)->epilogue,
+                               &s->snippet, size, XL__CONV_OPERAND,
+                               XL__CONV_OPERAND_VALUE, t));
+fail:
+    return status;
 }

@@ -6,6 +6,11 @@
 #include "ops/expression/canonical_group.h"
 #include "ops/expression/plan.h"
 
+/* Shrinks a group for its self-check: one of the same structure, thus of the
+ * same program, with sizes just above one work-group or tile. Borrows
+ * from->value. */
+void xl__selfcheck_shrink(const struct xl__group *from, struct xl__group *to);
+
 /* *trusted: the programs of `ready`, built for the group l of the schedule s,
  * give correct results on this driver. Runs a self-check case of the same
  * structure unless the result is known from an earlier call. When false, `why`

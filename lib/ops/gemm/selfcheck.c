@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GEMM's self-check: a small case that runs the same program as the caller's
- * product, and its comparison with a sum in double on the host.
+ * product, and its elements as sums in double on the host.
  *
  * The case has odd sizes just over one tile in each dimension, so that tiles
  * that are whole and tiles that are cut both occur; two products if there is a
@@ -13,7 +13,6 @@
 #include "ops/gemm/selfcheck.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +28,16 @@ enum { GUARD = 0xFF, GUARD_ELEMS = 64, NO_TILE = 32 };
 enum { SEED_A = 1, SEED_B, SEED_C };
 enum { N_PRODUCTS = 2 }; /* of a batch */
 
-/* What a case owns besides the memory of its matrices. */
+/* What a case owns besides the memory of its matrices. A line of A or B along
+ * k is decoded when the first element needs it: the current row of A, and the
+ * columns of B of a block. */
 struct gemm_case {
     struct xl__case_epilogue epilogue;
     cl_ulong at[3][N_PRODUCTS]; /* offset lists of A, B, C */
+    struct xl__places a, b;
+    size_t line[1 + XL__CASE_BLOCK]; /* 1 + row or column of all products; 0:
+                                        none */
+    double value[];                  /* k numbers for each */
 };
 
 /* -- the case ------------------------------------------------------------- */
@@ -154,21 +159,19 @@ static size_t first_elem(const xl_mat *mat, const struct xl__places *p,
 }
 
 /* Memory of a matrix: random values in its elements, guards everywhere else;
- * seed 0: guards only. NULL: out of memory. */
-static void *make_matrix(const xl_mat *mat, const size_t size[2],
-                         const struct xl__places *p, uint64_t seed,
-                         size_t *bytes)
+ * seed 0: guards only. */
+static xl_status make_matrix(const xl_mat *mat, const size_t size[2],
+                             const struct xl__places *p, uint64_t seed,
+                             unsigned slot, struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
     size_t n;
     if (!xl__mat_extent(mat, size[0], size[1], &n))
-        return NULL;
+        return XL_NO_MEMORY;
     n += (p->count - 1) * p->step + aligned_elems(mat) + GUARD_ELEMS;
-    *bytes = n * xl_dtype_bytes(mat->dtype);
-    void *base = xl__calloc(*bytes, 1);
+    void *base = xl__case_add_memory(t, slot, n, mat->dtype, GUARD);
     if (!base)
-        return NULL;
-    memset(base, GUARD, *bytes);
+        return XL_NO_MEMORY;
     xl__rng_seed(&rng, seed);
     for (size_t z = 0; seed && z < p->count; z++) {
         const size_t start = first_elem(mat, p, z);
@@ -179,11 +182,12 @@ static void *make_matrix(const xl_mat *mat, const size_t size[2],
                     mat->dtype, xl__case_draw(&rng, mat->dtype));
         }
     }
-    return base;
+    return XL_OK;
 }
 
 /* Offset lists that do not rise: the last product comes first. */
-static void make_lists(xl_gemm *g, struct gemm_case *own, struct xl__op_case *t)
+static void make_lists(xl_gemm *g, struct gemm_case *own,
+                       struct xl__selfcheck_case *t)
 {
     const size_t steps[] = {g->batch.a_step, g->batch.b_step,
                             g->batch.c_step};
@@ -204,15 +208,7 @@ static uint64_t seed_of_c(const xl_gemm *g)
     return g->beta == 0 ? 0 : SEED_C;
 }
 
-static void *initial_c(const void *small, size_t *bytes)
-{
-    const xl_gemm *g = small;
-    const struct xl__places places = xl__batch_c(&g->batch);
-    return make_matrix(&g->c, (size_t[2]){g->m, g->n}, &places, seed_of_c(g),
-                       bytes);
-}
-
-static xl_status make_matrices(const xl_gemm *g, struct xl__op_case *t)
+static xl_status make_matrices(const xl_gemm *g, struct xl__selfcheck_case *t)
 {
     const struct {
         const xl_mat *mat;
@@ -223,40 +219,28 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__op_case *t)
                {&g->b, {g->k, g->n}, xl__batch_b(&g->batch), SEED_B},
                {&g->c, {g->m, g->n}, xl__batch_c(&g->batch), seed_of_c(g)}};
     for (unsigned i = 0; i < 3; i++) {
-        const unsigned slot = XL__GEMM_A + i;
-        t->host[slot] = make_matrix(all[i].mat, all[i].size, &all[i].places,
-                                    all[i].seed, &t->bytes[slot]);
-        if (!t->host[slot])
+        if (make_matrix(all[i].mat, all[i].size, &all[i].places, all[i].seed,
+                        XL__GEMM_A + i, t) != XL_OK)
             return XL_NO_MEMORY;
         t->call.value[XL__GEMM_OFF_A + i].u = aligned_elems(all[i].mat);
     }
     return XL_OK;
 }
 
-xl_status xl__gemm_selfcheck_init(void *small, struct xl__op_case *t)
+/* Products of lists descend in memory. */
+static xl_status add_result(const xl_gemm *g, struct xl__selfcheck_case *t)
 {
-    xl_status status = XL_OK;
-    struct xl__gemm_canonical *s = small;
-    const bool lists = s->g.batch.count > 1 && s->g.batch.a_at;
-    struct gemm_case *own = xl__calloc(1, sizeof *own);
-    t->own = own;
-    if (!own)
-        TRY(XL_NO_MEMORY);
-    t->result = XL__GEMM_C;
-    t->call.value[XL__GEMM_ALPHA].f =
-        xl__case_alpha(s->g.a.dtype, xl__gemm_y_dtype(small));
-    t->call.value[XL__GEMM_BETA].f = case_beta(small);
-    if (lists && s->g.batch.count != N_PRODUCTS)
-        TRY(XL_UNSUPPORTED);
-    if (lists)
-        make_lists(&s->g, own, t);
-    TRY(make_matrices(&s->g, t));
-    TRY(xl__case_epilogue_init(
-        &own->epilogue, &s->snippet,
-        (size_t[XL__N_ALONG]){s->g.batch.count, s->g.m, s->g.n},
-        XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
-fail:
-    return status;
+    const struct xl__places c = xl__batch_c(&g->batch);
+    const size_t first = first_elem(&g->c, &c, 0);
+    struct xl__case_result *r =
+        xl__case_add_result(t, "C", XL__GEMM_C, g->c.dtype, first);
+    if (!r)
+        return XL_NO_MEMORY;
+    xl__case_add_dim(r, c.count,
+                     c.count > 1 ? first_elem(&g->c, &c, 1) - first : 0);
+    xl__case_add_dim(r, g->m, g->c.row_stride);
+    xl__case_add_dim(r, g->n, g->c.col_stride);
+    return XL_OK;
 }
 
 /* -- the error bound ------------------------------------------------------ */
@@ -313,70 +297,38 @@ double xl__gemm_error_bound(const void *canonical, double size)
     return (products + (1 + products) * sums) * size;
 }
 
-/* -- the comparison ------------------------------------------------------- */
-
-/* One element of the result: product, row, column. */
-struct element {
-    size_t z, i, j;
-};
-
-/* Lines of A and B along k in double: the current row of A, and a block of
- * columns of B. A line is decoded when the first element needs it, thus A once
- * for each block of columns and B once. */
-enum { BLOCK = 64 };
-
-struct decoded {
-    size_t line[1 + BLOCK]; /* 1 + row or column of all products; 0: none */
-    double *value;          /* k numbers each */
-};
-
-struct gemm_comparison {
-    const xl_gemm *g;
-    const struct xl__gemm_canonical *small;
-    const struct xl__op_case *t;
-    struct xl__places a, b, c;
-    struct decoded *decoded;
-    void *before; /* C before the run */
-    size_t *n_sure, *n_written;
-    char *why;
-    size_t why_cap;
-};
-
-static size_t elem_index(const xl_mat *mat, const struct xl__places *p,
-                         const struct element *e)
-{
-    return first_elem(mat, p, e->z) + e->i * mat->row_stride +
-           e->j * mat->col_stride;
-}
+/* -- the elements --------------------------------------------------------- */
 
 /* Line i of product z of A^T or B: k numbers from `first`, decoded into a
  * slot. */
-static const double *decode_line(const struct gemm_comparison *d,
+static const double *decode_line(const xl_gemm *g, struct gemm_case *own,
                                  unsigned slot, size_t line, const void *base,
                                  const size_t first_and_step[2])
 {
-    double *out = d->decoded->value + slot * d->g->k;
-    if (d->decoded->line[slot] == line + 1)
+    double *out = own->value + slot * g->k;
+    if (own->line[slot] == line + 1)
         return out;
-    d->decoded->line[slot] = line + 1;
-    for (size_t l = 0; l < d->g->k; l++)
+    own->line[slot] = line + 1;
+    for (size_t l = 0; l < g->k; l++)
         out[l] = xl__dtype_load(
-            base, first_and_step[0] + l * first_and_step[1], d->g->a.dtype);
+            base, first_and_step[0] + l * first_and_step[1], g->a.dtype);
     return out;
 }
 
-/* Computes an element of A B, and the same of |A| |B|. */
-static void compute_dot(const struct gemm_comparison *d,
-                        const struct element *e, double *sum, double *size)
+/* Computes element z, i, j of A B, and the same of |A| |B|. */
+static void compute_dot(const struct xl__selfcheck_case *t, const size_t *at,
+                        double *sum, double *size)
 {
-    const xl_gemm *g = d->g;
+    const xl_gemm *g = t->of;
+    struct gemm_case *own = t->own;
+    const size_t z = at[0], i = at[1], j = at[2];
     const double *a = decode_line(
-        d, 0, e->z * g->m + e->i, d->t->host[XL__GEMM_A],
-        (size_t[2]){first_elem(&g->a, &d->a, e->z) + e->i * g->a.row_stride,
+        g, own, 0, z * g->m + i, t->before[XL__GEMM_A],
+        (size_t[2]){first_elem(&g->a, &own->a, z) + i * g->a.row_stride,
                     g->a.col_stride});
     const double *b = decode_line(
-        d, 1 + e->j % BLOCK, e->z * g->n + e->j, d->t->host[XL__GEMM_B],
-        (size_t[2]){first_elem(&g->b, &d->b, e->z) + e->j * g->b.col_stride,
+        g, own, 1 + j % XL__CASE_BLOCK, z * g->n + j, t->before[XL__GEMM_B],
+        (size_t[2]){first_elem(&g->b, &own->b, z) + j * g->b.col_stride,
                     g->b.row_stride});
     *sum = *size = 0;
     for (size_t l = 0; l < g->k; l++) {
@@ -398,156 +350,73 @@ static double sum_error_bound(const xl_gemm *g, double size)
 }
 
 /* The expected y, and the largest error that a device may make. */
-static double expected_y(const struct gemm_comparison *d,
-                         const struct element *e, double *error)
+static double expected_y(const struct xl__selfcheck_case *t, const size_t *at,
+                         double *error)
 {
-    const xl_gemm *g = d->g;
-    const double alpha = d->t->call.value[XL__GEMM_ALPHA].f;
-    const double beta = d->t->call.value[XL__GEMM_BETA].f;
+    const xl_gemm *g = t->of;
+    const double alpha = t->call.value[XL__GEMM_ALPHA].f;
+    const double beta = t->call.value[XL__GEMM_BETA].f;
     double sum, size;
-    compute_dot(d, e, &sum, &size);
+    compute_dot(t, at, &sum, &size);
     const double old =
-        beta == 0
-            ? 0
-            : beta * xl__dtype_load(d->before, elem_index(&g->c, &d->c, e),
-                                    g->c.dtype);
+        beta == 0 ? 0
+                  : beta * xl__dtype_load(t->before[XL__GEMM_C],
+                                          xl__case_element(t->result, at),
+                                          g->c.dtype);
     /* Four more roundings: an integer sum to f32, alpha, beta and the
      * addition. The host rounds in f64 as often as a device that computes
      * f64. */
-    const double u = 4 * xl__dtype_unit_roundoff(xl__gemm_y_dtype(d->small));
+    const double u = 4 * xl__dtype_unit_roundoff(xl__gemm_y_dtype(t->of));
     const double hosts = g->a.dtype == XL_F64 ? 2 : 1;
     *error = hosts * (1 + u) * fabs(alpha) * sum_error_bound(g, size) +
              hosts * u * (fabs(alpha) * size + fabs(old)) +
-             xl__dtype_underflow(xl__gemm_y_dtype(d->small));
+             xl__dtype_underflow(xl__gemm_y_dtype(t->of));
     return alpha * sum + old;
 }
 
-/* The expected element of C, of y with or without an epilogue. */
-static double expected_c(const struct gemm_comparison *d,
-                         const struct element *e, double *error)
+/* Of C: y with or without an epilogue. */
+static double expected_c(const struct xl__selfcheck_case *t, unsigned result,
+                         const size_t *at, double *error)
 {
-    const xl_dtype dtype = d->g->c.dtype;
-    const struct gemm_case *own = d->t->own;
-    const size_t along[XL__N_ALONG] = {e->z, e->i, e->j};
+    const struct xl__gemm_canonical *small = t->of;
+    const struct gemm_case *own = t->own;
+    const xl_dtype dtype = small->g.c.dtype;
     double y_error;
-    const double y = expected_y(d, e, &y_error);
-    if (d->small->snippet)
-        return xl__case_epilogue_expected(&own->epilogue, d->t, along, dtype, y,
-                                       y_error, error);
+    (void)result;
+    const double y = expected_y(t, at, &y_error);
+    if (small->snippet)
+        return xl__case_epilogue_expected(&own->epilogue, t, at, dtype, y,
+                                          y_error, error);
     *error = y_error + xl__dtype_unit_roundoff(dtype) * fabs(y) +
              xl__dtype_underflow(dtype);
     return y;
 }
 
-/* Returns true for the elements of the sample. They are scattered by a hash,
- * so that no row, column or position within tiles is left out. */
-static bool is_sampled(const struct gemm_comparison *d,
-                       const struct element *e)
+xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t)
 {
-    static const uint64_t odd = 0x9e3779b97f4a7c15u; /* 2^64 by golden ratio */
-    const uint64_t at = (e->z * d->g->m + e->i) * d->g->n + e->j;
-    return d->t->every <= 1 || (at * odd >> 32) % d->t->every == 0;
-}
-
-static bool compare_element(const struct gemm_comparison *d,
-                            const struct element *e)
-{
-    double error;
-    if (!is_sampled(d, e))
-        return true;
-    const xl_dtype dtype = d->g->c.dtype;
-    const size_t at = elem_index(&d->g->c, &d->c, e);
-    const size_t elem = xl_dtype_bytes(dtype);
-    const unsigned char *after = d->t->host[XL__GEMM_C], *before = d->before;
-    const double expected = expected_c(d, e, &error);
-    const double got = xl__dtype_load(after, at, dtype);
-    *d->n_sure += !isinf(error);
-    *d->n_written += memcmp(after + at * elem, before + at * elem, elem) != 0;
-    if (xl__case_agrees(got, expected, error, dtype))
-        return true;
-    snprintf(d->why, d->why_cap,
-             "C(%zu, %zu) of %zu x %zu x %zu, product %zu, is %.9g, not %.9g "
-             "(within %.2g)",
-             e->i, e->j, d->g->m, d->g->n, d->g->k, e->z, got, expected,
-             error);
-    return false;
-}
-
-/* Calls is_right for every element of every product until it returns false:
- * all rows of a block of columns, then the next block. */
-static bool all_elements(const struct gemm_comparison *d,
-                         bool (*is_right)(const struct gemm_comparison *d,
-                                          const struct element *e))
-{
-    const size_t blocks = xl__ceil_div(d->g->n, BLOCK);
-    struct element e;
-    for (size_t i = 0; i < d->c.count * blocks * d->g->m; i++) {
-        const size_t first = i / d->g->m % blocks * BLOCK;
-        e.z = i / d->g->m / blocks;
-        e.i = i % d->g->m;
-        for (e.j = first; e.j < d->g->n && e.j < first + BLOCK; e.j++) {
-            if (!is_right(d, &e))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool restore_element(const struct gemm_comparison *d,
-                            const struct element *e)
-{
-    const size_t elem = xl_dtype_bytes(d->g->c.dtype);
-    const size_t byte = elem * elem_index(&d->g->c, &d->c, e);
-    memcpy((unsigned char *)d->t->host[XL__GEMM_C] + byte,
-           (unsigned char *)d->before + byte, elem);
-    return true;
-}
-
-/* Restores the elements of C: any difference from the memory before the run is
- * then outside C. */
-static bool check_guards(const struct gemm_comparison *d)
-{
-    const unsigned char *after = d->t->host[XL__GEMM_C], *before = d->before;
-    all_elements(d, restore_element);
-    for (size_t byte = 0; byte < d->t->bytes[XL__GEMM_C]; byte++) {
-        if (after[byte] != before[byte]) {
-            snprintf(d->why, d->why_cap,
-                     "memory outside C was written at byte %zu", byte);
-            return false;
-        }
-    }
-    return true;
-}
-
-bool xl__gemm_selfcheck_compare(const void *small, const struct xl__op_case *t,
-                                char *why, size_t why_cap)
-{
-    const xl_gemm *g = small;
-    size_t bytes, n_sure = 0, n_written = 0;
-    struct decoded decoded = {
-        .value = xl__calloc(g->k, (1 + BLOCK) * sizeof(double))};
-    const struct gemm_comparison d = {.g = g,
-                                      .small = small,
-                                      .t = t,
-                                      .a = xl__batch_a(&g->batch),
-                                      .b = xl__batch_b(&g->batch),
-                                      .c = xl__batch_c(&g->batch),
-                                      .decoded = &decoded,
-                                      .before = initial_c(small, &bytes),
-                                      .n_sure = &n_sure,
-                                      .n_written = &n_written,
-                                      .why = why,
-                                      .why_cap = why_cap};
-    bool ok = d.before && decoded.value;
-    if (!ok)
-        snprintf(why, why_cap, "out of host memory");
-    ok = ok && all_elements(&d, compare_element);
-    if (ok && n_sure + n_written == 0) {
-        snprintf(why, why_cap, "no element of C was written");
-        ok = false;
-    }
-    ok = ok && check_guards(&d);
-    free(d.before);
-    free(decoded.value);
-    return ok;
+    xl_status status = XL_OK;
+    struct xl__gemm_canonical *s = small;
+    const bool lists = s->g.batch.count > 1 && s->g.batch.a_at;
+    struct gemm_case *own = xl__calloc(
+        1, sizeof *own + (1 + XL__CASE_BLOCK) * s->g.k * sizeof *own->value);
+    t->own = own;
+    t->of = small;
+    t->expect = expected_c;
+    if (!own)
+        TRY(XL_NO_MEMORY);
+    t->call.value[XL__GEMM_ALPHA].f =
+        xl__case_alpha(s->g.a.dtype, xl__gemm_y_dtype(small));
+    t->call.value[XL__GEMM_BETA].f = case_beta(small);
+    if (lists && s->g.batch.count != N_PRODUCTS)
+        TRY(XL_UNSUPPORTED);
+    if (lists)
+        make_lists(&s->g, own, t);
+    own->a = xl__batch_a(&s->g.batch);
+    own->b = xl__batch_b(&s->g.batch);
+    TRY(make_matrices(&s->g, t));
+    TRY(add_result(&s->g, t));
+    TRY(xl__case_epilogue_init(&own->epilogue, &s->snippet, t->result->size,
+                               XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
+fail:
+    return status;
 }

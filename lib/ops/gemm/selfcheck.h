@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM's self-check: a small case like the caller's product, its comparison
- * with the host, and the error bound. The first three are functions of
- * xl__op_gemm, which ops/path/op.h describes. */
+/* GEMM's self-check: a small case like the caller's product, and the error
+ * bound. The first two are functions of xl__op_gemm, which ops/path/op.h
+ * describes. */
 #ifndef XL_OPS_GEMM_SELFCHECK_H
 #define XL_OPS_GEMM_SELFCHECK_H
 
@@ -9,9 +9,7 @@
 
 void xl__gemm_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
-xl_status xl__gemm_selfcheck_init(void *small, struct xl__op_case *t);
-bool xl__gemm_selfcheck_compare(const void *small, const struct xl__op_case *t,
-                                char *why, size_t why_cap);
+xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t);
 
 /* The bound of the error of an element of A B, where `size` is the same
  * element of |A| |B|: crosslane/ops.h, Accuracy. */

@@ -201,7 +201,6 @@ const struct xl__op xl__op_softmax = {
     .shape_class = xl__softmax_shape_class,
     .shrink = xl__softmax_shrink,
     .case_init = xl__softmax_case_init,
-    .case_compare = xl__softmax_case_compare,
 };
 
 /* -- for the variants ---------------------------------------------------- */

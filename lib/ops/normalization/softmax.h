@@ -67,9 +67,7 @@ void xl__softmax_shape_class(const void *canonical, struct xl__str *out);
 void xl__softmax_shrink(const void *canonical,
                         const struct xl__variant *variant,
                         const struct xl__params *params, void *small);
-xl_status xl__softmax_case_init(void *small, struct xl__op_case *t);
-bool xl__softmax_case_compare(const void *small, const struct xl__op_case *t,
-                             char *why, size_t why_cap);
+xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t);
 
 extern const struct xl__op xl__op_softmax;
 

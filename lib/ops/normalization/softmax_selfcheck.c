@@ -5,8 +5,6 @@
  * is the Accuracy line of xl_softmax_run(). */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -97,76 +95,49 @@ static size_t locate_element(const xl_mat *mat, size_t i, size_t j)
 }
 
 static void *make_guarded(const xl_mat *mat, const xl_softmax *s,
-                          size_t *bytes)
+                          unsigned slot, struct xl__selfcheck_case *t)
 {
     size_t n;
     if (!xl__mat_extent(mat, s->rows, s->cols, &n))
         return NULL;
-    *bytes = (find_start(mat) + n + GUARD_ELEMS) * xl_dtype_bytes(mat->dtype);
-    void *base = xl__calloc(*bytes, 1);
-    if (base)
-        memset(base, GUARD, *bytes);
-    return base;
+    t->call.value[slot - XL__SOFTMAX_SRC + XL__SOFTMAX_OFF_SRC].u =
+        find_start(mat);
+    return xl__case_add_memory(t, slot, find_start(mat) + n + GUARD_ELEMS,
+                               mat->dtype, GUARD);
 }
 
 /* Normally distributed values. */
 static void *make_filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
-                         size_t *bytes)
+                         unsigned slot, struct xl__selfcheck_case *t)
 {
     static const double spread = 3;
     struct xl__rng rng;
-    void *base = make_guarded(mat, s, bytes);
+    void *base = make_guarded(mat, s, slot, t);
     xl__rng_seed(&rng, seed);
     for (size_t i = 0; base && i < s->rows; i++) {
         for (size_t j = 0; j < s->cols; j++)
             xl__dtype_store(base, locate_element(mat, i, j), mat->dtype,
-                          (float)(spread * xl__rng_normal(&rng)));
+                            (float)(spread * xl__rng_normal(&rng)));
     }
     return base;
 }
 
-xl_status xl__softmax_case_init(void *small, struct xl__op_case *t)
-{
-    const xl_softmax *s = small;
-    void *src = make_filled(&s->src, s, SEED_SRC, &t->bytes[XL__SOFTMAX_SRC]);
-    t->host[XL__SOFTMAX_SRC] = src;
-    t->host[XL__SOFTMAX_DST] =
-        make_guarded(&s->dst, s, &t->bytes[XL__SOFTMAX_DST]);
-    if (!src || !t->host[XL__SOFTMAX_DST])
-        return XL_NO_MEMORY;
-    for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
-        xl__dtype_store(src, locate_element(&s->src, ROW_EMPTY, j), s->src.dtype,
-                      -INFINITY);
-    if (s->rows >= LEAST_ROWS)
-        xl__dtype_store(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
-                      s->src.dtype, NAN);
-    t->result = XL__SOFTMAX_DST;
-    t->call.value[XL__SOFTMAX_SCALE].f = scale;
-    t->call.value[XL__SOFTMAX_OFF_SRC].u = find_start(&s->src);
-    t->call.value[XL__SOFTMAX_OFF_DST].u = find_start(&s->dst);
-    if (!xl__softmax_has_mask(s))
-        return XL_OK;
-    t->host[XL__SOFTMAX_MASK] =
-        make_filled(&s->mask, s, SEED_MASK, &t->bytes[XL__SOFTMAX_MASK]);
-    t->call.value[XL__SOFTMAX_OFF_MASK].u = find_start(&s->mask);
-    return t->host[XL__SOFTMAX_MASK] ? XL_OK : XL_NO_MEMORY;
-}
-
-/* -- the comparison ------------------------------------------------------- */
+/* -- the elements -------------------------------------------------------- */
 
 /* x[i][j] as the kernels compute it: a product and a sum of floats. */
-static double input_at(const xl_softmax *s, const struct xl__op_case *t,
+static double input_at(const xl_softmax *s, const struct xl__selfcheck_case *t,
                        size_t i, size_t j)
 {
     const volatile float x =
-        (float)xl__dtype_load(t->host[XL__SOFTMAX_SRC], locate_element(&s->src, i, j),
-                     s->src.dtype) *
+        (float)xl__dtype_load(t->before[XL__SOFTMAX_SRC],
+                              locate_element(&s->src, i, j), s->src.dtype) *
         (float)scale;
     if (!xl__softmax_has_mask(s))
         return (double)x;
     const volatile float sum =
-        x + (float)xl__dtype_load(t->host[XL__SOFTMAX_MASK],
-                         locate_element(&s->mask, i, j), s->mask.dtype);
+        x + (float)xl__dtype_load(t->before[XL__SOFTMAX_MASK],
+                                  locate_element(&s->mask, i, j),
+                                  s->mask.dtype);
     return (double)sum;
 }
 
@@ -184,66 +155,61 @@ static double derive_tolerance(const xl_softmax *s, double want, double below)
     return want * (in_f32 + store) + step + tiny;
 }
 
-static bool is_close(const xl_softmax *s, double got, double want,
-                     double below)
+/* Of a row: its maximum, or 0 where that is infinite, and the sum of
+ * exp(x - top). */
+struct row {
+    double top, sum;
+};
+
+static double expected_value(const struct xl__selfcheck_case *t,
+                             unsigned result, const size_t *at, double *error)
 {
-    if (isnan(want) || want == 0)
-        return isnan(want) ? isnan(got) : fabs(got) <= (double)FLT_MIN;
-    return fabs(got - want) <= derive_tolerance(s, want, below);
+    const xl_softmax *s = t->of;
+    const struct row *row = (const struct row *)t->own + at[0];
+    const double x = input_at(s, t, at[0], at[1]);
+    const double want = row->sum == 0 ? 0 : exp(x - row->top) / row->sum;
+    (void)result;
+    *error = want == 0 ? (double)FLT_MIN
+                       : derive_tolerance(s, want, fabs(x - row->top));
+    return want;
 }
 
-static bool check_row(const xl_softmax *s, const struct xl__op_case *t, size_t i,
-                      char *why, size_t why_cap)
+static void sum_rows(const xl_softmax *s, struct xl__selfcheck_case *t)
 {
-    double top = -(double)INFINITY, sum = 0;
-    for (size_t j = 0; j < s->cols; j++)
-        top = fmax(top, input_at(s, t, i, j));
-    const double shift = isinf(top) ? 0 : top;
-    for (size_t j = 0; j < s->cols; j++)
-        sum += exp(input_at(s, t, i, j) - shift);
-    for (size_t j = 0; j < s->cols; j++) {
-        const double x = input_at(s, t, i, j);
-        const double want = sum == 0 ? 0 : exp(x - shift) / sum;
-        const double got =
-            (double)(float)xl__dtype_load(t->host[XL__SOFTMAX_DST],
-                                 locate_element(&s->dst, i, j), s->dst.dtype);
-        if (is_close(s, got, want, fabs(x - shift)))
-            continue;
-        snprintf(why, why_cap,
-                 "%zu x %zu: row %zu, column %zu is %.9g, not %.9g", s->rows,
-                 s->cols, i, j, got, want);
-        return false;
-    }
-    return true;
-}
-
-/* No byte of dst changed but its elements. Overwrites the elements. */
-static bool are_guards_intact(const xl_softmax *s, const struct xl__op_case *t)
-{
-    unsigned char *base = t->host[XL__SOFTMAX_DST];
-    const size_t elem = xl_dtype_bytes(s->dst.dtype);
+    struct row *row = t->own;
     for (size_t i = 0; i < s->rows; i++) {
+        double top = -(double)INFINITY;
         for (size_t j = 0; j < s->cols; j++)
-            memset(base + locate_element(&s->dst, i, j) * elem, GUARD, elem);
+            top = fmax(top, input_at(s, t, i, j));
+        row[i].top = isinf(top) ? 0 : top;
+        for (size_t j = 0; j < s->cols; j++)
+            row[i].sum += exp(input_at(s, t, i, j) - row[i].top);
     }
-    for (size_t i = 0; i < t->bytes[XL__SOFTMAX_DST]; i++) {
-        if (base[i] != GUARD)
-            return false;
-    }
-    return true;
 }
 
-bool xl__softmax_case_compare(const void *small, const struct xl__op_case *t,
-                             char *why, size_t why_cap)
+xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
 {
     const xl_softmax *s = small;
-    for (size_t i = 0; i < s->rows; i++) {
-        if (!check_row(s, t, i, why, why_cap))
-            return false;
-    }
-    if (are_guards_intact(s, t))
-        return true;
-    snprintf(why, why_cap, "%zu x %zu: wrote outside of dst", s->rows,
-             s->cols);
-    return false;
+    void *src = make_filled(&s->src, s, SEED_SRC, XL__SOFTMAX_SRC, t);
+    struct xl__case_result *r = xl__case_add_result(
+        t, "dst", XL__SOFTMAX_DST, s->dst.dtype, find_start(&s->dst));
+    t->of = small;
+    t->expect = expected_value;
+    t->own = xl__calloc(s->rows, sizeof(struct row));
+    if (!src || !r || !t->own || !make_guarded(&s->dst, s, XL__SOFTMAX_DST, t))
+        return XL_NO_MEMORY;
+    xl__case_add_dim(r, s->rows, s->dst.row_stride);
+    xl__case_add_dim(r, s->cols, s->dst.col_stride);
+    for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
+        xl__dtype_store(src, locate_element(&s->src, ROW_EMPTY, j),
+                        s->src.dtype, -INFINITY);
+    if (s->rows >= LEAST_ROWS)
+        xl__dtype_store(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
+                        s->src.dtype, NAN);
+    t->call.value[XL__SOFTMAX_SCALE].f = scale;
+    if (xl__softmax_has_mask(s) &&
+        !make_filled(&s->mask, s, SEED_MASK, XL__SOFTMAX_MASK, t))
+        return XL_NO_MEMORY;
+    sum_rows(s, t);
+    return XL_OK;
 }

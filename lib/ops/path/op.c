@@ -4,10 +4,12 @@
  * results is struck with a warning, and the next one is tried. */
 #include "ops/path/op.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/path/tunables.h"
 #include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
@@ -102,6 +104,51 @@ static xl_status plan_candidate(struct xl__op_call *w, unsigned i,
     return xl__op_call_select_exact(w);
 }
 
+/* -- self-check ----------------------------------------------------------- */
+
+/* What the case of an op is made of. */
+struct provider {
+    const struct xl__op *op;
+    const void *canonical;
+    const struct xl__variant_candidate *candidate;
+    uint64_t small[XL__DESC_CAP / sizeof(uint64_t)];
+};
+
+static xl_status make_case(void *provider, const struct xl__limits *l,
+                           struct xl__selfcheck_case *t, struct xl__plan *plan)
+{
+    struct provider *p = provider;
+    const struct xl__variant *v = p->candidate->variant;
+    const struct xl__params *params = &p->candidate->params;
+    xl_status status = XL_OK;
+    char tunables[XL__CASE_LABEL / 2];
+    xl__params_text(v, params, tunables, sizeof tunables);
+    snprintf(t->label, sizeof t->label, "%s%s%s", v->name,
+             *tunables ? " " : "", tunables);
+    p->op->shrink(p->canonical, v, params, p->small);
+    TRY(p->op->case_init(p->small, t));
+    TRY(v->plan(l, p->small, params, plan));
+fail:
+    return status;
+}
+
+xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
+                           const void *canonical,
+                           const struct xl__variant_candidate *candidate,
+                           const struct xl__cached_plan *ready, bool *trusted,
+                           char *why, size_t why_cap)
+{
+    struct provider p = {
+        .op = op, .canonical = canonical, .candidate = candidate};
+    const struct xl__checked what = {.name = candidate->variant->name,
+                                     .ready = ready,
+                                     .provider = &p,
+                                     .make_case = make_case};
+    return xl__selfcheck(q, &what, trusted, why, why_cap);
+}
+
+/* -- the candidates ------------------------------------------------------- */
+
 /* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
 static xl_status build_and_check(struct xl__op_call *w,
                                  const struct xl__variant_candidate *c,
@@ -115,8 +162,8 @@ static xl_status build_and_check(struct xl__op_call *w,
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
     ready->variant = c->variant;
     TRY(xl__cached_plan_build(w->q, ready));
-    TRY(xl__selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted, why,
-                      sizeof why));
+    TRY(xl__op_selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted,
+                         why, sizeof why));
     if (!trusted)
         TRY(xl__error_set(&w->q->error, XL_UNTRUSTED, "%s: %s",
                           c->variant->name, why));

@@ -16,8 +16,8 @@
 #include <crosslane/explain.h>
 
 #include "device/vendor_table.h"
+#include "ops/path/selfcheck.h"
 #include "ops/path/size_buckets.h"
-#include "runtime/launch.h"
 
 enum {
     XL__MAX_TUNABLES = 16,
@@ -64,8 +64,6 @@ struct xl__variant {
     void (*tile)(const void *desc, const struct xl__params *, size_t *sizes);
 };
 
-struct xl__op_case; /* below */
-
 /* The size of an op's canonical descriptor. Does not compile where it exceeds
  * what a key and a self-check have room for. */
 #define XL__CANONICAL_BYTES(type)                                             \
@@ -97,31 +95,11 @@ struct xl__op {
      */
     void (*shrink)(const void *canonical, const struct xl__variant *variant,
                    const struct xl__params *params, void *small);
-    /* Makes the host memory of the case: random inputs of a fixed seed, a
-     * guard pattern in the result; it may change what `small` points to. The
-     * second function compares the result with sums in double: true, or false
-     * with the reason. The tuner calls both with a canonical descriptor of
-     * full size; XL_UNSUPPORTED: there is no case of this size. */
-    xl_status (*case_init)(void *small, struct xl__op_case *t);
-    bool (*case_compare)(const void *small, const struct xl__op_case *t,
-                         char *why, size_t why_cap);
-};
-
-/* Multiply-adds of a self-check case's products on the host, and bytes of its
- * memory, at most. */
-enum {
-    XL__CASE_MEMS = XL__MAX_MEMS,
-    XL__CASE_TERMS = 1 << 26,
-    XL__CASE_BYTES = 1 << 23
-};
-
-struct xl__op_case {
-    struct xl__call call; /* values set; mem is filled in by selfcheck.c */
-    void *host[XL__CASE_MEMS]; /* NULL: slot unused */
-    size_t bytes[XL__CASE_MEMS];
-    unsigned result; /* call slot of the result */
-    size_t every;    /* compare one element in so many; 0: all */
-    void *own;       /* heap memory, freed with the case */
+    /* Makes the case of `small`, which it may change: random inputs of a fixed
+     * seed, guards around the result. Called with a canonical descriptor of
+     * full size by the tuner; XL_UNSUPPORTED: there is no case of this size.
+     */
+    xl_status (*case_init)(void *small, struct xl__selfcheck_case *t);
 };
 
 /* select.c: one candidate of a device's list for a canonical descriptor. */
@@ -169,14 +147,12 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
                                      struct xl__variant_candidate *c,
                                      struct xl__error *e);
 
-/* selfcheck.c: whether the programs of this plan agree with the host. Runs the
- * self-check case if there is no verdict yet. Sets *trusted; the reason of a
- * failure goes to the log and to `why`. */
-xl_status xl__selfcheck(xl_queue *q, const struct xl__op *op,
-                        const void *canonical,
-                        const struct xl__variant_candidate *candidate,
-                        const struct xl__cached_plan *ready, bool *trusted,
-                        char *why, size_t why_cap);
+/* op.c: xl__selfcheck() of the programs of an op's plan. */
+xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
+                           const void *canonical,
+                           const struct xl__variant_candidate *candidate,
+                           const struct xl__cached_plan *ready, bool *trusted,
+                           char *why, size_t why_cap);
 
 /* op.c: the calls of every op. */
 xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,

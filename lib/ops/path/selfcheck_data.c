@@ -74,25 +74,23 @@ static size_t shrink_strides(const size_t size[XL__N_ALONG],
 
 static xl_status make_tensor(struct xl__epilogue_operand *o,
                              const size_t size[XL__N_ALONG], unsigned k,
-                             unsigned slot, struct xl__op_case *t)
+                             unsigned slot, struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
     const size_t n = shrink_strides(size, o);
     xl__rng_seed(&rng, SEED_OPERANDS + k);
-    t->bytes[slot] = n * xl_dtype_bytes(o->dtype);
-    t->host[slot] = xl__calloc(n, xl_dtype_bytes(o->dtype));
-    if (!t->host[slot])
+    void *base = xl__case_add_memory(t, slot, n, o->dtype, 0);
+    if (!base)
         return XL_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        xl__dtype_store(t->host[slot], i, o->dtype,
-                        xl__case_draw(&rng, o->dtype));
+        xl__dtype_store(base, i, o->dtype, xl__case_draw(&rng, o->dtype));
     return XL_OK;
 }
 
 xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
-                                  const struct xl__epilogue_text **snippet,
-                                  const size_t size[XL__N_ALONG], unsigned mem,
-                                  unsigned value, struct xl__op_case *t)
+                                 const struct xl__epilogue_text **snippet,
+                                 const size_t size[XL__N_ALONG], unsigned mem,
+                                 unsigned value, struct xl__selfcheck_case *t)
 {
     xl_status status = XL_OK;
     if (!*snippet)
@@ -114,9 +112,9 @@ fail:
 }
 
 double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
-                               const struct xl__op_case *t,
-                               const size_t at[XL__N_ALONG], xl_dtype dtype,
-                               double y, double y_error, double *error)
+                                  const struct xl__selfcheck_case *t,
+                                  const size_t at[XL__N_ALONG], xl_dtype dtype,
+                                  double y, double y_error, double *error)
 {
     double operand[XL_EPILOGUE_MAX_BINDINGS], want;
     for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
@@ -126,7 +124,7 @@ double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
             i += at[along] * o->stride[along];
         operand[k] = o->is_scalar
                          ? ep->scalar[k]
-                         : xl__dtype_load(t->host[ep->mem + k], i, o->dtype);
+                         : xl__dtype_load(t->before[ep->mem + k], i, o->dtype);
     }
     xl__epilogue_text_eval(&ep->snippet, dtype, y, y_error, operand, &want,
                            error);

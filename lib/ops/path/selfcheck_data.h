@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the self-check cases of GEMM and convolution: elements on the host
+/* Shared by self-check cases: elements on the host
  * as doubles, which represent the values of every type exactly; the rounding
  * of types; the operands of an epilogue. */
 #ifndef XL_OPS_SELFCHECK_DATA_H
 #define XL_OPS_SELFCHECK_DATA_H
 
 #include "base/rng.h"
-#include "ops/path/op.h"
+#include "ops/path/selfcheck.h"
 #include "runtime/epilogue.h"
 
 /* Of how many elements of a result one is compared, so that the comparison of
@@ -34,18 +34,18 @@ struct xl__case_epilogue {
     unsigned mem; /* call slot of operand 0 */
 };
 
-/* Makes the operands for a result of these sizes in t->host[mem + k] and
+/* Makes the operands for a result of these sizes in t->before[mem + k] and
  * t->call.value[value + k], and sets *snippet to the case's. Does nothing
  * where *snippet is NULL. XL_NO_MEMORY. */
 xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
-                                  const struct xl__epilogue_text **snippet,
-                                  const size_t size[XL__N_ALONG], unsigned mem,
-                                  unsigned value, struct xl__op_case *t);
+                                 const struct xl__epilogue_text **snippet,
+                                 const size_t size[XL__N_ALONG], unsigned mem,
+                                 unsigned value, struct xl__selfcheck_case *t);
 /* The value stored for y, which has the error bound y_error, at an index along
  * batch, rows and columns; *error bounds the error of a device. */
 double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
-                               const struct xl__op_case *t,
-                               const size_t at[XL__N_ALONG], xl_dtype dtype,
-                               double y, double y_error, double *error);
+                                  const struct xl__selfcheck_case *t,
+                                  const size_t at[XL__N_ALONG], xl_dtype dtype,
+                                  double y, double y_error, double *error);
 
 #endif

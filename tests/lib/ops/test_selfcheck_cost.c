@@ -124,14 +124,12 @@ struct most {
 static void count_memory(const struct xl__op *op, const char *name,
                          void *small, struct most *most)
 {
-    struct xl__op_case t = {0};
+    struct xl__selfcheck_case t = {.of = NULL};
     size_t bytes = 0;
     assert_int_equal(op->case_init(small, &t), XL_OK);
-    for (unsigned i = 0; i < XL__CASE_MEMS; i++) {
-        bytes += t.host[i] ? t.bytes[i] : 0;
-        free(t.host[i]);
-    }
-    free(t.own);
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++)
+        bytes += t.before[i] ? t.bytes[i] : 0;
+    xl__case_clear(&t);
     most->bytes = xl__max_size(most->bytes, bytes);
     if (bytes > XL__CASE_BYTES)
         fail_msg("%s: a case of %zu bytes", name, bytes);
