@@ -215,11 +215,55 @@ static void long_growth(void **state)
     compare_memory(10000, 100000, 1000000);
 }
 
+/* -- structures that are never called again ------------------------------- */
+
+/* Products by their row strides, which no program depends on: what a queue and
+ * a context keep of them is bounded. */
+static void run_strides(struct caller *c, unsigned n)
+{
+    enum { STRIDES = 200 };
+    for (unsigned i = 0; i < n; i++, c->first++) {
+        xl_gemm g = make_product(c, 0);
+        g.a.row_stride += c->first % STRIDES;
+        g.b.row_stride += c->first / STRIDES;
+        assert_status(xl_gemm_run(c->q, &g, NULL), XL_OK,
+                      xl_error_detail(c->q));
+    }
+}
+
+static void new_structures(void **state)
+{
+    enum { N = 4000, MOST_BYTES = 1 << 16 };
+    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    struct test_device t;
+    cl_mem mem[N_MEMS];
+    (void)state;
+    test_device_open(&t, &options);
+    for (unsigned i = 0; i < N_MEMS; i++)
+        assert_status(xl_buffer_create(t.queue,
+                                       MOST_SIDE * MOST_SIDE * sizeof(float),
+                                       &mem[i]),
+                      XL_OK, xl_error_detail(t.queue));
+    struct caller c = {.q = t.queue, .mem = mem};
+    run_strides(&c, N);
+    const struct memory before = read_memory();
+    run_strides(&c, 3 * N);
+    const struct memory after = read_memory();
+    print_message("%d structures: heap %zu kB, after %d: %zu kB\n", N,
+                  before.heap_bytes / 1000, 4 * N, after.heap_bytes / 1000);
+    assert_int_equal(after.objects, before.objects);
+    assert_true(after.heap_bytes <= before.heap_bytes + MOST_BYTES);
+    for (unsigned i = 0; i < N_MEMS; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growth),
         cmocka_unit_test(long_growth),
+        cmocka_unit_test(new_structures),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/os/clock.h"
@@ -301,8 +302,55 @@ static void builds_are_silent(void **state)
     assert_int_equal(bytes_of_build(t.queue), 0);
 }
 
+/* -- processes -------------------------------------------------------------
+ */
+
+/* A whole use of the library: 0, or 1 on a failure. */
+static int use_library(void)
+{
+    xl_lib *lib = NULL;
+    xl_queue *q = NULL;
+    cl_mem mem = NULL;
+    cl_uint words[2] = {0, 0};
+    xl_status status = xl_open(NULL, &lib);
+    if (status == XL_OK)
+        status = xl_queue_create(lib, xl_device_at(lib, 0), &q);
+    if (status == XL_OK)
+        status = xl_buffer_create(q, sizeof words, &mem);
+    if (status == XL_OK)
+        status = xl_buffer_fill(q, mem, 0, 0x1234, 2);
+    if (status == XL_OK)
+        status = xl_buffer_read(q, mem, 0, words, sizeof words);
+    if (mem)
+        clReleaseMemObject(mem);
+    xl_queue_destroy(q);
+    xl_close(lib);
+    return status == XL_OK && words[0] == 0x1234 && words[1] == 0x1234 ? 0 : 1;
+}
+
+/* A child of a parent that has opened the library and not called a driver:
+ * both use libraries of their own, with one cache folder, at the same time. */
+static void child_opens_its_own(void **state)
+{
+    xl_lib *lib = NULL;
+    int code = -1;
+    (void)state;
+    assert_status(xl_open(NULL, &lib), XL_OK, "xl_open");
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(use_library());
+    assert_int_equal(use_library(), 0);
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    xl_close(lib);
+}
+
 int main(int argc, char **argv)
 {
+    const struct CMUnitTest alone[] = {cmocka_unit_test(child_opens_its_own)};
+    if (argc > 1 && strcmp(argv[1], "fork") == 0)
+        return cmocka_run_group_tests(alone, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finish_waits_for_what_was_flushed),
         cmocka_unit_test(calls_follow_out_of_order),
