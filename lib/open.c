@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xl_open(), xl_close() and the search for devices. This file connects the
- * layers: it passes the vendor tables to lib/device, and it is the only one
- * that reads the environment. */
+/* xl_open() and xl_close(). This file connects the layers: it passes the vendor
+ * tables to lib/device, and it is the only one that reads the environment. */
 #include <crosslane/crosslane.h>
 
 #include <limits.h>
@@ -153,59 +152,4 @@ void xl_close(xl_lib *lib)
     xl__lock_clear(&lib->error_lock);
     xl__lock_clear(&lib->lock);
     free(lib);
-}
-
-/* Under lib->lock. */
-static xl_status enumerate_devices(xl_lib *lib, struct xl__error *e)
-{
-    if (lib->devices.n_flat > 0)
-        return XL_OK;
-    const xl_status status = xl__devices_enumerate(&lib->devices, e);
-    if (status == XL_OK && lib->devices.left_out)
-        xl__log_message(lib, XL_LOG_WARNING, "left out: %s",
-                        lib->devices.left_out);
-    return status;
-}
-
-xl_status xl_device_count(xl_lib *lib, unsigned *n)
-{
-    if (!lib || !n)
-        return XL_BAD_ARGUMENT;
-    struct xl__error error = {0};
-    xl__lock_take(&lib->lock);
-    const xl_status status = enumerate_devices(lib, &error);
-    *n = lib->devices.n_flat;
-    xl__lock_drop(&lib->lock);
-    xl__lib_report(lib, &error);
-    return status;
-}
-
-xl_device *xl_device_at(xl_lib *lib, unsigned index)
-{
-    if (!lib)
-        return NULL;
-    struct xl__error error = {0};
-    xl__lock_take(&lib->lock);
-    xl_device *dev =
-        enumerate_devices(lib, &error) == XL_OK && index < lib->devices.n_flat
-            ? lib->devices.flat[index]
-            : NULL;
-    xl__lock_drop(&lib->lock);
-    xl__lib_report(lib, &error);
-    return dev;
-}
-
-xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
-{
-    if (!lib || !text || !out)
-        return XL_BAD_ARGUMENT;
-    *out = NULL;
-    struct xl__error error = {0};
-    xl__lock_take(&lib->lock);
-    xl_status status = enumerate_devices(lib, &error);
-    if (status == XL_OK)
-        status = xl__devices_find(&lib->devices, text, out, &error);
-    xl__lock_drop(&lib->lock);
-    xl__lib_report(lib, &error);
-    return status;
 }

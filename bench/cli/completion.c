@@ -46,9 +46,9 @@ static void print_alternatives(FILE *to, const char *text)
             fputc(*text == '|' ? ' ' : *text, to);
 }
 
-static bool has_json_arguments(const struct command *c)
+static bool has_file_arguments(const struct command *c)
 {
-    return c->words && strstr(c->words, ".json");
+    return c->words && (strstr(c->words, ".json") || strstr(c->words, "FILE"));
 }
 
 static void print_option_names(FILE *to, const struct command *c)
@@ -93,7 +93,7 @@ static void print_bash_commands(FILE *to)
         fputs("'; words='", to);
         if (argument_choices(c))
             print_alternatives(to, c->words);
-        fprintf(to, "'; files=%d ;;\n", has_json_arguments(c));
+        fprintf(to, "'; files=%d ;;\n", has_file_arguments(c));
     }
     fputs("    esac\n", to);
 }
@@ -178,7 +178,7 @@ static void print_zsh_command(FILE *to, const struct command *c)
         fputs("            '*:argument:(", to);
         print_alternatives(to, c->words);
         fputs(")'", to);
-    } else if (has_json_arguments(c))
+    } else if (has_file_arguments(c))
         fputs("            '*:file:_files'", to);
     else
         fputs("            '*:argument: '", to);
@@ -263,11 +263,13 @@ static void print_fish(FILE *to)
             if (command_takes(c, row))
                 print_fish_option(to, c, row);
         bool has_words = argument_choices(c) != NULL;
-        if (!has_words && !has_json_arguments(c))
+        if (!has_words && !has_file_arguments(c))
             continue;
         fputs("complete -c clbench", to);
         print_fish_condition(to, c);
-        fputs(has_words ? " -a '" : " -F", to);
+        if (has_file_arguments(c))
+            fputs(" -F", to);
+        fputs(has_words ? " -a '" : "", to);
         if (has_words)
             print_alternatives(to, c->words);
         fputs(has_words ? "'\n" : "\n", to);

@@ -92,10 +92,19 @@ static void print_exit_codes(FILE *to)
         fprintf(to, "  %3s  %s\n", e->name, e->text);
 }
 
-static void print_usage(FILE *to, const struct command *c)
+/* Words that do not fit in the line get the next one. */
+static void print_usage(FILE *to, const struct command *c, unsigned width)
 {
+    static const char usage[] = "usage: clbench  [OPTION...] ";
+    const char *words = c->words ? c->words : "";
+    const bool fits =
+        sizeof usage - 1 + strlen(c->name) + strlen(words) <= width;
     fprintf(to, "usage: clbench%s%s [OPTION...]%s%s\n\n", *c->name ? " " : "",
-            c->name, c->words ? " " : "", c->words ? c->words : "");
+            c->name,
+            *words == '\0' ? ""
+            : fits         ? " "
+                           : "\n  ",
+            words);
 }
 
 static void print_program_help(FILE *to, const struct command *suite,
@@ -136,7 +145,7 @@ void args_help(FILE *to, const struct command *command)
         command = find_suite();
         print_program_help(to, command, width);
     } else {
-        print_usage(to, command);
+        print_usage(to, command, width);
         text_wrap(to, command->about ? command->about : command->summary, 0,
                   width);
     }

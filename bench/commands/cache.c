@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench cache`: list, count, clear or verify the compiled programs on disk.
- */
+/* `clbench cache`: list, count, clear or verify the compiled programs on disk;
+ * export them to a file or import one. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -149,19 +149,63 @@ static int verify_entries(struct session *s)
     return EXIT_FINE;
 }
 
+static void print_count(uint64_t n, const char *what)
+{
+    if (n > 0)
+        fprintf(stdout, "%" PRIu64 " %s %s\n", n, n == 1 ? "entry" : "entries",
+                what);
+}
+
+static int export_entries(struct session *s)
+{
+    xl_cache_copy copy;
+    const xl_status status =
+        xl_cache_export(s->lib, NULL, s->set.words[1], &copy);
+    if (status != XL_OK)
+        return session_fail(s, "exporting the cache", status,
+                            xl_lib_error(s->lib));
+    fprintf(stdout, "%" PRIu64 " %s written to %s\n", copy.n_copied,
+            copy.n_copied == 1 ? "entry" : "entries", s->set.words[1]);
+    print_count(copy.n_foreign, "of another device, driver or build left out");
+    print_count(copy.n_damaged, "damaged and left out");
+    return EXIT_FINE;
+}
+
+static int import_entries(struct session *s)
+{
+    xl_cache_copy copy;
+    const xl_status status =
+        xl_cache_import(s->lib, NULL, s->set.words[1], &copy);
+    if (status != XL_OK)
+        return session_fail(s, "importing into the cache", status,
+                            xl_lib_error(s->lib));
+    fprintf(stdout, "%" PRIu64 " %s added to %s\n", copy.n_copied,
+            copy.n_copied == 1 ? "entry" : "entries", xl_cache_dir(s->lib));
+    print_count(copy.n_known, "there already");
+    print_count(copy.n_foreign,
+                "of another device, driver, card or build left out");
+    return EXIT_FINE;
+}
+
 static int run_cache(struct session *s)
 {
     static const struct {
         const char *word;
         int (*run)(struct session *s);
-    } actions[] = {{"list", list_entries},
-                   {"stats", print_stats},
-                   {"clear", clear_entries},
-                   {"verify", verify_entries}};
+        unsigned n_words;
+    } actions[] = {
+        {"list", list_entries, 1},     {"stats", print_stats, 1},
+        {"clear", clear_entries, 1},   {"verify", verify_entries, 1},
+        {"export", export_entries, 2}, {"import", import_entries, 2}};
     const char *word = s->set.words[0];
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         if (!xl__streq(actions[i].word, word))
             continue;
+        if (s->set.n_words != actions[i].n_words) {
+            fprintf(stderr, "clbench: cache %s takes %s\n", word,
+                    actions[i].n_words == 1 ? "no argument" : "one file");
+            return EXIT_USAGE;
+        }
         int code = session_open(s);
         if (code != EXIT_FINE)
             return code;
@@ -172,7 +216,7 @@ static int run_cache(struct session *s)
         return actions[i].run(s);
     }
     fprintf(stderr, "clbench: unknown action of cache; must be list, stats, "
-                    "clear or verify\n");
+                    "clear, verify, export or import\n");
     return EXIT_USAGE;
 }
 
@@ -180,18 +224,22 @@ static const char *const options[] = {"damaged", NULL};
 
 const struct command cmd_cache = {
     .name = "cache",
-    .summary = "list, count, clear or verify the compiled programs on disk",
-    .words = "list|stats|clear|verify",
+    .summary = "list, clear, verify, export or import compiled programs",
+    .words = "list|stats|clear|verify|export|import [FILE]",
     .about =
         "Compiled programs and the verdicts of their self-checks are kept in "
         "the user's cache folder, one file for each entry.\n\n"
         "  list    all entries, with their last use and their self-check\n"
         "  stats   folder, number of entries, size and its limit\n"
         "  clear   remove all entries of the user; --damaged: only those\n"
-        "  verify  read all entries; exit code 4 when one is damaged\n\n"
+        "  verify  read all entries; exit code 4 when one is damaged\n"
+        "  export  write the entries for this machine's devices to FILE\n"
+        "  import  add the entries of FILE for this machine's devices\n\n"
+        "An application ships such a file so that its first calls need no "
+        "compiler.\n\n"
         "XL_CACHE_DIR chooses another folder; 'off' turns the cache off.",
     .options = options,
     .min_words = 1,
-    .max_words = 1,
+    .max_words = 2,
     .run = run_cache,
 };

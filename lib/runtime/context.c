@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library handle's version, error and log, and the contexts of one xl_lib.
- * A context is created with the first queue of its (cl_context, device) pair
- * and destroyed with the last one. */
+/* The library handle's version, error, log and devices, and the contexts of
+ * one xl_lib. A context is created with the first queue of its (cl_context,
+ * device) pair and destroyed with the last one. */
 #include "runtime/context.h"
 
 #include <stdarg.h>
@@ -107,6 +107,63 @@ void xl__log_message(xl_lib *lib, xl_log_level level, const char *fmt, ...)
     lib->log(level, xl__str_text(&text), lib->log_arg);
     xl__lock_drop(&lib->log_lock);
     xl__str_clear(&text);
+}
+
+/* -- devices -------------------------------------------------------------- */
+
+/* Under lib->lock. */
+static xl_status enumerate_devices(xl_lib *lib, struct xl__error *e)
+{
+    if (lib->devices.n_flat > 0)
+        return XL_OK;
+    const xl_status status = xl__devices_enumerate(&lib->devices, e);
+    if (status == XL_OK && lib->devices.left_out)
+        xl__log_message(lib, XL_LOG_WARNING, "left out: %s",
+                        lib->devices.left_out);
+    return status;
+}
+
+xl_status xl_device_count(xl_lib *lib, unsigned *n)
+{
+    if (!lib || !n)
+        return XL_BAD_ARGUMENT;
+    struct xl__error error = {0};
+    xl__lock_take(&lib->lock);
+    const xl_status status = enumerate_devices(lib, &error);
+    *n = lib->devices.n_flat;
+    xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
+    return status;
+}
+
+xl_device *xl_device_at(xl_lib *lib, unsigned index)
+{
+    if (!lib)
+        return NULL;
+    struct xl__error error = {0};
+    xl__lock_take(&lib->lock);
+    xl_device *dev =
+        enumerate_devices(lib, &error) == XL_OK && index < lib->devices.n_flat
+            ? lib->devices.flat[index]
+            : NULL;
+    xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
+    return dev;
+}
+
+xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
+{
+    if (!lib || !text || !out)
+        return XL_BAD_ARGUMENT;
+    *out = NULL;
+    struct xl__error error = {0};
+    xl__lock_take(&lib->lock);
+    xl_status status = enumerate_devices(lib, &error);
+    if (status == XL_OK)
+        status = xl__devices_find(&lib->devices, text, out, &error);
+    xl__lock_drop(&lib->lock);
+    xl__lib_report(lib, &error);
+    return status;
 }
 
 /* -- contexts ------------------------------------------------------------- */

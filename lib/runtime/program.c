@@ -123,7 +123,7 @@ static void clear_lookup(struct lookup *w)
     xl__str_clear(&w->key);
 }
 
-static void add_device_key(struct xl__str *key, const struct xl__limits *l)
+void xl__program_device_key(const struct xl__limits *l, struct xl__str *out)
 {
     static const struct { const char *label; enum xl__fact_id id; } rows[] = {
         {"platform", XL__F_platform},
@@ -134,8 +134,7 @@ static void add_device_key(struct xl__str *key, const struct xl__limits *l)
         {"cl version", XL__F_cl_version},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        xl__str_printf(key, "%s %s\n", rows[i].label,
-                       xl__text(l, rows[i].id));
+        xl__str_printf(out, "%s %s\n", rows[i].label, xl__text(l, rows[i].id));
 }
 
 /* Adds the step's target to the key. A faulty kernel for a target may wait
@@ -162,7 +161,7 @@ static xl_status make_key(struct lookup *w)
 {
     xl_status status = XL_OK;
     const xl_device *dev = w->ctx->device;
-    xl__str_printf(&w->key, "crosslane %s\n", xl_version());
+    xl__str_printf(&w->key, XL__PROGRAM_KEY_BEGIN);
     if (w->step->external) {
         xl__str_printf(&w->key, "library %s\n", w->step->kernel);
     } else {
@@ -181,7 +180,7 @@ static xl_status make_key(struct lookup *w)
                    *dev->vendor->build_options ? " " : "", w->step->options);
     TRY(add_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
-    add_device_key(&w->key, &dev->limits);
+    xl__program_device_key(&dev->limits, &w->key);
     if (w->key.broken || w->options.broken)
         status = xl__error_set(w->error, XL_NO_MEMORY, "a program's key");
 fail:

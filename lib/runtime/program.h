@@ -12,6 +12,10 @@
 #include "device/private_api.h"
 #include "runtime/context.h"
 
+/* The first line of a key, and the final ones: those of the device. */
+#define XL__PROGRAM_KEY_BEGIN "crosslane " XL_VERSION_TEXT "\n"
+void xl__program_device_key(const struct xl__limits *l, struct xl__str *out);
+
 /* The program a step needs: in memory, else from the store, else built. The
  * build log is in the error's detail on XL_BUILD_FAILED. Thread safe: threads
  * that need one program build it once, and all have the error of a failed

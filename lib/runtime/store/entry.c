@@ -3,7 +3,6 @@
  * from a file is compared with the file's size before it is used. */
 #include "runtime/store/entry.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +20,13 @@ enum {
 
 static const unsigned char MAGIC[AT_TRUST] = {'X', 'L', 'E', '1'};
 
-static void put_number(unsigned char *at, uint64_t x, size_t bytes)
+void xl__put_number(unsigned char *at, uint64_t x, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         at[i] = (unsigned char)(x >> BITS_PER_BYTE * i);
 }
 
-static uint64_t get_number(const unsigned char *at, size_t bytes)
+uint64_t xl__get_number(const unsigned char *at, size_t bytes)
 {
     uint64_t x = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -45,10 +44,11 @@ unsigned char *xl__entry_pack(const struct xl__entry_view *e, size_t *len)
     if (bytes == NULL)
         return NULL;
     memcpy(bytes, MAGIC, sizeof(MAGIC));
-    put_number(bytes + AT_TRUST, e->trust, AT_KEY_LEN - AT_TRUST);
-    put_number(bytes + AT_KEY_LEN, e->key_len, AT_PAYLOAD_LEN - AT_KEY_LEN);
-    put_number(bytes + AT_PAYLOAD_LEN, e->n_bytes,
-               HEAD_BYTES - AT_PAYLOAD_LEN);
+    xl__put_number(bytes + AT_TRUST, e->trust, AT_KEY_LEN - AT_TRUST);
+    xl__put_number(bytes + AT_KEY_LEN, e->key_len,
+                   AT_PAYLOAD_LEN - AT_KEY_LEN);
+    xl__put_number(bytes + AT_PAYLOAD_LEN, e->n_bytes,
+                   HEAD_BYTES - AT_PAYLOAD_LEN);
     memcpy(bytes + HEAD_BYTES, e->key, e->key_len);
     if (e->n_bytes > 0)
         memcpy(bytes + HEAD_BYTES + e->key_len, e->payload, e->n_bytes);
@@ -70,11 +70,11 @@ bool xl__entry_parse(const void *bytes, size_t len, struct xl__entry_view *out)
     unsigned char hash[XL__HASH128_BYTES];
     if (len < FIXED_BYTES || memcmp(at, MAGIC, sizeof(MAGIC)) != 0)
         return false;
-    uint64_t trust = get_number(at + AT_TRUST, AT_KEY_LEN - AT_TRUST);
+    uint64_t trust = xl__get_number(at + AT_TRUST, AT_KEY_LEN - AT_TRUST);
     uint64_t key_len =
-        get_number(at + AT_KEY_LEN, AT_PAYLOAD_LEN - AT_KEY_LEN);
+        xl__get_number(at + AT_KEY_LEN, AT_PAYLOAD_LEN - AT_KEY_LEN);
     uint64_t n_bytes =
-        get_number(at + AT_PAYLOAD_LEN, HEAD_BYTES - AT_PAYLOAD_LEN);
+        xl__get_number(at + AT_PAYLOAD_LEN, HEAD_BYTES - AT_PAYLOAD_LEN);
     if (trust > XL__FAILED || !lengths_fit(key_len, n_bytes, len))
         return false;
     size_t hashed = len - XL__HASH128_BYTES;

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Result of a program's self-check. */
 enum xl__trust { XL__UNTESTED, XL__PASSED, XL__FAILED };
@@ -29,6 +30,10 @@ struct xl__entry_view {
     const void *payload;
     size_t n_bytes;
 };
+
+/* Little-endian numbers of 1 to 8 bytes. */
+void xl__put_number(unsigned char *at, uint64_t x, size_t bytes);
+uint64_t xl__get_number(const unsigned char *at, size_t bytes);
 
 /* The bytes of the file, *len of them, on the heap; NULL when out of memory.
  */

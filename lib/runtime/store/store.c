@@ -35,11 +35,12 @@ static char *root_of(const char *dir)
 }
 
 /* <root>/<2 hex>, or the file in it. */
-static char *path_of(const char *root, const char *key, bool is_shelf)
+static char *path_of(const char *root, const char *key, size_t key_len,
+                     bool is_shelf)
 {
     enum { SHELF_DIGITS = 2 };
     char hex[XL__HASH128_TEXT], shelf[SHELF_DIGITS + 1];
-    xl__hash128_hex(key, strlen(key), hex);
+    xl__hash128_hex(key, key_len, hex);
     xl__strcpy(shelf, sizeof(shelf), hex);
     char *dir = xl__path_join(root, shelf);
     if (is_shelf || dir == NULL)
@@ -190,7 +191,7 @@ static bool load_entry(struct xl__store *s, const char *path, bool is_system,
 static bool load_from(struct xl__store *s, const char *root, bool is_system,
                       const char *key, struct xl__entry *out)
 {
-    char *path = path_of(root, key, false);
+    char *path = path_of(root, key, strlen(key), false);
     bool hit = path != NULL && load_entry(s, path, is_system, key, out);
     free(path);
     return hit;
@@ -220,33 +221,30 @@ void xl__store_count(struct xl__store *s, bool is_hit)
 
 /* Creates the folders of an entry, each by its own call, so that each is
  * checked. */
-static bool make_folders(struct xl__store *s, const char *key)
+static xl_status make_folders(struct xl__store *s,
+                              const struct xl__entry_view *entry,
+                              const char **why)
 {
-    const char *why = "out of memory";
-    char *shelf = path_of(s->root, key, true);
-    bool made = shelf != NULL && xl__dir_create(s->dir, &why) == XL_OK &&
-                xl__dir_create(s->root, &why) == XL_OK &&
-                xl__dir_create(shelf, &why) == XL_OK;
-    if (!made)
-        warn_folder(s, why);
+    xl_status status = XL_NO_MEMORY;
+    char *shelf = path_of(s->root, entry->key, entry->key_len, true);
+    if (shelf != NULL)
+        status = xl__dir_create(s->dir, why);
+    if (status == XL_OK)
+        status = xl__dir_create(s->root, why);
+    if (status == XL_OK)
+        status = xl__dir_create(shelf, why);
     free(shelf);
-    return made;
+    return status;
 }
 
-static bool write_entry(struct xl__store *s, const char *path,
-                        const unsigned char *bytes, size_t len)
+static xl_status write_file(const char *path, const unsigned char *bytes,
+                            size_t len, const char **why)
 {
-    if (len > s->limit_bytes) {
-        warn_printf(s,
-                    "a compiled kernel of %zu bytes is over the cache's limit",
-                    len);
-        return false;
-    }
-    xl_status status = xl__file_replace(path, bytes, len);
-    if (status != XL_OK)
-        warn_folder(s, status == XL_IO ? strerror(errno)
-                                       : xl_status_text(status));
-    return status == XL_OK;
+    xl_status status = path != NULL && bytes != NULL
+                           ? xl__file_replace(path, bytes, len)
+                           : XL_NO_MEMORY;
+    *why = status == XL_IO ? strerror(errno) : xl_status_text(status);
+    return status;
 }
 
 /* Counts a write; true when a sweep is due. Between sweeps the size is
@@ -265,29 +263,50 @@ static bool count_write(struct xl__store *s, size_t len)
     return is_due;
 }
 
-void xl__store_put(struct xl__store *s, const char *key, const void *payload,
-                   size_t n_bytes, enum xl__trust trust)
+xl_status xl__store_write(struct xl__store *s,
+                          const struct xl__entry_view *entry, const char **why)
 {
-    struct xl__entry_view view = {.trust = trust,
-                                  .key = key,
-                                  .key_len = strlen(key),
-                                  .payload = payload,
-                                  .n_bytes = n_bytes};
     size_t len = 0;
-    if (s->root == NULL || !make_folders(s, key))
-        return;
-    char *path = path_of(s->root, key, false);
-    unsigned char *bytes = xl__entry_pack(&view, &len);
-    if (path != NULL && bytes != NULL && write_entry(s, path, bytes, len) &&
-        count_write(s, len))
+    *why = xl_status_text(XL_NO_MEMORY);
+    xl_status status = make_folders(s, entry, why);
+    if (status != XL_OK)
+        return status;
+    char *path = path_of(s->root, entry->key, entry->key_len, false);
+    unsigned char *bytes = xl__entry_pack(entry, &len);
+    status = bytes != NULL && len > s->limit_bytes
+                 ? XL_OVERFLOW
+                 : write_file(path, bytes, len, why);
+    if (status == XL_OK && count_write(s, len))
         xl__store_sweep(s, path);
     free(bytes);
     free(path);
+    return status;
+}
+
+void xl__store_put(struct xl__store *s, const char *key, const void *payload,
+                   size_t n_bytes, enum xl__trust trust)
+{
+    const char *why;
+    const struct xl__entry_view entry = {.trust = trust,
+                                         .key = key,
+                                         .key_len = strlen(key),
+                                         .payload = payload,
+                                         .n_bytes = n_bytes};
+    if (s->root == NULL)
+        return;
+    xl_status status = xl__store_write(s, &entry, &why);
+    if (status == XL_OVERFLOW)
+        warn_printf(s,
+                    "a compiled kernel of %zu bytes is over the cache's limit",
+                    n_bytes);
+    else if (status != XL_OK)
+        warn_folder(s, why);
 }
 
 void xl__store_drop(struct xl__store *s, const char *key)
 {
-    char *path = s->root != NULL ? path_of(s->root, key, false) : NULL;
+    char *path =
+        s->root != NULL ? path_of(s->root, key, strlen(key), false) : NULL;
     if (path != NULL)
         xl__file_remove(path);
     free(path);

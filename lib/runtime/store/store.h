@@ -61,7 +61,12 @@ bool xl__store_get(struct xl__store *s, const char *key,
 /* Count a look-up by what came of it: did its entry save a build or a
  * self-check? */
 void xl__store_count(struct xl__store *s, bool is_hit);
-/* Write an entry; a failure is a warning. */
+/* Write an entry. XL_OVERFLOW: it exceeds the limit of the cache. XL_IO,
+ * XL_NO_SPACE, XL_NO_MEMORY: *why has the reason. */
+xl_status xl__store_write(struct xl__store *s,
+                          const struct xl__entry_view *entry,
+                          const char **why);
+/* The same; a failure is a warning. */
 void xl__store_put(struct xl__store *s, const char *key, const void *payload,
                    size_t n_bytes, enum xl__trust trust);
 /* Remove an entry whose payload the driver rejected. */

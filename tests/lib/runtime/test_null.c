@@ -114,6 +114,8 @@ static void call_without_queue(void)
 static void call_of_library(void)
 {
     REFUSES(xl_cache_clear, NULL, false, NULL);
+    REFUSES(xl_cache_export, NULL, NULL, NULL, NULL);
+    REFUSES(xl_cache_import, NULL, NULL, NULL, NULL);
     REFUSES(xl_cache_list, NULL, NULL, NULL);
     REFUSES(xl_cache_stats_get, NULL, NULL);
     REFUSES(xl_device_count, NULL, NULL);
