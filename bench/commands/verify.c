@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cases/gemm_cases.h"
 #include "cases/conv_cases.h"
 #include "cli/progress.h"
@@ -220,8 +221,8 @@ static void add_result(struct verifier *v, const struct verify_counts *t)
     xl_row_param(&row, "worst", t->worst);
     row.verdict = n_bad ? XL_ROW_REJECTED
                   : t->n_right ? XL_ROW_OK : XL_ROW_UNSUPPORTED;
-    snprintf(row.reason, sizeof row.reason, "%.190s",
-             t->n_right + n_bad ? t->first : "no case applies here");
+    xl__strcpy(row.reason, sizeof row.reason,
+               t->n_right + n_bad ? t->first : "no case applies here");
     session_row(v->s, v->dev, &row);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/alloc.h"
+#include "base/str.h"
 #include "thread_pinning.h"
 #include "timing/run_cases.h"
 #include "cases/host_ops.h"
@@ -160,9 +161,9 @@ static void mark_suspect(struct comparison *d,
     d->n_suspect += ratio->n_suspect;
     for (int library = 0; library < N_LIBRARIES; library++) {
         d->row[library].verdict = XL_ROW_SUSPICIOUS;
-        snprintf(d->row[library].reason, sizeof d->row[library].reason,
-                 "other processes used the cores in %u of %u rounds",
-                 ratio->n_suspect, d->rounds.n);
+        xl__strfmt(d->row[library].reason, sizeof d->row[library].reason,
+                   "other processes used the cores in %u of %u rounds",
+                   ratio->n_suspect, d->rounds.n);
     }
 }
 

@@ -9,13 +9,13 @@
 #include "pipeline/measurement.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/os/clock.h"
+#include "base/str.h"
 #include "pipeline/chunk_search.h"
 #include "pipeline/report.h"
 #include "timing/peaks.h"
@@ -226,7 +226,7 @@ static xl_status run_and_check(struct pipe_bench *b, struct pipe_result *x)
                         b->s->set.seed, &found);
     if (status == XL_WRONG_RESULT) {
         char why[sizeof x->row.reason];
-        snprintf(why, sizeof why, "wrong result: %.170s", found.why);
+        xl__strfmt(why, sizeof why, "wrong result: %s", found.why);
         b->s->n_wrong++;
         set_failure(x, XL_ROW_REJECTED, why);
         status = XL_OK;

@@ -61,7 +61,7 @@ static void report_row(struct attempt *t, xl_verdict verdict, const char *why)
 {
     t->is_live = false;
     t->row.verdict = verdict;
-    snprintf(t->row.reason, sizeof t->row.reason, "%s", why);
+    xl__strcpy(t->row.reason, sizeof t->row.reason, why);
     session_row(t->b->s, t->dev, &t->row);
 }
 

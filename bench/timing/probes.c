@@ -29,7 +29,7 @@ static int report_failure(struct row_target *to, const char *name, xl_queue *q,
     if (status == XL_UNSUPPORTED) {
         xl_row_init(&row, name, "");
         row.verdict = XL_ROW_UNSUPPORTED;
-        snprintf(row.reason, sizeof row.reason, "%s", detail);
+        xl__strcpy(row.reason, sizeof row.reason, detail);
         session_row(to->s, to->dev, &row);
         return EXIT_FINE;
     }

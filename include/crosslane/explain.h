@@ -47,7 +47,8 @@ typedef struct xl_tiling {
 typedef struct xl_choice {
     char variant[32];
     bool chosen;
-    char why[192];      ///< why it was chosen or rejected
+    char why[512];      ///< why it was chosen or rejected; here and below, a
+                        ///< text that does not fit ends with "..."
     char tunables[512]; ///< "TM=64 TN=64 ...", preceded by their source:
                         ///< "model", or "tuned" and the file
     char bound[32];     ///< the model's limiter: "fma", "dram", ...

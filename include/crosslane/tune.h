@@ -41,7 +41,8 @@ typedef struct xl_candidate_result {
     xl_candidate_end end;
     unsigned runs;
     double median_ns, mad_ns; ///< NaN unless XL_CANDIDATE_RIGHT
-    char why[192];            ///< reason of any other end
+    char why[512];            ///< reason of any other end; a longer one ends
+                              ///< with "..."
 } xl_candidate_result;
 
 /** Progress of a search. */

@@ -160,11 +160,27 @@ char *xl__strdup(const char *text)
     return copy;
 }
 
-void xl__strcpy(char *dst, size_t cap, const char *src)
+bool xl__strcpy(char *dst, size_t cap, const char *src)
 {
-    if (cap == 0)
-        return;
-    size_t len = xl__min_size(strlen(src), cap - 1);
-    memcpy(dst, src, len);
-    dst[len] = 0;
+    static const char mark[] = "...";
+    const size_t len = strlen(src), shown = xl__min_size(len, cap - (cap > 0));
+    memcpy(dst, src, shown);
+    if (cap > 0)
+        dst[shown] = 0;
+    if (len >= cap && cap >= sizeof mark)
+        memcpy(dst + cap - sizeof mark, mark, sizeof mark);
+    return len < cap;
+}
+
+bool xl__strfmt(char *dst, size_t cap, const char *fmt, ...)
+{
+    struct xl__str text = {0};
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(&text, fmt, args);
+    va_end(args);
+    const bool fits =
+        xl__strcpy(dst, cap, xl__str_text(&text)) && !text.broken;
+    xl__str_clear(&text);
+    return fits;
 }

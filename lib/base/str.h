@@ -37,7 +37,10 @@ bool xl__streq(const char *a, const char *b);
 bool xl__str_contains(const char *text, const char *sub);
 /* A heap copy; NULL when out of memory or text is NULL. */
 char *xl__strdup(const char *text);
-/* Copy as much as fits; always ended by a 0 byte. */
-void xl__strcpy(char *dst, size_t cap, const char *src);
+/* Copy a text, or format it, into an array. A text that does not fit is cut,
+ * ends with "..." and gives false, so that people see the cut, and programs
+ * that read it test for it. Always ended by a 0 byte. */
+bool xl__strcpy(char *dst, size_t cap, const char *src);
+bool xl__strfmt(char *dst, size_t cap, const char *fmt, ...) XL__PRINTF(3, 4);
 
 #endif

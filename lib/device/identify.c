@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "device/cl_info.h"
 
 /* Query codes of the OpenCL registry; some headers do not define all of them.
@@ -107,7 +108,7 @@ static void query_c_version(struct xl__limits *l, cl_device_id id)
     }
     if (major == 0)
         return;
-    (void)snprintf(text, sizeof text, "OpenCL C %u.%u", major, minor);
+    xl__strfmt(text, sizeof text, "OpenCL C %u.%u", major, minor);
     xl__limits_answer_text(l, XL__F_cl_c_version, text, NULL);
 }
 
@@ -184,8 +185,8 @@ static void query_pci(struct xl__limits *l, cl_device_id id)
         return;
     if (!at.domain && !at.bus && !at.device && !at.function)
         return; /* 0000:00:00.0 is the host bridge: the value is unknown */
-    (void)snprintf(text, sizeof text, "%04x:%02x:%02x.%x", at.domain, at.bus,
-                   at.device, at.function);
+    xl__strfmt(text, sizeof text, "%04x:%02x:%02x.%x", at.domain, at.bus,
+               at.device, at.function);
     xl__limits_answer_text(l, XL__F_pci, text, NULL);
 }
 
@@ -201,7 +202,7 @@ static bool query_arch_nvidia(const struct xl__limits *l, cl_device_id id,
         !xl__device_u32(id, Q_NV_CC_MINOR, &minor) || major == 0 ||
         major > 99 || minor > 9)
         return false;
-    (void)snprintf(out, cap, "sm_%u%u", major, minor);
+    xl__strfmt(out, cap, "sm_%u%u", major, minor);
     return true;
 }
 
@@ -231,10 +232,10 @@ static bool query_arch_intel(const struct xl__limits *l, cl_device_id id,
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (major * 1000 + minor >= known[i].first &&
             major * 1000 + minor <= known[i].last) {
-            (void)snprintf(out, cap, "%s", known[i].name);
+            xl__strcpy(out, cap, known[i].name);
             return true;
         }
-    (void)snprintf(out, cap, "ip-%u.%u", major, minor);
+    xl__strfmt(out, cap, "ip-%u.%u", major, minor);
     return true;
 }
 
@@ -253,7 +254,7 @@ static bool copy_word_after(const char *text, const char *mark,
     n = strcspn(at, ends);
     if (n == 0 || strlen(prefix) + n >= cap)
         return false;
-    (void)snprintf(out, cap, "%s%.*s", prefix, (int)n, at);
+    xl__strfmt(out, cap, "%s%.*s", prefix, (int)n, at);
     for (char *c = out; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     return true;

@@ -5,10 +5,10 @@
 #include "measure/probe.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "device/cl_info.h"
 
 /* A kernel may be granted a smaller group than the device reports (GE-10):
@@ -161,11 +161,11 @@ void xl__probe_set_fact(struct xl__session *p, xl_row *row,
     const bool agrees = !stated || held->value == row->value;
     if (!agrees) {
         row->verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row->reason, sizeof row->reason,
-                 "measured %g, but %s states %g", row->value,
-                 held->source == XL_QUERIED ? "the driver"
-                                            : "the vendor's table",
-                 held->value);
+        xl__strfmt(row->reason, sizeof row->reason,
+                   "measured %g, but %s states %g", row->value,
+                   held->source == XL_QUERIED ? "the driver"
+                                              : "the vendor's table",
+                   held->value);
     }
     if (agrees || is_exact)
         xl__limits_measure(l, fact, row->value);

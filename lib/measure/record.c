@@ -47,12 +47,21 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     xl_diagnosis_init(&row->diagnosis);
 }
 
-/* Returns NULL, so that the entry is dropped, if the list is full. */
-static xl_param *append_param(xl_param *list, unsigned *n, const char *name)
+/* NULL: there is no row, or its list is full, which makes it an error. */
+static xl_param *append_param(xl_row *row, bool is_shape, const char *name)
 {
-    if (*n == XL_MAX_PARAMS)
+    if (!row)
         return NULL;
-    xl_param *param = &list[(*n)++];
+    unsigned *n = is_shape ? &row->n_shape : &row->n_params;
+    if (*n == XL_MAX_PARAMS) {
+        row->verdict = XL_ROW_ERROR;
+        xl__strfmt(row->reason, sizeof row->reason,
+                   "no room for \"%s\": a row has at most %d %s",
+                   name ? name : "", XL_MAX_PARAMS,
+                   is_shape ? "sizes" : "parameters");
+        return NULL;
+    }
+    xl_param *param = &(is_shape ? row->shape : row->params)[(*n)++];
     memset(param, 0, sizeof *param);
     xl__strcpy(param->name, sizeof param->name, name ? name : "");
     return param;
@@ -60,24 +69,21 @@ static xl_param *append_param(xl_param *list, unsigned *n, const char *name)
 
 void xl_row_shape(xl_row *row, const char *name, double value)
 {
-    xl_param *param =
-        row ? append_param(row->shape, &row->n_shape, name) : NULL;
+    xl_param *param = append_param(row, true, name);
     if (param)
         param->value = value;
 }
 
 void xl_row_param(xl_row *row, const char *name, double value)
 {
-    xl_param *param =
-        row ? append_param(row->params, &row->n_params, name) : NULL;
+    xl_param *param = append_param(row, false, name);
     if (param)
         param->value = value;
 }
 
 void xl_row_found(xl_row *row, const char *name, double value)
 {
-    xl_param *param =
-        row ? append_param(row->params, &row->n_params, name) : NULL;
+    xl_param *param = append_param(row, false, name);
     if (param) {
         param->value = value;
         param->is_found = true;
@@ -86,8 +92,7 @@ void xl_row_found(xl_row *row, const char *name, double value)
 
 void xl_row_param_text(xl_row *row, const char *name, const char *text)
 {
-    xl_param *param =
-        row ? append_param(row->params, &row->n_params, name) : NULL;
+    xl_param *param = append_param(row, false, name);
     if (param) {
         param->value = NAN;
         xl__strcpy(param->text, sizeof param->text, text ? text : "");

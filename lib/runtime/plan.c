@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "runtime/tuned/tuned_sets.h"
 
 static void append_arg(struct xl__step *s, struct xl__arg arg)
@@ -127,14 +128,15 @@ void xl__define(struct xl__step *s, const char *name, long value)
 void xl__define_choice(struct xl__step *s, const char *name,
                        const char *choice)
 {
-    char full[32];
-    int n = snprintf(full, sizeof full, "%s_", name);
-    for (; *choice && n + 1 < (int)sizeof full; choice++)
-        full[n++] = (char)toupper((unsigned char)*choice);
-    full[n] = '\0';
-    if (*choice)
-        s->exceeds = "characters in the name of an option";
-    xl__define(s, full, 1);
+    size_t end = strlen(s->options);
+    append_option(s, &end, " -D");
+    append_option(s, &end, name);
+    append_option(s, &end, "_");
+    for (; *choice; choice++) {
+        const char letter[2] = {(char)toupper((unsigned char)*choice), '\0'};
+        append_option(s, &end, letter);
+    }
+    append_option(s, &end, "=1");
 }
 
 /* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
@@ -143,9 +145,9 @@ static void define_layout(struct xl__step *s, unsigned k, size_t row_stride,
                           size_t col_stride)
 {
     char name[16];
-    snprintf(name, sizeof name, "E%u", k);
+    xl__strfmt(name, sizeof name, "E%u", k);
     xl__define(s, name, col_stride <= 1 ? (long)col_stride : 2);
-    snprintf(name, sizeof name, "EI%u", k);
+    xl__strfmt(name, sizeof name, "EI%u", k);
     xl__define(s, name, row_stride > 0);
 }
 

@@ -5,12 +5,12 @@
  * new ones refuse others. Source: NVML API reference; values by nvml.h of
  * driver 535. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os/files.h"
 #include "base/alloc.h"
+#include "base/str.h"
 #include "targets/targets.h"
 
 #ifdef _WIN32
@@ -162,7 +162,7 @@ static bool find_gpu(struct nvml *n, const struct xl__telemetry_target *at)
         return true;
     if (!at->uuid || !*at->uuid || !by_uuid)
         return false;
-    (void)snprintf(uuid, sizeof uuid, "GPU-%s", at->uuid);
+    xl__strfmt(uuid, sizeof uuid, "GPU-%s", at->uuid);
     return by_uuid(uuid, &n->gpu) == DONE;
 }
 

@@ -52,13 +52,15 @@ typedef struct xl_row {
     xl_bound roof;      ///< value NaN: no roof applies
     bool cold;
     xl_verdict verdict;
-    char reason[192];  ///< reason of the verdict; of an ok row a note on its
-                       ///< value, or ""
+    char reason[512];  ///< reason of the verdict; of an ok row a note on its
+                       ///< value, or ""; a longer one ends with "..."
     unsigned warnings; ///< XL_WARN bits
     xl_diagnosis diagnosis; ///< what limits it
 } xl_row;
 
-/** Start a row: all unknown, verdict ok. */
+/** Start a row: all unknown, verdict ok. Here and below, a name or a text that
+ *  does not fit ends with "...". One shape or parameter more than
+ *  XL_MAX_PARAMS makes the row an error, since it is not kept. */
 XL_API void xl_row_init(xl_row *row, const char *op, const char *variant);
 XL_API void xl_row_shape(xl_row *row, const char *name, double value);
 XL_API void xl_row_param(xl_row *row, const char *name, double value);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/probe.h"
 
 enum {
@@ -146,8 +147,8 @@ static void plan_sync(const struct xl__session *p, const struct sync_case *w,
     s->slice_dim = -1;
     s->local[0] = s->global[0] = w->wg;
     if (uses_lanes(w->row))
-        snprintf(s->options, sizeof s->options, "%s",
-                 xl__lane_option(p->q->ctx->device));
+        xl__strcpy(s->options, sizeof s->options,
+                   xl__lane_option(p->q->ctx->device));
     xl__define(s, "KIND", w->row->kind);
     xl__define(s, "FENCE", w->row->fence);
     xl__define(s, "WG", (long)w->wg);

@@ -15,11 +15,11 @@
  * Independently of times, groups count themselves in a counter: the maximum is
  * the number that ran at once. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
+#include "base/str.h"
 #include "measure/probe.h"
 
 enum {
@@ -349,10 +349,10 @@ static xl_status report_units(struct xl__session *p, struct group_curve *s,
         return XL_OK;
     }
     if (!(*units > 0)) {
-        snprintf(why, sizeof why,
-                 "no equal steps: groups are not assigned to units one by "
-                 "one; %g ran at once",
-                 s->most_live);
+        xl__strfmt(why, sizeof why,
+                   "no equal steps: groups are not assigned to units one by "
+                   "one; %g ran at once",
+                   s->most_live);
         xl__probe_unsupported(p, &row, why);
         return XL_OK;
     }

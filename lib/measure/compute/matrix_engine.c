@@ -9,11 +9,11 @@
 #include "measure/compute/matrix_engine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/half.h"
+#include "base/str.h"
 #include "device/peak_rates.h"
 
 /* -- expected products ---------------------------------------------------- */
@@ -289,7 +289,7 @@ static void report_build_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
     const char *detail = xl_error_detail(p->q);
-    snprintf(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
+    xl__strfmt(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
     xl__probe_unsupported(p, row, why);
 }
 

@@ -9,7 +9,6 @@
  * comparable. Elements of every rung are compared with sums in double
  * precision. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "base/half.h"
 #include "base/os/clock.h"
 #include "base/rng.h"
+#include "base/str.h"
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
@@ -366,7 +366,7 @@ static void report_failure(struct xl__session *p, xl_row *row)
 {
     char why[sizeof row->reason];
     const char *detail = xl_error_detail(p->q);
-    snprintf(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
+    xl__strfmt(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
     xl__probe_unsupported(p, row, why);
 }
 

@@ -5,10 +5,10 @@
  * precision must meet the limits of the OpenCL specification, integers must be
  * exact. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/probe.h"
 
 enum {
@@ -152,7 +152,7 @@ static void define_kernel(const struct function_run *b, struct xl__step *s)
     s->dims = 1;
     s->slice_dim = 0;
     if (b->f->built_in)
-        snprintf(s->options, sizeof s->options, "-DFN=%s", b->f->built_in);
+        xl__strfmt(s->options, sizeof s->options, "-DFN=%s", b->f->built_in);
     xl__define(s, "FORM", b->f->form);
     xl__define(s, "WHOLE", b->f->whole != NULL);
     xl__define(s, "VEC", (long)b->vec);
@@ -303,9 +303,9 @@ static void check_floats(const struct function_run *b, const cl_uint *seen,
     else if (b->f->ulps > 0 && ulps > b->f->ulps &&
              row->verdict < XL_ROW_SUSPICIOUS) {
         row->verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row->reason, sizeof row->reason,
-                 "%.3g ulps off, OpenCL allows %g: not full precision", ulps,
-                 b->f->ulps);
+        xl__strfmt(row->reason, sizeof row->reason,
+                   "%.3g ulps off, OpenCL allows %g: not full precision", ulps,
+                   b->f->ulps);
     }
 }
 

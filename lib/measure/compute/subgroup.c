@@ -4,10 +4,10 @@
  * since a sub-group whose items take different branches executes both. A
  * driver that reports another width makes the row suspicious. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/probe.h"
 
 enum {
@@ -31,7 +31,7 @@ static struct xl__plan plan_kernel(const char *kernel, const char *option,
     struct xl__step *s = &plan.step[0];
     xl__probe_set_source(s, "probe/subgroup.cl");
     s->kernel = kernel;
-    snprintf(s->options, sizeof s->options, "%s", option ? option : "");
+    xl__strcpy(s->options, sizeof s->options, option ? option : "");
     s->dims = 1;
     s->slice_dim = -1;
     s->global[0] = groups * wg;

@@ -4,11 +4,11 @@
  * the host; on the device with resident arrays; and on the device with copies
  * there and back. The crossing of the curves is the result, or "never". */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
+#include "base/str.h"
 #include "measure/host/transfers.h"
 
 enum { ELEM = 4, WG = 256 };
@@ -225,7 +225,7 @@ static void report_break_even(struct addition *b, const struct curves *c,
 {
     char name[sizeof(((xl_row *)0)->variant)];
     xl_row row;
-    snprintf(name, sizeof name, "%s_wins", variant_names[variant]);
+    xl__strfmt(name, sizeof name, "%s_wins", variant_names[variant]);
     xl_row_init(&row, "probe_breakeven", name);
     row.unit = "1";
     if (!b->is_right) {
@@ -237,12 +237,13 @@ static void report_break_even(struct addition *b, const struct curves *c,
     row.value = round_to_two_digits(
         xl__break_even(c->n, c->ns[HOST], c->ns[variant], c->count));
     if (isnan(row.value))
-        snprintf(row.reason, sizeof row.reason,
-                 "never: one thread of the host is faster at %.0f elements",
-                 c->n[c->count - 1]);
+        xl__strfmt(row.reason, sizeof row.reason,
+                   "never: one thread of the host is faster at %.0f elements",
+                   c->n[c->count - 1]);
     else if (row.value <= c->n[0])
-        snprintf(row.reason, sizeof row.reason,
-                 "always: the device is faster from %.0f elements on", c->n[0]);
+        xl__strfmt(row.reason, sizeof row.reason,
+                   "always: the device is faster from %.0f elements on",
+                   c->n[0]);
     xl__probe_emit(b->p, &row);
 }
 

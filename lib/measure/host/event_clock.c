@@ -2,8 +2,8 @@
 /* Probe `timer`: compares the event clock with the wall clock, checks that
  * clFinish waits, and finds the step of the event clock. The comparison is
  * that of sampling/event_clock.c. */
-#include <stdio.h>
 
+#include "base/str.h"
 #include "measure/probe.h"
 #include "sampling/event_clock.h"
 
@@ -17,7 +17,7 @@ static void emit_value(struct xl__session *p, const char *variant,
     row.unit = unit;
     if (fault) {
         row.verdict = XL_ROW_SUSPICIOUS;
-        snprintf(row.reason, sizeof row.reason, "%s%s", fault, remedy);
+        xl__strfmt(row.reason, sizeof row.reason, "%s%s", fault, remedy);
     }
     xl__probe_emit(p, &row);
 }

@@ -6,13 +6,13 @@
 #include "measure/host/transfers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
 #include "base/rng.h"
 #include "base/stats.h"
+#include "base/str.h"
 #include "device/cl_info.h"
 #include "sampling/sampler.h"
 
@@ -331,7 +331,7 @@ void xl__transfer_row(xl_row *row, const char *op, const char *first,
                       const char *second, size_t bytes)
 {
     char name[sizeof row->variant];
-    snprintf(name, sizeof name, "%s%s%s", first, *second ? "_" : "", second);
+    xl__strfmt(name, sizeof name, "%s%s%s", first, *second ? "_" : "", second);
     xl_row_init(row, op, name);
     xl_row_shape(row, "bytes", (double)bytes);
 }

@@ -2,10 +2,10 @@
 /* Probe `atomic`: the rate of atomic additions in global and local memory,
  * from all items on one word to a word per item; of integers, and of floats by
  * each method. All sums are read back and must be exact. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/probe.h"
 
 enum {
@@ -211,8 +211,8 @@ static xl_status run_point(struct xl__session *p, unsigned route,
     xl_row row;
     TRY(xl__probe_check_stop(p));
     choose_layout(p, &b);
-    snprintf(name, sizeof name, "%s_%s", point->is_local ? "local" : "global",
-             routes[route].name);
+    xl__strfmt(name, sizeof name, "%s_%s",
+               point->is_local ? "local" : "global", routes[route].name);
     xl_row_init(&row, "probe_atomic", name);
     row.unit = "1/s";
     xl_row_param_text(&row, "word", spreads[point->spread]);
@@ -248,7 +248,7 @@ static xl_status run_route(struct xl__session *p, unsigned route)
         !xl__has_extension(&p->q->ctx->device->limits, extension)) {
         xl_row row;
         char why[64];
-        snprintf(why, sizeof why, "%s is not listed", extension);
+        xl__strfmt(why, sizeof why, "%s is not listed", extension);
         xl_row_init(&row, "probe_atomic", routes[route].name);
         row.unit = "1/s";
         xl__probe_unsupported(p, &row, why);

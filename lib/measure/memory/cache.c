@@ -6,11 +6,11 @@
  * line length is taken from the driver; sizes that it reports are compared
  * afterwards. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/memory/cache_levels.h"
 #include "measure/memory/pointer_chase.h"
 
@@ -245,7 +245,7 @@ static xl_status measure_read(struct xl__session *p, struct cache_sweep *s,
     const struct xl__iteration_source w = {sample_sweep, s};
     char name[sizeof row->variant];
     size_t iterations;
-    snprintf(name, sizeof name, "%s_read", level);
+    xl__strfmt(name, sizeof name, "%s_read", level);
     xl_row_init(row, "probe_cache", name);
     row->unit = "B/s";
     TRY(xl__probe_check_stop(p));
@@ -335,7 +335,7 @@ static void name_levels(const struct xl__limits *l,
     for (unsigned i = 0; i < all->n; i++) {
         struct measured_level *v = &all->at[i];
         const bool is_last = i + 2 == all->n;
-        snprintf(v->name, sizeof v->name, "l%u", i + 1);
+        xl__strfmt(v->name, sizeof v->name, "l%u", i + 1);
         if (is_last && !(stated > unseen * v->found.bytes))
             xl__strcpy(v->name, sizeof v->name, "llc");
         if (!isfinite(v->found.bytes))
@@ -361,7 +361,7 @@ static void compare_size(const struct xl__limits *l, struct measured_level *v)
     if (!xl__streq(v->name, "llc") || isnan(stated) ||
         (factor <= alike && factor >= 1 / alike))
         return;
-    snprintf(
+    xl__strfmt(
         reason, sizeof reason,
         "its step is at %.3g MiB, but %.3g MiB are stated: other load may "
         "use it too",
@@ -398,7 +398,7 @@ static void report_unseen(struct xl__session *p,
         return;
     xl_row_init(&row, "probe_cache", "llc");
     row.unit = "s";
-    snprintf(
+    xl__strfmt(
         reason, sizeof reason,
         "%.3g MiB are stated, but the last step is at %.3g MiB: other "
         "load uses the cache too, or a virtual machine gets a share of it",

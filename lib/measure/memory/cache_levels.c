@@ -7,8 +7,8 @@
 #include "measure/memory/cache_levels.h"
 
 #include <math.h>
-#include <stdio.h>
 
+#include "base/str.h"
 #include "measure/probe.h"
 
 static const double flat = 1.25;   /* growth along a plateau */
@@ -170,10 +170,11 @@ static void mark_row(xl_row *row, double cost, const xl_row *further,
     if (row->verdict >= verdict)
         return;
     row->verdict = verdict;
-    snprintf(row->reason, sizeof row->reason,
-             "slower than %s, which is further away: the machine was busy, or "
-             "its size is wrong",
-             further->variant);
+    xl__strfmt(
+        row->reason, sizeof row->reason,
+        "slower than %s, which is further away: the machine was busy, or "
+        "its size is wrong",
+        further->variant);
 }
 
 bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,

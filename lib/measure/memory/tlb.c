@@ -5,9 +5,9 @@
  * appears where the span exceeds the reach of a translation buffer, at any
  * page size. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "measure/memory/cache_levels.h"
 #include "measure/memory/pointer_chase.h"
 
@@ -76,7 +76,7 @@ static void report_steps(struct xl__session *p,
     xl_row row;
     for (unsigned i = 0; i + 1 < n_levels; i++) {
         char name[sizeof row.variant];
-        snprintf(name, sizeof name, "tlb%u", i + 1);
+        xl__strfmt(name, sizeof name, "tlb%u", i + 1);
         xl_row_init(&row, "probe_tlb", name);
         row.unit = "s";
         row.value = (level[i + 1].ns - level[i].ns) * s_per_ns;

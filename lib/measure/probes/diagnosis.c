@@ -4,11 +4,11 @@
  * limiter that xl_diagnose() returns with the known one. Rates that the
  * diagnosis needs are measured first. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
+#include "base/str.h"
 #include "device/cl_info.h"
 #include "measure/diagnosis/synthetic_kernels.h"
 #include "measure/probe.h"
@@ -323,9 +323,9 @@ static void diagnose_samples(struct xl__session *p,
     if (row->diagnosis.limiter == k->kind->limiter)
         return;
     row->verdict = XL_ROW_REJECTED;
-    snprintf(row->reason, sizeof row->reason, "named %s: %.150s",
-             xl_limiter_name(row->diagnosis.limiter),
-             row->diagnosis.evidence);
+    xl__strfmt(row->reason, sizeof row->reason, "named %s: %s",
+               xl_limiter_name(row->diagnosis.limiter),
+               row->diagnosis.evidence);
 }
 
 /* Repeated when the name is wrong, since other load may have disturbed it. */
@@ -380,8 +380,8 @@ static const char *find_refusal(const struct xl__limits *l,
         return refused;
     if (xl__num(l, kind->need) > 0)
         return NULL;
-    snprintf(why, cap, "%s is not known, and no probe could measure it",
-             xl_fact_name((unsigned)kind->need, NULL));
+    xl__strfmt(why, cap, "%s is not known, and no probe could measure it",
+               xl_fact_name((unsigned)kind->need, NULL));
     return why;
 }
 

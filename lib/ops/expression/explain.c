@@ -2,11 +2,11 @@
 /* xl_expr_explain() and xl_expr_kernels(): the variants with their estimates
  * and reasons, and every kernel of the variant with the best estimate. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "device/device.h"
 #include "expr/codegen/forms.h"
 #include "expr/graph/print.h"
@@ -29,13 +29,14 @@ static void describe_reason(const struct xl__expr_call *call,
     if (c->why[0])
         xl__strcpy(out->why, cap, c->why);
     else if (i != chosen)
-        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
-                 c->s.est_ns / p->c[chosen].s.est_ns);
+        xl__strfmt(out->why, cap,
+                   "its estimate is %.2f times the chosen one's",
+                   c->s.est_ns / p->c[chosen].s.est_ns);
     else if (call->key.variant[0])
         xl__strcpy(out->why, cap, "the caller named it");
     else
-        snprintf(out->why, cap, "the least estimate: %.1f us",
-                 c->s.est_ns / ns_per_us);
+        xl__strfmt(out->why, cap, "the least estimate: %.1f us",
+                   c->s.est_ns / ns_per_us);
 }
 
 /* The sizes of the step with the most work-items are reported. */

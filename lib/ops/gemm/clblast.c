@@ -12,12 +12,12 @@
  * support; SVM; views without a contiguous dimension. Source: CLBlast 1.5,
  * clblast_c.h (interface only). */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os/files.h"
 #include "base/alloc.h"
+#include "base/str.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
 
@@ -299,10 +299,10 @@ static xl_status call_clblast(const struct xl__step *step,
     const int code = s.is_double ? double_call(&s, &o) : float_call(&s, &o);
     if (code == 0)
         return XL_OK;
-    snprintf(why, why_cap, "%s returned %d%s", name_of(&s), code,
-             code == STATUS_NO_HALF || code == STATUS_NO_DOUBLE
-                 ? ": the device lacks the precision"
-                 : "");
+    xl__strfmt(why, why_cap, "%s returned %d%s", name_of(&s), code,
+               code == STATUS_NO_HALF || code == STATUS_NO_DOUBLE
+                   ? ": the device lacks the precision"
+                   : "");
     return map_code(code);
 }
 

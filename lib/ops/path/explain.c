@@ -4,10 +4,10 @@
 #include "ops/path/op.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "ops/path/tunables.h"
 #include "runtime/tuned/tuned_file.h"
 
@@ -17,7 +17,8 @@ static void name_tunables(const struct xl__variant_candidate *c, char *text,
     text[0] = '\0';
     if (!c->plan || (xl__params_count(c->variant) == 0 && !c->tuned))
         return;
-    snprintf(text, cap, "%s: ", c->params.source ? c->params.source : "model");
+    xl__strfmt(text, cap,
+               "%s: ", c->params.source ? c->params.source : "model");
     const size_t len = strlen(text);
     xl__params_text(c->variant, &c->params, text + len, cap - len);
 }
@@ -95,15 +96,16 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen)
-        snprintf(out->why, cap, "its estimate is %.2f times the chosen one's",
-                 c->plan->est_ns / w->list[chosen].plan->est_ns);
+        xl__strfmt(out->why, cap,
+                   "its estimate is %.2f times the chosen one's",
+                   c->plan->est_ns / w->list[chosen].plan->est_ns);
     else if (c->tuned)
         describe_evidence(c, out->why, cap);
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else
-        snprintf(out->why, cap, "%s: %.1f us", name_least(w, chosen),
-                 c->plan->est_ns / ns_per_us);
+        xl__strfmt(out->why, cap, "%s: %.1f us", name_least(w, chosen),
+                   c->plan->est_ns / ns_per_us);
 }
 
 static void describe_candidate(const struct xl__op_call *w, unsigned i,

@@ -2,11 +2,11 @@
 /* Plans the candidates of a device's list and sorts them: tuned sets of the
  * class of shapes first, then by estimate. op.c builds and checks them in this
  * order. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "ops/path/tunables.h"
 #include "runtime/context.h"
 
@@ -140,7 +140,7 @@ static xl_status fill_tuned(struct selection *s, struct xl__variant_candidate *c
     c->tuned = match->set;
     c->params.source = match->label;
     if (c->variant == &absent)
-        snprintf(why, sizeof why, "no variant %s here", match->set->variant);
+        xl__strfmt(why, sizeof why, "no variant %s here", match->set->variant);
     else if (xl__variant_refusal(s->what, c->variant))
         xl__strcpy(why, sizeof why, xl__variant_refusal(s->what, c->variant));
     else if (xl__params_parse(c->variant, match->set->tunables, &c->params,
@@ -151,7 +151,7 @@ static xl_status fill_tuned(struct selection *s, struct xl__variant_candidate *c
                            c->note, sizeof c->note);
         return XL_OK;
     }
-    snprintf(c->note, sizeof c->note, "not used: %s", why);
+    xl__strfmt(c->note, sizeof c->note, "not used: %s", why);
     c->refused = c->note;
     return status;
 }

@@ -2,9 +2,10 @@
 /* Tunables as text, and text as tunables. */
 #include "ops/path/tunables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
 
 unsigned xl__params_count(const struct xl__variant *v)
 {
@@ -21,8 +22,8 @@ void xl__params_text(const struct xl__variant *v, const struct xl__params *p,
     out[0] = '\0';
     for (unsigned i = 0; i < n; i++) {
         const size_t len = strlen(out);
-        snprintf(out + len, cap - len, "%s%s=%d", i > 0 ? " " : "",
-                 v->tunables[i].name, p->value[i]);
+        xl__strfmt(out + len, cap - len, "%s%s=%d", i > 0 ? " " : "",
+                   v->tunables[i].name, p->value[i]);
     }
 }
 
@@ -75,16 +76,16 @@ bool xl__params_parse(const struct xl__variant *v, const char *text,
     for (const char *at = text + strspn(text, " "); *at;) {
         const size_t len = strcspn(at, " ");
         if (!parse_pair(v, at, len, out, &seen)) {
-            snprintf(why, why_cap, "%s has no tunable \"%.*s\"", v->name,
-                     (int)len, at);
+            xl__strfmt(why, why_cap, "%s has no tunable \"%.*s\"", v->name,
+                       (int)len, at);
             return false;
         }
         at += len + strspn(at + len, " ");
     }
     for (unsigned i = 0; i < n; i++) {
         if (!(seen & 1u << i)) {
-            snprintf(why, why_cap, "%s also needs %s", v->name,
-                     v->tunables[i].name);
+            xl__strfmt(why, why_cap, "%s also needs %s", v->name,
+                       v->tunables[i].name);
             return false;
         }
     }

@@ -6,7 +6,6 @@
 #include "runtime/tuned/tuned_sets.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "base/hash.h"
 #include "base/os/files.h"
 #include "base/os/paths.h"
+#include "base/str.h"
 
 enum tuned_origin { OF_USER, OF_SYSTEM, SHIPPED };
 static const char SUFFIX[] = ".json";
@@ -321,11 +321,11 @@ static bool are_sources_unchanged(const struct xl__tuned_sets *db,
         const char *colon = memchr(at, ':', len);
         uint64_t hash = 0;
         char hex[DIGITS + 1];
-        snprintf(name, cap, "%.*s", (int)(colon ? colon - at : (long)len),
-                 at);
+        xl__strfmt(name, cap, "%.*s", (int)(colon ? colon - at : (long)len),
+                   at);
         if (!colon || xl__tuned_source_hash(db, name, &hash, NULL) != XL_OK)
             return false;
-        snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
+        xl__strfmt(hex, sizeof hex, "%016llx", (unsigned long long)hash);
         if (strncmp(colon + 1, hex, DIGITS) != 0)
             return false;
         at += len + strspn(at + len, " ");
@@ -345,13 +345,13 @@ bool xl__tuned_is_stale(const struct xl__tuned_sets *db, const xl_device *dev,
     char driver[sizeof set->driver], name[sizeof set->sources];
     xl__tuned_driver(dev, driver, sizeof driver);
     if (strcmp(driver, set->driver) != 0) {
-        snprintf(why, why_cap, "tuned with driver %s, this is %s", set->driver,
-                 driver);
+        xl__strfmt(why, why_cap, "tuned with driver %s, this is %s",
+                   set->driver, driver);
         return true;
     }
     if (are_sources_unchanged(db, set->sources, name, sizeof name))
         return false;
-    snprintf(why, why_cap, "%s has changed since it was tuned", name);
+    xl__strfmt(why, why_cap, "%s has changed since it was tuned", name);
     return true;
 }
 

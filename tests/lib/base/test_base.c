@@ -113,10 +113,27 @@ static void str_compares(void **state)
     assert_false(xl__str_contains(NULL, "x"));
     assert_null(xl__strdup(NULL));
     char small[4] = "zzz";
-    xl__strcpy(small, sizeof(small), "abcdef");
+    assert_true(xl__strcpy(small, sizeof small, "abc"));
     assert_string_equal(small, "abc");
-    xl__strcpy(small, 0, "y");
+    assert_false(xl__strcpy(small, 0, "y"));
     assert_string_equal(small, "abc");
+}
+
+/* A cut is seen: by its mark, and by the result. */
+static void str_shows_cuts(void **state)
+{
+    char text[8], little[2];
+    (void)state;
+    assert_true(xl__strcpy(text, sizeof text, "1234567"));
+    assert_string_equal(text, "1234567");
+    assert_false(xl__strcpy(text, sizeof text, "12345678"));
+    assert_string_equal(text, "1234...");
+    assert_true(xl__strfmt(text, sizeof text, "%d, %.1f", 42, 0.5));
+    assert_string_equal(text, "42, 0.5");
+    assert_false(xl__strfmt(text, sizeof text, "%d, %.2f", 42, 0.5));
+    assert_string_equal(text, "42, ...");
+    assert_false(xl__strcpy(little, sizeof little, "ab"));
+    assert_string_equal(little, "a");
 }
 
 static void mem_overflows(void **state)
@@ -813,6 +830,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(str_breaks),
         cmocka_unit_test(str_ignores_the_locale),
         cmocka_unit_test(str_compares),
+        cmocka_unit_test(str_shows_cuts),
         cmocka_unit_test(mem_overflows),
         cmocka_unit_test(mem_grows),
         cmocka_unit_test(error_keeps_the_first),

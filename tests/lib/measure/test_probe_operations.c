@@ -22,7 +22,7 @@ enum { MOST_ROWS = 128 };
 struct seen {
     unsigned n, most; /* rows; after so many a stop is requested */
     unsigned right, is_wrong, rejected; /* for its time, too */
-    char said[300]; /* of the last wrong one */
+    char said[640];                     /* of the last wrong one */
 };
 
 static void collect_row(const xl_row *row, void *arg)

@@ -626,6 +626,7 @@ static void rows_start_unknown_and_hold_their_room(void **state)
     xl_row row;
     xl_row_init(&row, "an operation with a name far too long to fit", "v");
     assert_int_equal(strlen(row.op), sizeof row.op - 1);
+    assert_string_equal(row.op + sizeof row.op - 4, "...");
     assert_true(isnan(row.value) && isnan(row.roof.value));
     assert_true(isnan(row.samples.median_ns));
     for (unsigned i = 0; i < XL_MAX_PARAMS + 4; i++) {
@@ -634,6 +635,9 @@ static void rows_start_unknown_and_hold_their_room(void **state)
     }
     assert_int_equal(row.n_params, XL_MAX_PARAMS);
     assert_int_equal(row.n_shape, XL_MAX_PARAMS);
+    assert_int_equal(row.verdict, XL_ROW_ERROR); /* not all are kept */
+    assert_non_null(strstr(row.reason, "no room for \"s\""));
+    xl_row_param(NULL, "p", 1);
     assert_string_equal(xl_verdict_name(XL_ROW_SUSPICIOUS), "suspicious");
     assert_string_equal(xl_verdict_name((xl_verdict)99), "error");
 }

@@ -35,11 +35,14 @@ static void fill_options(struct xl__step *s, bool beyond)
     xl__define(s, name, 1);
 }
 
+/* " -DA_", the choice and "=1" take all but the last byte, or that one too. */
 static void fill_choice(struct xl__step *s, bool beyond)
 {
-    xl__define_choice(s, "A",
-                      beyond ? "bcdefghijklmnopqrstuvwxyzabcdef"
-                             : "bcdefghijklmnopqrstuvwxyzabcd");
+    char choice[sizeof s->options];
+    const size_t n = sizeof s->options - strlen(" -DA_=1") - 1 + beyond;
+    memset(choice, 'b', n);
+    choice[n] = '\0';
+    xl__define_choice(s, "A", choice);
 }
 
 /* clang-format off */
@@ -50,7 +53,7 @@ static const struct {
     {fill_arguments, "arguments"},
     {fill_words,     "words"},
     {fill_options,   "options"},
-    {fill_choice,    "name of an option"},
+    {fill_choice,    "options"},
 };
 /* clang-format on */
 

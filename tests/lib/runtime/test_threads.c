@@ -245,10 +245,8 @@ static xl_status call_products(const struct caller *c)
 
 static xl_status call_softmax(const struct caller *c)
 {
-    const xl_softmax s = {.rows = SIDE,
-                          .cols = SIDE,
-                          .src = c->p->gemm.a,
-                          .dst = c->p->gemm.c};
+    const xl_softmax s = {
+        .rows = SIDE, .cols = SIDE, .src = c->p->gemm.a, .dst = c->p->gemm.c};
     return xl_softmax_run(c->q, &s, NULL);
 }
 
@@ -346,10 +344,13 @@ static void test_warm_without_locks(void **state)
     create_product(&p, t.queue);
     struct caller c = {.q = t.queue, .p = &p};
     assert_status(call_all(&c), XL_OK, xl_error_detail(t.queue));
-    xl__lock *const all[] = {
-        &t.lib->lock,       &t.lib->error_lock,    &t.lib->log_lock,
-        &t.lib->store.lock, &t.lib->tuned.lock,    &t.queue->ctx->lock,
-        &t.queue->ctx->selections_lock};
+    xl__lock *const all[] = {&t.lib->lock,
+                             &t.lib->error_lock,
+                             &t.lib->log_lock,
+                             &t.lib->store.lock,
+                             &t.lib->tuned.lock,
+                             &t.queue->ctx->lock,
+                             &t.queue->ctx->selections_lock};
     enum { N_LOCKS = sizeof all / sizeof *all };
     for (unsigned i = 0; i < N_LOCKS; i++)
         xl__lock_take(all[i]);
