@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program cache on disk: compiled kernels and the results of their
- * self-checks, one file per entry. Several processes may use it at once, also
- * on NFS. */
+ * self-checks, one file per entry, written beside it and renamed, with a
+ * checksum. Several processes may use it at once. */
 #ifndef CROSSLANE_CACHE_H
 #define CROSSLANE_CACHE_H
 

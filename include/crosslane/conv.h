@@ -95,8 +95,7 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  *            the zeros of the padding, others skip these terms.
  * Memory:    in is not copied into a matrix (no im2col buffer); some variants
  *            pack the filters into scratch memory in every run.
- * Layouts:   any combination. Fastest: NCHW images with KCRS filters, or NHWC
- *            with KRSC.
+ * Layouts:   any combination.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_conv_run(xl_queue *q, const xl_conv *c,

@@ -7,10 +7,12 @@
  *
  * A bare expression assigns to `out`. A name that is bound (xl_binding) is the
  * caller's tensor or scalar; a name that is assigned and not bound is a
- * temporary. A bound tensor that is assigned is an output; if it is read before
- * that, it is an input as well and is changed in place. `#` begins a comment.
+ * temporary. A bound tensor that is assigned is an output; if it is read
+ * before that, it is an input as well and is changed in place. `#` begins a
+ * comment.
  *
- * Operators, tightest first: x[...], then ^ (to the right), unary - and !, then
+ * Operators, tightest first: x[...], then ^ (to the right), unary - and !,
+ * then
  * * and /, then + and -, then < <= > >= == != (which do not chain; write a < b
  * & b < c), then &, then |. Numbers: 2 (an i32), 2.5 and 1e-3 (f32); pi, inf,
  * nan, true, false.
@@ -33,15 +35,17 @@
  * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers
  * and integers ^ 2 (a whole number in the text) are i32; comparisons give
  * bool, the only type of & | ! any all and of where's condition. x^n is
- * multiplied out for integers n from -5 to 16. min and max propagate NaN.
- * round is to even. cast to an integer truncates and saturates; NaN gives 0;
- * cast to bool is x != 0. An output accepts a value of its own kind or a lower
- * one (bool < integers < floats), broadcast to its shape; integers saturate in
- * narrower types. var divides by the count. argmin and argmax give the first
- * index (i32) along the flattened axes; a NaN counts as the smallest and as
- * the largest, respectively. softmax of a row that is all -inf
- * (fully masked) is 0; log_softmax and logsumexp of it are -inf. NaN in a row
- * gives NaN in all three; so does +inf, except that logsumexp is +inf.
+ * multiplied out for integers n from -5 to 16. min and max propagate NaN. mod
+ * has the sign of its first argument, as C's fmod; an i32 mod 0 is 0. gelu,
+ * gelu_tanh and silu of -inf are 0. round is to even. cast to an integer
+ * truncates and saturates; NaN gives 0; cast to bool is x != 0. An output
+ * accepts a value of its own kind or a lower one (bool < integers < floats),
+ * broadcast to its shape; integers saturate in narrower types. var divides by
+ * the count. argmin and argmax give the first index (i32) along the flattened
+ * axes; a NaN counts as the smallest and as the largest, respectively. softmax
+ * of a row that is all -inf (fully masked) is 0; log_softmax and logsumexp of
+ * it are -inf. NaN in a row gives NaN in all three; so does +inf, except that
+ * logsumexp is +inf.
  *
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be

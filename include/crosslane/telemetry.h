@@ -88,15 +88,14 @@ typedef struct xl_telemetry xl_telemetry;
 
 /**
  * Find the sources of sensor values for a device, by its PCI address or UUID.
- * Loads the vendor's management library where there is one, which can take a
- * second.
+ * Loads the vendor's management library where there is one.
  *
  * @return XL_OK, also when there is no source; XL_BAD_ARGUMENT, XL_NO_MEMORY
  */
 XL_API xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out);
 
-/** Read all sensors. Takes from about 10 us to milliseconds, so do not call it
- *  while a computation is timed. Shares are of the time since the last
+/** Read all sensors: files and calls of the vendor's library, so do not call
+ * it while a computation is timed. Shares are of the time since the last
  *  reading. */
 XL_API void xl_telemetry_read(xl_telemetry *t, xl_reading *out);
 

@@ -40,7 +40,7 @@ XL_API xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
                                    double flop, double bytes, xl_bound *out);
 
 /** Measure, once per device and process, the peaks that xl_roofline_bound()
- *  needs for this dtype; they become facts of the device. About a second. */
+ *  needs for this dtype; they become facts of the device. */
 XL_API xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype);
 
 /** The same for the peak of the matrix engine with operands of this type

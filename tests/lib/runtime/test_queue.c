@@ -221,39 +221,54 @@ static bool is_complete(cl_event event)
     return is == CL_COMPLETE;
 }
 
-/* Transfers that wait for an event of the application return before it. */
+/* One transfer behind the application's event: it returns before that. */
+static void check_waits(xl_status (*enqueue)(cl_mem mem, const xl_sync *sync),
+                        cl_mem mem)
+{
+    cl_int code;
+    cl_event done = NULL;
+    cl_event gate = clCreateUserEvent(xl_queue_context(t.queue), &code);
+    const xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &done};
+    assert_int_equal(code, CL_SUCCESS);
+    assert_status(enqueue(mem, &sync), XL_OK, xl_error_detail(t.queue));
+    assert_int_equal(clFlush(xl_queue_cl(t.queue)), CL_SUCCESS);
+    assert_false(is_complete(done));
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+}
+
+static const float sent[2] = {3, 4};
+static float received[3];
+
+static xl_status enqueue_fill(cl_mem mem, const xl_sync *sync)
+{
+    enum { FIVE = 0x40a00000 };
+    return xl_buffer_enqueue_fill(t.queue, mem, 2, FIVE, 1, sync);
+}
+
+static xl_status enqueue_write(cl_mem mem, const xl_sync *sync)
+{
+    return xl_buffer_enqueue_write(t.queue, mem, 0, sent, sizeof sent, sync);
+}
+
+static xl_status enqueue_read(cl_mem mem, const xl_sync *sync)
+{
+    return xl_buffer_enqueue_read(t.queue, mem, 0, received, sizeof received,
+                                  sync);
+}
+
 static void transfers_return_at_once(void **state)
 {
-    const float in[2] = {3, 4};
-    float out[3] = {0};
-    cl_event gate, event[3] = {NULL};
-    cl_int code;
     cl_mem mem = NULL;
     (void)state;
-    assert_status(xl_buffer_create(t.queue, sizeof out, &mem), XL_OK,
+    assert_status(xl_buffer_create(t.queue, sizeof received, &mem), XL_OK,
                   xl_error_detail(t.queue));
-    gate = clCreateUserEvent(xl_queue_context(t.queue), &code);
-    assert_int_equal(code, CL_SUCCESS);
-    xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &event[0]};
-    assert_status(
-        xl_buffer_enqueue_fill(t.queue, mem, 2, 0x40a00000, 1, &sync), XL_OK,
-        xl_error_detail(t.queue));
-    sync.done = &event[1];
-    assert_status(
-        xl_buffer_enqueue_write(t.queue, mem, 0, in, sizeof in, &sync), XL_OK,
-        xl_error_detail(t.queue));
-    sync = (xl_sync){.n_wait = 2, .wait = event, .done = &event[2]};
-    assert_status(
-        xl_buffer_enqueue_read(t.queue, mem, 0, out, sizeof out, &sync), XL_OK,
-        xl_error_detail(t.queue));
-    for (unsigned i = 0; i < 3; i++)
-        assert_false(is_complete(event[i]));
-    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    assert_int_equal(clWaitForEvents(1, &event[2]), CL_SUCCESS);
-    assert_true(out[0] == 3 && out[1] == 4 && out[2] == 5);
-    clReleaseEvent(gate);
-    for (unsigned i = 0; i < 3; i++)
-        clReleaseEvent(event[i]);
+    check_waits(enqueue_fill, mem);
+    check_waits(enqueue_write, mem);
+    check_waits(enqueue_read, mem);
+    assert_true(received[0] == 3 && received[1] == 4 && received[2] == 5);
     clReleaseMemObject(mem);
 }
 

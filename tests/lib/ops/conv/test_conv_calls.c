@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What conv.h states of a call, on a real device: alpha = 0. */
+/* What conv.h states of a call, on a real device: alpha = 0, and results that
+ * repeat. */
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "support/support.h"
 
 enum {
@@ -80,10 +82,51 @@ static void no_product(void **state)
     }
 }
 
+/* The same call gives the same bits, by each variant and in both layouts. */
+static void repeats(void **state)
+{
+    static float in[IN], weights[WEIGHTS], out[2][OUT];
+    struct xl__rng rng;
+    (void)state;
+    xl__rng_seed(&rng, 11);
+    for (size_t i = 0; i < IN; i++)
+        in[i] = (float)xl__rng_normal(&rng);
+    for (size_t i = 0; i < WEIGHTS; i++)
+        weights[i] = (float)xl__rng_normal(&rng);
+    write_floats(mem[0], in, IN);
+    write_floats(mem[1], weights, WEIGHTS);
+    for (unsigned n = 0; xl_variant_name(t.device, "conv", n / 2); n++) {
+        const xl_layout layout = n % 2 ? XL_NCHW : XL_NHWC;
+        const xl_conv c = {.n = IMAGES,
+                           .c = CHANNELS,
+                           .h = SIDE,
+                           .w = SIDE,
+                           .k = FILTERS,
+                           .r = TAPS,
+                           .s = TAPS,
+                           .in = {.mem = {.buf = mem[0]}, .layout = layout},
+                           .filters = {.mem = {.buf = mem[1]}},
+                           .out = {.mem = {.buf = mem[2]}, .layout = layout},
+                           .alpha = 1,
+                           .variant =
+                               xl_variant_name(t.device, "conv", n / 2)};
+        for (unsigned time = 0; time < 3; time++) {
+            float *to = out[time > 0];
+            assert_status(xl_conv_run(t.queue, &c, NULL), XL_OK,
+                          xl_error_detail(t.queue));
+            assert_status(
+                xl_buffer_read(t.queue, mem[2], 0, to, sizeof out[0]), XL_OK,
+                xl_error_detail(t.queue));
+        }
+        assert_memory_equal(out[0], out[1], sizeof out[0]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const size_t floats[3] = {IN, WEIGHTS, OUT + GUARD};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_product)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_product),
+                                       cmocka_unit_test(repeats)};
     test_args(argc, argv);
     test_device_open(&t, NULL);
     for (unsigned i = 0; i < 3; i++)

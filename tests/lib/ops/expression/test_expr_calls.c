@@ -60,6 +60,42 @@ static void test_many_calls(void **state)
     xl_expr_destroy(e);
 }
 
+/* The same call gives the same bits, fused and not, of sums that many
+ * work-groups share. */
+static void test_repeats(void **state)
+{
+    enum { ELEMS = 300 * 1000 + 300, BYTES = ELEMS * sizeof(float) };
+    (void)state;
+    for (unsigned v = 0; v < N_VARIANTS; v++) {
+        struct expr_case c;
+        xl_expr_args args;
+        xl_expr *e = NULL;
+        float *got[2] = {malloc(BYTES), malloc(BYTES)};
+        assert_true(got[0] && got[1]);
+        case_init(&c, 7,
+                  "out = softmax(x) * var(x) + sum(x) + logsumexp(x, axis=0)");
+        case_bind(&c, "x f32 300,1001; out f32 300,1001");
+        assert_true(case_upload(&c, t.queue));
+        case_args(&c, variants[v], &args);
+        assert_status(
+            xl_expr_compile(t.queue, xl__str_text(&c.text), &args, &e), XL_OK,
+            xl_error_detail(t.queue));
+        const cl_mem out = args.bindings[1].tensor.mem.buf;
+        for (unsigned time = 0; time < 3; time++) {
+            assert_status(xl_expr_run(t.queue, e, &args, NULL), XL_OK,
+                          xl_error_detail(t.queue));
+            assert_status(
+                xl_buffer_read(t.queue, out, 0, got[time > 0], BYTES), XL_OK,
+                xl_error_detail(t.queue));
+        }
+        assert_memory_equal(got[0], got[1], BYTES);
+        xl_expr_destroy(e);
+        case_clear(&c);
+        free(got[0]);
+        free(got[1]);
+    }
+}
+
 /* An application's queue that runs out of order: the groups of an expression
  * wait for each other, and for the events that are given. */
 static void test_out_of_order(void **state)
@@ -360,6 +396,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_calls),
         cmocka_unit_test(test_out_of_order),
+        cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_own_workspace),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_masked_rows),
