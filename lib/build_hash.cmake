@@ -12,7 +12,7 @@ string(SHA256 hash "${all}")
 string(SUBSTRING "${hash}" 0 32 hash)
 file(WRITE "${OUT}"
 "/* Made by lib/build_hash.cmake. */
-#include \"runtime/verdict.h\"
+#include \"runtime/program.h\"
 
 const char xl__build_hash[] = \"${hash}\";
 ")

@@ -104,6 +104,10 @@ XL_API xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c);
 /** As xl_gemm_prepare_range(), for c->n to @p n_last images. */
 XL_API xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c,
                                        size_t n_last);
+/** As xl_gemm_prepare_async(), for c->n to @p n_last images. */
+XL_API xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *c,
+                                       size_t n_last, xl_prepared done,
+                                       void *arg);
 XL_API xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c,
                                    size_t *bytes);
 XL_API xl_status xl_conv_explain(xl_queue *q, const xl_conv *c,

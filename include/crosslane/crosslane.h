@@ -40,8 +40,8 @@ XL_API const char *xl_version(void);
 typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
 
 /** Receives the library's messages, text without a final newline. It is called
- *  on any thread that uses the library, never on two at once, and must not
- *  call the library. */
+ *  on any thread that uses the library or is its own (xl_prepared), never on
+ *  two at once, and must not call the library. */
 typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
 /** How to open the library. All zero: the defaults. Strings are copied. */

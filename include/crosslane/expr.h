@@ -114,6 +114,17 @@ typedef struct xl_expr xl_expr;
 XL_API xl_status xl_expr_compile(xl_queue *q, const char *text,
                                  const xl_expr_args *args, xl_expr **out);
 
+/** xl_expr_compile() in the background (xl_prepared).
+ *
+ *  @param out   NULL now; the expression before @p done is called with XL_OK.
+ *               Valid until @p done has been called
+ *  @param done  NULL allowed
+ *  @return XL_OK; XL_BAD_ARGUMENT (a NULL) or XL_NO_MEMORY: @p done is not
+ *          called */
+XL_API xl_status xl_expr_compile_async(xl_queue *q, const char *text,
+                                       const xl_expr_args *args, xl_expr **out,
+                                       xl_prepared done, void *arg);
+
 /**
  * Sizes and type (f32, i32 or bool) of the value assigned to a name, as a dense
  * view without memory, so that the caller can allocate it. The other names are

@@ -205,6 +205,16 @@ XL_API xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g);
 XL_API xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g,
                                        size_t m_last);
 
+/** xl_gemm_prepare_range() in the background (xl_prepared): builds and checks
+ *  for every m from g->m to @p m_last; 0: for g->m alone. The message of a
+ *  failure is given to @p done.
+ *  @param done  NULL allowed
+ *  @return XL_OK; XL_BAD_ARGUMENT (a NULL) or XL_NO_MEMORY: @p done is not
+ *          called */
+XL_API xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g,
+                                       size_t m_last, xl_prepared done,
+                                       void *arg);
+
 /** Bytes of scratch that xl_gemm_run() needs for this descriptor; 0 for none.
  *  Without a workspace the queue allocates and keeps one. */
 XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
@@ -245,6 +255,10 @@ XL_API xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s);
 /** As xl_gemm_prepare_range(), from s->rows to @p rows_last. */
 XL_API xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
                                           size_t rows_last);
+/** As xl_gemm_prepare_async(), from s->rows to @p rows_last. */
+XL_API xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
+                                          size_t rows_last, xl_prepared done,
+                                          void *arg);
 XL_API xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s,
                                       size_t *bytes);
 

@@ -54,6 +54,33 @@ typedef struct xl_sync {
 XL_API xl_status xl_queue_wrap(xl_lib *lib, cl_command_queue native,
                                xl_queue **out);
 
+/**
+ * Called when a call in the background (its name ends in _async) has ended, on
+ * a thread of the library. Such a call returns at once. It copies its
+ * descriptor and all that this points to, and retains memory objects, so that
+ * the caller may change and free its own. One thread of each queue, started by
+ * the first such call, makes them in order. What they build and check is of
+ * the context: a later call on any of its queues builds and checks none of it
+ * again, and makes only its plan. A call that needs a program before it is
+ * built waits for it.
+ *
+ * The callback must not use the queue that the call was made on. To have
+ * another kernel in the time until then, name a variant that is prepared:
+ *
+ *   g.variant = "gemm_ref";
+ *   xl_gemm_prepare(q, &g);      // one small kernel
+ *   g.variant = NULL;
+ *   xl_gemm_prepare_async(q, &g, 0, set_flag, &is_ready);
+ *   ...
+ *   g.variant = is_ready ? NULL : "gemm_ref";   // is_ready: an atomic
+ *   xl_gemm_run(q, &g, NULL);
+ *
+ * @param status  of the call; XL_CANCELLED: the queue was destroyed before it
+ *                began
+ * @param detail  the message, "" when it succeeded; valid during the callback
+ */
+typedef void (*xl_prepared)(xl_status status, const char *detail, void *arg);
+
 /** Create a command queue: in a context of this one device, in order, with
  *  profiling where the driver supports it. Errors as xl_queue_wrap(). */
 XL_API xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out);
@@ -61,7 +88,10 @@ XL_API xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out);
 /** Create another command queue in the context of @p other. */
 XL_API xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out);
 
-/** NULL is allowed. Does not wait for enqueued commands. */
+/** NULL is allowed. Does not wait for enqueued commands. Of calls in the
+ *  background it waits for the one that runs, since no compiler can be
+ * stopped; the others end with XL_CANCELLED. No callback is called after it
+ * returns. Not to be called by a callback of this queue. */
 XL_API void xl_queue_destroy(xl_queue *q);
 
 /** Wait for all enqueued commands. @return XL_OK or an OpenCL code */

@@ -9,7 +9,6 @@
 #include "base/os/files.h"
 #include "runtime/program.h"
 #include "runtime/store/program_file.h"
-#include "runtime/verdict.h"
 
 /* Reports the status of a call and returns it. Where there is no message,
  * XL_IO concerns the user's folder. */

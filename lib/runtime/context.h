@@ -131,6 +131,8 @@ struct xl_queue {
     struct xl__lru built_steps; /* likewise */
     struct xl__memory memory;   /* operands of the call that is being made */
     struct xl__timeline timeline;
+    struct xl__worker *worker; /* of calls in the background; NULL: there was
+                                  none */
 };
 
 /* Find or create the context of a pair and add a queue to its count; drop

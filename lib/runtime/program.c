@@ -18,7 +18,6 @@
 #include "device/cl_info.h"
 #include "runtime/epilogue.h"
 #include "runtime/store/sources.h"
-#include "runtime/verdict.h"
 
 /* -- binaries and build logs
  * -------------------------------------------------*/

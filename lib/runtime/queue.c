@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/os/worker.h"
 #include "device/cl_info.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
@@ -165,6 +166,7 @@ void xl_queue_destroy(xl_queue *q)
     if (!q)
         return;
     xl_lib *lib = q->ctx->lib;
+    xl__worker_destroy(q->worker);
     release_cached(q);
     xl__timeline_clear(&q->timeline);
     clReleaseCommandQueue(q->cl);

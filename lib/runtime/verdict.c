@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts of self-checks in the store. */
-#include "runtime/verdict.h"
+#include "runtime/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "ops/conv/check.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
+#include "runtime/background/background.h"
 
 /* -- shape class -------------------------------------------------------------
  */
@@ -294,6 +295,35 @@ xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
         return xl_conv_prepare(q, NULL);
     xl_conv each = *c;
     return xl__op_prepare_range(q, &xl__op_conv, &each, &each.n, n_last);
+}
+
+struct conv_range {
+    xl_conv least;
+    size_t n_last;
+};
+
+static xl_status prepare_kept(xl_queue *q, void *what)
+{
+    const struct conv_range *range = what;
+    return xl_conv_prepare_range(q, &range->least, range->n_last);
+}
+
+xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *v, size_t n_last,
+                                xl_prepared done, void *arg)
+{
+    if (!q || !v)
+        return XL_BAD_ARGUMENT;
+    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
+    struct conv_range range = {*v, n_last > 0 ? n_last : v->n};
+    xl_conv *own = &range.least;
+    own->variant = xl__keep_text(&c.kept, own->variant);
+    xl__keep_epilogue(&c.kept, &own->epilogue);
+    xl__keep_mem(&c.kept, &own->in.mem);
+    xl__keep_mem(&c.kept, &own->filters.mem);
+    xl__keep_mem(&c.kept, &own->out.mem);
+    xl__keep_mem(&c.kept, &own->workspace);
+    c.what = xl__keep(&c.kept, &range, sizeof range);
+    return xl__background_start(q, &c);
 }
 
 xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c, size_t *bytes)

@@ -15,6 +15,7 @@
 #include "expr/language/parser.h"
 #include "ops/expression/arguments.h"
 #include "ops/expression/plan.h"
+#include "runtime/background/background.h"
 
 /* -- identity of an expression ---------------------------------------- */
 
@@ -130,6 +131,35 @@ xl_status xl_expr_compile(xl_queue *q, const char *text,
         return xl__error_set(&q->error, XL_NO_MEMORY, "an expression");
     return finish_expr(
         q, e, xl__parse(text, strlen(text), &e->tree, &q->error), args, out);
+}
+
+struct later_expr {
+    const char *text;
+    xl_expr_args args;
+    xl_expr **out;
+};
+
+static xl_status compile_kept(xl_queue *q, void *what)
+{
+    const struct later_expr *later = what;
+    return xl_expr_compile(q, later->text, &later->args, later->out);
+}
+
+xl_status xl_expr_compile_async(xl_queue *q, const char *text,
+                                const xl_expr_args *args, xl_expr **out,
+                                xl_prepared done, void *arg)
+{
+    if (!q || !text || !args || !out)
+        return XL_BAD_ARGUMENT;
+    struct xl__background_call c = {compile_kept, .done = done, .arg = arg};
+    struct later_expr later = {xl__keep_text(&c.kept, text), *args, out};
+    xl_expr_args *own = &later.args;
+    *out = NULL;
+    own->bindings = xl__keep_bindings(&c.kept, own->bindings, own->n_bindings);
+    own->variant = xl__keep_text(&c.kept, own->variant);
+    xl__keep_mem(&c.kept, &own->workspace);
+    c.what = xl__keep(&c.kept, &later, sizeof later);
+    return xl__background_start(q, &c);
 }
 
 static xl_status infer_result(struct xl__expr_call *c, const char *name,

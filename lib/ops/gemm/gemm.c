@@ -13,6 +13,7 @@
 #include "ops/path/batch.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
+#include "runtime/background/background.h"
 
 /* -- check ---------------------------------------------------------------- */
 
@@ -448,6 +449,39 @@ xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g, size_t m_last)
         return xl_gemm_prepare(q, NULL);
     xl_gemm each = *g;
     return xl__op_prepare_range(q, &xl__op_gemm, &each, &each.m, m_last);
+}
+
+struct gemm_range {
+    xl_gemm least;
+    size_t m_last;
+};
+
+static xl_status prepare_kept(xl_queue *q, void *what)
+{
+    const struct gemm_range *range = what;
+    return xl_gemm_prepare_range(q, &range->least, range->m_last);
+}
+
+xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g, size_t m_last,
+                                xl_prepared done, void *arg)
+{
+    if (!q || !g)
+        return XL_BAD_ARGUMENT;
+    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
+    struct gemm_range range = {*g, m_last > 0 ? m_last : g->m};
+    xl_gemm *own = &range.least;
+    const size_t list_bytes = own->batch.count * sizeof(cl_ulong);
+    own->batch.a_at = xl__keep(&c.kept, own->batch.a_at, list_bytes);
+    own->batch.b_at = xl__keep(&c.kept, own->batch.b_at, list_bytes);
+    own->batch.c_at = xl__keep(&c.kept, own->batch.c_at, list_bytes);
+    own->variant = xl__keep_text(&c.kept, own->variant);
+    xl__keep_epilogue(&c.kept, &own->epilogue);
+    xl__keep_mem(&c.kept, &own->a.mem);
+    xl__keep_mem(&c.kept, &own->b.mem);
+    xl__keep_mem(&c.kept, &own->c.mem);
+    xl__keep_mem(&c.kept, &own->workspace);
+    c.what = xl__keep(&c.kept, &range, sizeof range);
+    return xl__background_start(q, &c);
 }
 
 xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g, size_t *bytes)

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/check.h"
+#include "runtime/background/background.h"
 
 /* -- shape class -------------------------------------------------------------
  */
@@ -293,6 +294,35 @@ xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
     xl_softmax each = *s;
     return xl__op_prepare_range(q, &xl__op_softmax, &each, &each.rows,
                                 rows_last);
+}
+
+struct softmax_range {
+    xl_softmax least;
+    size_t rows_last;
+};
+
+static xl_status prepare_kept(xl_queue *q, void *what)
+{
+    const struct softmax_range *range = what;
+    return xl_softmax_prepare_range(q, &range->least, range->rows_last);
+}
+
+xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
+                                   size_t rows_last, xl_prepared done,
+                                   void *arg)
+{
+    if (!q || !s)
+        return XL_BAD_ARGUMENT;
+    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
+    struct softmax_range range = {*s, rows_last > 0 ? rows_last : s->rows};
+    xl_softmax *own = &range.least;
+    own->variant = xl__keep_text(&c.kept, own->variant);
+    xl__keep_mem(&c.kept, &own->src.mem);
+    xl__keep_mem(&c.kept, &own->dst.mem);
+    xl__keep_mem(&c.kept, &own->mask.mem);
+    xl__keep_mem(&c.kept, &own->workspace);
+    c.what = xl__keep(&c.kept, &range, sizeof range);
+    return xl__background_start(q, &c);
 }
 
 xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)

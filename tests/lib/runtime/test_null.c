@@ -62,10 +62,12 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_buffer_write, q, NULL, 0, NULL, 4);
     REFUSES(xl_conv_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_conv_prepare, q, NULL);
+    REFUSES(xl_conv_prepare_async, q, NULL, 1, NULL, NULL);
     REFUSES(xl_conv_prepare_range, q, NULL, 1);
     REFUSES(xl_conv_run, q, NULL, NULL);
     REFUSES(xl_conv_workspace, q, NULL, NULL);
     REFUSES(xl_expr_compile, q, NULL, NULL, NULL);
+    REFUSES(xl_expr_compile_async, q, NULL, NULL, NULL, NULL, NULL);
     REFUSES(xl_expr_compile_terms, q, NULL, NULL, NULL);
     REFUSES(xl_expr_explain, q, NULL, NULL, NULL, 0, NULL);
     REFUSES(xl_expr_kernels, q, NULL, NULL, NULL, NULL);
@@ -74,6 +76,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_expr_workspace, q, NULL, NULL, NULL);
     REFUSES(xl_gemm_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_gemm_prepare, q, NULL);
+    REFUSES(xl_gemm_prepare_async, q, NULL, 1, NULL, NULL);
     REFUSES(xl_gemm_prepare_range, q, NULL, 1);
     REFUSES(xl_gemm_run, q, NULL, NULL);
     REFUSES(xl_gemm_run_group, q, NULL, 0, NULL);
@@ -85,6 +88,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_samples_take_interleaved, q, NULL, NULL, 0, NULL);
     REFUSES(xl_softmax_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_softmax_prepare, q, NULL);
+    REFUSES(xl_softmax_prepare_async, q, NULL, 1, NULL, NULL);
     REFUSES(xl_softmax_prepare_range, q, NULL, 1);
     REFUSES(xl_softmax_run, q, NULL, NULL);
     REFUSES(xl_softmax_workspace, q, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "runtime/verdict.h"
+#include "runtime/program.h"
 #include "support/support.h"
 
 static void key_has_build_and_card(void **state)
