@@ -13,16 +13,19 @@
 #include "timing/peaks.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "commands/matrix_table.h"
 
 enum { INDENT = 4 };
 
 /* Facts on which plans depend, in the order of the output. */
-static const char *const limits[] = {
-    "compute_units", "max_wg_size", "local_mem_bytes", "has_local_mem",
-    "subgroup_width", "native_vector_f32", "cache_line_bytes", "llc_bytes",
-    "mem_align_bytes", "max_alloc_bytes", "has_f16_arith", "has_watchdog",
-    "mma", "wgmma", "matrix_per_cu_f16", "peak_f32_flop_per_s",
-    "copy_bytes_per_s", NULL};
+static const char *const limits[] = {"compute_units",    "max_wg_size",
+                                     "local_mem_bytes",  "has_local_mem",
+                                     "subgroup_width",   "native_vector_f32",
+                                     "cache_line_bytes", "llc_bytes",
+                                     "mem_align_bytes",  "max_alloc_bytes",
+                                     "has_f16_arith",    "has_watchdog",
+                                     "async_copy",       "peak_f32_flop_per_s",
+                                     "copy_bytes_per_s", NULL};
 
 static void print_fact(const char *name, const xl_fact *f)
 {
@@ -45,6 +48,7 @@ static void print_limits(const xl_device *dev)
         if (xl_device_fact(dev, limits[i], XL_UNKNOWN, &f) == XL_OK)
             print_fact(limits[i], &f);
     }
+    matrix_table_print(dev, text_terminal_columns());
 }
 
 static void print_sizes(const char *name, const size_t size[3])

@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "commands/matrix_table.h"
 #include "results/result.h"
 
 static void ignore_row(const xl_row *row, void *arg)
@@ -160,6 +161,7 @@ static void print_facts(const xl_device *dev)
         add_fact_row(t, dev, fact);
     table_print(stdout, t, width, false);
     table_destroy(t);
+    matrix_table_print(dev, width);
     print_remarks(dev, width);
     fputc('\n', stdout);
     fflush(stdout);

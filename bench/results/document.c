@@ -3,7 +3,8 @@
  * sample, and the environment they were taken in.
  *
  *     {"schema": "clbench/1", "tool": {}, "host": {}, "environment": {},
- *      "devices": [{"index": 0, "name": "", ..., "facts": []}],
+ *      "devices": [{"index": 0, "name": "", ..., "facts": [],
+ *                   "matrix_ops": []}],
  *      "parts": [{"title": "", "note": ""}],
  *      "rows": [{"id": "", "part": 0, "device": 0, ...}], ...}
  *
@@ -64,6 +65,30 @@ static json_t *facts_json(const xl_device *dev)
     return facts;
 }
 
+static json_t *matrix_ops_json(const xl_device *dev)
+{
+    json_t *ops = json_array();
+    const xl_matrix_op *op = NULL;
+    for (unsigned i = 0; (op = xl_device_matrix_op(dev, i)) != NULL; i++) {
+        json_t *out = json_object();
+        json_put(out, "name", json_text(op->name));
+        json_put(out, "fragments", json_text(op->fragments));
+        json_put(out, "code", json_text(op->code));
+        json_put(out, "a", json_text(xl_dtype_name(op->a)));
+        json_put(out, "b", json_text(xl_dtype_name(op->b)));
+        json_put(out, "sum", json_text(xl_dtype_name(op->sum)));
+        json_put(out, "m", json_integer(op->m));
+        json_put(out, "n", json_integer(op->n));
+        json_put(out, "n_most", json_integer(op->n_most));
+        json_put(out, "k", json_integer(op->k));
+        json_put(out, "lanes", json_integer(op->lanes));
+        json_put(out, "flop_per_clock", json_number(op->flop_per_clock));
+        json_put(out, "note", json_text(op->note));
+        json_add(ops, out);
+    }
+    return ops;
+}
+
 static json_t *device_json(const xl_device *dev)
 {
     static const char *const texts[] = {"name",   "platform", "vendor",
@@ -74,6 +99,7 @@ static json_t *device_json(const xl_device *dev)
         json_put(out, texts[i],
                  json_text(device_fact_text(dev, texts[i], NULL)));
     json_put(out, "facts", facts_json(dev));
+    json_put(out, "matrix_ops", matrix_ops_json(dev));
     return out;
 }
 

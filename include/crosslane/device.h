@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <crosslane/cl.h>
+#include <crosslane/dtype.h>
 #include <crosslane/status.h>
 
 #ifdef __cplusplus
@@ -102,6 +103,30 @@ XL_API xl_status xl_device_fact(const xl_device *dev, const char *name,
 /** Name of fact @p i, with one line of help when @p help is not NULL; NULL
  *  past the last. Static. */
 XL_API const char *xl_fact_name(unsigned i, const char **help);
+
+/** One kind of matrix instruction of a device: a group of work-items adds the
+ *  product of an m x k and a k x n tile to an m x n one. */
+typedef struct xl_matrix_op {
+    const char *name;      ///< the vendor's, without shape and types
+    const char *fragments; ///< which elements of a tile a work-item holds: a
+                           ///< name that kernels for it know
+    const char *code;      ///< the kernels' code for it; NULL: they have none
+    const char *target;    ///< what a program must be built for; NULL: the
+                           ///< driver's own choice is enough
+    xl_dtype a, b, sum;    ///< element types; XL_F32 in A and B is rounded to
+                           ///< 11 bits
+    unsigned m, n, k;      ///< the shape
+    unsigned n_most;       ///< of instructions that differ in n: multiples of
+                           ///< n up to it
+    unsigned lanes;        ///< work-items that execute it together
+    double flop_per_clock; ///< that a compute unit starts; 0: unknown
+    const char *note;      ///< a vendor-notes id
+} xl_matrix_op;
+
+/** Matrix instruction @p i of a device, or NULL past the last (and for NULL).
+ *  Static. */
+XL_API const xl_matrix_op *xl_device_matrix_op(const xl_device *dev,
+                                               unsigned i);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,14 @@ const char *xl_fact_name(unsigned i, const char **help)
     return xl__facts[i].name;
 }
 
+const xl_matrix_op *xl_device_matrix_op(const xl_device *dev, unsigned i)
+{
+    const xl_matrix_op *op = dev ? dev->limits.matrix_ops : NULL;
+    while (op && op->name && i-- > 0)
+        op++;
+    return op && op->name ? op : NULL;
+}
+
 static const struct xl__answer *answers(const struct xl__limits *l,
                                         xl_source source)
 {

@@ -97,6 +97,17 @@ size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
     return v >= (double)SIZE_MAX ? SIZE_MAX : (size_t)v;
 }
 
+const xl_matrix_op *xl__find_matrix_op(const struct xl__limits *l,
+                                       const char *fragments, xl_dtype a,
+                                       xl_dtype b)
+{
+    for (const xl_matrix_op *op = l->matrix_ops; op && op->name; op++) {
+        if (op->a == a && op->b == b && xl__streq(op->fragments, fragments))
+            return op;
+    }
+    return NULL;
+}
+
 /* -- writing -------------------------------------------------------------- */
 
 static void set_number(struct xl__answer *a, double value, xl_source source,
@@ -182,6 +193,7 @@ static void free_text(struct xl__answer *a)
 void xl__limits_init(struct xl__limits *l)
 {
     each_answer(l, set_unknown);
+    l->matrix_ops = NULL;
 }
 
 void xl__limits_clear(struct xl__limits *l)

@@ -63,10 +63,8 @@ enum xl__ask {
  XX(registers_per_cu,     NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a compute unit") \
  XX(registers_per_item,   NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a work-item, at most") \
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
- XX(mma,                  TEXT,   "",       NONE, 0,                             1, "matrix instructions of a sub-group: how kernels use them") \
- XX(wgmma,                TEXT,   "",       NONE, 0,                             1, "matrix instructions of four sub-groups: the program's target") \
+ XX(async_copy,           TEXT,   "",       NONE, 0,                             1, "copies to local memory that items do not wait for: how kernels use them") \
  XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel determines its compute unit") \
- XX(matrix_per_cu_f16,    NUMBER, "flop",   NONE, 0,                             1, "f16 matrix flop a compute unit starts per clock") \
  XX(dot,                  TEXT,   "",       SPECIAL, 0,                          1, "dot products of four bytes: how kernels use them") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \
  XX(mem_align_bytes,      NUMBER, "B",      SPECIAL, 0,                          1, "alignment of buffers and sub-buffers") \
@@ -155,6 +153,8 @@ struct xl__limits {
     struct xl__answer used[XL__N_FACTS]; /* the library uses these */
     struct xl__answer queried[XL__N_FACTS];
     struct xl__answer measured[XL__N_FACTS];
+    /* Of the vendor table, static; ends with a NULL name. NULL: none. */
+    const xl_matrix_op *matrix_ops;
 };
 
 /* The number in use; NaN when unknown; of a boolean 0, 1 or NaN. */
@@ -173,6 +173,12 @@ XL__PRIVATE_API const char *xl__text(const struct xl__limits *l,
 /* The number in use as a size_t; `otherwise` when unknown or negative. */
 XL__PRIVATE_API size_t xl__size_or(const struct xl__limits *l,
                                    enum xl__fact_id id, size_t otherwise);
+
+/* The first matrix instruction that multiplies these types and has fragments
+ * of this name; NULL: none. */
+XL__PRIVATE_API const xl_matrix_op *
+xl__find_matrix_op(const struct xl__limits *l, const char *fragments,
+                   xl_dtype a, xl_dtype b);
 
 /* Does the driver report the extension? */
 XL__PRIVATE_API bool xl__has_extension(const struct xl__limits *l,

@@ -36,37 +36,22 @@ double xl__rate_fma(const struct xl__limits *l)
            (clock > 0 ? clock : guess_clock_hz);
 }
 
-/* Operand types of a matrix engine. */
-static const struct matrix_type {
-    xl_dtype in;
-    enum xl__fact_id peak;
-    double of_f16; /* rate relative to f16 */
-} matrix_types[] = {
-    {XL_F16, XL__F_peak_matrix_f16_flop_per_s, 1},
-    {XL_BF16, XL__F_peak_matrix_bf16_flop_per_s, 1},
-    {XL_F32, XL__F_peak_matrix_tf32_flop_per_s, 0.5},
-    {XL_I8, XL__F_peak_matrix_i8_flop_per_s, 2},
-    {XL_F8E4M3, XL__F_peak_matrix_f8_flop_per_s, 2},
-    {XL_F8E5M2, XL__F_peak_matrix_f8_flop_per_s, 2},
-};
-
-static const struct matrix_type *find_matrix_type(xl_dtype in)
+/* Flop that a compute unit starts per clock, by the instruction that
+ * multiplies this type fastest; 0: none is known. */
+static double matrix_flop_per_clock(const struct xl__limits *l, xl_dtype in)
 {
-    const struct matrix_type *end =
-        matrix_types + sizeof matrix_types / sizeof *matrix_types;
-    for (const struct matrix_type *t = matrix_types; t < end; t++) {
-        if (t->in == in)
-            return t;
+    double most = 0;
+    for (const xl_matrix_op *op = l->matrix_ops; op && op->name; op++) {
+        if (op->a == in && op->b == in)
+            most = fmax(most, op->flop_per_clock);
     }
-    return NULL;
+    return most;
 }
 
 static double rate_by_clock(const struct xl__limits *l, xl_dtype in,
                             double clock)
 {
-    const struct matrix_type *t = find_matrix_type(in);
-    const double flop = xl__num_or(l, XL__F_matrix_per_cu_f16, 0);
-    return t && flop > 0 ? t->of_f16 * flop * compute_units(l) * clock : 0;
+    return matrix_flop_per_clock(l, in) * compute_units(l) * clock;
 }
 
 double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
@@ -78,6 +63,13 @@ double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
     return xl__num_or(l, peak, rate_by_clock(l, in, clock));
 }
 
+double xl__rate_matrix_op(const struct xl__limits *l, const xl_matrix_op *op)
+{
+    const double most = matrix_flop_per_clock(l, op->a);
+    return most > 0 ? xl__rate_matrix(l, op->a) * op->flop_per_clock / most
+                    : 0;
+}
+
 double xl__bound_matrix(const struct xl__limits *l, xl_dtype in)
 {
     return rate_by_clock(l, in, fmax(0, xl__num_or(l, XL__F_clock_hz, 0)));
@@ -85,8 +77,21 @@ double xl__bound_matrix(const struct xl__limits *l, xl_dtype in)
 
 enum xl__fact_id xl__peak_matrix(xl_dtype in)
 {
-    const struct matrix_type *t = find_matrix_type(in);
-    return t ? t->peak : XL__N_FACTS;
+    switch (in) {
+    case XL_F16:
+        return XL__F_peak_matrix_f16_flop_per_s;
+    case XL_BF16:
+        return XL__F_peak_matrix_bf16_flop_per_s;
+    case XL_F32:
+        return XL__F_peak_matrix_tf32_flop_per_s;
+    case XL_I8:
+        return XL__F_peak_matrix_i8_flop_per_s;
+    case XL_F8E4M3:
+    case XL_F8E5M2:
+        return XL__F_peak_matrix_f8_flop_per_s;
+    default:
+        return XL__N_FACTS;
+    }
 }
 
 double xl__rate_memory(const struct xl__limits *l)

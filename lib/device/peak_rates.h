@@ -15,8 +15,10 @@ double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
  * 11 bits); 0: none is known. */
 XL__PRIVATE_API double xl__rate_matrix(const struct xl__limits *l,
                                        xl_dtype in);
-/* The same from units and clock only, without measured peaks; 0 where one of
- * them is not known. */
+/* The share of it that one kind of instructions reaches; 0: not known. */
+double xl__rate_matrix_op(const struct xl__limits *l, const xl_matrix_op *op);
+/* xl__rate_matrix() from units and clock only, without measured peaks; 0 where
+ * one of them is not known. */
 XL__PRIVATE_API double xl__bound_matrix(const struct xl__limits *l,
                                         xl_dtype in);
 /* The fact with the measured peak for operands of this type; XL__N_FACTS: a

@@ -21,7 +21,7 @@ enum {
     HALF_CAPABILITY = 60, /* NV-06 */
     SLOW_HALF = 61,       /* NV-06 */
     DP4A_CAPABILITY = 61, /* NV-47 */
-    WGMMA_CAPABILITY = 90 /* NV-26 */
+    COPY_CAPABILITY = 80  /* NV-38 */
 };
 
 /* Newest first; the first row that is not newer than the capability applies. 0
@@ -32,15 +32,14 @@ static const struct capability {
     bool measured;    /* that figure */
     double lanes;     /* NV-03 */
     double llc_mib;   /* NV-07 */
-    double matrix;    /* f16 matrix flop per clock: NV-26 */
 } capabilities[] = {
-    {120, 98, false, 128, 0, 1024}, {100, 226, false, 128, 0, 2048},
-    {90, 226, true, 128, 50, 4096}, {89, 98, false, 128, 0, 1024},
-    {87, 162, false, 128, 0, 1024}, {86, 98, false, 128, 0, 1024},
-    {80, 162, false, 64, 40, 2048}, {75, 63, false, 64, 0, 0},
-    {70, 95, false, 64, 6, 0},      {61, 0, false, 128, 0, 0},
-    {60, 0, false, 64, 4, 0},       {50, 0, false, 128, 0, 0},
-    {30, 0, false, 192, 0, 0},      {0, 0, false, 32, 0, 0},
+    {120, 98, false, 128, 0}, {100, 226, false, 128, 0},
+    {90, 226, true, 128, 50}, {89, 98, false, 128, 0},
+    {87, 162, false, 128, 0}, {86, 98, false, 128, 0},
+    {80, 162, false, 64, 40}, {75, 63, false, 64, 0},
+    {70, 95, false, 64, 6},   {61, 0, false, 128, 0},
+    {60, 0, false, 64, 4},    {50, 0, false, 128, 0},
+    {30, 0, false, 192, 0},   {0, 0, false, 32, 0},
 };
 
 static bool matches_nvidia(const struct xl__limits *l)
@@ -56,18 +55,6 @@ static void correct_half(struct xl__limits *l, unsigned cc)
     (void)sscanf(xl__text(l, XL__F_driver), "%u.", &driver);
     if (cc >= HALF_CAPABILITY && cc != SLOW_HALF && driver >= HALF_DRIVER)
         xl__limits_correct(l, XL__F_has_f16_arith, 1, XL_KNOWN, "NV-06");
-}
-
-/* mma.sync with f16, bf16, tf32 and i8 operands from sm_80 on; wgmma on sm_90
- * alone (NV-26). */
-static void correct_matrix(struct xl__limits *l, double flop, unsigned cc)
-{
-    if (flop == 0)
-        return;
-    xl__limits_correct(l, XL__F_matrix_per_cu_f16, flop, XL_KNOWN, "NV-26");
-    xl__limits_correct_text(l, XL__F_mma, "ptx", XL_KNOWN, "NV-26");
-    if (cc == WGMMA_CAPABILITY)
-        xl__limits_correct_text(l, XL__F_wgmma, "sm_90a", XL_KNOWN, "NV-26");
 }
 
 static void correct_by_capability(struct xl__limits *l, unsigned cc)
@@ -86,7 +73,9 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
     if (cc >= DP4A_CAPABILITY)
         xl__limits_correct_text(l, XL__F_dot, "ptx", XL_KNOWN, "NV-47");
     correct_half(l, cc);
-    correct_matrix(l, c->matrix, cc);
+    if (cc >= COPY_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_async_copy, "ptx", XL_KNOWN, "NV-38");
+    l->matrix_ops = xl__nvidia_matrix_ops(cc);
 }
 
 static void correct_facts(struct xl__limits *l)

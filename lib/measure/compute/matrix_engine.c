@@ -148,17 +148,17 @@ static const double over_bound = 1.05;
 static const struct engine_route {
     enum xl__matrix_way way;
     const char *name;
-    enum xl__fact_id fact; /* the device has it if the fact is not empty */
+    const char *fragments; /* of its instructions */
     unsigned wg, groups_a_unit;
     unsigned steps;        /* per iteration: exact in i32, close in f32 */
     double macs;           /* multiply-adds per step of a group, in bytes
                               along k */
     size_t local_bytes;
 } routes[] = {
-    /* way, name, fact, wg, groups a unit, steps, macs, local bytes */
-    {XL__MATRIX_SUBGROUP, "mma", XL__F_mma, 128, 8, 32,
+    /* way, name, fragments, wg, groups a unit, steps, macs, local bytes */
+    {XL__MATRIX_SUBGROUP, "mma", "mma", 128, 8, 32,
      4 * 8 * 16 * 8 * 32.0, 0},
-    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", XL__F_wgmma, 256, 1, 64,
+    {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", "wgmma", 256, 1, 64,
      2 * 4 * 64 * 256 * 32.0, 48 << 10},
 };
 /* clang-format on */
@@ -168,6 +168,7 @@ enum { N_ROUTES = sizeof routes / sizeof *routes };
 struct mma_launch {
     const struct xl__matrix_type *type;
     const struct engine_route *way;
+    const xl_matrix_op *op;
     cl_mem out;
     size_t items, iterations;
 };
@@ -179,8 +180,7 @@ static double flop_of(const struct mma_launch *b)
            (double)(b->items / b->way->wg);
 }
 
-static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
-                        struct xl__plan *plan)
+static void plan_matrix(const struct mma_launch *b, struct xl__plan *plan)
 {
     enum { WIDEST = 256 };
     struct xl__step *s = &plan->step[0];
@@ -192,13 +192,13 @@ static void plan_matrix(const struct xl__limits *l, const struct mma_launch *b,
     s->local[0] = b->way->wg;
     s->global[0] = b->items;
     s->local_mem_bytes = b->way->local_bytes;
+    s->target = b->op->target;
     if (b->way->way == XL__MATRIX_FOUR_SUBGROUPS) {
-        s->target = xl__text(l, XL__F_wgmma);
         xl__define(s, "TN", WIDEST);
         xl__define(s, "UA", 0);
         xl__define(s, "UB", 0);
     }
-    xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
+    xl__define_choice(s, "XL_MMA", b->op->code);
     xl__define(s, "WAY", b->way->way);
     xl__define(s, "WG", b->way->wg);
     xl__define(s, "TI", b->type->in);
@@ -217,7 +217,7 @@ static xl_status sample_matrix(struct xl__session *p, void *arg,
     struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {.buf = b->out}}};
     b->iterations = iterations;
-    plan_matrix(&p->q->ctx->device->limits, b, &plan);
+    plan_matrix(b, &plan);
     return xl__probe_sample(p, row, &plan, &call, plan.flop);
 }
 
@@ -295,13 +295,15 @@ static void report_build_failure(struct xl__session *p, xl_row *row)
 
 static xl_status run_route(struct xl__session *p,
                            const struct xl__matrix_type *type,
-                           const struct engine_route *way)
+                           const struct engine_route *way,
+                           const xl_matrix_op *op)
 {
     xl_status status = XL_OK;
     struct xl__limits *l = &p->q->ctx->device->limits;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct mma_launch b = {.type = type,
                            .way = way,
+                           .op = op,
                            .items = units * way->groups_a_unit * way->wg};
     xl_row row;
     init_row(l, type, way, &row);
@@ -335,11 +337,15 @@ fail:
 /* The reason why there is nothing to measure; NULL if there is. */
 static const char *find_missing(const struct xl__limits *l)
 {
-    const char *way = xl__text(l, XL__F_mma);
-    if (!*way)
+    if (!l->matrix_ops)
         return "no instructions of a matrix engine are known here";
-    return xl__streq(way, "emulated") ? "matrix instructions are emulated here"
-                                      : NULL;
+    const xl_matrix_op *op = xl__find_matrix_op(l, "mma", XL_F16, XL_F16);
+    if (!op)
+        return "the probe does not know the fragments of this device's matrix "
+               "instructions";
+    return xl__streq(op->code, "emulated")
+               ? "matrix instructions are emulated here"
+               : NULL;
 }
 
 /* Measures by each kind of instructions that the device has. */
@@ -351,9 +357,10 @@ xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         const struct xl__matrix_type *type = &xl__matrix_types[t];
         for (unsigned w = 0; w < N_ROUTES; w++) {
-            if (xl__peak_matrix(type->in) == peak && !find_missing(l) &&
-                *xl__text(l, routes[w].fact))
-                TRY(run_route(p, type, &routes[w]));
+            const xl_matrix_op *op =
+                xl__find_matrix_op(l, routes[w].fragments, type->in, type->in);
+            if (xl__peak_matrix(type->in) == peak && !find_missing(l) && op)
+                TRY(run_route(p, type, &routes[w], op));
         }
     }
 fail:

@@ -255,6 +255,12 @@ static size_t max_tiles(const struct xl__limits *l, const struct rung_run *x)
     return per_item < all / x->items ? per_item * x->items : all;
 }
 
+/* The instruction of the engine's rung; NULL: none. */
+static const xl_matrix_op *engine_op(const struct xl__limits *l)
+{
+    return xl__find_matrix_op(l, "mma", XL_F16, XL_F16);
+}
+
 static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
                       struct xl__plan *plan)
 {
@@ -270,7 +276,7 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
     xl__define(s, "LD", LD);
     if (x->rung->kind == ENGINE) {
         xl__define(s, "MODE", 2);
-        xl__define_choice(s, "XL_MMA", xl__text(l, XL__F_mma));
+        xl__define_choice(s, "XL_MMA", engine_op(l)->code);
     } else {
         xl__define(s, "VEC", (long)x->cols);
     }
@@ -404,7 +410,7 @@ fail:
 /* The reason why there is no matrix engine to use; NULL if there is. */
 static const char *find_missing(const struct xl__session *p)
 {
-    if (!*xl__text(&p->q->ctx->device->limits, XL__F_mma))
+    if (!engine_op(&p->q->ctx->device->limits))
         return "no instructions of a matrix engine are known here";
     return p->most_wg < ENGINE_WG ? "the device does not allow groups of "
                                     "the required size"

@@ -4,7 +4,6 @@
  * that items wait neither for local memory nor at barriers. The small tiles
  * are for devices that run the kernel without gaining by it. */
 #include "ops/gemm/tile_plan.h"
-#include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
 
 static const struct xl__tunable tunables[] = {
@@ -56,12 +55,9 @@ static void choose_simt(const struct xl__limits *l, const void *desc,
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
-/* Can the device copy to local memory asynchronously? Devices with a
- * sub-group's matrix instructions can (NV-38): one fact names the
- * implementation of both. */
 static bool can_copy(const struct xl__limits *l, xl_dtype in)
 {
-    return in == XL_F32 && *xl__text(l, XL__F_mma);
+    return in == XL_F32 && *xl__text(l, XL__F_async_copy);
 }
 
 /* The kernel counts the slices of a tile in 32 bits. */
@@ -85,7 +81,7 @@ static xl_status plan_simt(const struct xl__limits *l, const void *desc,
     struct xl__step *s = xl__tile_step(&j, "gemm/simt.cl", "gemm_simt", p);
     xl__define(s, "COPY", params->value[XL__TILE_COPY]);
     if (j.t.copies)
-        xl__mma_define(s, l);
+        xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_async_copy));
     xl__tile_launch(&j, s, p);
     if (j.grid.is_cut)
         xl__tile_join(&j, p);

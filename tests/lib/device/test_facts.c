@@ -52,6 +52,34 @@ static xl_fact fact(const char *device, const char *name, xl_source want)
     return out;
 }
 
+/* The rows of the vendor table: of each, what a planner reads is there. */
+static void matrix_instructions(void **state)
+{
+    const xl_device *h200 = find("H200");
+    const xl_matrix_op *op = xl_device_matrix_op(h200, 0);
+    unsigned n = 0, n_wide = 0;
+    (void)state;
+    assert_string_equal(op->name, "wgmma");
+    assert_int_equal(op->m, 64);
+    assert_int_equal(op->n_most, 256);
+    assert_int_equal(op->lanes, 128);
+    assert_true(op->flop_per_clock == 4096);
+    for (; (op = xl_device_matrix_op(h200, n)) != NULL; n++) {
+        assert_true(op->m && op->n && op->k && op->lanes);
+        assert_true(op->n_most >= op->n && op->n_most % op->n == 0);
+        assert_true(op->fragments && op->note && op->flop_per_clock > 0);
+        /* 32 bytes along k, whatever the type; half the bytes, twice the
+         * rate. */
+        assert_int_equal(op->k * xl_dtype_bytes(op->a), 32);
+        assert_true(op->flop_per_clock * (double)xl_dtype_bytes(op->a) ==
+                    (op->target ? 8192 : 6144));
+        n_wide += op->target != NULL;
+    }
+    assert_int_equal(n, 12);
+    assert_int_equal(n_wide, 6);
+    assert_null(xl_device_matrix_op(find("gfx942"), 0));
+}
+
 static void all_files_are_devices(void **state)
 {
     (void)state;
@@ -334,6 +362,7 @@ static void one_platform_may_fail(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrix_instructions),
         cmocka_unit_test(all_files_are_devices),
         cmocka_unit_test(facts_are_as_documented),
         cmocka_unit_test(lists_and_texts),

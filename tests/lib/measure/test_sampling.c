@@ -10,6 +10,7 @@
 
 #include "measure/probe.h"
 #include "sampling/sampler.h"
+#include "targets/targets.h"
 
 static void assert_near(double got, double expected)
 {
@@ -698,8 +699,7 @@ static void matrix_engines_have_roofs_of_their_own(void **state)
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
     /* Not measured: what units and clock allow, parted by terms. */
-    xl__limits_correct(&dev.limits, XL__F_matrix_per_cu_f16, 4096, XL_KNOWN,
-                       "NV-26");
+    dev.limits.matrix_ops = xl__nvidia_matrix_ops(90);
     xl__limits_correct(&dev.limits, XL__F_compute_units, 100, XL_KNOWN,
                        "NV-26");
     xl__limits_correct(&dev.limits, XL__F_clock_hz, 2e9, XL_KNOWN, "NV-26");

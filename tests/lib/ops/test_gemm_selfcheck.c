@@ -13,6 +13,7 @@
 #include "ops/path/selfcheck_data.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "targets/targets.h"
 
 enum { N_SHAPES = 1500, SEED = 11 };
 
@@ -40,9 +41,7 @@ static void make_case(struct xl__limits *l, bool has_matrix)
     set(l, XL__F_llc_bytes, 50 << 20);
     if (!has_matrix)
         return;
-    set(l, XL__F_matrix_per_cu_f16, 4096);
-    xl__limits_correct_text(l, XL__F_mma, "ptx", XL_ASSUMED, "GE-01");
-    xl__limits_correct_text(l, XL__F_wgmma, "sm_90a", XL_ASSUMED, "GE-01");
+    l->matrix_ops = xl__nvidia_matrix_ops(90);
 }
 
 /* -- shapes ---------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "ops/gemm/engines/mma.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
+#include "support/matrix_ops.h"
 #include "support/support.h"
 #include "verify/verify.h"
 
@@ -49,8 +50,7 @@ static int open_device(void **state)
     vendor = *t.device->vendor;
     vendor.variants[XL__OP_GEMM] = gemm;
     t.device->vendor = &vendor;
-    xl__limits_correct_text(&t.device->limits, XL__F_mma, "emulated",
-                            XL_ASSUMED, "GE-01");
+    t.device->limits.matrix_ops = emulated_matrix_ops;
     return 0;
 }
 

@@ -4,6 +4,7 @@
  * and vectors on their alignment, the self-check's case with the same
  * programs; and that the model's choices are of the kind that suits a shape.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,19 @@
 #include "ops/path/matrix_engine.h"
 #include "ops/variants.h"
 #include "support/support.h"
+#include "targets/targets.h"
 
 /* -- machines ------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct machine {
-    const char *name, *wgmma;
-    double units, hz, local_kib, flop, copy;
+    unsigned cc;
+    double units, hz, local_kib, copy;
 } machines[] = {
-    /*               units  clock   local  flop/clock  bytes/s */
-    {"hopper", "ptx", 132, 1.98e9,  226,   4096,       4.2e12},
-    {"ampere", "",    108, 1.41e9,  162,   2048,       1.7e12},
-    {"small",  "",     20, 1.50e9,   98,   1024,       0.3e12},
+    /*   units  clock   local  bytes/s */
+    {90,  132, 1.98e9,  226,   4.2e12},
+    {80,  108, 1.41e9,  162,   1.7e12},
+    {86,   20, 1.50e9,   98,   0.3e12},
 };
 /* clang-format on */
 enum { HOPPER };
@@ -47,13 +49,9 @@ static void make_plan(const struct machine *m, struct xl__limits *l)
     set(l, XL__F_registers_per_cu, 65536);
     set(l, XL__F_local_banks, 32);
     set(l, XL__F_simd_per_cu_f32, 128);
-    set(l, XL__F_matrix_per_cu_f16, m->flop);
     set(l, XL__F_copy_bytes_per_s, m->copy);
     set(l, XL__F_launch_ns, 1500);
-    xl__limits_correct_text(l, XL__F_mma, "ptx", XL_ASSUMED, "GE-01");
-    if (*m->wgmma)
-        xl__limits_correct_text(l, XL__F_wgmma, m->wgmma, XL_ASSUMED,
-                                "GE-01");
+    l->matrix_ops = xl__nvidia_matrix_ops(m->cc);
 }
 
 /* -- products ------------------------------------------------------------- */
@@ -172,6 +170,9 @@ static void copies_fit(const struct xl__step *s, const char *name,
     assert_true(v == 0 || aligned_bytes % v == 0);
 }
 
+/* The shape in cl/common/matrix.clh; the depth in bytes. */
+enum { LANES = 32, M = 16, N = 8, DEEP = 32 };
+
 static void check_kernel(const struct xl__limits *l,
                          const struct xl__gemm_canonical *c)
 {
@@ -186,11 +187,11 @@ static void check_kernel(const struct xl__limits *l,
     const size_t tk = define_of(s, "TK"), deep = tk * bytes;
     const bool across_a = define_of(s, "UA") == 1 && bytes > 1;
     const bool across_b = define_of(s, "UB") == 1 && bytes > 1;
-    assert_int_equal(s->local[0], XL__MMA_LANES * define_of(s, "SM") *
+    assert_int_equal(s->local[0], LANES * define_of(s, "SM") *
                                       define_of(s, "SN") * define_of(s, "SK"));
-    assert_int_equal(tm % (XL__MMA_M * define_of(s, "SM")), 0);
-    assert_int_equal(tn % (2 * XL__MMA_N * define_of(s, "SN")), 0);
-    assert_int_equal(deep % (2 * XL__MMA_DEEP * define_of(s, "SK")), 0);
+    assert_int_equal(tm % (M * define_of(s, "SM")), 0);
+    assert_int_equal(tn % (2 * N * define_of(s, "SN")), 0);
+    assert_int_equal(deep % (2 * DEEP * define_of(s, "SK")), 0);
     assert_true(define_of(s, "ST") * deep * (tm + tn) <= s->local_mem_bytes);
     assert_true((double)s->local_mem_bytes <=
                 xl__num(l, XL__F_local_mem_bytes));
@@ -249,8 +250,8 @@ static void large_products_near_the_engine_s_rate(void **state)
         struct xl__params params;
         struct xl__plan *p = plan_of(&l, &c, &params);
         const double rate = p->flop / p->est_ns * 1e9;
-        assert_true(rate < xl__mma_rate(&l, XL_F16));
-        assert_true(rate > 0.7 * xl__mma_rate(&l, XL_F16));
+        assert_true(rate < xl__mma_rate(&l, xl__mma_op(&l, XL_F16)));
+        assert_true(rate > 0.7 * xl__mma_rate(&l, xl__mma_op(&l, XL_F16)));
         free(p);
         xl__limits_clear(&l);
     }
@@ -295,6 +296,79 @@ static void odd_lines_are_written_out_where_it_pays(void **state)
     xl__limits_clear(&l);
 }
 
+/* Instructions of other shapes and lanes (AMD's MFMA of 64 lanes, its WMMA,
+ * Intel's DPAS with 16 lanes): rows, sets of whole instructions and
+ * work-groups of whole sub-groups, and a rate. The kernels have no code for
+ * their fragments, which the variant says. */
+static void rows_of_other_engines(void **state)
+{
+    static const xl_matrix_op rows[] = {{.name = "mfma",
+                                         .fragments = "mfma_32x32x8",
+                                         .a = XL_F16,
+                                         .b = XL_F16,
+                                         .sum = XL_F32,
+                                         .m = 32,
+                                         .n = 32,
+                                         .k = 8,
+                                         .n_most = 32,
+                                         .lanes = 64,
+                                         .flop_per_clock = 2048},
+                                        {.name = "wmma",
+                                         .fragments = "wmma_gfx11",
+                                         .a = XL_F16,
+                                         .b = XL_F16,
+                                         .sum = XL_F32,
+                                         .m = 16,
+                                         .n = 16,
+                                         .k = 16,
+                                         .n_most = 16,
+                                         .lanes = 32,
+                                         .flop_per_clock = 512},
+                                        {.name = "dpas",
+                                         .fragments = "dpas",
+                                         .a = XL_BF16,
+                                         .b = XL_BF16,
+                                         .sum = XL_F32,
+                                         .m = 8,
+                                         .n = 16,
+                                         .k = 16,
+                                         .n_most = 16,
+                                         .lanes = 16,
+                                         .flop_per_clock = 2048}};
+    static const size_t large[] = {4096, 4096, 4096};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const xl_matrix_op *op = &rows[i];
+        const xl_matrix_op device[] = {*op, {0}};
+        struct xl__limits l;
+        make_plan(&machines[HOPPER], &l);
+        l.matrix_ops = device;
+        const struct xl__gemm_canonical c = product(large, op->a, 0, 64);
+        assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "fragments"));
+        assert_ptr_equal(xl__find_matrix_op(&l, op->fragments, op->a, op->b),
+                         &device[0]);
+        assert_true(xl__rate_matrix_op(&l, op) == machines[HOPPER].units *
+                                                      machines[HOPPER].hz *
+                                                      op->flop_per_clock);
+        const struct xl__mma_job job = {
+            .op = op, .tiles = {4096, 4096, 4096, 1, op->a, false}};
+        const struct xl__cost work = {.flop = xl__gemm_flop(&c.g),
+                                      .bytes = xl__gemm_bytes(&c.g)};
+        struct xl__params params;
+        const double ns = xl__mma_choose(&l, &job, &work, &params);
+        const struct xl__mma_set s = xl__mma_set_of(&params);
+        assert_true(ns > 0 && ns < INFINITY);
+        assert_int_equal(s.tile.tm % (s.sm * op->m), 0);
+        assert_int_equal(s.tile.tn % (s.sn * 2 * op->n), 0);
+        assert_int_equal(s.tile.tk % (s.sk * 2 * op->k), 0);
+        assert_int_equal(xl__mma_items(op, &s),
+                         op->lanes * s.sm * s.sn * s.sk);
+        /* No faster than its engine. */
+        assert_true(work.flop / ns * 1e9 < xl__rate_matrix_op(&l, op));
+        xl__limits_clear(&l);
+    }
+}
+
 static void refusals(void **state)
 {
     struct xl__limits l;
@@ -307,7 +381,7 @@ static void refusals(void **state)
     c = product(shapes[3], XL_F64, 0, 8);
     assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "f16, bf16"));
     c = product(shapes[3], XL_F16, 0, 4);
-    xl__limits_correct_text(&l, XL__F_mma, "", XL_ASSUMED, "GE-01");
+    l.matrix_ops = NULL;
     assert_non_null(strstr(xl__gemm_mma.refuses(&l, &c), "no matrix instructions"));
     xl__limits_clear(&l);
 }
@@ -320,6 +394,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(large_products_near_the_engine_s_rate),
         cmocka_unit_test(few_rows_stream),
         cmocka_unit_test(odd_lines_are_written_out_where_it_pays),
+        cmocka_unit_test(rows_of_other_engines),
         cmocka_unit_test(refusals),
     };
     test_args(argc, argv);

@@ -55,7 +55,7 @@ static void open_device(struct test_device *t, struct xl__vendor *vendor,
     *vendor = *t->device->vendor;
     vendor->variants[XL__OP_GEMM] = list;
     t->device->vendor = vendor;
-    xl__limits_correct_text(&t->device->limits, XL__F_mma, "emulated",
+    xl__limits_correct_text(&t->device->limits, XL__F_async_copy, "emulated",
                             XL_ASSUMED, "GE-01");
 }
 

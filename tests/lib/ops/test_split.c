@@ -15,10 +15,12 @@
 #include "base/rng.h"
 #include "cases/gemm_cases.h"
 #include "device/device.h"
+#include "ops/gemm/engines/wgmma.h"
 #include "ops/path/op.h"
 #include "ops/variants.h"
 #include "cases/host_ops.h"
 #include "runtime/launch.h"
+#include "support/matrix_ops.h"
 #include "support/support.h"
 #include "verify/verify.h"
 
@@ -481,10 +483,9 @@ static int setup(void **state)
     vendor = *t.device->vendor;
     vendor.variants[XL__OP_GEMM] = variants;
     t.device->vendor = &vendor;
-    if (!*xl__text(&t.device->limits, XL__F_mma))
-        xl__limits_correct_text(&t.device->limits, XL__F_mma, "emulated",
-                                XL_ASSUMED, "GE-01");
-    n_ways = *xl__text(&t.device->limits, XL__F_wgmma) ? 4 : 2;
+    if (!t.device->limits.matrix_ops)
+        t.device->limits.matrix_ops = emulated_matrix_ops;
+    n_ways = xl__wgmma_op(&t.device->limits, XL_F16) ? 4 : 2;
     for (size_t i = 0; i < 3; i++)
         assert_status(xl_buffer_create(t.queue, ROOM * sizeof(float), &mem[i]),
                       XL_OK, xl_error_detail(t.queue));

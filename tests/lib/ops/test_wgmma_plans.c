@@ -16,6 +16,7 @@
 #include "ops/variants.h"
 #include "support/support.h"
 #include "targets/targets.h"
+#include "targets/targets.h"
 #include "tiling/tiles.h"
 
 enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
@@ -33,14 +34,13 @@ static void make_plan(struct xl__limits *l)
                  {XL__F_registers_per_cu, 65536},
                  {XL__F_clock_hz, 1.98e9},
                  {XL__F_simd_per_cu_f32, 128},
-                 {XL__F_matrix_per_cu_f16, 4096},
                  {XL__F_copy_bytes_per_s, 4.27e12},
                  {XL__F_max_alloc_bytes, 35e9}};
     xl__limits_init(l);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
                            "GE-01");
-    xl__limits_correct_text(l, XL__F_wgmma, "target", XL_ASSUMED, "GE-01");
+    l->matrix_ops = xl__nvidia_matrix_ops(90);
 }
 
 static void bind(const xl_gemm *g, struct xl__gemm_canonical *out)
@@ -565,7 +565,7 @@ static void check_plan(const struct xl__limits *l, const struct xl__plan *p)
         assert_true(s->n_args < XL__MAX_ARGS);
         assert_true(strlen(s->options) + 1 < sizeof s->options);
     }
-    assert_string_equal(product_of(p)->target, "target");
+    assert_string_equal(product_of(p)->target, "sm_90a");
     assert_true(product_of(p)->slice_dim < 0);
     check_order(product_of(p), p);
 }
@@ -686,7 +686,7 @@ static void refused(void **state)
     other = c;
     other.g.a.dtype = other.g.b.dtype = other.g.c.dtype = XL_F32;
     assert_non_null(xl__gemm_wgmma.refuses(&l, &other));
-    xl__limits_correct_text(&l, XL__F_wgmma, "", XL_ASSUMED, "GE-01");
+    l.matrix_ops = xl__nvidia_matrix_ops(80);
     assert_non_null(xl__gemm_wgmma.refuses(&l, &c));
     xl__limits_clear(&l);
 }

@@ -17,6 +17,7 @@ enum { OPERANDS = 2 };
 
 struct mma_plan {
     const struct xl__limits *l;
+    const xl_matrix_op *op;
     struct xl__gemm_canonical
         c; /* canonical, with the batch steps of copies */
     struct xl__mma_set set;
@@ -86,8 +87,8 @@ static struct xl__step *add_step(const struct mma_plan *j, bool is_join,
     s->kernel = is_join ? "gemm_mma_join" : "gemm_mma";
     s->dims = 1;
     s->slice_dim = 0;
-    s->local[0] = xl__mma_items(&j->set);
-    xl__mma_define(s, j->l);
+    s->local[0] = xl__mma_items(j->op, &j->set);
+    xl__mma_define(s, j->l, j->op);
     for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
         xl__define(s, defines[i].name, (long)defines[i].value);
     xl__gemm_define(s, &j->c);
@@ -113,7 +114,7 @@ static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, false, p);
     s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
-    s->local_mem_bytes = xl__mma_local_bytes(&j->set, j->c.g.a.dtype);
+    s->local_mem_bytes = xl__mma_local_bytes(j->op, &j->set);
     arg_operand(s, &j->s.a, &j->copy[0]);
     arg_operand(s, &j->s.b, &j->copy[1]);
     xl__tile_args(s, &j->c, &j->s, &j->grid);
@@ -129,7 +130,7 @@ static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
 static void add_join(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, true, p);
-    const size_t stripes = j->set.tile.tm / (j->set.sm * XL__MMA_M);
+    const size_t stripes = j->set.tile.tm / (j->set.sm * j->op->m);
     s->global[0] = j->grid.stream.tiles * stripes * s->local[0];
     xl__tile_args(s, &j->c, &j->s, &j->grid);
 }
@@ -141,10 +142,11 @@ static bool is_slow(const struct xl__gemm_operand *s, xl_dtype in)
     return copy_bytes(s, in) == 0;
 }
 
-static struct xl__mma_job mma_job(const xl_gemm *g,
+static struct xl__mma_job mma_job(const struct xl__limits *l, const xl_gemm *g,
                                   const struct xl__gemm_oriented *s)
 {
     return (struct xl__mma_job){
+        xl__mma_op(l, g->a.dtype),
         {s->m, s->n, g->k, g->batch.count, g->a.dtype, false},
         is_slow(&s->a, g->a.dtype),
         is_slow(&s->b, g->a.dtype)};
@@ -174,7 +176,7 @@ static bool transpose_operand(struct mma_plan *j, const xl_gemm *g,
 static bool transpose_slow(struct mma_plan *j, const xl_gemm *g,
                            struct xl__cost *w, struct xl__plan *p)
 {
-    const struct xl__mma_job direct = mma_job(g, &j->s);
+    const struct xl__mma_job direct = mma_job(j->l, g, &j->s);
     if (xl__gemm_transpose_refused(j->l, g))
         return false;
     return (direct.slow_a || direct.slow_b) &&
@@ -222,7 +224,7 @@ static void choose_mma(const struct xl__limits *l, const void *desc,
                        struct xl__params *out)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(desc);
-    struct xl__mma_job job = mma_job(desc, &s);
+    struct xl__mma_job job = mma_job(l, desc, &s);
     const struct xl__cost work = product_cost(desc);
     const double ns = xl__mma_choose(l, &job, &work, out);
     struct xl__params transposed;
@@ -236,22 +238,23 @@ static xl_status plan_mma(const struct xl__limits *l, const void *desc,
 {
     const xl_gemm *g = desc;
     struct mma_plan j = {.l = l,
+                         .op = xl__mma_op(l, g->a.dtype),
                          .c = *(const struct xl__gemm_canonical *)desc,
                          .set = xl__mma_set_of(params),
                          .s = xl__gemm_orient(desc)};
     const struct xl__tile *t = &j.set.tile;
-    struct xl__mma_job job = mma_job(g, &j.s);
+    struct xl__mma_job job = mma_job(l, g, &j.s);
     struct xl__cost work = product_cost(g);
     p->flop = work.flop;
     p->bytes = work.bytes;
-    if (!xl__mma_fits(l, &j.set, job.tiles.in) ||
+    if (!xl__mma_fits(l, j.op, &j.set) ||
         !xl__tile_cut(l, t, &job.tiles, &j.grid))
         return XL_UNSUPPORTED;
     p->scratch_bytes = xl__tile_scratch_bytes(t, job.tiles.in, &j.grid);
     if (params->value[XL__MMA_TURN] == XL__MMA_TRANSPOSED &&
         !transpose_slow(&j, g, &work, p))
         return XL_UNSUPPORTED;
-    job = mma_job(g, &j.s);
+    job = mma_job(l, g, &j.s);
     add_tiles(&j, p);
     if (j.grid.is_cut)
         add_join(&j, p);

@@ -26,9 +26,10 @@ enum {
       first transposed into
       the workspace */
 
-/* What is multiplied. slow_a, slow_b: the operand's elements are copied to
- * local memory one by one. */
+/* What is multiplied, by which instruction. slow_a, slow_b: the operand's
+ * elements are copied to local memory one by one. */
 struct xl__mma_job {
+    const xl_matrix_op *op;
     struct xl__tile_job tiles;
     bool slow_a, slow_b;
 };
@@ -36,10 +37,11 @@ struct xl__mma_job {
 struct xl__mma_set xl__mma_set_of(const struct xl__params *params);
 /* The i-th set that the model considers for a type; all 0 past the last. */
 struct xl__params xl__mma_listed(size_t i, xl_dtype in);
-size_t xl__mma_items(const struct xl__mma_set *s);
-size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in);
-bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
-                  xl_dtype in);
+size_t xl__mma_items(const xl_matrix_op *op, const struct xl__mma_set *s);
+size_t xl__mma_local_bytes(const xl_matrix_op *op,
+                           const struct xl__mma_set *s);
+bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
+                  const struct xl__mma_set *s);
 /* Set flop_frac, bytes_frac and fill of *w; add its launches, and the bytes of
  * partial sums. */
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,

@@ -46,7 +46,8 @@ enum {
     PAD = 8, /* sums: gemm/mma.cl */
     CHUNK_BYTES = 16,
     MOST_ITEMS = 2048, /* resident on a compute unit */
-    BANK_BYTES = 4
+    BANK_BYTES = 4,
+    GUESS_BANKS = 32
 };
 
 /* The sets; depths in bytes. */
@@ -112,60 +113,61 @@ struct xl__params xl__mma_listed(size_t i, xl_dtype in)
     return params_of(&s);
 }
 
-size_t xl__mma_items(const struct xl__mma_set *s)
+size_t xl__mma_items(const xl_matrix_op *op, const struct xl__mma_set *s)
 {
-    return XL__MMA_LANES * s->sm * s->sn * s->sk;
+    return op->lanes * s->sm * s->sn * s->sk;
 }
 
 /* -- does it fit ---------------------------------------------------------- */
 
-size_t xl__mma_local_bytes(const struct xl__mma_set *s, xl_dtype in)
+size_t xl__mma_local_bytes(const xl_matrix_op *op, const struct xl__mma_set *s)
 {
     const struct xl__tile *t = &s->tile;
     const size_t slices =
-        t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(in);
-    const size_t sums =
-        s->sk * s->sm * XL__MMA_M * (t->tn + PAD) * sizeof(float);
+        t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(op->a);
+    const size_t sums = s->sk * s->sm * op->m * (t->tn + PAD) * sizeof(float);
     return xl__max_size(slices, sums);
 }
 
 /* Is every sub-group's share a whole number of instructions, with two steps of
  * fragments to a slice, and does each item copy the same chunk of lines? */
-static bool has_whole_instructions(const struct xl__mma_set *s, xl_dtype in)
+static bool has_whole_instructions(const xl_matrix_op *op,
+                                   const struct xl__mma_set *s)
 {
     const struct xl__tile *t = &s->tile;
-    const size_t bytes = xl_dtype_bytes(in);
+    const size_t bytes = xl_dtype_bytes(op->a);
     const size_t line =
         xl__max_size(t->tk, xl__max_size(t->tm, t->tn)) * bytes;
     return t->tm && t->tn && t->tk && s->sm && s->sn && s->sk &&
            t->stages >= 2 && t->band && t->parts &&
-           t->tm % (s->sm * XL__MMA_M) == 0 &&
-           t->tn % (s->sn * 2 * XL__MMA_N) == 0 &&
-           t->tk * bytes % (s->sk * 2 * XL__MMA_DEEP) == 0 &&
-           line / CHUNK_BYTES <= xl__mma_items(s);
+           t->tm % (s->sm * op->m) == 0 && t->tn % (s->sn * 2 * op->n) == 0 &&
+           t->tk % (s->sk * 2 * op->k) == 0 &&
+           line / CHUNK_BYTES <= xl__mma_items(op, s);
 }
 
-static size_t sums_of_item(const struct xl__mma_set *s)
+static size_t sums_of_item(const xl_matrix_op *op, const struct xl__mma_set *s)
 {
-    return s->tile.tm / s->sm * (s->tile.tn / s->sn) / XL__MMA_LANES;
+    return s->tile.tm / s->sm * (s->tile.tn / s->sn) / op->lanes;
 }
 
 /* Number of groups whose registers a compute unit holds. */
 static double groups_in_registers(const struct xl__limits *l,
+                                  const xl_matrix_op *op,
                                   const struct xl__mma_set *s)
 {
     return xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
-           (double)(xl__mma_items(s) * (sums_of_item(s) + MORE_REGISTERS));
+           (double)(xl__mma_items(op, s) *
+                    (sums_of_item(op, s) + MORE_REGISTERS));
 }
 
-bool xl__mma_fits(const struct xl__limits *l, const struct xl__mma_set *s,
-                  xl_dtype in)
+bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
+                  const struct xl__mma_set *s)
 {
-    const size_t most = in == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
-    return has_whole_instructions(s, in) && sums_of_item(s) <= most &&
-           groups_in_registers(l, s) >= 1 &&
-           xl__mma_items(s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
-           xl__mma_local_bytes(s, in) <=
+    const size_t most = op->a == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
+    return has_whole_instructions(op, s) && sums_of_item(op, s) <= most &&
+           groups_in_registers(l, op, s) >= 1 &&
+           xl__mma_items(op, s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
+           xl__mma_local_bytes(op, s) <=
                xl__size_or(l, XL__F_local_mem_bytes, 0);
 }
 
@@ -199,12 +201,14 @@ static double slice_clocks(const struct xl__mma_set *s,
 
 /* Groups that are resident on a compute unit at a time. */
 static double resident_groups(const struct xl__limits *l,
-                              const struct xl__mma_set *s, xl_dtype in)
+                              const xl_matrix_op *op,
+                              const struct xl__mma_set *s)
 {
     const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
-    const double groups = fmin(local / (double)xl__mma_local_bytes(s, in),
-                               fmin(groups_in_registers(l, s),
-                                    MOST_ITEMS / (double)xl__mma_items(s)));
+    const double groups =
+        fmin(local / (double)xl__mma_local_bytes(op, s),
+             fmin(groups_in_registers(l, op, s),
+                  MOST_ITEMS / (double)xl__mma_items(op, s)));
     return fmax(1, floor(groups));
 }
 
@@ -234,13 +238,13 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     const struct xl__tile *t = &s->tile;
     const double n_cus = n_units(l);
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
-    const double banks = xl__num_or(l, XL__F_local_banks, XL__MMA_LANES);
+    const double banks = xl__num_or(l, XL__F_local_banks, GUESS_BANKS);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const double at_once =
-        fmin(ceil(groups / n_cus), resident_groups(l, s, tiles->in));
+        fmin(ceil(groups / n_cus), resident_groups(l, job->op, s));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
-    const double rate = xl__mma_rate(l, tiles->in) / (n_cus * clock);
+    const double rate = xl__mma_rate(l, job->op) / (n_cus * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
     const double units = (double)grid->units;
     const double clocks =
@@ -278,7 +282,7 @@ static void consider_set(struct mma_search *b, const struct xl__mma_set *s)
     struct xl__cost w = *b->work;
     struct xl__tile_grid grid;
     const char *bound;
-    if (!xl__mma_fits(b->l, s, b->job->tiles.in) ||
+    if (!xl__mma_fits(b->l, b->job->op, s) ||
         !xl__tile_cut(b->l, &s->tile, &b->job->tiles, &grid))
         return;
     xl__mma_model(b->l, s, b->job, &grid, &w);

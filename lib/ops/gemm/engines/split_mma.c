@@ -49,6 +49,7 @@ static const struct {
 };
 
 struct split_mma_plan {
+    const xl_matrix_op *op;
     struct xl__split_layout p;
     const int *v; /* the tunables */
     size_t tm, tn, items;
@@ -61,11 +62,13 @@ static bool read_params(const struct xl__limits *l, const void *desc,
                         struct split_mma_plan *out)
 {
     const int *v = params->value;
+    const xl_matrix_op *op = xl__mma_op(l, scheme->in);
     struct split_mma_plan j = {
+        .op = op,
         .v = v,
         .tm = (size_t)v[XL__GEMM_TM],
         .tn = (size_t)v[XL__GEMM_TN],
-        .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) * XL__MMA_LANES};
+        .items = (size_t)(v[AT_TEAMS_M] * v[AT_TEAMS_N]) * op->lanes};
     if (j.tm == 0 ||
         !xl__split_layout_init(l, desc, XL__SPLIT_BY_ONE, scheme, &j.p))
         return false;
@@ -91,8 +94,8 @@ static bool fits_device(const struct xl__limits *l,
     enum { CHUNK = 16 / ELEM_BYTES, EMULATION = 24, MOST_SUMS = 64 };
     const size_t tk = (size_t)j->v[XL__GEMM_TK];
     const size_t emulated = EMULATION * j->items;
-    return j->tm % (size_t)(XL__MMA_M * j->v[AT_TEAMS_M]) == 0 &&
-           j->tn % (size_t)(2 * XL__MMA_N * j->v[AT_TEAMS_N]) == 0 &&
+    return j->tm % (j->op->m * (size_t)j->v[AT_TEAMS_M]) == 0 &&
+           j->tn % (2 * j->op->n * (size_t)j->v[AT_TEAMS_N]) == 0 &&
            j->tm * j->tn <= MOST_SUMS * j->items &&
            j->tm * tk % (CHUNK * j->items) == 0 &&
            j->tn * tk % (CHUNK * j->items) == 0 &&
@@ -122,7 +125,7 @@ static double product_ns(const struct xl__limits *l,
 {
     static const double ns_per_s = 1e9;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double rate = xl__mma_rate(l, j->p.scheme.in);
+    const double rate = xl__mma_rate(l, j->op);
     const double tiles = (double)j->grid.tiles;
     const double tile = xl__split_flop(&j->p) /
                         ((double)j->p.s.m * (double)j->p.s.n) *
@@ -179,7 +182,7 @@ static void add_product(const struct xl__limits *l,
                        c->c_aligned > 0 && c->n % 2 == 0
                    ? 2
                    : 1);
-    xl__mma_define(s, l);
+    xl__mma_define(s, l, j->op);
     xl__gemm_define(s, g);
     for (size_t i = 0; i < 2; i++) {
         xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -219,8 +222,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 static const char *refuses(const struct xl__limits *l, const void *desc,
                            const struct xl__split_scheme *scheme)
 {
-    (void)scheme; /* one engine for both types */
-    const char *why = xl__mma_refused(l, XL_F16);
+    const char *why = xl__mma_refused(l, scheme->in);
     return why ? why : xl__split_refused(l, desc);
 }
 

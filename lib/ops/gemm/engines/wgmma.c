@@ -181,7 +181,7 @@ static void add_tiles(const struct xl__limits *l,
                       const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
     struct xl__step *s = add_step(v, "gemm/nvidia/wgmma.cl", "gemm_wgmma", p);
-    s->target = xl__text(l, XL__F_wgmma);
+    s->target = v->op->target;
     s->local[0] = xl__wgmma_items(v);
     s->global[0] = xl__wgmma_groups(l, v) * s->local[0];
     s->local_mem_bytes = xl__wgmma_local_bytes(v);
@@ -204,14 +204,14 @@ static void add_tiles(const struct xl__limits *l,
 /* The join stores to C by its offset, whatever FORM the tiles' kernel has. */
 static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
-    enum { ITEMS = 128, ROWS = 64, COLUMNS = 32, KEPT = 8192 };
+    enum { COLUMNS = 32, KEPT = 8192 };
     struct xl__wgmma_tiling by_value = *v;
     by_value.form = XL__FORM_VALUES;
     struct xl__step *s =
         add_step(&by_value, "gemm/nvidia/wgmma_join.cl", "gemm_wgmma_join", p);
-    s->local[0] = ITEMS;
-    s->global[0] = v->stream.tiles * (v->t.bm / ROWS) *
-                   xl__ceil_div(v->t.bn, COLUMNS) * ITEMS;
+    s->local[0] = v->op->lanes;
+    s->global[0] = v->stream.tiles * (v->t.bm / v->op->m) *
+                   xl__ceil_div(v->t.bn, COLUMNS) * s->local[0];
     s->local_mem_bytes = KEPT;
     arg_head(&by_value, s);
     arg_result(v, false, s);
@@ -235,6 +235,11 @@ static const char *map_refused(const struct xl__limits *l,
         &m, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY));
 }
 
+const xl_matrix_op *xl__wgmma_op(const struct xl__limits *l, xl_dtype in)
+{
+    return xl__find_matrix_op(l, "wgmma", in, in);
+}
+
 const char *xl__wgmma_refused(const struct xl__limits *l,
                               const struct xl__wgmma_job *j)
 {
@@ -242,8 +247,10 @@ const char *xl__wgmma_refused(const struct xl__limits *l,
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
     const bool is_wide = xl_dtype_bytes(j->in) == 2;
     const char *why;
-    if (!*xl__text(l, XL__F_wgmma))
-        return "the device has no matrix instructions of four sub-groups";
+    if (!xl__wgmma_op(l, j->in))
+        return "the device has no matrix instructions of four sub-groups for "
+               "this "
+               "type";
     if (g->batch.count > 1 && g->batch.a_at)
         return "batches by lists of offsets are not supported; gemm_mma "
                "supports them";

@@ -62,6 +62,8 @@ struct xl__wgmma_tile {
 extern const struct xl__tunable xl__wgmma_tunables[];
 struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params);
 
+/* The instruction that multiplies this type; NULL: none. */
+const xl_matrix_op *xl__wgmma_op(const struct xl__limits *l, xl_dtype in);
 /* NULL, or why the device cannot compute the job: a fact of the device, a kind
  * of memory, an alignment, a batch by lists. */
 const char *xl__wgmma_refused(const struct xl__limits *l,

@@ -35,10 +35,8 @@ enum { AT_ST = XL__GEMM_TK + 1, AT_GR, AT_PARTS, AT_TURN };
 
 enum {
     LINE_BYTES = 128,
-    ROWS = 64,    /* of four warps, and of a box */
-    SLAB = 64,    /* columns of a box across k: a cache line of f16 */
-    WARPS4 = 128, /* items of four warps */
-    WARP = 32,
+    SLAB = 64,     /* columns of a box across k: a cache line of f16 */
+    SUBGROUPS = 4, /* of an instruction */
     BAND = 8,
     MOST_STAGES = 12,
     LEAST_STAGES = 2,
@@ -47,8 +45,6 @@ enum {
 };
 
 /* The constants of the model: NV-34. */
-static const double per_clock = 32;       /* multiply-adds of k in a stage
-                                             per clock */
 static const double operand_bytes = 128;  /* local memory, per clock */
 static const double load_bytes = 80;      /* from the cache, per clock of a
                                              unit */
@@ -70,7 +66,6 @@ static const double cut_cost = 1.05;      /* least gain for which tiles are
                                              cut */
 static const double enough_units = 0.5;   /* fraction of the units that keep
                                              memory busy */
-static const double nominal_flop = 4096;  /* f16, per clock */
 
 struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
 {
@@ -111,8 +106,8 @@ static bool has_register_transfer(const struct xl__wgmma_tiling *v)
 {
     enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
     return v->form == XL__FORM_VALUES &&
-           ((v->t.bm == 2 * ROWS && sum_registers(v) > MANY_OF_2) ||
-            (v->t.bm == 3 * ROWS && sum_registers(v) > MANY_OF_3));
+           ((v->t.bm == 2 * v->op->m && sum_registers(v) > MANY_OF_2) ||
+            (v->t.bm == 3 * v->op->m && sum_registers(v) > MANY_OF_3));
 }
 
 /* Do the sums leave enough registers for the rest? The limit depends on the
@@ -122,25 +117,25 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
     enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
            MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
     const size_t held = sum_registers(v);
-    if (v->t.bm == 3 * ROWS && xl__gemm_epilogue_text(v->job->canonical))
+    if (v->t.bm == 3 * v->op->m && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
-    if (v->t.bm == ROWS)
+    if (v->t.bm == v->op->m)
         return held <= OF_1;
-    if (v->t.bm == 2 * ROWS)
+    if (v->t.bm == 2 * v->op->m)
         return held <= (has_register_transfer(v) ? MORE_OF_2 : OF_2);
     return held <= (has_register_transfer(v) ? MORE_OF_3 : OF_3);
 }
 
 size_t xl__wgmma_items(const struct xl__wgmma_tiling *v)
 {
-    return v->t.bm / ROWS * WARPS4 +
-           (has_register_transfer(v) ? WARPS4 : WARP);
+    return v->t.bm / v->op->m * v->op->lanes +
+           v->op->lanes / (has_register_transfer(v) ? 1 : SUBGROUPS);
 }
 
 static size_t stage_bytes(const struct xl__wgmma_tiling *v)
 {
     const size_t columns =
-        v->b->across ? xl__round_up(v->t.bn, ROWS) : v->t.bn;
+        v->b->across ? xl__round_up(v->t.bn, SLAB) : v->t.bn;
     return v->job->planes * (v->t.bm + columns) * LINE_BYTES;
 }
 
@@ -149,7 +144,7 @@ static size_t local_bytes(const struct xl__wgmma_tiling *v, size_t stages)
     enum { KEPT = 8192, BARRIERS = 16 }; /* of four warps; of a stage */
     return stages * (stage_bytes(v) + BARRIERS) +
            (v->form == XL__FORM_BOXES ? v->t.bm * v->t.bn * 2
-                                      : v->t.bm / ROWS * KEPT);
+                                      : v->t.bm / v->op->m * KEPT);
 }
 
 size_t xl__wgmma_local_bytes(const struct xl__wgmma_tiling *v)
@@ -198,11 +193,11 @@ static enum xl__wgmma_form choose_form(const struct xl__wgmma_tiling *v)
         is_short_epilogue(v, xl__gemm_epilogue_text(v->job->canonical)) &&
         v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
-    if (is_plain && v->t.bn % ROWS == 0 && v->t.bn > NARROW)
+    if (is_plain && v->t.bn % SLAB == 0 && v->t.bn > NARROW)
         return XL__FORM_BOXES;
     if (is_plain && v->t.bn % PAIR == 0)
         return XL__FORM_ROWS;
-    return is_plain && v->t.bn % ROWS == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
+    return is_plain && v->t.bn % SLAB == 0 ? XL__FORM_BOXES : XL__FORM_VALUES;
 }
 
 size_t xl__wgmma_width(const struct xl__wgmma_tiling *v)
@@ -212,7 +207,7 @@ size_t xl__wgmma_width(const struct xl__wgmma_tiling *v)
     if (v->form != XL__FORM_VALUES)
         return PAIR; /* adjacent sums of an item */
     const size_t elem = xl_dtype_bytes(v->g->c.dtype);
-    const bool is_few = elem == 1 || v->t.bm == 3 * ROWS;
+    const bool is_few = elem == 1 || v->t.bm == 3 * v->op->m;
     size_t width = xl__min_size(is_few ? FEW : MOST, BYTES / elem);
     while (width > 1 &&
            (v->s.c_aligned % width != 0 || v->s.n % width != 0))
@@ -232,7 +227,9 @@ static bool is_listed(const struct xl__wgmma_tiling *v)
         if (!*legal)
             return false;
     }
-    return v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
+    return v->t.bm % v->op->m == 0 && v->t.bn % v->op->n == 0 &&
+           v->t.bn <= v->op->n_most &&
+           v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
 }
 
 /* The kernel counts in 32 bits, coordinates have 31. */
@@ -268,8 +265,13 @@ bool xl__wgmma_tiling_init(const struct xl__limits *l,
                            struct xl__wgmma_tiling *out)
 {
     const xl_gemm *g = job->canonical;
-    *out = (struct xl__wgmma_tiling){
-        .job = job, .g = g, .s = xl__gemm_orient(g), .t = *t};
+    *out = (struct xl__wgmma_tiling){.job = job,
+                                     .op = xl__wgmma_op(l, job->in),
+                                     .g = g,
+                                     .s = xl__gemm_orient(g),
+                                     .t = *t};
+    if (!out->op)
+        return false;
     out->a = t->is_swapped ? &job->b : &job->a;
     out->b = t->is_swapped ? &job->a : &job->b;
     out->m = t->is_swapped ? out->s.n : out->s.m;
@@ -314,22 +316,24 @@ static double split_line_frac(const struct xl__wgmma_tiling *v)
     return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
 }
 
-/* Clocks of one stage of a tile. Instructions read A's 64 rows and B from
+/* Clocks of one stage of a tile. Instructions read A's rows and B from
  * local memory each time. */
 static double stage_clocks(const struct xl__wgmma_tiling *v)
 {
     enum { TERMS_OF = 2 };
     const double bm = (double)v->t.bm, bn = (double)v->t.bn;
+    const double rows = (double)v->op->m;
     const double planes = (double)v->job->planes;
-    const double multiply = bm * bn / per_clock;
+    const double multiply =
+        2 * bm * bn * (double)v->t.bk / v->op->flop_per_clock;
     const double operands =
-        bm / ROWS * (ROWS + bn) * LINE_BYTES / operand_bytes;
+        bm / rows * (rows + bn) * LINE_BYTES / operand_bytes;
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) /
                         (load_bytes * (1 - astride_cost * split_line_frac(v)));
     return combine_overlap(compute, load) *
-           (v->t.bm == ROWS ? no_overlap : 1) *
+           (v->t.bm == v->op->m ? no_overlap : 1) *
            (v->job->promotes ? promotion : 1);
 }
 
@@ -376,9 +380,9 @@ double xl__wgmma_ns(const struct xl__limits *l,
 {
     static const double ns_per_s = 1e9, reached = 0.98; /* NV-49 */
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double rate = xl__rate_matrix(l, XL_F16);
+    const double rate = xl__rate_matrix(l, v->op->a);
     const double clock_ns =
-        rate > 0 ? ns_per_s * units * nominal_flop / rate : 1;
+        rate > 0 ? ns_per_s * units * v->op->flop_per_clock / rate : 1;
     const double stages =
         (start_clocks + group_clocks(v, units)) * clock_ns;
     const double busy =
@@ -408,7 +412,8 @@ static void consider_tile(struct wgmma_search *s, struct xl__wgmma_tile *t)
     if (!xl__wgmma_tiling_init(s->l, s->job, t, &v))
         return;
     /* Narrow tiles are for products with a narrow dimension. */
-    if (t->bn < ROWS && v.n > t->bn && v.m > ROWS && v.n > ROWS)
+    const size_t rows = v.op->m;
+    if (t->bn < rows && v.n > t->bn && v.m > rows && v.n > rows)
         return;
     t->stages = v.t.stages = most_stages(s->l, &v);
     const double ns = xl__wgmma_ns(s->l, &v, &bound);

@@ -14,6 +14,7 @@ enum xl__wgmma_form { XL__FORM_BOXES, XL__FORM_ROWS, XL__FORM_VALUES };
  * and columns. */
 struct xl__wgmma_tiling {
     const struct xl__wgmma_job *job;
+    const xl_matrix_op *op;
     const xl_gemm *g;
     struct xl__gemm_oriented s; /* of the caller's product */
     struct xl__wgmma_tile t;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVIDIA's matrix instructions by compute capability: mma.sync from 8.0 on,
+ * wgmma on 9.0. Fragments "mma": words of four bytes along k; "wgmma":
+ * operands in local memory. Sources: NV-26 (rates, capabilities), NV-35
+ * (shapes). */
+#include "targets/targets.h"
+
+#define MMA_SYNC(in, out, depth, flop)                                        \
+    {                                                                         \
+        .name = "mma.sync", .fragments = "mma", .code = "ptx", .a = in,       \
+        .b = in, .sum = out, .m = 16, .n = 8, .k = depth, .n_most = 8,        \
+        .lanes = 32, .flop_per_clock = flop, .note = "NV-26"                  \
+    }
+#define WGMMA(in, out, depth, flop)                                           \
+    {                                                                         \
+        .name = "wgmma", .fragments = "wgmma", .code = "ptx",                 \
+        .target = "sm_90a", .a = in, .b = in, .sum = out, .m = 64, .n = 8,    \
+        .k = depth, .n_most = 256, .lanes = 128, .flop_per_clock = flop,      \
+        .note = "NV-26"                                                       \
+    }
+/* The rows of one of them, by its f16 flop per clock. */
+#define TYPES_OF_SM_80(ROW, flop)                                             \
+    ROW(XL_F16, XL_F32, 16, flop), ROW(XL_BF16, XL_F32, 16, flop),            \
+        ROW(XL_F32, XL_F32, 8, (flop) / 2),                                   \
+        ROW(XL_I8, XL_I32, 32, 2 * (flop))
+#define TYPES_OF_SM_89(ROW, flop)                                             \
+    TYPES_OF_SM_80(ROW, flop), ROW(XL_F8E4M3, XL_F32, 32, 2 * (flop)),        \
+        ROW(XL_F8E5M2, XL_F32, 32, 2 * (flop))
+
+static const xl_matrix_op sm_80[] = {TYPES_OF_SM_80(MMA_SYNC, 2048), {0}};
+static const xl_matrix_op sm_86[] = {TYPES_OF_SM_80(MMA_SYNC, 1024), {0}};
+static const xl_matrix_op sm_89[] = {TYPES_OF_SM_89(MMA_SYNC, 1024), {0}};
+static const xl_matrix_op sm_90[] = {
+    TYPES_OF_SM_89(WGMMA, 4096), TYPES_OF_SM_89(MMA_SYNC, 3072), {0}};
+static const xl_matrix_op sm_100[] = {TYPES_OF_SM_89(MMA_SYNC, 2048), {0}};
+
+/* Newest first; the first row that is not newer than the capability
+ * applies. */
+static const struct generation {
+    unsigned cc;
+    const xl_matrix_op *ops;
+} generations[] = {
+    {120, sm_89}, {100, sm_100}, {90, sm_90}, {89, sm_89},
+    {86, sm_86},  {80, sm_80},   {0, NULL},
+};
+
+const xl_matrix_op *xl__nvidia_matrix_ops(unsigned cc)
+{
+    const struct generation *g = generations;
+    while (g->cc > cc)
+        g++;
+    return g->ops;
+}

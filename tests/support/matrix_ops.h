@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix instructions for devices without: the emulation of
+ * cl/common/matrix.clh. */
+#ifndef TESTS_SUPPORT_MATRIX_OPS_H
+#define TESTS_SUPPORT_MATRIX_OPS_H
+
+#include <crosslane/device.h>
+
+#define EMULATED(in, out, depth)                                              \
+    {                                                                         \
+        .name = "emulated", .fragments = "mma", .code = "emulated", .a = in,  \
+        .b = in, .sum = out, .m = 16, .n = 8, .k = depth, .n_most = 8,        \
+        .lanes = 32                                                           \
+    }
+static const xl_matrix_op emulated_matrix_ops[] = {
+    EMULATED(XL_F16, XL_F32, 16),
+    EMULATED(XL_BF16, XL_F32, 16),
+    EMULATED(XL_F32, XL_F32, 8),
+    EMULATED(XL_I8, XL_I32, 32),
+    {0}};
+#undef EMULATED
+
+#endif
