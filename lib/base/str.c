@@ -83,17 +83,22 @@ static int format_c_locale(char *dst, size_t cap, const char *fmt,
 }
 #endif
 
+/* Most texts fit in the room there is, and are formatted once. */
 void xl__str_vprintf(struct xl__str *s, const char *fmt, va_list args)
 {
+    enum { LIKELY = 64 };
     va_list again;
+    if (!reserve_bytes(s, s->cap > s->len + 1 ? 0 : LIKELY))
+        return;
+    const size_t room = s->cap - s->len;
     va_copy(again, args);
-    int len = format_c_locale(NULL, 0, fmt, args);
-    if (len < 0)
-        s->broken = true;
-    else if (reserve_bytes(s, (size_t)len)) {
+    const int len = format_c_locale(s->text + s->len, room, fmt, args);
+    s->broken = len < 0;
+    if (len >= 0 && (size_t)len >= room && reserve_bytes(s, (size_t)len))
         format_c_locale(s->text + s->len, (size_t)len + 1, fmt, again);
+    if (!s->broken)
         s->len += (size_t)len;
-    }
+    s->text[s->len] = 0;
     va_end(again);
 }
 

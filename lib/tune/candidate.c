@@ -7,12 +7,12 @@
 #include "tune/candidate.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/str.h"
 #include "ops/path/selfcheck_data.h"
 #include "ops/path/tunables.h"
 
@@ -166,8 +166,8 @@ static void abandon_candidate(double took_ns, double limit_ns,
                               xl_candidate_result *out)
 {
     char why[64];
-    snprintf(why, sizeof why, "%.3g us, abandoned at %.3g us", took_ns / 1e3,
-             limit_ns / 1e3);
+    xl__strfmt(why, sizeof why, "%.3g us, abandoned at %.3g us", took_ns / 1e3,
+               limit_ns / 1e3);
     finish_as(out, XL_CANDIDATE_SLOW, why);
 }
 

@@ -7,7 +7,7 @@
 #include "expr/graph/group.h"
 #include "ops/expression/expression.h"
 
-enum { XL__EXPR_VARIANTS = 2, XL__EXPR_WHY = 192 };
+enum { XL__EXPR_VARIANTS = 2, XL__EXPR_WHY = 512 };
 
 /* One variant with its schedule. */
 struct xl__expr_candidate {

@@ -4,11 +4,11 @@
  * results is struck with a warning, and the next one is tried. */
 #include "ops/path/op.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "ops/path/tunables.h"
 #include "runtime/context.h"
 
@@ -123,8 +123,8 @@ static xl_status make_case(void *provider, const struct xl__limits *l,
     xl_status status = XL_OK;
     char tunables[XL__CASE_LABEL / 2];
     xl__params_text(v, params, tunables, sizeof tunables);
-    snprintf(t->label, sizeof t->label, "%s%s%s", v->name,
-             *tunables ? " " : "", tunables);
+    xl__strfmt(t->label, sizeof t->label, "%s%s%s", v->name,
+               *tunables ? " " : "", tunables);
     p->op->shrink(p->canonical, v, params, p->small);
     TRY(p->op->case_init(p->small, t));
     TRY(v->plan(l, p->small, params, plan));

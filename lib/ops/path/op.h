@@ -23,7 +23,7 @@ enum {
     XL__MAX_TUNABLES = 16,
     XL__NAME_CAP = 32,
     XL__DESC_CAP = 512,
-    XL__WHY_CAP = 192
+    XL__WHY_CAP = 512
 };
 
 struct xl__tunable {

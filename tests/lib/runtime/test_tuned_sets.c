@@ -590,6 +590,42 @@ static void test_params(void **state)
     assert_false(xl__params_parse(&xl__gemm_ref, "TM=8", &p, why, sizeof why));
 }
 
+/* A value of each tunable with the most digits. */
+static void set_longest(const struct xl__variant *v, struct xl__params *p)
+{
+    for (unsigned i = 0; i < xl__params_count(v); i++) {
+        const int *legal = v->tunables[i].legal;
+        for (; *legal; legal++)
+            p->value[i] = *legal > p->value[i] ? *legal : p->value[i];
+    }
+}
+
+/* The longest name and tunables of every variant have room where a candidate
+ * and a tuned set keep them, and are read back. */
+static void test_room(void **state)
+{
+    unsigned n = 0;
+    (void)state;
+    for (size_t at = 0; xl__targets.vendors[at]; at++) {
+        for (unsigned op = 0; op < XL__N_OPS; op++) {
+            const struct xl__variant *const *list =
+                xl__targets.vendors[at]->variants[op];
+            for (; list && *list; list++, n++) {
+                struct xl__params p = {{0}, NULL}, again = p;
+                char text[sizeof((xl_candidate *)0)->tunables], why[160];
+                set_longest(*list, &p);
+                xl__params_text(*list, &p, text, sizeof text);
+                if (!xl__params_parse(*list, text, &again, why, sizeof why))
+                    fail_msg("\"%s\": %s", text, why);
+                assert_true(xl__params_same(*list, &p, &again));
+                assert_true(strlen((*list)->name) <
+                            sizeof((xl_candidate *)0)->variant);
+            }
+        }
+    }
+    assert_true(n > 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +642,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_shipped),
         cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_params),
+        cmocka_unit_test(test_room),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
