@@ -116,7 +116,7 @@ static void check_named(const struct named_case *from, unsigned *n_wrong)
     case_clear(&c);
 }
 
-static void test_named(void **state)
+static void cases_named(void **state)
 {
     unsigned n_wrong = 0;
     (void)state;
@@ -126,7 +126,7 @@ static void test_named(void **state)
 }
 
 /* Long rows, and many of them; the longest only with XL_TEST_FULL. */
-static void test_large(void **state)
+static void cases_large(void **state)
 {
     /* clang-format off */
     static const struct named_case cases[] = {
@@ -162,7 +162,7 @@ static double hard_growing(size_t i) { return (double)i * (double)i; }
 
 /* Data for which a plain running sum has an error far above the bound, which
  * does not depend on the count. */
-static void test_hard_sums(void **state)
+static void cases_hard_sums(void **state)
 {
     static double (*const data[])(size_t) = {hard_steps, hard_tenths,
                                              hard_cancel, hard_offset,
@@ -212,7 +212,7 @@ static bool check_random(uint64_t seed, size_t *n_elems, size_t *n_tight)
     return right;
 }
 
-static void test_random(void **state)
+static void random_ones(void **state)
 {
     const char *one = getenv("XL_TEST_SEED");
     const uint64_t first = one ? strtoull(one, NULL, 10) : 1;
@@ -281,10 +281,10 @@ static int close_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_hard_sums),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(cases_named),
+        cmocka_unit_test(cases_hard_sums),
+        cmocka_unit_test(cases_large),
+        cmocka_unit_test(random_ones),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
