@@ -333,6 +333,47 @@ static void wrapping(void **state)
     }
 }
 
+/* alpha and beta of an f64 product are f64, by every variant that has one. */
+static void scalars_of_f64(void **state)
+{
+    static const double one = 1, alpha = 1 + 0x1p-40, beta = 0x1p-45;
+    double got = 0;
+    cl_mem mem[3] = {NULL, NULL, NULL};
+    unsigned n = 0;
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(t.queue, sizeof one, &mem[i]), XL_OK,
+                      xl_error_detail(t.queue));
+    for (unsigned v = 0; xl_variant_name(t.device, "gemm", v); v++) {
+        for (unsigned i = 0; i < 3; i++)
+            assert_status(
+                xl_buffer_write(t.queue, mem[i], 0, &one, sizeof one), XL_OK,
+                xl_error_detail(t.queue));
+        const xl_gemm g = {.m = 1,
+                           .n = 1,
+                           .k = 1,
+                           .a = xl_mat_rows(mem[0], 1, XL_F64),
+                           .b = xl_mat_rows(mem[1], 1, XL_F64),
+                           .c = xl_mat_rows(mem[2], 1, XL_F64),
+                           .alpha = alpha,
+                           .beta = beta,
+                           .variant = xl_variant_name(t.device, "gemm", v)};
+        const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED)
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, mem[2], 0, &got, sizeof got),
+                      XL_OK, xl_error_detail(t.queue));
+        if (got != alpha + beta)
+            fail_msg("%s: %a, not %a", g.variant, got, alpha + beta);
+        n++;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]);
+    if (n == 0)
+        skip(); /* a device without f64 */
+}
+
 /* The same call gives the same bits, by every variant. */
 static void repeats(void **state)
 {
@@ -573,14 +614,21 @@ static void wrong_group_binding(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(group),         cmocka_unit_test(group_out_of_order),
-        cmocka_unit_test(lists_change),  cmocka_unit_test(gradients),
-        cmocka_unit_test(wrong_batches), cmocka_unit_test(wrong_types),
-        cmocka_unit_test(wrong_groups),  cmocka_unit_test(f8_codes),
-        cmocka_unit_test(no_product),    cmocka_unit_test(group_of_lists),
+        cmocka_unit_test(group),
+        cmocka_unit_test(group_out_of_order),
+        cmocka_unit_test(lists_change),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(wrong_batches),
+        cmocka_unit_test(wrong_types),
+        cmocka_unit_test(wrong_groups),
+        cmocka_unit_test(f8_codes),
+        cmocka_unit_test(no_product),
+        cmocka_unit_test(group_of_lists),
         cmocka_unit_test(group_in_one_buffer),
-        cmocka_unit_test(shared_operand), cmocka_unit_test(wrapping),
+        cmocka_unit_test(shared_operand),
+        cmocka_unit_test(wrapping),
         cmocka_unit_test(repeats),
+        cmocka_unit_test(scalars_of_f64),
         cmocka_unit_test(wrong_group_binding),
     };
     test_args(argc, argv);

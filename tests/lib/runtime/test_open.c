@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "support/support.h"
 
-enum { MANY = 4, N_BUILDS = 8 };
+enum { MANY = 4, N_BUILDS = 8, PAUSE_NS = 200000 };
 
 static xl_lib *open_lib(const xl_options *options)
 {
@@ -196,7 +197,6 @@ static void wrapped_without_a_search(void **state)
     test_stub()->reset();
     assert_status(xl_queue_wrap(lib, xl_queue_cl(t.queue), &q), XL_OK,
                   xl_lib_error(lib));
-    assert_int_equal(test_stub()->calls("clGetPlatformIDs"), 0);
     assert_int_equal(test_stub()->calls("clGetDeviceIDs"), 0);
     assert_ptr_equal(xl_queue_cl(q), xl_queue_cl(t.queue));
     assert_ptr_equal(xl_queue_context(q), xl_queue_context(t.queue));
@@ -229,6 +229,7 @@ static void hear(xl_log_level level, const char *text, void *arg)
         (level != XL_LOG_INFO && level != XL_LOG_WARNING))
         h->is_well_formed = false;
     h->n++;
+    xl__sleep_ns(PAUSE_NS); /* so that another one would fall into it */
     __atomic_fetch_sub(&h->within, 1, __ATOMIC_RELAXED);
 }
 

@@ -31,7 +31,8 @@ static void write_floats(cl_mem to, const float *from, size_t n)
 
 /* out = epilogue(beta out) with in and filters of NaN, then without memory, by
  * each variant, in both layouts, for an alpha of 0 and one that is 0 as an
- * f32; what stands behind out stays as it was. */
+ * f32; what stands behind out stays as it was. A NaN of out stays where it is:
+ * it would spread if out, whose memory stands for in, were read as in. */
 static void no_product(void **state)
 {
     static float nan[IN], before[OUT + GUARD], after[OUT + GUARD];
@@ -45,6 +46,7 @@ static void no_product(void **state)
         nan[i] = NAN;
     for (size_t i = 0; i < OUT + GUARD; i++)
         before[i] = (float)(i % 37) - 18;
+    before[OUT / 2] = NAN;
     write_floats(mem[0], nan, IN);
     write_floats(mem[1], nan, WEIGHTS);
     for (; xl_variant_name(t.device, "conv", n / 4); n++) {
@@ -75,7 +77,7 @@ static void no_product(void **state)
         for (size_t i = 0; i < OUT + GUARD; i++) {
             const float want =
                 i >= OUT ? before[i] : 2 * before[i] + 5 * has_epilogue;
-            if (after[i] != want)
+            if (after[i] != want && !(isnan(after[i]) && isnan(want)))
                 fail_msg("%s, case %u: element %zu is %g, not %g", c.variant,
                          n % 4, i, (double)after[i], (double)want);
         }
