@@ -32,7 +32,7 @@ static void write_floats(cl_mem to, const float *from, size_t n)
 /* out = epilogue(beta out) with in and filters of NaN, then without memory, by
  * each variant, in both layouts, for an alpha of 0 and one that is 0 as an
  * f32; what stands behind out stays as it was. A NaN of out stays where it is:
- * it would spread if out, whose memory stands for in, were read as in. */
+ * it would spread if out, whose memory is passed as in's, were read. */
 static void no_product(void **state)
 {
     static float nan[IN], before[OUT + GUARD], after[OUT + GUARD];

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ops.h states of a softmax's values, on a real device: rows with NaN and
+ * infinities in src and mask, by each variant; results that repeat; dst that
+ * is src. */
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/rng.h"
+#include "support/support.h"
+
+enum { KINDS = 9, MOST_COLS = 4099, ELEMS = KINDS * MOST_COLS };
+
+static struct test_device t;
+static cl_mem mem[3]; /* src, mask, dst */
+
+/* In column AT of a row: its element of src and of mask. All other elements of
+ * MASKED are -inf, of the rest finite. */
+enum { AT = 2, MASKED = 1 };
+static const struct {
+    double src, mask;
+    bool is_nan; /* the whole row */
+} kinds[KINDS] = {
+    {0.5, 0, false},
+    {-INFINITY, 0, false}, /* MASKED: all are -inf, the row is 0 */
+    {NAN, 0, true},
+    {0, NAN, true},
+    {INFINITY, 0, true},
+    {0, INFINITY, true},
+    {INFINITY, -INFINITY, true},
+    {-INFINITY, INFINITY, true},
+    {-INFINITY, 0, false}, /* one of them: it is 0 */
+};
+
+static void write_elems(cl_mem to, const double *x, size_t n, xl_dtype dtype)
+{
+    static double narrow[ELEMS]; /* room for any type */
+    for (size_t i = 0; i < n; i++)
+        xl__dtype_store(narrow, i, dtype, x[i]);
+    assert_status(
+        xl_buffer_write(t.queue, to, 0, narrow, n * xl_dtype_bytes(dtype)),
+        XL_OK, xl_error_detail(t.queue));
+}
+
+static void check_row(const char *variant, size_t kind, const void *got,
+                      size_t cols, xl_dtype dtype)
+{
+    double sum = 0;
+    for (size_t j = 0; j < cols; j++) {
+        const double x = xl__dtype_load(got, kind * cols + j, dtype);
+        const bool is_zero = kind == MASKED || (kind == 8 && j == AT);
+        sum += x;
+        if (kinds[kind].is_nan != !!isnan(x) || (is_zero && x != 0))
+            fail_msg("%s, %zu columns of %s, kind %zu: column %zu is %g",
+                     variant, cols, xl_dtype_name(dtype), kind, j, x);
+    }
+    const double want = kind == MASKED ? 0 : 1;
+    if (!kinds[kind].is_nan && fabs(sum - want) > 0.01)
+        fail_msg("%s, kind %zu: the row adds up to %g", variant, kind, sum);
+}
+
+static void check_specials(const char *variant, size_t cols, xl_dtype dtype)
+{
+    static double src[ELEMS], mask[ELEMS], got[2][ELEMS];
+    const size_t n = KINDS * cols, bytes = n * xl_dtype_bytes(dtype);
+    struct xl__rng rng;
+    xl__rng_seed(&rng, 3);
+    for (size_t i = 0; i < n; i++) {
+        const size_t kind = i / cols, j = i % cols;
+        src[i] = kind == MASKED ? -(double)INFINITY
+                 : j == AT      ? kinds[kind].src
+                                : xl__rng_normal(&rng);
+        mask[i] = j == AT ? kinds[kind].mask : 0;
+    }
+    const xl_softmax s = {.rows = KINDS,
+                          .cols = cols,
+                          .src = xl_mat_rows(mem[0], cols, dtype),
+                          .mask = xl_mat_rows(mem[1], cols, dtype),
+                          .dst = xl_mat_rows(mem[2], cols, dtype),
+                          .variant = variant};
+    xl_softmax in_place = s;
+    in_place.dst = in_place.src;
+    write_elems(mem[0], src, n, dtype);
+    write_elems(mem[1], mask, n, dtype);
+    for (unsigned time = 0; time < 2; time++) {
+        assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, mem[2], 0, got[time], bytes),
+                      XL_OK, xl_error_detail(t.queue));
+    }
+    assert_memory_equal(got[0], got[1], bytes);
+    for (size_t kind = 0; kind < KINDS; kind++)
+        check_row(variant, kind, got[0], cols, dtype);
+    assert_status(xl_softmax_run(t.queue, &in_place, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, mem[0], 0, got[1], bytes), XL_OK,
+                  xl_error_detail(t.queue));
+    for (size_t kind = 0; kind < KINDS; kind++)
+        check_row(variant, kind, got[1], cols, dtype);
+}
+
+static void specials(void **state)
+{
+    static const size_t cols[] = {3, 67, MOST_COLS};
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16};
+    const char *variant;
+    (void)state;
+    for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
+         v++) {
+        for (unsigned i = 0; i < 9; i++)
+            check_specials(variant, cols[i / 3], dtypes[i % 3]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(specials)};
+    test_args(argc, argv);
+    test_device_open(&t, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(
+            xl_buffer_create(t.queue, ELEMS * sizeof(float), &mem[i]), XL_OK,
+            xl_error_detail(t.queue));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+    return failed;
+}
