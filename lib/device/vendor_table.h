@@ -10,7 +10,13 @@
 
 struct xl__variant; /* ops/path/op.h */
 
-enum xl__op_id { XL__OP_GEMM, XL__OP_SOFTMAX, XL__OP_CONV, XL__N_OPS };
+enum xl__op_id {
+    XL__OP_GEMM,
+    XL__OP_SOFTMAX,
+    XL__OP_CONV,
+    XL__N_OPS,              /* those whose variants a vendor table lists */
+    XL__OP_EXPR = XL__N_OPS /* its variants are the same on every device */
+};
 
 /* How to build a program for a target (struct xl__step's `target`) that the
  * driver's compiler does not support from OpenCL C: the binary of a normal
@@ -41,10 +47,6 @@ struct xl__vendor {
     /* Variants per op, best first, the reference last; ends with NULL. */
     const struct xl__variant *const *variants[XL__N_OPS];
 };
-
-/* Names of the variants of an expression, the same on every device; ends with
- * NULL. Defined in expr/plan.c. */
-extern const char *const xl__expr_variants[];
 
 struct xl__telemetry_source; /* device/telemetry.h */
 

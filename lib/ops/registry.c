@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "ops/expression/expression.h"
 
 const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_GEMM] = &xl__op_gemm,
@@ -12,28 +13,24 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_CONV] = &xl__op_conv,
 };
 
-static const char *name_of_op(const xl_device *dev, const char *op, unsigned i)
+static const struct xl__op *find_op(const char *name)
 {
     for (unsigned id = 0; id < XL__N_OPS; id++) {
-        if (strcmp(xl__ops[id]->name, op) != 0)
-            continue;
-        const struct xl__variant *const *list = dev->vendor->variants[id];
-        for (unsigned at = 0; list[at]; at++) {
-            if (at == i)
-                return list[at]->name;
-        }
+        if (strcmp(xl__ops[id]->name, name) == 0)
+            return xl__ops[id];
     }
-    return NULL;
+    return strcmp(xl__op_expr.name, name) == 0 ? &xl__op_expr : NULL;
 }
 
 const char *xl_variant_name(const xl_device *dev, const char *op, unsigned i)
 {
-    if (!dev || !op)
+    const struct xl__op *found = dev && op ? find_op(op) : NULL;
+    if (!found)
         return NULL;
-    if (strcmp(op, "expr") != 0)
-        return name_of_op(dev, op, i);
-    unsigned at = 0;
-    while (at < i && xl__expr_variants[at])
-        at++;
-    return xl__expr_variants[at];
+    const struct xl__variant *const *list = xl__op_variants(found, dev);
+    for (unsigned at = 0; list[at]; at++) {
+        if (at == i)
+            return list[at]->name;
+    }
+    return NULL;
 }

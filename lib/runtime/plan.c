@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -16,6 +17,25 @@ static void append_arg(struct xl__step *s, struct xl__arg arg)
         s->args[s->n_args++] = arg;
     else
         s->exceeds = "arguments";
+}
+
+void xl__plan_destroy(struct xl__plan *plan)
+{
+    while (plan) {
+        struct xl__plan *next = plan->next;
+        if (plan->own)
+            plan->clear_own(plan->own);
+        free(plan);
+        plan = next;
+    }
+}
+
+double xl__plan_est_ns(const struct xl__plan *plan)
+{
+    double ns = 0;
+    for (; plan; plan = plan->next)
+        ns += plan->est_ns;
+    return ns;
 }
 
 xl_status xl__plan_check(const struct xl__plan *plan, struct xl__error *e)

@@ -113,7 +113,12 @@ struct xl__step {
     unsigned char external_desc[256]; /* plain data of the external call */
 };
 
+/* A call may take several plans, one after the other. The first has the
+ * scratch memory of all. */
 struct xl__plan {
+    struct xl__plan *next; /* heap; NULL: it is the last */
+    void *own;             /* what generated steps borrow; NULL: nothing */
+    void (*clear_own)(void *own);
     unsigned n_steps;
     size_t scratch_bytes;
     double flop, bytes;  /* counted, of the call */
@@ -122,6 +127,11 @@ struct xl__plan {
     xl_tiling tiling;    /* rows 0: not set */
     struct xl__step step[XL__MAX_STEPS]; /* last: plan_cache.h */
 };
+
+/* Free a plan on the heap and those after it; NULL is allowed. */
+void xl__plan_destroy(struct xl__plan *plan);
+/* The model's time of a plan and those after it. */
+double xl__plan_est_ns(const struct xl__plan *plan);
 
 /* Append an argument of each kind: enum xl__arg_kind. More than XL__MAX_ARGS
  * set s->exceeds, as options that do not fit do. */

@@ -209,8 +209,11 @@ struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan)
         offsetof(struct xl__plan, step) + plan->n_steps * sizeof *plan->step;
     struct xl__cached_plan *to =
         xl__calloc(1, offsetof(struct xl__cached_plan, plan) + plan_bytes);
-    if (to)
-        memcpy(&to->plan, plan, plan_bytes);
+    if (!to)
+        return NULL;
+    memcpy(&to->plan, plan, plan_bytes);
+    to->plan.next = NULL;
+    to->plan.own = NULL;
     return to;
 }
 

@@ -15,7 +15,6 @@ struct xl__cached_plan {
     struct xl__lru_entry entry;
     struct xl__program *program[XL__MAX_STEPS];
     cl_kernel kernel[XL__MAX_STEPS];
-    const void *variant; /* of the op, for explain */
     cl_mem list;         /* the last call's lists on the device; NULL: none */
     void *list_copy;     /* their contents on the host */
     size_t list_bytes;
@@ -30,7 +29,8 @@ struct xl__cached_plan {
     struct xl__plan plan;
 };
 
-/* A copy of the plan on the heap, not built; NULL: out of memory. */
+/* A copy of this plan (not of the next ones) on the heap, not built; NULL: out
+ * of memory. */
 struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan);
 
 /* Build the programs and kernels of this plan (not of the next ones) and check

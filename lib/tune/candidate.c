@@ -31,8 +31,11 @@ xl_status xl__tuning_case_init(struct xl__tuning_case *c,
     memset(c, 0, sizeof *c);
     c->q = call->q;
     c->op = call->op;
-    c->canonical = call->key.canonical;
-    memcpy(c->full, call->key.canonical, call->op->canonical_bytes);
+    c->canonical = call->key->canonical;
+    c->full = xl__calloc(1, xl__op_call_canonical_bytes(call));
+    if (!c->full)
+        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data of the case"));
+    memcpy(c->full, call->key->canonical, xl__op_call_canonical_bytes(call));
     status = c->op->case_init(c->full, t);
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
@@ -50,6 +53,7 @@ fail:
 void xl__tuning_case_clear(struct xl__tuning_case *c)
 {
     xl__case_clear(&c->op_case);
+    free(c->full);
     memset(c, 0, sizeof *c);
 }
 
@@ -80,9 +84,8 @@ static xl_status build_program(struct xl__entrant *e,
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "its tunables do not fit this call and device"));
-    e->ready.variant = point->variant;
     TRY(xl__cached_plan_build(c->q, &e->ready));
-    TRY(xl__op_selfcheck(c->q, c->op, c->canonical, &candidate, &e->ready,
+    TRY(xl__op_selfcheck(c->q, c->op, c->canonical, &candidate, 0, &e->ready,
                          &trusted, why, sizeof why));
     if (!trusted)
         finish_as(out, XL_CANDIDATE_WRONG, why);

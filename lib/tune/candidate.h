@@ -12,7 +12,7 @@ struct xl__tuning_case {
     xl_queue *q;
     const struct xl__op *op;
     const void *canonical; /* the call's: programs are checked for it */
-    uint64_t full[XL__DESC_CAP / sizeof(uint64_t)]; /* the case's own */
+    void *full;            /* the case's own, on the heap */
     struct xl__selfcheck_case op_case;
     struct xl__plan plan; /* here, since a plan is too large for the stack */
 };

@@ -39,7 +39,7 @@ static void make_key(struct xl__journal *j, const struct xl__op_call *call,
     xl__str_printf(&text, "%s\n%s\n%s\n%s\n%s\n", xl__text(l, XL__F_name),
                    xl__text(l, XL__F_platform), xl__text(l, XL__F_driver),
                    xl_version(), call->op->name);
-    call->op->shape_class(call->key.canonical, &text);
+    call->op->shape_class(call->key->canonical, &text);
     xl__str_printf(&text, "\n%.17g %.17g\n", of->flop, of->bytes);
     xl__hash128_hex(xl__str_text(&text), text.len, j->key);
     xl__str_clear(&text);

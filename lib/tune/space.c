@@ -178,7 +178,7 @@ xl_status xl__space_init(struct xl__space *s, const xl_device *dev,
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     memset(s, 0, sizeof *s);
     s->limits = &dev->limits;
-    s->canonical = call->key.canonical;
+    s->canonical = call->key->canonical;
     s->list = dev->vendor->variants[call->op->id];
     s->forced = xl__op_call_forced(call);
     s->what = (struct xl__selecting){.lib = call->q->ctx->lib,
@@ -307,8 +307,8 @@ void xl__reference_plan(const struct xl__op_call *call, struct xl__plan *out)
     while (at[1])
         at++;
     if ((*at)->choose)
-        (*at)->choose(&dev->limits, call->key.canonical, &params);
-    (*at)->plan(&dev->limits, call->key.canonical, &params, out);
+        (*at)->choose(&dev->limits, call->key->canonical, &params);
+    (*at)->plan(&dev->limits, call->key->canonical, &params, out);
 }
 
 void xl__space_name(const struct xl__point *point, xl_candidate *out)

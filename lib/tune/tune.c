@@ -49,7 +49,7 @@ static xl_status name_class(const struct xl__op_call *call, char *out,
 {
     xl_status status = XL_OK;
     struct xl__str text = {0};
-    call->op->shape_class(call->key.canonical, &text);
+    call->op->shape_class(call->key->canonical, &text);
     if (text.broken || text.len >= cap)
         TRY(xl__error_set(&call->q->error, XL_OVERFLOW,
                           "the class of shapes \"%s\" takes more than %zu "
@@ -241,7 +241,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     if (!plan)
         TRY(xl__error_set(&call->q->error, XL_NO_MEMORY, "a plan"));
     TRY(xl__point_of(call, &result->best, &point));
-    status = point.variant->plan(&dev->limits, call->key.canonical,
+    status = point.variant->plan(&dev->limits, call->key->canonical,
                                  &point.params, plan);
     if (status != XL_OK)
         TRY(xl__error_set(&call->q->error, status,

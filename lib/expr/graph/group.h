@@ -10,7 +10,7 @@
  * The text of a kernel depends on the nodes, on the operands' types, on the
  * classes of their strides and alignments, and on the geometry. Sizes, strides
  * and offsets are kernel arguments. So a group of another shape with the same
- * structure has the same program; the self-check (expr/selfcheck_case.h) uses
+ * structure has the same program; the self-check (lib/ops/expression) uses
  * that. */
 #ifndef XL_EXPR_GROUP_H
 #define XL_EXPR_GROUP_H

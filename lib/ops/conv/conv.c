@@ -266,7 +266,7 @@ static xl_mem caller_workspace(const void *desc)
 const struct xl__op xl__op_conv = {
     .id = XL__OP_CONV,
     .name = "conv",
-    .canonical_bytes = XL__CANONICAL_BYTES(struct xl__conv_canonical),
+    .canonical_bytes = sizeof(struct xl__conv_canonical),
     .check = xl__conv_check,
     .bind = bind_call,
     .forced = forced_variant,

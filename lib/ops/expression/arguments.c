@@ -5,68 +5,50 @@
  *     call   memory, offsets, scalars
  *
  * Plans depend on the key only. What the key states is checked when a plan is
- * made (xl__expr_check_key); a key that is found in the cache was correct the
- * first time. What may differ between calls of one key is checked in every
- * call (xl__expr_read_args), without allocation, and without formatting unless
- * there is an error. Every message names the binding. */
-#include "ops/expression/arguments.h"
-
+ * made (xl__expr_check_signature); a key that is found in the cache was
+ * correct the first time. What may differ between calls of one key is checked
+ * in every call (xl__expr_check), without allocation, and without formatting
+ * unless there is an error. Every message names the binding. */
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "expr/language/functions.h"
+#include "ops/expression/expression.h"
+#include "runtime/context.h"
 
 enum { MOST_ALIGN = 64 };  /* elements */
 enum { BASE_ALIGN = 128 }; /* bytes: alignment of every buffer */
 
-/* -- regions ---------------------------------------------------------- */
-
-/* Of binding i. Scalars have one too, without memory. */
-static struct xl__region *region_of(const struct xl__expr_call *c, unsigned i)
-{
-    return &c->q->memory.operand[i];
-}
-
-static bool is_written(const struct xl__expr_call *c, unsigned i)
-{
-    for (unsigned k = 0; k < c->e->n_assigned; k++) {
-        if (strcmp(c->e->tree.name[c->e->assigned[k]], c->key.sig.b[i].name) ==
-            0)
-            return true;
-    }
-    return false;
-}
-
-/* -- names and types -------------------------------------------------- */
+/* -- the signature ---------------------------------------------------- */
 
 static bool is_letter(char x)
 {
     return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_';
 }
 
-static xl_status check_name(const struct xl__expr_call *c, unsigned i)
+static xl_status check_name(xl_queue *q, const struct xl__parameter *b,
+                            unsigned i)
 {
-    const struct xl__parameter *b = c->key.sig.b;
     const char *name = b[i].name;
     bool is_legal = is_letter(name[0]);
     for (unsigned at = 0; name[at]; at++)
         is_legal = is_legal && (is_letter(name[at]) ||
                                 (name[at] >= '0' && name[at] <= '9'));
     if (!is_legal)
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "binding %u: a name is a letter or _, then "
                              "letters, digits and _",
                              i);
     if (xl__is_reserved(name, strlen(name)))
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "binding %u: \"%s\" is reserved by the language; "
                              "choose another name",
                              i, name);
     for (unsigned k = 0; k < i; k++) {
         if (strcmp(b[k].name, name) == 0)
-            return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+            return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                                  "\"%s\" is bound twice, by bindings %u and "
                                  "%u",
                                  name, k, i);
@@ -74,186 +56,177 @@ static xl_status check_name(const struct xl__expr_call *c, unsigned i)
     return XL_OK;
 }
 
-static xl_status check_dtype(const struct xl__expr_call *c, unsigned i)
+static xl_status check_dtype(xl_queue *q, const struct xl__parameter *b)
 {
-    const struct xl__parameter *b = &c->key.sig.b[i];
     const bool is_legal = b->is_scalar
                               ? b->dtype == XL_F32 || b->dtype == XL_I32
                               : b->dtype != XL_F64 && b->dtype <= XL_BOOL;
     if (is_legal)
         return XL_OK;
-    return xl__error_set(&c->q->error, XL_BAD_ARGUMENT, "%s is of type %s; %s",
+    return xl__error_set(&q->error, XL_BAD_ARGUMENT, "%s is of type %s; %s",
                          b->name, xl_dtype_name((xl_dtype)b->dtype),
                          b->is_scalar ? "a scalar is f32 or i32"
                                       : "a tensor is f32, f16, bf16, i32, i8, "
                                         "u8 or bool");
 }
 
-xl_status xl__expr_check_key(const struct xl__expr_call *c)
+xl_status xl__expr_check_signature(xl_queue *q, const struct xl__signature *s)
 {
     xl_status status = XL_OK;
-    for (unsigned i = 0; i < c->key.sig.n; i++) {
-        TRY(check_name(c, i));
-        TRY(check_dtype(c, i));
-        if (region_of(c, i)->is_written)
-            TRY(xl__region_check_itself(region_of(c, i), &c->q->error));
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct xl__region *r = &q->memory.operand[i];
+        TRY(check_name(q, s->b, i));
+        TRY(check_dtype(q, &s->b[i]));
+        if (r->is_written)
+            TRY(xl__region_check_itself(r, &q->error));
     }
 fail:
     return status;
 }
 
-static const uint64_t kind_of_key =
-    UINT64_MAX; /* not the id of an operation */
+/* -- the check of a call ---------------------------------------------- */
 
-/* -- bindings --------------------------------------------------------- */
-
-/* Only the length of the name is checked here; the rest by
- * xl__expr_check_key(). */
-static xl_status read_name(struct xl__expr_call *c, unsigned i)
+/* Only the length; the rest by xl__expr_check_signature(). */
+static xl_status check_length(xl_queue *q, const char *name, unsigned i)
 {
-    const char *name = c->args->bindings[i].name;
-    char *to = c->key.sig.b[i].name;
     if (!name)
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "binding %u has no name", i);
-    for (unsigned at = 0; name[at]; at++) {
-        if (at == XL_EXPR_MAX_NAME)
-            return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                                 "binding %u: the name \"%.*s...\" is longer "
-                                 "than %d letters",
-                                 i, XL_EXPR_MAX_NAME, name, XL_EXPR_MAX_NAME);
-        to[at] = name[at];
+    if (memchr(name, 0, XL_EXPR_MAX_NAME + 1))
+        return XL_OK;
+    return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                         "binding %u: the name \"%.*s...\" is longer than %d "
+                         "letters",
+                         i, XL_EXPR_MAX_NAME, name, XL_EXPR_MAX_NAME);
+}
+
+static bool is_assigned(const xl_expr *e, const char *name)
+{
+    for (unsigned k = 0; k < e->n_assigned; k++) {
+        if (strcmp(e->tree.name[e->assigned[k]], name) == 0)
+            return true;
     }
-    return XL_OK;
+    return false;
+}
+
+/* A scalar has a value of its type. */
+static xl_status check_scalar(const xl_binding *b, struct xl__error *e)
+{
+    if (xl__scalar_fits(b->scalar, b->tensor.dtype))
+        return XL_OK;
+    return xl__error_set(e, XL_BAD_SCALAR,
+                         b->tensor.dtype == XL_I32
+                             ? "%s is %.17g; must be a whole number of 32 bits"
+                             : "%s is %.17g, which overflows f32; for "
+                               "infinity bind INFINITY",
+                         b->name, b->scalar);
+}
+
+/* Its region is operand i. Scalars have one too, without memory. */
+static xl_status check_binding(xl_queue *q, const struct xl__expr_desc *d,
+                               unsigned i, bool with_memory)
+{
+    xl_status status = XL_OK;
+    const xl_binding *b = &d->args->bindings[i];
+    struct xl__region *r = &q->memory.operand[i];
+    TRY(check_length(q, b->name, i));
+    if (b->is_scalar) {
+        r->is_located = r->is_written = false;
+        return with_memory ? check_scalar(b, &q->error) : XL_OK;
+    }
+    TRY(xl__region_init(r, b->name, &b->tensor, &q->error));
+    r->is_written = is_assigned(d->e, b->name);
+    r->may_be_result = true;
+    TRY(xl__operand_locate(&q->memory, i, b->tensor.mem, with_memory,
+                           &q->error));
+fail:
+    return status;
+}
+
+xl_status xl__expr_check(xl_queue *q, const void *desc, bool with_memory)
+{
+    xl_status status = XL_OK;
+    const struct xl__expr_desc *d = desc;
+    const xl_expr_args *args = d->args;
+    if (!d->e)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "the expression is NULL"));
+    if (!args || (args->n_bindings > 0 && !args->bindings))
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT, "there are no %s",
+                          args ? "bindings" : "arguments"));
+    if (args->n_bindings > XL_EXPR_MAX_BINDINGS)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "%u bindings; at most %d are possible",
+                          args->n_bindings, XL_EXPR_MAX_BINDINGS));
+    q->memory.n = args->n_bindings;
+    for (unsigned i = 0; i < args->n_bindings; i++)
+        TRY(check_binding(q, d, i, with_memory));
+    if (with_memory)
+        TRY(xl__operands_check_apart(&q->memory, &q->error));
+fail:
+    return status;
+}
+
+/* -- key and call ----------------------------------------------------- */
+
+size_t xl__expr_listed_bytes(const void *desc)
+{
+    const struct xl__expr_desc *d = desc;
+    return d->args->n_bindings * sizeof(struct xl__parameter);
 }
 
 /* Set `align` from the address of the first element, and `same_as`. */
-static void compare_view(struct xl__expr_call *c, unsigned i)
+static void compare_view(const struct xl__region *r, struct xl__parameter *b,
+                         unsigned i)
 {
-    struct xl__parameter *b = c->key.sig.b;
-    const size_t bits = region_of(c, i)->begin | BASE_ALIGN;
+    const size_t bits = r[i].begin | BASE_ALIGN;
     const size_t bytes = bits & (~bits + 1);
-    b[i].align = (unsigned)xl__min_size(MOST_ALIGN,
-                                        bytes / region_of(c, i)->elem_bytes);
+    b[i].align = (unsigned)xl__min_size(MOST_ALIGN, bytes / r[i].elem_bytes);
     for (unsigned k = 0; k < i && b[i].same_as == i; k++) {
-        if (b[k].n_dims == b[i].n_dims &&
+        if (!b[k].is_scalar && b[k].n_dims == b[i].n_dims &&
             memcmp(b[k].size, b[i].size, sizeof b[i].size) == 0 &&
-            xl__regions_are_same_view(region_of(c, k), region_of(c, i)))
+            xl__regions_are_same_view(&r[k], &r[i]))
             b[i].same_as = b[k].same_as;
     }
 }
 
-static xl_status read_tensor(struct xl__expr_call *c, unsigned i,
-                             bool with_memory)
+static void bind_tensor(const struct xl__region *r, const xl_tensor *t,
+                        struct xl__parameter *b, unsigned i)
 {
-    xl_status status = XL_OK;
-    const xl_tensor *t = &c->args->bindings[i].tensor;
-    struct xl__parameter *b = &c->key.sig.b[i];
-    struct xl__region *r = region_of(c, i);
-    struct xl__error *e = &c->q->error;
-    TRY(xl__region_init(r, b->name, t, e));
-    r->is_written = is_written(c, i);
-    r->may_be_result = true;
-    TRY(xl__operand_locate(&c->q->memory, i, t->mem, with_memory, e));
-    b->n_dims = t->n_dims;
-    b->dtype = (unsigned)t->dtype;
+    b[i].n_dims = t->n_dims;
+    b[i].dtype = (unsigned)t->dtype;
     for (unsigned d = 0; d < t->n_dims; d++) {
-        b->size[d] = t->size[d];
+        b[i].size[d] = t->size[d];
         /* A stride of a dimension of size 1 is not used. */
-        b->stride[d] = t->size[d] == 1 ? 0 : t->stride[d];
+        b[i].stride[d] = t->size[d] == 1 ? 0 : t->stride[d];
     }
-    c->call.mem[1 + i] = t->mem;
-    c->call.value[1 + i].u = t->offset;
-    compare_view(c, i);
-fail:
-    return status;
+    compare_view(r, b, i);
 }
 
-static void read_scalar(struct xl__expr_call *c, unsigned i)
+xl_status xl__expr_bind(xl_queue *q, const void *desc, void *canonical,
+                        struct xl__call *call)
 {
-    c->key.sig.b[i].is_scalar = 1;
-    c->key.sig.b[i].dtype = (unsigned)c->args->bindings[i].tensor.dtype;
-    c->call.value[1 + i].f = c->args->bindings[i].scalar;
-}
-
-/* A scalar has a value of its type. */
-static xl_status check_scalar(const struct xl__expr_call *c, unsigned i)
-{
-    const struct xl__parameter *b = &c->key.sig.b[i];
-    const double x = c->call.value[1 + i].f;
-    if (xl__scalar_fits(x, (xl_dtype)b->dtype))
-        return XL_OK;
-    return xl__error_set(&c->q->error, XL_BAD_SCALAR,
-                         b->dtype == XL_I32
-                             ? "%s is %.17g; must be a whole number of 32 bits"
-                             : "%s is %.17g, which overflows f32; for "
-                               "infinity bind INFINITY",
-                         b->name, x);
-}
-
-/* -- a call ----------------------------------------------------------- */
-
-static xl_status read_bindings(struct xl__expr_call *c, bool with_memory)
-{
-    xl_status status = XL_OK;
-    struct xl__memory *m = &c->q->memory;
-    m->n = c->args->n_bindings;
-    for (unsigned i = 0; i < m->n; i++) {
-        c->key.sig.b[i].same_as = i;
-        TRY(read_name(c, i));
-        if (!c->args->bindings[i].is_scalar) {
-            TRY(read_tensor(c, i, with_memory));
+    const struct xl__expr_desc *d = desc;
+    struct xl__expr_canonical *key = canonical;
+    struct xl__parameter *b = key->sig.b;
+    memcpy(key->id, d->e->id, sizeof key->id);
+    key->sig.n = d->args->n_bindings;
+    key->sig.fast_math = d->args->fast_math;
+    memset(b, 0, xl__expr_listed_bytes(desc));
+    for (unsigned i = 0; i < key->sig.n; i++) {
+        const xl_binding *from = &d->args->bindings[i];
+        xl__strcpy(b[i].name, sizeof b[i].name, from->name);
+        b[i].same_as = i;
+        call->mem[1 + i] = from->tensor.mem;
+        if (!from->is_scalar) {
+            call->value[1 + i].u = from->tensor.offset;
+            bind_tensor(q->memory.operand, &from->tensor, b, i);
             continue;
         }
-        m->operand[i].is_located = m->operand[i].is_written = false;
-        read_scalar(c, i);
-        if (with_memory)
-            TRY(check_scalar(c, i));
+        b[i].is_scalar = 1;
+        b[i].dtype = (unsigned)from->tensor.dtype;
+        call->value[1 + i].f = from->scalar;
+        call->mem[1 + i] = (xl_mem){NULL};
     }
-    if (with_memory)
-        TRY(xl__operands_check_apart(m, &c->q->error));
-fail:
-    return status;
-}
-
-static xl_status read_variant(struct xl__expr_call *c)
-{
-    const char *name = c->args->variant ? c->args->variant : "";
-    if (strlen(name) >= sizeof c->key.variant)
-        return xl__error_set(&c->q->error, XL_BAD_ARGUMENT,
-                             "expressions have no variant \"%s\"", name);
-    memset(c->key.variant, 0, sizeof c->key.variant);
-    memcpy(c->key.variant, name, strlen(name));
     return XL_OK;
-}
-
-xl_status xl__expr_read_args(struct xl__expr_call *c, bool with_memory)
-{
-    xl_status status = XL_OK;
-    const xl_expr_args *args = c->args;
-    struct xl__error *e = &c->q->error;
-    xl__error_reset(e);
-    if (!c->e)
-        TRY(xl__error_set(e, XL_BAD_ARGUMENT, "the expression is NULL"));
-    if (!args || (args->n_bindings > 0 && !args->bindings))
-        TRY(xl__error_set(e, XL_BAD_ARGUMENT, "there are no %s",
-                          args ? "bindings" : "arguments"));
-    if (args->n_bindings > XL_EXPR_MAX_BINDINGS)
-        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
-                          "%u bindings; at most %d are possible",
-                          args->n_bindings, XL_EXPR_MAX_BINDINGS));
-    const size_t bound = offsetof(struct xl__signature, b) +
-                         args->n_bindings * sizeof(struct xl__parameter);
-    memset(&c->call, 0, sizeof c->call);
-    memset(&c->key.sig, 0, bound);
-    c->key.kind = kind_of_key;
-    memcpy(c->key.id, c->e->id, sizeof c->key.id);
-    c->key.sig.n = args->n_bindings;
-    c->key.sig.fast_math = args->fast_math;
-    c->key_bytes = offsetof(struct xl__expr_key, sig) + bound;
-    c->call.mem[XL__MEM_SCRATCH] = args->workspace;
-    TRY(read_variant(c));
-    TRY(read_bindings(c, with_memory));
-fail:
-    return status;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of expressions: compile, run, workspace, result.
- *
- * Compiling parses the text once, and plans the first call. A run reads the
- * arguments, finds the plan by its key and launches it. Equal expressions, by
- * a hash of their trees, share plans. */
+/* The public calls of expressions: compile, run, workspace, result. Compiling
+ * parses the text once, and plans the first call; the calls are those of an
+ * op. Equal expressions, by a hash of their trees, share plans. */
 #include "ops/expression/expression.h"
 
 #include <stdlib.h>
@@ -13,8 +11,6 @@
 #include "expr/graph/infer.h"
 #include "expr/language/builder.h"
 #include "expr/language/parser.h"
-#include "ops/expression/arguments.h"
-#include "ops/expression/plan.h"
 #include "runtime/background/background.h"
 
 /* -- identity of an expression ---------------------------------------- */
@@ -87,19 +83,6 @@ static xl_status set_assigned(xl_expr *e)
 
 /* -- compiling -------------------------------------------------------- */
 
-/* All that a first run does except the launch. */
-static xl_status build_plan(xl_queue *q, const xl_expr *e,
-                            const xl_expr_args *args)
-{
-    xl_status status = XL_OK;
-    struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__cached_plan *ready;
-    TRY(xl__expr_read_args(&c, false));
-    TRY(xl__expr_find_plan(&c, &ready));
-fail:
-    return status;
-}
-
 /* Complete an expression whose tree has been read with `status`. Takes
  * ownership of e. */
 static xl_status finish_expr(xl_queue *q, xl_expr *e, xl_status status,
@@ -109,7 +92,7 @@ static xl_status finish_expr(xl_queue *q, xl_expr *e, xl_status status,
     status = set_assigned(e);
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "an expression"));
-    TRY(build_plan(q, e, args));
+    TRY(xl__op_prepare(q, &xl__op_expr, &(struct xl__expr_desc){e, args}));
     *out = e;
     return XL_OK;
 fail:
@@ -162,16 +145,17 @@ xl_status xl_expr_compile_async(xl_queue *q, const char *text,
     return xl__background_start(q, &c);
 }
 
-static xl_status infer_result(struct xl__expr_call *c, const char *name,
+static xl_status infer_result(struct xl__op_call *w, const char *name,
                               xl_tensor *out)
 {
     static const xl_dtype dtypes[] = {
         [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     xl_status status = XL_OK;
+    const struct xl__expr_desc *d = w->desc;
+    const struct xl__expr_canonical *key = (void *)w->key->canonical;
     struct xl__node value;
-    TRY(xl__expr_read_args(c, false));
-    TRY(xl__expr_check_key(c));
-    TRY(xl__infer_value(&c->e->tree, &c->key.sig, name, &value, &c->q->error));
+    TRY(xl__expr_check_signature(w->q, &key->sig));
+    TRY(xl__infer_value(&d->e->tree, &key->sig, name, &value, &w->q->error));
     *out = xl_tensor_dense(NULL, dtypes[value.type], value.shape.n_dims,
                            value.shape.size);
 fail:
@@ -186,14 +170,17 @@ xl_status xl_expr_result(xl_queue *q, const char *text,
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     xl_expr e = {.n_assigned = 0};
-    struct xl__expr_call c = {.q = q, .e = &e, .args = args};
+    const struct xl__expr_desc desc = {&e, args};
+    struct xl__op_call w = {.key = NULL};
     xl__error_reset(&q->error);
     TRY(xl__parse(text, strlen(text), &e.tree, &q->error));
     status = set_assigned(&e);
     if (status != XL_OK)
         TRY(xl__error_set(&q->error, status, "an expression"));
-    TRY(infer_result(&c, name, out));
+    TRY(xl__op_call_begin(&w, q, &xl__op_expr, &desc, false));
+    TRY(infer_result(&w, name, out));
 fail:
+    xl__op_call_end(&w);
     xl__tree_clear(&e.tree);
     free(e.assigned);
     return status;
@@ -252,40 +239,52 @@ void xl_expr_destroy(xl_expr *e)
     free(e);
 }
 
-/* -- running ---------------------------------------------------------- */
+/* -- the op ----------------------------------------------------------- */
+
+static const char *forced_variant(const void *desc)
+{
+    const struct xl__expr_desc *d = desc;
+    return d->args->variant && *d->args->variant ? d->args->variant : NULL;
+}
+
+static xl_mem workspace_of(const void *desc)
+{
+    return ((const struct xl__expr_desc *)desc)->args->workspace;
+}
+
+const struct xl__op xl__op_expr = {
+    .id = XL__OP_EXPR,
+    .name = "expr",
+    .canonical_bytes = offsetof(struct xl__expr_canonical, sig.b),
+    .listed_bytes = xl__expr_listed_bytes,
+    .check = xl__expr_check,
+    .bind = xl__expr_bind,
+    .forced = forced_variant,
+    .variants = xl__expr_variants,
+    .analyse = xl__expr_analyse,
+    .clear_analysis = xl__expr_clear_analysis,
+    .plan = xl__expr_plan,
+    .make_case = xl__expr_make_case,
+    .workspace = workspace_of,
+};
 
 xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,
                       const xl_sync *sync)
 {
-    if (!q)
-        return XL_BAD_ARGUMENT;
-    xl_status status = XL_OK;
-    struct xl__expr_call c;
-    struct xl__cached_plan *ready;
-    c.q = q;
-    c.e = e;
-    c.args = args;
-    TRY(xl__expr_read_args(&c, true));
-    TRY(xl__expr_find_plan(&c, &ready));
-    TRY(xl__operands_check_workspace(&q->memory, c.call.mem[XL__MEM_SCRATCH],
-                                     ready->plan.scratch_bytes, &q->error));
-    TRY(xl__launch(q, ready, &c.call, sync));
-fail:
-    return status;
+    return xl__op_run(q, &xl__op_expr, &(struct xl__expr_desc){e, args}, sync);
 }
 
 xl_status xl_expr_workspace(xl_queue *q, const xl_expr *e,
                             const xl_expr_args *args, size_t *bytes)
 {
-    if (!q || !bytes)
-        return XL_BAD_ARGUMENT;
-    xl_status status = XL_OK;
-    struct xl__expr_call c = {.q = q, .e = e, .args = args};
-    struct xl__cached_plan *ready;
-    *bytes = 0;
-    TRY(xl__expr_read_args(&c, false));
-    TRY(xl__expr_find_plan(&c, &ready));
-    *bytes = ready->plan.scratch_bytes;
-fail:
-    return status;
+    return xl__op_workspace(q, &xl__op_expr, &(struct xl__expr_desc){e, args},
+                            bytes);
+}
+
+xl_status xl_expr_explain(xl_queue *q, const xl_expr *e,
+                          const xl_expr_args *args, xl_choice *out,
+                          unsigned cap, unsigned *n)
+{
+    return xl__op_explain(q, &xl__op_expr, &(struct xl__expr_desc){e, args},
+                          out, cap, n);
 }

@@ -12,7 +12,7 @@
  * same inputs and complementary patterns in all other memory; in the third
  * NaN, infinities, -0 and subnormals are among the inputs, and the bounds of
  * the host state where a device may flush. */
-#include "ops/expression/selfcheck.h"
+#include "ops/expression/expression.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,18 +21,9 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/rng.h"
-#include "expr/codegen/forms.h"
 #include "expr/graph/group_eval.h"
-#include "ops/path/selfcheck.h"
 
 enum { PASS_SPECIALS = XL__PASS_REPEATED + 1, N_PASSES };
-
-/* What is checked, and how it is called. */
-struct provider {
-    const struct xl__canonical_group *from;
-    const struct xl__schedule *s;
-    const struct xl__signature *sig;
-};
 
 /* What the case owns besides its memory. */
 struct group_case {
@@ -455,11 +446,17 @@ static xl_status copy_temporaries(const struct xl__schedule *from,
     return XL_OK;
 }
 
-static xl_status make_case(void *provider, const struct xl__limits *l,
-                           struct xl__selfcheck_case *t, struct xl__plan *plan)
+xl_status xl__expr_make_case(const void *canonical,
+                             const struct xl__variant_candidate *of,
+                             unsigned i, const struct xl__limits *l,
+                             struct xl__selfcheck_case *t,
+                             struct xl__plan *plan)
 {
     xl_status status = XL_OK;
-    const struct provider *p = provider;
+    const struct xl__signature *sig =
+        &((const struct xl__expr_canonical *)canonical)->sig;
+    const struct xl__expr_schedule *x = of->plan->own;
+    const struct xl__canonical_group *from = &x->kernels[i].own;
     struct group_case *c = t->own = xl__calloc(1, sizeof *c);
     if (!c)
         TRY(XL_NO_MEMORY);
@@ -467,30 +464,16 @@ static xl_status make_case(void *provider, const struct xl__limits *l,
     t->expect = expected_value;
     t->fill = fill_case;
     t->n_passes = N_PASSES;
-    c->g = &p->from->g;
-    xl__selfcheck_shrink(&p->from->group, &c->group);
-    TRY(copy_temporaries(p->s, &c->s));
-    assign_offsets(c, &p->from->group, p->sig, t);
-    set_scalars(c, p->sig, &t->call);
-    TRY(add_memory(c, p->sig, t));
-    TRY(add_results(c, p->sig, t));
+    c->g = &from->g;
+    xl__selfcheck_shrink(&from->group, &c->group);
+    TRY(copy_temporaries(&x->s, &c->s));
+    assign_offsets(c, &from->group, sig, t);
+    set_scalars(c, sig, &t->call);
+    TRY(add_memory(c, sig, t));
+    TRY(add_results(c, sig, t));
     TRY(xl__group_plan(c->g, l, &c->group, &c->s, &c->code, plan));
     plan->scratch_bytes = c->s.scratch_bytes;
     xl__strcpy(t->label, sizeof t->label, plan->step[0].kernel);
 fail:
     return status;
-}
-
-xl_status xl__expr_selfcheck(struct xl__expr_call *c,
-                             const struct xl__canonical_group *l,
-                             const struct xl__schedule *s,
-                             const struct xl__cached_plan *ready,
-                             bool *trusted, char why[XL__EXPR_WHY])
-{
-    struct provider p = {l, s, &c->key.sig};
-    const struct xl__checked what = {.name = ready->plan.step[0].kernel,
-                                     .ready = ready,
-                                     .provider = &p,
-                                     .make_case = make_case};
-    return xl__selfcheck(c->q, &what, trusted, why, XL__EXPR_WHY);
 }

@@ -398,7 +398,7 @@ static xl_mem call_workspace(const void *desc)
 const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",
-    .canonical_bytes = XL__CANONICAL_BYTES(struct xl__gemm_canonical),
+    .canonical_bytes = sizeof(struct xl__gemm_canonical),
     .check = check_gemm,
     .bind = bind_call,
     .forced = forced_variant,

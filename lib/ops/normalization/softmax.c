@@ -193,7 +193,7 @@ static xl_mem caller_workspace(const void *desc)
 const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",
-    .canonical_bytes = XL__CANONICAL_BYTES(xl_softmax),
+    .canonical_bytes = sizeof(xl_softmax),
     .check = check_descriptor,
     .bind = bind_call,
     .forced = forced_variant,

@@ -18,8 +18,13 @@ enum { MOST_CLASSES = 1024 };
 struct class_key {
     uint64_t tuned_class; /* hash of op->shape_class() */
     const void *tuned; /* the collection, which changes when a set is saved */
-    struct xl__op_key op; /* of the largest sizes */
+    uint64_t op[];     /* struct xl__op_key of the largest sizes */
 };
+
+static struct xl__op_key *key_of_largest(struct class_key *key)
+{
+    return (struct xl__op_key *)key->op;
+}
 
 struct class_selection {
     struct xl__lru_entry entry;
@@ -38,11 +43,11 @@ static const struct xl__lru_kind selection_kind = {MOST_CLASSES,
 static xl_status make_key(const struct xl__op_call *w, struct class_key *key)
 {
     struct xl__str text = {0};
-    memset(key, 0, offsetof(struct class_key, op));
+    struct xl__op_key *largest = key_of_largest(key);
     key->tuned = xl__tuned_sets_version(&w->q->ctx->lib->tuned);
-    memcpy(&key->op, &w->key, w->key_bytes);
-    w->op->represent(w->key.canonical, XL__CLASS_LARGEST, key->op.canonical);
-    w->op->shape_class(w->key.canonical, &text);
+    memcpy(largest, w->key, w->key_bytes);
+    w->op->represent(w->key->canonical, XL__CLASS_LARGEST, largest->canonical);
+    w->op->shape_class(w->key->canonical, &text);
     key->tuned_class = xl__hash64(xl__str_text(&text), text.len);
     const bool is_broken = text.broken;
     xl__str_clear(&text);
@@ -126,48 +131,60 @@ static void merge_least(struct xl__op_call *w,
     }
 }
 
-static xl_status select_class(struct xl__op_call *w,
-                              const struct class_key *key)
+static xl_status select_class(struct xl__op_call *w, struct class_key *key)
 {
     xl_status status = XL_OK;
-    struct xl__op_key small;
+    const struct xl__op_key *largest = key_of_largest(key);
+    const size_t bytes = xl__op_call_canonical_bytes(w);
+    void *small = xl__calloc(1, bytes);
     struct xl__variant_candidate *least = NULL;
     unsigned n = 0;
     struct xl__selecting what = {.lib = w->q->ctx->lib,
                                  .dev = w->q->ctx->device,
                                  .op = w->op,
-                                 .canonical = key->op.canonical,
-                                 .tuned_for = w->key.canonical,
+                                 .canonical = largest->canonical,
+                                 .tuned_for = w->key->canonical,
                                  .forced = xl__op_call_forced(w)};
+    if (!small)
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a class"));
     TRY(xl__select(&what, &w->list, &w->n, &w->q->error));
     w->rival = 0;
-    w->op->represent(w->key.canonical, XL__CLASS_LEAST, small.canonical);
-    what.canonical = small.canonical;
-    if (memcmp(small.canonical, key->op.canonical, w->op->canonical_bytes))
+    w->op->represent(w->key->canonical, XL__CLASS_LEAST, small);
+    what.canonical = small;
+    if (memcmp(small, largest->canonical, bytes))
         TRY(xl__select(&what, &least, &n, &w->q->error));
     merge_least(w, least, n);
     for (unsigned i = 0; i < w->n; i++) {
-        free(w->list[i].plan); /* of other sizes */
+        xl__plan_destroy(w->list[i].plan); /* of other sizes */
         w->list[i].plan = NULL;
     }
 fail:
     xl__variant_candidates_free(least, n);
+    free(small);
     return status;
 }
 
 xl_status xl__op_call_select(struct xl__op_call *w)
 {
     xl_status status = XL_OK;
-    struct class_key key;
     const size_t bytes = offsetof(struct class_key, op) + w->key_bytes;
-    TRY(make_key(w, &key));
+    struct class_key *key = NULL;
+    if (w->op->analyse) {
+        TRY(w->op->analyse(w));
+        return xl__op_call_select_exact(w);
+    }
+    key = xl__calloc(1, bytes);
+    if (!key)
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a class"));
+    TRY(make_key(w, key));
     w->is_of_class = true;
-    TRY(find_selection(w, &key, bytes));
-    if (w->list)
-        return XL_OK;
-    TRY(select_class(w, &key));
-    keep_selection(w, &key, bytes);
+    TRY(find_selection(w, key, bytes));
+    if (!w->list) {
+        TRY(select_class(w, key));
+        keep_selection(w, key, bytes);
+    }
 fail:
+    free(key);
     return status;
 }
 
@@ -178,11 +195,11 @@ xl_status xl__op_call_plan_first(struct xl__op_call *w)
     struct xl__variant_candidate *first = w->list, *rival = first + w->rival;
     if (w->n == 0 || first->refused)
         return XL_UNSUPPORTED;
-    TRY(xl__variant_candidate_plan(l, w->key.canonical, first, &w->q->error));
+    TRY(xl__variant_candidate_plan(l, w->key->canonical, first, &w->q->error));
     if (rival == first)
         return XL_OK;
     status =
-        xl__variant_candidate_plan(l, w->key.canonical, rival, &w->q->error);
+        xl__variant_candidate_plan(l, w->key->canonical, rival, &w->q->error);
     if (status == XL_OK && rival->plan->est_ns < first->plan->est_ns) {
         const struct xl__variant_candidate better = *rival;
         memmove(first + 1, first, w->rival * sizeof *first);

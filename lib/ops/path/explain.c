@@ -24,18 +24,18 @@ static void name_tunables(const struct xl__variant_candidate *c, char *text,
 }
 
 /* The launch of the step with the most work-items. */
-static void describe_steps(const struct xl__plan *plan, xl_choice *out)
+static void describe_steps(const struct xl__plan *plan, double *most,
+                           xl_choice *out)
 {
-    double most = -1;
-    out->n_steps = plan->n_steps;
+    out->n_steps += plan->n_steps;
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct xl__step *s = &plan->step[i];
         double items = 1;
         for (unsigned d = 0; d < s->dims; d++)
             items *= (double)s->global[d];
-        if (items <= most || s->external)
+        if (items <= *most || s->external)
             continue;
-        most = items;
+        *most = items;
         for (unsigned d = 0; d < 3; d++) {
             out->wg[d] = d < s->dims || s->local[0] == 0 ? s->local[d] : 1;
             out->global[d] = d < s->dims ? s->global[d] : 1;
@@ -77,7 +77,7 @@ static const char *name_least(const struct xl__op_call *w, unsigned chosen)
 {
     for (unsigned i = 0; i < w->n; i++) {
         const struct xl__plan *p = w->list[i].plan;
-        if (p && p->est_ns < w->list[chosen].plan->est_ns)
+        if (p && xl__plan_est_ns(p) < xl__plan_est_ns(w->list[chosen].plan))
             return "the least estimate of its class of shapes";
     }
     return "the least estimate";
@@ -96,16 +96,34 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen)
-        xl__strfmt(out->why, cap,
-                   "its estimate is %.2f times the chosen one's",
-                   c->plan->est_ns / w->list[chosen].plan->est_ns);
+        xl__strfmt(
+            out->why, cap, "its estimate is %.2f times the chosen one's",
+            xl__plan_est_ns(c->plan) / xl__plan_est_ns(w->list[chosen].plan));
     else if (c->tuned)
         describe_evidence(c, out->why, cap);
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else
         xl__strfmt(out->why, cap, "%s: %.1f us", name_least(w, chosen),
-                   c->plan->est_ns / ns_per_us);
+                   xl__plan_est_ns(c->plan) / ns_per_us);
+}
+
+/* The sums of a plan and those after it; what limits the slowest. */
+static void describe_plans(const struct xl__plan *first, xl_choice *out)
+{
+    double most = -1, slowest = -1;
+    out->est_ns = xl__plan_est_ns(first);
+    out->flop = out->bytes = 0;
+    out->scratch_bytes = first->scratch_bytes;
+    for (const struct xl__plan *p = first; p; p = p->next) {
+        out->flop += p->flop;
+        out->bytes += p->bytes;
+        describe_steps(p, &most, out);
+        if (p->est_ns <= slowest)
+            continue;
+        slowest = p->est_ns;
+        xl__strcpy(out->bound, sizeof out->bound, p->bound ? p->bound : "");
+    }
 }
 
 static void describe_candidate(const struct xl__op_call *w, unsigned i,
@@ -126,13 +144,7 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)
         return;
-    out->est_ns = c->plan->est_ns;
-    out->flop = c->plan->flop;
-    out->bytes = c->plan->bytes;
-    out->scratch_bytes = c->plan->scratch_bytes;
-    xl__strcpy(out->bound, sizeof out->bound,
-               c->plan->bound ? c->plan->bound : "");
-    describe_steps(c->plan, out);
+    describe_plans(c->plan, out);
     describe_launch(out);
     if (c->plan->tiling.rows > 0)
         out->tiling = c->plan->tiling;
@@ -146,8 +158,7 @@ static xl_status plan_others(struct xl__op_call *w)
         struct xl__variant_candidate *c = &w->list[i];
         if (c->plan || c->refused)
             continue;
-        status = xl__variant_candidate_plan(&w->q->ctx->device->limits,
-                                            w->key.canonical, c, &w->q->error);
+        status = xl__op_call_plan(w, c);
         status = status == XL_UNSUPPORTED ? XL_OK : status;
     }
     return status;

@@ -14,7 +14,12 @@
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
 {
-    return w->key.forced[0] ? w->key.forced : NULL;
+    return w->key->forced[0] ? w->key->forced : NULL;
+}
+
+size_t xl__op_call_canonical_bytes(const struct xl__op_call *w)
+{
+    return w->key_bytes - offsetof(struct xl__op_key, canonical);
 }
 
 /* -- check and bind ------------------------------------------------------- */
@@ -29,6 +34,8 @@ static void init_call(struct xl__op_call *w, xl_queue *q,
     w->n = 0;
     w->is_of_class = false;
     w->is_provisional = false;
+    w->own = NULL;
+    w->key = (struct xl__op_key *)w->room;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
 }
@@ -40,12 +47,17 @@ static xl_status bind_call(struct xl__op_call *w)
     if (forced && strlen(forced) >= XL__NAME_CAP)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
                           "%s has no variant \"%s\"", w->op->name, forced));
-    memset(w->key.forced, 0, sizeof w->key.forced);
-    xl__strcpy(w->key.forced, XL__NAME_CAP, forced ? forced : "");
-    w->key.op = w->op->id;
-    w->key_bytes =
-        offsetof(struct xl__op_key, canonical) + w->op->canonical_bytes;
-    TRY(w->op->bind(w->q, w->desc, w->key.canonical, &w->call));
+    w->key_bytes = offsetof(struct xl__op_key, canonical) +
+                   w->op->canonical_bytes +
+                   (w->op->listed_bytes ? w->op->listed_bytes(w->desc) : 0);
+    if (w->key_bytes > sizeof w->room)
+        w->key = xl__calloc(1, w->key_bytes);
+    if (!w->key)
+        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a key"));
+    memset(w->key->forced, 0, sizeof w->key->forced);
+    xl__strcpy(w->key->forced, XL__NAME_CAP, forced ? forced : "");
+    w->key->op = w->op->id;
+    TRY(w->op->bind(w->q, w->desc, w->key->canonical, &w->call));
     w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
 fail:
     return status;
@@ -66,11 +78,21 @@ fail:
     return status;
 }
 
-void xl__op_call_end(struct xl__op_call *w)
+static void clear_list(struct xl__op_call *w)
 {
     xl__variant_candidates_free(w->list, w->n);
     w->list = NULL;
     w->n = 0;
+}
+
+void xl__op_call_end(struct xl__op_call *w)
+{
+    clear_list(w);
+    if (w->own)
+        w->op->clear_analysis(w->own);
+    w->own = NULL;
+    if (w->key != (struct xl__op_key *)w->room)
+        free(w->key);
 }
 
 /* -- selection ------------------------------------------------------------ */
@@ -80,25 +102,42 @@ xl_status xl__op_call_select_exact(struct xl__op_call *w)
     const struct xl__selecting what = {.lib = w->q->ctx->lib,
                                        .dev = w->q->ctx->device,
                                        .op = w->op,
-                                       .canonical = w->key.canonical,
+                                       .canonical = w->key->canonical,
                                        .forced = xl__op_call_forced(w)};
-    xl__op_call_end(w);
+    clear_list(w);
     w->is_of_class = false;
     return xl__select(&what, &w->list, &w->n, &w->q->error);
 }
 
+xl_status xl__op_call_plan(struct xl__op_call *w,
+                           struct xl__variant_candidate *c)
+{
+    struct xl__error why = {0};
+    if (!w->op->plan)
+        return xl__variant_candidate_plan(&w->q->ctx->device->limits,
+                                          w->key->canonical, c, &w->q->error);
+    xl_status status = w->op->plan(w, c, &why);
+    if (status == XL_UNSUPPORTED) {
+        c->struck = xl__strdup(xl__str_text(&why.detail));
+        c->refused = c->struck ? c->struck : "it does not apply";
+    } else if (status != XL_OK) {
+        xl__error_set(&w->q->error, status, "%s: %s", c->variant->name,
+                      xl__str_text(&why.detail));
+    }
+    xl__error_clear(&why);
+    return status;
+}
+
 /* Plans candidate i for the call's sizes, unless it has a plan. *is_other: the
- * list became another, since it does not apply. */
+ * list of a class became another, since it does not apply. */
 static xl_status plan_candidate(struct xl__op_call *w, unsigned i,
                                 bool *is_other)
 {
     *is_other = false;
     if (w->list[i].plan)
         return XL_OK;
-    const xl_status status = xl__variant_candidate_plan(
-        &w->q->ctx->device->limits, w->key.canonical, &w->list[i],
-        &w->q->error);
-    if (status != XL_UNSUPPORTED)
+    const xl_status status = xl__op_call_plan(w, &w->list[i]);
+    if (status != XL_UNSUPPORTED || !w->is_of_class)
         return status;
     *is_other = true;
     return xl__op_call_select_exact(w);
@@ -111,7 +150,8 @@ struct provider {
     const struct xl__op *op;
     const void *canonical;
     const struct xl__variant_candidate *candidate;
-    uint64_t small[XL__DESC_CAP / sizeof(uint64_t)];
+    unsigned i; /* which of its plans */
+    void *small;
 };
 
 static xl_status make_case(void *provider, const struct xl__limits *l,
@@ -122,9 +162,14 @@ static xl_status make_case(void *provider, const struct xl__limits *l,
     const struct xl__params *params = &p->candidate->params;
     xl_status status = XL_OK;
     char tunables[XL__CASE_LABEL / 2];
+    if (p->op->make_case)
+        return p->op->make_case(p->canonical, p->candidate, p->i, l, t, plan);
     xl__params_text(v, params, tunables, sizeof tunables);
     xl__strfmt(t->label, sizeof t->label, "%s%s%s", v->name,
                *tunables ? " " : "", tunables);
+    p->small = xl__calloc(1, p->op->canonical_bytes);
+    if (!p->small)
+        TRY(XL_NO_MEMORY);
     p->op->shrink(p->canonical, v, params, p->small);
     TRY(p->op->case_init(p->small, t));
     TRY(v->plan(l, p->small, params, plan));
@@ -135,42 +180,67 @@ fail:
 xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
                            const void *canonical,
                            const struct xl__variant_candidate *candidate,
-                           const struct xl__cached_plan *ready, bool *trusted,
-                           char *why, size_t why_cap)
+                           unsigned i, const struct xl__cached_plan *ready,
+                           bool *trusted, char *why, size_t why_cap)
 {
     struct provider p = {
-        .op = op, .canonical = canonical, .candidate = candidate};
+        .op = op, .canonical = canonical, .candidate = candidate, .i = i};
     const struct xl__checked what = {.name = candidate->variant->name,
                                      .ready = ready,
                                      .provider = &p,
                                      .make_case = make_case};
-    return xl__selfcheck(q, &what, trusted, why, why_cap);
+    const xl_status status = xl__selfcheck(q, &what, trusted, why, why_cap);
+    free(p.small);
+    return status;
 }
 
 /* -- the candidates ------------------------------------------------------- */
 
-/* Builds a candidate and runs its self-check. XL_UNTRUSTED: wrong results. */
+/* Builds plan number i of a candidate and runs its self-check. XL_UNTRUSTED:
+ * wrong results. */
 static xl_status build_and_check(struct xl__op_call *w,
                                  const struct xl__variant_candidate *c,
+                                 const struct xl__plan *plan, unsigned i,
                                  struct xl__cached_plan **out)
 {
     xl_status status = XL_OK;
     bool trusted = false;
-    char why[XL__WHY_CAP] = "";
-    struct xl__cached_plan *ready = xl__cached_plan_create(c->plan);
+    char why[XL__WHY_CAP] = "", which[XL__NAME_CAP] = "";
+    struct xl__cached_plan *ready = xl__cached_plan_create(plan);
     if (!ready)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
-    ready->variant = c->variant;
     TRY(xl__cached_plan_build(w->q, ready));
-    TRY(xl__op_selfcheck(w->q, w->op, w->key.canonical, c, ready, &trusted,
+    TRY(xl__op_selfcheck(w->q, w->op, w->key->canonical, c, i, ready, &trusted,
                          why, sizeof why));
+    if (i > 0)
+        xl__strfmt(which, sizeof which, "kernel %u: ", i + 1);
     if (!trusted)
-        TRY(xl__error_set(&w->q->error, XL_UNTRUSTED, "%s: %s",
-                          c->variant->name, why));
+        TRY(xl__error_set(&w->q->error, XL_UNTRUSTED, "%s: %s%s",
+                          c->variant->name, which, why));
+    for (unsigned k = 0; k < plan->n_steps; k++)
+        ready->plan.step[k].text = NULL; /* was needed until now */
     *out = ready;
     return XL_OK;
 fail:
     xl__cached_plan_destroy(ready);
+    return status;
+}
+
+static xl_status build_all(struct xl__op_call *w,
+                           const struct xl__variant_candidate *c,
+                           struct xl__cached_plan **out)
+{
+    xl_status status = XL_OK;
+    struct xl__cached_plan *first = NULL, **end = &first;
+    unsigned i = 0;
+    for (const struct xl__plan *p = c->plan; p; p = p->next, i++) {
+        TRY(build_and_check(w, c, p, i, end));
+        end = &(*end)->next;
+    }
+    *out = first;
+    return XL_OK;
+fail:
+    xl__cached_plan_destroy(first);
     return status;
 }
 
@@ -217,17 +287,19 @@ static xl_status build_first_good(struct xl__op_call *w,
     struct xl__error first = {0};
     xl_status status = XL_OK;
     bool is_other = false;
-    for (unsigned i = 0; i < w->n && !w->list[i].refused;
+    *out = NULL;
+    for (unsigned i = 0; !*out && i < w->n && !w->list[i].refused;
          i = is_other ? 0 : i + 1) {
         status = plan_candidate(w, i, &is_other);
         if (is_other && status == XL_OK)
             continue;
+        if (is_other)
+            goto fail;
         if (status == XL_OK)
-            status = build_and_check(w, &w->list[i], out);
-        if (status == XL_OK) {
-            *chosen = i;
-            break;
-        }
+            status = build_all(w, &w->list[i], out);
+        *chosen = i;
+        if (status == XL_OK || w->list[i].refused)
+            continue;
         strike_candidate(w, i, is_last_candidate(w, i));
         if (first.status == XL_OK)
             xl__error_set(&first, status, "%s",
@@ -238,11 +310,12 @@ static xl_status build_first_good(struct xl__op_call *w,
         xl__error_reset(&w->q->error);
     }
     xl__error_reset(&w->q->error);
-    if (status != XL_OK)
+    if (!*out && first.status != XL_OK)
         status = xl__error_set(&w->q->error, first.status, "%s",
                                xl__str_text(&first.detail));
-    else if (w->n == 0 || w->list[0].refused)
+    else if (!*out)
         status = report_all_refused(w);
+fail:
     xl__error_clear(&first);
     return status;
 }
@@ -270,7 +343,7 @@ static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
     struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
-    TRY(xl__plan_cache_add(w->q, ready, w->is_provisional, &w->key,
+    TRY(xl__plan_cache_add(w->q, ready, w->is_provisional, w->key,
                            w->key_bytes));
     *out = ready;
     return XL_OK;
@@ -283,7 +356,7 @@ static xl_status find_or_make_plan(struct xl__op_call *w,
                                    struct xl__cached_plan **out)
 {
     unsigned chosen;
-    *out = xl__plan_cache_find(w->q, &w->key, w->key_bytes);
+    *out = xl__plan_cache_find(w->q, w->key, w->key_bytes);
     return *out ? XL_OK : make_plan(w, out, &chosen);
 }
 

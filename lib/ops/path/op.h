@@ -22,8 +22,8 @@
 enum {
     XL__MAX_TUNABLES = 16,
     XL__NAME_CAP = 32,
-    XL__DESC_CAP = 512,
-    XL__WHY_CAP = 512
+    XL__WHY_CAP = 512,
+    XL__KEY_ROOM = 1024 /* of a key that needs no memory of its own */
 };
 
 struct xl__tunable {
@@ -64,15 +64,15 @@ struct xl__variant {
     void (*tile)(const void *desc, const struct xl__params *, size_t *sizes);
 };
 
-/* The size of an op's canonical descriptor. Does not compile where it exceeds
- * what a key and a self-check have room for. */
-#define XL__CANONICAL_BYTES(type)                                             \
-    (sizeof(type) + 0 * sizeof(char[sizeof(type) <= XL__DESC_CAP ? 1 : -1]))
+struct xl__op_call; /* below */
+struct xl__variant_candidate;
 
 struct xl__op {
     enum xl__op_id id;
     const char *name; /* "gemm" */
-    size_t canonical_bytes; /* XL__CANONICAL_BYTES() */
+    size_t canonical_bytes; /* of the canonical descriptor */
+    /* More of them, of what this descriptor lists; NULL: none. */
+    size_t (*listed_bytes)(const void *desc);
     /* Checks the descriptor: shapes and scalars always, memory extents and
      * overlaps only if `with_memory`. */
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);
@@ -82,6 +82,25 @@ struct xl__op {
     xl_status (*bind)(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call);
     const char *(*forced)(const void *desc); /* variant's name or NULL */
+    /* An op with generated kernels has variants of its own, best first, and
+     * its plans may be several. They are planned one after the other until one
+     * can be used, for the call's own sizes; the members from `represent` to
+     * `case_init` but `workspace` are then NULL. */
+    const struct xl__variant *const *variants; /* ends with NULL */
+    /* Sets w->own, from which all variants are planned. Once for a call whose
+     * plan is not cached. */
+    xl_status (*analyse)(struct xl__op_call *w);
+    void (*clear_analysis)(void *own);
+    /* Sets c->plan. XL_UNSUPPORTED: it does not apply, with the reason in
+     * *why. */
+    xl_status (*plan)(struct xl__op_call *w, struct xl__variant_candidate *c,
+                      struct xl__error *why);
+    /* The case of plan number i of a candidate: struct xl__checked. */
+    xl_status (*make_case)(const void *canonical,
+                           const struct xl__variant_candidate *c, unsigned i,
+                           const struct xl__limits *l,
+                           struct xl__selfcheck_case *t,
+                           struct xl__plan *plan);
     /* The smallest or largest descriptor of a class, whose selection holds for
      * all of it: sizes by xl__size_end(), all else that variants depend on as
      * in `canonical`. */
@@ -108,14 +127,15 @@ struct xl__variant_candidate {
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
-    char *
-        struck; /* why it failed in this call, on the heap; NULL: it did not */
+    char *struck; /* why it failed or does not apply in this call, on the heap;
+                     NULL: it did not */
     struct xl__params params;
     /* Of a class: the model's params at its least sizes, where they differ.
      * That of the two with the lesser estimate is taken. */
     bool has_least;
     struct xl__params least;
-    struct xl__plan *plan; /* heap; NULL when refused or not planned yet */
+    struct xl__plan *plan; /* xl__plan_destroy(); NULL when refused or not
+                              planned yet */
     unsigned rank;         /* index in the vendor's list */
 };
 
@@ -130,9 +150,13 @@ struct xl__selecting {
     const char *forced;    /* NULL, or the only variant that may be used */
 };
 
-/* Plans every variant of the vendor's list. Order: tuned sets of the
- * descriptor's class, then applicable variants by estimate (ties: list order),
- * then refused ones. xl__variant_candidates_free() frees the result. */
+/* The variants of an op on a device, ending with NULL. */
+const struct xl__variant *const *xl__op_variants(const struct xl__op *op,
+                                                 const struct xl_device *dev);
+/* Plans every variant of the list, except of an op with a plan() of its own.
+ * Order: tuned sets of the descriptor's class, then applicable variants by
+ * estimate (none, or ties: list order), then refused ones.
+ * xl__variant_candidates_free() frees the result. */
 xl_status xl__select(const struct xl__selecting *what,
                      struct xl__variant_candidate **out, unsigned *n,
                      struct xl__error *e);
@@ -147,12 +171,12 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
                                      struct xl__variant_candidate *c,
                                      struct xl__error *e);
 
-/* op.c: xl__selfcheck() of the programs of an op's plan. */
+/* op.c: xl__selfcheck() of the programs of a candidate's plan number i. */
 xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
                            const void *canonical,
                            const struct xl__variant_candidate *candidate,
-                           const struct xl__cached_plan *ready, bool *trusted,
-                           char *why, size_t why_cap);
+                           unsigned i, const struct xl__cached_plan *ready,
+                           bool *trusted, char *why, size_t why_cap);
 
 /* op.c: the calls of every op. */
 xl_status xl__op_run(xl_queue *q, const struct xl__op *op, const void *desc,
@@ -180,14 +204,14 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
 struct xl__op_key {
     char forced[XL__NAME_CAP]; /* "": the best */
     uint64_t op;
-    uint64_t canonical[XL__DESC_CAP / sizeof(uint64_t)];
+    uint64_t canonical[];
 };
 
 struct xl__op_call {
     xl_queue *q;
     const struct xl__op *op;
     const void *desc;
-    struct xl__op_key key;
+    struct xl__op_key *key; /* in `room`, or on the heap */
     size_t key_bytes;
     struct xl__call call;
     struct xl__variant_candidate *list; /* NULL until selected */
@@ -195,8 +219,12 @@ struct xl__op_call {
     bool is_of_class; /* the list is that of the class of shapes */
     unsigned rival;   /* then the candidate that is first at the least sizes */
     bool is_provisional; /* a candidate failed without a verdict */
+    void *own;           /* of an op with generated kernels */
+    uint64_t room[XL__KEY_ROOM / sizeof(uint64_t)];
 };
 
+/* Of w->key->canonical. */
+size_t xl__op_call_canonical_bytes(const struct xl__op_call *w);
 /* NULL: the best. */
 const char *xl__op_call_forced(const struct xl__op_call *w);
 /* Check and bind. */
@@ -205,7 +233,8 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
                             bool with_memory);
 /* The candidates for the call's class of shapes, without plans: class.c. They
  * are selected once for the queues of a context, which keeps the 1024 classes
- * used last. */
+ * used last. Of an op with variants of its own: all of these, after an
+ * analysis. */
 xl_status xl__op_call_select(struct xl__op_call *w);
 /* The candidates for the call's own sizes, with plans. */
 xl_status xl__op_call_select_exact(struct xl__op_call *w);
@@ -213,6 +242,10 @@ xl_status xl__op_call_select_exact(struct xl__op_call *w);
  * largest sizes that is better for the call's. XL_UNSUPPORTED: it does not
  * apply. */
 xl_status xl__op_call_plan_first(struct xl__op_call *w);
+/* Plan a candidate for the call's sizes. XL_UNSUPPORTED: it does not apply,
+ * with the reason in c->refused. */
+xl_status xl__op_call_plan(struct xl__op_call *w,
+                           struct xl__variant_candidate *c);
 /* Plan, build and check the candidates in order; *out is that of the first one
  * without a failure, *chosen its index in the list. Where one of the class
  * does not apply to the call's sizes, the list becomes that of these sizes.

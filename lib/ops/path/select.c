@@ -12,6 +12,12 @@
 
 enum { MOST_MATCHES = 8 };
 
+const struct xl__variant *const *xl__op_variants(const struct xl__op *op,
+                                                 const struct xl_device *dev)
+{
+    return op->variants ? op->variants : dev->vendor->variants[op->id];
+}
+
 struct selection {
     const struct xl__selecting *what;
     const struct xl__variant *const *list; /* the vendor's */
@@ -33,7 +39,7 @@ static xl_status plan_params(const struct xl__limits *l, const void *canonical,
         c->variant->plan(l, canonical, &c->params, c->plan);
     if (status == XL_OK)
         return XL_OK;
-    free(c->plan);
+    xl__plan_destroy(c->plan);
     c->plan = NULL;
     if (status != XL_UNSUPPORTED)
         return xl__error_set(e, status, "%s: no plan", c->variant->name);
@@ -65,7 +71,7 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
         c->plan = other.plan;
         other.plan = worse;
     }
-    free(other.plan);
+    xl__plan_destroy(other.plan);
     return status;
 }
 
@@ -109,7 +115,7 @@ static xl_status add_listed(struct selection *s, const struct xl__variant *v)
     struct xl__variant_candidate *c = append_candidate(s, v);
     c->refused = is_named(s, v->name) ? xl__variant_refusal(s->what, v)
                                       : "the caller named another variant";
-    if (c->refused)
+    if (c->refused || s->what->op->plan)
         return XL_OK;
     if (v->choose)
         v->choose(&s->what->dev->limits, s->what->canonical, &c->params);
@@ -179,7 +185,7 @@ static size_t find_tuned(const struct xl__selecting *what,
 {
     struct xl__str shape_class = {0};
     size_t n = 0;
-    if (!what->lib)
+    if (!what->lib || !what->op->shape_class)
         return 0;
     what->op->shape_class(what->tuned_for ? what->tuned_for : what->canonical,
                           &shape_class);
@@ -200,7 +206,7 @@ static int compare_candidates(const void *a, const void *b)
         return x->refused ? 1 : -1;
     if (!x->tuned != !y->tuned)
         return x->tuned ? -1 : 1;
-    if (!x->refused && x->plan->est_ns != y->plan->est_ns)
+    if (x->plan && y->plan && x->plan->est_ns != y->plan->est_ns)
         return x->plan->est_ns < y->plan->est_ns ? -1 : 1;
     return x->rank < y->rank ? -1 : 1;
 }
@@ -241,7 +247,7 @@ xl_status xl__select(const struct xl__selecting *what,
     struct xl__tuned_match matches[MOST_MATCHES];
     struct selection s = {.what = what,
                           .error = e,
-                          .list = what->dev->vendor->variants[what->op->id]};
+                          .list = xl__op_variants(what->op, what->dev)};
     unsigned listed = 0;
     *out = NULL;
     *n = 0;
@@ -267,7 +273,7 @@ fail:
 void xl__variant_candidates_free(struct xl__variant_candidate *c, unsigned n)
 {
     for (unsigned i = 0; c && i < n; i++) {
-        free(c[i].plan);
+        xl__plan_destroy(c[i].plan);
         free(c[i].struck);
     }
     free(c);

@@ -225,10 +225,10 @@ static bool run_split(const xl_gemm *g, const struct way *way)
     assert_non_null(plan);
     assert_status(xl__op_call_begin(&w, t.queue, &xl__op_gemm, g, true), XL_OK,
                   xl_error_detail(t.queue));
-    const bool takes = !way->v->refuses(l, w.key.canonical);
+    const bool takes = !way->v->refuses(l, w.key->canonical);
     if (takes) {
-        way->v->choose(l, w.key.canonical, &params);
-        assert_int_equal(way->v->plan(l, w.key.canonical, &params, plan),
+        way->v->choose(l, w.key->canonical, &params);
+        assert_int_equal(way->v->plan(l, w.key->canonical, &params, plan),
                          XL_OK);
         assert_status(xl__plan_launch(t.queue, plan, &w.call, NULL), XL_OK,
                       xl_error_detail(t.queue));

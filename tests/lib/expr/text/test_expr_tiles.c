@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "expr/codegen/map_tiles.h"
-#include "ops/expression/selfcheck.h"
+#include "ops/expression/expression.h"
 #include "support/expr_batch.h"
 #include "support/support.h"
 

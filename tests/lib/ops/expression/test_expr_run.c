@@ -234,7 +234,7 @@ static const struct {
     {nan_number, true, XL_BAD_SCALAR, "s is nan"},
     {large_number, true, XL_BAD_SCALAR, "s is 2147483648"},
     {overflowing_number, true, XL_BAD_SCALAR, "which overflows f32"},
-    {odd_variant, false, XL_BAD_ARGUMENT, "expr_fused and expr_unfused"},
+    {odd_variant, false, XL_BAD_ARGUMENT, "has expr_fused, expr_unfused"},
     {long_variant, false, XL_BAD_ARGUMENT, "no variant \"expr_with_a"},
     {other_name, false, XL_BAD_ARGUMENT, "1:9: 't'"},
     {other_shape, false, XL_BAD_SHAPE, "1:"},
