@@ -92,6 +92,28 @@ typedef struct xl_options {
  */
 XL_API xl_status xl_open(const xl_options *options, xl_lib **out);
 
+/** What xl_lib_trim() freed. */
+typedef struct xl_trimmed {
+    uint64_t n_programs;   ///< compiled programs
+    uint64_t n_epilogues;  ///< texts of epilogues
+    uint64_t n_selections; ///< choices of a variant for a class of sizes
+} xl_trimmed;
+
+/**
+ * Free what no queue has: compiled programs and texts of epilogues; and the
+ * choices of variants, which the next new sizes make again. A queue has what
+ * it called or prepared, until xl_queue_trim() or its end: so trim the queues
+ * first, each on its own thread. What a later call needs again is made again,
+ * programs from the cache on disk if there is one. A program that failed its
+ * self-check stays, so that it is not built again. Any thread, at any time:
+ * calls in progress, enqueued commands and compiled expressions (xl_expr) are
+ * not affected.
+ *
+ * @param out  NULL allowed
+ * @return XL_OK or XL_BAD_ARGUMENT
+ */
+XL_API xl_status xl_lib_trim(xl_lib *lib, xl_trimmed *out);
+
 /** Destroy every queue first. NULL is allowed. */
 XL_API void xl_close(xl_lib *lib);
 

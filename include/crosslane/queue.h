@@ -101,7 +101,7 @@ XL_API xl_status xl_queue_finish(xl_queue *q);
  * Release what the queue keeps for later calls: its scratch, its kernels and
  * its plans. Does not wait: enqueued commands keep what they use until they
  * have ended. A later call makes again what it needs; it builds no program
- * that the context still has.
+ * that the context still has: those that no queue has, xl_lib_trim() frees.
  *
  * @return XL_OK or XL_BAD_ARGUMENT
  */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
+#include "runtime/plan_cache.h"
 #include "runtime/program.h"
 
 const char *xl_version(void)
@@ -229,12 +230,38 @@ void xl__context_drop(struct xl__context *ctx)
         link = &(*link)->next;
     *link = ctx->next;
     free_programs(ctx->programs);
-    if (ctx->clear_epilogues)
-        ctx->clear_epilogues(ctx);
+    if (ctx->trim_epilogues)
+        ctx->trim_epilogues(ctx);
     clReleaseContext(ctx->cl);
     xl__condition_clear(&ctx->claim_ended);
     xl__lru_clear(&ctx->selections);
     xl__lock_clear(&ctx->selections_lock);
     xl__lock_clear(&ctx->lock);
     free(ctx);
+}
+
+/* The selections are cleared under the lock before the texts, which their keys
+ * have: a queue that adds one afterwards has its text. */
+static void trim_context(struct xl__context *ctx, xl_trimmed *out)
+{
+    xl__lock_take(&ctx->lock);
+    out->n_selections += xl__selections_clear(ctx);
+    if (ctx->trim_epilogues)
+        out->n_epilogues += ctx->trim_epilogues(ctx);
+    xl__lock_drop(&ctx->lock);
+    out->n_programs += xl__programs_trim(ctx);
+}
+
+xl_status xl_lib_trim(xl_lib *lib, xl_trimmed *out)
+{
+    xl_trimmed trimmed = {0};
+    if (!lib)
+        return XL_BAD_ARGUMENT;
+    xl__lock_take(&lib->lock);
+    for (struct xl__context *c = lib->contexts; c; c = c->next)
+        trim_context(c, &trimmed);
+    xl__lock_drop(&lib->lock);
+    if (out)
+        *out = trimmed;
+    return XL_OK;
 }

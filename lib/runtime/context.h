@@ -71,7 +71,8 @@ struct xl__program {
     char *key;          /* full key text: see program.h */
     uint64_t hash;      /* of key */
     unsigned claims;    /* in progress now; under ctx->lock */
-    unsigned n_users;   /* threads inside xl__program_get(); under ctx->lock */
+    unsigned n_users;   /* threads that got it, and kernels of queues; under
+                           ctx->lock */
     bool is_kept;       /* the store has it, with its trust; under ctx->lock */
     /* Written by the builder, constant once the claim to build has ended. */
     struct xl__error failure; /* of the build: then it is in no list */
@@ -99,12 +100,11 @@ struct xl__context {
                       self-check or file work */
     xl__condition claim_ended; /* of any program of the context */
     struct xl__program *programs;
-    /* Lists of epilogue texts by hash: epilogue.h. They only grow; they are
-     * read without the lock. */
-    _Atomic(struct xl__epilogue_text *) epilogues[XL__EPILOGUE_LISTS];
-    /* Frees the epilogue texts; set by the function that adds the first one.
-     * NULL: there are none. */
-    void (*clear_epilogues)(struct xl__context *ctx);
+    /* Lists of epilogue texts by hash: epilogue.h. */
+    struct xl__epilogue_text *epilogues[XL__EPILOGUE_LISTS];
+    /* Frees the texts that no queue has, and returns their number; set by the
+     * function that adds the first one. NULL: there are none. */
+    unsigned (*trim_epilogues)(struct xl__context *ctx);
     xl__lock selections_lock;  /* guards the next field */
     struct xl__lru selections; /* by class of shapes: ops/path/selection.h */
 };
@@ -124,6 +124,8 @@ struct xl_queue {
     bool can_profile, is_out_of_order;
     struct xl__kernel *kernels;
     size_t n_kernels, cap_kernels;
+    /* Epilogue texts that its plans may have: lists by hash. */
+    struct xl__epilogue_use *epilogues[XL__EPILOGUE_LISTS];
     cl_mem scratch;     /* kept between calls when the caller gives none */
     size_t scratch_bytes;
     size_t scratch_limit_bytes; /* 0: none */

@@ -3,9 +3,11 @@
  * its arguments. The text replaces cl/common/epilogue.clh in the op's kernel;
  * that file's header states what it defines.
  *
- * Equal epilogues over equal shapes and types share one struct, which lives as
- * long as the context. So an op stores the pointer in its canonical
- * descriptor, and equal pointers mean equal epilogues.
+ * Equal epilogues over equal shapes and types share one struct of the context,
+ * which lives as long as a queue has it: until the queue's plans are released.
+ * So an op stores the pointer in its canonical descriptor, and equal pointers
+ * mean equal epilogues. The context's selections have such descriptors too,
+ * and are cleared before a text is freed.
  *
  * The runtime only declares what it needs of lib/expr here:
  * xl__epilogue_text_get and xl__epilogue_text_eval are defined in
@@ -27,16 +29,23 @@ struct xl__epilogue_operand {
     size_t stride[XL__N_ALONG]; /* in elements; 0: broadcast */
 };
 
-/* The text of one epilogue. Immutable once it is in its list, so that it is
- * read without a lock. */
+/* The text of one epilogue. Constant once it is in its list, except n_queues
+ * and `next`, which are under ctx->lock. */
 struct xl__epilogue_text {
     struct xl__epilogue_text *next; /* of the context's list for this hash */
     uint64_t hash;                  /* of the request */
+    unsigned n_queues;              /* that have it */
     const char *text;
     unsigned n_operands;      /* bindings, in the caller's order */
     struct xl__epilogue_operand operand[XL_EPILOGUE_MAX_BINDINGS];
     double flop;  /* per element */
     void *inside; /* private to lib/expr, for evaluation */
+};
+
+/* A text that a queue has. */
+struct xl__epilogue_use {
+    struct xl__epilogue_use *next;
+    struct xl__epilogue_text *text;
 };
 
 /* The inputs from which an epilogue text is generated. */
@@ -46,9 +55,10 @@ struct xl__epilogue_request {
     xl_dtype dtype;              /* of the result */
 };
 
-/* Find the text in the queue's context or generate it. XL_BAD_ARGUMENT,
- * XL_BAD_SHAPE, XL_OVERFLOW, XL_NO_MEMORY, with a message as that of
- * xl_expr_compile(). To find it takes a hash, no allocation and no lock. */
+/* Find the text in the queue, else in its context, or generate it.
+ * XL_BAD_ARGUMENT, XL_BAD_SHAPE, XL_OVERFLOW, XL_NO_MEMORY, with a message as
+ * that of xl_expr_compile(). To find it in the queue takes a hash, no
+ * allocation and no lock. */
 xl_status xl__epilogue_text_get(xl_queue *q,
                                 const struct xl__epilogue_request *request,
                                 const struct xl__epilogue_text **out);

@@ -141,15 +141,17 @@ static xl_status check_trust(xl_queue *q, const struct xl__step *step,
 static xl_status build_kernel(xl_queue *q, const struct xl__step *step,
                               struct xl__program **program, cl_kernel *kernel)
 {
-    xl_status status = XL_OK;
-    TRY(xl__program_get(q->ctx, step, program, &q->error));
+    xl_status status = xl__program_get(q->ctx, step, program, &q->error);
+    if (status != XL_OK)
+        return status;
     TRY(check_trust(q, step, *program));
-    if (step->external)
-        return XL_OK;
-    TRY(xl__kernel_get(q, *program, step->kernel, kernel));
-    TRY(check_step(q, step, *kernel));
-    xl__program_keep(q->ctx, *program);
+    if (!step->external) {
+        TRY(xl__kernel_get(q, *program, step->kernel, kernel));
+        TRY(check_step(q, step, *kernel));
+        xl__program_keep(q->ctx, *program);
+    }
 fail:
+    xl__program_let_go(q->ctx, *program);
     return status;
 }
 
@@ -355,9 +357,11 @@ void xl__plan_cache_clear(xl_queue *q)
     xl__lru_clear(&q->built_steps);
 }
 
-void xl__selections_clear(struct xl__context *ctx)
+size_t xl__selections_clear(struct xl__context *ctx)
 {
     xl__lock_take(&ctx->selections_lock);
+    const size_t n = ctx->selections.n;
     xl__lru_clear(&ctx->selections);
     xl__lock_drop(&ctx->selections_lock);
+    return n;
 }

@@ -88,8 +88,8 @@ bool xl__is_verdict(xl_status status);
 /* Free the plans of a queue and what it knows of built steps. Not while a call
  * on the queue is in progress. */
 void xl__plan_cache_clear(xl_queue *q);
-/* Free the selections that the queues of a context share; later calls select
- * again. Any thread, at any time. */
-void xl__selections_clear(struct xl__context *ctx);
+/* Free the selections that the queues of a context share, and return their
+ * number; later calls select again. Any thread, at any time. */
+size_t xl__selections_clear(struct xl__context *ctx);
 
 #endif

@@ -360,14 +360,13 @@ static xl_status find_or_build(struct lookup *w, struct xl__program **out)
         build_claimed(w, p);
     else
         wait_for_claims(w->ctx, p, XL__CLAIM_BUILD);
-    p->n_users--;
     const xl_status status = p->failure.status;
-    if (status == XL_OK)
+    if (status == XL_OK) {
         *out = p;
-    else
-        xl__error_set(w->error, status, "%s",
-                      xl__str_text(&p->failure.detail));
-    if (status != XL_OK && p->n_users == 0)
+        return XL_OK;
+    }
+    xl__error_set(w->error, status, "%s", xl__str_text(&p->failure.detail));
+    if (--p->n_users == 0)
         xl__program_free(p);
     return status;
 }
@@ -384,6 +383,36 @@ xl_status xl__program_get(struct xl__context *ctx, const struct xl__step *step,
 fail:
     clear_lookup(&w);
     return status;
+}
+
+void xl__program_let_go(struct xl__context *ctx, struct xl__program *p)
+{
+    xl__lock_take(&ctx->lock);
+    p->n_users--;
+    xl__lock_drop(&ctx->lock);
+}
+
+unsigned xl__programs_trim(struct xl__context *ctx)
+{
+    struct xl__program *p, *unused = NULL, **link = &ctx->programs;
+    unsigned n = 0;
+    xl__lock_take(&ctx->lock);
+    while ((p = *link) != NULL) {
+        if (p->n_users > 0 || !p->cl || p->trust == XL__FAILED) {
+            link = &p->next;
+            continue;
+        }
+        *link = p->next;
+        p->next = unused;
+        unused = p;
+        n++;
+    }
+    xl__lock_drop(&ctx->lock);
+    while ((p = unused) != NULL) {
+        unused = p->next;
+        xl__program_free(p);
+    }
+    return n;
 }
 
 static void save_binary(struct xl__context *ctx, const struct xl__program *p)
@@ -500,6 +529,20 @@ xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
     *out = clCreateKernel(p->cl, name, &code);
     CL_TRY(&q->error, code);
     q->kernels[q->n_kernels++] = (struct xl__kernel){p, name, *out};
+    xl__lock_take(&q->ctx->lock);
+    p->n_users++;
+    xl__lock_drop(&q->ctx->lock);
 fail:
     return status;
+}
+
+void xl__kernels_release(xl_queue *q)
+{
+    for (size_t i = 0; i < q->n_kernels; i++) {
+        clReleaseKernel(q->kernels[i].cl);
+        xl__program_let_go(q->ctx, q->kernels[i].program);
+    }
+    free(q->kernels);
+    q->kernels = NULL;
+    q->n_kernels = q->cap_kernels = 0;
 }

@@ -16,14 +16,17 @@
 #define XL__PROGRAM_KEY_BEGIN "crosslane " XL_VERSION_TEXT "\n"
 void xl__program_device_key(const struct xl__limits *l, struct xl__str *out);
 
-/* The program a step needs: in memory, else from the store, else built. The
- * build log is in the error's detail on XL_BUILD_FAILED. Thread safe: threads
- * that need one program build it once, and all have the error of a failed
- * build; different programs are built in parallel. */
+/* The program a step needs: in memory, else from the store, else built. It is
+ * not freed by xl_lib_trim() until the caller lets it go and the queues have
+ * no kernel of it (xl__kernel_get()). The build log is in the error's detail
+ * on XL_BUILD_FAILED. Thread safe: threads that need one program build it
+ * once, and all have the error of a failed build; different programs are built
+ * in parallel. */
 XL__PRIVATE_API xl_status xl__program_get(struct xl__context *ctx,
                                           const struct xl__step *step,
                                           struct xl__program **out,
                                           struct xl__error *e);
+void xl__program_let_go(struct xl__context *ctx, struct xl__program *p);
 /* Save it in the store if it is not there. To be called after its kernels were
  * created, since some drivers compile only then. */
 void xl__program_keep(struct xl__context *ctx, struct xl__program *p);
@@ -36,10 +39,10 @@ void xl__program_free(struct xl__program *p);
 /* verdict.c: the verdict of a program's self-check, an entry of its own in the
  * store.
  *
- * Key text: that of the program, then the hash of the library's
- * sources and the device's UUID, or its PCI address where the driver has no
- * UUID. So a change of host code and another card of the same kind are checked
- * again, while the binary stays usable. */
+ * Key text: that of the program, then the hash of the library's sources and
+ * the device's UUID, or its PCI address where the driver has no UUID. So a
+ * change of host code and another card of the same kind are checked again,
+ * while the binary stays usable. */
 
 /* A hash of the sources in lib/ and include/, 32 hex digits:
  * lib/build_hash.cmake writes it at build time. */
@@ -67,10 +70,17 @@ enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
 void xl__programs_end_check(struct xl__context *ctx,
                             struct xl__program *const *p, unsigned n);
 
+/* Free the programs that nobody has; their number. A program that failed its
+ * self-check stays, so that it is not built again, and so does that of an
+ * external step, which has nothing of a driver. */
+unsigned xl__programs_trim(struct xl__context *ctx);
+
 /* The queue's cl_kernel of a program, created on first use. Each queue has its
  * own, since setting arguments is not thread safe. */
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out);
+/* Release all of the queue's. */
+void xl__kernels_release(xl_queue *q);
 
 /* The program's binary for one of its devices, *n bytes on the heap, also
  * after a failed build; NULL when the driver returns none. */

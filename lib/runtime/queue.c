@@ -8,7 +8,9 @@
 #include "base/os/worker.h"
 #include "device/cl_info.h"
 #include "runtime/context.h"
+#include "runtime/epilogue.h"
 #include "runtime/launch.h"
+#include "runtime/program.h"
 
 /* Under lib->lock. */
 static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
@@ -129,15 +131,26 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     return status;
 }
 
+static void release_epilogues(xl_queue *q)
+{
+    struct xl__epilogue_use *use;
+    xl__lock_take(&q->ctx->lock);
+    for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
+        while ((use = q->epilogues[i]) != NULL) {
+            q->epilogues[i] = use->next;
+            use->text->n_queues--;
+            free(use);
+        }
+    }
+    xl__lock_drop(&q->ctx->lock);
+}
+
 /* Commands that are enqueued retain what they use. */
 static void release_cached(xl_queue *q)
 {
     xl__plan_cache_clear(q);
-    for (size_t i = 0; i < q->n_kernels; i++)
-        clReleaseKernel(q->kernels[i].cl);
-    free(q->kernels);
-    q->kernels = NULL;
-    q->n_kernels = q->cap_kernels = 0;
+    xl__kernels_release(q);
+    release_epilogues(q);
     xl__scratch_release(q);
 }
 

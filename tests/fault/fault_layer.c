@@ -255,7 +255,7 @@ static cl_int CL_API_CALL my_clEnqueueUnmapMemObject(cl_command_queue q,
 /* -- what is reported of commands --------------------------------------------- */
 
 static const struct xl_model *model;
-static unsigned long long n_launches;
+static atomic_ullong n_launches;
 
 static cl_int CL_API_CALL told_clGetEventProfilingInfo(cl_event event,
                                                        cl_profiling_info key,

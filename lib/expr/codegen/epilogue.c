@@ -9,11 +9,10 @@
  * preprocessor keeps one of these. Names outside the functions begin with ep,
  * names inside are those of opencl.h.
  *
- * xl__epilogue_text_get() keeps texts in lists of the context, by a hash
- * of all that they depend on (struct epilogue_key). A call with an epilogue
- * that is in the lists costs a hash and a comparison and takes no lock: a text
- * is complete before it becomes the head of its list, by a store that
- * releases, and neither it nor its place changes afterwards.
+ * xl__epilogue_text_get() keeps texts in lists of the context, by a hash of
+ * all that they depend on (struct epilogue_key). A queue has lists of the
+ * texts that it uses, so that a call with one of them costs a hash and a
+ * comparison and takes no lock. A text that no queue uses can be freed.
  *
  * xl__epilogue_text_eval() computes one element on the host, node by node,
  * with a bound of the device's error (expr/host/interval.h). */
@@ -656,21 +655,15 @@ fail:
 
 /* -- the lists of texts --------------------------------------------------- */
 
-/* Find a text in the list of its hash: same key, same expression. */
-static const struct xl__epilogue_text *
-find_entry(const struct xl__epilogue_text *first, uint64_t hash,
-           const struct epilogue_key *key, const char *expr)
+/* Is it the text of this key and expression? */
+static bool is_entry(const struct xl__epilogue_text *s, uint64_t hash,
+                     const struct epilogue_key *key, const char *expr)
 {
-    const size_t bytes = key_bytes((size_t)key->n);
-    for (const struct xl__epilogue_text *s = first; s; s = s->next) {
-        const struct xl__epilogue_graph *of = s->inside;
-        if (s->hash == hash && s->n_operands == key->n &&
-            memcmp(&((const struct epilogue_entry *)s)->key, key, bytes) ==
-                0 &&
-            strcmp(of->expr, expr) == 0)
-            return s;
-    }
-    return NULL;
+    const struct xl__epilogue_graph *of = s->inside;
+    return s->hash == hash && s->n_operands == key->n &&
+           memcmp(&((const struct epilogue_entry *)s)->key, key,
+                  key_bytes((size_t)key->n)) == 0 &&
+           strcmp(of->expr, expr) == 0;
 }
 
 /* Are graph and text those of this expression over such operands, apart from
@@ -791,45 +784,73 @@ fail:
     return status;
 }
 
-/* Free all texts of a context: called when it is destroyed. */
-static void clear_epilogues(struct xl__context *ctx)
+/* Frees the texts that no queue has. Called under ctx->lock, or when the
+ * context is destroyed. */
+static unsigned trim_epilogues(struct xl__context *ctx)
 {
+    unsigned n = 0;
     for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
-        struct xl__epilogue_text *next, *s = ctx->epilogues[i];
-        for (ctx->epilogues[i] = NULL; s; s = next) {
-            next = s->next;
+        struct xl__epilogue_text *s, **link = &ctx->epilogues[i];
+        while ((s = *link) != NULL) {
+            if (s->n_queues > 0) {
+                link = &s->next;
+                continue;
+            }
+            *link = s->next;
             release_epilogue(s->inside);
             free(s);
+            n++;
         }
     }
+    return n;
 }
 
-/* Adds the text, unless another thread has added it since the caller found
- * that it is missing. */
-static xl_status add_entry(xl_queue *q,
-                           const struct xl__epilogue_request *want,
-                           const struct epilogue_key *key, bool fits,
-                           uint64_t hash, const struct xl__epilogue_text **out)
+/* Under ctx->lock: finds the text in the context, or adds it. */
+static xl_status find_or_add(xl_queue *q,
+                             const struct xl__epilogue_request *want,
+                             const struct epilogue_key *key, bool fits,
+                             uint64_t hash, struct xl__epilogue_text **out)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = q->ctx;
-    struct xl__epilogue_text *made;
-    xl__lock_take(&ctx->lock);
-    struct xl__epilogue_text *first =
-        ctx->epilogues[hash % XL__EPILOGUE_LISTS];
-    *out = fits ? find_entry(first, hash, key, want->epilogue->expr) : NULL;
-    if (!*out) {
-        TRY(build_entry(q, want, key, fits, &made));
-        made->hash = hash;
-        made->next = first;
-        ctx->clear_epilogues = clear_epilogues;
-        atomic_store_explicit(&ctx->epilogues[hash % XL__EPILOGUE_LISTS], made,
-                              memory_order_release);
-        *out = made;
+    struct xl__epilogue_text **first =
+        &ctx->epilogues[hash % XL__EPILOGUE_LISTS];
+    struct xl__epilogue_text *s = fits ? *first : NULL;
+    while (s && !is_entry(s, hash, key, want->epilogue->expr))
+        s = s->next;
+    if (!s) {
+        TRY(build_entry(q, want, key, fits, &s));
+        s->hash = hash;
+        s->next = *first;
+        *first = s;
+        ctx->trim_epilogues = trim_epilogues;
     }
+    *out = s;
 fail:
-    xl__lock_drop(&ctx->lock);
     return status;
+}
+
+/* Gives the queue a text that it does not have. */
+static xl_status add_use(xl_queue *q, const struct xl__epilogue_request *want,
+                         const struct epilogue_key *key, bool fits,
+                         uint64_t hash, const struct xl__epilogue_text **out)
+{
+    struct xl__epilogue_use *use = xl__calloc(1, sizeof *use);
+    if (!use)
+        return set_no_memory(&q->error);
+    xl__lock_take(&q->ctx->lock);
+    const xl_status status = find_or_add(q, want, key, fits, hash, &use->text);
+    if (status == XL_OK)
+        use->text->n_queues++;
+    xl__lock_drop(&q->ctx->lock);
+    if (status != XL_OK) {
+        free(use);
+        return status;
+    }
+    use->next = q->epilogues[hash % XL__EPILOGUE_LISTS];
+    q->epilogues[hash % XL__EPILOGUE_LISTS] = use;
+    *out = use->text;
+    return XL_OK;
 }
 
 xl_status xl__epilogue_text_get(xl_queue *q,
@@ -842,11 +863,14 @@ xl_status xl__epilogue_text_get(xl_queue *q,
     *out = NULL;
     TRY(set_key(want, &key, &fits, &q->error));
     const uint64_t hash = xl__hash64(&key, key_bytes((size_t)key.n));
-    const struct xl__epilogue_text *first = atomic_load_explicit(
-        &q->ctx->epilogues[hash % XL__EPILOGUE_LISTS], memory_order_acquire);
-    *out = fits ? find_entry(first, hash, &key, want->epilogue->expr) : NULL;
-    if (!*out)
-        TRY(add_entry(q, want, &key, fits, hash, out));
+    const struct xl__epilogue_use *use =
+        fits ? q->epilogues[hash % XL__EPILOGUE_LISTS] : NULL;
+    while (use && !is_entry(use->text, hash, &key, want->epilogue->expr))
+        use = use->next;
+    if (use)
+        *out = use->text;
+    else
+        TRY(add_use(q, want, &key, fits, hash, out));
 fail:
     return status;
 }

@@ -123,6 +123,7 @@ static void call_of_library(void)
     REFUSES(xl_cache_list, NULL, NULL, NULL);
     REFUSES(xl_cache_stats_get, NULL, NULL);
     REFUSES(xl_device_count, NULL, NULL);
+    REFUSES(xl_lib_trim, NULL, NULL);
     REFUSES(xl_device_find, NULL, NULL, NULL);
     REFUSES(xl_open, NULL, NULL);
     REFUSES(xl_queue_create, NULL, NULL, NULL);
