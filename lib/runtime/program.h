@@ -70,7 +70,7 @@ enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
 void xl__programs_end_check(struct xl__context *ctx,
                             struct xl__program *const *p, unsigned n);
 
-/* Free the programs that nobody has; their number. A program that failed its
+/* Free the programs that no queue has; their number. A program that failed its
  * self-check stays, so that it is not built again, and so does that of an
  * external step, which has nothing of a driver. */
 unsigned xl__programs_trim(struct xl__context *ctx);

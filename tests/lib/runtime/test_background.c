@@ -117,9 +117,16 @@ static void expect_first(xl_queue *q, cl_mem mem, float want)
         assert_true(x == want);
 }
 
+static int by_value(const void *pa, const void *pb)
+{
+    const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+    return (a > b) - (a < b);
+}
+
 /* Any size of a range, on this queue and on another, builds nothing. */
 static void range_of_gemm(void **state)
 {
+    uint64_t cpu[LAST];
     struct test_device t;
     struct ending end = {0};
     xl_queue *other;
@@ -136,14 +143,20 @@ static void range_of_gemm(void **state)
     assert_string_equal(end.detail, "");
     const unsigned long before = builds();
     for (; g.m <= LAST; g.m++) {
+        const uint64_t start = xl__thread_cpu_ns();
         assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
                       xl_error_detail(t.queue));
+        cpu[g.m - 1] = xl__thread_cpu_ns() - start;
         assert_status(xl_queue_finish(t.queue), XL_OK, "");
         assert_status(xl_gemm_run(other, &g, NULL), XL_OK,
                       xl_error_detail(other));
         assert_status(xl_queue_finish(other), XL_OK, "");
     }
     assert_int_equal(builds(), before);
+    qsort(cpu, LAST, sizeof *cpu, by_value);
+    print_message("the first call of a size: %.1f us of CPU time, longest "
+                  "%.1f us\n",
+                  1e-3 * (double)cpu[LAST / 2], 1e-3 * (double)cpu[LAST - 1]);
     expect_first(t.queue, c, SIDE);
     clReleaseMemObject(a);
     clReleaseMemObject(c);
@@ -286,12 +299,6 @@ static void failures(void **state)
 
 /* -- the caller does not wait ----------------------------------------------
  */
-
-static int by_value(const void *pa, const void *pb)
-{
-    const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-    return (a > b) - (a < b);
-}
 
 /* While a build waits, calls of a prepared variant run, and further calls in
  * the background return. */
