@@ -392,8 +392,8 @@ static void report_unseen(struct xl__session *p,
     const struct xl__limits *l = &p->q->ctx->device->limits;
     const unsigned n = count_caches(all);
     const double stated = stated_llc(l);
-    char reason[192];
     xl_row row;
+    char reason[sizeof row.reason];
     if (isnan(stated) || (n > 0 && xl__streq(all->at[n - 1].name, "llc")))
         return;
     xl_row_init(&row, "probe_cache", "llc");

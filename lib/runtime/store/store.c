@@ -39,9 +39,9 @@ static char *path_of(const char *root, const char *key, size_t key_len,
                      bool is_shelf)
 {
     enum { SHELF_DIGITS = 2 };
-    char hex[XL__HASH128_TEXT], shelf[SHELF_DIGITS + 1];
+    char hex[XL__HASH128_TEXT], shelf[SHELF_DIGITS + 1] = "";
     xl__hash128_hex(key, key_len, hex);
-    xl__strcpy(shelf, sizeof(shelf), hex);
+    memcpy(shelf, hex, SHELF_DIGITS);
     char *dir = xl__path_join(root, shelf);
     if (is_shelf || dir == NULL)
         return dir;
