@@ -42,6 +42,7 @@ find_program(XL_PTXAS NAMES ptxas HINTS /usr/local/cuda/bin)
 cmake_host_system_information(RESULT n_cores QUERY NUMBER_OF_LOGICAL_CORES)
 set(writers --writer $<TARGET_FILE:test_expr_emit>
     --writer $<TARGET_FILE:test_expr_tiles>
+    --writer $<TARGET_FILE:test_expr_reductions>
     --writer $<TARGET_FILE:test_epilogue_text>)
 
 # xl_kernel_rule(target label argument...)

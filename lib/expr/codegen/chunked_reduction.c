@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the form CHUNKS: few long rows, each cut into chunks so that the
- * device is busy. There are two launches and one sweep:
- *
- *   expr_pieces        a work-group reduces one chunk of one row and writes
- * the states to scratch, at [row][chunk] expr_pieces_join   a work-group joins
- * the chunks of one row, computes what depends on them, and writes the row's
- * outputs */
-#include <stdio.h>
-
+/* The form CHUNKS: few long rows, each cut into chunks so that the device is
+ * busy. Geometry and launches of the kernels of cl/expr/chunks.cl. */
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
-#include "expr/codegen/row_reduction.h"
+#include "expr/codegen/reduction_element.h"
 
 enum {
     CHUNK_WG = 256,
@@ -73,84 +66,6 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                    geo->wg > 1 ? "s" : "");
 }
 
-/* -- text ----------------------------------------------------------------- */
-
-static void write_item_index(struct xl__reduction_writer *r)
-{
-    const struct xl__geometry *geo = &r->group->geo;
-    xl__emit_line(&r->m, "const uint item = %s, lane = item;",
-                  geo->wg > 1 ? "get_local_id(0)" : "0");
-}
-
-/* The kernel expr_pieces: work-group number row * chunks + chunk. Lane 0
- * writes the states of the chunk to scratch. */
-static void write_chunks(struct xl__reduction_writer *r)
-{
-    xl__rows_write_head(r, "Chunks of rows");
-    xl__rows_open_kernel(r, "expr_pieces", xl__partial_params);
-    xl__rows_write_local(r);
-    write_item_index(r);
-    xl__emit_line(&r->m, "const IDX group = (IDX)xl_group_id(0);");
-    xl__emit_line(&r->m, "const IDX row = group / chunks, "
-                         "chunk = group - row * chunks;");
-    xl__loop_indices_write(r, 0, r->n_kept, "row");
-    xl__emit_indices(&r->m, 0, r->n_kept);
-    xl__rows_write_counts(r, "");
-    xl__emit_line(&r->m, "const IDX first = chunk * each, "
-                         "end = min(first + each, lines * per_line);");
-    xl__emit_line(&r->m, "const IDX first_one = chunk * each_one, "
-                         "end_one = min(first_one + each_one, lines * left);");
-    xl__row_values_write(r, 0);
-    xl__rows_write_sweep(r, 0);
-    xl__rows_write_join(r, 0);
-    xl__str_add(r->m.out, "\n");
-    xl__emit_line(&r->m, "if (lane == 0) {");
-    r->m.indent++;
-    xl__states_write(r, 0, "((__global $f_1 *)(scratch + q$s))[group] = r$s;",
-                     1);
-    r->m.indent--;
-    xl__emit_line(&r->m, "}");
-    r->m.indent--;
-    xl__emit_line(&r->m, "}");
-}
-
-/* The kernel expr_pieces_join: a work-group for each row. Each item merges the
- * states of every wg-th chunk, then the items join theirs. */
-static void write_join(struct xl__reduction_writer *r)
-{
-    const unsigned wg = r->group->geo.wg;
-    char rule[200];
-    xl__rows_write_head(r, "Rows, from their chunks");
-    xl__state_kinds_write(r, "XL_GATHER($k, 1, __global, collect)", 1);
-    xl__rows_open_kernel(r, "expr_pieces_join", xl__partial_params);
-    xl__rows_write_local(r);
-    write_item_index(r);
-    xl__emit_line(&r->m, "const IDX row = (IDX)xl_group_id(0);");
-    xl__loop_indices_write(r, 0, r->n_kept, "row");
-    xl__emit_indices(&r->m, 0, r->n_kept);
-    xl__rows_write_counts(r, "");
-    xl__emit_line(&r->m,
-                  "const uint mine = (uint)((chunks + %u - item) / %u);",
-                  wg - 1, wg);
-    snprintf(rule, sizeof rule,
-             "$f_1 r$s = $f_collect_1((__global const $f_1 *)(scratch + q$s) "
-             "+ row * chunks + item, mine, %u);",
-             wg);
-    xl__states_write(r, 0, rule, 1);
-    xl__rows_write_join(r, 0);
-    xl__row_values_write(r, 0);
-    xl__row_results_write(r, 0);
-    xl__row_values_write(r, 1);
-    xl__str_add(r->m.out, "\n");
-    xl__emit_line(&r->m, "if (item == 0) {");
-    r->m.indent++;
-    xl__row_stores_write(r);
-    r->m.indent--;
-    xl__emit_line(&r->m, "}");
-    r->m.indent--;
-    xl__emit_line(&r->m, "}");
-}
-
 /* -- launch --------------------------------------------------------------- */
 
 /* Append one of the two launches: text, arguments, and how the row is cut. */
@@ -174,17 +89,17 @@ static xl_status add_step(const struct xl__graph *g,
     struct xl__step *step = &plan->step[plan->n_steps];
     xl_status st = xl__reduction_init(&r, g, l, group, text);
     if (st == XL_OK)
-        st = xl__reduction_check(&r, xl__partial_n_args(&r),
-                                 xl__rows_local_bytes(&r));
-    if (st == XL_OK) {
-        (is_join ? write_join : write_chunks)(&r);
-        st = text->broken ? XL_NO_MEMORY : XL_OK;
-    }
+        st = xl__reduction_check(
+            &r, xl__partial_n_args(&r),
+            xl__states_bytes(&r, xl__lanes_room(&group->geo)));
+    if (st == XL_OK)
+        st = xl__reduction_write_kernel(&r, "chunks", is_join);
     if (st == XL_OK) {
         xl__reduction_set_step(&r, s, step,
-                               is_join ? "expr_pieces_join" : "expr_pieces",
+                               is_join ? "expr_chunks_join" : "expr_chunks",
                                is_join ? rows : rows * geo->chunks);
-        step->local_mem_bytes = xl__rows_local_bytes(&r);
+        step->local_mem_bytes =
+            xl__states_bytes(&r, xl__lanes_room(&group->geo));
         xl__partial_args(&r, step, rows * geo->chunks, cuts);
         plan->n_steps++;
     }

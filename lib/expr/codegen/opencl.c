@@ -43,10 +43,11 @@ void xl__emit_macro(struct xl__emit *m, const char *name,
                     void (*body)(struct xl__emit *m))
 {
     struct xl__str text = {0}, *out = m->out;
+    const unsigned depth = m->depth;
     m->out = &text;
     body(m);
     m->out = out;
-    m->depth = 0;
+    m->depth = depth;
     xl__str_printf(out, "#define %s", name);
     for (const char *line = xl__str_text(&text); *line;) {
         const char *end = strchr(line, '\n');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL C text for nodes and operands, shared by all forms: what happens to
  * one element or vector. Which item processes which elements is in the
- * skeleton of the form's kernel: a file of cl/expr for MAP, which names what
- * is written here by macros; other forms write it around these texts.
+ * skeleton of the form's kernel, a file of cl/expr, which names what is written
+ * here by macros.
  *
  * Names in the generated text, by number of operand K, loop L and node N:
  *   mK    the operand's memory            vN    the node's value

@@ -33,24 +33,23 @@ static const struct xl__accumulator
     argmini = {"argmini", XL__V_I32, 2, true, false};
 
 /* The state of a reduction by the type of its argument (float or not), and the
- * template of its result (see xl__states_write()). */
+ * result's name in cl/expr/states.clh. */
 static const struct reduction_rule {
     const struct xl__accumulator *of_float, *of_int;
     const char *result;
 } rules[XL__N_EXPR_OPS] = {
-    [XL__E_SUM] = {&sumf, &sumi, "$f_of_$w(r$s)"},
-    [XL__E_MEAN] = {&sumf, &sumf, "$f_of_$w(r$s) / $n"},
-    [XL__E_VAR] = {&var, &var, "$f_of_$w(r$s)"},
-    [XL__E_NORM2] = {&squares, &squares, "sqrt($f_of_$w(r$s))"},
-    [XL__E_RMIN] = {&minf, &mini, "$f_of_$w(r$s)"},
-    [XL__E_RMAX] = {&maxf, &maxi, "$f_of_$w(r$s)"},
-    [XL__E_ARGMIN] = {&argminf, &argmini, "$f_of_$w(r$s)"},
-    [XL__E_ARGMAX] = {&argmaxf, &argmaxi, "$f_of_$w(r$s)"},
-    [XL__E_ANY] = {&any, &any, "($f_of_$w(r$s) != 0)"},
-    [XL__E_ALL] = {&all, &all, "($f_of_$w(r$s) != 0)"},
-    [XL__E_LOGSUMEXP] = {&lse, &lse, "$f_of_$w(r$s)"},
+    [XL__E_SUM] = {&sumf, &sumi, "XL_RESULT"},
+    [XL__E_MEAN] = {&sumf, &sumf, "XL_RESULT_MEAN"},
+    [XL__E_VAR] = {&var, &var, "XL_RESULT"},
+    [XL__E_NORM2] = {&squares, &squares, "XL_RESULT_ROOT"},
+    [XL__E_RMIN] = {&minf, &mini, "XL_RESULT"},
+    [XL__E_RMAX] = {&maxf, &maxi, "XL_RESULT"},
+    [XL__E_ARGMIN] = {&argminf, &argmini, "XL_RESULT"},
+    [XL__E_ARGMAX] = {&argmaxf, &argmaxi, "XL_RESULT"},
+    [XL__E_ANY] = {&any, &any, "XL_RESULT_TRUTH"},
+    [XL__E_ALL] = {&all, &all, "XL_RESULT_TRUTH"},
+    [XL__E_LOGSUMEXP] = {&lse, &lse, "XL_RESULT"},
 };
-static const char mean_of_var[] = "xl_var_mean_$w(r$s)";
 
 static bool is_reduction(const struct xl__graph *g, const struct xl__value *v)
 {
@@ -125,9 +124,7 @@ xl_status xl__reduction_init(struct xl__reduction_writer *r,
     const size_t n = group->n_values + 1u;
     *r = (struct xl__reduction_writer){
         .m = {.g = g, .group = group, .l = l, .out = out, .vw = group->geo.vw},
-        .group = group,
-        .row_at = "0",
-        .row_width = 1};
+        .group = group};
     r->state = xl__calloc(n, sizeof *r->state);
     r->is_needed = xl__calloc(n, 1);
     r->held_from = xl__calloc(n, sizeof *r->held_from);
@@ -153,144 +150,17 @@ void xl__reduction_clear(struct xl__reduction_writer *r)
     *r = (struct xl__reduction_writer){0};
 }
 
-/* -- text ----------------------------------------------------------------- */
-
-/* Append a rule with $s, $f, $k, $w and $n replaced. */
-static void write_template(struct xl__reduction_writer *r, const char *rule,
-                           const struct xl__reduction_state *state,
-                           unsigned width)
+const char *xl__reduction_result(const struct xl__reduction_writer *r,
+                                 const struct xl__value *v,
+                                 const struct xl__reduction_state **state)
 {
-    for (const char *c = rule; *c; c++) {
-        if (*c != '$') {
-            xl__str_add_n(r->m.out, c, 1);
-            continue;
-        }
-        c++;
-        if (*c == 's')
-            xl__str_printf(r->m.out, "%u", state->node);
-        else if (*c == 'f')
-            xl__str_printf(r->m.out, "xl_%s", state->acc->name);
-        else if (*c == 'k')
-            xl__str_add(r->m.out, state->acc->name);
-        else if (*c == 'w')
-            xl__str_printf(r->m.out, "%u", width);
-        else
-            xl__str_add(r->m.out, "n_row");
-    }
-}
-
-static void write_state_line(struct xl__reduction_writer *r, const char *rule,
-                             const struct xl__reduction_state *state,
-                             unsigned width)
-{
-    xl__emit_indent(&r->m);
-    write_template(r, rule, state, width);
-    xl__str_add(r->m.out, "\n");
-}
-
-void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
-                           unsigned width)
-{
-    for (unsigned i = 0; i < r->n_states; i++) {
-        unsigned j = 0;
-        while (strcmp(r->state[j].acc->name, r->state[i].acc->name) != 0)
-            j++;
-        if (j == i)
-            write_state_line(r, rule, &r->state[i], width);
-    }
-}
-
-void xl__states_write(struct xl__reduction_writer *r, unsigned s,
-                      const char *rule, unsigned width)
-{
-    for (unsigned i = 0; i < r->n_states; i++)
-        if (r->state[i].sweep == s || s == XL__ALL_SWEEPS)
-            write_state_line(r, rule, &r->state[i], width);
-}
-
-void xl__row_results_write(struct xl__reduction_writer *r, unsigned s)
-{
-    const struct xl__graph *g = r->m.g;
-    const unsigned width = r->row_width;
-    for (unsigned i = 0; i < r->group->n_values; i++) {
-        const struct xl__value *v = &r->group->value[i];
-        if (!is_reduction(g, v) || v->sweep != s ||
-            xl__emit_operand_of(r->group, v->node) != XL__EXPR_OPERANDS)
-            continue;
-        const struct xl__reduction_state *state =
-            find_state(r->state, r->n_states, g, v);
-        const struct xl__node *n = &g->node[v->node];
-        xl__emit_indent(&r->m);
-        xl__str_printf(r->m.out,
-                       "const %s v%u = ", xl__emit_type(n->type, width),
-                       v->node);
-        write_template(r,
-                       state->acc == &var && n->op == XL__E_MEAN
-                           ? mean_of_var
-                           : rules[n->op].result,
-                       state, width);
-        xl__str_add(r->m.out, ";\n");
-    }
-}
-
-void xl__row_values_write(struct xl__reduction_writer *r, unsigned s)
-{
-    const struct xl__group *group = r->group;
-    for (unsigned i = 0; i < group->n_values; i++) {
-        const struct xl__value *v = &group->value[i];
-        const unsigned k = xl__emit_operand_of(group, v->node);
-        if (!v->is_row || v->sweep != s)
-            continue;
-        if (k != XL__EXPR_OPERANDS)
-            xl__emit_load(&r->m, k, r->row_at, r->row_count);
-        else if (!is_reduction(r->m.g, v))
-            xl__emit_node(&r->m, v->node, r->row_width);
-    }
-}
-
-bool xl__has_row_stores(const struct xl__reduction_writer *r)
-{
-    for (unsigned k = 0; k < r->group->n_operands; k++)
-        if (r->group->operand[k].is_written &&
-            xl__operand_is_of_rows(r->group, &r->group->operand[k]))
-            return true;
-    return false;
-}
-
-void xl__row_stores_write(struct xl__reduction_writer *r)
-{
-    for (unsigned k = 0; k < r->group->n_operands; k++) {
-        const struct xl__operand *o = &r->group->operand[k];
-        if (o->is_written && xl__operand_is_of_rows(r->group, o))
-            xl__emit_store(&r->m, k, r->row_at, r->row_count);
-    }
-}
-
-/* -- loops in the text ---------------------------------------------------- */
-
-void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
-                          unsigned last)
-{
-    xl__str_add(r->m.out, first < last ? "" : "1");
-    for (unsigned d = first; d < last; d++)
-        xl__str_printf(r->m.out, "%sn%u", d > first ? " * " : "", d);
-}
-
-void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
-                            unsigned last, const char *number)
-{
-    if (first == last)
-        return;
-    if (last - first > 1)
-        xl__emit_line(&r->m, "IDX rest%u = %s;", first, number);
-    for (unsigned d = last - 1; d > first; d--) {
-        xl__emit_line(&r->m, "const IDX i%u = rest%u %% n%u;", d, first, d);
-        xl__emit_line(&r->m, "rest%u /= n%u;", first, d);
-    }
-    if (last - first > 1)
-        xl__emit_line(&r->m, "const IDX i%u = rest%u;", first, first);
-    else
-        xl__emit_line(&r->m, "const IDX i%u = %s;", first, number);
+    const enum xl__expr_op op = r->m.g->node[v->node].op;
+    if (!is_reduction(r->m.g, v) ||
+        xl__emit_operand_of(r->group, v->node) != XL__EXPR_OPERANDS)
+        return NULL;
+    *state = find_state(r->state, r->n_states, r->m.g, v);
+    return (*state)->acc == &var && op == XL__E_MEAN ? "XL_RESULT_CENTER"
+                                                     : rules[op].result;
 }
 
 /* -- for geometries ------------------------------------------------------- */
@@ -472,6 +342,24 @@ xl_status xl__reduction_check(const struct xl__reduction_writer *r,
                : XL_OK;
 }
 
+/* The tree of cl/expr/row_sweep.clh: the lanes, an eighth of many lanes, 8. */
+size_t xl__lanes_room(const struct xl__geometry *geo)
+{
+    enum { FEW = 8, MANY = 16 * FEW };
+    const size_t n = geo->lanes;
+    if (n == 1)
+        return 0;
+    return geo->wg / n * (n + (n > FEW ? FEW : 0) + (n > MANY ? n / FEW : 0));
+}
+
+size_t xl__states_bytes(const struct xl__reduction_writer *r, size_t n)
+{
+    size_t words = 0;
+    for (unsigned i = 0; i < r->n_states; i++)
+        words += r->state[i].acc->words;
+    return n * words * sizeof(float);
+}
+
 void xl__reduction_set_step(struct xl__reduction_writer *r,
                             const struct xl__schedule *s,
                             struct xl__step *step, const char *kernel,
@@ -517,14 +405,6 @@ size_t xl__partial_bytes(const struct xl__graph *g,
             bytes += section_bytes(r.state[i].acc->words, n_partials);
     xl__reduction_clear(&r);
     return bytes;
-}
-
-void xl__partial_params(struct xl__reduction_writer *r)
-{
-    xl__emit_line(&r->m, ", __global uchar *scratch");
-    xl__states_write(r, XL__ALL_SWEEPS, ", const ulong q$s", 1);
-    xl__emit_line(&r->m, ", const IDX chunks, const IDX each, "
-                         "const IDX each_one");
 }
 
 unsigned xl__partial_n_args(const struct xl__reduction_writer *r)

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the three forms with reductions (rows, columns, chunks) share: which
- * states a kernel accumulates, which values each sweep needs, and the text of
- * row values, results and partial results.
+ * states a kernel accumulates, which values each sweep needs, launches, and
+ * partial results in scratch.
  *
  * A reduction accumulates a state (cl/expr/reduce.clh): it starts as none(),
  * fold() adds vectors, merge() joins two states, of() gives the result. A row
  * is swept as often as reductions depend on each other: softmax needs the
- * maximum, then the sum of exp(x - max), then writes.
- *
- * Names in the generated text, N being the number of the state's node:
- *   aN  a state of vector width      rN  a state of one row, width 1
- *   xN  loaded vectors of a step     bN  what a step folds into state N
- *   hN  vectors held in registers from one sweep to later ones */
+ * maximum, then the sum of exp(x - max), then writes. */
 #ifndef XL_EXPR_REDUCTIONS_H
 #define XL_EXPR_REDUCTIONS_H
 
@@ -42,17 +37,20 @@ struct xl__reduction_writer {
     struct xl__reduction_state *state;
     unsigned n_states;
     /* Arrays with one entry a value of the group: */
-    unsigned char *is_needed; /* the sweep being written needs it */
-    unsigned *held_from;      /* in registers from this sweep on, or
-                                 XL__NOT_HELD */
-    unsigned *held_until;     /* the last sweep that uses it */
-    bool is_single; /* single elements are being written: nothing is held */
+    unsigned char *is_needed;   /* the sweep being written needs it */
+    unsigned *held_from;        /* in registers from this sweep on, or
+                                   XL__NOT_HELD */
+    unsigned *held_until;       /* the last sweep that uses it */
     unsigned n_kept, n_reduced; /* kept loops before the reduced ones; reduced
                                    loops */
-    /* Row values: their index along the last loop, how many elements of the
-     * vector exist (NULL: all), and the vector's width. */
-    const char *row_at, *row_count;
-    unsigned row_width;
+    /* While a macro is written (reduction_element.c): */
+    unsigned sweep;     /* to which it belongs */
+    const char *count;  /* a variable: how many elements of the vector exist;
+                           NULL: all */
+    bool is_row_held;   /* vectors stay in registers from sweep to sweep, */
+    bool is_single;     /* but not the single elements being written */
+    const char *row_at; /* values of rows: index along the last loop, */
+    unsigned row_width; /* and width */
 };
 
 enum { XL__NOT_HELD = ~0u >> 1 };
@@ -77,17 +75,7 @@ unsigned xl__reduction_words(const struct xl__graph *g, unsigned node);
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group);
 
-/* -- lines of text by state ----------------------------------------------- */
-
-/* Write one line for each state of sweep s (XL__ALL_SWEEPS: of all), or for
- * each kind of state. In the rule, $k is replaced by the kind ("sumf"), $f for the
- * prefix of its functions ("xl_sumf"), $s for the state's number, $w for the
- * width, $n for the number of elements of a row. */
 enum { XL__ALL_SWEEPS = ~0u >> 1 };
-void xl__states_write(struct xl__reduction_writer *r, unsigned s,
-                      const char *rule, unsigned width);
-void xl__state_kinds_write(struct xl__reduction_writer *r, const char *rule,
-                           unsigned width);
 
 /* -- what a sweep needs --------------------------------------------------- */
 
@@ -108,25 +96,11 @@ bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s);
  * values that more than one sweep needs. Sets held_from and held_until. */
 void xl__sweep_hold_values(struct xl__reduction_writer *r);
 
-/* -- rows ----------------------------------------------------------------- */
-
-/* Write the row values that must exist before sweep s (n_sweeps: after the
- * last one): loads and arithmetic. */
-void xl__row_values_write(struct xl__reduction_writer *r, unsigned s);
-/* Write the results of sweep s, computed from the states rN. */
-void xl__row_results_write(struct xl__reduction_writer *r, unsigned s);
-/* Has the group outputs of one element a row? Write their stores. */
-bool xl__has_row_stores(const struct xl__reduction_writer *r);
-void xl__row_stores_write(struct xl__reduction_writer *r);
-
-/* Write `const IDX iD = ...` for the loops [first, last), computed from
- * `number`, the text of the linear index over these loops. */
-void xl__loop_indices_write(struct xl__reduction_writer *r, unsigned first,
-                            unsigned last, const char *number);
-/* Append the product of the sizes of the loops [first, last), as "n2 * n3";
- * "1" if there are none. */
-void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
-                          unsigned last);
+/* The name in cl/expr/states.clh of the result that a value of the group is,
+ * and the state that it is a result of; NULL: it is not one. */
+const char *xl__reduction_result(const struct xl__reduction_writer *r,
+                                 const struct xl__value *v,
+                                 const struct xl__reduction_state **state);
 
 /* -- launches ------------------------------------------------------------- */
 
@@ -134,6 +108,11 @@ void xl__loop_sizes_write(struct xl__reduction_writer *r, unsigned first,
  * xl__emit_args() and local_bytes of local memory does not fit. */
 xl_status xl__reduction_check(const struct xl__reduction_writer *r,
                               unsigned n_more, size_t local_bytes);
+/* States of width 1, of each state of the kernel, in which the lanes of a
+ * work-group's rows join (ROWS, CHUNKS). */
+size_t xl__lanes_room(const struct xl__geometry *geo);
+/* Bytes of n states of width 1, of each state of the kernel. */
+size_t xl__states_bytes(const struct xl__reduction_writer *r, size_t n);
 /* Set text, kernel name, launch size and the arguments of xl__emit_args(). */
 void xl__reduction_set_step(struct xl__reduction_writer *r,
                             const struct xl__schedule *s,
@@ -151,11 +130,8 @@ void xl__reduction_arg_index(const struct xl__reduction_writer *r,
 /* Bytes of all sections. */
 size_t xl__partial_bytes(const struct xl__graph *g,
                          const struct xl__group *group, size_t n_partials);
-/* Write the parameters: scratch, qN (byte offset of state N's section), and
- * how the reduced range is cut: chunks, each (vectors or rows of a chunk) and
- * each_one (single elements of a chunk). */
-void xl__partial_params(struct xl__reduction_writer *r);
-/* Append their arguments; cut: chunks, each, each_one. */
+/* Append the arguments XL_SCRATCH_PARAMS of cl/expr/states.clh; cut: how the
+ * reduced range is cut, chunks, each and each_one. */
 void xl__partial_args(const struct xl__reduction_writer *r,
                       struct xl__step *step, size_t n_partials,
                       const size_t cut[3]);
