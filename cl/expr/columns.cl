@@ -146,7 +146,7 @@ void expr_columns_join(XL_PARAMS XL_SCRATCH_PARAMS)
 #define XL_VECTOR_INDEX (XL_IVEC(XL_VW))((int)line)
 #define XL_PART_INDEX XL_VECTOR_INDEX
 #define XL_VECTOR_FOLD(acc, N)                                                \
-    XL_CAT4(xl_, acc, _fold_, XL_VW)(&XL_OF(N), b##N, k, some);
+    XL_CAT4(xl_, acc, _fold_, XL_VW)(&XL_OF(N), b##N + from, k + from, some);
 #define XL_PART_FOLD(acc, N) XL_VECTOR_FOLD(acc, N)
 #define XL_PART_ARRAYS_0 XL_VECTOR_ARRAYS_0
 #define XL_PART_RESULTS_0 XL_VECTOR_RESULTS_0
@@ -159,7 +159,7 @@ void expr_columns_join(XL_PARAMS XL_SCRATCH_PARAMS)
         for (uint c = from; c < (to); c++) {                                  \
             const IDX at = begin + c * XL_VW;                                 \
             XL_##T##_ROW_0                                                    \
-            XL_##T##_ARRAYS_0                                                 \
+            XL_ARRAYS(T, 0)                                                   \
             XL_STEP(T, 0, 0, n, n, n)                                         \
         }                                                                     \
     }

@@ -128,7 +128,7 @@ static void write_arrays(struct xl__emit *m)
                           r->group->value[i].node);
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == r->sweep)
-            xl__emit_line(m, "%s b%u[XL_FOLDED];",
+            xl__emit_line(m, "%s b%u[XL_AT_ONCE];",
                           xl__emit_type(r->state[i].acc->type, m->vw),
                           r->state[i].node);
 }
@@ -157,11 +157,11 @@ static void write_nothing(struct xl__emit *m)
     (void)m;
 }
 
-/* What a state folds: b5[w] = v3. */
+/* What a state folds: b5[u] = v3. */
 static void write_folded_value(struct xl__emit *m,
                                const struct xl__reduction_state *a)
 {
-    xl__str_printf(m->out, "b%u[w] = ", a->node);
+    xl__str_printf(m->out, "b%u[u] = ", a->node);
     xl__emit_ref_as(m, a->arg, m->vw, a->acc->type);
     if (a->acc->is_squared) {
         xl__str_add(m->out, " * ");
