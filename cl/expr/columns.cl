@@ -160,7 +160,7 @@ void expr_columns_join(XL_PARAMS XL_SCRATCH_PARAMS)
             const IDX at = begin + c * XL_VW;                                 \
             XL_##T##_ROW_0                                                    \
             XL_ARRAYS(T, 0)                                                   \
-            XL_STEP(T, 0, 0, n, n, n)                                         \
+            XL_STEP(T, 0, 0, n, n, n, n)                                      \
         }                                                                     \
     }
 #define XL_BEGIN(acc, N)                                                      \

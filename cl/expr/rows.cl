@@ -71,6 +71,7 @@ void expr_rows(XL_PARAMS
         const IDX first_one = 0, end_one = lines * left;
 #if XL_HELD
         const uint mine = (uint)((end + (XL_LANES - 1) - lane) / XL_LANES);
+        const IDX last = XL_LINES * per_line - 1;
         XL_KEPT
 #endif
         XL_SWEEPS

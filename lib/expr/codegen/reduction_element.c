@@ -13,7 +13,8 @@
 #include "expr/codegen/geometry.h"
 
 enum {
-    FOLDED = 4,       /* XL_FOLDED of cl/expr/sweep_step.clh */
+    FOLDED = 4,       /* XL_FOLDED of cl/expr/sweep_step.clh: of a step that
+                         does not have all of the held vectors */
     FIRST_WORDS = 64, /* words that an item loads before it uses them, in the
                          first sweep */
     LATER_WORDS = 32  /* and in later sweeps */
@@ -152,11 +153,6 @@ static void write_loads(struct xl__emit *m)
     }
 }
 
-static void write_nothing(struct xl__emit *m)
-{
-    (void)m;
-}
-
 /* What a state folds: b5[u] = v3. */
 static void write_folded_value(struct xl__emit *m,
                                const struct xl__reduction_state *a)
@@ -208,21 +204,21 @@ static void write_sweep_macro(struct xl__reduction_writer *r,
     xl__emit_macro(&r->m, name, body);
 }
 
-/* Vectors that a held sweep loads and computes at a time: 0 (loads all first)
- * if nothing is loaded, or if the loads of the first sweep are the held values
- * themselves; otherwise few, since they need registers besides the held ones.
- */
+/* Vectors of a step of a held sweep: all of them if nothing is loaded, or if
+ * the loads of the first sweep are the held values themselves; otherwise few,
+ * since they need registers besides the held ones. */
 static unsigned choose_block(const struct xl__reduction_writer *r)
 {
+    const unsigned held = r->group->geo.held;
     unsigned loads = 0;
     for (unsigned i = 0; i < r->group->n_values; i++)
         loads += is_loaded(r, i);
     if (loads == 0 || (r->sweep == 0 && loads == 1))
-        return 0;
+        return held;
     unsigned n =
         (r->sweep == 0 ? FIRST_WORDS : LATER_WORDS) / (loads * r->m.vw);
     n = n > FOLDED ? FOLDED : n > 0 ? n : 1;
-    return n < r->group->geo.held ? n : 0;
+    return n < held ? n : held;
 }
 
 /* The macros of sweep r->sweep for whole vectors, for the cut ones of columns,
@@ -231,17 +227,10 @@ static void write_vector_macros(struct xl__reduction_writer *r)
 {
     xl__sweep_mark_needed(r, r->sweep);
     write_sweep_macro(r, "VECTOR_ARRAYS_", write_arrays);
-    if (r->is_row_held) {
-        const unsigned block = choose_block(r);
-        write_sweep_macro(r, "VECTOR_AHEAD_",
-                          block ? write_nothing : write_loads);
-        write_sweep_macro(r, "VECTOR_LOADS_",
-                          block ? write_loads : write_nothing);
+    write_sweep_macro(r, "VECTOR_LOADS_", write_loads);
+    if (r->is_row_held)
         xl__emit_line(&r->m, "#define XL_BLOCK_%u %u", r->sweep,
-                      block ? block : (unsigned)FOLDED);
-    } else {
-        write_sweep_macro(r, "VECTOR_LOADS_", write_loads);
-    }
+                      choose_block(r));
     write_sweep_macro(r, "VECTOR_RESULTS_", write_results);
 }
 
