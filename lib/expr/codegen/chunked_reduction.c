@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form CHUNKS: few long rows, each cut into chunks so that the device is
- * busy. Geometry and launches of the kernels of cl/expr/chunks.cl. */
+ * busy. Geometry and launches of the kernels of cl/expr/chunked_reduction.cl.
+ */
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/reduction_element.h"
@@ -93,10 +94,11 @@ static xl_status add_step(const struct xl__graph *g,
             &r, xl__partial_n_args(&r),
             xl__states_bytes(&r, xl__lanes_room(&group->geo)));
     if (st == XL_OK)
-        st = xl__reduction_write_kernel(&r, "chunks", is_join);
+        st = xl__reduction_write_kernel(&r, "chunked_reduction", is_join);
     if (st == XL_OK) {
         xl__reduction_set_step(&r, s, step,
-                               is_join ? "expr_chunks_join" : "expr_chunks",
+                               is_join ? "expr_chunked_reduction_join"
+                                       : "expr_chunked_reduction",
                                is_join ? rows : rows * geo->chunks);
         step->local_mem_bytes =
             xl__states_bytes(&r, xl__lanes_room(&group->geo));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form COLUMNS: the reduced loops are outside, a kept contiguous loop is
- * inside. Geometry and launches of the kernels of cl/expr/columns.cl.
+ * inside. Geometry and launches of the kernels of cl/expr/column_reduction.cl.
  *
  * On a GPU an item owns one vector of columns and keeps its states in
  * registers. On a CPU an item owns `held` adjacent vectors, whose states fit
@@ -169,9 +169,10 @@ static xl_status add_step(struct xl__reduction_writer *r,
     struct xl__step *step = &plan->step[plan->n_steps];
     xl_status status;
     TRY(xl__reduction_check(r, xl__partial_n_args(r), local_bytes(r)));
-    TRY(xl__reduction_write_kernel(r, "columns", is_join));
+    TRY(xl__reduction_write_kernel(r, "column_reduction", is_join));
     xl__reduction_set_step(r, s, step,
-                           is_join ? "expr_columns_join" : "expr_columns",
+                           is_join ? "expr_column_reduction_join"
+                                   : "expr_column_reduction",
                            n_groups(group, is_join));
     step->local_mem_bytes = local_bytes(r);
     if (chunks > 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form ROWS, in which a row stays whole: `lanes` items of a work-group
  * share a row and sweep over it as often as its reductions depend on each
- * other. Geometry and launch of the kernel cl/expr/rows.cl.
+ * other. Geometry and launch of the kernel cl/expr/row_reduction.cl.
  *
  * If the row's vectors fit into the registers of its lanes (geo.held vectors
  * an item), they are read from memory once. On CPUs a work-group is one item,
@@ -152,11 +152,11 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
         st = xl__reduction_check(
             &r, 1, xl__states_bytes(&r, xl__lanes_room(&group->geo)));
     if (st == XL_OK)
-        st = xl__reduction_write_kernel(&r, "rows", false);
+        st = xl__reduction_write_kernel(&r, "row_reduction", false);
     if (st == XL_OK) {
         const struct xl__geometry *geo = &group->geo;
         const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
-        xl__reduction_set_step(&r, s, step, "expr_rows",
+        xl__reduction_set_step(&r, s, step, "expr_row_reduction",
                                xl__ceil_div(rows, each));
         step->local_mem_bytes =
             xl__states_bytes(&r, xl__lanes_room(&group->geo));

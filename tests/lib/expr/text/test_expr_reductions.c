@@ -176,7 +176,7 @@ static void rows_in_registers(void **state)
         "    const float v0 = x0[u]; \\\n"
         "    const float v2 = v0 - v1; \\\n"
         "    xl_store_f32_1(m1 + o1, p1 + at, v2);\n"
-        "#include \"expr/rows.cl\"\n"};
+        "#include \"expr/row_reduction.cl\"\n"};
     assert_texts("y = x - max(x, axis=-1)", "x:f16[4096,200] y:f32[4096,200]",
                  false, expected, 1);
 }
@@ -232,7 +232,7 @@ static void columns_of_items(void **state)
         "#define XL_PART_LOADS_0 \\\n"
         "    const float16 v0 = xl_loadn_f32_16(m0 + o0, p0_2 + at, 1, count); \\\n"
         "    x0[u] = v0;\n"
-        "#include \"expr/columns.cl\"\n",
+        "#include \"expr/column_reduction.cl\"\n",
         "#define XL_WG 1\n"
         "#define XL_LANES 1\n"
         "#define XL_HELD 1\n"
@@ -261,7 +261,7 @@ static void columns_of_items(void **state)
         "#define XL_ROW_END \\\n"
         "    const float16 v2 = XL_RESULT_MEAN(sumf, 2); \\\n"
         "    xl_storen_f32_16(m1 + o1, p1 + at, 1, count, v2);\n"
-        "#include \"expr/columns.cl\"\n"};
+        "#include \"expr/column_reduction.cl\"\n"};
     assert_texts("s = mean(x * x, axis=0)", "x:f32[4096,4096] s:f32[1,4096]",
                  true, expected, 2);
 }

@@ -40,11 +40,10 @@
 #define XL_RUNS (XL_WG == 1)
 #endif
 
-#include "expr/reduction_element.clh"
 #include "expr/row_sweep.clh"
 
 __kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
-void expr_rows(XL_PARAMS
+void expr_row_reduction(XL_PARAMS
 #if XL_RUNS
                , const IDX each
 #endif

@@ -13,9 +13,10 @@
  * values of columns. `row` numbers the combinations of the outer kept loops. If
  * the columns are too few to fill the device, the lines are cut into chunks:
  *
- *   expr_columns        columns, or chunks of them
- *   expr_columns_join   with XL_JOINS: joins the chunks of each column,
- *                       computes what depends on them and stores it
+ *   expr_column_reduction         columns, or chunks of them
+ *   expr_column_reduction_join    with XL_JOINS: joins the chunks of each
+ *                                 column, computes what depends on them and
+ *                                 stores it
  *
  * The element part is expr/reduction_element.clh.
  *
@@ -86,7 +87,7 @@ XL_KINDS(XL_KIND_GATHER)
                                                  XL_SIDE);
 /* Lane 0 has the states of the whole column then. */
 #define XL_JOIN_LANES                                                         \
-    XL_STATES(XL_LEAVE)                                                         \
+    XL_STATES(XL_LEAVE)                                                       \
     barrier(CLK_LOCAL_MEM_FENCE);                                             \
     if (lane == 0) {                                                          \
         XL_STATES(XL_GATHER_COLUMN)                                           \
@@ -109,7 +110,7 @@ XL_KINDS(XL_KIND_COLLECT)
                           XL_LANES * rows * vectors)};
 
 __kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
-void expr_columns_join(XL_PARAMS XL_SCRATCH_PARAMS)
+void expr_column_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)
     const uint item = XL_ITEM, column = item % XL_SIDE, lane = item / XL_SIDE;
@@ -169,7 +170,7 @@ void expr_columns_join(XL_PARAMS XL_SCRATCH_PARAMS)
         XL_OF(N) = XL_CAT4(xl_, acc, _none_, XL_VW)();
 
 __kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
-void expr_columns(XL_PARAMS
+void expr_column_reduction(XL_PARAMS
 #if XL_CHUNKED
                   XL_SCRATCH_PARAMS
 #endif

@@ -2,9 +2,10 @@
 /* Computes reductions of few long rows, each cut into chunks so that the
  * device is busy, in two launches:
  *
- *   expr_chunks        a work-group reduces one chunk of one row
- *   expr_chunks_join   with XL_JOINS: a work-group joins the chunks of one
- *                      row, computes what depends on them and stores it
+ *   expr_chunked_reduction        a work-group reduces one chunk of one row
+ *   expr_chunked_reduction_join   with XL_JOINS: a work-group joins the chunks
+ *                                 of one row, computes what depends on them
+ *                                 and stores it
  *
  * There is one sweep, and nothing is stored but values of rows. The element
  * part is expr/reduction_element.clh, a sweep expr/row_sweep.clh.
@@ -36,7 +37,6 @@
 #define XL_LANES XL_WG
 #define XL_HELD 0
 
-#include "expr/reduction_element.clh"
 #include "expr/row_sweep.clh"
 
 #define XL_ITEM (XL_WG > 1 ? get_local_id(0) : 0)
@@ -48,7 +48,7 @@ XL_KINDS(XL_KIND_COLLECT)
         XL_COLLECT(acc, N, row * chunks + item, mine, XL_WG);
 
 __kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
-void expr_chunks_join(XL_PARAMS XL_SCRATCH_PARAMS)
+void expr_chunked_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)
     const uint item = XL_ITEM, lane = item;
@@ -66,7 +66,7 @@ void expr_chunks_join(XL_PARAMS XL_SCRATCH_PARAMS)
 #else
 
 __kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
-void expr_chunks(XL_PARAMS XL_SCRATCH_PARAMS)
+void expr_chunked_reduction(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)
     const uint item = XL_ITEM, lane = item;
