@@ -31,8 +31,12 @@ enum case_data {
 enum batch_layout {
     BATCH_STEPS,
     BATCH_SHARED_B, /* all use one B */
-    BATCH_LISTS     /* offsets in falling order */
+    BATCH_LISTS,    /* offsets in falling order */
+    BATCH_HEADS,    /* rows of BATCH_INNER products; in memory the first
+                       product of all rows comes first */
+    BATCH_GROUPED   /* the same, BATCH_SHARE products of a row use one B */
 };
+enum { BATCH_INNER = 3, BATCH_SHARE = 2 };
 struct case_batch {
     size_t count; /* 0: one product */
     enum batch_layout layout;

@@ -58,10 +58,32 @@ static xl_status init_stacked(struct guarded *g, struct guarded_layout one,
     return guarded_init(g, &one);
 }
 
-/* The position of product z in the buffers; lists are in falling order. */
+/* Along two axes the matrices of one number in their row are together. */
+static size_t n_rows(const struct gemm_check *t)
+{
+    return t->count / BATCH_INNER;
+}
+
+static bool has_rows(const struct gemm_check *t)
+{
+    return t->c->batch.layout == BATCH_HEADS ||
+           t->c->batch.layout == BATCH_GROUPED;
+}
+
+/* The position of product z in the buffers of A and C. */
 static size_t index_of(const struct gemm_check *t, size_t z)
 {
+    if (has_rows(t))
+        return z % BATCH_INNER * n_rows(t) + z / BATCH_INNER;
     return t->c->batch.layout == BATCH_LISTS ? t->count - 1 - z : z;
+}
+
+/* The same in that of B. */
+static size_t index_of_b(const struct gemm_check *t, size_t z)
+{
+    if (t->c->batch.layout == BATCH_GROUPED)
+        return z % BATCH_INNER / BATCH_SHARE * n_rows(t) + z / BATCH_INNER;
+    return t->c->batch.layout == BATCH_SHARED_B ? 0 : index_of(t, z);
 }
 
 static xl_status create_lists(struct gemm_check *t)
@@ -73,7 +95,7 @@ static xl_status create_lists(struct gemm_check *t)
     t->at = xl__calloc(3 * t->count, sizeof *t->at);
     for (size_t z = 0; t->at && z < t->count; z++) {
         t->at[z] = index_of(t, z) * product_step(&la);
-        t->at[t->count + z] = index_of(t, z) * product_step(&lb);
+        t->at[t->count + z] = index_of_b(t, z) * product_step(&lb);
         t->at[2 * t->count + z] = index_of(t, z) * product_step(&lc);
     }
     return t->at ? XL_OK : XL_NO_MEMORY;
@@ -84,7 +106,9 @@ static xl_status prepare_buffers(struct gemm_check *t, struct xl__rng *rng)
     const struct gemm_case *c = t->c;
     xl_status status;
     t->count = c->batch.count ? c->batch.count : 1;
-    const size_t n_b = c->batch.layout == BATCH_SHARED_B ? 1 : t->count;
+    size_t n_b = 0;
+    for (size_t z = 0; z < t->count; z++)
+        n_b = xl__max_size(n_b, index_of_b(t, z) + 1);
     TRY(init_stacked(&t->a, layout_a(c), t->count));
     if (!c->one_buffer)
         TRY(init_stacked(&t->b, layout_b(c), n_b));
@@ -133,6 +157,13 @@ static xl_batch batch_of(const struct gemm_check *t)
     b.a_step = product_step(&la);
     b.b_step = t->c->batch.layout == BATCH_SHARED_B ? 0 : product_step(&lb);
     b.c_step = product_step(&lc);
+    if (has_rows(t)) {
+        b.inner = BATCH_INNER;
+        b.a_inner = n_rows(t) * b.a_step;
+        b.b_inner = n_rows(t) * b.b_step;
+        b.c_inner = n_rows(t) * b.c_step;
+        b.b_share = t->c->batch.layout == BATCH_GROUPED ? BATCH_SHARE : 1;
+    }
     return b;
 }
 
@@ -192,8 +223,7 @@ static void select_product(struct gemm_check *t, size_t z)
     t->old = guarded_host(&t->result, c->columns_c);
     t->got = guarded_back(&t->result, c->columns_c);
     t->ra.offset += at * product_step(&la);
-    if (c->batch.layout != BATCH_SHARED_B)
-        t->rb.offset += at * product_step(&lb);
+    t->rb.offset += index_of_b(t, z) * product_step(&lb);
     t->old.offset += at * product_step(&lc);
     t->got.offset += at * product_step(&lc);
 }

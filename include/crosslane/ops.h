@@ -17,13 +17,23 @@ extern "C" {
 /** The products of a batched call, and the offsets of their matrices. All zero:
  *  one product. */
 typedef struct xl_batch {
-    size_t count; ///< products; 0: one
+    size_t count; ///< products in all; 0: one
     /** Elements from one product's matrix to the next one's. 0 for A or B: all
      *  products share the matrix. The matrices C must be disjoint. */
     size_t a_step, b_step, c_step;
     /** Instead of steps, all three or none: arrays of `count` offsets in
      *  elements, added to the view's own. Read before the call returns. */
     const cl_ulong *a_at, *b_at, *c_at;
+    /** A second axis, as the heads of a batch: product z is number z % inner
+     * of row z / inner. The steps above then lead from row to row. `inner`
+     *  divides `count`; 0: one axis. Not with listed offsets. */
+    size_t inner;
+    /** Elements from one product of a row to the next one; 0 for A or B: the
+     *  row shares the matrix. */
+    size_t a_inner, b_inner, c_inner;
+    /** So many consecutive products of a row share a matrix of A, or of B, as
+     *  grouped queries do: product i of a row takes matrix i / share. 0: 1. */
+    size_t a_share, b_share;
 } xl_batch;
 
 enum { XL_EPILOGUE_MAX_BINDINGS = 16 };
@@ -37,10 +47,11 @@ typedef struct xl_epilogue {
      *  reductions, row functions, random numbers or views. Temporaries are
      *  allowed ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
     const char *expr;
-    /** Tensors that broadcast to C, m x n or batch x m x n: sizes {n} are one
-     *  value per column, {m, 1} one per row. One may be the same view as C, for
-     *  example to add to it; otherwise none may overlap C. A scalar is as in
-     *  xl_expr_run(). */
+    /** Tensors that broadcast to C, m x n, batch x m x n, or with a second
+     * axis of the batch rows x inner x m x n: sizes {n} are one value per
+     * column, {m, 1} one per row, {inner, m, n} a matrix per head. One may be
+     * the same view as C, for example to add to it; otherwise none may overlap
+     * C. A scalar is as in xl_expr_run(). */
     const xl_binding *bindings;
     unsigned n_bindings;
 } xl_epilogue;

@@ -20,8 +20,15 @@
 #include "runtime/context.h"
 #include "runtime/plan.h"
 
-/* Dimensions of the result: products of a batch, rows, columns. */
-enum { XL__ALONG_BATCH, XL__ALONG_ROWS, XL__ALONG_COLS, XL__N_ALONG };
+/* Dimensions of the result: of a batch of two axes the outer one, else 1;
+ * products of a batch; rows; columns. */
+enum {
+    XL__ALONG_OUTER,
+    XL__ALONG_BATCH,
+    XL__ALONG_ROWS,
+    XL__ALONG_COLS,
+    XL__N_ALONG
+};
 
 struct xl__epilogue_operand {
     xl_dtype dtype;  /* of a scalar: XL_F32 or XL_I32 */
@@ -75,11 +82,14 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
  *   E<k>   column stride: 0 broadcast, 1 contiguous, 2 any other
  *   EI<k>  row stride: 0 broadcast, 1 any other
  *
- * Arguments: of a tensor its memory, its offset and its strides along batch,
- * rows and columns; of a scalar its value. Operand k is call.mem[mem + k], its
+ * With two axes of a batch, `inner` products along the second, EO=1 and inner
+ * as the first argument; one axis: 0. Arguments: of a tensor its memory, its
+ * offset and its strides along batch, rows and columns, with EO also along the
+ * outer axis; of a scalar its value. Operand k is call.mem[mem + k], its
  * offset or value call.value[value + k]. `swapped`: the kernel's rows are the
  * result's columns. No effect for a NULL epilogue. */
 void xl__arg_epilogue(struct xl__step *step, const struct xl__epilogue_text *s,
-                      unsigned mem, unsigned value, bool swapped);
+                      unsigned mem, unsigned value, size_t inner,
+                      bool swapped);
 
 #endif

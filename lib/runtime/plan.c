@@ -172,7 +172,7 @@ static void define_layout(struct xl__step *s, unsigned k, size_t row_stride,
 }
 
 void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
-                      unsigned mem, unsigned value, bool swapped)
+                      unsigned mem, unsigned value, size_t inner, bool swapped)
 {
     const unsigned rows = swapped ? XL__ALONG_COLS : XL__ALONG_ROWS;
     const unsigned cols = swapped ? XL__ALONG_ROWS : XL__ALONG_COLS;
@@ -180,6 +180,10 @@ void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
     if (!text)
         return;
     xl__define(s, "EPILOGUE", 1);
+    if (inner > 0) {
+        xl__define(s, "EO", 1);
+        xl__arg_u64(s, inner);
+    }
     for (unsigned k = 0; k < text->n_operands; k++) {
         const struct xl__epilogue_operand *o = &text->operand[k];
         if (o->is_scalar) {
@@ -195,6 +199,8 @@ void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
         xl__arg_u64(s, o->stride[XL__ALONG_BATCH]);
         xl__arg_u64(s, o->stride[rows]);
         xl__arg_u64(s, o->stride[cols]);
+        if (inner > 0)
+            xl__arg_u64(s, o->stride[XL__ALONG_OUTER]);
     }
 }
 

@@ -58,6 +58,12 @@ static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
     return true;
 }
 
+/* The first dimension of a result: the outer axis only where it is used. */
+static unsigned first_dim(const struct xl__epilogue_request *want)
+{
+    return want->size[XL__ALONG_OUTER] > 1 ? XL__ALONG_OUTER : XL__ALONG_BATCH;
+}
+
 static const char y_name[] = "y", out_name[] = "out";
 
 struct epilogue_reader {
@@ -169,15 +175,15 @@ static unsigned first_use(const struct xl__tree *t, const char *name)
 static xl_status check_used(const struct epilogue_reader *r, unsigned k)
 {
     const struct xl__tree *t = &r->tree;
-    const struct xl__shape result = {XL__N_ALONG,
-                                     {r->want->size[XL__ALONG_BATCH],
-                                      r->want->size[XL__ALONG_ROWS],
-                                      r->want->size[XL__ALONG_COLS]}};
+    const unsigned first = first_dim(r->want);
+    struct xl__shape result = {.n_dims = XL__N_ALONG - first};
     const xl_binding *b = &r->want->epilogue->bindings[k];
     const unsigned place = first_use(t, b->name);
     char own[XL__SHAPE_TEXT], over[XL__SHAPE_TEXT];
     size_t stride[XL__N_ALONG];
     struct xl__shape shape = {.n_dims = b->tensor.n_dims};
+    memcpy(result.size, r->want->size + first,
+           result.n_dims * sizeof *result.size);
     if (place == UINT_MAX)
         return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
                               "'%s' is bound but not used in the epilogue",
@@ -206,12 +212,13 @@ static void bind_result(struct epilogue_reader *r, const char *name,
     struct xl__parameter *b = &r->sig.b[r->sig.n++];
     xl__strcpy(b->name, sizeof b->name, name);
     b->dtype = (unsigned)dtype;
-    b->n_dims = XL__N_ALONG;
+    const unsigned first = first_dim(r->want);
+    b->n_dims = XL__N_ALONG - first;
     size_t step = 1;
-    for (unsigned along = XL__N_ALONG; along-- > 0;) {
-        b->size[along] = r->want->size[along];
-        b->stride[along] = step;
-        step *= b->size[along];
+    for (unsigned d = b->n_dims; d-- > 0;) {
+        b->size[d] = r->want->size[first + d];
+        b->stride[d] = step;
+        step *= b->size[d];
     }
 }
 
@@ -353,22 +360,17 @@ static void write_layout_defaults(struct epilogue_writer *w)
                            "#ifndef EI%u\n#define EI%u 1\n#endif\n",
                            k, k, k, k);
     }
-    xl__str_add(w->m.out,
-                "#define XL_EP_AT(k) \\\n"
-                "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
-                "        (EI##k ? i * ep##k##_i : 0) + \\\n"
-                "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
-                "#define XL_EP_ALIGNED_ 0\n"
-                "#define XL_EP_ALIGNED_A 1\n");
+    xl__str_add(w->m.out, "#include \"expr/epilogue_operands.clh\"\n");
 }
 
 /* XL_EPILOGUE_PARAMS and XL_EPILOGUE_ARGS: the operands as parameters of the
  * op's kernel and as arguments of the functions here. A tensor has a pointer,
- * an offset, and strides along products, rows and columns (_z, _i, _j). */
+ * an offset, and strides along products, rows and columns (_z, _i, _j), with
+ * EO also along the outer axis of the products (_o). */
 static void write_params(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
-    xl__str_add(out, "#define XL_EPILOGUE_PARAMS");
+    xl__str_add(out, "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM");
     for (unsigned k = 0; k < w->ep->n; k++) {
         const struct xl__epilogue_binding *o = &w->ep->operand[k];
         if (o->is_scalar)
@@ -378,18 +380,19 @@ static void write_params(struct epilogue_writer *w)
             xl__str_printf(out,
                            " \\\n    , __global const %s *ep%u, "
                            "const ulong ep%u_at, const ulong ep%u_z, \\\n"
-                           "    const ulong ep%u_i, const ulong ep%u_j",
+                           "    const ulong ep%u_i, const ulong ep%u_j "
+                           "XL_EP_OUTER_PARAM(%u)",
                            xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k,
-                           k, k);
+                           k, k, k);
     }
-    xl__str_add(out, "\n#define XL_EPILOGUE_ARGS");
+    xl__str_add(out, "\n#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG");
     for (unsigned k = 0; k < w->ep->n; k++)
         xl__str_printf(out,
                        w->ep->operand[k].is_scalar
                            ? " \\\n    , ep%u"
                            : " \\\n    , ep%u, ep%u_at, ep%u_z, ep%u_i, "
-                             "ep%u_j",
-                       k, k, k, k, k);
+                             "ep%u_j XL_EP_OUTER_ARG(%u)",
+                       k, k, k, k, k, k);
     xl__str_add(out, "\n\n");
 }
 

@@ -82,7 +82,7 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
     add(s, XL__CONV_ALPHA);
     add(s, XL__CONV_BETA);
     xl__arg_epilogue(s, c->snippet, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE,
-                     false);
+                     0, false);
 }
 
 /* -- descriptor --------------------------------------------------------------
@@ -179,6 +179,7 @@ static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
     if (!d->epilogue.expr)
         return XL_OK;
     const bool channels_first = d->out.layout == XL_NCHW;
+    want.size[XL__ALONG_OUTER] = 1;
     want.size[XL__ALONG_BATCH] = d->n;
     want.size[XL__ALONG_ROWS] = channels_first ? d->k : to->p * to->q;
     want.size[XL__ALONG_COLS] = channels_first ? to->p * to->q : d->k;

@@ -225,6 +225,7 @@ static void epilogue_sizes(const struct xl__conv_canonical *small,
 {
     const bool first = small->d.out.layout == XL_NCHW;
     const size_t pixels = small->p * small->q;
+    size[XL__ALONG_OUTER] = 1;
     size[XL__ALONG_BATCH] = small->d.n;
     size[XL__ALONG_ROWS] = first ? small->d.k : pixels;
     size[XL__ALONG_COLS] = first ? pixels : small->d.k;
@@ -327,7 +328,7 @@ static double expect_output(const struct xl__selfcheck_case *t,
     const xl_dtype dtype = c->d.out.dtype;
     const bool first = c->d.out.layout == XL_NCHW;
     const size_t pixel = at[2] * c->q + at[3];
-    const size_t along[XL__N_ALONG] = {at[0], first ? at[1] : pixel,
+    const size_t along[XL__N_ALONG] = {0, at[0], first ? at[1] : pixel,
                                        first ? pixel : at[1]};
     double y_error;
     (void)result;

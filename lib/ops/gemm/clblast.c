@@ -162,6 +162,8 @@ static const char *refuse_clblast(const struct xl__limits *l, const void *desc)
         return other;
     if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)
         return "CLBlast supports buffers, not SVM pointers";
+    if (g->batch.inner > 0)
+        return "CLBlast has no batches along two axes";
     if (!describe_views(g, &call))
         return "CLBlast requires matrices with a contiguous dimension and "
                "without overlapping rows or columns";

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "ops/path/batch.h"
 #include "ops/path/cost.h"
 
 enum {
@@ -114,9 +115,9 @@ static bool keeps_sums(const void *canonical, const struct xl__cpu_job *j)
 
 static bool is_b_shared(const struct xl__cpu_job *j)
 {
-    const xl_batch *b = &j->g->batch;
-    return b->count == 1 ||
-           (!b->a_at && (j->s.is_swapped ? b->a_step : b->b_step) == 0);
+    const struct xl__places b = j->s.is_swapped ? xl__batch_a(&j->g->batch)
+                                                : xl__batch_b(&j->g->batch);
+    return xl__places_matrices(&b) == 1;
 }
 
 /* Set what the call and the tunables state directly. */

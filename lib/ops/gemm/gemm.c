@@ -229,11 +229,49 @@ static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
     }
 }
 
+/* Does each operand of the epilogue have one step from product to product? */
+static bool is_epilogue_even(const struct xl__epilogue_text *text,
+                             const xl_batch *b)
+{
+    for (unsigned k = 0; text && xl__batch_rows(b) > 1 && k < text->n_operands;
+         k++) {
+        const size_t *stride = text->operand[k].stride;
+        if (stride[XL__ALONG_OUTER] != b->inner * stride[XL__ALONG_BATCH])
+            return false;
+    }
+    return true;
+}
+
+/* Two axes that one step of each operand covers become one axis, which all
+ * variants support. */
+static void bind_steps(const xl_batch *b,
+                       const struct xl__epilogue_text *epilogue, xl_batch *to)
+{
+    const struct xl__places at_a = xl__batch_a(b), at_b = xl__batch_b(b),
+                            at_c = xl__batch_c(b);
+    const bool is_even = xl__places_are_even(&at_a, &to->a_step) &&
+                         xl__places_are_even(&at_b, &to->b_step) &&
+                         xl__places_are_even(&at_c, &to->c_step);
+    if (is_even && (b->inner == 0 || is_epilogue_even(epilogue, b)))
+        return;
+    to->a_step = at_a.step;
+    to->b_step = at_b.step;
+    to->c_step = at_c.step;
+    to->inner = at_a.inner;
+    to->a_inner = at_a.inner_step;
+    to->b_inner = at_b.inner_step;
+    to->c_inner = at_c.inner_step;
+    to->a_share = at_a.share;
+    to->b_share = at_b.share;
+}
+
 /* A single product has neither steps nor lists: its listed offsets are added
  * to those of the views. */
-static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
+static void bind_batch(const xl_gemm *g, struct xl__gemm_canonical *to,
+                       struct xl__call *call)
 {
     const xl_batch *b = &g->batch;
+    xl_gemm *c = &to->g;
     const cl_ulong *lists[] = {b->a_at, b->b_at, b->c_at};
     c->batch.count = xl__batch_count(b);
     if (c->batch.count == 1) {
@@ -242,9 +280,7 @@ static void bind_batch(const xl_gemm *g, xl_gemm *c, struct xl__call *call)
         return;
     }
     if (!b->a_at) {
-        c->batch.a_step = b->a_step;
-        c->batch.b_step = b->b_step;
-        c->batch.c_step = b->c_step;
+        bind_steps(b, to->snippet, &c->batch);
         return;
     }
     static const cl_ulong given;
@@ -259,8 +295,11 @@ static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
                                struct xl__call *call)
 {
     xl_status status = XL_OK;
-    const struct xl__epilogue_request want = {
-        &g->epilogue, {xl__batch_count(&g->batch), g->m, g->n}, g->c.dtype};
+    const struct xl__epilogue_request want = {&g->epilogue,
+                                              {xl__batch_rows(&g->batch),
+                                               xl__batch_row_count(&g->batch),
+                                               g->m, g->n},
+                                              g->c.dtype};
     if (!g->epilogue.expr)
         return XL_OK;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));
@@ -282,6 +321,7 @@ static xl_accuracy accuracy_of(const xl_gemm *g)
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
+    xl_status status = XL_OK;
     const xl_gemm *g = desc;
     struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
@@ -302,8 +342,10 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->value[XL__GEMM_OFF_A].u = g->a.offset;
     call->value[XL__GEMM_OFF_B].u = g->b.offset;
     call->value[XL__GEMM_OFF_C].u = g->c.offset;
-    bind_batch(g, c, call);
-    return bind_epilogue(q, g, to, call);
+    TRY(bind_epilogue(q, g, to, call));
+    bind_batch(g, to, call);
+fail:
+    return status;
 }
 
 /* -- shape class ---------------------------------------------------------- */
@@ -355,6 +397,14 @@ static void set_dense_view(xl_mat *mat, size_t rows, size_t cols)
     }
 }
 
+/* Likewise the steps of a batch, from matrix to matrix of so many elements. */
+static void set_dense_steps(const xl_batch *b, size_t elems, size_t *step,
+                            size_t *inner)
+{
+    *inner = *inner > 0 ? elems : 0;
+    *step = *step > 0 ? elems * xl__max_size(b->inner, 1) : 0;
+}
+
 static size_t grain_of(bool is_contiguous)
 {
     return is_contiguous ? 1 : XL__SIZE_GRAIN;
@@ -377,9 +427,9 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     set_dense_view(&g->c, g->m, g->n);
     xl_batch *b = &g->batch;
     b->count = xl__size_end(b->count, XL__SIZE_GRAIN, end);
-    b->a_step = b->a_step > 0 ? g->m * g->k : 0;
-    b->b_step = b->b_step > 0 ? g->k * g->n : 0;
-    b->c_step = b->c_step > 0 ? g->m * g->n : 0;
+    set_dense_steps(b, g->m * g->k, &b->a_step, &b->a_inner);
+    set_dense_steps(b, g->k * g->n, &b->b_step, &b->b_inner);
+    set_dense_steps(b, g->m * g->n, &b->c_step, &b->c_inner);
 }
 
 /* Without a product the reference is the variant: its loop over k = 0 reads

@@ -20,6 +20,7 @@
  *                                  other dimension counts as contiguous;
  *   batch                          has a count of at least 1; a_at, b_at and
  *                                  c_at are not NULL if offsets are listed;
+ *                                  inner is 0 unless two axes are needed;
  *   epilogue                       is empty: `snippet` describes it. */
 struct xl__gemm_canonical {
     xl_gemm g; /* first member, so that this is a valid xl_gemm too */

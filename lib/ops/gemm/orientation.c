@@ -3,6 +3,8 @@
  * kernels share. */
 #include "ops/gemm/orientation.h"
 
+#include "ops/path/batch.h"
+
 static size_t aligned_elems(const xl_mat *mat)
 {
     return mat->offset / xl_dtype_bytes(mat->dtype); /* gemm.h */
@@ -51,11 +53,11 @@ void xl__gemm_arg_layout(struct xl__step *step,
 }
 
 /* gemm/gemm.clh's BATCH. */
-enum { ONE, STEPS, LISTS };
+enum { ONE, STEPS, LISTS, TWO_AXES };
 
 static int batch_form(const xl_batch *b)
 {
-    return b->count == 1 ? ONE : b->a_at ? LISTS : STEPS;
+    return b->count == 1 ? ONE : b->a_at ? LISTS : b->inner ? TWO_AXES : STEPS;
 }
 
 void xl__gemm_define(struct xl__step *step, const void *canonical)
@@ -73,15 +75,30 @@ static void arg_batch(struct xl__step *step, const xl_batch *b,
                       bool is_swapped)
 {
     const size_t n = b->count;
-    if (batch_form(b) == STEPS) {
-        xl__arg_u64(step, is_swapped ? b->b_step : b->a_step);
-        xl__arg_u64(step, is_swapped ? b->a_step : b->b_step);
-        xl__arg_u64(step, b->c_step);
-    } else if (batch_form(b) == LISTS) {
+    const int form = batch_form(b);
+    const struct xl__places of_a = xl__batch_a(b), of_b = xl__batch_b(b),
+                            c = xl__batch_c(b), *left = &of_a, *right = &of_b;
+    if (is_swapped) {
+        left = &of_b;
+        right = &of_a;
+    }
+    if (form == LISTS) {
         xl__arg_mem(step, XL__MEM_LIST);
         xl__arg_u64(step, is_swapped ? n : 0);
         xl__arg_u64(step, is_swapped ? 0 : n);
         xl__arg_u64(step, 2 * n);
+    } else if (form != ONE) {
+        xl__arg_u64(step, left->step);
+        xl__arg_u64(step, right->step);
+        xl__arg_u64(step, c.step);
+    }
+    if (form == TWO_AXES) {
+        xl__arg_u64(step, b->inner);
+        xl__arg_u64(step, left->inner_step);
+        xl__arg_u64(step, right->inner_step);
+        xl__arg_u64(step, c.inner_step);
+        xl__arg_u64(step, left->share);
+        xl__arg_u64(step, right->share);
     }
 }
 
@@ -97,5 +114,5 @@ void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
     add(step, XL__GEMM_BETA);
     arg_batch(step, &g->batch, is_swapped);
     xl__arg_epilogue(step, xl__gemm_epilogue_text(canonical), XL__GEMM_OPERAND,
-                    XL__GEMM_OPERAND_VALUE, is_swapped);
+                     XL__GEMM_OPERAND_VALUE, g->batch.inner, is_swapped);
 }

@@ -87,17 +87,36 @@ static size_t shrink_step(size_t real, const xl_mat *mat,
                     : 0;
 }
 
+/* Of two axes, a row and the first product of the next one. A row has two
+ * matrices of each operand that has several. */
+static void shrink_axes(const xl_batch *g, xl_batch *s)
+{
+    const size_t share = xl__max_size(g->a_share, g->b_share) > 1 ? 2 : 1;
+    s->inner = 1 + share;
+    s->count = s->inner + 1;
+    s->a_share = g->a_share > 1 ? share : 1;
+    s->b_share = g->b_share > 1 ? share : 1;
+    s->a_inner = g->a_inner > 0 ? s->a_step : 0;
+    s->b_inner = g->b_inner > 0 ? s->b_step : 0;
+    s->c_inner = s->c_step;
+    s->a_step = g->a_step > 0 ? s->inner * s->a_step : 0;
+    s->b_step = g->b_step > 0 ? s->inner * s->b_step : 0;
+    s->c_step *= s->inner;
+}
+
 static void shrink_batch(const xl_gemm *g, xl_gemm *s)
 {
     const bool lists = g->batch.a_at != NULL;
     if (g->batch.count == 1)
         return;
     s->batch.count = N_PRODUCTS;
-    s->batch.a_step = shrink_step(lists | g->batch.a_step, &s->a,
-                                  (size_t[2]){s->m, s->k}, 1);
-    s->batch.b_step = shrink_step(lists | g->batch.b_step, &s->b,
-                                  (size_t[2]){s->k, s->n}, 2);
+    s->batch.a_step = shrink_step(lists | g->batch.a_step | g->batch.a_inner,
+                                  &s->a, (size_t[2]){s->m, s->k}, 1);
+    s->batch.b_step = shrink_step(lists | g->batch.b_step | g->batch.b_inner,
+                                  &s->b, (size_t[2]){s->k, s->n}, 2);
     s->batch.c_step = shrink_step(1, &s->c, (size_t[2]){s->m, s->n}, 3);
+    if (g->batch.inner > 0)
+        shrink_axes(&g->batch, &s->batch);
 }
 
 /* The sizes of m, n and k that the case exceeds. The tiles of most variants
@@ -155,7 +174,7 @@ static double case_beta(const void *small)
 static size_t first_elem(const xl_mat *mat, const struct xl__places *p,
                          size_t z)
 {
-    return aligned_elems(mat) + (p->at ? (size_t)p->at[z] : z * p->step);
+    return aligned_elems(mat) + xl__places_at(p, z);
 }
 
 /* Memory of a matrix: random values in its elements, guards everywhere else;
@@ -165,11 +184,13 @@ static xl_status make_matrix(const xl_mat *mat, const size_t size[2],
                              unsigned slot, struct xl__selfcheck_case *t)
 {
     struct xl__rng rng;
-    size_t n;
+    size_t n, last = 0;
     if (!xl__mat_extent(mat, size[0], size[1], &n))
         return XL_NO_MEMORY;
-    n += (p->count - 1) * p->step + aligned_elems(mat) + GUARD_ELEMS;
-    void *base = xl__case_add_memory(t, slot, n, mat->dtype, GUARD);
+    for (size_t z = 0; z < p->count; z++)
+        last = xl__max_size(last, first_elem(mat, p, z));
+    void *base =
+        xl__case_add_memory(t, slot, n + last + GUARD_ELEMS, mat->dtype, GUARD);
     if (!base)
         return XL_NO_MEMORY;
     xl__rng_seed(&rng, seed);
@@ -227,19 +248,23 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__selfcheck_case *t)
     return XL_OK;
 }
 
-/* Products of lists descend in memory. */
-static xl_status add_result(const xl_gemm *g, struct xl__selfcheck_case *t)
+/* A result is a row of products. Those of lists descend in memory. */
+static xl_status add_results(const xl_gemm *g, struct xl__selfcheck_case *t)
 {
     const struct xl__places c = xl__batch_c(&g->batch);
-    const size_t first = first_elem(&g->c, &c, 0);
-    struct xl__case_result *r =
-        xl__case_add_result(t, "C", XL__GEMM_C, g->c.dtype, first);
-    if (!r)
-        return XL_NO_MEMORY;
-    xl__case_add_dim(r, c.count,
-                     c.count > 1 ? first_elem(&g->c, &c, 1) - first : 0);
-    xl__case_add_dim(r, g->m, g->c.row_stride);
-    xl__case_add_dim(r, g->n, g->c.col_stride);
+    const size_t row = xl__batch_row_count(&g->batch);
+    for (size_t z = 0; z < c.count; z += row) {
+        const size_t n = xl__min_size(row, c.count - z);
+        const size_t first = first_elem(&g->c, &c, z);
+        struct xl__case_result *r =
+            xl__case_add_result(t, "C", XL__GEMM_C, g->c.dtype, first);
+        if (!r)
+            return XL_NO_MEMORY;
+        xl__case_add_dim(r, n,
+                         n > 1 ? first_elem(&g->c, &c, z + 1) - first : 0);
+        xl__case_add_dim(r, g->m, g->c.row_stride);
+        xl__case_add_dim(r, g->n, g->c.col_stride);
+    }
     return XL_OK;
 }
 
@@ -315,13 +340,16 @@ static const double *decode_line(const xl_gemm *g, struct gemm_case *own,
     return out;
 }
 
-/* Computes element z, i, j of A B, and the same of |A| |B|. */
-static void compute_dot(const struct xl__selfcheck_case *t, const size_t *at,
-                        double *sum, double *size)
+/* Computes an element of A B, and the same of |A| |B|. */
+static void compute_dot(const struct xl__selfcheck_case *t,
+                        const size_t along[XL__N_ALONG], double *sum,
+                        double *size)
 {
     const xl_gemm *g = t->of;
     struct gemm_case *own = t->own;
-    const size_t z = at[0], i = at[1], j = at[2];
+    const size_t z = along[XL__ALONG_OUTER] * xl__batch_row_count(&g->batch) +
+                     along[XL__ALONG_BATCH];
+    const size_t i = along[XL__ALONG_ROWS], j = along[XL__ALONG_COLS];
     const double *a = decode_line(
         g, own, 0, z * g->m + i, t->before[XL__GEMM_A],
         (size_t[2]){first_elem(&g->a, &own->a, z) + i * g->a.row_stride,
@@ -350,19 +378,20 @@ static double sum_error_bound(const xl_gemm *g, double size)
 }
 
 /* The expected y, and the largest error that a device may make. */
-static double expected_y(const struct xl__selfcheck_case *t, const size_t *at,
-                         double *error)
+static double expected_y(const struct xl__selfcheck_case *t,
+                         const size_t along[XL__N_ALONG], double *error)
 {
     const xl_gemm *g = t->of;
     const double alpha = t->call.value[XL__GEMM_ALPHA].f;
     const double beta = t->call.value[XL__GEMM_BETA].f;
     double sum, size;
-    compute_dot(t, at, &sum, &size);
+    compute_dot(t, along, &sum, &size);
+    const size_t at = xl__case_element(&t->result[along[XL__ALONG_OUTER]],
+                                       along + XL__ALONG_BATCH);
     const double old =
-        beta == 0 ? 0
-                  : beta * xl__dtype_load(t->before[XL__GEMM_C],
-                                          xl__case_element(t->result, at),
-                                          g->c.dtype);
+        beta == 0
+            ? 0
+            : beta * xl__dtype_load(t->before[XL__GEMM_C], at, g->c.dtype);
     /* Four more roundings: an integer sum to f32, alpha, beta and the
      * addition. The host rounds in f64 as often as a device that computes
      * f64. */
@@ -381,11 +410,11 @@ static double expected_c(const struct xl__selfcheck_case *t, unsigned result,
     const struct xl__gemm_canonical *small = t->of;
     const struct gemm_case *own = t->own;
     const xl_dtype dtype = small->g.c.dtype;
+    const size_t along[XL__N_ALONG] = {result, at[0], at[1], at[2]};
     double y_error;
-    (void)result;
-    const double y = expected_y(t, at, &y_error);
+    const double y = expected_y(t, along, &y_error);
     if (small->snippet)
-        return xl__case_epilogue_expected(&own->epilogue, t, at, dtype, y,
+        return xl__case_epilogue_expected(&own->epilogue, t, along, dtype, y,
                                           y_error, error);
     *error = y_error + xl__dtype_unit_roundoff(dtype) * fabs(y) +
              xl__dtype_underflow(dtype);
@@ -414,9 +443,11 @@ xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t)
     own->a = xl__batch_a(&s->g.batch);
     own->b = xl__batch_b(&s->g.batch);
     TRY(make_matrices(&s->g, t));
-    TRY(add_result(&s->g, t));
-    TRY(xl__case_epilogue_init(&own->epilogue, &s->snippet, t->result->size,
-                               XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
+    TRY(add_results(&s->g, t));
+    TRY(xl__case_epilogue_init(
+        &own->epilogue, &s->snippet,
+        (size_t[XL__N_ALONG]){t->n_results, t->result->size[0], s->g.m, s->g.n},
+        XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE, t));
 fail:
     return status;
 }

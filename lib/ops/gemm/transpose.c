@@ -46,6 +46,8 @@ const char *xl__gemm_transpose_refused(const struct xl__limits *l,
         return "elements of 8 bytes cannot be transposed";
     if (g->batch.a_at)
         return "operands at listed offsets cannot be transposed";
+    if (g->batch.inner > 0)
+        return "operands along two axes of a batch cannot be transposed";
     if (xl__size_or(l, XL__F_max_wg_size, 1) < SIDE * ROWS ||
         (most->n_list > 1 && (most->list[0] < SIDE || most->list[1] < ROWS)))
         return "transposing an operand requires work-groups of 256";

@@ -13,10 +13,42 @@ size_t xl__batch_count(const xl_batch *b)
     return b->count ? b->count : 1;
 }
 
+size_t xl__batch_rows(const xl_batch *b)
+{
+    return b->inner ? xl__ceil_div(xl__batch_count(b), b->inner) : 1;
+}
+
+size_t xl__batch_row_count(const xl_batch *b)
+{
+    return b->inner ? b->inner : xl__batch_count(b);
+}
+
+static xl_status check_second_axis(const xl_batch *b, struct xl__error *e)
+{
+    const bool is_set =
+        b->a_inner || b->b_inner || b->c_inner || b->a_share || b->b_share;
+    if (b->inner == 0 && is_set)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "a batch has steps or shares along a second "
+                             "axis, but inner is 0: set inner to the products "
+                             "of a row");
+    if (b->inner > 0 && b->a_at)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "a batch has listed offsets and a second axis; "
+                             "list the offsets of all products, with inner "
+                             "0");
+    if (b->inner > 0 && xl__batch_count(b) % b->inner != 0)
+        return xl__error_set(e, XL_BAD_SHAPE,
+                             "a batch of %zu products has no whole number of "
+                             "rows of %zu: inner must divide count",
+                             xl__batch_count(b), b->inner);
+    return XL_OK;
+}
+
 xl_status xl__batch_check(const xl_batch *b, struct xl__error *e)
 {
     if (!b->a_at == !b->b_at && !b->b_at == !b->c_at)
-        return XL_OK;
+        return check_second_axis(b, e);
     return xl__error_set(e, XL_BAD_ARGUMENT,
                          "a batch has offsets for %s%s%sonly: set a_at, b_at "
                          "and c_at, or none of them",
@@ -24,19 +56,73 @@ xl_status xl__batch_check(const xl_batch *b, struct xl__error *e)
                          b->c_at ? "C " : "");
 }
 
+/* -- places --------------------------------------------------------------- */
+
+/* A matrix that a whole row shares has a step of 0 along it. */
+static struct xl__places make_places(const xl_batch *b, size_t step,
+                                     const cl_ulong *at, size_t inner_step,
+                                     size_t share)
+{
+    struct xl__places p = {xl__batch_count(b), step, at, 1, 0, 1};
+    if (b->inner > 0)
+        p.inner = b->inner;
+    if (p.inner > 1 && share < p.inner) {
+        p.inner_step = inner_step;
+        p.share = xl__max_size(share, 1);
+    }
+    return p;
+}
+
 struct xl__places xl__batch_a(const xl_batch *b)
 {
-    return (struct xl__places){xl__batch_count(b), b->a_step, b->a_at};
+    return make_places(b, b->a_step, b->a_at, b->a_inner, b->a_share);
 }
 
 struct xl__places xl__batch_b(const xl_batch *b)
 {
-    return (struct xl__places){xl__batch_count(b), b->b_step, b->b_at};
+    return make_places(b, b->b_step, b->b_at, b->b_inner, b->b_share);
 }
 
 struct xl__places xl__batch_c(const xl_batch *b)
 {
-    return (struct xl__places){xl__batch_count(b), b->c_step, b->c_at};
+    return make_places(b, b->c_step, b->c_at, b->c_inner, 1);
+}
+
+/* Rows, and matrices along a row, a last one that is cut counted as whole. */
+static size_t n_rows(const struct xl__places *p)
+{
+    return xl__ceil_div(p->count, p->inner);
+}
+
+static size_t n_in_row(const struct xl__places *p)
+{
+    return xl__ceil_div(p->inner, p->share);
+}
+
+size_t xl__places_at(const struct xl__places *p, size_t z)
+{
+    return p->at ? (size_t)p->at[z]
+                 : z / p->inner * p->step +
+                       z % p->inner / p->share * p->inner_step;
+}
+
+bool xl__places_are_even(const struct xl__places *p, size_t *step)
+{
+    size_t row;
+    *step = p->inner > 1 ? p->inner_step : p->step;
+    return !p->at &&
+           (p->inner == 1 ||
+            (p->share == 1 &&
+             (n_rows(p) == 1 ||
+              (xl__mul(p->inner, p->inner_step, &row) && row == p->step))));
+}
+
+size_t xl__places_matrices(const struct xl__places *p)
+{
+    if (p->at)
+        return p->count;
+    return (p->step > 0 ? n_rows(p) : 1) *
+           (p->inner_step > 0 ? n_in_row(p) : 1);
 }
 
 /* -- disjoint results
@@ -101,7 +187,8 @@ xl_status xl__places_apply(const struct xl__places *p, struct xl__region *r,
     if (p->at) {
         TRY(apply_list(p, extent, r, &is_apart, &fits, e));
     } else {
-        fits = xl__region_repeat(r, p->count, p->step);
+        fits = xl__region_repeat(r, n_in_row(p), p->inner_step) &&
+               xl__region_repeat(r, n_rows(p), p->step);
         is_apart = !fits || !r->is_written || !xl__region_overlaps_itself(r);
     }
     if (!fits)
@@ -113,7 +200,7 @@ xl_status xl__places_apply(const struct xl__places *p, struct xl__region *r,
                           "elements, but %s",
                           r->name, extent,
                           p->at ? "two offsets are closer"
-                                : "the step is smaller"));
+                                : "a step is smaller"));
 fail:
     return status;
 }
@@ -123,8 +210,9 @@ unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat,
 {
     const size_t elem = xl_dtype_bytes(mat->dtype);
     size_t bits = xl__mat_align(mat, base);
-    if (p->count > 1 && !p->at)
+    if (n_rows(p) > 1 && !p->at)
         bits |= p->step * elem;
+    bits |= p->inner_step * elem;
     for (size_t i = 0; p->at && i < p->count; i++)
         bits |= (size_t)p->at[i] * elem;
     return xl__align_of(bits);

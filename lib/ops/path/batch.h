@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The products of a batch: the matrices of each, by a constant step or by a
- * list of offsets. For ops that take an xl_batch. */
+/* The products of a batch: the matrices of each, by constant steps along one
+ * axis or two, or by a list of offsets. For ops that take an xl_batch. */
 #ifndef XL_OPS_BATCH_H
 #define XL_OPS_BATCH_H
 
@@ -8,19 +8,31 @@
 
 #include "ops/path/check.h"
 
-/* The offsets of one operand's matrices: i * step, or at[i]. */
+/* The offsets of one operand's matrices: at[z], or z / inner * step + z %
+ * inner / share * inner_step. One axis: inner is 1. */
 struct xl__places {
     size_t count, step;
     const cl_ulong *at; /* NULL: steps */
+    size_t inner, inner_step, share;
 };
 
 size_t xl__batch_count(const xl_batch *b); /* at least 1 */
-/* XL_BAD_ARGUMENT where some of a_at, b_at and c_at are set, but not all. */
+/* Rows of products, 1 without a second axis, and the products of a row. */
+size_t xl__batch_rows(const xl_batch *b);
+size_t xl__batch_row_count(const xl_batch *b);
+/* XL_BAD_ARGUMENT where some of a_at, b_at and c_at are set, but not all, or
+ * with a second axis; XL_BAD_SHAPE where its rows are not whole. */
 xl_status xl__batch_check(const xl_batch *b, struct xl__error *e);
 struct xl__places xl__batch_a(const xl_batch *b);
 struct xl__places xl__batch_b(const xl_batch *b);
 struct xl__places xl__batch_c(const xl_batch *b);
 
+/* Elements from the operand's offset to the matrix of product z. */
+size_t xl__places_at(const struct xl__places *p, size_t z);
+/* Whether one step leads from each product to the next one, and which. */
+bool xl__places_are_even(const struct xl__places *p, size_t *step);
+/* The number of different matrices. */
+size_t xl__places_matrices(const struct xl__places *p);
 /* Extend the region of one matrix to all of them. XL_OVERFLOW; XL_OVERLAP
  * where they are written and two share an element. A list that is not
  * ascending is then copied and sorted. */

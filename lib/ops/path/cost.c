@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "ops/path/batch.h"
+
 static const double guess_launch_ns = 8e3;
 
 double xl__gemm_flop(const xl_gemm *g)
@@ -17,20 +19,16 @@ double xl__gemm_flop(const xl_gemm *g)
            (double)g->batch.count;
 }
 
-/* How often an operand is read: once if all products share it. */
-static double count_reads(const xl_batch *b, size_t step)
-{
-    return b->a_at || step > 0 ? (double)b->count : 1;
-}
-
 double xl__gemm_bytes(const xl_gemm *g)
 {
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
     const double count = (double)g->batch.count;
     const double touched = g->beta != 0 ? 2 : 1;
-    return count_reads(&g->batch, g->batch.a_step) * m * k *
+    const struct xl__places a = xl__batch_a(&g->batch),
+                            b = xl__batch_b(&g->batch);
+    return (double)xl__places_matrices(&a) * m * k *
                (double)xl_dtype_bytes(g->a.dtype) +
-           count_reads(&g->batch, g->batch.b_step) * k * n *
+           (double)xl__places_matrices(&b) * k * n *
                (double)xl_dtype_bytes(g->b.dtype) +
            count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
 }

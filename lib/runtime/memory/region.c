@@ -11,6 +11,9 @@
  *     a: ##....##....##....     pitch 6, window 2, offset 0
  *     b: ...##....##....##.     pitch 6, window 2, offset 3
  *
+ * or when, within such a pitch, the bytes of one window are disjoint from
+ * those of the other by the same rule.
+ *
  * Every warm call makes regions: nothing is allocated, and only a message is
  * formatted. */
 #include "runtime/memory/region.h"
@@ -185,58 +188,81 @@ xl_status xl__region_check_itself(const struct xl__region *r,
 
 /* -- overlap with each other ---------------------------------------------- */
 
-/* The gcd of the strides from `least` on; *window: the bytes that the smaller
- * ones span. */
-static size_t common_pitch(const struct sorted_dims *v, size_t least,
-                           size_t *window)
+/* The dimensions of strides below `least`: those of one window. */
+static struct sorted_dims inner_dims(const struct sorted_dims *v, size_t least)
+{
+    struct sorted_dims out = *v;
+    while (out.n > 0 && out.stride[out.n - 1] >= least)
+        out.n--;
+    return out;
+}
+
+/* The gcd of the strides from `least` on. */
+static size_t common_pitch(const struct sorted_dims *v, size_t least)
 {
     size_t g = 0;
-    *window = v->elem;
-    for (unsigned d = 0; d < v->n; d++) {
-        if (v->stride[d] >= least)
-            g = (size_t)xl__gcd(g, v->stride[d]);
-        else
-            *window += (v->size[d] - 1) * v->stride[d];
-    }
+    for (unsigned d = v->n; d-- > 0 && v->stride[d] >= least;)
+        g = (size_t)xl__gcd(g, v->stride[d]);
     return g;
 }
 
-/* Are the windows of two regions disjoint modulo a common pitch? Strides below
- * `least` belong to the windows; gap: from the first byte of a to that of b.
- */
-static bool are_windows_disjoint(const struct sorted_dims *a,
-                                 const struct sorted_dims *b, size_t least,
-                                 size_t gap)
+/* Two sets of bytes that are compared; gap: from the first byte of a to that
+ * of b, modulo 2^64. */
+struct pair {
+    struct sorted_dims a, b;
+    size_t gap;
+    unsigned levels; /* of windows within windows that are tried */
+};
+
+static bool is_pair_disjoint(const struct pair *p);
+
+/* Are they disjoint modulo the common pitch of the strides from `least` on? A
+ * window of a meets at most two of b: that at the gap modulo the pitch, and
+ * the one before it. */
+static bool are_windows_disjoint(const struct pair *p, size_t least)
 {
-    size_t window_a, window_b;
-    const size_t pitch_a = common_pitch(a, least, &window_a),
-                 pitch_b = common_pitch(b, least, &window_b),
-                 pitch = (size_t)xl__gcd(pitch_a, pitch_b);
-    if (pitch == 0)
+    struct pair in = {inner_dims(&p->a, least), inner_dims(&p->b, least), 0,
+                      p->levels - 1};
+    const size_t pitch = (size_t)xl__gcd(common_pitch(&p->a, least),
+                                         common_pitch(&p->b, least));
+    if (pitch == 0 || last_offset(&in.a, in.a.n) + in.a.elem > pitch ||
+        last_offset(&in.b, in.b.n) + in.b.elem > pitch)
         return false;
-    gap %= pitch;
-    return window_a <= pitch && window_b <= pitch && gap >= window_a &&
-           pitch - gap >= window_b;
+    const bool is_negative = p->gap > SIZE_MAX / 2;
+    const size_t far = is_negative ? (0 - p->gap) % pitch : p->gap % pitch;
+    in.gap = is_negative && far > 0 ? pitch - far : far;
+    if (!is_pair_disjoint(&in))
+        return false;
+    in.gap -= pitch;
+    return is_pair_disjoint(&in);
+}
+
+static bool is_pair_disjoint(const struct pair *p)
+{
+    if (p->gap <= SIZE_MAX / 2
+            ? p->gap >= last_offset(&p->a, p->a.n) + p->a.elem
+            : 0 - p->gap >= last_offset(&p->b, p->b.n) + p->b.elem)
+        return true;
+    for (unsigned d = 0; p->levels > 0 && d < p->a.n; d++) {
+        if (are_windows_disjoint(p, p->a.stride[d]))
+            return true;
+    }
+    for (unsigned d = 0; p->levels > 0 && d < p->b.n; d++) {
+        if (are_windows_disjoint(p, p->b.stride[d]))
+            return true;
+    }
+    return false;
 }
 
 bool xl__regions_are_disjoint(const struct xl__region *a,
                               const struct xl__region *b)
 {
+    enum { LEVELS = 2 }; /* rows within products, or products within rows */
     if (a->root != b->root || a->end <= b->begin || b->end <= a->begin)
         return true;
-    if (a->begin > b->begin)
-        return xl__regions_are_disjoint(b, a);
-    const struct sorted_dims va = sort_dims(a), vb = sort_dims(b);
-    const size_t gap = b->begin - a->begin;
-    for (unsigned d = 0; d < va.n; d++) {
-        if (are_windows_disjoint(&va, &vb, va.stride[d], gap))
-            return true;
-    }
-    for (unsigned d = 0; d < vb.n; d++) {
-        if (are_windows_disjoint(&va, &vb, vb.stride[d], gap))
-            return true;
-    }
-    return false;
+    const struct pair p = {sort_dims(a), sort_dims(b), b->begin - a->begin,
+                           LEVELS};
+    return is_pair_disjoint(&p);
 }
 
 bool xl__regions_are_same_view(const struct xl__region *a,

@@ -228,7 +228,8 @@ static void no_product(void **state)
         g.beta = 2;
         if (n % 3 == 1) {
             g.a.mem.buf = g.b.mem.buf = NULL;
-            g.batch = (xl_batch){COUNT, GAP, GAP, GAP, NULL, NULL, NULL};
+            g.batch = (xl_batch){
+                .count = COUNT, .a_step = GAP, .b_step = GAP, .c_step = GAP};
         }
         if (n % 3 == 2)
             g.epilogue = (xl_epilogue){"y + s", &bias, 1};
@@ -267,7 +268,8 @@ static void lists_change(void **state)
             const xl_gemm one = product(9, 11, 13, places);
             expect(&one);
         }
-        g.batch = (xl_batch){COUNT, 0, 0, 0, at[0], at[1], at[2]};
+        g.batch = (xl_batch){
+            .count = COUNT, .a_at = at[0], .b_at = at[1], .c_at = at[2]};
         assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
                       xl_error_detail(t.queue));
     }
@@ -286,7 +288,7 @@ static void shared_operand(void **state)
             product(M, N, K, (size_t[3]){0, z * K * N, z * M * N});
         expect(&one);
     }
-    g.batch = (xl_batch){COUNT, 0, K * N, M * N, NULL, NULL, NULL};
+    g.batch = (xl_batch){.count = COUNT, .b_step = K * N, .c_step = M * N};
     assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
                   xl_error_detail(t.queue));
     compare(t.queue);
@@ -505,22 +507,24 @@ static void wrong_batches(void **state)
     const size_t at[3] = {0, 0, 0};
     cl_ulong list[3] = {0, 100, 50}, far[3] = {0, 1000, FLOATS};
     xl_gemm g = product(8, 8, 8, at);
-    g.batch = (xl_batch){3, 64, 64, 63, NULL, NULL, NULL};
+    g.batch = (xl_batch){.count = 3, .a_step = 64, .b_step = 64, .c_step = 63};
     refused(&g, XL_OVERLAP, "different products overlap");
     g.batch.c_step = 0;
     refused(&g, XL_OVERLAP, "different products overlap");
-    g.batch = (xl_batch){3, 64, 64, FLOATS / 2, NULL, NULL, NULL};
+    g.batch = (xl_batch){
+        .count = 3, .a_step = 64, .b_step = 64, .c_step = FLOATS / 2};
     refused(&g, XL_BUFFER_TOO_SMALL, "C needs");
-    g.batch = (xl_batch){3, SIZE_MAX / 2, 64, 64, NULL, NULL, NULL};
+    g.batch = (xl_batch){
+        .count = 3, .a_step = SIZE_MAX / 2, .b_step = 64, .c_step = 64};
     refused(&g, XL_OVERFLOW, "A");
-    g.batch = (xl_batch){3, 0, 0, 0, list, NULL, list};
+    g.batch = (xl_batch){.count = 3, .a_at = list, .c_at = list};
     refused(&g, XL_BAD_ARGUMENT, "none of them");
-    g.batch = (xl_batch){3, 0, 0, 0, list, list, list};
+    g.batch = (xl_batch){.count = 3, .a_at = list, .b_at = list, .c_at = list};
     refused(&g, XL_OVERLAP, "two offsets");
-    g.batch = (xl_batch){3, 0, 0, 0, list, list, far};
+    g.batch = (xl_batch){.count = 3, .a_at = list, .b_at = list, .c_at = far};
     refused(&g, XL_BUFFER_TOO_SMALL, "C needs");
     g.c.mem = g.a.mem;
-    g.batch = (xl_batch){3, 64, 64, 64, NULL, NULL, NULL};
+    g.batch = (xl_batch){.count = 3, .a_step = 64, .b_step = 64, .c_step = 64};
     refused(&g, XL_OVERLAP, "C overlaps A");
 }
 

@@ -307,8 +307,9 @@ static void epilogue_forms(void **state)
         struct xl__gemm_canonical c;
         struct xl__wgmma_tiling v;
         const struct xl__epilogue_text s = {
-            .n_operands = 1, .flop = seen[i].flop,
-            .operand = {{.stride = {0, seen[i].rows, seen[i].cols}}}};
+            .n_operands = 1,
+            .flop = seen[i].flop,
+            .operand = {{.stride = {0, 0, seen[i].rows, seen[i].cols}}}};
         const struct xl__wgmma_tile t = {.bm = 128, .bn = seen[i].bn,
                                          .bk = 64, .stages = 3, .band = 8,
                                          .parts = 1};

@@ -254,6 +254,9 @@ const char *xl__wgmma_refused(const struct xl__limits *l,
     if (g->batch.count > 1 && g->batch.a_at)
         return "batches by lists of offsets are not supported; gemm_mma "
                "supports them";
+    if (g->batch.inner > 0)
+        return "batches along two axes with different steps are not "
+               "supported; gemm_mma supports them";
     if (g->a.mem.svm || g->b.mem.svm || g->c.mem.svm)
         return "tensor maps require buffers, not SVM; gemm_mma supports SVM";
     if (s.col_stride != 1)

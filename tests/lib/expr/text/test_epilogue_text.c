@@ -69,7 +69,7 @@ static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
     struct bound b;
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
-    const struct xl__epilogue_request expected = {&ep, {1, M, N}, dtype};
+    const struct xl__epilogue_request expected = {&ep, {1, 1, M, N}, dtype};
     xl__error_reset(&t.queue->error);
     return xl__epilogue_text_get(t.queue, &expected, out);
 }
@@ -102,18 +102,13 @@ static void whole_text(void **state)
         "#ifndef EI0\n"
         "#define EI0 1\n"
         "#endif\n"
-        "#define XL_EP_AT(k) \\\n"
-        "    (ep##k + (ep##k##_at + z * ep##k##_z + \\\n"
-        "        (EI##k ? i * ep##k##_i : 0) + \\\n"
-        "        (E##k == 0 ? 0 : E##k == 1 ? j : j * ep##k##_j)))\n"
-        "#define XL_EP_ALIGNED_ 0\n"
-        "#define XL_EP_ALIGNED_A 1\n"
-        "#define XL_EPILOGUE_PARAMS \\\n"
+        "#include \"expr/epilogue_operands.clh\"\n"
+        "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM \\\n"
         "    , __global const ushort *ep0, const ulong ep0_at, "
         "const ulong ep0_z, \\\n"
-        "    const ulong ep0_i, const ulong ep0_j\n"
-        "#define XL_EPILOGUE_ARGS \\\n"
-        "    , ep0, ep0_at, ep0_z, ep0_i, ep0_j\n"
+        "    const ulong ep0_i, const ulong ep0_j XL_EP_OUTER_PARAM(0)\n"
+        "#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG \\\n"
+        "    , ep0, ep0_at, ep0_z, ep0_i, ep0_j XL_EP_OUTER_ARG(0)\n"
         "\n";
     static const char four[] =
         "#elif XL_VW == 4\n"
@@ -505,7 +500,8 @@ static char *write_text(size_t i, const struct xl__limits *l)
     struct xl__epilogue_graph ep = {.expr = xl__strdup(writable[i].expr),
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
-    const struct xl__epilogue_request expected = {&given, {1, M, N}, ep.dtype};
+    const struct xl__epilogue_request expected = {
+        &given, {1, 1, M, N}, ep.dtype};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
