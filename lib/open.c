@@ -10,6 +10,7 @@
 #include "base/os/files.h"
 #include "base/alloc.h"
 #include "base/os/paths.h"
+#include "base/sized.h"
 #include "runtime/context.h"
 #include "targets/targets.h"
 
@@ -119,10 +120,17 @@ static xl_status init_library(xl_lib *lib, const xl_options *options)
 
 xl_status xl_open(const xl_options *options, xl_lib **out)
 {
-    static const xl_options defaults;
+    static const struct xl__sized type =
+        XL__SIZED(xl_options, XL_OPTIONS_INIT);
+    static const xl_options defaults = {XL_OPTIONS_INIT};
+    xl_options full;
     if (!out)
         return XL_BAD_ARGUMENT;
     *out = NULL;
+    options =
+        xl__sized_read(&type, options ? options : &defaults, &full, NULL);
+    if (!options)
+        return XL_BAD_ARGUMENT;
     xl_lib *lib = xl__calloc(1, sizeof *lib);
     if (!lib)
         return XL_NO_MEMORY;
@@ -130,7 +138,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     xl__lock_init(&lib->lock);
     xl__lock_init(&lib->error_lock);
     xl__lock_init(&lib->log_lock);
-    const xl_status status = init_library(lib, options ? options : &defaults);
+    const xl_status status = init_library(lib, options);
     if (status != XL_OK) {
         xl_close(lib);
         return status;

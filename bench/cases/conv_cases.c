@@ -230,7 +230,8 @@ static xl_filter_layout layout_filters(const struct conv_case *c)
 
 xl_conv conv_descriptor(const struct conv_case *c)
 {
-    return (xl_conv){.n = c->n,
+    return (xl_conv){XL_CONV_INIT,
+                     .n = c->n,
                      .c = c->c,
                      .h = c->h,
                      .w = c->w,

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/edit_distance.h"
+#include "base/str.h"
 #include "cli/host_info.h"
 #include "cli/table.h"
 

@@ -69,7 +69,7 @@ static void add_line(struct xl__str *text, const char *line)
 
 int session_open(struct session *s)
 {
-    xl_options options = {.log = on_log, .log_arg = s,
+    xl_options options = {XL_OPTIONS_INIT, .log = on_log, .log_arg = s,
                           .cache_dir = s->no_cache ? "" : NULL};
     if (s->lib)
         return EXIT_FINE;

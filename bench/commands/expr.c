@@ -202,10 +202,9 @@ static xl_status print_explanation(struct session *s, xl_queue *q,
                                    const struct expr_job *job)
 {
     xl_binding bindings[XL_EXPR_MAX_BINDINGS];
-    const xl_expr_args args = {.bindings = bindings,
-                               .n_bindings = job->spec.n,
-                               .fast_math = job->fast_math,
-                               .variant = s->set.variant};
+    const xl_expr_args args = {
+        XL_EXPR_ARGS_INIT, .bindings = bindings, .n_bindings = job->spec.n,
+        .fast_math = job->fast_math, .variant = s->set.variant};
     struct explanation p = {
         s, json_object_get(json_object_get(s->extra, "expression"), "kernels"),
         0};
@@ -426,7 +425,8 @@ static xl_status find_result_shape(xl_queue *q, const struct expr_job *job,
     xl_status status;
     struct expr_spec known = {.n = 0};
     xl_binding bindings[XL_EXPR_MAX_BINDINGS];
-    xl_expr_args args = {.bindings = bindings, .fast_math = job->fast_math};
+    xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bindings,
+                         .fast_math = job->fast_math};
     xl_tensor t;
     for (unsigned k = 0; k < job->spec.n; k++)
         if (job->spec.name[k].is_scalar || job->spec.name[k].has_shape)

@@ -437,7 +437,7 @@ static void test_device(xl_lib *lib, xl_device *dev)
 static void test_devices(void)
 {
     /* No program cache, so that the compiler of the driver runs. */
-    const xl_options options = {.cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = ""};
     xl_lib *lib = NULL;
     unsigned n = 0;
     if (xl_open(&options, &lib) != XL_OK) {

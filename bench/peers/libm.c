@@ -216,7 +216,8 @@ static void bind_tensors(const struct comparison *d, xl_binding *b,
 {
     static const char *const names[] = {"x", "y", "out"};
     const size_t size[2] = {d->c.rows, d->c.cols}, one[2] = {1, 1};
-    *args = (xl_expr_args){.bindings = b, .variant = d->s->set.variant};
+    *args = (xl_expr_args){XL_EXPR_ARGS_INIT, .bindings = b,
+                           .variant = d->s->set.variant};
     for (unsigned i = X; i < N_BUFFERS; i++) {
         if (i == Y && !d->c.has_y)
             continue;

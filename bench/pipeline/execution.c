@@ -390,7 +390,7 @@ static xl_status enqueue_kernels(struct run_state *r,
                                          r->memory->expr[i]};
         struct pipe_command c = {.lane = LANE_RUN, .stage = i};
         cl_event done = NULL;
-        xl_sync sync = {.n_wait = i == 0 ? n_wait : 0,
+        xl_sync sync = {XL_SYNC_INIT, .n_wait = i == 0 ? n_wait : 0,
                         .wait = i == 0 && n_wait ? wait : NULL,
                         .done = retains || r->needs_events ? &done : NULL};
         xl__strcpy(c.name, sizeof c.name, w->stage[i].kind->name);

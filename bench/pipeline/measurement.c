@@ -92,12 +92,12 @@ enum { RECORDED_RUNS = 7 }; /* recorded runs */
 
 /* Sampling of a mode: quick, default, full. */
 static const xl_sampling extents[] = {
-    {.warmup = 2, .min_runs = 7, .max_runs = 100, .max_noise = 0.01,
-     .max_s = 0.3},
-    {.warmup = 3, .min_runs = 20, .max_runs = 500, .max_noise = 0.01,
-     .max_s = 1.5},
-    {.warmup = 5, .min_runs = 50, .max_runs = 1000, .max_noise = 0.005,
-     .max_s = 5}};
+    {XL_SAMPLING_INIT, .warmup = 2, .min_runs = 7, .max_runs = 100,
+     .max_noise = 0.01, .max_s = 0.3},
+    {XL_SAMPLING_INIT, .warmup = 3, .min_runs = 20, .max_runs = 500,
+     .max_noise = 0.01, .max_s = 1.5},
+    {XL_SAMPLING_INIT, .warmup = 5, .min_runs = 50, .max_runs = 1000,
+     .max_noise = 0.005, .max_s = 5}};
 
 /* -- times ---------------------------------------------------------------- */
 
@@ -376,7 +376,7 @@ static xl_status measure_first_call(struct pipe_bench *b,
                                     struct pipe_first *out)
 {
     xl_status status = XL_OK;
-    const xl_options options = {.cache_dir = cache_dir};
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = cache_dir};
     struct pipe_memory memory = {.w = NULL};
     xl_lib *lib = NULL;
     unsigned n = 0;

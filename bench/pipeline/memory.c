@@ -253,7 +253,8 @@ static xl_status compile_expressions(struct pipe_memory *memory)
     for (unsigned i = 0; i < memory->w->n_stages; i++) {
         const struct pipe_stage *st = &memory->w->stage[i];
         xl_binding bindings[2];
-        const xl_expr_args args = {.bindings = bindings, .n_bindings = 2};
+        const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bindings,
+                                   .n_bindings = 2};
         if (!st->kind->expr || memory->expr[i])
             continue;
         pipe_bind(memory->w, st, &chunk, bindings);

@@ -100,7 +100,8 @@ static xl_gemm batched_product(const struct pipe_workload *w,
                                const struct pipe_stage *st,
                                const struct pipe_chunk *chunk, bool transposed)
 {
-    xl_gemm g = {.m = st->rows, .n = st->cols, .k = st->inner, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = st->rows, .n = st->cols, .k = st->inner,
+                 .alpha = 1};
     g.a = matrix_view(w, chunk, st->src, st->inner);
     g.b = matrix_view(w, chunk, st->by, transposed ? st->inner : st->cols);
     if (transposed)
@@ -199,7 +200,8 @@ static xl_status linear_run(xl_queue *q, const struct pipe_workload *w,
                             const struct pipe_chunk *chunk,
                             const xl_sync *sync, bool prepare)
 {
-    xl_gemm g = {.m = chunk->items, .n = st->cols, .k = st->inner, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = chunk->items, .n = st->cols,
+                 .k = st->inner, .alpha = 1};
     g.a = matrix_view(w, chunk, st->src, st->inner);
     g.b = matrix_view(w, chunk, st->by, st->cols);
     g.c = matrix_view(w, chunk, st->dst, st->cols);
@@ -240,7 +242,8 @@ static xl_status softmax_run(xl_queue *q, const struct pipe_workload *w,
                              const struct pipe_chunk *chunk,
                              const xl_sync *sync, bool prepare)
 {
-    const xl_softmax s = {.rows = chunk->items * st->rows,
+    const xl_softmax s = {XL_SOFTMAX_INIT,
+                          .rows = chunk->items * st->rows,
                           .cols = st->cols,
                           .scale = softmax_scale(w),
                           .src = matrix_view(w, chunk, st->src, st->cols),
@@ -282,7 +285,8 @@ static xl_status expr_run(xl_queue *q, const struct pipe_workload *w,
                           bool prepare)
 {
     xl_binding bindings[2];
-    const xl_expr_args args = {.bindings = bindings, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bindings,
+                               .n_bindings = 2};
     pipe_bind(w, st, chunk, bindings);
     if (prepare) {
         xl_expr *e = NULL;

@@ -88,13 +88,10 @@ static xl_status time_op(const struct tiling_job *job, xl_queue *q,
                          double max_s, double *ns)
 {
     xl_status status = XL_OK;
-    const xl_sampling how = {.warmup = 1,
-                             .min_runs = 3,
-                             .max_runs = 30,
-                             .max_noise = 0.02,
-                             .max_s = max_s,
-                             .stop = session_stopped,
-                             .stop_arg = job->s};
+    const xl_sampling how = {XL_SAMPLING_INIT,        .warmup = 1,
+                             .min_runs = 3,           .max_runs = 30,
+                             .max_noise = 0.02,       .max_s = max_s,
+                             .stop = session_stopped, .stop_arg = job->s};
     struct bench_data data;
     struct case_run work = {.c = job->c, .data = &data,
                               .variant = job->s->set.variant};

@@ -45,7 +45,8 @@ static xl_mat matrix_view(size_t rows, size_t cols, xl_dtype dtype,
 
 static xl_gemm gemm_descriptor(const struct gemm_case *c)
 {
-    return (xl_gemm){.m = c->m,
+    return (xl_gemm){XL_GEMM_INIT,
+                     .m = c->m,
                      .n = c->n,
                      .k = c->k,
                      .alpha = 1,

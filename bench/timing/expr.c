@@ -186,10 +186,9 @@ static void bind_job(struct expr_running *r, const struct expr_job *job,
 {
     r->job = job;
     expr_bindings(&job->spec, mem, NULL, r->bindings);
-    r->args = (xl_expr_args){.bindings = r->bindings,
+    r->args = (xl_expr_args){XL_EXPR_ARGS_INIT, .bindings = r->bindings,
                              .n_bindings = job->spec.n,
-                             .fast_math = job->fast_math,
-                             .variant = variant};
+                             .fast_math = job->fast_math, .variant = variant};
 }
 
 xl_status expr_job_compile(xl_queue *q, const struct expr_job *job,

@@ -77,8 +77,13 @@ static xl_gemm gemm_descriptor(const struct case_run *w)
     const struct gemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
     bool ta = c->trans & 1, tb = c->trans & 2;
-    xl_gemm g = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                 .beta = c->beta, .variant = w->variant,
+    xl_gemm g = {XL_GEMM_INIT,
+                 .m = c->m,
+                 .n = c->n,
+                 .k = c->k,
+                 .alpha = c->alpha,
+                 .beta = c->beta,
+                 .variant = w->variant,
                  .accuracy = c->accuracy};
     g.a = stored(mem[A], ld_a(c), c->in, ta);
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)

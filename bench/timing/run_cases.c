@@ -18,12 +18,15 @@
 
 /* How long a row may take: quick, default, full. */
 static const struct extent extents[] = {
-    {{.warmup = 1, .min_runs = 5, .max_runs = 40, .max_noise = 0.01,
-      .max_s = 1.5, .patience = 3}, 8},
-    {{.warmup = 2, .min_runs = 10, .max_runs = 100, .max_noise = 0.01,
-      .max_s = 4, .patience = 3}, 30},
-    {{.warmup = 3, .min_runs = 20, .max_runs = 500, .max_noise = 0.005,
-      .max_s = 15, .patience = 3}, 0},
+    {{XL_SAMPLING_INIT, .warmup = 1, .min_runs = 5, .max_runs = 40,
+      .max_noise = 0.01, .max_s = 1.5, .patience = 3},
+     8},
+    {{XL_SAMPLING_INIT, .warmup = 2, .min_runs = 10, .max_runs = 100,
+      .max_noise = 0.01, .max_s = 4, .patience = 3},
+     30},
+    {{XL_SAMPLING_INIT, .warmup = 3, .min_runs = 20, .max_runs = 500,
+      .max_noise = 0.005, .max_s = 15, .patience = 3},
+     0},
 };
 
 /* Time all live attempts, interleaved. */

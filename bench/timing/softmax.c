@@ -44,8 +44,8 @@ static xl_softmax softmax_descriptor(const struct case_run *w)
     const struct softmax_case *c = w->c;
     const cl_mem *mem = w->data->mem;
     size_t ld = c->cols + c->pad;
-    xl_softmax s = {.rows = c->rows, .cols = c->cols, .scale = c->scale,
-                    .variant = w->variant};
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
+                    .scale = c->scale, .variant = w->variant};
     s.src = xl_mat_rows(mem[SRC], ld, c->dtype);
     s.dst = xl_mat_rows(mem[DST], ld, c->dtype);
     return s;

@@ -47,7 +47,8 @@ static void class_of_gemm(const void *arg, struct tune_class *out)
     out->trans = c->trans;
     out->accuracy = c->accuracy;
     out->batch = c->batch.count;
-    *g = (xl_gemm){.m = c->m,
+    *g = (xl_gemm){XL_GEMM_INIT,
+                   .m = c->m,
                    .n = c->n,
                    .k = c->k,
                    .alpha = c->alpha,
@@ -70,11 +71,9 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
     const xl_mat rows = operand_view(c->rows, c->cols, c->dtype, false);
     snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
     out->dtype = c->dtype;
-    out->desc.softmax = (xl_softmax){.rows = c->rows,
-                                     .cols = c->cols,
-                                     .src = rows,
-                                     .dst = rows,
-                                     .variant = out->variant};
+    out->desc.softmax = (xl_softmax){XL_SOFTMAX_INIT, .rows = c->rows,
+                                     .cols = c->cols, .src = rows,
+                                     .dst = rows,     .variant = out->variant};
 }
 
 static const struct op {
@@ -436,7 +435,8 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
     char *journal = journal_path(&r, xl_queue_device(q));
     const double search_s = fmax(share->own_s - final_s,
                                  share->own_s * (1 - final_frac));
-    const xl_tuning how = {.budget_s = search_s,
+    const xl_tuning how = {XL_TUNING_INIT,
+                           .budget_s = search_s,
                            .run_candidate = try_candidate,
                            .progress = on_progress,
                            .stop = must_stop,
@@ -470,7 +470,8 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                  struct tune_result *out)
 {
     struct search r = {.s = s, .out = out};
-    const xl_tuning how = {.run_candidate = record_only, .arg = &r};
+    const xl_tuning how = {XL_TUNING_INIT, .run_candidate = record_only,
+                           .arg = &r};
     *out = (struct tune_result){.of = c};
     tune_class_text(c, true, r.name, sizeof r.name);
     out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);

@@ -47,9 +47,8 @@ static xl_status run_case(const struct expr_run *t, xl_queue *q,
     xl_status status = XL_OK;
     cl_mem mem[XL_EXPR_MAX_BINDINGS];
     xl_binding bindings[XL_EXPR_MAX_BINDINGS];
-    const xl_expr_args args = {.bindings = bindings,
-                               .n_bindings = t->spec.n,
-                               .variant = variant};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bindings,
+                               .n_bindings = t->spec.n, .variant = variant};
     xl_expr *e = NULL;
     for (unsigned k = 0; k < t->spec.n; k++)
         mem[k] = t->g[k].mem;

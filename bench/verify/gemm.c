@@ -189,13 +189,19 @@ static xl_status run_case(struct gemm_check *t, xl_queue *q,
     bool ta = c->trans & 1, tb = c->trans & 2;
     xl_status status;
     TRY(for_each_buffer(t, q, guarded_upload));
-    xl_gemm g = {.m = c->m, .n = c->n, .k = c->k,
+    xl_gemm g = {XL_GEMM_INIT,
+                 .m = c->m,
+                 .n = c->n,
+                 .k = c->k,
                  .a = guarded_view(&t->a, ta),
                  .b = c->one_buffer ? guarded_view(&t->a, !ta)
                                     : guarded_view(&t->b, tb),
                  .c = guarded_view(&t->result, c->columns_c),
-                 .alpha = c->alpha, .beta = c->beta, .variant = variant,
-                 .batch = batch_of(t), .accuracy = c->accuracy};
+                 .alpha = c->alpha,
+                 .beta = c->beta,
+                 .variant = variant,
+                 .batch = batch_of(t),
+                 .accuracy = c->accuracy};
     char text[EPILOGUE_CAP];
     xl_binding bias = {.name = "bias"};
     if (c->bias_relu) {

@@ -95,8 +95,8 @@ static xl_status run_case(struct softmax_check *t, xl_queue *q,
 {
     const struct softmax_case *c = t->c;
     xl_status status;
-    xl_softmax s = {.rows = c->rows, .cols = c->cols, .scale = c->scale,
-                    .variant = variant};
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
+                    .scale = c->scale, .variant = variant};
     TRY(guarded_upload(&t->src, q));
     s.src = s.dst = guarded_view(&t->src, false);
     if (!c->in_place) {

@@ -112,10 +112,15 @@ xl_status verify_precision(xl_queue *q, unsigned long long seed,
         if (status != XL_OK)
             goto fail;
     }
-    xl_gemm g = {.m = LOGIT_ROWS, .n = LOGIT_COLS, .k = LOGIT_DEPTH,
-                 .a = guarded_view(&a, false), .b = guarded_view(&b, false),
-                 .c = guarded_view(&c, false), .alpha = 1};
-    xl_softmax s = {.rows = LOGIT_ROWS, .cols = LOGIT_COLS,
+    xl_gemm g = {XL_GEMM_INIT,
+                 .m = LOGIT_ROWS,
+                 .n = LOGIT_COLS,
+                 .k = LOGIT_DEPTH,
+                 .a = guarded_view(&a, false),
+                 .b = guarded_view(&b, false),
+                 .c = guarded_view(&c, false),
+                 .alpha = 1};
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = LOGIT_ROWS, .cols = LOGIT_COLS,
                     .src = guarded_view(&c, false),
                     .dst = guarded_view(&y, false)};
     status = xl_gemm_run(q, &g, NULL);

@@ -41,6 +41,7 @@ typedef struct xl_filters {
 
 /** A convolution, in full. Zero in an optional field is its default. */
 typedef struct xl_conv {
+    size_t size; ///< XL_CONV_INIT
     size_t n, c, h, w; ///< images, channels, rows, columns of in; >= 1
     size_t k, r, s;    ///< filters, which are out's channels; their rows and
                        ///< columns; >= 1
@@ -66,6 +67,7 @@ typedef struct xl_conv {
      *  "relu((y + bias - mu) * rstd * gamma + beta)". */
     xl_epilogue epilogue;
 } xl_conv;
+#define XL_CONV_INIT XL_SIZED(xl_conv)
 
 /**
  * Rows and columns of the output, rounded down:

@@ -19,6 +19,7 @@
 #include <crosslane/ops.h>
 #include <crosslane/queue.h>
 #include <crosslane/sampling.h>
+#include <crosslane/sized.h>
 #include <crosslane/status.h>
 #include <crosslane/telemetry.h>
 #include <crosslane/tensor.h>
@@ -44,8 +45,10 @@ typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
  *  two at once, and must not call the library. */
 typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
-/** How to open the library. All zero: the defaults. Strings are copied. */
+/** How to open the library. {XL_OPTIONS_INIT}: the defaults.
+ *  Strings are copied. */
 typedef struct xl_options {
+    size_t size; ///< XL_OPTIONS_INIT
     xl_log log;            ///< NULL: no messages
     void *log_arg;
     const char *cl_dir;    ///< kernels are read from here, not from the
@@ -69,6 +72,7 @@ typedef struct xl_options {
                            ///< name among the system's libraries. false: only
                            ///< for a call that names this variant
 } xl_options;
+#define XL_OPTIONS_INIT XL_SIZED(xl_options)
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
@@ -77,7 +81,9 @@ typedef struct xl_options {
  * to a driver.
  *
  * @param options  NULL: the defaults
- * @return XL_OK or XL_NO_MEMORY; a cache that cannot be used is a warning
+ * @return XL_OK; XL_BAD_ARGUMENT when @p out is NULL or the options do not
+ *         begin with XL_OPTIONS_INIT; XL_NO_MEMORY. A cache that cannot be
+ *         used is a warning
  * Threads: one xl_lib may be used from several threads at once, each queue by
  * one of them at a time (crosslane/queue.h). Threads that need one program
  * wait until one of them has built and checked it; different programs are

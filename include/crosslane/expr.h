@@ -74,12 +74,14 @@ enum {
 
 /** Arguments of one run. Zero in an optional field is its default. */
 typedef struct xl_expr_args {
+    size_t size; ///< XL_EXPR_ARGS_INIT
     const xl_binding *bindings;
     unsigned n_bindings;
     bool fast_math;      ///< allow native functions and inexact algebra
     const char *variant; ///< "expr_fused", "expr_unfused"; NULL: the best
     xl_mem workspace;    ///< optional: xl_expr_workspace() bytes
 } xl_expr_args;
+#define XL_EXPR_ARGS_INIT XL_SIZED(xl_expr_args)
 
 /** A compiled expression. Immutable: it may be used by any thread and on any
  *  queue of the library it was compiled with. */

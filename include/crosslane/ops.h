@@ -77,6 +77,7 @@ typedef enum xl_accuracy {
 
 /** A GEMM, in full. Zero in an optional field is its default. */
 typedef struct xl_gemm {
+    size_t size; ///< XL_GEMM_INIT
     size_t m, n, k;      ///< A is m x k, B is k x n, C is m x n; all >= 1
     xl_mat a, b, c;      ///< c must not overlap a or b; a and b may be one.
                          ///< Their own rows (columns) must not overlap, but a
@@ -90,6 +91,7 @@ typedef struct xl_gemm {
     xl_epilogue epilogue; ///< optional
     xl_accuracy accuracy; ///< accuracy that may be given up for speed
 } xl_gemm;
+#define XL_GEMM_INIT XL_SIZED(xl_gemm)
 
 /**
  * Enqueue C = epilogue(alpha A B + beta C), once for each product of a batch.
@@ -233,6 +235,7 @@ XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
 
 /** A softmax over rows. Zero in an optional field is its default. */
 typedef struct xl_softmax {
+    size_t size; ///< XL_SOFTMAX_INIT
     size_t rows, cols;   ///< both >= 1
     xl_mat src, dst;     ///< rows x cols; dst may be the same view as src
     double scale;        ///< a normal number of f32, or 0: 1
@@ -241,6 +244,7 @@ typedef struct xl_softmax {
     xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
     const char *variant; ///< "softmax_online" to force one; NULL: the best
 } xl_softmax;
+#define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
 
 /**
  * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j

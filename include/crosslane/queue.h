@@ -10,6 +10,7 @@
 
 #include <crosslane/cl.h>
 #include <crosslane/device.h>
+#include <crosslane/sized.h>
 #include <crosslane/status.h>
 
 #ifdef __cplusplus
@@ -20,8 +21,8 @@ extern "C" {
 typedef struct xl_queue xl_queue;
 
 /**
- * Events to wait for and events to return. All zero, or NULL in place of the
- * struct: start after the commands already in the queue; return no event.
+ * Events to wait for and events to return. {XL_SYNC_INIT}, or NULL in place of
+ * the struct: start after the commands already in the queue; return no event.
  *
  * A call enqueues one command or several. On an out-of-order queue a call
  * without a wait list begins with a barrier, so it starts after all that is in
@@ -34,6 +35,7 @@ typedef struct xl_queue xl_queue;
  * scratch and the caller's buffers until then.
  */
 typedef struct xl_sync {
+    size_t size; ///< XL_SYNC_INIT
     cl_uint n_wait;
     const cl_event *wait; ///< n_wait events of the queue's context
     cl_event *done;  ///< the event of the last command; the caller releases it
@@ -42,6 +44,7 @@ typedef struct xl_sync {
                      ///< done's END: done's own profile is that of the last
                      ///< command alone
 } xl_sync;
+#define XL_SYNC_INIT XL_SIZED(xl_sync)
 
 /**
  * Use the caller's command queue (retained until destroyed). Devices are not

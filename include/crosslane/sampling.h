@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-/** When to stop sampling; min_runs, max_runs and max_noise must be set. */
+/** When to stop sampling. min_runs, max_runs and max_noise must be set. */
 typedef struct xl_sampling {
+    size_t size; ///< XL_SAMPLING_INIT
     unsigned warmup; ///< runs before the first sample, not counted
     unsigned min_runs, max_runs;
     double max_noise;  ///< stop once MAD / median <= this, e.g. 0.01
@@ -28,6 +29,7 @@ typedef struct xl_sampling {
                              ///< NULL: never
     void *stop_arg;
 } xl_sampling;
+#define XL_SAMPLING_INIT XL_SIZED(xl_sampling)
 
 /* Warnings of a row. clbench has a sentence and advice for each. */
 /* clang-format off */

@@ -57,6 +57,7 @@ typedef struct xl_tune_progress {
 
 /** How to search. Zero in an optional field is its default. */
 typedef struct xl_tuning {
+    size_t size; ///< XL_TUNING_INIT
     double budget_s;     ///< 0: 300
     /** Runs one candidate as xl_tune_candidate() does, for example in a process
      *  of its own. A failure ends the search, as does XL_CANCELLED and stop();
@@ -73,6 +74,7 @@ typedef struct xl_tuning {
      *  an incomplete last line is ignored. */
     const char *journal;
 } xl_tuning;
+#define XL_TUNING_INIT XL_SIZED(xl_tuning)
 
 enum { XL_TUNED_PAIRS = 64 };
 

@@ -43,4 +43,11 @@ char *xl__strdup(const char *text);
 bool xl__strcpy(char *dst, size_t cap, const char *src);
 bool xl__strfmt(char *dst, size_t cap, const char *fmt, ...) XL__PRINTF(3, 4);
 
+enum { XL__EDIT_DISTANCE_LETTERS = 63 }; /* of the longest word compared */
+
+/* The least number of letters to change, insert or remove to get from `a` (n_a
+ * bytes) to `b` (n_b bytes), for "did you mean" messages; SIZE_MAX when either
+ * is longer than XL__EDIT_DISTANCE_LETTERS. */
+size_t xl__edit_distance(const char *a, size_t n_a, const char *b, size_t n_b);
+
 #endif

@@ -67,16 +67,10 @@ void xl__probe_emit(struct xl__session *p, xl_row *row)
 xl_sampling xl__probe_sampling(const struct xl__session *p)
 {
     enum { PATIENCE = 4 };
-    xl_sampling quick = {.warmup = 1,
-                         .min_runs = 3,
-                         .max_runs = 6,
-                         .max_noise = 0.03,
-                         .max_s = 0.8};
-    xl_sampling full = {.warmup = 2,
-                        .min_runs = 10,
-                        .max_runs = 60,
-                        .max_noise = 0.01,
-                        .max_s = 1};
+    xl_sampling quick = {XL_SAMPLING_INIT, .warmup = 1,       .min_runs = 3,
+                         .max_runs = 6,    .max_noise = 0.03, .max_s = 0.8};
+    xl_sampling full = {XL_SAMPLING_INIT, .warmup = 2,       .min_runs = 10,
+                        .max_runs = 60,   .max_noise = 0.01, .max_s = 1};
     xl_sampling how = p->how->quick ? quick : full;
     how.patience = p->is_hasty ? 0 : PATIENCE;
     how.stop = p->how->stop;

@@ -71,12 +71,15 @@ fail:
 static xl_status transfer(xl_queue *q, const struct range *r, bool blocks,
                           const xl_sync *sync)
 {
-    static const xl_sync none;
-    const xl_sync *s = sync ? sync : &none;
+    xl_sync full;
+    const xl_sync *s = NULL;
     xl_status status = XL_OK;
     cl_event event = NULL;
-    cl_event *out = s->done || s->first ? &event : NULL;
     TRY(check_range(r, &q->error));
+    s = xl__sync_read(sync, &full, &q->error);
+    if (!s)
+        TRY(q->error.status);
+    cl_event *out = s->done || s->first ? &event : NULL;
     if (!r->src && !r->dst)
         TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
                           "the host memory is NULL"));

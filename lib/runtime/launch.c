@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "device/cl_info.h"
 
 /* Half of the 100 ms that a watchdog allows (GE-11), since the time is an
@@ -419,11 +420,21 @@ static void pass_event(cl_event event, cl_event *out)
         xl__event_release(event);
 }
 
+const xl_sync *xl__sync_read(const xl_sync *given, xl_sync *full,
+                             struct xl__error *e)
+{
+    static const struct xl__sized type = XL__SIZED(xl_sync, XL_SYNC_INIT);
+    static const xl_sync none = {XL_SYNC_INIT};
+    return given ? xl__sized_read(&type, given, full, e) : &none;
+}
+
 xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
                      const struct xl__call *call, const xl_sync *sync)
 {
-    static const xl_sync none;
-    const xl_sync *s = sync ? sync : &none;
+    xl_sync full;
+    const xl_sync *s = xl__sync_read(sync, &full, &q->error);
+    if (!s)
+        return q->error.status;
     struct launch r = {.q = q, .ready = ready, .call = call};
     r.n_wait = s->n_wait;
     r.wait = s->n_wait > 0 ? s->wait : NULL;

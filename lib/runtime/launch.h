@@ -11,6 +11,11 @@
  * queue: a barrier on an out-of-order queue. */
 xl_status xl__queue_begin(xl_queue *q);
 
+/* The caller's events, with all members of this library: `given` itself,
+ * *full, or for NULL none. NULL: XL_BAD_ARGUMENT. */
+const xl_sync *xl__sync_read(const xl_sync *given, xl_sync *full,
+                             struct xl__error *e);
+
 /* Enqueue all steps of a plan and of the plans linked after it, in order, as
  * `sync` states; NULL: all zero. On failure the steps before the one that
  * failed are enqueued and run. */

@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
+#include "base/sized.h"
 #include "base/stats.h"
 #include "runtime/launch.h"
 #include "sampling/conditions.h"
@@ -535,7 +536,14 @@ xl_status xl_samples_take_interleaved(xl_queue *q, const xl_sampling *how,
                                       const xl_piece *pieces, unsigned n,
                                       xl_samples *out)
 {
-    if (!q || !how || !pieces || !n || !out || how->max_runs == 0)
+    static const struct xl__sized type =
+        XL__SIZED(xl_sampling, XL_SAMPLING_INIT);
+    xl_sampling full;
+    if (!q || !how || !pieces || !n || !out)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    how = xl__sized_read(&type, how, &full, &q->error);
+    if (!how || how->max_runs == 0)
         return XL_BAD_ARGUMENT;
     for (unsigned i = 0; i < n; i++)
         if (!pieces[i].enqueue)

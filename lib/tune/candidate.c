@@ -178,13 +178,12 @@ static void abandon_candidate(double took_ns, double limit_ns,
 static xl_status time_candidate(struct xl__entrant *e, double limit_ns,
                                 xl_samples *samples, xl_candidate_result *out)
 {
-    static const xl_sampling look = {
-        .warmup = 1, .min_runs = 1, .max_runs = 1, .max_noise = 1};
-    static const xl_sampling how = {.warmup = 1,
-                                    .min_runs = 5,
-                                    .max_runs = 40,
-                                    .max_noise = 0.01,
-                                    .max_s = 0.4};
+    static const xl_sampling look = {XL_SAMPLING_INIT, .warmup = 1,
+                                     .min_runs = 1, .max_runs = 1,
+                                     .max_noise = 1};
+    static const xl_sampling how = {XL_SAMPLING_INIT,  .warmup = 1,
+                                    .min_runs = 5,     .max_runs = 40,
+                                    .max_noise = 0.01, .max_s = 0.4};
     xl_status status = XL_OK;
     TRY(xl_samples_take(e->on->q, &look, xl__entrant_run, e, samples));
     if (limit_ns > 0 && samples->min_ns > limit_ns) {

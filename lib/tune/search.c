@@ -377,11 +377,9 @@ fail:
 
 static xl_status time_finalists(struct final *f)
 {
-    static const xl_sampling how = {.warmup = 2,
-                                    .min_runs = 15,
-                                    .max_runs = XL_TUNED_PAIRS,
-                                    .max_noise = 0.01,
-                                    .max_s = 2};
+    static const xl_sampling how = {
+        XL_SAMPLING_INIT,           .warmup = 2,       .min_runs = 15,
+        .max_runs = XL_TUNED_PAIRS, .max_noise = 0.01, .max_s = 2};
     xl_piece pieces[FINALISTS];
     for (unsigned i = 0; i < f->n; i++)
         pieces[i] = (xl_piece){xl__entrant_run, &f->entrants[i]};

@@ -7,6 +7,7 @@
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "runtime/context.h"
@@ -190,17 +191,23 @@ fail:
 xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
                   const xl_tuning *how, xl_tuned *out)
 {
-    static const xl_tuning defaults;
+    static const struct xl__sized type = XL__SIZED(xl_tuning, XL_TUNING_INIT);
+    static const xl_tuning defaults = {XL_TUNING_INIT};
+    xl_tuning full;
     xl_status status = XL_OK;
     struct xl__op_call call;
     if (!q || !op || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
+    xl__error_reset(&q->error);
+    how = xl__sized_read(&type, how ? how : &defaults, &full, &q->error);
+    if (!how)
+        return q->error.status;
     struct xl__search *s = xl__calloc(1, sizeof *s);
     if (!s)
         return XL_NO_MEMORY;
     s->call = &call;
-    s->how = how ? how : &defaults;
+    s->how = how;
     s->budget_s = s->how->budget_s > 0 ? s->how->budget_s : default_budget_s;
     s->begun_ns = xl__now_ns();
     s->best = -1;

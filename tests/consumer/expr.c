@@ -45,7 +45,8 @@ static int run_expression(xl_queue *q)
         xl_buffer_write(q, mem[1], 0, b, sizeof b) == XL_OK;
     xl_binding names[4] = {{.name = "x"}, {.name = "b"}, {.name = "out"},
                            {.name = "a", .is_scalar = true, .scalar = 2}};
-    const xl_expr_args args = {.bindings = names, .n_bindings = 4};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = names,
+                               .n_bindings = 4};
     names[0].tensor = xl_tensor_dense(mem[0], XL_F32, 2, full);
     names[1].tensor = xl_tensor_dense(mem[1], XL_F32, 1, row);
     names[2].tensor = xl_tensor_dense(mem[2], XL_F32, 2, full);

@@ -50,7 +50,7 @@ bool run(xl_queue *q)
     const std::size_t full[2] = {rows, cols}, column[2] = {rows, 1};
     const xl_binding names[2] = {bound("x", from, full),
                                  bound("out", to, column)};
-    xl_expr_args args = {};
+    xl_expr_args args = {XL_EXPR_ARGS_INIT};
     args.bindings = names;
     args.n_bindings = 2;
     xl_expr *e = nullptr;

@@ -34,8 +34,7 @@ bool run(xl_lib *lib)
             XL_OK &&
         xl_buffer_write(queue, mem_b, 0, b.data(), b.size() * sizeof b[0]) ==
             XL_OK;
-    xl_gemm g;
-    std::memset(&g, 0, sizeof g);
+    xl_gemm g = {XL_GEMM_INIT};
     g.m = m;
     g.n = n;
     g.k = k;

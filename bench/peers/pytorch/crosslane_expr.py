@@ -2,10 +2,11 @@
 """libcrosslane's expressions through ctypes."""
 import ctypes as ct
 
-from .crosslane_library import DTYPES, STRUCTS, Binding, Crosslane, Mem
+from .crosslane_library import (DTYPES, STRUCTS, Binding, Crosslane,
+                                Descriptor, Mem)
 
 
-class ExprArgs(ct.Structure):
+class ExprArgs(Descriptor):
     _fields_ = [("bindings", ct.POINTER(Binding)), ("n_bindings", ct.c_uint),
                 ("fast_math", ct.c_bool), ("variant", ct.c_char_p),
                 ("workspace", Mem)]

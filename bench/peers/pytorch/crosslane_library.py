@@ -15,6 +15,14 @@ MAX_DIMS = 6
 CALLS_LIBRARY = "libclbench-calls.so"
 
 
+class Descriptor(ct.Structure):
+    """A struct whose first member is its size: crosslane/sized.h."""
+    _fields_ = [("size", ct.c_size_t)]
+
+    def __init__(self, *members, **named):
+        super().__init__(ct.sizeof(self), *members, **named)
+
+
 class Mem(ct.Structure):
     _fields_ = [("buf", ct.c_void_p), ("svm", ct.c_void_p)]
 
@@ -48,7 +56,7 @@ class Epilogue(ct.Structure):
                 ("n_bindings", ct.c_uint)]
 
 
-class Gemm(ct.Structure):
+class Gemm(Descriptor):
     call = "gemm"
     _fields_ = [("m", ct.c_size_t), ("n", ct.c_size_t), ("k", ct.c_size_t),
                 ("a", Mat), ("b", Mat), ("c", Mat), ("alpha", ct.c_double),
@@ -86,7 +94,7 @@ class Choice(ct.Structure):
                 ("tiling", Tiling)]
 
 
-class Softmax(ct.Structure):
+class Softmax(Descriptor):
     call = "softmax"
     _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
                 ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/edit_distance.h"
+#include "base/str.h"
 #include "expr/graph/graph.h"
 #include "expr/graph/infer_types.h"
 #include "expr/graph/infer_views.h"

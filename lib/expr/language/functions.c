@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/edit_distance.h"
+#include "base/str.h"
 
 enum { MOST_LETTERS = XL_EXPR_MAX_NAME };
 

@@ -152,7 +152,8 @@ static xl_status enqueue_chunk(struct overlap_run *b, unsigned i)
     xl_status status = XL_OK;
     const size_t bytes = b->bytes / CHUNKS, at = i * bytes;
     cl_event here = NULL, done = NULL;
-    const xl_sync sync = {.n_wait = 1, .wait = &here, .done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &here,
+                          .done = &done};
     TRY(copy_error(b, UP,
                    xl__upload(b->q[UP], b->in, at, (char *)b->from.at + at,
                               bytes, &here)));

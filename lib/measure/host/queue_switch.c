@@ -74,8 +74,8 @@ static xl_status time_chain_by_events(struct switch_run *b, unsigned n_lanes,
     const uint64_t start = xl__now_ns();
     for (unsigned i = 0; i < b->links; i++) {
         const struct switch_lane *lane = &b->lane[i % n_lanes];
-        const xl_sync sync = {
-            .n_wait = before ? 1 : 0, .wait = &before, .done = &after};
+        const xl_sync sync = {XL_SYNC_INIT, .n_wait = before ? 1 : 0,
+                              .wait = &before, .done = &after};
         TRY(add_link(b, lane, &sync));
         if (n_lanes > 1) /* the next queue waits for it */
             TRY(copy_error(b, lane, xl__queue_flush(lane->q)));
@@ -151,7 +151,7 @@ static xl_status time_user_event(struct xl__session *p, void *arg, double *ns)
     cl_int code;
     bool is_set = false;
     cl_event gate = clCreateUserEvent(p->q->ctx->cl, &code);
-    const xl_sync sync = {.n_wait = 1, .wait = &gate};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &gate};
     CL_TRY(&p->q->error, code);
     TRY(add_link(b, lane, &sync));
     TRY(xl__queue_flush(lane->q));

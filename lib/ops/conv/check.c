@@ -12,7 +12,7 @@ static xl_status check_sizes(const xl_conv *d, struct xl__conv_canonical *c,
                              struct xl__error *e)
 {
     const size_t groups = d->groups ? d->groups : 1;
-    const xl_status status = xl_conv_out_size(d, &c->p, &c->q);
+    const xl_status status = xl__conv_count_positions(d, &c->p, &c->q);
     if (status == XL_OK)
         return XL_OK;
     if (status == XL_OVERFLOW)

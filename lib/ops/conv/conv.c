@@ -155,7 +155,7 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
     c->pad_left = d->pad_left;
     c->pad_right = d->pad_right;
     c->alpha = 1;
-    (void)xl_conv_out_size(d, &to->p, &to->q);
+    (void)xl__conv_count_positions(d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
     canonicalise_images(&d->in, in, xl__operand_base(q, XL__CONV_IN_REGION),
                         &c->in);
@@ -245,7 +245,7 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     to->d.n = xl__size_end(to->d.n, XL__SIZE_GRAIN, end);
     to->d.h = xl__size_end(to->d.h, 1, end);
     to->d.w = xl__size_end(to->d.w, 1, end);
-    (void)xl_conv_out_size(&to->d, &to->p, &to->q);
+    (void)xl__conv_count_positions(&to->d, &to->p, &to->q);
     xl__conv_sizes(to, in, out);
     set_dense(&to->d.in, in);
     set_dense(&to->d.out, out);
@@ -267,6 +267,7 @@ static xl_mem caller_workspace(const void *desc)
 const struct xl__op xl__op_conv = {
     .id = XL__OP_CONV,
     .name = "conv",
+    .descriptor = XL__DESCRIPTOR(xl_conv, XL_CONV_INIT),
     .canonical_bytes = sizeof(struct xl__conv_canonical),
     .check = xl__conv_check,
     .bind = bind_call,
@@ -292,10 +293,8 @@ xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c)
 
 xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
 {
-    if (!c)
-        return xl_conv_prepare(q, NULL);
-    xl_conv each = *c;
-    return xl__op_prepare_range(q, &xl__op_conv, &each, &each.n, n_last);
+    return xl__op_prepare_range(q, &xl__op_conv, c, offsetof(xl_conv, n),
+                                n_last);
 }
 
 struct conv_range {
@@ -314,6 +313,11 @@ xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *v, size_t n_last,
 {
     if (!q || !v)
         return XL_BAD_ARGUMENT;
+    xl_conv full;
+    xl__error_reset(&q->error);
+    v = xl__sized_read(&xl__op_conv.descriptor, v, &full, &q->error);
+    if (!v)
+        return q->error.status;
     struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
     struct conv_range range = {*v, n_last > 0 ? n_last : v->n};
     xl_conv *own = &range.least;

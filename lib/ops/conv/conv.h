@@ -63,6 +63,8 @@ enum { XL__CONV_WIDEST = 16 }; /* elements of the widest vector */
 /* shape.c */
 
 /* Channels that a filter sees, filters of a group, its elements. */
+/* xl_conv_out_size() of a descriptor of this library. */
+xl_status xl__conv_count_positions(const xl_conv *c, size_t *p, size_t *q);
 size_t xl__conv_cg(const xl_conv *d);
 size_t xl__conv_kg(const xl_conv *d);
 size_t xl__conv_depth(const xl_conv *d);

@@ -23,8 +23,16 @@ static xl_status count_positions(size_t length, const size_t pad[2],
 
 xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q)
 {
+    xl_conv full;
     if (!c || !p || !q)
         return XL_BAD_ARGUMENT;
+    *p = *q = 0;
+    c = xl__sized_read(&xl__op_conv.descriptor, c, &full, NULL);
+    return c ? xl__conv_count_positions(c, p, q) : XL_BAD_ARGUMENT;
+}
+
+xl_status xl__conv_count_positions(const xl_conv *c, size_t *p, size_t *q)
+{
     const size_t groups = c->groups ? c->groups : 1;
     size_t rows = 0, cols = 0;
     *p = *q = 0;

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/sized.h"
 #include "expr/language/functions.h"
 #include "ops/expression/expression.h"
 #include "runtime/context.h"
@@ -141,6 +142,20 @@ static xl_status check_binding(xl_queue *q, const struct xl__expr_desc *d,
                            &q->error));
 fail:
     return status;
+}
+
+const void *xl__expr_read(const void *given, void *full, struct xl__error *e)
+{
+    const struct xl__expr_desc *d = given;
+    struct xl__expr_desc_copy *copy = full;
+    if (!d->args)
+        return d; /* an error of the check */
+    const xl_expr_args *args =
+        xl__sized_read(&xl__op_expr.descriptor, d->args, &copy->args, e);
+    if (!args || args == d->args)
+        return args ? d : NULL;
+    copy->desc = (struct xl__expr_desc){d->e, args};
+    return &copy->desc;
 }
 
 xl_status xl__expr_check(xl_queue *q, const void *desc, bool with_memory)

@@ -134,6 +134,11 @@ xl_status xl_expr_compile_async(xl_queue *q, const char *text,
 {
     if (!q || !text || !args || !out)
         return XL_BAD_ARGUMENT;
+    xl_expr_args full;
+    xl__error_reset(&q->error);
+    args = xl__sized_read(&xl__op_expr.descriptor, args, &full, &q->error);
+    if (!args)
+        return q->error.status;
     struct xl__background_call c = {compile_kept, .done = done, .arg = arg};
     struct later_expr later = {xl__keep_text(&c.kept, text), *args, out};
     xl_expr_args *own = &later.args;
@@ -255,6 +260,8 @@ static xl_mem workspace_of(const void *desc)
 const struct xl__op xl__op_expr = {
     .id = XL__OP_EXPR,
     .name = "expr",
+    .descriptor = XL__DESCRIPTOR(xl_expr_args, XL_EXPR_ARGS_INIT),
+    .read = xl__expr_read,
     .canonical_bytes = offsetof(struct xl__expr_canonical, sig.b),
     .listed_bytes = xl__expr_listed_bytes,
     .check = xl__expr_check,

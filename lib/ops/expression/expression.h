@@ -47,10 +47,17 @@ struct xl__expr_schedule {
     struct xl__generated_group *kernels; /* s.n_groups */
 };
 
+/* A call whose arguments are of other headers. */
+struct xl__expr_desc_copy {
+    struct xl__expr_desc desc;
+    xl_expr_args args;
+};
+
 extern const struct xl__op xl__op_expr;
 extern const struct xl__variant *const xl__expr_variants[];
 
 /* arguments.c, plan.c, selfcheck.c: members of xl__op_expr. */
+const void *xl__expr_read(const void *given, void *full, struct xl__error *e);
 xl_status xl__expr_check(xl_queue *q, const void *desc, bool with_memory);
 size_t xl__expr_listed_bytes(const void *desc);
 xl_status xl__expr_bind(xl_queue *q, const void *desc, void *canonical,

@@ -448,6 +448,7 @@ static xl_mem call_workspace(const void *desc)
 const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",
+    .descriptor = XL__DESCRIPTOR(xl_gemm, XL_GEMM_INIT),
     .canonical_bytes = sizeof(struct xl__gemm_canonical),
     .check = check_gemm,
     .bind = bind_call,
@@ -495,10 +496,8 @@ xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g)
 
 xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g, size_t m_last)
 {
-    if (!g)
-        return xl_gemm_prepare(q, NULL);
-    xl_gemm each = *g;
-    return xl__op_prepare_range(q, &xl__op_gemm, &each, &each.m, m_last);
+    return xl__op_prepare_range(q, &xl__op_gemm, g, offsetof(xl_gemm, m),
+                                m_last);
 }
 
 struct gemm_range {
@@ -517,6 +516,11 @@ xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g, size_t m_last,
 {
     if (!q || !g)
         return XL_BAD_ARGUMENT;
+    xl_gemm full;
+    xl__error_reset(&q->error);
+    g = xl__sized_read(&xl__op_gemm.descriptor, g, &full, &q->error);
+    if (!g)
+        return q->error.status;
     struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
     struct gemm_range range = {*g, m_last > 0 ? m_last : g->m};
     xl_gemm *own = &range.least;

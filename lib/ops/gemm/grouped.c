@@ -142,6 +142,7 @@ static void name_product(struct xl__error *e, xl_status status, size_t product)
 struct gemm_group {
     xl_queue *q;
     const xl_gemm *products;
+    xl_gemm *copies; /* of products of another size, or NULL */
     struct group_entry *entries;
     cl_ulong *at; /* memory for the lists of all products */
     size_t n;
@@ -178,9 +179,9 @@ static xl_gemm join_entries(const struct gemm_group *w, size_t first,
 static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
 {
     const xl_gemm g = join_entries(w, first, end);
-    xl_sync sync = {.n_wait = w->last ? 1 : 0, .wait = &w->last};
+    xl_sync sync = {XL_SYNC_INIT, .n_wait = w->last ? 1 : 0, .wait = &w->last};
     cl_event now = NULL;
-    if (first == 0 && w->sync) {
+    if (first == 0) {
         sync.n_wait = w->sync->n_wait;
         sync.wait = w->sync->wait;
         sync.first = w->sync->first ? &w->begun : NULL;
@@ -188,7 +189,7 @@ static xl_status run_batch(struct gemm_group *w, size_t first, size_t end)
     if (end < w->n)
         sync.done = w->q->is_out_of_order ? &now : NULL;
     else
-        sync.done = w->sync ? w->sync->done : NULL;
+        sync.done = w->sync->done;
     for (unsigned i = 0; i < 3; i++)
         w->q->memory.operand[i].base = w->entries[first].base[i];
     const xl_status status = xl__op_run_checked(w->q, &xl__op_gemm, &g, &sync);
@@ -240,14 +241,53 @@ static xl_status make_entries(struct gemm_group *w)
     return status;
 }
 
+/* The caller's products, which are as far apart as the first one's size; those
+ * of other headers are copied. */
+static xl_status read_products(struct gemm_group *w, const xl_gemm *products)
+{
+    xl_status status = XL_OK;
+    struct xl__error *e = &w->q->error;
+    const size_t step = products->size;
+    xl_gemm full;
+    if (step != sizeof *products) {
+        w->copies = xl__calloc(w->n, sizeof *w->copies);
+        if (!w->copies)
+            TRY(xl__error_set(e, XL_NO_MEMORY,
+                              "out of memory for a group of %zu products",
+                              w->n));
+    }
+    w->products = w->copies ? w->copies : products;
+    for (size_t i = 0; i < w->n && status == XL_OK; i++) {
+        const xl_gemm *given =
+            (const void *)((const char *)products + i * step);
+        const xl_gemm *g =
+            xl__sized_read(&xl__op_gemm.descriptor, given, &full, e);
+        if (g && given->size != step)
+            xl__error_set(e, XL_BAD_ARGUMENT,
+                          "xl_gemm.size is %zu, that of product 0 is %zu; set "
+                          "both with XL_GEMM_INIT",
+                          given->size, step);
+        if (e->status != XL_OK)
+            name_product(e, status = e->status, i);
+        else if (w->copies)
+            w->copies[i] = *g;
+    }
+fail:
+    return status;
+}
+
 xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
                             const xl_sync *sync)
 {
     xl_status status = XL_OK;
     if (!q)
         return XL_BAD_ARGUMENT;
-    struct gemm_group w = {.q = q, .products = products, .n = n, .sync = sync};
+    xl_sync full;
+    struct gemm_group w = {.q = q, .n = n};
     xl__error_reset(&q->error);
+    w.sync = xl__sync_read(sync, &full, &q->error);
+    if (!w.sync)
+        return q->error.status;
     if (!products || n == 0)
         TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
                           "gemm: the group has no products"));
@@ -256,15 +296,17 @@ xl_status xl_gemm_run_group(xl_queue *q, const xl_gemm *products, size_t n,
     if (!w.entries || !w.at)
         TRY(xl__error_set(&q->error, XL_NO_MEMORY,
                           "out of memory for a group of %zu products", n));
+    TRY(read_products(&w, products));
     TRY(make_entries(&w));
     TRY(run_all(&w));
     if (w.begun)
-        *sync->first = w.begun;
+        *w.sync->first = w.begun;
     w.begun = NULL;
 fail:
     xl__event_release(w.begun);
     xl__event_release(w.last);
     free(w.entries);
     free(w.at);
+    free(w.copies);
     return status;
 }

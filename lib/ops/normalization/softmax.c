@@ -193,6 +193,7 @@ static xl_mem caller_workspace(const void *desc)
 const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",
+    .descriptor = XL__DESCRIPTOR(xl_softmax, XL_SOFTMAX_INIT),
     .canonical_bytes = sizeof(xl_softmax),
     .check = check_descriptor,
     .bind = bind_call,
@@ -289,11 +290,8 @@ xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
 xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
                                    size_t rows_last)
 {
-    if (!s)
-        return xl_softmax_prepare(q, NULL);
-    xl_softmax each = *s;
-    return xl__op_prepare_range(q, &xl__op_softmax, &each, &each.rows,
-                                rows_last);
+    return xl__op_prepare_range(q, &xl__op_softmax, s,
+                                offsetof(xl_softmax, rows), rows_last);
 }
 
 struct softmax_range {
@@ -313,6 +311,11 @@ xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
 {
     if (!q || !s)
         return XL_BAD_ARGUMENT;
+    xl_softmax full;
+    xl__error_reset(&q->error);
+    s = xl__sized_read(&xl__op_softmax.descriptor, s, &full, &q->error);
+    if (!s)
+        return q->error.status;
     struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
     struct softmax_range range = {*s, rows_last > 0 ? rows_last : s->rows};
     xl_softmax *own = &range.least;

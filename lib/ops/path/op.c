@@ -63,15 +63,25 @@ fail:
     return status;
 }
 
+static xl_status read_descriptor(const struct xl__op *op, const void *given,
+                                 void *full, const void **out,
+                                 struct xl__error *e)
+{
+    if (!given)
+        return xl__error_set(e, XL_BAD_ARGUMENT, "%s: no descriptor",
+                             op->name);
+    *out = op->read ? op->read(given, full, e)
+                    : xl__sized_read(&op->descriptor, given, full, e);
+    return *out ? XL_OK : e->status;
+}
+
 xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
                             const struct xl__op *op, const void *desc,
                             bool with_memory)
 {
     xl_status status = XL_OK;
     init_call(w, q, op, desc);
-    if (!w->desc)
-        TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT, "%s: no descriptor",
-                          w->op->name));
+    TRY(read_descriptor(op, desc, w->full, &w->desc, &q->error));
     TRY(w->op->check(w->q, w->desc, with_memory));
     TRY(bind_call(w));
 fail:
@@ -420,21 +430,26 @@ fail:
 /* Each size is planned, since that alone shows which programs it needs; it is
  * little beside the builds. */
 xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
-                               const void *desc, size_t *size, size_t last)
+                               const void *desc, size_t member, size_t last)
 {
     enum { MOST_SIZES = 1 << 20 };
     xl_status status = XL_OK;
     struct xl__str why = {0};
+    uint64_t each[XL__DESC_ROOM / sizeof(uint64_t)];
+    size_t *const size = (size_t *)(void *)((char *)each + member);
     if (!q)
         return XL_BAD_ARGUMENT;
     xl__error_reset(&q->error);
+    TRY(read_descriptor(op, desc, each, &desc, &q->error));
+    memmove(each, desc, op->descriptor.bytes);
+    each[0] = op->descriptor.bytes;
     if (last < *size || last - *size >= MOST_SIZES)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "%s: a range from %zu to %zu; it must ascend and "
                              "have at most %d sizes",
                              op->name, *size, last, MOST_SIZES);
     for (size_t left = last - *size + 1; left > 0; left--, ++*size) {
-        status = xl__op_prepare(q, op, desc);
+        status = xl__op_prepare(q, op, each);
         if (status == XL_OK)
             continue;
         xl__str_printf(&why, "size %zu of the range: %s", *size,
@@ -444,6 +459,7 @@ xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
         xl__str_clear(&why);
         break;
     }
+fail:
     return status;
 }
 

@@ -15,6 +15,7 @@
 
 #include <crosslane/explain.h>
 
+#include "base/sized.h"
 #include "device/vendor_table.h"
 #include "ops/path/selfcheck.h"
 #include "ops/path/size_buckets.h"
@@ -67,9 +68,23 @@ struct xl__variant {
 struct xl__op_call; /* below */
 struct xl__variant_candidate;
 
+/* Bytes of an op's descriptor, at most. XL__DESCRIPTOR() does not compile
+ * where they are exceeded. */
+enum { XL__DESC_ROOM = 512 };
+/* clang-format off */
+#define XL__DESCRIPTOR(type, initialiser)                                     \
+    {#type, #initialiser,                                                     \
+     sizeof(type) + 0 * sizeof(char[sizeof(type) <= XL__DESC_ROOM ? 1 : -1])}
+/* clang-format on */
+
 struct xl__op {
     enum xl__op_id id;
     const char *name; /* "gemm" */
+    struct xl__sized descriptor; /* XL__DESCRIPTOR() of the public one */
+    /* The caller's descriptor with all members of this library, made in `full`
+     * where they are not in it; NULL: an error. Without this function the
+     * public one is all of it. */
+    const void *(*read)(const void *given, void *full, struct xl__error *e);
     size_t canonical_bytes; /* of the canonical descriptor */
     /* More of them, of what this descriptor lists; NULL: none. */
     size_t (*listed_bytes)(const void *desc);
@@ -186,10 +201,10 @@ xl_status xl__op_run_checked(xl_queue *q, const struct xl__op *op,
                              const void *desc, const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc);
-/* For all values of a member of the descriptor, a copy of the caller's, from
- * *size to `last`. */
+/* For all values of the size_t at `member` of the descriptor, from its own to
+ * `last`. */
 xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
-                               const void *desc, size_t *size, size_t last);
+                               const void *desc, size_t member, size_t last);
 xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
                            const void *desc, size_t *bytes);
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
@@ -210,7 +225,8 @@ struct xl__op_key {
 struct xl__op_call {
     xl_queue *q;
     const struct xl__op *op;
-    const void *desc;
+    const void *desc; /* with all members of this library */
+    uint64_t full[XL__DESC_ROOM / sizeof(uint64_t)]; /* room for it */
     struct xl__op_key *key; /* in `room`, or on the heap */
     size_t key_bytes;
     struct xl__call call;
@@ -227,7 +243,7 @@ struct xl__op_call {
 size_t xl__op_call_canonical_bytes(const struct xl__op_call *w);
 /* NULL: the best. */
 const char *xl__op_call_forced(const struct xl__op_call *w);
-/* Check and bind. */
+/* Check and bind the caller's descriptor. */
 xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
                             const struct xl__op *op, const void *desc,
                             bool with_memory);

@@ -47,7 +47,7 @@ static const stated_table gemm_stated = {
 
 static bool gemm_accepts(xl_dtype in, xl_dtype out, bool has_epilogue)
 {
-    xl_gemm g = {.m = 2, .n = 2, .k = 2, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = 2, .n = 2, .k = 2, .alpha = 1};
     g.a = g.b = xl_mat_rows(NULL, 2, in);
     g.c = xl_mat_rows(NULL, 2, out);
     g.epilogue.expr = has_epilogue ? "y" : NULL;
@@ -79,8 +79,8 @@ static const stated_table conv_stated = {
 
 static bool conv_accepts(xl_dtype in, xl_dtype out, bool has_epilogue)
 {
-    xl_conv c = {
-        .n = 1, .c = 2, .h = 3, .w = 3, .k = 2, .r = 1, .s = 1, .alpha = 1};
+    xl_conv c = {XL_CONV_INIT, .n = 1, .c = 2, .h = 3,    .w = 3,
+                 .k = 2,       .r = 1, .s = 1, .alpha = 1};
     c.in.dtype = c.filters.dtype = in;
     c.out.dtype = out;
     c.epilogue.expr = has_epilogue ? "y" : NULL;
@@ -147,8 +147,7 @@ static void conv(void **state)
 
 static bool softmax_accepts(xl_dtype src, xl_dtype dst, xl_dtype mask)
 {
-    xl_softmax s = {.rows = 2,
-                    .cols = 2,
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = 2, .cols = 2,
                     .src = xl_mat_rows(NULL, 2, src),
                     .dst = xl_mat_rows(NULL, 2, dst)};
     if (mask != XL_N_DTYPES)

@@ -24,7 +24,8 @@ struct fixture {
 
 static void fixture_begin(struct fixture *w)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     char why[256];
     unsigned n = 0;
     memset(w, 0, sizeof *w);

@@ -113,7 +113,8 @@ static xl_status create_buffers(struct world *w)
 
 static xl_gemm make_gemm(const struct world *w)
 {
-    const xl_gemm g = {.m = M,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = M,
                        .n = N,
                        .k = K,
                        .a = xl_mat_rows(w->mem[0], K, XL_F32),
@@ -127,7 +128,7 @@ static xl_status run_gemm(struct world *w)
 {
     const xl_gemm g = make_gemm(w);
     cl_event done = NULL;
-    const xl_sync sync = {.done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .done = &done};
     const xl_status status = xl_gemm_run(w->queue, &g, &sync);
     if (status == XL_OK) {
         assert_non_null(done);
@@ -279,8 +280,7 @@ static xl_status act_explain(struct world *w)
 
 static xl_status act_softmax(struct world *w)
 {
-    const xl_softmax s = {.rows = ROWS,
-                          .cols = COLS,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = ROWS, .cols = COLS,
                           .src = xl_mat_rows(w->mem[0], COLS, XL_F32),
                           .dst = xl_mat_rows(w->mem[1], COLS, XL_F32)};
     return print_status(w, xl_softmax_run(w->queue, &s, NULL));
@@ -295,7 +295,8 @@ static xl_expr_args make_expr(const struct world *w, xl_binding b[3])
         b[i].name = names[i];
         b[i].tensor = xl_tensor_dense(w->mem[i], XL_F32, 2, shape);
     }
-    const xl_expr_args args = {.bindings = b, .n_bindings = 3};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 3};
     return args;
 }
 
@@ -388,6 +389,7 @@ static void listen(xl_log_level level, const char *text, void *world)
 static void start(const struct flow *flow, struct world *w)
 {
     memset(w, 0, sizeof *w);
+    w->options = (xl_options){XL_OPTIONS_INIT};
     w->options.log = listen;
     w->options.log_arg = w;
     w->options.skip_selfcheck = true;
@@ -471,6 +473,7 @@ static void test_build_log(void **state)
 
     (void)state;
     memset(&w, 0, sizeof w);
+    w.options = (xl_options){XL_OPTIONS_INIT};
     w.options.skip_selfcheck = true;
     w.options.cache_dir = "";
     set_up_buffers(&w);
@@ -497,6 +500,7 @@ static void test_untrusted(void **state)
     (void)state;
     const long before = stub->live();
     memset(&w, 0, sizeof w);
+    w.options = (xl_options){XL_OPTIONS_INIT};
     w.options.cache_dir = "";
     set_up_buffers(&w);
     xl_gemm g = make_gemm(&w);
@@ -533,9 +537,11 @@ static void test_blame(void **state)
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         struct world w;
         memset(&w, 0, sizeof w);
+        w.options = (xl_options){XL_OPTIONS_INIT};
         w.options.cache_dir = cache;
         set_up_queue(&w);
-        xl_gemm g = {.m = HIGH,
+        xl_gemm g = {XL_GEMM_INIT,
+                     .m = HIGH,
                      .n = WIDE,
                      .k = DEPTH,
                      .a = xl_mat_cols(NULL, HIGH, runs[i].dtype),
@@ -562,6 +568,7 @@ static unsigned fail_in_trial(const char *entry,
         struct world w;
         const long before = stub->live();
         memset(&w, 0, sizeof w);
+        w.options = (xl_options){XL_OPTIONS_INIT};
         w.options.cache_dir = "";
         set_up_buffers(&w);
         stub->reset();
@@ -607,6 +614,7 @@ static void test_release_faults(void **state)
             const long before = stub->live();
             struct world w;
             memset(&w, 0, sizeof w);
+            w.options = (xl_options){XL_OPTIONS_INIT};
             w.options.skip_selfcheck = true;
             w.options.cache_dir = "";
             set_up_warm(&w);

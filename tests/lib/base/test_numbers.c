@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of base/dtype.h (elements on the host), base/numbers.h and
- * base/edit_distance.h: values computed by hand and properties over all values
+ * base/str.h: values computed by hand and properties over all values
  * of the narrow types. */
 #include "support/support.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "base/edit_distance.h"
+#include "base/str.h"
 #include "base/numbers.h"
 
 /* -- elements --------------------------------------------------------------*/

@@ -764,7 +764,8 @@ static void looks_are_rare(void **state)
     struct test_device d;
     struct xl__monitor w;
     unsigned asked = 0;
-    const xl_sampling how = {.stop = never, .stop_arg = &asked};
+    const xl_sampling how = {XL_SAMPLING_INIT, .stop = never,
+                             .stop_arg = &asked};
     (void)state;
     test_device_open(&d, NULL);
     xl_telemetry_watch(d.device, true);
@@ -801,7 +802,8 @@ static double a_millisecond(void *arg, const struct xl_launch *launch)
 static void a_hot_device_gives_a_suspicious_row(void **state)
 {
     enum { BYTES = 4096 };
-    const xl_sampling how = {.min_runs = 3, .max_runs = 3, .max_noise = 1};
+    const xl_sampling how = {XL_SAMPLING_INIT, .min_runs = 3, .max_runs = 3,
+                             .max_noise = 1};
     const struct xl_model model = {.takes = a_millisecond,
                                    .clock = &simulated_clock};
     struct test_device d;
@@ -831,7 +833,7 @@ static void nobody_looks_unasked(void **state)
 {
     struct test_device d;
     struct xl__monitor w;
-    const xl_sampling how = {.min_runs = 1};
+    const xl_sampling how = {XL_SAMPLING_INIT, .min_runs = 1};
     xl_conditions c;
     (void)state;
     test_device_open(&d, NULL);

@@ -249,8 +249,8 @@ static xl_status falling_take(void *arg, unsigned batch, struct xl__timing *out)
 static void a_falling_clock_is_throttle(void **state)
 {
     (void)state;
-    static const xl_sampling how = {
-        .min_runs = 30, .max_runs = 30, .max_noise = 0.01};
+    static const xl_sampling how = {XL_SAMPLING_INIT, .min_runs = 30,
+                                    .max_runs = 30, .max_noise = 0.01};
     for (unsigned falls = 0; falls < 2; falls++) {
         struct falling f = {.ns = 1e6, .slope = falls ? 0.02 : 0};
         const struct xl__sample_source source = {

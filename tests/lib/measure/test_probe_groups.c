@@ -17,7 +17,8 @@ static struct test_device t;
 
 static int open_device(void **state)
 {
-    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
     (void)state;
     test_device_open(&t, &quick);
     struct xl__limits *l = &t.device->limits;

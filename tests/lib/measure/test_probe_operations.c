@@ -157,7 +157,7 @@ static void write_kernels(const char *folder, const struct fault *some,
 static void assert_detected(const struct fault *some, size_t n)
 {
     const char *folder = test_scratch("kernels");
-    const xl_options options = {.cl_dir = folder};
+    const xl_options options = {XL_OPTIONS_INIT, .cl_dir = folder};
     struct test_device t;
     write_kernels(folder, some, n);
     test_device_open(&t, &options);

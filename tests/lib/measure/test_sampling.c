@@ -68,8 +68,8 @@ static xl_samples sample(struct fake *f, const xl_sampling *how,
     return out;
 }
 
-static const xl_sampling usual = {
-    .warmup = 2, .min_runs = 5, .max_runs = 50, .max_noise = 0.01};
+static const xl_sampling usual = {XL_SAMPLING_INIT, .warmup = 2, .min_runs = 5,
+                                  .max_runs = 50, .max_noise = 0.01};
 
 static void steady_work_stops_at_the_least(void **state)
 {

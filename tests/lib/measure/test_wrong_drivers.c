@@ -267,7 +267,7 @@ static xl_status enqueue(xl_queue *q, void *arg)
 static void measure(struct test_device *t, const struct fault *fault,
                     xl_row *row)
 {
-    const xl_sampling how = {.warmup = 1,
+    const xl_sampling how = {XL_SAMPLING_INIT, .warmup = 1,
                              .min_runs = fault->runs ? fault->runs : 5,
                              .max_runs = fault->runs ? fault->runs : 5,
                              .max_noise = 0.01};

@@ -14,8 +14,8 @@ static cl_mem mem[MEMS];
 
 static xl_gemm make_gemm(xl_accuracy accuracy)
 {
-    xl_gemm g = {
-        .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1, .accuracy = accuracy};
+    xl_gemm g = {XL_GEMM_INIT, .m = SIDE,  .n = SIDE,
+                 .k = SIDE,    .alpha = 1, .accuracy = accuracy};
     g.a = xl_mat_rows(mem[0], SIDE, XL_F32);
     g.b = xl_mat_rows(mem[1], SIDE, XL_F32);
     g.c = xl_mat_rows(mem[2], SIDE, XL_F32);
@@ -24,8 +24,8 @@ static xl_gemm make_gemm(xl_accuracy accuracy)
 
 static xl_conv make_conv(void)
 {
-    xl_conv c = {
-        .n = 1, .c = 8, .h = 16, .w = 16, .k = 8, .r = 3, .s = 3, .alpha = 1};
+    xl_conv c = {XL_CONV_INIT, .n = 1, .c = 8, .h = 16,   .w = 16,
+                 .k = 8,       .r = 3, .s = 3, .alpha = 1};
     c.in.mem.buf = mem[0];
     c.filters.mem.buf = mem[1];
     c.out.mem.buf = mem[2];
@@ -34,8 +34,7 @@ static xl_conv make_conv(void)
 
 static xl_softmax make_softmax(void)
 {
-    return (xl_softmax){.rows = SIDE,
-                        .cols = SIDE,
+    return (xl_softmax){XL_SOFTMAX_INIT, .rows = SIDE, .cols = SIDE,
                         .src = xl_mat_rows(mem[0], SIDE, XL_F32),
                         .dst = xl_mat_rows(mem[2], SIDE, XL_F32)};
 }
@@ -169,7 +168,7 @@ static void group_fails_later(void **state)
     g[1].c.offset = SIDE * SIDE;
     g[1].alpha = 2;
     cl_event done = NULL;
-    const xl_sync sync = {.done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .done = &done};
     ok(xl_gemm_run_group(t.queue, g, 2, NULL));
     test_stub()->reset();
     test_stub()->arm("clEnqueueNDRangeKernel", 2, CL_OUT_OF_RESOURCES);
@@ -263,7 +262,8 @@ static void explained(void **state)
 
 int main(int argc, char **argv)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared),
         cmocka_unit_test(workspace),

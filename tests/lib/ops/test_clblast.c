@@ -20,14 +20,9 @@ static const char *why_of(const xl_options *options, const char *variant)
     assert_status(xl_buffer_create(t.queue, bytes, &mem), XL_OK,
                   xl_error_detail(t.queue));
     const xl_mat view = xl_mat_rows(mem, SIDE, XL_F32);
-    const xl_gemm g = {.m = SIDE,
-                       .n = SIDE,
-                       .k = SIDE,
-                       .alpha = 1,
-                       .a = view,
-                       .b = view,
-                       .c = view,
-                       .variant = variant};
+    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE,  .n = SIDE,
+                       .k = SIDE,    .alpha = 1, .a = view,
+                       .b = view,    .c = view,  .variant = variant};
     (void)xl_gemm_explain(t.queue, &g, all, MOST, &n);
     while (at < n && strcmp(all[at].variant, "gemm_clblast") != 0)
         at++;
@@ -40,7 +35,8 @@ static const char *why_of(const xl_options *options, const char *variant)
 
 static void asked_for(void **state)
 {
-    xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                          .cache_dir = ""};
     (void)state;
     assert_non_null(strstr(why_of(&options, NULL), "use_clblast"));
     assert_null(strstr(why_of(&options, "gemm_clblast"), "use_clblast"));

@@ -50,7 +50,7 @@ static void start(uint64_t seed)
 
 static xl_gemm product(size_t m, size_t n, size_t k, const size_t at[3])
 {
-    xl_gemm g = {.m = m, .n = n, .k = k, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = m, .n = n, .k = k, .alpha = 1};
     g.a = xl_mat_rows(a.mem, k, XL_F32);
     g.b = xl_mat_rows(b.mem, n, XL_F32);
     g.c = xl_mat_rows(c.mem, n, XL_F32);
@@ -139,7 +139,8 @@ static void group_out_of_order(void **state)
     start(2);
     const unsigned n = make_group(g);
     cl_event done = NULL, before = clCreateUserEvent(ctx, &code);
-    const xl_sync sync = {.n_wait = 1, .wait = &before, .done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &before,
+                          .done = &done};
     assert_status(xl_gemm_run_group(q, g, n, &sync), XL_OK,
                   xl_error_detail(q));
     assert_status(xl_buffer_read(t.queue, c.mem, 0, c.host, sizeof c.host),
@@ -311,7 +312,12 @@ static void wrapping(void **state)
                       "");
         assert_status(xl_buffer_write(t.queue, c.mem, 0, old, sizeof old),
                       XL_OK, "");
-        xl_gemm g = {.m = N, .n = N, .k = K, .alpha = alpha, .beta = beta,
+        xl_gemm g = {XL_GEMM_INIT,
+                     .m = N,
+                     .n = N,
+                     .k = K,
+                     .alpha = alpha,
+                     .beta = beta,
                      .variant = xl_variant_name(t.device, "gemm", v)};
         g.a = xl_mat_rows(a.mem, K, XL_I8);
         g.b = xl_mat_rows(a.mem, N, XL_I8);
@@ -351,7 +357,8 @@ static void scalars_of_f64(void **state)
             assert_status(
                 xl_buffer_write(t.queue, mem[i], 0, &one, sizeof one), XL_OK,
                 xl_error_detail(t.queue));
-        const xl_gemm g = {.m = 1,
+        const xl_gemm g = {XL_GEMM_INIT,
+                           .m = 1,
                            .n = 1,
                            .k = 1,
                            .a = xl_mat_rows(mem[0], 1, XL_F64),
@@ -412,14 +419,14 @@ static void gradients(void **state)
     (void)state;
     const size_t m = 19, n = 23, k = 17;
     start(4);
-    xl_gemm da = {.m = m, .n = k, .k = n, .alpha = 1};
+    xl_gemm da = {XL_GEMM_INIT, .m = m, .n = k, .k = n, .alpha = 1};
     da.a = xl_mat_rows(a.mem, n, XL_F32);
     da.b = xl_mat_transposed(xl_mat_rows(b.mem, n, XL_F32));
     da.c = xl_mat_rows(c.mem, k, XL_F32);
     expect(&da);
     assert_status(xl_gemm_run(t.queue, &da, NULL), XL_OK,
                   xl_error_detail(t.queue));
-    xl_gemm db = {.m = k, .n = n, .k = m, .alpha = 1};
+    xl_gemm db = {XL_GEMM_INIT, .m = k, .n = n, .k = m, .alpha = 1};
     db.a = xl_mat_transposed(xl_mat_rows(a.mem, k, XL_F32));
     db.b = xl_mat_rows(b.mem, n, XL_F32);
     db.c = xl_mat_rows(c.mem, n, XL_F32);
@@ -458,7 +465,8 @@ static void check_codes(xl_dtype dtype, const char *variant, bool across)
         code[i] = (unsigned char)i;
     assert_status(xl_buffer_write(t.queue, a.mem, 0, code, N), XL_OK,
                   xl_error_detail(t.queue));
-    xl_gemm g = {.m = N, .n = N, .k = 1, .alpha = 1, .variant = variant};
+    xl_gemm g = {XL_GEMM_INIT, .m = N,     .n = N,
+                 .k = 1,       .alpha = 1, .variant = variant};
     g.a = across ? xl_mat_cols(a.mem, N, dtype) : xl_mat_rows(a.mem, 1, dtype);
     g.b = across ? xl_mat_rows(a.mem, N, dtype) : xl_mat_cols(a.mem, 1, dtype);
     g.c = xl_mat_rows(c.mem, N, XL_F32);

@@ -32,7 +32,7 @@ static void run_pair(const xl_gemm *g, unsigned n)
 
 static xl_gemm product(unsigned i)
 {
-    xl_gemm g = {.m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1};
     g.a = xl_mat_rows(mem[0], SIDE, XL_F32);
     g.b = xl_mat_rows(mem[1], SIDE, XL_F32);
     g.c = xl_mat_rows(mem[2], SIDE, XL_F32);
@@ -145,7 +145,8 @@ int main(int argc, char **argv)
     static const struct xl_clock clock = {no_time, no_sleep};
     static const struct xl_model model = {.takes = note_launch,
                                           .clock = &clock};
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accuracy),
         cmocka_unit_test(differences),

@@ -83,7 +83,7 @@ enum { N_TYPES = sizeof types / sizeof *types, N_LISTED = 120 };
 static xl_gemm random_gemm(struct xl__rng *rng)
 {
     const xl_dtype *t = types[xl__rng_below(rng, N_TYPES)];
-    xl_gemm g = {.m = random_size(rng), .n = random_size(rng),
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng), .n = random_size(rng),
                  .k = random_size(rng), .alpha = 1};
     g.beta = (double)xl__rng_below(rng, 2);
     g.accuracy = (xl_accuracy)xl__rng_below(rng, XL_N_ACCURACIES);
@@ -109,7 +109,8 @@ static xl_gemm listed_gemm(size_t i, const xl_dtype t[2])
         {64, 4096, 4096},   {128, 14336, 4096},  {4096, 16, 4096},
         {512, 6144, 4096},  {100, 264, 72},      {129, 136, 1000}};
     const size_t *size = sizes[i / 8 % (sizeof sizes / sizeof *sizes)];
-    xl_gemm g = {.m = size[0], .n = size[1], .k = size[2], .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = size[0], .n = size[1], .k = size[2],
+                 .alpha = 1};
     g.beta = i % 2 == 0;
     g.accuracy = (xl_accuracy)(i % XL_N_ACCURACIES);
     g.a = i / 2 % 2 ? xl_mat_cols(NULL, xl__round_up(g.m, 16), t[0])

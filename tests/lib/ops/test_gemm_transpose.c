@@ -57,7 +57,7 @@ static struct xl__gemm_operand layout(const struct turning *x, size_t elem)
 static xl_gemm descriptor(const struct turning *x,
                           const struct xl__gemm_operand *s)
 {
-    xl_gemm g = {.m = 1, .n = x->extent, .k = x->k};
+    xl_gemm g = {XL_GEMM_INIT, .m = 1, .n = x->extent, .k = x->k};
     g.a.dtype = g.b.dtype = x->dtype;
     g.batch.count = x->count;
     if (x->step) {

@@ -74,8 +74,7 @@ static void softmax(void **state)
     for (unsigned i = 0; i < sizeof offs / sizeof *offs; i++) {
         struct memory src = make_memory(offs[i]), dst = make_memory(offs[i]);
         memcpy(x, src.host, sizeof x);
-        const xl_softmax s = {.rows = ROWS,
-                              .cols = COLS,
+        const xl_softmax s = {XL_SOFTMAX_INIT, .rows = ROWS, .cols = COLS,
                               .src = xl_mat_rows(src.mem, COLS, XL_F32),
                               .dst = xl_mat_rows(dst.mem, COLS, XL_F32)};
         assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
@@ -108,7 +107,8 @@ static void multiply(unsigned off, const char *variant)
                   c = make_memory(off);
     memcpy(host[0], a.host, sizeof host[0]);
     memcpy(host[1], b.host, sizeof host[1]);
-    const xl_gemm g = {.m = ROWS,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = ROWS,
                        .n = COLS,
                        .k = COLS,
                        .alpha = 1,

@@ -110,7 +110,8 @@ static void every_softmax(void **state)
 static int open_device(void **state)
 {
     /* The cases are the check. */
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     xl_fact name;
 
     (void)state;

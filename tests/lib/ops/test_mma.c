@@ -42,7 +42,8 @@ static const struct xl__variant *const gemm[] = {&mma, NULL};
 
 static int open_device(void **state)
 {
-    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
     (void)state;
     test_device_open(&t, &quick);
     mma = xl__gemm_mma;

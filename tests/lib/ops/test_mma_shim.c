@@ -411,7 +411,8 @@ static void rows_and_sums_go_on(void **state)
 
 static int open_device(void **state)
 {
-    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
     (void)state;
     test_device_open(&t, &quick);
     return 0;

@@ -237,10 +237,8 @@ static xl_gemm random_gemm(struct xl__rng *rng)
         {XL_F8E5M2, XL_BF16}};
     const xl_dtype *t =
         types[xl__rng_below(rng, sizeof types / sizeof *types)];
-    xl_gemm g = {.m = random_size(rng),
-                 .n = random_size(rng),
-                 .k = random_size(rng),
-                 .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng), .n = random_size(rng),
+                 .k = random_size(rng), .alpha = 1};
     g.beta = (double)xl__rng_below(rng, 2);
     g.a = random_view(rng, g.m, g.k, t[0], 3);
     g.b = random_view(rng, g.k, g.n, t[0], 3);
@@ -663,10 +661,8 @@ static void gemm_huge_on(const struct xl__limits *l, const struct machine *m)
     const size_t n = sizeof sizes / sizeof *sizes;
     (void)m;
     for (size_t i = 0; i < n * n * n; i++) {
-        xl_gemm g = {.m = sizes[i % n],
-                     .n = sizes[i / n % n],
-                     .k = sizes[i / n / n],
-                     .alpha = 1};
+        xl_gemm g = {XL_GEMM_INIT, .m = sizes[i % n], .n = sizes[i / n % n],
+                     .k = sizes[i / n / n], .alpha = 1};
         struct xl__gemm_canonical canonical;
         struct xl__call call;
         struct xl__params params;
@@ -700,7 +696,8 @@ static void gemm_simt_on(const struct xl__limits *l, const struct machine *m)
         struct xl__params params;
         struct xl__call call;
         struct xl__gemm_canonical canonical;
-        xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
+        xl_gemm g = {XL_GEMM_INIT, .m = side, .n = side, .k = side,
+                     .alpha = 1};
         g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
         struct xl__plan *tiled =
@@ -730,7 +727,8 @@ static void gemm_order(void **state)
         struct xl__params params;
         struct xl__call call;
         const size_t side = sides[i % 5];
-        xl_gemm g = {.m = side, .n = side, .k = side, .alpha = 1};
+        xl_gemm g = {XL_GEMM_INIT, .m = side, .n = side, .k = side,
+                     .alpha = 1};
         struct xl__gemm_canonical canonical;
         g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
         make_plan(&machines[i / 5], &l);
@@ -758,7 +756,8 @@ static void gemm_order(void **state)
 static void gemm_canonical(void **state)
 {
     (void)state;
-    xl_gemm g = {.m = 1, .n = 8, .k = 3, .alpha = 2, .beta = 0.5};
+    xl_gemm g = {XL_GEMM_INIT, .m = 1,     .n = 8,
+                 .k = 3,       .alpha = 2, .beta = 0.5};
     struct xl__gemm_canonical first, second;
     struct xl__call call;
     g.a = xl_mat_rows(NULL, 3, XL_F32);
@@ -834,7 +833,8 @@ static xl_softmax random_softmax(struct xl__rng *rng)
     static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
     static const size_t pads[] = {0, 0, 1, 4};
     const xl_dtype t = types[xl__rng_below(rng, 3)];
-    xl_softmax s = {.rows = random_size(rng), .cols = random_size(rng)};
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = random_size(rng),
+                    .cols = random_size(rng)};
     if (xl__rng_below(rng, 8) == 0)
         s.cols *= 1 + xl__rng_below(rng, 5000);
     const size_t ld = s.cols + pads[xl__rng_below(rng, 4)];

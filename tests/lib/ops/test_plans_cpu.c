@@ -40,7 +40,8 @@ static void make_plan(const struct machine *m, struct xl__limits *l)
 
 static xl_gemm square(size_t side, xl_dtype in, xl_dtype out)
 {
-    return (xl_gemm){.m = side,
+    return (xl_gemm){XL_GEMM_INIT,
+                     .m = side,
                      .n = side,
                      .k = side,
                      .a = xl_mat_rows(NULL, side, in),
@@ -136,10 +137,8 @@ static xl_gemm random_gemm(struct xl__rng *rng)
     const size_t n_types = sizeof types / sizeof *types;
     const xl_dtype *t = types[xl__rng_below(rng, n_types)];
     const size_t far = (size_t)1 << 32;
-    xl_gemm g = {.m = random_size(rng),
-                 .n = random_size(rng),
-                 .k = random_size(rng),
-                 .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng), .n = random_size(rng),
+                 .k = random_size(rng), .alpha = 1};
     g.a = random_view(rng, g.m, g.k, t[0]);
     g.b = random_view(rng, g.k, g.n, t[0]);
     g.c = random_view(rng, g.m, g.n, t[1]);

@@ -54,10 +54,8 @@ static void random_gemm(struct xl__rng *rng, void *out)
         {XL_I8, XL_F16},  {XL_F8E4M3, XL_BF16}, {XL_F8E5M2, XL_F32}};
     const xl_dtype *t =
         types[xl__rng_below(rng, sizeof types / sizeof *types)];
-    xl_gemm g = {.m = random_size(rng),
-                 .n = random_size(rng),
-                 .k = random_size(rng),
-                 .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng), .n = random_size(rng),
+                 .k = random_size(rng), .alpha = 1};
     if (xl__rng_below(rng, 2)) /* a skinny one */
         *(xl__rng_below(rng, 2) ? &g.m : &g.n) = 1 + xl__rng_below(rng, 16);
     g.beta = (double)xl__rng_below(rng, 2);
@@ -76,7 +74,8 @@ static void random_softmax(struct xl__rng *rng, void *out)
 {
     static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
     const xl_dtype dtype = types[xl__rng_below(rng, 3)];
-    xl_softmax s = {.rows = random_size(rng), .cols = random_size(rng)};
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = random_size(rng),
+                    .cols = random_size(rng)};
     if (xl__rng_below(rng, 3) == 0)
         s.cols *= 64;
     s.src = xl_mat_rows(NULL, s.cols + xl__rng_below(rng, 3), dtype);
@@ -95,7 +94,7 @@ static void random_conv(struct xl__rng *rng, void *out)
         types[xl__rng_below(rng, sizeof types / sizeof *types)];
     const xl_layout layout = xl__rng_below(rng, 2) ? XL_NCHW : XL_NHWC;
     size_t p, q;
-    xl_conv c = {.n = 1 + xl__rng_below(rng, 4), .alpha = 1};
+    xl_conv c = {XL_CONV_INIT, .n = 1 + xl__rng_below(rng, 4), .alpha = 1};
     c.c = pick(rng, channels, 8);
     c.k = pick(rng, channels, 8);
     c.r = c.s = pick(rng, filters, 7);

@@ -46,7 +46,8 @@ static void open_device(struct test_device *t, struct xl__vendor *vendor,
                         struct xl__variant *only,
                         const struct xl__variant **list)
 {
-    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
     test_device_open(t, &quick);
     *only = xl__gemm_simt;
     only->choose = choose;

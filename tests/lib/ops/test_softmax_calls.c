@@ -72,7 +72,8 @@ static void check_specials(const char *variant, size_t cols, xl_dtype dtype)
                                 : xl__rng_normal(&rng);
         mask[i] = j == AT ? kinds[kind].mask : 0;
     }
-    const xl_softmax s = {.rows = KINDS,
+    const xl_softmax s = {XL_SOFTMAX_INIT,
+                          .rows = KINDS,
                           .cols = cols,
                           .src = xl_mat_rows(mem[0], cols, dtype),
                           .mask = xl_mat_rows(mem[1], cols, dtype),

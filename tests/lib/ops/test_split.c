@@ -191,7 +191,11 @@ static void take_element(const xl_mat *v)
 
 static xl_gemm product(const char *how)
 {
-    xl_gemm g = {.m = M, .n = N, .k = K, .alpha = 1,
+    xl_gemm g = {XL_GEMM_INIT,
+                 .m = M,
+                 .n = N,
+                 .k = K,
+                 .alpha = 1,
                  .accuracy = XL_ACCURACY_SPLIT,
                  .a = make_view(mem[0], M, K, how[0]),
                  .b = make_view(mem[1], K, N, how[1]),

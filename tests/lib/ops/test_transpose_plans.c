@@ -45,7 +45,7 @@ static xl_gemm draw(struct xl__rng *rng)
     static const xl_dtype types[] = {XL_I8, XL_F8E5M2, XL_BF16, XL_F32};
     const xl_dtype dtype = types[xl__rng_below(rng, 4)];
     const bool steps = xl__rng_below(rng, 2);
-    xl_gemm g = {.m = below(rng, 700), .n = below(rng, 700),
+    xl_gemm g = {XL_GEMM_INIT, .m = below(rng, 700), .n = below(rng, 700),
                  .k = below(rng, 700)};
     g.a = (xl_mat){.row_stride = 1, .col_stride = g.m + below(rng, 9),
                    .dtype = dtype, .offset = 4};

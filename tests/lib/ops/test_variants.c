@@ -151,7 +151,8 @@ static bool is_platform(const xl_device *device)
 
 static bool open_device(void)
 {
-    const xl_options quick = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
     const char *wanted = getenv("XL_TEST_DEVICE");
     xl_device *device = NULL;
 

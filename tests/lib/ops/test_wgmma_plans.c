@@ -138,7 +138,7 @@ static struct xl__wgmma_job job_of(const struct xl__gemm_canonical *c)
 static void rows_of(size_t m, size_t n, size_t k,
                     struct xl__gemm_canonical *out)
 {
-    xl_gemm g = {.m = m, .n = n, .k = k, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = m, .n = n, .k = k, .alpha = 1};
     g.a = xl_mat_rows(NULL, k, XL_F16);
     g.b = xl_mat_rows(NULL, n, XL_F16);
     g.c = xl_mat_rows(NULL, n, XL_F16);
@@ -364,7 +364,7 @@ static void rounded(void **state)
     (void)state;
     assert_non_null(plan);
     make_plan(&l);
-    xl_gemm g = {.m = 512, .n = 512, .k = 512, .alpha = 1};
+    xl_gemm g = {XL_GEMM_INIT, .m = 512, .n = 512, .k = 512, .alpha = 1};
     g.a = xl_mat_rows(NULL, 512, XL_F32);
     g.b = xl_mat_cols(NULL, 512, XL_F32);
     g.c = xl_mat_rows(NULL, 512, XL_F32);
@@ -599,7 +599,7 @@ static xl_gemm random_gemm(struct xl__rng *rng)
         {XL_I8, XL_I32},       {XL_I8, XL_F16},    {XL_F8E4M3, XL_BF16},
         {XL_F8E5M2, XL_F32},   {XL_F32, XL_F32}};
     const xl_dtype *type = types[xl__rng_below(rng, 8)];
-    xl_gemm g = {.m = size_of(rng), .n = size_of(rng), .k = size_of(rng),
+    xl_gemm g = {XL_GEMM_INIT, .m = size_of(rng), .n = size_of(rng), .k = size_of(rng),
                  .alpha = 1, .beta = (double)xl__rng_below(rng, 2)};
     g.a = view_of(rng, g.m, g.k, type[0]);
     g.b = view_of(rng, g.k, g.n, type[0]);

@@ -22,7 +22,8 @@ static const struct xl_control *control;
 static void open_device(struct test_device *t)
 {
     /* The stub's kernels write nothing. */
-    const xl_options options = {.skip_selfcheck = is_stub, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = is_stub,
+                                .cache_dir = ""};
     test_device_open(t, &options);
 }
 
@@ -85,7 +86,8 @@ static void pass_gate(void *arg)
 
 static xl_gemm gemm_of(cl_mem a, cl_mem c)
 {
-    return (xl_gemm){.m = SIDE,
+    return (xl_gemm){XL_GEMM_INIT,
+                     .m = SIDE,
                      .n = SIDE,
                      .k = SIDE,
                      .alpha = 1,
@@ -173,11 +175,11 @@ static void other_ops(void **state)
     (void)state;
     open_device(&t);
     const cl_mem a = make_ones(t.queue), c = make_ones(t.queue);
-    const xl_softmax s = {.rows = SIDE,
-                          .cols = SIDE,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = SIDE, .cols = SIDE,
                           .src = xl_mat_rows(a, SIDE, XL_F32),
                           .dst = xl_mat_rows(c, SIDE, XL_F32)};
     const xl_conv v = {
+        XL_CONV_INIT,
         .n = 1,
         .c = 1,
         .h = SIDE,
@@ -191,7 +193,8 @@ static void other_ops(void **state)
         .alpha = 2};
     const xl_binding b = {.name = "c",
                           .tensor = xl_tensor_dense(c, XL_F32, 2, square)};
-    const xl_expr_args args = {.bindings = &b, .n_bindings = 1};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = &b,
+                               .n_bindings = 1};
     assert_status(xl_softmax_prepare_async(t.queue, &s, 0, note_end, &ends[0]),
                   XL_OK, xl_error_detail(t.queue));
     assert_status(xl_conv_prepare_async(t.queue, &v, 0, note_end, &ends[1]),
@@ -238,7 +241,7 @@ static void arguments_are_copied(void **state)
     xl_binding b = {.name = name,
                     .tensor = xl_tensor_dense(bias, XL_F32, 1, &cols)};
     cl_ulong at[1] = {0};
-    xl_expr_args args = {&b, 1, .variant = fused};
+    xl_expr_args args = {XL_EXPR_ARGS_INIT, &b, 1, .variant = fused};
     g.variant = variant;
     g.epilogue = (xl_epilogue){expr, &b, 1};
     g.batch = (xl_batch){1, .a_at = at, .b_at = at, .c_at = at};
@@ -285,7 +288,7 @@ static void failures(void **state)
     assert_status(xl_gemm_prepare_async(t.queue, &g, 3, note_end, &ends[1]),
                   XL_OK, xl_error_detail(t.queue));
     expect_end(&ends[1], XL_BAD_ARGUMENT); /* the range does not ascend */
-    const xl_expr_args args = {.n_bindings = 1000};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .n_bindings = 1000};
     assert_status(
         xl_expr_compile_async(t.queue, "x = 1", &args, &e, note_end, &ends[2]),
         XL_OK, xl_error_detail(t.queue));

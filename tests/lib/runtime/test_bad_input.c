@@ -45,8 +45,11 @@ struct fixture {
 
 static void set_up(struct fixture *f)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     memset(f, 0, sizeof *f);
+    f->gemm = (xl_gemm){XL_GEMM_INIT};
+    f->softmax = (xl_softmax){XL_SOFTMAX_INIT};
     n_stories = 0;
     test_device_open(&f->t, &options);
     for (unsigned i = 0; i < 3; i++)
@@ -169,7 +172,7 @@ static void bad_gemm(void **state)
     const xl_gemm good = f.gemm;
     for (size_t i = 0; i < sizeof gemm_rows / sizeof *gemm_rows; i++) {
         cl_event done = NULL;
-        const xl_sync sync = {.done = &done};
+        const xl_sync sync = {XL_SYNC_INIT, .done = &done};
         f.gemm = good;
         gemm_rows[i].spoil(&f);
         test_stub()->reset();
@@ -372,7 +375,7 @@ static void bad_pointers(void **state)
 static void bad_wait_list(void **state)
 {
     struct fixture f;
-    const xl_sync sync = {.n_wait = 1, .wait = NULL};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = NULL};
 
     (void)state;
     set_up(&f);
@@ -402,9 +405,8 @@ static void listen(xl_log_level level, const char *text, void *arg)
 static struct heard gemm_with_cache(const char *dir)
 {
     struct heard h = {0, ""};
-    const xl_options options = {.skip_selfcheck = true,
-                                .cache_dir = dir,
-                                .log = listen,
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = dir, .log = listen,
                                 .log_arg = &h};
     struct test_device t;
     cl_mem mem[3];
@@ -413,7 +415,8 @@ static struct heard gemm_with_cache(const char *dir)
         assert_status(xl_buffer_create(t.queue, SIDE * SIDE * sizeof(float),
                                        &mem[i]),
                       XL_OK, xl_error_detail(t.queue));
-    const xl_gemm g = {.m = SIDE,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = SIDE,
                        .n = SIDE,
                        .k = SIDE,
                        .a = xl_mat_rows(mem[0], SIDE, XL_F32),

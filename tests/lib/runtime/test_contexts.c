@@ -47,7 +47,8 @@ static void find_devices(cl_device_id device[N_DEVICES])
 /* Another process, as far as the library can tell. */
 static void begin(struct world *w, const struct shape *s, const char *dir)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = dir};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = dir};
     cl_device_id all[N_DEVICES], device[N_DEVICES];
     cl_int code;
     memset(w, 0, sizeof *w);
@@ -210,7 +211,8 @@ static void test_op(void **state)
         const size_t bytes = 3 * SIDE * SIDE * sizeof(float);
         assert_status(xl_buffer_create(w.queue, bytes, &mem), XL_OK,
                       xl_error_detail(w.queue));
-        xl_gemm g = {.m = SIDE,
+        xl_gemm g = {XL_GEMM_INIT,
+                     .m = SIDE,
                      .n = SIDE,
                      .k = SIDE,
                      .alpha = 1,

@@ -29,7 +29,8 @@ static xl_status square(xl_queue *q, struct check_result *r)
     cl_mem mem = NULL;
     xl_expr *e = NULL;
     xl_binding b = {.name = "x"};
-    const xl_expr_args args = {.bindings = &b, .n_bindings = 1};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = &b,
+                               .n_bindings = 1};
     for (unsigned i = 0; i < N; i++)
         x[i] = (float)i;
     xl_status status = xl_buffer_create(q, sizeof x, &mem);
@@ -132,7 +133,8 @@ static void copy_label(const xl_span *span, void *arg)
 static void run_product(xl_queue *q, const cl_mem mem[3], char label[64])
 {
     enum { SIDE = 64 };
-    const xl_gemm g = {.m = SIDE,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = SIDE,
                        .n = SIDE,
                        .k = SIDE,
                        .alpha = 1,
@@ -149,7 +151,7 @@ static void run_product(xl_queue *q, const cl_mem mem[3], char label[64])
  * runs another variant, the next one the best. */
 static void no_pin(void **state)
 {
-    const xl_options options = {.cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = ""};
     struct test_device t;
     cl_mem mem[3];
     char failed[64], next[64], later[64];

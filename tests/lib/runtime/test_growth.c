@@ -31,7 +31,7 @@ static xl_gemm make_product(const struct caller *c, unsigned i)
 {
     const xl_dtype dtype = i % 2 ? XL_F16 : XL_F32;
     const size_t rows = 16 + i % 100, cols = 16 + i / 100;
-    return (xl_gemm){.m = 16,
+    return (xl_gemm){XL_GEMM_INIT, .m = 16,
                      .n = 16,
                      .k = 16,
                      .alpha = 1,
@@ -59,7 +59,7 @@ static xl_status run_epilogue(const struct caller *c, unsigned i)
 static xl_status run_softmax(const struct caller *c, unsigned i)
 {
     const size_t cols = 1 + i % 200;
-    const xl_softmax s = {.rows = 1 + i / 200,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = 1 + i / 200,
                           .cols = cols,
                           .src = xl_mat_rows(c->mem[0], cols, XL_F32),
                           .dst = xl_mat_rows(c->mem[2], cols, XL_F32)};
@@ -69,7 +69,7 @@ static xl_status run_softmax(const struct caller *c, unsigned i)
 static xl_status run_conv(const struct caller *c, unsigned i)
 {
     const unsigned channels = 1 + i % 8;
-    const xl_conv v = {.n = 1,
+    const xl_conv v = {XL_CONV_INIT, .n = 1,
                        .c = channels,
                        .k = 8,
                        .r = 3,
@@ -94,7 +94,7 @@ static xl_status run_expr(const struct caller *c, unsigned i)
     const xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(c->mem[0], XL_F32, 2, size)},
         {.name = "y", .tensor = xl_tensor_dense(c->mem[2], XL_F32, 2, size)}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b, .n_bindings = 2};
     xl_expr *e;
     snprintf(text, sizeof text, "y = x * %u.5 + %s(x, axis=1)", i,
              i % 2 ? "mean" : "max");
@@ -171,7 +171,7 @@ static void compare_memory(unsigned n_structures, unsigned long first,
 {
     static const double most_growth = 1.05;
     enum { MOST_BYTES = 4 }; /* on the heap, for each of the last calls */
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true, .cache_dir = ""};
     struct test_device t;
     struct caller c[N_THREADS];
     cl_mem mem[N_MEMS];
@@ -255,7 +255,7 @@ static void new_structures(void **state)
     enum { N = 4000, MOST_BYTES = 1 << 18 };
     static xl_gemm (*const makers[])(const struct caller *c) = {make_strides,
                                                                 make_sizes};
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true, .cache_dir = ""};
     struct test_device t;
     cl_mem mem[N_MEMS];
     (void)state;

@@ -26,7 +26,8 @@ struct world {
 static void set_up(struct world *w, bool out_of_order)
 {
     static const size_t shape[2] = {SIDE, SIDE};
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     cl_int code;
     memset(w, 0, sizeof *w);
     w->before = test_stub()->live();
@@ -47,8 +48,8 @@ static void set_up(struct world *w, bool out_of_order)
     }
     w->b[0].name = "x";
     w->b[1].name = "y";
-    w->args = (xl_expr_args){
-        .bindings = w->b, .n_bindings = 2, .variant = "expr_unfused"};
+    w->args = (xl_expr_args){XL_EXPR_ARGS_INIT, .bindings = w->b,
+                             .n_bindings = 2, .variant = "expr_unfused"};
     assert_status(xl_expr_compile(w->q, "y = exp(x) * 2 + x", &w->args, &w->e),
                   XL_OK, xl_error_detail(w->q));
     test_stub()->reset();
@@ -101,7 +102,7 @@ static void order_out_of_order(void **state)
     run_expr(&w, NULL);
     assert_int_equal(calls("clEnqueueNDRangeKernel"), STEPS);
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 1);
-    run_expr(&w, &(xl_sync){.done = &done});
+    run_expr(&w, &(xl_sync){XL_SYNC_INIT, .done = &done});
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 2);
     assert_status(xl_buffer_read(w.q, w.mem[1], 0, &byte, 1), XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 3);
@@ -109,7 +110,7 @@ static void order_out_of_order(void **state)
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 4);
     assert_status(xl_buffer_fill(w.q, w.mem[1], 0, 0, 1), XL_OK, "");
     assert_int_equal(calls("clEnqueueBarrierWithWaitList"), 5);
-    const xl_sync after = {.n_wait = 1, .wait = &done};
+    const xl_sync after = {XL_SYNC_INIT, .n_wait = 1, .wait = &done};
     run_expr(&w, &after);
     assert_status(xl_buffer_enqueue_read(w.q, w.mem[1], 0, &byte, 1, &after),
                   XL_OK, "");
@@ -149,8 +150,8 @@ static void failed_call_returns(void **state)
             cl_event done = NO_EVENT, first = NO_EVENT;
             set_up(&w, out_of_order);
             cl_event gate = user_event(&w);
-            const xl_sync sync = {
-                .n_wait = 1, .wait = &gate, .done = &done, .first = &first};
+            const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &gate,
+                                  .done = &done, .first = &first};
             test_stub()->arm("clEnqueueNDRangeKernel", step,
                              CL_OUT_OF_RESOURCES);
             assert_status(xl_expr_run(w.q, w.e, &w.args, &sync),
@@ -207,14 +208,14 @@ static void first_to_done_is_the_time(void **state)
         set_up(&w, out_of_order);
         test_stub()->model(&model);
         run_expr(&w, NULL); /* of which nothing counts */
-        run_expr(&w, &(xl_sync){.first = &first, .done = &done});
+        run_expr(&w, &(xl_sync){XL_SYNC_INIT, .first = &first, .done = &done});
         assert_ptr_not_equal(first, done);
         assert_int_equal(stamp(done, CL_PROFILING_COMMAND_END) -
                              stamp(done, CL_PROFILING_COMMAND_START),
                          STEP_NS);
         assert_int_equal(span(first, done), STEPS * STEP_NS);
-        run_expr(&w, &(xl_sync){.first = &first});
-        run_expr(&w, &(xl_sync){.done = &done});
+        run_expr(&w, &(xl_sync){XL_SYNC_INIT, .first = &first});
+        run_expr(&w, &(xl_sync){XL_SYNC_INIT, .done = &done});
         assert_int_equal(span(first, done), 2 * STEPS * STEP_NS);
         test_stub()->model(NULL);
         tear_down(&w);
@@ -235,7 +236,8 @@ static void group_has_a_first_event(void **state)
     for (unsigned i = 0; i < 2; i++) {
         const size_t n = SIDE - i;
         assert_status(xl_buffer_create(w.q, BYTES, &c[i]), XL_OK, "");
-        g[i] = (xl_gemm){.m = n,
+        g[i] = (xl_gemm){XL_GEMM_INIT,
+                         .m = n,
                          .n = n,
                          .k = n,
                          .alpha = 1,
@@ -244,7 +246,7 @@ static void group_has_a_first_event(void **state)
                          .c = xl_mat_rows(c[i], SIDE, XL_F32),
                          .variant = "gemm_ref"};
     }
-    const xl_sync sync = {.first = &first, .done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .first = &first, .done = &done};
     test_stub()->model(&model);
     assert_status(xl_gemm_run_group(w.q, g, 2, &sync), XL_OK,
                   xl_error_detail(w.q));
@@ -341,8 +343,8 @@ static void transfer_events(void **state)
     set_up(&w, false);
     cl_event gate = user_event(&w);
     clSetUserEventStatus(gate, CL_COMPLETE);
-    const xl_sync sync = {
-        .n_wait = 1, .wait = &gate, .done = &done, .first = &first};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &gate,
+                          .done = &done, .first = &first};
     assert_status(xl_buffer_enqueue_write(w.q, w.mem[0], 8, in, 8, &sync),
                   XL_OK, xl_error_detail(w.q));
     assert_one_event(first, done, CL_COMMAND_WRITE_BUFFER);

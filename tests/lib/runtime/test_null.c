@@ -247,7 +247,8 @@ static unsigned check_headers(const char *folder)
 
 static void every_function(void **state)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     struct test_device t;
     (void)state;
     call_without_queue();

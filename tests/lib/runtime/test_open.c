@@ -61,8 +61,8 @@ static xl_status use(xl_lib *lib)
     const xl_mat a = xl_mat_rows(mem, SIDE, XL_F32);
     xl_mat c = a;
     c.offset = SIDE * SIDE;
-    const xl_gemm g = {
-        .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1, .a = a, .b = a, .c = c};
+    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE, .n = SIDE, .k = SIDE,
+                       .alpha = 1,   .a = a,    .b = a,    .c = c};
     if (status == XL_OK)
         status = xl_gemm_run(q, &g, NULL);
     if (mem)
@@ -75,7 +75,7 @@ static xl_status use(xl_lib *lib)
 static void environment_is_read_once(void **state)
 {
     enum { N = sizeof variables / sizeof *variables };
-    const xl_options options = {.skip_selfcheck = true};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true};
     char was[N][1024], dir[512], tuned[1024];
     bool is_set[N];
     (void)state;
@@ -110,12 +110,11 @@ static void options_are_copied(void **state)
     snprintf(cache, sizeof cache, "%s/cache", dir);
     snprintf(tuned, sizeof tuned, "%s/tuned", dir);
     snprintf(cl, sizeof cl, "%s/cl", XL_TEST_SOURCE_DIR);
-    const xl_options options = {.cl_dir = cl,
-                                .cache_dir = cache,
-                                .system_cache_dir = cache,
-                                .tuned_dir = tuned,
-                                .system_tuned_dir = tuned,
-                                .skip_selfcheck = true};
+    const xl_options options = {
+        XL_OPTIONS_INIT,       .cl_dir = cl,
+        .cache_dir = cache,    .system_cache_dir = cache,
+        .tuned_dir = tuned,    .system_tuned_dir = tuned,
+        .skip_selfcheck = true};
     xl_lib *lib = open_lib(&options);
     memset(cl, 'x', sizeof cl - 1);
     memset(tuned, 'x', sizeof tuned - 1);
@@ -143,7 +142,8 @@ static void off(void **state)
     snprintf(was, sizeof was, "%s", cache ? cache : "");
     for (unsigned by_option = 0; by_option < 2; by_option++) {
         const char *none = by_option ? "" : NULL;
-        const xl_options options = {.cache_dir = none, .tuned_dir = none};
+        const xl_options options = {XL_OPTIONS_INIT, .cache_dir = none,
+                                    .tuned_dir = none};
         struct test_device t;
         unsigned n = 0;
         test_setenv("XL_CACHE_DIR", by_option ? was : "off");
@@ -247,7 +247,8 @@ static void *talk(void *arg)
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(NULL, XL_F32, 1, size)},
         {.name = "y", .tensor = xl_tensor_dense(NULL, XL_F32, 1, size)}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     for (unsigned i = 0; i < N_BUILDS; i++) {
         xl_expr *e = NULL;
         char text[64];
@@ -264,7 +265,8 @@ static void *talk(void *arg)
 static void log_is_serial(void **state)
 {
     struct heard h = {.is_well_formed = true};
-    const xl_options options = {.log = hear, .log_arg = &h, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .log = hear, .log_arg = &h,
+                                .cache_dir = ""};
     struct talker all[MANY];
     struct test_device t;
     (void)state;

@@ -29,13 +29,15 @@ static cl_mem make_buffer(const struct fixture *f, size_t bytes)
 
 static void set_up(struct fixture *f)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     memset(f, 0, sizeof *f);
     f->before = test_stub()->live();
     test_device_open(&f->t, &options);
     for (unsigned i = 0; i < MEMS; i++)
         f->mem[i] = make_buffer(f, BYTES);
-    f->gemm = (xl_gemm){.m = SIDE,
+    f->gemm = (xl_gemm){XL_GEMM_INIT,
+                        .m = SIDE,
                         .n = SIDE,
                         .k = SIDE,
                         .alpha = 1,
@@ -165,7 +167,8 @@ static void in_softmax(void **state)
     size_t bytes = 0;
     (void)state;
     set_up(&f);
-    xl_softmax s = {.rows = 1,
+    xl_softmax s = {XL_SOFTMAX_INIT,
+                    .rows = 1,
                     .cols = COLS,
                     .src = xl_mat_rows(f.mem[0], COLS, XL_F32),
                     .dst = xl_mat_rows(f.mem[1], COLS, XL_F32),
@@ -284,8 +287,7 @@ static void sub_buffers(void **state)
 /* Whether a softmax in the memory takes a program that was not built yet. */
 static bool builds_anew(const struct fixture *f, cl_mem src, size_t offset)
 {
-    xl_softmax s = {.rows = SIDE,
-                    .cols = 64,
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = SIDE, .cols = 64,
                     .src = xl_mat_rows(src, 64, XL_F32),
                     .dst = xl_mat_rows(f->mem[1], 64, XL_F32)};
     s.src.offset = offset;
@@ -445,7 +447,8 @@ static void bytes_of_others(void **state)
     struct fixture f;
     (void)state;
     set_up(&f);
-    xl_softmax s = {.rows = SIDE,
+    xl_softmax s = {XL_SOFTMAX_INIT,
+                    .rows = SIDE,
                     .cols = SIDE,
                     .src = xl_mat_rows(f.mem[0], SIDE, XL_F32),
                     .dst = xl_mat_rows(f.mem[1], SIDE, XL_F32),
@@ -453,7 +456,8 @@ static void bytes_of_others(void **state)
     check_bytes(&f, softmax_op, &s, &s.src.mem, whole, "src ");
     check_bytes(&f, softmax_op, &s, &s.dst.mem, whole, "dst ");
     check_bytes(&f, softmax_op, &s, &s.mask.mem, whole / SIDE, "mask ");
-    xl_conv c = {.n = 1,
+    xl_conv c = {XL_CONV_INIT,
+                 .n = 1,
                  .c = 2,
                  .h = IMAGE,
                  .w = IMAGE,
@@ -473,7 +477,7 @@ static void bytes_of_others(void **state)
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(f.mem[0], XL_F32, 2, size)},
         {.name = "y", .tensor = xl_tensor_dense(f.mem[1], XL_F32, 2, size)}};
-    xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b, .n_bindings = 2};
     check_bytes(&f, expr_op, &args, &b[0].tensor.mem, whole, "x ");
     check_bytes(&f, expr_op, &args, &b[1].tensor.mem, whole, "y ");
     tear_down(&f);
@@ -505,7 +509,8 @@ static void other_context(void **state)
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(f.mem[0], XL_F32, 1, size)},
         {.name = "y", .tensor = xl_tensor_dense(f.mem[1], XL_F32, 1, size)}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     expect(&f, xl_expr_compile(f.t.queue, "y = x + 1", &args, &e), XL_OK, "");
     b[0].tensor.mem.buf = foreign;
     expect(&f, xl_expr_run(f.t.queue, e, &args, NULL), XL_BAD_ARGUMENT, part);

@@ -94,7 +94,8 @@ static void measure(const struct test_device *t, struct bare *b,
 static void test_overhead(void **state)
 {
     static const size_t row[1] = {SIDE}, all[2] = {SIDE, SIDE};
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     struct test_device t;
     struct bare b;
 
@@ -106,7 +107,8 @@ static void test_overhead(void **state)
                                        &b.mem[i]),
                       XL_OK, xl_error_detail(t.queue));
     make_kernel(&b, &t);
-    xl_gemm g = {.m = SIDE,
+    xl_gemm g = {XL_GEMM_INIT,
+                 .m = SIDE,
                  .n = SIDE,
                  .k = SIDE,
                  .a = xl_mat_rows(b.mem[0], SIDE, XL_F32),

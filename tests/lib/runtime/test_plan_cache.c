@@ -12,7 +12,8 @@
 
 enum { N_SIZES = 1000, N = 4096, K = 4096, MOST_M = 4096 };
 
-static const xl_options uncached = {.skip_selfcheck = true, .cache_dir = ""};
+static const xl_options uncached = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                    .cache_dir = ""};
 
 struct product {
     struct test_device t;
@@ -30,7 +31,8 @@ static void open_product(struct product *p, const xl_options *options,
     for (unsigned i = 0; i < 3; i++)
         assert_status(xl_buffer_create(p->t.queue, bytes, &p->mem[i]), XL_OK,
                       xl_error_detail(p->t.queue));
-    p->g = (xl_gemm){.m = MOST_M,
+    p->g = (xl_gemm){XL_GEMM_INIT,
+                     .m = MOST_M,
                      .n = N,
                      .k = K,
                      .alpha = 1.0,
@@ -238,11 +240,11 @@ struct others {
 static void open_others(struct others *o, struct product *p)
 {
     open_product(p, &uncached, XL_F16);
-    o->s = (xl_softmax){.rows = 1,
-                        .cols = 1 << 16,
+    o->s = (xl_softmax){XL_SOFTMAX_INIT, .rows = 1, .cols = 1 << 16,
                         .src = xl_mat_rows(p->mem[0], 1 << 16, XL_F16),
                         .dst = xl_mat_rows(p->mem[1], 1 << 16, XL_F16)};
-    o->c = (xl_conv){.n = 1,
+    o->c = (xl_conv){XL_CONV_INIT,
+                     .n = 1,
                      .c = 32,
                      .h = 14,
                      .w = 14,
@@ -334,7 +336,8 @@ static void run_expr(xl_queue *q, const xl_expr *e, cl_mem x, cl_mem y,
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(x, XL_F32, 2, size)},
         {.name = "y", .tensor = xl_tensor_dense(y, XL_F32, 2, size)}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     assert_status(xl_expr_run(q, e, &args, NULL), XL_OK, xl_error_detail(q));
 }
 
@@ -350,7 +353,8 @@ static void test_expr_sizes(void **state)
     xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(p.mem[0], XL_F32, 2, size)},
         {.name = "y", .tensor = xl_tensor_dense(p.mem[1], XL_F32, 2, size)}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     assert_status(
         xl_expr_compile(p.t.queue,
                         "y = softmax(x * 2, axis=1) + mean(x, axis=1)", &args,

@@ -77,7 +77,8 @@ static void calls_follow_out_of_order(void **state)
                   xl_error_detail(q));
     const xl_binding x = {.name = "x",
                           .tensor = xl_tensor_dense(mem, XL_F32, 1, size)};
-    const xl_expr_args args = {.bindings = &x, .n_bindings = 1};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = &x,
+                               .n_bindings = 1};
     assert_status(xl_expr_compile(q, "x = log(exp(x * 0)) + x + 1", &args, &e),
                   XL_OK, xl_error_detail(q));
     for (unsigned i = 0; i < TIMES; i++) {
@@ -130,6 +131,7 @@ static void enqueue_chain(xl_queue *q, cl_event gate, cl_mem c, cl_mem y)
                     .scalar = 5,
                     .tensor = {.dtype = XL_F32}};
     xl_gemm g = {
+        XL_GEMM_INIT,
         .m = SIDE,
         .n = SIDE,
         .k = SIDE,
@@ -142,10 +144,10 @@ static void enqueue_chain(xl_queue *q, cl_event gate, cl_mem c, cl_mem y)
     xl_binding b[2] = {
         {.name = "c", .tensor = xl_tensor_dense(c, XL_F32, 1, n)},
         {.name = "y", .tensor = xl_tensor_dense(y, XL_F32, 1, n)}};
-    xl_expr_args args = {
-        .bindings = b, .n_bindings = 2, .variant = "expr_unfused"};
+    xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b, .n_bindings = 2,
+                         .variant = "expr_unfused"};
     cl_event done = NULL;
-    xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &done};
+    xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &gate, .done = &done};
     xl_expr *e = NULL;
     assert_status(xl_expr_compile(q, text, &args, &e), XL_OK,
                   xl_error_detail(q));
@@ -159,7 +161,7 @@ static void enqueue_chain(xl_queue *q, cl_event gate, cl_mem c, cl_mem y)
     memset(&r, 0, sizeof r);
     memset(&g, 0, sizeof g);
     cl_event product = done;
-    sync = (xl_sync){.n_wait = 1, .wait = &product};
+    sync = (xl_sync){XL_SYNC_INIT, .n_wait = 1, .wait = &product};
     assert_status(xl_expr_run(q, e, &args, &sync), XL_OK, xl_error_detail(q));
     clReleaseEvent(product);
     xl_expr_destroy(e);
@@ -228,7 +230,8 @@ static void check_waits(xl_status (*enqueue)(cl_mem mem, const xl_sync *sync),
     cl_int code;
     cl_event done = NULL;
     cl_event gate = clCreateUserEvent(xl_queue_context(t.queue), &code);
-    const xl_sync sync = {.n_wait = 1, .wait = &gate, .done = &done};
+    const xl_sync sync = {XL_SYNC_INIT, .n_wait = 1, .wait = &gate,
+                          .done = &done};
     assert_int_equal(code, CL_SUCCESS);
     assert_status(enqueue(mem, &sync), XL_OK, xl_error_detail(t.queue));
     assert_int_equal(clFlush(xl_queue_cl(t.queue)), CL_SUCCESS);

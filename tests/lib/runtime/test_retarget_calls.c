@@ -53,6 +53,7 @@ static void listen(xl_log_level level, const char *text, void *arg)
 static void begin(struct world *w, const char *cache_dir)
 {
     memset(w, 0, sizeof *w);
+    w->options = (xl_options){XL_OPTIONS_INIT};
     w->options.log = listen;
     w->options.log_arg = w;
     w->options.skip_selfcheck = true;
@@ -421,7 +422,8 @@ static const char *chosen(struct world *w, const struct xl__rebuild *rebuild,
                                                      NULL};
     const struct xl__vendor *own = w->at.device->vendor;
     struct xl__vendor vendor = *own;
-    const xl_gemm g = {.m = N,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = N,
                        .n = N,
                        .k = N,
                        .a = xl_mat_rows(NULL, N, XL_F32),

@@ -59,7 +59,8 @@ static const struct {
 
 static void steps_that_exceed(void **state)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     struct test_device t;
     struct xl__error error = {0};
     (void)state;

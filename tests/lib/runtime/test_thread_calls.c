@@ -46,7 +46,8 @@ static xl_gemm gemm_of(const struct caller *c, xl_binding *r)
     const struct world *w = c->w;
     *r = (xl_binding){.name = "r",
                       .tensor = xl_tensor_dense(w->b, XL_F32, 2, square)};
-    return (xl_gemm){.m = SIDE,
+    return (xl_gemm){XL_GEMM_INIT,
+                     .m = SIDE,
                      .n = SIDE,
                      .k = SIDE,
                      .alpha = 1,
@@ -84,6 +85,7 @@ static xl_status run_group(struct caller *c)
 static xl_status run_conv(struct caller *c)
 {
     const xl_conv v = {
+        XL_CONV_INIT,
         .n = 1,
         .c = CHANNELS,
         .h = IMAGE,
@@ -104,8 +106,7 @@ static xl_status run_conv(struct caller *c)
 
 static xl_status run_softmax(struct caller *c)
 {
-    const xl_softmax s = {.rows = SIDE,
-                          .cols = SIDE,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = SIDE, .cols = SIDE,
                           .src = xl_mat_rows(c->w->a, SIDE, XL_F32),
                           .dst = xl_mat_rows(c->out, SIDE, XL_F32)};
     return xl_softmax_run(c->q, &s, NULL);
@@ -117,7 +118,8 @@ static xl_status run_expr(struct caller *c)
         {.name = "a", .tensor = xl_tensor_dense(c->w->a, XL_F32, 2, square)},
         {.name = "b", .tensor = xl_tensor_dense(c->w->b, XL_F32, 2, square)},
         {.name = "c", .tensor = xl_tensor_dense(c->out, XL_F32, 2, square)}};
-    const xl_expr_args args = {.bindings = bound, .n_bindings = 3};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bound,
+                               .n_bindings = 3};
     xl_status status = XL_OK;
     if (!c->expr)
         status = xl_expr_compile(c->q, "c = a / (1 + sum(b * b, axis=1))",
@@ -162,7 +164,8 @@ static void create_world(struct world *w)
 {
     const char *driver = getenv("XL_STUB_DEVICE");
     /* The stub's kernels write nothing. */
-    const xl_options options = {.skip_selfcheck = driver != NULL,
+    const xl_options options = {XL_OPTIONS_INIT,
+                                .skip_selfcheck = driver != NULL,
                                 .cache_dir = test_scratch("threads")};
     float x[ELEMS];
     memset(w, 0, sizeof *w);

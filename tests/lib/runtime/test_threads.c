@@ -62,7 +62,8 @@ static bool are_two_inside(void *arg)
 
 static void open_unchecked(struct test_device *t)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     test_device_open(t, &options);
 }
 
@@ -201,7 +202,8 @@ static void create_product(struct product *p, xl_queue *q)
             XL_OK, xl_error_detail(q));
     p->r = (xl_binding){
         .name = "r", .tensor = xl_tensor_dense(p->mem[3], XL_F32, 2, shape)};
-    p->gemm = (xl_gemm){.m = SIDE,
+    p->gemm = (xl_gemm){XL_GEMM_INIT,
+                        .m = SIDE,
                         .n = SIDE,
                         .k = SIDE,
                         .alpha = 1,
@@ -245,14 +247,15 @@ static xl_status call_products(const struct caller *c)
 
 static xl_status call_softmax(const struct caller *c)
 {
-    const xl_softmax s = {
-        .rows = SIDE, .cols = SIDE, .src = c->p->gemm.a, .dst = c->p->gemm.c};
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = SIDE, .cols = SIDE,
+                          .src = c->p->gemm.a, .dst = c->p->gemm.c};
     return xl_softmax_run(c->q, &s, NULL);
 }
 
 static xl_status call_conv(const struct caller *c)
 {
-    const xl_conv v = {.n = 1,
+    const xl_conv v = {XL_CONV_INIT,
+                       .n = 1,
                        .c = 4,
                        .k = 4,
                        .r = 3,
@@ -270,7 +273,8 @@ static xl_status call_conv(const struct caller *c)
 static xl_status call_expr(struct caller *c)
 {
     xl_binding b[2] = {c->p->r, c->p->r};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     xl_status status = XL_OK;
     b[1].name = "y";
     b[1].tensor.mem.buf = c->p->mem[2];

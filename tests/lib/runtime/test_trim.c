@@ -25,7 +25,7 @@ static void open_world(struct world *w)
 {
     static float x[ELEMS];
     /* The stub's kernels write nothing. */
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true, .cache_dir = ""};
     test_device_open(&w->t, &options);
     for (unsigned i = 0; i < ELEMS; i++)
         x[i] = 1;
@@ -66,7 +66,7 @@ static xl_status run_gemm(xl_queue *q, cl_mem ones, cl_mem c, unsigned number)
 {
     char text[32];
     snprintf(text, sizeof text, "y + %u", number);
-    const xl_gemm g = {.m = SIDE,
+    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE,
                        .n = SIDE,
                        .k = SIDE,
                        .alpha = 1,
@@ -80,7 +80,7 @@ static xl_status run_gemm(xl_queue *q, cl_mem ones, cl_mem c, unsigned number)
 
 static xl_status run_softmax(xl_queue *q, cl_mem ones, cl_mem c)
 {
-    const xl_softmax s = {.rows = SIDE,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = SIDE,
                           .cols = SIDE,
                           .src = xl_mat_rows(ones, SIDE, XL_F32),
                           .dst = xl_mat_rows(c, SIDE, XL_F32)};
@@ -163,7 +163,7 @@ static void expression_lives(void **state)
     const xl_binding bound[] = {
         {.name = "a", .tensor = xl_tensor_dense(w.ones, XL_F32, 2, square)},
         {.name = "c", .tensor = xl_tensor_dense(c, XL_F32, 2, square)}};
-    const xl_expr_args args = {.bindings = bound, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bound, .n_bindings = 2};
     assert_status(xl_expr_compile(q, "c = a * 3 + sum(a)", &args, &e), XL_OK,
                   xl_error_detail(q));
     for (unsigned round = 0; round < 3; round++) {

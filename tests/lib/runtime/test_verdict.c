@@ -37,9 +37,10 @@ struct counts {
 static struct counts prepare(const char *cache, const char *uuid)
 {
     const struct xl_control *stub = test_stub();
-    const xl_options options = {.cache_dir = cache};
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = cache};
     struct test_device t;
-    xl_gemm g = {.m = 64, .n = 64, .k = 64, .alpha = 1, .variant = "gemm_ref"};
+    xl_gemm g = {XL_GEMM_INIT, .m = 64,    .n = 64,
+                 .k = 64,      .alpha = 1, .variant = "gemm_ref"};
     g.a = g.b = g.c = xl_mat_rows(NULL, 64, XL_F32);
     test_device_open(&t, &options);
     xl__limits_correct_text(&t.device->limits, XL__F_uuid, uuid, XL_KNOWN,

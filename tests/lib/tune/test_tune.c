@@ -48,8 +48,9 @@ static void note(xl_log_level level, const char *text, void *arg)
 
 static void open_in(struct watched *w, const char *cl_dir)
 {
-    const xl_options options = {.log = note, .log_arg = w, .cl_dir = cl_dir,
-                                .cache_dir = "", .tuned_dir = w->dir,
+    const xl_options options = {XL_OPTIONS_INIT,       .log = note,
+                                .log_arg = w,          .cl_dir = cl_dir,
+                                .cache_dir = "",       .tuned_dir = w->dir,
                                 .system_tuned_dir = ""};
     test_device_open(&w->t, &options);
     assert_int_equal(xl_queue_create_beside(w->t.queue, &w->other), XL_OK);
@@ -60,7 +61,11 @@ static void open_watched(struct watched *w, const char *cl_dir)
     memset(w, 0, sizeof *w);
     w->dir = xl__strdup(test_scratch("tuned"));
     w->stop_after = MOST;
-    w->g = (xl_gemm){.m = SIZE, .n = SIZE, .k = SIZE, .alpha = 1,
+    w->g = (xl_gemm){XL_GEMM_INIT,
+                     .m = SIZE,
+                     .n = SIZE,
+                     .k = SIZE,
+                     .alpha = 1,
                      .a = xl_mat_rows(NULL, SIZE, XL_F32),
                      .b = xl_mat_rows(NULL, SIZE, XL_F32),
                      .c = xl_mat_rows(NULL, SIZE, XL_F32)};
@@ -118,7 +123,8 @@ static void progress(void *arg, const xl_tune_progress *p)
 static xl_status tune(struct watched *w, double budget_s, const char *journal,
                       xl_tuned *out)
 {
-    const xl_tuning how = {.budget_s = budget_s,
+    const xl_tuning how = {XL_TUNING_INIT,
+                           .budget_s = budget_s,
                            .run_candidate = run_candidate_,
                            .stop = stop,
                            .progress = progress,
@@ -235,10 +241,15 @@ static void stub_many(void **state)
     static struct watched w;
     xl_tuned out;
     unsigned n = 0;
-    const xl_tuning how = {.run_candidate = refused, .arg = &n};
+    const xl_tuning how = {XL_TUNING_INIT, .run_candidate = refused,
+                           .arg = &n};
     (void)state;
     open_watched(&w, NULL);
-    const xl_gemm g = {.m = 1, .n = SIDE, .k = SIDE, .alpha = 1,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = 1,
+                       .n = SIDE,
+                       .k = SIDE,
+                       .alpha = 1,
                        .a = xl_mat_rows(NULL, SIDE, XL_F16),
                        .b = xl_mat_cols(NULL, SIDE, XL_F16),
                        .c = xl_mat_rows(NULL, SIDE, XL_F16)};
@@ -268,7 +279,7 @@ static void stub_bad_input(void **state)
     static struct watched w;
     static xl_tuned out;
     xl_candidate_result result;
-    const xl_tuning how = {.run_candidate = cancelled};
+    const xl_tuning how = {XL_TUNING_INIT, .run_candidate = cancelled};
     static const xl_candidate wrong[] = {
         {"gemm_none", "", 0}, {"gemm_tiled", "TM=64", 0},
         {"gemm_ref", "TM=64", 0}};
@@ -363,7 +374,7 @@ static void stub_journal(void **state)
 static void stub_begun(void **state)
 {
     static struct watched w;
-    const xl_tuning how = {.run_candidate = cancelled};
+    const xl_tuning how = {XL_TUNING_INIT, .run_candidate = cancelled};
     xl_tuning kept = how;
     static xl_tuned out;
     (void)state;

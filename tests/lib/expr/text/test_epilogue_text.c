@@ -307,7 +307,11 @@ static void set_up(struct product *p)
                       xl_error_detail(t.queue));
     assert_status(xl_buffer_create(t.queue, BYTES, &p->own), XL_OK,
                   xl_error_detail(t.queue));
-    p->g = (xl_gemm){.m = M, .n = N, .k = 4, .alpha = 1,
+    p->g = (xl_gemm){XL_GEMM_INIT,
+                     .m = M,
+                     .n = N,
+                     .k = 4,
+                     .alpha = 1,
                      .a = xl_mat_rows(p->mem[0], 4, XL_F32),
                      .b = xl_mat_rows(p->mem[1], N, XL_F32),
                      .c = xl_mat_rows(p->mem[2], N, XL_F32)};
@@ -571,7 +575,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(operands),    cmocka_unit_test(descriptors),
         cmocka_unit_test(values),      cmocka_unit_test(kept),
     };
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     if (argc == 3 && strcmp(argv[1], "write") == 0)
         return write_files(argv[2]);
     test_args(argc, argv);

@@ -52,7 +52,8 @@ static void no_product(void **state)
     for (; xl_variant_name(t.device, "conv", n / 4); n++) {
         const bool has_epilogue = n % 4 == 1, is_absent = n % 4 == 2;
         const xl_layout layout = n % 2 ? XL_NCHW : XL_NHWC;
-        xl_conv c = {.n = IMAGES,
+        xl_conv c = {XL_CONV_INIT,
+                     .n = IMAGES,
                      .c = CHANNELS,
                      .h = SIDE,
                      .w = SIDE,
@@ -99,7 +100,8 @@ static void repeats(void **state)
     write_floats(mem[1], weights, WEIGHTS);
     for (unsigned n = 0; xl_variant_name(t.device, "conv", n / 2); n++) {
         const xl_layout layout = n % 2 ? XL_NCHW : XL_NHWC;
-        const xl_conv c = {.n = IMAGES,
+        const xl_conv c = {XL_CONV_INIT,
+                           .n = IMAGES,
                            .c = CHANNELS,
                            .h = SIDE,
                            .w = SIDE,

@@ -17,7 +17,8 @@ struct fixture {
 
 static void set_up(struct fixture *f)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     const size_t elems[] = {IMAGES * CHANNELS * SIDE * SIDE,
                             FILTERS * CHANNELS * TAPS * TAPS,
                             IMAGES * FILTERS * SIDE * SIDE};
@@ -27,10 +28,11 @@ static void set_up(struct fixture *f)
         assert_status(xl_buffer_create(f->t.queue, elems[i] * sizeof(float),
                                        &f->mem[i]),
                       XL_OK, xl_error_detail(f->t.queue));
-    f->conv = (xl_conv){.n = IMAGES, .c = CHANNELS, .h = SIDE, .w = SIDE,
-                        .k = FILTERS, .r = TAPS, .s = TAPS, .pad_top = 1,
-                        .pad_bottom = 1, .pad_left = 1, .pad_right = 1,
-                        .alpha = 1};
+    f->conv =
+        (xl_conv){XL_CONV_INIT, .n = IMAGES,     .c = CHANNELS, .h = SIDE,
+                  .w = SIDE,    .k = FILTERS,    .r = TAPS,     .s = TAPS,
+                  .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1,
+                  .alpha = 1};
     f->conv.in.mem.buf = f->mem[0];
     f->conv.filters.mem.buf = f->mem[1];
     f->conv.out.mem.buf = f->mem[2];
@@ -137,7 +139,7 @@ static void bad_conv(void **state)
     set_up(&f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cl_event done = NULL;
-        const xl_sync sync = {.done = &done};
+        const xl_sync sync = {XL_SYNC_INIT, .done = &done};
         xl_conv c = f.conv;
         rows[i].spoil(&c);
         test_stub()->reset();

@@ -17,7 +17,7 @@ static const xl_dtype types[][2] = {
 static xl_conv random_conv(struct xl__rng *rng, const xl_dtype type[2])
 {
     const xl_layout layout = xl__rng_below(rng, 2) ? XL_NCHW : XL_NHWC;
-    xl_conv c = {.n = 1 + xl__rng_below(rng, 3), .alpha = 1,
+    xl_conv c = {XL_CONV_INIT, .n = 1 + xl__rng_below(rng, 3), .alpha = 1,
                  .variant = "conv_ref"};
     c.groups = xl__rng_below(rng, 3) == 0 ? 2 : 1;
     c.c = c.groups * (1 + xl__rng_below(rng, 40));
@@ -37,7 +37,7 @@ static xl_conv random_conv(struct xl__rng *rng, const xl_dtype type[2])
 /* A library without a cache for each shape, so that each is checked. */
 static void every_pair_of_types(void **state)
 {
-    static const xl_options options = {.cache_dir = ""};
+    static const xl_options options = {XL_OPTIONS_INIT, .cache_dir = ""};
     struct xl__rng rng;
     (void)state;
     xl__rng_seed(&rng, SEED);

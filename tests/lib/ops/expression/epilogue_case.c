@@ -376,8 +376,9 @@ static void create_case(struct case_run *r, const size_t size[3])
     r->size[0] = is_batch ? PRODUCTS : 1;
     r->size[1] = size[0];
     r->size[2] = size[1];
-    r->g = (xl_gemm){.m = size[0], .n = size[1], .k = size[2], .alpha = 0.5,
-                     .beta = how & CASE_BETA ? -0.5 : 0};
+    r->g = (xl_gemm){XL_GEMM_INIT, .m = size[0],
+                     .n = size[1], .k = size[2],
+                     .alpha = 0.5, .beta = how & CASE_BETA ? -0.5 : 0};
     const size_t step[3] = {matrix_step(size[0], size[2]),
                             matrix_step(size[2], size[1]),
                             matrix_step(size[0], size[1])};

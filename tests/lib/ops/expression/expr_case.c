@@ -271,9 +271,8 @@ void case_release(struct expr_case *c)
 
 void case_args(struct expr_case *c, const char *variant, xl_expr_args *out)
 {
-    *out = (xl_expr_args){.bindings = c->binding,
-                          .n_bindings = c->n,
-                          .fast_math = c->fast_math,
+    *out = (xl_expr_args){XL_EXPR_ARGS_INIT, .bindings = c->binding,
+                          .n_bindings = c->n, .fast_math = c->fast_math,
                           .variant = variant};
 }
 

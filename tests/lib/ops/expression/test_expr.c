@@ -258,7 +258,7 @@ static bool detect_nan_loss(void)
 
 static int open_device(void **state)
 {
-    const xl_options unchecked = {.skip_selfcheck = true};
+    const xl_options unchecked = {XL_OPTIONS_INIT, .skip_selfcheck = true};
     (void)state;
     is_full = getenv("XL_TEST_FULL") != NULL;
     test_device_open(&t, NULL);

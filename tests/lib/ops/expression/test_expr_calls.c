@@ -334,7 +334,8 @@ static void check_masked(size_t cols, bool across, const char *variant)
     float *x = calloc(elems * (OUTPUTS + 1), sizeof *x);
     xl_binding b[OUTPUTS + 1] = {
         {.name = "x"}, {.name = "a"}, {.name = "b"}, {.name = "c"}};
-    const xl_expr_args args = {b, OUTPUTS + 1, false, variant, {0}};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, b,  OUTPUTS + 1, false,
+                               variant,           {0}};
     xl_expr *e = NULL;
     cl_mem mem;
     assert_non_null(x);

@@ -80,7 +80,8 @@ static void make_kernel(struct bare *b, const struct test_device *t)
 
 static void test_call(void **state)
 {
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     struct test_device t;
     struct bare b;
     xl_binding bound[N_MEMS];
@@ -98,7 +99,8 @@ static void test_call(void **state)
         bind(&bound[i], names[i], b.mem[i]);
     }
     make_kernel(&b, &t);
-    const xl_expr_args args = {.bindings = bound, .n_bindings = N_MEMS};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bound,
+                               .n_bindings = N_MEMS};
     assert_status(xl_expr_compile(t.queue, "exp(x) * y + x", &args, &e),
                   XL_OK, xl_error_detail(t.queue));
     test_stub()->reset();
@@ -155,7 +157,8 @@ static void test_text(void **state)
         "xi", "hi", "bi", "xf", "hf", "bf",   "xg",   "hg", "bg",
         "xo", "ho", "bo", "c",  "h",  "gain", "bias", "n"};
     enum { N = sizeof names / sizeof *names, TIMES = 20 };
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     struct test_device t;
     xl_binding bound[N];
     cl_mem mem[N];
@@ -170,7 +173,8 @@ static void test_text(void **state)
                       XL_OK, xl_error_detail(t.queue));
         bind(&bound[i], names[i], mem[i]);
     }
-    const xl_expr_args args = {.bindings = bound, .n_bindings = N};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bound,
+                               .n_bindings = N};
     xl_expr *first = NULL;
     assert_status(xl_expr_compile(t.queue, lstm, &args, &first), XL_OK,
                   xl_error_detail(t.queue));

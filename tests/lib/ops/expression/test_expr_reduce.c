@@ -293,7 +293,8 @@ static void set_shape(xl_binding *b, const struct reduced_tensor *d,
 
 static void run_expression(const char *text, xl_binding *b, unsigned n)
 {
-    const xl_expr_args args = {.bindings = b, .n_bindings = n};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = n};
     xl_expr *e;
     assert_status(xl_expr_compile(t.queue, text, &args, &e), XL_OK,
                   xl_error_detail(t.queue));

@@ -40,9 +40,8 @@ static void set_up(struct world *w, bool selfcheck)
 {
     memset(w, 0, sizeof *w);
     w->before = test_stub()->live();
-    const xl_options options = {.skip_selfcheck = !selfcheck,
-                                .cache_dir = "",
-                                .log = record_log,
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = !selfcheck,
+                                .cache_dir = "", .log = record_log,
                                 .log_arg = w};
     test_device_open(&w->t, &options);
     for (unsigned i = 0; i < 3; i++)
@@ -55,6 +54,7 @@ static void set_up(struct world *w, bool selfcheck)
     w->b[S].name = "s";
     w->b[S].is_scalar = true;
     w->b[S].scalar = 0.5;
+    w->args = (xl_expr_args){XL_EXPR_ARGS_INIT};
     w->args.bindings = w->b;
     w->args.n_bindings = 3;
     w->text = "y = exp(x) * s + x";
@@ -684,11 +684,12 @@ static void test_events(void **state)
     (void)state;
     set_up(&w, false);
     xl_expr *e = compiled(&w);
-    xl_sync sync = {.done = &first};
+    xl_sync sync = {XL_SYNC_INIT, .done = &first};
     assert_status(xl_expr_run(w.t.queue, e, &w.args, &sync), XL_OK,
                   xl_error_detail(w.t.queue));
     assert_non_null(first);
-    sync = (xl_sync){.n_wait = 1, .wait = &first, .done = &second};
+    sync =
+        (xl_sync){XL_SYNC_INIT, .n_wait = 1, .wait = &first, .done = &second};
     w.args.variant = "expr_unfused";
     assert_status(xl_expr_run(w.t.queue, e, &w.args, &sync), XL_OK,
                   xl_error_detail(w.t.queue));

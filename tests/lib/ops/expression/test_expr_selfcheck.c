@@ -67,14 +67,15 @@ static const char *copy_kernels(const struct mistake *m)
 /* Where a driver's x / 0 is not an infinity, the expression is refused. */
 static void test_divides_by_zero(void **state)
 {
-    static const xl_options options = {.cache_dir = ""};
+    static const xl_options options = {XL_OPTIONS_INIT, .cache_dir = ""};
     static const float x[4] = {1, -2, 3, -4};
     static const size_t shape[1] = {4};
     float y[4] = {77, 77, 77, 77};
     struct test_device t;
     xl_expr *e = NULL;
     xl_binding b[2] = {{.name = "x"}, {.name = "y"}};
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     (void)state;
     test_device_open(&t, &options);
     for (unsigned i = 0; i < 2; i++) {
@@ -109,14 +110,16 @@ static xl_status compile_with(const char *folder, const char *text,
     xl_binding b[2];
     xl_expr *e = NULL;
     snprintf(cl, sizeof cl, "%s/cl", folder);
-    const xl_options options = {.cl_dir = cl, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .cl_dir = cl,
+                                .cache_dir = ""};
     test_device_open(&t, &options);
     memset(b, 0, sizeof b);
     b[0].name = "x";
     b[0].tensor = xl_tensor_dense(NULL, XL_F32, 2, shape);
     b[1] = b[0];
     b[1].name = "y";
-    const xl_expr_args args = {.bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     const xl_status status = xl_expr_compile(t.queue, text, &args, &e);
     snprintf(detail, cap, "%s", xl_error_detail(t.queue));
     xl_expr_destroy(e);

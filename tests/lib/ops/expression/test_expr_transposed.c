@@ -193,7 +193,8 @@ static void note_tile(const xl_expr_kernel *k, void *arg)
 /* Compile and run; returns whether the kernels use tiles. */
 static bool run_expression(const char *text, const xl_binding *b, unsigned n)
 {
-    const xl_expr_args args = {.bindings = b, .n_bindings = n};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = n};
     unsigned tiles = 0;
     xl_expr *e;
     assert_status(xl_expr_compile(t.queue, text, &args, &e), XL_OK,

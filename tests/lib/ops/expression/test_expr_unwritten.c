@@ -14,7 +14,8 @@ static struct test_device t;
 
 static int open_device(void **state)
 {
-    static const xl_options options = {.cache_dir = ""}; /* no verdicts */
+    static const xl_options options = {XL_OPTIONS_INIT,
+                                       .cache_dir = ""}; /* no verdicts */
     (void)state;
     test_device_open(&t, &options);
     return 0;

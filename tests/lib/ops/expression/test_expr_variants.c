@@ -32,7 +32,7 @@ static void compare_variants(xl_queue *q, struct expr_case *c)
 
 static void order(void **state)
 {
-    static const xl_options options = {.skip_selfcheck = true,
+    static const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                        .cache_dir = ""};
     static const size_t most[] = {3000, 300000, 3000000};
     xl_lib *lib;

@@ -38,7 +38,7 @@ static xl_gemm in_records(void)
 {
     const size_t record = SIZE_A + SIZE_B + SIZE_C + GAP;
     const size_t row = INNER * record + GAP;
-    xl_gemm g = {.m = M,
+    xl_gemm g = {XL_GEMM_INIT, .m = M,
                  .n = N,
                  .k = K,
                  .alpha = 1,

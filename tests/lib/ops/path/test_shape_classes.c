@@ -100,9 +100,8 @@ static void compare_gemm(xl_queue *q, struct xl__rng *rng, struct ratios *r)
     static const xl_dtype dtypes[] = {XL_F16, XL_F32, XL_BF16, XL_I8};
     const xl_dtype in = dtypes[xl__rng_below(rng, 4)];
     const xl_dtype out = in == XL_I8 ? XL_I32 : in;
-    xl_gemm g = {.m = random_size(rng, 8192),
-                 .n = random_size(rng, 8192),
-                 .k = random_size(rng, 8192),
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng, 8192),
+                 .n = random_size(rng, 8192), .k = random_size(rng, 8192),
                  .alpha = 1};
     char name[96];
     const bool ta = xl__rng_below(rng, 4) == 0,
@@ -125,7 +124,7 @@ static void compare_softmax(xl_queue *q, struct xl__rng *rng, struct ratios *r)
 {
     static const xl_dtype dtypes[] = {XL_F16, XL_F32};
     const xl_dtype t = dtypes[xl__rng_below(rng, 2)];
-    xl_softmax s = {.rows = random_size(rng, 1 << 16),
+    xl_softmax s = {XL_SOFTMAX_INIT, .rows = random_size(rng, 1 << 16),
                     .cols = random_size(rng, 1 << 17)};
     char name[96];
     s.src = s.dst = xl_mat_rows(NULL, s.cols, t);
@@ -142,7 +141,8 @@ static void compare_conv(xl_queue *q, struct xl__rng *rng, struct ratios *r)
     const size_t f = filters[xl__rng_below(rng, 3)];
     const xl_layout layout = xl__rng_below(rng, 2) ? XL_NCHW : XL_NHWC;
     const size_t h = f + random_size(rng, 256), w = f + random_size(rng, 256);
-    xl_conv c = {.n = 1 + random_size(rng, 64),
+    xl_conv c = {XL_CONV_INIT,
+                 .n = 1 + random_size(rng, 64),
                  .c = random_size(rng, 512),
                  .h = h,
                  .w = w,
@@ -174,7 +174,8 @@ static void test_choices(void **state)
                {"softmax", compare_softmax},
                {"conv", compare_conv}};
     static const double most_mean = 1.01, most_worst = 1.10;
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     xl_lib *lib;
     unsigned n_devices;
     (void)state;
@@ -232,9 +233,8 @@ static void explain_gemm(xl_queue *q, const xl_gemm *g, char *text, size_t cap)
 static xl_gemm random_gemm(struct xl__rng *rng, const cl_mem mem[3])
 {
     const xl_dtype in = xl__rng_below(rng, 2) ? XL_F16 : XL_F32;
-    xl_gemm g = {.m = random_size(rng, MOST),
-                 .n = random_size(rng, MOST),
-                 .k = random_size(rng, MOST),
+    xl_gemm g = {XL_GEMM_INIT, .m = random_size(rng, MOST),
+                 .n = random_size(rng, MOST), .k = random_size(rng, MOST),
                  .alpha = 1};
     g.a = xl_mat_rows(mem[0], g.k, in);
     g.b = xl__rng_below(rng, 2) ? xl_mat_cols(mem[1], g.k, in)
@@ -249,7 +249,8 @@ static xl_gemm random_gemm(struct xl__rng *rng, const cl_mem mem[3])
 static void test_order(void **state)
 {
     static char forward[N_RUNS][TEXT_CAP];
-    const xl_options options = {.skip_selfcheck = true, .cache_dir = ""};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
     (void)state;
     for (unsigned pass = 0; pass < 2; pass++) {
         static xl_gemm all[N_RUNS];

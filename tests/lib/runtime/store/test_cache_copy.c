@@ -48,7 +48,8 @@ static void run_calls(xl_queue *q)
                   xl_error_detail(q));
     assert_status(xl_buffer_write(q, a, 0, x, sizeof x), XL_OK,
                   xl_error_detail(q));
-    const xl_gemm g = {.m = SIDE,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = SIDE,
                        .n = SIDE,
                        .k = SIDE,
                        .alpha = 1,
@@ -57,7 +58,8 @@ static void run_calls(xl_queue *q)
                        .c = xl_mat_rows(c, SIDE, XL_F32)};
     const xl_binding c_is = {.name = "c",
                              .tensor = xl_tensor_dense(c, XL_F32, 2, size)};
-    const xl_expr_args args = {.bindings = &c_is, .n_bindings = 1};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = &c_is,
+                               .n_bindings = 1};
     const xl_status want = is_stub ? XL_UNTRUSTED : XL_OK;
     assert_status(xl_gemm_run(q, &g, NULL), want, xl_error_detail(q));
     assert_status(xl_expr_compile(q, "c = c + 1", &args, &e), want,
@@ -77,7 +79,7 @@ static void run_calls(xl_queue *q)
 
 static void open_in(struct test_device *t, const char *cache)
 {
-    const xl_options options = {.cache_dir = cache};
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = cache};
     test_device_open(t, &options);
 }
 

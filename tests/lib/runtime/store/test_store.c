@@ -785,9 +785,8 @@ static void public_calls(void **state)
     (void)state;
     const char *dir = test_scratch("public");
     struct fixture f = {0};
-    const xl_options options = {.log = note_log,
-                                .log_arg = &f,
-                                .cache_dir = dir,
+    const xl_options options = {XL_OPTIONS_INIT, .log = note_log,
+                                .log_arg = &f, .cache_dir = dir,
                                 .cache_limit_bytes = MIB};
     struct listing l = {0};
     xl_cache_stats stats;
@@ -824,7 +823,8 @@ static void public_off(void **state)
 {
     (void)state;
     struct fixture f = {0};
-    xl_options options = {.log = note_log, .log_arg = &f, .cache_dir = ""};
+    xl_options options = {XL_OPTIONS_INIT, .log = note_log, .log_arg = &f,
+                          .cache_dir = ""};
     char *cache = xl__strdup(getenv("XL_CACHE_DIR"));
     char *home = xl__strdup(getenv("HOME"));
     xl_lib *lib;
@@ -853,7 +853,8 @@ static void home_of_other_user(void **state)
 {
     (void)state;
     struct fixture f = {0};
-    const xl_options options = {.log = note_log, .log_arg = &f};
+    const xl_options options = {XL_OPTIONS_INIT, .log = note_log,
+                                .log_arg = &f};
     char *cache = xl__strdup(getenv("XL_CACHE_DIR"));
     char *home = xl__strdup(getenv("HOME"));
     const char *other = test_scratch("home");
