@@ -174,5 +174,5 @@ const struct xl__variant xl__gemm_cpu = {
     .refuses = refuse_cpu,
     .choose = xl__cpu_choose,
     .plan = plan_cpu,
-    .tile = tile_of_cpu,
+    .own = &(const struct xl__gemm_variant){.tile = tile_of_cpu},
 };

@@ -445,6 +445,26 @@ static xl_mem call_workspace(const void *desc)
     return ((const xl_gemm *)desc)->workspace;
 }
 
+double xl__gemm_flop(const xl_gemm *g)
+{
+    return 2.0 * (double)g->m * (double)g->n * (double)g->k *
+           (double)g->batch.count;
+}
+
+double xl__gemm_bytes(const xl_gemm *g)
+{
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    const double count = (double)g->batch.count;
+    const double touched = g->beta != 0 ? 2 : 1;
+    const struct xl__places a = xl__batch_a(&g->batch),
+                            b = xl__batch_b(&g->batch);
+    return (double)xl__places_matrices(&a) * m * k *
+               (double)xl_dtype_bytes(g->a.dtype) +
+           (double)xl__places_matrices(&b) * k * n *
+               (double)xl_dtype_bytes(g->b.dtype) +
+           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
+}
+
 const struct xl__op xl__op_gemm = {
     .id = XL__OP_GEMM,
     .name = "gemm",

@@ -45,6 +45,10 @@ xl_dtype xl__gemm_y_dtype(const void *canonical);
  * The self-check reads them to make a case that crosses a tile's edge; a value
  * of 0 means that there are no tiles. */
 enum { XL__GEMM_TM, XL__GEMM_TN, XL__GEMM_TK };
+/* Of canonical descriptors, for all products of a batch. */
+double xl__gemm_flop(const xl_gemm *g);
+double
+xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
 enum { XL__GEMM_WIDEST = 16 }; /* elements of the widest vector */
 
 /* The dimension along which a matrix is contiguous, as the kernels' UA and
@@ -59,6 +63,15 @@ enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g);
 enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g);
 
 extern const struct xl__op xl__op_gemm;
+
+/* The `own` of a variant of GEMM; NULL: all zero. */
+struct xl__gemm_variant {
+    bool has_plain; /* other programs where C is not read (beta = 0) */
+    /* The sizes of m, n and k that a self-check case exceeds, all tunables
+     * set. NULL: those of its tiles, by XL__GEMM_TM and on. */
+    void (*tile)(const void *canonical, const struct xl__params *,
+                 size_t sizes[3]);
+};
 
 /* The variants: one file each, here and in engines/. */
 extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,

@@ -119,6 +119,13 @@ static void shrink_batch(const xl_gemm *g, xl_gemm *s)
         shrink_axes(&g->batch, &s->batch);
 }
 
+static const struct xl__gemm_variant *
+of_gemm(const struct xl__variant *variant)
+{
+    static const struct xl__gemm_variant usual = {0};
+    return variant->own ? variant->own : &usual;
+}
+
 /* The sizes of m, n and k that the case exceeds. The tiles of most variants
  * may be of C or of C^T; they are small enough for the case to exceed them
  * either way, and two slices of k. */
@@ -128,8 +135,8 @@ static void find_tile(const xl_gemm *g, const struct xl__variant *variant,
     tile[0] = tile[1] = tile[2] = NO_TILE;
     if (!params || params->value[XL__GEMM_TM] <= 0)
         return;
-    if (variant->tile) {
-        variant->tile(g, params, tile);
+    if (of_gemm(variant)->tile) {
+        of_gemm(variant)->tile(g, params, tile);
         return;
     }
     tile[0] = tile[1] =
@@ -151,7 +158,7 @@ void xl__gemm_shrink(const void *canonical,
     s->m = odd_size(g->m, tile[0]);
     s->n = odd_size(g->n, tile[1]);
     s->k = odd_size(g->k, tile[2]);
-    s->beta = variant->has_plain ? g->beta : 1;
+    s->beta = of_gemm(variant)->has_plain ? g->beta : 1;
     s->a.mem.svm = s->b.mem.svm = s->c.mem.svm = NULL;
     shrink_layout(&g->a, s->m, s->k, &s->a);
     shrink_layout(&g->b, s->k, s->n, &s->b);

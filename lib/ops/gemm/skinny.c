@@ -729,5 +729,5 @@ const struct xl__variant xl__gemm_skinny = {
     .refuses = refuse_skinny,
     .choose = choose_skinny,
     .plan = plan_skinny,
-    .tile = tile_of_skinny,
+    .own = &(const struct xl__gemm_variant){.tile = tile_of_skinny},
 };

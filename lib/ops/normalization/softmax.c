@@ -190,6 +190,18 @@ static xl_mem caller_workspace(const void *desc)
     return ((const xl_softmax *)desc)->workspace;
 }
 
+double xl__softmax_flop(const xl_softmax *s)
+{
+    static const double per_element = 5; /* scale, max, sub, exp, div */
+    return per_element * (double)s->rows * (double)s->cols;
+}
+
+double xl__softmax_bytes(const xl_softmax *s)
+{
+    return 2.0 * (double)s->rows * (double)s->cols *
+           (double)xl_dtype_bytes(s->src.dtype);
+}
+
 const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",

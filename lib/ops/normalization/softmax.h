@@ -42,6 +42,8 @@ void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
 /* -D's of normalization/softmax.clh for accesses of vw elements. */
 void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw);
+double xl__softmax_flop(const xl_softmax *s);
+double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 /* NULL, or the reason why no variant supports these types here. */
 const char *xl__softmax_refuses(const struct xl__limits *l,
                                 const xl_softmax *canonical);

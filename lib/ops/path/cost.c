@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flop and byte counts, and the time model:
+/* The time model:
  *
  *   t = max(flop / flop rate, bytes / memory rate) / fill
  *       + serial bytes / memory rate + launches * launch time
@@ -9,41 +9,7 @@
 
 #include <math.h>
 
-#include "ops/path/batch.h"
-
 static const double guess_launch_ns = 8e3;
-
-double xl__gemm_flop(const xl_gemm *g)
-{
-    return 2.0 * (double)g->m * (double)g->n * (double)g->k *
-           (double)g->batch.count;
-}
-
-double xl__gemm_bytes(const xl_gemm *g)
-{
-    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
-    const double count = (double)g->batch.count;
-    const double touched = g->beta != 0 ? 2 : 1;
-    const struct xl__places a = xl__batch_a(&g->batch),
-                            b = xl__batch_b(&g->batch);
-    return (double)xl__places_matrices(&a) * m * k *
-               (double)xl_dtype_bytes(g->a.dtype) +
-           (double)xl__places_matrices(&b) * k * n *
-               (double)xl_dtype_bytes(g->b.dtype) +
-           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
-}
-
-double xl__softmax_flop(const xl_softmax *s)
-{
-    static const double per_element = 5; /* scale, max, sub, exp, div */
-    return per_element * (double)s->rows * (double)s->cols;
-}
-
-double xl__softmax_bytes(const xl_softmax *s)
-{
-    return 2.0 * (double)s->rows * (double)s->cols *
-           (double)xl_dtype_bytes(s->src.dtype);
-}
 
 double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)

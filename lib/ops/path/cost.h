@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flop and byte counts of the ops, and the time model that uses them. Reports
- * take the roofline's numerators from here too. */
+/* The time model: from the flop and bytes that an op counts, and the facts of
+ * the device. */
 #ifndef XL_OPS_COST_H
 #define XL_OPS_COST_H
 
 #include "device/peak_rates.h"
 #include "ops/path/op.h"
-
-/* Of canonical descriptors, for all products of a batch. */
-double xl__gemm_flop(const xl_gemm *g);
-double
-xl__gemm_bytes(const xl_gemm *g); /* each matrix once; C twice if read */
-double xl__softmax_flop(const xl_softmax *s);
-double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 
 /* NULL, or the reason why this device ends a work-item before its loops have
  * made so many iterations (GE-24). */

@@ -136,10 +136,7 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
                c->variant->repeats ? c->variant->repeats : "");
     out->chosen = i == chosen;
     out->est_ns = out->flop = out->bytes = (double)NAN;
-    out->on = (xl_flop){.engine = c->variant->engine_terms ? XL_ENGINE_MATRIX
-                                                           : XL_ENGINE_FMA,
-                        .dtype = c->variant->engine_parts,
-                        .terms = c->variant->engine_terms};
+    out->on = c->variant->on;
     describe_reason(w, i, chosen, out);
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)

@@ -46,11 +46,7 @@ struct xl__variant {
     const char *repeats; /* one sentence: are results equal bit for bit? */
     const struct xl__tunable *tunables; /* ends with a NULL name; or NULL */
     bool is_clblast; /* it needs xl_options.use_clblast, or to be named */
-    bool has_plain; /* other programs where C is not read (beta = 0) */
-    /* Of a matrix engine: how many of its products make one product of the op,
-     * 0: it uses none; and their type where it differs from the operands'. */
-    unsigned engine_terms;
-    xl_dtype engine_parts; /* if engine_terms > 1 */
+    xl_flop on;      /* the units that execute it; no count */
     /* NULL: applicable; else the reason, a static text. `desc` is the
      * canonical descriptor of the op in all three functions. */
     const char *(*refuses)(const struct xl__limits *, const void *desc);
@@ -60,9 +56,7 @@ struct xl__variant {
     /* Fill in the plan. XL_UNSUPPORTED: these params do not fit here. */
     xl_status (*plan)(const struct xl__limits *, const void *desc,
                       const struct xl__params *, struct xl__plan *);
-    /* The sizes that a self-check case exceeds, one for each dimension of the
-     * op, all tunables set. NULL: the op knows them by the tunables. */
-    void (*tile)(const void *desc, const struct xl__params *, size_t *sizes);
+    const void *own; /* what its op knows of it besides; of the op's type */
 };
 
 struct xl__op_call; /* below */
@@ -269,7 +263,7 @@ xl_status xl__op_call_plan(struct xl__op_call *w,
 xl_status xl__op_call_first_good(struct xl__op_call *w,
                                  struct xl__cached_plan **out,
                                  unsigned *chosen);
-/* Frees the lists; after begin, whatever its status. */
+/* Frees what it has; after begin, whatever its status. */
 void xl__op_call_end(struct xl__op_call *w);
 
 #endif

@@ -277,7 +277,7 @@ const struct xl__variant xl__gemm_mma = {
     .name = "gemm_mma",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__gemm_mma_tunables,
-    .engine_terms = 1,
+    .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
     .refuses = refuse_mma,
     .choose = choose_mma,
     .plan = plan_mma,

@@ -114,8 +114,9 @@ void xl__split_estimate(const struct xl__limits *l,
         .name = label,                                                        \
         .repeats = "bit for bit: each element's sum, or parts, in order",     \
         .tunables = list,                                                     \
-        .engine_terms = XL__SPLIT_PRODUCTS_##of,                              \
-        .engine_parts = (xl_dtype)XL__SPLIT_DTYPE_##of,                       \
+        .on = {.engine = XL_ENGINE_MATRIX,                                    \
+               .dtype = (xl_dtype)XL__SPLIT_DTYPE_##of,                       \
+               .terms = XL__SPLIT_PRODUCTS_##of},                             \
         .refuses = refuses_##of,                                              \
         .choose = choose_##of,                                                \
         .plan = plan_##of,                                                    \

@@ -442,9 +442,9 @@ const struct xl__variant xl__gemm_wgmma = {
     .name = "gemm_wgmma",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
     .tunables = xl__wgmma_tunables,
-    .has_plain = true,
-    .engine_terms = 1,
+    .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
     .refuses = refuse_wgmma,
     .choose = choose_wgmma,
     .plan = plan_wgmma,
+    .own = &(const struct xl__gemm_variant){.has_plain = true},
 };

@@ -78,7 +78,9 @@ static void compare_choices(xl_queue *q, const struct xl__op *op,
     const double exact = w.list[0].plan->est_ns;
     char exact_name[32];
     snprintf(exact_name, sizeof exact_name, "%s", w.list[0].variant->name);
-    xl__op_call_end(&w);
+    xl__variant_candidates_free(w.list, w.n);
+    w.list = NULL;
+    w.n = 0;
     assert_status(xl__op_call_select(&w), XL_OK, xl_error_detail(q));
     double ours = exact;
     const bool applies = xl__op_call_plan_first(&w) == XL_OK;
@@ -205,6 +207,121 @@ static void test_choices(void **state)
     xl_close(lib);
 }
 
+/* -- canonical descriptors of any size --------------------------------------
+ */
+
+/* An op whose descriptors are LARGE words; the time of its one variant is the
+ * last word. */
+enum { LARGE = 1000 };
+
+static const void *read_large(const void *given, void *full,
+                              struct xl__error *e)
+{
+    (void)full, (void)e;
+    return given;
+}
+
+static xl_status check_large(xl_queue *q, const void *desc, bool with_memory)
+{
+    (void)q, (void)desc, (void)with_memory;
+    return XL_OK;
+}
+
+static xl_status bind_large(xl_queue *q, const void *desc, void *canonical,
+                            struct xl__call *call)
+{
+    (void)q, (void)call;
+    memcpy(canonical, desc, LARGE * sizeof(uint64_t));
+    return XL_OK;
+}
+
+static const char *force_none(const void *desc)
+{
+    (void)desc;
+    return NULL;
+}
+
+static xl_mem no_workspace(const void *desc)
+{
+    (void)desc;
+    return (xl_mem){0};
+}
+
+static void represent_itself(const void *canonical, enum xl__class_end end,
+                             void *representative)
+{
+    (void)end;
+    memcpy(representative, canonical, LARGE * sizeof(uint64_t));
+}
+
+static void one_class(const void *canonical, struct xl__str *out)
+{
+    (void)canonical;
+    xl__str_add(out, "all");
+}
+
+static xl_status plan_large(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    (void)l, (void)params;
+    p->est_ns = (double)((const uint64_t *)desc)[LARGE - 1];
+    return XL_OK;
+}
+
+static const struct xl__op op_large = {.id = XL__OP_GEMM,
+                                       .name = "large",
+                                       .canonical_bytes =
+                                           LARGE * sizeof(uint64_t),
+                                       .read = read_large,
+                                       .check = check_large,
+                                       .bind = bind_large,
+                                       .forced = force_none,
+                                       .represent = represent_itself,
+                                       .shape_class = one_class,
+                                       .workspace = no_workspace};
+
+/* Descriptors that differ in their last word have selections of their own, in
+ * calls of one queue that are open at the same time too. */
+static void test_large_descriptors(void **state)
+{
+    static uint64_t desc[2][LARGE];
+    static const struct xl__variant variant = {.name = "large",
+                                               .plan = plan_large};
+    static const struct xl__variant *const list[] = {&variant, NULL};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
+    xl_lib *lib;
+    xl_queue *q;
+    (void)state;
+    assert_int_equal(xl_open(&options, &lib), XL_OK);
+    assert_int_equal(xl_queue_create(lib, xl_device_at(lib, 0), &q), XL_OK);
+    struct xl__vendor vendor = *q->ctx->device->vendor;
+    vendor.variants[XL__OP_GEMM] = list;
+    q->ctx->device->vendor = &vendor;
+    for (unsigned round = 0; round < 3; round++) {
+        struct xl__op_call w[2];
+        for (uint64_t i = 0; i < 2; i++) {
+            desc[i][LARGE - 1] = 5 + i;
+            assert_int_equal(
+                xl__op_call_begin(&w[i], q, &op_large, desc[i], round == 0),
+                XL_OK);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(w[i].key->canonical[LARGE - 1], 5 + i);
+            assert_int_equal(xl__op_call_select(&w[i]), XL_OK);
+            assert_int_equal(xl__op_call_plan_first(&w[i]), XL_OK);
+            assert_true(w[i].list[0].plan->est_ns == 5 + i);
+        }
+        assert_int_equal(w[round % 2].key_bytes, w[1 - round % 2].key_bytes);
+        xl__op_call_end(&w[round % 2]);
+        xl__op_call_end(&w[1 - round % 2]);
+    }
+    assert_int_equal(q->ctx->selections.n, 2);
+    xl_queue_destroy(q);
+    xl_close(lib);
+}
+
 /* -- what runs --------------------------------------------------------------
  */
 
@@ -291,6 +408,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_large_descriptors),
         cmocka_unit_test(test_order),
     };
     test_args(argc, argv);
