@@ -27,6 +27,11 @@ done
 expect 0 "shapes that come with clbench" "$clbench" gemm --list
 says "gemm_llm"
 fits
+expect 0 "limits, with matrix instructions" "$clbench" limits --max-time 5 \
+    --json "$folder/l.json"
+says "wgmma  *f16 -> f32  *64 x 8\.\.256 x 16  *128  *4096 .*NV-26"
+fits
+is_json "$folder/l.json"
 
 # Tiles of 256 x 128, computed by hand; nothing runs.
 expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
