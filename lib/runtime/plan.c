@@ -149,6 +149,8 @@ void xl__define_choice(struct xl__step *s, const char *name,
                        const char *choice)
 {
     size_t end = strlen(s->options);
+    if (!*choice)
+        return;
     append_option(s, &end, " -D");
     append_option(s, &end, name);
     append_option(s, &end, "_");

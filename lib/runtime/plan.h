@@ -150,7 +150,7 @@ XL__PRIVATE_API void xl__arg_local(struct xl__step *s, size_t bytes);
 XL__PRIVATE_API void xl__arg_words(struct xl__step *s,
                                    size_t n); /* before the n arguments */
 /* Append " -DNAME_CHOICE=1", with the choice in capitals: passes the text of a
- * fact to a kernel. */
+ * fact to a kernel. Nothing for an empty text, an unknown fact. */
 XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
                                        const char *choice);
 /* Append " -DNAME=value" to the options. */

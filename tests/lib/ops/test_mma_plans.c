@@ -203,6 +203,7 @@ static void check_kernel(const struct xl__limits *l,
     copies_fit(s, "VB", turned ? 16 : c->g.b.offset);
     assert_int_equal(c->g.n % define_of(s, "VC"), 0);
     assert_non_null(strstr(s->options, " -DXL_MMA_PTX=1"));
+    assert_null(strstr(s->options, "XL_COPY")); /* the fact is unknown */
     free(p);
 }
 
