@@ -24,7 +24,8 @@ class Descriptor(ct.Structure):
 
 
 class Mem(ct.Structure):
-    _fields_ = [("buf", ct.c_void_p), ("svm", ct.c_void_p)]
+    _fields_ = [("buf", ct.c_void_p), ("svm", ct.c_void_p),
+                ("bytes", ct.c_size_t)]
 
 
 class Mat(ct.Structure):
@@ -48,7 +49,10 @@ class Batch(ct.Structure):
     _fields_ = [("count", ct.c_size_t), ("a_step", ct.c_size_t),
                 ("b_step", ct.c_size_t), ("c_step", ct.c_size_t),
                 ("a_at", ct.c_void_p), ("b_at", ct.c_void_p),
-                ("c_at", ct.c_void_p)]
+                ("c_at", ct.c_void_p)] + [
+                (name, ct.c_size_t) for name in
+                ("inner", "a_inner", "b_inner", "c_inner", "a_share",
+                 "b_share")]
 
 
 class Epilogue(ct.Structure):
@@ -83,7 +87,7 @@ class Tiling(ct.Structure):
 
 class Choice(ct.Structure):
     _fields_ = [("variant", ct.c_char * 32), ("chosen", ct.c_bool),
-                ("why", ct.c_char * 192), ("tunables", ct.c_char * 512),
+                ("why", ct.c_char * 512), ("tunables", ct.c_char * 512),
                 ("bound", ct.c_char * 32), ("repeats", ct.c_char * 96),
                 ("est_ns", ct.c_double), ("flop", ct.c_double),
                 ("bytes", ct.c_double), ("n_steps", ct.c_uint),
