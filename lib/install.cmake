@@ -3,7 +3,7 @@
 # and completions, and the two ways to find the library: pkg-config and
 # find_package(crosslane).
 
-install(TARGETS crosslane crosslane_measure EXPORT crosslaneTargets
+install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -74,7 +74,7 @@ foreach(dir LIB INCLUDE)
         set(PC_${dir}DIR "\${prefix}/${CMAKE_INSTALL_${dir}DIR}")
     endif()
 endforeach()
-foreach(name crosslane crosslane-measure)
+foreach(name crosslane crosslane-static crosslane-measure)
     configure_file(lib/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
         @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc

@@ -56,7 +56,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("case", nargs="*", help="names of cases; without any, all")
-    add("--library", default="libcrosslane.so.0")
+    add("--library", default="libcrosslane.so.0.1")
     add("--clbench", default="clbench",
         help="the program that lists the cases: 'clbench expr --list'")
     add("--device", default="0", help="crosslane's device")

@@ -84,7 +84,7 @@ def parse_arguments():
     add("--shapes", action="append", default=[],
         help="a file of GEMM shapes, or the name of one in bench/cases/shapes: "
              "gemm_llm")
-    add("--library", default="libcrosslane.so.0",
+    add("--library", default="libcrosslane.so.0.1",
         help="libcrosslane; %s is searched in its folder" % CALLS_LIBRARY)
     add("--device", default="0", help="crosslane's device")
     add("--variant", help="crosslane's variant; needs shapes of one op")

@@ -24,9 +24,9 @@ set(FOLDER ${SCRATCH}/examples)
 include(${here}/examples.cmake)
 
 step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
-file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0)
+file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0.1)
 if(NOT soname)
-    message(FATAL_ERROR "no libcrosslane.so.0 is installed")
+    message(FATAL_ERROR "no libcrosslane.so.0.1 is installed")
 endif()
 get_filename_component(libdir ${soname} DIRECTORY)
 
@@ -35,6 +35,7 @@ step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
     -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX})
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
+step("run, from C, with the archive" ${SCRATCH}/cmake/consumer_static)
 step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
 step("a probe, from C" ${SCRATCH}/cmake/consumer_probe)
 step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
@@ -45,7 +46,7 @@ step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
 find_program(PKG_CONFIG pkg-config REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
 set(ENV{LD_LIBRARY_PATH} ${libdir})
-foreach(package crosslane-measure crosslane)
+foreach(package crosslane-measure crosslane-static crosslane)
     execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
         OUTPUT_VARIABLE flags RESULT_VARIABLE result
         OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -60,6 +61,9 @@ set(warnings -Wall -Wextra -Werror -Wno-missing-field-initializers
     -DCL_TARGET_OPENCL_VERSION=120)
 step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
     ${examples} -o ${SCRATCH}/by_pc ${flags} -lm)
+step("build with the archive by pkg-config" ${CC} -std=c11 ${warnings}
+    ${here}/gemm.c ${examples} -o ${SCRATCH}/static_by_pc
+    ${flags_crosslane-static})
 foreach(example IN LISTS examples)
     get_filename_component(name ${example} NAME)
     step("${name} as C++20" ${CXX} -std=c++20 ${warnings}
@@ -76,6 +80,14 @@ step("build a probe by pkg-config, C" ${CC} -std=c11 ${warnings}
     ${here}/probe.c -o ${SCRATCH}/probe_by_pc ${flags_crosslane-measure})
 step("run a probe, C" ${SCRATCH}/probe_by_pc)
 step("run, C" ${SCRATCH}/by_pc)
+step("run, with the archive" ${SCRATCH}/static_by_pc)
+foreach(program cmake/consumer_static static_by_pc)
+    execute_process(COMMAND readelf -d ${SCRATCH}/${program}
+        OUTPUT_VARIABLE needs RESULT_VARIABLE result)
+    if(result OR needs MATCHES "libcrosslane")
+        message(FATAL_ERROR "${program} needs the shared library: ${needs}")
+    endif()
+endforeach()
 step("run, C++" ${SCRATCH}/by_pc_cpp)
 step("run an expression, C" ${SCRATCH}/expr_by_pc)
 step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A vendor is data: its words may stand only in the files named here. Comments
-# may say what they like; code may not. With SYMBOLS=<nm> and LIBRARY=<so>,
-# every exported symbol starts with xl_.
+# may say what they like; code may not. With SYMBOLS=<nm>, LIBRARY=<so> and
+# MEASURE=<so>, what both export has a symbol version: xl_ that of the release
+# and xl__ the private one.
 #   cmake -DSOURCE_DIR=<tree> -P check_names.cmake
 cmake_minimum_required(VERSION 3.22)
 
@@ -41,14 +42,36 @@ foreach(file IN LISTS files)
     endif()
 endforeach()
 
-if(SYMBOLS)
-    execute_process(COMMAND ${SYMBOLS} -D --defined-only ${LIBRARY}
+# check_symbols(library version name-that-it-must-not-have...)
+function(check_symbols library version)
+    execute_process(COMMAND ${SYMBOLS} -D --defined-only ${library}
         OUTPUT_VARIABLE table RESULT_VARIABLE result)
     if(result)
-        message(FATAL_ERROR "cannot list symbols of ${LIBRARY}")
+        message(FATAL_ERROR "cannot list symbols of ${library}")
     endif()
     string(REGEX MATCHALL "[^\n]+" lines "${table}")
     set(exported 0)
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE ".* " "" symbol "${line}")
+        string(REGEX REPLACE "@.*" "" name "${symbol}")
+        if(name IN_LIST ARGN)
+            message("belongs to libcrosslane-measure: ${symbol}")
+            math(EXPR failures "${failures} + 1")
+        elseif(symbol MATCHES "^xl_[a-z0-9_]+@@${version}$")
+            math(EXPR exported "${exported} + 1")
+        elseif(NOT symbol MATCHES "^CROSSLANE_|^xl__.*@@CROSSLANE_PRIVATE$")
+            message("${library}: exported by mistake, or with another version "
+                "than ${version}: ${symbol}")
+            math(EXPR failures "${failures} + 1")
+        endif()
+    endforeach()
+    if(exported EQUAL 0)
+        message(FATAL_ERROR "${library} exports nothing as ${version}")
+    endif()
+    set(failures ${failures} PARENT_SCOPE)
+endfunction()
+
+if(SYMBOLS)
     # Functions of libcrosslane-measure, which libcrosslane must not have.
     set(of_measure "")
     file(GLOB headers ${SOURCE_DIR}/include/crosslane/measure/*.h)
@@ -58,22 +81,8 @@ if(SYMBOLS)
         list(TRANSFORM declared REPLACE ".*[ *](xl_[a-z_]+)\\(" "\\1")
         list(APPEND of_measure ${declared})
     endforeach()
-    foreach(line IN LISTS lines)
-        string(REGEX REPLACE ".* " "" symbol "${line}")
-        string(REGEX REPLACE "@.*" "" name "${symbol}")
-        if(name IN_LIST of_measure)
-            message("belongs to libcrosslane-measure: ${symbol}")
-            math(EXPR failures "${failures} + 1")
-        elseif(symbol MATCHES "^xl_[a-z]")
-            math(EXPR exported "${exported} + 1")
-        elseif(NOT symbol MATCHES "^CROSSLANE_|@CROSSLANE_PRIVATE")
-            message("exported by mistake: ${symbol}")
-            math(EXPR failures "${failures} + 1")
-        endif()
-    endforeach()
-    if(exported EQUAL 0)
-        message(FATAL_ERROR "nothing is exported")
-    endif()
+    check_symbols(${LIBRARY} "CROSSLANE_0\\.1" ${of_measure})
+    check_symbols(${MEASURE} "CROSSLANE_0\\.1")
 endif()
 
 if(failures)

@@ -24,7 +24,8 @@ endfunction()
 xl_python_rule(layers ${CMAKE_BINARY_DIR})
 xl_python_rule(tree)
 xl_rule(names check_names -DSYMBOLS=${CMAKE_NM}
-    -DLIBRARY=$<TARGET_FILE:crosslane>)
+    -DLIBRARY=$<TARGET_FILE:crosslane>
+    -DMEASURE=$<TARGET_FILE:crosslane_measure>)
 xl_rule(notes check_notes)
 xl_rule(text check_text)
 xl_rule(doc_links check_doc_links)
