@@ -23,6 +23,9 @@ endfunction()
 
 xl_python_rule(layers ${CMAKE_BINARY_DIR})
 xl_python_rule(tree)
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT WIN32) # what layout.txt is for
+    xl_python_rule(layout ${CMAKE_C_COMPILER})
+endif()
 xl_rule(names check_names -DSYMBOLS=${CMAKE_NM}
     -DLIBRARY=$<TARGET_FILE:crosslane>
     -DMEASURE=$<TARGET_FILE:crosslane_measure>)

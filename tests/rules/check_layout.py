@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the layout of every public struct against layout.txt.
+
+The structs are read from include/crosslane; a program that the compiler builds
+prints the size of each one, and the offset and size of each member. layout.txt
+is that of a 64-bit Linux. What may change in which release: README.md,
+"Versions".
+
+    check_layout.py TREE CC            compare
+    check_layout.py TREE CC --write    replace layout.txt
+"""
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+tree, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+stored = tree / "tests/rules/layout.txt"
+
+
+def split(text, separator):
+    """The parts of `text` between separators outside of all brackets."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c in "({[") - (c in ")}]")
+        if c == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts if part.strip()]
+
+
+def members(body):
+    """The names of a struct's members."""
+    for declaration in split(body, ";"):
+        if m := re.fullmatch(r"(?:struct|union)\s*\{(.*)\}", declaration, re.S):
+            yield from members(m[1])  # without a name: its members are the
+            continue                  # struct's own
+        declaration = re.sub(r"\{.*\}", " ", declaration, flags=re.S)
+        for part in split(declaration, ","):
+            yield (re.search(r"\(\s*\*\s*(\w+)", part) or
+                   re.search(r"(\w+)\s*(?:\[[^]]*\]\s*)*$", part))[1]
+
+
+headers = sorted((tree / "include").rglob("*.h"))
+lines = []
+for header in headers:
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", " ", header.read_text(),
+                  flags=re.S | re.M)
+    for m in re.finditer(r"\bstruct\s+(\w+)\s*\{", text):
+        name, body = m[1], split(text[m.end() - 1:], ";")[0]
+        body = body[1:body.rindex("}")]
+        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
+        for x in members(body):
+            lines.append(f'printf("    {x} %zu %zu\\n", '
+                         f"offsetof(struct {name}, {x}), "
+                         f"sizeof ((struct {name} *)0)->{x});")
+if not lines:
+    sys.exit(f"no struct in {tree}/include")
+includes = [f"#include <{h.relative_to(tree / 'include')}>" for h in headers]
+with tempfile.TemporaryDirectory() as folder:
+    source, program = pathlib.Path(folder, "layout.c"), folder + "/layout"
+    source.write_text("\n".join(
+        ["#include <stddef.h>", "#include <stdio.h>", *includes,
+         "int main(void) {", *lines, "return 0; }"]))
+    subprocess.run([compiler, "-std=c11", f"-I{tree}/include", source, "-o",
+                    program], check=True)
+    found = subprocess.run([program], check=True, stdout=subprocess.PIPE,
+                           text=True).stdout
+head = ("# struct: its bytes; member: its offset and bytes. "
+        "Written by check_layout.py.\n")
+if "--write" in sys.argv[3:]:
+    stored.write_text(head + found)
+    sys.exit()
+changes = list(difflib.unified_diff(
+    stored.read_text().splitlines(), (head + found).splitlines(),
+    "tests/rules/layout.txt", "the headers", lineterm="", n=3))
+if changes:
+    sys.exit("\n".join(changes) + "\nThe layout of a public struct changed: "
+             "see README.md, \"Versions\". Where it may, write the new one with"
+             f"\n    python3 {sys.argv[0]} {tree} {compiler} --write")
