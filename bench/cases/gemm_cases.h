@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
 
 /* The uses of a case. */
 enum case_use {

@@ -378,7 +378,7 @@ static double row_max(const struct expr_point *p, term_fn *x)
 /* Sum of exp(x - max). A rounding error of max has no effect, since it shifts
  * all exponents equally. Where partial sums are combined, each combination
  * rescales: two roundings in each of log2(n) levels, and those of a first
- * chunk, within (48 + 2 log2 n) u of ops.h, xl_softmax_run(). */
+ * chunk, within (48 + 2 log2 n) u of softmax.h. */
 static struct num sum_of_exp(const struct expr_point *p, term_fn *x,
                              double max)
 {

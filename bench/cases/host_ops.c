@@ -97,7 +97,7 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
     }
 }
 
-/* The error of a product of k terms, relative to |A| |B|: ops.h, Accuracy.
+/* The error of a product of k terms, relative to |A| |B|: gemm.h, Accuracy.
  * Sums of i8 are exact, but rounded once to a float. In f64 the host rounds as
  * often as the device. */
 static double product_loss(const struct ref_gemm_scale *s)
@@ -195,7 +195,7 @@ void ref_softmax_row(const double *x, size_t cols, double *y, double *max)
 }
 
 /* Relative: (|x - max| + 48 + 2 log2 cols) u and the slack of x; then one
- * rounding. Source: ops.h, Accuracy. */
+ * rounding. Source: softmax.h, Accuracy. */
 double ref_softmax_tol(double expected, double below, double slack,
                        size_t cols, xl_dtype out)
 {

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
+#include <crosslane/softmax.h>
 
 #include "base/rng.h"
 

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
+#include <crosslane/softmax.h>
 
 /* The values of a repeatable option. */
 enum { OPTION_TIMES = 64 };

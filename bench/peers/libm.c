@@ -108,7 +108,7 @@ static double expected_axpy(const struct comparison *d, size_t i, double *tol,
     return ax + y;
 }
 
-/* ops.h, xl_softmax_run(), Accuracy. */
+/* softmax.h, xl_softmax_run(), Accuracy. */
 static double expected_softmax(const struct comparison *d, size_t i,
                                double *tol, double *size)
 {

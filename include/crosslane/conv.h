@@ -5,8 +5,10 @@
 
 #include <stddef.h>
 
+#include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
-#include <crosslane/ops.h>
+#include <crosslane/queue.h>
+#include <crosslane/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {

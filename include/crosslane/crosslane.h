@@ -14,12 +14,14 @@
 #include <crosslane/cache.h>
 #include <crosslane/conv.h>
 #include <crosslane/device.h>
+#include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
 #include <crosslane/queue.h>
 #include <crosslane/sampling.h>
 #include <crosslane/sized.h>
+#include <crosslane/softmax.h>
 #include <crosslane/status.h>
 #include <crosslane/telemetry.h>
 #include <crosslane/tensor.h>

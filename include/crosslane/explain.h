@@ -4,8 +4,8 @@
 #ifndef CROSSLANE_EXPLAIN_H
 #define CROSSLANE_EXPLAIN_H
 
+#include <crosslane/device.h>
 #include <crosslane/flop.h>
-#include <crosslane/ops.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,17 +67,11 @@ typedef struct xl_choice {
     xl_tiling tiling;
 } xl_choice;
 
-/**
- * List the variants for this descriptor, best first, as xl_gemm_run() ranks
- * them. Builds and self-checks the chosen one, since a build can fail.
- *
- * @param out  room for @p cap choices; *n is the number of choices
- * @return as xl_gemm_prepare()
- */
-XL_API xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,
-                                 unsigned cap, unsigned *n);
-XL_API xl_status xl_softmax_explain(xl_queue *q, const xl_softmax *s,
-                                    xl_choice *out, unsigned cap, unsigned *n);
+/** Name of the @p i-th variant of an op ("gemm", "softmax", "conv",
+ *  "expr") that the device's vendor table lists, best first; NULL past the last
+ *  or for no such op. */
+XL_API const char *xl_variant_name(const xl_device *dev, const char *op,
+                                   unsigned i);
 
 #ifdef __cplusplus
 }

@@ -57,6 +57,8 @@
 #define CROSSLANE_EXPR_H
 
 #include <crosslane/explain.h>
+#include <crosslane/queue.h>
+#include <crosslane/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,9 @@
 #ifndef CROSSLANE_TUNE_H
 #define CROSSLANE_TUNE_H
 
-#include <crosslane/ops.h>
+#include <crosslane/conv.h>
+#include <crosslane/gemm.h>
+#include <crosslane/softmax.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,7 +15,7 @@
 #ifndef XL_RUNTIME_EPILOGUE_H
 #define XL_RUNTIME_EPILOGUE_H
 
-#include <crosslane/ops.h>
+#include <crosslane/epilogue.h>
 
 #include "runtime/context.h"
 #include "runtime/plan.h"

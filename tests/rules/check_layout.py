@@ -45,26 +45,27 @@ def members(body):
 
 
 headers = sorted((tree / "include").rglob("*.h"))
-lines = []
+prints = {}  # by struct: what prints it
 for header in headers:
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*", " ", header.read_text(),
                   flags=re.S | re.M)
     for m in re.finditer(r"\bstruct\s+(\w+)\s*\{", text):
         name, body = m[1], split(text[m.end() - 1:], ";")[0]
         body = body[1:body.rindex("}")]
-        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
+        prints[name] = [f'printf("{name} %zu\\n", sizeof(struct {name}));']
         for x in members(body):
-            lines.append(f'printf("    {x} %zu %zu\\n", '
+            prints[name].append(f'printf("    {x} %zu %zu\\n", '
                          f"offsetof(struct {name}, {x}), "
                          f"sizeof ((struct {name} *)0)->{x});")
-if not lines:
+if not prints:
     sys.exit(f"no struct in {tree}/include")
 includes = [f"#include <{h.relative_to(tree / 'include')}>" for h in headers]
 with tempfile.TemporaryDirectory() as folder:
     source, program = pathlib.Path(folder, "layout.c"), folder + "/layout"
     source.write_text("\n".join(
         ["#include <stddef.h>", "#include <stdio.h>", *includes,
-         "int main(void) {", *lines, "return 0; }"]))
+         "int main(void) {", *sum((prints[s] for s in sorted(prints)), []),
+         "return 0; }"]))
     subprocess.run([compiler, "-std=c11", f"-I{tree}/include", source, "-o",
                     program], check=True)
     found = subprocess.run([program], check=True, stdout=subprocess.PIPE,

@@ -59,7 +59,7 @@ def expected_gemm(torch, case, x, bias, n_rows):
 
 
 def expected_softmax(torch, case, x, n_rows):
-    """Tolerance: ops.h, xl_softmax_run(), Accuracy."""
+    """Tolerance: softmax.h, xl_softmax_run(), Accuracy."""
     x = x[0][:n_rows].double()
     expected = torch.softmax(x, 1)
     below_max = x.max(1, keepdim=True).values - x

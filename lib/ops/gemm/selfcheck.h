@@ -12,7 +12,7 @@ void xl__gemm_shrink(const void *canonical, const struct xl__variant *variant,
 xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t);
 
 /* The bound of the error of an element of A B, where `size` is the same
- * element of |A| |B|: crosslane/ops.h, Accuracy. */
+ * element of |A| |B|: crosslane/gemm.h, Accuracy. */
 double xl__gemm_error_bound(const void *canonical, double size);
 
 #endif

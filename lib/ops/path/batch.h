@@ -4,7 +4,7 @@
 #ifndef XL_OPS_BATCH_H
 #define XL_OPS_BATCH_H
 
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
 
 #include "ops/path/check.h"
 

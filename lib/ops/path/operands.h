@@ -4,7 +4,8 @@
 #ifndef XL_OPS_OPERANDS_H
 #define XL_OPS_OPERANDS_H
 
-#include <crosslane/ops.h>
+#include <crosslane/gemm.h>
+#include <crosslane/softmax.h>
 
 #include "ops/path/check.h"
 #include "runtime/plan.h"

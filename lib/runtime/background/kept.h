@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <crosslane/epilogue.h>
 #include <crosslane/expr.h>
 
 /* All zero: nothing is kept. */

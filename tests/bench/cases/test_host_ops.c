@@ -409,7 +409,7 @@ static void rows_sum_to_one(void **state)
     }
 }
 
-/* As ops.h documents them. */
+/* As gemm.h and softmax.h document them. */
 static void softmax_specials(void **state)
 {
     const double lost = (double)NAN, inf = (double)INFINITY;

@@ -19,7 +19,7 @@ enum {
     CASTS = FLOATS | BIT(XL_I32) | BIT(XL_I8) | BIT(XL_U8) | BIT(XL_BOOL)
 };
 
-/* A table of ops.h, conv.h or expr.h: the results of each type of operands,
+/* A table of gemm.h, conv.h or expr.h: the results of each type of operands,
  * without and with an epilogue (a mask for softmax). */
 struct stated {
     unsigned result, with_epilogue;

@@ -412,7 +412,7 @@ static void repeats(void **state)
     }
 }
 
-/* dA = dC B^T and dB = A^T dC, as in ops.h: here a is dC and b is
+/* dA = dC B^T and dB = A^T dC, as in gemm.h: here a is dC and b is
  * B, then a for A and b for dC. */
 static void gradients(void **state)
 {

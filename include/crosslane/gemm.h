@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations. Each has a descriptor and an asynchronous _run() on the
- * caller's queue and memory; _prepare() builds ahead of time, _workspace()
- * returns the scratch size, _explain() (explain.h) lists the variants. */
-#ifndef CROSSLANE_OPS_H
-#define CROSSLANE_OPS_H
+/* Products of matrices, one or a batch. As every op: a descriptor and an
+ * asynchronous _run() on the caller's queue and memory; _prepare() builds ahead
+ * of time, _workspace() returns the scratch size, _explain() lists the
+ * variants. */
+#ifndef CROSSLANE_GEMM_H
+#define CROSSLANE_GEMM_H
 
 #include <stddef.h>
 
+#include <crosslane/epilogue.h>
+#include <crosslane/explain.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
 
@@ -35,26 +38,6 @@ typedef struct xl_batch {
      *  grouped queries do: product i of a row takes matrix i / share. 0: 1. */
     size_t a_share, b_share;
 } xl_batch;
-
-enum { XL_EPILOGUE_MAX_BINDINGS = 16 };
-
-/** An operation applied to each element of a result in the kernel that computes
- *  it, before the element is stored. All zero: none. */
-typedef struct xl_epilogue {
-    /** An expression in the language of crosslane/expr.h over `y`, which is
-     *  alpha A B + beta C as an f32, and names that are bound below:
-     *  "relu(y + bias)", "cast(round(y * scale), i8)". By element: no
-     *  reductions, row functions, random numbers or views. Temporaries are
-     *  allowed ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
-    const char *expr;
-    /** Tensors that broadcast to C, m x n, batch x m x n, or with a second
-     * axis of the batch rows x inner x m x n: sizes {n} are one value per
-     * column, {m, 1} one per row, {inner, m, n} a matrix per head. One may be
-     * the same view as C, for example to add to it; otherwise none may overlap
-     * C. A scalar is as in xl_expr_run(). */
-    const xl_binding *bindings;
-    unsigned n_bindings;
-} xl_epilogue;
 
 /** Accuracy that a GEMM may give up for speed. */
 typedef enum xl_accuracy {
@@ -233,54 +216,15 @@ XL_API xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g,
 XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
                                    size_t *bytes);
 
-/** A softmax over rows. Zero in an optional field is its default. */
-typedef struct xl_softmax {
-    size_t size; ///< XL_SOFTMAX_INIT
-    size_t rows, cols;   ///< both >= 1
-    xl_mat src, dst;     ///< rows x cols; dst may be the same view as src
-    double scale;        ///< a normal number of f32, or 0: 1
-    xl_mat mask;         ///< optional, added after scaling; a stride of 0
-                         ///< repeats a row or a column; f32, f16, bf16, f64
-    xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
-    const char *variant; ///< "softmax_online" to force one; NULL: the best
-} xl_softmax;
-#define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
-
 /**
- * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
- * x[i]), x = scale * src + mask: a product and a sum of f32, each rounded.
+ * List the variants for this descriptor, best first, as xl_gemm_run() ranks
+ * them. Builds and self-checks the chosen one, since a build can fail.
  *
- * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
- * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
- *            (fully masked) is all 0, as in the language of
- *            crosslane/expr.h; any other -inf gives 0. +inf in src
- *            with a mask of -inf is NaN, and so is -inf with +inf.
- * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
- * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
- *            u of f32, then one rounding to dst's type; results below the
- *            smallest normal number of f32 may be 0. The 48 covers the 3 ulp
- *            of each exp and the 2.5 ulp of a division that OpenCL allows.
- *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
- *            taken pairwise over work-items.
- * Blocks, @param, @return: as xl_gemm_run().
+ * @param out  room for @p cap choices; *n is the number of choices
+ * @return as xl_gemm_prepare()
  */
-XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,
-                                const xl_sync *sync);
-XL_API xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s);
-/** As xl_gemm_prepare_range(), from s->rows to @p rows_last. */
-XL_API xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
-                                          size_t rows_last);
-/** As xl_gemm_prepare_async(), from s->rows to @p rows_last. */
-XL_API xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
-                                          size_t rows_last, xl_prepared done,
-                                          void *arg);
-XL_API xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s,
-                                      size_t *bytes);
-
-/** Name of the @p i-th variant of an op ("gemm", "softmax") that the device's
- *  vendor table lists, best first; NULL past the last or for no such op. */
-XL_API const char *xl_variant_name(const xl_device *dev, const char *op,
-                                   unsigned i);
+XL_API xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,
+                                 unsigned cap, unsigned *n);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax over the rows of a matrix. */
+#ifndef CROSSLANE_SOFTMAX_H
+#define CROSSLANE_SOFTMAX_H
+
+#include <stddef.h>
+
+#include <crosslane/explain.h>
+#include <crosslane/queue.h>
+#include <crosslane/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A softmax over rows. Zero in an optional field is its default. */
+typedef struct xl_softmax {
+    size_t size; ///< XL_SOFTMAX_INIT
+    size_t rows, cols;   ///< both >= 1
+    xl_mat src, dst;     ///< rows x cols; dst may be the same view as src
+    double scale;        ///< a normal number of f32, or 0: 1
+    xl_mat mask;         ///< optional, added after scaling; a stride of 0
+                         ///< repeats a row or a column; f32, f16, bf16, f64
+    xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
+    const char *variant; ///< "softmax_online" to force one; NULL: the best
+} xl_softmax;
+#define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
+
+/**
+ * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
+ * x[i]), x = scale * src + mask: a product and a sum of f32, each rounded.
+ *
+ * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
+ * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
+ *            (fully masked) is all 0, as in the language of
+ *            crosslane/expr.h; any other -inf gives 0. +inf in src
+ *            with a mask of -inf is NaN, and so is -inf with +inf.
+ * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
+ * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
+ *            u of f32, then one rounding to dst's type; results below the
+ *            smallest normal number of f32 may be 0. The 48 covers the 3 ulp
+ *            of each exp and the 2.5 ulp of a division that OpenCL allows.
+ *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
+ *            taken pairwise over work-items.
+ * Blocks, @param, @return: as xl_gemm_run().
+ */
+XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,
+                                const xl_sync *sync);
+XL_API xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s);
+/** As xl_gemm_prepare_range(), from s->rows to @p rows_last. */
+XL_API xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
+                                          size_t rows_last);
+/** As xl_gemm_prepare_async(), from s->rows to @p rows_last. */
+XL_API xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
+                                          size_t rows_last, xl_prepared done,
+                                          void *arg);
+XL_API xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s,
+                                      size_t *bytes);
+
+/** As xl_gemm_explain(). */
+XL_API xl_status xl_softmax_explain(xl_queue *q, const xl_softmax *s,
+                                    xl_choice *out, unsigned cap, unsigned *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
