@@ -108,7 +108,7 @@ static xl_status time_tile(struct reads_run *r, const char *model, size_t tile,
     xl_candidate c = {.est_ns = (double)NAN};
     xl__strcpy(c.variant, sizeof c.variant, variant);
     set_tile(model, tile, c.tunables, sizeof c.tunables);
-    return xl_tune_candidate(r->q, "gemm", &g, &c, 0, out);
+    return xl_tune_candidate(r->q, xl_problem_gemm(&g), &c, 0, out);
 }
 
 /* -- the table ------------------------------------------------------------ */

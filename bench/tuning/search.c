@@ -102,6 +102,12 @@ static const struct op *find_op(const char *name)
     return NULL;
 }
 
+xl_problem tune_class_problem(const struct tune_class *c)
+{
+    return c->op == &bench_gemm ? xl_problem_gemm(&c->desc.gemm)
+                                : xl_problem_softmax(&c->desc.softmax);
+}
+
 static void add_class(const struct op *op, const char *variant, const void *c,
                       struct tune_class *out)
 {
@@ -363,7 +369,7 @@ static int save_result(struct session *s, xl_queue *q, struct tune_result *r)
 {
     struct entry_file at = {r, NULL};
     const char *path = s->set.output;
-    xl_status status = xl_tuned_save(q, r->of->op->name, &r->of->desc,
+    xl_status status = xl_tuned_save(q, tune_class_problem(r->of),
                                      &r->found, path);
     if (status != XL_OK)
         return session_fail(s, path ? path : "saving what was found", status,
@@ -443,7 +449,7 @@ int tune_search(struct session *s, xl_queue *q, const struct tune_classes *all,
                            .arg = &r,
                            .journal = journal};
     uint64_t start_ns = xl__now_ns();
-    out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
+    out->status = xl_tune(q, tune_class_problem(c), &how, &out->found);
     out->took_s = seconds_since(start_ns);
     tune_worker_clear(&r.worker);
     int code = finish_search(&r, q);
@@ -474,7 +480,7 @@ int tune_dry_run(struct session *s, xl_queue *q, const struct tune_class *c,
                            .arg = &r};
     *out = (struct tune_result){.of = c};
     tune_class_text(c, true, r.name, sizeof r.name);
-    out->status = xl_tune(q, c->op->name, &c->desc, &how, &out->found);
+    out->status = xl_tune(q, tune_class_problem(c), &how, &out->found);
     if (out->status == XL_OK || out->n_attempts > 0)
         return EXIT_FINE;
     return session_fail(s, r.name, out->status, xl_error_detail(q));

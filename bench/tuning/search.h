@@ -37,6 +37,8 @@ struct tune_classes {
  * exit_code, after a message. tune_classes_clear() in any case. */
 int tune_classes_read(struct session *s, struct tune_classes *out);
 void tune_classes_clear(struct tune_classes *classes);
+/* The call, whose descriptor is the class's. */
+xl_problem tune_class_problem(const struct tune_class *c);
 /* "16x4096x4096 f16 nt": only what differs from the defaults; the type only if
  * `is_typed`. */
 void tune_class_text(const struct tune_class *c, bool is_typed, char *out,

@@ -277,8 +277,8 @@ xl_status tune_worker_run(struct tune_worker *w, const xl_candidate *c,
     if (status != XL_OK)
         return status;
     if (!w->child)
-        return xl_tune_candidate(w->q, w->of->op->name, &w->of->desc, c, limit_ns,
-                             out);
+        return xl_tune_candidate(w->q, tune_class_problem(w->of), c, limit_ns,
+                                 out);
     tune_request_write(&ask, c, limit_ns);
     (void)child_write(w->child, xl__str_text(&ask), silence_s);
     if (!wait_for_line(w->child, is_answer, out, &output))
@@ -317,7 +317,7 @@ static void run_candidate(xl_queue *q, const struct tune_class *c,
     struct xl__str line = {0};
     xl_candidate_result t = {.median_ns = NAN, .mad_ns = NAN};
     xl_status status =
-        xl_tune_candidate(q, c->op->name, &c->desc, candidate, limit_ns, &t);
+        xl_tune_candidate(q, tune_class_problem(c), candidate, limit_ns, &t);
     if (status != XL_OK) {
         t = (xl_candidate_result){
             .end = XL_CANDIDATE_REFUSED, .median_ns = NAN, .mad_ns = NAN};

@@ -18,6 +18,49 @@
 extern "C" {
 #endif
 
+/** The ops that are tuned. */
+typedef enum xl_op_kind {
+    XL_OP_GEMM,
+    XL_OP_SOFTMAX,
+    XL_OP_CONV,
+    XL_N_OPS
+} xl_op_kind;
+
+/** A call to tune: one of the ops and its descriptor, whose memory may be
+ *  absent. The descriptor is the caller's, and is read during a call only. */
+typedef struct xl_problem {
+    xl_op_kind op;
+    union {
+        const xl_gemm *gemm;       ///< XL_OP_GEMM
+        const xl_softmax *softmax; ///< XL_OP_SOFTMAX
+        const xl_conv *conv;       ///< XL_OP_CONV
+    } desc;
+} xl_problem;
+
+static inline xl_problem xl_problem_gemm(const xl_gemm *g)
+{
+    xl_problem p;
+    p.op = XL_OP_GEMM;
+    p.desc.gemm = g;
+    return p;
+}
+
+static inline xl_problem xl_problem_softmax(const xl_softmax *s)
+{
+    xl_problem p;
+    p.op = XL_OP_SOFTMAX;
+    p.desc.softmax = s;
+    return p;
+}
+
+static inline xl_problem xl_problem_conv(const xl_conv *c)
+{
+    xl_problem p;
+    p.op = XL_OP_CONV;
+    p.desc.conv = c;
+    return p;
+}
+
 /** One way to run an op. */
 typedef struct xl_candidate {
     char variant[32];   ///< "gemm_tiled"
@@ -98,16 +141,15 @@ typedef struct xl_tuned {
  * Try one candidate for a call: plan, build, compare the result for the
  * descriptor's own shape with the host's, then time it on generated data.
  *
- * @param op        "gemm", "conv", "softmax"
- * @param desc      the op's descriptor; its memory may be absent
+ * @param p         xl_problem_gemm(), ...
  * @param limit_ns  stop once it is certainly slower; 0: no limit
  * @return XL_OK for every end of the candidate, which is in out->end;
- *         XL_BAD_ARGUMENT for an unknown op or variant, or tunables that the
- *         variant does not have
+ *         XL_BAD_ARGUMENT for an unknown op or variant, a descriptor of NULL,
+ *         or tunables that the variant does not have
  */
-XL_API xl_status xl_tune_candidate(xl_queue *q, const char *op,
-                                   const void *desc, const xl_candidate *c,
-                                   double limit_ns, xl_candidate_result *out);
+XL_API xl_status xl_tune_candidate(xl_queue *q, xl_problem p,
+                                   const xl_candidate *c, double limit_ns,
+                                   xl_candidate_result *out);
 
 /**
  * Search for the best candidate. Candidates accepted by plan() are tried in the
@@ -121,14 +163,14 @@ XL_API xl_status xl_tune_candidate(xl_queue *q, const char *op,
  *         XL_CANCELLED when stopped before any candidate was correct;
  *         XL_UNSUPPORTED when no candidate is correct on this device
  */
-XL_API xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
-                         const xl_tuning *how, xl_tuned *out);
+XL_API xl_status xl_tune(xl_queue *q, xl_problem p, const xl_tuning *how,
+                         xl_tuned *out);
 
 /** Save a result in the user's file for this queue's device, or in the file at
  *  @p path. The file is read, merged and replaced under a lock, so it is
  *  complete at any time. Calls on queues that are created later use the result.
  *  XL_IO: the reason is in the detail. */
-XL_API xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
+XL_API xl_status xl_tuned_save(xl_queue *q, xl_problem p,
                                const xl_tuned *result, const char *path);
 
 /** The user's folder of these files; NULL when there is none and a result can

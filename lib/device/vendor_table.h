@@ -8,13 +8,16 @@
 #include "base/str.h"
 #include "device/facts.h"
 
+#include <crosslane/tune.h>
+
 struct xl__variant; /* ops/path/op.h */
 
+/* xl_op_kind, and the op that is not tuned. */
 enum xl__op_id {
-    XL__OP_GEMM,
-    XL__OP_SOFTMAX,
-    XL__OP_CONV,
-    XL__N_OPS,              /* those whose variants a vendor table lists */
+    XL__OP_GEMM = XL_OP_GEMM,
+    XL__OP_SOFTMAX = XL_OP_SOFTMAX,
+    XL__OP_CONV = XL_OP_CONV,
+    XL__N_OPS = XL_N_OPS,   /* those whose variants a vendor table lists */
     XL__OP_EXPR = XL__N_OPS /* its variants are the same on every device */
 };
 

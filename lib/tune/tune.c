@@ -33,16 +33,17 @@ const char *xl_candidate_end_name(xl_candidate_end end)
 
 /* Check and bind, as the op's own calls do. xl__op_call_end() anyway. */
 static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
-                            const char *op, const void *desc)
+                            xl_problem p)
 {
     memset(call, 0, sizeof *call);
-    for (unsigned i = 0; i < XL__N_OPS; i++) {
-        if (strcmp(xl__ops[i]->name, op) == 0)
-            return xl__op_call_begin(call, q, xl__ops[i], desc, false);
-    }
+    /* Pointers to structs have one representation: any of the union's. */
+    if ((unsigned)p.op < XL_N_OPS)
+        return xl__op_call_begin(call, q, xl__ops[p.op], p.desc.gemm, false);
     xl__error_reset(&q->error);
     return xl__error_set(&q->error, XL_BAD_ARGUMENT,
-                         "there is no op \"%s\" to tune", op);
+                         "there is no op %d to tune; use xl_problem_gemm(), "
+                         "xl_problem_softmax() or xl_problem_conv()",
+                         (int)p.op);
 }
 
 static xl_status name_class(const struct xl__op_call *call, char *out,
@@ -62,18 +63,17 @@ fail:
     return status;
 }
 
-xl_status xl_tune_candidate(xl_queue *q, const char *op, const void *desc,
-                            const xl_candidate *c, double limit_ns,
-                            xl_candidate_result *out)
+xl_status xl_tune_candidate(xl_queue *q, xl_problem p, const xl_candidate *c,
+                            double limit_ns, xl_candidate_result *out)
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
     struct xl__point point;
     struct xl__tuning_case *data = NULL;
-    if (!q || !op || !c || !out)
+    if (!q || !c || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
-    TRY(begin_call(&call, q, op, desc));
+    TRY(begin_call(&call, q, p));
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
     if (!data)
@@ -188,15 +188,15 @@ fail:
     return status;
 }
 
-xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
-                  const xl_tuning *how, xl_tuned *out)
+xl_status xl_tune(xl_queue *q, xl_problem p, const xl_tuning *how,
+                  xl_tuned *out)
 {
     static const struct xl__sized type = XL__SIZED(xl_tuning, XL_TUNING_INIT);
     static const xl_tuning defaults = {XL_TUNING_INIT};
     xl_tuning full;
     xl_status status = XL_OK;
     struct xl__op_call call;
-    if (!q || !op || !out)
+    if (!q || !out)
         return XL_BAD_ARGUMENT;
     memset(out, 0, sizeof *out);
     xl__error_reset(&q->error);
@@ -211,7 +211,7 @@ xl_status xl_tune(xl_queue *q, const char *op, const void *desc,
     s->budget_s = s->how->budget_s > 0 ? s->how->budget_s : default_budget_s;
     s->begun_ns = xl__now_ns();
     s->best = -1;
-    TRY(begin_call(&call, q, op, desc));
+    TRY(begin_call(&call, q, p));
     TRY(run_search(s, out));
 fail:
     xl__search_clear(s);
@@ -272,15 +272,15 @@ fail:
     return status;
 }
 
-xl_status xl_tuned_save(xl_queue *q, const char *op, const void *desc,
-                        const xl_tuned *result, const char *path)
+xl_status xl_tuned_save(xl_queue *q, xl_problem p, const xl_tuned *result,
+                        const char *path)
 {
     xl_status status = XL_OK;
     struct xl__op_call call;
     struct xl__tuned_set set;
-    if (!q || !op || !result)
+    if (!q || !result)
         return XL_BAD_ARGUMENT;
-    TRY(begin_call(&call, q, op, desc));
+    TRY(begin_call(&call, q, p));
     TRY(fill_set(&call, result, &set));
     TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
                             &q->error));

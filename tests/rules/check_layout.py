@@ -55,8 +55,8 @@ for header in headers:
         prints[name] = [f'printf("{name} %zu\\n", sizeof(struct {name}));']
         for x in members(body):
             prints[name].append(f'printf("    {x} %zu %zu\\n", '
-                         f"offsetof(struct {name}, {x}), "
-                         f"sizeof ((struct {name} *)0)->{x});")
+                                f"offsetof(struct {name}, {x}), "
+                                f"sizeof ((struct {name} *)0)->{x});")
 if not prints:
     sys.exit(f"no struct in {tree}/include")
 includes = [f"#include <{h.relative_to(tree / 'include')}>" for h in headers]

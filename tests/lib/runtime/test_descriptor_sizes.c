@@ -133,7 +133,7 @@ static xl_status tune_gemm(struct fixture *f, const void *d)
                        .b = xl_mat_rows(NULL, SIDE, XL_F32),
                        .c = xl_mat_rows(NULL, SIDE, XL_F32),
                        .alpha = 1};
-    const xl_status status = xl_tune(f->t.queue, "gemm", &g, d, &out);
+    const xl_status status = xl_tune(f->t.queue, xl_problem_gemm(&g), d, &out);
     return status == XL_CANCELLED ? XL_OK : status;
 }
 

@@ -93,10 +93,10 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_softmax_run, q, NULL, NULL);
     REFUSES(xl_softmax_workspace, q, NULL, NULL);
     REFUSES(xl_timeline_drain, q, NULL, NULL);
-    REFUSES(xl_tune, q, NULL, NULL, NULL, NULL);
-    REFUSES(xl_tune_candidate, q, NULL, NULL, NULL, 0, NULL);
+    REFUSES(xl_tune, q, xl_problem_gemm(NULL), NULL, NULL);
+    REFUSES(xl_tune_candidate, q, xl_problem_gemm(NULL), NULL, 0, NULL);
     REFUSES(xl_tuned_list, q, NULL, NULL);
-    REFUSES(xl_tuned_save, q, NULL, NULL, NULL, NULL);
+    REFUSES(xl_tuned_save, q, xl_problem_gemm(NULL), NULL, NULL);
 }
 
 static void call_without_queue(void)

@@ -98,7 +98,8 @@ static xl_status run_candidate_(void *arg, const xl_candidate *c, double limit_n
     if (w->plant)
         w->plant(w, i, out);
     if (out->end == XL_N_CANDIDATE_ENDS && w->is_real)
-        status = xl_tune_candidate(w->other, "gemm", &w->g, c, limit_ns, out);
+        status = xl_tune_candidate(w->other, xl_problem_gemm(&w->g), c, limit_ns,
+                                   out);
     w->result[i] = *out;
     return status;
 }
@@ -130,7 +131,7 @@ static xl_status tune(struct watched *w, double budget_s, const char *journal,
                            .progress = progress,
                            .arg = w,
                            .journal = journal};
-    return xl_tune(w->t.queue, "gemm", &w->g, &how, out);
+    return xl_tune(w->t.queue, xl_problem_gemm(&w->g), &how, out);
 }
 
 static void end_right(xl_candidate_result *out, double median_ns)
@@ -254,7 +255,7 @@ static void stub_many(void **state)
                        .b = xl_mat_cols(NULL, SIDE, XL_F16),
                        .c = xl_mat_rows(NULL, SIDE, XL_F16)};
     const clock_t begun = clock(); /* of this process: others may be busy */
-    assert_int_equal(xl_tune(w.t.queue, "gemm", &g, &how, &out),
+    assert_int_equal(xl_tune(w.t.queue, xl_problem_gemm(&g), &how, &out),
                      XL_UNSUPPORTED);
     const double took_s = (double)(clock() - begun) / CLOCKS_PER_SEC;
     assert_true(n > MANY);
@@ -286,25 +287,34 @@ static void stub_bad_input(void **state)
     (void)state;
     open_watched(&w, NULL);
     xl_queue *q = w.t.queue;
+    xl_problem unknown = xl_problem_gemm(&w.g);
+    unknown.op = (xl_op_kind)77;
     assert_null(xl_tuned_dir(NULL));
     assert_string_equal(xl_tuned_dir(w.t.lib), w.dir);
-    assert_int_equal(xl_tune(NULL, "gemm", &w.g, NULL, &out),
+    assert_int_equal(xl_tune(NULL, xl_problem_gemm(&w.g), NULL, &out),
                      XL_BAD_ARGUMENT);
-    assert_int_equal(xl_tune(q, "gemm", NULL, NULL, &out), XL_BAD_ARGUMENT);
-    assert_int_equal(xl_tune(q, "fft", &w.g, NULL, &out), XL_BAD_ARGUMENT);
-    assert_non_null(strstr(xl_error_detail(q), "fft"));
-    assert_int_equal(xl_tune(q, "gemm", &w.g, &how, &out), XL_CANCELLED);
+    assert_int_equal(xl_tune(q, xl_problem_gemm(NULL), NULL, &out),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_tune(q, xl_problem_softmax(NULL), NULL, &out),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_tune(q, xl_problem_conv(NULL), NULL, &out),
+                     XL_BAD_ARGUMENT);
+    assert_int_equal(xl_tune(q, unknown, NULL, &out), XL_BAD_ARGUMENT);
+    assert_non_null(strstr(xl_error_detail(q), "op 77"));
+    assert_int_equal(xl_tune(q, xl_problem_gemm(&w.g), &how, &out),
+                     XL_CANCELLED);
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(
-            xl_tune_candidate(q, "gemm", &w.g, &wrong[i], 0, &result),
+            xl_tune_candidate(q, xl_problem_gemm(&w.g), &wrong[i], 0, &result),
             XL_BAD_ARGUMENT);
         assert_true(strlen(xl_error_detail(q)) > 0);
         out.best = wrong[i];
-        assert_int_equal(xl_tuned_save(q, "gemm", &w.g, &out, NULL),
+        assert_int_equal(xl_tuned_save(q, xl_problem_gemm(&w.g), &out, NULL),
                          XL_BAD_ARGUMENT);
     }
     w.g.m = 0;
-    assert_int_equal(xl_tune(q, "gemm", &w.g, NULL, &out), XL_BAD_SHAPE);
+    assert_int_equal(xl_tune(q, xl_problem_gemm(&w.g), NULL, &out),
+                     XL_BAD_SHAPE);
     assert_string_equal(xl_candidate_end_name(XL_CANDIDATE_HUNG), "hung");
     assert_string_equal(xl_candidate_end_name((xl_candidate_end)99), "?");
     close_watched(&w);
@@ -382,7 +392,7 @@ static void stub_begun(void **state)
     char *path = xl__path_join(w.dir, "journal");
     kept.journal = path;
     for (int i = 0; i < 2; i++)
-        assert_int_equal(xl_tune(w.t.queue, "gemm", &w.g, &kept, &out),
+        assert_int_equal(xl_tune(w.t.queue, xl_problem_gemm(&w.g), &kept, &out),
                          XL_CANCELLED);
     w.plant = plant_valley;
     w.stop_after = 1;
@@ -546,7 +556,8 @@ static void device_wrong_when_large(void **state)
                   "the small case is right");
     memset(&c, 0, sizeof c);
     xl__strcpy(c.variant, sizeof c.variant, "gemm_ref");
-    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 0, &out),
+    assert_int_equal(xl_tune_candidate(w.other, xl_problem_gemm(&w.g), &c, 0,
+                                       &out),
                      XL_OK);
     assert_int_equal(out.end, XL_CANDIDATE_WRONG);
     assert_non_null(strstr(out.why, "512 x 512"));
@@ -564,11 +575,13 @@ static void device_slow(void **state)
     open_watched(&w, NULL);
     memset(&c, 0, sizeof c);
     xl__strcpy(c.variant, sizeof c.variant, "gemm_ref");
-    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 0, &out),
+    assert_int_equal(xl_tune_candidate(w.other, xl_problem_gemm(&w.g), &c, 0,
+                                       &out),
                      XL_OK);
     assert_int_equal(out.end, XL_CANDIDATE_RIGHT);
     assert_true(out.runs >= 5 && out.median_ns > 0);
-    assert_int_equal(xl_tune_candidate(w.other, "gemm", &w.g, &c, 1, &out),
+    assert_int_equal(xl_tune_candidate(w.other, xl_problem_gemm(&w.g), &c, 1,
+                                       &out),
                      XL_OK);
     assert_int_equal(out.end, XL_CANDIDATE_SLOW);
     close_watched(&w);
@@ -634,7 +647,8 @@ static xl_tuned other_set(struct watched *w)
 
 static void save_result(struct watched *w, const xl_tuned *result)
 {
-    assert_status(xl_tuned_save(w->t.queue, "gemm", &w->g, result, NULL),
+    assert_status(xl_tuned_save(w->t.queue, xl_problem_gemm(&w->g), result,
+                                NULL),
                   XL_OK, xl_error_detail(w->t.queue));
 }
 
