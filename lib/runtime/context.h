@@ -131,6 +131,7 @@ struct xl_queue {
     size_t scratch_limit_bytes; /* 0: none */
     struct xl__lru plans;       /* by exact descriptor: plan_cache.h */
     struct xl__lru built_steps; /* likewise */
+    struct xl__lru texts;       /* of generated kernels, by structure */
     struct xl__memory memory;   /* operands of the call that is being made */
     struct xl__timeline timeline;
     struct xl__worker *worker; /* of calls in the background; NULL: there was

@@ -355,6 +355,7 @@ void xl__plan_cache_clear(xl_queue *q)
 {
     xl__lru_clear(&q->plans);
     xl__lru_clear(&q->built_steps);
+    xl__lru_clear(&q->texts);
 }
 
 size_t xl__selections_clear(struct xl__context *ctx)

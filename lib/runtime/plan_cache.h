@@ -85,7 +85,8 @@ xl_status xl__plan_cache_add(xl_queue *q, struct xl__cached_plan *plan,
  * allocation, says nothing of the variant. */
 bool xl__is_verdict(xl_status status);
 
-/* Free the plans of a queue and what it knows of built steps. Not while a call
+/* Free the plans of a queue, the texts that they were made of, and what it
+ * knows of built steps. Not while a call
  * on the queue is in progress. */
 void xl__plan_cache_clear(xl_queue *q);
 /* Free the selections that the queues of a context share, and return their

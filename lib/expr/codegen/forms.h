@@ -39,7 +39,8 @@ struct xl__code {
 void xl__code_clear(struct xl__code *c);
 
 /* Append the kernels of a group to a plan: texts to *code, steps (kernel name,
- * launch size, arguments) to *plan. Steps point into the texts, so *code must
+ * launch size, arguments) to *plan. A text that *code has already is that of
+ * the step and is not written again. Steps point into the texts, so *code must
  * live as long as *plan. `s` is the schedule that the group belongs to, for
  * the offsets of temporaries. XL_UNSUPPORTED: the kernel has too many
  * arguments or needs more local memory than the device has; XL_NO_MEMORY. */

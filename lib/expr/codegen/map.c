@@ -408,7 +408,8 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
         .g = g, .group = group, .l = l, .out = text, .vw = group->geo.vw};
     if (xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return XL_UNSUPPORTED;
-    xl__map_write_kernel(&m);
+    if (text->len == 0)
+        xl__map_write_kernel(&m);
     if (text->broken)
         return XL_NO_MEMORY;
     step->source = "expr_map";

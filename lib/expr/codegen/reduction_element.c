@@ -404,6 +404,8 @@ xl_status xl__reduction_write_kernel(struct xl__reduction_writer *r,
 {
     char what[48];
     const bool is_column = r->group->form == XL__FORM_COLUMNS;
+    if (r->m.out->len > 0)
+        return XL_OK;
     snprintf(what, sizeof what, "expr_%s%s", form, is_join ? "_join" : "");
     r->row_at = is_column ? "at" : "0";
     r->row_width = is_column ? r->m.vw : 1;

@@ -72,6 +72,15 @@ xl_status xl__expr_make_case(const void *canonical,
                              struct xl__selfcheck_case *t,
                              struct xl__plan *plan);
 
+/* kernel_texts.c: xl__group_plan() of a canonical group. *texts keeps the texts
+ * of the 256 structures used last, of one device: of a structure that it has
+ * they are copied to *code. Errors: those of xl__group_plan(). */
+xl_status xl__expr_plan_group(struct xl__lru *texts,
+                              const struct xl__canonical_group *c,
+                              const struct xl__limits *l,
+                              const struct xl__schedule *s,
+                              struct xl__code *code, struct xl__plan *plan);
+
 /* arguments.c: checks what the canonical descriptor of a call on q states:
  * names, types, shapes and strides. Done when a plan is made, not for a cached
  * one. */

@@ -63,16 +63,25 @@ static void clear_schedule(void *own)
     free(x);
 }
 
-static xl_status plan_group(const struct xl__expr_schedule *x, unsigned i,
-                            const struct xl__limits *l, struct xl__plan *plan,
+/* A plan with room for the steps of a group; NULL: out of memory. */
+static struct xl__plan *new_plan(void)
+{
+    enum { MOST_STEPS = 2 };
+    return xl__calloc(1, offsetof(struct xl__plan, step) +
+                             MOST_STEPS * sizeof(struct xl__step));
+}
+
+static xl_status plan_group(xl_queue *q, const struct xl__expr_schedule *x,
+                            unsigned i, struct xl__plan *plan,
                             struct xl__error *why)
 {
     const struct xl__group *group = &x->s.group[i];
     struct xl__generated_group *k = &x->kernels[i];
     xl_status status = xl__canonical_group_init(&x->g, group, &k->own);
     if (status == XL_OK)
-        status =
-            xl__group_plan(&k->own.g, l, &k->own.group, &x->s, &k->code, plan);
+        status = xl__expr_plan_group(&q->texts, &k->own,
+                                     &q->ctx->device->limits, &x->s, &k->code,
+                                     plan);
     plan->flop = group->flop;
     plan->bytes = group->bytes;
     plan->est_ns = group->est_ns;
@@ -84,8 +93,7 @@ static xl_status plan_group(const struct xl__expr_schedule *x, unsigned i,
                                xl__str_text(&group->why));
 }
 
-static xl_status plan_groups(struct xl__expr_schedule *x,
-                             const struct xl__limits *l,
+static xl_status plan_groups(xl_queue *q, struct xl__expr_schedule *x,
                              struct xl__plan *first, struct xl__error *why)
 {
     xl_status status = XL_OK;
@@ -95,11 +103,11 @@ static xl_status plan_groups(struct xl__expr_schedule *x,
     first->scratch_bytes = x->s.scratch_bytes;
     for (unsigned i = 0; i < x->s.n_groups; i++) {
         if (i > 0) {
-            first = first->next = xl__calloc(1, sizeof *first);
+            first = first->next = new_plan();
             if (!first)
                 TRY(xl__error_set(why, XL_NO_MEMORY, "a plan"));
         }
-        TRY(plan_group(x, i, l, first, why));
+        TRY(plan_group(q, x, i, first, why));
     }
 fail:
     return status;
@@ -113,7 +121,7 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
     const bool is_unfused = c->variant == &unfused;
     struct xl__expr_schedule *x = NULL;
-    struct xl__plan *plan = xl__calloc(1, sizeof *plan);
+    struct xl__plan *plan = new_plan();
     if (plan)
         plan->own = x = xl__calloc(1, sizeof *x);
     if (!x)
@@ -123,7 +131,7 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     if (status != XL_OK)
         TRY(xl__error_set(why, status, "an expression's graph"));
     TRY(xl__fuse(&x->g, &key->sig, l, is_unfused, &x->s, why));
-    TRY(plan_groups(x, l, plan, why));
+    TRY(plan_groups(w->q, x, plan, why));
     c->plan = plan;
     return XL_OK;
 fail:
