@@ -8,7 +8,8 @@ install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTar
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/crosslane
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+    PATTERN "*.h" PATTERN "*.hpp")
 
 # clbench finds the library where both were installed, wherever that is.
 if(NOT APPLE AND NOT WIN32)

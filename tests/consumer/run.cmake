@@ -19,7 +19,7 @@ function(step what)
     endif()
 endfunction()
 
-# The C examples of the documents: the list `examples`.
+# The examples of the documents: the lists `examples` and `examples_cpp`.
 set(FOLDER ${SCRATCH}/examples)
 include(${here}/examples.cmake)
 
@@ -40,6 +40,11 @@ step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
 step("a probe, from C" ${SCRATCH}/cmake/consumer_probe)
 step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
 step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
+file(GLOB programs ${SCRATCH}/cmake/consumer_classes_*
+    ${SCRATCH}/cmake/consumer_khronos_*)
+foreach(program IN LISTS programs)
+    step("run ${program}" ${program})
+endforeach()
 
 # By pkg-config, with the prefix moved after it was configured and no flag for
 # the new one.
@@ -69,6 +74,15 @@ foreach(example IN LISTS examples)
     step("${name} as C++20" ${CXX} -std=c++20 ${warnings}
         -x c++ -fsyntax-only ${example}
         ${flags})
+endforeach()
+set(strict -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+    -DCL_TARGET_OPENCL_VERSION=120)
+foreach(standard 17 20)
+    foreach(source IN LISTS examples_cpp ITEMS ${here}/classes.cpp)
+        get_filename_component(name ${source} NAME)
+        step("${name} as C++${standard}, strictly" ${CXX} -std=c++${standard}
+            ${strict} -fsyntax-only ${source} ${flags})
+    endforeach()
 endforeach()
 step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
     -o ${SCRATCH}/by_pc_cpp ${flags})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each header compiles alone: all of them as C11, the public ones as C++17 too.
+# crosslane.hpp also as C++20.
 #   cmake -DSOURCE_DIR=<tree> -DCC=<cc> [-DCXX=<c++>] -P check_headers.cmake
 cmake_minimum_required(VERSION 3.22)
 
@@ -33,6 +34,10 @@ if(CXX)
     set(language c++)
     foreach(header IN LISTS public)
         try_header(${header} ${CXX} -std=c++17)
+    endforeach()
+    foreach(standard 17 20)
+        try_header(include/crosslane/crosslane.hpp ${CXX} -std=c++${standard}
+            -Wconversion -Wshadow)
     endforeach()
 else()
     message("SKIPPED: no C++ compiler")

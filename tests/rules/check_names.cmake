@@ -20,7 +20,8 @@ string(CONCAT words ${words})
 set(failures 0)
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR}
-    ${SOURCE_DIR}/include/*.h ${SOURCE_DIR}/lib/*.[ch]
+    ${SOURCE_DIR}/include/*.h ${SOURCE_DIR}/include/*.hpp
+    ${SOURCE_DIR}/lib/*.[ch]
     ${SOURCE_DIR}/bench/*.[ch] ${SOURCE_DIR}/cl/*.cl ${SOURCE_DIR}/cl/*.clh)
 foreach(file IN LISTS files)
     if(file MATCHES "${allowed}" OR file MATCHES "^bench/peers/")

@@ -81,8 +81,8 @@ for name in sorted(internal & public):
 
 documents = [tree / "README.md", tree / "quickstart",
              *(tree / "vendor-notes").glob("*.md")]
-for path in [*files(".c", ".h", ".cl", ".clh", ".py", ".sh", ".cmake", ".md",
-                    ".txt"), *documents]:
+for path in [*files(".c", ".h", ".hpp", ".cpp", ".cl", ".clh", ".py", ".sh",
+                    ".cmake", ".md", ".txt"), *documents]:
     if path.name == pathlib.Path(__file__).name or "corpus" in str(path):
         continue
     for n, line in enumerate(path.read_text().splitlines(), 1):
