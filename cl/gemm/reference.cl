@@ -7,7 +7,7 @@
  * Launch        global (n rounded up to the local size, m, products of the
  *               batch); any local size of one row
  * Local memory  none
- * -D            TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh
+ * -D            TA, TC, TY, BATCH, OWN_ROWS (0, 1), EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; A and B are read n and m times
  * Source        the definition */
@@ -27,6 +27,10 @@ __kernel void gemm_ref(__global const ELEM(TA) *a, ulong off_a, ulong rs_a,
     const ulong j = get_global_id(0);
     if (j >= n)
         return;
+#if OWN_ROWS
+    if (GEMM_USED(z, i, 1) == 0)
+        return;
+#endif
     a += off_a + GEMM_AT_A(z) + i * rs_a;
     b += off_b + GEMM_AT_B(z) + j * cs_b;
     SUM sum = 0;

@@ -35,8 +35,9 @@
  * Local memory  ST TK (TM + PA + TN + PB) values, PA 16 bytes where UA = 0
  * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
  *               ST slices kept (1, 2); GR tile rows of a band; CUT, STEP
- *               (with CUT: 1, 2); TA, TC, TY, BATCH, EPILOGUE, GUARD:
- *               gemm/gemm.clh;
+ *               (with CUT: 1, 2); TA, TC, TY, BATCH, OWN_ROWS, EPILOGUE,
+ *               GUARD: gemm/gemm.clh; with OWN_ROWS CUT is 0, and VC is 1
+ *               where that is 2;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB, VC vector widths (1, 2, 4): dividing the contiguous
  *               size, with aligned lines; VC > 1 needs rows of C contiguous.
@@ -151,6 +152,23 @@ static inline struct tile locate_tile(uint tile, uint tiles_m, uint tiles_n,
     p.rest_n = (uint)min((ulong)TN, n - p.n0);
     return p;
 }
+
+/* STORED: what a product computes of tile p, for stores; slices of A and B are
+ * loaded as for the whole tile. CLIP_TILE declares it where it differs. */
+#if OWN_ROWS
+#define STORED stored
+#define CLIP_TILE(p)                                                          \
+    struct tile stored = p;                                                   \
+    CLIP_SIZE(stored)
+#if OWN_ROWS == 1
+#define CLIP_SIZE(p) (p).rest_m = (uint)GEMM_USED((p).z, (p).m0, (p).rest_m)
+#else
+#define CLIP_SIZE(p) (p).rest_n = (uint)GEMM_USED((p).z, (p).n0, (p).rest_n)
+#endif
+#define IS_EMPTY(p) ((p).rest_m == 0 || (p).rest_n == 0)
+#else
+#define STORED p
+#endif
 
 /* The item's place in the group. */
 static inline uint2 item_position(uint lid)
@@ -320,6 +338,11 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
 
     do {
         const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
+#if OWN_ROWS
+        CLIP_TILE(p);
+        if (IS_EMPTY(stored))
+            return;
+#endif
         const uint depth = w.unit == 0 ? rest_k : TK;
         const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         __global const ELEM(TA) *ga =
@@ -433,8 +456,8 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
             off_c + GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
         #pragma unroll
         for (uint r = 0; r < RM; r++)
-            store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
-                      GEMM_STORE_ARGS);
+            store_row(c, to, rs_c, cs_c, &STORED, at.y * QM + ROW(r), at.x,
+                      sum[r], GEMM_STORE_ARGS);
     } while (NEXT_SHARE(w));
 }
 

@@ -17,6 +17,15 @@
 extern "C" {
 #endif
 
+/** Sizes that are in device memory: numbers of 32 bits without sign, one after
+ *  another. Kernels read them when they run, so a command that the call waits
+ *  for may write them. The library reads this struct before the call returns.
+ */
+typedef struct xl_sizes {
+    xl_mem mem;    ///< must not overlap what the call writes
+    size_t offset; ///< of the first one, in numbers
+} xl_sizes;
+
 /** The products of a batched call, and the offsets of their matrices. All zero:
  *  one product. */
 typedef struct xl_batch {
@@ -37,6 +46,14 @@ typedef struct xl_batch {
     /** So many consecutive products of a row share a matrix of A, or of B, as
      *  grouped queries do: product i of a row takes matrix i / share. 0: 1. */
     size_t a_share, b_share;
+    /** Optional: how many of the m rows of C each product computes, `count`
+     *  numbers, as the tokens of each expert or the lengths of sequences. A
+     *  number above m counts as m; 0: nothing. The other rows of C are neither
+     *  read nor written; those of A may be read, without effect. All matrices
+     *  must have the memory for m rows. A single product may have it too. The
+     *  variants are gemm_ref and gemm_tiled, which skip tiles without such
+     *  rows. xl_gemm_prepare() needs it set, but not its memory. */
+    const xl_sizes *rows;
 } xl_batch;
 
 /** Accuracy that a GEMM may give up for speed. */

@@ -52,7 +52,7 @@ class Batch(ct.Structure):
                 ("c_at", ct.c_void_p)] + [
                 (name, ct.c_size_t) for name in
                 ("inner", "a_inner", "b_inner", "c_inner", "a_share",
-                 "b_share")]
+                 "b_share")] + [("rows", ct.c_void_p)]
 
 
 class Epilogue(ct.Structure):

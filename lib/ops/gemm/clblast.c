@@ -164,6 +164,8 @@ static const char *refuse_clblast(const struct xl__limits *l, const void *desc)
         return "CLBlast supports buffers, not SVM pointers";
     if (g->batch.inner > 0)
         return "CLBlast has no batches along two axes";
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     if (!describe_views(g, &call))
         return "CLBlast requires matrices with a contiguous dimension and "
                "without overlapping rows or columns";

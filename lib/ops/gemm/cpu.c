@@ -31,6 +31,8 @@ static const char *refuse_cpu(const struct xl__limits *l, const void *desc)
         return "the device's work-items are not threads of a CPU";
     if (xl__cpu_vector(l, g->a.dtype) == 0)
         return "the device has no vectors of floats";
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
     return xl__iterations_refused(l, 2.0 * (double)g->k);

@@ -113,8 +113,21 @@ fail:
     return status;
 }
 
-/* A, B and C, over the whole batch. The lines of A and B must not overlap
- * either, except that a stride of 0 repeats an element. */
+/* The rows of each product. */
+static xl_status add_rows(xl_queue *q, const xl_gemm *g)
+{
+    const xl_tensor view = {.offset = g->batch.rows->offset,
+                            .n_dims = 1,
+                            .size = {xl__batch_count(&g->batch)},
+                            .stride = {1},
+                            .dtype = XL_I32};
+    return xl__region_init(&q->memory.operand[q->memory.n++], "rows", &view,
+                           &q->error);
+}
+
+/* A, B and C, over the whole batch, and what it has in device memory. The
+ * lines of A and B must not overlap either, except that a stride of 0 repeats
+ * an element. */
 static xl_status add_operands(xl_queue *q, const xl_gemm *g)
 {
     const struct {
@@ -135,6 +148,8 @@ static xl_status add_operands(xl_queue *q, const xl_gemm *g)
         TRY(xl__region_check_itself(r, &q->error));
         TRY(xl__places_apply(&all[i].places, r, &q->error));
     }
+    if (g->batch.rows)
+        TRY(add_rows(q, g));
 fail:
     return status;
 }
@@ -145,6 +160,9 @@ static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
     const xl_mem mem[] = {g->a.mem, g->b.mem, g->c.mem};
     for (unsigned i = xl__gemm_reads_ab(g) ? 0 : 2; i < 3; i++)
         TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
+    if (g->batch.rows)
+        TRY(xl__operand_locate(&q->memory, 3, g->batch.rows->mem, with_memory,
+                               &q->error));
     TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
 fail:
     return status;
@@ -265,6 +283,17 @@ static void bind_steps(const xl_batch *b,
     to->b_share = at_b.share;
 }
 
+static void bind_rows(const xl_sizes *rows, xl_batch *to,
+                      struct xl__call *call)
+{
+    static const xl_sizes given;
+    if (!rows)
+        return;
+    to->rows = &given;
+    call->mem[XL__GEMM_ROWS] = rows->mem;
+    call->value[XL__GEMM_OFF_ROWS].u = rows->offset;
+}
+
 /* A single product has neither steps nor lists: its listed offsets are added
  * to those of the views. */
 static void bind_batch(const xl_gemm *g, struct xl__gemm_canonical *to,
@@ -274,6 +303,7 @@ static void bind_batch(const xl_gemm *g, struct xl__gemm_canonical *to,
     xl_gemm *c = &to->g;
     const cl_ulong *lists[] = {b->a_at, b->b_at, b->c_at};
     c->batch.count = xl__batch_count(b);
+    bind_rows(b->rows, &c->batch, call);
     if (c->batch.count == 1) {
         for (unsigned i = 0; i < 3 && lists[i]; i++)
             call->value[XL__GEMM_OFF_A + i].u += lists[i][0];
@@ -378,6 +408,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
                     g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
     if (g->batch.count > 1)
         xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
+    if (g->batch.rows)
+        xl__str_add(out, " rows");
     if (c->snippet)
         xl__str_add(out, " epilogue");
 }
@@ -548,6 +580,12 @@ xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g, size_t m_last,
     own->batch.a_at = xl__keep(&c.kept, own->batch.a_at, list_bytes);
     own->batch.b_at = xl__keep(&c.kept, own->batch.b_at, list_bytes);
     own->batch.c_at = xl__keep(&c.kept, own->batch.c_at, list_bytes);
+    xl_sizes rows = {0};
+    if (own->batch.rows) {
+        rows = *own->batch.rows;
+        xl__keep_mem(&c.kept, &rows.mem);
+        own->batch.rows = xl__keep(&c.kept, &rows, sizeof rows);
+    }
     own->variant = xl__keep_text(&c.kept, own->variant);
     xl__keep_epilogue(&c.kept, &own->epilogue);
     xl__keep_mem(&c.kept, &own->a.mem);

@@ -21,6 +21,8 @@
  *   batch                          has a count of at least 1; a_at, b_at and
  *                                  c_at are not NULL if offsets are listed;
  *                                  inner is 0 unless two axes are needed;
+ *                                  rows is not NULL if products have rows of
+ *                                  their own;
  *   epilogue                       is empty: `snippet` describes it. */
 struct xl__gemm_canonical {
     xl_gemm g; /* first member, so that this is a valid xl_gemm too */
@@ -29,9 +31,22 @@ struct xl__gemm_canonical {
 
 /* Call slots of gemm's plans. The offset lists of a batch are those of A, B
  * and C, in this order. */
-enum { XL__GEMM_A = 1, XL__GEMM_B, XL__GEMM_C, XL__GEMM_OPERAND }; /* mem */
-enum { XL__GEMM_ALPHA, XL__GEMM_BETA, XL__GEMM_OFF_A, XL__GEMM_OFF_B,
-       XL__GEMM_OFF_C, XL__GEMM_OPERAND_VALUE }; /* value */
+enum {
+    XL__GEMM_A = 1,
+    XL__GEMM_B,
+    XL__GEMM_C,
+    XL__GEMM_ROWS,
+    XL__GEMM_OPERAND
+}; /* mem */
+enum {
+    XL__GEMM_ALPHA,
+    XL__GEMM_BETA,
+    XL__GEMM_OFF_A,
+    XL__GEMM_OFF_B,
+    XL__GEMM_OFF_C,
+    XL__GEMM_OFF_ROWS,
+    XL__GEMM_OPERAND_VALUE
+}; /* value */
 
 static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void *canonical)
 {
@@ -41,6 +56,8 @@ static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void 
 bool xl__gemm_reads_ab(const xl_gemm *g);
 /* The type in which y = alpha A B + beta C is computed: f32, f64 or i32. */
 xl_dtype xl__gemm_y_dtype(const void *canonical);
+/* Why a variant refuses batch.rows, whose kernel has no OWN_ROWS. */
+extern const char xl__gemm_no_rows[];
 /* Indices of the tile sizes in the tunables of every variant that has tiles.
  * The self-check reads them to make a case that crosses a tile's edge; a value
  * of 0 means that there are no tiles. */

@@ -71,6 +71,9 @@ void xl__gemm_define(struct xl__step *step, const void *canonical)
         xl__define(step, "XL_USE_F64", 1);
 }
 
+const char xl__gemm_no_rows[] = "products with rows of their own are not "
+                                "supported; gemm_tiled supports them";
+
 static void arg_batch(struct xl__step *step, const xl_batch *b,
                       bool is_swapped)
 {
@@ -113,6 +116,11 @@ void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
     add(step, XL__GEMM_ALPHA);
     add(step, XL__GEMM_BETA);
     arg_batch(step, &g->batch, is_swapped);
+    if (g->batch.rows) {
+        xl__define(step, "OWN_ROWS", is_swapped ? 2 : 1);
+        xl__arg_mem(step, XL__GEMM_ROWS);
+        xl__arg_value_u64(step, XL__GEMM_OFF_ROWS);
+    }
     xl__arg_epilogue(step, xl__gemm_epilogue_text(canonical), XL__GEMM_OPERAND,
                      XL__GEMM_OPERAND_VALUE, g->batch.inner, is_swapped);
 }

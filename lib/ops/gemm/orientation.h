@@ -39,7 +39,8 @@ void xl__gemm_arg_layout(struct xl__step *step,
 /* Define what gemm/gemm.clh requires except XL_VW: TA, TC, TY, BATCH. */
 void xl__gemm_define(struct xl__step *step, const void *canonical);
 /* Append the arguments of GEMM_LAST_PARAMS: alpha, beta, the batch's steps or
- * lists, the epilogue's operands. */
+ * lists, the rows of its products, the epilogue's operands; and define
+ * OWN_ROWS where there are such rows. */
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
                        bool is_swapped);
 

@@ -26,14 +26,15 @@
  * and multiplied by 0 shows in the result. */
 enum { GUARD = 0xFF, GUARD_ELEMS = 64, NO_TILE = 32 };
 enum { SEED_A = 1, SEED_B, SEED_C };
-enum { N_PRODUCTS = 2 }; /* of a batch */
+enum { N_PRODUCTS = 2, N_ROWS = 4 }; /* of a batch; with rows of their own */
+enum { ROWS_AT = 3 };                /* offset of these rows */
 
 /* What a case owns besides the memory of its matrices. A line of A or B along
  * k is decoded when the first element needs it: the current row of A, and the
  * columns of B of a block. */
 struct gemm_case {
     struct xl__case_epilogue epilogue;
-    cl_ulong at[3][N_PRODUCTS]; /* offset lists of A, B, C */
+    cl_ulong at[3][N_ROWS]; /* offset lists of A, B, C */
     struct xl__places a, b;
     size_t line[1 + XL__CASE_BLOCK]; /* 1 + row or column of all products; 0:
                                         none */
@@ -104,12 +105,17 @@ static void shrink_axes(const xl_batch *g, xl_batch *s)
     s->c_step *= s->inner;
 }
 
+static size_t n_products(const xl_gemm *g)
+{
+    return g->batch.rows ? N_ROWS : N_PRODUCTS;
+}
+
 static void shrink_batch(const xl_gemm *g, xl_gemm *s)
 {
     const bool lists = g->batch.a_at != NULL;
     if (g->batch.count == 1)
         return;
-    s->batch.count = N_PRODUCTS;
+    s->batch.count = n_products(g);
     s->batch.a_step = shrink_step(lists | g->batch.a_step | g->batch.a_inner,
                                   &s->a, (size_t[2]){s->m, s->k}, 1);
     s->batch.b_step = shrink_step(lists | g->batch.b_step | g->batch.b_inner,
@@ -220,11 +226,11 @@ static void make_lists(xl_gemm *g, struct gemm_case *own,
     const size_t steps[] = {g->batch.a_step, g->batch.b_step,
                             g->batch.c_step};
     for (unsigned i = 0; i < 3; i++) {
-        for (size_t z = 0; z < N_PRODUCTS; z++)
-            own->at[i][z] = (N_PRODUCTS - 1 - z) * steps[i];
+        for (size_t z = 0; z < g->batch.count; z++)
+            own->at[i][z] = (g->batch.count - 1 - z) * steps[i];
         t->call.list[i] = own->at[i];
     }
-    t->call.list_bytes = sizeof own->at[0];
+    t->call.list_bytes = g->batch.count * sizeof own->at[0][0];
     g->batch.a_at = own->at[0];
     g->batch.b_at = own->at[1];
     g->batch.c_at = own->at[2];
@@ -252,6 +258,22 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__selfcheck_case *t)
             return XL_NO_MEMORY;
         t->call.value[XL__GEMM_OFF_A + i].u = aligned_elems(all[i].mat);
     }
+    return XL_OK;
+}
+
+/* The rows of each product: some, more than there are, none, all. */
+static xl_status make_rows(const xl_gemm *g, struct xl__selfcheck_case *t)
+{
+    const size_t rows[N_ROWS] = {g->m / 2 | 1, g->m + 1, 0, g->m};
+    if (!g->batch.rows)
+        return XL_OK;
+    cl_uint *all = xl__case_add_memory(
+        t, XL__GEMM_ROWS, ROWS_AT + g->batch.count, XL_I32, GUARD);
+    if (!all)
+        return XL_NO_MEMORY;
+    for (size_t z = 0; z < g->batch.count; z++)
+        all[ROWS_AT + z] = (cl_uint)rows[z % N_ROWS];
+    t->call.value[XL__GEMM_OFF_ROWS].u = ROWS_AT;
     return XL_OK;
 }
 
@@ -410,7 +432,14 @@ static double expected_y(const struct xl__selfcheck_case *t,
     return alpha * sum + old;
 }
 
-/* Of C: y with or without an epilogue. */
+/* Whether row i of product z is computed. */
+static bool is_row_used(const struct xl__selfcheck_case *t, size_t z, size_t i)
+{
+    const cl_uint *all = (const void *)t->before[XL__GEMM_ROWS];
+    return !all || i < all[ROWS_AT + z];
+}
+
+/* Of C: y with or without an epilogue, or what it was. */
 static double expected_c(const struct xl__selfcheck_case *t, unsigned result,
                          const size_t *at, double *error)
 {
@@ -419,6 +448,10 @@ static double expected_c(const struct xl__selfcheck_case *t, unsigned result,
     const xl_dtype dtype = small->g.c.dtype;
     const size_t along[XL__N_ALONG] = {result, at[0], at[1], at[2]};
     double y_error;
+    const size_t z = result * xl__batch_row_count(&small->g.batch) + at[0];
+    if (!is_row_used(t, z, at[1]))
+        return xl__dtype_load(t->before[XL__GEMM_C],
+                              xl__case_element(&t->result[result], at), dtype);
     const double y = expected_y(t, along, &y_error);
     if (small->snippet)
         return xl__case_epilogue_expected(&own->epilogue, t, along, dtype, y,
@@ -443,13 +476,14 @@ xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t)
     t->call.value[XL__GEMM_ALPHA].f =
         xl__case_alpha(s->g.a.dtype, xl__gemm_y_dtype(small));
     t->call.value[XL__GEMM_BETA].f = case_beta(small);
-    if (lists && s->g.batch.count != N_PRODUCTS)
+    if (lists && s->g.batch.count != n_products(&s->g))
         TRY(XL_UNSUPPORTED);
     if (lists)
         make_lists(&s->g, own, t);
     own->a = xl__batch_a(&s->g.batch);
     own->b = xl__batch_b(&s->g.batch);
     TRY(make_matrices(&s->g, t));
+    TRY(make_rows(&s->g, t));
     TRY(add_results(&s->g, t));
     TRY(xl__case_epilogue_init(
         &own->epilogue, &s->snippet,

@@ -92,6 +92,8 @@ static xl_status plan_simt(const struct xl__limits *l, const void *desc,
 static const char *refuse_simt(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
         return "its operands are f32, f16 or bf16";
     return xl__iterations_refused(l, 2.0 * (double)g->k);

@@ -682,6 +682,8 @@ static const char *refuse_skinny(const struct xl__limits *l, const void *desc)
     bool is_swapped;
     const xl_gemm *g = desc;
     const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no double precision";
     if (s.m > SKINNY_MOST_ROWS)

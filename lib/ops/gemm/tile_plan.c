@@ -77,11 +77,13 @@ double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
 
 /* -- steps of gemm_tiled and gemm_simt ------------------------------------ */
 
+/* Which slices products with rows of their own need is not known before, so
+ * that no tile is cut. */
 struct xl__tile_job xl__tile_job(const xl_gemm *g)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    return (struct xl__tile_job){s.m,        s.n,  g->k, g->batch.count,
-                                 g->a.dtype, false};
+    return (struct xl__tile_job){
+        s.m, s.n, g->k, g->batch.count, g->a.dtype, g->batch.rows != NULL};
 }
 
 struct xl__cost xl__tile_cost(const xl_gemm *g)
@@ -129,10 +131,13 @@ static size_t load_width(const struct xl__tile_plan *plan,
     return width;
 }
 
+/* A product's own rows, where they are the kernel's columns, may end anywhere
+ * in a vector. */
 static size_t store_width(const struct xl__tile_plan *plan)
 {
     const size_t most = xl__min_size(plan->t.vw, plan->t.rn);
-    if (plan->s.col_stride != 1 || plan->s.c_aligned == 0)
+    if (plan->s.col_stride != 1 || plan->s.c_aligned == 0 ||
+        (plan->g->batch.rows && plan->s.is_swapped))
         return 1;
     return shrink_to_divisor(shrink_to_divisor(most, plan->s.c_aligned),
                              plan->s.n);

@@ -452,7 +452,7 @@ void xl__tile_choose_of(const struct xl__limits *l,
                              .stages = set->stages,
                              .band = BAND,
                              .kind = kind};
-        const size_t most = job->keeps_whole ? 1 : MOST_PARTS; /* conv */
+        const size_t most = job->keeps_whole ? 1 : MOST_PARTS;
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider_set(&s, &t);
     }

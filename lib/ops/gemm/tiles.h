@@ -34,7 +34,7 @@ struct xl__tile {
 struct xl__tile_job {
     size_t m, n, k, count;
     xl_dtype in;
-    bool keeps_whole; /* tiles may not be cut by k (conv_tiled) */
+    bool keeps_whole; /* tiles may not be cut by k */
 };
 
 /* Stream-K: tiles cut by k if they do not fill a device evenly. Tiles before

@@ -270,6 +270,8 @@ static const char *refuse_mma(const struct xl__limits *l, const void *desc)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
     if (g->k > INT32_MAX)
         return "slices are counted in 32 bits";
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     return xl__mma_refused(l, g->a.dtype);
 }
 

@@ -31,6 +31,8 @@ const char *xl__split_refused(const struct xl__limits *l,
         return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
     if (g->batch.count > 1)
         return "split products do not support batches";
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     if (g->k < LEAST_K)
         return "with fewer than 512 terms a sum in f32 has less error";
     if (g->k > MOST_K)

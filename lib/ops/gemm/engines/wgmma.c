@@ -384,6 +384,8 @@ static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
         return "f64 is not supported on the matrix engine";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
+    if (g->batch.rows)
+        return xl__gemm_no_rows;
     why = xl__gemm_transpose_refused(l, g);
     if (!prepare_operands(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";
