@@ -55,12 +55,13 @@ static inline FV larger(const FV top, const FV x)
 }
 
 /* The largest value of up to SPAN from `first` on. */
-static inline FV top_of(const struct row r, const uint first)
+static inline FV top_of(const struct row r,
+                        const uint first XL_EPILOGUE_PARAMS)
 {
     const uint end = min(first + SPAN, r.n);
     FV top = (FV)(-INFINITY);
     for (uint j = first; j < end; j += VW)
-        top = larger(top, get(r, j));
+        top = larger(top, get(r, j XL_EPILOGUE_ARGS));
     return top;
 }
 
@@ -81,7 +82,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
     struct row r = ROW(begin);
     FV top = (FV)(-INFINITY);
     for (uint j = 0; j < r.n; j += SPAN)
-        top = larger(top, top_of(r, j));
+        top = larger(top, top_of(r, j XL_EPILOGUE_ARGS));
     for (ulong i = begin; i < end; i++) {
         const struct row next = ROW(min(i + 1, end - 1));
         const float shift = shift_of(MAX_OF(top));
@@ -89,7 +90,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         for (uint first = 0; first < r.n; first += SPAN) {
             FV run = (FV)(0.0f);
             for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
-                const FV e = exp(get(r, j) - shift);
+                const FV e = exp(get(r, j XL_EPILOGUE_ARGS) - shift);
                 HELD_STORE(e, held + j);
                 run += e;
                 XL_AHEAD(next.src + j);
@@ -100,7 +101,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         const float share = share_of(SUM_OF(s.sum));
         top = (FV)(-INFINITY);
         for (uint j = 0; j < r.n; j += VW) {
-            top = larger(top, get(next, j));
+            top = larger(top, get(next, j XL_EPILOGUE_ARGS));
             put(r, j, HELD_LOAD(held + j) * share);
         }
         r = next;
@@ -114,12 +115,12 @@ struct pair {
     float shift, sum;
 };
 
-static inline struct pair sum_row(const struct row r)
+static inline struct pair sum_row(const struct row r XL_EPILOGUE_PARAMS)
 {
     float shift = -INFINITY;
     struct sum s = {(FV)(0.0f), (FV)(0.0f)};
     for (uint first = 0; first < r.n; first += SPAN) {
-        const float top = MAX_OF(top_of(r, first));
+        const float top = MAX_OF(top_of(r, first XL_EPILOGUE_ARGS));
         if (top > shift + SLACK) {
             const float factor = exp(shift - shift_of(top));
             s.sum *= factor;
@@ -128,17 +129,18 @@ static inline struct pair sum_row(const struct row r)
         }
         FV run = (FV)(0.0f);
         for (uint j = first; j < min(first + SPAN, r.n); j += VW)
-            run += exp(get(r, j) - shift_of(shift));
+            run += exp(get(r, j XL_EPILOGUE_ARGS) - shift_of(shift));
         add(&s, run);
     }
     return (struct pair){shift, SUM_OF(s.sum)};
 }
 
-static inline void norm_row(const struct row r, const struct pair p)
+static inline void norm_row(const struct row r,
+                            const struct pair p XL_EPILOGUE_PARAMS)
 {
     const float shift = shift_of(p.shift), share = share_of(p.sum);
     for (uint j = 0; j < r.n; j += VW)
-        put(r, j, exp(get(r, j) - shift) * share);
+        put(r, j, exp(get(r, j XL_EPILOGUE_ARGS) - shift) * share);
 }
 #endif
 
@@ -147,7 +149,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_item_long(ROW_PARAMS)
 {
     const struct row r = ROW(xl_group_id(0));
-    norm_row(r, sum_row(r));
+    norm_row(r, sum_row(r XL_EPILOGUE_ARGS) XL_EPILOGUE_ARGS);
 }
 #endif
 
@@ -162,7 +164,7 @@ void softmax_item_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                       const uint chunk)
 {
     const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
-    const struct pair p = sum_row(CHUNK(i, c));
+    const struct pair p = sum_row(CHUNK(i, c) XL_EPILOGUE_ARGS);
     vstore2((float2)(p.shift, p.sum), g, sums);
 }
 
@@ -178,6 +180,6 @@ void softmax_item_norm(ROW_PARAMS, __global const float *sums,
         const float2 q = vload2(base + c, sums);
         p.sum += q.y * exp(q.x - shift_of(p.shift));
     }
-    norm_row(CHUNK(i, g - base), p);
+    norm_row(CHUNK(i, g - base), p XL_EPILOGUE_ARGS);
 }
 #endif

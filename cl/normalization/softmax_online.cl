@@ -58,11 +58,11 @@ static inline float exp_held(FV *x, const float shift)
 
 /* Vectors `first`, `first + step`, ... of a row; their largest value. */
 static inline float hold(const struct row r, FV *x, const uint first,
-                         const uint step)
+                         const uint step XL_EPILOGUE_PARAMS)
 {
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
-        x[h] = get(r, (first + h * step) * VW);
+        x[h] = get(r, (first + h * step) * VW XL_EPILOGUE_ARGS);
     FV top = x[0];
 #pragma unroll
     for (uint h = 1; h < HELD; h++)
@@ -80,7 +80,8 @@ void softmax_online_held(ROW_PARAMS)
     /* Past the last row the last one is read again, and not written. */
     const struct row r = ROW(min(i, rows - 1));
     FV x[HELD];
-    const float top = lanes_max(hold(r, x, lane, LANES), for_max);
+    const float top =
+        lanes_max(hold(r, x, lane, LANES XL_EPILOGUE_ARGS), for_max);
     const float part = exp_held(x, shift_of(top));
     const float share = share_of(lanes_sum(part, for_sum));
     if (i >= rows)
@@ -119,14 +120,14 @@ static inline struct pair over_group(const struct pair p,
 
 #if MODE == 3
 /* Of a chunk, by the whole group. */
-static inline struct pair sum_chunk(const struct row r,
-                                    __local float *for_max,
-                                    __local float *for_sum)
+static inline struct pair sum_chunk(const struct row r, __local float *for_max,
+                                    __local float *for_sum XL_EPILOGUE_PARAMS)
 {
     struct pair p = {-INFINITY, 0.0f};
     for (uint first = 0; first < r.n; first += SPAN) {
         FV x[HELD];
-        const float top = hold(r, x, first / VW + get_local_id(0), WG);
+        const float top =
+            hold(r, x, first / VW + get_local_id(0), WG XL_EPILOGUE_ARGS);
         if (top > p.shift + SLACK) {
             p.sum = sum_under(p, top);
             p.shift = top;
@@ -136,7 +137,8 @@ static inline struct pair sum_chunk(const struct row r,
     return over_group(p, for_max, for_sum);
 }
 
-static inline void norm_chunk(const struct row r, const struct pair whole)
+static inline void norm_chunk(const struct row r,
+                              const struct pair whole XL_EPILOGUE_PARAMS)
 {
     const float shift = shift_of(whole.shift), share = share_of(whole.sum);
     for (uint first = 0; first < r.n; first += SPAN) {
@@ -144,7 +146,7 @@ static inline void norm_chunk(const struct row r, const struct pair whole)
         const uint at = first / VW + get_local_id(0);
 #pragma unroll
         for (uint h = 0; h < HELD; h++)
-            x[h] = get(r, (at + h * WG) * VW);
+            x[h] = get(r, (at + h * WG) * VW XL_EPILOGUE_ARGS);
 #pragma unroll
         for (uint h = 0; h < HELD; h++)
             if ((at + h * WG) * VW < r.n)
@@ -158,7 +160,8 @@ void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
 {
     __local float for_max[ROOM], for_sum[ROOM];
     const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
-    const struct pair p = sum_chunk(CHUNK(i, c), for_max, for_sum);
+    const struct pair p =
+        sum_chunk(CHUNK(i, c), for_max, for_sum XL_EPILOGUE_ARGS);
     if (get_local_id(0) == 0)
         vstore2((float2)(p.shift, p.sum), g, sums);
 }
@@ -177,7 +180,8 @@ void softmax_online_norm(ROW_PARAMS, __global const float *sums,
         p.sum = sum_under(p, top) + sum_under((struct pair){q.x, q.y}, top);
         p.shift = top;
     }
-    norm_chunk(CHUNK(i, g - i * n_chunks), over_group(p, for_max, for_sum));
+    norm_chunk(CHUNK(i, g - i * n_chunks),
+               over_group(p, for_max, for_sum) XL_EPILOGUE_ARGS);
 }
 
 #elif MODE == 2
@@ -239,17 +243,17 @@ static inline uint collect(volatile __global uint *at, const uint n,
 
 /* A chunk's pair once more, to the same bit, with few registers: the chunk is
  * read twice. */
-static inline struct pair sum_again(const struct row r,
-                                    __local float *for_max,
-                                    __local float *for_sum)
+static inline struct pair sum_again(const struct row r, __local float *for_max,
+                                    __local float *for_sum XL_EPILOGUE_PARAMS)
 {
     const uint lane = get_local_id(0);
     FV most = (FV)(-INFINITY), even = (FV)(0.0f), odd = (FV)(0.0f);
     for (uint h = 0; h < HELD; h++)
-        most = fmax(most, get(r, (lane + h * WG) * VW));
+        most = fmax(most, get(r, (lane + h * WG) * VW XL_EPILOGUE_ARGS));
     const float top = lanes_max(MAX_OF(most), for_max);
     for (uint h = 0; h < HELD; h++) {
-        const FV e = exp(get(r, (lane + h * WG) * VW) - shift_of(top));
+        const FV e =
+            exp(get(r, (lane + h * WG) * VW XL_EPILOGUE_ARGS) - shift_of(top));
         if (h % 2)
             odd += e;
         else
@@ -269,7 +273,8 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
     volatile __global uint *row_sums = sums + 2 * i * n_chunks;
     const struct row r = CHUNK(i, mine);
     FV x[HELD];
-    const float top = lanes_max(hold(r, x, lane, WG), for_max);
+    const float top =
+        lanes_max(hold(r, x, lane, WG XL_EPILOGUE_ARGS), for_max);
     const float part = exp_held(x, shift_of(top));
     publish((struct pair){top, lanes_sum(part, for_sum)}, row_sums + 2 * mine);
     struct pair p;
@@ -283,7 +288,7 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
         c = absent;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (c < n_chunks)
-            publish(sum_again(CHUNK(i, c), for_max, for_sum),
+            publish(sum_again(CHUNK(i, c), for_max, for_sum XL_EPILOGUE_ARGS),
                     row_sums + 2 * c);
     } while (c < n_chunks);
     const struct pair whole = over_group(p, for_max, for_sum);

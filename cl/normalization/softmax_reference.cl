@@ -31,24 +31,26 @@
         FOUR(BODY, j) FOUR(BODY, j + 4) FOUR(BODY, j + 8) FOUR(BODY, j + 12)  \
     }
 
-#define RAISE(j) top = fmax(top, at(r, j, src_step));
+#define RAISE(j) top = fmax(top, at(r, j, src_step XL_EPILOGUE_ARGS));
 #define ADD(j)                                                                \
-    const float term = exp(at(r, j, src_step) - shift) - lost;                \
+    const float term =                                                        \
+        exp(at(r, j, src_step XL_EPILOGUE_ARGS) - shift) - lost;              \
     const float next = sum + term;                                            \
     lost = (next - sum) - term;                                               \
     sum = next;
 #define PUT(j)                                                                \
-    STORE(DT, r.dst, (j) * dst_step,                                          \
-          exp(at(r, j, src_step) - shift) * share);
+    STORE(DT, r.dst, (j)*dst_step,                                            \
+          exp(at(r, j, src_step XL_EPILOGUE_ARGS) - shift) * share);
 
 /* x[i][j]. */
-static inline float at(const struct row r, const ulong j, const ulong step)
+static inline float at(const struct row r, const ulong j,
+                       const ulong step XL_EPILOGUE_PARAMS)
 {
     const float x = LOAD(DT, r.src, j * step) * r.scale;
 #if MT >= 0
-    return x + LOAD(MT, r.mask, j * r.mask_step);
+    return SCORES(1, x + LOAD(MT, r.mask, j * r.mask_step), r, j);
 #else
-    return x;
+    return SCORES(1, x, r, j);
 #endif
 }
 

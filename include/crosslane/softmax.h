@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
@@ -23,12 +24,16 @@ typedef struct xl_softmax {
                          ///< repeats a row or a column; f32, f16, bf16, f64
     xl_mem workspace;    ///< optional: scratch, xl_softmax_workspace() bytes
     const char *variant; ///< "softmax_online" to force one; NULL: the best
+    /** Optional: the score, an expression over `x`, which is scale * src +
+     *  mask as an f32: "where(keep, x, -inf)", "x + slope * distance". */
+    xl_epilogue prologue;
 } xl_softmax;
 #define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
 
 /**
  * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
- * x[i]), x = scale * src + mask: a product and a sum of f32, each rounded.
+ * x[i]), x = prologue(scale * src + mask): a product and a sum of f32, each
+ * rounded. The prologue of an element may be evaluated several times.
  *
  * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
  * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
@@ -41,7 +46,8 @@ typedef struct xl_softmax {
  *            smallest normal number of f32 may be 0. The 48 covers the 3 ulp
  *            of each exp and the 2.5 ulp of a division that OpenCL allows.
  *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
- *            taken pairwise over work-items.
+ *            taken pairwise over work-items. A prologue whose values are off
+ *            by at most d adds 2 d.
  * Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Epilogues: the text that lib/expr generates from an op's xl_epilogue, and
- * its arguments. The text replaces cl/common/epilogue.clh in the op's kernel;
+ * its arguments. A prologue is the same text at another place of the op's
+ * kernel. The text replaces cl/common/epilogue.clh in the op's kernel;
  * that file's header states what it defines.
  *
  * Equal epilogues over equal shapes and types share one struct of the context,
@@ -29,6 +30,18 @@ enum {
     XL__ALONG_COLS,
     XL__N_ALONG
 };
+
+/* Where the text is applied. */
+enum xl__hook {
+    XL__EPILOGUE, /* to a result, before it is stored */
+    XL__PROLOGUE  /* to a value that is reduced, before the reduction */
+};
+
+/* The name of the value in the expression, and the hook's in messages. */
+static const struct xl__hook_words {
+    const char *value, *one, *name;
+} xl__hook_words[] = {[XL__EPILOGUE] = {"y", "an epilogue", "epilogue"},
+                      [XL__PROLOGUE] = {"x", "a prologue", "prologue"}};
 
 struct xl__epilogue_operand {
     xl_dtype dtype;  /* of a scalar: XL_F32 or XL_I32 */
@@ -60,6 +73,7 @@ struct xl__epilogue_request {
     const xl_epilogue *epilogue; /* expr is not NULL */
     size_t size[XL__N_ALONG];    /* of the result */
     xl_dtype dtype;              /* of the result */
+    enum xl__hook hook;
 };
 
 /* Find the text in the queue, else in its context, or generate it.

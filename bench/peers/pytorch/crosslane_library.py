@@ -102,7 +102,8 @@ class Softmax(Descriptor):
     call = "softmax"
     _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
                 ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),
-                ("workspace", Mem), ("variant", ct.c_char_p)]
+                ("workspace", Mem), ("variant", ct.c_char_p),
+                ("prologue", Epilogue)]
 
 
 class Fact(ct.Structure):

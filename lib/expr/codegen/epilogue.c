@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues as kernel text.
+/* Epilogues and prologues as kernel text; "epilogue" is both here.
  *
  *   expression --parse--> tree --check, infer--> graph --write--> text
  *
@@ -64,7 +64,7 @@ static unsigned first_dim(const struct xl__epilogue_request *want)
     return want->size[XL__ALONG_OUTER] > 1 ? XL__ALONG_OUTER : XL__ALONG_BATCH;
 }
 
-static const char y_name[] = "y", out_name[] = "out";
+static const char out_name[] = "out";
 
 struct epilogue_reader {
     const struct xl__epilogue_request *want;
@@ -74,6 +74,11 @@ struct epilogue_reader {
     struct xl__error *e;
 };
 
+static const struct xl__hook_words *words_of(const struct epilogue_reader *r)
+{
+    return &xl__hook_words[r->want->hook];
+}
+
 /* -- the tree ------------------------------------------------------------- */
 
 /* Is the node of the tree possible in an epilogue? */
@@ -82,26 +87,30 @@ static xl_status check_node(const struct epilogue_reader *r,
 {
     if (n->kind == XL__T_VIEW)
         return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
-                              "slices and transposes are not possible in an "
-                              "epilogue; bind the view instead");
+                              "slices and transposes are not possible in "
+                              "%s; bind the view instead",
+                              words_of(r)->one);
     if (n->kind != XL__T_CALL)
         return XL_OK;
     if (n->row != XL__ROW_NONE || xl__expr_ops[n->op].cls == XL__C_REDUCE)
         return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "reductions and functions over an axis are not "
-                              "possible in an epilogue; apply them to the "
-                              "result with xl_expr_run()");
+                              "possible in %s; apply them %s with "
+                              "xl_expr_run()",
+                              words_of(r)->one,
+                              r->want->hook == XL__EPILOGUE ? "to the result"
+                                                            : "before");
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
         return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
-                              "random numbers are not possible in an "
-                              "epilogue; bind a tensor that xl_expr_run() "
-                              "has filled");
+                              "random numbers are not possible in %s; bind "
+                              "a tensor that xl_expr_run() has filled",
+                              words_of(r)->one);
     return XL_OK;
 }
 
 static bool is_name_bound(const struct epilogue_reader *r, const char *name)
 {
-    if (strcmp(name, y_name) == 0)
+    if (strcmp(name, words_of(r)->value) == 0)
         return true;
     for (unsigned k = 0; k < r->ep->n; k++) {
         if (strcmp(name, r->ep->operand[k].name) == 0)
@@ -121,18 +130,18 @@ static xl_status check_statements(const struct epilogue_reader *r)
         const char *name = t->name[s->name];
         if (is_name_bound(r, name))
             return xl__tree_error(t, s->location, r->e, XL_BAD_ARGUMENT,
-                                  "'%s' is bound, and an epilogue assigns "
+                                  "'%s' is bound, and %s assigns "
                                   "only its result; use another name",
-                                  name);
+                                  name, words_of(r)->one);
         leaves = leaves || strcmp(name, out_name) == 0;
     }
     if (leaves)
         return XL_OK;
     return xl__tree_error(t, t->statement[t->n_statements - 1].location, r->e,
                           XL_BAD_ARGUMENT,
-                          "the epilogue has no result: end with an "
+                          "the %s has no result: end with an "
                           "expression, or assign it to '%s'",
-                          out_name);
+                          words_of(r)->name, out_name);
 }
 
 /* -- names ---------------------------------------------------------------- */
@@ -142,12 +151,12 @@ static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
     const char *name = r->ep->operand[k].name;
     const bool is_ours =
-        strcmp(name, y_name) == 0 || strcmp(name, out_name) == 0;
+        strcmp(name, words_of(r)->value) == 0 || strcmp(name, out_name) == 0;
     if (is_ours || xl__is_reserved(name, strlen(name)))
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
-                             "binding %u: \"%s\" is reserved in an epilogue; "
+                             "binding %u: \"%s\" is reserved in %s; "
                              "use another name",
-                             k, name);
+                             k, name, words_of(r)->one);
     for (unsigned other = 0; other < k; other++) {
         if (strcmp(r->ep->operand[other].name, name) == 0)
             return xl__error_set(r->e, XL_BAD_ARGUMENT,
@@ -186,8 +195,8 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
            result.n_dims * sizeof *result.size);
     if (place == UINT_MAX)
         return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
-                              "'%s' is bound but not used in the epilogue",
-                              b->name);
+                              "'%s' is bound but not used in the %s", b->name,
+                              words_of(r)->name);
     if (find_strides(b, r->want->size, stride))
         return XL_OK;
     if (shape.n_dims > XL_MAX_DIMS)
@@ -237,7 +246,7 @@ static void bind_operands(struct epilogue_reader *r)
         b->n_dims = from->tensor.n_dims;
         memcpy(b->size, from->tensor.size, b->n_dims * sizeof *b->size);
     }
-    bind_result(r, y_name, XL_F32);
+    bind_result(r, words_of(r)->value, XL_F32);
     bind_result(r, out_name, r->ep->dtype);
 }
 
@@ -247,17 +256,20 @@ static xl_status check_graph(const struct epilogue_reader *r)
     const struct xl__graph *g = &r->ep->g;
     if (g->n_nodes > XL__EPILOGUE_NODES)
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
-                             "an epilogue of %u operations; at most %d are "
+                             "%s of %u operations; at most %d are "
                              "possible: compute the rest with "
                              "xl_expr_run()",
-                             g->n_nodes, XL__EPILOGUE_NODES);
+                             words_of(r)->one, g->n_nodes, XL__EPILOGUE_NODES);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
         if (n->op == XL__E_INPUT && n->binding > r->ep->n)
             return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
-                                  "'%s' is read before it is assigned; its "
-                                  "old value is part of y if beta is not 0",
-                                  out_name);
+                                  "'%s' is read before it is assigned%s",
+                                  out_name,
+                                  r->want->hook == XL__EPILOGUE
+                                      ? "; its old value is part of y if "
+                                        "beta is not 0"
+                                      : "");
     }
     return XL_OK;
 }
@@ -270,11 +282,11 @@ static xl_status check_tree(const struct epilogue_reader *r)
     for (unsigned i = 0; i < t->n_nodes; i++)
         TRY(check_node(r, &t->node[i]));
     TRY(check_statements(r));
-    if (first_use(t, y_name) == UINT_MAX)
+    if (first_use(t, words_of(r)->value) == UINT_MAX)
         TRY(xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
-                           "the epilogue does not use '%s', the value that it "
+                           "the %s does not use '%s', the value that it "
                            "is applied to",
-                           y_name));
+                           words_of(r)->name, words_of(r)->value));
     for (unsigned k = 0; k < r->ep->n; k++)
         TRY(check_used(r, k));
 fail:
@@ -322,7 +334,8 @@ static void name_operands(const struct epilogue_writer *w,
         struct xl__parameter *b = &s->b[k];
         const unsigned leaf = w->leaf[k];
         xl__strcpy(b->name, sizeof b->name,
-                   k < w->ep->n ? w->ep->operand[k].name : "y");
+                   k < w->ep->n ? w->ep->operand[k].name
+                                : xl__hook_words[w->ep->hook].value);
         if (leaf == UINT_MAX)
             continue;
         const struct xl__node *n = &w->m.g->node[leaf];
@@ -338,7 +351,9 @@ static void write_comment(struct epilogue_writer *w)
     struct xl__str *out = w->m.out;
     struct xl__signature s;
     name_operands(w, &s);
-    xl__str_printf(out, "/* Stores %s of ", xl_dtype_name(w->ep->dtype));
+    xl__str_printf(out, "/* %s %s of ",
+                   w->ep->hook == XL__EPILOGUE ? "Stores" : "Gives",
+                   xl_dtype_name(w->ep->dtype));
     xl__graph_print(w->m.g, &s, result_output(w)->node, out);
     xl__str_add(out, "\n");
     for (unsigned k = 0; k < w->ep->n; k++)
@@ -596,7 +611,7 @@ xl_status xl__epilogue_write(struct xl__epilogue_graph *ep,
  * its characters. Compared with memcmp(): no padding. */
 struct epilogue_key {
     uint64_t expr; /* hash of the characters */
-    uint64_t dtype, n;
+    uint64_t dtype, hook, n;
     struct key_operand {
         struct xl__epilogue_binding as;
         size_t stride[XL__N_ALONG];
@@ -645,6 +660,7 @@ static xl_status set_key(const struct xl__epilogue_request *want,
     const xl_epilogue *ep = want->epilogue;
     key->expr = xl__hash64(ep->expr, strlen(ep->expr));
     key->dtype = (uint64_t)want->dtype;
+    key->hook = (uint64_t)want->hook;
     key->n = ep->n_bindings;
     *fits = true;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
@@ -674,8 +690,8 @@ static bool is_entry(const struct xl__epilogue_text *s, uint64_t hash,
 static bool is_same_epilogue(const struct xl__epilogue_graph *a,
                              const struct epilogue_key *key, const char *expr)
 {
-    if ((uint64_t)a->dtype != key->dtype || a->n != key->n ||
-        strcmp(a->expr, expr) != 0)
+    if ((uint64_t)a->dtype != key->dtype || a->hook != key->hook ||
+        a->n != key->n || strcmp(a->expr, expr) != 0)
         return false;
     for (unsigned k = 0; k < a->n; k++) {
         if (memcmp(&a->operand[k], &key->operand[k].as,
@@ -730,6 +746,7 @@ static xl_status make_epilogue(xl_queue *q,
     if (!ep || !(ep->expr = xl__strdup(want->epilogue->expr)))
         TRY(set_no_memory(&q->error));
     ep->dtype = want->dtype;
+    ep->hook = want->hook;
     ep->n = (unsigned)key->n;
     for (unsigned k = 0; k < ep->n; k++)
         ep->operand[k] = key->operand[k].as;

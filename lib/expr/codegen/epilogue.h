@@ -30,10 +30,12 @@ struct xl__epilogue_graph {
     unsigned n_users; /* texts that point to it */
     char *expr;       /* as the caller wrote it */
     xl_dtype dtype;   /* of the result */
+    enum xl__hook hook;
     unsigned n;       /* operands, in the caller's order */
     struct xl__epilogue_binding operand[XL_EPILOGUE_MAX_BINDINGS];
-    struct xl__graph g; /* binding k is operand k, binding n is y; one output,
-                           of the type in which the result is computed */
+    struct xl__graph
+        g; /* binding k is operand k, binding n is y (x); one output,
+              of the type in which the result is computed */
     double flop;        /* of one element */
     char *text;
 };

@@ -186,7 +186,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
         c.d.groups = 1;
     TRY(add_operands(q, &c));
     TRY(check_scalars(&c.d, e));
-    TRY(xl__operands_check(&c.d.epilogue, e));
+    TRY(xl__operands_check(&c.d.epilogue, XL__EPILOGUE, e));
     TRY(check_memory(q, &c.d, with_memory));
 fail:
     return status;

@@ -183,7 +183,7 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
     TRY(add_operands(q, g));
     TRY(check_types(g, e));
     TRY(check_scalars(g, e));
-    TRY(xl__operands_check(&g->epilogue, e));
+    TRY(xl__operands_check(&g->epilogue, XL__EPILOGUE, e));
     TRY(check_memory(q, g, with_memory));
 fail:
     return status;
@@ -329,7 +329,8 @@ static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
                                               {xl__batch_rows(&g->batch),
                                                xl__batch_row_count(&g->batch),
                                                g->m, g->n},
-                                              g->c.dtype};
+                                              g->c.dtype,
+                                              XL__EPILOGUE};
     if (!g->epilogue.expr)
         return XL_OK;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));

@@ -9,9 +9,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ops/path/size_buckets.h"
 #include "ops/path/check.h"
+#include "ops/path/operands.h"
+#include "ops/path/size_buckets.h"
 #include "runtime/background/background.h"
+
+/* The text of a canonical descriptor's prologue. */
+static const struct xl__epilogue_text *snippet_of(const xl_softmax *canonical)
+{
+    return ((const struct xl__softmax_canonical *)canonical)->snippet;
+}
 
 /* -- shape class -------------------------------------------------------------
  */
@@ -27,6 +34,8 @@ void xl__softmax_shape_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " in-place");
     if (xl__softmax_has_mask(s))
         xl__str_printf(out, " mask:%s", xl_dtype_name(s->mask.dtype));
+    if (snippet_of(s))
+        xl__str_add(out, " prologue");
 }
 
 /* -- descriptor --------------------------------------------------------------
@@ -90,8 +99,7 @@ static xl_status check_memory(xl_queue *q, const xl_softmax *s,
     const xl_mem mem[] = {s->src.mem, s->dst.mem, s->mask.mem};
     for (unsigned i = 0; i < m->n; i++)
         TRY(xl__operand_locate(m, i, mem[i], with_memory, &q->error));
-    if (with_memory)
-        TRY(xl__operands_check_apart(m, &q->error));
+    TRY(xl__operands_check_memory(q, &s->prologue, with_memory));
 fail:
     return status;
 }
@@ -113,6 +121,7 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     if (has_mask(s))
         TRY(xl__operand_add_mat(q, "mask", &s->mask, s->rows, s->cols, &r));
     TRY(check_scale(s, e));
+    TRY(xl__operands_check(&s->prologue, XL__PROLOGUE, e));
     TRY(check_memory(q, s, with_memory));
 fail:
     return status;
@@ -135,12 +144,45 @@ static void canonicalise(const xl_mat *from, const xl_softmax *s, size_t base,
     to->offset = xl__mat_align(to, base);
 }
 
+/* Whether an operand of the prologue is in dst's memory; then it is dst, since
+ * it may not overlap otherwise. */
+static bool reads_dst(const xl_softmax *s)
+{
+    for (unsigned k = 0;
+         is_memory_set(s->dst.mem) && k < s->prologue.n_bindings; k++) {
+        const xl_binding *b = &s->prologue.bindings[k];
+        if (!b->is_scalar && b->tensor.mem.buf == s->dst.mem.buf &&
+            b->tensor.mem.svm == s->dst.mem.svm)
+            return true;
+    }
+    return false;
+}
+
+static xl_status bind_prologue(xl_queue *q, const xl_softmax *s,
+                               struct xl__softmax_canonical *to,
+                               struct xl__call *call)
+{
+    xl_status status = XL_OK;
+    const struct xl__epilogue_request want = {
+        &s->prologue, {1, 1, s->rows, s->cols}, XL_F32, XL__PROLOGUE};
+    if (!s->prologue.expr)
+        return XL_OK;
+    if (reads_dst(s))
+        to->s.dst.mem.svm = (void *)1;
+    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
+    xl__operands_bind(&s->prologue, call, XL__SOFTMAX_OPERAND,
+                      XL__SOFTMAX_OPERAND_VALUE);
+fail:
+    return status;
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
     const xl_softmax *s = desc;
-    xl_softmax *c = canonical;
-    memset(c, 0, sizeof *c);
+    struct xl__softmax_canonical *to = canonical;
+    xl_softmax *c = &to->s;
+    memset(to, 0, sizeof *to);
     c->rows = s->rows;
     c->cols = s->cols;
     c->scale = 1;
@@ -159,7 +201,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->value[XL__SOFTMAX_OFF_SRC].u = s->src.offset;
     call->value[XL__SOFTMAX_OFF_DST].u = s->dst.offset;
     call->value[XL__SOFTMAX_OFF_MASK].u = s->mask.offset;
-    return XL_OK;
+    return bind_prologue(q, s, to, call);
 }
 
 static void set_dense_rows(xl_mat *mat, size_t cols)
@@ -172,7 +214,8 @@ static void represent_class(const void *canonical, enum xl__class_end end,
                             void *representative)
 {
     xl_softmax *to = representative;
-    memcpy(to, canonical, sizeof *to); /* with its padding */
+    /* With its padding. */
+    memcpy(to, canonical, sizeof(struct xl__softmax_canonical));
     to->rows = xl__size_end(to->rows, XL__SIZE_GRAIN, end);
     to->cols = xl__size_end(to->cols, 1, end);
     set_dense_rows(&to->src, to->cols);
@@ -190,10 +233,12 @@ static xl_mem caller_workspace(const void *desc)
     return ((const xl_softmax *)desc)->workspace;
 }
 
-double xl__softmax_flop(const xl_softmax *s)
+double xl__softmax_flop(const xl_softmax *canonical)
 {
     static const double per_element = 5; /* scale, max, sub, exp, div */
-    return per_element * (double)s->rows * (double)s->cols;
+    const struct xl__epilogue_text *text = snippet_of(canonical);
+    return (per_element + (text ? text->flop : 0)) * (double)canonical->rows *
+           (double)canonical->cols;
 }
 
 double xl__softmax_bytes(const xl_softmax *s)
@@ -206,7 +251,7 @@ const struct xl__op xl__op_softmax = {
     .id = XL__OP_SOFTMAX,
     .name = "softmax",
     .descriptor = XL__DESCRIPTOR(xl_softmax, XL_SOFTMAX_INIT),
-    .canonical_bytes = sizeof(xl_softmax),
+    .canonical_bytes = sizeof(struct xl__softmax_canonical),
     .check = check_descriptor,
     .bind = bind_call,
     .forced = forced_variant,
@@ -259,6 +304,8 @@ void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
     xl__arg_u64(step, canonical->mask.col_stride);
     xl__arg_u64(step, canonical->rows);
     xl__arg_u64(step, canonical->cols);
+    xl__arg_epilogue(step, snippet_of(canonical), XL__SOFTMAX_OPERAND,
+                     XL__SOFTMAX_OPERAND_VALUE, 0, false);
 }
 
 /* MU: how a kernel may read vw elements of a mask. */
@@ -336,6 +383,7 @@ xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
     xl__keep_mem(&c.kept, &own->dst.mem);
     xl__keep_mem(&c.kept, &own->mask.mem);
     xl__keep_mem(&c.kept, &own->workspace);
+    xl__keep_epilogue(&c.kept, &own->prologue);
     c.what = xl__keep(&c.kept, &range, sizeof range);
     return xl__background_start(q, &c);
 }

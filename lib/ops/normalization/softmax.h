@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, for its variants. The canonical descriptor is an xl_softmax in
- * which
+/* Softmax, for its variants. The canonical descriptor begins with an
+ * xl_softmax in which
  *   src.offset, dst.offset, mask.offset   are the alignments of the rows in
  *                                         bytes: xl__mat_align();
- *   dst.mem.svm   is not NULL when dst is the very same view as src;
+ *   dst.mem.svm   is not NULL when dst is the very same view as src, or may
+ *                 be that of an operand of the prologue;
  *   mask.mem.svm  is not NULL when there is a mask;
  *   scale         is 1;
+ *   prologue      is empty: `snippet` describes it;
  *   a stride along a dimension of size 1 is legal for every kernel. */
 #ifndef XL_OPS_SOFTMAX_H
 #define XL_OPS_SOFTMAX_H
 
 #include "ops/path/op.h"
+#include "runtime/epilogue.h"
+
+struct xl__softmax_canonical {
+    xl_softmax s; /* first member, so that this is a valid xl_softmax too */
+    const struct xl__epilogue_text *snippet; /* NULL: no prologue */
+};
 
 /* The forms of softmax_online; -DMODE of the kernels. */
 enum {
@@ -37,12 +45,14 @@ enum { XL__SOFTMAX_ROW_MAX = 16384 }; /* columns of XL__SOFTMAX_ROWS */
 
 bool xl__softmax_has_mask(const xl_softmax *canonical);
 /* Append the arguments that every softmax kernel begins with: ROW_PARAMS of
- * normalization/softmax.clh. */
+ * normalization/softmax.clh. canonical: of a struct xl__softmax_canonical, as
+ * below. */
 void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
 /* -D's of normalization/softmax.clh for accesses of vw elements. */
 void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw);
-double xl__softmax_flop(const xl_softmax *s);
+/* Operations, with the prologue's. */
+double xl__softmax_flop(const xl_softmax *canonical);
 double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
 /* NULL, or the reason why no variant supports these types here. */
 const char *xl__softmax_refuses(const struct xl__limits *l,
@@ -77,12 +87,18 @@ extern const struct xl__op xl__op_softmax;
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 
 /* Call slots of softmax's plans. */
-enum { XL__SOFTMAX_SRC = 1, XL__SOFTMAX_DST, XL__SOFTMAX_MASK };
+enum {
+    XL__SOFTMAX_SRC = 1,
+    XL__SOFTMAX_DST,
+    XL__SOFTMAX_MASK,
+    XL__SOFTMAX_OPERAND
+};
 enum {
     XL__SOFTMAX_SCALE,
     XL__SOFTMAX_OFF_SRC,
     XL__SOFTMAX_OFF_DST,
-    XL__SOFTMAX_OFF_MASK
+    XL__SOFTMAX_OFF_MASK,
+    XL__SOFTMAX_OPERAND_VALUE
 };
 
 #endif

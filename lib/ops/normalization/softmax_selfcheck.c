@@ -2,7 +2,12 @@
 /* The self-check case of softmax: an odd number of rows that cross the border
  * of a work-group or of a chunk, padded lines, guard bytes around the result,
  * one row of -inf, one with a NaN. The host computes in double; the tolerance
- * is the Accuracy line of xl_softmax_run(). */
+ * is the Accuracy line of xl_softmax_run(), with a prologue widened by the
+ * bound of its error.
+ *
+ * Where each score x[j] is known to within d[j], a result p[j] is so to within
+ * a factor e^d[j] W, W = sum_j p[j] e^d[j]: for the exact scores' sum S and
+ * the device's S', S' / S <= W, and S / S' <= W by Jensen's inequality. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +18,7 @@
 #include "base/rng.h"
 #include "ops/path/check.h"
 #include "ops/normalization/softmax.h"
+#include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64 };
 enum { SEED_SRC = 1, SEED_MASK = 2 };
@@ -72,7 +78,7 @@ void xl__softmax_shrink(const void *canonical,
     (void)variant;
     const xl_softmax *s = canonical;
     xl_softmax *to = small;
-    memcpy(to, s, sizeof *to);
+    memcpy(to, s, sizeof(struct xl__softmax_canonical));
     to->rows = small_rows(params);
     to->cols = small_cols(s, params);
     shrink_view(&s->src, to->cols, &to->src);
@@ -141,6 +147,32 @@ static double input_at(const xl_softmax *s, const struct xl__selfcheck_case *t,
     return (double)sum;
 }
 
+/* Of a row: its maximum, or 0 where that is infinite, the sum of
+ * exp(x - top), and that of exp(x - top + d), d the bound of x's error. */
+struct row {
+    double top, sum, most;
+};
+
+/* What a case owns besides its memory. */
+struct softmax_case {
+    struct xl__case_epilogue prologue;
+    struct row row[];
+};
+
+/* The score of element [i][j]; *error bounds that of a device. */
+static double score_at(const struct xl__selfcheck_case *t, size_t i, size_t j,
+                       double *error)
+{
+    const struct xl__softmax_canonical *c = t->of;
+    const struct softmax_case *own = t->own;
+    const size_t along[XL__N_ALONG] = {0, 0, i, j};
+    const double x = input_at(&c->s, t, i, j);
+    *error = 0;
+    return c->snippet ? xl__case_epilogue_expected(&own->prologue, t, along,
+                                                   XL_F32, x, 0, error)
+                      : x;
+}
+
 /* The bound of the error: see xl_softmax_run(). */
 static double derive_tolerance(const xl_softmax *s, double want, double below)
 {
@@ -155,48 +187,56 @@ static double derive_tolerance(const xl_softmax *s, double want, double below)
     return want * (in_f32 + store) + step + tiny;
 }
 
-/* Of a row: its maximum, or 0 where that is infinite, and the sum of
- * exp(x - top). */
-struct row {
-    double top, sum;
-};
-
 static double expected_value(const struct xl__selfcheck_case *t,
                              unsigned result, const size_t *at, double *error)
 {
     const xl_softmax *s = t->of;
-    const struct row *row = (const struct row *)t->own + at[0];
-    const double x = input_at(s, t, at[0], at[1]);
+    const struct row *row = &((const struct softmax_case *)t->own)->row[at[0]];
+    double d;
+    const double x = score_at(t, at[0], at[1], &d);
     const double want = row->sum == 0 ? 0 : exp(x - row->top) / row->sum;
     (void)result;
     *error = want == 0 ? (double)FLT_MIN
                        : derive_tolerance(s, want, fabs(x - row->top));
+    if (isinf(d) || isinf(row->most))
+        *error = INFINITY;
+    else if (row->sum > 0)
+        *error +=
+            *error * expm1(d) + want * (exp(d) * row->most / row->sum - 1);
     return want;
 }
 
 static void sum_rows(const xl_softmax *s, struct xl__selfcheck_case *t)
 {
-    struct row *row = t->own;
+    struct row *row = ((struct softmax_case *)t->own)->row;
+    double d;
     for (size_t i = 0; i < s->rows; i++) {
         double top = -(double)INFINITY;
         for (size_t j = 0; j < s->cols; j++)
-            top = fmax(top, input_at(s, t, i, j));
+            top = fmax(top, score_at(t, i, j, &d));
         row[i].top = isinf(top) ? 0 : top;
-        for (size_t j = 0; j < s->cols; j++)
-            row[i].sum += exp(input_at(s, t, i, j) - row[i].top);
+        for (size_t j = 0; j < s->cols; j++) {
+            const double x = score_at(t, i, j, &d) - row[i].top;
+            row[i].sum += exp(x);
+            row[i].most += isinf(d) ? INFINITY : exp(x + d);
+        }
     }
 }
 
 xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
 {
-    const xl_softmax *s = small;
+    struct xl__softmax_canonical *c = small;
+    const xl_softmax *s = &c->s;
+    const size_t size[XL__N_ALONG] = {1, 1, s->rows, s->cols};
+    struct softmax_case *own =
+        xl__calloc(1, sizeof *own + s->rows * sizeof *own->row);
     void *src = make_filled(&s->src, s, SEED_SRC, XL__SOFTMAX_SRC, t);
     struct xl__case_result *r = xl__case_add_result(
         t, "dst", XL__SOFTMAX_DST, s->dst.dtype, find_start(&s->dst));
     t->of = small;
     t->expect = expected_value;
-    t->own = xl__calloc(s->rows, sizeof(struct row));
-    if (!src || !r || !t->own || !make_guarded(&s->dst, s, XL__SOFTMAX_DST, t))
+    t->own = own;
+    if (!src || !r || !own || !make_guarded(&s->dst, s, XL__SOFTMAX_DST, t))
         return XL_NO_MEMORY;
     xl__case_add_dim(r, s->rows, s->dst.row_stride);
     xl__case_add_dim(r, s->cols, s->dst.col_stride);
@@ -210,6 +250,11 @@ xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
     if (xl__softmax_has_mask(s) &&
         !make_filled(&s->mask, s, SEED_MASK, XL__SOFTMAX_MASK, t))
         return XL_NO_MEMORY;
+    const xl_status status = xl__case_epilogue_init(
+        &own->prologue, &c->snippet, size, XL__SOFTMAX_OPERAND,
+        XL__SOFTMAX_OPERAND_VALUE, t);
+    if (status != XL_OK)
+        return status;
     sum_rows(s, t);
     return XL_OK;
 }

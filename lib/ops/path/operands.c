@@ -4,23 +4,24 @@
 
 #include "base/dtype.h"
 
-xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e)
+xl_status xl__operands_check(const xl_epilogue *ep, enum xl__hook hook,
+                             struct xl__error *e)
 {
+    const struct xl__hook_words *words = &xl__hook_words[hook];
     if (ep->n_bindings > 0 && (!ep->expr || !ep->bindings))
-        return xl__error_set(
-            e, XL_BAD_ARGUMENT, "an epilogue of %u bindings has no %s",
-            ep->n_bindings, ep->expr ? "bindings" : "expression");
+        return xl__error_set(e, XL_BAD_ARGUMENT, "%s of %u bindings has no %s",
+                             words->one, ep->n_bindings,
+                             ep->expr ? "bindings" : "expression");
     if (ep->n_bindings > XL_EPILOGUE_MAX_BINDINGS)
-        return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "an epilogue of %u bindings; at most %u are "
-                             "possible",
-                             ep->n_bindings,
-                             (unsigned)XL_EPILOGUE_MAX_BINDINGS);
+        return xl__error_set(
+            e, XL_BAD_ARGUMENT, "%s of %u bindings; at most %u are possible",
+            words->one, ep->n_bindings, (unsigned)XL_EPILOGUE_MAX_BINDINGS);
     for (unsigned k = 0; k < ep->n_bindings; k++) {
         const xl_binding *b = &ep->bindings[k];
         if (!b->name)
             return xl__error_set(e, XL_BAD_ARGUMENT,
-                                 "binding %u of the epilogue has no name", k);
+                                 "binding %u of the %s has no name", k,
+                                 words->name);
         if (b->is_scalar && !xl__scalar_fits(b->scalar, b->tensor.dtype))
             return xl__error_set(e, XL_BAD_SCALAR,
                                  b->tensor.dtype == XL_I32

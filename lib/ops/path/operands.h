@@ -8,11 +8,12 @@
 #include <crosslane/softmax.h>
 
 #include "ops/path/check.h"
-#include "runtime/plan.h"
+#include "runtime/epilogue.h"
 
 /* Number and scalars, not memory. Without an expression there are no bindings.
  */
-xl_status xl__operands_check(const xl_epilogue *ep, struct xl__error *e);
+xl_status xl__operands_check(const xl_epilogue *ep, enum xl__hook hook,
+                             struct xl__error *e);
 /* The last check of an op with an epilogue: its tensors become operands of the
  * call on q, behind those that the op has added, and what is written must be
  * disjoint from all others; a tensor may be the same view. */

@@ -69,7 +69,8 @@ static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
     struct bound b;
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
-    const struct xl__epilogue_request expected = {&ep, {1, 1, M, N}, dtype};
+    const struct xl__epilogue_request expected = {
+        &ep, {1, 1, M, N}, dtype, XL__EPILOGUE};
     xl__error_reset(&t.queue->error);
     return xl__epilogue_text_get(t.queue, &expected, out);
 }
@@ -505,7 +506,7 @@ static char *write_text(size_t i, const struct xl__limits *l)
                               .dtype = writable[i].dtype, .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
     const struct xl__epilogue_request expected = {
-        &given, {1, 1, M, N}, ep.dtype};
+        &given, {1, 1, M, N}, ep.dtype, XL__EPILOGUE};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;

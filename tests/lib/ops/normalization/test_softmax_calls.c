@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What softmax.h states of a softmax's values, on a real device: rows with NaN and
- * infinities in src and mask, by each variant; results that repeat; dst that
- * is src. */
+/* What softmax.h states of a softmax's values, on a real device: rows with NaN
+ * and infinities in src and mask, by each variant; results that repeat; dst
+ * that is src. */
 #include <math.h>
 #include <string.h>
 
