@@ -136,7 +136,8 @@ typedef struct xl_gemm {
  *            and self-check); xl_gemm_prepare() does that ahead of time.
  * Memory:    the library allocates the queue's scratch where no workspace is
  *            given, and a device copy of a batch's offsets, kept until they
- *            change; nothing else.
+ *            change. The self-check of a first call has buffers of its own,
+ *            which are released before it returns.
  *
  * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
  *            products of a training step are GEMMs on the same views:
