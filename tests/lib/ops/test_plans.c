@@ -163,7 +163,7 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
 {
     union {
         struct xl__gemm_canonical gemm;
-        xl_softmax softmax;
+        struct xl__softmax_canonical softmax;
     } small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
@@ -851,24 +851,26 @@ static void softmax_on(const struct xl__limits *l, const struct machine *m)
         const xl_softmax desc = random_softmax(&rng);
         const struct xl__variant *const *v = xl__generic_softmax;
         unsigned n_plans = 0;
-        xl_softmax s;
+        struct xl__softmax_canonical canonical;
+        const xl_softmax *s = &canonical.s;
         struct xl__call call;
-        assert_int_equal(XL_OK, xl__op_softmax.bind(NULL, &desc, &s, &call));
+        assert_int_equal(
+            XL_OK, xl__op_softmax.bind(NULL, &desc, &canonical, &call));
         for (; *v; v++) {
             struct xl__params params;
-            struct xl__plan *p = plan_of(l, *v, &s, &params);
+            struct xl__plan *p = plan_of(l, *v, s, &params);
             if (!p)
                 continue;
             n_plans++;
             check_plan(l, p);
             check_params(*v, &params);
-            check_small(l, &xl__op_softmax, *v, &s, &params, p);
+            check_small(l, &xl__op_softmax, *v, s, &params, p);
             if (*v == &xl__softmax_online)
-                check_online(p, &s, &params);
+                check_online(p, s, &params);
             free(p);
         }
         if (n_plans == 0)
-            fail_msg("softmax %zux%zu has no plan on %s", s.rows, s.cols,
+            fail_msg("softmax %zux%zu has no plan on %s", s->rows, s->cols,
                      m->name);
     }
 }
