@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/os/files.h"
 #include "base/alloc.h"
@@ -105,6 +104,9 @@ static xl_status init_library(xl_lib *lib, const xl_options *options)
     lib->spin_limit = read_spin_limit(lib);
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;
+    if (options->listing &&
+        !(lib->devices.listing = xl__strdup(options->listing)))
+        return XL_NO_MEMORY;
     xl_status status = init_tuned_sets(lib, options);
     if (status != XL_OK)
         return status;
@@ -135,6 +137,8 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     if (!lib)
         return XL_NO_MEMORY;
     lib->devices.targets = &xl__targets;
+    lib->devices.calibrate = xl__tuned_profile_apply;
+    lib->devices.calibrate_arg = &lib->tuned;
     xl__lock_init(&lib->lock);
     xl__lock_init(&lib->error_lock);
     xl__lock_init(&lib->log_lock);

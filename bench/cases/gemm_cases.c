@@ -15,12 +15,17 @@ enum { NN, TN, NT, TT }; /* bit 0: A is transposed, bit 1: B */
 /* A batch of products of 37 x 29 x 23, all scaled. */
 #define MANY(name, use, count, places, trans, in, out)                        \
     {name, use, 37, 29, 23, trans, 2, -3, in, out,                            \
-     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places}, false, XL_ACCURACY_FULL}
+     3, 2, 1, 0, 4, 2, false, false, DATA_NORMAL, {count, places, 0}, false, XL_ACCURACY_FULL, 0}
 
 /* A bare product: alpha 1, beta 0, dense, row-major. */
 #define PLAIN(name, use, m, n, k, trans, in, out)                             \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
      0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE}
+/* The same with B of another type. */
+#define PAIR(name, use, m, n, k, trans, in, b, out)                           \
+    {name, use, m, n, k, trans, 1, 0, in, out,                                \
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL,                             \
+     {0, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 1 + (b)}
 /* The four ways to store A and B. */
 #define FOUR(name, use, m, n, k, in, out)                                     \
     PLAIN(name " nn", use, m, n, k, NN, in, out),                             \
@@ -130,7 +135,7 @@ const struct gemm_case gemm_cases[] = {
     {"A A^T",           VQ,  129, 129, 67, NN,  1,    0,   XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
     {"A^T A f16",       V,   129, 129, 67, TN,  1,    0,   XL_F16,  XL_F32,  2, 0, 0,   3, 0, 0,      false, true,  DATA_NORMAL, CASE_ONE},
 
-    /* Other types: sums in f64; exact sums of i8; C of another type. */
+    /* Other types: sums in f64; exact ones of i8, u8; C of another type. */
     FOUR("odd f64",       V,  67, 53, 41, XL_F64,  XL_F64),
     FOUR("odd i8",        V,  67, 53, 41, XL_I8,   XL_I32),
     PLAIN("f64",          VQ, 131, 97, 515, NN, XL_F64, XL_F64),
@@ -141,6 +146,19 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("i8-f32",       V,  67, 53, 41, NN, XL_I8,   XL_F32),
     PLAIN("i8-f16",       V,  67, 53, 41, TT, XL_I8,   XL_F16),
     PLAIN("i8-bf16",      V,  67, 53, 41, TN, XL_I8,   XL_BF16),
+    PLAIN("u8",           V,  67, 53, 41, NT, XL_U8,   XL_I32),
+    PLAIN("u8-f32",       V,  67, 53, 41, TN, XL_U8,   XL_F32),
+    PLAIN("u8-f16",       V,  67, 53, 7,  NN, XL_U8,   XL_F16),
+    PLAIN("u8-bf16",      V,  3, 517, 41, NT, XL_U8,   XL_BF16),
+    PAIR("f16*i8",        V,  67, 53, 41, NT, XL_F16, XL_I8, XL_F16),
+    PAIR("f16*i8 row",    V,  1, 517, 1031, NT, XL_F16, XL_I8, XL_F32),
+    PAIR("bf16*u8",       V,  67, 53, 41, NN, XL_BF16, XL_U8, XL_F32),
+    PAIR("f32*bf16",      V,  67, 53, 41, TN, XL_F32, XL_BF16, XL_F32),
+    PAIR("u8*i8",         V,  67, 53, 41, NT, XL_U8, XL_I8, XL_I32),
+    PAIR("i8*f32",        V,  67, 53, 41, TT, XL_I8, XL_F32, XL_F32),
+    PAIR("e4m3*e5m2",     V,  67, 53, 41, NT, XL_F8E4M3, XL_F8E5M2, XL_F32),
+    PAIR("e5m2*f16",      V,  67, 53, 41, TN, XL_F8E5M2, XL_F16, XL_F32),
+    PAIR("f16*e4m3",      V,  67, 53, 41, NN, XL_F16, XL_F8E4M3, XL_BF16),
     PLAIN("f32-f16",      V,  67, 53, 41, NN, XL_F32,  XL_F16),
     PLAIN("f32-bf16",     V,  67, 53, 41, NT, XL_F32,  XL_BF16),
     PLAIN("f16-bf16",     V,  67, 53, 41, TN, XL_F16,  XL_BF16),
@@ -166,8 +184,8 @@ const struct gemm_case gemm_cases[] = {
     /* Accuracy traded for speed. */
 #define TRADED(name, use, m, n, k, trans, in, out, accuracy)                  \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
-     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {0, BATCH_STEPS}, false,    \
-     accuracy}
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {0, BATCH_STEPS, 0}, false,    \
+     accuracy, 0}
     TRADED("fast f32",    V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_FAST),
     TRADED("fast f32 tt", V,  67, 53, 41,  TT, XL_F32, XL_F16, XL_ACCURACY_FAST),
     TRADED("split f32",   V, 129, 65, 515, NN, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
@@ -176,8 +194,8 @@ const struct gemm_case gemm_cases[] = {
     TRADED("split f32 tt", V, 61, 129, 577, TT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
     TRADED("split f32 few", V, 67, 53, 41, TT, XL_F32, XL_F32, XL_ACCURACY_SPLIT),
     {"split f32 scaled", V, 140, 90, 601, TN, 2, -3, XL_F32, XL_F32,
-     3, 4, 5, 1, 8, 3, true, false, DATA_NORMAL, {0, BATCH_STEPS}, true,
-     XL_ACCURACY_SPLIT},
+     3, 4, 5, 1, 8, 3, true, false, DATA_NORMAL, {0, BATCH_STEPS, 0}, true,
+     XL_ACCURACY_SPLIT, 0},
     TRADED("fast e4m3",   V, 129, 65, 515, NT, XL_F8E4M3, XL_F32, XL_ACCURACY_FAST),
     TRADED("fast e5m2",   V,  67, 53, 41,  TN, XL_F8E5M2, XL_F16, XL_ACCURACY_FAST),
 
@@ -198,25 +216,26 @@ const struct gemm_case gemm_cases[] = {
     MANY("heads f64",     V,  6, BATCH_HEADS,    NN, XL_F64,  XL_F64),
     MANY("heads grouped", VQ, 6, BATCH_GROUPED,  NN, XL_F32,  XL_F32),
     MANY("heads grouped f16", V, 6, BATCH_GROUPED, NT, XL_F16, XL_F32),
-    {"heads columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {6, BATCH_GROUPED}, false, XL_ACCURACY_FULL},
-    {"heads row",       V,   1,  517, 131, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_GROUPED}, false, XL_ACCURACY_FULL},
-    {"heads large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_GROUPED}, false, XL_ACCURACY_FULL},
-    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS}, false, XL_ACCURACY_FULL},
-    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS}, false, XL_ACCURACY_FULL},
-    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS}, false, XL_ACCURACY_FULL},
-    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS}, false, XL_ACCURACY_FULL},
-    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS}, false, XL_ACCURACY_FULL},
-    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+    {"heads columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {6, BATCH_GROUPED, 0}, false, XL_ACCURACY_FULL, 0},
+    {"heads row",       V,   1,  517, 131, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_GROUPED, 0}, false, XL_ACCURACY_FULL, 0},
+    {"heads large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_GROUPED, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch columns",   V,   37,  29,  23, TN, 1,    1,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch lists cols", V,  37,  29,  23, NT, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      true,  false, DATA_NORMAL, {4, BATCH_LISTS, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch rows",      V,   1,  517, 131, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch rows f16",  V,   3,  131, 517, NT, 1,    0,    XL_F16,  XL_F16,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {6, BATCH_LISTS, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch large",     V,  150, 140, 130, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {3, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0},
+    {"batch many",      V,    8,   8,   8, NN, 1,    0,    XL_F32,  XL_F32,  0, 0, 0,   0, 0, 0,      false, false, DATA_NORMAL, {70001, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0},
 
     /* With the epilogue relu(y + bias). */
 #define BIAS(name, use, m, n, k, trans, in, out, columns, count)              \
     {name, use, m, n, k, trans, 1, 0, in, out,                                \
-     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS}, true,                  \
-     XL_ACCURACY_FULL}
+     0, 0, 1, 0, 0, 0, columns, false, DATA_NORMAL, {count, BATCH_STEPS, 0}, true,                  \
+     XL_ACCURACY_FULL, 0}
     BIAS("bias relu",        VQ, 67, 53, 41,   NN, XL_F32,  XL_F32,  false, 0),
     BIAS("bias relu cols",   V,  67, 53, 41,   TN, XL_F32,  XL_F32,  true,  0),
     BIAS("bias relu f16",    V,  128, 96, 64,  NT, XL_F16,  XL_F16,  false, 0),
     BIAS("bias relu i8",     V,  67, 53, 41,   NT, XL_I8,   XL_F32,  false, 0),
+    BIAS("bias relu u8",     V,  67, 53, 41,   TT, XL_U8,   XL_F32,  false, 0),
     BIAS("bias relu e4m3",   V,  67, 53, 41,   TT, XL_F8E4M3, XL_BF16, false, 0),
     BIAS("bias relu row",    V,  1, 517, 1031, NN, XL_F32,  XL_F32,  false, 0),
     BIAS("bias relu rows",   V,  4, 517, 1031, NT, XL_F16,  XL_F32,  false, 0),
@@ -244,7 +263,7 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("cube 8192 f32",   BB, 8192, 8192, 8192, NN, XL_F32,  XL_F32),
     PLAIN("cube 8192 f16",   BB, 8192, 8192, 8192, NN, XL_F16,  XL_F16),
     {"batch 10000x32", BQ, 32, 32, 32, NN, 1, 0, XL_F32, XL_F32,
-     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS}, false, XL_ACCURACY_FULL},
+     0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, {10000, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0},
     PLAIN("odd 1000",        B,  1000, 1023, 517,  NN, XL_F32,  XL_F32),
     PLAIN("cube 1024 tn",    B,  1024, 1024, 1024, TN, XL_F32,  XL_F32),
     PLAIN("cube 1024 nt",    B,  1024, 1024, 1024, NT, XL_F32,  XL_F32),
@@ -328,6 +347,15 @@ const struct softmax_case softmax_cases[] = {
     {"mask row",         VQ, 33,  521,  XL_F32,  0,    2,  false,   0,  0,  DATA_NORMAL},
     {"mask row bf16",    V,  33,  521,  XL_BF16, 0.5,  2,  true,    3,  5,  DATA_NORMAL},
     {"mask long",        V,  2,   70001, XL_F32, 0,    1,  false,   0,  0,  DATA_NORMAL},
+#define HOOKED(name, use, dtype, out)                                         \
+    {name, use, 13, 521, dtype, 0.5, HOOKS_INTO(out), false, 1, 1, DATA_NORMAL}
+    HOOKED("hooks",          VQ, XL_F32,  XL_F32),
+    HOOKED("hooks into f16", V,  XL_F32,  XL_F16),
+    HOOKED("hooks into i32", V,  XL_F32,  XL_I32),
+    HOOKED("hooks into u8",  V,  XL_F32,  XL_U8),
+    HOOKED("hooks into bool", V, XL_F32,  XL_BOOL),
+    HOOKED("f16 hooks into i8", VQ, XL_F16, XL_I8),
+    HOOKED("bf16 hooks",     V,  XL_BF16, XL_BF16),
     {"in place",         VQ, 33,  521,  XL_F32,  0,    0,  true,    0,  0,  DATA_NORMAL},
     {"in place long",    V,  2,   70001, XL_F32, 0,    0,  true,    0,  0,  DATA_NORMAL},
     {"in place f16",     V,  33,  521,  XL_F16,  0,    0,  true,    1,  1,  DATA_NORMAL},
@@ -352,9 +380,39 @@ const struct softmax_case softmax_cases[] = {
 };
 /* clang-format on */
 
+xl_dtype gemm_case_b(const struct gemm_case *c)
+{
+    return c->other_b > 0 ? (xl_dtype)(c->other_b - 1) : c->in;
+}
+
+static bool is_among(xl_dtype dtype, xl_dtype x, xl_dtype y)
+{
+    return dtype == x || dtype == y;
+}
+
+xl_dtype gemm_case_rounds_as(const struct gemm_case *c)
+{
+    const xl_dtype a = c->in, b = gemm_case_b(c);
+    const bool are_bytes =
+                   is_among(a, XL_I8, XL_U8) && is_among(b, XL_I8, XL_U8),
+               are_f8 = is_among(a, XL_F8E4M3, XL_F8E5M2) &&
+                        is_among(b, XL_F8E4M3, XL_F8E5M2);
+    return a == b || are_bytes || are_f8 ? a : XL_F16;
+}
+
 xl_dtype softmax_mask_dtype(const struct softmax_case *c)
 {
-    return c->mask >= MASK_TYPED ? (xl_dtype)(c->mask - MASK_TYPED)
-           : c->mask == MASK_ROW ? XL_F32
-                                 : c->dtype;
+    return softmax_mask_is_row(c)  ? XL_F32
+           : c->mask >= MASK_TYPED ? (xl_dtype)(c->mask - MASK_TYPED)
+                                   : c->dtype;
+}
+
+xl_dtype softmax_out_dtype(const struct softmax_case *c)
+{
+    return c->mask >= MASK_HOOKS ? (xl_dtype)(c->mask - MASK_HOOKS) : c->dtype;
+}
+
+bool softmax_mask_is_row(const struct softmax_case *c)
+{
+    return c->mask == MASK_ROW || c->mask >= MASK_HOOKS;
 }

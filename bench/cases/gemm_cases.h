@@ -40,6 +40,8 @@ enum { BATCH_INNER = 3, BATCH_SHARE = 2 };
 struct case_batch {
     size_t count; /* 0: one product */
     enum batch_layout layout;
+    size_t heads; /* products of each row, whose matrices lie side by side; 0:
+                     `count` products */
 };
 
 struct gemm_case {
@@ -58,14 +60,28 @@ struct gemm_case {
     bool bias_relu; /* epilogue relu(y + bias), a bias a column;
                        cast where C is not of floats */
     xl_accuracy accuracy;
+    unsigned other_b; /* 1 + the type of B; 0: that of A, `in` */
 };
 /* The last members of most cases: one product, no epilogue, full accuracy. */
-#define CASE_ONE {0, BATCH_STEPS}, false, XL_ACCURACY_FULL
+#define CASE_ONE {0, BATCH_STEPS, 0}, false, XL_ACCURACY_FULL, 0
+
+/* The type of B. */
+xl_dtype gemm_case_b(const struct gemm_case *c);
+/* A type of both for which a product's error bound is that of this case. */
+xl_dtype gemm_case_rounds_as(const struct gemm_case *c);
 
 /* The mask of a softmax case: none; full, of the rows' type; one f32 row for
- * all; full, of a type of its own. */
-enum { MASK_NONE, MASK_FULL, MASK_ROW, MASK_TYPED };
+ * all; full, of a type of its own; such a row added by a prologue, with an
+ * epilogue into a type. */
+enum {
+    MASK_NONE,
+    MASK_FULL,
+    MASK_ROW,
+    MASK_TYPED,
+    MASK_HOOKS = MASK_TYPED + XL_N_DTYPES
+};
 #define MASK_OF(dtype) (MASK_TYPED + (int)(dtype))
+#define HOOKS_INTO(dtype) (MASK_HOOKS + (int)(dtype))
 
 struct softmax_case {
     const char *name;
@@ -79,8 +95,11 @@ struct softmax_case {
     enum case_data data;
 };
 
-/* The type of the case's mask. */
+/* The types of the case's mask and of its results. */
 xl_dtype softmax_mask_dtype(const struct softmax_case *c);
+xl_dtype softmax_out_dtype(const struct softmax_case *c);
+/* Whether the mask is one row. */
+bool softmax_mask_is_row(const struct softmax_case *c);
 
 extern const struct gemm_case gemm_cases[];       /* NULL name last */
 extern const struct softmax_case softmax_cases[]; /* NULL name last */

@@ -54,7 +54,8 @@ double ref_normal(struct xl__rng *rng)
 double ref_draw(struct xl__rng *rng, xl_dtype dtype)
 {
     static const double bytes = 34;
-    return ref_normal(rng) * (dtype == XL_I8 ? bytes : 1);
+    const double x = ref_normal(rng);
+    return dtype == XL_I8 ? x * bytes : dtype == XL_U8 ? fabs(x) * bytes : x;
 }
 
 void ref_fill(void *data, size_t n, xl_dtype dtype, struct xl__rng *rng)
@@ -98,8 +99,8 @@ void ref_gemm_dot(const struct ref_mat *a, const struct ref_mat *b,
 }
 
 /* The error of a product of k terms, relative to |A| |B|: gemm.h, Accuracy.
- * Sums of i8 are exact, but rounded once to a float. In f64 the host rounds as
- * often as the device. */
+ * Sums of i8 and u8 are exact, but rounded once to a float. In f64 the host
+ * rounds as often as the device. */
 static double product_loss(const struct ref_gemm_scale *s)
 {
     static const struct {
@@ -124,7 +125,7 @@ static double product_loss(const struct ref_gemm_scale *s)
         (double)s->k * losses[s->in][s->accuracy].term +
         fmin((double)s->k, losses[s->in][s->accuracy].stay) *
             losses[s->in][s->accuracy].block;
-    return s->in == XL_I8
+    return s->in == XL_I8 || s->in == XL_U8
                ? ref_roundoff(XL_F32)
                : operand * operand * (1 + sums) - 1;
 }

@@ -12,59 +12,16 @@
 
 /* Options of a shape; the others apply to the whole run. */
 static const char *const line_options[] = {
-    "dtype", "trans",    "accuracy", "batch",  "stride",
-    "pad",   "dilation", "groups",   "layout", NULL};
+    "dtype",  "trans", "accuracy", "batch",  "heads",
+    "stride", "pad",   "dilation", "groups", "layout", NULL};
 
 static const char blanks[] = " \t\r";
 
 /* -- the text ------------------------------------------------------------- */
 
-static const struct shape_text *find_text(const char *name)
-{
-    static const char ending[] = ".txt";
-    const size_t len = strlen(name);
-    for (const struct shape_text *t = shape_texts; t->name; t++)
-        if (strncmp(t->name, name, len) == 0 &&
-            strcmp(t->name + len, ending) == 0)
-            return t;
-    return NULL;
-}
-
-static bool report_no_text(const char *name, struct xl__str *why)
-{
-    xl__str_printf(
-        why, "no shape file '%s' comes with clbench; must be one of", name);
-    for (const struct shape_text *t = shape_texts; t->name; t++)
-        xl__str_printf(why, " %.*s", (int)strcspn(t->name, "."), t->name);
-    xl__str_printf(why, ", or a path such as './%s'", name);
-    return false;
-}
-
 static bool read_text(struct shape_file *f, struct xl__str *why)
 {
-    size_t len = 0;
-    if (!strpbrk(f->name, "./\\")) {
-        const struct shape_text *t = find_text(f->name);
-        if (!t)
-            return report_no_text(f->name, why);
-        f->text = xl__calloc(t->len + 1, 1);
-        if (f->text)
-            memcpy(f->text, t->text, t->len);
-        return f->text != NULL;
-    }
-    errno = 0;
-    if (xl__file_read(f->name, &f->text, &len) != XL_OK) {
-        xl__str_printf(why, "'%s' cannot be read: %s", f->name,
-                       errno ? strerror(errno) : "out of memory");
-        return false;
-    }
-    if (strlen(f->text) == len)
-        return true;
-    xl__str_printf(why,
-                   "'%s' is not a text file: it has a byte 0; give a file of "
-                   "shapes, one a line",
-                   f->name);
-    return false;
+    return embedded_read(shape_texts, "shape file", f->name, &f->text, why);
 }
 
 /* -- a line --------------------------------------------------------------- */
@@ -254,7 +211,7 @@ void shape_file_position(const struct shape_file *f, size_t i, unsigned word,
 void shape_file_list(FILE *to)
 {
     enum { NAME_COLUMNS = 14 };
-    for (const struct shape_text *t = shape_texts; t->name; t++) {
+    for (const struct embedded *t = shape_texts; t->name; t++) {
         const char *text = (const char *)t->text;
         /* The first line is the licence, the second the title. */
         const char *title = strchr(text, '\n');

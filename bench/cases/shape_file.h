@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "results/embedded.h"
 
 enum { SHAPE_LINE_WORDS = 8 };
 
@@ -32,13 +33,7 @@ struct shape_file {
     size_t n, cap;
 };
 
-/* The texts that come with clbench; NULL name last. Names end in ".txt". */
-struct shape_text {
-    const char *name;
-    const unsigned char *text;
-    size_t len;
-};
-extern const struct shape_text shape_texts[];
+extern const struct embedded shape_texts[]; /* NULL name last */
 
 /* Read a file, or one that comes with clbench by its bare name: "gemm_llm". A
  * name with a dot or a slash is a path. On failure *why is the message, with

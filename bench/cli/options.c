@@ -45,13 +45,20 @@ const struct option_row option_rows[] = {
     {"all-devices", 'a', OPT_FLAG, NULL,
      "all devices, side by side in one table", NULL, AT(all_devices), false,
      NULL},
+    {"as", 0, OPT_TEXT, "FILE|NAME",
+     "devices that are not here: FILE is what 'clinfo --raw' prints where they "
+     "are, NAME one that 'clbench devices --list' prints; nothing is built or "
+     "run", NULL, AT(as), false, NULL},
     {"variant", 'v', OPT_TEXT, "NAME|all",
      "force one variant, or run each that supports the case; 'clbench "
      "explain' lists them", NULL, AT(variant), false, NULL},
-    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8|f8e4m3|f8e5m2",
-     "element type; sums are in f32, for f64 in f64, for i8 in i32 (f64, i8 "
-     "and the 8-bit floats, whose C is bf16: gemm only)", dtypes, AT(dtype),
-     false, NULL},
+    {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8|u8|f8e4m3|f8e5m2",
+     "element type; sums are in f32, for f64 in f64, for i8 and u8 in i32 "
+     "(f64, bytes and the 8-bit floats, whose C is bf16: gemm only)", dtypes,
+     AT(dtype), false, NULL},
+    {"dtype-b", 0, OPT_CHOICE, "f32|f16|bf16|i8|u8|f8e4m3|f8e5m2",
+     "element type of B, where it is not A's, which --dtype gives", dtypes,
+     AT(dtype_b), false, NULL},
     {"accuracy", 0, OPT_CHOICE, "full|split|fast",
      "what a product may trade for speed: nothing; f32 as a sum of narrow "
      "terms; f32 rounded to 11 bits and 8-bit floats with the matrix engine's "
@@ -77,6 +84,9 @@ const struct option_row option_rows[] = {
     {"batch", 0, OPT_COUNT, "N",
      "products in one call, each with its own matrices; plan: sequences that "
      "are decoded together", NULL, AT(batch), false, NULL},
+    {"heads", 0, OPT_COUNT, "N",
+     "so many products for each of --batch, as the heads of a sequence: their "
+     "matrices lie side by side, line by line", NULL, AT(heads), false, NULL},
     {"shapes", 0, OPT_LIST, "FILE|NAME",
      "shapes from a file, or from one that comes with clbench (--list prints "
      "the names); repeatable. Options of the command line override those of a "
@@ -182,7 +192,7 @@ const struct option_row option_rows[] = {
     {"count", 'c', OPT_COUNT, "N", "stop after N readings", NULL, AT(count),
      false, NULL},
     {"output", 'o', OPT_TEXT, "FILE",
-     "add the tuned sets to FILE instead of the user's settings", NULL,
+     "add the tuned sets or the profile to FILE instead of the user's settings", NULL,
      AT(output), false, NULL},
     {"dry-run", 'n', OPT_FLAG, NULL,
      "list the candidates in the order of the model's times; run nothing",
@@ -665,6 +675,7 @@ bool args_parse(int argc, char **argv, struct settings *set,
                 const struct command **command)
 {
     *set = (struct settings){.dtype = XL_N_DTYPES,
+                             .dtype_b = XL_N_DTYPES,
                              .trans = -1,
                              .layout = -1,
                              .seed = 1,

@@ -34,8 +34,9 @@ struct plan_settings {
 struct settings {
     const char *device; /* NULL: device 0 */
     bool all_devices;
+    const char *as; /* a listing of devices; NULL: those of this machine */
     const char *variant; /* NULL: the library's choice; "all": every one */
-    xl_dtype dtype;      /* XL_N_DTYPES: not given */
+    xl_dtype dtype, dtype_b; /* XL_N_DTYPES: not given */
     int trans;           /* bit 0: A transposed, bit 1: B; -1: not given */
     xl_accuracy accuracy;
     /* Files of results. NULL: none; "-": standard output. */
@@ -61,6 +62,7 @@ struct settings {
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     size_t batch;      /* products of a call; 0: not given */
+    size_t heads;      /* products for each of these; 0: not given */
     size_t calls;      /* peers: runs per wait; 0: one */
     const char *sweep; /* gemm: "n=1780:2060"; NULL: none */
     bool reads;        /* gemm: count global reads by tile */

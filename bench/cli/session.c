@@ -70,7 +70,8 @@ static void add_line(struct xl__str *text, const char *line)
 int session_open(struct session *s)
 {
     xl_options options = {XL_OPTIONS_INIT, .log = on_log, .log_arg = s,
-                          .cache_dir = s->no_cache ? "" : NULL};
+                          .cache_dir = s->no_cache ? "" : NULL,
+                          .listing = s->listing};
     if (s->lib)
         return EXIT_FINE;
     xl_status status = xl_open(&options, &s->lib);
@@ -118,13 +119,15 @@ int session_open_devices(struct session *s)
     if (status != XL_OK) {
         struct xl__str text = {0};
         const char *detail = xl_lib_error(s->lib);
-        add_line(&text, *detail ? detail : xl_status_text(status));
-        if (!strstr(detail, "clbench doctor"))
+        if (s->listing)
+            xl__str_printf(&text, "%s: ", s->set.as);
+        xl__str_add(&text, *detail ? detail : xl_status_text(status));
+        if (!s->listing && !strstr(detail, "clbench doctor"))
             add_line(&text, "run 'clbench doctor': it finds the cause and "
                             "prints what to do");
         session_message(s, "", xl__str_text(&text));
         xl__str_clear(&text);
-        return EXIT_NO_DEVICE;
+        return s->listing ? EXIT_FILE : EXIT_NO_DEVICE;
     }
     code =
         s->set.all_devices ? choose_all_devices(s, n) : choose_one_device(s);
@@ -238,6 +241,8 @@ void session_close(struct session *s)
     s->extra = NULL;
     free(s->devices);
     s->devices = NULL;
+    free(s->listing);
+    s->listing = NULL;
     s->n_devices = 0;
     xl_close(s->lib);
     s->lib = NULL;

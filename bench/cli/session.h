@@ -32,6 +32,9 @@ struct session {
     const struct command *command;
     struct settings set;
     bool no_cache;          /* set before session_open(): no program cache */
+    char *listing; /* --as: likewise, the devices are those of this output of
+                      `clinfo --raw`; NULL: the machine's. session_close()
+                      frees it */
     xl_lib *lib;            /* NULL until session_open() */
     xl_device **devices;    /* the chosen ones */
     unsigned n_devices;

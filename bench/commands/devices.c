@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "cli/console.h"
 #include "cli/units.h"
+#include "results/listings.h"
 #include "results/result.h"
 
 static double fact_number(const xl_device *dev, const char *name)
@@ -98,8 +99,14 @@ static void print_identities(const struct session *s, unsigned width)
 
 static int run_devices(struct session *s)
 {
+    if (s->set.list) {
+        listings_print();
+        return EXIT_FINE;
+    }
     s->set.all_devices = s->set.device == NULL;
-    int code = session_open_devices(s);
+    int code = listing_choose(s);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
     if (code != EXIT_FINE || !session_tables(s))
         return code;
     unsigned width = text_terminal_columns();
@@ -111,7 +118,7 @@ static int run_devices(struct session *s)
     return session_result(s);
 }
 
-static const char *const options[] = {"device", "json", NULL};
+static const char *const options[] = {"device", "as", "json", "list", NULL};
 
 const struct command cmd_devices = {
     .name = "devices",
@@ -120,7 +127,14 @@ const struct command cmd_devices = {
         "Lists the devices of all OpenCL platforms, numbered from 0: GPUs, "
         "accelerators, CPUs; within these by platform name, PCI address and "
         "UUID. Device 0 is used when --device is not given. Devices of two "
-        "drivers with the same hardware are marked as the same silicon.",
+        "drivers with the same hardware are marked as the same silicon.\n\n"
+        "  clbench devices --list\n"
+        "  clinfo --raw >there.txt; clbench devices --as there.txt\n\n"
+        "--list prints the devices that come with clbench, by the names that "
+        "--as takes, with their sources. A FILE for --as is the output of "
+        "'clinfo --raw'; a line 'subgroup_width 32' behind a device, or "
+        "another fact of 'clbench limits --list', is a measured value of "
+        "it.",
     .options = options,
     .run = run_devices,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "results/listings.h"
 #include "results/result.h"
 #include "timing/run_cases.h"
 #include "report/report.h"
@@ -40,13 +41,28 @@ static void print_fact(const char *name, const xl_fact *f)
            f->note ? ", " : "", f->note ? f->note : "");
 }
 
+/* A measured value that is not used, with the note that says why. */
+static void print_contradiction(const xl_device *dev, const char *name)
+{
+    char text[UNITS_CAP];
+    xl_fact f;
+    if (xl_device_fact(dev, name, XL_MEASURED, &f) != XL_OK || !f.note)
+        return;
+    units_format(text, sizeof text, f.value, f.unit);
+    printf("      measured %s contradicts it and is not used (%s)\n", text,
+           f.note);
+}
+
 static void print_limits(const xl_device *dev)
 {
     xl_fact f;
     printf("  Limits used, with their sources\n");
     for (unsigned i = 0; limits[i]; i++) {
-        if (xl_device_fact(dev, limits[i], XL_UNKNOWN, &f) == XL_OK)
-            print_fact(limits[i], &f);
+        if (xl_device_fact(dev, limits[i], XL_CALIBRATED, &f) == XL_OK &&
+            f.source == XL_UNKNOWN)
+            (void)xl_device_fact(dev, limits[i], XL_UNKNOWN, &f);
+        print_fact(limits[i], &f);
+        print_contradiction(dev, limits[i]);
     }
     matrix_table_print(dev, text_terminal_columns());
 }
@@ -60,7 +76,9 @@ static void print_sizes(const char *name, const size_t size[3])
                size[2]);
 }
 
-static void print_chosen(const xl_choice *c, const char *unit)
+/* rates: from which the time is, when not from measured ones; or "". */
+static void print_chosen(const xl_choice *c, const char *unit,
+                         const char *rates)
 {
     char text[UNITS_CAP];
     double amount = strcmp(unit, "B/s") == 0 ? c->bytes : c->flop;
@@ -76,13 +94,15 @@ static void print_chosen(const xl_choice *c, const char *unit)
     printf("      %-14s %s\n", "scratch", text);
     printf("      %-14s %u\n", "launches", c->n_steps);
     units_time(text, sizeof text, c->est_ns);
-    printf("      %-14s %s, limited by %s", "expected", text, c->bound);
+    printf("      %-14s %s%s, limited by %s", "expected", text, rates,
+           c->bound);
     units_format(text, sizeof text, amount / c->est_ns * 1e9, unit);
     printf(" (%s)\n", text);
     printf("      %-14s %s\n", "repeats", c->repeats);
 }
 
-static void print_choice(unsigned number, const xl_choice *c, const char *unit)
+static void print_choice(unsigned number, const xl_choice *c, const char *unit,
+                         const char *rates)
 {
     char text[UNITS_CAP];
     printf("    %u. %s%s\n", number, c->variant,
@@ -90,10 +110,11 @@ static void print_choice(unsigned number, const xl_choice *c, const char *unit)
     if (*c->why)
         text_wrap(stdout, c->why, INDENT + 2, text_terminal_columns());
     if (c->chosen) {
-        print_chosen(c, unit);
+        print_chosen(c, unit, rates);
     } else if (!isnan(c->est_ns)) {
         units_time(text, sizeof text, c->est_ns);
-        printf("      expected %s, limited by %s\n", text, c->bound);
+        printf("      expected %s%s, limited by %s\n", text, rates,
+               c->bound);
     }
 }
 
@@ -114,6 +135,27 @@ static void print_bound(xl_queue *q, const xl_row *row, const xl_roof *roof)
            xl_source_name(bound.source));
     units_time(text, sizeof text, amount / bound.value * 1e9);
     printf(": %s at best\n", text);
+}
+
+/* The origin of the rates that the expected times are of. False: they were not
+ * measured. */
+static bool print_profile(xl_queue *q)
+{
+    xl_profile profile;
+    struct xl__str text = {0};
+    const bool is_measured =
+        xl_profile_find(q, &profile) == XL_OK && profile.n_rates > 0;
+    if (!is_measured)
+        xl__str_add(&text, "Rates: computed from the facts of the driver and "
+                           "the vendor's table; 'clbench calibrate' measures "
+                           "them");
+    else
+        xl__str_printf(&text, "Rates: measured %s with driver %s, %s",
+                       profile.date, profile.driver, profile.origin);
+    printf("\n");
+    text_wrap(stdout, xl__str_text(&text), 2, text_terminal_columns() - 2);
+    xl__str_clear(&text);
+    return is_measured;
 }
 
 static void print_heading(const char *op, const char *shape, xl_device *dev)
@@ -144,16 +186,20 @@ static int explain_case(struct session *s, xl_device *dev,
     xl_status status = op->explain(q, &work, choices, &n);
     print_heading(op->name, s->set.words[1], dev);
     print_limits(dev);
+    const bool is_measured = print_profile(q);
     printf("\n  Variants, best first\n");
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
-        print_choice(i + 1, &choices[i], row.unit);
+        print_choice(i + 1, &choices[i], row.unit,
+                     s->listing && !is_measured ? " (from peak rates)" : "");
     int code = EXIT_FINE;
     if (status != XL_OK)
         code = session_fail(s, "explaining", status, xl_error_detail(q));
     else
         printf("\n");
     const xl_roof roof = op->engine ? op->engine(c) : roof_usual(row.dtype);
-    if (status == XL_OK)
+    if (status == XL_OK && s->listing)
+        printf("  Nothing was built or run: the device is not here.\n");
+    else if (status == XL_OK)
         print_bound(q, &row, &roof);
     xl_queue_destroy(q);
     return code;
@@ -170,9 +216,11 @@ static int run_explain(struct session *s)
         return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
     int code = EXIT_USAGE;
     if (op->parse(&s->set, s->set.words[1], c, why, sizeof why))
-        code = session_open_devices(s);
+        code = listing_choose(s);
     else
         fprintf(stderr, "clbench: %s\n", why);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
     for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
         code = explain_case(s, s->devices[i], op, c);
     free(c);
@@ -180,8 +228,9 @@ static int run_explain(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
-    "layout", "stride", "pad", "dilation", "groups", NULL};
+    "device",   "all-devices", "as",    "variant", "dtype",  "dtype-b",
+    "trans",    "accuracy",    "batch", "heads",   "layout", "stride",
+    "pad",      "dilation",    "groups", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",
@@ -194,7 +243,11 @@ const struct command cmd_explain = {
         "memory, and the bound by the device's measured peaks.\n\n"
         "  clbench explain gemm 1000x1000x1000 --device 1\n"
         "  clbench explain softmax 4096x4096 --dtype f16\n"
-        "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n\n"
+        "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n"
+        "  clbench explain gemm 4096 --as rx-7900-xtx\n\n"
+        "With --as it is what would be chosen on a device that is not here, "
+        "from what its driver states: no driver is needed, nothing is built "
+        "or run, and times are from peak rates.\n\n"
         "Expressions are explained by 'clbench expr TEXT --explain'.",
     .options = options,
     .min_words = 2,

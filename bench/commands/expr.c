@@ -19,6 +19,7 @@
 #include "cli/units.h"
 #include "report/report.h"
 #include "results/json.h"
+#include "results/listings.h"
 #include "results/result.h"
 #include "timing/expr.h"
 
@@ -248,6 +249,8 @@ static int explain_on_device(struct session *s, xl_device *dev,
     fflush(stdout);
     if (status != XL_OK)
         code = session_fail(s, "explaining", status, xl_error_detail(q));
+    else if (s->listing && session_tables(s))
+        printf("Nothing was built or run: the device is not here.\n");
     xl_expr_destroy(e);
     xl_queue_destroy(q);
     return code;
@@ -511,7 +514,9 @@ static int time_text(struct session *s, struct expr_job *job)
     job->fast_math = s->set.fast_math;
     if (!read_names(&s->set, &job->spec))
         return EXIT_USAGE;
-    code = session_open_devices(s);
+    code = listing_choose(s);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
     if (code == EXIT_FINE)
         code = complete_results(s, job);
     if (code == EXIT_FINE)
@@ -547,6 +552,7 @@ static int run_expr(struct session *s)
     int code;
     if (set->list)
         return list_cases(s);
+    s->set.explain |= set->as != NULL;
     if (!is_own && (set->explain || set->source || set->shapes.n > 0 ||
                     set->scalars.n > 0 || set->ranges.n > 0)) {
         report_error("missing expression; usage: clbench expr 'x + 1' --shape "
@@ -562,7 +568,7 @@ static int run_expr(struct session *s)
 
 static const char *const options[] = {
     "shape", "scalar", "range", "dtype", "fast-math", "variant", "explain",
-    "source", "device", "all-devices", "trace", "json", REPORT_OPTIONS, "seed",
+    "source", "device", "all-devices", "as", "trace", "json", REPORT_OPTIONS, "seed",
     "quick", "full", "max-time", "strict", "list", NULL};
 
 const struct command cmd_expr = {
@@ -587,7 +593,7 @@ const struct command cmd_expr = {
         "reductions (axis=-1, axis=(0, 2)), rows (softmax, layer_norm, "
         "rms_norm), views (x[:, ::2], transpose): <crosslane/expr.h> defines "
         "the language. A name that is assigned and read again is a temporary "
-        "unless --shape makes it an output.",
+        "unless --shape makes it an output. --as implies --explain.",
     .options = options,
     .min_words = 0,
     .max_words = 1,

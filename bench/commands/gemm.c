@@ -22,9 +22,11 @@ static int run_gemm(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
-    "shapes", "sweep", "reads", "cliff", "list", "trace", "json",
-    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
+    "device",       "all-devices", "variant", "dtype",  "dtype-b", "trans",
+    "accuracy",     "batch",       "heads",   "shapes", "sweep",
+    "reads",        "cliff",       "list",    "trace",  "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",   "max-time",
+    "strict",       NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",
@@ -42,6 +44,7 @@ const struct command cmd_gemm = {
         "what tiles read, --cliff searches for shapes that are much slower "
         "than their bound.\n\n"
         "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
+        "  clbench gemm 512x512x128 --trans nt --batch 4 --heads 32\n"
         "  clbench gemm --shapes gemm_llm --quick --json llm.json\n"
         "  clbench gemm --sweep n=1780:2060:4 --dtype f16\n"
         "  clbench gemm 2048 --sweep ld=2048:2056\n"

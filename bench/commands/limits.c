@@ -12,6 +12,7 @@
 #include "cli/console.h"
 #include "cli/units.h"
 #include "commands/matrix_table.h"
+#include "results/listings.h"
 #include "results/result.h"
 
 static void ignore_row(const xl_row *row, void *arg)
@@ -100,6 +101,9 @@ static void describe_difference(struct xl__str *out, const xl_device *dev,
             xl__str_add(out, name);
         xl__str_printf(out, "%s%s", before, others[i].text);
         format_fact(out, &other);
+        if (others[i].source == XL_MEASURED && other.note)
+            xl__str_printf(out, ", a contradiction that is not used (%s)",
+                           other.note);
         before = ", ";
     }
 }
@@ -183,12 +187,15 @@ static int run_limits(struct session *s)
     enum { PROBES_A_DEVICE = 2 };
     if (s->set.list)
         return list_names();
-    int code = session_open_devices(s);
+    int code = listing_choose(s);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        measure_facts(s, s->devices[i]);
+        if (!s->listing)
+            measure_facts(s, s->devices[i]);
         progress_hide(s);
         if (session_tables(s))
             print_facts(s->devices[i]);
@@ -198,21 +205,20 @@ static int run_limits(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "json", REPORT_OPTIONS, "max-time", "seed",
+    "device", "all-devices", "as", "json", REPORT_OPTIONS, "max-time", "seed",
     "list", NULL};
 
 const struct command cmd_limits = {
     .name = "limits",
     .summary = "all facts about a device, with their sources",
     .about =
-        "Prints each fact that the library uses, with its unit and its "
-        "source: "
+        "Prints each fact about the device, with its unit and its source: "
         "queried (the driver returned it), measured (by a probe on this "
         "device), known (a vendor document, cited by its id in vendor-notes) "
         "or assumed. A note shows where driver and probe differ from the "
-        "value "
-        "that is used. The sub-group width and the event clock are measured "
-        "first.",
+        "value that is printed. The sub-group width and the event clock are "
+        "measured first; with --as nothing is, since the device is not here. "
+        "Variants are selected without measured values.",
     .options = options,
     .run = run_limits,
 };

@@ -48,6 +48,7 @@ static const char *const sources[] = {
     [XL_MEASURED] = "on this device, by a probe",
     [XL_KNOWN] = "documented: the vendor table, with its note",
     [XL_ASSUMED] = "assumed by the vendor table",
+    [XL_CALIBRATED] = "measured earlier: the device profile",
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 

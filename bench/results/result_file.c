@@ -320,7 +320,7 @@ static void restore_samples(const struct result_row *from, xl_samples *out)
 
 static xl_source find_source(const char *name)
 {
-    for (unsigned i = 0; i <= XL_ASSUMED; i++)
+    for (unsigned i = 0; i <= XL_CALIBRATED; i++)
         if (xl__streq(xl_source_name((xl_source)i), name))
             return (xl_source)i;
     return XL_UNKNOWN;

@@ -51,7 +51,8 @@ static xl_gemm gemm_descriptor(const struct gemm_case *c)
                      .k = c->k,
                      .alpha = 1,
                      .a = matrix_view(c->m, c->k, c->in, c->trans & 1),
-                     .b = matrix_view(c->k, c->n, c->in, c->trans & 2),
+                     .b =
+                         matrix_view(c->k, c->n, gemm_case_b(c), c->trans & 2),
                      .c = matrix_view(c->m, c->n, c->out, false),
                      .variant = variant};
 }

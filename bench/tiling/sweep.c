@@ -120,7 +120,7 @@ static size_t row_alignment(const struct gemm_case *c)
     row_lengths(c, line);
     const size_t all[3] = {
         tile_alignment(line[0] + c->pad_a, xl_dtype_bytes(c->in)),
-        tile_alignment(line[1] + c->pad_b, xl_dtype_bytes(c->in)),
+        tile_alignment(line[1] + c->pad_b, xl_dtype_bytes(gemm_case_b(c))),
         tile_alignment(line[2] + c->pad_c, xl_dtype_bytes(c->out))};
     return xl__min_size(xl__min_size(all[0], all[1]), all[2]);
 }

@@ -11,12 +11,12 @@
 static void layout_gemm_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct gemm_case *c = arg;
-    const size_t n_b = c->batch.layout == BATCH_SHARED_B ? 1 : n_products(c);
-    buffers[A] = bench_input(n_products(c) * rows_a(c) * ld_a(c), c->in);
+    const size_t n_b = c->batch.layout == BATCH_SHARED_B ? 1 : n_rows(c);
+    buffers[A] = bench_input(n_rows(c) * rows_a(c) * ld_a(c), c->in);
     if (!c->one_buffer)
-        buffers[B] = bench_input(n_b * rows_b(c) * ld_b(c), c->in);
+        buffers[B] = bench_input(n_b * rows_b(c) * ld_b(c), gemm_case_b(c));
     buffers[C] =
-        bench_result(n_products(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
+        bench_result(n_rows(c) * c->m * ld_c(c), c->out, c->pad_c > 0);
 }
 
 /* Add the name of the case, which does not count when rows are matched. */
@@ -41,6 +41,8 @@ static void describe_gemm(const void *arg, xl_row *row)
     if (c->use & CASE_NAMED)
         name_row(row, c->name);
     xl_row_param_text(row, "trans", c->one_buffer ? "A A^T" : trans[c->trans]);
+    if (gemm_case_b(c) != c->in)
+        xl_row_param_text(row, "b", xl_dtype_name(gemm_case_b(c)));
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
     if (c->accuracy != XL_ACCURACY_FULL)
         xl_row_param_text(row, "accuracy",
@@ -53,14 +55,16 @@ static void describe_gemm(const void *arg, xl_row *row)
         xl_row_param(row, "ldb", (double)ld_b(c));
         xl_row_param(row, "ldc", (double)ld_c(c));
     }
-    if (c->batch.count)
-        xl_row_shape(row, "batch", (double)c->batch.count);
+    if (c->batch.heads)
+        xl_row_param(row, "heads", (double)c->batch.heads);
     const double times = (double)n_products(c);
+    if (c->batch.count || c->batch.heads)
+        xl_row_shape(row, "batch", times);
     const double n_b = c->one_buffer                       ? 0
                        : c->batch.layout == BATCH_SHARED_B ? 1
                                                            : times;
-    double read =
-        (times * m * k + n_b * k * n) * (double)xl_dtype_bytes(c->in);
+    double read = times * m * k * (double)xl_dtype_bytes(c->in) +
+                  n_b * k * n * (double)xl_dtype_bytes(gemm_case_b(c));
     row->flop = 2 * m * n * k * times;
     row->bytes = read + times * m * n * (double)xl_dtype_bytes(c->out) *
                             (c->beta != 0 ? 2 : 1);
@@ -87,13 +91,20 @@ static xl_gemm gemm_descriptor(const struct case_run *w)
                  .accuracy = c->accuracy};
     g.a = stored(mem[A], ld_a(c), c->in, ta);
     g.b = c->one_buffer ? stored(mem[A], ld_a(c), c->in, !ta)
-                        : stored(mem[B], ld_b(c), c->in, tb);
+                        : stored(mem[B], ld_b(c), gemm_case_b(c), tb);
     g.c = stored(mem[C], ld_c(c), c->out, false);
     g.batch = (xl_batch){
         .count = c->batch.count,
         .a_step = rows_a(c) * ld_a(c),
         .b_step = c->batch.layout == BATCH_SHARED_B ? 0 : rows_b(c) * ld_b(c),
         .c_step = c->m * ld_c(c)};
+    if (c->batch.heads) {
+        g.batch.count = n_products(c);
+        g.batch.inner = c->batch.heads;
+        g.batch.a_inner = width_a(c);
+        g.batch.b_inner = width_b(c);
+        g.batch.c_inner = c->n;
+    }
     return g;
 }
 
@@ -119,6 +130,8 @@ static xl_roof gemm_engine(const void *arg)
     enum { TERMS = 3 };
     const struct gemm_case *c = arg;
     xl_roof roof = {.dtype = c->in, .engine = XL_ENGINE_MATRIX};
+    if (gemm_case_b(c) != c->in) /* no engine takes such a pair */
+        return roof_usual(XL_F32);
     if (c->in == XL_F64 ||
         (c->in == XL_F32 && c->accuracy == XL_ACCURACY_FULL))
         return roof_usual(c->in);
@@ -145,7 +158,19 @@ static void count_reads(const void *arg, const xl_choice *choice,
     const double written =
         (double)(n_products(c) * c->m * c->n) * (double)xl_dtype_bytes(c->out);
     work->bytes[XL_LEVEL_LLC] =
-        (a + b) * k * (double)xl_dtype_bytes(c->in) + written;
+        a * k * (double)xl_dtype_bytes(c->in) +
+        b * k * (double)xl_dtype_bytes(gemm_case_b(c)) + written;
+}
+
+/* The type of C: i32 for exact sums, bf16 for 8-bit floats, else A's, or f32
+ * where that is a type of bytes. */
+static xl_dtype default_result(const struct gemm_case *c)
+{
+    const xl_dtype a = c->in, as = gemm_case_rounds_as(c);
+    return as == XL_I8 || as == XL_U8           ? XL_I32
+           : as == XL_F8E4M3 || as == XL_F8E5M2 ? XL_BF16
+           : xl_dtype_bytes(a) == 1             ? XL_F32
+                                                : a;
 }
 
 static bool parse_gemm(const struct settings *set, const char *word, void *arg,
@@ -161,13 +186,14 @@ static bool parse_gemm(const struct settings *set, const char *word, void *arg,
     c->n = mnk[1];
     c->k = mnk[2];
     c->batch.count = set->batch;
+    c->batch.heads = set->heads;
     c->trans = set->trans < 0 ? 0 : set->trans;
     c->alpha = 1;
     c->accuracy = set->accuracy;
     c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
-    c->out = c->in == XL_I8                              ? XL_I32
-             : c->in == XL_F8E4M3 || c->in == XL_F8E5M2 ? XL_BF16
-                                                         : c->in;
+    if (set->dtype_b != XL_N_DTYPES && set->dtype_b != c->in)
+        c->other_b = 1 + (unsigned)set->dtype_b;
+    c->out = default_result(c);
     return true;
 }
 

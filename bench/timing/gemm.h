@@ -12,26 +12,43 @@ static inline size_t rows_a(const struct gemm_case *c)
 {
     return c->trans & 1 ? c->k : c->m;
 }
+/* Matrices that lie side by side, and rows of them. */
+static inline size_t n_heads(const struct gemm_case *c)
+{
+    return c->batch.heads ? c->batch.heads : 1;
+}
+static inline size_t n_rows(const struct gemm_case *c)
+{
+    return c->batch.count ? c->batch.count : 1;
+}
+static inline size_t width_a(const struct gemm_case *c)
+{
+    return c->trans & 1 ? c->m : c->k;
+}
 static inline size_t ld_a(const struct gemm_case *c)
 {
-    return (c->trans & 1 ? c->m : c->k) + c->pad_a;
+    return width_a(c) * n_heads(c) + c->pad_a;
 }
 static inline size_t rows_b(const struct gemm_case *c)
 {
     return c->trans & 2 ? c->n : c->k;
 }
+static inline size_t width_b(const struct gemm_case *c)
+{
+    return c->trans & 2 ? c->k : c->n;
+}
 static inline size_t ld_b(const struct gemm_case *c)
 {
-    return (c->trans & 2 ? c->k : c->n) + c->pad_b;
+    return width_b(c) * n_heads(c) + c->pad_b;
 }
 static inline size_t ld_c(const struct gemm_case *c)
 {
-    return c->n + c->pad_c;
+    return c->n * n_heads(c) + c->pad_c;
 }
 
 static inline size_t n_products(const struct gemm_case *c)
 {
-    return c->batch.count ? c->batch.count : 1;
+    return n_rows(c) * n_heads(c);
 }
 
 #endif

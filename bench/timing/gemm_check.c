@@ -80,8 +80,8 @@ static struct ref_mat host_view(const void *data, size_t ld, xl_dtype dtype,
 
 static struct ref_gemm_scale gemm_scale(const struct gemm_case *c)
 {
-    return (struct ref_gemm_scale){c->k,  c->alpha, c->beta,
-                                   c->in, c->out,   c->accuracy};
+    return (struct ref_gemm_scale){
+        c->k, c->alpha, c->beta, gemm_case_rounds_as(c), c->out, c->accuracy};
 }
 
 /* The host's operands of product z. */
@@ -92,10 +92,18 @@ static void host_operands(const struct gemm_case *c,
     const bool ta = c->trans & 1, tb = c->trans & 2;
     *a = host_view(d->host[A], ld_a(c), c->in, ta);
     *b = c->one_buffer ? host_view(d->host[A], ld_a(c), c->in, !ta)
-                       : host_view(d->host[B], ld_b(c), c->in, tb);
-    a->offset = z * rows_a(c) * ld_a(c);
+                       : host_view(d->host[B], ld_b(c), gemm_case_b(c), tb);
+    const size_t row = z / n_heads(c), head = z % n_heads(c);
+    a->offset = row * rows_a(c) * ld_a(c) + head * width_a(c);
     if (c->batch.layout != BATCH_SHARED_B)
-        b->offset = z * rows_b(c) * ld_b(c);
+        b->offset = row * rows_b(c) * ld_b(c) + head * width_b(c);
+}
+
+/* The first element of a row of C, of all products' rows. */
+static size_t first_of_row(const struct gemm_case *c, size_t i)
+{
+    const size_t z = i / c->m, line = z / n_heads(c) * c->m + i % c->m;
+    return line * ld_c(c) + z % n_heads(c) * c->n;
 }
 
 static void check_product_element(const struct gemm_case *c,
@@ -142,7 +150,7 @@ xl_status gemm_check(xl_queue *q, const struct case_run *w,
     for (size_t s = 0; s < SAMPLE_ROWS; s++) {
         const size_t rows = n_products(c) * c->m;
         size_t i = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
-        TRY(xl_buffer_read(q, d->mem[C], i * ld_c(c) * size, line,
+        TRY(xl_buffer_read(q, d->mem[C], first_of_row(c, i) * size, line,
                            c->n * size));
         check_row(c, d, i, line, out);
     }

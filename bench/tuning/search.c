@@ -61,7 +61,7 @@ static void class_of_gemm(const void *arg, struct tune_class *out)
                               .b_step = c->k * c->n,
                               .c_step = c->m * c->n};
     g->a = operand_view(c->m, c->k, c->in, c->trans & 1);
-    g->b = operand_view(c->k, c->n, c->in, c->trans & 2);
+    g->b = operand_view(c->k, c->n, gemm_case_b(c), c->trans & 2);
     g->c = operand_view(c->m, c->n, c->out, false);
 }
 

@@ -36,7 +36,7 @@ static struct guarded_layout layout_b(const struct gemm_case *c)
 {
     const bool t = c->trans & 2;
     return (struct guarded_layout){t ? c->n : c->k, t ? c->k : c->n, c->pad_b,
-                                   c->off_b, c->in};
+                                   c->off_b, gemm_case_b(c)};
 }
 static struct guarded_layout layout_c(const struct gemm_case *c)
 {
@@ -239,8 +239,8 @@ static void check_product_element(const struct gemm_check *t,
                                   struct check_result *out)
 {
     const struct gemm_case *c = t->c;
-    struct ref_gemm_scale s = {c->k,  c->alpha, c->beta,
-                               c->in, c->out,   c->accuracy};
+    struct ref_gemm_scale s = {
+        c->k, c->alpha, c->beta, gemm_case_rounds_as(c), c->out, c->accuracy};
     struct checked_element e = {
         .name = "C", .i = at[0], .j = at[1], .dtype = c->out};
     e.expected = ref_gemm_expected(&s, sum_mag[0], sum_mag[1],

@@ -30,15 +30,22 @@ static double special_value(size_t i, size_t j, size_t cols, double normal)
 {
     size_t middle = cols / 2;
     switch ((enum special_row)(i % N_SPECIAL_ROWS)) {
-    case ROW_ALL_MASKED: return -INFINITY;
-    case ROW_ONE_INF: return j == middle ? INFINITY : normal;
-    case ROW_ONE_NAN: return j == cols - 1 ? (double)NAN : normal;
-    case ROW_HALF_MASKED: return j < middle ? -INFINITY : normal;
+    case ROW_ALL_MASKED:
+        return -INFINITY;
+    case ROW_ONE_INF:
+        return j == middle ? INFINITY : normal;
+    case ROW_ONE_NAN:
+        return j == cols - 1 ? (double)NAN : normal;
+    case ROW_HALF_MASKED:
+        return j < middle ? -INFINITY : normal;
     case ROW_LAST_ONLY:
         return j < cols - 1 ? -INFINITY : normal;
-    case ROW_LARGEST: return 65504; /* f16's largest, in every column */
-    case ROW_INF_AND_MASKED: return j == 0 ? INFINITY : -INFINITY;
-    default: return normal;
+    case ROW_LARGEST:
+        return 65504; /* f16's largest, in every column */
+    case ROW_INF_AND_MASKED:
+        return j == 0 ? INFINITY : -INFINITY;
+    default:
+        return normal;
     }
 }
 
@@ -64,8 +71,8 @@ static void fill_mask(struct guarded *g, struct xl__rng *rng)
     enum { ONE_IN = 8 };
     for (size_t i = 0; i < g->rows; i++) {
         for (size_t j = 0; j < g->cols; j++) {
-            bool is_masked = xl__rng_below(rng, ONE_IN) == 0 ||
-                             (i == 0 && g->rows > 1);
+            bool is_masked =
+                xl__rng_below(rng, ONE_IN) == 0 || (i == 0 && g->rows > 1);
             guarded_set(g, i, j, is_masked ? -INFINITY : ref_normal(rng));
         }
     }
@@ -75,13 +82,16 @@ static xl_status prepare_buffers(struct softmax_check *t, struct xl__rng *rng)
 {
     const struct softmax_case *c = t->c;
     struct guarded_layout src = {c->rows, c->cols, c->pad, c->off, c->dtype};
-    struct guarded_layout mask = {c->mask == MASK_ROW ? 1 : c->rows, c->cols,
-                                  c->pad, c->off, softmax_mask_dtype(c)};
+    struct guarded_layout dst = src;
+    struct guarded_layout mask = {softmax_mask_is_row(c) ? 1 : c->rows,
+                                  c->cols, c->pad, c->off,
+                                  softmax_mask_dtype(c)};
+    dst.dtype = softmax_out_dtype(c);
     xl_status status;
     TRY(guarded_init(&t->src, &src));
     fill_src(&t->src, c->data, rng);
     if (!c->in_place)
-        TRY(guarded_init(&t->dst, &src));
+        TRY(guarded_init(&t->dst, &dst));
     if (c->mask != MASK_NONE) {
         TRY(guarded_init(&t->mask, &mask));
         fill_mask(&t->mask, rng);
@@ -90,9 +100,14 @@ fail:
     return status;
 }
 
+static const char epilogue[] = "100 * y";
+static const double times = 100;
+
 static xl_status run_case(struct softmax_check *t, xl_queue *q,
                           const char *variant)
 {
+    char text[EPILOGUE_CAP];
+    xl_binding m = {.name = "m"};
     const struct softmax_case *c = t->c;
     xl_status status;
     xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
@@ -108,6 +123,14 @@ static xl_status run_case(struct softmax_check *t, xl_queue *q,
         s.mask = guarded_view(&t->mask, false);
         if (c->mask == MASK_ROW)
             s.mask.row_stride = 0;
+    }
+    if (c->mask >= MASK_HOOKS) {
+        m.tensor = xl_tensor_dense(s.mask.mem.buf, s.mask.dtype, 1, &c->cols);
+        m.tensor.offset = s.mask.offset;
+        epilogue_text(softmax_out_dtype(c), epilogue, text);
+        s.mask = (xl_mat){.offset = 0};
+        s.prologue = (xl_epilogue){"x + m", &m, 1};
+        s.epilogue = (xl_epilogue){.expr = text};
     }
     TRY(xl_softmax_run(q, &s, NULL));
     TRY(guarded_download(&t->src, q));
@@ -129,7 +152,7 @@ static void reference_row(const struct softmax_check *t, size_t i, double *x,
     struct ref_mat src = guarded_host(&t->src, false);
     struct ref_mat mask = guarded_host(&t->mask, false);
     bool is_scaled = c->scale != 0 && c->scale != 1;
-    size_t mask_row = c->mask == MASK_ROW ? 0 : i;
+    size_t mask_row = softmax_mask_is_row(c) ? 0 : i;
     double largest = 0;
     for (size_t j = 0; j < c->cols; j++) {
         double scaled = (is_scaled ? c->scale : 1) * ref_at(&src, i, j);
@@ -145,12 +168,13 @@ static void reference_row(const struct softmax_check *t, size_t i, double *x,
     *slack = 2 * largest * ref_roundoff(XL_F32);
 }
 
-static void check_row(const struct softmax_check *t, size_t i,
-                      double *x_y[2], struct check_result *out)
+static void check_row(const struct softmax_check *t, size_t i, double *x_y[2],
+                      struct check_result *out)
 {
     const struct softmax_case *c = t->c;
     const struct guarded *result = c->in_place ? &t->src : &t->dst;
     struct ref_mat got = guarded_back(result, false);
+    const xl_dtype out_dtype = softmax_out_dtype(c);
     double *x = x_y[0], *y = x_y[1], max = 0, slack = 0;
     reference_row(t, i, x, &slack);
     ref_softmax_row(x, c->cols, y, &max);
@@ -159,10 +183,16 @@ static void check_row(const struct softmax_check *t, size_t i,
                                     .i = i,
                                     .j = j,
                                     .expected = y[j],
-                                    .dtype = c->dtype};
+                                    .dtype = out_dtype};
         double below = isfinite(x[j]) && isfinite(max) ? max - x[j] : 0;
+        const bool hooks = c->mask >= MASK_HOOKS;
         e.got = ref_at(&got, i, j);
-        e.tol = ref_softmax_tol(y[j], below, slack, c->cols, c->dtype);
+        e.tol = ref_softmax_tol(y[j], below, slack, c->cols,
+                                hooks ? XL_F32 : c->dtype);
+        if (hooks) { /* a product of f32, then what is stored */
+            e.tol = times * (e.tol + ref_roundoff(XL_F32) * y[j]);
+            e.expected = ref_epilogue_stored(times * y[j], out_dtype, &e.tol);
+        }
         check_element(out, &e);
     }
 }

@@ -62,6 +62,9 @@ void expr_row_reduction(XL_PARAMS
         (IDX)xl_group_id(0) * (XL_WG / XL_LANES) + item / XL_LANES;
     const IDX row = min(own, rows - 1);
     const IDX lines = own >= rows ? 0 : XL_LINES;
+#if XL_LANES == 1
+    if (own < rows)
+#endif
     {
 #endif
         XL_ROW_PLACES
@@ -70,7 +73,7 @@ void expr_row_reduction(XL_PARAMS
         const IDX first_one = 0, end_one = lines * left;
 #if XL_HELD
         const uint mine = (uint)((end + (XL_LANES - 1) - lane) / XL_LANES);
-        const IDX last = XL_LINES * per_line - 1;
+        const IDX last = lane + (IDX)(mine - 1) * XL_LANES;
         XL_KEPT
 #endif
         XL_SWEEPS

@@ -33,7 +33,7 @@
  *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed
  *               but read in place, FORM 3: B likewise, which has UB 1 and n of
  *               RN or more (f32, f64); KEEP 1: sums are kept in scratch; TA,
- *               TC, TY, BATCH, EPILOGUE: gemm/gemm.clh
+ *               TC, TY, BATCH, OWN_ROWS, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
  *               and its panels once for each block along m; FORM 2, 3: B once
@@ -97,6 +97,10 @@ gemm_cpu_pack(__global const ELEM(TA) *restrict b, __global real *restrict to,
 {
     const ulong k0 = xl_group_id(0) / t.blocks * SLAB, z = xl_group_id(1);
     const ulong block = xl_group_id(0) % t.blocks;
+#if OWN_ROWS
+    if (rows[rows_at + z] == 0)
+        return;
+#endif
     const ulong n1 = block_at(block + 1, t.n, RN, t.blocks);
     const uint depth = (uint)min((ulong)SLAB, t.k - k0);
     b += t.off_b + GEMM_AT_B(z) + k0 * t.sk;
@@ -201,21 +205,28 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
     const ulong g_m = xl_group_id(0) / t.groups_n, z = xl_group_id(1);
     const ulong g_n = xl_group_id(0) % t.groups_n;
     const ulong m0 = block_at(g_m, t.m, RM, t.groups_m);
-    const uint rows = (uint)(block_at(g_m + 1, t.m, RM, t.groups_m) - m0);
     const ulong n0 = block_at(g_n, t.n, RN, t.groups_n);
-    const ulong n1 = block_at(g_n + 1, t.n, RN, t.groups_n);
+    const ulong block_m = block_at(g_m + 1, t.m, RM, t.groups_m) - m0;
+    const ulong block_n = block_at(g_n + 1, t.n, RN, t.groups_n) - n0;
+    const uint height = (uint)GEMM_USED_M(z, m0, block_m);
+    const ulong n1 = n0 + GEMM_USED_N(z, n0, block_n);
+#if OWN_ROWS
+    if (height == 0)
+        return;
+#endif
     a += t.off_a + GEMM_AT_A(z) + m0 * t.sx_a;
     const ulong at_c = t.off_c + GEMM_AT_C(z) + m0 * t.rs_c;
 
     for (ulong k0 = 0; k0 < t.k; k0 += t.slice, a += t.slice * t.sk_a) {
         const uint depth = (uint)min(t.slice, t.k - k0);
 #if !PLACE
-        for (uint i = 0; i < rows; i += RM)
-            pack_a(a + i * t.sx_a, t.sx_a, t.sk_a, min((uint)RM, rows - i),
+        for (uint i = 0; i < height; i += RM)
+            pack_a(a + i * t.sx_a, t.sx_a, t.sk_a, min((uint)RM, height - i),
                    depth, la + i * TK);
 #endif
         for (ulong j = n0; j < n1; j += RN) {
             const uint cols = (uint)min(t.n - j, (ulong)RN);
+            const uint used = (uint)min(n1 - j, (ulong)cols);
             const uint skip = FORM == 3 ? RN - cols : 0;
             const ulong next = FORM == 3 ? t.sk_b : RN;
 #if FORM == 2
@@ -231,14 +242,14 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
                 scratch + z * t.panels + j * t.k + k0 * RN;
             __global const real *soon = panel + RN * t.k;
 #endif
-            const uint ahead = RN * 4 / ((rows + RM - 1) / RM);
-            for (uint i = 0; i < rows; i += RM, soon += ahead * (depth / 4)) {
+            const uint ahead = RN * 4 / ((height + RM - 1) / RM);
+            for (uint i = 0; i < height; i += RM, soon += ahead * (depth / 4)) {
                 const struct tile p = {
                     c, at_c + i * t.rs_c + (j - skip) * t.cs_c, t.rs_c,
                     t.cs_c, z, m0 + i, j - skip,
                     (__global SUM *)(scratch + t.keep) +
                         (z * t.m + m0 + i) * t.ld + j,
-                    t.ld, rows - i, cols + skip, skip, k0 == 0,
+                    t.ld, height - i, used + skip, skip, k0 == 0,
                     k0 + t.slice >= t.k};
                 struct lines from;
                 vec sum[RM][NV];
@@ -247,7 +258,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
                 from.step = UA == 0 ? 1 : t.sk_a;
                 #pragma unroll
                 for (uint r = 0; r < RM; r++)
-                    from.line[r] = a + min(i + r, rows - 1) * t.sx_a;
+                    from.line[r] = a + min(i + r, height - 1) * t.sx_a;
 #else
                 from.at = la + i * TK;
 #endif

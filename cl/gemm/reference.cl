@@ -7,7 +7,8 @@
  * Launch        global (n rounded up to the local size, m, products of the
  *               batch); any local size of one row
  * Local memory  none
- * -D            TA, TC, TY, BATCH, OWN_ROWS (0, 1), EPILOGUE: gemm/gemm.clh
+ * -D            TA, TB, TC, TY, BATCH, OWN_ROWS (0, 1), EPILOGUE:
+ *               gemm/gemm.clh; scales: gemm/scales.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; A and B are read n and m times
  * Source        the definition */
@@ -17,7 +18,7 @@
 #include "gemm/gemm.clh"
 
 __kernel void gemm_ref(__global const ELEM(TA) *a, ulong off_a, ulong rs_a,
-                       ulong cs_a, __global const ELEM(TA) *b, ulong off_b,
+                       ulong cs_a, __global const ELEM(TB) *b, ulong off_b,
                        ulong rs_b, ulong cs_b, __global ELEM(TC) *c,
                        ulong off_c, ulong rs_c, ulong cs_c, ulong n, ulong k,
                        GEMM_LAST_PARAMS)
@@ -33,9 +34,11 @@ __kernel void gemm_ref(__global const ELEM(TA) *a, ulong off_a, ulong rs_a,
 #endif
     a += off_a + GEMM_AT_A(z) + i * rs_a;
     b += off_b + GEMM_AT_B(z) + j * cs_b;
+    GEMM_SCALES(z);
     SUM sum = 0;
     for (ulong l = 0; l < k; l++)
-        sum = MUL_ADD(LOAD(TA, a, l * cs_a), LOAD(TA, b, l * rs_b), sum);
+        sum = MUL_ADD(GEMM_SCALED_A(1, 0, LOAD(TA, a, l * cs_a), i, l),
+                      GEMM_SCALED_B(1, 0, LOAD(TB, b, l * rs_b), j, l), sum);
     const ulong at = off_c + GEMM_AT_C(z) + i * rs_c + j * cs_c;
     GEMM_STORE(1, , c, at, GEMM_Y(1, sum, c, at), z, i, j);
 }

@@ -26,8 +26,8 @@
  * Local memory  4 ST TK (TM + PA + TN + PB) bytes, P 4 where U = 0, else 0
  * -D            TM TN TK (even), RM RN (2, 4, 8, 16) dividing TM TN;
  *               ST slices kept: 2, more with COPY 2; GR tile rows of a
- *               band; CUT; TA (0, 1, 2), TC, TY, BATCH, EPILOGUE,
- *               GUARD: gemm/gemm.clh;
+ *               band; CUT; TA, TB (0, 1, 2), TC, TY, BATCH, OWN_ROWS,
+ *               EPILOGUE, GUARD: gemm/gemm.clh; VC is 1 where OWN_ROWS is 2;
  *               COPY 1: slices go through registers; 2 (TA 0): by copies that
  *               are started ST - 1 slices ahead, XL_COPY_...:
  *               common/async_copy.clh;
@@ -137,7 +137,8 @@
 
 /* The addresses and the values of an item's vectors of a slice. */
 struct lines {
-    __global const ELEM(TA) *a[NA], *b[NB];
+    __global const ELEM(TA) *a[NA];
+    __global const ELEM(TB) *b[NB];
 };
 struct vectors {
     FLOATV(VA) a[NA];
@@ -164,7 +165,7 @@ static inline void load_first(struct vectors *v, struct lines *from, uint lid,
     for (uint j = 0; j < NB; j++) {
         v->b[j] = (FLOATV(VB))(0);
         if (B_K(lid + j * NT) < depth)
-            v->b[j] = LOADVA(VB, TA, from->b[j], 0);
+            v->b[j] = LOADVA(VB, TB, from->b[j], 0);
         from->b[j] += depth * B_STEP;
     }
 }
@@ -214,7 +215,7 @@ static inline void load_slice(struct vectors *v, const struct lines *from)
         v->a[j] = LOADVA(VA, TA, from->a[j], 0);
     #pragma unroll
     for (uint j = 0; j < NB; j++)
-        v->b[j] = LOADVA(VB, TA, from->b[j], 0);
+        v->b[j] = LOADVA(VB, TB, from->b[j], 0);
 }
 #endif
 
@@ -245,7 +246,7 @@ static inline void multiply_values(SUM (*sum)[RN], const struct values *v)
  * (NV-39). */
 __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
-          __global const ELEM(TA) *b, ulong off_b, ulong sx_b, ulong sk_b,
+          __global const ELEM(TB) *b, ulong off_b, ulong sx_b, ulong sk_b,
           TILE_PARAMS)
 {
     __local float slices[ST * SLICE] __attribute__((aligned(16)));
@@ -255,13 +256,21 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
     const uint rest_k = (uint)((k - 1) % TK) + 1;
     struct share w = FIRST_SHARE;
     uint slot = 0;
+    /* One scalar less to keep for each matrix: those of a batch with two axes
+     * and CUT fill the registers of some devices. */
+    a += off_a;
+    b += off_b;
+    c += off_c;
 
+    if (!FIND_WORK(w, true))
+        return;
     do {
         const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
+        CLIP_TILE(p);
         const uint depth = w.unit == 0 ? rest_k : TK;
         const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
-        const ulong from_a = off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a;
-        const ulong from_b = off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b;
+        const ulong from_a = GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a;
+        const ulong from_b = GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b;
         struct lines from;
         struct vectors next;
         struct values values[2];
@@ -354,11 +363,10 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
             continue;
         }
 #endif
-        const ulong to =
-            off_c + GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
+        const ulong to = GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
         #pragma unroll
         for (uint r = 0; r < RM; r++)
-            store_row(c, to, rs_c, cs_c, &p, at.y * QM + ROW(r), at.x, sum[r],
-                      GEMM_STORE_ARGS);
-    } while (NEXT_SHARE(w));
+            store_row(c, to, rs_c, cs_c, &STORED, at.y * QM + ROW(r), at.x,
+                      sum[r], GEMM_STORE_ARGS);
+    } while (FIND_WORK(w, NEXT_SHARE(w)));
 }

@@ -25,8 +25,8 @@
  *               dividing WG; PARTS 1: k is cut; UA 0: A contiguous along k, 1:
  *               across; VA elements of a vector of A, dividing what is taken
  *               along that dimension (U, VW; TM), 1: any strides. Vectors of A
- *               and B are aligned and do not cross a line's end. TA, TC, TY,
- *               BATCH, EPILOGUE: gemm/gemm.clh
+ *               and B are aligned and do not cross a line's end. TA, TB, TC,
+ *               TY, BATCH, OWN_ROWS, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; B once for each TM rows; A once for each block
  *               of columns (FORM 2: for each EACH)
@@ -81,9 +81,13 @@
 /* Arrays handed to functions are registers if these are inlined. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* One operand of this product. */
-struct operand {
+/* The operands of this product. */
+struct left {
     __global const ELEM(TA) *p;
+    ulong sx, sk;
+};
+struct right {
+    __global const ELEM(TB) *p;
     ulong sx, sk;
 };
 
@@ -106,7 +110,7 @@ SPREAD(16, 8)
 /* w[r LONG + v]: row m0 + r of A at l + v; rows past the last repeat it. */
 #define TOGETHER_M (UA ? VA : 1)
 #define TOGETHER_K (UA ? 1 : VA)
-INLINED void load_a(const struct operand *a, const ulong m0, const ulong m,
+INLINED void load_a(const struct left *a, const ulong m0, const ulong m,
                     const ulong l, SUM *w)
 {
     const ulong sx = UA && VA > 1 ? 1 : a->sx;
@@ -118,18 +122,20 @@ INLINED void load_a(const struct operand *a, const ulong m0, const ulong m,
         for (uint v = 0; v < LONG; v += TOGETHER_K)
             XL_CAT(spread_, VA)(
                 w + r * LONG + v, UA ? LONG : 1,
-                VALUES(VA, TA, LOAD_RAW(VA, TA, a->p, row + (l + v) * sk)));
+                GEMM_A(VA, VALUES(VA, TA,
+                                  LOAD_RAW(VA, TA, a->p,
+                                           row + (l + v) * sk))));
     }
 }
 
 /* One step of k, of those that do not fill an iteration. */
-INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
+INLINED void add_step(const struct left *a, const ulong m0, const ulong m,
                       const ulong l, const SUM *x, SUM (*sum)[EACH])
 {
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
-        const SUM w =
-            LOAD(TA, a->p, min(m0 + r, m - 1) * a->sx + l * a->sk);
+        const SUM w = GEMM_A(
+            1, LOAD(TA, a->p, min(m0 + r, m - 1) * a->sx + l * a->sk));
         #pragma unroll
         for (uint e = 0; e < EACH; e++)
             sum[r][e] = MUL_ADD(w, x[e], sum[r][e]);
@@ -138,23 +144,23 @@ INLINED void add_step(const struct operand *a, const ulong m0, const ulong m,
 
 #if FORM == 1
 /* U rows of the item's columns. */
-INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *line,
+INLINED void load_b(RAWV(VW, TB) *raw, __global const ELEM(TB) *line,
                     const ulong sk)
 {
     #pragma unroll
     for (uint u = 0; u < U; u++)
-        raw[u] = LOAD_RAW(VW, TA, line, u * sk);
+        raw[u] = LOAD_RAW(VW, TB, line, u * sk);
 }
 
-INLINED void sum_columns(const struct operand *a, const struct operand *b,
+INLINED void sum_columns(const struct left *a, const struct right *b,
                          const ulong m, const ulong n, const ulong m0,
                          ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j =
         (xl_group_id(0) * OWNERS + get_local_id(0) % OWNERS) * VW;
     ulong l = k0 + get_local_id(0) / OWNERS * U;
-    __global const ELEM(TA) *line = b->p + (j < n ? j : 0) + l * b->sk;
-    RAWV(VW, TA) raw[U];
+    __global const ELEM(TB) *line = b->p + (j < n ? j : 0) + l * b->sk;
+    RAWV(VW, TB) raw[U];
     if (l + U <= k1)
         load_b(raw, line, b->sk);
     for (; l + U <= k1; l += JOIN * U) {
@@ -163,7 +169,7 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
         line += JOIN * U * b->sk;
         #pragma unroll
         for (uint u = 0; u < U; u++) {
-            XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, raw[u]));
+            XL_CAT(spread_, VW)(x, 1, GEMM_B(VW, VALUES(VW, TB, raw[u])));
             #pragma unroll
             for (uint r = 0; r < TM; r++) {
                 #pragma unroll
@@ -176,7 +182,8 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
     }
     for (; l < k1; l++) { /* of the items that share columns one at most */
         SUM x[VW];
-        XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, LOAD_RAW(VW, TA, line, 0)));
+        XL_CAT(spread_, VW)(
+            x, 1, GEMM_B(VW, VALUES(VW, TB, LOAD_RAW(VW, TB, line, 0))));
         add_step(a, m0, m, l, x, sum);
         line += b->sk;
     }
@@ -186,23 +193,23 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
 #define VECTOR_STEP (JOIN * VW) /* elements from one vector of an item to
                                    its next */
 /* A vector of each column. */
-INLINED void load_b(RAWV(VW, TA) *raw, __global const ELEM(TA) *const *column,
+INLINED void load_b(RAWV(VW, TB) *raw, __global const ELEM(TB) *const *column,
                     const ulong l)
 {
     #pragma unroll
     for (uint s = 0; s < EACH; s++)
-        raw[s] = LOAD_RAW(VW, TA, column[s], l);
+        raw[s] = LOAD_RAW(VW, TB, column[s], l);
 }
 
-INLINED void add_vectors(const struct operand *a, const ulong m0,
-                         const ulong m, const RAWV(VW, TA) *raw,
+INLINED void add_vectors(const struct left *a, const ulong m0,
+                         const ulong m, const RAWV(VW, TB) *raw,
                          const ulong l, SUM (*sum)[EACH])
 {
     SUM w[TM * VW], x[VW];
     load_a(a, m0, m, l, w);
     #pragma unroll
     for (uint s = 0; s < EACH; s++) {
-        XL_CAT(spread_, VW)(x, 1, VALUES(VW, TA, raw[s]));
+        XL_CAT(spread_, VW)(x, 1, GEMM_B(VW, VALUES(VW, TB, raw[s])));
         #pragma unroll
         for (uint v = 0; v < VW; v++) {
             #pragma unroll
@@ -212,15 +219,15 @@ INLINED void add_vectors(const struct operand *a, const ulong m0,
     }
 }
 
-INLINED void sum_columns(const struct operand *a, const struct operand *b,
+INLINED void sum_columns(const struct left *a, const struct right *b,
                          const ulong m, const ulong n, const ulong m0,
                          ulong k0, const ulong k1, SUM (*sum)[EACH])
 {
     const ulong j0 =
         (xl_group_id(0) * OWNERS + get_local_id(0) / JOIN) * EACH;
     const ulong span = ((U - 1) * JOIN + 1) * VW;
-    __global const ELEM(TA) *column[EACH];
-    RAWV(VW, TA) raw[U][EACH];
+    __global const ELEM(TB) *column[EACH];
+    RAWV(VW, TB) raw[U][EACH];
     #pragma unroll
     for (uint s = 0; s < EACH; s++)
         column[s] = b->p + min(j0 + s, n - 1) * b->sx;
@@ -248,7 +255,7 @@ INLINED void sum_columns(const struct operand *a, const struct operand *b,
         SUM x[EACH];
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
-            x[s] = LOAD(TA, column[s], l);
+            x[s] = GEMM_B(1, LOAD(TB, column[s], l));
         add_step(a, m0, m, l, x, sum);
     }
 }
@@ -285,7 +292,7 @@ INLINED void join_sums(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
-            ulong sk_a, __global const ELEM(TA) *restrict b, ulong off_b,
+            ulong sk_a, __global const ELEM(TB) *restrict b, ulong off_b,
             ulong sx_b, ulong sk_b, __global ELEM(TC) *restrict c, ulong off_c,
             ulong rs_c, ulong cs_c, ulong m, ulong n, ulong k,
             __global SUM *restrict parts, ulong part, ulong n_parts, ulong ld,
@@ -295,8 +302,13 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     const ulong row_blocks = (m + TM - 1) / TM, z = xl_group_id(2);
     const ulong q = xl_group_id(1) / row_blocks;
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
-    const struct operand left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
-    const struct operand right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
+    const ulong m1 = GEMM_USED_M(z, 0, m), n1 = GEMM_USED_N(z, 0, n);
+#if OWN_ROWS
+    if (m0 >= m1 || xl_group_id(0) * OUTS >= n1)
+        return;
+#endif
+    const struct left left = {a + off_a + GEMM_AT_A(z), sx_a, sk_a};
+    const struct right right = {b + off_b + GEMM_AT_B(z), sx_b, sk_b};
     SUM sum[TM][EACH];
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
@@ -310,7 +322,7 @@ gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     for (uint o = get_local_id(0); o < TM * OUTS; o += WG) {
         const ulong i = m0 + o / OUTS;
         const ulong j = xl_group_id(0) * OUTS + o % OUTS;
-        if (i >= m || j >= n)
+        if (i >= m1 || j >= n1)
             continue;
 #if PARTS
         parts[((z * n_parts + q) * row_blocks * TM + i) * ld + j] = total[o];

@@ -22,7 +22,8 @@
  *               sum
  * -D            FORM; TM rows; VW elements of a vector, dividing COLS (FORM 1)
  *               and DEPTH; COLS; EACH dividing COLS; U lines; DEPTH; PARTS 1:
- *               k is cut. TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh
+ *               k is cut. TA, TB, TC, TY, BATCH, OWN_ROWS, EPILOGUE:
+ *               gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; B once for each TM rows, A once for each block
  *               of columns
@@ -62,9 +63,13 @@ typedef SUMV(VW) vec;
 /* A vector of sums in local memory, which is the cache. */
 #define AT(p) (*(__local vec *)(p))
 
-/* One operand of this product. */
-struct operand {
+/* The operands of this product. */
+struct left {
     __global const ELEM(TA) *p;
+    ulong sx, sk;
+};
+struct right {
+    __global const ELEM(TB) *p;
     ulong sx, sk;
 };
 #define ROW(r) (min(m0 + (r), m - 1) * a->sx)
@@ -82,24 +87,24 @@ struct block {
 
 #if FORM == 1
 /* Adds U rows of B from l on and prefetches the next U. */
-static inline void add_lines(const struct operand *a, const struct operand *b,
+static inline void add_lines(const struct left *a, const struct right *b,
                              const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
-    __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
+    __global const ELEM(TB) *line = b->p + t->j0 + l * b->sk;
     SUM w[TM][U];
     #pragma unroll
     for (uint r = 0; r < TM; r++) {
         #pragma unroll
         for (uint u = 0; u < U; u++)
-            w[r][u] = LOAD(TA, a->p, ROW(r) + (l + u) * a->sk);
+            w[r][u] = GEMM_A(1, LOAD(TA, a->p, ROW(r) + (l + u) * a->sk));
     }
     for (uint j = 0; j < t->wide; j += VW) {
         vec x[U];
         #pragma unroll
         for (uint u = 0; u < U; u++) {
             XL_AHEAD(line + (U + u) * b->sk + j);
-            x[u] = LOADV(VW, TA, line, u * b->sk + j);
+            x[u] = GEMM_B(VW, LOADV(VW, TB, line, u * b->sk + j));
         }
         #pragma unroll
         for (uint r = 0; r < TM; r++) {
@@ -113,20 +118,21 @@ static inline void add_lines(const struct operand *a, const struct operand *b,
 }
 
 /* Adds one row, element by element. */
-static inline void add_line(const struct operand *a, const struct operand *b,
+static inline void add_line(const struct left *a, const struct right *b,
                             const struct block *t, const ulong l)
 {
     const ulong m0 = t->m0, m = t->m;
-    __global const ELEM(TA) *line = b->p + t->j0 + l * b->sk;
+    __global const ELEM(TB) *line = b->p + t->j0 + l * b->sk;
     for (uint r = 0; r < TM; r++) {
-        const SUM w = LOAD(TA, a->p, ROW(r) + l * a->sk);
+        const SUM w = GEMM_A(1, LOAD(TA, a->p, ROW(r) + l * a->sk));
         for (uint j = 0; j < t->cols; j++)
             t->sums[r * COLS + j] =
-                MUL_ADD(w, LOAD(TA, line, j), t->sums[r * COLS + j]);
+                MUL_ADD(w, GEMM_B(1, LOAD(TB, line, j)),
+                        t->sums[r * COLS + j]);
     }
 }
 
-static inline void add_slice(const struct operand *a, const struct operand *b,
+static inline void add_slice(const struct left *a, const struct right *b,
                              const struct block *t, const ulong k0,
                              const ulong k1)
 {
@@ -141,7 +147,7 @@ static inline void add_slice(const struct operand *a, const struct operand *b,
 
 #else
 /* Packs values of A from l on, row by row. */
-static inline void pack_a(const struct operand *a, const ulong m0,
+static inline void pack_a(const struct left *a, const ulong m0,
                           const ulong m, const ulong l, const uint depth,
                           __local SUM *packed)
 {
@@ -150,11 +156,11 @@ static inline void pack_a(const struct operand *a, const ulong m0,
         if (a->sk == 1) {
             for (; v + VW <= depth; v += VW)
                 AT(packed + r * DEPTH + v) =
-                    LOADV(VW, TA, a->p, ROW(r) + l + v);
+                    GEMM_A(VW, LOADV(VW, TA, a->p, ROW(r) + l + v));
         }
         ulong at = ROW(r) + (l + v) * a->sk;
         for (; v < depth; v++, at += a->sk)
-            packed[r * DEPTH + v] = LOAD(TA, a->p, at);
+            packed[r * DEPTH + v] = GEMM_A(1, LOAD(TA, a->p, at));
         for (; v % VW != 0; v++)
             packed[r * DEPTH + v] = 0;
     }
@@ -191,7 +197,7 @@ static inline vec first_of(const vec x, const uint count)
 
 /* Adds `depth` elements of EACH columns. is_wide: memory behind them, up to a
  * whole vector, may be read. */
-static inline void add_columns(__global const ELEM(TA) *const *column,
+static inline void add_columns(__global const ELEM(TB) *const *column,
                                const uint depth, const bool is_wide,
                                const __local SUM *packed, __local SUM *sums)
 {
@@ -206,12 +212,13 @@ static inline void add_columns(__global const ELEM(TA) *const *column,
     for (; v + VW <= depth; v += VW) {
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
-            ADD_VECTOR(LOADV(VW, TA, column[s], v));
+            ADD_VECTOR(GEMM_B(VW, LOADV(VW, TB, column[s], v)));
     }
     if (v < depth && is_wide) {
         #pragma unroll
         for (uint s = 0; s < EACH; s++)
-            ADD_VECTOR(first_of(LOADV(VW, TA, column[s], v), depth - v));
+            ADD_VECTOR(first_of(GEMM_B(VW, LOADV(VW, TB, column[s], v)),
+                                depth - v));
         v = depth;
     }
     #pragma unroll
@@ -221,13 +228,13 @@ static inline void add_columns(__global const ELEM(TA) *const *column,
             SUM total = XL_CAT(across_, VW)(sum[r][s]);
             for (uint t = v; t < depth; t++)
                 total = MUL_ADD(packed[r * DEPTH + t],
-                                LOAD(TA, column[s], t), total);
+                                GEMM_B(1, LOAD(TB, column[s], t)), total);
             sums[r * COLS + s] += total;
         }
     }
 }
 
-static inline void add_slice(const struct operand *a, const struct operand *b,
+static inline void add_slice(const struct left *a, const struct right *b,
                              const struct block *t, const ulong k0,
                              const ulong k1)
 {
@@ -235,7 +242,7 @@ static inline void add_slice(const struct operand *a, const struct operand *b,
         const uint depth = (uint)min(k1 - l, (ulong)DEPTH);
         pack_a(a, t->m0, t->m, l, depth, t->packed);
         for (uint j = 0; j < t->cols; j += EACH) {
-            __global const ELEM(TA) *column[EACH];
+            __global const ELEM(TB) *column[EACH];
             const ulong last = t->j0 + min(j + EACH, t->cols) - 1;
             #pragma unroll
             for (uint s = 0; s < EACH; s++)
@@ -261,7 +268,7 @@ struct sizes {
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_skinny_thread(__global const ELEM(TA) *restrict a,
-                   __global const ELEM(TA) *restrict b,
+                   __global const ELEM(TB) *restrict b,
                    __global ELEM(TC) *restrict c,
                    __global SUM *restrict parts, const struct sizes t,
                    GEMM_LAST_PARAMS)
@@ -273,16 +280,22 @@ gemm_skinny_thread(__global const ELEM(TA) *restrict a,
     const ulong q = xl_group_id(1) / row_blocks;
     const ulong m0 = xl_group_id(1) % row_blocks * TM;
     const ulong j0 = xl_group_id(0) * COLS;
-    const uint cols = (uint)min((ulong)COLS, n - j0);
-    const struct operand left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
-    const struct operand right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
+    const uint cols =
+        (uint)GEMM_USED_N(z, j0, min((ulong)COLS, n - j0));
+    const ulong m1 = GEMM_USED_M(z, 0, m);
+#if OWN_ROWS
+    if (m0 >= m1 || cols == 0)
+        return;
+#endif
+    const struct left left = {a + t.off_a + GEMM_AT_A(z), t.sx_a, t.sk_a};
+    const struct right right = {b + t.off_b + GEMM_AT_B(z), t.sx_b, t.sk_b};
     const struct block block = {
         m0, m, j0, (n - 1) * t.sx_b + (k - 1) * t.sk_b + 1,
         cols, WIDE(cols), sums, room};
     for (uint i = 0; i < TM * COLS; i++)
         sums[i] = 0;
     add_slice(&left, &right, &block, q * t.part, min(k, (q + 1) * t.part));
-    for (uint r = 0; r < TM && m0 + r < m; r++) {
+    for (uint r = 0; r < TM && m0 + r < m1; r++) {
         for (uint s = 0; s < cols; s++) {
             const ulong i = m0 + r, j = j0 + s;
             const SUM x = sums[r * COLS + s];

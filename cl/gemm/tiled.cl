@@ -35,13 +35,13 @@
  * Local memory  ST TK (TM + PA + TN + PB) values, PA 16 bytes where UA = 0
  * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
  *               ST slices kept (1, 2); GR tile rows of a band; CUT, STEP
- *               (with CUT: 1, 2); TA, TC, TY, BATCH, OWN_ROWS, EPILOGUE,
- *               GUARD: gemm/gemm.clh; with OWN_ROWS CUT is 0, and VC is 1
- *               where that is 2;
+ *               (with CUT: 1, 2); TA, TB, TC, TY, BATCH, OWN_ROWS, EPILOGUE,
+ *               GUARD: gemm/gemm.clh; VC is 1 where OWN_ROWS is 2;
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB, VC vector widths (1, 2, 4): dividing the contiguous
  *               size, with aligned lines; VC > 1 needs rows of C contiguous.
- *               TM TK and TN TK are multiples of V times the items.
+ *               TM TK and TN TK are multiples of V times the items. Scales:
+ *               gemm/scales.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; k (m n / TN + m n / TM) elements read; CUT: a
  *               part is written and read once
@@ -90,7 +90,7 @@
 
 /* Values in 16 bytes: rows and columns of an item come in such groups, and
  * lines of a slice that is transposed while it is copied are so much longer. */
-#if TA == 3
+#if TS == 3
 #define QUAD 2
 #else
 #define QUAD 4
@@ -152,23 +152,6 @@ static inline struct tile locate_tile(uint tile, uint tiles_m, uint tiles_n,
     p.rest_n = (uint)min((ulong)TN, n - p.n0);
     return p;
 }
-
-/* STORED: what a product computes of tile p, for stores; slices of A and B are
- * loaded as for the whole tile. CLIP_TILE declares it where it differs. */
-#if OWN_ROWS
-#define STORED stored
-#define CLIP_TILE(p)                                                          \
-    struct tile stored = p;                                                   \
-    CLIP_SIZE(stored)
-#if OWN_ROWS == 1
-#define CLIP_SIZE(p) (p).rest_m = (uint)GEMM_USED((p).z, (p).m0, (p).rest_m)
-#else
-#define CLIP_SIZE(p) (p).rest_n = (uint)GEMM_USED((p).z, (p).n0, (p).rest_n)
-#endif
-#define IS_EMPTY(p) ((p).rest_m == 0 || (p).rest_n == 0)
-#else
-#define STORED p
-#endif
 
 /* The item's place in the group. */
 static inline uint2 item_position(uint lid)
@@ -259,6 +242,8 @@ static inline bool next_share(struct share *w, ulong units)
 #define NEXT_SHARE(w) false
 #endif
 
+#include "gemm/own_rows.clh"
+
 #if STEP == 1
 /* -- slices --------------------------------------------------------------- */
 
@@ -285,7 +270,7 @@ static inline bool next_share(struct share *w, ulong units)
 #define A_X(i) X_ACROSS(i, TM, VA)
 #define A_K(i) K_ACROSS(i, TM, VA)
 #define A_LAST(rest) ((rest) - VA)
-#define A_PUT(d, v) (*(__local VALUEV(VA, TA) *)(d) = (v))
+#define A_PUT(d, v) (*(__local VALUEV(VA, TS) *)(d) = (v))
 #endif
 #if UB == 0
 #define PB QUAD
@@ -298,10 +283,19 @@ static inline bool next_share(struct share *w, ulong units)
 #define B_X(i) X_ACROSS(i, TN, VB)
 #define B_K(i) K_ACROSS(i, TN, VB)
 #define B_LAST(rest) ((rest) - VB)
-#define B_PUT(d, v) (*(__local VALUEV(VB, TA) *)(d) = (v))
+#define B_PUT(d, v) (*(__local VALUEV(VB, TS) *)(d) = (v))
 #endif
 #define LA (TM + PA)
 #define LB (TN + PB)
+/* Of the i-th vector of tile p: its row (column) there, and its values. */
+#define A_FROM(p, i) min((uint)A_X(i), (uint)A_LAST((p).rest_m))
+#define B_FROM(p, i) min((uint)B_X(i), (uint)B_LAST((p).rest_n))
+#define A_LOAD(p, i, at, k)                                                   \
+    GEMM_SCALED_A(VA, UA == 1, LOADVA(VA, TA, ga, at), (p).m0 + A_FROM(p, i), \
+                  (k) + A_K(i))
+#define B_LOAD(p, i, at, k)                                                   \
+    GEMM_SCALED_B(VB, UB == 1, LOADVA(VB, TB, gb, at), (p).n0 + B_FROM(p, i), \
+                  (k) + B_K(i))
 
 /* A vector along k is stored to a column of the slice. */
 #define SPREAD1(d, ld, v) ((d)[0] = (v))
@@ -316,15 +310,15 @@ static inline bool next_share(struct share *w, ulong units)
     ((f)[0] = (v).s0, (f)[1] = (v).s1, (f)[2] = (v).s2, (f)[3] = (v).s3)
 #define FETCH(Q, f, p)                                                        \
     do {                                                                      \
-        const VALUEV(Q, TA) q_ = *(__local const VALUEV(Q, TA) *)(p);         \
+        const VALUEV(Q, TS) q_ = *(__local const VALUEV(Q, TS) *)(p);         \
         XL_CAT(UNPACK, Q)(f, q_);                                             \
     } while (0)
 
-typedef VALUEV(1, TA) value;
+typedef VALUEV(1, TS) value;
 
 __kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
 gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
-           ulong sk_a, __global const ELEM(TA) *restrict b, ulong off_b,
+           ulong sk_a, __global const ELEM(TB) *restrict b, ulong off_b,
            ulong sx_b, ulong sk_b, TILE_PARAMS)
 {
     __local value la[ST * TK * LA] __attribute__((aligned(16)));
@@ -336,42 +330,40 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     struct share w = FIRST_SHARE;
     uint slot = 0;
 
+    if (!FIND_WORK(w, true))
+        return;
     do {
         const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
-#if OWN_ROWS
         CLIP_TILE(p);
-        if (IS_EMPTY(stored))
-            return;
-#endif
         const uint depth = w.unit == 0 ? rest_k : TK;
-        const ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
+        ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         __global const ELEM(TA) *ga =
             a + (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a);
-        __global const ELEM(TA) *gb =
+        __global const ELEM(TB) *gb =
             b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b);
+        GEMM_SCALES(p.z);
         IDX at_a[NA], at_b[NB];
-        VALUEV(VA, TA) next_a[NA];
-        VALUEV(VB, TA) next_b[NB];
+        VALUEV(VA, TS) next_a[NA];
+        VALUEV(VB, TS) next_b[NB];
         #pragma unroll
         for (uint j = 0; j < NA; j++) {
             const uint i = lid + j * NT;
-            at_a[j] = min((uint)A_X(i), (uint)A_LAST(p.rest_m)) * (IDX)sx_a +
-                      A_K(i) * (IDX)sk_a;
-            next_a[j] = (VALUEV(VA, TA))(0);
+            at_a[j] = A_FROM(p, i) * (IDX)sx_a + A_K(i) * (IDX)sk_a;
+            next_a[j] = (VALUEV(VA, TS))(0);
             if (A_K(i) < depth)
-                next_a[j] = LOADVA(VA, TA, ga, at_a[j]);
+                next_a[j] = A_LOAD(p, i, at_a[j], k0);
         }
         #pragma unroll
         for (uint j = 0; j < NB; j++) {
             const uint i = lid + j * NT;
-            at_b[j] = min((uint)B_X(i), (uint)B_LAST(p.rest_n)) * (IDX)sx_b +
-                      B_K(i) * (IDX)sk_b;
-            next_b[j] = (VALUEV(VB, TA))(0);
+            at_b[j] = B_FROM(p, i) * (IDX)sx_b + B_K(i) * (IDX)sk_b;
+            next_b[j] = (VALUEV(VB, TS))(0);
             if (B_K(i) < depth)
-                next_b[j] = LOADVA(VB, TA, gb, at_b[j]);
+                next_b[j] = B_LOAD(p, i, at_b[j], k0);
         }
         ga += depth * sk_a;
         gb += depth * sk_b;
+        k0 += depth;
 
         SUM sum[RM][RN];
         #pragma unroll
@@ -398,12 +390,13 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
             if (left > 0) {
                 #pragma unroll
                 for (uint j = 0; j < NA; j++)
-                    next_a[j] = LOADVA(VA, TA, ga, at_a[j]);
+                    next_a[j] = A_LOAD(p, lid + j * NT, at_a[j], k0);
                 #pragma unroll
                 for (uint j = 0; j < NB; j++)
-                    next_b[j] = LOADVA(VB, TA, gb, at_b[j]);
+                    next_b[j] = B_LOAD(p, lid + j * NT, at_b[j], k0);
                 ga += TK * sk_a;
                 gb += TK * sk_b;
+                k0 += TK;
             }
             pa += at.y * QM;
             pb += at.x * QN;
@@ -458,7 +451,7 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
         for (uint r = 0; r < RM; r++)
             store_row(c, to, rs_c, cs_c, &STORED, at.y * QM + ROW(r), at.x,
                       sum[r], GEMM_STORE_ARGS);
-    } while (NEXT_SHARE(w));
+    } while (FIND_WORK(w, NEXT_SHARE(w)));
 }
 
 #else
@@ -483,8 +476,9 @@ gemm_tiled_join(TILE_PARAMS)
     const uint last = group_of((tile + 1) * units - 1, each, extra);
     const struct tile p = locate_tile(whole + tile, tiles_m, tiles_n, m, n);
     SUM sum[RN];
-    if (first == last)
-        return; /* one group computed the whole tile */
+    CLIP_TILE(p);
+    if (first == last || IS_EMPTY(STORED))
+        return; /* one group computed the whole tile, or nothing is used */
     #pragma unroll
     for (uint s = 0; s < RN; s++)
         sum[s] = sums[SUMS_AT(first + tile, r, s)];
@@ -494,6 +488,6 @@ gemm_tiled_join(TILE_PARAMS)
             sum[s] += sums[SUMS_AT(part + tile, r, s)];
     }
     store_row(c, off_c + GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c, rs_c,
-              cs_c, &p, at.y * QM + ROW(r), at.x, sum, GEMM_STORE_ARGS);
+              cs_c, &STORED, at.y * QM + ROW(r), at.x, sum, GEMM_STORE_ARGS);
 }
 #endif

@@ -10,13 +10,13 @@
  *           sum, then exp again.
  *   MODE 6  softmax_item_sum, softmax_item_norm: the two sweeps in two
  *           launches, each over chunks, for few long rows.
- * Arguments:    ROW_PARAMS: src, dst of DT, rows x cols, contiguous columns;
- *               mask of MT. MODE 4: each. MODE 6: sums, 2 words a chunk;
+ * Arguments:    ROW_PARAMS: src of DT, dst of OT, rows x cols, contiguous
+ *               columns; mask of MT. MODE 4: each. MODE 6: sums, 2 words a chunk;
  *               n_chunks of a row; chunk, its elements.
  * Launch:       1-D, local 1. Groups: MODE 4 ceil(rows / each); MODE 5 rows;
  *               MODE 6 rows n_chunks.
  * Local memory: none.
- * -D:           VW 1 2 4 8 16; VA VT DT MT MU; ROW_MAX: most columns of
+ * -D:           VW 1 2 4 8 16; VA VT DT OT MT MU; ROW_MAX: most columns of
  *               MODE 4.
  * Needs:        nothing.
  * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
@@ -56,12 +56,12 @@ static inline FV larger(const FV top, const FV x)
 
 /* The largest value of up to SPAN from `first` on. */
 static inline FV top_of(const struct row r,
-                        const uint first XL_EPILOGUE_PARAMS)
+                        const uint first XL_PROLOGUE_PARAMS)
 {
     const uint end = min(first + SPAN, r.n);
     FV top = (FV)(-INFINITY);
     for (uint j = first; j < end; j += VW)
-        top = larger(top, get(r, j XL_EPILOGUE_ARGS));
+        top = larger(top, get(r, j XL_PROLOGUE_ARGS));
     return top;
 }
 
@@ -82,7 +82,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
     struct row r = ROW(begin);
     FV top = (FV)(-INFINITY);
     for (uint j = 0; j < r.n; j += SPAN)
-        top = larger(top, top_of(r, j XL_EPILOGUE_ARGS));
+        top = larger(top, top_of(r, j XL_PROLOGUE_ARGS));
     for (ulong i = begin; i < end; i++) {
         const struct row next = ROW(min(i + 1, end - 1));
         const float shift = shift_of(MAX_OF(top));
@@ -90,7 +90,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         for (uint first = 0; first < r.n; first += SPAN) {
             FV run = (FV)(0.0f);
             for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
-                const FV e = exp(get(r, j XL_EPILOGUE_ARGS) - shift);
+                const FV e = exp(get(r, j XL_PROLOGUE_ARGS) - shift);
                 HELD_STORE(e, held + j);
                 run += e;
                 XL_AHEAD(next.src + j);
@@ -101,8 +101,8 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         const float share = share_of(SUM_OF(s.sum));
         top = (FV)(-INFINITY);
         for (uint j = 0; j < r.n; j += VW) {
-            top = larger(top, get(next, j XL_EPILOGUE_ARGS));
-            put(r, j, HELD_LOAD(held + j) * share);
+            top = larger(top, get(next, j XL_PROLOGUE_ARGS));
+            put(r, j, HELD_LOAD(held + j) * share XL_EPILOGUE_ARGS);
         }
         r = next;
     }
@@ -115,12 +115,12 @@ struct pair {
     float shift, sum;
 };
 
-static inline struct pair sum_row(const struct row r XL_EPILOGUE_PARAMS)
+static inline struct pair sum_row(const struct row r XL_PROLOGUE_PARAMS)
 {
     float shift = -INFINITY;
     struct sum s = {(FV)(0.0f), (FV)(0.0f)};
     for (uint first = 0; first < r.n; first += SPAN) {
-        const float top = MAX_OF(top_of(r, first XL_EPILOGUE_ARGS));
+        const float top = MAX_OF(top_of(r, first XL_PROLOGUE_ARGS));
         if (top > shift + SLACK) {
             const float factor = exp(shift - shift_of(top));
             s.sum *= factor;
@@ -129,18 +129,19 @@ static inline struct pair sum_row(const struct row r XL_EPILOGUE_PARAMS)
         }
         FV run = (FV)(0.0f);
         for (uint j = first; j < min(first + SPAN, r.n); j += VW)
-            run += exp(get(r, j XL_EPILOGUE_ARGS) - shift_of(shift));
+            run += exp(get(r, j XL_PROLOGUE_ARGS) - shift_of(shift));
         add(&s, run);
     }
     return (struct pair){shift, SUM_OF(s.sum)};
 }
 
 static inline void norm_row(const struct row r,
-                            const struct pair p XL_EPILOGUE_PARAMS)
+                            const struct pair p HOOK_PARAMS)
 {
     const float shift = shift_of(p.shift), share = share_of(p.sum);
     for (uint j = 0; j < r.n; j += VW)
-        put(r, j, exp(get(r, j XL_EPILOGUE_ARGS) - shift) * share);
+        put(r, j,
+            exp(get(r, j XL_PROLOGUE_ARGS) - shift) * share XL_EPILOGUE_ARGS);
 }
 #endif
 
@@ -149,7 +150,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_item_long(ROW_PARAMS)
 {
     const struct row r = ROW(xl_group_id(0));
-    norm_row(r, sum_row(r XL_EPILOGUE_ARGS) XL_EPILOGUE_ARGS);
+    norm_row(r, sum_row(r XL_PROLOGUE_ARGS) HOOK_ARGS);
 }
 #endif
 
@@ -164,7 +165,7 @@ void softmax_item_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                       const uint chunk)
 {
     const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
-    const struct pair p = sum_row(CHUNK(i, c) XL_EPILOGUE_ARGS);
+    const struct pair p = sum_row(CHUNK(i, c) XL_PROLOGUE_ARGS);
     vstore2((float2)(p.shift, p.sum), g, sums);
 }
 
@@ -180,6 +181,6 @@ void softmax_item_norm(ROW_PARAMS, __global const float *sums,
         const float2 q = vload2(base + c, sums);
         p.sum += q.y * exp(q.x - shift_of(p.shift));
     }
-    norm_row(CHUNK(i, g - base), p XL_EPILOGUE_ARGS);
+    norm_row(CHUNK(i, g - base), p HOOK_ARGS);
 }
 #endif

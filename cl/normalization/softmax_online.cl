@@ -15,15 +15,15 @@
  *
  *           An item keeps a running shift and the sum of exp under it, and
  *           rescales the sum when the shift moves; pairs merge likewise.
- * Arguments:    ROW_PARAMS: src, dst of DT, rows x cols, contiguous columns,
- *               rows aligned to VW elements if VA; mask of MT. MODE 2, 3:
+ * Arguments:    ROW_PARAMS: src of DT, dst of OT, rows x cols, contiguous
+ *               columns, rows aligned to VW elements if VA; mask of MT. MODE 2, 3:
  *               sums, 2 words a chunk; n_chunks of a row; chunk, its elements
  *               (MODE 2: SPAN).
  * Launch:       1-D, local WG. Groups: MODE 1 ceil(rows LANES / WG); MODE 2, 3
  *               rows n_chunks.
  * Local memory: 8 ROOM (common/reduce.clh), 4 more in MODE 2.
  * -D:           WG power of two; LANES power of two <= WG (MODE 2, 3: WG);
- *               HELD 1..32 vectors an item; VW 1 2 4 8; VA VT DT MT MU.
+ *               HELD 1..32 vectors an item; VW 1 2 4 8; VA VT DT OT MT MU.
  * Needs:        32-bit global atomics (OpenCL C 1.1) in MODE 2.
  * Cost:         5 rows cols flop; bytes: one read, one write; MODE 3 a second
  *               read.
@@ -58,11 +58,11 @@ static inline float exp_held(FV *x, const float shift)
 
 /* Vectors `first`, `first + step`, ... of a row; their largest value. */
 static inline float hold(const struct row r, FV *x, const uint first,
-                         const uint step XL_EPILOGUE_PARAMS)
+                         const uint step XL_PROLOGUE_PARAMS)
 {
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
-        x[h] = get(r, (first + h * step) * VW XL_EPILOGUE_ARGS);
+        x[h] = get(r, (first + h * step) * VW XL_PROLOGUE_ARGS);
     FV top = x[0];
 #pragma unroll
     for (uint h = 1; h < HELD; h++)
@@ -81,7 +81,7 @@ void softmax_online_held(ROW_PARAMS)
     const struct row r = ROW(min(i, rows - 1));
     FV x[HELD];
     const float top =
-        lanes_max(hold(r, x, lane, LANES XL_EPILOGUE_ARGS), for_max);
+        lanes_max(hold(r, x, lane, LANES XL_PROLOGUE_ARGS), for_max);
     const float part = exp_held(x, shift_of(top));
     const float share = share_of(lanes_sum(part, for_sum));
     if (i >= rows)
@@ -89,7 +89,7 @@ void softmax_online_held(ROW_PARAMS)
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
         if ((lane + h * LANES) * VW < r.n)
-            put(r, (lane + h * LANES) * VW, x[h] * share);
+            put(r, (lane + h * LANES) * VW, x[h] * share XL_EPILOGUE_ARGS);
 }
 
 #else /* MODE 2, 3 */
@@ -121,13 +121,13 @@ static inline struct pair over_group(const struct pair p,
 #if MODE == 3
 /* Of a chunk, by the whole group. */
 static inline struct pair sum_chunk(const struct row r, __local float *for_max,
-                                    __local float *for_sum XL_EPILOGUE_PARAMS)
+                                    __local float *for_sum XL_PROLOGUE_PARAMS)
 {
     struct pair p = {-INFINITY, 0.0f};
     for (uint first = 0; first < r.n; first += SPAN) {
         FV x[HELD];
         const float top =
-            hold(r, x, first / VW + get_local_id(0), WG XL_EPILOGUE_ARGS);
+            hold(r, x, first / VW + get_local_id(0), WG XL_PROLOGUE_ARGS);
         if (top > p.shift + SLACK) {
             p.sum = sum_under(p, top);
             p.shift = top;
@@ -138,7 +138,7 @@ static inline struct pair sum_chunk(const struct row r, __local float *for_max,
 }
 
 static inline void norm_chunk(const struct row r,
-                              const struct pair whole XL_EPILOGUE_PARAMS)
+                              const struct pair whole HOOK_PARAMS)
 {
     const float shift = shift_of(whole.shift), share = share_of(whole.sum);
     for (uint first = 0; first < r.n; first += SPAN) {
@@ -146,11 +146,12 @@ static inline void norm_chunk(const struct row r,
         const uint at = first / VW + get_local_id(0);
 #pragma unroll
         for (uint h = 0; h < HELD; h++)
-            x[h] = get(r, (at + h * WG) * VW XL_EPILOGUE_ARGS);
+            x[h] = get(r, (at + h * WG) * VW XL_PROLOGUE_ARGS);
 #pragma unroll
         for (uint h = 0; h < HELD; h++)
             if ((at + h * WG) * VW < r.n)
-                put(r, (at + h * WG) * VW, exp(x[h] - shift) * share);
+                put(r, (at + h * WG) * VW,
+                    exp(x[h] - shift) * share XL_EPILOGUE_ARGS);
     }
 }
 
@@ -161,7 +162,7 @@ void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
     __local float for_max[ROOM], for_sum[ROOM];
     const ulong g = xl_group_id(0), i = g / n_chunks, c = g - i * n_chunks;
     const struct pair p =
-        sum_chunk(CHUNK(i, c), for_max, for_sum XL_EPILOGUE_ARGS);
+        sum_chunk(CHUNK(i, c), for_max, for_sum XL_PROLOGUE_ARGS);
     if (get_local_id(0) == 0)
         vstore2((float2)(p.shift, p.sum), g, sums);
 }
@@ -181,7 +182,7 @@ void softmax_online_norm(ROW_PARAMS, __global const float *sums,
         p.shift = top;
     }
     norm_chunk(CHUNK(i, g - i * n_chunks),
-               over_group(p, for_max, for_sum) XL_EPILOGUE_ARGS);
+               over_group(p, for_max, for_sum) HOOK_ARGS);
 }
 
 #elif MODE == 2
@@ -244,16 +245,16 @@ static inline uint collect(volatile __global uint *at, const uint n,
 /* A chunk's pair once more, to the same bit, with few registers: the chunk is
  * read twice. */
 static inline struct pair sum_again(const struct row r, __local float *for_max,
-                                    __local float *for_sum XL_EPILOGUE_PARAMS)
+                                    __local float *for_sum XL_PROLOGUE_PARAMS)
 {
     const uint lane = get_local_id(0);
     FV most = (FV)(-INFINITY), even = (FV)(0.0f), odd = (FV)(0.0f);
     for (uint h = 0; h < HELD; h++)
-        most = fmax(most, get(r, (lane + h * WG) * VW XL_EPILOGUE_ARGS));
+        most = fmax(most, get(r, (lane + h * WG) * VW XL_PROLOGUE_ARGS));
     const float top = lanes_max(MAX_OF(most), for_max);
     for (uint h = 0; h < HELD; h++) {
         const FV e =
-            exp(get(r, (lane + h * WG) * VW XL_EPILOGUE_ARGS) - shift_of(top));
+            exp(get(r, (lane + h * WG) * VW XL_PROLOGUE_ARGS) - shift_of(top));
         if (h % 2)
             odd += e;
         else
@@ -274,7 +275,7 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
     const struct row r = CHUNK(i, mine);
     FV x[HELD];
     const float top =
-        lanes_max(hold(r, x, lane, WG XL_EPILOGUE_ARGS), for_max);
+        lanes_max(hold(r, x, lane, WG XL_PROLOGUE_ARGS), for_max);
     const float part = exp_held(x, shift_of(top));
     publish((struct pair){top, lanes_sum(part, for_sum)}, row_sums + 2 * mine);
     struct pair p;
@@ -288,7 +289,7 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
         c = absent;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (c < n_chunks)
-            publish(sum_again(CHUNK(i, c), for_max, for_sum XL_EPILOGUE_ARGS),
+            publish(sum_again(CHUNK(i, c), for_max, for_sum XL_PROLOGUE_ARGS),
                     row_sums + 2 * c);
     } while (c < n_chunks);
     const struct pair whole = over_group(p, for_max, for_sum);
@@ -298,7 +299,7 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
         if ((lane + h * WG) * VW < r.n)
-            put(r, (lane + h * WG) * VW, x[h] * factor);
+            put(r, (lane + h * WG) * VW, x[h] * factor XL_EPILOGUE_ARGS);
 }
 #endif
 #endif /* MODE */

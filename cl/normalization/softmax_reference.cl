@@ -2,13 +2,13 @@
 /* Computes:     dst[i][j] = exp(x[i][j] - t) / sum_j exp(x[i][j] - t),
  *               x = scale * src + mask, t = max_j x[i][j]; the specials of
  *               xl_softmax_run(). One item a row, three sweeps over it.
- * Arguments:    src, dst: rows x cols of DT from off_src, off_dst on, strides
- *               src_ld, src_step and dst_ld, dst_step; may be one view. mask:
- *               rows x cols of MT, strides mask_ld and mask_step, 0 allowed.
- *               scale, rows, cols. Lengths in elements.
+ * Arguments:    src of DT, dst of OT: rows x cols from off_src, off_dst on,
+ *               strides src_ld, src_step and dst_ld, dst_step; may be one view.
+ *               mask: rows x cols of MT, strides mask_ld and mask_step, 0
+ *               allowed. scale, rows, cols. Lengths in elements.
  * Launch:       global >= rows in one dimension, any local size.
  * Local memory: none.
- * -D:           DT 0..2, MT -1..3, VW 1 (normalization/softmax.clh).
+ * -D:           DT 0..2, OT, MT -1..3, VW 1 (normalization/softmax.clh).
  * Needs:        nothing; double precision for MT 3.
  * Cost:         5 rows cols flop; 3 reads and 1 write of each element.
  * Source:       Kahan 1965 for the sum, so that its length does not show. */
@@ -31,20 +31,20 @@
         FOUR(BODY, j) FOUR(BODY, j + 4) FOUR(BODY, j + 8) FOUR(BODY, j + 12)  \
     }
 
-#define RAISE(j) top = fmax(top, at(r, j, src_step XL_EPILOGUE_ARGS));
+#define RAISE(j) top = fmax(top, at(r, j, src_step XL_PROLOGUE_ARGS));
 #define ADD(j)                                                                \
     const float term =                                                        \
-        exp(at(r, j, src_step XL_EPILOGUE_ARGS) - shift) - lost;              \
+        exp(at(r, j, src_step XL_PROLOGUE_ARGS) - shift) - lost;              \
     const float next = sum + term;                                            \
     lost = (next - sum) - term;                                               \
     sum = next;
 #define PUT(j)                                                                \
-    STORE(DT, r.dst, (j)*dst_step,                                            \
-          exp(at(r, j, src_step XL_EPILOGUE_ARGS) - shift) * share);
+    RESULTS(1, , r, (j)*dst_step,                                             \
+            exp(at(r, j, src_step XL_PROLOGUE_ARGS) - shift) * share, j);
 
 /* x[i][j]. */
 static inline float at(const struct row r, const ulong j,
-                       const ulong step XL_EPILOGUE_PARAMS)
+                       const ulong step XL_PROLOGUE_PARAMS)
 {
     const float x = LOAD(DT, r.src, j * step) * r.scale;
 #if MT >= 0

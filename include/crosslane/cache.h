@@ -22,7 +22,9 @@ typedef struct xl_cache_entry {
     int64_t used_unix_s;   ///< last use, seconds since 1970
     const char *selfcheck; ///< "passed", "failed"; "none": it has a program.
                            ///< The result of a self-check is an entry of its
-                           ///< own, for one build of the library and one card
+                           ///< own, for one build of the library and one card.
+                           ///< "failed" is also a program that the driver
+                           ///< cannot compile, for one build of the library
     bool is_intact;        ///< length and checksum agree
     bool is_system;        ///< in the read-only folder
 } xl_cache_entry;
@@ -30,8 +32,8 @@ typedef struct xl_cache_entry {
 typedef struct xl_cache_stats {
     uint64_t n_entries, n_damaged, bytes, limit_bytes; ///< the user's folder
     /* Of this xl_lib, of programs that a context needed for the first time: */
-    uint64_t hits;   ///< an entry gave the binary, or a failed self-check: no
-                     ///< compiler ran. Of a library's kernel: its self-check
+    uint64_t hits;   ///< an entry gave the binary, a failed self-check or a
+                     ///< failed compilation: no compiler ran. Of a library's kernel: its self-check
     uint64_t misses; ///< the others: they were compiled, also where an entry
                      ///< has no binary or the driver rejects it, and where
                      ///< the cache is off
@@ -61,7 +63,11 @@ XL_API xl_status xl_cache_clear(xl_lib *lib, bool only_damaged,
  * One file with the programs of an application, which ships it, so that first
  * calls on another machine need no compiler. To make one: run the application
  * on a machine with such a device, with xl_options.cache_dir a folder of its
- * own, and export the cache. */
+ * own, so that every program that it needs is built and checked, and export
+ * the cache: here, or XL_CACHE_DIR=folder clbench cache export FILE. At each
+ * start the application imports the file: for all devices, or for that of its
+ * queue. Programs of other devices and drivers are left out, and compiled as
+ * without the file. */
 
 /** What became of the entries of a cache or of a file. */
 typedef struct xl_cache_copy {

@@ -18,6 +18,7 @@
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>
 #include <crosslane/gemm.h>
+#include <crosslane/profile.h>
 #include <crosslane/queue.h>
 #include <crosslane/sampling.h>
 #include <crosslane/sized.h>
@@ -31,6 +32,20 @@
 extern "C" {
 #endif
 
+/* The version of the headers. While the major version is 0 the soname is
+ * libcrosslane.so.MAJOR.MINOR and public symbols have the version
+ * CROSSLANE_MAJOR.MINOR; libcrosslane-measure has the same.
+ *
+ *   0.1.x     kernels, choices and speed may change; functions, constants and
+ *             members at the end of descriptors that begin with their size
+ *             (crosslane/sized.h) are added. A program that was built with
+ *             older headers of 0.1 works without being built again
+ *   0.2, 1.0  anything may change, with a line in CHANGELOG.md for each
+ *             change. The soname is new, so both versions can be installed
+ *
+ * Symbols with the version CROSSLANE_PRIVATE are for libcrosslane-measure of
+ * the same release: the two are updated together, and an application must not
+ * use them. */
 #define XL_VERSION_MAJOR 0
 #define XL_VERSION_MINOR 1
 #define XL_VERSION_PATCH 0
@@ -73,6 +88,16 @@ typedef struct xl_options {
                            ///< variant "gemm_clblast"), which is searched by
                            ///< name among the system's libraries. false: only
                            ///< for a call that names this variant
+    const char *listing;   ///< the output of `clinfo --raw` of any machine:
+                           ///< its devices are the only ones, and no driver
+                           ///< is called. For them xl_<op>_explain(),
+                           ///< xl_<op>_prepare() and xl_<op>_workspace() plan
+                           ///< and build nothing; what would run is
+                           ///< XL_UNSUPPORTED. xl_device_count() and
+                           ///< xl_device_find() return XL_CORRUPT for a text
+                           ///< that is no such output, with the line in
+                           ///< xl_lib_error(). NULL: the devices of the
+                           ///< machine's drivers
 } xl_options;
 #define XL_OPTIONS_INIT XL_SIZED(xl_options)
 

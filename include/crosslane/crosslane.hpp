@@ -30,6 +30,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -613,11 +614,17 @@ public:
     Desc get() const
     {
         Desc d = desc_;
-        if constexpr (!std::is_same_v<Desc, xl_softmax>) {
-            d.epilogue.bindings = bindings_.data();
-            d.epilogue.n_bindings = bindings_.size();
-        }
+        d.epilogue.bindings = bindings_.data();
+        d.epilogue.n_bindings = bindings_.size();
+        own().refer(d);
         return d;
+    }
+    /** An expression over `y`, each element of the result (xl_epilogue). */
+    Own &epilogue(const char *text, Bindings bindings = {})
+    {
+        desc_.epilogue.expr = text;
+        bindings_ = std::move(bindings);
+        return own();
     }
 
     /** Enqueue; returns at once. */
@@ -668,22 +675,18 @@ public:
 
 protected:
     Op() { desc_.size = sizeof desc_; }
+    void refer(Desc &) const {} // to members of Own
     Own &own() noexcept { return static_cast<Own &>(*this); }
+    const Own &own() const noexcept { return static_cast<const Own &>(*this); }
     Desc desc_{};
     Bindings bindings_;
 };
 
-/** Products and convolutions: a scaled result with an epilogue. */
+/** Products and convolutions: a scaled result. */
 template <class Own, class Desc> class Product : public Op<Own, Desc> {
 public:
     Own &alpha(double value) { return this->desc_.alpha = value, this->own(); }
     Own &beta(double value) { return this->desc_.beta = value, this->own(); }
-    Own &epilogue(const char *text, Bindings bindings = {})
-    {
-        this->desc_.epilogue.expr = text;
-        this->bindings_ = std::move(bindings);
-        return this->own();
-    }
 
 protected:
     Product() { this->desc_.alpha = 1; }
@@ -703,6 +706,10 @@ public:
     Gemm &b(const xl_mat &view) { return desc_.b = view, *this; }
     Gemm &c(const xl_mat &view) { return desc_.c = view, *this; }
     Gemm &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
+    /** Scales and zeros of A, of B; the matrices that they name are not
+     *  copied. */
+    Gemm &a_scales(const xl_scales &s) { return desc_.a_scales = s, *this; }
+    Gemm &b_scales(const xl_scales &s) { return desc_.b_scales = s, *this; }
 
     /** @p count products, with elements from each matrix to the next one. */
     Gemm &batch(std::size_t count, std::size_t a_step, std::size_t b_step,
@@ -724,6 +731,14 @@ public:
         desc_.batch.c_at = c_at;
         return *this;
     }
+    /** Likewise at offsets in device memory, numbers of 64 bits: all of A, then
+     *  of B, then of C, the first at @p offset of them (xl_batch::at). */
+    Gemm &batch_at(std::size_t count, const Mem &mem, std::size_t offset = 0)
+    {
+        desc_.batch.count = count;
+        at_ = xl_offsets{mem, offset};
+        return *this;
+    }
     /** A second axis of a batch: @p inner products a row, which divides its
      *  count, and elements from one product of a row to the next one. The
      *  steps of batch() then lead from row to row. So many products of a row
@@ -740,6 +755,24 @@ public:
         desc_.batch.b_share = b_share;
         return *this;
     }
+    /** How many of the m rows each product computes: numbers of 32 bits in
+     *  device memory, that of the first product at @p offset of them
+     *  (xl_batch::rows). */
+    Gemm &batch_rows(const Mem &mem, std::size_t offset = 0)
+    {
+        rows_ = xl_sizes{mem, offset};
+        return *this;
+    }
+
+private:
+    friend class Op<Gemm, xl_gemm>;
+    void refer(xl_gemm &d) const
+    {
+        d.batch.rows = rows_ ? &*rows_ : nullptr;
+        d.batch.at = at_ ? &*at_ : nullptr;
+    }
+    std::optional<xl_sizes> rows_;
+    std::optional<xl_offsets> at_;
 };
 
 /** Enqueue products of different sizes (xl_gemm_run_group()). */
@@ -816,6 +849,22 @@ public:
     Softmax &dst(const xl_mat &view) { return desc_.dst = view, *this; }
     Softmax &mask(const xl_mat &view) { return desc_.mask = view, *this; }
     Softmax &scale(double value) { return desc_.scale = value, *this; }
+    /** An expression over `x`, each score before the reduction. */
+    Softmax &prologue(const char *text, Bindings bindings = {})
+    {
+        desc_.prologue.expr = text;
+        before_ = std::move(bindings);
+        return *this;
+    }
+
+private:
+    friend class Op<Softmax, xl_softmax>;
+    void refer(xl_softmax &d) const
+    {
+        d.prologue.bindings = before_.data();
+        d.prologue.n_bindings = before_.size();
+    }
+    Bindings before_;
 };
 
 /* -- expressions ----------------------------------------------------------- */

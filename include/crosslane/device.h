@@ -24,7 +24,8 @@ typedef enum xl_source {
     XL_QUERIED,  ///< the driver's answer
     XL_MEASURED, ///< one of our probes, on this device
     XL_KNOWN,    ///< a vendor document, cited by id: vendor-notes/
-    XL_ASSUMED   ///< none of these: a default of the vendor table
+    XL_ASSUMED,  ///< none of these: a default of the vendor table
+    XL_CALIBRATED ///< a device profile: crosslane/profile.h
 } xl_source;
 
 typedef enum xl_fact_kind {
@@ -88,12 +89,14 @@ XL_API const char *xl_device_vendor_table(const xl_device *dev);
 XL_API unsigned xl_device_same_as(const xl_device *dev);
 
 /**
- * Read one fact about a device, as the library uses it.
+ * Read one fact about a device.
  *
  * @param name    "local_mem_bytes", "subgroup_width", ...: xl_fact_name()
  *                lists all names
- * @param source  XL_UNKNOWN for the value in use; XL_QUERIED or XL_MEASURED
- *                for the value of that source, to compare driver and probe
+ * @param source  XL_UNKNOWN for the best value: the measured one if a probe
+ *                of this process measured it, otherwise the one by which
+ *                variants and tiles are selected; XL_QUERIED, XL_MEASURED or
+ *                XL_CALIBRATED for the value of that source
  * @param out     filled on success; its strings are valid as long as @p dev
  * @return XL_OK, or XL_BAD_ARGUMENT for an unknown name
  */

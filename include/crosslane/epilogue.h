@@ -13,11 +13,12 @@ enum { XL_EPILOGUE_MAX_BINDINGS = 16 };
  *  reduced. All zero: none. */
 typedef struct xl_epilogue {
     /** An expression in the language of crosslane/expr.h over `y`, which is
-     *  alpha A B + beta C as an f32, and names that are bound below:
-     *  "relu(y + bias)", "cast(round(y * scale), i8)". In a prologue the value
-     *  is `x`, and the result is rounded to f32: "x * s + bias". By element:
-     *  no reductions, row functions, random numbers or views. Temporaries are
-     *  allowed ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
+     *  the result as an f32, such as alpha A B + beta C, and names that are
+     *  bound below: "relu(y + bias)", "cast(round(y * scale), i8)". In a
+     *  prologue the value is `x`, and the result is rounded to f32:
+     *  "x * s + bias". By element: no reductions, row functions, random
+     *  numbers or views. Temporaries are allowed
+     *  ("t = y + b; t * sigmoid(t)"). NULL: y itself. */
     const char *expr;
     /** Tensors that broadcast to C, m x n, batch x m x n, or with a second
      *  axis of the batch rows x inner x m x n: sizes {n} are one value per

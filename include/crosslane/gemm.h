@@ -26,6 +26,13 @@ typedef struct xl_sizes {
     size_t offset; ///< of the first one, in numbers
 } xl_sizes;
 
+/** Offsets that are in device memory: numbers of 64 bits without sign, likewise
+ *  read by kernels. */
+typedef struct xl_offsets {
+    xl_mem mem;
+    size_t offset; ///< of the first one, in numbers
+} xl_offsets;
+
 /** The products of a batched call, and the offsets of their matrices. All zero:
  *  one product. */
 typedef struct xl_batch {
@@ -51,12 +58,44 @@ typedef struct xl_batch {
      *  number above m counts as m; 0: nothing. The other rows of C are neither
      *  read nor written; those of A may be read, without effect. All matrices
      *  must have the memory for m rows. A single product may have it too. The
-     *  variants are gemm_ref and gemm_tiled, which skip tiles without such
-     *  rows. xl_gemm_prepare() needs it set, but not its memory. */
+     *  variants are gemm_ref, gemm_tiled, gemm_simt, gemm_skinny and gemm_cpu;
+     *  all but the first skip tiles without such rows. xl_gemm_prepare() needs
+     *  it set, but not its memory. */
     const xl_sizes *rows;
+    /** Optional, instead of steps and listed offsets, as of blocks or experts
+     *  that an earlier command chose: the offsets in elements in device memory,
+     *  `count` numbers for A, then for B, then for C. Not with `inner`. The
+     *  views must fit as they are; what the numbers lead to is not checked: a
+     *  matrix must be within the memory of its view, and those of C disjoint
+     *  from each other, from the workspace and from all that the call reads.
+     *  The matrices count as aligned to their elements only. The variants are
+     *  those of listed offsets, but for gemm_clblast. xl_gemm_prepare() needs
+     *  it set, but not its memory. */
+    const xl_offsets *at;
 } xl_batch;
 
-/** Accuracy that a GEMM may give up for speed. */
+/** What the elements of A or of B stand for: scale (element - zero), computed
+ *  in f32. Groups of elements share one scale and one zero: element (i, j) has
+ *  those at (i / group_rows, j / group_cols), so that the matrices of both are
+ *  rows / group_rows by cols / group_cols, rounded up. For B of k x n that is
+ *  one a tensor with 0, 0; one a column (an output channel of weights) with
+ *  0, 1; a group of 64 along k in each column with 64, 1; blocks of 128 x 128
+ *  with 128, 128. All zero: the elements themselves. */
+typedef struct xl_scales {
+    /** Of f32, f16 or bf16; NULL: 1. A stride of 0 repeats one. Read before
+     *  the call returns; its memory by kernels, when they run. */
+    const xl_mat *scale;
+    /** Likewise, also of i8, u8 or i32, converted to f32; NULL: 0. */
+    const xl_mat *zero;
+    size_t group_rows, group_cols; ///< 0: all rows, all columns
+    /** Elements from the scales, and the zeros, of one product of a batch to
+     *  the next one's, as a_step of xl_batch, and along its second axis, as
+     *  a_inner; a_share or b_share applies. 0: products share them. Listed
+     *  offsets do not apply: product z has those z steps on. */
+    size_t scale_step, zero_step, scale_inner, zero_inner;
+} xl_scales;
+
+/** Accuracy that a GEMM may give up for speed, where A and B have one type. */
 typedef enum xl_accuracy {
     /** Products of f32 are f32 products; sums have the sum's type. */
     XL_ACCURACY_FULL,
@@ -90,19 +129,26 @@ typedef struct xl_gemm {
     xl_batch batch;      ///< optional
     xl_epilogue epilogue; ///< optional
     xl_accuracy accuracy; ///< accuracy that may be given up for speed
+    xl_scales a_scales, b_scales; ///< optional; group_rows, group_cols of A
+                                  ///< are along m and k, those of B along k
+                                  ///< and n
 } xl_gemm;
 #define XL_GEMM_INIT XL_SIZED(xl_gemm)
 
 /**
  * Enqueue C = epilogue(alpha A B + beta C), once for each product of a batch.
  *
- * Types:     A and B (the same type); sums; C:
- *              f32, f16, bf16  f32   f32, f16, bf16
- *              f8e4m3, f8e5m2  f32   f32, f16, bf16
- *              f64             f64   f64
- *              i8              i32   i32, f32, f16, bf16
+ * Types:     each of A and B; sums; C:
+ *              f32, f16, bf16, f8e4m3,
+ *              f8e5m2, i8, u8   f32   f32, f16, bf16
+ *              both i8 or u8    i32   i32, f32, f16, bf16
+ *              both f64         f64   f64
  *            For C of i32, alpha and beta are integers and sums wrap; for
- *            C of floats, a sum of i8 is rounded to f32 first. With an
+ *            C of floats, a sum in i32 is rounded to f32 first. A and B of
+ *            different types, and u8, have the variants gemm_ref, gemm_tiled,
+ *            gemm_skinny, and gemm_simt for f32, f16 and bf16. With scales or
+ *            zeros sums are f32, A and B not f64, and the variants gemm_ref
+ *            and gemm_tiled. With an
  *            epilogue C may be of f32, f16, bf16, i32, i8, u8 or bool; its
  *            text casts where the language requires it; f64 has no epilogue.
  * Scalars:   alpha and beta are rounded to the type of y first: f64 or i32
@@ -119,17 +165,21 @@ typedef struct xl_gemm {
  *            an operand, u that of a sum:
  *              f64                     o = 0      u = 2^-53
  *              f32                     o = 0      u = 2^-24
- *              narrower floats         o = 0      u = 2^-23
+ *              other floats, or floats
+ *              and i8 or u8            o = 0      u = 2^-23
  *              f32, FAST               o = 2^-10  u = 2^-23
  *              8-bit floats, FAST      o = 0      u = 2^-12
- *            Narrower floats have the larger u because a matrix engine may
- *            truncate sums instead of rounding them. 8-bit floats add
+ *            These have the larger u because a matrix engine may truncate
+ *            sums instead of rounding them. Where both are 8-bit floats, add
  *            min(k, 128) 2^-12 |A| |B|, since an engine may keep 13 bits of
  *            the sums of 128 products; in FAST the bound is weak for long sums
- *            of one sign. Sums of i8 are exact. For f32 in XL_ACCURACY_SPLIT
+ *            of one sign. An operand with scales or zeros has o = 2^-23 in its
+ *            own factor (1 + o), for two roundings in f32 of scale (element -
+ *            zero), and |A| or |B| is of these values; one below 2^-126 may
+ *            count as 0. Sums in i32 are exact. For f32 in XL_ACCURACY_SPLIT
  *            |error| <= (k + 272) 2^-24 |A| |B| + k 2^-37 r c, with r the
  *            largest magnitude in the row of A and c in the column of B.
- *            Source: Jeannerod, Rump 2013; lib/ops/gemm/gemm_bound.c.
+ *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
  * Repeats:   bit for bit on one device and driver, unless xl_gemm_explain()
  *            states otherwise for the variant.
  * Blocks:    only for the first call of its kind on a device and driver (build
@@ -157,16 +207,17 @@ typedef struct xl_gemm {
  *                              some of the arrays of offsets, an epilogue
  *                              that is not in the language, memory of another
  *                              cl_context, an address that is not a multiple
- *                              of an element's size
+ *                              of an element's size, batch.at with another
+ *                              form of a batch
  *         XL_BAD_SHAPE         a size is 0, a binding does not broadcast
  *         XL_OVERFLOW          a matrix's extent does not fit in 64 bits
  *         XL_BUFFER_TOO_SMALL  a matrix runs past the end of its memory, or
  *                              the workspace is too small, or the queue's
  *                              scratch limit is
  *         XL_OVERLAP           strides, steps or offsets make C overlap
- *                              itself, or C overlaps A, B or a binding; a
- *                              leading dimension of A or B is shorter than a
- *                              row and not 0; the workspace overlaps an
+ *                              itself, or C overlaps A, B, scales or zeros or
+ *                              a binding; a leading dimension of A, B, scales
+ *                              or zeros is shorter than a row and not 0; the workspace overlaps an
  *                              operand. Views of one buffer that interleave
  *                              at a common distance, as the rows of two
  *                              blocks or the products of records [A, B, C]

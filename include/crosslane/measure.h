@@ -4,6 +4,7 @@
 #ifndef CROSSLANE_MEASURE_H
 #define CROSSLANE_MEASURE_H
 
+#include <crosslane/measure/calibrate.h>
 #include <crosslane/measure/diagnosis.h>
 #include <crosslane/measure/probes.h>
 #include <crosslane/measure/roofline.h>

@@ -27,27 +27,38 @@ typedef struct xl_softmax {
     /** Optional: the score, an expression over `x`, which is scale * src +
      *  mask as an f32: "where(keep, x, -inf)", "x + slope * distance". */
     xl_epilogue prologue;
+    /** Optional: what is stored, an expression over `y`, the result as an f32:
+     *  "where(keep, y / 0.9, 0)", "cast(round(255 * y), u8)". Its names are
+     *  apart from the prologue's. Both together have at most
+     *  XL_EPILOGUE_MAX_BINDINGS bindings. */
+    xl_epilogue epilogue;
 } xl_softmax;
 #define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
 
 /**
- * Enqueue dst[i][j] = exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] - max_j
- * x[i]), x = prologue(scale * src + mask): a product and a sum of f32, each
- * rounded. The prologue of an element may be evaluated several times.
+ * Enqueue dst[i][j] = epilogue(exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] -
+ * max_j x[i])), x = prologue(scale * src + mask): a product and a sum of f32,
+ * each rounded. The prologue of an element may be evaluated several times, the
+ * epilogue once, before the element is stored.
  *
- * Types:     src and dst have the same type: f32, f16, bf16. Sums in f32.
+ * Types:     src is of f32, f16 or bf16, dst of the same type; with an epilogue
+ *            dst may be of f32, f16, bf16, i32, i8, u8 or bool, and its text
+ *            casts where the language requires it. Sums in f32.
  * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
  *            (fully masked) is all 0, as in the language of
  *            crosslane/expr.h; any other -inf gives 0. +inf in src
- *            with a mask of -inf is NaN, and so is -inf with +inf.
- * Cost:      5 rows cols flop; at least 2 rows cols sizeof(src) bytes.
+ *            with a mask of -inf is NaN, and so is -inf with +inf. An epilogue
+ *            gets these as y.
+ * Cost:      5 rows cols flop; at least rows cols (sizeof(src) + sizeof(dst))
+ *            bytes.
  * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
  *            u of f32, then one rounding to dst's type; results below the
  *            smallest normal number of f32 may be 0. The 48 covers the 3 ulp
  *            of each exp and the 2.5 ulp of a division that OpenCL allows.
  *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
  *            taken pairwise over work-items. A prologue whose values are off
- *            by at most d adds 2 d.
+ *            by at most d adds 2 d. With an epilogue the bound is that of y,
+ *            which is not rounded to dst's type.
  * Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,

@@ -26,3 +26,9 @@ xl_status xl__error_set(struct xl__error *e, xl_status status, const char *fmt,
     va_end(args);
     return status;
 }
+
+xl_status xl__check_alloc(struct xl__error *e, const void *memory,
+                          const char *what)
+{
+    return memory ? XL_OK : xl__error_set(e, XL_NO_MEMORY, "%s", what);
+}

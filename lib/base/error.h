@@ -23,6 +23,9 @@ void xl__error_clear(struct xl__error *e);
  * be NULL: nothing is recorded. */
 xl_status xl__error_set(struct xl__error *e, xl_status status, const char *fmt,
                         ...) XL__PRINTF(3, 4);
+/* XL_OK; for memory NULL, XL_NO_MEMORY is recorded with what it was for. */
+xl_status xl__check_alloc(struct xl__error *e, const void *memory,
+                          const char *what);
 
 /* Evaluate an expression of type xl_status; go to `fail` when it is not XL_OK.
  * Needs a variable `status` and the label `fail`. */

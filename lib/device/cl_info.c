@@ -5,12 +5,12 @@
  * JSON file are escaped as \xNN. */
 #include "device/cl_info.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "device/listing.h"
 
 #define CODES(XX)                                                             \
     XX(0, SUCCESS)                                                            \
@@ -95,7 +95,6 @@ xl_status xl__cl_check(struct xl__error *e, cl_int code, const char *call,
                        const char *file, int line)
 {
     const char *name;
-
     if (code == CL_SUCCESS)
         return XL_OK;
     name = xl__cl_name(code);
@@ -109,48 +108,52 @@ enum {
     MAX_TEXT = 1024 * 1024 /* a longer string is not plausible */
 };
 
-size_t xl__device_bytes(cl_device_id d, cl_device_info q, void *out,
+static cl_int ask(const struct xl__asked *d, cl_device_info q, size_t cap,
+                  void *out, size_t *n)
+{
+    return d->id ? clGetDeviceInfo(d->id, q, cap, out, n)
+                 : xl__listed_answer(d->listed, q, cap, out, n);
+}
+
+size_t xl__device_bytes(const struct xl__asked *d, cl_device_info q, void *out,
                         size_t cap)
 {
     size_t got = 0;
-
-    if (clGetDeviceInfo(d, q, cap, out, &got) != CL_SUCCESS || got > cap)
+    if (ask(d, q, cap, out, &got) != CL_SUCCESS || got > cap)
         return 0;
     return got;
 }
 
-static bool query_scalar(cl_device_id d, cl_device_info q, void *out,
-                         size_t bytes)
+static bool query_scalar(const struct xl__asked *d, cl_device_info q,
+                         void *out, size_t bytes)
 {
     unsigned char raw[ROOM];
-
     if (xl__device_bytes(d, q, raw, sizeof raw) != bytes)
         return false;
     memcpy(out, raw, bytes);
     return true;
 }
 
-bool xl__device_u32(cl_device_id d, cl_device_info q, cl_uint *out)
+bool xl__device_u32(const struct xl__asked *d, cl_device_info q, cl_uint *out)
 {
     return query_scalar(d, q, out, sizeof *out);
 }
 
-bool xl__device_u64(cl_device_id d, cl_device_info q, cl_ulong *out)
+bool xl__device_u64(const struct xl__asked *d, cl_device_info q, cl_ulong *out)
 {
     return query_scalar(d, q, out, sizeof *out);
 }
 
-bool xl__device_size(cl_device_id d, cl_device_info q, size_t *out)
+bool xl__device_size(const struct xl__asked *d, cl_device_info q, size_t *out)
 {
     return query_scalar(d, q, out, sizeof *out);
 }
 
-bool xl__device_sizes(cl_device_id d, cl_device_info q, size_t *out,
+bool xl__device_sizes(const struct xl__asked *d, cl_device_info q, size_t *out,
                       unsigned cap, unsigned *n)
 {
     size_t raw[MAX_SIZES];
     size_t bytes = xl__device_bytes(d, q, raw, sizeof raw);
-
     if (bytes == 0 || bytes % sizeof *raw)
         return false;
     *n = (unsigned)xl__min_size(bytes / sizeof *raw, cap);
@@ -172,10 +175,8 @@ static size_t utf8_length(const unsigned char *s, size_t left)
         {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
         {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
     };
-
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         size_t n = forms[f].length;
-
         if (*s < forms[f].first || *s > forms[f].last)
             continue;
         if (n > left)
@@ -203,7 +204,6 @@ static char *escape_text(const char *raw, size_t cap)
     const unsigned char *zero = memchr(s, 0, cap);
     size_t n = zero ? (size_t)(zero - s) : cap;
     struct xl__str out = {0};
-
     while (n && is_blank(s[n - 1]))
         n--;
     while (n && is_blank(*s)) {
@@ -212,7 +212,6 @@ static char *escape_text(const char *raw, size_t cap)
     }
     for (size_t i = 0; i < n;) {
         size_t length = utf8_length(s + i, n - i);
-
         if (length)
             xl__str_add_n(&out, (const char *)s + i, length);
         else
@@ -222,16 +221,15 @@ static char *escape_text(const char *raw, size_t cap)
     return n ? xl__str_steal(&out) : NULL;
 }
 
-char *xl__device_text(cl_device_id d, cl_device_info q)
+char *xl__device_text(const struct xl__asked *d, cl_device_info q)
 {
     size_t bytes = 0, got = 0;
     char *raw = NULL, *text = NULL;
-
-    if (clGetDeviceInfo(d, q, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0 ||
+    if (ask(d, q, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0 ||
         bytes > MAX_TEXT)
         return NULL;
     raw = xl__calloc(bytes, 1);
-    if (raw && clGetDeviceInfo(d, q, bytes, raw, &got) == CL_SUCCESS)
+    if (raw && ask(d, q, bytes, raw, &got) == CL_SUCCESS)
         text = escape_text(raw, bytes);
     free(raw);
     return text;
@@ -241,7 +239,6 @@ char *xl__platform_text(cl_platform_id p, cl_platform_info q)
 {
     size_t bytes = 0, got = 0;
     char *raw = NULL, *text = NULL;
-
     if (clGetPlatformInfo(p, q, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0 ||
         bytes > MAX_TEXT)
         return NULL;
@@ -250,4 +247,16 @@ char *xl__platform_text(cl_platform_id p, cl_platform_info q)
         text = escape_text(raw, bytes);
     free(raw);
     return text;
+}
+
+char *xl__device_platform_text(const struct xl__asked *d, cl_platform_info q)
+{
+    cl_platform_id platform;
+
+    if (!d->id)
+        return xl__device_text(d, q);
+    if (xl__device_bytes(d, CL_DEVICE_PLATFORM, &platform, sizeof platform) !=
+        sizeof platform)
+        return NULL;
+    return xl__platform_text(platform, q);
 }

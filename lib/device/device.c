@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
+#include "device/listing.h"
 
 /* The first table that matches. */
 static const struct xl__vendor *pick_vendor(const struct xl__targets *targets,
@@ -21,29 +22,45 @@ static const struct xl__vendor *pick_vendor(const struct xl__targets *targets,
     return *vendor;
 }
 
-xl_status xl__device_create(const struct xl__targets *targets,
-                            cl_device_id id, xl_device **out,
-                            struct xl__error *e)
+/* A sub-device is destroyed with its last reference. */
+static xl_status retain_device(xl_device *dev, cl_device_id id,
+                               struct xl__error *e)
 {
-    xl_device *dev = xl__calloc(1, sizeof *dev);
     xl_status status;
-
-    *out = NULL;
-    if (!dev)
-        return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
-    xl__limits_init(&dev->limits);
-    dev->index = dev->same_as = UINT_MAX;
-    /* A sub-device is destroyed with its last reference. */
     CL_TRY(e, clRetainDevice(id));
     dev->id = id;
     CL_TRY(e, clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof dev->platform,
                               &dev->platform, NULL));
-    TRY(xl__limits_query(&dev->limits, id, e));
-    xl__identify(&dev->limits, id);
-    dev->targets = targets;
-    dev->vendor = pick_vendor(targets, &dev->limits);
+fail:
+    return status;
+}
+
+xl_status xl__device_create(const struct xl__devices *list,
+                            const struct xl__asked *from, xl_device **out,
+                            struct xl__error *e)
+{
+    xl_device *dev = xl__calloc(1, sizeof *dev);
+    xl_status status;
+    *out = NULL;
+    if (!dev)
+        return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
+    xl__limits_init(&dev->limits);
+    xl__limits_init(&dev->seen);
+    dev->index = dev->same_as = UINT_MAX;
+    if (from->id)
+        TRY(retain_device(dev, from->id, e));
+    TRY(xl__limits_query(&dev->limits, from, e));
+    xl__identify(&dev->limits, from);
+    dev->targets = list->targets;
+    dev->vendor = pick_vendor(list->targets, &dev->limits);
     if (dev->vendor->correct)
         dev->vendor->correct(&dev->limits);
+    if (!xl__limits_copy(&dev->seen, &dev->limits))
+        TRY(xl__error_set(e, XL_NO_MEMORY, "out of memory for a device"));
+    if (list->calibrate)
+        list->calibrate(dev, list->calibrate_arg);
+    if (!from->id)
+        xl__listed_measure(from->listed, &dev->seen);
     *out = dev;
     return XL_OK;
 fail:
@@ -59,6 +76,7 @@ void xl__device_destroy(xl_device *dev)
         (void)clReleaseDevice(dev->id);
     xl_telemetry_close(dev->telemetry);
     xl__limits_clear(&dev->limits);
+    xl__limits_clear(&dev->seen);
     free(dev);
 }
 
@@ -73,6 +91,8 @@ const char *xl_source_name(xl_source source)
         return "known";
     case XL_ASSUMED:
         return "assumed";
+    case XL_CALIBRATED:
+        return "calibrated";
     case XL_UNKNOWN:
         break;
     }
@@ -116,40 +136,38 @@ const xl_matrix_op *xl_device_matrix_op(const xl_device *dev, unsigned i)
     return op && op->name ? op : NULL;
 }
 
-static const struct xl__answer *answers(const struct xl__limits *l,
-                                        xl_source source)
-{
-    switch (source) {
-    case XL_UNKNOWN:
-        return l->used;
-    case XL_QUERIED:
-        return l->queried;
-    case XL_MEASURED:
-        return l->measured;
-    default:
-        return NULL;
-    }
-}
-
 xl_status xl_device_fact(const xl_device *dev, const char *name,
                          xl_source source, xl_fact *out)
 {
-    const struct xl__answer *a = dev ? answers(&dev->limits, source) : NULL;
-    size_t i = 0;
-
-    if (!a || !name || !out)
+    static const struct xl__answer none = {.value = NAN};
+    const enum xl__fact_id id = name ? xl__fact_find(name) : XL__N_FACTS;
+    if (!dev || !out || id == XL__N_FACTS)
         return XL_BAD_ARGUMENT;
-    while (i < XL__N_FACTS && strcmp(xl__facts[i].name, name) != 0)
-        i++;
-    if (i == XL__N_FACTS)
+    const struct xl__answer *a;
+    switch (source) {
+    case XL_UNKNOWN:
+        a = &dev->seen.used[id];
+        break;
+    case XL_QUERIED:
+        a = &dev->seen.queried[id];
+        break;
+    case XL_MEASURED:
+        a = &dev->seen.measured[id];
+        break;
+    case XL_CALIBRATED:
+        a = &dev->limits.used[id];
+        if (a->source != XL_CALIBRATED)
+            a = &none;
+        break;
+    default:
         return XL_BAD_ARGUMENT;
-    a += i;
+    }
     *out = (xl_fact){
-        .kind = xl__facts[i].kind,
+        .kind = xl__facts[id].kind,
         .value = a->value,
         .text = a->text,
         .n_list = a->n_list,
-        .unit = xl__facts[i].unit,
+        .unit = xl__facts[id].unit,
         .source = a->source,
         .note = a->note,
     };

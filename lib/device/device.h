@@ -12,13 +12,18 @@
 #include "device/vendor_table.h"
 
 struct xl_device {
-    cl_device_id id;
-    cl_platform_id platform;
+    cl_device_id id;         /* NULL: a device of a listing */
+    cl_platform_id platform; /* likewise */
     unsigned index;   /* in the flat order; UINT_MAX: only in `extra` */
     unsigned same_as; /* lowest index of the same physical device */
     const struct xl__targets *targets;
     const struct xl__vendor *vendor; /* one of targets->vendors */
+    /* The facts that select kernels and launches, with the rates of the device
+     * profile, if there is one. Constant from then on, so that an application
+     * and a program that runs probes select alike. */
     struct xl__limits limits;
+    struct xl__limits seen; /* for sampling and reports: without the profile,
+                               with what probes and the event clock measured */
     unsigned peaks; /* bit 1 << xl_dtype: FMA peak and bandwidth measured */
     unsigned matrix_peaks; /* the same for the matrix engine */
     bool is_watched;       /* xl_telemetry_watch() */
@@ -28,6 +33,12 @@ struct xl_device {
 /* Devices of one xl_lib; pointers stay valid until cleared. */
 struct xl__devices {
     const struct xl__targets *targets; /* set before any device is added */
+    /* Likewise: replaces facts that select by those of a device profile. */
+    void (*calibrate)(xl_device *dev, void *arg);
+    void *calibrate_arg;
+    char *listing; /* of the only devices, which are not here; NULL: the
+                      devices of all platforms */
+    struct xl__listed *listed; /* those of the listing, once enumerated */
     xl_device **flat;   /* in the flat order */
     unsigned n_flat;
     xl_device **extra; /* known only through a caller's queue */
@@ -36,7 +47,8 @@ struct xl__devices {
                        per line; NULL: none */
 };
 
-/* Query every platform. On failure the list is unchanged. */
+/* Query every platform, or read the listing. On failure the list is
+ * unchanged. */
 xl_status xl__devices_enumerate(struct xl__devices *list, struct xl__error *e);
 /* Find a device by text: xl_device_find(). */
 xl_status xl__devices_find(const struct xl__devices *list, const char *text,
@@ -46,15 +58,15 @@ xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
                          xl_device **out, struct xl__error *e);
 void xl__devices_clear(struct xl__devices *list);
 
-/* Create a device on the heap: query its facts, select the vendor table, and
- * apply the table's corrections. */
-xl_status xl__device_create(const struct xl__targets *targets,
-                            cl_device_id id, xl_device **out,
+/* Create a device on the heap, not in the list: query its facts, select the
+ * vendor table, and apply the table's corrections and the profile. */
+xl_status xl__device_create(const struct xl__devices *list,
+                            const struct xl__asked *from, xl_device **out,
                             struct xl__error *e);
 void xl__device_destroy(xl_device *dev);
 
 /* Query the facts of kind XL__ASK_SPECIAL: platform, C version, UUID, PCI
  * address, architecture, sub-group width, features. */
-void xl__identify(struct xl__limits *l, cl_device_id id);
+void xl__identify(struct xl__limits *l, const struct xl__asked *dev);
 
 #endif

@@ -7,12 +7,12 @@
 #include "device/device.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "device/cl_info.h"
+#include "device/listing.h"
 
 enum { PLATFORM_NOT_FOUND = -1001 }; /* cl_khr_icd: the loader found none */
 
@@ -40,7 +40,6 @@ static xl_device *find_id(xl_device *const *devices, size_t n, cl_device_id id)
 static int type_rank(const xl_device *dev)
 {
     const struct xl__limits *l = &dev->limits;
-
     if (xl__is(l, XL__F_is_cpu))
         return 2;
     if (xl__is(l, XL__F_is_gpu))
@@ -53,7 +52,6 @@ static int compare_devices(const xl_device *a, const xl_device *b)
     static const enum xl__fact_id keys[] = {XL__F_platform, XL__F_pci,
                                             XL__F_uuid};
     int order = type_rank(a) - type_rank(b);
-
     for (size_t i = 0; i < sizeof keys / sizeof *keys && order == 0; i++)
         order = strcmp(xl__text(&a->limits, keys[i]),
                        xl__text(&b->limits, keys[i]));
@@ -67,7 +65,6 @@ static void sort_devices(xl_device **devices, size_t n)
     for (size_t i = 1; i < n; i++) {
         xl_device *moving = devices[i];
         size_t at = i;
-
         for (; at > 0 && compare_devices(devices[at - 1], moving) > 0; at--)
             devices[at] = devices[at - 1];
         devices[at] = moving;
@@ -79,7 +76,6 @@ static bool same_text(const xl_device *a, const xl_device *b,
                       enum xl__fact_id id)
 {
     const char *x = xl__text(&a->limits, id);
-
     return *x && strcmp(x, xl__text(&b->limits, id)) == 0;
 }
 
@@ -98,7 +94,6 @@ static void number_devices(xl_device **devices, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t first = 0;
-
         while (first < i && !is_same_silicon(devices[first], devices[i]))
             first++;
         devices[i]->index = (unsigned)i;
@@ -121,11 +116,11 @@ static xl_status gather_device(struct gathering *g, cl_device_id id,
     struct xl__error own = {0};
     xl_device *dev = find_id(g->list->extra, g->list->n_extra, id);
     xl_status status = XL_OK;
-
     if (!xl__grow(&g->devices, &g->cap, g->n + 1, sizeof *g->devices))
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for devices");
     if (!dev)
-        status = xl__device_create(g->list->targets, id, &dev, &own);
+        status = xl__device_create(g->list, &(struct xl__asked){.id = id},
+                                   &dev, &own);
     if (status == XL_NO_MEMORY)
         xl__error_set(e, status, "%s", xl__str_text(&own.detail));
     else if (status != XL_OK)
@@ -140,7 +135,6 @@ static xl_status gather_device(struct gathering *g, cl_device_id id,
 static const char *code_name(cl_int code)
 {
     const char *name = xl__cl_name(code);
-
     return name ? name : "unknown code";
 }
 
@@ -153,7 +147,6 @@ static xl_status gather_platform(struct gathering *g, cl_platform_id platform,
     cl_uint n = 0, filled = 0;
     xl_status status = XL_OK;
     cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
-
     xl__str_printf(&g->platforms, "%s%s", g->platforms.len ? ", " : "", shown);
     if (code == CL_SUCCESS && n) {
         ids = xl__calloc(n, sizeof *ids);
@@ -181,7 +174,6 @@ static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
 {
     cl_uint filled = 0;
     cl_int code = clGetPlatformIDs(0, NULL, n);
-
     *out = NULL;
     if (code == PLATFORM_NOT_FOUND || (code == CL_SUCCESS && *n == 0))
         return xl__error_set(
@@ -200,10 +192,29 @@ static xl_status get_platforms(cl_platform_id **out, cl_uint *n,
     return xl__cl_check(e, code, "clGetPlatformIDs()", __FILE__, __LINE__);
 }
 
+static xl_status gather_listing(struct gathering *g, struct xl__devices *list,
+                                struct xl__error *e)
+{
+    xl_status status = XL_OK;
+
+    if (!list->listed)
+        TRY(xl__listing_read(list->listing, strlen(list->listing),
+                             &list->listed, e));
+    for (const struct xl__listed *d = list->listed; d;
+         d = xl__listing_next(d)) {
+        if (!xl__grow(&g->devices, &g->cap, g->n + 1, sizeof *g->devices))
+            TRY(xl__error_set(e, XL_NO_MEMORY, "out of memory for devices"));
+        TRY(xl__device_create(list, &(struct xl__asked){.listed = d},
+                              &g->devices[g->n], e));
+        g->n++;
+    }
+fail:
+    return status;
+}
+
 static xl_status fail_no_device(const struct gathering *g, struct xl__error *e)
 {
     const char *left_out = xl__str_text(&g->left_out);
-
     return xl__error_set(e, XL_NO_DEVICE,
                          "no platform reports a device (platforms: %s)%s%s; "
                          "run `clbench doctor` to find what is missing",
@@ -215,7 +226,6 @@ static xl_status fail_no_device(const struct gathering *g, struct xl__error *e)
 static void move_into_list(struct xl__devices *list, struct gathering *g)
 {
     unsigned kept = 0;
-
     for (unsigned i = 0; i < list->n_extra; i++)
         if (!find_id(g->devices, g->n, list->extra[i]->id))
             list->extra[kept++] = list->extra[i];
@@ -243,10 +253,12 @@ xl_status xl__devices_enumerate(struct xl__devices *list, struct xl__error *e)
     cl_platform_id *platforms = NULL;
     cl_uint n = 0;
     xl_status status;
-
     if (list->n_flat)
         return XL_OK;
-    TRY(get_platforms(&platforms, &n, e));
+    if (list->listing)
+        TRY(gather_listing(&g, list, e));
+    else
+        TRY(get_platforms(&platforms, &n, e));
     for (cl_uint i = 0; i < n; i++)
         TRY(gather_platform(&g, platforms[i], e));
     if (g.n == 0)
@@ -276,7 +288,6 @@ static bool is_address(const xl_device *dev, const char *text)
 {
     const char *pci = xl__text(&dev->limits, XL__F_pci);
     const char *no_domain = strchr(pci, ':');
-
     return (*pci && same_letters(pci, text)) ||
            (no_domain && same_letters(no_domain + 1, text)) ||
            (*text && same_letters(xl__text(&dev->limits, XL__F_uuid), text));
@@ -296,7 +307,6 @@ static void list_devices(const struct xl__devices *list, struct xl__str *out)
 {
     for (unsigned i = 0; i < list->n_flat; i++) {
         const struct xl__limits *l = &list->flat[i]->limits;
-
         xl__str_printf(out, "\n  %u  %s  (%s)", i, xl__text(l, XL__F_name),
                        xl__text(l, XL__F_platform));
     }
@@ -306,7 +316,6 @@ static xl_status fail_to_find(const struct xl__devices *list, xl_status status,
                               const char *text, struct xl__error *e)
 {
     struct xl__str devices_text = {0};
-
     list_devices(list, &devices_text);
     xl__error_set(e, status, "%s '%s'; available devices:%s",
                   status == XL_AMBIGUOUS ? "more than one device matches"
@@ -320,7 +329,6 @@ static xl_status find_index(const struct xl__devices *list, const char *text,
                             xl_device **out, struct xl__error *e)
 {
     unsigned index = 0;
-
     for (const char *c = text; *c && index <= list->n_flat; c++)
         index = index * 10 + (unsigned)(*c - '0');
     if (index >= list->n_flat)
@@ -336,7 +344,6 @@ xl_status xl__devices_find(const struct xl__devices *list, const char *text,
      * passes decides. */
     static bool (*const tests[])(const xl_device *, const char *) = {
         is_address, is_named, has_in_name};
-
     *out = NULL;
     if (*text == '\0')
         return fail_to_find(list, XL_NO_DEVICE, text, e);
@@ -344,7 +351,6 @@ xl_status xl__devices_find(const struct xl__devices *list, const char *text,
         return find_index(list, text, out, e);
     for (size_t w = 0; w < sizeof tests / sizeof *tests; w++) {
         xl_device *found = NULL;
-
         for (unsigned i = 0; i < list->n_flat; i++) {
             if (!tests[w](list->flat[i], text))
                 continue;
@@ -364,7 +370,6 @@ xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
 {
     size_t cap = list->n_extra;
     xl_status status;
-
     *out = find_id(list->flat, list->n_flat, id);
     if (!*out)
         *out = find_id(list->extra, list->n_extra, id);
@@ -372,7 +377,7 @@ xl_status xl__devices_of(struct xl__devices *list, cl_device_id id,
         return XL_OK;
     if (!xl__grow(&list->extra, &cap, cap + 1, sizeof *list->extra))
         return xl__error_set(e, XL_NO_MEMORY, "out of memory for a device");
-    TRY(xl__device_create(list->targets, id, out, e));
+    TRY(xl__device_create(list, &(struct xl__asked){.id = id}, out, e));
     list->extra[list->n_extra++] = *out;
 fail:
     return status;
@@ -387,5 +392,7 @@ void xl__devices_clear(struct xl__devices *list)
     free(list->flat);
     free(list->extra);
     free(list->left_out);
+    free(list->listing);
+    xl__listing_destroy(list->listed);
     *list = (struct xl__devices){0};
 }

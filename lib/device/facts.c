@@ -51,11 +51,10 @@ static const struct range {
     [XL__F_timer_step_ns] = {1, 1e9, false},
 };
 
-static bool is_sane(enum xl__fact_id id, double value)
+bool xl__fact_is_sane(enum xl__fact_id id, double value)
 {
     const struct range *r = &ranges[id];
     int exponent;
-
     if (isnan(value))
         return false;
     if (xl__facts[id].kind == XL_FACT_BOOL)
@@ -73,7 +72,6 @@ double xl__num_or(const struct xl__limits *l, enum xl__fact_id id,
                   double otherwise)
 {
     double v = xl__num(l, id);
-
     return isnan(v) ? otherwise : v;
 }
 
@@ -91,7 +89,6 @@ size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
                    size_t otherwise)
 {
     double v = xl__num(l, id);
-
     if (isnan(v) || v < 0)
         return otherwise;
     return v >= (double)SIZE_MAX ? SIZE_MAX : (size_t)v;
@@ -122,17 +119,35 @@ static void set_text(struct xl__answer *a, const char *text, xl_source source,
                      const char *note)
 {
     char *copy = text && *text ? xl__strdup(text) : NULL;
-
     free(a->text);
     a->text = copy;
     a->source = copy ? source : XL_UNKNOWN;
     a->note = note;
 }
 
+enum xl__fact_id xl__fact_find(const char *name)
+{
+    unsigned i = 0;
+    while (i < XL__N_FACTS && strcmp(xl__facts[i].name, name) != 0)
+        i++;
+    return (enum xl__fact_id)i;
+}
+
+bool xl__fact_is_rate(enum xl__fact_id id)
+{
+    static const char *const units[] = {"flop/s", "B/s", "1/s", "ns"};
+    if (xl__facts[id].ask != XL__ASK_NONE)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(xl__facts[id].unit, units[i]) == 0)
+            return true;
+    return false;
+}
+
 void xl__limits_answer(struct xl__limits *l, enum xl__fact_id id, double value,
                        const char *note)
 {
-    if (!is_sane(id, value))
+    if (!xl__fact_is_sane(id, value))
         return;
     set_number(&l->queried[id], value, XL_QUERIED, note);
     set_number(&l->used[id], value, XL_QUERIED, note);
@@ -160,11 +175,25 @@ void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
     set_text(&l->used[id], text, source, note);
 }
 
+/* Work-items of a GPU that is known to have sub-groups cannot be alone in
+ * them: the kernel that measured did not run as it is written. */
+static bool is_contradiction(const struct xl__limits *l, enum xl__fact_id id,
+                             double value)
+{
+    return id == XL__F_subgroup_width && value == 1 &&
+           xl__is(l, XL__F_is_gpu) && !xl__is(l, XL__F_is_cpu) &&
+           l->used[id].source != XL_MEASURED && xl__num(l, id) > 1;
+}
+
 void xl__limits_measure(struct xl__limits *l, enum xl__fact_id id,
                         double value)
 {
     if (isnan(value))
         return;
+    if (is_contradiction(l, id, value)) {
+        set_number(&l->measured[id], value, XL_MEASURED, "GE-32");
+        return;
+    }
     set_number(&l->measured[id], value, XL_MEASURED, NULL);
     set_number(&l->used[id], value, XL_MEASURED, NULL);
 }
@@ -201,14 +230,33 @@ void xl__limits_clear(struct xl__limits *l)
     each_answer(l, free_text);
 }
 
+static bool copy_answers(struct xl__answer *dst, const struct xl__answer *src)
+{
+    for (size_t i = 0; i < XL__N_FACTS; i++) {
+        dst[i] = src[i];
+        dst[i].text = src[i].text ? xl__strdup(src[i].text) : NULL;
+        if (src[i].text && !dst[i].text)
+            return false;
+    }
+    return true;
+}
+
+bool xl__limits_copy(struct xl__limits *dst, const struct xl__limits *src)
+{
+    dst->matrix_ops = src->matrix_ops;
+    return copy_answers(dst->used, src->used) &&
+           copy_answers(dst->queried, src->queried) &&
+           copy_answers(dst->measured, src->measured);
+}
+
 /* -- queries -------------------------------------------------------------- */
 
-static double query_number(cl_device_id d, const struct xl__fact_info *f)
+static double query_number(const struct xl__asked *d,
+                           const struct xl__fact_info *f)
 {
     cl_uint u32;
     cl_ulong u64;
     size_t size;
-
     switch (f->ask) {
     case XL__ASK_U32:
         return xl__device_u32(d, f->query, &u32) ? u32 * f->factor : NAN;
@@ -230,16 +278,15 @@ static double query_number(cl_device_id d, const struct xl__fact_info *f)
 }
 
 static void query_list(struct xl__limits *l, enum xl__fact_id id,
-                       cl_device_id d)
+                       const struct xl__asked *d)
 {
     struct xl__answer *a = &l->queried[id];
     size_t sizes[sizeof a->list / sizeof *a->list];
     unsigned n = 0, cap = sizeof sizes / sizeof *sizes;
-
     if (!xl__device_sizes(d, xl__facts[id].query, sizes, cap, &n))
         return;
     for (unsigned i = 0; i < n; i++)
-        if (!is_sane(id, (double)sizes[i]))
+        if (!xl__fact_is_sane(id, (double)sizes[i]))
             return;
     for (unsigned i = 0; i < n; i++)
         a->list[i] = (double)sizes[i];
@@ -249,11 +296,10 @@ static void query_list(struct xl__limits *l, enum xl__fact_id id,
 }
 
 static void query_fact(struct xl__limits *l, enum xl__fact_id id,
-                       cl_device_id d)
+                       const struct xl__asked *d)
 {
     const struct xl__fact_info *f = &xl__facts[id];
     char *text;
-
     switch (f->ask) {
     case XL__ASK_NONE:
     case XL__ASK_SPECIAL:
@@ -272,11 +318,10 @@ static void query_fact(struct xl__limits *l, enum xl__fact_id id,
     }
 }
 
-xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
-                           struct xl__error *e)
+xl_status xl__limits_query(struct xl__limits *l,
+                           const struct xl__asked *device, struct xl__error *e)
 {
     bool answered = false;
-
     for (size_t i = 0; i < XL__N_FACTS; i++) {
         query_fact(l, (enum xl__fact_id)i, device);
         answered = answered || l->queried[i].source == XL_QUERIED;

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "device/private_api.h"
 
+struct xl__asked; /* device/cl_info.h */
+
 /* How to query the driver. XL__ASK_NONE: only a probe or the vendor table has
  * the value. */
 enum xl__ask {
@@ -22,6 +24,7 @@ enum xl__ask {
     XL__ASK_BITS,  /* is the bit `factor` set in the result? */
     XL__ASK_SIZES, /* a list */
     XL__ASK_TEXT,
+    XL__ASK_VERSIONS, /* a list of cl_name_version */
     XL__ASK_SPECIAL /* needs its own code, in identify.c: pci, uuid */
 };
 
@@ -136,9 +139,26 @@ struct xl__fact_info {
     const char *help;
 };
 extern const struct xl__fact_info xl__facts[XL__N_FACTS];
+/* The fact of this name; XL__N_FACTS: there is none. */
+XL__PRIVATE_API enum xl__fact_id xl__fact_find(const char *name);
+/* Is it a rate or a time that only probes and vendor tables have? Device
+ * profiles consist of such facts. */
+XL__PRIVATE_API bool xl__fact_is_rate(enum xl__fact_id id);
+/* Is the value of a number or boolean within the range of real devices? */
+bool xl__fact_is_sane(enum xl__fact_id id, double value);
+
+/* A query by its name in the OpenCL registry. */
+struct xl__query {
+    const char *name;
+    cl_device_info query; /* or cl_platform_info */
+    enum xl__ask ask;     /* the type of its result */
+};
+/* identify.c: the queries for facts of XL__ASK_SPECIAL but for the identity of
+ * a card; ends with a NULL name. */
+extern const struct xl__query xl__special_queries[];
 
 /* One value of a fact. A probe may set value, source and note (with
- * xl__limits_measure()) while other threads plan: each of them is then the old
+ * xl__limits_measure()) while other threads read: each of them is then the old
  * or the new one. The rest is constant once the device is created. */
 struct xl__answer {
     _Atomic(double) value; /* NaN: none; of a BOOL 0 or 1 */
@@ -187,9 +207,13 @@ XL__PRIVATE_API bool xl__has_extension(const struct xl__limits *l,
 /* Set all facts to unknown. */
 void xl__limits_init(struct xl__limits *l);
 void xl__limits_clear(struct xl__limits *l);
+/* Copy all facts to *dst, which is initialised. Returns false without memory:
+ * *dst then has some of them. */
+bool xl__limits_copy(struct xl__limits *dst, const struct xl__limits *src);
 /* Query all facts from the driver. A query that fails leaves its fact unknown;
  * it is an error only when all queries fail. */
-xl_status xl__limits_query(struct xl__limits *l, cl_device_id device,
+xl_status xl__limits_query(struct xl__limits *l,
+                           const struct xl__asked *device,
                            struct xl__error *e);
 /* Set a fact to the driver's value, in `queried` and `used`, unless it is
  * outside the fact's plausible range. `note`: NULL or a vendor-notes id. */
@@ -206,7 +230,9 @@ void xl__limits_correct(struct xl__limits *l, enum xl__fact_id id,
 void xl__limits_correct_text(struct xl__limits *l, enum xl__fact_id id,
                              const char *text, xl_source source,
                              const char *note);
-/* Set a fact to a probe's result, in `measured` and `used`. */
+/* Set a fact to a probe's result, in `measured` and `used`; with a note, in
+ * `measured` only, if it contradicts what is stated of the device. Of
+ * xl_device.seen only (device/device.h). */
 XL__PRIVATE_API void xl__limits_measure(struct xl__limits *l,
                                         enum xl__fact_id id, double value);
 

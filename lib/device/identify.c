@@ -39,14 +39,35 @@ enum {
     Q_INTEL_IP = 0x4250         /* cl_intel_device_attribute_query */
 };
 
+/* clang-format off */
+const struct xl__query xl__special_queries[] = {
+    {"CL_DEVICE_OPENCL_C_VERSION", CL_DEVICE_OPENCL_C_VERSION, XL__ASK_TEXT},
+    {"CL_DEVICE_OPENCL_C_ALL_VERSIONS", Q_C_ALL_VERSIONS, XL__ASK_VERSIONS},
+    {"CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE", Q_WG_MULTIPLE, XL__ASK_SIZE},
+    {"CL_DEVICE_MAX_NUM_SUB_GROUPS", Q_MAX_SUBGROUPS, XL__ASK_U32},
+    {"CL_DEVICE_SVM_CAPABILITIES", Q_SVM, XL__ASK_U64},
+    {"CL_DEVICE_DOUBLE_FP_CONFIG", CL_DEVICE_DOUBLE_FP_CONFIG, XL__ASK_U64},
+    {"CL_DEVICE_LOCAL_MEM_TYPE", CL_DEVICE_LOCAL_MEM_TYPE, XL__ASK_U32},
+    {"CL_DEVICE_MEM_BASE_ADDR_ALIGN", CL_DEVICE_MEM_BASE_ADDR_ALIGN, XL__ASK_U32},
+    {"CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV", Q_NV_CC_MAJOR, XL__ASK_U32},
+    {"CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV", Q_NV_CC_MINOR, XL__ASK_U32},
+    {"CL_DEVICE_WARP_SIZE_NV", Q_NV_WARP, XL__ASK_U32},
+    {"CL_DEVICE_KERNEL_EXEC_TIMEOUT_NV", Q_NV_EXEC_TIMEOUT, XL__ASK_BOOL},
+    {"CL_DEVICE_MAX_WORK_GROUP_SIZE_AMD", Q_AMD_MAX_WG, XL__ASK_SIZE},
+    {"CL_DEVICE_WAVEFRONT_WIDTH_AMD", Q_AMD_WAVE, XL__ASK_U32},
+    {"CL_DEVICE_LOCAL_MEM_BANKS_AMD", Q_AMD_LOCAL_BANKS, XL__ASK_U32},
+    {"CL_DEVICE_SUB_GROUP_SIZES_INTEL", Q_INTEL_SUBGROUPS, XL__ASK_SIZES},
+    {"CL_DEVICE_IP_VERSION_INTEL", Q_INTEL_IP, XL__ASK_U32},
+    {NULL, 0, XL__ASK_NONE},
+};
+/* clang-format on */
+
 bool xl__has_extension(const struct xl__limits *l, const char *name)
 {
     const char *list = xl__text(l, XL__F_extensions);
     size_t n = strlen(name);
-
     for (const char *at = list; (at = strstr(at, name)) != NULL; at += n) {
         bool starts = at == list || at[-1] == ' ';
-
         if (starts && (at[n] == ' ' || at[n] == '\0'))
             return true;
     }
@@ -55,7 +76,7 @@ bool xl__has_extension(const struct xl__limits *l, const char *name)
 
 /* -- platform and language ------------------------------------------------ */
 
-static void query_platform(struct xl__limits *l, cl_device_id id)
+static void query_platform(struct xl__limits *l, const struct xl__asked *dev)
 {
     static const struct {
         enum xl__fact_id fact;
@@ -64,14 +85,8 @@ static void query_platform(struct xl__limits *l, cl_device_id id)
         {XL__F_platform, CL_PLATFORM_NAME},
         {XL__F_platform_version, CL_PLATFORM_VERSION},
     };
-    cl_platform_id platform;
-
-    if (xl__device_bytes(id, CL_DEVICE_PLATFORM, &platform, sizeof platform) !=
-        sizeof platform)
-        return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char *text = xl__platform_text(platform, texts[i].query);
-
+        char *text = xl__device_platform_text(dev, texts[i].query);
         xl__limits_answer_text(l, texts[i].fact, text, NULL);
         free(text);
     }
@@ -79,18 +94,17 @@ static void query_platform(struct xl__limits *l, cl_device_id id)
 
 /* The newest version of the list: CL_DEVICE_OPENCL_C_VERSION is 1.2 on many
  * devices of OpenCL 3.0 (GE-04). */
-static void query_c_version(struct xl__limits *l, cl_device_id id)
+static void query_c_version(struct xl__limits *l, const struct xl__asked *dev)
 {
     enum { MINOR_BITS = 10, PATCH_BITS = 12, MAX_VERSIONS = 64 };
     struct {
         cl_uint version;
         char name[64];
     } all[MAX_VERSIONS];
-    size_t n = xl__device_bytes(id, Q_C_ALL_VERSIONS, all, sizeof all);
+    size_t n = xl__device_bytes(dev, Q_C_ALL_VERSIONS, all, sizeof all);
     unsigned major = 0, minor = 0;
     char text[48], *plain;
-
-    plain = xl__device_text(id, CL_DEVICE_OPENCL_C_VERSION);
+    plain = xl__device_text(dev, CL_DEVICE_OPENCL_C_VERSION);
     if (plain)
         (void)sscanf(plain, "OpenCL C %2u.%2u", &major, &minor);
     free(plain);
@@ -99,7 +113,6 @@ static void query_c_version(struct xl__limits *l, cl_device_id id)
         unsigned this_major = all[i].version >> (MINOR_BITS + PATCH_BITS);
         unsigned this_minor =
             all[i].version >> PATCH_BITS & ((1U << MINOR_BITS) - 1);
-
         if (this_major > major ||
             (this_major == major && this_minor > minor)) {
             major = this_major;
@@ -114,18 +127,16 @@ static void query_c_version(struct xl__limits *l, cl_device_id id)
 
 /* -- identity of the physical device -------------------------------------- */
 
-static void query_uuid(struct xl__limits *l, cl_device_id id)
+static void query_uuid(struct xl__limits *l, const struct xl__asked *dev)
 {
     unsigned char raw[16];
     char text[2 * sizeof raw + 5], *at = text;
     unsigned all_or = 0, all_and = 0xff;
-
     if (!xl__has_extension(l, "cl_khr_device_uuid") ||
-        xl__device_bytes(id, Q_UUID, raw, sizeof raw) != sizeof raw)
+        xl__device_bytes(dev, Q_UUID, raw, sizeof raw) != sizeof raw)
         return;
     for (size_t i = 0; i < sizeof raw; i++) {
         bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-
         at += sprintf(at, dash ? "-%02x" : "%02x", raw[i]);
         all_or |= raw[i];
         all_and &= raw[i];
@@ -139,27 +150,26 @@ struct pci {
 };
 
 /* The slot is the PCI device number: NV-05. */
-static bool query_pci_nvidia(cl_device_id id, struct pci *out)
+static bool query_pci_nvidia(const struct xl__asked *dev, struct pci *out)
 {
     *out = (struct pci){0};
-    if (!xl__device_u32(id, Q_NV_PCI_BUS, &out->bus) ||
-        !xl__device_u32(id, Q_NV_PCI_SLOT, &out->device))
+    if (!xl__device_u32(dev, Q_NV_PCI_BUS, &out->bus) ||
+        !xl__device_u32(dev, Q_NV_PCI_SLOT, &out->device))
         return false;
     /* Older drivers have no query for the domain, which is 0 on most machines.
      */
-    if (!xl__device_u32(id, Q_NV_PCI_DOMAIN, &out->domain))
+    if (!xl__device_u32(dev, Q_NV_PCI_DOMAIN, &out->domain))
         out->domain = 0;
     return true;
 }
 
-static bool query_pci_amd(cl_device_id id, struct pci *out)
+static bool query_pci_amd(const struct xl__asked *dev, struct pci *out)
 {
     struct {
         cl_uint type;
         unsigned char unused[17], bus, device, function;
     } topology;
-
-    if (xl__device_bytes(id, Q_AMD_TOPOLOGY, &topology, sizeof topology) !=
+    if (xl__device_bytes(dev, Q_AMD_TOPOLOGY, &topology, sizeof topology) !=
             sizeof topology ||
         topology.type != 1) /* 1: PCI Express */
         return false;
@@ -167,19 +177,18 @@ static bool query_pci_amd(cl_device_id id, struct pci *out)
     return true;
 }
 
-static void query_pci(struct xl__limits *l, cl_device_id id)
+static void query_pci(struct xl__limits *l, const struct xl__asked *dev)
 {
     enum { LAST_BUS = 0xff, LAST_DEVICE = 0x1f, LAST_FUNCTION = 7 };
     struct pci at;
     char text[40];
     bool known = false;
-
     if (xl__has_extension(l, "cl_khr_pci_bus_info"))
-        known = xl__device_bytes(id, Q_PCI, &at, sizeof at) == sizeof at;
+        known = xl__device_bytes(dev, Q_PCI, &at, sizeof at) == sizeof at;
     if (!known && xl__has_extension(l, "cl_nv_device_attribute_query"))
-        known = query_pci_nvidia(id, &at);
+        known = query_pci_nvidia(dev, &at);
     if (!known && xl__has_extension(l, "cl_amd_device_attribute_query"))
-        known = query_pci_amd(id, &at);
+        known = query_pci_amd(dev, &at);
     if (!known || at.bus > LAST_BUS || at.device > LAST_DEVICE ||
         at.function > LAST_FUNCTION)
         return;
@@ -192,14 +201,14 @@ static void query_pci(struct xl__limits *l, cl_device_id id)
 
 /* -- architecture --------------------------------------------------------- */
 
-static bool query_arch_nvidia(const struct xl__limits *l, cl_device_id id,
-                              char *out, size_t cap)
+static bool query_arch_nvidia(const struct xl__limits *l,
+                              const struct xl__asked *dev, char *out,
+                              size_t cap)
 {
     cl_uint major, minor;
-
     if (!xl__has_extension(l, "cl_nv_device_attribute_query") ||
-        !xl__device_u32(id, Q_NV_CC_MAJOR, &major) ||
-        !xl__device_u32(id, Q_NV_CC_MINOR, &minor) || major == 0 ||
+        !xl__device_u32(dev, Q_NV_CC_MAJOR, &major) ||
+        !xl__device_u32(dev, Q_NV_CC_MINOR, &minor) || major == 0 ||
         major > 99 || minor > 9)
         return false;
     xl__strfmt(out, cap, "sm_%u%u", major, minor);
@@ -207,8 +216,9 @@ static bool query_arch_nvidia(const struct xl__limits *l, cl_device_id id,
 }
 
 /* The graphics IP version: IN-01. */
-static bool query_arch_intel(const struct xl__limits *l, cl_device_id id,
-                             char *out, size_t cap)
+static bool query_arch_intel(const struct xl__limits *l,
+                             const struct xl__asked *dev, char *out,
+                             size_t cap)
 {
     static const struct {
         unsigned first, last; /* major * 1000 + minor */
@@ -223,9 +233,8 @@ static bool query_arch_intel(const struct xl__limits *l, cl_device_id id,
     enum { MAJOR_SHIFT = 22, MINOR_SHIFT = 14, MINOR_MASK = 0xff };
     cl_uint ip;
     unsigned major, minor;
-
     if (!xl__has_extension(l, "cl_intel_device_attribute_query") ||
-        !xl__device_u32(id, Q_INTEL_IP, &ip) || ip >> MAJOR_SHIFT == 0)
+        !xl__device_u32(dev, Q_INTEL_IP, &ip) || ip >> MAJOR_SHIFT == 0)
         return false;
     major = ip >> MAJOR_SHIFT;
     minor = ip >> MINOR_SHIFT & MINOR_MASK;
@@ -246,7 +255,6 @@ static bool copy_word_after(const char *text, const char *mark,
 {
     const char *at = strstr(text, mark);
     size_t n;
-
     if (!at)
         return false;
     at += strlen(mark);
@@ -265,7 +273,6 @@ static bool parse_arch(const struct xl__limits *l, char *out, size_t cap)
 {
     const char *name = xl__text(l, XL__F_name);
     const char *version = xl__text(l, XL__F_cl_version);
-
     /* "gfx942:sramecc+:xnack-": AM-01 */
     if (strncmp(name, "gfx", 3) == 0)
         return copy_word_after(name, "gfx", "gfx", ": ", out, cap);
@@ -281,12 +288,11 @@ static bool parse_arch(const struct xl__limits *l, char *out, size_t cap)
     return copy_word_after(name, "Mali-", "mali-", " ", out, cap);
 }
 
-static void query_arch(struct xl__limits *l, cl_device_id id)
+static void query_arch(struct xl__limits *l, const struct xl__asked *dev)
 {
     char text[96];
-
-    if (query_arch_nvidia(l, id, text, sizeof text) ||
-        query_arch_intel(l, id, text, sizeof text) ||
+    if (query_arch_nvidia(l, dev, text, sizeof text) ||
+        query_arch_intel(l, dev, text, sizeof text) ||
         parse_arch(l, text, sizeof text))
         xl__limits_answer_text(l, XL__F_arch, text, NULL);
 }
@@ -295,13 +301,12 @@ static void query_arch(struct xl__limits *l, cl_device_id id)
 
 /* The compiler selects one of these widths per kernel; every generation
  * supports 16 (IN-02). */
-static double query_intel_subgroup_width(cl_device_id id)
+static double query_intel_subgroup_width(const struct xl__asked *dev)
 {
     enum { COMMON = 16, MAX_SIZES = 8 };
     size_t sizes[MAX_SIZES];
     unsigned n = 0;
-
-    if (!xl__device_sizes(id, Q_INTEL_SUBGROUPS, sizes, MAX_SIZES, &n))
+    if (!xl__device_sizes(dev, Q_INTEL_SUBGROUPS, sizes, MAX_SIZES, &n))
         return 0;
     for (unsigned i = 0; i < n; i++)
         if (sizes[i] == COMMON)
@@ -309,7 +314,8 @@ static double query_intel_subgroup_width(cl_device_id id)
     return (double)sizes[n - 1];
 }
 
-static void query_subgroup_width(struct xl__limits *l, cl_device_id id)
+static void query_subgroup_width(struct xl__limits *l,
+                                 const struct xl__asked *dev)
 {
     static const struct {
         const char *extension;
@@ -320,78 +326,75 @@ static void query_subgroup_width(struct xl__limits *l, cl_device_id id)
     };
     cl_uint width;
     size_t multiple;
-
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (xl__has_extension(l, plain[i].extension) &&
-            xl__device_u32(id, plain[i].query, &width)) {
+            xl__device_u32(dev, plain[i].query, &width)) {
             xl__limits_answer(l, XL__F_subgroup_width, width, NULL);
             return;
         }
     if (xl__is(l, XL__F_is_gpu) &&
         xl__has_extension(l, "cl_intel_required_subgroup_size"))
         xl__limits_answer(l, XL__F_subgroup_width,
-                          query_intel_subgroup_width(id), "IN-02");
-    else if (xl__device_size(id, Q_WG_MULTIPLE, &multiple))
+                          query_intel_subgroup_width(dev), "IN-02");
+    else if (xl__device_size(dev, Q_WG_MULTIPLE, &multiple))
         xl__limits_answer(l, XL__F_subgroup_width, (double)multiple, NULL);
 }
 
-static void query_memory(struct xl__limits *l, cl_device_id id)
+static void query_memory(struct xl__limits *l, const struct xl__asked *dev)
 {
     enum { BITS_PER_BYTE = 8 };
     cl_uint type, bits, banks;
     size_t items;
-
-    if (xl__device_u32(id, CL_DEVICE_LOCAL_MEM_TYPE, &type) &&
+    if (xl__device_u32(dev, CL_DEVICE_LOCAL_MEM_TYPE, &type) &&
         (type == CL_LOCAL || type == CL_GLOBAL))
         xl__limits_answer(l, XL__F_has_local_mem, type == CL_LOCAL, NULL);
-    if (xl__device_u32(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits))
+    if (xl__device_u32(dev, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits))
         xl__limits_answer(l, XL__F_mem_align_bytes, bits / BITS_PER_BYTE,
                           NULL);
     if (!xl__has_extension(l, "cl_amd_device_attribute_query"))
         return;
-    if (xl__device_u32(id, Q_AMD_LOCAL_BANKS, &banks))
+    if (xl__device_u32(dev, Q_AMD_LOCAL_BANKS, &banks))
         xl__limits_answer(l, XL__F_local_banks, banks, NULL);
     /* The limit for kernels with a required work-group size: AM-03. */
-    if (xl__device_size(id, Q_AMD_MAX_WG, &items) &&
+    if (xl__device_size(dev, Q_AMD_MAX_WG, &items) &&
         (double)items > xl__num_or(l, XL__F_max_wg_size, 0) && items <= 1024)
         xl__limits_correct(l, XL__F_max_wg_size, (double)items, XL_QUERIED,
                            "AM-03");
 }
 
-static void query_features(struct xl__limits *l, cl_device_id id)
+static void query_features(struct xl__limits *l, const struct xl__asked *dev)
 {
     cl_ulong bits;
     cl_uint n;
     bool f64 = xl__has_extension(l, "cl_khr_fp64");
     bool subgroups = xl__has_extension(l, "cl_khr_subgroups") ||
                      xl__has_extension(l, "cl_intel_subgroups");
-
-    if (xl__device_u64(id, CL_DEVICE_DOUBLE_FP_CONFIG, &bits))
+    if (xl__device_u64(dev, CL_DEVICE_DOUBLE_FP_CONFIG, &bits))
         f64 = f64 || bits != 0;
     xl__limits_answer(l, XL__F_has_f64, f64, NULL);
     xl__limits_answer(l, XL__F_has_f16_arith,
                       xl__has_extension(l, "cl_khr_fp16"), NULL);
-    if (xl__device_u32(id, Q_MAX_SUBGROUPS, &n))
+    if (xl__device_u32(dev, Q_MAX_SUBGROUPS, &n))
         subgroups = subgroups || n != 0;
     xl__limits_answer(l, XL__F_has_subgroups, subgroups, NULL);
-    if (xl__device_u64(id, Q_SVM, &bits))
+    if (xl__device_u64(dev, Q_SVM, &bits))
         xl__limits_answer(l, XL__F_has_svm,
                           (bits & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0,
                           NULL);
     if (xl__has_extension(l, "cl_nv_device_attribute_query") &&
-        xl__device_u32(id, Q_NV_EXEC_TIMEOUT, &n))
+        xl__device_u32(dev, Q_NV_EXEC_TIMEOUT, &n))
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }
 
 /* Some devices report the extension and have no instruction for it (GE-31). */
-static void query_dot_products(struct xl__limits *l, cl_device_id id)
+static void query_dot_products(struct xl__limits *l,
+                               const struct xl__asked *dev)
 {
     struct {
         cl_bool is_signed, is_unsigned, is_mixed, sat[3];
     } accelerated;
-
     if (xl__has_extension(l, "cl_khr_integer_dot_product") &&
-        xl__device_bytes(id, Q_DOT_PACKED, &accelerated,
+        xl__device_bytes(dev, Q_DOT_PACKED, &accelerated,
                          sizeof accelerated) == sizeof accelerated &&
         accelerated.is_signed == CL_TRUE)
         xl__limits_answer_text(l, XL__F_dot, "khr", NULL);
@@ -404,16 +407,16 @@ static void correct_finish(struct xl__limits *l)
         xl__limits_correct(l, XL__F_finish_waits, 0, XL_KNOWN, "GE-29");
 }
 
-void xl__identify(struct xl__limits *l, cl_device_id id)
+void xl__identify(struct xl__limits *l, const struct xl__asked *dev)
 {
-    query_platform(l, id);
-    query_c_version(l, id);
-    query_uuid(l, id);
-    query_pci(l, id);
-    query_arch(l, id);
-    query_subgroup_width(l, id);
-    query_memory(l, id);
-    query_features(l, id);
-    query_dot_products(l, id);
+    query_platform(l, dev);
+    query_c_version(l, dev);
+    query_uuid(l, dev);
+    query_pci(l, dev);
+    query_arch(l, dev);
+    query_subgroup_width(l, dev);
+    query_memory(l, dev);
+    query_features(l, dev);
+    query_dot_products(l, dev);
     correct_finish(l);
 }

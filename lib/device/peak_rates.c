@@ -12,9 +12,10 @@ static const double guess_gpu_lanes = 64, guess_cpu_fma_units = 2;
 static const double guess_gpu_bytes_per_unit_s = 16e9;
 static const double guess_shared_bytes_per_s = 30e9;
 
-static double compute_units(const struct xl__limits *l)
+size_t xl__n_units(const struct xl__limits *l)
 {
-    return fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const size_t units = xl__size_or(l, XL__F_compute_units, 1);
+    return units > 0 ? units : 1;
 }
 
 /* f32 FMAs a compute unit starts per clock. */
@@ -32,7 +33,7 @@ double xl__rate_fma(const struct xl__limits *l)
     if (peak > 0)
         return peak;
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
-    return 2 * compute_units(l) * fma_lanes(l) *
+    return 2 * (double)xl__n_units(l) * fma_lanes(l) *
            (clock > 0 ? clock : guess_clock_hz);
 }
 
@@ -51,7 +52,7 @@ static double matrix_flop_per_clock(const struct xl__limits *l, xl_dtype in)
 static double rate_by_clock(const struct xl__limits *l, xl_dtype in,
                             double clock)
 {
-    return matrix_flop_per_clock(l, in) * compute_units(l) * clock;
+    return matrix_flop_per_clock(l, in) * (double)xl__n_units(l) * clock;
 }
 
 double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
@@ -102,5 +103,5 @@ double xl__rate_memory(const struct xl__limits *l)
         return copy > 0 ? copy : read;
     if (xl__is(l, XL__F_is_cpu) || xl__is(l, XL__F_host_unified))
         return guess_shared_bytes_per_s;
-    return guess_gpu_bytes_per_unit_s * compute_units(l);
+    return guess_gpu_bytes_per_unit_s * (double)xl__n_units(l);
 }

@@ -96,7 +96,9 @@ static double clamp_share(double share)
     return fmin(1, fmax(0, share));
 }
 
-void xl__reading_set_rates(xl_reading *r, const xl_reading *before)
+/* Set shares and power of `r` from the difference of its counters and those of
+ * `before`. */
+static void set_rates(xl_reading *r, const xl_reading *before)
 {
     const double span = (double)(r->ns - before->ns), all = span * r->units;
     const double idle = r->idle_ns - before->idle_ns;
@@ -116,8 +118,7 @@ void xl__reading_set_rates(xl_reading *r, const xl_reading *before)
                     r->source[XL_SENSOR_ENERGY]);
 }
 
-/* -- sources ---------------------------------------------------------------
- */
+/* -- sources -------------------------------------------------------------- */
 
 xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
                                const struct xl__telemetry_target *at,
@@ -150,7 +151,7 @@ xl_status xl_telemetry_open(const xl_device *dev, xl_telemetry **out)
         .pci = *pci ? pci : NULL,
         .uuid = xl__text(&dev->limits, XL__F_uuid),
         /* The driver of a CPU has no PCI address, whatever type it reports. */
-        .is_host = xl__is(&dev->limits, XL__F_is_cpu) && !*pci,
+        .is_host = dev->id && xl__is(&dev->limits, XL__F_is_cpu) && !*pci,
         .root = ""};
     return xl__telemetry_create(dev->targets->telemetry, &at, out);
 }
@@ -188,7 +189,7 @@ void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
     for (unsigned i = 0; i < t->n; i++)
         t->source[i]->read(t->kept[i], &t->last);
     t->cost_ns = (double)(xl__now_ns() - now);
-    xl__reading_set_rates(&t->last, &t->before);
+    set_rates(&t->last, &t->before);
     *out = t->last;
 }
 

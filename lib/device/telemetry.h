@@ -34,9 +34,6 @@ void xl__reading_init(xl_reading *out);
  */
 void xl__reading_set(xl_reading *r, xl_sensor sensor, double value,
                      const char *source);
-/* Set shares and power of `r` from the difference of its counters and those of
- * `before`. */
-void xl__reading_set_rates(xl_reading *r, const xl_reading *before);
 
 /* Open the sources of `list`, which ends with NULL, for a device. */
 xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,

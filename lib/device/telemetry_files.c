@@ -27,8 +27,7 @@ struct files {
     size_t n, cap;
 };
 
-/* -- search ----------------------------------------------------------------
- */
+/* -- search --------------------------------------------------------------- */
 
 /* State of the search for files that match a path with stars. */
 struct search {
@@ -160,8 +159,7 @@ void xl__files_close(void *kept)
     free(f);
 }
 
-/* -- reading ---------------------------------------------------------------
- */
+/* -- reading -------------------------------------------------------------- */
 
 static double first_number(const char *bytes, size_t len)
 {

@@ -5,11 +5,32 @@
 #include "measure/probe.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "base/str.h"
 #include "device/cl_info.h"
+
+struct xl__step *xl__probe_step(struct xl__plan *plan, const char *source,
+                                const char *kernel, size_t items, size_t wg,
+                                bool can_split)
+{
+    *plan = (struct xl__plan){.n_steps = 0};
+    struct xl__step *s = xl__plan_add(plan, source, kernel, items, wg);
+    s->embedded = xl__embedded_probes;
+    s->slice_dim = can_split ? 0 : -1;
+    return s;
+}
+
+xl_row xl__probe_row(const char *op, const char *variant, const char *unit)
+{
+    xl_row row;
+    xl_row_init(&row, op, variant);
+    row.unit = unit;
+    return row;
+}
 
 /* A kernel may be granted a smaller group than the device reports (GE-10):
  * rusticl grants 32 of 1024. The value is queried with an empty kernel. */
@@ -18,13 +39,8 @@ static xl_status query_group_size(struct xl__session *p,
 {
     xl_status status = XL_OK;
     const xl_device *dev = p->q->ctx->device;
-    const size_t device = xl__size_or(&dev->limits, XL__F_max_wg_size, 1);
-    struct xl__step *s = &ready->plan.step[0];
-    ready->plan.n_steps = 1;
-    xl__probe_set_source(s, "probe/launch.cl");
-    s->kernel = "nothing";
-    s->dims = 1;
-    s->global[0] = s->local[0] = 1;
+    const size_t device = xl__size_or(&dev->seen, XL__F_max_wg_size, 1);
+    xl__probe_step(&ready->plan, "probe/launch.cl", "nothing", 1, 1, false);
     TRY(xl__cached_plan_build(p->q, ready));
     CL_TRY(&p->q->error,
            clGetKernelWorkGroupInfo(ready->kernel[0], dev->id,
@@ -39,20 +55,17 @@ xl_status xl__session_begin(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
-    if (!ready)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
+    TRY(xl__check_alloc(&p->q->error, ready, "a plan"));
     TRY(xl__timer_check(p->q));
     TRY(query_group_size(p, ready));
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
 xl_status xl__probe_check_stop(struct xl__session *p)
 {
-    if (!xl__probe_is_stopped(p))
+    if (!p->how->stop || !p->how->stop(p->how->stop_arg))
         return XL_OK;
     return xl__error_set(&p->q->error, XL_CANCELLED, "stopped on request");
 }
@@ -61,7 +74,8 @@ void xl__probe_emit(struct xl__session *p, xl_row *row)
 {
     row->seed = p->how->seed;
     xl_row_judge(row, p->q->ctx->device);
-    p->each(row, p->arg);
+    if (p->each)
+        p->each(row, p->arg);
 }
 
 xl_sampling xl__probe_sampling(const struct xl__session *p)
@@ -106,11 +120,10 @@ xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
 {
     xl_status status = XL_OK;
     const xl_sampling how = xl__probe_sampling(p);
-    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
+    struct xl__cached_plan *ready = xl__cached_plan_create(plan);
     struct enqueued_plan work = {ready, call};
-    if (!ready)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
-    ready->plan = *plan;
+    TRY(xl__probe_check_stop(p));
+    TRY(xl__check_alloc(&p->q->error, ready, "a plan"));
     TRY(xl__cached_plan_build(p->q, ready));
     TRY(xl_samples_take(p->q, &how, enqueue_plan, &work, &row->samples));
     const double s = row->samples.median_ns * 1e-9;
@@ -119,9 +132,7 @@ xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
     row->bytes = plan->bytes;
     row->cold = how.cold;
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
@@ -137,41 +148,73 @@ void xl__probe_raise_fact(struct xl__limits *l, enum xl__fact_id fact,
         xl__limits_measure(l, fact, value);
 }
 
+bool xl__row_is_better(const xl_row *a, const xl_row *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return !(b->value >= a->value);
+}
+
+static void mark_row(xl_row *row, xl_verdict verdict, const char *fmt,
+                     va_list args)
+{
+    struct xl__str reason = {0};
+    xl__str_vprintf(&reason, fmt, args);
+    row->verdict = verdict;
+    xl__strcpy(row->reason, sizeof row->reason, xl__str_text(&reason));
+    xl__str_clear(&reason);
+}
+
+void xl__row_mark(xl_row *row, xl_verdict verdict, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    mark_row(row, verdict, fmt, args);
+    va_end(args);
+}
+
 void xl__probe_reject(xl_row *row, const char *reason)
 {
-    row->verdict = XL_ROW_REJECTED;
-    xl__strcpy(row->reason, sizeof row->reason, reason);
+    xl__row_mark(row, XL_ROW_REJECTED, "%s", reason);
 }
 
 void xl__probe_set_fact(struct xl__session *p, xl_row *row,
                         enum xl__fact_id fact, bool is_exact)
 {
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     const struct xl__answer *queried = &l->queried[fact];
     const struct xl__answer *held =
         is_exact && queried->value > 0 ? queried : &l->used[fact];
     const bool stated = held->value > 0 && held->source != XL_ASSUMED &&
                         held->source != XL_MEASURED;
     const bool agrees = !stated || held->value == row->value;
-    if (!agrees) {
-        row->verdict = XL_ROW_SUSPICIOUS;
-        xl__strfmt(row->reason, sizeof row->reason,
-                   "measured %g, but %s states %g", row->value,
-                   held->source == XL_QUERIED ? "the driver"
-                                              : "the vendor's table",
-                   held->value);
-    }
+    if (!agrees)
+        xl__row_mark(row, XL_ROW_SUSPICIOUS, "measured %g, but %s states %g",
+                     row->value,
+                     held->source == XL_QUERIED ? "the driver"
+                                                : "the vendor's table",
+                     held->value);
     if (agrees || is_exact)
         xl__limits_measure(l, fact, row->value);
 }
 
-void xl__probe_unsupported(struct xl__session *p, xl_row *row,
-                           const char *reason)
+xl_status xl__probe_unsupported(struct xl__session *p, xl_row *row,
+                                const char *fmt, ...)
 {
-    row->verdict = XL_ROW_UNSUPPORTED;
-    xl__strcpy(row->reason, sizeof row->reason, reason);
+    va_list args;
+    va_start(args, fmt);
+    mark_row(row, XL_ROW_UNSUPPORTED, fmt, args);
+    va_end(args);
     xl__error_reset(&p->q->error);
     xl__probe_emit(p, row);
+    return XL_OK;
+}
+
+xl_status xl__probe_failed(struct xl__session *p, xl_row *row)
+{
+    const char *detail = xl_error_detail(p->q);
+    return xl__probe_unsupported(p, row, "%.*s", (int)strcspn(detail, "\r\n"),
+                                 detail);
 }
 
 /* -- buffers -------------------------------------------------------------- */
@@ -194,22 +237,17 @@ cl_uint xl__probe_word(uint64_t seed, size_t i)
 
 static xl_status fill_random(struct xl__session *p, cl_mem mem, size_t bytes)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool cpu = xl__probe_is_scalar(l);
-    struct xl__plan plan = {.n_steps = 1,
-                            .bytes = (double)bytes,
-                            .est_ns = xl__probe_est_ns(l, (double)bytes)};
-    struct xl__step *s = &plan.step[0];
+    struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {.buf = mem}}};
     const size_t accesses = bytes / (FILL_VEC * sizeof(cl_uint));
     const size_t wg = cpu ? 1 : xl__min_size(FILL_WG, p->most_wg);
     const size_t count = LEAST / (FILL_VEC * sizeof(cl_uint)) / wg;
-    xl__probe_set_source(s, "probe/bandwidth.cl");
-    s->kernel = "random";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = wg;
-    s->global[0] = accesses / count;
+    struct xl__step *s = xl__probe_step(&plan, "probe/bandwidth.cl", "random",
+                                        accesses / count, wg, true);
+    plan.bytes = (double)bytes;
+    plan.est_ns = xl__probe_est_ns(l, plan.bytes);
     xl__define(s, "WG", (long)wg);
     xl__define(s, "VEC", FILL_VEC);
     xl__define(s, "ONLY", 1);
@@ -230,7 +268,7 @@ xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
                            size_t *got)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t room = xl__size_or(l, XL__F_max_alloc_bytes, bytes);
     while (bytes > room)
         bytes /= 2;
@@ -246,12 +284,11 @@ xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
                                                here */
         if (status == XL_OK || !is_memory_failure(status))
             break;
-        if (*out)
-            clReleaseMemObject(*out);
+        xl__buffer_release(*out);
         *out = NULL;
     }
-    if (status != XL_OK && *out) {
-        clReleaseMemObject(*out);
+    if (status != XL_OK) {
+        xl__buffer_release(*out);
         *out = NULL;
     }
     return status;
@@ -261,14 +298,6 @@ bool xl__probe_is_scalar(const struct xl__limits *l)
 {
     const struct xl__answer *width = &l->used[XL__F_subgroup_width];
     return width->source == XL_KNOWN && width->value == 1;
-}
-
-static size_t floor_power_of_two(double x)
-{
-    size_t power = 1;
-    while ((double)power * 2 <= x)
-        power *= 2;
-    return power;
 }
 
 /* The assumed size where the last-level cache is unknown; cache_bytes of a GPU
@@ -292,7 +321,7 @@ size_t xl__probe_far_bytes(const struct xl__limits *l, bool quick)
         bytes = fmax(bytes, 2048.0 * MIB);
     /* rounded up to a power of two */
     bytes = fmin(2 * bytes - 1, most);
-    return xl__max_size(floor_power_of_two(bytes), MIB);
+    return xl__max_size(xl__floor_power_of_two((uint64_t)bytes), MIB);
 }
 
 double xl__probe_est_ns(const struct xl__limits *l, double bytes)
@@ -307,5 +336,5 @@ double xl__probe_est_ns(const struct xl__limits *l, double bytes)
 size_t xl__probe_near_bytes(const struct xl__limits *l)
 {
     const double llc = xl__num(l, XL__F_llc_bytes);
-    return llc >= MIB ? floor_power_of_two(llc / 4) : 0;
+    return llc >= MIB ? xl__floor_power_of_two((uint64_t)(llc / 4)) : 0;
 }

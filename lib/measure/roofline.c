@@ -105,7 +105,7 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
         !(bytes >= 0) || flop + bytes <= 0)
         return XL_BAD_ARGUMENT;
     double factor;
-    const struct xl__limits *l = &dev->limits;
+    const struct xl__limits *l = &dev->seen;
     const struct ceiling compute = find_compute_ceiling(roof, &factor);
     const bool rate = flop > 0;
     *out = (xl_bound){NAN, rate ? "flop/s" : "B/s", "", XL_UNKNOWN};

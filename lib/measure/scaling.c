@@ -52,7 +52,7 @@ xl_status xl__iterations_find(struct xl__session *p,
         xl__min_size(MOST_ITERATIONS, /* drivers may end long loops
                                          silently, and all loops of a kernel
                                          count: GE-24 */
-                     xl__size_or(&p->q->ctx->device->limits,
+                     xl__size_or(&p->q->ctx->device->seen,
                                  XL__F_max_loop_turns, 2 * MOST_ITERATIONS) /
                          2);
     for (*iterations = FIRST_ITERATIONS;;) {
@@ -180,7 +180,7 @@ xl_status xl__iterated_calibrate(struct xl__session *p, struct xl__iterated *t,
 double xl__iterated_target_ns(const struct xl__session *p)
 {
     static const double quick_ns = 1e6, long_ns = 4e6, cpu_ns = 8e6;
-    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+    if (xl__is(&p->q->ctx->device->seen, XL__F_is_cpu))
         return cpu_ns;
     return p->how->quick ? quick_ns : long_ns;
 }

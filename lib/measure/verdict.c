@@ -272,10 +272,10 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
     if (row->roof.value > 0)
         j.frac = row->value / row->roof.value;
     if (dev) {
-        j.llc = xl__num(&dev->limits, XL__F_llc_bytes);
-        j.step_ns = xl__num_or(&dev->limits, XL__F_timer_step_ns, 0);
+        j.llc = xl__num(&dev->seen, XL__F_llc_bytes);
+        j.step_ns = xl__num_or(&dev->seen, XL__F_timer_step_ns, 0);
         j.returns_early =
-            xl__num(&dev->limits, XL__F_finish_waits) == 0;
+            xl__num(&dev->seen, XL__F_finish_waits) == 0;
     }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].verdict <= row->verdict || !rules[i].holds(&j))

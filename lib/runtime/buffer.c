@@ -18,6 +18,7 @@ xl_status xl_buffer_create(xl_queue *q, size_t bytes, cl_mem *out)
     cl_int code;
     *out = NULL;
     xl__error_reset(&q->error);
+    TRY(xl__queue_check_runs(q));
     if (bytes == 0)
         TRY(xl__error_set(&q->error, XL_BAD_SHAPE, "a buffer of 0 bytes"));
     const size_t room = xl__size_or(&q->ctx->device->limits,
@@ -140,18 +141,15 @@ static struct xl__plan plan_fill(const struct xl__limits *l, size_t n_words)
 {
     enum { WG = 64, GROUPS_PER_UNIT = 32 };
     const bool cpu = xl__is(l, XL__F_is_cpu);
-    struct xl__plan plan = {.n_steps = 1, .bytes = 4.0 * (double)n_words};
-    struct xl__step *s = &plan.step[0];
-    s->source = "common/fill.cl";
-    s->kernel = "fill";
-    s->dims = 1;
+    struct xl__plan plan = {.bytes = 4.0 * (double)n_words};
+    const size_t wg =
+        cpu ? 1 : xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, WG));
+    const size_t groups =
+        GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1);
+    struct xl__step *s =
+        xl__plan_add(&plan, "common/fill.cl", "fill",
+                     wg * xl__min_size(groups, xl__ceil_div(n_words, wg)), wg);
     s->slice_dim = -1;
-    s->local[0] = cpu ? 1 : xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size,
-                                                         WG));
-    const size_t groups = GROUPS_PER_UNIT *
-                          xl__size_or(l, XL__F_compute_units, 1);
-    s->global[0] = s->local[0] * xl__min_size(
-        groups, xl__ceil_div(n_words, s->local[0]));
     xl__define(s, "CHUNK", cpu);
     return plan;
 }
@@ -189,8 +187,7 @@ fail:
     return status;
 }
 
-/* -- for the library --------------------------------------------------------
- */
+/* -- for the library ------------------------------------------------------ */
 
 xl_status xl__buffer_bytes(xl_mem mem, size_t *bytes, struct xl__error *e)
 {

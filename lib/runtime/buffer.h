@@ -8,10 +8,11 @@
 #include <crosslane/tensor.h>
 
 #include "base/error.h"
+#include "device/private_api.h"
 
 /* The size, by one query; SIZE_MAX for SVM. */
 xl_status xl__buffer_bytes(xl_mem mem, size_t *bytes, struct xl__error *e);
 /* Release a buffer of xl_buffer_create(); NULL is allowed. */
-void xl__buffer_release(cl_mem mem);
+XL__PRIVATE_API void xl__buffer_release(cl_mem mem);
 
 #endif

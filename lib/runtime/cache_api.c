@@ -62,8 +62,7 @@ xl_status xl_cache_clear(xl_lib *lib, bool only_damaged, uint64_t *n_removed)
         lib, xl__store_remove(&lib->store, only_damaged, n_removed));
 }
 
-/* -- program files ---------------------------------------------------------
- */
+/* -- program files -------------------------------------------------------- */
 
 /* How the keys of programs and verdicts of one device end. */
 struct key_ends {

@@ -169,16 +169,16 @@ xl_status xl_device_find(xl_lib *lib, const char *text, xl_device **out)
 
 /* -- contexts ------------------------------------------------------------- */
 
-static xl_status create_context(xl_lib *lib, cl_context cl, cl_device_id id,
+static xl_status create_context(xl_lib *lib, cl_context cl, xl_device *dev,
                                 struct xl__context **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
     struct xl__context *ctx = xl__calloc(1, sizeof *ctx);
-    if (!ctx)
-        TRY(xl__error_set(e, XL_NO_MEMORY, "a context"));
-    TRY(xl__devices_of(&lib->devices, id, &ctx->device, e));
-    CL_TRY(e, clRetainContext(cl));
+    TRY(xl__check_alloc(e, ctx, "a context"));
+    if (cl)
+        CL_TRY(e, clRetainContext(cl));
     ctx->lib = lib;
+    ctx->device = dev;
     ctx->cl = cl;
     xl__lock_init(&ctx->lock);
     xl__condition_init(&ctx->claim_ended);
@@ -190,19 +190,19 @@ fail:
     return status;
 }
 
-xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
+xl_status xl__context_take(xl_lib *lib, cl_context cl, xl_device *dev,
                            struct xl__context **out, struct xl__error *e)
 {
     xl_status status = XL_OK;
     for (struct xl__context *c = lib->contexts; c; c = c->next) {
-        if (c->cl == cl && c->device->id == id) {
+        if (c->cl == cl && c->device == dev) {
             c->n_queues++;
             *out = c;
             return XL_OK;
         }
     }
     struct xl__context *ctx = NULL;
-    TRY(create_context(lib, cl, id, &ctx, e));
+    TRY(create_context(lib, cl, dev, &ctx, e));
     ctx->n_queues = 1;
     ctx->next = lib->contexts;
     lib->contexts = ctx;
@@ -232,7 +232,8 @@ void xl__context_drop(struct xl__context *ctx)
     free_programs(ctx->programs);
     if (ctx->trim_epilogues)
         ctx->trim_epilogues(ctx);
-    clReleaseContext(ctx->cl);
+    if (ctx->cl)
+        clReleaseContext(ctx->cl);
     xl__condition_clear(&ctx->claim_ended);
     xl__lru_clear(&ctx->selections);
     xl__lock_clear(&ctx->selections_lock);

@@ -92,7 +92,7 @@ enum { XL__EPILOGUE_LISTS = 64 };
 struct xl__context {
     struct xl__context *next;
     xl_lib *lib;
-    cl_context cl;      /* retained */
+    cl_context cl;      /* retained; NULL: of a device of a listing */
     xl_device *device;
     unsigned n_queues;
     xl__lock lock; /* guards the fields below; held for look-ups and while an
@@ -119,7 +119,8 @@ struct xl__cached_plan; /* launch.h */
 
 struct xl_queue {
     struct xl__context *ctx;
-    cl_command_queue cl;
+    cl_command_queue cl; /* NULL: of a device of a listing, for which plans
+                            are made and nothing is built */
     struct xl__error error;
     bool can_profile, is_out_of_order;
     struct xl__kernel *kernels;
@@ -140,8 +141,11 @@ struct xl_queue {
 
 /* Find or create the context of a pair and add a queue to its count; drop
  * subtracts one and destroys a context without queues. Under lib->lock. */
-xl_status xl__context_take(xl_lib *lib, cl_context cl, cl_device_id id,
+xl_status xl__context_take(xl_lib *lib, cl_context cl, xl_device *dev,
                            struct xl__context **out, struct xl__error *e);
 void xl__context_drop(struct xl__context *ctx);
+
+/* XL_UNSUPPORTED on a device of a listing, where nothing can run. */
+xl_status xl__queue_check_runs(xl_queue *q);
 
 #endif

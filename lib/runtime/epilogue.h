@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Epilogues: the text that lib/expr generates from an op's xl_epilogue, and
  * its arguments. A prologue is the same text at another place of the op's
- * kernel. The text replaces cl/common/epilogue.clh in the op's kernel;
- * that file's header states what it defines.
+ * kernel, with names of its own, so that a kernel may have both. The text
+ * replaces cl/common/epilogue.clh or prologue.clh in the op's kernel; the
+ * headers of these files state what it defines.
  *
- * Equal epilogues over equal shapes and types share one struct of the context,
- * which lives as long as a queue has it: until the queue's plans are released.
+ * Equal epilogues over equal types and classes of strides share one struct of
+ * the context, which lives as long as a queue has it: until the queue's plans are released.
  * So an op stores the pointer in its canonical descriptor, and equal pointers
  * mean equal epilogues. The context's selections have such descriptors too,
  * and are cleared before a text is freed.
  *
  * The runtime only declares what it needs of lib/expr here:
- * xl__epilogue_text_get and xl__epilogue_text_eval are defined in
+ * xl__epilogue_text_get, _strides and _eval are defined in
  * expr/codegen/epilogue.c. */
 #ifndef XL_RUNTIME_EPILOGUE_H
 #define XL_RUNTIME_EPILOGUE_H
@@ -31,22 +32,29 @@ enum {
     XL__N_ALONG
 };
 
-/* Where the text is applied. */
-enum xl__hook {
-    XL__EPILOGUE, /* to a result, before it is stored */
-    XL__PROLOGUE  /* to a value that is reduced, before the reduction */
-};
-
-/* The name of the value in the expression, and the hook's in messages. */
+/* Names of a hook: the value in the expression; in messages; in the text:
+ * -DEPILOGUE, the prefix of operands, the letter of their layouts. */
 static const struct xl__hook_words {
-    const char *value, *one, *name;
-} xl__hook_words[] = {[XL__EPILOGUE] = {"y", "an epilogue", "epilogue"},
-                      [XL__PROLOGUE] = {"x", "a prologue", "prologue"}};
+    const char *value, *one, *name, *define, *prefix;
+    char layout;
+} xl__hook_words[XL__N_HOOKS] = {
+    [XL__PROLOGUE] = {"x", "a prologue", "prologue", "PROLOGUE", "pr", 'P'},
+    [XL__EPILOGUE] = {"y", "an epilogue", "epilogue", "EPILOGUE", "ep", 'E'}};
 
 struct xl__epilogue_operand {
-    xl_dtype dtype;  /* of a scalar: XL_F32 or XL_I32 */
+    xl_dtype dtype; /* of a scalar: XL_F32 or XL_I32 */
     bool is_scalar;
-    size_t stride[XL__N_ALONG]; /* in elements; 0: broadcast */
+    /* The class of each stride: 0 broadcast, 1 contiguous, 2 any other. The
+     * strides themselves are values of the call. */
+    size_t stride[XL__N_ALONG];
+};
+
+/* Values of a call for operand k, from value + k XL__EPILOGUE_VALUES on: its
+ * offset, or its value if it is a scalar; its strides. */
+enum {
+    XL__EPILOGUE_AT,
+    XL__EPILOGUE_STRIDE,
+    XL__EPILOGUE_VALUES = XL__EPILOGUE_STRIDE + XL__N_ALONG
 };
 
 /* The text of one epilogue. Constant once it is in its list, except n_queues
@@ -54,9 +62,10 @@ struct xl__epilogue_operand {
 struct xl__epilogue_text {
     struct xl__epilogue_text *next; /* of the context's list for this hash */
     uint64_t hash;                  /* of the request */
-    unsigned n_queues;              /* that have it */
+    enum xl__hook hook;
+    unsigned n_queues; /* that have it */
     const char *text;
-    unsigned n_operands;      /* bindings, in the caller's order */
+    unsigned n_operands; /* bindings, in the caller's order */
     struct xl__epilogue_operand operand[XL_EPILOGUE_MAX_BINDINGS];
     double flop;  /* per element */
     void *inside; /* private to lib/expr, for evaluation */
@@ -83,6 +92,11 @@ struct xl__epilogue_request {
 xl_status xl__epilogue_text_get(xl_queue *q,
                                 const struct xl__epilogue_request *request,
                                 const struct xl__epilogue_text **out);
+/* Does the operand broadcast over the result? Sets its strides along the
+ * dimensions of the result, in elements: 0 where its size is 1, and for a
+ * scalar. */
+bool xl__epilogue_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
+                          size_t stride[XL__N_ALONG]);
 /* Evaluate it on the host, in double, for y, which is known to within y_error,
  * and the operands' values: *expected is the value stored, *error the bound of
  * a device's deviation from it, with the rounding to `dtype`. */
@@ -96,11 +110,13 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
  *   E<k>   column stride: 0 broadcast, 1 contiguous, 2 any other
  *   EI<k>  row stride: 0 broadcast, 1 any other
  *
+ * and for a prologue PROLOGUE=1, P<k> and PI<k>.
+ *
  * With two axes of a batch, `inner` products along the second, EO=1 and inner
  * as the first argument; one axis: 0. Arguments: of a tensor its memory, its
  * offset and its strides along batch, rows and columns, with EO also along the
- * outer axis; of a scalar its value. Operand k is call.mem[mem + k], its
- * offset or value call.value[value + k]. `swapped`: the kernel's rows are the
+ * outer axis; of a scalar its value. Operand k is call.mem[mem + k] and the
+ * values from call.value[value + k XL__EPILOGUE_VALUES] on. `swapped`: the kernel's rows are the
  * result's columns. No effect for a NULL epilogue. */
 void xl__arg_epilogue(struct xl__step *step, const struct xl__epilogue_text *s,
                       unsigned mem, unsigned value, size_t inner,

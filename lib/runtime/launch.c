@@ -453,15 +453,11 @@ xl_status xl__plan_launch(xl_queue *q, const struct xl__plan *plan,
                           const struct xl__call *call, const xl_sync *sync)
 {
     xl_status status = XL_OK;
-    struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
-    if (!ready)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
-    ready->plan = *plan;
+    struct xl__cached_plan *ready = xl__cached_plan_create(plan);
+    TRY(xl__check_alloc(&q->error, ready, "a plan"));
     TRY(xl__cached_plan_build(q, ready));
     TRY(xl__launch(q, ready, call, sync));
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }

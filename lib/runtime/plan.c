@@ -4,10 +4,10 @@
 #include "runtime/epilogue.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "runtime/tuned/tuned_sets.h"
 
@@ -48,6 +48,30 @@ xl_status xl__plan_check(const struct xl__plan *plan, struct xl__error *e)
                                  s->kernel, s->exceeds);
     }
     return XL_OK;
+}
+
+struct xl__step *xl__plan_add(struct xl__plan *p, const char *source,
+                              const char *kernel, size_t items, size_t wg)
+{
+    struct xl__step *s = &p->step[p->n_steps++];
+    s->source = source;
+    s->kernel = kernel;
+    s->dims = 1;
+    s->global[0] = items;
+    s->local[0] = wg;
+    s->slice_dim = 0;
+    return s;
+}
+
+void xl__step_set_3d(struct xl__step *s, size_t wg, size_t x, size_t y,
+                     size_t z)
+{
+    s->dims = 3;
+    s->local[0] = wg;
+    s->local[1] = s->local[2] = 1;
+    s->global[0] = xl__round_up(x, wg);
+    s->global[1] = y;
+    s->global[2] = z;
 }
 
 void xl__arg_mem(struct xl__step *s, unsigned slot)
@@ -145,6 +169,13 @@ void xl__define(struct xl__step *s, const char *name, long value)
     append_option(s, &end, digits + n);
 }
 
+void xl__define_all(struct xl__step *s, const struct xl__defined *all,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        xl__define(s, all[i].name, (long)all[i].value);
+}
+
 void xl__define_choice(struct xl__step *s, const char *name,
                        const char *choice)
 {
@@ -163,13 +194,13 @@ void xl__define_choice(struct xl__step *s, const char *name,
 
 /* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
  * kernel's columns and rows (epilogue.h). */
-static void define_layout(struct xl__step *s, unsigned k, size_t row_stride,
-                          size_t col_stride)
+static void define_layout(struct xl__step *s, char letter, unsigned k,
+                          size_t row_stride, size_t col_stride)
 {
     char name[16];
-    xl__strfmt(name, sizeof name, "E%u", k);
+    xl__strfmt(name, sizeof name, "%c%u", letter, k);
     xl__define(s, name, col_stride <= 1 ? (long)col_stride : 2);
-    xl__strfmt(name, sizeof name, "EI%u", k);
+    xl__strfmt(name, sizeof name, "%cI%u", letter, k);
     xl__define(s, name, row_stride > 0);
 }
 
@@ -178,31 +209,34 @@ void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
 {
     const unsigned rows = swapped ? XL__ALONG_COLS : XL__ALONG_ROWS;
     const unsigned cols = swapped ? XL__ALONG_ROWS : XL__ALONG_COLS;
-    s->epilogue = text;
     if (!text)
         return;
-    xl__define(s, "EPILOGUE", 1);
+    const struct xl__hook_words *words = &xl__hook_words[text->hook];
+    s->hook[text->hook] = text;
+    xl__define(s, words->define, 1);
     if (inner > 0) {
         xl__define(s, "EO", 1);
         xl__arg_u64(s, inner);
     }
     for (unsigned k = 0; k < text->n_operands; k++) {
         const struct xl__epilogue_operand *o = &text->operand[k];
+        const unsigned at = value + k * XL__EPILOGUE_VALUES + XL__EPILOGUE_AT;
+        const unsigned stride = at + XL__EPILOGUE_STRIDE;
         if (o->is_scalar) {
             if (o->dtype == XL_I32)
-                xl__arg_value_i32(s, value + k);
+                xl__arg_value_i32(s, at);
             else
-                xl__arg_value_f32(s, value + k);
+                xl__arg_value_f32(s, at);
             continue;
         }
-        define_layout(s, k, o->stride[rows], o->stride[cols]);
+        define_layout(s, words->layout, k, o->stride[rows], o->stride[cols]);
         xl__arg_mem(s, mem + k);
-        xl__arg_value_u64(s, value + k);
-        xl__arg_u64(s, o->stride[XL__ALONG_BATCH]);
-        xl__arg_u64(s, o->stride[rows]);
-        xl__arg_u64(s, o->stride[cols]);
+        xl__arg_value_u64(s, at);
+        xl__arg_value_u64(s, stride + XL__ALONG_BATCH);
+        xl__arg_value_u64(s, stride + rows);
+        xl__arg_value_u64(s, stride + cols);
         if (inner > 0)
-            xl__arg_u64(s, o->stride[XL__ALONG_OUTER]);
+            xl__arg_value_u64(s, stride + XL__ALONG_OUTER);
     }
 }
 

@@ -20,19 +20,20 @@
 #include <crosslane/tensor.h>
 
 #include "device/private_api.h"
+#include "runtime/store/sources.h"
 
 enum {
     XL__MAX_STEPS = 8,
     XL__MAX_ARGS = 128,
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
-    XL__MAX_VALUES = 33, /* scalars of a call: offsets, alpha, beta */
+    XL__MAX_VALUES = 88, /* scalars of a call: offsets, alpha, beta, strides
+                            of an epilogue */
     XL__MEM_SCRATCH = 0,
     XL__MEM_LIST = XL__MAX_MEMS, /* the device buffer of the call's lists */
     XL__MAX_LISTS = 3,
     XL__MAX_WORDS = 32 /* ulongs of one XL__ARG_WORDS */
 };
 
-struct xl__embedded;
 struct xl__epilogue_text; /* epilogue.h */
 
 /* The values of one call. An op's bind() fills it; the arguments of steps
@@ -92,8 +93,7 @@ struct xl__step {
                                             library's (store/sources.h) */
     const char *text;   /* generated text; NULL: the embedded file's. Borrowed
                            until the plan is built */
-    /* In place of common/epilogue.clh; NULL: the file itself. */
-    const struct xl__epilogue_text *epilogue;
+    const struct xl__epilogue_text *hook[XL__N_HOOKS]; /* NULL: none */
     const char *kernel;  /* function name; the step's label; static */
     const char *target; /* target for retarget.c, as the vendor table names it;
                            static. NULL: the driver's own */
@@ -133,6 +133,17 @@ void xl__plan_destroy(struct xl__plan *plan);
 /* The model's time of a plan and those after it. */
 double xl__plan_est_ns(const struct xl__plan *plan);
 
+/* Append a step of one dimension, `items` work-items in groups of `wg`; a long
+ * launch may be split between groups. */
+XL__PRIVATE_API struct xl__step *xl__plan_add(struct xl__plan *p,
+                                              const char *source,
+                                              const char *kernel, size_t items,
+                                              size_t wg);
+/* Make a step one of three dimensions, in groups of `wg` along the first, of
+ * whose size x is at least the number of work-items. */
+void xl__step_set_3d(struct xl__step *s, size_t wg, size_t x, size_t y,
+                     size_t z);
+
 /* Append an argument of each kind: enum xl__arg_kind. More than XL__MAX_ARGS
  * set s->exceeds, as options that do not fit do. */
 XL__PRIVATE_API void xl__arg_mem(struct xl__step *s, unsigned slot);
@@ -156,12 +167,17 @@ XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
 /* Append " -DNAME=value" to the options. */
 XL__PRIVATE_API void xl__define(struct xl__step *s, const char *name,
                                 long value);
+struct xl__defined {
+    const char *name;
+    size_t value;
+};
+void xl__define_all(struct xl__step *s, const struct xl__defined *all,
+                    size_t n);
 
 struct xl__error;
 
 /* XL_UNSUPPORTED: a step exceeds a limit of its struct; the message says
- * which.
- */
+ * which. */
 xl_status xl__plan_check(const struct xl__plan *plan, struct xl__error *e);
 
 struct xl__tuned_sets; /* runtime/tuned/tuned_sets.h */

@@ -74,14 +74,13 @@ fail:
     return status;
 }
 
-/* -- built steps -----------------------------------------------------------
- */
+/* -- built steps ---------------------------------------------------------- */
 
 /* All that a step's program, its kernel and the check of its limits depend
  * on. */
 struct step_key {
     const char *source, *kernel, *target;
-    const struct xl__epilogue_text *epilogue;
+    const struct xl__epilogue_text *hook[XL__N_HOOKS];
     xl__external external;
     size_t items, local_mem_bytes;
     unsigned char text[XL__HASH128_BYTES]; /* of generated text; else 0 */
@@ -112,7 +111,7 @@ static size_t make_step_key(const struct xl__step *step, struct step_key *key)
     key->source = step->source;
     key->kernel = step->kernel;
     key->target = step->target;
-    key->epilogue = step->epilogue;
+    memcpy(key->hook, step->hook, sizeof key->hook);
     key->external = step->external;
     key->items = step->local[0] > 0;
     for (unsigned d = 0; d < step->dims; d++)
@@ -202,8 +201,7 @@ static xl_status build_step(xl_queue *q, struct xl__cached_plan *r, unsigned i)
     return status;
 }
 
-/* -- plans -----------------------------------------------------------------
- */
+/* -- plans ---------------------------------------------------------------- */
 
 struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan)
 {
@@ -247,23 +245,6 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
     }
 fail:
     return status;
-}
-
-enum xl__trust xl__cached_plan_trust(const struct xl__cached_plan *plan)
-{
-    return xl__programs_trust(plan->program, plan->plan.n_steps);
-}
-
-enum xl__trust xl__cached_plan_begin_check(struct xl__context *ctx,
-                                           const struct xl__cached_plan *plan)
-{
-    return xl__programs_begin_check(ctx, plan->program, plan->plan.n_steps);
-}
-
-void xl__cached_plan_end_check(struct xl__context *ctx,
-                               const struct xl__cached_plan *plan)
-{
-    xl__programs_end_check(ctx, plan->program, plan->plan.n_steps);
 }
 
 /* Can a step that is not a helper be the cause of a wrong result? */
@@ -313,8 +294,7 @@ void xl__cached_plan_destroy(struct xl__cached_plan *plan)
     free(plan);
 }
 
-/* -- the queue's maps ------------------------------------------------------
- */
+/* -- the queue's maps ----------------------------------------------------- */
 
 static void destroy_plan(struct xl__lru_entry *entry)
 {

@@ -31,7 +31,8 @@ struct xl__cached_plan {
 
 /* A copy of this plan (not of the next ones) on the heap, not built; NULL: out
  * of memory. */
-struct xl__cached_plan *xl__cached_plan_create(const struct xl__plan *plan);
+XL__PRIVATE_API struct xl__cached_plan *
+xl__cached_plan_create(const struct xl__plan *plan);
 
 /* Build the programs and kernels of this plan (not of the next ones) and check
  * its sizes against the limits of the device and of each built kernel:
@@ -48,15 +49,8 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
                                         const struct xl__cached_plan *plan,
                                         size_t *bytes);
 
-/* Trust of this plan (not of the next ones): the lowest of its programs. */
-enum xl__trust xl__cached_plan_trust(const struct xl__cached_plan *plan);
-/* The same, after the self-checks of other threads; XL__UNTESTED: the caller
- * checks the plan, then ends the check (program.h). */
-enum xl__trust xl__cached_plan_begin_check(struct xl__context *ctx,
-                                           const struct xl__cached_plan *plan);
-void xl__cached_plan_end_check(struct xl__context *ctx,
-                               const struct xl__cached_plan *plan);
-/* Set the trust of its programs after a self-check. A program that passed
+/* Set the trust of the programs of this plan (not of the next ones) after a
+ * self-check. A program that passed
  * before stays trusted, and a helper step (is_aid) is not marked as failed
  * while another step may be the cause. `detail` of a wrong result: the plan,
  * and what was wrong. */
@@ -65,7 +59,7 @@ void xl__cached_plan_set_trust(struct xl__context *ctx,
                                bool is_right, const char *detail);
 
 /* Clear and free the struct too; NULL is allowed. */
-void xl__cached_plan_destroy(struct xl__cached_plan *plan);
+XL__PRIVATE_API void xl__cached_plan_destroy(struct xl__cached_plan *plan);
 
 /* Find a plan by its key; NULL: none, or the best variant is due to be tried
  * again. */

@@ -104,8 +104,7 @@ cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
     return code;
 }
 
-/* -- look-up ---------------------------------------------------------------
- */
+/* -- look-up -------------------------------------------------------------- */
 
 /* The inputs of one look-up; freed by clear_lookup(). */
 struct lookup {
@@ -164,12 +163,15 @@ static xl_status make_key(struct lookup *w)
     if (w->step->external) {
         xl__str_printf(&w->key, "library %s\n", w->step->kernel);
     } else {
-        const struct xl__kernel_source from = {
+        struct xl__kernel_source from = {
             .cl_dir = w->ctx->lib->cl_dir,
             .embedded = w->step->embedded,
             .name = w->step->source,
-            .text = w->step->text,
-            .epilogue = w->step->epilogue ? w->step->epilogue->text : NULL};
+            .text = w->step->text};
+        for (unsigned i = 0; i < XL__N_HOOKS; i++) {
+            if (w->step->hook[i])
+                from.hook[i] = w->step->hook[i]->text;
+        }
         TRY(xl__kernel_source_load(&from, &w->text, w->error));
         xl__str_printf(
             &w->key, "source %s %016llx\n", w->step->source,
@@ -251,28 +253,72 @@ void xl__program_free(struct xl__program *p)
     free(p);
 }
 
+/* -- what is kept on disk --------------------------------------------------
+ * The entry of a program has its binary, or, with trust XL__FAILED, why it
+ * cannot be compiled. That begins with the hash of the library's sources,
+ * since retarget.c is a part of the compilation: another library tries again.
+ */
+
+enum { BUILD_HASH = 32 };
+
+static void keep_failure(struct xl__context *ctx, const char *key,
+                         const struct xl__error *failure)
+{
+    struct xl__str why = {0};
+    xl__str_printf(&why, "%s%s", xl__build_hash,
+                   xl__str_text(&failure->detail));
+    if (!why.broken)
+        xl__store_put(&ctx->lib->store, key, why.text, why.len, XL__FAILED);
+    xl__str_clear(&why);
+}
+
+/* XL_BUILD_FAILED: it is known that it cannot be compiled. *is_known: that, or
+ * its binary was loaded. */
+static xl_status load_kept(struct lookup *w, struct xl__program *p,
+                           bool *is_known)
+{
+    xl_status status = XL_OK;
+    struct xl__entry entry;
+    *is_known = xl__store_get(&w->ctx->lib->store, p->key, &entry) &&
+                entry.n_bytes > 0;
+    if (*is_known && entry.trust != XL__FAILED) {
+        *is_known = load_binary(w, &entry, p);
+    } else if (*is_known) {
+        const char *why = (const char *)entry.payload;
+        *is_known = entry.n_bytes > BUILD_HASH &&
+                    memcmp(why, xl__build_hash, BUILD_HASH) == 0;
+        if (*is_known)
+            status = xl__error_set(
+                w->error, XL_BUILD_FAILED,
+                "%.*s\nKnown from before; to compile it again, run `clbench "
+                "cache clear`",
+                (int)entry.n_bytes - BUILD_HASH, why + BUILD_HASH);
+    }
+    free(entry.payload);
+    return status;
+}
+
 /* Fills in `cl`, from the store or by a build. */
 static xl_status load_or_build(struct lookup *w, struct xl__program *p)
 {
     xl_status status = XL_OK;
-    struct xl__store *store = &w->ctx->lib->store;
-    struct xl__entry entry = {NULL, 0, XL__UNTESTED};
     const uint64_t start = xl__now_ns();
     const enum xl__trust trust = xl__verdict_load(w->ctx, p->key, &p->detail);
-    bool found = trust != XL__UNTESTED;
+    bool is_known = trust != XL__UNTESTED;
     if (trust == XL__FAILED || w->step->external)
         p->is_kept = true; /* it is never run, or has no binary */
     else
-        found = xl__store_get(store, p->key, &entry) && entry.n_bytes > 0 &&
-                load_binary(w, &entry, p);
-    if (found)
+        status = load_kept(w, p, &is_known);
+    xl__store_count(&w->ctx->lib->store, is_known);
+    TRY(status);
+    if (is_known)
         p->trust = trust; /* what is built anew has no verdict */
-    xl__store_count(store, found);
-    if (!found && !w->step->external)
-        TRY(build_source(w, p));
+    else if (!w->step->external)
+        status = build_source(w, p);
+    if (status == XL_BUILD_FAILED)
+        keep_failure(w->ctx, p->key, w->error);
     p->build_ns = (double)(xl__now_ns() - start);
 fail:
-    free(entry.payload);
     return status;
 }
 
@@ -457,7 +503,8 @@ void xl__program_trust(struct xl__context *ctx, struct xl__program *p,
 
 /* -- the programs of a plan ----------------------------------------------- */
 
-enum xl__trust xl__programs_trust(struct xl__program *const *p, unsigned n)
+/* The lowest trust of these programs. Takes no lock. */
+static enum xl__trust find_trust(struct xl__program *const *p, unsigned n)
 {
     enum xl__trust least = XL__PASSED;
     for (unsigned i = 0; i < n; i++) {
@@ -488,7 +535,7 @@ enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
     const struct xl__program *checked;
     enum xl__trust trust;
     xl__lock_take(&ctx->lock);
-    while ((trust = xl__programs_trust(p, n)) == XL__UNTESTED &&
+    while ((trust = find_trust(p, n)) == XL__UNTESTED &&
            (checked = find_checked(p, n)) != NULL)
         wait_for_claims(ctx, checked, XL__CLAIM_CHECK);
     for (unsigned i = 0; trust == XL__UNTESTED && i < n; i++) {
@@ -508,8 +555,7 @@ void xl__programs_end_check(struct xl__context *ctx,
     xl__lock_drop(&ctx->lock);
 }
 
-/* -- kernels ---------------------------------------------------------------
- */
+/* -- kernels -------------------------------------------------------------- */
 
 xl_status xl__kernel_get(xl_queue *q, struct xl__program *p, const char *name,
                          cl_kernel *out)

@@ -59,11 +59,10 @@ enum xl__trust xl__verdict_load(struct xl__context *ctx,
 void xl__verdict_save(struct xl__context *ctx, const char *program_key,
                       enum xl__trust trust, const char *detail);
 
-/* The lowest trust of these programs. Takes no lock. */
-enum xl__trust xl__programs_trust(struct xl__program *const *p, unsigned n);
-/* The same, after the self-checks of other threads that have one of them.
- * XL__UNTESTED: other threads now wait for the verdict of the caller, which
- * sets the trust, or does not, and then calls xl__programs_end_check(). */
+/* The lowest trust of these programs, after the self-checks of other threads
+ * that have one of them. XL__UNTESTED: other threads now wait for the verdict
+ * of the caller, which sets the trust, or does not, and then calls
+ * xl__programs_end_check(). */
 enum xl__trust xl__programs_begin_check(struct xl__context *ctx,
                                         struct xl__program *const *p,
                                         unsigned n);

@@ -19,17 +19,18 @@ static xl_status wrap_native(xl_lib *lib, cl_command_queue native,
     xl_status status = XL_OK;
     cl_context context;
     cl_device_id device;
+    xl_device *dev;
     cl_command_queue_properties bits = 0;
     xl_queue *q = xl__calloc(1, sizeof *q);
-    if (!q)
-        TRY(xl__error_set(e, XL_NO_MEMORY, "a queue"));
+    TRY(xl__check_alloc(e, q, "a queue"));
     CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof context,
                                     &context, NULL));
     CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_DEVICE, sizeof device,
                                     &device, NULL));
     CL_TRY(e, clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof bits,
                                     &bits, NULL));
-    TRY(xl__context_take(lib, context, device, &q->ctx, e));
+    TRY(xl__devices_of(&lib->devices, device, &dev, e));
+    TRY(xl__context_take(lib, context, dev, &q->ctx, e));
     CL_TRY(e, clRetainCommandQueue(native));
     q->cl = native;
     q->memory.context = context;
@@ -77,13 +78,29 @@ fail:
     return status;
 }
 
-static xl_status create_queue(xl_lib *lib, cl_context context,
-                              cl_device_id device, xl_queue **out,
-                              struct xl__error *e)
+/* A queue that plans, on a device of a listing. Under lib->lock. */
+static xl_status create_planner(xl_lib *lib, xl_device *dev, xl_queue **out,
+                                struct xl__error *e)
 {
     xl_status status = XL_OK;
+    xl_queue *q = xl__calloc(1, sizeof *q);
+    TRY(xl__check_alloc(e, q, "a queue"));
+    TRY(xl__context_take(lib, NULL, dev, &q->ctx, e));
+    *out = q;
+    return XL_OK;
+fail:
+    free(q);
+    return status;
+}
+
+static xl_status create_queue(xl_lib *lib, cl_context context, xl_device *dev,
+                              xl_queue **out, struct xl__error *e)
+{
+    if (!dev->id)
+        return create_planner(lib, dev, out, e);
+    xl_status status = XL_OK;
     cl_command_queue native = NULL;
-    TRY(create_native(e, context, device, &native));
+    TRY(create_native(e, context, dev->id, &native));
     TRY(wrap_native(lib, native, out, e));
 fail:
     if (native)
@@ -105,9 +122,11 @@ xl_status xl_queue_create(xl_lib *lib, xl_device *dev, xl_queue **out)
      */
     const cl_context_properties on[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)dev->platform, 0};
-    context = clCreateContext(on, 1, &dev->id, NULL, NULL, &code);
-    CL_TRY(&error, code);
-    TRY(create_queue(lib, context, dev->id, out, &error));
+    if (dev->id) {
+        context = clCreateContext(on, 1, &dev->id, NULL, NULL, &code);
+        CL_TRY(&error, code);
+    }
+    TRY(create_queue(lib, context, dev, out, &error));
 fail:
     if (context)
         clReleaseContext(context);
@@ -125,10 +144,20 @@ xl_status xl_queue_create_beside(xl_queue *other, xl_queue **out)
     *out = NULL;
     xl__lock_take(&lib->lock);
     const xl_status status =
-        create_queue(lib, other->ctx->cl, other->ctx->device->id, out, &error);
+        create_queue(lib, other->ctx->cl, other->ctx->device, out, &error);
     xl__lock_drop(&lib->lock);
     xl__lib_report(lib, &error);
     return status;
+}
+
+xl_status xl__queue_check_runs(xl_queue *q)
+{
+    if (q->cl)
+        return XL_OK;
+    return xl__error_set(&q->error, XL_UNSUPPORTED,
+                         "%s is a device of a listing: calls are planned and "
+                         "explained for it, nothing is built or run",
+                         xl__text(&q->ctx->device->limits, XL__F_name));
 }
 
 static void release_epilogues(xl_queue *q)
@@ -182,7 +211,8 @@ void xl_queue_destroy(xl_queue *q)
     xl__worker_destroy(q->worker);
     release_cached(q);
     xl__timeline_clear(&q->timeline);
-    clReleaseCommandQueue(q->cl);
+    if (q->cl)
+        clReleaseCommandQueue(q->cl);
     xl__lock_take(&lib->lock);
     xl__context_drop(q->ctx);
     xl__lock_drop(&lib->lock);
@@ -196,7 +226,8 @@ xl_status xl_queue_finish(xl_queue *q)
         return XL_BAD_ARGUMENT;
     xl_status status = XL_OK;
     xl__error_reset(&q->error);
-    if (xl__num(&q->ctx->device->limits, XL__F_finish_waits) == 0)
+    TRY(xl__queue_check_runs(q));
+    if (xl__num(&q->ctx->device->seen, XL__F_finish_waits) == 0)
         CL_TRY(&q->error, clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL));
     CL_TRY(&q->error, clFinish(q->cl));
 fail:

@@ -48,8 +48,10 @@ static xl_status change_binary(struct rebuild *r)
                               &r->binary, &own);
     if (status == XL_OK && r->binary.broken)
         TRY(xl__error_set(r->error, XL_NO_MEMORY, "a program's binary"));
-    if (status != XL_OK)
+    if (status == XL_BUILD_FAILED)
         TRY(fail_build(r, xl__str_text(&own.detail)));
+    if (status != XL_OK)
+        TRY(xl__error_set(r->error, status, "%s", xl__str_text(&own.detail)));
 fail:
     xl__error_clear(&own);
     free(bytes);
@@ -74,11 +76,12 @@ static xl_status build_binary(struct rebuild *r)
     free(p->build_log);
     p->build_log = p->cl ? xl__program_build_log(p->cl, r->ctx->device->id)
                          : xl__strdup("");
-    if (!p->build_log)
-        TRY(xl__error_set(r->error, XL_NO_MEMORY, "a build log"));
+    TRY(xl__check_alloc(r->error, p->build_log, "a build log"));
     const char *line = r->how->fault(p->build_log);
     if (line)
         TRY(fail_build(r, line));
+    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
+        CL_TRY(r->error, code); /* says nothing of the binary */
     if (code != CL_SUCCESS)
         TRY(fail_build(r, name ? name : "an unknown OpenCL code"));
 fail:

@@ -15,9 +15,7 @@
 #include "sampling/event_clock.h"
 
 #include <math.h>
-#include <stdio.h>
 
-#include "base/alloc.h"
 #include "base/os/clock.h"
 #include "runtime/launch.h"
 
@@ -72,16 +70,12 @@ static void record_span(const xl_span *span, void *arg)
 
 static xl_status run_spin(xl_queue *q, cl_mem out, size_t steps)
 {
-    const struct xl__limits *l = &q->ctx->device->limits;
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
+    const struct xl__limits *l = &q->ctx->device->seen;
+    struct xl__plan plan = {.n_steps = 0};
+    struct xl__step *s = xl__plan_add(&plan, "probe/launch.cl", "spin", ITEMS,
+                                      xl__is(l, XL__F_is_cpu) ? 1 : 0);
     const struct xl__call call = {.mem = {[1] = {.buf = out}}};
-    s->source = "probe/launch.cl";
-    s->kernel = "spin";
-    s->dims = 1;
     s->slice_dim = -1;
-    s->global[0] = ITEMS;
-    s->local[0] = xl__is(l, XL__F_is_cpu) ? 1 : 0;
     xl__arg_mem(s, 1);
     xl__arg_u32(s, steps);
     return xl__plan_launch(q, &plan, &call, NULL);
@@ -203,7 +197,7 @@ static xl_status measure_step(xl_queue *q, cl_mem out, size_t most,
 {
     enum { LONGER = 8 };
     xl_status status = XL_OK;
-    const struct xl__limits *l = &q->ctx->device->limits;
+    const struct xl__limits *l = &q->ctx->device->seen;
     *step = NAN;
     for (size_t steps = SHORT_STEPS; isnan(*step) && steps < most;
          steps *= LONGER) {
@@ -225,7 +219,7 @@ static xl_status test_clocks(xl_queue *q, cl_mem out,
                              struct xl__clock *c)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &q->ctx->device->limits;
+    struct xl__limits *l = &q->ctx->device->seen;
     TRY(measure_agreement(q, out, seen, steps, c));
     c->finish_alone = c->finish;
     if (c->finish < xl__finish_waits_frac &&
@@ -289,7 +283,7 @@ void xl__timer_set_facts(struct xl__limits *l, const struct xl__clock *c)
 
 xl_status xl__timer_check(xl_queue *q)
 {
-    struct xl__limits *l = &q->ctx->device->limits;
+    struct xl__limits *l = &q->ctx->device->seen;
     struct xl__clock c;
     if (!q->can_profile || l->measured[XL__F_timer_ok].source == XL_MEASURED)
         return XL_OK;

@@ -476,7 +476,7 @@ static xl_status create_flush_buffer(struct queue_timing *t)
 {
     enum { MIB = 1 << 20, UNKNOWN_LLC = 64 * MIB };
     xl_status status = XL_OK;
-    const struct xl__limits *l = &t->q->ctx->device->limits;
+    const struct xl__limits *l = &t->q->ctx->device->seen;
     const size_t llc = xl__size_or(l, XL__F_llc_bytes, UNKNOWN_LLC);
     size_t bytes = xl__round_up(2 * xl__max_size(llc, MIB), MIB);
     bytes = xl__min_size(bytes, xl__size_or(l, XL__F_max_alloc_bytes, bytes));
@@ -512,7 +512,7 @@ static xl_status sample_pieces(struct queue_timing *t, const xl_sampling *how,
                                xl_samples *out)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &t->q->ctx->device->limits;
+    const struct xl__limits *l = &t->q->ctx->device->seen;
     struct timed_piece *timed = xl__calloc(n, sizeof *timed);
     struct xl__sample_source *sources = xl__calloc(n, sizeof *sources);
     TRY(timed && sources ? XL_OK : XL_NO_MEMORY);
@@ -553,7 +553,7 @@ xl_status xl_samples_take_interleaved(xl_queue *q, const xl_sampling *how,
     const bool were_on = q->timeline.on;
     TRY(xl__timer_check(q));
     t.events =
-        q->can_profile && xl__is(&q->ctx->device->limits, XL__F_timer_ok);
+        q->can_profile && xl__is(&q->ctx->device->seen, XL__F_timer_ok);
     if (t.events)
         TRY(xl_timeline_enable(q, true));
     if (t.events)

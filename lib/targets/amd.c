@@ -65,7 +65,6 @@ static void set_known(struct xl__limits *l, enum xl__fact_id id, double value,
 static void correct_by_family(struct xl__limits *l, const struct family *f)
 {
     double units = xl__num(l, XL__F_compute_units);
-
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         set_known(l, XL__F_subgroup_width, f->wave, "AM-02");
     if (isnan(xl__num(l, XL__F_local_banks)))
@@ -91,7 +90,6 @@ static void correct_facts(struct xl__limits *l)
 {
     const char *arch = xl__text(l, XL__F_arch);
     const struct xl__answer *items = &l->used[XL__F_max_wi_sizes];
-
     /* The work-group size is the preferred one, unless identify.c learned the
      * true one: AM-03. */
     if (items->n_list > 0 &&

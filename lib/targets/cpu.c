@@ -34,7 +34,6 @@ static void correct_facts(struct xl__limits *l)
     double vector = xl__num(l, XL__F_native_vector_f32);
     double cache = xl__num(l, XL__F_cache_bytes);
     double line = xl__num(l, XL__F_cache_line_bytes);
-
     xl__limits_correct(l, XL__F_has_local_mem, 0, XL_KNOWN, "CP-02");
     xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "CP-04");
     if (!isnan(vector))

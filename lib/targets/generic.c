@@ -48,7 +48,6 @@ static void correct_llvmpipe(struct xl__limits *l)
     enum { F32_BITS = 32 };
     const char *comma = strchr(xl__text(l, XL__F_name), ',');
     unsigned bits;
-
     if (comma && sscanf(comma, ", %u bits", &bits) == 1 && bits >= F32_BITS)
         xl__limits_correct(l, XL__F_subgroup_width, bits / F32_BITS, XL_KNOWN,
                            "GE-09");
@@ -77,7 +76,6 @@ static void correct_qualcomm(struct xl__limits *l)
 static void correct_facts(struct xl__limits *l)
 {
     const char *platform = xl__text(l, XL__F_platform);
-
     if (strncmp(xl__text(l, XL__F_name), "llvmpipe", 8) == 0)
         correct_llvmpipe(l);
     else if (strcmp(platform, "Apple") == 0)

@@ -41,7 +41,6 @@ static void correct_facts(struct xl__limits *l)
 {
     const struct generation *g = find(xl__text(l, XL__F_arch));
     double cache = xl__num(l, XL__F_cache_bytes);
-
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "IN-02");
     xl__limits_correct(l, XL__F_simd_per_cu_f32, g ? g->lanes : LANES,

@@ -51,7 +51,6 @@ static bool matches_nvidia(const struct xl__limits *l)
 static void correct_half(struct xl__limits *l, unsigned cc)
 {
     unsigned driver = 0;
-
     (void)sscanf(xl__text(l, XL__F_driver), "%u.", &driver);
     if (cc >= HALF_CAPABILITY && cc != SLOW_HALF && driver >= HALF_DRIVER)
         xl__limits_correct(l, XL__F_has_f16_arith, 1, XL_KNOWN, "NV-06");
@@ -60,7 +59,6 @@ static void correct_half(struct xl__limits *l, unsigned cc)
 static void correct_by_capability(struct xl__limits *l, unsigned cc)
 {
     const struct capability *c = capabilities;
-
     while (c->cc > cc)
         c++;
     if (c->local_kib * KIB > xl__num_or(l, XL__F_local_mem_bytes, 0))
@@ -81,7 +79,6 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
 static void correct_facts(struct xl__limits *l)
 {
     unsigned cc;
-
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
     xl__limits_correct_text(l, XL__F_unit_id, "ptx", XL_KNOWN, "NV-46");

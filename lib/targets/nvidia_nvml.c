@@ -4,7 +4,6 @@
  * repeated here; each function is optional, since old drivers lack some and
  * new ones refuse others. Source: NVML API reference; values by nvml.h of
  * driver 535. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,8 +115,7 @@ struct nvml {
     int (*processes)(gpu, unsigned *, struct process *);
 };
 
-/* -- opening ---------------------------------------------------------------
- */
+/* -- opening -------------------------------------------------------------- */
 
 /* A pointer to a function is not a pointer to an object in C: the address is
  * copied as bytes. */
@@ -200,8 +198,7 @@ static void *open_nvml(const struct xl__telemetry_source *me,
     return n;
 }
 
-/* -- reading ---------------------------------------------------------------
- */
+/* -- reading -------------------------------------------------------------- */
 
 static void read_numbers(const struct nvml *n, xl_reading *out)
 {

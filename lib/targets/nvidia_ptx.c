@@ -6,7 +6,6 @@
  * log is checked (NV-28). Grammar: PTX ISA 9.0, sections 4, 5.4 and 11. */
 #include "targets/targets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FOREIGN "the driver's binary is not PTX: "

@@ -20,8 +20,7 @@ static const double ns_per_s = 1e9;
 static const double hopeless = 10; /* times the limit, by the first run */
 static const double long_run_s = 1;
 
-/* -- the case --------------------------------------------------------------
- */
+/* -- the case ------------------------------------------------------------- */
 
 xl_status xl__tuning_case_init(struct xl__tuning_case *c,
                                const struct xl__op_call *call)
@@ -33,8 +32,7 @@ xl_status xl__tuning_case_init(struct xl__tuning_case *c,
     c->op = call->op;
     c->canonical = call->key->canonical;
     c->full = xl__calloc(1, xl__op_call_canonical_bytes(call));
-    if (!c->full)
-        TRY(xl__error_set(&c->q->error, XL_NO_MEMORY, "data of the case"));
+    TRY(xl__check_alloc(&c->q->error, c->full, "data of the case"));
     memcpy(c->full, call->key->canonical, xl__op_call_canonical_bytes(call));
     status = c->op->case_init(c->full, t);
     if (status != XL_OK)
@@ -57,8 +55,7 @@ void xl__tuning_case_clear(struct xl__tuning_case *c)
     memset(c, 0, sizeof *c);
 }
 
-/* -- one candidate ---------------------------------------------------------
- */
+/* -- one candidate -------------------------------------------------------- */
 
 static void finish_as(xl_candidate_result *out, xl_candidate_end end,
                       const char *why)
@@ -162,8 +159,7 @@ xl_status xl__entrant_run(xl_queue *q, void *arg)
     return xl__launch(q, &e->ready, &e->on->op_case.call, NULL);
 }
 
-/* -- its time --------------------------------------------------------------
- */
+/* -- its time ------------------------------------------------------------- */
 
 static void abandon_candidate(double took_ns, double limit_ns,
                               xl_candidate_result *out)
@@ -227,8 +223,7 @@ void xl__tuning_case_measure(struct xl__tuning_case *c,
     free(e);
 }
 
-/* -- the public call -------------------------------------------------------
- */
+/* -- the public call ------------------------------------------------------ */
 
 xl_status xl__point_of(const struct xl__op_call *call, const xl_candidate *c,
                        struct xl__point *out)

@@ -26,8 +26,7 @@ struct xl__line {
     xl_candidate_result result; /* unless only begun */
 };
 
-/* -- the key ---------------------------------------------------------------
- */
+/* -- the key -------------------------------------------------------------- */
 
 /* A canonical descriptor holds pointers, so its bytes differ between
  * processes: the flop and bytes of a plan distinguish sizes within a class. */
@@ -45,8 +44,7 @@ static void make_key(struct xl__journal *j, const struct xl__op_call *call,
     xl__str_clear(&text);
 }
 
-/* -- reading ---------------------------------------------------------------
- */
+/* -- reading -------------------------------------------------------------- */
 
 static bool read_text(const json_t *object, const char *name, char *out,
                       size_t cap)
@@ -190,8 +188,7 @@ bool xl__journal_find(const struct xl__journal *j, const xl_candidate *c,
     return true;
 }
 
-/* -- writing ---------------------------------------------------------------
- */
+/* -- writing -------------------------------------------------------------- */
 
 static void write_number(json_t *object, const char *name, double x)
 {

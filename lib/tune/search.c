@@ -34,7 +34,8 @@ static double elapsed_s(const struct xl__search *s)
     return (double)(xl__now_ns() - s->begun_ns) / 1e9;
 }
 
-xl_status xl__search_data(struct xl__search *s, struct xl__tuning_case **out)
+/* The data of this process's measurements, made by the first call. */
+static xl_status make_data(struct xl__search *s, struct xl__tuning_case **out)
 {
     xl_status status = XL_OK;
     if (!s->has_data) {
@@ -56,8 +57,7 @@ void xl__search_clear(struct xl__search *s)
     free(s->queue);
 }
 
-/* -- the queue ---------------------------------------------------------------
- */
+/* -- the queue ------------------------------------------------------------ */
 
 enum rank { OF_MODEL, OF_OLD, NEAR_BEST, NEAR_GOOD, ELSEWHERE };
 
@@ -153,10 +153,12 @@ fail:
     return status;
 }
 
-/* -- one candidate
- * ------------------------------------------------------------- */
+/* -- one candidate -------------------------------------------------------- */
 
-void xl__search_report(const struct xl__search *s, const xl_candidate *now)
+/* Calls the application's progress function; `now` NULL: the final
+ * comparison. */
+static void report_progress(const struct xl__search *s,
+                            const xl_candidate *now)
 {
     xl_tune_progress p = {.n_candidates = (unsigned)s->space.n,
                           .n_tried = s->n_tried,
@@ -193,7 +195,7 @@ static xl_status measure_candidate(struct xl__search *s,
     if (s->how->run_candidate) {
         TRY(s->how->run_candidate(s->how->arg, name, limit, out));
     } else {
-        TRY(xl__search_data(s, &data));
+        TRY(make_data(s, &data));
         xl__tuning_case_measure(data, point, limit, out);
     }
 fail:
@@ -236,7 +238,7 @@ static xl_status get_result(struct xl__search *s, size_t at)
         s->n_resumed++;
     } else {
         const double begun_s = elapsed_s(s);
-        xl__search_report(s, &name);
+        report_progress(s, &name);
         TRY(xl__journal_add(&s->journal, &name, sources, NULL, e));
         TRY(measure_candidate(s, &point, &name, &result));
         TRY(xl__journal_add(&s->journal, &name, sources, &result, e));
@@ -290,8 +292,7 @@ fail:
     return status;
 }
 
-/* -- final rounds ------------------------------------------------------------
- */
+/* -- final rounds --------------------------------------------------------- */
 
 enum { FINALISTS = 3 };
 
@@ -366,7 +367,7 @@ static xl_status add_finalists(struct final *f)
     xl_status status = XL_OK;
     struct xl__tuning_case *data;
     long at;
-    TRY(xl__search_data(f->s, &data));
+    TRY(make_data(f->s, &data));
     while (f->n == 0 && (at = model_choice(&f->s->space)) >= 0)
         add_finalist(f, data, (size_t)at);
     while (f->n < FINALISTS && (at = find_fastest(f)) >= 0)
@@ -436,7 +437,7 @@ xl_status xl__search_final(struct xl__search *s, xl_tuned *out)
     xl_status status = XL_OK;
     struct xl__error *e = &s->call->q->error;
     struct final f = {.s = s};
-    xl__search_report(s, NULL);
+    report_progress(s, NULL);
     f.entrants = xl__calloc(FINALISTS, sizeof *f.entrants);
     f.samples = xl__calloc(FINALISTS, sizeof *f.samples);
     if (!f.entrants || !f.samples)

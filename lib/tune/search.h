@@ -35,11 +35,6 @@ struct xl__search {
  * stops it: XL_OK in these cases, else a failure that no candidate causes. */
 xl_status xl__search_run(struct xl__search *s);
 void xl__search_clear(struct xl__search *s);
-/* The data of this process's measurements, made by the first call. */
-xl_status xl__search_data(struct xl__search *s, struct xl__tuning_case **out);
-/* Calls the application's progress function; `now` NULL: the final
- * comparison. */
-void xl__search_report(const struct xl__search *s, const xl_candidate *now);
 
 /* Compares the model's choice and the two fastest others, interleaved, in this
  * process, with the plans that a call runs. XL_UNSUPPORTED: none is correct.

@@ -20,8 +20,7 @@ enum {
 };
 static const double far_off = 3; /* times the variant's best estimate */
 
-/* -- points ----------------------------------------------------------------
- */
+/* -- points --------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
 {
@@ -68,8 +67,7 @@ static xl_status append_point(struct xl__space *s,
     return XL_OK;
 }
 
-/* -- the first points -------------------------------------------------------
- */
+/* -- the first points ----------------------------------------------------- */
 
 static unsigned count_legal(const struct xl__tunable *t)
 {
@@ -213,8 +211,7 @@ void xl__space_clear(struct xl__space *s)
     s->n = s->cap = 0;
 }
 
-/* -- points added by the search ----------------------------------------------
- */
+/* -- points added by the search ------------------------------------------- */
 
 static long find_point(const struct xl__space *s, uint64_t hash)
 {

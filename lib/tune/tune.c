@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls: search, save, list. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/os/clock.h"
 #include "base/alloc.h"
@@ -28,8 +26,7 @@ const char *xl_candidate_end_name(xl_candidate_end end)
     return i >= 0 && i < XL_N_CANDIDATE_ENDS ? names[i] : "?";
 }
 
-/* -- one call --------------------------------------------------------------
- */
+/* -- one call ------------------------------------------------------------- */
 
 /* Check and bind, as the op's own calls do. xl__op_call_end() anyway. */
 static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
@@ -76,8 +73,7 @@ xl_status xl_tune_candidate(xl_queue *q, xl_problem p, const xl_candidate *c,
     TRY(begin_call(&call, q, p));
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
-    if (!data)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a candidate"));
+    TRY(xl__check_alloc(&q->error, data, "a candidate"));
     TRY(xl__tuning_case_init(data, &call));
     xl__tuning_case_measure(data, &point, limit_ns, out);
 fail:
@@ -88,8 +84,7 @@ fail:
     return status;
 }
 
-/* -- the search ------------------------------------------------------------
- */
+/* -- the search ----------------------------------------------------------- */
 
 /* What was tuned before for this class is tried early, stale or not. */
 static xl_status add_known(struct xl__search *s, const char *shape_class)
@@ -128,8 +123,7 @@ static xl_status prepare_search(struct xl__search *s, const char *shape_class)
     struct xl__op_call *call = s->call;
     struct xl__error *e = &call->q->error;
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
-    if (!plan)
-        TRY(xl__error_set(e, XL_NO_MEMORY, "a search"));
+    TRY(xl__check_alloc(e, plan, "a search"));
     xl__reference_plan(call, plan);
     TRY(xl__journal_init(&s->journal, s->how->journal, call, plan));
     status = xl__space_init(&s->space, call->q->ctx->device, call);
@@ -220,22 +214,7 @@ fail:
     return status;
 }
 
-/* -- the database ----------------------------------------------------------
- */
-
-/* ISO 8601, UTC. */
-static void write_date(char *out, size_t cap)
-{
-    const time_t now = time(NULL);
-    struct tm parts;
-#ifdef _WIN32
-    const bool known = gmtime_s(&parts, &now) == 0;
-#else
-    const bool known = gmtime_r(&now, &parts) != NULL;
-#endif
-    if (!known || strftime(out, cap, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-        out[0] = '\0';
-}
+/* -- the database --------------------------------------------------------- */
 
 static xl_status fill_set(const struct xl__op_call *call,
                           const xl_tuned *result, struct xl__tuned_set *set)
@@ -245,8 +224,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     struct xl__point point;
     struct xl__plan *plan = xl__calloc(1, sizeof *plan);
     memset(set, 0, sizeof *set);
-    if (!plan)
-        TRY(xl__error_set(&call->q->error, XL_NO_MEMORY, "a plan"));
+    TRY(xl__check_alloc(&call->q->error, plan, "a plan"));
     TRY(xl__point_of(call, &result->best, &point));
     status = point.variant->plan(&dev->limits, call->key->canonical,
                                  &point.params, plan);
@@ -265,7 +243,7 @@ static xl_status fill_set(const struct xl__op_call *call,
     set->gain = result->gain;
     set->runs = result->n_pairs;
     xl__tuned_driver(dev, set->driver, sizeof set->driver);
-    write_date(set->date, sizeof set->date);
+    xl__write_date(set->date, sizeof set->date);
     xl__strcpy(set->library, sizeof set->library, xl_version());
 fail:
     free(plan);
@@ -282,7 +260,8 @@ xl_status xl_tuned_save(xl_queue *q, xl_problem p, const xl_tuned *result,
         return XL_BAD_ARGUMENT;
     TRY(begin_call(&call, q, p));
     TRY(fill_set(&call, result, &set));
-    TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &set, path,
+    const struct xl__tuned_change change = {.set = &set, .path = path};
+    TRY(xl__tuned_sets_save(&q->ctx->lib->tuned, q->ctx->device, &change,
                             &q->error));
 fail:
     xl__op_call_end(&call);

@@ -144,6 +144,35 @@ void run_gemm(xl::Queue &q)
         c[i] = (c[2 * m * n + i] + 1) / 2;
     check_product(a.data(), &b[k * n], c.data(), {}, "a group, second");
 
+    // A copy of a builder refers to numbers of its own: one row of two.
+    q.enqueue_write(mem_c, 0, zeros.data(), zeros.size() * sizeof zeros[0]);
+    const std::uint32_t used[] = {9, 1, 0};
+    const xl::Buffer mem_used(q, sizeof used);
+    q.write(mem_used, 0, used, sizeof used);
+    xl::Gemm some = describe(mem_a, mem_b, mem_c);
+    {
+        xl::Gemm original = describe(mem_a, mem_b, mem_c);
+        original.batch(2, m * k, k * n, m * n).batch_rows(mem_used, 1);
+        some = original;
+    }
+    some.run(q);
+    c = download(q, mem_c, 4 * m * n);
+    for (std::size_t i = 0; i < 4 * m * n; i++)
+        expect(i < n ? std::fabs(product(a.data(), b.data(), {}, 0, i) -
+                                 static_cast<double>(c[i])) < 1e-4
+                     : std::fabs(static_cast<double>(c[i]) + 1) < 1e-9,
+               "rows of each product");
+
+    // Offsets in device memory: the second product's C before the first one's.
+    const std::uint64_t at[] = {0, 0, 0, k * n, m * n, 0};
+    const xl::Buffer mem_at(q, sizeof at);
+    q.write(mem_at, 0, at, sizeof at);
+    some = describe(mem_a, mem_b, mem_c).batch_at(2, mem_at);
+    some.beta(0).run(q);
+    c = download(q, mem_c, 4 * m * n);
+    check_product(a.data(), b.data(), &c[m * n], {}, "offsets, first");
+    check_product(a.data(), &b[k * n], c.data(), {}, "offsets, second");
+
     const auto choices = describe(mem_a, mem_b, mem_c).explain(q);
     expect(!choices.empty() && choices[0].chosen, "explain()");
     expect(choices.size() == q.device().variants("gemm").size(), "variants");
@@ -208,6 +237,18 @@ void run_softmax(xl::Queue &q)
                              static_cast<double>(y[i * n + j])) < 1e-5,
                    "a softmax");
     }
+    xl::Softmax(m, n)
+        .src(xl::rows(from, n, XL_F32))
+        .dst(xl::rows(to, n, XL_F32))
+        .prologue("0.5 * x + mask",
+                  {{"mask", xl::tensor(mem_mask, XL_F32, {n})}})
+        .epilogue("y * s", {{"s", 4.0}})
+        .run(q);
+    const Floats four = download(q, to, m * n);
+    for (std::size_t i = 0; i < m * n; i++)
+        expect(std::fabs(4 * static_cast<double>(y[i]) -
+                         static_cast<double>(four[i])) < 1e-4,
+               "a softmax with a prologue and an epilogue");
 }
 
 void run_expr(xl::Queue &q)

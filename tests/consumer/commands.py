@@ -29,7 +29,7 @@ EXIT_CODES = {0, 1, 3, 5, 130}
 RESULT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "result.json")
 N_AT_ONCE = 4  # most of them wait for the interrupt
-OTHER_OPTIONS = {"--install", "--prefix"}  # of cmake
+OTHER_OPTIONS = {"--install", "--prefix", "--raw"}  # of cmake and clinfo
 
 
 def read_examples(path):

@@ -23,9 +23,9 @@ store)
 expr) # all of the compiler that needs no device
     # What functions that the fuzzer does not reach need may be undefined.
     sources="$(ls lib/expr/*/*.c lib/base/*.c lib/base/os/lock.c)
-        lib/device/cl_info.c lib/device/facts.c lib/device/peak_rates.c
-        lib/runtime/plan.c -ffunction-sections -Wl,--gc-sections
-        -lOpenCL"
+        lib/device/cl_info.c lib/device/facts.c lib/device/identify.c
+        lib/device/listing.c lib/device/peak_rates.c lib/runtime/plan.c
+        -ffunction-sections -Wl,--gc-sections -lOpenCL"
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=60"
     runs=100000
     ;;

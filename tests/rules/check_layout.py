@@ -3,8 +3,7 @@
 
 The structs are read from include/crosslane; a program that the compiler builds
 prints the size of each one, and the offset and size of each member. layout.txt
-is that of a 64-bit Linux. What may change in which release: README.md,
-"Versions".
+is that of a 64-bit Linux. What may change in which release: crosslane.h.
 
     check_layout.py TREE CC            compare
     check_layout.py TREE CC --write    replace layout.txt
@@ -80,5 +79,6 @@ changes = list(difflib.unified_diff(
     "tests/rules/layout.txt", "the headers", lineterm="", n=3))
 if changes:
     sys.exit("\n".join(changes) + "\nThe layout of a public struct changed: "
-             "see README.md, \"Versions\". Where it may, write the new one with"
+             "see include/crosslane/crosslane.h. Where it may, write the new "
+             "one with"
              f"\n    python3 {sys.argv[0]} {tree} {compiler} --write")

@@ -33,6 +33,47 @@ says "wgmma  *f16 -> f32  *64 x 8\.\.256 x 16  *128  *4096 .*NV-26"
 fits
 is_json "$folder/l.json"
 
+# Devices that are not here; nothing is built, no driver is needed.
+expect 0 "devices that come with clbench" "$clbench" devices --list
+says "arc-a770  *Intel  *Arc A770.*assembled"
+says "mali-g610: github.com/"
+fits
+is_plain
+for name in $(awk '/captured$|assembled$/ { print $1 }' "$out"); do
+    expect 0 "explain --as $name" env OCL_ICD_VENDORS="$no_drivers" \
+        "$clbench" explain gemm 1000x1023x517 --as "$name"
+    says "<- chosen"
+    says "work-group  *[1-9]"
+    says "expected .*(from peak rates), limited by"
+    says "Nothing was built or run"
+    is_quiet "$err"
+    fits
+    is_plain
+    expect 0 "limits --as $name" env OCL_ICD_VENDORS="$no_drivers" \
+        "$clbench" limits --as "$name"
+    says "address_bits  *[36][24]  *queried"
+    fits
+    is_plain
+done
+expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \
+    'softmax(x) + 1' --shape x=100x1000 --as m4-pro --json "$folder/a.json"
+says "expr_fused  <- chosen"
+says "Nothing was built or run"
+fits
+is_json "$folder/a.json"
+{
+    cat "$source_dir/vendor-notes/devices/mi300x.txt"
+    echo "subgroup_width 1"
+    echo "copy_bytes_per_s 4e12"
+} >"$folder/own.txt"
+expect 0 "limits, a contradiction" "$clbench" limits --as "$folder/own.txt"
+says "subgroup_width  *64  *queried"
+says "measured 1, a contradiction that is not used (GE-32)"
+expect 0 "explain, a contradiction" "$clbench" explain softmax 64x64 \
+    --as "$folder/own.txt"
+says "measured 1 contradicts it and is not used (GE-32)"
+says "copy_bytes_per_s  *4.*measured"
+
 # Tiles of 256 x 128, computed by hand; nothing runs.
 expect 0 "split, what if" "$clbench" split gemm 2049 --tile 256x128 \
     --units 132 --sweep nm=1780:2060 --svg "$folder/" --json "$folder/w.json"
@@ -59,6 +100,7 @@ refused 2 "'99999999999999999999'" : gemm 99999999999999999999
 refused 2 --dtype "'f13'" f8e5m2 : gemm --dtype f13 16
 refused 2 --seed "'x'" : gemm --seed x 16
 refused 2 --batch "'0'" : gemm 16 --batch 0
+refused 2 --heads "'0'" : gemm 16 --heads 0
 refused 2 "'gemm_magic'" gemm_ref : gemm 16 --variant gemm_magic
 refused 2 "q=1:2" : gemm --sweep q=1:2
 refused 2 "ld=60:70" 64x64x64 : gemm 64 --sweep ld=60:70 # too short
@@ -126,6 +168,15 @@ refused 4 none.txt : expr "@$folder/none.txt"
 refused 4 "'gemm_nothing'" gemm_square : gemm --shapes gemm_nothing
 printf '\n8 f17\n' >"$folder/bad.txt"
 refused 4 "bad.txt:2:3: " "'f17'" : gemm --shapes "$folder/bad.txt"
+refused 4 "'nothing'" m4-pro : explain gemm 16 --as nothing
+refused 4 none.txt : explain gemm 16 --as "$folder/none.txt"
+printf '\nDevice Name  Some GPU\n' >"$folder/human.txt"
+refused 4 "human.txt: line 2: Device" "clinfo --raw" : \
+    limits --as "$folder/human.txt"
+printf 'a\n\0b\n' >"$folder/binary.txt"
+refused 4 binary.txt "line 2" : devices --as "$folder/binary.txt"
+: >"$folder/empty.txt"
+refused 4 empty.txt CL_DEVICE_NAME : explain gemm 16 --as "$folder/empty.txt"
 refused 4 none.json : compare "$folder/none.json" "$folder/w.json"
 refused 4 broken.json : compare "$folder/broken.json" "$folder/w.json"
 

@@ -41,11 +41,11 @@ expect 0 "8-bit floats, colour off" env NO_COLOR=1 COLUMNS=60 "$clbench" gemm \
 says "f8e5m2"
 says "accuracy=fast"
 is_plain
-printf 'small one: 33x17x9 f16 nt\n16 batch=3 # f32\n' >"$folder/s.txt"
+printf 'small one: 33x17x9 f16 nt\n16 batch=3 heads=2 # f32\n' >"$folder/s.txt"
 expect 0 "shapes of a file" "$clbench" gemm --shapes "$folder/s.txt" --quick \
     --variant gemm_ref --max-time 5000 --json "$folder/f.json"
 says "small one"
-says "16^3 x3"
+says "16^3 x6"
 fits
 is_json "$folder/f.json"
 expect 0 "a sweep" "$clbench" gemm --sweep n=60:68:4 --quick --max-time 5000 \

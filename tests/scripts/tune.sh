@@ -152,7 +152,7 @@ warns "lost, crashed"
 warns "SIGSEGV\\|ABORTING"
 warns "lost, hung: .* no output for [0-9]* s"
 warns "lost, wrong"
-says "computed wrongly; [0-9]* crashed; [0-9]* hung"
+says "[1-9][0-9]* computed wrongly; [1-9][0-9]* crashed; [1-9][0-9]* hung"
 fits
 check "what was lost" "$folder/cl.json" "$folder/planted.json" <<'PYTHON'
 import json, sys

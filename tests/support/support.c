@@ -113,6 +113,30 @@ void test_device_close(struct test_device *t)
     xl_close(t->lib);
     memset(t, 0, sizeof *t);
 }
+static struct {
+    struct test_device *device;
+    const xl_options *options;
+} group;
+
+void test_of_group_(struct test_device *t, const xl_options *options)
+{
+    group.device = t;
+    group.options = options;
+}
+
+int test_open_group_(void **state)
+{
+    (void)state;
+    test_device_open(group.device, group.options);
+    return 0;
+}
+
+int test_close_group_(void **state)
+{
+    (void)state;
+    test_device_close(group.device);
+    return 0;
+}
 
 void test_status_(xl_status got, xl_status want, const char *message,
                   const char *file, int line)

@@ -45,6 +45,14 @@ void test_device_open(struct test_device *t, const xl_options *options);
 void test_device_close(struct test_device *t);
 
 /* Fail with the status by name and the message. */
+/* Run tests on a device that is open from the first to the last. */
+#define test_run_on_device(tests, t, options)                                 \
+    (test_of_group_((t), (options)),                                          \
+     cmocka_run_group_tests(tests, test_open_group_, test_close_group_))
+void test_of_group_(struct test_device *t, const xl_options *options);
+int test_open_group_(void **state);
+int test_close_group_(void **state);
+
 #define assert_status(got, want, message)                                       \
     do {                                                                      \
         const xl_status got_ = (got); /* before the message is asked for */     \

@@ -52,12 +52,19 @@ class Batch(ct.Structure):
                 ("c_at", ct.c_void_p)] + [
                 (name, ct.c_size_t) for name in
                 ("inner", "a_inner", "b_inner", "c_inner", "a_share",
-                 "b_share")] + [("rows", ct.c_void_p)]
+                 "b_share")] + [("rows", ct.c_void_p), ("at", ct.c_void_p)]
 
 
 class Epilogue(ct.Structure):
     _fields_ = [("expr", ct.c_char_p), ("bindings", ct.POINTER(Binding)),
                 ("n_bindings", ct.c_uint)]
+
+
+class Scales(ct.Structure):
+    _fields_ = [("scale", ct.POINTER(Mat)), ("zero", ct.POINTER(Mat))] + [
+                (name, ct.c_size_t) for name in
+                ("group_rows", "group_cols", "scale_step", "zero_step",
+                 "scale_inner", "zero_inner")]
 
 
 class Gemm(Descriptor):
@@ -66,7 +73,8 @@ class Gemm(Descriptor):
                 ("a", Mat), ("b", Mat), ("c", Mat), ("alpha", ct.c_double),
                 ("beta", ct.c_double), ("workspace", Mem),
                 ("variant", ct.c_char_p), ("batch", Batch),
-                ("epilogue", Epilogue), ("accuracy", ct.c_int)]
+                ("epilogue", Epilogue), ("accuracy", ct.c_int),
+                ("a_scales", Scales), ("b_scales", Scales)]
 
 
 class Flop(ct.Structure):
@@ -103,7 +111,7 @@ class Softmax(Descriptor):
     _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
                 ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),
                 ("workspace", Mem), ("variant", ct.c_char_p),
-                ("prologue", Epilogue)]
+                ("prologue", Epilogue), ("epilogue", Epilogue)]
 
 
 class Fact(ct.Structure):

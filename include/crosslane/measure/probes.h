@@ -34,7 +34,8 @@ XL_API const xl_probe_info *xl_probe_at(unsigned i);
 
 /**
  * Run one probe. Each row is passed to @p each as soon as it is measured, with
- * its verdict. Results of the probe become facts of the device.
+ * its verdict. Results of the probe are then what xl_device_fact() returns;
+ * the library selects variants and tiles without them.
  *
  * @return XL_OK; XL_BAD_ARGUMENT for an unknown name; XL_UNSUPPORTED when the
  *         device lacks a feature, with the reason in xl_error_detail(q);

@@ -40,12 +40,12 @@ XL_API xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
                                    double flop, double bytes, xl_bound *out);
 
 /** Measure, once per device and process, the peaks that xl_roofline_bound()
- *  needs for this dtype; they become facts of the device. */
+ *  needs for this dtype; xl_device_fact() then returns them. */
 XL_API xl_status xl_peaks_measure(xl_queue *q, xl_dtype dtype);
 
 /** The same for the peak of the matrix engine with operands of this type
- *  (XL_F32: rounded to 11 bits) and the bandwidth. @p again: measure once
- * more.
+ *  (XL_F32: rounded to 11 bits) and the bandwidth. @p again: measure
+ *  once more.
  *  @return XL_UNSUPPORTED where kernels cannot use a matrix engine */
 XL_API xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype,
                                          bool again);

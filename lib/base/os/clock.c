@@ -2,6 +2,9 @@
 /* Time on POSIX systems and Windows. */
 #include "base/os/clock.h"
 
+#include <stdbool.h>
+#include <time.h>
+
 enum { NS_PER_S = 1000000000 };
 
 #ifdef _WIN32
@@ -37,7 +40,6 @@ void xl__sleep_ns(uint64_t ns)
 
 #else
 #include <errno.h>
-#include <time.h>
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -64,3 +66,16 @@ void xl__sleep_ns(uint64_t ns)
         continue;
 }
 #endif
+
+void xl__write_date(char *out, size_t cap)
+{
+    const time_t now = time(NULL);
+    struct tm parts;
+#ifdef _WIN32
+    const bool known = gmtime_s(&parts, &now) == 0;
+#else
+    const bool known = gmtime_r(&now, &parts) != NULL;
+#endif
+    if (!known || strftime(out, cap, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        out[0] = '\0';
+}

@@ -60,7 +60,12 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
     group->partial_bytes =
         xl__partial_bytes(g, group, xl__kept_elems(group) * geo->chunks);
     xl__group_estimate(l, 1, 2, group);
-    xl__str_printf(&group->why,
+}
+
+void xl__chunks_explain(const struct xl__group *group, struct xl__str *out)
+{
+    const struct xl__geometry *geo = &group->geo;
+    xl__str_printf(out,
                    "vectors of %u, %zu chunk%s a row, each by %u item%s, "
                    "joined by a second launch",
                    geo->vw, geo->chunks, geo->chunks > 1 ? "s" : "", geo->wg,
@@ -69,56 +74,31 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
 
 /* -- launch --------------------------------------------------------------- */
 
-/* Append one of the two launches: text, arguments, and how the row is cut. */
-static xl_status add_step(const struct xl__graph *g,
-                          const struct xl__limits *l,
-                          const struct xl__group *group,
-                          const struct xl__schedule *s, struct xl__code *code,
-                          struct xl__plan *plan, bool is_join)
-{
-    const struct xl__geometry *geo = &group->geo;
-    const size_t rows = xl__kept_elems(group);
-    const size_t lines =
-        xl__reduced_elems(group) / group->loop[group->n_loops - 1].size;
-    const size_t ones = group->loop[group->n_loops - 1].size % geo->vw * lines;
-    const size_t vectors =
-        group->loop[group->n_loops - 1].size / geo->vw * lines;
-    const size_t cuts[] = {geo->chunks, xl__ceil_div(vectors, geo->chunks),
-                           xl__ceil_div(ones, geo->chunks)};
-    struct xl__reduction_writer r = {0};
-    struct xl__str *text = &code->text[plan->n_steps];
-    struct xl__step *step = &plan->step[plan->n_steps];
-    xl_status st = xl__reduction_init(&r, g, l, group, text);
-    if (st == XL_OK)
-        st = xl__reduction_check(
-            &r, xl__partial_n_args(&r),
-            xl__states_bytes(&r, xl__lanes_room(&group->geo)));
-    if (st == XL_OK)
-        st = xl__reduction_write_kernel(&r, "chunked_reduction", is_join);
-    if (st == XL_OK) {
-        xl__reduction_set_step(&r, s, step,
-                               is_join ? "expr_chunked_reduction_join"
-                                       : "expr_chunked_reduction",
-                               is_join ? rows : rows * geo->chunks);
-        step->local_mem_bytes =
-            xl__states_bytes(&r, xl__lanes_room(&group->geo));
-        xl__partial_args(&r, step, rows * geo->chunks, cuts);
-        plan->n_steps++;
-    }
-    xl__reduction_clear(&r);
-    return st;
-}
-
 xl_status xl__chunks_plan(const struct xl__graph *g,
                           const struct xl__limits *l,
                           const struct xl__group *group,
                           const struct xl__schedule *s, struct xl__code *code,
                           struct xl__plan *plan)
 {
-    for (unsigned is_join = 0; is_join < 2; is_join++) {
-        const xl_status st = add_step(g, l, group, s, code, plan, is_join);
-        if (st != XL_OK)
-            return st;
-    }
-    return XL_OK;
+    xl_status status;
+    const struct xl__geometry *geo = &group->geo;
+    const size_t rows = xl__kept_elems(group), chunks = geo->chunks;
+    const size_t inner = group->loop[group->n_loops - 1].size;
+    const size_t lines = xl__reduced_elems(group) / inner;
+    struct xl__reduction_launch how = {
+        .kernel = "expr_chunked_reduction",
+        .file = "chunked_reduction",
+        .n_groups = rows * chunks,
+        .n_local = xl__lanes_room(geo),
+        .n_partials = rows * chunks,
+        .n_index = 3,
+        .index = {chunks, xl__ceil_div(inner / geo->vw * lines, chunks),
+                  xl__ceil_div(inner % geo->vw * lines, chunks)}};
+    TRY(xl__reduction_plan(g, l, group, s, code, plan, &how));
+    how.kernel = "expr_chunked_reduction_join";
+    how.is_join = true;
+    how.n_groups = rows;
+    TRY(xl__reduction_plan(g, l, group, s, code, plan, &how));
+fail:
+    return status;
 }

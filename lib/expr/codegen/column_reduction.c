@@ -31,19 +31,14 @@ enum {
 
 /* -- geometry ------------------------------------------------------------- */
 
-static size_t inner_size(const struct xl__group *group)
-{
-    return group->loop[group->n_loops - 1].size;
-}
-
 /* Work-groups that cover all columns of all outer kept loops, for one chunk.
  */
 static size_t groups_across(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
     const size_t each = geo->wg / geo->lanes * geo->held * geo->vw;
-    return xl__kept_elems(group) / inner_size(group) *
-           xl__ceil_div(inner_size(group), each);
+    return xl__kept_elems(group) / xl__inner_size(group) *
+           xl__ceil_div(xl__inner_size(group), each);
 }
 
 /* Set wg, lanes and held. On a CPU: one item with as many vectors as have
@@ -53,7 +48,7 @@ static void choose_items(const struct xl__limits *l, struct xl__group *group,
                          unsigned words)
 {
     struct xl__geometry *geo = &group->geo;
-    const size_t vectors = xl__ceil_div(inner_size(group), geo->vw);
+    const size_t vectors = xl__ceil_div(xl__inner_size(group), geo->vw);
     if (xl__is_vector_cpu(l)) {
         const size_t bytes = sizeof(float) * xl__max_size(words, 1) * geo->vw;
         geo->wg = geo->lanes = 1;
@@ -98,8 +93,9 @@ static size_t choose_chunks(const struct xl__limits *l,
  * whole vectors. */
 static size_t n_partials(const struct xl__group *group)
 {
-    return xl__kept_elems(group) / inner_size(group) *
-           xl__round_up(inner_size(group), group->geo.vw) * group->geo.chunks;
+    return xl__kept_elems(group) / xl__inner_size(group) *
+           xl__round_up(xl__inner_size(group), group->geo.vw) *
+           group->geo.chunks;
 }
 
 /* Halve the vector width until the states of an item fit into STATE_WORDS
@@ -131,7 +127,12 @@ void xl__columns_geometry(const struct xl__graph *g,
     const double fill = (double)(groups_across(group) * geo->chunks) /
                         xl__num_or(l, XL__F_compute_units, 1);
     xl__group_estimate(l, fill < 1 ? fill : 1, geo->chunks > 1 ? 2 : 1, group);
-    xl__str_printf(&group->why,
+}
+
+void xl__columns_explain(const struct xl__group *group, struct xl__str *out)
+{
+    const struct xl__geometry *geo = &group->geo;
+    xl__str_printf(out,
                    "vectors of %u columns, %u by %u items down a column, "
                    "%zu chunk%s",
                    geo->vw, geo->held, geo->lanes, geo->chunks,
@@ -140,47 +141,13 @@ void xl__columns_geometry(const struct xl__graph *g,
 
 /* -- launch --------------------------------------------------------------- */
 
-/* Local memory in which the lanes join their states. */
-static size_t local_bytes(const struct xl__reduction_writer *r)
-{
-    const struct xl__geometry *geo = &r->group->geo;
-    return xl__states_bytes(r, geo->wg > 1 ? geo->wg * geo->vw : 0);
-}
-
-/* Work-groups of the kernel or, is_join, of the join kernel. */
-static size_t n_groups(const struct xl__group *group, bool is_join)
+/* Work-groups of the join kernel. */
+static size_t n_join_groups(const struct xl__group *group)
 {
     const struct xl__geometry *geo = &group->geo;
-    const size_t inner = inner_size(group);
-    if (!is_join)
-        return groups_across(group) * geo->chunks;
+    const size_t inner = xl__inner_size(group);
     return xl__kept_elems(group) / inner *
            xl__ceil_div(xl__ceil_div(inner, geo->vw), geo->wg / geo->joiners);
-}
-
-static xl_status add_step(struct xl__reduction_writer *r,
-                          const struct xl__schedule *s, struct xl__plan *plan,
-                          bool is_join)
-{
-    const struct xl__group *group = r->group;
-    const size_t chunks = group->geo.chunks;
-    const size_t cuts[] = {chunks,
-                           xl__ceil_div(xl__reduced_elems(group), chunks), 0};
-    struct xl__step *step = &plan->step[plan->n_steps];
-    xl_status status;
-    TRY(xl__reduction_check(r, xl__partial_n_args(r), local_bytes(r)));
-    TRY(xl__reduction_write_kernel(r, "column_reduction", is_join));
-    xl__reduction_set_step(r, s, step,
-                           is_join ? "expr_column_reduction_join"
-                                   : "expr_column_reduction",
-                           n_groups(group, is_join));
-    step->local_mem_bytes = local_bytes(r);
-    if (chunks > 1)
-        xl__partial_args(r, step, n_partials(group), cuts);
-    plan->n_steps++;
-    return XL_OK;
-fail:
-    return status;
 }
 
 xl_status xl__columns_plan(const struct xl__graph *g,
@@ -189,15 +156,24 @@ xl_status xl__columns_plan(const struct xl__graph *g,
                            const struct xl__schedule *s, struct xl__code *code,
                            struct xl__plan *plan)
 {
-    xl_status status = XL_OK;
-    const unsigned n = group->geo.chunks > 1 ? 2 : 1;
-    for (unsigned i = 0; i < n && status == XL_OK; i++) {
-        struct xl__reduction_writer r = {0};
-        status =
-            xl__reduction_init(&r, g, l, group, &code->text[plan->n_steps]);
-        if (status == XL_OK)
-            status = add_step(&r, s, plan, i == 1);
-        xl__reduction_clear(&r);
-    }
+    xl_status status;
+    const struct xl__geometry *geo = &group->geo;
+    const size_t chunks = geo->chunks;
+    struct xl__reduction_launch how = {
+        .kernel = "expr_column_reduction",
+        .file = "column_reduction",
+        .n_groups = groups_across(group) * chunks,
+        .n_local = geo->wg > 1 ? geo->wg * geo->vw : 0,
+        .n_partials = chunks > 1 ? n_partials(group) : 0,
+        .n_index = chunks > 1 ? 3 : 0,
+        .index = {chunks, xl__ceil_div(xl__reduced_elems(group), chunks), 0}};
+    TRY(xl__reduction_plan(g, l, group, s, code, plan, &how));
+    if (chunks == 1)
+        return XL_OK;
+    how.kernel = "expr_column_reduction_join";
+    how.is_join = true;
+    how.n_groups = n_join_groups(group);
+    TRY(xl__reduction_plan(g, l, group, s, code, plan, &how));
+fail:
     return status;
 }

@@ -35,10 +35,8 @@
 #include "expr/language/functions.h"
 #include "expr/language/parser.h"
 
-/* Does the operand broadcast over the result? Sets its strides along the
- * dimensions of the result: 0 where its size is 1, and for a scalar. */
-static bool find_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
-                         size_t stride[XL__N_ALONG])
+bool xl__epilogue_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
+                          size_t stride[XL__N_ALONG])
 {
     const xl_tensor *t = &b->tensor;
     for (unsigned along = 0; along < XL__N_ALONG; along++)
@@ -197,7 +195,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
         return xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
                               "'%s' is bound but not used in the %s", b->name,
                               words_of(r)->name);
-    if (find_strides(b, r->want->size, stride))
+    if (xl__epilogue_strides(b, r->want->size, stride))
         return XL_OK;
     if (shape.n_dims > XL_MAX_DIMS)
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
@@ -207,8 +205,7 @@ static xl_status check_used(const struct epilogue_reader *r, unsigned k)
     return xl__tree_error(t, place, r->e, XL_BAD_SHAPE,
                           "'%s' of shape %s does not broadcast over the "
                           "result's %s, products x rows x columns: from the "
-                          "last axis on, each size must be the result's "
-                          "or 1",
+                          "last axis on, each size must be the result's or 1",
                           b->name, xl__shape_text(&shape, own),
                           xl__shape_text(&result, over));
 }
@@ -256,9 +253,8 @@ static xl_status check_graph(const struct epilogue_reader *r)
     const struct xl__graph *g = &r->ep->g;
     if (g->n_nodes > XL__EPILOGUE_NODES)
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
-                             "%s of %u operations; at most %d are "
-                             "possible: compute the rest with "
-                             "xl_expr_run()",
+                             "%s of %u operations; at most %d are possible: "
+                             "compute the rest with xl_expr_run()",
                              words_of(r)->one, g->n_nodes, XL__EPILOGUE_NODES);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
@@ -294,7 +290,8 @@ fail:
 }
 
 xl_status xl__epilogue_read(const struct xl__epilogue_request *want,
-                            struct xl__epilogue_graph *out, struct xl__error *e)
+                            struct xl__epilogue_graph *out,
+                            struct xl__error *e)
 {
     xl_status status = XL_OK;
     struct epilogue_reader r = {.want = want, .ep = out, .e = e};
@@ -317,6 +314,11 @@ struct epilogue_writer {
                                                     it is not in the graph */
 };
 
+static const struct xl__hook_words *names_of(const struct epilogue_writer *w)
+{
+    return &xl__hook_words[w->ep->hook];
+}
+
 static const struct xl__output *result_output(const struct epilogue_writer *w)
 {
     return &w->ep->g.output[0];
@@ -334,8 +336,7 @@ static void name_operands(const struct epilogue_writer *w,
         struct xl__parameter *b = &s->b[k];
         const unsigned leaf = w->leaf[k];
         xl__strcpy(b->name, sizeof b->name,
-                   k < w->ep->n ? w->ep->operand[k].name
-                                : xl__hook_words[w->ep->hook].value);
+                   k < w->ep->n ? w->ep->operand[k].name : names_of(w)->value);
         if (leaf == UINT_MAX)
             continue;
         const struct xl__node *n = &w->m.g->node[leaf];
@@ -357,57 +358,57 @@ static void write_comment(struct epilogue_writer *w)
     xl__graph_print(w->m.g, &s, result_output(w)->node, out);
     xl__str_add(out, "\n");
     for (unsigned k = 0; k < w->ep->n; k++)
-        xl__str_printf(out, " *   ep%u: %s %s%s\n", k, s.b[k].name,
+        xl__str_printf(out, " *   %s%u: %s %s%s\n", names_of(w)->prefix, k,
+                       s.b[k].name,
                        w->ep->operand[k].is_scalar ? "scalar " : "",
                        xl_dtype_name((xl_dtype)w->ep->operand[k].dtype));
     xl__str_add(out, " */\n");
 }
 
 /* The layout of operand k along columns (E<k>: 0 one value, 1 contiguous, 2
- * strided) and rows (EI<k>: 0 one value, 1 not) is defined by the op. The text
- * has defaults, so that it compiles by itself. */
+ * strided) and rows (EI<k>: 0 one value, 1 not) is defined by the op; that of
+ * a prologue has the letter P. The text has defaults, so that it compiles by
+ * itself. */
 static void write_layout_defaults(struct epilogue_writer *w)
 {
+    const char c = names_of(w)->layout;
     for (unsigned k = 0; k < w->ep->n; k++) {
         if (!w->ep->operand[k].is_scalar)
             xl__str_printf(w->m.out,
-                           "#ifndef E%u\n#define E%u 2\n#endif\n"
-                           "#ifndef EI%u\n#define EI%u 1\n#endif\n",
-                           k, k, k, k);
+                           "#ifndef %c%u\n#define %c%u 2\n#endif\n"
+                           "#ifndef %cI%u\n#define %cI%u 1\n#endif\n",
+                           c, k, c, k, c, k, c, k);
     }
     xl__str_add(w->m.out, "#include \"expr/epilogue_operands.clh\"\n");
 }
 
 /* XL_EPILOGUE_PARAMS and XL_EPILOGUE_ARGS: the operands as parameters of the
- * op's kernel and as arguments of the functions here. A tensor has a pointer,
- * an offset, and strides along products, rows and columns (_z, _i, _j), with
- * EO also along the outer axis of the products (_o). */
+ * op's kernel and as arguments of the functions here. */
 static void write_params(struct epilogue_writer *w)
 {
     struct xl__str *out = w->m.out;
-    xl__str_add(out, "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM");
+    const char *define = names_of(w)->define, *p = names_of(w)->prefix;
+    xl__str_printf(out, "#define XL_%s_PARAMS XL_EP_INNER_PARAM(%s)", define,
+                   p);
     for (unsigned k = 0; k < w->ep->n; k++) {
         const struct xl__epilogue_binding *o = &w->ep->operand[k];
         if (o->is_scalar)
-            xl__str_printf(out, " \\\n    , const %s ep%u",
-                           xl__opencl_elem_type((xl_dtype)o->dtype), k);
+            xl__str_printf(out, " \\\n    , const %s %s%u",
+                           xl__opencl_elem_type((xl_dtype)o->dtype), p, k);
         else
             xl__str_printf(out,
-                           " \\\n    , __global const %s *ep%u, "
-                           "const ulong ep%u_at, const ulong ep%u_z, \\\n"
-                           "    const ulong ep%u_i, const ulong ep%u_j "
-                           "XL_EP_OUTER_PARAM(%u)",
-                           xl__opencl_elem_type((xl_dtype)o->dtype), k, k, k,
-                           k, k, k);
+                           " \\\n    , __global const %s *%s%u "
+                           "XL_EP_VIEW_PARAMS(%s, %u)",
+                           xl__opencl_elem_type((xl_dtype)o->dtype), p, k, p,
+                           k);
     }
-    xl__str_add(out, "\n#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG");
+    xl__str_printf(out, "\n#define XL_%s_ARGS XL_EP_INNER_ARG(%s)", define, p);
     for (unsigned k = 0; k < w->ep->n; k++)
         xl__str_printf(out,
                        w->ep->operand[k].is_scalar
-                           ? " \\\n    , ep%u"
-                           : " \\\n    , ep%u, ep%u_at, ep%u_z, ep%u_i, "
-                             "ep%u_j XL_EP_OUTER_ARG(%u)",
-                       k, k, k, k, k, k);
+                           ? " \\\n    , %s%u"
+                           : " \\\n    , %s%u XL_EP_VIEW_ARGS(%s, %u)",
+                       p, k, p, k);
     xl__str_add(out, "\n\n");
 }
 
@@ -415,10 +416,14 @@ static void write_params(struct epilogue_writer *w)
  * elements, XL_EPILOGUE stores it. */
 static void write_call(struct epilogue_writer *w)
 {
+    const char *define = names_of(w)->define;
     xl__str_printf(w->m.out,
-                   "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
-                   "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j "
-                   "XL_EPILOGUE_ARGS)\n"
+                   "#define XL_%s_OF(N, y, z, i, j) \\\n"
+                   "    XL_CAT(xl_%s_of_, N)(y, z, i, j XL_%s_ARGS)\n",
+                   define, names_of(w)->name, define);
+    if (w->ep->hook == XL__PROLOGUE)
+        return;
+    xl__str_printf(w->m.out,
                    "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
                    "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
                    "\\\n"
@@ -435,27 +440,29 @@ static void write_load(struct epilogue_writer *w, unsigned k)
 {
     struct xl__emit *m = &w->m;
     const unsigned node = w->leaf[k];
+    const char *p = names_of(w)->prefix, c = names_of(w)->layout;
     const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
     const char *elem = xl__opencl_elem_type(dtype),
                *name = xl_dtype_name(dtype);
     const char *type = xl__emit_type(m->g->node[node].type, m->vw);
     if (w->ep->operand[k].is_scalar) {
-        xl__emit_line(m, "const %s v%u = ep%u;", elem, node, k);
+        xl__emit_line(m, "const %s v%u = %s%u;", elem, node, p, k);
         return;
     }
-    xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%u);", elem, k, k);
+    xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%s, %c, %u);", elem, k,
+                  p, c, k);
     if (m->vw == 1) {
         xl__emit_line(m, "const %s v%u = xl_load_%s_1(m%u, 0);", type, node,
                       name, k);
         return;
     }
     xl__emit_line(m, "const %s v%u =", type, node);
-    xl__emit_line(m, "    E%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", k, type,
-                  dtype == XL_BOOL ? "-" : "", name, k);
-    xl__emit_line(m, "    : E%u == 1 ? xl_load_%s_%u(m%u, 0)", k, name, m->vw,
-                  k);
-    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, ep%u_j);", name, m->vw, k,
-                  k);
+    xl__emit_line(m, "    %c%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", c, k,
+                  type, dtype == XL_BOOL ? "-" : "", name, k);
+    xl__emit_line(m, "    : %c%u == 1 ? xl_load_%s_%u(m%u, 0)", c, k, name,
+                  m->vw, k);
+    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, %s%u_j);", name, m->vw, k,
+                  p, k);
 }
 
 /* The register type of an element. */
@@ -505,11 +512,12 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
     m->vw = width;
     xl__str_printf(m->out,
                    "static inline __attribute__((always_inline)) %s "
-                   "xl_epilogue_of_%u(\n"
+                   "xl_%s_of_%u(\n"
                    "    const %s y, const ulong z, const ulong i, const "
-                   "ulong j XL_EPILOGUE_PARAMS)\n{\n",
-                   xl__emit_type(kind_of(w->ep->dtype), width), width,
-                   xl__emit_type(XL__V_F32, width));
+                   "ulong j XL_%s_PARAMS)\n{\n",
+                   xl__emit_type(kind_of(w->ep->dtype), width),
+                   names_of(w)->name, width, xl__emit_type(XL__V_F32, width),
+                   names_of(w)->define);
     m->indent = 1;
     if (y != UINT_MAX)
         xl__emit_line(m, "const %s v%u = y;", xl__emit_type(XL__V_F32, width),
@@ -526,10 +534,12 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
 }
 
 /* The functions of one width: the value, and its store. */
-static void write_store_function(struct epilogue_writer *w, unsigned width)
+static void write_functions(struct epilogue_writer *w, unsigned width)
 {
     struct xl__emit *m = &w->m;
     write_value_function(w, width);
+    if (w->ep->hook == XL__PROLOGUE)
+        return;
     xl__str_printf(m->out,
                    "static inline __attribute__((always_inline)) void "
                    "xl_epilogue_%u(\n"
@@ -552,11 +562,11 @@ static void write_text(struct epilogue_writer *w)
     xl__emit_includes(&w->m);
     write_layout_defaults(w);
     write_params(w);
-    write_store_function(w, 1);
+    write_functions(w, 1);
     for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
         xl__str_printf(w->m.out, "#%sif XL_VW == %u\n", width > 2 ? "el" : "",
                        width);
-        write_store_function(w, width);
+        write_functions(w, width);
     }
     xl__str_add(w->m.out, "#endif\n\n");
     write_call(w);
@@ -614,7 +624,7 @@ struct epilogue_key {
     uint64_t dtype, hook, n;
     struct key_operand {
         struct xl__epilogue_binding as;
-        size_t stride[XL__N_ALONG];
+        size_t stride[XL__N_ALONG]; /* classes */
     } operand[XL_EPILOGUE_MAX_BINDINGS];
 };
 
@@ -664,9 +674,11 @@ static xl_status set_key(const struct xl__epilogue_request *want,
     key->n = ep->n_bindings;
     *fits = true;
     for (unsigned k = 0; k < ep->n_bindings; k++) {
+        size_t *stride = key->operand[k].stride;
         TRY(set_name(&key->operand[k].as, &ep->bindings[k], e));
-        *fits &=
-            find_strides(&ep->bindings[k], want->size, key->operand[k].stride);
+        *fits &= xl__epilogue_strides(&ep->bindings[k], want->size, stride);
+        for (unsigned along = 0; along < XL__N_ALONG; along++)
+            stride[along] = xl__min_size(stride[along], 2);
     }
 fail:
     return status;
@@ -686,7 +698,7 @@ static bool is_entry(const struct xl__epilogue_text *s, uint64_t hash,
 }
 
 /* Are graph and text those of this expression over such operands, apart from
- * sizes and strides? */
+ * classes of strides? */
 static bool is_same_epilogue(const struct xl__epilogue_graph *a,
                              const struct epilogue_key *key, const char *expr)
 {
@@ -701,10 +713,10 @@ static bool is_same_epilogue(const struct xl__epilogue_graph *a,
     return true;
 }
 
-/* Find graph and text that a text of another shape has. */
+/* Find graph and text that a text of other classes has. */
 static struct xl__epilogue_graph *find_epilogue(const struct xl__context *ctx,
-                                          const struct epilogue_key *key,
-                                          const char *expr)
+                                                const struct epilogue_key *key,
+                                                const char *expr)
 {
     for (unsigned i = 0; i < XL__EPILOGUE_LISTS; i++) {
         for (struct xl__epilogue_text *s = ctx->epilogues[i]; s; s = s->next) {
@@ -771,6 +783,7 @@ static struct xl__epilogue_text *new_entry(struct xl__epilogue_graph *ep,
     m->s.text = ep->text;
     m->s.flop = ep->flop;
     m->s.inside = ep;
+    m->s.hook = ep->hook;
     m->s.n_operands = ep->n;
     for (unsigned k = 0; k < ep->n; k++) {
         struct xl__epilogue_operand *o = &m->s.operand[k];

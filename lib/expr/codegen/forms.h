@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry to code generation. A group (graph/group.h) has one of four forms,
- * and each form has two functions:
+ * and each form has functions:
  *
  *   form      geometry               plan                file
  *   MAP       xl__map_geometry       xl__map_plan        map.c, map_tiles.c
  *   ROWS      xl__rows_geometry      xl__rows_plan       row_reduction.c
  *   COLUMNS   xl__columns_geometry   xl__columns_plan    column_reduction.c
  *   CHUNKS    xl__chunks_geometry    xl__chunks_plan     chunked_reduction.c
+ *
+ * and a third one, xl__<form>_explain, which states the geometry in words.
  *
  * The geometry (vector width, work-group size, unrolling, chunks) is chosen
  * from the group's sizes and the device's limits, before any text exists. The
@@ -18,8 +20,8 @@
 #include "runtime/plan.h"
 
 /* Choose the geometry of a group by its form. Sets geo, partial_bytes, est_ns
- * and bound, and appends the reasons to group->why. The group's operands,
- * loops, values, flop and bytes are set before. */
+ * and bound. The group's operands, loops, values, flop and bytes are set
+ * before. */
 void xl__geometry_choose(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
 void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
@@ -30,6 +32,13 @@ void xl__columns_geometry(const struct xl__graph *g,
                           const struct xl__limits *l, struct xl__group *group);
 void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group);
+
+/* Append what the group computes, how, and why. */
+void xl__group_explain(const struct xl__group *group, struct xl__str *out);
+void xl__map_explain(const struct xl__group *group, struct xl__str *out);
+void xl__rows_explain(const struct xl__group *group, struct xl__str *out);
+void xl__columns_explain(const struct xl__group *group, struct xl__str *out);
+void xl__chunks_explain(const struct xl__group *group, struct xl__str *out);
 
 /* The kernel texts of a plan: text[i] belongs to plan step i. Zero it before
  * use; free it with xl__code_clear(). */

@@ -3,8 +3,6 @@
  * share. */
 #include "expr/codegen/geometry.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "expr/codegen/reductions.h"
@@ -42,14 +40,14 @@ size_t xl__reduced_elems(const struct xl__group *group)
     return count_elems(group, true);
 }
 
-static size_t inner_size(const struct xl__group *group)
+size_t xl__inner_size(const struct xl__group *group)
 {
     return group->loop[group->n_loops - 1].size;
 }
 
 size_t xl__row_vectors(const struct xl__group *group)
 {
-    const size_t n = inner_size(group);
+    const size_t n = xl__inner_size(group);
     return xl__max_size(xl__reduced_elems(group) / n * (n / group->geo.vw), 1);
 }
 
@@ -86,7 +84,7 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
 size_t xl__reduction_vw(const struct xl__limits *l,
                         const struct xl__group *group)
 {
-    const size_t inner = inner_size(group);
+    const size_t inner = xl__inner_size(group);
     size_t vw = MAX_GPU_VW;
     if (xl__is_vector_cpu(l)) {
         const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);

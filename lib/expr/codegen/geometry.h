@@ -28,6 +28,8 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words);
  * size. 1 where an operand is strided along that loop. */
 size_t xl__reduction_vw(const struct xl__limits *l,
                         const struct xl__group *group);
+/* The size of the last loop. */
+size_t xl__inner_size(const struct xl__group *group);
 /* Whole vectors of one row; at least 1. The last loop's size is rounded down
  * to vectors, and multiplied by the other reduced loops. Needs geo.vw. */
 size_t xl__row_vectors(const struct xl__group *group);

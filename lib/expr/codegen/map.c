@@ -191,11 +191,6 @@ enum {
 
 /* -- geometry ------------------------------------------------------------- */
 
-static size_t inner_size(const struct xl__group *group)
-{
-    return group->loop[group->n_loops - 1].size;
-}
-
 /* The vector width on a GPU: at most one aligned access, and a divisor of the
  * row's size, so that no vector crosses rows. With a strided operand, single
  * elements: adjacent items then read adjacent elements. */
@@ -213,9 +208,10 @@ static size_t choose_gpu_vector(const struct xl__group *group)
         if (stride == 1)
             vw = xl__min_size(vw, o->align);
     }
-    while (group->n_loops > 1 && inner_size(group) % vw != 0)
+    while (group->n_loops > 1 && xl__inner_size(group) % vw != 0)
         vw /= 2;
-    return xl__min_size(vw, (size_t)xl__floor_power_of_two(inner_size(group)));
+    return xl__min_size(vw,
+                        (size_t)xl__floor_power_of_two(xl__inner_size(group)));
 }
 
 static size_t count_elements(const struct xl__group *group)
@@ -228,8 +224,8 @@ static size_t count_elements(const struct xl__group *group)
 
 static size_t n_vectors(const struct xl__group *group)
 {
-    return count_elements(group) / inner_size(group) *
-           xl__ceil_div(inner_size(group), group->geo.vw);
+    return count_elements(group) / xl__inner_size(group) *
+           xl__ceil_div(xl__inner_size(group), group->geo.vw);
 }
 
 size_t xl__map_load_bytes(const struct xl__group *group)
@@ -293,7 +289,8 @@ static void choose_cpu_geometry(const struct xl__limits *l,
     const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
     size_t vw = (size_t)xl__floor_power_of_two(xl__min_size(native, XL__EXPR_MAX_VW));
-    vw = xl__min_size(vw, (size_t)xl__floor_power_of_two(inner_size(group)));
+    vw = xl__min_size(vw,
+                      (size_t)xl__floor_power_of_two(xl__inner_size(group)));
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
@@ -323,19 +320,19 @@ static size_t n_groups(const struct xl__group *group)
     return xl__ceil_div(n_vectors(group), each);
 }
 
-static void describe_geometry(struct xl__group *group)
+void xl__map_explain(const struct xl__group *group, struct xl__str *out)
 {
     const struct xl__geometry *geo = &group->geo;
     if (geo->tile)
-        xl__str_printf(&group->why, "tiles of %u by %u transposed in %s, ",
+        xl__str_printf(out, "tiles of %u by %u transposed in %s, ",
                        geo->tile, geo->tile,
                        geo->per_wg ? "registers" : "local memory");
     if (geo->per_wg)
-        xl__str_printf(&group->why,
+        xl__str_printf(out,
                        "vectors of %u, %zu%s a work-group of one item",
                        geo->vw, geo->per_wg, geo->tile ? " tiles" : "");
     else
-        xl__str_printf(&group->why,
+        xl__str_printf(out,
                        "vectors of %u, %u an item, work-groups of %u", geo->vw,
                        geo->unroll, geo->wg);
 }
@@ -352,7 +349,6 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     xl__map_tile_geometry(g, l, group);
     const double fill = (double)n_groups(group) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
-    describe_geometry(group);
 }
 
 /* -- launch --------------------------------------------------------------- */
@@ -373,28 +369,19 @@ void xl__map_arg_divisor(const struct xl__group *group, struct xl__step *step,
     xl__arg_u32(step, shift);
 }
 
-void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
-                       size_t value)
-{
-    if (group->geo.is_wide)
-        xl__arg_u64(step, value);
-    else
-        xl__arg_u32(step, value);
-}
-
 /* Append the arguments that expr/map.cl has after XL_PARAMS. */
 static void add_map_args(const struct xl__group *group, struct xl__step *step)
 {
-    const size_t per_row = xl__ceil_div(inner_size(group), group->geo.vw);
-    xl__map_arg_index(group, step, n_vectors(group));
+    const size_t per_row = xl__ceil_div(xl__inner_size(group), group->geo.vw);
+    xl__emit_arg_index(group, step, n_vectors(group));
     if (group->n_loops > 1) {
-        xl__map_arg_index(group, step, per_row);
+        xl__emit_arg_index(group, step, per_row);
         xl__map_arg_divisor(group, step, per_row);
     }
     for (unsigned d = 1; d + 1 < group->n_loops; d++)
         xl__map_arg_divisor(group, step, group->loop[d].size);
     if (group->geo.per_wg)
-        xl__map_arg_index(group, step, group->geo.per_wg);
+        xl__emit_arg_index(group, step, group->geo.per_wg);
 }
 
 xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
@@ -412,15 +399,8 @@ xl_status xl__map_plan(const struct xl__graph *g, const struct xl__limits *l,
         xl__map_write_kernel(&m);
     if (text->broken)
         return XL_NO_MEMORY;
-    step->source = "expr_map";
-    step->kernel = "expr_map";
-    step->text = xl__str_text(text);
-    step->dims = 1;
-    step->local[0] = group->geo.wg;
-    step->global[0] = n_groups(group) * group->geo.wg;
+    xl__emit_step(&m, s, step, "expr_map", n_groups(group));
     step->local_mem_bytes = xl__map_tile_local_bytes(group);
-    step->slice_dim = 0;
-    xl__emit_args(&m, s, step);
     if (group->geo.tile)
         xl__map_tile_args(group, step);
     else

@@ -16,9 +16,6 @@ void xl__map_write_kernel(struct xl__emit *m);
 
 /* -- the launch ----------------------------------------------------------- */
 
-/* Append an argument of type IDX: 64 bits if geo.is_wide, otherwise 32. */
-void xl__map_arg_index(const struct xl__group *group, struct xl__step *step,
-                       size_t value);
 /* Append two arguments: the multiplier and the shift with which xl_divide() of
  * cl/expr/expr.clh divides by d. */
 void xl__map_arg_divisor(const struct xl__group *group, struct xl__step *step,

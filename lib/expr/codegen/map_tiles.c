@@ -74,15 +74,10 @@ static unsigned choose_across_loop(const struct xl__group *group)
 
 /* -- sizes ---------------------------------------------------------------- */
 
-static size_t inner_size(const struct xl__group *group)
-{
-    return group->loop[group->n_loops - 1].size;
-}
-
 /* The smaller size of the two tiled loops. */
 static size_t min_tiled_size(const struct xl__group *group)
 {
-    return xl__min_size(inner_size(group),
+    return xl__min_size(xl__inner_size(group),
                         group->loop[group->geo.across].size);
 }
 
@@ -241,13 +236,13 @@ void xl__map_tile_args(const struct xl__group *group, struct xl__step *step)
     order_loops(group, order);
     for (unsigned i = 0; i + 1 < group->n_loops; i++) {
         if (i < 2)
-            xl__map_arg_index(group, step, tiles_along(group, order[i]));
+            xl__emit_arg_index(group, step, tiles_along(group, order[i]));
         xl__map_arg_divisor(group, step, tiles_along(group, order[i]));
     }
     if (!group->geo.per_wg)
         return;
-    xl__map_arg_index(group, step, n_tiles(group));
-    xl__map_arg_index(group, step, group->geo.per_wg);
+    xl__emit_arg_index(group, step, n_tiles(group));
+    xl__emit_arg_index(group, step, group->geo.per_wg);
 }
 
 static unsigned last_loop(const struct xl__emit *m)
@@ -290,8 +285,7 @@ static void write_tile_start(struct xl__emit *m)
         const char of = is_tiled_loop(m, d) ? 'c' : 'n';
         struct xl__str index = {0};
         xl__emit_line(m,
-                      "const IDX %s = xl_divide(%s, %c%u, mul_%u, "
-                      "shift_%u);",
+                      "const IDX %s = xl_divide(%s, %c%u, mul_%u, shift_%u);",
                       rests[i + 1], rests[i], of, d, d, d);
         xl__str_printf(&index, "(%s - %s * %c%u)", rests[i], rests[i + 1], of,
                        d);

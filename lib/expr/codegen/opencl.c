@@ -13,7 +13,6 @@
  * written at the width and type that the operation requires. */
 #include "expr/codegen/opencl.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "expr/codegen/geometry.h"
@@ -265,11 +264,27 @@ static void set_argument(void *arg, const struct param *p)
     }
 }
 
-void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
-                   struct xl__step *step)
+void xl__emit_step(const struct xl__emit *m, const struct xl__schedule *s,
+                   struct xl__step *step, const char *kernel, size_t n_groups)
 {
     struct param_setting t = {m, s, step};
+    step->source = kernel;
+    step->kernel = kernel;
+    step->text = xl__str_text(m->out);
+    step->dims = 1;
+    step->local[0] = m->group->geo.wg;
+    step->global[0] = n_groups * m->group->geo.wg;
+    step->slice_dim = 0;
     visit_params(m->g, m->group, set_argument, &t);
+}
+
+void xl__emit_arg_index(const struct xl__group *group, struct xl__step *step,
+                        size_t value)
+{
+    if (group->geo.is_wide)
+        xl__arg_u64(step, value);
+    else
+        xl__arg_u32(step, value);
 }
 
 static void count_param(void *arg, const struct param *p)
@@ -288,7 +303,8 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
 
 /* -- element indices ------------------------------------------------------ */
 
-void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth)
+/* Append the name of operand k's index at a depth: "p3", "p3_2". */
+static void add_index(const struct xl__emit *m, unsigned k, unsigned depth)
 {
     if (depth <= 1)
         xl__str_printf(m->out, "p%u", k);
@@ -304,10 +320,10 @@ static void write_index(struct xl__emit *m, unsigned k, unsigned first,
     const char *plus = "";
     xl__emit_indent(m);
     xl__str_add(m->out, "const IDX ");
-    xl__emit_index(m, k, m->depth);
+    add_index(m, k, m->depth);
     xl__str_add(m->out, " = ");
     if (m->depth > 1) {
-        xl__emit_index(m, k, m->depth - 1);
+        add_index(m, k, m->depth - 1);
         plus = " + ";
     }
     for (unsigned d = first; d < last; d++) {
@@ -405,7 +421,10 @@ void xl__emit_header(struct xl__emit *m, const char *what)
     xl__emit_includes(m);
 }
 
-bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
+/* Is the node a row value, one for all elements of a vector? False for
+ * constants and scalars, and for all values of the form COLUMNS, in whose
+ * vectors each element belongs to another row. */
+static bool is_row_value(const struct xl__emit *m, unsigned node)
 {
     if (m->group->form == XL__FORM_COLUMNS)
         return false;
@@ -420,7 +439,7 @@ bool xl__emit_is_row(const struct xl__emit *m, unsigned node)
 static unsigned variable_width(const struct xl__emit *m, unsigned node)
 {
     const enum xl__expr_op op = m->g->node[node].op;
-    return op == XL__E_SCALAR || xl__emit_is_row(m, node) ? 1 : m->vw;
+    return op == XL__E_SCALAR || is_row_value(m, node) ? 1 : m->vw;
 }
 
 /* -- references ----------------------------------------------------------- */
@@ -478,11 +497,6 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
         write_variable(m, node, width);
         xl__str_add(m->out, n->type == XL__V_F32 ? " != 0.0f)" : " != 0)");
     }
-}
-
-void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width)
-{
-    xl__emit_ref_as(m, node, width, m->g->node[node].type);
 }
 
 /* -- nodes ---------------------------------------------------------------- */
@@ -587,7 +601,7 @@ static void write_address(struct xl__emit *m, unsigned k, const char *at)
     const unsigned stride = inner_stride(m->group, o);
     const bool is_first = stride == 0 || xl__streq(at, "0");
     xl__str_printf(m->out, "m%u + o%u, ", k, k);
-    xl__emit_index(m, k, m->depth);
+    add_index(m, k, m->depth);
     if (is_first)
         return;
     xl__str_printf(m->out, " + %s%s%s", stride > 1 ? "(" : "", at,
@@ -629,7 +643,7 @@ static void write_random(struct xl__emit *m, unsigned k, const char *at,
                    is_block ? "_block" : "", width);
     xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
     xl__str_printf(m->out, ", o%u + ", k);
-    xl__emit_index(m, k, m->depth);
+    add_index(m, k, m->depth);
     if (stride > 0 && !xl__streq(at, "0"))
         xl__str_printf(m->out, " + (ulong)(%s)", at);
     if (stride > 1)
@@ -667,7 +681,7 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
                    const char *count)
 {
     const struct xl__operand *o = &m->group->operand[operand];
-    const unsigned width = xl__emit_is_row(m, o->node) ? 1 : m->vw;
+    const unsigned width = is_row_value(m, o->node) ? 1 : m->vw;
     xl__emit_indent(m);
     xl__str_printf(m->out, "const %s v%u = ",
                    xl__emit_type(m->g->node[o->node].type, width), o->node);
@@ -697,7 +711,7 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                                        [PARTIAL] = "storen"};
     const struct xl__operand *o = &m->group->operand[operand];
     const unsigned width =
-        xl__emit_is_row(m, o->node) && xl__operand_is_of_rows(m->group, o)
+        is_row_value(m, o->node) && xl__operand_is_of_rows(m->group, o)
             ? 1
             : m->vw;
     const enum access access = access_of(m, o, width, count);
@@ -721,7 +735,7 @@ void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at)
         return;
     xl__emit_indent(m);
     xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
-    xl__emit_index(m, operand, m->depth);
+    add_index(m, operand, m->depth);
     xl__str_printf(m->out, " + %s + %zu);\n", at,
                    AHEAD_BYTES / xl_dtype_bytes(o->dtype));
 }

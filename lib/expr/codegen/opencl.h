@@ -57,13 +57,18 @@ void xl__emit_includes(struct xl__emit *m);
 /* Write the parameters for all operands, loops and scalars, separated by
  * commas, with none at the end. */
 void xl__emit_params(struct xl__emit *m);
-/* Append the arguments for these parameters, in the same order. */
-void xl__emit_args(const struct xl__emit *m, const struct xl__schedule *s,
-                   struct xl__step *step);
-/* How many arguments xl__emit_args() appends. A kernel with more than
+/* How many there are. A kernel with more than
  * XL__MAX_ARGS in all is XL_UNSUPPORTED. */
 unsigned xl__emit_n_args(const struct xl__graph *g,
                          const struct xl__group *group);
+/* Append an argument of type IDX: 64 bits if geo.is_wide, otherwise 32. */
+void xl__emit_arg_index(const struct xl__group *group, struct xl__step *step,
+                        size_t value);
+/* Set the text, which m->out is, the name of the kernel (static), a launch of
+ * n_groups work-groups, and the arguments for these
+ * parameters, in the same order. */
+void xl__emit_step(const struct xl__emit *m, const struct xl__schedule *s,
+                   struct xl__step *step, const char *kernel, size_t n_groups);
 
 /* -- indices, loads, stores ----------------------------------------------- */
 
@@ -71,8 +76,6 @@ unsigned xl__emit_n_args(const struct xl__graph *g,
  * [first, last). Calls nest: an inner call, first > 0, adds to the index that
  * the outer call wrote. Adds 1 to depth. */
 void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last);
-/* Append the name of operand k's index at a depth: "p3", "p3_2". */
-void xl__emit_index(const struct xl__emit *m, unsigned k, unsigned depth);
 /* Write the load of an operand into the variable of its node. `at` (text) is
  * the index along the group's last loop. The load has vw elements, or one for
  * a row value; with `count` (text; NULL: all) only so many exist, and the last
@@ -95,16 +98,11 @@ unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node);
  * constants and scalars, which have no variable of their own. width: 1 for row
  * values. */
 void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width);
-/* Append the expression that gives a node's value at a width: its variable, a
- * constant, or a row value that is broadcast, as in "(float4)(v3)". */
-void xl__emit_ref(struct xl__emit *m, unsigned node, unsigned width);
-/* The same, converted to a type. */
+/* Append the expression that gives a node's value at a width, converted to a
+ * type: its variable, a constant, or a row value that is broadcast, as in
+ * "(float4)(v3)". */
 void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
                      enum xl__vtype type);
-/* Is the node a row value, one for all elements of a vector? False for
- * constants and scalars, and for all values of the form COLUMNS, in whose
- * vectors each element belongs to another row. */
-bool xl__emit_is_row(const struct xl__emit *m, unsigned node);
 /* Does an index over the group's loops, or into an operand, need 64 bits? */
 bool xl__emit_is_wide(const struct xl__group *group);
 

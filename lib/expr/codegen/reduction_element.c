@@ -26,8 +26,7 @@ static struct xl__reduction_writer *writer_of(struct xl__emit *m)
     return (struct xl__reduction_writer *)m;
 }
 
-/* -- rows ------------------------------------------------------------------
- */
+/* -- rows ----------------------------------------------------------------- */
 
 static void write_row_results(struct xl__reduction_writer *r, unsigned s)
 {
@@ -77,56 +76,50 @@ static void write_row_end(struct xl__emit *m)
     }
 }
 
-/* -- vectors ---------------------------------------------------------------
- */
+/* -- vectors -------------------------------------------------------------- */
 
-static bool is_load(const struct xl__reduction_writer *r, unsigned i)
+static bool is_held(const struct xl__reduction_writer *r, unsigned node)
 {
-    return xl__emit_operand_of(r->group, r->group->value[i].node) !=
-           XL__EXPR_OPERANDS;
+    return xl__held_from(r, node) != XL__NOT_HELD;
 }
 
-static bool is_held(const struct xl__reduction_writer *r, unsigned i)
+static const char *type_of(const struct xl__reduction_writer *r, unsigned node)
 {
-    return xl__held_from(r, i) != XL__NOT_HELD;
-}
-
-static const char *type_of(const struct xl__reduction_writer *r, unsigned i)
-{
-    return xl__emit_type(r->m.g->node[r->group->value[i].node].type, r->m.vw);
+    return xl__emit_type(r->m.g->node[node].type, r->m.vw);
 }
 
 /* Copy a value's variable into its array, and back. */
-static void write_array_store(struct xl__reduction_writer *r, unsigned i)
+static void write_array_store(struct xl__reduction_writer *r, unsigned node)
 {
-    const unsigned node = r->group->value[i].node;
-    xl__emit_line(&r->m, "%c%u[u] = v%u;", is_held(r, i) ? 'h' : 'x', node,
+    xl__emit_line(&r->m, "%c%u[u] = v%u;", is_held(r, node) ? 'h' : 'x', node,
                   node);
 }
 
-static void write_array_load(struct xl__reduction_writer *r, unsigned i)
+static void write_array_load(struct xl__reduction_writer *r, unsigned node)
 {
-    const unsigned node = r->group->value[i].node;
-    xl__emit_line(&r->m, "const %s v%u = %c%u[u];", type_of(r, i), node,
-                  is_held(r, i) ? 'h' : 'x', node);
+    xl__emit_line(&r->m, "const %s v%u = %c%u[u];", type_of(r, node), node,
+                  is_held(r, node) ? 'h' : 'x', node);
 }
 
 static void write_kept(struct xl__emit *m)
 {
     struct xl__reduction_writer *r = writer_of(m);
-    for (unsigned i = 0; i < r->group->n_values; i++)
-        if (is_held(r, i))
-            xl__emit_line(m, "%s h%u[XL_AT_ONCE];", type_of(r, i),
-                          r->group->value[i].node);
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        if (is_held(r, node))
+            xl__emit_line(m, "%s h%u[XL_AT_ONCE];", type_of(r, node), node);
+    }
 }
 
 static void write_arrays(struct xl__emit *m)
 {
     struct xl__reduction_writer *r = writer_of(m);
-    for (unsigned i = 0; i < r->group->n_values; i++)
-        if (r->is_needed[i] && is_load(r, i) && !is_held(r, i))
-            xl__emit_line(m, "%s x%u[XL_AT_ONCE];", type_of(r, i),
-                          r->group->value[i].node);
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const unsigned node = r->group->value[i].node;
+        const struct xl__node_use *use = &r->use[node];
+        if (use->is_needed && use->is_load && !is_held(r, node))
+            xl__emit_line(m, "%s x%u[XL_AT_ONCE];", type_of(r, node), node);
+    }
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == r->sweep)
             xl__emit_line(m, "%s b%u[XL_AT_ONCE];",
@@ -135,21 +128,21 @@ static void write_arrays(struct xl__emit *m)
 }
 
 /* Does the sweep load this value? Not if an earlier one holds it. */
-static bool is_loaded(const struct xl__reduction_writer *r, unsigned i)
+static bool is_loaded(const struct xl__reduction_writer *r, unsigned node)
 {
-    return r->is_needed[i] && is_load(r, i) && xl__held_from(r, i) >= r->sweep;
+    return r->use[node].is_needed && r->use[node].is_load &&
+           xl__held_from(r, node) >= r->sweep;
 }
 
 static void write_loads(struct xl__emit *m)
 {
     struct xl__reduction_writer *r = writer_of(m);
     for (unsigned i = 0; i < r->group->n_values; i++) {
-        if (!is_loaded(r, i))
+        const unsigned node = r->group->value[i].node;
+        if (!is_loaded(r, node))
             continue;
-        xl__emit_load(m,
-                      xl__emit_operand_of(r->group, r->group->value[i].node),
-                      "at", r->count);
-        write_array_store(r, i);
+        xl__emit_load(m, xl__emit_operand_of(r->group, node), "at", r->count);
+        write_array_store(r, node);
     }
 }
 
@@ -170,15 +163,16 @@ static void write_results(struct xl__emit *m)
 {
     struct xl__reduction_writer *r = writer_of(m);
     for (unsigned i = 0; i < r->group->n_values; i++) {
-        if (!r->is_needed[i])
+        const unsigned node = r->group->value[i].node;
+        if (!r->use[node].is_needed)
             continue;
-        if (is_load(r, i) || xl__held_from(r, i) < r->sweep) {
-            write_array_load(r, i);
+        if (r->use[node].is_load || xl__held_from(r, node) < r->sweep) {
+            write_array_load(r, node);
             continue;
         }
-        xl__emit_node(m, r->group->value[i].node, m->vw);
-        if (xl__held_from(r, i) == r->sweep)
-            write_array_store(r, i);
+        xl__emit_node(m, node, m->vw);
+        if (xl__held_from(r, node) == r->sweep)
+            write_array_store(r, node);
     }
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == r->sweep)
@@ -191,8 +185,7 @@ static void write_results(struct xl__emit *m)
     }
 }
 
-/* -- macros ----------------------------------------------------------------
- */
+/* -- macros --------------------------------------------------------------- */
 
 /* Write the macro `XL_<before><sweep>`. */
 static void write_sweep_macro(struct xl__reduction_writer *r,
@@ -212,7 +205,7 @@ static unsigned choose_block(const struct xl__reduction_writer *r)
     const unsigned held = r->group->geo.held;
     unsigned loads = 0;
     for (unsigned i = 0; i < r->group->n_values; i++)
-        loads += is_loaded(r, i);
+        loads += is_loaded(r, r->group->value[i].node);
     if (loads == 0 || (r->sweep == 0 && loads == 1))
         return held;
     unsigned n =
@@ -400,23 +393,21 @@ static void write_element_macros(struct xl__reduction_writer *r)
 }
 
 xl_status xl__reduction_write_kernel(struct xl__reduction_writer *r,
-                                     const char *form, bool is_join)
+                                     const struct xl__reduction_launch *how)
 {
-    char what[48];
     const bool is_column = r->group->form == XL__FORM_COLUMNS;
     if (r->m.out->len > 0)
         return XL_OK;
-    snprintf(what, sizeof what, "expr_%s%s", form, is_join ? "_join" : "");
     r->row_at = is_column ? "at" : "0";
     r->row_width = is_column ? r->m.vw : 1;
     r->is_row_held = r->group->form == XL__FORM_ROWS && r->group->geo.held;
-    xl__emit_header(&r->m, what);
-    write_settings(r, is_join);
+    xl__emit_header(&r->m, how->kernel);
+    write_settings(r, how->is_join);
     xl__emit_macro(&r->m, "XL_PARAMS", xl__emit_params);
     write_lists(r);
     write_row_macros(r);
-    if (!is_join)
+    if (!how->is_join)
         write_element_macros(r);
-    xl__str_printf(r->m.out, "#include \"expr/%s.cl\"\n", form);
+    xl__str_printf(r->m.out, "#include \"expr/%s.cl\"\n", how->file);
     return r->m.out->broken ? XL_NO_MEMORY : XL_OK;
 }

@@ -7,9 +7,8 @@
 
 #include "expr/codegen/reductions.h"
 
-/* Write the text that includes cl/expr/<form>.cl; the kernel is expr_<form>,
- * or expr_<form>_join, which joins its chunks. XL_NO_MEMORY. */
+/* Write the text of a launch, unless r->m.out has it. XL_NO_MEMORY. */
 xl_status xl__reduction_write_kernel(struct xl__reduction_writer *r,
-                                     const char *form, bool is_join);
+                                     const struct xl__reduction_launch *how);
 
 #endif

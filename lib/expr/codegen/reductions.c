@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "expr/codegen/geometry.h"
+#include "expr/codegen/reduction_element.h"
 
 /* -- tables --------------------------------------------------------------- */
 
@@ -90,27 +91,36 @@ find_state(const struct xl__reduction_state *state, unsigned n,
     return NULL;
 }
 
-/* Fill state[] and return the number of states. The first pass adds variances,
- * so that means of the same argument share their states. */
-static unsigned find_states(const struct xl__graph *g,
-                            const struct xl__group *group,
-                            struct xl__reduction_state *state)
+/* Fill r->state. The first pass adds variances, so that means of the same
+ * argument share their states. */
+static void find_states(struct xl__reduction_writer *r)
 {
-    unsigned n = 0;
+    const struct xl__graph *g = r->m.g;
     for (unsigned pass = 0; pass < 2; pass++) {
-        for (unsigned i = 0; i < group->n_values; i++) {
-            const struct xl__value *v = &group->value[i];
-            if (!is_reduction(g, v) ||
-                xl__emit_operand_of(group, v->node) != XL__EXPR_OPERANDS)
+        for (unsigned i = 0; i < r->group->n_values; i++) {
+            const struct xl__value *v = &r->group->value[i];
+            if (!is_reduction(g, v) || r->use[v->node].is_load)
                 continue;
             if ((g->node[v->node].op == XL__E_VAR) == (pass == 0) &&
-                find_state(state, n, g, v) == NULL)
-                state[n++] = (struct xl__reduction_state){
+                find_state(r->state, r->n_states, g, v) == NULL)
+                r->state[r->n_states++] = (struct xl__reduction_state){
                     v->node, g->node[v->node].arg[0], v->sweep,
                     acc_of(g, v->node)};
         }
     }
-    return n;
+}
+
+static void init_use(struct xl__reduction_writer *r)
+{
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const struct xl__value *v = &r->group->value[i];
+        r->use[v->node] = (struct xl__node_use){.is_element = !v->is_row,
+                                                .held_from = XL__NOT_HELD};
+    }
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        r->use[o->node].is_load |= !o->is_written;
+    }
 }
 
 /* -- set-up --------------------------------------------------------------- */
@@ -121,19 +131,15 @@ xl_status xl__reduction_init(struct xl__reduction_writer *r,
                              const struct xl__group *group,
                              struct xl__str *out)
 {
-    const size_t n = group->n_values + 1u;
     *r = (struct xl__reduction_writer){
         .m = {.g = g, .group = group, .l = l, .out = out, .vw = group->geo.vw},
         .group = group};
-    r->state = xl__calloc(n, sizeof *r->state);
-    r->is_needed = xl__calloc(n, 1);
-    r->held_from = xl__calloc(n, sizeof *r->held_from);
-    r->held_until = xl__calloc(n, sizeof *r->held_until);
-    if (!r->state || !r->is_needed || !r->held_from || !r->held_until)
+    r->state = xl__calloc(group->n_values, sizeof *r->state);
+    r->use = xl__calloc(g->n_nodes, sizeof *r->use);
+    if (!r->state || !r->use)
         return XL_NO_MEMORY;
-    for (unsigned i = 0; i < group->n_values; i++)
-        r->held_from[i] = XL__NOT_HELD;
-    r->n_states = find_states(g, group, r->state);
+    init_use(r);
+    find_states(r);
     for (unsigned d = 0; d < group->n_loops; d++)
         r->n_reduced += group->loop[d].is_reduced;
     while (r->n_kept < group->n_loops && !group->loop[r->n_kept].is_reduced)
@@ -144,9 +150,7 @@ xl_status xl__reduction_init(struct xl__reduction_writer *r,
 void xl__reduction_clear(struct xl__reduction_writer *r)
 {
     free(r->state);
-    free(r->is_needed);
-    free(r->held_from);
-    free(r->held_until);
+    free(r->use);
     *r = (struct xl__reduction_writer){0};
 }
 
@@ -155,8 +159,7 @@ const char *xl__reduction_result(const struct xl__reduction_writer *r,
                                  const struct xl__reduction_state **state)
 {
     const enum xl__expr_op op = r->m.g->node[v->node].op;
-    if (!is_reduction(r->m.g, v) ||
-        xl__emit_operand_of(r->group, v->node) != XL__EXPR_OPERANDS)
+    if (!is_reduction(r->m.g, v) || r->use[v->node].is_load)
         return NULL;
     *state = find_state(r->state, r->n_states, r->m.g, v);
     return (*state)->acc == &var && op == XL__E_MEAN ? "XL_RESULT_CENTER"
@@ -188,16 +191,14 @@ static const double worth_holding = 8;
 
 static void mark_value(struct xl__reduction_writer *r, unsigned node)
 {
-    for (unsigned i = 0; i < r->group->n_values; i++)
-        if (r->group->value[i].node == node && !r->group->value[i].is_row)
-            r->is_needed[i] = 1;
+    r->use[node].is_needed = r->use[node].is_element;
 }
 
 void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s)
 {
     const struct xl__group *group = r->group;
-    const struct xl__graph *g = r->m.g;
-    memset(r->is_needed, 0, group->n_values + 1u);
+    for (unsigned i = 0; i < group->n_values; i++)
+        r->use[group->value[i].node].is_needed = false;
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == s)
             mark_value(r, r->state[i].arg);
@@ -208,32 +209,37 @@ void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s)
             mark_value(r, o->node);
     }
     for (unsigned i = group->n_values; i-- > 0;) {
-        const struct xl__node *n = &g->node[group->value[i].node];
-        const bool is_there =
-            xl__held_from(r, i) < s ||
-            xl__emit_operand_of(group, group->value[i].node) !=
-                XL__EXPR_OPERANDS;
+        const unsigned node = group->value[i].node;
+        const struct xl__node *n = &r->m.g->node[node];
+        if (!r->use[node].is_needed || r->use[node].is_load ||
+            xl__held_from(r, node) < s)
+            continue;
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            if (r->is_needed[i] && !is_there)
-                mark_value(r, n->arg[a]);
+            mark_value(r, n->arg[a]);
     }
 }
 
 /* Does a node combine two or more element values? Holding it instead of its
  * arguments saves registers. */
 static bool combines_elements(const struct xl__reduction_writer *r,
-                              unsigned node)
+                              const struct xl__node *n)
 {
-    const struct xl__node *n = &r->m.g->node[node];
-    unsigned found = 0;
-    for (unsigned i = 0; i < r->group->n_values; i++) {
-        const struct xl__value *v = &r->group->value[i];
-        bool is_arg = false;
-        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            is_arg |= n->arg[a] == v->node;
-        found += is_arg && !v->is_row;
+    unsigned found = 0, last = 0;
+    for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++) {
+        if (!r->use[n->arg[a]].is_element || (found > 0 && n->arg[a] == last))
+            continue;
+        found++;
+        last = n->arg[a];
     }
     return found > 1;
+}
+
+static bool is_costly(const struct xl__reduction_writer *r, unsigned node)
+{
+    const struct xl__node *n = &r->m.g->node[node];
+    return !r->use[node].is_load &&
+           (xl__expr_ops[n->op].flop >= worth_holding ||
+            combines_elements(r, n));
 }
 
 /* Hold values that two sweeps need: loads, or costly values. First, from the
@@ -247,27 +253,26 @@ static void hold_values(struct xl__reduction_writer *r, bool of_loads)
         xl__sweep_mark_needed(r, s);
         for (unsigned i = 0; i < group->n_values; i++) {
             const unsigned node = group->value[i].node;
-            const bool is_load =
-                xl__emit_operand_of(group, node) != XL__EXPR_OPERANDS;
-            const bool is_costly =
-                xl__expr_ops[r->m.g->node[node].op].flop >= worth_holding ||
-                combines_elements(r, node);
-            if (r->is_needed[i] &&
-                (of_loads ? is_load : is_costly && !is_load))
-                r->held_from[i] = s;
+            struct xl__node_use *use = &r->use[node];
+            use->held_until = 0;
+            if (use->is_needed &&
+                (of_loads ? use->is_load : is_costly(r, node)))
+                use->held_from = s;
         }
     }
-    for (unsigned i = 0; i < group->n_values; i++)
-        r->held_until[i] = 0;
     for (unsigned s = 0; s < group->n_sweeps; s++) {
         xl__sweep_mark_needed(r, s);
-        for (unsigned i = 0; i < group->n_values; i++)
-            if (r->is_needed[i] && r->held_from[i] < s)
-                r->held_until[i] = s;
+        for (unsigned i = 0; i < group->n_values; i++) {
+            struct xl__node_use *use = &r->use[group->value[i].node];
+            if (use->is_needed && use->held_from < s)
+                use->held_until = s;
+        }
     }
-    for (unsigned i = 0; i < group->n_values; i++)
-        if (r->held_until[i] == 0)
-            r->held_from[i] = XL__NOT_HELD;
+    for (unsigned i = 0; i < group->n_values; i++) {
+        struct xl__node_use *use = &r->use[group->value[i].node];
+        if (use->held_until == 0)
+            use->held_from = XL__NOT_HELD;
+    }
 }
 
 void xl__sweep_hold_values(struct xl__reduction_writer *r)
@@ -302,10 +307,10 @@ static unsigned count_first_loads(struct xl__reduction_writer *r)
 {
     unsigned n = 0;
     xl__sweep_mark_needed(r, 0);
-    for (unsigned i = 0; i < r->group->n_values; i++)
-        n += r->is_needed[i] &&
-             xl__emit_operand_of(r->group, r->group->value[i].node) !=
-                 XL__EXPR_OPERANDS;
+    for (unsigned i = 0; i < r->group->n_values; i++) {
+        const struct xl__node_use *use = &r->use[r->group->value[i].node];
+        n += use->is_needed && use->is_load;
+    }
     return n;
 }
 
@@ -319,69 +324,15 @@ unsigned xl__held_values(const struct xl__graph *g,
         most = count_first_loads(&r);
         for (unsigned s = 0; s < group->n_sweeps; s++) {
             unsigned n = 0;
-            for (unsigned i = 0; i < group->n_values; i++)
-                n += r.held_from[i] <= s && r.held_until[i] > s;
+            for (unsigned i = 0; i < group->n_values; i++) {
+                const struct xl__node_use *use = &r.use[group->value[i].node];
+                n += use->held_from <= s && use->held_until > s;
+            }
             most = n > most ? n : most;
         }
     }
     xl__reduction_clear(&r);
     return most;
-}
-
-/* -- launches ------------------------------------------------------------- */
-
-xl_status xl__reduction_check(const struct xl__reduction_writer *r,
-                              unsigned more, size_t local_bytes)
-{
-    const struct xl__limits *l = r->m.l;
-    if (xl__emit_n_args(r->m.g, r->group) + more > XL__MAX_ARGS)
-        return XL_UNSUPPORTED;
-    return local_bytes > 0 &&
-                   local_bytes > xl__size_or(l, XL__F_local_mem_bytes, 0)
-               ? XL_UNSUPPORTED
-               : XL_OK;
-}
-
-/* The tree of cl/expr/row_sweep.clh: the lanes, an eighth of many lanes, 8. */
-size_t xl__lanes_room(const struct xl__geometry *geo)
-{
-    enum { FEW = 8, MANY = 16 * FEW };
-    const size_t n = geo->lanes;
-    if (n == 1)
-        return 0;
-    return geo->wg / n * (n + (n > FEW ? FEW : 0) + (n > MANY ? n / FEW : 0));
-}
-
-size_t xl__states_bytes(const struct xl__reduction_writer *r, size_t n)
-{
-    size_t words = 0;
-    for (unsigned i = 0; i < r->n_states; i++)
-        words += r->state[i].acc->words;
-    return n * words * sizeof(float);
-}
-
-void xl__reduction_set_step(struct xl__reduction_writer *r,
-                            const struct xl__schedule *s,
-                            struct xl__step *step, const char *kernel,
-                            size_t n_groups)
-{
-    step->source = kernel;
-    step->kernel = kernel;
-    step->text = xl__str_text(r->m.out);
-    step->dims = 1;
-    step->local[0] = r->group->geo.wg;
-    step->global[0] = n_groups * r->group->geo.wg;
-    step->slice_dim = 0;
-    xl__emit_args(&r->m, s, step);
-}
-
-void xl__reduction_arg_index(const struct xl__reduction_writer *r,
-                             struct xl__step *step, size_t value)
-{
-    if (r->group->geo.is_wide)
-        xl__arg_u64(step, value);
-    else
-        xl__arg_u32(step, value);
 }
 
 /* -- partial results in scratch ------------------------------------------- */
@@ -407,14 +358,8 @@ size_t xl__partial_bytes(const struct xl__graph *g,
     return bytes;
 }
 
-unsigned xl__partial_n_args(const struct xl__reduction_writer *r)
-{
-    return r->n_states + 4;
-}
-
-void xl__partial_args(const struct xl__reduction_writer *r,
-                      struct xl__step *step, size_t n_partials,
-                      const size_t cut[3])
+static void add_partial_args(const struct xl__reduction_writer *r,
+                             struct xl__step *step, size_t n_partials)
 {
     size_t at = r->group->partial_offset;
     xl__arg_mem(step, XL__MEM_SCRATCH);
@@ -422,6 +367,54 @@ void xl__partial_args(const struct xl__reduction_writer *r,
         xl__arg_u64(step, at);
         at += section_bytes(r->state[i].acc->words, n_partials);
     }
-    for (unsigned i = 0; i < 3; i++)
-        xl__reduction_arg_index(r, step, cut[i]);
+}
+
+/* -- launches ------------------------------------------------------------- */
+
+/* The tree of cl/expr/row_sweep.clh: the lanes, an eighth of many lanes, 8. */
+size_t xl__lanes_room(const struct xl__geometry *geo)
+{
+    enum { FEW = 8, MANY = 16 * FEW };
+    const size_t n = geo->lanes;
+    if (n == 1)
+        return 0;
+    return geo->wg / n * (n + (n > FEW ? FEW : 0) + (n > MANY ? n / FEW : 0));
+}
+
+static size_t local_bytes(const struct xl__reduction_writer *r, size_t n_local)
+{
+    size_t words = 0;
+    for (unsigned i = 0; i < r->n_states; i++)
+        words += r->state[i].acc->words;
+    return n_local * words * sizeof(float);
+}
+
+xl_status xl__reduction_plan(const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             const struct xl__group *group,
+                             const struct xl__schedule *s,
+                             struct xl__code *code, struct xl__plan *plan,
+                             const struct xl__reduction_launch *how)
+{
+    struct xl__reduction_writer r = {0};
+    struct xl__step *step = &plan->step[plan->n_steps];
+    xl_status status;
+    TRY(xl__reduction_init(&r, g, l, group, &code->text[plan->n_steps]));
+    const unsigned more =
+        (how->n_partials > 0 ? 1 + r.n_states : 0) + how->n_index;
+    const size_t bytes = local_bytes(&r, how->n_local);
+    if (xl__emit_n_args(g, group) + more > XL__MAX_ARGS ||
+        (bytes > 0 && bytes > xl__size_or(l, XL__F_local_mem_bytes, 0)))
+        TRY(XL_UNSUPPORTED);
+    TRY(xl__reduction_write_kernel(&r, how));
+    xl__emit_step(&r.m, s, step, how->kernel, how->n_groups);
+    step->local_mem_bytes = bytes;
+    if (how->n_partials > 0)
+        add_partial_args(&r, step, how->n_partials);
+    for (unsigned i = 0; i < how->n_index; i++)
+        xl__emit_arg_index(group, step, how->index[i]);
+    plan->n_steps++;
+fail:
+    xl__reduction_clear(&r);
+    return status;
 }

@@ -30,17 +30,22 @@ struct xl__reduction_state {
     const struct xl__accumulator *acc;
 };
 
+/* How a kernel uses a node of the graph. */
+struct xl__node_use {
+    bool is_element;     /* the group has its value for each element */
+    bool is_load;        /* an operand that is read has it */
+    bool is_needed;      /* the sweep being written needs its elements */
+    unsigned held_from;  /* in registers from this sweep on, or XL__NOT_HELD */
+    unsigned held_until; /* the last sweep that uses it */
+};
+
 /* A reduction kernel while it is written. */
 struct xl__reduction_writer {
     struct xl__emit m;
     const struct xl__group *group;
     struct xl__reduction_state *state;
     unsigned n_states;
-    /* Arrays with one entry a value of the group: */
-    unsigned char *is_needed;   /* the sweep being written needs it */
-    unsigned *held_from;        /* in registers from this sweep on, or
-                                   XL__NOT_HELD */
-    unsigned *held_until;       /* the last sweep that uses it */
+    struct xl__node_use *use;   /* by node of the graph */
     unsigned n_kept, n_reduced; /* kept loops before the reduced ones; reduced
                                    loops */
     /* While a macro is written (reduction_element.c): */
@@ -82,11 +87,11 @@ enum { XL__ALL_SWEEPS = ~0u >> 1 };
 /* Set is_needed for sweep s: what its states fold and its stores write, and
  * the arguments of these down to loads and held values. */
 void xl__sweep_mark_needed(struct xl__reduction_writer *r, unsigned s);
-/* The sweep from which on value i is held at this point of the text. */
+/* The sweep from which on a node is held at this point of the text. */
 static inline unsigned xl__held_from(const struct xl__reduction_writer *r,
-                                     unsigned i)
+                                     unsigned node)
 {
-    return r->is_single ? XL__NOT_HELD : r->held_from[i];
+    return r->is_single ? XL__NOT_HELD : r->use[node].held_from;
 }
 /* Does sweep s accumulate any state? */
 bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s);
@@ -104,38 +109,38 @@ const char *xl__reduction_result(const struct xl__reduction_writer *r,
 
 /* -- launches ------------------------------------------------------------- */
 
-/* XL_OK, or XL_UNSUPPORTED if a kernel with n_more arguments besides those of
- * xl__emit_args() and local_bytes of local memory does not fit. */
-xl_status xl__reduction_check(const struct xl__reduction_writer *r,
-                              unsigned n_more, size_t local_bytes);
-/* States of width 1, of each state of the kernel, in which the lanes of a
- * work-group's rows join (ROWS, CHUNKS). */
+/* One launch of a group's kernel. */
+struct xl__reduction_launch {
+    const char *kernel; /* static */
+    const char *file;   /* of cl/expr, without ".cl" */
+    bool is_join;       /* joins chunks */
+    size_t n_groups;
+    size_t n_local;    /* states of width 1 in local memory, of each state of
+                          the kernel */
+    size_t n_partials; /* in scratch, of each state; 0: none */
+    /* The last arguments, of type IDX; with n_partials these are, with scratch
+     * before them, XL_SCRATCH_PARAMS of cl/expr/states.clh: how the reduced
+     * range is cut, chunks, each and each_one. */
+    unsigned n_index;
+    size_t index[3];
+};
+
+/* Append the launch as a step of the plan, and its text unless *code has it.
+ * XL_UNSUPPORTED: more arguments or local memory than there can be;
+ * XL_NO_MEMORY. */
+xl_status xl__reduction_plan(const struct xl__graph *g,
+                             const struct xl__limits *l,
+                             const struct xl__group *group,
+                             const struct xl__schedule *s,
+                             struct xl__code *code, struct xl__plan *plan,
+                             const struct xl__reduction_launch *how);
+/* The n_local with which the lanes of a work-group's rows join (ROWS, CHUNKS).
+ */
 size_t xl__lanes_room(const struct xl__geometry *geo);
-/* Bytes of n states of width 1, of each state of the kernel. */
-size_t xl__states_bytes(const struct xl__reduction_writer *r, size_t n);
-/* Set text, kernel name, launch size and the arguments of xl__emit_args(). */
-void xl__reduction_set_step(struct xl__reduction_writer *r,
-                            const struct xl__schedule *s,
-                            struct xl__step *step, const char *kernel,
-                            size_t n_groups);
-/* Append an argument of type IDX. */
-void xl__reduction_arg_index(const struct xl__reduction_writer *r,
-                             struct xl__step *step, size_t value);
-
-/* -- partial results in scratch --------------------------------------------
- * Where a reduction is cut into chunks, a first kernel writes the state of
+/* Where a reduction is cut into chunks, a first kernel writes the state of
  * each chunk to scratch, and a second one joins them. Scratch has one section
- * for each state, an array of n_partials states. */
-
-/* Bytes of all sections. */
+ * for each state, an array of n_partials states. The bytes of all sections: */
 size_t xl__partial_bytes(const struct xl__graph *g,
                          const struct xl__group *group, size_t n_partials);
-/* Append the arguments XL_SCRATCH_PARAMS of cl/expr/states.clh; cut: how the
- * reduced range is cut, chunks, each and each_one. */
-void xl__partial_args(const struct xl__reduction_writer *r,
-                      struct xl__step *step, size_t n_partials,
-                      const size_t cut[3]);
-/* How many arguments these are. */
-unsigned xl__partial_n_args(const struct xl__reduction_writer *r);
 
 #endif

@@ -89,6 +89,11 @@ static void choose_gpu_lanes(const struct xl__graph *g,
     geo->wg = (unsigned)xl__max_size(geo->lanes, xl__min_size(MIN_WG, most));
 }
 
+static size_t rows_of_group(const struct xl__geometry *geo)
+{
+    return geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
+}
+
 void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                        struct xl__group *group)
 {
@@ -101,23 +106,27 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
         choose_cpu_rows(l, group);
     else
         choose_gpu_lanes(g, l, group);
-    const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
     const double fill =
-        (double)xl__ceil_div(xl__kept_elems(group), each) / units;
+        (double)xl__ceil_div(xl__kept_elems(group), rows_of_group(geo)) /
+        units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);
+}
+
+void xl__rows_explain(const struct xl__group *group, struct xl__str *out)
+{
+    const struct xl__geometry *geo = &group->geo;
     if (geo->per_wg)
-        xl__str_printf(&group->why, "vectors of %u, %zu rows an item", geo->vw,
+        xl__str_printf(out, "vectors of %u, %zu rows an item", geo->vw,
                        geo->per_wg);
     else if (geo->held)
-        xl__str_printf(&group->why,
+        xl__str_printf(out,
                        "vectors of %u, %u items a row, each holds %u in "
                        "registers: read once",
                        geo->vw, geo->lanes, geo->held);
     else
-        xl__str_printf(&group->why,
-                       "vectors of %u, %u items a row, %u sweep%s over it",
-                       geo->vw, geo->lanes, group->n_sweeps,
-                       group->n_sweeps > 1 ? "s" : "");
+        xl__str_printf(
+            out, "vectors of %u, %u items a row, %u sweep%s over it", geo->vw,
+            geo->lanes, group->n_sweeps, group->n_sweeps > 1 ? "s" : "");
 }
 
 /* -- launch --------------------------------------------------------------- */
@@ -141,29 +150,17 @@ xl_status xl__rows_plan(const struct xl__graph *g, const struct xl__limits *l,
                         const struct xl__schedule *s, struct xl__code *code,
                         struct xl__plan *plan)
 {
-    struct xl__reduction_writer r = {0};
-    struct xl__str *text = &code->text[plan->n_steps];
-    struct xl__step *step = &plan->step[plan->n_steps];
-    const size_t rows = xl__kept_elems(group);
-    xl_status st = exceeds_loop_limit(l, group)
-                       ? XL_UNSUPPORTED
-                       : xl__reduction_init(&r, g, l, group, text);
-    if (st == XL_OK)
-        st = xl__reduction_check(
-            &r, 1, xl__states_bytes(&r, xl__lanes_room(&group->geo)));
-    if (st == XL_OK)
-        st = xl__reduction_write_kernel(&r, "row_reduction", false);
-    if (st == XL_OK) {
-        const struct xl__geometry *geo = &group->geo;
-        const size_t each = geo->per_wg ? geo->per_wg : geo->wg / geo->lanes;
-        xl__reduction_set_step(&r, s, step, "expr_row_reduction",
-                               xl__ceil_div(rows, each));
-        step->local_mem_bytes =
-            xl__states_bytes(&r, xl__lanes_room(&group->geo));
-        if (geo->per_wg)
-            xl__reduction_arg_index(&r, step, each);
-        plan->n_steps++;
-    }
-    xl__reduction_clear(&r);
-    return st;
+    const struct xl__geometry *geo = &group->geo;
+    const size_t each = rows_of_group(geo);
+    return exceeds_loop_limit(l, group)
+               ? XL_UNSUPPORTED
+               : xl__reduction_plan(
+                     g, l, group, s, code, plan,
+                     &(struct xl__reduction_launch){
+                         .kernel = "expr_row_reduction",
+                         .file = "row_reduction",
+                         .n_groups = xl__ceil_div(xl__kept_elems(group), each),
+                         .n_local = xl__lanes_room(geo),
+                         .n_index = geo->per_wg > 0,
+                         .index = {each}});
 }

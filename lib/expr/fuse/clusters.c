@@ -314,13 +314,13 @@ static unsigned next_hoist(struct xl__fusion *f, struct xl__cluster *c,
     return XL__NEVER;
 }
 
-/* Push a cluster for each node that is to be hoisted, until no further one is.
- */
+/* Push a cluster for each node that is to be hoisted, until no further one is;
+ * *c is then the current cluster. */
 static xl_status hoist_nodes(struct xl__fusion *f, struct xl__cluster *c)
 {
     xl_status status;
     struct xl__cluster own = {0};
-    for (unsigned n_estimates = 0; n_estimates < MAX_HOISTS;) {
+    for (unsigned n_estimates = 0;;) {
         xl__cluster_close(f, c, f->n_clusters);
         mark_broadcast(f, c);
         const unsigned n = next_hoist(f, c, &n_estimates);
@@ -471,7 +471,7 @@ static bool accepts_output(const struct xl__fusion *f, const struct growth *w,
 /* Add the outputs that the cluster stores as sinks. */
 static xl_status add_outputs(struct xl__fusion *f, struct growth *w)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         const bool is_first = w->seed == XL__NEVER && w->cluster->n_sinks == 0;
         if (f->output_in[o] != XL__NEVER || !accepts_output(f, w, o) ||
@@ -480,7 +480,6 @@ static xl_status add_outputs(struct xl__fusion *f, struct growth *w)
         TRY(xl__sink_add(f, w->cluster, f->g->output[o].node, o));
         w->taken += !is_first;
     }
-    return XL_OK;
 fail:
     return status;
 }
@@ -525,7 +524,7 @@ enum xl__form xl__form_of(struct xl__fusion *f, const struct xl__domain *d,
 static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
                               bool reductions_only)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     struct xl__cluster *c = w->cluster;
     c->n_sinks = 0;
     spread_states(f, w);
@@ -536,7 +535,6 @@ static xl_status fill_cluster(struct xl__fusion *f, struct growth *w,
     if (c->n_sinks == 0)
         TRY(xl__cluster_store(f, c, w->seed)); /* a result without sinks */
     TRY(hoist_nodes(f, c));
-    return XL_OK;
 fail:
     return status;
 }
@@ -556,7 +554,6 @@ static xl_status grow_cluster(struct xl__fusion *f, unsigned seed,
     for (;;) {
         struct growth w = {&c, f->n_clusters, seed, allow, 0, 0};
         TRY(fill_cluster(f, &w, reductions_only));
-        xl__cluster_close(f, &c, f->n_clusters);
         if (xl__cluster_fits(f, &c, f->n_clusters))
             break;
         allow = reductions_only ? XL__NEVER : w.taken - (w.taken + 3) / 4;
@@ -583,7 +580,7 @@ static unsigned first_reduction(const struct xl__fusion *f)
 
 xl_status xl__grow_clusters(struct xl__fusion *f)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     for (;;) {
         const unsigned seed = first_reduction(f);
         if (seed == XL__NEVER)
@@ -597,7 +594,6 @@ xl_status xl__grow_clusters(struct xl__fusion *f)
         const struct xl__domain d = {xl__extent_of(&f->g->output[o].shape), 0};
         TRY(grow_cluster(f, XL__NEVER, &d));
     }
-    return XL_OK;
 fail:
     return status;
 }

@@ -37,15 +37,6 @@ bool xl__extent_equal(const struct xl__extent *a, const struct xl__extent *b)
     return true;
 }
 
-void xl__extent_print(const struct xl__extent *x, struct xl__str *out)
-{
-    unsigned first = 0;
-    while (first + 1 < XL_MAX_DIMS && x->size[first] == 1)
-        first++;
-    for (unsigned d = first; d < XL_MAX_DIMS; d++)
-        xl__str_printf(out, d == first ? "%zu" : " x %zu", x->size[d]);
-}
-
 struct xl__extent xl__domain_rows(const struct xl__domain *d)
 {
     struct xl__extent x = d->all;
@@ -148,8 +139,8 @@ void xl__cluster_close(struct xl__fusion *f, const struct xl__cluster *c,
                 m->is_mine |= f->mark[node->arg[a]].is_mine;
         }
         m->is_row = c->domain.reduced != 0;
-        for (unsigned d = 0; d < XL_MAX_DIMS; d++)
-            m->is_row &= m->extent.size[d] == 1 || rows.size[d] != 1;
+        for (unsigned d = 0; d < XL_MAX_DIMS && m->is_row; d++)
+            m->is_row = m->extent.size[d] == 1 || rows.size[d] != 1;
     }
 }
 
@@ -228,21 +219,13 @@ xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
 
 /* -- the start ------------------------------------------------------------ */
 
-/* Does memory of this dtype hold the node's values exactly? */
-static bool is_lossless(const struct xl__node *n, xl_dtype dtype)
-{
-    static const xl_dtype same[XL__N_VTYPES] = {
-        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
-    return dtype == same[n->type];
-}
-
 /* Can later clusters read the output instead of a temporary? Only if its dtype
  * and shape hold the node exactly, and no other output overlaps it. */
 static bool can_read_back(const struct xl__fusion *f, unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
     const struct xl__extent to = xl__extent_of(&out->shape);
-    if (!is_lossless(&f->g->node[out->node], out->dtype) ||
+    if (out->dtype != xl__wide_dtype(f->g->node[out->node].type) ||
         !xl__extent_equal(&to, &f->mark[out->node].extent))
         return false;
     for (unsigned i = 0; i < f->g->n_outputs; i++)

@@ -124,8 +124,6 @@ struct xl__fusion {
 struct xl__extent xl__extent_of(const struct xl__shape *shape);
 double xl__extent_elems(const struct xl__extent *x);
 bool xl__extent_equal(const struct xl__extent *a, const struct xl__extent *b);
-/* Append the extent as "4096 x 1024". */
-void xl__extent_print(const struct xl__extent *x, struct xl__str *out);
 /* The extent of a domain after its reduction. */
 struct xl__extent xl__domain_rows(const struct xl__domain *d);
 /* The domain of a reduction: its argument's extent and its axes. */
@@ -214,12 +212,6 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
 /* views.c: mark outputs that would overwrite memory which is still to be read
  * as detoured, and push clusters that copy them at the end. */
 xl_status xl__detour_outputs(struct xl__fusion *f);
-/* May two views of a bound tensor have an element in common? False only if
- * they certainly have none. */
-bool xl__views_overlap(const struct xl__parameter *b, const struct xl__view *a,
-                       const struct xl__view *c);
-/* Is every index the same element in both views? */
-bool xl__views_equal(const struct xl__view *a, const struct xl__view *c);
 bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b);
 
 /* -- the schedule --------------------------------------------------------- */

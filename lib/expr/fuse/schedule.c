@@ -38,9 +38,6 @@ static bool is_reduced(const struct group_builder *m, unsigned n)
 
 /* -- memory --------------------------------------------------------------- */
 
-static const xl_dtype temp_dtype[XL__N_VTYPES] = {
-    [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
-
 /* The view of a sink in its memory: dense in a temporary, or the output's. */
 static struct xl__view sink_view(const struct xl__sink *s,
                                  const struct xl__graph *g)
@@ -58,7 +55,7 @@ static struct xl__operand sink_memory(const struct xl__fusion *f,
     if (s->output == XL__NEVER || s->is_detoured) {
         p.at = XL__AT_TEMP;
         p.index = s->temp;
-        p.dtype = temp_dtype[f->g->node[s->node].type];
+        p.dtype = xl__wide_dtype(f->g->node[s->node].type);
         return p;
     }
     p.at = XL__AT_BINDING;
@@ -112,7 +109,7 @@ static void add_operand(struct group_builder *m, const struct xl__view *v,
 /* Append the operands of all loads, random numbers and sinks. */
 static xl_status add_operands(struct group_builder *m)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     struct xl__operand p;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
         const struct xl__node *node = &m->f->g->node[n];
@@ -133,7 +130,6 @@ static xl_status add_operands(struct group_builder *m)
         p.sweep = m->f->mark[s->node].sweep;
         add_operand(m, &v, p);
     }
-    return XL_OK;
 fail:
     return status;
 }
@@ -141,8 +137,7 @@ fail:
 /* -- loops ---------------------------------------------------------------- */
 
 /* The view of the largest memory that is read. Loops are ordered by its
- * strides.
- */
+ * strides. */
 static struct xl__view largest_input(const struct group_builder *m)
 {
     struct xl__operand p;
@@ -268,10 +263,38 @@ static void delay_rows(struct group_builder *m)
     }
 }
 
+/* Does the cluster store an output where node n is loaded? */
+static bool is_overwritten(const struct group_builder *m, unsigned n)
+{
+    const struct xl__graph *g = m->f->g;
+    const struct xl__parameter *b = m->f->s->b;
+    for (unsigned i = 0; i < m->c->n_sinks; i++) {
+        const unsigned o = m->c->sink[i].output;
+        if (g->node[n].op == XL__E_INPUT && o != XL__NEVER &&
+            b[g->output[o].binding].same_as == b[g->node[n].binding].same_as)
+            return true;
+    }
+    return false;
+}
+
+/* Every item of a row loads row values that a sweep uses, and one item stores
+ * those after the last sweep. What is stored is loaded before the first sweep:
+ * the items join between the two. */
+static void load_rows_first(struct group_builder *m)
+{
+    for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
+        struct xl__mark *mark = &m->f->mark[n];
+        if (mark->is_needed && mark->is_row &&
+            mark->sweep < m->group->n_sweeps && is_overwritten(m, n))
+            mark->sweep = 0;
+    }
+}
+
 static void make_sweeps(struct group_builder *m)
 {
     sweeps_forward(m);
     delay_rows(m);
+    load_rows_first(m);
 }
 
 /* Set last_read: the last sweep that uses each element value. */
@@ -352,15 +375,18 @@ static xl_status add_values(struct group_builder *m)
     return XL_OK;
 }
 
-/* Sum up flop and bytes: each operand counts once, in its own shape. */
+/* Sum up operations, flop and bytes: each operand counts once, in its own
+ * shape. */
 static void count_cost(struct group_builder *m)
 {
     struct xl__group *p = m->group;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
         const struct xl__node *node = &m->f->g->node[n];
         const unsigned of = xl__is_reduction(node) ? node->arg[0] : n;
-        if (is_computed(m, n))
-            p->flop += xl__expr_ops[node->op].flop * m->f->mark[of].elems;
+        if (!is_computed(m, n))
+            continue;
+        p->flop += xl__expr_ops[node->op].flop * m->f->mark[of].elems;
+        p->n_operations += xl__n_args(node) > 0;
     }
     for (unsigned i = 0; i < p->n_operands; i++) {
         const struct xl__operand *o = &p->operand[i];
@@ -370,34 +396,6 @@ static void count_cost(struct group_builder *m)
         if (o->at != XL__AT_INDEX)
             p->bytes += elems * (double)xl_dtype_bytes(o->dtype);
     }
-}
-
-/* Append to why: operations, index space, form and memory, then the decisions
- * of the cluster. */
-static void explain_group(struct group_builder *m)
-{
-    static const char *const form[] = {
-        [XL__FORM_MAP] = "each element by itself",
-        [XL__FORM_ROWS] = "rows by the items of one work-group",
-        [XL__FORM_COLUMNS] = "columns side by side",
-        [XL__FORM_CHUNKS] = "rows in chunks, because they are too few to fill "
-                            "the device"};
-    struct xl__group *p = m->group;
-    unsigned n_operations = 0, n_written = 0;
-    for (unsigned n = 0; n < m->f->g->n_nodes; n++)
-        n_operations += is_computed(m, n) && xl__n_args(&m->f->g->node[n]) > 0;
-    for (unsigned i = 0; i < p->n_operands; i++)
-        n_written += p->operand[i].is_written;
-    xl__str_printf(&p->why, "%u operation%s over ", n_operations,
-                   n_operations == 1 ? "" : "s");
-    xl__extent_print(&m->c->domain.all, &p->why);
-    xl__str_printf(&p->why, ", %s", form[p->form]);
-    if (p->form == XL__FORM_ROWS)
-        xl__str_printf(&p->why, " in %u sweep%s", p->n_sweeps,
-                       p->n_sweeps == 1 ? "" : "s");
-    xl__str_printf(&p->why, ": %u read, %u written, %.4g MB. ",
-                   p->n_operands - n_written, n_written, p->bytes * 1e-6);
-    xl__str_add(&p->why, xl__str_text(&m->c->why));
 }
 
 xl_status xl__group_make(struct xl__fusion *f, unsigned at)
@@ -411,6 +409,9 @@ xl_status xl__group_make(struct xl__fusion *f, unsigned at)
     m.group = &s->group[s->n_groups++];
     memset(m.group, 0, sizeof *m.group);
     m.group->form = m.c->form;
+    memcpy(m.group->extent, m.c->domain.all.size, sizeof m.group->extent);
+    m.group->why = f->cluster[at].why;
+    f->cluster[at].why = (struct xl__str){0};
     xl__cluster_close(f, m.c, at);
     make_loops(&m);
     make_sweeps(&m);
@@ -418,7 +419,6 @@ xl_status xl__group_make(struct xl__fusion *f, unsigned at)
     delay_writes(&m);
     TRY(add_values(&m));
     count_cost(&m);
-    explain_group(&m);
     xl__loops_normalize(f->s, m.group);
     xl__geometry_choose(f->g, f->l, m.group);
     s->flop += m.group->flop;

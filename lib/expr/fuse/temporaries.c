@@ -44,12 +44,11 @@ static void mark_used_later(struct xl__fusion *f, const struct xl__cluster *c)
 
 static double bytes_of(const struct xl__fusion *f, unsigned n)
 {
-    static const xl_dtype dtype[] = {
-        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     const struct xl__node *node = &f->g->node[n];
-    return f->mark[n].elems * (double)xl_dtype_bytes(node->op == XL__E_INPUT
-                                                         ? node->dtype
-                                                         : dtype[node->type]);
+    const xl_dtype dtype = node->op == XL__E_INPUT
+                               ? node->dtype
+                               : xl__wide_dtype(node->type);
+    return f->mark[n].elems * (double)xl_dtype_bytes(dtype);
 }
 
 /* Does the cluster store node n in an output that can be read back? */
@@ -126,7 +125,7 @@ static bool is_kept(struct xl__fusion *f, struct xl__cluster *c, unsigned n,
 xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
                            bool reductions_only, bool is_cut)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     unsigned n_estimates = 0;
     xl__str_reset(&c->why);
     mark_used_later(f, c);
@@ -144,7 +143,6 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
              a++)
             f->mark[node->arg[a]].is_used_later = true;
     }
-    return XL_OK;
 fail:
     return status;
 }
@@ -159,11 +157,9 @@ struct scratch_span {
 
 xl_status xl__temp_add(struct xl__fusion *f, struct xl__sink *sink)
 {
-    static const xl_dtype dtype[XL__N_VTYPES] = {
-        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     struct xl__schedule *s = f->out;
     struct xl__temp t = {.node = sink->node,
-                         .dtype = dtype[f->g->node[sink->node].type]};
+                         .dtype = xl__wide_dtype(f->g->node[sink->node].type)};
     t.bytes = xl_dtype_bytes(t.dtype);
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         if (!xl__mul(t.bytes, sink->extent.size[d], &t.bytes))

@@ -104,8 +104,10 @@ static bool are_disjoint(const struct index_range *a,
     return (a->count > 1 || b->count > 1) && gap % step != 0;
 }
 
-bool xl__views_overlap(const struct xl__parameter *b, const struct xl__view *a,
-                       const struct xl__view *c)
+/* May two views of a bound tensor have an element in common? False only if
+ * they certainly have none. */
+static bool views_overlap(const struct xl__parameter *b,
+                          const struct xl__view *a, const struct xl__view *c)
 {
     struct index_box x, y;
     if (!find_box(b, a, &x) || !find_box(b, c, &y))
@@ -116,7 +118,8 @@ bool xl__views_overlap(const struct xl__parameter *b, const struct xl__view *a,
     return true;
 }
 
-bool xl__views_equal(const struct xl__view *a, const struct xl__view *c)
+/* Is every index the same element in both views? */
+static bool views_equal(const struct xl__view *a, const struct xl__view *c)
 {
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         if (a->stride[d] != c->stride[d])
@@ -128,9 +131,10 @@ bool xl__outputs_overlap(const struct xl__fusion *f, unsigned a, unsigned b)
 {
     const struct xl__output *x = &f->g->output[a], *y = &f->g->output[b];
     const struct xl__parameter *bound = &f->s->b[x->binding];
+    if (bound->same_as != f->s->b[y->binding].same_as)
+        return false;
     const struct xl__view v = xl__view_output(x), w = xl__view_output(y);
-    return bound->same_as == f->s->b[y->binding].same_as &&
-           xl__views_overlap(bound, &v, &w);
+    return views_overlap(bound, &v, &w);
 }
 
 /* Is it safe that a cluster reads the input when the output has been written,
@@ -143,9 +147,9 @@ static bool is_safe_read(const struct xl__fusion *f, unsigned output,
     if (bound->same_as != f->s->b[input->binding].same_as)
         return true;
     const struct xl__view w = xl__view_output(o), r = xl__view_input(input);
-    if (is_same_cluster && xl__views_equal(&w, &r))
+    if (is_same_cluster && views_equal(&w, &r))
         return true; /* an item reads the element before it writes it */
-    return !xl__views_overlap(bound, &w, &r);
+    return !views_overlap(bound, &w, &r);
 }
 
 /* Does cluster number `at`, which is the current one, read memory that the
@@ -200,7 +204,7 @@ fail:
 
 xl_status xl__detour_outputs(struct xl__fusion *f)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     const unsigned n_clusters = f->n_clusters;
     for (unsigned at = 0; at < n_clusters; at++) {
         xl__cluster_close(f, &f->cluster[at], at);
@@ -218,7 +222,6 @@ xl_status xl__detour_outputs(struct xl__fusion *f)
     for (unsigned o = 0; o < f->g->n_outputs; o++)
         if (sink_of(f, o)->is_detoured)
             TRY(push_copy(f, o));
-    return XL_OK;
 fail:
     return status;
 }

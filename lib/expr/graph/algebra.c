@@ -457,7 +457,7 @@ static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
 bool xl__graph_simplify(struct xl__graph *g, const struct xl__node *spec,
                         unsigned *out)
 {
-    for (size_t i = 0; i < COUNT(rules); i++)
+    for (size_t i = 0; i < COUNT(rules) && xl__expr_ops[spec->op].n_args; i++)
         if (rules[i](g, spec, out))
             return true;
     return false;

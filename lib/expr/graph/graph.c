@@ -55,20 +55,43 @@ static struct xl__node normalize_node(const struct xl__node *spec)
     return n;
 }
 
-static void write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
+/* Can the first two arguments be swapped? */
+static bool is_commutative(enum xl__expr_op op)
 {
+    switch (op) {
+    case XL__E_ADD:
+    case XL__E_MUL:
+    case XL__E_MIN:
+    case XL__E_MAX:
+    case XL__E_EQ:
+    case XL__E_NE:
+    case XL__E_AND:
+    case XL__E_OR:
+    case XL__E_FMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* All that distinguishes a normalized node, whatever the order of arguments
+ * that can be swapped; returns the number of words. */
+static size_t write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
+{
+    const bool is_swapped = is_commutative(n->op) && n->arg[0] > n->arg[1];
     uint64_t *at = key;
     *at++ = (uint64_t)n->op | (uint64_t)n->type << 8 |
             (uint64_t)n->dtype << 16 | (uint64_t)n->shape.n_dims << 24 |
             (uint64_t)n->axes << 32;
-    *at++ = n->arg[0] | (uint64_t)n->arg[1] << 32;
+    *at++ = n->arg[is_swapped] | (uint64_t)n->arg[!is_swapped] << 32;
     *at++ = n->arg[2] | (uint64_t)n->binding << 32;
     memcpy(at++, &n->value, sizeof n->value); /* by bits: -0 differs from 0 */
     *at++ = n->offset;
-    for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
+    for (unsigned d = 0; d < n->shape.n_dims; d++)
         *at++ = n->shape.size[d];
+    for (unsigned d = 0; n->op == XL__E_INPUT && d < n->shape.n_dims; d++)
         *at++ = n->stride[d];
-    }
+    return (size_t)(at - key);
 }
 
 /* -- the table of nodes ----------------------------------------------- */
@@ -79,14 +102,13 @@ static unsigned *find_bucket(const struct xl__graph *g,
                              const struct xl__node *n)
 {
     uint64_t key[KEY_WORDS], other[KEY_WORDS];
-    write_key(n, key);
-    size_t at = (size_t)xl__hash64(key, sizeof key);
+    const size_t bytes = write_key(n, key) * sizeof *key;
+    size_t at = (size_t)xl__hash64(key, bytes);
     for (;; at++) {
         unsigned *bucket = &g->bucket[at & (g->n_buckets - 1)];
-        if (*bucket == 0)
-            return bucket;
-        write_key(&g->node[*bucket - 1], other);
-        if (memcmp(key, other, sizeof key) == 0)
+        if (*bucket == 0 ||
+            (write_key(&g->node[*bucket - 1], other) * sizeof *key == bytes &&
+             memcmp(key, other, bytes) == 0))
             return bucket;
     }
 }
@@ -114,30 +136,12 @@ static bool reserve_node(struct xl__graph *g)
     return true;
 }
 
-/* Can the first two arguments be swapped? */
-static bool is_commutative(enum xl__expr_op op)
+static bool is_unshaped(const struct xl__graph *g, const struct xl__node *n)
 {
-    switch (op) {
-    case XL__E_ADD:
-    case XL__E_MUL:
-    case XL__E_MIN:
-    case XL__E_MAX:
-    case XL__E_EQ:
-    case XL__E_NE:
-    case XL__E_AND:
-    case XL__E_OR:
-    case XL__E_FMA:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void swap_arguments(struct xl__node *n)
-{
-    const unsigned first = n->arg[0];
-    n->arg[0] = n->arg[1];
-    n->arg[1] = first;
+    bool is = n->op == XL__E_RAND || n->op == XL__E_RANDN;
+    for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
+        is |= g->node[n->arg[a]].is_unshaped;
+    return is && n->shape.n_dims == 0;
 }
 
 /* Find an equal node, also in a full graph, or add a new one. */
@@ -145,19 +149,15 @@ static unsigned intern_node(struct xl__graph *g, const struct xl__node *n)
 {
     if (!reserve_node(g))
         return UINT_MAX;
-    unsigned found = *find_bucket(g, n);
-    if (found == 0 && is_commutative(n->op)) {
-        struct xl__node other = *n;
-        swap_arguments(&other);
-        found = *find_bucket(g, &other);
-    }
-    if (found != 0)
-        return found - 1;
+    unsigned *bucket = find_bucket(g, n);
+    if (*bucket != 0)
+        return *bucket - 1;
     if (g->n_nodes == XL_EXPR_MAX_NODES)
         return UINT_MAX;
     g->node[g->n_nodes] = *n;
-    *find_bucket(g, n) = g->n_nodes + 1;
-    return g->n_nodes++;
+    g->node[g->n_nodes].is_unshaped = is_unshaped(g, n);
+    *bucket = ++g->n_nodes;
+    return g->n_nodes - 1;
 }
 
 /* -- constants -------------------------------------------------------- */
@@ -209,9 +209,10 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *spec)
         return fold_constants(g, &n);
     if (n.op == XL__E_CONST)
         n.value = round_constant(n.type, n.value);
-    if (is_commutative(n.op) && g->node[n.arg[0]].op == XL__E_CONST)
-        swap_arguments(
-            &n); /* rules expect a constant as the second argument */
+    if (is_commutative(n.op) && g->node[n.arg[0]].op == XL__E_CONST) {
+        n.arg[0] = n.arg[1]; /* rules expect a constant as the second one */
+        n.arg[1] = spec->arg[0];
+    }
     return xl__graph_simplify(g, &n, &simpler) ? simpler : intern_node(g, &n);
 }
 
@@ -220,6 +221,7 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *spec)
 void xl__graph_clear(struct xl__graph *g)
 {
     free(g->node);
+    free(g->output);
     free(g->bucket);
     *g = (struct xl__graph){0};
 }
@@ -249,12 +251,13 @@ xl_status xl__graph_prune(struct xl__graph *g)
         return XL_NO_MEMORY;
     const unsigned n = number_needed(g, number);
     for (unsigned i = 0; i < g->n_nodes; i++) {
-        struct xl__node node = g->node[i];
         if (number[i] == UINT_MAX)
             continue;
-        for (unsigned a = 0; a < xl__expr_ops[node.op].n_args; a++)
-            node.arg[a] = number[node.arg[a]];
-        g->node[number[i]] = node;
+        struct xl__node *node = &g->node[number[i]];
+        if (number[i] != i)
+            *node = g->node[i];
+        for (unsigned a = 0; a < xl__expr_ops[node->op].n_args; a++)
+            node->arg[a] = number[node->arg[a]];
     }
     for (unsigned o = 0; o < g->n_outputs; o++)
         g->output[o].node = number[g->output[o].node];

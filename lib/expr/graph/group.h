@@ -120,8 +120,10 @@ struct xl__group {
     size_t partial_bytes; /* scratch for the chunks' results, from byte
                              partial_offset */
     size_t partial_offset;
-    struct xl__str why; /* for explain: the decisions and the numbers they are
-                           based on */
+    unsigned n_operations;
+    size_t extent[XL_MAX_DIMS]; /* its index space before loops are joined;
+                                   leading dimensions may be 1 */
+    struct xl__str why; /* decisions of fusion, with the numbers behind them */
 };
 
 struct xl__temp {

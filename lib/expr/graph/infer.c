@@ -62,8 +62,7 @@ static unsigned fail_unknown_name(struct xl__infer *in, unsigned name)
     if (is_assigned(in->t, name))
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "'%s' is not bound, and is read here before it is "
-            "assigned",
+            "'%s' is not bound, and is read here before it is assigned",
             text);
     return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
                           near != NULL
@@ -296,8 +295,7 @@ static unsigned add_integer(struct xl__infer *in, double value)
     if (value > I32_MAX || value < -I32_MAX - 1)
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "%.0f does not fit in i32; with a point, %.0f.0, it "
-            "is f32",
+            "%.0f does not fit in i32; with a point, %.0f.0, it is f32",
             value, value);
     return xl__infer_const(in, XL__V_I32, value);
 }
@@ -342,8 +340,7 @@ static unsigned infer_random(struct xl__infer *in,
         s->type != XL__V_I32)
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "a seed is a whole number or a scalar that is bound "
-            "as i32");
+            "a seed is a whole number or a scalar that is bound as i32");
     return xl__infer_node(in, &spec);
 }
 
@@ -439,12 +436,10 @@ static bool allocate_state(struct xl__infer *in)
 {
     const struct xl__tree *t = in->t;
     in->symbol = xl__calloc(t->n_names + (size_t)1, sizeof *in->symbol);
-    in->region = xl__calloc(XL_EXPR_MAX_BINDINGS, sizeof *in->region);
+    in->region = xl__calloc(t->n_statements + (size_t)1, sizeof *in->region);
     in->value = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->value);
     in->is_needed = xl__calloc(t->n_nodes + (size_t)1, sizeof *in->is_needed);
-    in->is_unshaped = xl__calloc(XL_EXPR_MAX_NODES, sizeof *in->is_unshaped);
-    return in->symbol && in->region && in->value && in->is_needed &&
-           in->is_unshaped;
+    return in->symbol && in->region && in->value && in->is_needed;
 }
 
 static void free_state(struct xl__infer *in)
@@ -453,7 +448,6 @@ static void free_state(struct xl__infer *in)
     free(in->region);
     free(in->value);
     free(in->is_needed);
-    free(in->is_unshaped);
 }
 
 /* Infer all statements; the results are in symbols and outputs. */

@@ -46,9 +46,6 @@ struct xl__infer {
     unsigned *value;           /* by tree node: its graph node, in the current
                                   statement */
     unsigned char *is_needed;  /* by tree node: to be computed */
-    bool *is_unshaped;         /* by graph node: depends on a rand() that
-                                  has no shape yet */
-    unsigned n_known;          /* nodes for which is_unshaped is set */
 };
 
 /* Record an error at in->location; the value is XL__NO_NODE. */

@@ -16,7 +16,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "expr/graph/graph.h"
@@ -142,7 +141,6 @@ unsigned xl__infer_node(struct xl__infer *in, struct xl__node *spec)
                               XL_EXPR_MAX_NODES);
     if (node == XL__NO_NODE)
         return XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
-    xl__infer_mark_unshaped(in);
     return node;
 }
 
@@ -158,7 +156,8 @@ unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
 static unsigned add_cast(struct xl__infer *in, unsigned node,
                          enum xl__vtype type, xl_dtype dtype)
 {
-    if (node == XL__NO_NODE)
+    if (node == XL__NO_NODE ||
+        (in->g->node[node].type == type && dtype == xl__wide_dtype(type)))
         return node;
     struct xl__node spec = {.op = XL__E_CAST,
                             .type = type,
@@ -210,8 +209,7 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
 static unsigned convert_to(struct xl__infer *in, unsigned node,
                            enum xl__vtype type)
 {
-    static const xl_dtype dtypes[] = {XL_BOOL, XL_I32, XL_F32};
-    return xl__infer_as(in, node, dtypes[type]);
+    return xl__infer_as(in, node, xl__wide_dtype(type));
 }
 
 /* -- types ------------------------------------------------------------ */
@@ -293,7 +291,7 @@ static bool set_rand_shapes(struct xl__infer *in, unsigned *arg, unsigned n,
                             const struct xl__shape *shape)
 {
     for (unsigned i = 0; i < n && shape->n_dims > 0; i++)
-        if (in->status == XL_OK && in->is_unshaped[arg[i]])
+        if (in->status == XL_OK && in->g->node[arg[i]].is_unshaped)
             arg[i] = xl__infer_set_rand_shape(in, arg[i], shape);
     return in->status == XL_OK;
 }
@@ -337,8 +335,7 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
         n_reduced(&spec.shape, axes) > MAX_INDEX)
         return XL__INFER_FAIL(
             in, XL_BAD_SHAPE,
-            "%s over %zu elements: an index is an i32, which ends at "
-            "%d",
+            "%s over %zu elements: an index is an i32, which ends at %d",
             xl__expr_ops[op].name, n_reduced(&spec.shape, axes), MAX_INDEX);
     for (unsigned d = 0; d < spec.shape.n_dims; d++)
         spec.shape.size[d] = axes >> d & 1 ? 1 : spec.shape.size[d];
@@ -348,20 +345,9 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
 
 /* -- random numbers --------------------------------------------------- */
 
-void xl__infer_mark_unshaped(struct xl__infer *in)
-{
-    for (; in->n_known < in->g->n_nodes; in->n_known++) {
-        const struct xl__node *n = &in->g->node[in->n_known];
-        bool is_unshaped = n->op == XL__E_RAND || n->op == XL__E_RANDN;
-        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            is_unshaped = is_unshaped || in->is_unshaped[n->arg[a]];
-        in->is_unshaped[in->n_known] = is_unshaped && n->shape.n_dims == 0;
-    }
-}
-
 bool xl__infer_has_shape(struct xl__infer *in, unsigned node)
 {
-    if (in->is_unshaped[node])
+    if (in->g->node[node].is_unshaped)
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "rand() has no shape here: combine it with a tensor, or "
@@ -376,7 +362,7 @@ static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
     for (unsigned i = node + 1; i-- > 0;) {
         const struct xl__node *n = &in->g->node[i];
         for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
-            if (is_held[i] && in->is_unshaped[n->arg[a]])
+            if (is_held[i] && in->g->node[n->arg[a]].is_unshaped)
                 is_held[n->arg[a]] = true;
     }
 }
@@ -384,7 +370,8 @@ static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
 unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
                                   const struct xl__shape *shape)
 {
-    if (in->status != XL_OK || !in->is_unshaped[node] || shape->n_dims == 0)
+    if (in->status != XL_OK || !in->g->node[node].is_unshaped ||
+        shape->n_dims == 0)
         return node;
     bool *is_held = xl__calloc((size_t)node + 1, sizeof *is_held);
     unsigned *again = xl__calloc((size_t)node + 1, sizeof *again);

@@ -15,8 +15,8 @@ const char *xl__shape_text(const struct xl__shape *s,
 
 /* -- nodes ------------------------------------------------------------ */
 
-/* xl__graph_node() for a node whose type and shape are set; records its errors
- * and sets is_unshaped. */
+/* xl__graph_node() for a node whose type and shape are set; records its errors.
+ */
 unsigned xl__infer_node(struct xl__infer *in, struct xl__node *spec);
 unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
                          double value);
@@ -45,8 +45,6 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
 
 /* -- rand() without a shape ------------------------------------------- */
 
-/* Set is_unshaped of the nodes that were added since the last call. */
-void xl__infer_mark_unshaped(struct xl__infer *in);
 /* Is the shape of the node known? Reductions require it. */
 bool xl__infer_has_shape(struct xl__infer *in, unsigned node);
 /* Copies of the node and of those it depends on, with every rand() without a

@@ -356,8 +356,8 @@ static unsigned set_output(struct xl__infer *in, const struct xl__node *target,
         !check_type(in, name, out.dtype, in->g->node[value].type) ||
         !fit_shape(in, name, &in->g->node[value].shape, target, &out))
         return XL__NO_NODE;
-    static const xl_dtype wide[] = {XL_BOOL, XL_I32, XL_F32};
-    out.node = xl__infer_as(in, value, wide[register_type_of(out.dtype)]);
+    out.node = xl__infer_as(in, value,
+                            xl__wide_dtype(register_type_of(out.dtype)));
     in->g->output[at] = out;
     return value;
 }
@@ -370,6 +370,9 @@ static unsigned add_output(struct xl__infer *in)
                               "more than %d assignments to bound tensors; "
                               "split the expression",
                               XL_EXPR_MAX_BINDINGS);
+    if (!xl__grow(&in->g->output, &in->g->cap_outputs,
+                  in->g->n_outputs + (size_t)1, sizeof *in->g->output))
+        return XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
     return in->g->n_outputs++;
 }
 
@@ -398,8 +401,7 @@ static void assign_whole(struct xl__infer *in, struct xl__symbol *symbol,
     if (symbol->is_sliced) {
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "'%s' is assigned as a whole and by slices; do only one of "
-            "them",
+            "'%s' is assigned as a whole and by slices; do only one of them",
             in->s->b[symbol->binding].name);
         return;
     }
@@ -452,8 +454,7 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
     if (symbol->binding == UINT_MAX) {
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "'%s' is not bound: only slices of bound tensors can be "
-            "assigned",
+            "'%s' is not bound: only slices of bound tensors can be assigned",
             in->t->name[view->name]);
         return;
     }
@@ -462,8 +463,7 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
     if (symbol->output != UINT_MAX) {
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "'%s' is assigned as a whole and by slices; do only one of "
-            "them",
+            "'%s' is assigned as a whole and by slices; do only one of them",
             in->s->b[symbol->binding].name);
         return;
     }

@@ -10,7 +10,6 @@
  * arithmetic, and more shapes that have one program. */
 #include "expr/graph/loops.h"
 
-#include "base/alloc.h"
 #include "device/peak_rates.h"
 
 static void remove_loop(struct xl__group *g, unsigned at)

@@ -165,20 +165,43 @@ static unsigned expand_logsumexp(struct lowering *s, const struct xl__node *n)
 
 /* -- the graph ---------------------------------------------------------- */
 
+/* Is node i replaced by what computes it in another number of sweeps? */
+static bool is_lowered(const struct lowering *s, unsigned i)
+{
+    const struct xl__node *n = &s->from->node[i];
+    unsigned x;
+    return n->op == XL__E_VAR || n->op == XL__E_LOGSUMEXP
+               ? is_swept_twice(s, n)
+               : is_written_out(s->from, n, &x) && !is_swept_twice(s, n);
+}
+
 static unsigned lower_node(struct lowering *s, unsigned i)
 {
-    const struct xl__node *old = &s->from->node[i];
-    struct xl__node n = *old;
-    unsigned x;
+    struct xl__node n = s->from->node[i];
+    unsigned x = 0;
     for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
         n.arg[a] = s->number[n.arg[a]];
-    if (is_written_out(s->from, old, &x) && !is_swept_twice(s, old))
-        return join_variance(s, &n, s->number[x]);
-    if (n.op == XL__E_VAR && is_swept_twice(s, old))
+    if (!is_lowered(s, i))
+        return xl__graph_node(s->to, &n);
+    if (n.op == XL__E_VAR)
         return expand_variance(s, &n);
-    if (n.op == XL__E_LOGSUMEXP && is_swept_twice(s, old))
+    if (n.op == XL__E_LOGSUMEXP)
         return expand_logsumexp(s, &n);
-    return xl__graph_node(s->to, &n);
+    is_written_out(s->from, &s->from->node[i], &x);
+    return join_variance(s, &n, s->number[x]);
+}
+
+/* Copy the nodes before the first one that is lowered; returns their number.
+ */
+static unsigned copy_first(const struct lowering *s)
+{
+    unsigned n = 0;
+    while (n < s->from->n_nodes && !is_lowered(s, n)) {
+        s->to->node[n] = s->from->node[n];
+        s->number[n] = n;
+        n++;
+    }
+    return s->to->n_nodes = n;
 }
 
 xl_status xl__graph_lower_variance(const struct xl__graph *from,
@@ -188,19 +211,27 @@ xl_status xl__graph_lower_variance(const struct xl__graph *from,
     struct lowering s = {from, l, out, NULL};
     xl_status status = XL_OK;
     s.number = xl__calloc(from->n_nodes + 1, sizeof *s.number);
-    if (!s.number)
-        return XL_NO_MEMORY;
+    if (!s.number ||
+        !xl__grow(&out->node, &out->cap_nodes, from->n_nodes,
+                  sizeof *out->node) ||
+        !xl__grow(&out->output, &out->cap_outputs, from->n_outputs,
+                  sizeof *out->output))
+        TRY(XL_NO_MEMORY);
     out->fast_math = from->fast_math;
-    for (unsigned i = 0; i < from->n_nodes && status == XL_OK; i++) {
+    const unsigned same = copy_first(&s);
+    for (unsigned i = same; i < from->n_nodes; i++) {
         s.number[i] = lower_node(&s, i);
         if (s.number[i] == UINT_MAX)
-            status = XL_NO_MEMORY;
+            TRY(XL_NO_MEMORY);
     }
-    for (unsigned i = 0; i < from->n_outputs && status == XL_OK; i++) {
+    for (unsigned i = 0; i < from->n_outputs; i++) {
         out->output[i] = from->output[i];
         out->output[i].node = s.number[from->output[i].node];
     }
     out->n_outputs = from->n_outputs;
+    if (same < from->n_nodes)
+        TRY(xl__graph_prune(out));
+fail:
     free(s.number);
-    return status == XL_OK ? xl__graph_prune(out) : status;
+    return status;
 }

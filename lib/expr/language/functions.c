@@ -44,7 +44,8 @@ static const char *const views[] = {"transpose", "permute"};
 
 static bool is_equal(const char *word, const char *name, size_t len)
 {
-    return strlen(word) == len && memcmp(word, name, len) == 0;
+    return *word == *name && strlen(word) == len &&
+           memcmp(word, name, len) == 0;
 }
 
 const struct xl__function *xl__function_find(const char *name, size_t len,

@@ -55,11 +55,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool starts_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -137,7 +132,7 @@ static double convert_digits(const struct digits *d)
 static size_t count_name_bytes(const char *text)
 {
     size_t n = 0;
-    while (is_letter(text[n]) || is_digit(text[n]))
+    while (xl__is_letter(text[n]) || is_digit(text[n]))
         n++;
     return n;
 }
@@ -146,7 +141,7 @@ static xl_status fail_number(const struct xl__lexer *l,
                              const struct xl__token *t)
 {
     size_t len = 0;
-    while (len < QUOTED && (is_letter(t->text[len]) ||
+    while (len < QUOTED && (xl__is_letter(t->text[len]) ||
                             is_digit(t->text[len]) || t->text[len] == '.'))
         len++;
     return xl__tree_error(
@@ -248,7 +243,7 @@ xl_status xl__lex(struct xl__lexer *l, struct xl__token *out)
     } else if (*text == ';' || *text == '\n') {
         out->kind = XL__TOK_BREAK;
         out->len = 1;
-    } else if (is_letter(*text)) {
+    } else if (xl__is_letter(*text)) {
         out->kind = XL__TOK_NAME;
         out->len = count_name_bytes(text);
     } else if (is_digit(*text) || (*text == '.' && is_digit(text[1]))) {

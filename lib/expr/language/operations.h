@@ -136,6 +136,8 @@ struct xl__node {
     unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
     struct xl__shape shape;      /* a CONST can have any */
     xl_dtype dtype;   /* INPUT: type in memory; CAST: type to round to */
+    bool is_unshaped; /* depends on a rand() that has no shape yet, and has
+                         none itself */
     unsigned axes;    /* reductions: bit d is axis d of the argument */
     double value;     /* CONST; whole for i32, 0 or 1 for bool */
     unsigned binding; /* INPUT, SCALAR */
@@ -158,8 +160,9 @@ struct xl__graph {
     struct xl__node *node;
     unsigned n_nodes;
     size_t cap_nodes;
-    struct xl__output output[XL_EXPR_MAX_BINDINGS];
+    struct xl__output *output; /* at most XL_EXPR_MAX_BINDINGS */
     unsigned n_outputs;
+    size_t cap_outputs;
     bool fast_math;
     unsigned *bucket; /* hash table of nodes, of graph.c */
     unsigned n_buckets;
@@ -185,6 +188,14 @@ struct xl__signature {
     unsigned fast_math;
     struct xl__parameter b[XL_EXPR_MAX_BINDINGS];
 };
+
+/* The type of memory that holds the values of a type exactly. */
+static inline xl_dtype xl__wide_dtype(enum xl__vtype type)
+{
+    return type == XL__V_BOOL  ? XL_BOOL
+           : type == XL__V_I32 ? XL_I32
+                               : XL_F32;
+}
 
 static inline size_t xl__shape_elems(const struct xl__shape *s)
 {

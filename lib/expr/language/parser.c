@@ -365,8 +365,7 @@ static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
     struct xl__slice *s = &view->slice[view->n_slices];
     if (view->n_slices >= XL_MAX_DIMS)
         return fail_at(p, location,
-                       "more slices than a tensor has dimensions: "
-                       "at most 6");
+                       "more slices than a tensor has dimensions: at most 6");
     xl_status status = parse_slice(p, s);
     for (unsigned i = 0; status == XL_OK && i < view->n_slices; i++)
         if (s->is_rest && view->slice[i].is_rest)
@@ -670,8 +669,7 @@ static xl_status copy_text(const char *text, size_t len, struct xl__tree *t,
     t->text = malloc(kept + 1);
     if (t->text == NULL)
         return xl__error_set(e, XL_NO_MEMORY,
-                             "out of memory for a text of "
-                             "%zu bytes",
+                             "out of memory for a text of %zu bytes",
                              len);
     memcpy(t->text, text, kept);
     t->text[kept] = 0;

@@ -105,15 +105,16 @@ xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
     return XL_OK;
 }
 
-static bool is_letter(char c)
+bool xl__is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_name(const char *name, size_t len)
+bool xl__is_name(const char *name, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!is_letter(name[i]) && (i == 0 || name[i] < '0' || name[i] > '9'))
+        if (!xl__is_letter(name[i]) &&
+            (i == 0 || name[i] < '0' || name[i] > '9'))
             return false;
     return len > 0;
 }
@@ -121,7 +122,7 @@ static bool is_name(const char *name, size_t len)
 static xl_status check_name(const struct xl__tree *t, const char *name,
                             size_t len, unsigned location, struct xl__error *e)
 {
-    if (!is_name(name, len))
+    if (!xl__is_name(name, len))
         return xl__tree_error(t, location, e, XL_BAD_ARGUMENT,
                               "a name is a letter or _, then letters, digits "
                               "and _");
@@ -140,7 +141,7 @@ static xl_status check_name(const struct xl__tree *t, const char *name,
 xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
                         unsigned location, unsigned *out, struct xl__error *e)
 {
-    xl_status status;
+    xl_status status = XL_OK;
     TRY(check_name(t, name, len, location, e));
     for (unsigned i = 0; i < t->n_names; i++) {
         if (strlen(t->name[i]) == len && memcmp(t->name[i], name, len) == 0) {
@@ -159,7 +160,6 @@ xl_status xl__tree_name(struct xl__tree *t, const char *name, size_t len,
     memset(t->name[t->n_names], 0, sizeof *t->name);
     memcpy(t->name[t->n_names], name, len);
     *out = t->n_names++;
-    return XL_OK;
 fail:
     return status;
 }

@@ -118,4 +118,9 @@ enum { XL__TREE_ARGS = 4 };
 xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,
                         unsigned *out, struct xl__error *e);
 
+/* A to Z of either case, and _. */
+bool xl__is_letter(char c);
+/* A letter, then letters and digits. */
+bool xl__is_name(const char *name, size_t len);
+
 #endif

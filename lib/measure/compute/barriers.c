@@ -5,10 +5,9 @@
  * A single group runs, and each step needs the result of the one before, so
  * the time per step is a latency. The results are computed on the host as well
  * and compared: an item that did not wait has a wrong number. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "base/str.h"
 #include "measure/probe.h"
 
@@ -25,27 +24,15 @@ enum {
 enum sync_kind { BARRIER = 1, EXCHANGE, SHUFFLE, SUBGROUP_SUM, GROUP_SUM };
 
 struct sync_case;
-static cl_uint after_barriers(const struct sync_case *w, cl_uint item);
-static cl_uint after_exchanges(const struct sync_case *w, cl_uint item);
-static cl_uint after_shuffles(const struct sync_case *w, cl_uint item);
-static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item);
 
-static const struct sync_row {
+struct sync_row {
     const char *name;
     enum sync_kind kind;
     unsigned fence; /* 1 local, 2 global */
     bool by_size;   /* by group size; quick runs: the largest only */
     cl_uint (*expected)(const struct sync_case *w,
                         cl_uint item); /* NULL: the group's sum */
-} sync_rows[] = {
-    {"barrier", BARRIER, 1, true, after_barriers},
-    {"barrier_global", BARRIER, 2, true, after_barriers},
-    {"exchange", EXCHANGE, 1, true, after_exchanges},
-    {"reduction", GROUP_SUM, 1, true, NULL},
-    {"sg_shuffle", SHUFFLE, 1, false, after_shuffles},
-    {"sg_reduction", SUBGROUP_SUM, 1, false, after_subgroup_sums},
 };
-enum { N_ROWS = sizeof sync_rows / sizeof *sync_rows };
 
 /* One launch. */
 struct sync_case {
@@ -87,6 +74,16 @@ static cl_uint after_subgroup_sums(const struct sync_case *w, cl_uint item)
         sum = width * (sum + (sum >> 1)) + lanes;
     return sum + (sum >> 1) + item % width;
 }
+
+static const struct sync_row sync_rows[] = {
+    {"barrier", BARRIER, 1, true, after_barriers},
+    {"barrier_global", BARRIER, 2, true, after_barriers},
+    {"exchange", EXCHANGE, 1, true, after_exchanges},
+    {"reduction", GROUP_SUM, 1, true, NULL},
+    {"sg_shuffle", SHUFFLE, 1, false, after_shuffles},
+    {"sg_reduction", SUBGROUP_SUM, 1, false, after_subgroup_sums},
+};
+enum { N_ROWS = sizeof sync_rows / sizeof *sync_rows };
 
 union number {
     cl_uint bits;
@@ -139,13 +136,8 @@ static bool uses_lanes(const struct sync_row *r)
 static void plan_sync(const struct xl__session *p, const struct sync_case *w,
                       struct xl__iterated *t)
 {
-    struct xl__step *s = &t->plan.step[0];
-    t->plan.n_steps = 1;
-    xl__probe_set_source(s, "probe/barriers.cl");
-    s->kernel = "sync";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = s->global[0] = w->wg;
+    struct xl__step *s = xl__probe_step(&t->plan, "probe/barriers.cl", "sync",
+                                        w->wg, w->wg, false);
     if (uses_lanes(w->row))
         xl__strcpy(s->options, sizeof s->options,
                    xl__lane_option(p->q->ctx->device));
@@ -182,26 +174,20 @@ static xl_status run_case(struct xl__session *p, struct sync_case *w,
                           bool *fits)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
-    xl_row row;
-    TRY(xl__probe_check_stop(p));
-    xl_row_init(&row, "probe_sync", w->row->name);
-    row.unit = "s";
+    struct xl__limits *l = &p->q->ctx->device->seen;
+    xl_row row = xl__probe_row("probe_sync", w->row->name, "s");
     xl_row_param(&row, "group", (double)w->wg);
     status = measure_step(p, w, &row);
     *fits = !is_too_large(status);
-    if (!*fits) {
-        xl__probe_unsupported(p, &row, "the built kernel allows no group of "
-                                       "this size");
-        return XL_OK;
-    }
+    if (!*fits)
+        return xl__probe_unsupported(p, &row,
+                                     "the built kernel allows no group of "
+                                     "this size");
     if (uses_lanes(w->row) &&
-        (status == XL_BUILD_FAILED || status == CL_INVALID_KERNEL_NAME)) {
-        xl__probe_unsupported(p, &row,
-                              "the compiler supports no exchange "
-                              "between lanes");
-        return XL_OK;
-    }
+        (status == XL_BUILD_FAILED || status == CL_INVALID_KERNEL_NAME))
+        return xl__probe_unsupported(p, &row,
+                                     "the compiler supports no exchange "
+                                     "between lanes");
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && w->row == &sync_rows[0])
@@ -231,34 +217,29 @@ static xl_status run_lanes(struct xl__session *p, struct sync_case *w,
                            size_t most)
 {
     const xl_device *dev = p->q->ctx->device;
-    xl_row row;
     bool fits;
     w->wg = xl__min_size(SOME_WG, most);
     if (xl__lane_option(dev) && w->width >= LEAST_WIDTH)
         return run_case(p, w, &fits);
-    xl_row_init(&row, "probe_sync", w->row->name);
-    row.unit = "s";
-    xl__probe_unsupported(p, &row,
-                          "the device has no sub-groups, or no "
-                          "known exchange between their lanes");
-    return XL_OK;
+    xl_row row = xl__probe_row("probe_sync", w->row->name, "s");
+    return xl__probe_unsupported(p, &row,
+                                 "the device has no sub-groups, or no "
+                                 "known exchange between their lanes");
 }
 
 static xl_status run_sync_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct sync_case w = {.width = xl__size_or(l, XL__F_subgroup_width, 1)};
-    size_t most = LEAST_WG;
-    while (2 * most <= xl__min_size(xl__size_or(l, XL__F_max_wg_size, 1),
-                                    MOST_WG))
-        most *= 2;
+    const size_t most = xl__max_size(
+        LEAST_WG, xl__floor_power_of_two(xl__min_size(
+                      xl__size_or(l, XL__F_max_wg_size, 1), MOST_WG)));
     TRY(xl_buffer_create(p->q, MOST_WG * sizeof(cl_uint), &w.out));
     for (w.row = sync_rows; w.row < sync_rows + N_ROWS; w.row++)
         TRY(w.row->by_size ? run_sizes(p, &w, most) : run_lanes(p, &w, most));
 fail:
-    if (w.out)
-        clReleaseMemObject(w.out);
+    xl__buffer_release(w.out);
     return status;
 }
 

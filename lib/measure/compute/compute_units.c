@@ -41,8 +41,7 @@ enum {
 static const double group_ns = 2e5, launches = 4;
 static const double warm_ns = 1e8; /* until clock frequencies have risen */
 
-/* -- steps of a curve ------------------------------------------------------
- */
+/* -- steps of a curve ----------------------------------------------------- */
 
 static const double rise = 1.5; /* threshold over the first time: between 1
                                    and 2 */
@@ -150,14 +149,9 @@ struct group_curve {
 
 static void plan_groups(const struct group_curve *s, struct xl__plan *plan)
 {
-    struct xl__step *step = &plan->step[0];
-    *plan = (struct xl__plan){.n_steps = 1};
-    xl__probe_set_source(step, "probe/compute_units.cl");
-    step->kernel = "staircase";
-    step->dims = 1;
-    step->slice_dim = -1;
-    step->local[0] = s->wg;
-    step->global[0] = s->wg * s->groups;
+    struct xl__step *step =
+        xl__probe_step(plan, "probe/compute_units.cl", "staircase",
+                       s->wg * s->groups, s->wg, false);
     step->local_mem_bytes = s->words * sizeof(cl_uint);
     xl__define(step, "MODE", s->mode);
     xl__define(step, "WG", (long)s->wg);
@@ -187,7 +181,6 @@ static xl_status sample_groups(struct xl__session *p, void *arg,
     cl_uint census[2];
     s->iterations = xl__min_size(iterations, MOST_ITERATIONS);
     plan_groups(s, &plan);
-    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_fill(p->q, s->census, 0, 0, 2));
     TRY(xl__probe_sample(&brief, row, &plan, &call, 0));
     TRY(xl_buffer_read(p->q, s->census, 0, census, sizeof census));
@@ -209,15 +202,13 @@ static xl_status time_groups(struct xl__session *p, struct group_curve *s,
                              size_t groups, double *ns)
 {
     xl_status status = XL_OK;
-    xl_row row;
     for (unsigned i = 0; i < s->n; i++) {
         *ns = s->at[i].ns;
         if (s->at[i].groups == groups)
             return XL_OK;
     }
     s->groups = groups;
-    xl_row_init(&row, "probe_staircase", s->variant);
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_staircase", s->variant, "1");
     xl_row_param(&row, "groups", (double)groups);
     TRY(sample_groups(p, s, s->iterations, &row));
     *ns = row.samples.min_ns;
@@ -333,13 +324,10 @@ static xl_status report_units(struct xl__session *p, struct group_curve *s,
                               double *units)
 {
     xl_status status = XL_OK;
-    xl_row row;
     bool right;
-    char why[sizeof row.reason];
     TRY(check_groups(p, s, &right));
     *units = s->is_cpu ? s->most_live : xl__steps_width(s->at, s->n);
-    xl_row_init(&row, "probe_staircase", "units");
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_staircase", "units", "1");
     row.value = *units;
     xl_row_found(&row, "at_once", s->most_live);
     if (!right) {
@@ -349,11 +337,10 @@ static xl_status report_units(struct xl__session *p, struct group_curve *s,
         return XL_OK;
     }
     if (!(*units > 0)) {
-        xl__strfmt(why, sizeof why,
-                   "no equal steps: groups are not assigned to units one by "
-                   "one; %g ran at once",
-                   s->most_live);
-        xl__probe_unsupported(p, &row, why);
+        xl__probe_unsupported(p, &row,
+                              "no equal steps: groups are not assigned to "
+                              "units one by one; %g ran at once",
+                              s->most_live);
         return XL_OK;
     }
     if (!s->is_cpu) {
@@ -387,7 +374,7 @@ static xl_status fit_group(struct xl__session *p, struct group_curve *s,
     static const enum xl__fact_id rooms[] = {XL__F_local_mem_bytes,
                                              XL__F_local_mem_dynamic_bytes};
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool own = xl__is(l, XL__F_has_local_mem);
     for (s->wg = most_wg; s->wg > 0; s->wg /= 2) {
         for (unsigned i = 0; i < (own ? 2 : 1); i++) {
@@ -462,8 +449,7 @@ static xl_status find_units(struct xl__session *p, struct group_curve *s,
     TRY(measure_curve(p, s));
     TRY(report_units(p, s, units));
 fail:
-    if (s->out)
-        clReleaseMemObject(s->out);
+    xl__buffer_release(s->out);
     s->out = NULL;
     return status;
 }
@@ -475,30 +461,24 @@ static xl_status report_resident(struct xl__session *p, struct group_curve *s,
 {
     static const double near = 0.02;
     xl_status status = XL_OK;
-    xl_row row;
     bool right;
     TRY(check_groups(p, s, &right));
-    xl_row_init(&row, "probe_staircase", "resident");
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_staircase", "resident", "1");
     xl_row_param(&row, "group", (double)s->wg);
-    if (!edge && right) {
-        xl__probe_unsupported(p, &row,
-                              "no step: more groups take no "
-                              "longer, or times are too noisy");
-        return XL_OK;
-    }
+    if (!edge && right)
+        return xl__probe_unsupported(p, &row,
+                                     "no step: more groups take no "
+                                     "longer, or times are too noisy");
     /* A few groups beyond a full round add little time: the step is
      * approximate, the count exact. */
     const bool agree =
         fabs((double)edge - s->most_live) <= near * s->most_live;
     row.value = (agree ? s->most_live : (double)edge) / units;
     xl_row_found(&row, "at_once", s->most_live / units);
-    if (!agree) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        xl__strcpy(row.reason, sizeof row.reason,
-                   "the step and the number of groups that ran at once "
-                   "disagree");
-    }
+    if (!agree)
+        xl__row_mark(&row, XL_ROW_SUSPICIOUS,
+                     "the step and the number of groups that ran at once "
+                     "disagree");
     if (!right)
         xl__probe_reject(&row, "wrong result: the numbers differ from the "
                                "host's");
@@ -533,8 +513,7 @@ static xl_status find_resident(struct xl__session *p, struct group_curve *s,
     TRY(time_groups(p, s, xl__max_size(2 * edge, first), &ns));
     TRY(report_resident(p, s, units, edge));
 fail:
-    if (s->out)
-        clReleaseMemObject(s->out);
+    xl__buffer_release(s->out);
     s->out = NULL;
     return status;
 }
@@ -542,12 +521,11 @@ fail:
 static xl_status run_staircase_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct group_curve s = {.is_cpu = xl__is(l, XL__F_is_cpu),
                             .at = xl__calloc(MOST_COUNTS, sizeof *s.at)};
     double units = NAN;
-    if (!s.at)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve"));
+    TRY(xl__check_alloc(&p->q->error, s.at, "a curve"));
     TRY(xl_buffer_create(p->q, 2 * sizeof(cl_uint), &s.census));
     TRY(find_units(p, &s, &units));
     if (!(units > 0))
@@ -555,8 +533,7 @@ static xl_status run_staircase_probe(struct xl__session *p)
     if (!s.is_cpu) /* whose units run groups one after the other */
         TRY(find_resident(p, &s, units));
 fail:
-    if (s.census)
-        clReleaseMemObject(s.census);
+    xl__buffer_release(s.census);
     free(s.at);
     return status;
 }

@@ -8,9 +8,9 @@
  *
  * The same paths assigned to whole sub-groups must cost nothing extra. */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "base/stats.h"
 #include "measure/probe.h"
 
@@ -90,14 +90,8 @@ fail:
 
 static void plan_branches(struct branch_curve *f)
 {
-    struct xl__step *s = &f->t.plan.step[0];
-    f->t.plan.n_steps = 1;
-    xl__probe_set_source(s, "probe/divergence.cl");
-    s->kernel = "diverge";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = f->wg;
-    s->global[0] = f->items;
+    struct xl__step *s = xl__probe_step(&f->t.plan, "probe/divergence.cl",
+                                        "diverge", f->items, f->wg, false);
     xl__define(s, "MOST", (long)f->most);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, 1);
@@ -116,10 +110,8 @@ static xl_status measure_point(struct xl__session *p, struct branch_curve *f,
     struct xl__step *s = &f->t.plan.step[0];
     s->args[1].as.u = a->span;
     s->args[2].as.u = a->ways;
-    xl_row_init(row, "probe_divergence", a->variant);
-    row->unit = "op/s";
+    *row = xl__probe_row("probe_divergence", a->variant, "op/s");
     xl_row_param(row, "ways", a->ways);
-    TRY(xl__probe_check_stop(p));
     TRY(xl__iterated_sample(p, &f->t, f->t.iterations, row));
     TRY(check_numbers(p, &f->t, row));
 fail:
@@ -183,16 +175,12 @@ const char *xl__divergence_fault(double power, bool in_lock_step)
 static void report_conclusion(struct xl__session *p, const char *variant,
                               double value, double expected, const char *doubt)
 {
-    xl_row row;
-    xl_row_init(&row, "probe_divergence", variant);
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_divergence", variant, "1");
     row.value = value;
     if (!isnan(expected))
         xl_row_found(&row, "want", expected);
-    if (doubt) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        xl__strcpy(row.reason, sizeof row.reason, doubt);
-    }
+    if (doubt)
+        xl__row_mark(&row, XL_ROW_SUSPICIOUS, "%s", doubt);
     xl__probe_emit(p, &row);
 }
 
@@ -202,7 +190,7 @@ static xl_status run_curves(struct xl__session *p, struct branch_curve *f)
         "a branch that whole sub-groups share is not free here";
     xl_status status = XL_OK;
     const bool in_lock_step = f->width > 1;
-    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->seen);
     const struct branch_point split = {"split", 1, 1};
     const struct branch_point shared = {"shared",
                                         in_lock_step ? f->width : f->wg, 1};
@@ -227,7 +215,7 @@ fail:
 
 static void choose_layout(const struct xl__session *p, struct branch_curve *f)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool scalar = xl__probe_is_scalar(l);
     f->wg = scalar ? 1 : xl__min_size(WG, p->most_wg);
@@ -235,8 +223,7 @@ static void choose_layout(const struct xl__session *p, struct branch_curve *f)
     f->width = xl__size_or(l, XL__F_subgroup_width, 1);
     const size_t ways = f->width > 1 ? xl__min_size(f->width, MOST_WAYS)
                                      : SOME_WAYS;
-    for (f->most = 1; 2 * f->most <= ways;)
-        f->most *= 2;
+    f->most = (unsigned)xl__floor_power_of_two(ways);
     f->items = xl__round_up(f->items, f->width * f->most);
     f->items = xl__round_up(f->items, f->wg);
 }
@@ -244,7 +231,7 @@ static void choose_layout(const struct xl__session *p, struct branch_curve *f)
 static xl_status run_divergence_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const bool cpu = xl__is(&p->q->ctx->device->seen, XL__F_is_cpu);
     struct branch_curve f = {.wg = 1};
     choose_layout(p, &f);
     TRY(xl_buffer_create(p->q, f.items * sizeof(cl_uint), &f.out));
@@ -253,8 +240,7 @@ static xl_status run_divergence_probe(struct xl__session *p)
         p, &f.t, xl__iterated_target_ns(p) / (cpu ? 1 : ONE_OF)));
     TRY(run_curves(p, &f));
 fail:
-    if (f.out)
-        clReleaseMemObject(f.out);
+    xl__buffer_release(f.out);
     return status;
 }
 

@@ -3,8 +3,6 @@
  * plain arithmetic, the emulation of common/dot.clh,
  * cl_khr_integer_dot_product in each signedness, and the instruction that the
  * fact `dot` names. Results must be exact. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "measure/probe.h"
@@ -105,14 +103,8 @@ fail:
 
 static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
 {
-    struct xl__step *s = &t->plan.step[0];
-    t->plan.n_steps = 1;
-    xl__probe_set_source(s, "probe/dot_product.cl");
-    s->kernel = "dots";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = b->wg;
-    s->global[0] = b->items;
+    struct xl__step *s = xl__probe_step(&t->plan, "probe/dot_product.cl",
+                                        "dots", b->items, b->wg, true);
     if (b->route->is_khr)
         xl__strcpy(s->options, sizeof s->options, "-cl-std=CL3.0");
     xl__define(s, "FORM", b->route->form);
@@ -138,25 +130,18 @@ static const char *find_missing(const struct xl__limits *l,
 static xl_status run_route(struct xl__session *p, struct dot_launch *b)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const char *why = find_missing(l, b->route);
     struct xl__iterated t = {.check = check_sums, .arg = b};
-    xl_row row;
-    TRY(xl__probe_check_stop(p));
     b->way = b->route->way ? b->route->way : xl__text(l, XL__F_dot);
-    xl_row_init(&row, "probe_dot",
-                b->route->way || why ? b->route->name : b->way);
-    row.unit = "op/s";
-    if (why) {
-        xl__probe_unsupported(p, &row, why);
-        return XL_OK;
-    }
+    xl_row row = xl__probe_row(
+        "probe_dot", b->route->way || why ? b->route->name : b->way, "op/s");
+    if (why)
+        return xl__probe_unsupported(p, &row, "%s", why);
     plan_dots(b, &t);
     status = xl__iterated_measure(p, &t, &row);
-    if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way)) {
-        xl__probe_unsupported(p, &row, "the compiler rejects it");
-        return XL_OK;
-    }
+    if (status == XL_BUILD_FAILED && (b->route->is_khr || !b->route->way))
+        return xl__probe_unsupported(p, &row, "the compiler rejects it");
     TRY(status);
     xl__probe_emit(p, &row);
 fail:
@@ -175,7 +160,7 @@ static bool is_needed(const struct xl__limits *l, const struct route *r)
 static xl_status run_dot_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool scalar = xl__probe_is_scalar(l);
     struct dot_launch b = {.wg = scalar ? 1 : xl__min_size(WG, p->most_wg)};
@@ -188,8 +173,7 @@ static xl_status run_dot_probe(struct xl__session *p)
             TRY(run_route(p, &b));
     }
 fail:
-    if (b.out)
-        clReleaseMemObject(b.out);
+    xl__buffer_release(b.out);
     return status;
 }
 

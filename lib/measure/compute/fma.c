@@ -7,7 +7,6 @@
  *
  * or if the time is not proportional to the work. */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "measure/probe.h"
@@ -94,7 +93,7 @@ static unsigned native_vector(const struct xl__limits *l,
 static void choose_layout(const struct xl__session *p, struct fma_launch *b)
 {
     enum { GPU_GROUPS_PER_UNIT = 16 };
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     b->vec = b->chain->vec ? b->chain->vec : native_vector(l, b->type);
     b->wg = xl__min_size(b->chain->wg, p->most_wg);
@@ -106,17 +105,10 @@ static void choose_layout(const struct xl__session *p, struct fma_launch *b)
 
 static void plan_chains(const struct fma_launch *b, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    struct xl__step *s =
+        xl__probe_step(plan, "probe/fma.cl", "flops", b->items, b->wg, true);
     plan->flop = 2.0 * STEPS_PER_ITERATION * (double)b->iterations *
                  b->chain->chains * b->vec * (double)b->items;
-    xl__probe_set_source(s, "probe/fma.cl");
-    s->kernel = "flops";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = b->wg;
-    s->global[0] = b->items;
     xl__define(s, "TYPE",
                b->type->dtype == XL_F32   ? 0
                : b->type->dtype == XL_F16 ? 1
@@ -154,7 +146,7 @@ static xl_status sample_iterations(struct xl__session *p, void *arg,
 static xl_status calibrate_iterations(struct xl__session *p, cl_mem out,
                                       struct fma_launch *b)
 {
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const bool cpu = xl__is(&p->q->ctx->device->seen, XL__F_is_cpu);
     const double target =
         (p->how->quick && !cpu ? quick_ns : long_ns) * b->type->share;
     struct iterated_launch all = {b, out};
@@ -219,7 +211,7 @@ static xl_status measure_chain(struct xl__session *p, cl_mem out,
     bool right;
     choose_layout(p, b);
     TRY(calibrate_iterations(p, out, b));
-    init_row(&p->q->ctx->device->limits, b, row);
+    init_row(&p->q->ctx->device->seen, b, row);
     TRY(xl_buffer_fill(p->q, out, 0, 0, b->items));
     TRY(sample_launch(p, out, b, row));
     TRY(check_fixed_points(p, out, b, &right));
@@ -239,17 +231,10 @@ static xl_status check_chain_scaling(struct xl__session *p, cl_mem out,
     return xl__iterations_check_scaling(p, &w, iterations, row);
 }
 
-static bool is_better(const xl_row *a, const xl_row *b)
-{
-    if (a->verdict != b->verdict)
-        return a->verdict < b->verdict;
-    return !(b->value >= a->value);
-}
-
 static bool is_candidate(const struct xl__session *p,
                          const struct chain_shape *chain)
 {
-    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->seen);
     return (scalar ? chain->scalar : chain->wide) &&
            (chain->quick || !p->how->quick);
 }
@@ -261,7 +246,7 @@ static bool has_form(const struct xl__session *p,
                      const struct chain_shape *chain)
 {
     const struct xl__answer *listed =
-        &p->q->ctx->device->limits.queried[XL__F_has_f16_arith];
+        &p->q->ctx->device->seen.queried[XL__F_has_f16_arith];
     return type->dtype != XL_F16 || chain->form == 0 || listed->value == 1;
 }
 
@@ -282,7 +267,6 @@ static xl_status find_best_chain(struct xl__session *p, cl_mem out,
         if (!is_candidate(p, &chains[i]) || (!all && i != *shape) ||
             !has_form(p, type, &chains[i]))
             continue;
-        TRY(xl__probe_check_stop(p));
         last = measure_chain(p, out, &b, &row);
         if (last == XL_BUILD_FAILED)
             break; /* the type is not supported */
@@ -292,7 +276,7 @@ static xl_status find_best_chain(struct xl__session *p, cl_mem out,
             xl__error_reset(&p->q->error);
             continue;
         }
-        if (at < 0 || is_better(&row, best)) {
+        if (at < 0 || xl__row_is_better(&row, best)) {
             at = i;
             *best = row;
             *winner = b;
@@ -321,21 +305,19 @@ static xl_status run_type(struct xl__session *p, cl_mem out,
                           const struct number_type *type, int *shape)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct fma_launch winner;
     xl_row row;
     xl_row_init(&row, "probe_flops", type->name);
     row.dtype = type->dtype;
     row.unit = "flop/s";
-    if (is_type_missing(l, type)) {
-        xl__probe_unsupported(p, &row, "the device does not have this type");
-        return XL_OK;
-    }
+    if (is_type_missing(l, type))
+        return xl__probe_unsupported(p, &row,
+                                     "the device does not have this type");
     status = find_best_chain(p, out, type, shape, &row, &winner);
-    if (status == XL_BUILD_FAILED && type->dtype != XL_F32) {
-        xl__probe_unsupported(p, &row, "the compiler rejects this type");
-        return XL_OK;
-    }
+    if (status == XL_BUILD_FAILED && type->dtype != XL_F32)
+        return xl__probe_unsupported(p, &row,
+                                     "the compiler rejects this type");
     TRY(status);
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED && row.value > 0)
@@ -361,7 +343,7 @@ xl_status xl__fma_rate(struct xl__session *p, double *per_s)
 {
     xl_status status = XL_OK;
     const double peak =
-        xl__num(&p->q->ctx->device->limits, XL__F_peak_f32_flop_per_s);
+        xl__num(&p->q->ctx->device->seen, XL__F_peak_f32_flop_per_s);
     struct fma_launch b = {.type = &types[0], .chain = chains};
     cl_mem out = NULL;
     xl_row row;
@@ -374,8 +356,7 @@ xl_status xl__fma_rate(struct xl__session *p, double *per_s)
     TRY(measure_chain(p, out, &b, &row));
     *per_s = xl__probe_peak(&row) / 2;
 fail:
-    if (out)
-        clReleaseMemObject(out);
+    xl__buffer_release(out);
     return status;
 }
 
@@ -388,8 +369,7 @@ static xl_status run_flops_probe(struct xl__session *p)
     for (unsigned i = 0; i < N_TYPES; i++)
         TRY(run_type(p, out, &types[i], &shape));
 fail:
-    if (out)
-        clReleaseMemObject(out);
+    xl__buffer_release(out);
     return status;
 }
 

@@ -97,14 +97,8 @@ static double launch_amount(const struct grid_launch *w)
 
 static void plan_launch(const struct grid_launch *w, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    *plan = (struct xl__plan){.n_steps = 1};
-    xl__probe_set_source(s, w->op->source);
-    s->kernel = w->op->kernel;
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = w->wg;
-    s->global[0] = launch_items(w);
+    struct xl__step *s = xl__probe_step(plan, w->op->source, w->op->kernel,
+                                        launch_items(w), w->wg, false);
     xl__define(s, "CHAINS", w->chains);
     if (reads_memory(w))
         xl__arg_mem(s, 2);
@@ -182,7 +176,6 @@ static xl_status measure_point(struct xl__session *p, struct grid_launch *w,
 {
     xl_status status = XL_OK;
     bool right;
-    TRY(xl__probe_check_stop(p));
     TRY(xl_buffer_fill(p->q, w->out, 0, 0, launch_items(w)));
     TRY(sample_launch(p, w, w->iterations, row));
     TRY(check_items(p, w, &right));
@@ -254,9 +247,7 @@ static xl_status add_point(struct xl__session *p, struct grid_launch *w,
                            struct grid *g)
 {
     xl_status status = XL_OK;
-    xl_row row;
-    xl_row_init(&row, "probe_hiding", w->op->name);
-    row.unit = w->op->unit;
+    xl_row row = xl__probe_row("probe_hiding", w->op->name, w->op->unit);
     xl_row_param(&row, "chains", w->chains);
     xl_row_param(&row, "groups", w->groups);
     TRY(measure_point(p, w, &row));
@@ -282,13 +273,11 @@ static double step_latency_s(const struct xl__limits *l,
 static void report_knee(struct xl__session *p, const struct grid_launch *w,
                         const struct grid *g)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     double top = 0;
-    xl_row row;
     for (unsigned i = 0; i < g->n; i++)
         top = fmax(top, g->at[i].rate);
-    xl_row_init(&row, "probe_hiding", w->op->knee);
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_hiding", w->op->knee, "1");
     row.value = xl__rate_knee(g->at, g->n);
     xl_row_found(&row, "little",
                  top / w->op->per_step * step_latency_s(l, w, g) /
@@ -297,9 +286,8 @@ static void report_knee(struct xl__session *p, const struct grid_launch *w,
         xl__probe_emit(p, &row);
     else
         xl__probe_unsupported(p, &row,
-                              "no knee: at the end of the grid "
-                              "more chains and groups still raise "
-                              "the rate");
+                              "no knee: at the end of the grid more chains "
+                              "and groups still raise the rate");
 }
 
 static xl_status measure_grid(struct xl__session *p, struct grid_launch *w)
@@ -341,7 +329,7 @@ fail:
 static xl_status run_hiding_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool is_serial = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct grid_launch w = {.is_serial = is_serial,
@@ -362,10 +350,8 @@ static xl_status run_hiding_probe(struct xl__session *p)
     w.n_words = bytes / sizeof(cl_uint);
     TRY(measure_grid(p, &w));
 fail:
-    if (words)
-        clReleaseMemObject(words);
-    if (w.out)
-        clReleaseMemObject(w.out);
+    xl__buffer_release(words);
+    xl__buffer_release(w.out);
     return status;
 }
 

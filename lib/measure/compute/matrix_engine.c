@@ -9,7 +9,6 @@
 #include "measure/compute/matrix_engine.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/half.h"
@@ -183,14 +182,9 @@ static double flop_of(const struct mma_launch *b)
 static void plan_matrix(const struct mma_launch *b, struct xl__plan *plan)
 {
     enum { WIDEST = 256 };
-    struct xl__step *s = &plan->step[0];
-    *plan = (struct xl__plan){.n_steps = 1, .flop = flop_of(b)};
-    xl__probe_set_source(s, "probe/matrix_engine.cl");
-    s->kernel = "matrix";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = b->way->wg;
-    s->global[0] = b->items;
+    struct xl__step *s = xl__probe_step(plan, "probe/matrix_engine.cl",
+                                        "matrix", b->items, b->way->wg, true);
+    plan->flop = flop_of(b);
     s->local_mem_bytes = b->way->local_bytes;
     s->target = b->op->target;
     if (b->way->way == XL__MATRIX_FOUR_SUBGROUPS) {
@@ -284,22 +278,13 @@ fail:
     return status;
 }
 
-/* Emits the row as unsupported with the first line of the build log. */
-static void report_build_failure(struct xl__session *p, xl_row *row)
-{
-    char why[sizeof row->reason];
-    const char *detail = xl_error_detail(p->q);
-    xl__strfmt(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
-    xl__probe_unsupported(p, row, why);
-}
-
 static xl_status run_route(struct xl__session *p,
                            const struct xl__matrix_type *type,
                            const struct engine_route *way,
                            const xl_matrix_op *op)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct mma_launch b = {.type = type,
                            .way = way,
@@ -307,18 +292,14 @@ static xl_status run_route(struct xl__session *p,
                            .items = units * way->groups_a_unit * way->wg};
     xl_row row;
     init_row(l, type, way, &row);
-    if (p->most_wg < way->wg) {
-        xl__probe_unsupported(p, &row,
-                              "the device does not allow groups of "
-                              "the required size");
-        return XL_OK;
-    }
-    TRY(xl__probe_check_stop(p));
+    if (p->most_wg < way->wg)
+        return xl__probe_unsupported(p, &row,
+                                     "the device does not allow groups of "
+                                     "the required size");
     TRY(xl_buffer_create(p->q, sizeof(float) * b.items, &b.out));
     status = measure_rate(p, &b, &row);
     if (status == XL_BUILD_FAILED) {
-        report_build_failure(p, &row);
-        status = XL_OK;
+        status = xl__probe_failed(p, &row);
         goto fail;
     }
     TRY(status);
@@ -327,8 +308,7 @@ static xl_status run_route(struct xl__session *p,
         xl__probe_raise_fact(l, xl__peak_matrix(type->in),
                              xl__probe_peak(&row));
 fail:
-    if (b.out)
-        clReleaseMemObject(b.out);
+    xl__buffer_release(b.out);
     return status;
 }
 
@@ -352,7 +332,7 @@ static const char *find_missing(const struct xl__limits *l)
 xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const enum xl__fact_id peak = xl__peak_matrix(in);
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++) {
         const struct xl__matrix_type *type = &xl__matrix_types[t];
@@ -370,12 +350,10 @@ fail:
 static xl_status run_matrix_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const char *why = find_missing(&p->q->ctx->device->limits);
+    const char *why = find_missing(&p->q->ctx->device->seen);
     if (why) {
-        xl_row row;
-        xl_row_init(&row, "probe_matrix", "any");
-        row.unit = "flop/s";
-        xl__probe_unsupported(p, &row, why);
+        xl_row row = xl__probe_row("probe_matrix", "any", "flop/s");
+        xl__probe_unsupported(p, &row, "%s", why);
         return XL_OK;
     }
     for (unsigned t = 0; t < XL__N_MATRIX_TYPES; t++)

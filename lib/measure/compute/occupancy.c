@@ -16,7 +16,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -169,15 +168,9 @@ double xl__register_file(double seen)
 static void plan_loads(const struct occupancy_run *f,
                        const struct group_usage *x, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
-    xl__probe_set_source(s, "probe/occupancy.cl");
-    s->kernel = "occupancy";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = f->wg;
-    s->global[0] = f->wg * f->groups;
+    struct xl__step *s =
+        xl__probe_step(plan, "probe/occupancy.cl", "occupancy",
+                       f->wg * f->groups, f->wg, false);
     s->local_mem_bytes = x->local_bytes;
     xl__define(s, "WG", (long)f->wg);
     xl__define(s, "LIVE", (long)x->live);
@@ -321,8 +314,7 @@ static xl_status query_private_memory(const struct occupancy_run *f,
             ? (double)answer
             : NAN;
 fail:
-    xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 
@@ -336,12 +328,10 @@ static xl_status measure_rate(const struct usage_axis *a, unsigned size,
     struct xl__plan plan;
     double private_bytes = NAN;
     cl_uint most = 0;
-    xl_row row;
-    xl_row_init(&row, "probe_occupancy", a->is_local ? "local" : "live");
-    row.unit = "1/s";
+    xl_row row = xl__probe_row("probe_occupancy",
+                               a->is_local ? "local" : "live", "1/s");
     xl_row_param(&row, a->is_local ? "bytes" : "live", size);
     plan_loads(f, &x, &plan);
-    TRY(xl__probe_check_stop(f->p));
     TRY(reset_count(f));
     TRY(xl__probe_sample(f->p, &row, &plan, &call,
                          (double)ITERATIONS * PACE * (double)f->groups));
@@ -363,23 +353,20 @@ static void report_cliffs(const struct usage_axis *a,
                           const struct xl__cliff *cliffs, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        xl_row row;
-        xl_row_init(&row, "probe_occupancy",
-                    a->is_local ? "local_cliff" : "live_cliff");
-        row.unit = a->is_local ? "B" : "1";
+        xl_row row = xl__probe_row("probe_occupancy",
+                                   a->is_local ? "local_cliff" : "live_cliff",
+                                   a->is_local ? "B" : "1");
         row.value = cliffs[i].most;
         xl_row_param(&row, "groups", cliffs[i].resident);
         xl__probe_emit(a->f->p, &row);
     }
 }
 
-static void report_unsupported(struct xl__session *p, const char *variant,
-                               const char *why)
+static xl_status report_unsupported(struct xl__session *p, const char *variant,
+                                    const char *why)
 {
-    xl_row row;
-    xl_row_init(&row, "probe_occupancy", variant);
-    row.unit = "1";
-    xl__probe_unsupported(p, &row, why);
+    xl_row row = xl__probe_row("probe_occupancy", variant, "1");
+    return xl__probe_unsupported(p, &row, "%s", why);
 }
 
 /* Emits the pool that the cliffs imply: bytes, or registers of 32 bits. */
@@ -388,7 +375,6 @@ static void report_pool(struct usage_axis *a, const struct xl__cliff *cliffs,
 {
     struct xl__session *p = a->f->p;
     struct xl__pool pool;
-    xl_row row;
     const bool found =
         a->is_local
             ? xl__pool_find(cliffs, n, LOCAL_STEP, MOST_OWN_LOCAL, LOCAL_GRAIN,
@@ -401,8 +387,8 @@ static void report_pool(struct usage_axis *a, const struct xl__cliff *cliffs,
             "no cliff: the same number of groups is resident at all sizes");
         return;
     }
-    xl_row_init(&row, "probe_occupancy", variant);
-    row.unit = a->is_local ? "B" : "1";
+    xl_row row =
+        xl__probe_row("probe_occupancy", variant, a->is_local ? "B" : "1");
     row.value = pool.total * (a->is_local ? 1 : (double)a->f->wg);
     const double file = a->is_local ? NAN : xl__register_file(row.value);
     if (file > 0) {
@@ -412,13 +398,12 @@ static void report_pool(struct usage_axis *a, const struct xl__cliff *cliffs,
     xl_row_found(&row, "pools", (double)a->pools);
     xl_row_found(&row, "reserved", pool.reserved);
     xl_row_found(&row, "explained", (double)pool.explained / n);
-    if (n < 2) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        xl__strcpy(row.reason, sizeof row.reason,
-                   "only one cliff: other load on the device looks the same");
-    } else if (file > 0 && a->pools == a->f->units) {
+    if (n < 2)
+        xl__row_mark(
+            &row, XL_ROW_SUSPICIOUS,
+            "only one cliff: other load on the device looks the same");
+    else if (file > 0 && a->pools == a->f->units)
         xl__probe_set_fact(p, &row, XL__F_registers_per_cu, false);
-    }
     xl__probe_emit(p, &row);
 }
 
@@ -474,8 +459,7 @@ static xl_status create_cycle(struct occupancy_run *f)
     const size_t n = (size_t)1 << LG_WORDS;
     struct xl__rng rng;
     f->cycle = xl__calloc(n, sizeof *f->cycle);
-    if (!f->cycle)
-        TRY(xl__error_set(&f->p->q->error, XL_NO_MEMORY, "a chain of loads"));
+    TRY(xl__check_alloc(&f->p->q->error, f->cycle, "a chain of loads"));
     xl__rng_seed(&rng, f->p->how->seed);
     for (size_t i = 0; i < n; i++)
         f->cycle[i] = (cl_uint)i;
@@ -496,17 +480,15 @@ fail:
 static void destroy_run(struct occupancy_run *f)
 {
     cl_mem *const mems[] = {&f->out, &f->next, &f->count};
-    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
-        if (*mems[i])
-            clReleaseMemObject(*mems[i]);
-    }
+    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++)
+        xl__buffer_release(*mems[i]);
     free(f->cycle);
 }
 
 static xl_status run_occupancy_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     struct occupancy_run f = {.p = p,
                               .wg = scalar ? 1 : xl__min_size(WG, p->most_wg),
@@ -516,11 +498,9 @@ static xl_status run_occupancy_probe(struct xl__session *p)
                          LOCAL_STEP * LOCAL_STEP,
                      MOST_LOCAL);
     f.groups = f.units * (scalar ? XL__CPU_GROUPS : GPU_GROUPS);
-    if (xl__is(l, XL__F_is_cpu)) {
-        report_unsupported(
+    if (xl__is(l, XL__F_is_cpu))
+        return report_unsupported(
             p, "", "no cliff: a core runs one group at a time, at any size");
-        return XL_OK;
-    }
     TRY(create_cycle(&f));
     if (!xl__is(l, XL__F_has_local_mem) || local < LOCAL_STEP)
         report_unsupported(p, "local_pool",

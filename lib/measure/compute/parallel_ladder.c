@@ -10,13 +10,11 @@
  * precision. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/half.h"
 #include "base/os/clock.h"
 #include "base/rng.h"
-#include "base/str.h"
 #include "measure/probe.h"
 #include "sampling/sampler.h"
 
@@ -67,8 +65,7 @@ static xl_status create_halves(struct xl__session *p, const float *from,
 {
     xl_status status = XL_OK;
     uint16_t *half = xl__calloc((size_t)N * LD, sizeof *half);
-    if (!half)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a matrix of halves"));
+    TRY(xl__check_alloc(&p->q->error, half, "a matrix of halves"));
     for (size_t i = 0; i < (size_t)N * LD; i++)
         half[i] = xl__f32_to_f16(from[i]);
     TRY(xl_buffer_create(p->q, (size_t)N * LD * sizeof *half, out));
@@ -111,10 +108,8 @@ fail:
 static void clear_product(struct product *m)
 {
     const cl_mem mems[] = {m->dev_a, m->dev_b, m->half_a, m->half_b, m->dev_c};
-    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
-        if (mems[i])
-            clReleaseMemObject(mems[i]);
-    }
+    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++)
+        xl__buffer_release(mems[i]);
     free(m->a);
     free(m->b);
     free(m->c);
@@ -211,7 +206,7 @@ static size_t vector_width(const struct xl__limits *l)
 /* Chooses the group, the number of items and the tile of the rung. */
 static void choose_layout(const struct xl__session *p, struct rung_run *x)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     x->rows = x->cols = 1;
@@ -264,14 +259,9 @@ static const xl_matrix_op *engine_op(const struct xl__limits *l)
 static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
                       struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    *plan = (struct xl__plan){.n_steps = 1, .flop = rung_flop(x)};
-    xl__probe_set_source(s, "probe/parallel_ladder.cl");
-    s->kernel = "ladder";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = x->wg;
-    s->global[0] = x->items;
+    struct xl__step *s = xl__probe_step(plan, "probe/parallel_ladder.cl",
+                                        "ladder", x->items, x->wg, false);
+    plan->flop = rung_flop(x);
     xl__define(s, "N", N);
     xl__define(s, "LD", LD);
     if (x->rung->kind == ENGINE) {
@@ -292,7 +282,7 @@ static xl_status sample_rung(struct xl__session *p, void *arg,
                              size_t iterations, xl_row *row)
 {
     struct rung_run *x = arg;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const struct product *m = x->m;
     const bool halves = x->rung->kind == ENGINE;
     const struct xl__call call = {
@@ -330,7 +320,6 @@ static xl_status measure_on_device(struct xl__session *p, struct rung_run *x,
     xl_probing how;
     struct xl__session brief = xl__session_quick(p, &how);
     size_t count;
-    TRY(xl__probe_check_stop(p));
     TRY(fit_group(&brief, x));
     TRY(xl__iterations_find(&brief, &source,
                             p->how->quick ? quick_ns : long_ns, &count));
@@ -367,32 +356,19 @@ static void set_roof(struct xl__session *p, const struct rung_run *x,
         row->roof = bound;
 }
 
-/* Emits the row as unsupported with the first line of the error. */
-static void report_failure(struct xl__session *p, xl_row *row)
-{
-    char why[sizeof row->reason];
-    const char *detail = xl_error_detail(p->q);
-    xl__strfmt(why, sizeof why, "%.*s", (int)strcspn(detail, "\r\n"), detail);
-    xl__probe_unsupported(p, row, why);
-}
-
 /* Measures a rung. *below: the rate of the rung before; set to the rate of
  * this one. */
 static xl_status measure_rung(struct xl__session *p, struct rung_run *x,
                               double *below)
 {
     xl_status status = XL_OK;
-    xl_row row;
-    xl_row_init(&row, "probe_ladder", x->rung->name);
-    row.unit = "flop/s";
+    xl_row row = xl__probe_row("probe_ladder", x->rung->name, "flop/s");
     row.dtype = x->rung->kind == ENGINE ? XL_F16 : XL_F32;
     choose_layout(p, x);
     status = x->rung->kind == HOST ? measure_on_host(p, x, &row)
                                    : measure_on_device(p, x, &row);
-    if (status == XL_UNSUPPORTED || status == XL_BUILD_FAILED) {
-        report_failure(p, &row);
-        return XL_OK;
-    }
+    if (status == XL_UNSUPPORTED || status == XL_BUILD_FAILED)
+        return xl__probe_failed(p, &row);
     TRY(status);
     set_roof(p, x, &row);
     if (*below > 0)
@@ -410,7 +386,7 @@ fail:
 /* The reason why there is no matrix engine to use; NULL if there is. */
 static const char *find_missing(const struct xl__session *p)
 {
-    if (!engine_op(&p->q->ctx->device->limits))
+    if (!engine_op(&p->q->ctx->device->seen))
         return "no instructions of a matrix engine are known here";
     return p->most_wg < ENGINE_WG ? "the device does not allow groups of "
                                     "the required size"
@@ -425,11 +401,10 @@ static xl_status measure_rungs(struct xl__session *p, struct product *m)
         struct rung_run x = {.rung = &rungs[i], .m = m};
         const char *why = rungs[i].kind == ENGINE ? find_missing(p) : NULL;
         if (why) {
-            xl_row row;
-            xl_row_init(&row, "probe_ladder", rungs[i].name);
-            row.unit = "flop/s";
+            xl_row row =
+                xl__probe_row("probe_ladder", rungs[i].name, "flop/s");
             row.dtype = XL_F16;
-            xl__probe_unsupported(p, &row, why);
+            xl__probe_unsupported(p, &row, "%s", why);
             continue;
         }
         if (rungs[i].kind == ENGINE)
@@ -440,20 +415,14 @@ fail:
     return status;
 }
 
-static void discard_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
 /* Measures the peaks that are not known yet. */
 static xl_status measure_peaks(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     xl_probing how;
     struct xl__session silent = xl__session_quick(p, &how);
-    silent.each = discard_row;
+    silent.each = NULL;
     if (!(xl__num(l, XL__F_peak_f32_flop_per_s) > 0))
         TRY(xl__probe_flops.run(&silent));
     if (!(xl__num(l, XL__F_peak_matrix_f16_flop_per_s) > 0))

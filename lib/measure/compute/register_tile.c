@@ -4,7 +4,6 @@
  * may compile for a narrower instruction set than the machine has and still
  * report the width of the machine (CP-16); wide tiles then spill. Elements are
  * small integers, so sums are exact. */
-#include <string.h>
 
 #include "base/rng.h"
 #include "measure/probe.h"
@@ -41,7 +40,7 @@ static void fill_random(struct xl__rng *rng, float *to, size_t n)
 static xl_status create_panels(struct xl__session *p, struct panels *x)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct xl__rng rng;
     xl__rng_seed(&rng, p->how->seed);
     x->items = XL__CPU_GROUPS * xl__size_or(l, XL__F_compute_units, 1);
@@ -60,16 +59,9 @@ fail:
 static void plan_tile(const struct tile_shape *s, size_t items,
                       struct xl__plan *plan)
 {
-    struct xl__step *step = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    struct xl__step *step =
+        xl__probe_step(plan, "probe/register_tile.cl", "tile", items, 1, true);
     plan->flop = 2.0 * s->rm * s->rn * DEPTH * ITERATIONS * (double)items;
-    xl__probe_set_source(step, "probe/register_tile.cl");
-    step->kernel = "tile";
-    step->dims = 1;
-    step->slice_dim = 0;
-    step->local[0] = 1;
-    step->global[0] = items;
     xl__define(step, "VW", (long)s->vector);
     xl__define(step, "RM", (long)s->rm);
     xl__define(step, "RN", (long)s->rn);
@@ -111,13 +103,10 @@ static xl_status measure_shape(struct xl__session *p, const struct panels *x,
     const struct xl__call call = {
         .mem = {
             [1] = {.buf = x->a}, [2] = {.buf = x->b}, [3] = {.buf = x->out}}};
-    xl_row row;
     bool right;
-    xl_row_init(&row, "probe_tile", "f32");
-    row.unit = "flop/s";
+    xl_row row = xl__probe_row("probe_tile", "f32", "flop/s");
     xl_row_param(&row, "vector", s->vector);
     plan_tile(s, x->items, &plan);
-    TRY(xl__probe_check_stop(p));
     TRY(xl__probe_sample(p, &row, &plan, &call, plan.flop));
     TRY(check_sums(p, x, s, &right));
     if (!right)
@@ -143,29 +132,24 @@ unsigned xl__tile_vector(unsigned stated, const double *rate, unsigned n)
 static xl_status run_tile_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     const double stated = l->queried[XL__F_native_vector_f32].value;
     struct panels x = {0};
     double rate[N_SHAPES];
     xl_row row;
     xl_row_init(&row, "probe_tile", "f32");
-    if (!xl__probe_is_scalar(l) || !(stated >= shapes[0].vector)) {
-        xl__probe_unsupported(p, &row,
-                              "work-items here are not threads with vectors");
-        return XL_OK;
-    }
+    if (!xl__probe_is_scalar(l) || !(stated >= shapes[0].vector))
+        return xl__probe_unsupported(
+            p, &row, "work-items here are not threads with vectors");
     TRY(create_panels(p, &x));
     for (unsigned i = 0; i < N_SHAPES; i++)
         TRY(measure_shape(p, &x, &shapes[i], &rate[i]));
     xl__limits_measure(l, XL__F_native_vector_f32,
                        xl__tile_vector((unsigned)stated, rate, N_SHAPES));
 fail:
-    if (x.a)
-        clReleaseMemObject(x.a);
-    if (x.b)
-        clReleaseMemObject(x.b);
-    if (x.out)
-        clReleaseMemObject(x.out);
+    xl__buffer_release(x.a);
+    xl__buffer_release(x.b);
+    xl__buffer_release(x.out);
     return status;
 }
 

@@ -146,27 +146,24 @@ struct function_run {
     const struct special_function *f;
 };
 
-static void define_kernel(const struct function_run *b, struct xl__step *s)
+static struct xl__step *plan_kernel(const struct function_run *b,
+                                    struct xl__plan *plan, const char *kernel,
+                                    size_t items, size_t wg)
 {
-    xl__probe_set_source(s, "probe/special_functions.cl");
-    s->dims = 1;
-    s->slice_dim = 0;
+    struct xl__step *s = xl__probe_step(plan, "probe/special_functions.cl",
+                                        kernel, items, wg, true);
     if (b->f->built_in)
         xl__strfmt(s->options, sizeof s->options, "-DFN=%s", b->f->built_in);
     xl__define(s, "FORM", b->f->form);
     xl__define(s, "WHOLE", b->f->whole != NULL);
     xl__define(s, "VEC", (long)b->vec);
+    return s;
 }
 
 static void plan_rate(const struct function_run *b, struct xl__iterated *t)
 {
-    struct xl__step *s = &t->plan.step[0];
     const struct special_function *f = b->f;
-    t->plan.n_steps = 1;
-    s->kernel = "rate";
-    s->local[0] = b->wg;
-    s->global[0] = b->items;
-    define_kernel(b, s);
+    struct xl__step *s = plan_kernel(b, &t->plan, "rate", b->items, b->wg);
     xl__arg_mem(s, 1);
     xl__arg_f32(s, (double)f->lo);
     xl__arg_f32(s, (double)(f->hi - f->lo));
@@ -298,15 +295,12 @@ static void check_floats(const struct function_run *b, const cl_uint *seen,
     find_max_errors(b, seen, &ulps, &off);
     xl_row_found(row, "ulps", ulps);
     if (off > native_off)
-        xl__probe_reject(row, "wrong result: a value differs from the "
-                              "host's");
+        xl__probe_reject(row, "wrong result: a value differs from the host's");
     else if (b->f->ulps > 0 && ulps > b->f->ulps &&
-             row->verdict < XL_ROW_SUSPICIOUS) {
-        row->verdict = XL_ROW_SUSPICIOUS;
-        xl__strfmt(row->reason, sizeof row->reason,
-                   "%.3g ulps off, OpenCL allows %g: not full precision", ulps,
-                   b->f->ulps);
-    }
+             row->verdict < XL_ROW_SUSPICIOUS)
+        xl__row_mark(row, XL_ROW_SUSPICIOUS,
+                     "%.3g ulps off, OpenCL allows %g: not full precision",
+                     ulps, b->f->ulps);
 }
 
 static xl_status check_values(struct xl__session *p, struct function_run *b,
@@ -314,16 +308,14 @@ static xl_status check_values(struct xl__session *p, struct function_run *b,
 {
     xl_status status = XL_OK;
     cl_uint seen[VALUES];
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
+    struct xl__plan plan;
     const struct xl__call call = {
         .mem = {
             [1] = {.buf = b->x}, [2] = {.buf = b->y}, [3] = {.buf = b->out}}};
     TRY(fill_arguments(p, b));
-    s->kernel = "values";
-    s->local[0] = b->wg > 1 ? xl__min_size(b->wg, VALUES) : 1;
-    s->global[0] = VALUES / b->vec;
-    define_kernel(b, s);
+    struct xl__step *s =
+        plan_kernel(b, &plan, "values", VALUES / b->vec,
+                    b->wg > 1 ? xl__min_size(b->wg, VALUES) : 1);
     for (unsigned slot = 1; slot <= 3; slot++)
         xl__arg_mem(s, slot);
     TRY(xl__plan_launch(p->q, &plan, &call, NULL));
@@ -360,16 +352,13 @@ fail:
 static xl_status run_function(struct xl__session *p, struct function_run *b)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct xl__iterated t = {.check = check_function, .arg = b};
     /* native_exp2 sets the fact for all special functions. Where roots and
      * reciprocals are instructions and the others are series, their rate would
      * not be representative. */
     const bool is_rate = b->f->of == exp2 && b->f->ulps == 0;
-    xl_row row;
-    TRY(xl__probe_check_stop(p));
-    xl_row_init(&row, "probe_special", b->f->name);
-    row.unit = "op/s";
+    xl_row row = xl__probe_row("probe_special", b->f->name, "op/s");
     plan_rate(b, &t);
     TRY(xl__iterated_measure(p, &t, &row));
     xl__probe_emit(p, &row);
@@ -383,7 +372,7 @@ fail:
 static void choose_layout(const struct xl__session *p, struct function_run *b)
 {
     enum { LEAST_VEC = 4, MOST_VEC = 16 };
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool scalar = xl__probe_is_scalar(l);
     b->wg = scalar ? 1 : xl__min_size(WG, p->most_wg);
@@ -402,8 +391,7 @@ static xl_status run_special_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct function_run *b = xl__calloc(1, sizeof *b);
-    if (!b)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "values"));
+    TRY(xl__check_alloc(&p->q->error, b, "values"));
     choose_layout(p, b);
     TRY(xl__fma_rate(p, &b->fma));
     TRY(xl_buffer_create(p->q, b->items * sizeof(cl_uint), &b->out));
@@ -417,10 +405,8 @@ static xl_status run_special_probe(struct xl__session *p)
 fail:
     if (b) {
         const cl_mem all[] = {b->out, b->x, b->y};
-        for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-            if (all[i])
-                clReleaseMemObject(all[i]);
-        }
+        for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+            xl__buffer_release(all[i]);
     }
     free(b);
     return status;

@@ -4,7 +4,6 @@
  * since a sub-group whose items take different branches executes both. A
  * driver that reports another width makes the row suspicious. */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
@@ -27,15 +26,10 @@ static const double both_ways = 0.85, one_way = 0.7;
 static struct xl__plan plan_kernel(const char *kernel, const char *option,
                                    size_t groups, size_t wg)
 {
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
-    xl__probe_set_source(s, "probe/subgroup.cl");
-    s->kernel = kernel;
+    struct xl__plan plan;
+    struct xl__step *s = xl__probe_step(&plan, "probe/subgroup.cl", kernel,
+                                        groups * wg, wg, false);
     xl__strcpy(s->options, sizeof s->options, option ? option : "");
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->global[0] = groups * wg;
-    s->local[0] = wg;
     xl__arg_mem(s, 1);
     return plan;
 }
@@ -46,7 +40,7 @@ const char *xl__lane_option(const xl_device *dev)
 {
     if (dev->vendor->lane_option)
         return dev->vendor->lane_option;
-    return xl__is(&dev->limits, XL__F_has_subgroups) ? "-DXL_LANE_SUBGROUP"
+    return xl__is(&dev->seen, XL__F_has_subgroups) ? "-DXL_LANE_SUBGROUP"
                                                      : NULL;
 }
 
@@ -106,18 +100,14 @@ fail:
 static void emit_width(struct xl__session *p, const char *variant,
                        double width, bool is_exact)
 {
-    xl_row row;
-    xl_row_init(&row, "probe_subgroup", variant);
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_subgroup", variant, "1");
     row.value = width;
-    if (width > 0) {
+    if (width > 0)
         xl__probe_set_fact(p, &row, XL__F_subgroup_width, is_exact);
-    } else {
-        row.verdict = XL_ROW_UNSUPPORTED;
-        xl__strcpy(row.reason, sizeof row.reason,
-                   "no width is found: work-items here do not run in "
-                   "lock-step");
-    }
+    else
+        xl__row_mark(&row, XL_ROW_UNSUPPORTED,
+                     "no width is found: work-items here do not run in "
+                     "lock-step");
     xl__probe_emit(p, &row);
 }
 
@@ -152,12 +142,9 @@ static xl_status time_period(struct xl__session *p,
     const struct xl__call call = {.mem = {[1] = {.buf = f->out}}};
     xl__arg_u32(&plan.step[0], period);
     xl__arg_u32(&plan.step[0], f->steps);
-    xl_row_init(row, "probe_subgroup", "divergence");
-    row->unit = "s";
+    *row = xl__probe_row("probe_subgroup", "divergence", "s");
     xl_row_param(row, "period", (double)period);
-    const xl_status status = xl__probe_check_stop(p);
-    return status == XL_OK ? xl__probe_sample(p, row, &plan, &call, 0)
-                           : status;
+    return xl__probe_sample(p, row, &plan, &call, 0);
 }
 
 static xl_status calibrate_steps(struct xl__session *p,
@@ -212,7 +199,7 @@ fail:
 static xl_status run_subgroup_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t wg = xl__min_size(WG, p->most_wg);
     struct divergence_launch f = {
         NULL, GROUPS_PER_UNIT * xl__size_or(l, XL__F_compute_units, 1), wg, 0};
@@ -230,8 +217,7 @@ static xl_status run_subgroup_probe(struct xl__session *p)
         emit_width(p, "divergence_width", forked, false);
     }
 fail:
-    if (f.out)
-        clReleaseMemObject(f.out);
+    xl__buffer_release(f.out);
     return status;
 }
 

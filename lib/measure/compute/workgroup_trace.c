@@ -232,18 +232,13 @@ static void plan_groups(const struct trace_run *w, struct xl__plan *plan)
     const xl_device *dev = w->q->ctx->device;
     const size_t words = xl__max_size(
         what->wg_items, what->local_mem_bytes / sizeof(cl_uint));
-    struct xl__step *s = &plan->step[0];
-    plan->n_steps = 1;
-    xl__probe_set_source(s, "probe/workgroup_trace.cl");
-    s->kernel = "groups";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = what->wg_items;
-    s->global[0] = what->n_groups * what->wg_items;
+    struct xl__step *s =
+        xl__probe_step(plan, "probe/workgroup_trace.cl", "groups",
+                       what->n_groups * what->wg_items, what->wg_items, false);
     s->local_mem_bytes = words * sizeof(cl_uint);
     xl__define(s, "WG", (long)what->wg_items);
     xl__define(s, "WORDS", (long)words);
-    xl__define_choice(s, "XL_UNIT", xl__text(&dev->limits, XL__F_unit_id));
+    xl__define_choice(s, "XL_UNIT", xl__text(&dev->seen, XL__F_unit_id));
     xl__arg_mem(s, 1);
     xl__arg_u32(s, what->n_pieces);
     xl__arg_u32(s, what->whole);
@@ -306,7 +301,7 @@ static xl_status check_plausible(struct trace_run *w,
                                  const xl_piece_record *out,
                                  const xl_watched *about)
 {
-    const struct xl__limits *l = &w->q->ctx->device->limits;
+    const struct xl__limits *l = &w->q->ctx->device->seen;
     const double units = xl__num(l, XL__F_compute_units);
     if (about->n_units > units)
         return xl__error_set(&w->q->error, XL_UNSUPPORTED,
@@ -354,7 +349,7 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
     struct trace_run w = {.q = q, .what = what};
     if (!q || !what || !out || !about || !is_valid_request(what))
         return XL_BAD_ARGUMENT;
-    const char *way = xl__text(&q->ctx->device->limits, XL__F_unit_id);
+    const char *way = xl__text(&q->ctx->device->seen, XL__F_unit_id);
     xl__error_reset(&q->error);
     *about = (xl_watched){.is_thread = xl__streq(way, "local_address")};
     if (!*way)
@@ -368,11 +363,8 @@ xl_status xl_groups_watch(xl_queue *q, const xl_watch *what,
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "group records"));
     TRY(run_trace(&w, out, about));
 fail:
-    if (w.mem)
-        clReleaseMemObject(w.mem);
-    if (w.ready)
-        xl__cached_plan_clear(w.ready);
-    free(w.ready);
+    xl__buffer_release(w.mem);
+    xl__cached_plan_destroy(w.ready);
     free(w.raw);
     free(w.best);
     return status;

@@ -12,7 +12,6 @@
 #include <crosslane/measure/row.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "base/stats.h"
 #include "base/str.h"
@@ -431,8 +430,7 @@ static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
     xl__str_printf(out, "; %.0f %% is unexplained, likely ",
                    percent * (1 - d->share));
     if (d->limiter == XL_LIMITER_GROUPS)
-        xl__str_printf(out, "too few groups: %.0f of %.0f items on %.0f "
-                            "units",
+        xl__str_printf(out, "too few groups: %.0f of %.0f items on %.0f units",
                        w->groups, w->wg_size, units);
     else if (d->limiter == XL_LIMITER_SPILLS)
         xl__str_printf(out, "spills: %.0f B of private memory an item",
@@ -546,9 +544,9 @@ void xl_diagnose(const xl_device *dev, const xl_counts *counts,
     if (!dev || !counts || !(counts->ns > 0))
         return;
     struct run_needs c = {.dev = dev,
-                          .l = &dev->limits,
+                          .l = &dev->seen,
                           .counts = counts,
-                          .fill = find_fill(&dev->limits, counts->groups)};
+                          .fill = find_fill(&dev->seen, counts->groups)};
     struct xl__str text = {0};
     store_rates(counts, out);
     add_all_needs(&c);

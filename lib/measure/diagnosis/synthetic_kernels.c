@@ -28,15 +28,9 @@ static struct xl__step *init_run(struct xl__synthetic_run *r,
                                  const char *source, const char *kernel,
                                  size_t groups, size_t wg)
 {
-    struct xl__step *s = &r->plan.step[0];
-    r->plan.n_steps = 1;
     r->launches = 1;
-    xl__probe_set_source(s, source);
-    s->kernel = kernel;
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = wg;
-    s->global[0] = groups * wg;
+    struct xl__step *s =
+        xl__probe_step(&r->plan, source, kernel, groups * wg, wg, false);
     r->counts.groups = (double)groups;
     r->counts.wg_size = (double)wg;
     r->counts.launches = 1;

@@ -115,22 +115,18 @@ fail:
 
 static xl_status build_plan(struct addition *b)
 {
-    const struct xl__limits *l = &b->p->q->ctx->device->limits;
+    const struct xl__limits *l = &b->p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t wg = scalar ? 1 : xl__min_size(WG, b->p->most_wg);
     const size_t most =
         scalar ? XL__CPU_GROUPS * xl__size_or(l, XL__F_compute_units, 1)
                : b->n;
     const size_t count = xl__ceil_div(b->n, most * wg);
-    struct xl__step *s = &b->ready->plan.step[0];
     xl__cached_plan_clear(b->ready);
-    *b->ready = (struct xl__cached_plan){.plan.n_steps = 1};
-    xl__probe_set_source(s, "probe/break_even.cl");
-    s->kernel = "add";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = wg;
-    s->global[0] = xl__ceil_div(b->n, count * wg) * wg;
+    *b->ready = (struct xl__cached_plan){0};
+    struct xl__step *s =
+        xl__probe_step(&b->ready->plan, "probe/break_even.cl", "add",
+                       xl__ceil_div(b->n, count * wg) * wg, wg, false);
     xl__define(s, "WG", (long)wg);
     for (unsigned slot = 1; slot <= 3; slot++)
         xl__arg_mem(s, slot);
@@ -180,8 +176,7 @@ static xl_status measure_size(struct addition *b, double *times)
     xl_status status = XL_OK;
     bool is_right;
     xl_samples *samples = xl__calloc(N_VARIANTS, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&b->p->q->error, samples, "samples"));
     TRY(build_plan(b));
     TRY(check_sums(b, &is_right));
     b->is_right = b->is_right && is_right;
@@ -224,14 +219,11 @@ static void report_break_even(struct addition *b, const struct curves *c,
                               enum variant variant)
 {
     char name[sizeof(((xl_row *)0)->variant)];
-    xl_row row;
     xl__strfmt(name, sizeof name, "%s_wins", variant_names[variant]);
-    xl_row_init(&row, "probe_breakeven", name);
-    row.unit = "1";
+    xl_row row = xl__probe_row("probe_breakeven", name, "1");
     if (!b->is_right) {
         xl__probe_unsupported(b->p, &row,
-                              "not determined: the device's "
-                              "sums are wrong");
+                              "not determined: the device's sums are wrong");
         return;
     }
     row.value = round_to_two_digits(
@@ -253,7 +245,7 @@ static xl_status create_arrays(struct addition *b, size_t *most)
     xl_queue *q = b->p->q;
     const size_t bytes =
         xl__transfer_bytes(b->p, sizes[N_SIZES - 1] * ELEM);
-    const size_t room = xl__size_or(&q->ctx->device->limits,
+    const size_t room = xl__size_or(&q->ctx->device->seen,
                                     XL__F_max_alloc_bytes, bytes);
     const unsigned last = b->p->how->quick ? N_QUICK - 1 : N_SIZES - 1;
     unsigned i = 0;
@@ -281,13 +273,9 @@ static void destroy_arrays(struct addition *b)
 {
     const cl_mem mems[] = {b->da, b->db, b->dc};
     xl__queue_drain(b->p->q);
-    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
-        if (mems[i])
-            clReleaseMemObject(mems[i]);
-    }
-    if (b->ready)
-        xl__cached_plan_clear(b->ready);
-    free(b->ready);
+    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++)
+        xl__buffer_release(mems[i]);
+    xl__cached_plan_destroy(b->ready);
     free(b->a);
     free(b->b);
     free(b->c);

@@ -3,9 +3,7 @@
  * before (cold), of the same program in a new context from crosslane's store
  * (cached), and of a new context and queue alone. Each is timed until the
  * first result, since drivers finish compiling as late as the first launch. */
-#include <math.h>
 
-#include "base/alloc.h"
 #include "base/os/clock.h"
 #include "measure/probe.h"
 #include "runtime/program.h"
@@ -19,14 +17,9 @@ static const char *const names[N_STAGES] = {"context", "cold", "cached"};
 /* A plan whose program no cache contains: `unique` is part of its options. */
 static struct xl__plan make_unique_plan(long unique)
 {
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
-    xl__probe_set_source(s, "probe/fma.cl");
-    s->kernel = "flops";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->global[0] = ITEMS;
-    s->local[0] = 1;
+    struct xl__plan plan;
+    struct xl__step *s =
+        xl__probe_step(&plan, "probe/fma.cl", "flops", ITEMS, 1, false);
     xl__define(s, "TYPE", 0);
     xl__define(s, "VEC", 4);
     xl__define(s, "CHAINS", 4);
@@ -49,8 +42,7 @@ static xl_status time_first_result(xl_queue *q, const struct xl__plan *plan,
     TRY(xl_buffer_read(q, out, 0, &seen, sizeof seen));
     *ns = (double)(xl__now_ns() - start);
 fail:
-    if (out)
-        clReleaseMemObject(out);
+    xl__buffer_release(out);
     return status;
 }
 
@@ -123,13 +115,11 @@ static xl_status run_build_probe(struct xl__session *p)
             row[k].samples.runs++;
         all_stored = all_stored && stored;
     }
-    if (!all_stored) {
-        row[CACHED].verdict = XL_ROW_UNSUPPORTED;
-        xl__strcpy(row[CACHED].reason, sizeof row[CACHED].reason,
-                   p->q->ctx->lib->store.dir
-                       ? "not found in the store: built again"
-                       : "the program cache is off: built again");
-    }
+    if (!all_stored)
+        xl__row_mark(&row[CACHED], XL_ROW_UNSUPPORTED, "%s",
+                     p->q->ctx->lib->store.dir
+                         ? "not found in the store: built again"
+                         : "the program cache is off: built again");
     for (unsigned i = 0; i < N_STAGES; i++) {
         xl__samples_summarise(&row[i].samples, NULL);
         row[i].value = row[i].samples.median_ns * 1e-9;

@@ -4,7 +4,6 @@
  * of both, and through pinned host memory from one context to the other. The
  * source changes before each run, so no copy of earlier contents suffices. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
@@ -168,7 +167,7 @@ static xl_status create_endpoint(struct device_path *b, xl_queue *q,
                                  size_t bytes, struct endpoint *at,
                                  size_t *got)
 {
-    const struct xl__limits *l = &q->ctx->device->limits;
+    const struct xl__limits *l = &q->ctx->device->seen;
     at->p = *b->p;
     at->p.q = q;
     at->p.most_wg = xl__min_size(b->p->most_wg,
@@ -178,8 +177,7 @@ static xl_status create_endpoint(struct device_path *b, xl_queue *q,
 
 static void destroy_endpoint(struct endpoint *at)
 {
-    if (at->mem)
-        clReleaseMemObject(at->mem);
+    xl__buffer_release(at->mem);
     at->mem = NULL;
 }
 
@@ -257,8 +255,7 @@ static xl_status report_failure(struct device_path *b, const char *name,
     if (status == XL_OK || status == XL_CANCELLED)
         return status;
     xl_row_init(&row, "probe_between", name);
-    xl__probe_unsupported(b->p, &row, xl_error_detail(b->p->q));
-    return XL_OK;
+    return xl__probe_unsupported(b->p, &row, "%s", xl_error_detail(b->p->q));
 }
 
 static xl_status create_queue(struct device_path *b, cl_context context,

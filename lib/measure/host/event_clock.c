@@ -11,14 +11,10 @@ static void emit_value(struct xl__session *p, const char *variant,
                        double value, const char *unit, const char *fault,
                        const char *remedy)
 {
-    xl_row row;
-    xl_row_init(&row, "probe_timer", variant);
+    xl_row row = xl__probe_row("probe_timer", variant, unit);
     row.value = value;
-    row.unit = unit;
-    if (fault) {
-        row.verdict = XL_ROW_SUSPICIOUS;
-        xl__strfmt(row.reason, sizeof row.reason, "%s%s", fault, remedy);
-    }
+    if (fault)
+        xl__row_mark(&row, XL_ROW_SUSPICIOUS, "%s%s", fault, remedy);
     xl__probe_emit(p, &row);
 }
 
@@ -41,7 +37,7 @@ static xl_status run_timer_probe(struct xl__session *p)
                              "the queue was created without profiling: "
                              "there is no event clock to test");
     TRY(xl__timer_compare(p->q, &c));
-    xl__timer_set_facts(&p->q->ctx->device->limits, &c);
+    xl__timer_set_facts(&p->q->ctx->device->seen, &c);
     emit_value(p, "event_over_wall", c.ratio, "1", xl__timer_fault(&c),
                ": the wall clock is used");
     emit_value(p, "finish_over_wall", c.finish, "1", find_finish_fault(&c),

@@ -167,7 +167,7 @@ static xl_status measure_size(struct transfer_ends *e,
     curve->bytes[curve->n] = (double)bytes;
     curve->ns[curve->n++] = row.samples.median_ns;
     if (right && !e->shares)
-        xl__probe_raise_fact(&e->q->ctx->device->limits, way_facts[way],
+        xl__probe_raise_fact(&e->q->ctx->device->seen, way_facts[way],
                              xl__probe_peak(&row));
 fail:
     return status;
@@ -234,8 +234,7 @@ fail:
     return status;
 }
 
-/* -- maps of buffers --------------------------------------------------------
- */
+/* -- maps of buffers ------------------------------------------------------ */
 
 /* Maps of buffers, timed from the map to the end of the unmap, show whether
  * host and device share memory. They are compared with a copy of the same size
@@ -360,8 +359,7 @@ static xl_status create_mapped(struct mapped_buffer *m, unsigned kind)
     void *at = NULL;
     if (kind == MAP_USE) {
         m->heap = xl__calloc(m->bytes + PAGE, 1);
-        if (!m->heap)
-            TRY(xl__error_set(&q->error, XL_NO_MEMORY, "host memory"));
+        TRY(xl__check_alloc(&q->error, m->heap, "host memory"));
         at = (char *)m->heap + (PAGE - (uintptr_t)m->heap % PAGE);
     }
     m->mem =
@@ -375,8 +373,7 @@ fail:
 static void destroy_mapped(struct mapped_buffer *m)
 {
     xl__queue_drain(m->p->q);
-    if (m->mem)
-        clReleaseMemObject(m->mem);
+    xl__buffer_release(m->mem);
     free(m->heap);
 }
 
@@ -392,8 +389,7 @@ static xl_status measure_map_way(struct mapped_buffer *m, unsigned kind,
     struct xl__session hasty = *m->p;
     xl_row row;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&m->p->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&m->p->q->error, samples, "samples"));
     hasty.is_hasty = true;
     TRY(xl__sample_runs(m->p, &map, 1, &samples[MAP]));
     TRY(xl__sample_runs(&hasty, &m->copies[way], 1, &samples[COPY]));
@@ -433,8 +429,7 @@ fail:
         return status;
     xl__transfer_row(&row, "probe_transfer", map_kinds[kind].name, "",
                      m.bytes);
-    xl__probe_unsupported(m.p, &row, xl_error_detail(m.p->q));
-    return XL_OK;
+    return xl__probe_unsupported(m.p, &row, "%s", xl_error_detail(m.p->q));
 }
 
 /* Measures maps, up and down, of all kinds of buffers; `copies` are transfers
@@ -447,7 +442,7 @@ static xl_status measure_maps(struct xl__session *p, size_t bytes,
                               bool *shares)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const struct mapped_buffer m = {
         .p = p, .copies = copies, .bytes = bytes, .right = true};
     bool by_kind[N_MAP_KINDS];
@@ -471,7 +466,7 @@ static xl_status measure_map_sharing(struct transfer_ends *e)
     const struct xl__timed_run copies[] = {{time_copy, &up},
                                            {time_copy, &down}};
     TRY(measure_maps(e->p, e->bytes, copies, &e->shares));
-    xl__limits_measure(&e->q->ctx->device->limits, XL__F_has_zero_copy,
+    xl__limits_measure(&e->q->ctx->device->seen, XL__F_has_zero_copy,
                        e->shares);
 fail:
     return status;
@@ -509,8 +504,7 @@ static xl_status measure_both_ways(struct transfer_ends *e)
     xl_row row;
     bool up_right, down_right;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&e->q->error, samples, "samples"));
     TRY(clear_target(&up));
     TRY(clear_target(&down));
     TRY(xl__sample_runs(e->p, runs, N, samples));
@@ -587,8 +581,7 @@ static xl_status measure_equal_words(struct transfer_ends *e)
     enum { BEFORE, EQUAL, AFTER, N };
     xl_status status = XL_OK;
     xl_samples *samples = xl__calloc((size_t)N * N_EQUAL, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&e->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&e->q->error, samples, "samples"));
     for (unsigned i = 0; i < N; i++)
         TRY(sample_words(e, i == EQUAL, &samples[i * N_EQUAL]));
     for (unsigned i = 0; i < N_EQUAL; i++) {
@@ -639,10 +632,8 @@ static void destroy_ends(struct transfer_ends *e)
         xl__host_mem_destroy(e->q, &e->to[i]);
     }
     xl_queue_destroy(e->beside);
-    if (e->src)
-        clReleaseMemObject(e->src);
-    if (e->dst)
-        clReleaseMemObject(e->dst);
+    xl__buffer_release(e->src);
+    xl__buffer_release(e->dst);
 }
 
 static xl_status run_transfer_probe(struct xl__session *p)

@@ -4,7 +4,6 @@
  * many back to back, also with arguments and with local memory. By the wall
  * clock, which is what a program waits by. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/os/clock.h"
@@ -70,19 +69,11 @@ static xl_status time_round_trip(struct xl__session *p, void *ready,
 
 /* -- kernels -------------------------------------------------------------- */
 
-static void plan_nothing(const struct xl__limits *l, struct xl__step *s,
-                         xl_row *row)
-{
-    (void)l, (void)row;
-    s->kernel = "nothing";
-}
-
-static void plan_arguments(const struct xl__limits *l, struct xl__step *s,
-                           xl_row *row)
+static void add_arguments(const struct xl__limits *l, struct xl__step *s,
+                          xl_row *row)
 {
     enum { STRUCTS = 7, WORDS = 16 };
     (void)l;
-    s->kernel = "arguments";
     for (unsigned i = 0; i < STRUCTS; i++) {
         xl__arg_words(s, WORDS);
         for (unsigned k = 0; k < WORDS; k++)
@@ -93,14 +84,13 @@ static void plan_arguments(const struct xl__limits *l, struct xl__step *s,
 
 /* All local memory that a group may have: units may have to repartition their
  * memory between cache and local memory. */
-static void plan_local_memory(const struct xl__limits *l, struct xl__step *s,
-                              xl_row *row)
+static void add_local_memory(const struct xl__limits *l, struct xl__step *s,
+                             xl_row *row)
 {
     enum { LEAST_BYTES = 1 << 10, SPARE_BYTES = 1 << 10 };
     const size_t most = xl__size_or(l, XL__F_local_mem_bytes, 0);
     const size_t bytes = most > LEAST_BYTES + SPARE_BYTES ? most - SPARE_BYTES
                                                           : LEAST_BYTES;
-    s->kernel = "local_memory";
     s->local_mem_bytes = bytes;
     xl__define(s, "LOCAL_WORDS", (long)(bytes / sizeof(cl_uint)));
     xl_row_param(row, "bytes", (double)bytes);
@@ -110,17 +100,19 @@ enum launch_mode { ENQUEUE, ALONE, BACK_TO_BACK };
 
 /* clang-format off */
 static const struct launch_cost {
-    const char *variant;
-    void (*plan)(const struct xl__limits *l, struct xl__step *s, xl_row *row);
+    const char *variant, *kernel;
     enum launch_mode how;
     int fact;              /* -1: none */
+    /* NULL: the kernel has no arguments */
+    void (*extend)(const struct xl__limits *l, struct xl__step *s,
+                   xl_row *row);
 } costs[] = {
-    /* row           kernel         launched      fact */
-    {"enqueue",      plan_nothing,   ENQUEUE,      -1},
-    {"round_trip",   plan_nothing,   ALONE,        XL__F_round_trip_ns},
-    {"back_to_back", plan_nothing,   BACK_TO_BACK, XL__F_launch_ns},
-    {"arguments",    plan_arguments, BACK_TO_BACK, -1},
-    {"local_memory", plan_local_memory,     BACK_TO_BACK, -1},
+    /* row           kernel          launched      fact */
+    {"enqueue",      "nothing",      ENQUEUE,      -1, NULL},
+    {"round_trip",   "nothing",      ALONE,        XL__F_round_trip_ns, NULL},
+    {"back_to_back", "nothing",      BACK_TO_BACK, XL__F_launch_ns, NULL},
+    {"arguments",    "arguments",    BACK_TO_BACK, -1, add_arguments},
+    {"local_memory", "local_memory", BACK_TO_BACK, -1, add_local_memory},
 };
 /* clang-format on */
 
@@ -165,24 +157,18 @@ static xl_status measure_cost(struct xl__session *p,
                               const struct launch_cost *cost)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct xl__cached_plan *ready = xl__calloc(1, sizeof *ready);
-    xl_row row;
-    xl_row_init(&row, "probe_launch", cost->variant);
-    row.unit = "s";
-    if (!ready)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a plan"));
-    ready->plan.n_steps = 1;
-    struct xl__step *s = &ready->plan.step[0];
-    xl__probe_set_source(s, "probe/launch.cl");
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->global[0] = s->local[0] = 1;
-    cost->plan(l, s, &row);
+    xl_row row = xl__probe_row("probe_launch", cost->variant, "s");
+    TRY(xl__check_alloc(&p->q->error, ready, "a plan"));
+    struct xl__step *s = xl__probe_step(&ready->plan, "probe/launch.cl",
+                                        cost->kernel, 1, 1, false);
+    if (cost->extend)
+        cost->extend(l, s, &row);
     status = xl__cached_plan_build(p->q, ready);
     if (status == XL_BUILD_FAILED && cost->fact < 0) {
-        xl__probe_unsupported(p, &row, "the kernel could not be built");
-        status = XL_OK;
+        status =
+            xl__probe_unsupported(p, &row, "the kernel could not be built");
         goto fail;
     }
     TRY(status);
@@ -192,9 +178,7 @@ static xl_status measure_cost(struct xl__session *p,
         xl__limits_measure(l, (enum xl__fact_id)cost->fact,
                            row.samples.median_ns);
 fail:
-    if (ready)
-        xl__cached_plan_clear(ready);
-    free(ready);
+    xl__cached_plan_destroy(ready);
     return status;
 }
 

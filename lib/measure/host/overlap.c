@@ -330,8 +330,7 @@ static xl_status measure_beside(struct overlap_run *b, bool is_up)
     bool right;
     xl_row row;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&b->p->q->error, samples, "samples"));
     TRY(xl__sample_runs(b->p, runs, 1, samples));
     TRY(find_iterations(b, &runs[KERNEL], samples[COPY].min_ns,
                         &b->spin_iterations));
@@ -365,8 +364,7 @@ static xl_status measure_chunks(struct overlap_run *b)
     bool right;
     xl_row row;
     xl_samples *samples = xl__calloc(N, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&b->p->q->error, samples, "samples"));
     TRY(xl__sample_runs(b->p, runs, 1, samples));
     TRY(find_iterations(b, &runs[KERNEL], samples[BRING].min_ns,
                         &b->iterations));
@@ -419,10 +417,8 @@ static void destroy_buffers(struct overlap_run *b)
     xl__workload_destroy(&b->spin);
     xl__workload_destroy(&b->whole);
     xl__workload_destroy(&b->chunk);
-    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++) {
-        if (mems[i])
-            clReleaseMemObject(mems[i]);
-    }
+    for (unsigned i = 0; i < sizeof mems / sizeof *mems; i++)
+        xl__buffer_release(mems[i]);
     xl_queue_destroy(b->q[UP]);
     xl_queue_destroy(b->q[DOWN]);
 }

@@ -4,7 +4,6 @@
  * the host waiting in between, across queues and contexts; and the delay of a
  * launch that waits for a user event. Each launch computes on the word of the
  * one before, so one that did not wait is detected. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -253,8 +252,7 @@ static xl_status measure_kinds(struct switch_run *b)
     struct xl__timed_run runs[N_KINDS];
     bool right;
     xl_samples *samples = xl__calloc(N_KINDS, sizeof *samples);
-    if (!samples)
-        TRY(xl__error_set(&b->p->q->error, XL_NO_MEMORY, "samples"));
+    TRY(xl__check_alloc(&b->p->q->error, samples, "samples"));
     for (unsigned i = 0; i < N_KINDS; i++)
         runs[i] = (struct xl__timed_run){kinds[i].once, b};
     TRY(xl__sample_runs(b->p, runs, N_KINDS, samples));
@@ -308,10 +306,8 @@ static void destroy_lanes(struct switch_run *b)
     for (unsigned i = 0; i < N_LANES; i++)
         xl__workload_destroy(&b->lane[i].workload);
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned j = 0; j < 2; j++) {
-            if (b->chain[i].mem[j])
-                clReleaseMemObject(b->chain[i].mem[j]);
-        }
+        for (unsigned j = 0; j < 2; j++)
+            xl__buffer_release(b->chain[i].mem[j]);
     }
     xl_queue_destroy(b->lane[BESIDE].q);
     xl_queue_destroy(b->lane[ELSEWHERE].q);

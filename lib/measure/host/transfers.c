@@ -125,8 +125,7 @@ xl_status xl__host_mem_create(xl_queue *q, bool pinned, size_t bytes,
                           bytes));
     return XL_OK;
 fail:
-    if (out->mem)
-        clReleaseMemObject(out->mem);
+    xl__buffer_release(out->mem);
     *out = (struct xl__host_mem){0};
     return status;
 }
@@ -156,7 +155,7 @@ size_t xl__transfer_bytes(const struct xl__session *p, size_t most)
     static const double shares = 24;   /* of device memory that such sizes
                                           may use */
     static const double unknown = 4e9; /* bytes, where it is unknown */
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const double room = xl__num_or(l, XL__F_global_mem_bytes, unknown);
     while (most > LEAST && (double)most * shares > room)
         most /= 2;
@@ -249,8 +248,7 @@ xl_status xl__copy_queue_error(struct xl__session *p, xl_queue *q,
     return xl__error_set(&p->q->error, status, "%s", xl_error_detail(q));
 }
 
-/* -- a kernel of a chosen length --------------------------------------------
- */
+/* -- a kernel of a chosen length ------------------------------------------ */
 
 /* A kernel of a chosen duration that runs beside copies, or is passed from
  * queue to queue. Its result depends on every word and every iteration. */
@@ -263,7 +261,7 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
                               struct xl__workload *w)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t most_wg = xl__min_size(xl__min_size(WG, p->most_wg), words);
@@ -278,16 +276,9 @@ xl_status xl__workload_create(struct xl__session *p, xl_queue *q, size_t words,
     const size_t groups = xl__ceil_div(words, w->count * w->wg);
     w->words = groups * w->count * w->wg;
     w->ready = xl__calloc(1, sizeof *w->ready);
-    if (!w->ready)
-        TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a plan"));
-    w->ready->plan.n_steps = 1;
-    struct xl__step *s = &w->ready->plan.step[0];
-    xl__probe_set_source(s, "probe/overlap.cl");
-    s->kernel = "work";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = w->wg;
-    s->global[0] = groups * w->wg;
+    TRY(xl__check_alloc(&q->error, w->ready, "a plan"));
+    struct xl__step *s = xl__probe_step(&w->ready->plan, "probe/overlap.cl",
+                                        "work", groups * w->wg, w->wg, false);
     xl__define(s, "WG", (long)w->wg);
     xl__arg_mem(s, IN);
     xl__arg_mem(s, OUT);
@@ -301,9 +292,7 @@ fail:
 
 void xl__workload_destroy(struct xl__workload *w)
 {
-    if (w->ready)
-        xl__cached_plan_clear(w->ready);
-    free(w->ready);
+    xl__cached_plan_destroy(w->ready);
     *w = (struct xl__workload){0};
 }
 

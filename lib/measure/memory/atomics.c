@@ -78,7 +78,7 @@ static cl_uint item_number(size_t item)
 
 static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const struct atomic_point *at = b->point;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t width = xl__size_or(l, XL__F_subgroup_width, 1);
@@ -97,14 +97,8 @@ static void choose_layout(const struct xl__session *p, struct atomic_launch *b)
 
 static void plan_atomics(const struct atomic_launch *b, struct xl__iterated *t)
 {
-    struct xl__step *s = &t->plan.step[0];
-    t->plan.n_steps = 1;
-    xl__probe_set_source(s, "probe/atomics.cl");
-    s->kernel = "atomic";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = b->wg;
-    s->global[0] = b->items;
+    struct xl__step *s = xl__probe_step(&t->plan, "probe/atomics.cl", "atomic",
+                                        b->items, b->wg, true);
     if (routes[b->route].extension)
         xl__strcpy(s->options, sizeof s->options, "-cl-std=CL3.0");
     xl__define(s, "LOCAL", b->point->is_local);
@@ -159,8 +153,7 @@ static xl_status check_sums(struct xl__session *p, struct xl__iterated *t,
     const struct atomic_launch *b = t->arg;
     const size_t n = count_words(b);
     cl_uint *seen = xl__calloc(n, sizeof *seen);
-    if (!seen)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "sums"));
+    TRY(xl__check_alloc(&p->q->error, seen, "sums"));
     TRY(xl_buffer_fill(p->q, b->words, 0, 0, n));
     TRY(xl__plan_launch(p->q, &t->plan, &t->call, NULL));
     TRY(xl_buffer_read(p->q, b->words, 0, seen, n * sizeof *seen));
@@ -195,8 +188,7 @@ static xl_status measure_point(struct xl__session *p, struct atomic_launch *b,
     plan_atomics(b, &t);
     TRY(xl__iterated_measure(p, &t, row));
 fail:
-    if (b->words)
-        clReleaseMemObject(b->words);
+    xl__buffer_release(b->words);
     b->words = NULL;
     return status;
 }
@@ -205,24 +197,19 @@ static xl_status run_point(struct xl__session *p, unsigned route,
                            const struct atomic_point *point)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct atomic_launch b = {.route = route, .point = point};
     char name[32];
-    xl_row row;
-    TRY(xl__probe_check_stop(p));
     choose_layout(p, &b);
     xl__strfmt(name, sizeof name, "%s_%s",
                point->is_local ? "local" : "global", routes[route].name);
-    xl_row_init(&row, "probe_atomic", name);
-    row.unit = "1/s";
+    xl_row row = xl__probe_row("probe_atomic", name, "1/s");
     xl_row_param_text(&row, "word", spreads[point->spread]);
     status = measure_point(p, &b, &row);
-    if (status == XL_BUILD_FAILED && routes[route].extension) {
-        xl__probe_unsupported(p, &row,
-                              "the compiler rejects it for this "
-                              "kind of memory");
-        return XL_OK;
-    }
+    if (status == XL_BUILD_FAILED && routes[route].extension)
+        return xl__probe_unsupported(p, &row,
+                                     "the compiler rejects it for this "
+                                     "kind of memory");
     TRY(status);
     xl__probe_emit(p, &row);
     set_facts(l, &b, &row);
@@ -234,7 +221,7 @@ fail:
 static bool is_needed(const struct xl__session *p, unsigned route,
                       const struct atomic_point *point)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     if (point->spread == SUBGROUP && !(xl__num(l, XL__F_subgroup_width) > 1))
         return false;
     return !p->how->quick || point->quick || !routes[route].is_float;
@@ -245,13 +232,9 @@ static xl_status run_route(struct xl__session *p, unsigned route)
     xl_status status = XL_OK;
     const char *extension = routes[route].extension;
     if (extension &&
-        !xl__has_extension(&p->q->ctx->device->limits, extension)) {
-        xl_row row;
-        char why[64];
-        xl__strfmt(why, sizeof why, "%s is not listed", extension);
-        xl_row_init(&row, "probe_atomic", routes[route].name);
-        row.unit = "1/s";
-        xl__probe_unsupported(p, &row, why);
+        !xl__has_extension(&p->q->ctx->device->seen, extension)) {
+        xl_row row = xl__probe_row("probe_atomic", routes[route].name, "1/s");
+        xl__probe_unsupported(p, &row, "%s is not listed", extension);
         return XL_OK;
     }
     for (unsigned i = 0; i < N_POINTS; i++) {

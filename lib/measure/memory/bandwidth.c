@@ -5,7 +5,6 @@
  * nothing is detected. Source: J. McCalpin, "Memory bandwidth and machine
  * balance", 1995. */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -76,7 +75,7 @@ static struct launch_layout choose_layout(const struct xl__session *p,
     struct launch_layout a = {.shape = shape, .rounds = 1};
     a.wg = xl__min_size(shape.wg, p->most_wg);
     const size_t accesses = bytes / WORD / shape.vec;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t blocks =
         xl__is(l, XL__F_is_cpu) ? XL__CPU_GROUPS * units : accesses;
@@ -112,16 +111,10 @@ static cl_uint expected_word(enum access_kind kind, uint64_t seed, size_t i)
 static void plan_kind(enum access_kind kind, const struct launch_layout *a,
                       cl_uint key, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    struct xl__step *s =
+        xl__probe_step(plan, "probe/bandwidth.cl", kinds[kind].kernel,
+                       a->blocks * a->wg, a->wg, true);
     plan->bytes = kinds[kind].passes * (double)(a->words * WORD) * a->rounds;
-    xl__probe_set_source(s, "probe/bandwidth.cl");
-    s->kernel = kinds[kind].kernel;
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = a->wg;
-    s->global[0] = a->blocks * a->wg;
     xl__define(s, "WG", (long)a->wg);
     xl__define(s, "VEC", (long)a->shape.vec);
     xl__define(s, "UNROLL", UNROLL);
@@ -193,9 +186,8 @@ fail:
 static void init_row(const struct xl__session *p, xl_row *row,
                      enum access_kind kind, const struct launch_layout *a)
 {
-    const double ecc = xl__num(&p->q->ctx->device->limits, XL__F_ecc);
-    xl_row_init(row, "probe_bandwidth", kinds[kind].name);
-    row->unit = "B/s";
+    const double ecc = xl__num(&p->q->ctx->device->seen, XL__F_ecc);
+    *row = xl__probe_row("probe_bandwidth", kinds[kind].name, "B/s");
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
     xl_row_found(row, "vector", a->shape.vec);
     xl_row_found(row, "group", (double)a->wg);
@@ -227,7 +219,7 @@ static xl_status measure_kind(struct xl__session *p,
     const cl_uint key = kind == READ ? expected_sum(a, p->how->seed) : 0;
     plan_kind(kind, a, key, &plan);
     init_row(p, row, kind, a);
-    plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->limits, plan.bytes);
+    plan.est_ns = xl__probe_est_ns(&p->q->ctx->device->seen, plan.bytes);
     TRY(clear_result(p, m, kind));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
     TRY(check_memory(p, m, kind, a, key, &why));
@@ -239,18 +231,11 @@ fail:
 
 /* -- the best of several -------------------------------------------------- */
 
-static bool is_better(const xl_row *a, const xl_row *b)
-{
-    if (a->verdict != b->verdict)
-        return a->verdict < b->verdict;
-    return !(b->value >= a->value);
-}
-
 /* Is this shape tried on this device? */
 static bool is_candidate(const struct xl__session *p,
                          const struct access_shape *shape)
 {
-    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->limits);
+    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->seen);
     return (scalar ? shape->scalar : shape->wide) &&
            (shape->quick || !p->how->quick);
 }
@@ -276,7 +261,6 @@ static xl_status find_best_shape(struct xl__session *p,
     for (int i = first; i < end; i++) {
         if (!is_candidate(p, &shapes[i]))
             continue;
-        TRY(xl__probe_check_stop(p));
         const struct launch_layout a = choose_layout(p, shapes[i], m->bytes);
         status = measure_kind(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
@@ -285,7 +269,7 @@ static xl_status find_best_shape(struct xl__session *p,
             continue;
         }
         TRY(status);
-        if (*at < 0 || is_better(&row, best)) {
+        if (*at < 0 || xl__row_is_better(&row, best)) {
             *best = row;
             *at = i;
         }
@@ -303,7 +287,7 @@ static void set_fact(struct xl__session *p, enum access_kind kind,
 {
     if (kinds[kind].fact >= 0 && row->verdict < XL_ROW_REJECTED &&
         row->value > 0)
-        xl__probe_raise_fact(&p->q->ctx->device->limits,
+        xl__probe_raise_fact(&p->q->ctx->device->seen,
                              (enum xl__fact_id)kinds[kind].fact,
                              xl__probe_peak(row));
 }
@@ -343,7 +327,6 @@ static xl_status measure_near(struct xl__session *p,
     struct launch_layout a =
         choose_layout(p, shapes[shape], m->near_bytes / 2);
     for (;;) {
-        TRY(xl__probe_check_stop(p));
         TRY(measure_kind(p, m, NEAR, &a, &row));
         if (row.samples.median_ns >= launch_ns || a.rounds >= MOST_ROUNDS)
             break;
@@ -359,7 +342,7 @@ fail:
 static xl_status run_bandwidth_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct test_buffers m = {NULL, NULL, NULL,
                              NULL, 0,    xl__probe_near_bytes(l)};
     size_t other = SIZE_MAX, dst;
@@ -375,14 +358,10 @@ static xl_status run_bandwidth_probe(struct xl__session *p)
     if (m.near_bytes >= 2 * (64 << 10) && m.near_bytes <= m.bytes)
         TRY(measure_near(p, &m, shape));
 fail:
-    if (m.src)
-        clReleaseMemObject(m.src);
-    if (m.other)
-        clReleaseMemObject(m.other);
-    if (m.dst)
-        clReleaseMemObject(m.dst);
-    if (m.kept)
-        clReleaseMemObject(m.kept);
+    xl__buffer_release(m.src);
+    xl__buffer_release(m.other);
+    xl__buffer_release(m.dst);
+    xl__buffer_release(m.kept);
     return status;
 }
 

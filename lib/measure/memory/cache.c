@@ -7,7 +7,6 @@
  * afterwards. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
@@ -80,17 +79,11 @@ static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
     *n = 0;
     for (unsigned i = 0; i < XL__MOST_POINTS; i++) {
         const double bytes = curve_point_bytes(p, i);
-        xl_row row;
         if (bytes > (double)chase->bytes)
             break;
-        xl_row_init(&row, "probe_cache", "chase");
-        xl_row_shape(&row, "bytes", round(bytes));
-        row.unit = "s";
-        TRY(xl__chase_point(
-            p, chase, xl__ring_dense((size_t)bytes, chase->line_bytes), &row));
-        xl_row_found(&row, "curve", 1);
-        xl__probe_emit(p, &row);
-        is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
+        TRY(xl__chase_curve_point(
+            p, chase, xl__ring_dense((size_t)bytes, chase->line_bytes),
+            "probe_cache", bytes, &is_sound));
         curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
@@ -164,7 +157,7 @@ static double choose_set_bytes(double before, double size)
 static struct cache_sweep choose_layout(const struct xl__session *p,
                                         double bytes)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct cache_sweep s = {.vec = scalar ? CPU_VEC : GPU_VEC};
@@ -196,17 +189,10 @@ static void plan_sweep(const struct cache_sweep *s, size_t iterations,
                        cl_uint key, struct xl__plan *plan)
 {
     static const double golden = 0.6180339887;
-    struct xl__step *step = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    struct xl__step *step = xl__probe_step(plan, "probe/cache.cl", "sweep",
+                                           s->groups * s->wg, s->wg, false);
     plan->bytes = (double)s->groups * (double)iterations *
                   (double)(block_words(s) * WORD);
-    xl__probe_set_source(step, "probe/cache.cl");
-    step->kernel = "sweep";
-    step->dims = 1;
-    step->slice_dim = -1;
-    step->local[0] = s->wg;
-    step->global[0] = s->groups * s->wg;
     xl__define(step, "WG", (long)s->wg);
     xl__define(step, "VEC", (long)s->vec);
     xl__arg_mem(step, 1);
@@ -246,9 +232,7 @@ static xl_status measure_read(struct xl__session *p, struct cache_sweep *s,
     char name[sizeof row->variant];
     size_t iterations;
     xl__strfmt(name, sizeof name, "%s_read", level);
-    xl_row_init(row, "probe_cache", name);
-    row->unit = "B/s";
-    TRY(xl__probe_check_stop(p));
+    *row = xl__probe_row("probe_cache", name, "B/s");
     TRY(xl__iterations_find(p, &w, read_ns, &iterations));
     TRY(sample_sweep(p, s, iterations, row));
     TRY(xl__iterations_check_scaling(p, &w, iterations, row));
@@ -257,13 +241,6 @@ static xl_status measure_read(struct xl__session *p, struct cache_sweep *s,
     xl_row_judge(row, p->q->ctx->device);
 fail:
     return status;
-}
-
-static bool is_better(const xl_row *a, const xl_row *b)
-{
-    if (a->verdict != b->verdict)
-        return a->verdict < b->verdict;
-    return !(b->value >= a->value);
 }
 
 /* Repeats the measurement until the row is ok and faster than levels further
@@ -277,7 +254,7 @@ static xl_status measure_best_read(struct xl__session *p,
     for (unsigned i = 0; i < TRIES; i++) {
         xl_row row;
         TRY(measure_read(p, s, level, &row));
-        if (i == 0 || is_better(&row, best))
+        if (i == 0 || xl__row_is_better(&row, best))
             *best = row;
         if (best->verdict == XL_ROW_OK && best->value > further)
             break;
@@ -311,10 +288,8 @@ static xl_status measure_reads(struct xl__session *p,
         further = fmax(further, v->read.value);
     }
 fail:
-    if (src)
-        clReleaseMemObject(src);
-    if (kept)
-        clReleaseMemObject(kept);
+    xl__buffer_release(src);
+    xl__buffer_release(kept);
     return status;
 }
 
@@ -347,8 +322,7 @@ static void mark_suspicious(xl_row *row, const char *reason)
 {
     if (row->verdict != XL_ROW_OK)
         return;
-    row->verdict = XL_ROW_SUSPICIOUS;
-    xl__strcpy(row->reason, sizeof row->reason, reason);
+    xl__row_mark(row, XL_ROW_SUSPICIOUS, "%s", reason);
 }
 
 /* A size from a step is accurate within a factor, so a stated size is kept and
@@ -389,21 +363,17 @@ static void set_facts(struct xl__limits *l, const struct measured_level *v)
 static void report_unseen(struct xl__session *p,
                           const struct measured_levels *all)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const unsigned n = count_caches(all);
     const double stated = stated_llc(l);
-    xl_row row;
-    char reason[sizeof row.reason];
     if (isnan(stated) || (n > 0 && xl__streq(all->at[n - 1].name, "llc")))
         return;
-    xl_row_init(&row, "probe_cache", "llc");
-    row.unit = "s";
-    xl__strfmt(
-        reason, sizeof reason,
+    xl_row row = xl__probe_row("probe_cache", "llc", "s");
+    xl__probe_unsupported(
+        p, &row,
         "%.3g MiB are stated, but the last step is at %.3g MiB: other "
         "load uses the cache too, or a virtual machine gets a share of it",
         stated / mib, n > 0 ? all->at[n - 1].found.bytes / mib : 0);
-    xl__probe_unsupported(p, &row, reason);
 }
 
 /* Checks that nearer levels are faster; read rates also against memory if its
@@ -431,7 +401,7 @@ static void check_order(const struct xl__limits *l,
 
 static void report_levels(struct xl__session *p, struct measured_levels *all)
 {
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     const unsigned n = count_caches(all);
     check_order(l, all);
     for (unsigned i = 0; i < all->n; i++) {
@@ -458,7 +428,7 @@ static xl_status find_levels(struct xl__session *p,
     struct xl__cache_point curve[XL__MOST_POINTS];
     struct xl__cache_level found[XL__MOST_LEVELS];
     unsigned n;
-    TRY(xl__chase_begin(p, find_curve_bytes(&p->q->ctx->device->limits),
+    TRY(xl__chase_begin(p, find_curve_bytes(&p->q->ctx->device->seen),
                         &chase));
     TRY(measure_curve(p, &chase, curve, &n));
     if (n == 0)
@@ -466,7 +436,7 @@ static xl_status find_levels(struct xl__session *p,
     all->n = xl__cache_levels_find(curve, n, found);
     for (unsigned i = 0; i < all->n; i++)
         all->at[i].found = found[i];
-    name_levels(&p->q->ctx->device->limits, all);
+    name_levels(&p->q->ctx->device->seen, all);
     for (unsigned i = 0; i < all->n; i++)
         TRY(measure_latency(p, &chase, curve, &all->at[i]));
     if (all->n == 0)
@@ -482,8 +452,7 @@ static xl_status run_cache_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     struct measured_levels *all = xl__calloc(1, sizeof *all);
-    if (!all)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "rows"));
+    TRY(xl__check_alloc(&p->q->error, all, "rows"));
     TRY(find_levels(p, all));
     TRY(measure_reads(p, all));
     report_levels(p, all);

@@ -169,9 +169,8 @@ static void mark_row(xl_row *row, double cost, const xl_row *further,
         cost > far_off * least ? XL_ROW_REJECTED : XL_ROW_SUSPICIOUS;
     if (row->verdict >= verdict)
         return;
-    row->verdict = verdict;
-    xl__strfmt(
-        row->reason, sizeof row->reason,
+    xl__row_mark(
+        row, verdict,
         "slower than %s, which is further away: the machine was busy, or "
         "its size is wrong",
         further->variant);

@@ -11,7 +11,6 @@
  *      _____/             own: granule = stride * 4 bytes at the end of the
  * rise. 1 2 4 8 16 32  stride */
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/numbers.h"
@@ -54,16 +53,6 @@ struct access_point {
     /* set by choose_layout(): */
     size_t count, groups;
 };
-
-static unsigned log2_floor(double x)
-{
-    unsigned lg = 0;
-    while (x >= 2) {
-        x /= 2;
-        lg++;
-    }
-    return lg;
-}
 
 /* CPUs get a few long runs per core; GPUs groups so long that their start does
  * not show, while there are many for every unit. */
@@ -132,17 +121,10 @@ static void plan_accesses(const struct access_run *f,
                           const struct access_point *a, cl_uint key,
                           struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
     const double n = (double)(a->groups * f->wg * a->count);
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
+    struct xl__step *s = xl__probe_step(plan, "probe/coalescing.cl", a->kernel,
+                                        a->groups * f->wg, f->wg, true);
     plan->bytes = n * WORD * (a->vec ? a->vec : 1);
-    xl__probe_set_source(s, "probe/coalescing.cl");
-    s->kernel = a->kernel;
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = f->wg;
-    s->global[0] = a->groups * f->wg;
     xl__define(s, "WG", (long)f->wg);
     xl__define(s, "VEC", a->vec ? (long)a->vec : 1);
     xl__define(s, "UNROLL", UNROLL);
@@ -163,8 +145,7 @@ static void plan_accesses(const struct access_run *f,
 static void init_row(const struct access_run *f, const struct access_point *a,
                      const char *param, double value, xl_row *row)
 {
-    xl_row_init(row, "probe_coalescing", a->variant);
-    row->unit = "B/s";
+    *row = xl__probe_row("probe_coalescing", a->variant, "B/s");
     if (param)
         xl_row_param(row, param, value);
     if (!a->near && f->roof > 0)
@@ -182,7 +163,7 @@ static void raise_roof(struct xl__session *p, struct access_run *f,
         return;
     f->roof = row->roof.value = xl__probe_peak(row);
     f->roof_source = row->roof.source = XL_MEASURED;
-    xl__limits_measure(&p->q->ctx->device->limits, XL__F_read_bytes_per_s,
+    xl__limits_measure(&p->q->ctx->device->seen, XL__F_read_bytes_per_s,
                        f->roof);
 }
 
@@ -195,12 +176,11 @@ static xl_status measure_point(struct xl__session *p, struct access_run *f,
     cl_uint seen = 0;
     const struct xl__call call = {
         .mem = {[1] = {.buf = f->src}, [2] = {.buf = f->kept}}};
-    TRY(xl__probe_check_stop(p));
-    choose_layout(&p->q->ctx->device->limits, f, a);
+    choose_layout(&p->q->ctx->device->seen, f, a);
     const cl_uint key = expected_sum(f, a, p->how->seed);
     plan_accesses(f, a, key, &plan);
     plan.est_ns = xl__probe_est_ns(
-        &p->q->ctx->device->limits,
+        &p->q->ctx->device->seen,
         fmax(plan.bytes, a->n * (a->step > 1 ? LINE_WORDS * WORD : WORD)));
     TRY(xl_buffer_fill(p->q, f->kept, 0, 0, 1));
     TRY(xl__probe_sample(p, row, &plan, &call, plan.bytes));
@@ -222,7 +202,7 @@ static struct access_point make_far_stride(const struct access_run *f,
     struct access_point a = {
         .variant = "stride", .kernel = "stride", .step = step};
     const double words = ldexp(1, (int)f->lg_words);
-    a.lg_rows = log2_floor(words / step);
+    a.lg_rows = xl__floor_log2((uint64_t)(words / step));
     a.n = ldexp(ceil((double)step / f->unit_words), (int)a.lg_rows);
     return a;
 }
@@ -237,7 +217,7 @@ static struct access_point make_near_stride(const struct access_run *f,
                              .step = step,
                              .near = true,
                              .n = f->near_n};
-    a.lg_rows = log2_floor(ldexp(1, (int)f->lg_near) / step);
+    a.lg_rows = xl__floor_log2(((uint64_t)1 << f->lg_near) / step);
     return a;
 }
 
@@ -286,8 +266,8 @@ static xl_status measure_far_curve(struct xl__session *p, struct access_run *f,
     xl_status status = XL_OK;
     for (unsigned step = 1; step <= WIDEST;
          step = next_stride(step, p->how->quick)) {
-        const unsigned at = log2_floor(step);
-        if (at + log2_floor((double)(UNROLL * f->wg)) >= f->lg_words)
+        const unsigned at = xl__floor_log2(step);
+        if (at + xl__floor_log2(UNROLL * f->wg) >= f->lg_words)
             break;
         const bool on_curve = xl__is_power_of_two(step) && at < MOST_CURVE;
         TRY(measure_stride(p, f, make_far_stride(f, step),
@@ -337,20 +317,17 @@ static void report_granule(struct xl__session *p, const char *variant,
                            const double *access_ns, bool is_transaction)
 {
     const double granule = xl__granule(access_ns, MOST_CURVE);
-    xl_row row;
-    xl_row_init(&row, "probe_coalescing", variant);
-    row.unit = "B";
+    xl_row row = xl__probe_row("probe_coalescing", variant, "B");
     row.value = granule;
     if (granule > 0) {
-        const unsigned at = log2_floor(granule / WORD);
+        const unsigned at = xl__floor_log2((uint64_t)granule / WORD);
         xl_row_found(&row, "floor_B_per_s", WORD / (access_ns[at] * 1e-9));
         if (is_transaction)
             xl__probe_set_fact(p, &row, XL__F_transaction_bytes, false);
     } else {
-        row.verdict = XL_ROW_UNSUPPORTED;
-        xl__strcpy(row.reason, sizeof row.reason,
-                   "the curve has no clear step: something other than the "
-                   "transaction size limits it");
+        xl__row_mark(&row, XL_ROW_UNSUPPORTED,
+                     "the curve has no clear step: something other than the "
+                     "transaction size limits it");
     }
     xl__probe_emit(p, &row);
 }
@@ -359,7 +336,7 @@ static xl_status measure_strides(struct xl__session *p, struct access_run *f)
 {
     xl_status status = XL_OK;
     double far_ns[MOST_CURVE], near_ns[MOST_CURVE];
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const bool cpu = xl__is(&p->q->ctx->device->seen, XL__F_is_cpu);
     TRY(measure_far_curve(p, f, far_ns));
     report_granule(p, "granule", far_ns, f->lg_near == 0 && !cpu);
     if (f->lg_near > 0) {
@@ -426,7 +403,7 @@ fail:
 
 static size_t choose_group_size(const struct xl__session *p)
 {
-    if (xl__probe_is_scalar(&p->q->ctx->device->limits))
+    if (xl__probe_is_scalar(&p->q->ctx->device->seen))
         return 1;
     return xl__min_size(WG, p->most_wg);
 }
@@ -434,7 +411,7 @@ static size_t choose_group_size(const struct xl__session *p)
 static xl_status run_coalescing_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct access_run f = {.roof = xl__num(l, XL__F_read_bytes_per_s),
                            .roof_source =
                                l->used[XL__F_read_bytes_per_s].source};
@@ -446,18 +423,16 @@ static xl_status run_coalescing_probe(struct xl__session *p)
                          &f.src, &got));
     f.wg = choose_group_size(p);
     f.unit_words = p->how->quick ? LINE_WORDS : SECTOR_WORDS;
-    f.lg_words = log2_floor((double)(got / WORD - SLACK_WORDS));
+    f.lg_words = xl__floor_log2(got / WORD - SLACK_WORDS);
     if (near >= slack && near < got)
-        f.lg_near = log2_floor((double)(near / WORD));
+        f.lg_near = xl__floor_log2(near / WORD);
     TRY(measure_strides(p, &f));
     TRY(measure_offsets(p, &f));
     TRY(measure_widths(p, &f));
     TRY(measure_gather(p, &f));
 fail:
-    if (f.src)
-        clReleaseMemObject(f.src);
-    if (f.kept)
-        clReleaseMemObject(f.kept);
+    xl__buffer_release(f.src);
+    xl__buffer_release(f.kept);
     return status;
 }
 

@@ -5,9 +5,9 @@
  * correctly. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "measure/probe.h"
 
 enum {
@@ -75,18 +75,13 @@ static struct xl__iterated plan_scan(struct table_scan *x)
 {
     const struct constant_table *f = x->table;
     struct xl__iterated t = {
-        .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {.buf = f->out}, [2] = {.buf = f->mem}}},
         .amount = (double)WORD * UNROLL * (double)(f->wg * f->groups),
         .check = check_sums,
         .arg = x};
-    struct xl__step *s = &t.plan.step[0];
-    xl__probe_set_source(s, "probe/constant.cl");
-    s->kernel = "constant_read";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = f->wg;
-    s->global[0] = f->wg * f->groups;
+    struct xl__step *s =
+        xl__probe_step(&t.plan, "probe/constant.cl", "constant_read",
+                       f->wg * f->groups, f->wg, true);
     xl__define(s, "WG", (long)f->wg);
     xl__define(s, "SPACE", x->is_global);
     xl__arg_mem(s, 1);
@@ -103,14 +98,12 @@ static xl_status measure_scan(struct xl__session *p, struct table_scan *x,
                               xl_row *row)
 {
     struct xl__iterated t = plan_scan(x);
-    const xl_status status = xl__probe_check_stop(p);
-    return status == XL_OK ? xl__iterated_measure(p, &t, row) : status;
+    return xl__iterated_measure(p, &t, row);
 }
 
 static void init_row(xl_row *row, const char *variant)
 {
-    xl_row_init(row, "probe_constant", variant);
-    row->unit = "B/s";
+    *row = xl__probe_row("probe_constant", variant, "B/s");
 }
 
 /* -- comparisons ---------------------------------------------------------- */
@@ -159,12 +152,10 @@ static xl_status measure_sizes(struct xl__session *p,
                                const struct constant_table *f)
 {
     xl_status status = XL_OK;
-    if (xl__is(&p->q->ctx->device->limits, XL__F_is_cpu))
+    if (xl__is(&p->q->ctx->device->seen, XL__F_is_cpu))
         return XL_OK;
     const unsigned more = p->how->quick ? 2 : 1;
-    unsigned lg_span = 0;
-    while ((size_t)WORD << lg_span < FIRST_SPAN)
-        lg_span++;
+    unsigned lg_span = xl__floor_log2(FIRST_SPAN / WORD);
     for (; ((size_t)1 << lg_span) + SLACK <= f->words &&
            (size_t)WORD << lg_span <= MOST_SPAN;
          lg_span += more) {
@@ -209,8 +200,7 @@ static xl_status create_table(struct xl__session *p, struct constant_table *f)
 {
     xl_status status = XL_OK;
     cl_uint *words = xl__calloc(f->words, WORD);
-    if (!words)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "a table"));
+    TRY(xl__check_alloc(&p->q->error, words, "a table"));
     for (size_t i = 0; i < f->words; i++)
         words[i] = xl__probe_word(p->how->seed, i);
     TRY(xl_buffer_create(p->q, f->words * WORD, &f->mem));
@@ -224,7 +214,7 @@ fail:
 static xl_status run_constant_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const bool scalar = xl__probe_is_scalar(l);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t bytes = xl__size_or(l, XL__F_max_const_bytes, USUAL_BYTES);
@@ -242,10 +232,8 @@ static xl_status run_constant_probe(struct xl__session *p)
     TRY(measure_sizes(p, &f));
     TRY(check_largest(p, &f));
 fail:
-    if (f.mem)
-        clReleaseMemObject(f.mem);
-    if (f.out)
-        clReleaseMemObject(f.out);
+    xl__buffer_release(f.mem);
+    xl__buffer_release(f.out);
     return status;
 }
 

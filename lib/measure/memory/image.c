@@ -125,20 +125,15 @@ static struct xl__iterated plan_view(struct image_view *v)
 {
     const struct image_run *f = v->f;
     struct xl__iterated t = {
-        .plan = {.n_steps = 1},
         .call =
             {.mem = {[1] = {.buf = f->out}, [2] = {.buf = f->src[v->form]}}},
         .amount =
             (double)WORD * TEXEL_WORDS * SAMPLES * (double)(f->wg * f->groups),
         .check = check_sums,
         .arg = v};
-    struct xl__step *s = &t.plan.step[0];
-    xl__probe_set_source(s, "probe/image.cl");
-    s->kernel = "image_read";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = f->wg;
-    s->global[0] = f->wg * f->groups;
+    struct xl__step *s =
+        xl__probe_step(&t.plan, "probe/image.cl", "image_read",
+                       f->wg * f->groups, f->wg, true);
     xl__define(s, "WG", (long)f->wg);
     xl__define(s, "FORM", (long)v->form);
     xl__arg_mem(s, 1);
@@ -157,20 +152,13 @@ static xl_status measure_view(struct xl__session *p, struct image_view *v,
 {
     xl_status status = XL_OK;
     struct xl__iterated t = plan_view(v);
-    xl_row row;
-    xl_row_init(&row, "probe_image", shape);
-    row.unit = "B/s";
+    xl_row row = xl__probe_row("probe_image", shape, "B/s");
     xl_row_param_text(&row, "by", form_names[v->form]);
-    if (!v->f->src[v->form]) {
-        xl__probe_unsupported(p, &row, v->f->missing[v->form]);
-        return XL_OK;
-    }
-    TRY(xl__probe_check_stop(p));
+    if (!v->f->src[v->form])
+        return xl__probe_unsupported(p, &row, "%s", v->f->missing[v->form]);
     status = xl__iterated_measure(p, &t, &row);
-    if (status == XL_BUILD_FAILED) {
-        xl__probe_unsupported(p, &row, "the compiler rejects it");
-        return XL_OK;
-    }
+    if (status == XL_BUILD_FAILED)
+        return xl__probe_unsupported(p, &row, "the compiler rejects it");
     TRY(status);
     if (v->form == BUFFER)
         *rate = row.value;
@@ -188,7 +176,7 @@ static xl_status measure_shapes(struct xl__session *p,
 {
     static const char *const names[] = {"row", "square", "column"};
     const unsigned lg_tiles[] = {f->lg_wg, (f->lg_wg + 1) / 2, 0};
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const bool cpu = xl__is(&p->q->ctx->device->seen, XL__F_is_cpu);
     const unsigned n = cpu ? 1 : sizeof names / sizeof *names;
     xl_status status = XL_OK;
     for (unsigned i = 0; i < n; i++) {
@@ -244,8 +232,8 @@ static void create_line(struct xl__session *p, struct image_run *f)
                                 .buffer = f->src[BUFFER]};
     size_t most = 0;
     f->missing[LINE] = "images of a buffer cannot be so long here";
-    if (xl__device_size(p->q->ctx->device->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,
-                        &most) &&
+    if (xl__device_size(&(struct xl__asked){.id = p->q->ctx->device->id},
+                        CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, &most) &&
         most >= N_TEXELS)
         f->src[LINE] = create_image(p, &desc);
 }
@@ -258,8 +246,7 @@ static xl_status create_texels(struct xl__session *p, struct image_run *f)
     const size_t n = (size_t)N_TEXELS * TEXEL_WORDS;
     xl_status status = XL_OK;
     f->texels = xl__calloc(n, WORD);
-    if (!f->texels)
-        TRY(xl__error_set(&p->q->error, XL_NO_MEMORY, "texels"));
+    TRY(xl__check_alloc(&p->q->error, f->texels, "texels"));
     for (size_t i = 0; i < n; i++)
         f->texels[i] = (xl__probe_word(p->how->seed, i) & FRACTION) | ONE;
     TRY(xl_buffer_create(p->q, n * WORD, &f->src[BUFFER]));
@@ -273,24 +260,21 @@ fail:
 
 static void destroy_run(struct image_run *f)
 {
-    for (unsigned i = 0; i < N_FORMS; i++) {
-        if (f->src[i])
-            clReleaseMemObject(f->src[i]);
-    }
-    if (f->out)
-        clReleaseMemObject(f->out);
+    for (unsigned i = 0; i < N_FORMS; i++)
+        xl__buffer_release(f->src[i]);
+    xl__buffer_release(f->out);
     free(f->texels);
 }
 
 static xl_status run_image_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct image_run f = {.groups =
                               GROUPS * xl__size_or(l, XL__F_compute_units, 1)};
     cl_uint has_images = 0;
-    if (!xl__device_u32(p->q->ctx->device->id, CL_DEVICE_IMAGE_SUPPORT,
-                        &has_images) ||
+    if (!xl__device_u32(&(struct xl__asked){.id = p->q->ctx->device->id},
+                        CL_DEVICE_IMAGE_SUPPORT, &has_images) ||
         !has_images)
         return xl__error_set(&p->q->error, XL_UNSUPPORTED,
                              "the device has no images");

@@ -18,7 +18,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -143,19 +142,14 @@ fail:
 static struct xl__iterated plan_pass(const struct xl__session *p,
                                      struct local_pass *a)
 {
-    struct xl__iterated t = {.plan = {.n_steps = 1},
-                             .call = {.mem = {[1] = {.buf = a->f->out}}},
+    struct xl__iterated t = {.call = {.mem = {[1] = {.buf = a->f->out}}},
                              .amount = (double)WORD * a->vec * UNROLL *
                                        (double)(a->f->wg * a->f->groups),
                              .check = check_sums,
                              .arg = a};
-    struct xl__step *s = &t.plan.step[0];
-    xl__probe_set_source(s, "probe/local_memory.cl");
-    s->kernel = "read";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = a->f->wg;
-    s->global[0] = a->f->wg * a->f->groups;
+    struct xl__step *s =
+        xl__probe_step(&t.plan, "probe/local_memory.cl", "read",
+                       a->f->wg * a->f->groups, a->f->wg, true);
     s->local_mem_bytes =
         (size_t)WORD * a->vec * (a->span + (UNROLL - 1) * a->gap);
     xl__define(s, "SPAN", (long)a->span);
@@ -192,19 +186,16 @@ static xl_status measure_rate(struct xl__session *p, const struct local_run *f,
                               unsigned vec)
 {
     xl_status status = XL_OK;
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct local_pass a = {.f = f,
                            .span = f->is_scalar ? CPU_WORDS / vec : 2 * WG,
                            .vec = vec,
                            .gap = f->is_scalar ? 1 : GPU_GAP,
                            .stride = 1};
     struct xl__iterated t = plan_pass(p, &a);
-    xl_row row;
-    xl_row_init(&row, "probe_local", "read");
-    row.unit = "B/s";
+    xl_row row = xl__probe_row("probe_local", "read", "B/s");
     row.roof = physical_bound(l);
     xl_row_param(&row, "vector", vec);
-    TRY(xl__probe_check_stop(p));
     TRY(xl__iterated_measure(p, &t, &row));
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
@@ -266,16 +257,11 @@ fail:
 static struct xl__iterated plan_chase(struct local_chase *c)
 {
     struct xl__iterated t = {
-        .plan = {.n_steps = 1},
         .call = {.mem = {[1] = {.buf = c->out}, [2] = {.buf = c->next}}},
         .check = check_chain_end,
         .arg = c};
-    struct xl__step *s = &t.plan.step[0];
-    xl__probe_set_source(s, "probe/local_memory.cl");
-    s->kernel = "chase";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = s->global[0] = 1;
+    struct xl__step *s =
+        xl__probe_step(&t.plan, "probe/local_memory.cl", "chase", 1, 1, false);
     s->local_mem_bytes = sizeof c->next_bytes;
     xl__define(s, "SPAN", CHASE_WORDS);
     xl__define(s, "ONLY", 2);
@@ -290,9 +276,7 @@ static xl_status measure_latency(struct xl__session *p,
 {
     xl_status status = XL_OK;
     struct local_chase c = {.out = f->out};
-    xl_row row;
-    xl_row_init(&row, "probe_local", "latency");
-    row.unit = "s";
+    xl_row row = xl__probe_row("probe_local", "latency", "s");
     fill_cycle(p->how->seed, c.next_bytes);
     TRY(xl_buffer_create(p->q, sizeof c.next_bytes, &c.next));
     TRY(xl_buffer_write(p->q, c.next, 0, c.next_bytes, sizeof c.next_bytes));
@@ -302,11 +286,10 @@ static xl_status measure_latency(struct xl__session *p,
     row.value /= loads;
     xl__probe_emit(p, &row);
     if (row.verdict < XL_ROW_REJECTED)
-        xl__limits_measure(&p->q->ctx->device->limits, XL__F_local_ns,
+        xl__limits_measure(&p->q->ctx->device->seen, XL__F_local_ns,
                            row.samples.min_ns / loads);
 fail:
-    if (c.next)
-        clReleaseMemObject(c.next);
+    xl__buffer_release(c.next);
     return status;
 }
 
@@ -328,12 +311,11 @@ static xl_status measure_stride(struct xl__session *p, struct stride_sweep *w,
 {
     xl_status status = XL_OK;
     const double free = find_cost(w->curve, w->n, 1);
-    xl_row row;
-    xl_row_init(&row, "probe_local",
-                spread   ? "spread"
-                : stride ? "stride"
-                         : "broadcast");
-    row.unit = "B/s";
+    xl_row row = xl__probe_row("probe_local",
+                               spread   ? "spread"
+                               : stride ? "stride"
+                                        : "broadcast",
+                               "B/s");
     if (stride > 0)
         xl_row_param(&row, "stride", stride);
     if (spread > 0)
@@ -341,7 +323,6 @@ static xl_status measure_stride(struct xl__session *p, struct stride_sweep *w,
     w->pass.stride = stride;
     w->pass.spread = spread;
     struct xl__iterated t = plan_pass(p, &w->pass);
-    TRY(xl__probe_check_stop(p));
     TRY(xl__iterated_sample(p, &t, w->iterations, &row));
     TRY(check_sums(p, &t, &row));
     *ns = row.verdict == XL_ROW_OK ? row.samples.min_ns : NAN;
@@ -381,15 +362,12 @@ static xl_status report_banks(struct xl__session *p, struct stride_sweep *w)
     xl_status status = XL_OK;
     const double period = xl__bank_period(w->curve, w->n);
     double by_two, by_four, words;
-    xl_row row;
-    xl_row_init(&row, "probe_local", "banks");
-    row.unit = "1";
-    if (!(period > 0)) {
-        xl__probe_unsupported(p, &row,
-                              "no banks found: the time of an access does "
-                              "not double from stride to stride");
-        return XL_OK;
-    }
+    xl_row row = xl__probe_row("probe_local", "banks", "1");
+    if (!(period > 0))
+        return xl__probe_unsupported(
+            p, &row,
+            "no banks found: the time of an access does "
+            "not double from stride to stride");
     TRY(measure_stride(p, w, (unsigned)period, 1, &by_two));
     TRY(measure_stride(p, w, (unsigned)period, 3, &by_four));
     const double together = find_cost(w->curve, w->n, (unsigned)period);
@@ -422,7 +400,7 @@ static xl_status measure_banks(struct xl__session *p,
                                const struct local_run *f)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct stride_sweep *w = xl__calloc(1, sizeof *w);
     if (!w)
         return xl__error_set(&p->q->error, XL_NO_MEMORY, "a curve");
@@ -443,7 +421,7 @@ fail:
 
 static struct local_run choose_layout(const struct xl__session *p)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     struct local_run f = {.is_scalar = xl__probe_is_scalar(l)};
     f.wg = f.is_scalar ? 1 : xl__min_size(WG, p->most_wg);
@@ -454,7 +432,7 @@ static struct local_run choose_layout(const struct xl__session *p)
 static xl_status run_local_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     struct local_run f = choose_layout(p);
     TRY(xl_buffer_create(p->q, f.wg * f.groups * WORD, &f.out));
     TRY(measure_bandwidth(p, &f));
@@ -462,16 +440,13 @@ static xl_status run_local_probe(struct xl__session *p)
     if (xl__is(l, XL__F_has_local_mem)) {
         TRY(measure_banks(p, &f));
     } else {
-        xl_row row;
-        xl_row_init(&row, "probe_local", "banks");
-        row.unit = "1";
+        xl_row row = xl__probe_row("probe_local", "banks", "1");
         xl__probe_unsupported(p, &row,
                               "local memory is cached global memory here: "
                               "it has no banks");
     }
 fail:
-    if (f.out)
-        clReleaseMemObject(f.out);
+    xl__buffer_release(f.out);
     return status;
 }
 

@@ -92,7 +92,7 @@ xl_status xl__chase_begin(struct xl__session *p, size_t bytes,
 {
     enum { CPU_LINE = 64, GPU_LINE = 128 };
     xl_status status = XL_OK;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     memset(chase, 0, sizeof *chase);
     chase->line_bytes =
         xl__size_or(l, XL__F_cache_line_bytes,
@@ -105,33 +105,27 @@ fail:
 
 void xl__chase_end(struct xl__chase *chase)
 {
-    if (chase->links)
-        clReleaseMemObject(chase->links);
-    if (chase->ends)
-        clReleaseMemObject(chase->ends);
+    xl__buffer_release(chase->links);
+    xl__buffer_release(chase->ends);
     memset(chase, 0, sizeof *chase);
 }
 
 xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
                          struct xl__ring r)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t wg =
         xl__probe_is_scalar(l) ? 1 : xl__min_size(WG, p->most_wg);
     const double moved = 2.0 * r.slots * (double)chase->line_bytes;
-    struct xl__plan plan = {.n_steps = 1,
-                            .est_ns = xl__probe_est_ns(l, moved)};
-    struct xl__step *s = &plan.step[0];
+    struct xl__plan plan;
     const struct xl__call call = {.mem = {[1] = {.buf = chase->links}}};
     const size_t args[] = {
         r.slots,  r.windows, r.each, bits_below(r.windows), bits_below(r.each),
         r.stride, r.spread,  r.line, (cl_uint)p->how->seed};
-    xl__probe_set_source(s, "probe/pointer_chase.cl");
-    s->kernel = "link";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = wg;
-    s->global[0] = xl__round_up(xl__ceil_div(r.slots, EACH), wg);
+    struct xl__step *s = xl__probe_step(
+        &plan, "probe/pointer_chase.cl", "link",
+        xl__round_up(xl__ceil_div(r.slots, EACH), wg), wg, true);
+    plan.est_ns = xl__probe_est_ns(l, moved);
     xl__define(s, "EACH", EACH);
     xl__define(s, "ONLY", 1);
     xl__arg_mem(s, 1);
@@ -146,14 +140,8 @@ xl_status xl__chase_link(struct xl__session *p, struct xl__chase *chase,
 
 static void plan_chase(size_t iterations, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[0];
-    memset(plan, 0, sizeof *plan);
-    plan->n_steps = 1;
-    xl__probe_set_source(s, "probe/pointer_chase.cl");
-    s->kernel = "chase";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->local[0] = s->global[0] = 1;
+    struct xl__step *s =
+        xl__probe_step(plan, "probe/pointer_chase.cl", "chase", 1, 1, false);
     xl__define(s, "UNROLL", UNROLL);
     xl__define(s, "ONLY", 2);
     xl__arg_mem(s, 1);
@@ -218,7 +206,7 @@ fail:
 size_t xl__chase_iterations(const struct xl__session *p,
                             const struct xl__chase *chase)
 {
-    const size_t most = xl__size_or(&p->q->ctx->device->limits,
+    const size_t most = xl__size_or(&p->q->ctx->device->seen,
                                     XL__F_max_loop_turns, UINT32_MAX);
     const double target_ns = chase->wall_clock ? wall_launch_ns : launch_ns;
     const double iterations = target_ns / (fmax(chase->ns, least_ns) * UNROLL);
@@ -257,13 +245,27 @@ xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
     size_t iterations;
     how.quick = true;
     brief.how = &how;
-    TRY(xl__probe_check_stop(p));
     TRY(xl__chase_link(p, chase, ring));
     if (!(chase->ns > 0)) /* the first, whose time is unknown */
         TRY(xl__iterations_find(&brief, &w, launch_ns, &iterations));
     iterations = xl__chase_iterations(p, chase);
     TRY(warm_caches(p, chase, iterations));
     TRY(xl__chase_sample(&brief, chase, iterations, row));
+fail:
+    return status;
+}
+
+xl_status xl__chase_curve_point(struct xl__session *p, struct xl__chase *chase,
+                                struct xl__ring ring, const char *op,
+                                double bytes, bool *is_sound)
+{
+    xl_status status = XL_OK;
+    xl_row row = xl__probe_row(op, "chase", "s");
+    xl_row_shape(&row, "bytes", round(bytes));
+    TRY(xl__chase_point(p, chase, ring, &row));
+    xl_row_found(&row, "curve", 1);
+    xl__probe_emit(p, &row);
+    *is_sound = *is_sound && row.verdict < XL_ROW_REJECTED;
 fail:
     return status;
 }

@@ -51,5 +51,10 @@ size_t xl__chase_iterations(const struct xl__session *p,
  * samples it briefly; chase->ns is its time. Does not emit the row. */
 xl_status xl__chase_point(struct xl__session *p, struct xl__chase *chase,
                           struct xl__ring ring, xl_row *row);
+/* The same as a row of probe `op` with the reach of the ring; chase->ns is the
+ * point of its curve. *is_sound becomes false if the row is rejected. */
+xl_status xl__chase_curve_point(struct xl__session *p, struct xl__chase *chase,
+                                struct xl__ring ring, const char *op,
+                                double bytes, bool *is_sound);
 
 #endif

@@ -6,7 +6,6 @@
  * page size. */
 #include <math.h>
 
-#include "base/alloc.h"
 #include "base/str.h"
 #include "measure/memory/cache_levels.h"
 #include "measure/memory/pointer_chase.h"
@@ -22,7 +21,7 @@ static const double gib = 1 << 30, s_per_ns = 1e-9;
 static size_t choose_span_bytes(const struct xl__session *p)
 {
     static const double most_gib = 8, least_share = 4;
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     const double memory = xl__num_or(l, XL__F_global_mem_bytes, gib);
     if (!xl__is(l, XL__F_is_gpu))
         return xl__probe_far_bytes(l, true);
@@ -49,16 +48,10 @@ static xl_status measure_curve(struct xl__session *p, struct xl__chase *chase,
          spacing * dense <= chase->bytes && *n < XL__MOST_POINTS;
          spacing = next_spacing(spacing, p->how->quick)) {
         const double bytes = (double)(spacing * dense);
-        xl_row row;
-        xl_row_init(&row, "probe_tlb", "chase");
-        xl_row_shape(&row, "bytes", bytes);
-        row.unit = "s";
-        TRY(xl__chase_point(
+        TRY(xl__chase_curve_point(
             p, chase,
-            xl__ring_spread(spacing * dense, LINES, chase->line_bytes), &row));
-        xl_row_found(&row, "curve", 1);
-        xl__probe_emit(p, &row);
-        is_sound = is_sound && row.verdict < XL_ROW_REJECTED;
+            xl__ring_spread(spacing * dense, LINES, chase->line_bytes),
+            "probe_tlb", bytes, &is_sound));
         curve[(*n)++] = (struct xl__cache_point){bytes, chase->ns};
     }
     *n = is_sound ? *n : 0;
@@ -70,31 +63,26 @@ fail:
 static void report_steps(struct xl__session *p,
                          const struct xl__cache_point *curve, unsigned n)
 {
-    struct xl__limits *l = &p->q->ctx->device->limits;
+    struct xl__limits *l = &p->q->ctx->device->seen;
     struct xl__cache_level level[XL__MOST_LEVELS];
     const unsigned n_levels = xl__cache_levels_find(curve, n, level);
-    xl_row row;
     for (unsigned i = 0; i + 1 < n_levels; i++) {
-        char name[sizeof row.variant];
+        char name[16];
         xl__strfmt(name, sizeof name, "tlb%u", i + 1);
-        xl_row_init(&row, "probe_tlb", name);
-        row.unit = "s";
+        xl_row row = xl__probe_row("probe_tlb", name, "s");
         row.value = (level[i + 1].ns - level[i].ns) * s_per_ns;
         xl_row_found(&row, "size_bytes", round(level[i].bytes));
-        if (level[i + 1].is_open) {
-            row.verdict = XL_ROW_SUSPICIOUS;
-            xl__strcpy(row.reason, sizeof row.reason,
-                       "the curve still rises at its end: an address beyond "
-                       "costs more than this");
-        }
+        if (level[i + 1].is_open)
+            xl__row_mark(&row, XL_ROW_SUSPICIOUS,
+                         "the curve still rises at its end: an address beyond "
+                         "costs more than this");
         if (i == 0)
             xl__limits_measure(l, XL__F_tlb_bytes, round(level[i].bytes));
         xl__probe_emit(p, &row);
     }
     if (n_levels > 1)
         return;
-    xl_row_init(&row, "probe_tlb", "tlb");
-    row.unit = "s";
+    xl_row row = xl__probe_row("probe_tlb", "tlb", "s");
     xl__probe_unsupported(p, &row,
                           "no step: addresses cost the same over all of the "
                           "memory that was used");

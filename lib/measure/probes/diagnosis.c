@@ -54,12 +54,6 @@ struct built_kernel {
 
 /* -- rates ---------------------------------------------------------------- */
 
-static void discard_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
 static const struct xl__probe *find_probe(const char *name)
 {
     for (unsigned i = 0; xl__probes[i]; i++)
@@ -71,12 +65,12 @@ static const struct xl__probe *find_probe(const char *name)
 /* Measures a fact unless it is known; a probe that fails leaves it unknown. */
 static xl_status measure_fact(struct xl__session *p, enum xl__fact_id fact)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     xl_probing quick = *p->how;
     struct xl__session silent = *p;
     quick.quick = true;
     silent.how = &quick;
-    silent.each = discard_row;
+    silent.each = NULL;
     for (size_t i = 0; i < sizeof fact_probes / sizeof *fact_probes; i++) {
         const struct xl__probe *probe = find_probe(fact_probes[i].probe);
         if (fact_probes[i].fact != fact || !probe ||
@@ -242,7 +236,7 @@ fail:
 
 static xl_status build_kernel(struct xl__session *p, struct built_kernel *k)
 {
-    const struct xl__limits *l = &p->q->ctx->device->limits;
+    const struct xl__limits *l = &p->q->ctx->device->seen;
     xl_status status = XL_OK;
     k->on = (struct xl__synthetic_target){
         l, p->most_wg, xl__probe_is_scalar(l), p->how->quick};
@@ -257,16 +251,12 @@ fail:
 static void destroy_kernel(xl_queue *q, struct built_kernel *k)
 {
     for (unsigned i = XL__SYNTHETIC_OUT; i <= XL__SYNTHETIC_DST; i++)
-        if (k->call.mem[i].buf)
-            clReleaseMemObject(k->call.mem[i].buf);
+        xl__buffer_release(k->call.mem[i].buf);
     if (k->host)
         (void)clEnqueueUnmapMemObject(q->cl, k->pinned, k->host, 0, NULL,
                                       NULL);
-    if (k->pinned)
-        clReleaseMemObject(k->pinned);
-    if (k->ready)
-        xl__cached_plan_clear(k->ready);
-    free(k->ready);
+    xl__buffer_release(k->pinned);
+    xl__cached_plan_destroy(k->ready);
     free(k);
 }
 
@@ -322,10 +312,9 @@ static void diagnose_samples(struct xl__session *p,
             ~(XL_WARN(CLOCK_DRIFT) | XL_WARN(OUTLIERS) | XL_WARN(NOISY));
     if (row->diagnosis.limiter == k->kind->limiter)
         return;
-    row->verdict = XL_ROW_REJECTED;
-    xl__strfmt(row->reason, sizeof row->reason, "named %s: %s",
-               xl_limiter_name(row->diagnosis.limiter),
-               row->diagnosis.evidence);
+    xl__row_mark(row, XL_ROW_REJECTED, "named %s: %s",
+                 xl_limiter_name(row->diagnosis.limiter),
+                 row->diagnosis.evidence);
 }
 
 /* Repeated when the name is wrong, since other load may have disturbed it. */
@@ -355,7 +344,7 @@ static xl_status run_kernel(struct xl__session *p, struct built_kernel *k,
                             xl_row *row)
 {
     xl_status status = XL_OK;
-    const bool cpu = xl__is(&p->q->ctx->device->limits, XL__F_is_cpu);
+    const bool cpu = xl__is(&p->q->ctx->device->seen, XL__F_is_cpu);
     const struct xl__iteration_source turning = {sample_iterations, k};
     k->iterations = 1;
     TRY(build_kernel(p, k));
@@ -390,18 +379,14 @@ static xl_status run_kind(struct xl__session *p,
 {
     xl_status status = XL_OK;
     char why[96];
-    xl_row row;
     struct built_kernel *k = NULL;
-    xl_row_init(&row, "probe_diagnosis", kind->name);
-    row.unit = "s";
+    xl_row row = xl__probe_row("probe_diagnosis", kind->name, "s");
     xl_row_param_text(&row, "planted", xl_limiter_name(kind->limiter));
     TRY(measure_fact(p, kind->need));
     const char *refused =
-        find_refusal(&p->q->ctx->device->limits, kind, why, sizeof why);
-    if (refused) {
-        xl__probe_unsupported(p, &row, refused);
-        return XL_OK;
-    }
+        find_refusal(&p->q->ctx->device->seen, kind, why, sizeof why);
+    if (refused)
+        return xl__probe_unsupported(p, &row, "%s", refused);
     k = xl__calloc(1, sizeof *k);
     if (k)
         k->ready = xl__calloc(1, sizeof *k->ready);
@@ -412,7 +397,7 @@ static xl_status run_kind(struct xl__session *p,
     xl__probe_emit(p, &row);
 fail:
     if (status == XL_UNSUPPORTED || status == XL_BUILD_FAILED) {
-        xl__probe_unsupported(p, &row, xl_error_detail(p->q));
+        xl__probe_unsupported(p, &row, "%s", xl_error_detail(p->q));
         status = XL_OK;
     }
     if (k)
@@ -424,7 +409,6 @@ static xl_status run_diagnosis_probe(struct xl__session *p)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; xl__synthetic[i].name; i++) {
-        TRY(xl__probe_check_stop(p));
         TRY(run_kind(p, &xl__synthetic[i]));
     }
 fail:

@@ -6,16 +6,10 @@
 #include "measure/probe.h"
 #include "runtime/context.h"
 
-static void discard_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
 static xl_status run_quick_probe(xl_queue *q, const struct xl__probe *probe)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__session p = {q, &quick, discard_row, NULL, 1, false};
+    struct xl__session p = {q, &quick, NULL, NULL, 1, false};
     const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? probe->run(&p) : status;
 }
@@ -23,7 +17,7 @@ static xl_status run_quick_probe(xl_queue *q, const struct xl__probe *probe)
 static xl_status measure_matrix_peak(xl_queue *q, xl_dtype in)
 {
     static const xl_probing quick = {.quick = true};
-    struct xl__session p = {q, &quick, discard_row, NULL, 1, false};
+    struct xl__session p = {q, &quick, NULL, NULL, 1, false};
     const xl_status status = xl__session_begin(&p);
     return status == XL_OK ? xl__matrix_peak(&p, in) : status;
 }
@@ -32,7 +26,7 @@ static xl_status measure_matrix_peak(xl_queue *q, xl_dtype in)
  * been measured. */
 static bool is_needed(const xl_queue *q, enum xl__fact_id fact, bool again)
 {
-    const struct xl__answer *known = q->ctx->device->limits.measured;
+    const struct xl__answer *known = q->ctx->device->seen.measured;
     return again || known[fact].source != XL_MEASURED;
 }
 
@@ -55,7 +49,7 @@ static xl_status measure_matrix_peaks(xl_queue *q, xl_dtype in, bool again)
         TRY(run_quick_probe(q, &xl__probe_bandwidth));
     if (is_needed(q, peak, again))
         TRY(measure_matrix_peak(q, in));
-    if (!(xl__num(&q->ctx->device->limits, peak) > 0))
+    if (!(xl__num(&q->ctx->device->seen, peak) > 0))
         TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
                           "no usable matrix engine for %s was found; see "
                           "clbench probe matrix",

@@ -51,12 +51,6 @@ static const struct xl__probe *find_probe(const char *name)
     return NULL;
 }
 
-static void discard_row(const xl_row *row, void *arg)
-{
-    (void)row;
-    (void)arg;
-}
-
 xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
                        void (*each)(const xl_row *row, void *arg), void *arg)
 {
@@ -68,7 +62,7 @@ xl_status xl_probe_run(xl_queue *q, const char *name, const xl_probing *how,
     if (!probe)
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "there is no probe \"%s\"", name ? name : "");
-    struct xl__session p = {q, how, each ? each : discard_row, arg, 1, false};
+    struct xl__session p = {q, how, each, arg, 1, false};
     if (probe != &xl__probe_timer)
         TRY(xl__session_begin(&p));
     TRY(probe->run(&p));

@@ -27,9 +27,8 @@ static xl_status check_sizes(const xl_conv *d, struct xl__conv_canonical *c,
                              d->c, d->k, groups);
     if (!d->n || !d->c || !d->h || !d->w || !d->k || !d->r || !d->s)
         return xl__error_set(e, status,
-                             "conv of n = %zu, c = %zu, h = %zu, w = %zu, "
-                             "k = %zu, r = %zu, s = %zu; each must be at "
-                             "least 1",
+                             "conv of n = %zu, c = %zu, h = %zu, w = %zu, k = "
+                             "%zu, r = %zu, s = %zu; each must be at least 1",
                              d->n, d->c, d->h, d->w, d->k, d->r, d->s);
     return xl__error_set(e, status,
                          "a filter of %zu x %zu, dilation %zu and %zu, is "

@@ -6,17 +6,14 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/dtype.h"
 #include "ops/conv/check.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
-#include "runtime/background/background.h"
 
-/* -- shape class -------------------------------------------------------------
- */
+/* -- shape class ---------------------------------------------------------- */
 
-void xl__conv_shape_class(const void *canonical, struct xl__str *out)
+static void describe_class(const void *canonical, struct xl__str *out)
 {
     static const char *const layouts[] = {"nchw", "nhwc"};
     static const char *const filters[] = {"kcrs", "krsc"};
@@ -36,8 +33,7 @@ void xl__conv_shape_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " epilogue");
 }
 
-/* -- arguments of kernels ----------------------------------------------------
- */
+/* -- arguments of kernels ------------------------------------------------- */
 
 void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c)
 {
@@ -85,8 +81,7 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
                      0, false);
 }
 
-/* -- descriptor --------------------------------------------------------------
- */
+/* -- descriptor ----------------------------------------------------------- */
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
@@ -175,7 +170,8 @@ static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
 {
     xl_status status = XL_OK;
     struct xl__epilogue_request want = {.epilogue = &d->epilogue,
-                                        .dtype = d->out.dtype};
+                                        .dtype = d->out.dtype,
+                                        .hook = XL__EPILOGUE};
     if (!d->epilogue.expr)
         return XL_OK;
     const bool channels_first = d->out.layout == XL_NCHW;
@@ -184,8 +180,7 @@ static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
     want.size[XL__ALONG_ROWS] = channels_first ? d->k : to->p * to->q;
     want.size[XL__ALONG_COLS] = channels_first ? to->p * to->q : d->k;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));
-    xl__operands_bind(&d->epilogue, call, XL__CONV_OPERAND,
-                      XL__CONV_OPERAND_VALUE);
+    xl__operands_bind(&want, call, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE);
 fail:
     return status;
 }
@@ -203,6 +198,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->mem[in] = reads_in ? d->in.mem : d->out.mem;
     call->mem[filters] = reads_in ? d->filters.mem : d->out.mem;
     call->mem[XL__CONV_OUT] = d->out.mem;
+    call->mem[XL__MEM_SCRATCH] = d->workspace;
     const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
     call->value[XL__CONV_ALPHA].f = xl__scalar_round(d->alpha, type);
     call->value[XL__CONV_BETA].f = xl__scalar_round(d->beta, type);
@@ -259,9 +255,15 @@ static const char *forced_variant(const void *desc)
     return xl__conv_reads_in(d) ? d->variant : xl__conv_ref.name;
 }
 
-static xl_mem caller_workspace(const void *desc)
+static void keep_memory(struct xl__kept *k, void *desc)
 {
-    return ((const xl_conv *)desc)->workspace;
+    xl_conv *own = desc;
+    own->variant = xl__keep_text(k, own->variant);
+    xl__keep_epilogue(k, &own->epilogue);
+    xl__keep_mem(k, &own->in.mem);
+    xl__keep_mem(k, &own->filters.mem);
+    xl__keep_mem(k, &own->out.mem);
+    xl__keep_mem(k, &own->workspace);
 }
 
 const struct xl__op xl__op_conv = {
@@ -272,11 +274,12 @@ const struct xl__op xl__op_conv = {
     .check = xl__conv_check,
     .bind = bind_call,
     .forced = forced_variant,
-    .workspace = caller_workspace,
     .represent = represent_class,
-    .shape_class = xl__conv_shape_class,
+    .shape_class = describe_class,
     .shrink = xl__conv_shrink,
     .case_init = xl__conv_case_init,
+    .range_at = offsetof(xl_conv, n),
+    .keep = keep_memory,
 };
 
 /* -- the public functions ----------------------------------------------- */
@@ -293,42 +296,13 @@ xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c)
 
 xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
 {
-    return xl__op_prepare_range(q, &xl__op_conv, c, offsetof(xl_conv, n),
-                                n_last);
-}
-
-struct conv_range {
-    xl_conv least;
-    size_t n_last;
-};
-
-static xl_status prepare_kept(xl_queue *q, void *what)
-{
-    const struct conv_range *range = what;
-    return xl_conv_prepare_range(q, &range->least, range->n_last);
+    return xl__op_prepare_range(q, &xl__op_conv, c, n_last);
 }
 
 xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *v, size_t n_last,
                                 xl_prepared done, void *arg)
 {
-    if (!q || !v)
-        return XL_BAD_ARGUMENT;
-    xl_conv full;
-    xl__error_reset(&q->error);
-    v = xl__sized_read(&xl__op_conv.descriptor, v, &full, &q->error);
-    if (!v)
-        return q->error.status;
-    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
-    struct conv_range range = {*v, n_last > 0 ? n_last : v->n};
-    xl_conv *own = &range.least;
-    own->variant = xl__keep_text(&c.kept, own->variant);
-    xl__keep_epilogue(&c.kept, &own->epilogue);
-    xl__keep_mem(&c.kept, &own->in.mem);
-    xl__keep_mem(&c.kept, &own->filters.mem);
-    xl__keep_mem(&c.kept, &own->out.mem);
-    xl__keep_mem(&c.kept, &own->workspace);
-    c.what = xl__keep(&c.kept, &range, sizeof range);
-    return xl__background_start(q, &c);
+    return xl__op_prepare_async(q, &xl__op_conv, v, n_last, done, arg);
 }
 
 xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c, size_t *bytes)

@@ -101,7 +101,6 @@ void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv_canonical *c
 void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c);
 
 /* conv.c, selfcheck.c: members of xl__op_conv. */
-void xl__conv_shape_class(const void *canonical, struct xl__str *out);
 void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
 xl_status xl__conv_case_init(void *small, struct xl__selfcheck_case *t);

@@ -193,13 +193,11 @@ static bool is_mixed(const struct job *j)
 }
 
 static struct xl__step *add_step(const struct job *j, int which,
+                                 const char *kernel, size_t items,
                                  struct xl__plan *p)
 {
-    struct xl__step *s = &p->step[p->n_steps++];
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    struct xl__step *s = xl__plan_add(p, "conv/cpu.cl", kernel, items, 1);
+    const struct xl__defined defines[] = {
         {"STEP", (size_t)which},
         {"FIRST", j->first},
         {"TM", j->tm},
@@ -212,21 +210,17 @@ static struct xl__step *add_step(const struct job *j, int which,
         {"MIX", is_mixed(j)},
         {"KEEP", keeps_sums(j)},
     };
-    s->source = "conv/cpu.cl";
-    s->local[0] = s->local[1] = 1;
-    s->slice_dim = 0;
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
     xl__conv_define(s, j->c);
     return s;
 }
 
 static void add_pack(const struct job *j, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(j, 1, p);
-    s->kernel = "conv_cpu_pack";
+    struct xl__step *s =
+        add_step(j, 1, "conv_cpu_pack", xl__ceil_div(j->depth, SLAB), p);
     s->dims = 2;
-    s->global[0] = xl__ceil_div(j->depth, SLAB);
+    s->local[1] = 1;
     s->global[1] = j->panels;
     xl__conv_arg_filters(s, j->c);
     xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -254,17 +248,15 @@ static bool is_joined(const xl_conv *d)
 
 static void add_multiply(const struct job *j, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(j, 2, p);
     const xl_conv *d = j->d;
+    struct xl__step *s =
+        add_step(j, 2, "conv_cpu", j->tiles_m * j->tiles_n * d->groups, p);
     const size_t sizes[] = {d->h,          d->w,        j->c->p * j->c->q,
                             j->c->q,       j->pixels,   xl__conv_cg(d),
                             j->kg,         d->r,        d->s,
                             d->stride_h,   d->stride_w, d->dilation_h,
                             d->dilation_w, d->pad_top,  d->pad_left,
                             is_joined(d),  j->tiles_m,  j->tiles_n};
-    s->kernel = "conv_cpu";
-    s->dims = 1;
-    s->global[0] = j->tiles_m * j->tiles_n * d->groups;
     s->local_mem_bytes = local_bytes(j);
     xl__conv_arg_in(s, j->c);
     xl__arg_u64(s, span_of_input(d));

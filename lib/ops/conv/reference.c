@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference variant: one work-item computes one element of the result with
  * three loops. It supports all strides and types, and every device. */
-#include <math.h>
-
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/path/cost.h"
@@ -10,24 +8,6 @@
 /* The fractions of the device's rates that it reaches at best: each FMA loads
  * both of its operands and tests the bounds. */
 static const double gpu_flop_frac = 0.02, cpu_flop_frac = 0.003;
-
-static void set_sizes(const struct xl__limits *l, const struct xl__conv_canonical *c,
-                      struct xl__step *s)
-{
-    enum { MOST = 64 };
-    size_t wg = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
-    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
-    if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
-        wg = xl__min_size(wg, (size_t)sizes->list[0]);
-    wg = xl__max_size(wg, 1);
-    s->dims = 3;
-    s->local[0] = wg;
-    s->local[1] = s->local[2] = 1;
-    s->global[0] = xl__round_up(c->p * c->q, wg);
-    s->global[1] = c->d.k;
-    s->global[2] = c->d.n;
-    s->slice_dim = 1;
-}
 
 static void add_arguments(const struct xl__conv_canonical *c, struct xl__step *s)
 {
@@ -49,31 +29,20 @@ static void add_arguments(const struct xl__conv_canonical *c, struct xl__step *s
     xl__conv_arg_last(s, c);
 }
 
-/* The fraction of the compute units that are busy. */
-static double estimate_fill(const struct xl__limits *l,
-                            const struct xl__conv_canonical *c)
-{
-    static const double busy_items = 1024;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double rows = (double)c->d.k * (double)c->d.n;
-    if (xl__is(l, XL__F_is_cpu))
-        return fmin(1, rows / units);
-    return fmin(1, rows * (double)c->p * (double)c->q / (units * busy_items));
-}
-
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
+    enum { MOST_ITEMS = 64 }; /* of a group, along the pixels */
     const struct xl__conv_canonical *c = desc;
-    struct xl__step *s = &p->step[0];
+    struct xl__step *s =
+        xl__plan_add(p, "conv/reference.cl", "conv_ref", 0, 0);
     (void)params;
-    p->n_steps = 1;
     p->flop = xl__conv_flop(c);
     p->bytes = xl__conv_bytes(c);
-    s->source = "conv/reference.cl";
-    s->kernel = "conv_ref";
-    set_sizes(l, c, s);
+    xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), c->p * c->q, c->d.k,
+                    c->d.n);
+    s->slice_dim = 1;
     xl__conv_define(s, c);
     xl__define(s, "FIRST", c->d.out.layout == XL_NCHW);
     add_arguments(c, s);
@@ -82,7 +51,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
         .bytes_frac = 1,
-        .fill = estimate_fill(l, c),
+        .fill = xl__reference_fill(l, (double)c->d.k * (double)c->d.n,
+                                   (double)c->p * (double)c->q),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;

@@ -2,6 +2,7 @@
 /* Convolution by tiles, for any device: the tiles and the time model of
  * gemm_tiled, with images gathered while they are copied to local memory. */
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/tiles.h"
@@ -40,19 +41,12 @@ static struct job describe_product(const struct xl__conv_canonical *c)
 
 /* -- widths ------------------------------------------------------------- */
 
-static size_t largest_divisor(size_t width, size_t x)
-{
-    while (width > 1 && x % width != 0)
-        width /= 2;
-    return width;
-}
-
 /* The widest load of a slice with `tile` elements a line: all items make the
  * same number of loads, none of which crosses the slice. */
 static size_t load_width(const struct job *j, size_t width, size_t tile)
 {
-    width = largest_divisor(width, xl__conv_cg(j->d));
-    width = largest_divisor(width, j->t.tk);
+    width = xl__shrink_to_divisor(width, xl__conv_cg(j->d));
+    width = xl__shrink_to_divisor(width, j->t.tk);
     while (width > 1 && (tile * j->t.tk % (width * j->items) != 0 ||
                          j->items % (j->t.tk / width) != 0))
         width /= 2;
@@ -70,7 +64,8 @@ static size_t pixel_width(const struct job *j)
     if (in->layout != XL_NHWC || in->stride[XL__AT_C] > 1)
         return 1;
     return load_width(
-        j, largest_divisor(j->t.vw, aligned_elems(in->offset, in->dtype)),
+        j,
+        xl__shrink_to_divisor(j->t.vw, aligned_elems(in->offset, in->dtype)),
         j->first ? j->t.tn : j->t.tm);
 }
 
@@ -85,7 +80,7 @@ static size_t filter_width(const struct job *j)
     if (is_mixed(j))
         return 1;
     return load_width(
-        j, largest_divisor(j->t.vw, aligned_elems(f->offset, f->dtype)),
+        j, xl__shrink_to_divisor(j->t.vw, aligned_elems(f->offset, f->dtype)),
         j->first ? j->t.tm : j->t.tn);
 }
 
@@ -95,8 +90,8 @@ static size_t store_width(const struct job *j)
     const size_t most = xl__min_size(j->t.vw, j->t.rn);
     if ((j->first ? xl__conv_pixel_stride(out) : out->stride[XL__AT_C]) > 1)
         return 1;
-    return largest_divisor(
-        largest_divisor(most, aligned_elems(out->offset, out->dtype)),
+    return xl__shrink_to_divisor(
+        xl__shrink_to_divisor(most, aligned_elems(out->offset, out->dtype)),
         j->first ? j->c->p * j->c->q : xl__conv_kg(j->d));
 }
 
@@ -104,10 +99,7 @@ static size_t store_width(const struct job *j)
 
 static void define_options(const struct job *j, struct xl__step *s)
 {
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    const struct xl__defined defines[] = {
         {"TM", j->t.tm},        {"TN", j->t.tn},
         {"TK", j->t.tk},        {"RM", j->t.rm},
         {"RN", j->t.rn},        {"ST", j->t.stages},
@@ -116,8 +108,7 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"VP", pixel_width(j)}, {"VF", filter_width(j)},
         {"VC", store_width(j)},
     };
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
     xl__conv_define(s, j->c);
 }
 
@@ -181,7 +172,6 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     struct job j = describe_product(desc);
-    struct xl__step *s = &p->step[0];
     j.t = xl__tile_of(params);
     j.t.parts = 1;
     j.t.vw = xl__min_size(j.t.vw,
@@ -190,15 +180,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         !xl__tile_cut(l, &j.t, &j.product, &j.grid))
         return XL_UNSUPPORTED;
     j.items = xl__tile_items(&j.t);
-    p->n_steps = 1;
     p->flop = xl__conv_flop(desc);
     p->bytes = xl__conv_bytes(desc);
-    s->source = "conv/tiled.cl";
-    s->kernel = "conv_tiled";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = j.items;
-    s->global[0] = j.grid.tiles * j.items;
+    struct xl__step *s = xl__plan_add(p, "conv/tiled.cl", "conv_tiled",
+                                      j.grid.tiles * j.items, j.items);
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
     define_options(&j, s);
     add_arguments(&j, s);

@@ -9,7 +9,6 @@
  * correct the first time. What may differ between calls of one key is checked
  * in every call (xl__expr_check), without allocation, and without formatting
  * unless there is an error. Every message names the binding. */
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,20 +23,11 @@ enum { BASE_ALIGN = 128 }; /* bytes: alignment of every buffer */
 
 /* -- the signature ---------------------------------------------------- */
 
-static bool is_letter(char x)
-{
-    return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_';
-}
-
 static xl_status check_name(xl_queue *q, const struct xl__parameter *b,
                             unsigned i)
 {
     const char *name = b[i].name;
-    bool is_legal = is_letter(name[0]);
-    for (unsigned at = 0; name[at]; at++)
-        is_legal = is_legal && (is_letter(name[at]) ||
-                                (name[at] >= '0' && name[at] <= '9'));
-    if (!is_legal)
+    if (!xl__is_name(name, strlen(name)))
         return xl__error_set(&q->error, XL_BAD_ARGUMENT,
                              "binding %u: a name is a letter or _, then "
                              "letters, digits and _",
@@ -228,6 +218,7 @@ xl_status xl__expr_bind(xl_queue *q, const void *desc, void *canonical,
     key->sig.n = d->args->n_bindings;
     key->sig.fast_math = d->args->fast_math;
     memset(b, 0, xl__expr_listed_bytes(desc));
+    call->mem[XL__MEM_SCRATCH] = d->args->workspace;
     for (unsigned i = 0; i < key->sig.n; i++) {
         const xl_binding *from = &d->args->bindings[i];
         xl__strcpy(b[i].name, sizeof b[i].name, from->name);

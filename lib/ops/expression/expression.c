@@ -153,16 +153,14 @@ xl_status xl_expr_compile_async(xl_queue *q, const char *text,
 static xl_status infer_result(struct xl__op_call *w, const char *name,
                               xl_tensor *out)
 {
-    static const xl_dtype dtypes[] = {
-        [XL__V_BOOL] = XL_BOOL, [XL__V_I32] = XL_I32, [XL__V_F32] = XL_F32};
     xl_status status = XL_OK;
     const struct xl__expr_desc *d = w->desc;
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
     struct xl__node value;
     TRY(xl__expr_check_signature(w->q, &key->sig));
     TRY(xl__infer_value(&d->e->tree, &key->sig, name, &value, &w->q->error));
-    *out = xl_tensor_dense(NULL, dtypes[value.type], value.shape.n_dims,
-                           value.shape.size);
+    *out = xl_tensor_dense(NULL, xl__wide_dtype(value.type),
+                           value.shape.n_dims, value.shape.size);
 fail:
     return status;
 }
@@ -252,11 +250,6 @@ static const char *forced_variant(const void *desc)
     return d->args->variant && *d->args->variant ? d->args->variant : NULL;
 }
 
-static xl_mem workspace_of(const void *desc)
-{
-    return ((const struct xl__expr_desc *)desc)->args->workspace;
-}
-
 const struct xl__op xl__op_expr = {
     .id = XL__OP_EXPR,
     .name = "expr",
@@ -272,7 +265,6 @@ const struct xl__op xl__op_expr = {
     .clear_analysis = xl__expr_clear_analysis,
     .plan = xl__expr_plan,
     .make_case = xl__expr_make_case,
-    .workspace = workspace_of,
 };
 
 xl_status xl_expr_run(xl_queue *q, const xl_expr *e, const xl_expr_args *args,

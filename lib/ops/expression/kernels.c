@@ -30,6 +30,7 @@ static void print_results(const struct xl__signature *sig,
 static void report_kernels(const struct xl__group *group,
                            const struct xl__code *code,
                            const struct xl__plan *plan, const char *computes,
+                           const char *why,
                            void (*each)(const xl_expr_kernel *, void *),
                            void *arg)
 {
@@ -37,7 +38,7 @@ static void report_kernels(const struct xl__group *group,
         const struct xl__step *s = &plan->step[i];
         xl_expr_kernel k = {.name = s->kernel,
                             .computes = computes,
-                            .why = xl__str_text(&group->why),
+                            .why = why,
                             .source = xl__str_text(&code->text[i])};
         k.flop = i == 0 ? group->flop : 0;
         k.bytes = i == 0 ? group->bytes : (double)group->partial_bytes;
@@ -74,15 +75,17 @@ static xl_status report_group(const struct xl__op_call *w,
 {
     xl_status status = XL_OK;
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
-    struct xl__str computes = {0};
+    struct xl__str computes = {0}, why = {0};
     print_results(&key->sig, &x->g, &x->s.group[i], &computes);
-    if (computes.broken)
+    xl__group_explain(&x->s.group[i], &why);
+    if (computes.broken || why.broken)
         TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a kernel's text"));
     for (unsigned k = 0; k < plan->n_steps; k++)
         TRY(insert_kernel(w->q, &plan->step[k], &x->kernels[i].code.text[k]));
     report_kernels(&x->s.group[i], &x->kernels[i].code, plan,
-                   xl__str_text(&computes), each, arg);
+                   xl__str_text(&computes), xl__str_text(&why), each, arg);
 fail:
+    xl__str_clear(&why);
     xl__str_clear(&computes);
     return status;
 }

@@ -31,8 +31,7 @@ xl_status xl__expr_analyse(struct xl__op_call *w)
     const struct xl__expr_desc *d = w->desc;
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
     struct xl__graph *g = w->own = xl__calloc(1, sizeof *g);
-    if (!g)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a graph"));
+    TRY(xl__check_alloc(&w->q->error, g, "a graph"));
     TRY(xl__expr_check_signature(w->q, &key->sig));
     TRY(xl__infer(&d->e->tree, &key->sig, g, &w->q->error));
     if (g->n_outputs == 0)
@@ -64,11 +63,12 @@ static void clear_schedule(void *own)
 }
 
 /* A plan with room for the steps of a group; NULL: out of memory. */
-static struct xl__plan *new_plan(void)
+static struct xl__plan *new_plan(const struct xl__group *group)
 {
-    enum { MOST_STEPS = 2 };
+    const size_t n =
+        group->form == XL__FORM_CHUNKS || group->geo.chunks > 1 ? 2 : 1;
     return xl__calloc(1, offsetof(struct xl__plan, step) +
-                             MOST_STEPS * sizeof(struct xl__step));
+                             n * sizeof(struct xl__step));
 }
 
 static xl_status plan_group(xl_queue *q, const struct xl__expr_schedule *x,
@@ -79,35 +79,35 @@ static xl_status plan_group(xl_queue *q, const struct xl__expr_schedule *x,
     struct xl__generated_group *k = &x->kernels[i];
     xl_status status = xl__canonical_group_init(&x->g, group, &k->own);
     if (status == XL_OK)
-        status = xl__expr_plan_group(&q->texts, &k->own,
-                                     &q->ctx->device->limits, &x->s, &k->code,
-                                     plan);
+        status =
+            xl__expr_plan_group(&q->texts, &k->own, &q->ctx->device->limits,
+                                &x->s, &k->code, plan);
     plan->flop = group->flop;
     plan->bytes = group->bytes;
     plan->est_ns = group->est_ns;
     plan->bound = group->bound;
-    return status == XL_OK
-               ? XL_OK
-               : xl__error_set(why, status,
-                               "kernel %u does not fit this device: %s", i + 1,
-                               xl__str_text(&group->why));
+    if (status == XL_OK)
+        return XL_OK;
+    struct xl__str what = {0};
+    xl__group_explain(group, &what);
+    xl__error_set(why, status, "kernel %u does not fit this device: %s", i + 1,
+                  xl__str_text(&what));
+    xl__str_clear(&what);
+    return status;
 }
 
+/* A plan for each group, behind *first. */
 static xl_status plan_groups(xl_queue *q, struct xl__expr_schedule *x,
-                             struct xl__plan *first, struct xl__error *why)
+                             struct xl__plan **first, struct xl__error *why)
 {
     xl_status status = XL_OK;
     x->kernels = xl__calloc(x->s.n_groups, sizeof *x->kernels);
-    if (!x->kernels)
-        TRY(xl__error_set(why, XL_NO_MEMORY, "kernels"));
-    first->scratch_bytes = x->s.scratch_bytes;
+    TRY(xl__check_alloc(why, x->kernels, "kernels"));
     for (unsigned i = 0; i < x->s.n_groups; i++) {
-        if (i > 0) {
-            first = first->next = new_plan();
-            if (!first)
-                TRY(xl__error_set(why, XL_NO_MEMORY, "a plan"));
-        }
-        TRY(plan_group(q, x, i, first, why));
+        *first = new_plan(&x->s.group[i]);
+        TRY(xl__check_alloc(why, *first, "a plan"));
+        TRY(plan_group(q, x, i, *first, why));
+        first = &(*first)->next;
     }
 fail:
     return status;
@@ -120,21 +120,22 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     const struct xl__limits *l = &w->q->ctx->device->limits;
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
     const bool is_unfused = c->variant == &unfused;
-    struct xl__expr_schedule *x = NULL;
-    struct xl__plan *plan = new_plan();
-    if (plan)
-        plan->own = x = xl__calloc(1, sizeof *x);
-    if (!x)
-        TRY(xl__error_set(why, XL_NO_MEMORY, "a plan"));
-    plan->clear_own = clear_schedule;
+    struct xl__plan *plan = NULL;
+    struct xl__expr_schedule *x = xl__calloc(1, sizeof *x);
+    TRY(xl__check_alloc(why, x, "a schedule"));
     status = xl__graph_lower_variance(w->own, is_unfused ? NULL : l, &x->g);
     if (status != XL_OK)
         TRY(xl__error_set(why, status, "an expression's graph"));
     TRY(xl__fuse(&x->g, &key->sig, l, is_unfused, &x->s, why));
-    TRY(plan_groups(w->q, x, plan, why));
+    TRY(plan_groups(w->q, x, &plan, why));
+    plan->own = x;
+    plan->clear_own = clear_schedule;
+    plan->scratch_bytes = x->s.scratch_bytes;
     c->plan = plan;
     return XL_OK;
 fail:
     xl__plan_destroy(plan);
+    if (x)
+        clear_schedule(x);
     return status;
 }

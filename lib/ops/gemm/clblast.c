@@ -142,6 +142,8 @@ static const char *refuses_types(const struct xl__limits *l,
     const xl_dtype in = c->g.a.dtype;
     if (c->snippet)
         return "CLBlast has no epilogues";
+    if (xl__gemm_types_refused(&c->g))
+        return xl__gemm_types_refused(&c->g);
     if (in != XL_F32 && in != XL_F64 && in != XL_F16)
         return "CLBlast multiplies f32, f64 and f16 only";
     if (in == XL_F16)
@@ -166,6 +168,8 @@ static const char *refuse_clblast(const struct xl__limits *l, const void *desc)
         return "CLBlast has no batches along two axes";
     if (g->batch.rows)
         return xl__gemm_no_rows;
+    if (g->batch.at)
+        return "CLBlast reads no offsets from device memory";
     if (!describe_views(g, &call))
         return "CLBlast requires matrices with a contiguous dimension and "
                "without overlapping rows or columns";

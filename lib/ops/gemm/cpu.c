@@ -31,8 +31,8 @@ static const char *refuse_cpu(const struct xl__limits *l, const void *desc)
         return "the device's work-items are not threads of a CPU";
     if (xl__cpu_vector(l, g->a.dtype) == 0)
         return "the device has no vectors of floats";
-    if (g->batch.rows)
-        return xl__gemm_no_rows;
+    if (xl__gemm_types_refused(g))
+        return xl__gemm_types_refused(g);
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no f64";
     return xl__iterations_refused(l, 2.0 * (double)g->k);
@@ -40,14 +40,13 @@ static const char *refuse_cpu(const struct xl__limits *l, const void *desc)
 
 /* The first defines are those of both steps, the others of the second. */
 static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
-                                 const void *canonical, struct xl__plan *p)
+                                 const char *kernel, size_t items,
+                                 size_t products, const void *canonical,
+                                 struct xl__plan *p)
 {
     enum { N_COMMON = 5 };
-    struct xl__step *s = &p->step[p->n_steps++];
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    struct xl__step *s = xl__plan_add(p, "gemm/cpu.cl", kernel, items, 1);
+    const struct xl__defined defines[] = {
         {"STEP", (size_t)which},
         {"FORM", j->form},
         {"RN", j->rn},
@@ -62,13 +61,11 @@ static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
         {"KEEP", j->keeps},
     };
     const size_t n = sizeof defines / sizeof *defines;
-    s->source = "gemm/cpu.cl";
     s->dims = 2;
-    s->local[0] = s->local[1] = 1;
-    s->slice_dim = 0;
-    for (size_t i = 0; i < (which == 1 ? N_COMMON : n); i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
-    xl__gemm_define(s, canonical);
+    s->local[1] = 1;
+    s->global[1] = products;
+    xl__define_all(s, defines, which == 1 ? N_COMMON : n);
+    xl__gemm_define(s, canonical, j->s.is_swapped);
     return s;
 }
 
@@ -80,10 +77,10 @@ static void add_pack_step(const struct xl__cpu_job *j, const void *canonical,
     struct xl__gemm_canonical plain =
         *(const struct xl__gemm_canonical *)canonical;
     plain.snippet = NULL;
-    struct xl__step *s = add_step(j, 1, &plain, p);
-    s->kernel = "gemm_cpu_pack";
-    s->global[0] = xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks;
-    s->global[1] = j->shares_b ? 1 : j->g->batch.count;
+    struct xl__step *s =
+        add_step(j, 1, "gemm_cpu_pack",
+                 xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks,
+                 j->shares_b ? 1 : j->g->batch.count, &plain, p);
     xl__arg_mem(s, j->s.b.mem);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_words(s, SIZES);
@@ -98,12 +95,11 @@ static void add_pack_step(const struct xl__cpu_job *j, const void *canonical,
 static void add_multiply_step(const struct xl__cpu_job *j,
                               const void *canonical, struct xl__plan *p)
 {
-    struct xl__step *s = add_step(j, 2, canonical, p);
     enum { SIZES = 18 };
-    const size_t packed = j->shares_b ? 1 : j->g->batch.count;
-    s->kernel = "gemm_cpu";
-    s->global[0] = j->groups_m * j->groups_n;
-    s->global[1] = j->g->batch.count;
+    const size_t count = j->g->batch.count;
+    const size_t packed = j->shares_b ? 1 : count;
+    struct xl__step *s = add_step(j, 2, "gemm_cpu", j->groups_m * j->groups_n,
+                                  count, canonical, p);
     s->local_mem_bytes = j->local_bytes;
     xl__arg_mem(s, j->s.a.mem);
     xl__arg_mem(s, j->s.b.mem);
@@ -125,7 +121,6 @@ static void add_multiply_step(const struct xl__cpu_job *j,
     xl__arg_u64(s, packed * j->panel_values);
     xl__arg_u64(s, j->ld);
     xl__gemm_arg_last(s, canonical, j->s.is_swapped);
-    const size_t count = j->g->batch.count;
     const struct xl__tile_grid grid = {.tiles_m = j->groups_m,
                                        .tiles_n = j->groups_n,
                                        .tiles = s->global[0] * count};

@@ -51,11 +51,6 @@ size_t xl__cpu_vector(const struct xl__limits *l, xl_dtype in)
     return in == XL_F64 ? xl__max_size(vector / 2, LEAST_VECTOR) : vector;
 }
 
-static size_t n_units(const struct xl__limits *l)
-{
-    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
-}
-
 /* Bytes of a core's own cache that a block may fill. Local memory is this
  * cache here (CP-02); drivers that state a small size state less than there
  * is. */
@@ -73,9 +68,9 @@ static size_t blocks_m(const struct xl__limits *l, const struct xl__cpu_job *j,
                        size_t most)
 {
     const size_t least = xl__ceil_div(j->lines_m, most);
-    return least <= n_units(l)
+    return least <= xl__n_units(l)
                ? least
-               : xl__min_size(j->lines_m, xl__round_up(least, n_units(l)));
+               : xl__min_size(j->lines_m, xl__round_up(least, xl__n_units(l)));
 }
 
 static void divide_into_groups(const struct xl__limits *l,
@@ -83,7 +78,7 @@ static void divide_into_groups(const struct xl__limits *l,
 {
     enum { LEAST_ROWS = 64 };
     const size_t target =
-        xl__ceil_div(n_units(l) * j->per_unit, j->g->batch.count);
+        xl__ceil_div(xl__n_units(l) * j->per_unit, j->g->batch.count);
     const size_t rows =
         j->in_place ? cache_share(l) / (j->tk * j->value_bytes) : j->tm;
     const size_t least = blocks_m(l, j, xl__max_size(1, rows / j->rm));
@@ -268,7 +263,7 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
         j->in_place ? 0
                     : pack_flop(j, false, xl__gemm_operand_unit(&j->s.a)) * m *
                           k * (double)j->groups_n;
-    const double units = (double)n_units(l);
+    const double units = (double)xl__n_units(l);
     const double flop =
         count * (2 * m * n * k / tile_frac(j) + slices * store_c * m * n +
                  a_flop + b_flop(j)) +

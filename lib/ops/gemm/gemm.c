@@ -13,65 +13,121 @@
 #include "ops/path/batch.h"
 #include "ops/path/size_buckets.h"
 #include "ops/path/operands.h"
-#include "runtime/background/background.h"
 
 /* -- check ---------------------------------------------------------------- */
-
-/* The types that A and B may have, that of their sums, and those that C may
- * have without an epilogue. */
-static const struct type_rule {
-    xl_dtype in, sum;
-    xl_dtype out[5]; /* ends with XL_N_DTYPES */
-} type_rules[] = {
-    {XL_F32, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-    {XL_F16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-    {XL_BF16, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-    {XL_F64, XL_F64, {XL_F64, XL_N_DTYPES}},
-    {XL_I8, XL_I32, {XL_I32, XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-    {XL_F8E4M3, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-    {XL_F8E5M2, XL_F32, {XL_F32, XL_F16, XL_BF16, XL_N_DTYPES}},
-};
-
-static const struct type_rule *find_type_rule(xl_dtype in)
-{
-    for (size_t i = 0; i < sizeof type_rules / sizeof *type_rules; i++) {
-        if (type_rules[i].in == in)
-            return &type_rules[i];
-    }
-    return NULL;
-}
-
-static bool has_result_type(const struct type_rule *t, xl_dtype dtype)
-{
-    for (unsigned i = 0; t->out[i] != XL_N_DTYPES; i++) {
-        if (t->out[i] == dtype)
-            return true;
-    }
-    return false;
-}
 
 static bool is_f8(xl_dtype dtype)
 {
     return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
 }
 
+static bool is_byte(xl_dtype dtype)
+{
+    return dtype == XL_I8 || dtype == XL_U8;
+}
+
+static bool is_narrow_float(xl_dtype dtype)
+{
+    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16;
+}
+
+static bool is_factor(xl_dtype dtype)
+{
+    return is_narrow_float(dtype) || is_f8(dtype) || is_byte(dtype);
+}
+
+/* The type of sums of products; XL_N_DTYPES: there is none. */
+static xl_dtype sum_dtype(const xl_gemm *g, bool is_scaled)
+{
+    const xl_dtype a = g->a.dtype, b = g->b.dtype;
+    return a == XL_F64 && b == XL_F64 && !is_scaled ? XL_F64
+           : is_byte(a) && is_byte(b) && !is_scaled ? XL_I32
+           : is_factor(a) && is_factor(b)           ? XL_F32
+                                                    : XL_N_DTYPES;
+}
+
+/* -- scales of a descriptor ----------------------------------------------- */
+
+enum { N_SCALES = 4 }; /* scales and zeros of A, of B */
+
+/* One of them as the caller gives it. */
+struct given_scale {
+    const char *name;
+    const xl_mat *mat; /* NULL: none */
+    size_t rows, cols; /* of `mat` */
+    size_t step, inner_step, share;
+};
+
+static size_t n_groups(size_t size, size_t group)
+{
+    return group ? xl__ceil_div(size, group) : 1;
+}
+
+static struct given_scale given_scale(const xl_gemm *g, unsigned i)
+{
+    static const char *const names[N_SCALES] = {"scales of A", "zeros of A",
+                                                "scales of B", "zeros of B"};
+    const bool is_b = i / 2, is_zero = i % 2;
+    const xl_scales *s = is_b ? &g->b_scales : &g->a_scales;
+    return (struct given_scale){
+        .name = names[i],
+        .mat = is_zero ? s->zero : s->scale,
+        .rows = n_groups(is_b ? g->k : g->m, s->group_rows),
+        .cols = n_groups(is_b ? g->n : g->k, s->group_cols),
+        .step = is_zero ? s->zero_step : s->scale_step,
+        .inner_step = is_zero ? s->zero_inner : s->scale_inner,
+        .share = is_b ? g->batch.b_share : g->batch.a_share};
+}
+
+static bool has_scales(const xl_gemm *g)
+{
+    return g->a_scales.scale || g->a_scales.zero || g->b_scales.scale ||
+           g->b_scales.zero;
+}
+
+static xl_status check_scales(const xl_gemm *g, struct xl__error *e)
+{
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        const struct given_scale s = given_scale(g, i);
+        const bool may_be_int = i % 2;
+        if (s.mat && !is_narrow_float(s.mat->dtype) &&
+            !(may_be_int && (is_byte(s.mat->dtype) || s.mat->dtype == XL_I32)))
+            return xl__error_set(e, XL_UNSUPPORTED,
+                                 "unsupported type %s for %s: must be f32, "
+                                 "f16%s",
+                                 xl_dtype_name(s.mat->dtype), s.name,
+                                 may_be_int ? ", bf16, i8, u8 or i32"
+                                            : " or bf16");
+    }
+    return XL_OK;
+}
+
+/* -- types ---------------------------------------------------------------- */
+
+static bool is_result(xl_dtype sum, xl_dtype c, bool has_epilogue)
+{
+    if (sum == XL_F64 || sum == XL_N_DTYPES)
+        return sum == c && !has_epilogue; /* XL_N_DTYPES is not C's */
+    return has_epilogue ? c != XL_F64 && !is_f8(c)
+                        : is_narrow_float(c) || (c == XL_I32 && sum == XL_I32);
+}
+
 static xl_status check_types(const xl_gemm *g, struct xl__error *e)
 {
-    const struct type_rule *t = find_type_rule(g->a.dtype);
     const bool has_epilogue = g->epilogue.expr != NULL;
-    if (t && g->b.dtype == g->a.dtype &&
-        (has_epilogue
-             ? t->sum != XL_F64 && g->c.dtype != XL_F64 && !is_f8(g->c.dtype)
-             : has_result_type(t, g->c.dtype)))
+    if (is_result(sum_dtype(g, has_scales(g)), g->c.dtype, has_epilogue))
         return XL_OK;
     return xl__error_set(
         e, XL_UNSUPPORTED,
-        "unsupported types A %s, B %s, C %s%s for gemm: A and B must be "
-        "alike: f32, f16, bf16, "
-        "f8e4m3 or f8e5m2 into f32, f16 or bf16, f64 into f64 without an "
-        "epilogue, i8 into i32, f32, f16 or bf16",
+        "unsupported types A %s, B %s, C %s%s for gemm: A and B may each be "
+        "f32, f16, bf16, f8e4m3, f8e5m2, i8 or u8, into f32, f16 or bf16, and "
+        "into i32 where both are i8 or u8 without scales and zeros; f64 and "
+        "f64 into f64 without these and an epilogue",
         xl_dtype_name(g->a.dtype), xl_dtype_name(g->b.dtype),
-        xl_dtype_name(g->c.dtype), has_epilogue ? " with an epilogue" : "");
+        xl_dtype_name(g->c.dtype),
+        has_epilogue    ? " with an epilogue"
+        : has_scales(g) ? " with scales"
+                        : "");
 }
 
 static xl_status check_sizes(const xl_gemm *g, struct xl__error *e)
@@ -98,7 +154,8 @@ static double round_scalar(const xl_gemm *g, double value)
     return xl__scalar_round(value, y_dtype(g->c.dtype, g->epilogue.expr));
 }
 
-bool xl__gemm_reads_ab(const xl_gemm *g)
+/* Whether A and B count: alpha, rounded to y's type, is not 0. */
+static bool counts_ab(const xl_gemm *g)
 {
     return round_scalar(g, g->alpha) != 0;
 }
@@ -113,16 +170,33 @@ fail:
     return status;
 }
 
-/* The rows of each product. */
-static xl_status add_rows(xl_queue *q, const xl_gemm *g)
+/* `lists` numbers of each product in device memory. */
+static xl_status add_numbers(xl_queue *q, const char *name, size_t offset,
+                             size_t lists, size_t count, xl_dtype dtype)
 {
-    const xl_tensor view = {.offset = g->batch.rows->offset,
-                            .n_dims = 1,
-                            .size = {xl__batch_count(&g->batch)},
-                            .stride = {1},
-                            .dtype = XL_I32};
-    return xl__region_init(&q->memory.operand[q->memory.n++], "rows", &view,
+    const xl_tensor view = {.offset = offset,
+                            .n_dims = 2,
+                            .size = {lists, count},
+                            .stride = {count, 1},
+                            .dtype = dtype};
+    return xl__region_init(&q->memory.operand[q->memory.n++], name, &view,
                            &q->error);
+}
+
+static xl_status add_scale(xl_queue *q, const xl_gemm *g, unsigned i)
+{
+    xl_status status = XL_OK;
+    const struct given_scale s = given_scale(g, i);
+    const struct xl__places places =
+        xl__batch_beside(&g->batch, s.step, s.inner_step, s.share);
+    struct xl__region *r;
+    if (!s.mat)
+        return XL_OK;
+    TRY(xl__operand_add_mat(q, s.name, s.mat, s.rows, s.cols, &r));
+    TRY(xl__region_check_itself(r, &q->error));
+    TRY(xl__places_apply(&places, r, &q->error));
+fail:
+    return status;
 }
 
 /* A, B and C, over the whole batch, and what it has in device memory. The
@@ -148,8 +222,13 @@ static xl_status add_operands(xl_queue *q, const xl_gemm *g)
         TRY(xl__region_check_itself(r, &q->error));
         TRY(xl__places_apply(&all[i].places, r, &q->error));
     }
+    const size_t count = xl__batch_count(&g->batch);
     if (g->batch.rows)
-        TRY(add_rows(q, g));
+        TRY(add_numbers(q, "rows", g->batch.rows->offset, 1, count, XL_I32));
+    if (g->batch.at)
+        TRY(add_numbers(q, "offsets", g->batch.at->offset, 3, count, XL_F64));
+    for (unsigned i = 0; i < N_SCALES; i++)
+        TRY(add_scale(q, g, i));
 fail:
     return status;
 }
@@ -158,11 +237,25 @@ static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
 {
     xl_status status = XL_OK;
     const xl_mem mem[] = {g->a.mem, g->b.mem, g->c.mem};
-    for (unsigned i = xl__gemm_reads_ab(g) ? 0 : 2; i < 3; i++)
+    const bool reads_ab = counts_ab(g);
+    unsigned at = 3;
+    for (unsigned i = reads_ab ? 0 : 2; i < 3; i++)
         TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     if (g->batch.rows)
-        TRY(xl__operand_locate(&q->memory, 3, g->batch.rows->mem, with_memory,
-                               &q->error));
+        TRY(xl__operand_locate(&q->memory, at++, g->batch.rows->mem,
+                               with_memory, &q->error));
+    if (g->batch.at)
+        TRY(xl__operand_locate(&q->memory, at++, g->batch.at->mem,
+                               with_memory, &q->error));
+    for (unsigned i = 0; i < N_SCALES && reads_ab; i++) {
+        const xl_mat *mat = given_scale(g, i).mat;
+        if (mat)
+            TRY(xl__operand_locate(&q->memory, at++, mat->mem, with_memory,
+                                   &q->error));
+    }
+    /* Where the device has the offsets, places are not compared. */
+    for (unsigned i = 0; i < 3 && g->batch.at; i++)
+        q->memory.operand[i].is_located = false;
     TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
 fail:
     return status;
@@ -182,6 +275,7 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
     TRY(xl__batch_check(&g->batch, e));
     TRY(add_operands(q, g));
     TRY(check_types(g, e));
+    TRY(check_scales(g, e));
     TRY(check_scalars(g, e));
     TRY(xl__operands_check(&g->epilogue, XL__EPILOGUE, e));
     TRY(check_memory(q, g, with_memory));
@@ -236,7 +330,7 @@ static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
                             pb = xl__batch_b(&g->batch),
                             pc = xl__batch_c(&g->batch);
     set_canonical_view(&g->c, g->m, g->n, &pc, xl__operand_base(q, 2), &c->c);
-    if (xl__gemm_reads_ab(g)) {
+    if (counts_ab(g)) {
         set_canonical_view(&g->a, g->m, g->k, &pa, xl__operand_base(q, 0),
                            &c->a);
         set_canonical_view(&g->b, g->k, g->n, &pb, xl__operand_base(q, 1),
@@ -249,29 +343,67 @@ static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
 
 /* Does each operand of the epilogue have one step from product to product? */
 static bool is_epilogue_even(const struct xl__epilogue_text *text,
-                             const xl_batch *b)
+                             const struct xl__call *call, const xl_batch *b)
 {
+    unsigned at = XL__GEMM_OPERAND_VALUE + XL__EPILOGUE_STRIDE;
     for (unsigned k = 0; text && xl__batch_rows(b) > 1 && k < text->n_operands;
-         k++) {
-        const size_t *stride = text->operand[k].stride;
-        if (stride[XL__ALONG_OUTER] != b->inner * stride[XL__ALONG_BATCH])
+         k++, at += XL__EPILOGUE_VALUES) {
+        if (!text->operand[k].is_scalar &&
+            call->value[at + XL__ALONG_OUTER].u !=
+                b->inner * call->value[at + XL__ALONG_BATCH].u)
             return false;
     }
     return true;
 }
 
-/* Two axes that one step of each operand covers become one axis, which all
- * variants support. */
-static void bind_steps(const xl_batch *b,
-                       const struct xl__epilogue_text *epilogue, xl_batch *to)
+/* Along one axis, if one step covers two, or along both. False: it does not.
+ */
+static bool bind_scale_steps(const xl_gemm *g, bool is_one_axis,
+                             struct xl__gemm_canonical *to)
+{
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        struct xl__gemm_scale *s = &to->scales[i / 2].of[i % 2];
+        const struct given_scale from = given_scale(g, i);
+        const struct xl__places p = xl__batch_beside(
+            &g->batch, from.step, from.inner_step, from.share);
+        if (!s->is_given)
+            continue;
+        s->step = p.step;
+        s->inner_step = p.inner_step;
+        if (is_one_axis && !xl__places_are_even(&p, &s->step))
+            return false;
+        if (is_one_axis)
+            s->inner_step = 0;
+    }
+    return true;
+}
+
+/* The scales and zeros, all but their steps. */
+static void bind_scales(const xl_gemm *g, struct xl__gemm_canonical *to,
+                        struct xl__call *call)
+{
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        const bool is_b = i / 2;
+        const xl_scales *s = is_b ? &g->b_scales : &g->a_scales;
+        const xl_mat *mat = given_scale(g, i).mat;
+        struct xl__gemm_scale *of = &to->scales[is_b].of[i % 2];
+        if (!mat)
+            continue;
+        to->scales[is_b].group_x = is_b ? s->group_cols : s->group_rows;
+        to->scales[is_b].group_k = is_b ? s->group_rows : s->group_cols;
+        of->is_given = true;
+        of->dtype = mat->dtype;
+        of->stride_x = is_b ? mat->col_stride : mat->row_stride;
+        of->stride_k = is_b ? mat->row_stride : mat->col_stride;
+        call->mem[XL__GEMM_SCALES + i] = mat->mem;
+        call->value[XL__GEMM_OFF_SCALES + i].u = mat->offset;
+    }
+}
+
+static void bind_two_axes(const xl_batch *b, xl_batch *to)
 {
     const struct xl__places at_a = xl__batch_a(b), at_b = xl__batch_b(b),
                             at_c = xl__batch_c(b);
-    const bool is_even = xl__places_are_even(&at_a, &to->a_step) &&
-                         xl__places_are_even(&at_b, &to->b_step) &&
-                         xl__places_are_even(&at_c, &to->c_step);
-    if (is_even && (b->inner == 0 || is_epilogue_even(epilogue, b)))
-        return;
     to->a_step = at_a.step;
     to->b_step = at_b.step;
     to->c_step = at_c.step;
@@ -281,6 +413,22 @@ static void bind_steps(const xl_batch *b,
     to->c_inner = at_c.inner_step;
     to->a_share = at_a.share;
     to->b_share = at_b.share;
+}
+
+/* Two axes that one step of each operand covers become one axis, which all
+ * variants support. */
+static void bind_steps(const xl_batch *b,
+                       const struct xl__epilogue_text *epilogue,
+                       const struct xl__call *call, xl_batch *to)
+{
+    const struct xl__places at_a = xl__batch_a(b), at_b = xl__batch_b(b),
+                            at_c = xl__batch_c(b);
+    const bool is_even = xl__places_are_even(&at_a, &to->a_step) &&
+                         xl__places_are_even(&at_b, &to->b_step) &&
+                         xl__places_are_even(&at_c, &to->c_step);
+    if (is_even && (b->inner == 0 || is_epilogue_even(epilogue, call, b)))
+        return;
+    bind_two_axes(b, to);
 }
 
 static void bind_rows(const xl_sizes *rows, xl_batch *to,
@@ -302,22 +450,44 @@ static void bind_batch(const xl_gemm *g, struct xl__gemm_canonical *to,
     const xl_batch *b = &g->batch;
     xl_gemm *c = &to->g;
     const cl_ulong *lists[] = {b->a_at, b->b_at, b->c_at};
+    static const cl_ulong given;
     c->batch.count = xl__batch_count(b);
     bind_rows(b->rows, &c->batch, call);
+    if (b->at) {
+        static const xl_offsets somewhere;
+        c->batch.at = &somewhere;
+        c->batch.a_at = c->batch.b_at = c->batch.c_at = &given;
+        call->mem[XL__GEMM_AT] = b->at->mem;
+        for (unsigned i = 0; i < 3; i++)
+            call->value[XL__GEMM_OFF_AT + i].u =
+                b->at->offset + i * c->batch.count;
+        return;
+    }
     if (c->batch.count == 1) {
         for (unsigned i = 0; i < 3 && lists[i]; i++)
             call->value[XL__GEMM_OFF_A + i].u += lists[i][0];
         return;
     }
     if (!b->a_at) {
-        bind_steps(b, to->snippet, &c->batch);
+        bind_steps(b, to->snippet, call, &c->batch);
         return;
     }
-    static const cl_ulong given;
     c->batch.a_at = c->batch.b_at = c->batch.c_at = &given;
     call->list_bytes = c->batch.count * sizeof **lists;
     for (unsigned i = 0; i < 3; i++)
         call->list[i] = lists[i];
+}
+
+/* Behind bind_batch(): two axes that scales need, too. */
+static void bind_batch_of_scales(const xl_gemm *g,
+                                 struct xl__gemm_canonical *to)
+{
+    xl_batch *batch = &to->g.batch;
+    if (batch->count == 1 ||
+        (batch->inner == 0 && bind_scale_steps(g, true, to)))
+        return;
+    bind_two_axes(&g->batch, batch);
+    bind_scale_steps(g, false, to);
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
@@ -334,8 +504,7 @@ static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
     if (!g->epilogue.expr)
         return XL_OK;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));
-    xl__operands_bind(&g->epilogue, call, XL__GEMM_OPERAND,
-                      XL__GEMM_OPERAND_VALUE);
+    xl__operands_bind(&want, call, XL__GEMM_OPERAND, XL__GEMM_OPERAND_VALUE);
 fail:
     return status;
 }
@@ -344,6 +513,8 @@ fail:
 static xl_accuracy accuracy_of(const xl_gemm *g)
 {
     const bool is_fast = g->accuracy == XL_ACCURACY_FAST;
+    if (g->a.dtype != g->b.dtype || has_scales(g))
+        return XL_ACCURACY_FULL;
     return g->a.dtype == XL_F32 || (is_f8(g->a.dtype) && is_fast)
                ? g->accuracy
                : XL_ACCURACY_FULL;
@@ -356,7 +527,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     const xl_gemm *g = desc;
     struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
-    const bool reads_ab = xl__gemm_reads_ab(g);
+    const bool reads_ab = counts_ab(g);
     memset(to, 0, sizeof *to);
     c->m = g->m;
     c->n = g->n;
@@ -367,6 +538,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->mem[XL__GEMM_A] = reads_ab ? g->a.mem : g->c.mem;
     call->mem[XL__GEMM_B] = reads_ab ? g->b.mem : g->c.mem;
     call->mem[XL__GEMM_C] = g->c.mem;
+    call->mem[XL__MEM_SCRATCH] = g->workspace;
     call->value[XL__GEMM_ALPHA].f = round_scalar(g, g->alpha);
     call->value[XL__GEMM_BETA].f = round_scalar(g, g->beta);
     c->beta = call->value[XL__GEMM_BETA].f != 0;
@@ -374,7 +546,10 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->value[XL__GEMM_OFF_B].u = g->b.offset;
     call->value[XL__GEMM_OFF_C].u = g->c.offset;
     TRY(bind_epilogue(q, g, to, call));
+    if (reads_ab)
+        bind_scales(g, to, call);
     bind_batch(g, to, call);
+    bind_batch_of_scales(g, to);
 fail:
     return status;
 }
@@ -386,6 +561,11 @@ fail:
  * it share a tuned set. Strides and alignments are not part of the class,
  * since plans narrow their accesses themselves, nor is whether a batch is
  * given by steps or by lists. */
+static bool is_scaled(const struct xl__gemm_scales *s)
+{
+    return s->of[0].is_given || s->of[1].is_given;
+}
+
 static char unit_letter(enum xl__gemm_unit unit, char across)
 {
     return unit == XL__UNIT_ALONG_K  ? 'k'
@@ -398,8 +578,11 @@ static void describe_class(const void *canonical, struct xl__str *out)
     const struct xl__gemm_canonical *c = canonical;
     const xl_gemm *g = &c->g;
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    xl__str_printf(out, "%s %s A:%c B:%c C:%c m%zu n%zu k%zu",
-                   xl_dtype_name(g->a.dtype), xl_dtype_name(g->c.dtype),
+    xl__str_add(out, xl_dtype_name(s.a.dtype));
+    if (s.a.dtype != s.b.dtype)
+        xl__str_printf(out, "*%s", xl_dtype_name(s.b.dtype));
+    xl__str_printf(out, " %s A:%c B:%c C:%c m%zu n%zu k%zu",
+                   xl_dtype_name(g->c.dtype),
                    unit_letter(xl__gemm_operand_unit(&s.a), 'm'),
                    unit_letter(xl__gemm_operand_unit(&s.b), 'n'),
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
@@ -407,6 +590,13 @@ static void describe_class(const void *canonical, struct xl__str *out)
     if (g->accuracy != XL_ACCURACY_FULL)
         xl__str_add(out,
                     g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    for (unsigned i = 0; i < 2; i++) {
+        const struct xl__gemm_scales *x = &c->scales[s.is_swapped ? 1 - i : i];
+        if (is_scaled(x))
+            xl__str_printf(out, " %s:%s%zux%zu", i ? "SB" : "SA",
+                           x->of[1].is_given ? "z" : "", x->group_x,
+                           x->group_k);
+    }
     if (g->batch.count > 1)
         xl__str_printf(out, " batch%zu", xl__bucket_coarse(g->batch.count));
     if (g->batch.rows)
@@ -463,6 +653,13 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     set_dense_steps(b, g->m * g->k, &b->a_step, &b->a_inner);
     set_dense_steps(b, g->k * g->n, &b->b_step, &b->b_inner);
     set_dense_steps(b, g->m * g->n, &b->c_step, &b->c_inner);
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        struct xl__gemm_scale *s = &to->scales[i / 2].of[i % 2];
+        s->stride_x = s->stride_x > 0;
+        s->stride_k = s->stride_k > 0;
+        s->step = s->step > 0;
+        s->inner_step = s->inner_step > 0;
+    }
 }
 
 /* Without a product the reference is the variant: its loop over k = 0 reads
@@ -470,18 +667,28 @@ static void represent_class(const void *canonical, enum xl__class_end end,
 static const char *forced_variant(const void *desc)
 {
     const xl_gemm *g = desc;
-    return xl__gemm_reads_ab(g) ? g->variant : xl__gemm_ref.name;
-}
-
-static xl_mem call_workspace(const void *desc)
-{
-    return ((const xl_gemm *)desc)->workspace;
+    return counts_ab(g) ? g->variant : xl__gemm_ref.name;
 }
 
 double xl__gemm_flop(const xl_gemm *g)
 {
     return 2.0 * (double)g->m * (double)g->n * (double)g->k *
            (double)g->batch.count;
+}
+
+static double scale_bytes(const struct xl__gemm_canonical *c)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        const struct xl__gemm_scale *s = &c->scales[i / 2].of[i % 2];
+        const struct xl__places p = xl__gemm_scale_places(c, i / 2, i % 2);
+        size_t groups[2];
+        xl__gemm_groups(c, i / 2, groups);
+        if (s->is_given)
+            sum += (double)xl__places_matrices(&p) * (double)groups[0] *
+                   (double)groups[1] * (double)xl_dtype_bytes(s->dtype);
+    }
+    return sum;
 }
 
 double xl__gemm_bytes(const xl_gemm *g)
@@ -495,7 +702,47 @@ double xl__gemm_bytes(const xl_gemm *g)
                (double)xl_dtype_bytes(g->a.dtype) +
            (double)xl__places_matrices(&b) * k * n *
                (double)xl_dtype_bytes(g->b.dtype) +
-           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype);
+           count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype) +
+           scale_bytes((const void *)g);
+}
+
+static void keep_scales(struct xl__kept *k, xl_scales *s)
+{
+    const xl_mat **const mats[] = {&s->scale, &s->zero};
+    for (unsigned i = 0; i < 2; i++) {
+        if (!*mats[i])
+            continue;
+        xl_mat own = **mats[i];
+        xl__keep_mem(k, &own.mem);
+        *mats[i] = xl__keep(k, &own, sizeof own);
+    }
+}
+
+static void keep_memory(struct xl__kept *k, void *desc)
+{
+    xl_gemm *own = desc;
+    const size_t list_bytes = own->batch.count * sizeof(cl_ulong);
+    own->batch.a_at = xl__keep(k, own->batch.a_at, list_bytes);
+    own->batch.b_at = xl__keep(k, own->batch.b_at, list_bytes);
+    own->batch.c_at = xl__keep(k, own->batch.c_at, list_bytes);
+    if (own->batch.rows) {
+        xl_sizes rows = *own->batch.rows;
+        xl__keep_mem(k, &rows.mem);
+        own->batch.rows = xl__keep(k, &rows, sizeof rows);
+    }
+    if (own->batch.at) {
+        xl_offsets at = *own->batch.at;
+        xl__keep_mem(k, &at.mem);
+        own->batch.at = xl__keep(k, &at, sizeof at);
+    }
+    keep_scales(k, &own->a_scales);
+    keep_scales(k, &own->b_scales);
+    own->variant = xl__keep_text(k, own->variant);
+    xl__keep_epilogue(k, &own->epilogue);
+    xl__keep_mem(k, &own->a.mem);
+    xl__keep_mem(k, &own->b.mem);
+    xl__keep_mem(k, &own->c.mem);
+    xl__keep_mem(k, &own->workspace);
 }
 
 const struct xl__op xl__op_gemm = {
@@ -506,11 +753,12 @@ const struct xl__op xl__op_gemm = {
     .check = check_gemm,
     .bind = bind_call,
     .forced = forced_variant,
-    .workspace = call_workspace,
     .represent = represent_class,
     .shape_class = describe_class,
     .shrink = xl__gemm_shrink,
     .case_init = xl__gemm_case_init,
+    .range_at = offsetof(xl_gemm, m),
+    .keep = keep_memory,
 };
 
 /* -- for the variants ----------------------------------------------------- */
@@ -521,18 +769,52 @@ xl_dtype xl__gemm_y_dtype(const void *canonical)
     return y_dtype(c->g.c.dtype, c->snippet);
 }
 
-enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g)
+xl_dtype xl__gemm_in(const xl_gemm *g)
 {
-    return g->a.col_stride == 1   ? XL__UNIT_ALONG_K
-           : g->a.row_stride == 1 ? XL__UNIT_ACROSS
-                                  : XL__UNIT_NONE;
+    const struct xl__gemm_canonical *c = (const void *)g;
+    const bool has = is_scaled(&c->scales[0]) || is_scaled(&c->scales[1]);
+    if (has)
+        return XL_F32;
+    return sum_dtype(g, false) == XL_I32 ? XL_I8
+           : g->a.dtype == g->b.dtype    ? g->a.dtype
+                                         : XL_F32;
 }
 
-enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g)
+const char *xl__gemm_scales_refused(const void *canonical)
 {
-    return g->b.col_stride == 1   ? XL__UNIT_ACROSS
-           : g->b.row_stride == 1 ? XL__UNIT_ALONG_K
-                                  : XL__UNIT_NONE;
+    const struct xl__gemm_canonical *c = canonical;
+    return is_scaled(&c->scales[0]) || is_scaled(&c->scales[1])
+               ? "scales and zeros are not supported; gemm_tiled supports them"
+               : NULL;
+}
+
+void xl__gemm_groups(const struct xl__gemm_canonical *c, unsigned operand,
+                     size_t groups[2])
+{
+    const struct xl__gemm_scales *s = &c->scales[operand];
+    groups[0] = n_groups(operand ? c->g.n : c->g.m, s->group_x);
+    groups[1] = n_groups(c->g.k, s->group_k);
+}
+
+struct xl__places xl__gemm_scale_places(const struct xl__gemm_canonical *c,
+                                        unsigned operand, unsigned which)
+{
+    const struct xl__gemm_scale *s = &c->scales[operand].of[which];
+    const xl_batch *b = &c->g.batch;
+    return xl__batch_beside(b, s->step, s->inner_step,
+                            operand ? b->b_share : b->a_share);
+}
+
+const char *xl__gemm_types_refused(const void *canonical)
+{
+    const xl_gemm *g = canonical;
+    if (xl__gemm_scales_refused(canonical))
+        return xl__gemm_scales_refused(canonical);
+    if (g->a.dtype != g->b.dtype)
+        return "A and B of different types are not supported; gemm_tiled "
+               "supports them";
+    return g->a.dtype == XL_U8 ? "u8 is not supported; gemm_tiled supports it"
+                               : NULL;
 }
 
 /* -- the public functions ------------------------------------------------- */
@@ -549,52 +831,13 @@ xl_status xl_gemm_prepare(xl_queue *q, const xl_gemm *g)
 
 xl_status xl_gemm_prepare_range(xl_queue *q, const xl_gemm *g, size_t m_last)
 {
-    return xl__op_prepare_range(q, &xl__op_gemm, g, offsetof(xl_gemm, m),
-                                m_last);
-}
-
-struct gemm_range {
-    xl_gemm least;
-    size_t m_last;
-};
-
-static xl_status prepare_kept(xl_queue *q, void *what)
-{
-    const struct gemm_range *range = what;
-    return xl_gemm_prepare_range(q, &range->least, range->m_last);
+    return xl__op_prepare_range(q, &xl__op_gemm, g, m_last);
 }
 
 xl_status xl_gemm_prepare_async(xl_queue *q, const xl_gemm *g, size_t m_last,
                                 xl_prepared done, void *arg)
 {
-    if (!q || !g)
-        return XL_BAD_ARGUMENT;
-    xl_gemm full;
-    xl__error_reset(&q->error);
-    g = xl__sized_read(&xl__op_gemm.descriptor, g, &full, &q->error);
-    if (!g)
-        return q->error.status;
-    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
-    struct gemm_range range = {*g, m_last > 0 ? m_last : g->m};
-    xl_gemm *own = &range.least;
-    const size_t list_bytes = own->batch.count * sizeof(cl_ulong);
-    own->batch.a_at = xl__keep(&c.kept, own->batch.a_at, list_bytes);
-    own->batch.b_at = xl__keep(&c.kept, own->batch.b_at, list_bytes);
-    own->batch.c_at = xl__keep(&c.kept, own->batch.c_at, list_bytes);
-    xl_sizes rows = {0};
-    if (own->batch.rows) {
-        rows = *own->batch.rows;
-        xl__keep_mem(&c.kept, &rows.mem);
-        own->batch.rows = xl__keep(&c.kept, &rows, sizeof rows);
-    }
-    own->variant = xl__keep_text(&c.kept, own->variant);
-    xl__keep_epilogue(&c.kept, &own->epilogue);
-    xl__keep_mem(&c.kept, &own->a.mem);
-    xl__keep_mem(&c.kept, &own->b.mem);
-    xl__keep_mem(&c.kept, &own->c.mem);
-    xl__keep_mem(&c.kept, &own->workspace);
-    c.what = xl__keep(&c.kept, &range, sizeof range);
-    return xl__background_start(q, &c);
+    return xl__op_prepare_async(q, &xl__op_gemm, g, m_last, done, arg);
 }
 
 xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g, size_t *bytes)

@@ -19,13 +19,24 @@
  *   row_stride, col_stride         of a dimension of size 1 are such that the
  *                                  other dimension counts as contiguous;
  *   batch                          has a count of at least 1; a_at, b_at and
- *                                  c_at are not NULL if offsets are listed;
+ *                                  c_at are not NULL if offsets are listed,
+ *                                  and `at` too if in device memory;
  *                                  inner is 0 unless two axes are needed;
  *                                  rows is not NULL if products have rows of
  *                                  their own;
  *   epilogue                       is empty: `snippet` describes it. */
 struct xl__gemm_canonical {
-    xl_gemm g; /* first member, so that this is a valid xl_gemm too */
+    xl_gemm g; /* first member, so that this is a valid xl_gemm too. Its
+                  a_scales and b_scales are empty: see `scales` */
+    struct xl__gemm_scales {
+        size_t group_x, group_k; /* x: along m of A, n of B */
+        struct xl__gemm_scale {
+            bool is_given;
+            xl_dtype dtype;
+            size_t stride_x, stride_k;
+            size_t step, inner_step;         /* as those of batch */
+        } of[2];                             /* scales, zeros */
+    } scales[2];                             /* of A, of B */
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
@@ -36,7 +47,9 @@ enum {
     XL__GEMM_B,
     XL__GEMM_C,
     XL__GEMM_ROWS,
-    XL__GEMM_OPERAND
+    XL__GEMM_AT,
+    XL__GEMM_SCALES, /* scales, zeros of A; of B */
+    XL__GEMM_OPERAND = XL__GEMM_SCALES + 4
 }; /* mem */
 enum {
     XL__GEMM_ALPHA,
@@ -45,17 +58,30 @@ enum {
     XL__GEMM_OFF_B,
     XL__GEMM_OFF_C,
     XL__GEMM_OFF_ROWS,
-    XL__GEMM_OPERAND_VALUE
+    XL__GEMM_OFF_AT, /* of A, B and C */
+    XL__GEMM_OFF_SCALES = XL__GEMM_OFF_AT + 3,
+    XL__GEMM_OPERAND_VALUE = XL__GEMM_OFF_SCALES + 4
 }; /* value */
 
 static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void *canonical)
 {
     return ((const struct xl__gemm_canonical *)canonical)->snippet;
 }
-/* Whether A and B count: alpha, rounded to y's type, is not 0. */
-bool xl__gemm_reads_ab(const xl_gemm *g);
 /* The type in which y = alpha A B + beta C is computed: f32, f64 or i32. */
 xl_dtype xl__gemm_y_dtype(const void *canonical);
+/* The type of A and B, or one that is multiplied and summed as they are: i8 of
+ * i8 and u8, f32 of others that differ. */
+xl_dtype xl__gemm_in(const xl_gemm *canonical);
+/* NULL, or why a variant whose kernels have no scales refuses these operands;
+ * and one whose kernels have one type of A and B, without u8, too. */
+const char *xl__gemm_scales_refused(const void *canonical);
+const char *xl__gemm_types_refused(const void *canonical);
+/* Groups along x and along k of operand 0, A, or 1, B. */
+void xl__gemm_groups(const struct xl__gemm_canonical *c, unsigned operand,
+                     size_t groups[2]);
+/* Where the scales (which 0) or zeros (1) of an operand's products are. */
+struct xl__places xl__gemm_scale_places(const struct xl__gemm_canonical *c,
+                                        unsigned operand, unsigned which);
 /* Why a variant refuses batch.rows, whose kernel has no OWN_ROWS. */
 extern const char xl__gemm_no_rows[];
 /* Indices of the tile sizes in the tunables of every variant that has tiles.
@@ -75,9 +101,6 @@ enum xl__gemm_unit {
     XL__UNIT_ACROSS,  /* along m (A), n (B); of C: along its columns */
     XL__UNIT_NONE
 };
-
-enum xl__gemm_unit xl__gemm_unit_a(const xl_gemm *g);
-enum xl__gemm_unit xl__gemm_unit_b(const xl_gemm *g);
 
 extern const struct xl__op xl__op_gemm;
 

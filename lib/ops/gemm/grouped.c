@@ -86,8 +86,8 @@ struct group_key {
     char variant[XL__NAME_CAP];
     struct xl__gemm_canonical canonical;
     struct xl__call call;
-    size_t alone; /* of a product that is a batch itself, or has rows in
-                     device memory: its index + 1 */
+    size_t alone; /* of a product that is a batch itself, has rows in device
+                     memory, or scales: its index + 1 */
 };
 
 struct group_entry {
@@ -116,7 +116,10 @@ static xl_status make_entry(xl_queue *q, const xl_gemm *g, size_t product,
     key->canonical.g.a.offset = 0;
     key->canonical.g.b.offset = 0;
     key->canonical.g.c.offset = 0;
-    key->alone = g->batch.count > 1 || g->batch.rows ? product + 1 : 0;
+    const bool is_alone = g->batch.count > 1 || g->batch.rows ||
+                          g->batch.at ||
+                          xl__gemm_scales_refused(&key->canonical);
+    key->alone = is_alone ? product + 1 : 0;
 fail:
     return status;
 }

@@ -3,6 +3,7 @@
  * kernels share. */
 #include "ops/gemm/orientation.h"
 
+#include "base/str.h"
 #include "ops/path/batch.h"
 
 static size_t aligned_elems(const xl_mat *mat)
@@ -13,11 +14,11 @@ static size_t aligned_elems(const xl_mat *mat)
 struct xl__gemm_oriented xl__gemm_orient(const xl_gemm *g)
 {
     const struct xl__gemm_operand a = {
-        XL__GEMM_A,      XL__GEMM_OFF_A,  g->m,
-        g->a.row_stride, g->a.col_stride, aligned_elems(&g->a)};
+        XL__GEMM_A,      XL__GEMM_OFF_A,       g->m,      g->a.row_stride,
+        g->a.col_stride, aligned_elems(&g->a), g->a.dtype};
     const struct xl__gemm_operand b = {
-        XL__GEMM_B,      XL__GEMM_OFF_B,  g->n,
-        g->b.col_stride, g->b.row_stride, aligned_elems(&g->b)};
+        XL__GEMM_B,      XL__GEMM_OFF_B,       g->n,      g->b.col_stride,
+        g->b.row_stride, aligned_elems(&g->b), g->b.dtype};
     const bool is_swapped = g->c.col_stride != 1 && g->c.row_stride == 1;
     struct xl__gemm_oriented s = {.c_aligned = aligned_elems(&g->c),
                                   .is_swapped = is_swapped};
@@ -57,13 +58,18 @@ enum { ONE, STEPS, LISTS, TWO_AXES };
 
 static int batch_form(const xl_batch *b)
 {
-    return b->count == 1 ? ONE : b->a_at ? LISTS : b->inner ? TWO_AXES : STEPS;
+    return b->a_at        ? LISTS
+           : b->count == 1 ? ONE
+           : b->inner      ? TWO_AXES
+                           : STEPS;
 }
 
-void xl__gemm_define(struct xl__step *step, const void *canonical)
+void xl__gemm_define(struct xl__step *step, const void *canonical,
+                     bool is_swapped)
 {
     const xl_gemm *g = canonical;
-    xl__define(step, "TA", (long)g->a.dtype);
+    xl__define(step, "TA", (long)(is_swapped ? g->b : g->a).dtype);
+    xl__define(step, "TB", (long)(is_swapped ? g->a : g->b).dtype);
     xl__define(step, "TC", (long)g->c.dtype);
     xl__define(step, "TY", (long)xl__gemm_y_dtype(canonical));
     xl__define(step, "BATCH", batch_form(&g->batch));
@@ -85,7 +91,12 @@ static void arg_batch(struct xl__step *step, const xl_batch *b,
         left = &of_b;
         right = &of_a;
     }
-    if (form == LISTS) {
+    if (b->at) {
+        xl__arg_mem(step, XL__GEMM_AT);
+        xl__arg_value_u64(step, XL__GEMM_OFF_AT + is_swapped);
+        xl__arg_value_u64(step, XL__GEMM_OFF_AT + !is_swapped);
+        xl__arg_value_u64(step, XL__GEMM_OFF_AT + 2);
+    } else if (form == LISTS) {
         xl__arg_mem(step, XL__MEM_LIST);
         xl__arg_u64(step, is_swapped ? n : 0);
         xl__arg_u64(step, is_swapped ? 0 : n);
@@ -105,6 +116,35 @@ static void arg_batch(struct xl__step *step, const xl_batch *b,
     }
 }
 
+/* Those of the caller's A or B, which are the kernel's `of`. */
+static void arg_scales(struct xl__step *step,
+                       const struct xl__gemm_canonical *c, bool is_b,
+                       const char *of)
+{
+    static const char *const letter[] = {"S", "Z"};
+    const struct xl__gemm_scales *s = &c->scales[is_b];
+    char name[4];
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned slot = 2 * is_b + i;
+        if (!s->of[i].is_given)
+            continue;
+        xl__strfmt(name, sizeof name, "%s%s", letter[i], of);
+        xl__define(step, name, (long)s->of[i].dtype);
+        xl__arg_mem(step, XL__GEMM_SCALES + slot);
+        xl__arg_value_u64(step, XL__GEMM_OFF_SCALES + slot);
+        xl__arg_u64(step, s->of[i].stride_x);
+        xl__arg_u64(step, s->of[i].stride_k);
+        xl__arg_u64(step, s->of[i].step);
+        xl__arg_u64(step, s->of[i].inner_step);
+    }
+    if (!s->of[0].is_given && !s->of[1].is_given)
+        return;
+    xl__strfmt(name, sizeof name, "GX%s", of);
+    xl__define(step, name, (long)s->group_x);
+    xl__strfmt(name, sizeof name, "GK%s", of);
+    xl__define(step, name, (long)s->group_k);
+}
+
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
                        bool is_swapped)
 {
@@ -116,6 +156,8 @@ void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
     add(step, XL__GEMM_ALPHA);
     add(step, XL__GEMM_BETA);
     arg_batch(step, &g->batch, is_swapped);
+    arg_scales(step, canonical, is_swapped, "A");
+    arg_scales(step, canonical, !is_swapped, "B");
     if (g->batch.rows) {
         xl__define(step, "OWN_ROWS", is_swapped ? 2 : 1);
         xl__arg_mem(step, XL__GEMM_ROWS);

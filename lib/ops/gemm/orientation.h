@@ -18,6 +18,7 @@ struct xl__gemm_operand {
     unsigned mem, offset; /* call slots of its memory and its offset */
     size_t extent, stride_x, stride_k;
     size_t aligned; /* alignment of its rows or columns, in elements */
+    xl_dtype dtype;
 };
 
 struct xl__gemm_oriented {
@@ -36,11 +37,13 @@ void xl__gemm_arg_operand(struct xl__step *step,
 void xl__gemm_arg_layout(struct xl__step *step,
                          const struct xl__gemm_operand *s);
 
-/* Define what gemm/gemm.clh requires except XL_VW: TA, TC, TY, BATCH. */
-void xl__gemm_define(struct xl__step *step, const void *canonical);
+/* Define what gemm/gemm.clh requires except XL_VW: TA, TB, TC, TY, BATCH. */
+void xl__gemm_define(struct xl__step *step, const void *canonical,
+                     bool is_swapped);
 /* Append the arguments of GEMM_LAST_PARAMS: alpha, beta, the batch's steps or
- * lists, the rows of its products, the epilogue's operands; and define
- * OWN_ROWS where there are such rows. */
+ * lists, scales and zeros, the rows of its products, the epilogue's operands;
+ * and define what gemm/scales.clh requires, and OWN_ROWS where there are such
+ * rows. */
 void xl__gemm_arg_last(struct xl__step *step, const void *canonical,
                        bool is_swapped);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm_ref, the reference: one item per element of C, a loop over k, nothing
  * shared. It supports any strides, all types and any device. */
-#include <math.h>
-
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 #include "ops/gemm/orientation.h"
@@ -14,51 +12,21 @@ static const double gpu_flop_frac = 0.03, cpu_flop_frac = 0.004;
 /* Adjacent items read different cache lines if B is contiguous along k. */
 static const double bytes_frac = 0.3;
 
-/* A work-group of one row of items along n, up to 64, which every device
- * allows. */
-static void set_launch(const struct xl__limits *l, const xl_gemm *g,
-                       struct xl__step *s)
-{
-    enum { MOST = 64 };
-    size_t wg = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
-    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
-    if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
-        wg = xl__min_size(wg, (size_t)sizes->list[0]);
-    wg = xl__max_size(wg, 1);
-    s->dims = 3;
-    s->local[0] = wg;
-    s->local[1] = s->local[2] = 1;
-    s->global[0] = xl__round_up(g->n, wg);
-    s->global[1] = g->m;
-    s->global[2] = g->batch.count;
-    s->slice_dim = 1;
-}
-
-/* Fraction of the compute units kept busy. */
-static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
-{
-    static const double busy_items = 1024;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    const double rows = (double)g->m * (double)g->batch.count;
-    if (xl__is(l, XL__F_is_cpu))
-        return fmin(1, rows / units);
-    return fmin(1, rows * (double)g->n / (units * busy_items));
-}
-
 static xl_status plan_reference(const struct xl__limits *l, const void *desc,
                                 const struct xl__params *params,
                                 struct xl__plan *p)
 {
+    enum { MOST_ITEMS = 64 }; /* of a group, along n */
     const xl_gemm *g = desc;
-    struct xl__step *s = &p->step[0];
+    struct xl__step *s =
+        xl__plan_add(p, "gemm/reference.cl", "gemm_ref", 0, 0);
     (void)params;
-    p->n_steps = 1;
     p->flop = xl__gemm_flop(g);
     p->bytes = xl__gemm_bytes(g);
-    s->source = "gemm/reference.cl";
-    s->kernel = "gemm_ref";
-    set_launch(l, g, s);
-    xl__gemm_define(s, desc);
+    xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), g->n, g->m,
+                    g->batch.count);
+    s->slice_dim = 1;
+    xl__gemm_define(s, desc, false);
     const xl_mat *mats[] = {&g->a, &g->b, &g->c};
     for (unsigned i = 0; i < 3; i++) {
         xl__arg_mem(s, XL__GEMM_A + i);
@@ -86,7 +54,8 @@ static xl_status plan_reference(const struct xl__limits *l, const void *desc,
         .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
-        .fill = busy_frac(l, g),
+        .fill = xl__reference_fill(l, (double)g->m * (double)g->batch.count,
+                                   (double)g->n),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;

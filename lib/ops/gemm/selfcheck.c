@@ -13,7 +13,6 @@
 #include "ops/gemm/selfcheck.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -25,7 +24,7 @@
 /* Guards are NaN in every type of floats: a value that is read beyond a matrix
  * and multiplied by 0 shows in the result. */
 enum { GUARD = 0xFF, GUARD_ELEMS = 64, NO_TILE = 32 };
-enum { SEED_A = 1, SEED_B, SEED_C };
+enum { SEED_A = 1, SEED_B, SEED_C, SEED_SCALES };
 enum { N_PRODUCTS = 2, N_ROWS = 4 }; /* of a batch; with rows of their own */
 enum { ROWS_AT = 3 };                /* offset of these rows */
 
@@ -113,7 +112,8 @@ static size_t n_products(const xl_gemm *g)
 static void shrink_batch(const xl_gemm *g, xl_gemm *s)
 {
     const bool lists = g->batch.a_at != NULL;
-    if (g->batch.count == 1)
+    s->batch.at = NULL; /* the same program reads lists of the host's */
+    if (g->batch.count == 1 && !lists)
         return;
     s->batch.count = n_products(g);
     s->batch.a_step = shrink_step(lists | g->batch.a_step | g->batch.a_inner,
@@ -152,6 +152,48 @@ static void find_tile(const xl_gemm *g, const struct xl__variant *variant,
     tile[2] = 2 * (size_t)params->value[XL__GEMM_TK];
 }
 
+/* Groups that are no larger than this are crossed too. */
+static void exceed_groups(const struct xl__gemm_canonical *c, size_t tile[3])
+{
+    enum { MOST = 128 };
+    for (unsigned i = 0; i < 2; i++) {
+        const struct xl__gemm_scales *s = &c->scales[i];
+        if (s->group_x <= MOST)
+            tile[i] = xl__max_size(tile[i], s->group_x);
+        if (s->group_k <= MOST)
+            tile[2] = xl__max_size(tile[2], s->group_k);
+    }
+}
+
+/* A matrix of scales or zeros, with a column for each group along k, and its
+ * size. */
+static xl_mat scale_mat(const struct xl__gemm_canonical *c, unsigned operand,
+                        unsigned which, size_t size[2])
+{
+    const struct xl__gemm_scale *s = &c->scales[operand].of[which];
+    xl__gemm_groups(c, operand, size);
+    return (xl_mat){.row_stride = s->stride_x,
+                    .col_stride = s->stride_k,
+                    .dtype = s->dtype};
+}
+
+static void shrink_scale(struct xl__gemm_canonical *c, unsigned operand,
+                         unsigned which)
+{
+    struct xl__gemm_scale *s = &c->scales[operand].of[which];
+    const xl_batch *b = &c->g.batch;
+    size_t size[2];
+    const xl_mat real = scale_mat(c, operand, which, size);
+    xl_mat mat;
+    if (!s->is_given)
+        return;
+    shrink_layout(&real, size[0], size[1], &mat);
+    s->stride_x = mat.row_stride;
+    s->stride_k = mat.col_stride;
+    s->inner_step = shrink_step(1, &mat, size, 1); /* whatever the real one */
+    s->step = s->inner_step * xl__max_size(b->inner, 1);
+}
+
 void xl__gemm_shrink(const void *canonical,
                      const struct xl__variant *variant,
                      const struct xl__params *params, void *small)
@@ -160,6 +202,7 @@ void xl__gemm_shrink(const void *canonical,
     xl_gemm *s = small;
     size_t tile[3];
     find_tile(g, variant, params, tile);
+    exceed_groups(canonical, tile);
     memcpy(small, canonical, sizeof(struct xl__gemm_canonical));
     s->m = odd_size(g->m, tile[0]);
     s->n = odd_size(g->n, tile[1]);
@@ -170,6 +213,8 @@ void xl__gemm_shrink(const void *canonical,
     shrink_layout(&g->b, s->k, s->n, &s->b);
     shrink_layout(&g->c, s->m, s->n, &s->c);
     shrink_batch(g, s);
+    for (unsigned i = 0; i < 4; i++)
+        shrink_scale(small, i / 2, i % 2);
 }
 
 /* -- scalars -------------------------------------------------------------- */
@@ -180,6 +225,17 @@ static double case_beta(const void *small)
     if (((const xl_gemm *)small)->beta == 0)
         return 0;
     return xl__gemm_y_dtype(small) == XL_I32 ? -2 : -0.5;
+}
+
+static double case_alpha(const xl_gemm *g)
+{
+    const xl_dtype a = g->a.dtype, b = g->b.dtype;
+    const bool are_bytes =
+        (a == XL_I8 || a == XL_U8) && (b == XL_I8 || b == XL_U8);
+    const xl_dtype in = !are_bytes                 ? XL_F32
+                        : a == XL_U8 || b == XL_U8 ? XL_U8
+                                                   : XL_I8;
+    return xl__case_alpha(in, xl__gemm_y_dtype(g));
 }
 
 /* -- host memory ---------------------------------------------------------- */
@@ -257,6 +313,24 @@ static xl_status make_matrices(const xl_gemm *g, struct xl__selfcheck_case *t)
                         XL__GEMM_A + i, t) != XL_OK)
             return XL_NO_MEMORY;
         t->call.value[XL__GEMM_OFF_A + i].u = aligned_elems(all[i].mat);
+    }
+    return XL_OK;
+}
+
+static xl_status make_scales(const struct xl__gemm_canonical *c,
+                             struct xl__selfcheck_case *t)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        const struct xl__places places =
+            xl__gemm_scale_places(c, i / 2, i % 2);
+        size_t size[2];
+        const xl_mat mat = scale_mat(c, i / 2, i % 2, size);
+        if (!c->scales[i / 2].of[i % 2].is_given)
+            continue;
+        if (make_matrix(&mat, size, &places, SEED_SCALES + i,
+                        XL__GEMM_SCALES + i, t) != XL_OK)
+            return XL_NO_MEMORY;
+        t->call.value[XL__GEMM_OFF_SCALES + i].u = aligned_elems(&mat);
     }
     return XL_OK;
 }
@@ -341,11 +415,38 @@ static const struct lost {
     [XL_F8E5M2] = {{0, 0x1p-23, 0x1p-12, STAY_F8}, {0, 0, 0}, {0, 0x1p-12, 0}},
 };
 
+static bool is_f8(xl_dtype dtype)
+{
+    return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
+}
+
+/* A and B of different types lose what narrower floats do, or two 8-bit
+ * floats; i8 and u8 nothing. */
+static const struct lost *lost_of(const xl_gemm *g)
+{
+    const xl_dtype a = g->a.dtype, b = g->b.dtype;
+    const xl_dtype in = xl__gemm_in(g) == XL_I8            ? XL_I8
+                        : a == b || (is_f8(a) && is_f8(b)) ? a
+                                                           : XL_F16;
+    return &lost[in][g->accuracy];
+}
+
+/* scale (element - zero) rounds twice to nearest in f32, each time by no more
+ * than v = u / (1 + u), u = 2^-24; (1 + v)^2 - 1 < 2 u. */
+static double operand_error(const struct xl__gemm_canonical *c, unsigned i)
+{
+    const struct xl__gemm_scales *s = &c->scales[i];
+    return s->of[0].is_given || s->of[1].is_given ? 0x1p-23
+                                                  : lost_of(&c->g)->operand;
+}
+
 double xl__gemm_error_bound(const void *canonical, double size)
 {
     const xl_gemm *g = canonical;
-    const struct lost *x = &lost[g->a.dtype][g->accuracy];
-    const double products = x->operand * (2 + x->operand);
+    const struct lost *x = lost_of(g);
+    const double products =
+        (1 + operand_error(canonical, 0)) * (1 + operand_error(canonical, 1)) -
+        1;
     const double sums = (double)g->k * x->term +
                         (double)(g->k < x->stay ? g->k : x->stay) * x->block;
     return (products + (1 + products) * sums) * size;
@@ -353,19 +454,55 @@ double xl__gemm_error_bound(const void *canonical, double size)
 
 /* -- the elements --------------------------------------------------------- */
 
-/* Line i of product z of A^T or B: k numbers from `first`, decoded into a
- * slot. */
-static const double *decode_line(const xl_gemm *g, struct gemm_case *own,
-                                 unsigned slot, size_t line, const void *base,
-                                 const size_t first_and_step[2])
+static size_t group_of(size_t i, size_t group)
 {
+    return group ? i / group : 0;
+}
+
+/* k numbers of line x of product z: scale (element - zero). */
+static void apply_scales(const struct xl__selfcheck_case *t, unsigned operand,
+                         size_t z, size_t x, double *line)
+{
+    const struct xl__gemm_canonical *c = t->of;
+    const struct xl__gemm_scales *s = &c->scales[operand];
+    for (unsigned which = 2; which-- > 0;) {
+        const struct xl__places p = xl__gemm_scale_places(c, operand, which);
+        const void *base = t->before[XL__GEMM_SCALES + 2 * operand + which];
+        size_t size[2];
+        const xl_mat mat = scale_mat(c, operand, which, size);
+        for (size_t l = 0; s->of[which].is_given && l < c->g.k; l++) {
+            const double value =
+                xl__dtype_load(base,
+                               first_elem(&mat, &p, z) +
+                                   group_of(x, s->group_x) * mat.row_stride +
+                                   group_of(l, s->group_k) * mat.col_stride,
+                               mat.dtype);
+            line[l] = which == 1 ? line[l] - value : line[l] * value;
+        }
+    }
+}
+
+/* Line x of product z of A^T or B: k numbers, decoded into a slot. */
+static const double *decode_line(const struct xl__selfcheck_case *t,
+                                 unsigned slot, unsigned operand, size_t z,
+                                 size_t x)
+{
+    const xl_gemm *g = t->of;
+    struct gemm_case *own = t->own;
+    const xl_mat *mat = operand ? &g->b : &g->a;
+    const size_t stride_x = operand ? mat->col_stride : mat->row_stride,
+                 stride_k = operand ? mat->row_stride : mat->col_stride,
+                 line = z * (operand ? g->n : g->m) + x,
+                 first = first_elem(mat, operand ? &own->b : &own->a, z) +
+                         x * stride_x;
     double *out = own->value + slot * g->k;
     if (own->line[slot] == line + 1)
         return out;
     own->line[slot] = line + 1;
     for (size_t l = 0; l < g->k; l++)
-        out[l] = xl__dtype_load(
-            base, first_and_step[0] + l * first_and_step[1], g->a.dtype);
+        out[l] = xl__dtype_load(t->before[XL__GEMM_A + operand],
+                                first + l * stride_k, mat->dtype);
+    apply_scales(t, operand, z, x, out);
     return out;
 }
 
@@ -375,18 +512,11 @@ static void compute_dot(const struct xl__selfcheck_case *t,
                         double *size)
 {
     const xl_gemm *g = t->of;
-    struct gemm_case *own = t->own;
     const size_t z = along[XL__ALONG_OUTER] * xl__batch_row_count(&g->batch) +
                      along[XL__ALONG_BATCH];
     const size_t i = along[XL__ALONG_ROWS], j = along[XL__ALONG_COLS];
-    const double *a = decode_line(
-        g, own, 0, z * g->m + i, t->before[XL__GEMM_A],
-        (size_t[2]){first_elem(&g->a, &own->a, z) + i * g->a.row_stride,
-                    g->a.col_stride});
-    const double *b = decode_line(
-        g, own, 1 + j % XL__CASE_BLOCK, z * g->n + j, t->before[XL__GEMM_B],
-        (size_t[2]){first_elem(&g->b, &own->b, z) + j * g->b.col_stride,
-                    g->b.row_stride});
+    const double *a = decode_line(t, 0, 0, z, i);
+    const double *b = decode_line(t, 1 + j % XL__CASE_BLOCK, 1, z, j);
     *sum = *size = 0;
     for (size_t l = 0; l < g->k; l++) {
         const double term = a[l] * b[l];
@@ -402,8 +532,9 @@ static void compute_dot(const struct xl__selfcheck_case *t,
 static double sum_error_bound(const xl_gemm *g, double size)
 {
     static const double fits = 0x1p13 / 16;
-    const bool is_f8 = g->a.dtype == XL_F8E4M3 || g->a.dtype == XL_F8E5M2;
-    return is_f8 && size < fits ? 0 : xl__gemm_error_bound(g, size);
+    const bool is_short = is_f8(g->a.dtype) && is_f8(g->b.dtype) &&
+                          !xl__gemm_scales_refused(g) && size < fits;
+    return is_short ? 0 : xl__gemm_error_bound(g, size);
 }
 
 /* The expected y, and the largest error that a device may make. */
@@ -465,7 +596,7 @@ xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t)
 {
     xl_status status = XL_OK;
     struct xl__gemm_canonical *s = small;
-    const bool lists = s->g.batch.count > 1 && s->g.batch.a_at;
+    const bool lists = s->g.batch.a_at != NULL;
     struct gemm_case *own = xl__calloc(
         1, sizeof *own + (1 + XL__CASE_BLOCK) * s->g.k * sizeof *own->value);
     t->own = own;
@@ -473,16 +604,16 @@ xl_status xl__gemm_case_init(void *small, struct xl__selfcheck_case *t)
     t->expect = expected_c;
     if (!own)
         TRY(XL_NO_MEMORY);
-    t->call.value[XL__GEMM_ALPHA].f =
-        xl__case_alpha(s->g.a.dtype, xl__gemm_y_dtype(small));
+    t->call.value[XL__GEMM_ALPHA].f = case_alpha(&s->g);
     t->call.value[XL__GEMM_BETA].f = case_beta(small);
-    if (lists && s->g.batch.count != n_products(&s->g))
+    if (s->g.batch.at || (lists && s->g.batch.count != n_products(&s->g)))
         TRY(XL_UNSUPPORTED);
     if (lists)
         make_lists(&s->g, own, t);
     own->a = xl__batch_a(&s->g.batch);
     own->b = xl__batch_b(&s->g.batch);
     TRY(make_matrices(&s->g, t));
+    TRY(make_scales(s, t));
     TRY(make_rows(&s->g, t));
     TRY(add_results(&s->g, t));
     TRY(xl__case_epilogue_init(

@@ -17,8 +17,7 @@ static const struct xl__tunable tunables[] = {
     {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
     {"PARTS",
      "1 a tile to a group; more: the slices of the last round are divided "
-     "among so "
-     "many groups on each two compute units",
+     "among so many groups on each two compute units",
      {1, 2, 4, 8, 16, 0}},
     {"COPY",
      "slices go to local memory through registers (1), as asynchronous "
@@ -55,17 +54,17 @@ static void choose_simt(const struct xl__limits *l, const void *desc,
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
-static bool can_copy(const struct xl__limits *l, xl_dtype in)
+static bool can_copy(const struct xl__limits *l, const xl_gemm *g)
 {
-    return in == XL_F32 && *xl__text(l, XL__F_async_copy);
+    return g->a.dtype == XL_F32 && g->b.dtype == XL_F32 &&
+           *xl__text(l, XL__F_async_copy);
 }
 
 /* The kernel counts the slices of a tile in 32 bits. */
 static bool is_legal(const struct xl__limits *l, const struct xl__tile_plan *j)
 {
-    const xl_dtype in = j->g->a.dtype;
     return j->grid.units <= UINT32_MAX &&
-           (j->t.copies ? can_copy(l, in) : j->t.stages == 2);
+           (j->t.copies ? can_copy(l, j->g) : j->t.stages == 2);
 }
 
 static xl_status plan_simt(const struct xl__limits *l, const void *desc,
@@ -89,13 +88,18 @@ static xl_status plan_simt(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+static bool supports(xl_dtype dtype)
+{
+    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16;
+}
+
 static const char *refuse_simt(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
-    if (g->batch.rows)
-        return xl__gemm_no_rows;
-    if (g->a.dtype != XL_F32 && g->a.dtype != XL_F16 && g->a.dtype != XL_BF16)
+    if (!supports(g->a.dtype) || !supports(g->b.dtype))
         return "its operands are f32, f16 or bf16";
+    if (xl__gemm_scales_refused(g))
+        return xl__gemm_scales_refused(g);
     return xl__iterations_refused(l, 2.0 * (double)g->k);
 }
 

@@ -129,7 +129,7 @@ static size_t choose_vector_of_a(const struct skinny_job *j)
     const struct xl__gemm_operand *a = &j->s.a;
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(a);
     const size_t taken = j->form == SKINNY_ACROSS ? j->u : j->vw;
-    const size_t most = xl__max_size(BYTES / xl_dtype_bytes(j->g->a.dtype), 1);
+    const size_t most = xl__max_size(BYTES / xl_dtype_bytes(a->dtype), 1);
     size_t va = xl__min_size(most, XL__GEMM_WIDEST);
     if (unit == XL__UNIT_NONE || a->aligned == 0)
         return 1;
@@ -420,7 +420,7 @@ static void choose_group(const struct xl__limits *l, const xl_gemm *g,
                             .g = g,
                             .s = s,
                             .tm = (size_t)out->value[XL__GEMM_TM],
-                            .elem_bytes = xl_dtype_bytes(g->a.dtype)};
+                            .elem_bytes = xl_dtype_bytes(s->b.dtype)};
     x.tall = x.tm * sum_bytes(g) / sizeof(float);
     struct skinny_job j;
     x.vw = widest_vector(&x, along);
@@ -445,7 +445,7 @@ static bool should_cut(const struct xl__limits *l, const struct skinny_job *j)
 {
     enum { ITERATIONS = 4, WORTH_IT = 1 << 18 };
     if (j->by_threads && (double)j->s.n * (double)j->g->k *
-                                 (double)xl_dtype_bytes(j->g->a.dtype) *
+                                 (double)xl_dtype_bytes(j->s.b.dtype) *
                                  (double)j->g->batch.count <
                              WORTH_IT)
         return false;
@@ -482,10 +482,7 @@ enum { SPAN = 256 }; /* columns that a thread joins */
 
 static void add_defines(struct xl__step *s, const struct skinny_job *j)
 {
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    const struct xl__defined defines[] = {
         {"FORM", j->form},
         {"TM", j->tm},
         {"VW", j->vw},
@@ -499,8 +496,7 @@ static void add_defines(struct xl__step *s, const struct skinny_job *j)
         {"VA", j->va},
         {"UA", xl__gemm_operand_unit(&j->s.a) != XL__UNIT_ALONG_K},
     };
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
 }
 
 static void arg_layout_of_c(struct xl__step *s, const struct skinny_job *j)
@@ -555,13 +551,9 @@ static void add_sum_step(const struct skinny_job *j, struct xl__plan *p)
     s->kernel = j->by_threads ? "gemm_skinny_thread" : "gemm_skinny";
     s->slice_dim = j->g->batch.count > j->blocks ? 2 : 0;
     add_defines(s, j);
-    xl__gemm_define(s, j->g);
-    s->dims = 3;
-    s->local[0] = j->wg;
-    s->local[1] = s->local[2] = 1;
-    s->global[0] = j->blocks * j->wg;
-    s->global[1] = j->row_blocks * j->n_parts;
-    s->global[2] = j->g->batch.count;
+    xl__gemm_define(s, j->g, j->s.is_swapped);
+    xl__step_set_3d(s, j->wg, j->blocks * j->wg, j->row_blocks * j->n_parts,
+                    j->g->batch.count);
     s->local_mem_bytes = local_bytes(j);
     (j->by_threads ? arg_thread : arg_group)(s, j);
     xl__gemm_arg_last(s, j->g, j->s.is_swapped);
@@ -581,13 +573,9 @@ static void add_join_step(const struct xl__limits *l,
     s->kernel = "gemm_skinny_join";
     s->slice_dim = -1;
     xl__define(s, "SPAN", (long)span);
-    xl__gemm_define(s, j->g);
-    s->dims = 3;
-    s->local[0] = wg;
-    s->local[1] = s->local[2] = 1;
-    s->global[0] = xl__round_up(xl__ceil_div(j->s.n, span), wg);
-    s->global[1] = j->s.m;
-    s->global[2] = j->g->batch.count;
+    xl__gemm_define(s, j->g, j->s.is_swapped);
+    xl__step_set_3d(s, wg, xl__ceil_div(j->s.n, span), j->s.m,
+                    j->g->batch.count);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, j->n_parts);
     xl__arg_u64(s, j->row_blocks * j->tm);
@@ -611,6 +599,7 @@ static double overhead_instructions(xl_dtype dtype)
     switch (dtype) {
     case XL_F16:
     case XL_I8:
+    case XL_U8:
         return 2.5;
     case XL_F8E4M3:
     case XL_F8E5M2:
@@ -652,13 +641,14 @@ static void estimate_skinny(const struct xl__limits *l,
 {
     static const double gpu_frac = 0.2, bytes_frac = 0.87; /* NV-49 */
     /* Doubles and integers have half the rate of floats, or less. */
-    const bool is_slow = j->g->a.dtype == XL_F64 || j->g->a.dtype == XL_I8;
+    const xl_dtype in = xl__gemm_in(j->g);
+    const bool is_slow = in == XL_F64 || in == XL_I8;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
     const double rate = (j->by_threads ? 1 : gpu_frac) * (is_slow ? 0.5 : 1) *
-                        tm / (tm + overhead_instructions(j->g->a.dtype));
+                        tm / (tm + overhead_instructions(j->s.b.dtype));
     /* Fraction of the items of all groups that have columns. */
     const double used =
         (double)j->s.n / ((double)j->blocks * (double)j->cols);
@@ -682,14 +672,14 @@ static const char *refuse_skinny(const struct xl__limits *l, const void *desc)
     bool is_swapped;
     const xl_gemm *g = desc;
     const struct xl__gemm_oriented s = few_as_rows(g, &is_swapped);
-    if (g->batch.rows)
-        return xl__gemm_no_rows;
     if (g->a.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
         return "the device has no double precision";
     if (s.m > SKINNY_MOST_ROWS)
         return "it supports at most 16 rows or columns";
     if (xl__gemm_operand_unit(&s.b) == XL__UNIT_NONE)
         return "the larger operand is not contiguous along any dimension";
+    if (xl__gemm_scales_refused(g))
+        return xl__gemm_scales_refused(g);
     return xl__iterations_refused(l, (double)g->k);
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 
 /* -- the order of tiles --------------------------------------------------- */
 
@@ -65,25 +66,13 @@ xl_tiling xl__tile_describe(const struct xl__step *step,
     return tile;
 }
 
-double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
-{
-    const struct xl__stream_k *s = &grid->stream;
-    if (!grid->is_cut)
-        return ceil((double)grid->tiles / n_cus);
-    return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
-                                          (double)(s->each + (s->extra > 0)) /
-                                          (double)grid->units;
-}
-
 /* -- steps of gemm_tiled and gemm_simt ------------------------------------ */
 
-/* Which slices products with rows of their own need is not known before, so
- * that no tile is cut. */
 struct xl__tile_job xl__tile_job(const xl_gemm *g)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
     return (struct xl__tile_job){
-        s.m, s.n, g->k, g->batch.count, g->a.dtype, g->batch.rows != NULL};
+        s.m, s.n, g->k, g->batch.count, xl__gemm_in(g), false};
 }
 
 struct xl__cost xl__tile_cost(const xl_gemm *g)
@@ -100,14 +89,6 @@ struct xl__cost xl__tile_cost(const xl_gemm *g)
                              .bytes_frac = is_thin ? thin_frac : 1};
 }
 
-/* Halve `width` until it divides x. */
-static size_t shrink_to_divisor(size_t width, size_t x)
-{
-    while (width > 1 && x % width != 0)
-        width /= 2;
-    return width;
-}
-
 /* The widest aligned vector with which items can load a slice of this operand:
  * vectors do not cross the end of a row (column), and every item makes the
  * same number of loads. An asynchronous copy cannot transpose, so it moves
@@ -121,11 +102,11 @@ static size_t load_width(const struct xl__tile_plan *plan,
     if (unit == XL__UNIT_NONE || s->aligned == 0 ||
         (unit == XL__UNIT_ALONG_K && plan->t.copies))
         return 1;
-    width = shrink_to_divisor(width, s->aligned);
-    width = shrink_to_divisor(width, unit == XL__UNIT_ALONG_K ? plan->g->k
-                                                              : s->extent);
-    width =
-        shrink_to_divisor(width, unit == XL__UNIT_ALONG_K ? plan->t.tk : tile);
+    width = xl__shrink_to_divisor(width, s->aligned);
+    width = xl__shrink_to_divisor(width, unit == XL__UNIT_ALONG_K ? plan->g->k
+                                                                  : s->extent);
+    width = xl__shrink_to_divisor(width, unit == XL__UNIT_ALONG_K ? plan->t.tk
+                                                                  : tile);
     while (width > 1 && tile * plan->t.tk % (width * items) != 0)
         width /= 2;
     return width;
@@ -139,19 +120,17 @@ static size_t store_width(const struct xl__tile_plan *plan)
     if (plan->s.col_stride != 1 || plan->s.c_aligned == 0 ||
         (plan->g->batch.rows && plan->s.is_swapped))
         return 1;
-    return shrink_to_divisor(shrink_to_divisor(most, plan->s.c_aligned),
-                             plan->s.n);
+    return xl__shrink_to_divisor(
+        xl__shrink_to_divisor(most, plan->s.c_aligned), plan->s.n);
 }
 
 struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
                                const char *source, const char *kernel,
                                struct xl__plan *p)
 {
-    struct xl__step *s = &p->step[p->n_steps++];
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    struct xl__step *s =
+        xl__plan_add(p, source, kernel, 0, xl__tile_items(&plan->t));
+    const struct xl__defined defines[] = {
         {"TM", plan->t.tm},
         {"TN", plan->t.tn},
         {"TK", plan->t.tk},
@@ -167,14 +146,8 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
         {"VB", load_width(plan, &plan->s.b, plan->t.tn)},
         {"VC", store_width(plan)},
     };
-    s->source = source;
-    s->kernel = kernel;
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = xl__tile_items(&plan->t);
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
-    xl__gemm_define(s, plan->g);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    xl__gemm_define(s, plan->g, plan->s.is_swapped);
     return s;
 }
 
@@ -182,7 +155,7 @@ void xl__tile_launch(const struct xl__tile_plan *plan, struct xl__step *s,
                      struct xl__plan *p)
 {
     s->global[0] = xl__tile_groups(&plan->grid) * s->local[0];
-    s->local_mem_bytes = xl__tile_local_bytes(&plan->t, plan->g->a.dtype);
+    s->local_mem_bytes = xl__tile_local_bytes(&plan->t, xl__gemm_in(plan->g));
     xl__gemm_arg_operand(s, &plan->s.a);
     xl__gemm_arg_operand(s, &plan->s.b);
     xl__tile_args(s, plan->g, &plan->s, &plan->grid);

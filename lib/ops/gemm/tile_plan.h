@@ -22,9 +22,6 @@ size_t xl__tile_groups(const struct xl__tile_grid *grid);
  * rest comes from `step`, whose sizes are set, and from `grid`. */
 xl_tiling xl__tile_describe(const struct xl__step *step,
                             const struct xl__tile_grid *grid, xl_tiling tile);
-/* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
- * compute units computes. */
-double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus);
 
 struct xl__tile_plan {
     const xl_gemm *g; /* member of a struct xl__gemm_canonical */

@@ -24,8 +24,7 @@ static xl_status plan_tiled(const struct xl__limits *l, const void *desc,
     struct xl__tile_plan j = {
         .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
     if (!xl__tile_fits(l, &j.t, job.in) ||
-        !xl__tile_cut(l, &j.t, &job, &j.grid) ||
-        (j.grid.is_cut && job.keeps_whole))
+        !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;
     xl__tile_launch(&j, xl__tile_step(&j, "gemm/tiled.cl", "gemm_tiled", p),
                     p);

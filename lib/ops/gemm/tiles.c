@@ -27,8 +27,7 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
     {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
     {"PARTS",
      "1 a tile to a group; more: the slices of the last round are divided "
-     "among so "
-     "many groups on each two compute units",
+     "among so many groups on each two compute units",
      {1, 2, 4, 8, 16, 0}},
     {NULL, NULL, {0}},
 };
@@ -358,15 +357,14 @@ static double resident_groups(const struct xl__limits *l,
     return fmax(1, floor(fmin(MOST_ITEMS / items, file)));
 }
 
-/* Tiles that the busiest unit computes. */
-static double busiest(const struct xl__tile_grid *g, double n_cus)
+double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
 {
-    const struct xl__stream_k *s = &g->stream;
-    if (!g->is_cut)
-        return ceil((double)g->tiles / n_cus);
+    const struct xl__stream_k *s = &grid->stream;
+    if (!grid->is_cut)
+        return ceil((double)grid->tiles / n_cus);
     return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
                                           (double)(s->each + (s->extra > 0)) /
-                                          (double)g->units;
+                                          (double)grid->units;
 }
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
@@ -386,7 +384,8 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     const double at_once =
         fmax(1, fmin(ceil(groups / n_cus), resident_groups(l, t, job->in)));
     w->fill = (double)job->m * (double)job->n * (double)job->k *
-              (double)job->count / (busiest(grid, n_cus) * n_cus * volume);
+              (double)job->count /
+              (xl__tile_busiest(grid, n_cus) * n_cus * volume);
     w->flop_frac = steady_frac(l, t) * relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)

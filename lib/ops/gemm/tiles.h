@@ -103,6 +103,9 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
  * launch counts, or the partial sums exceed a buffer. */
 bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out);
+/* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
+ * compute units computes. */
+double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus);
 /* Bytes of scratch for the partial sums of cut tiles. */
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid);

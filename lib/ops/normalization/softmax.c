@@ -9,37 +9,40 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/path/check.h"
+#include "ops/path/cost.h"
 #include "ops/path/operands.h"
 #include "ops/path/size_buckets.h"
-#include "runtime/background/background.h"
 
-/* The text of a canonical descriptor's prologue. */
-static const struct xl__epilogue_text *snippet_of(const xl_softmax *canonical)
+static const struct xl__epilogue_text *text_of(const xl_softmax *canonical,
+                                               enum xl__hook hook)
 {
-    return ((const struct xl__softmax_canonical *)canonical)->snippet;
+    return ((const struct xl__softmax_canonical *)canonical)->hook[hook];
 }
 
-/* -- shape class -------------------------------------------------------------
- */
+/* -- shape class ---------------------------------------------------------- */
 
-void xl__softmax_shape_class(const void *canonical, struct xl__str *out)
+static void describe_class(const void *canonical, struct xl__str *out)
 {
     const xl_softmax *s = canonical;
     xl__str_printf(out, "%s rows%zu cols%zu", xl_dtype_name(s->src.dtype),
                    xl__bucket(s->rows), xl__bucket(s->cols));
+    if (s->dst.dtype != s->src.dtype)
+        xl__str_printf(out, " to:%s", xl_dtype_name(s->dst.dtype));
     if (s->src.col_stride != 1 || s->dst.col_stride != 1)
         xl__str_add(out, " strided");
     if (s->dst.mem.svm)
         xl__str_add(out, " in-place");
     if (xl__softmax_has_mask(s))
         xl__str_printf(out, " mask:%s", xl_dtype_name(s->mask.dtype));
-    if (snippet_of(s))
-        xl__str_add(out, " prologue");
+    for (unsigned i = 0; i < XL__N_HOOKS; i++) {
+        if (text_of(s, i))
+            xl__str_printf(out, " %s", xl__hook_words[i].name);
+    }
 }
 
-/* -- descriptor --------------------------------------------------------------
- */
+/* -- descriptor ----------------------------------------------------------- */
 
 static bool is_memory_set(xl_mem mem)
 {
@@ -57,18 +60,22 @@ static bool has_mask(const xl_softmax *s)
 
 static xl_status check_types(const xl_softmax *s, struct xl__error *e)
 {
-    const xl_dtype t = s->src.dtype;
+    const xl_dtype t = s->src.dtype, to = s->dst.dtype;
+    const bool has_epilogue = s->epilogue.expr != NULL;
     if (has_mask(s) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "softmax with a mask of %s; it must be of f32, "
                              "f16, bf16 or f64",
                              xl_dtype_name(s->mask.dtype));
-    if ((t == XL_F32 || t == XL_F16 || t == XL_BF16) && s->dst.dtype == t)
+    if ((t == XL_F32 || t == XL_F16 || t == XL_BF16) &&
+        (has_epilogue ? to != XL_F64 && to < XL_F8E4M3 : to == t))
         return XL_OK;
     return xl__error_set(e, XL_UNSUPPORTED,
-                         "softmax from %s to %s; src and dst must be alike, "
-                         "of f32, f16 or bf16",
-                         xl_dtype_name(t), xl_dtype_name(s->dst.dtype));
+                         "softmax from %s to %s%s; src must be of f32, f16 or "
+                         "bf16, dst of the same type, or with an epilogue of "
+                         "f32, f16, bf16, i32, i8, u8 or bool",
+                         xl_dtype_name(t), xl_dtype_name(to),
+                         has_epilogue ? " with an epilogue" : "");
 }
 
 /* The kernels multiply by a float: the scale as f32 must be neither 0 nor
@@ -99,7 +106,8 @@ static xl_status check_memory(xl_queue *q, const xl_softmax *s,
     const xl_mem mem[] = {s->src.mem, s->dst.mem, s->mask.mem};
     for (unsigned i = 0; i < m->n; i++)
         TRY(xl__operand_locate(m, i, mem[i], with_memory, &q->error));
-    TRY(xl__operands_check_memory(q, &s->prologue, with_memory));
+    TRY(xl__operands_add(q, &s->prologue, with_memory));
+    TRY(xl__operands_check_memory(q, &s->epilogue, with_memory));
 fail:
     return status;
 }
@@ -122,6 +130,14 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
         TRY(xl__operand_add_mat(q, "mask", &s->mask, s->rows, s->cols, &r));
     TRY(check_scale(s, e));
     TRY(xl__operands_check(&s->prologue, XL__PROLOGUE, e));
+    TRY(xl__operands_check(&s->epilogue, XL__EPILOGUE, e));
+    if (s->prologue.n_bindings + s->epilogue.n_bindings >
+        XL_EPILOGUE_MAX_BINDINGS)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "a prologue of %u bindings and an epilogue of %u; "
+                          "at most %u together are possible",
+                          s->prologue.n_bindings, s->epilogue.n_bindings,
+                          (unsigned)XL_EPILOGUE_MAX_BINDINGS));
     TRY(check_memory(q, s, with_memory));
 fail:
     return status;
@@ -158,20 +174,24 @@ static bool reads_dst(const xl_softmax *s)
     return false;
 }
 
-static xl_status bind_prologue(xl_queue *q, const xl_softmax *s,
-                               struct xl__softmax_canonical *to,
-                               struct xl__call *call)
+static xl_status bind_hooks(xl_queue *q, const xl_softmax *s,
+                            struct xl__softmax_canonical *to,
+                            struct xl__call *call)
 {
     xl_status status = XL_OK;
-    const struct xl__epilogue_request want = {
-        &s->prologue, {1, 1, s->rows, s->cols}, XL_F32, XL__PROLOGUE};
-    if (!s->prologue.expr)
-        return XL_OK;
+    const struct xl__epilogue_request want[] = {
+        {&s->prologue, {1, 1, s->rows, s->cols}, XL_F32, XL__PROLOGUE},
+        {&s->epilogue, {1, 1, s->rows, s->cols}, s->dst.dtype, XL__EPILOGUE}};
     if (reads_dst(s))
         to->s.dst.mem.svm = (void *)1;
-    TRY(xl__epilogue_text_get(q, &want, &to->snippet));
-    xl__operands_bind(&s->prologue, call, XL__SOFTMAX_OPERAND,
-                      XL__SOFTMAX_OPERAND_VALUE);
+    for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {
+        if (!want[i].epilogue->expr)
+            continue;
+        TRY(xl__epilogue_text_get(q, &want[i], &to->hook[want[i].hook]));
+        xl__operands_bind(&want[i], call, XL__SOFTMAX_OPERAND + n,
+                          XL__SOFTMAX_OPERAND_VALUE + n * XL__EPILOGUE_VALUES);
+        n += want[i].epilogue->n_bindings;
+    }
 fail:
     return status;
 }
@@ -197,11 +217,12 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->mem[XL__SOFTMAX_SRC] = s->src.mem;
     call->mem[XL__SOFTMAX_DST] = s->dst.mem;
     call->mem[XL__SOFTMAX_MASK] = s->mask.mem;
+    call->mem[XL__MEM_SCRATCH] = s->workspace;
     call->value[XL__SOFTMAX_SCALE].f = s->scale == 0 ? 1 : s->scale;
     call->value[XL__SOFTMAX_OFF_SRC].u = s->src.offset;
     call->value[XL__SOFTMAX_OFF_DST].u = s->dst.offset;
     call->value[XL__SOFTMAX_OFF_MASK].u = s->mask.offset;
-    return bind_prologue(q, s, to, call);
+    return bind_hooks(q, s, to, call);
 }
 
 static void set_dense_rows(xl_mat *mat, size_t cols)
@@ -228,23 +249,34 @@ static const char *forced_variant(const void *desc)
     return ((const xl_softmax *)desc)->variant;
 }
 
-static xl_mem caller_workspace(const void *desc)
-{
-    return ((const xl_softmax *)desc)->workspace;
-}
-
 double xl__softmax_flop(const xl_softmax *canonical)
 {
     static const double per_element = 5; /* scale, max, sub, exp, div */
-    const struct xl__epilogue_text *text = snippet_of(canonical);
-    return (per_element + (text ? text->flop : 0)) * (double)canonical->rows *
-           (double)canonical->cols;
+    double flop = per_element;
+    for (unsigned i = 0; i < XL__N_HOOKS; i++) {
+        const struct xl__epilogue_text *text = text_of(canonical, i);
+        flop += text ? text->flop : 0;
+    }
+    return flop * (double)canonical->rows * (double)canonical->cols;
 }
 
-double xl__softmax_bytes(const xl_softmax *s)
+double xl__softmax_bytes(const xl_softmax *s, double reads)
 {
-    return 2.0 * (double)s->rows * (double)s->cols *
-           (double)xl_dtype_bytes(s->src.dtype);
+    return (double)s->rows * (double)s->cols *
+           (reads * (double)xl_dtype_bytes(s->src.dtype) +
+            (double)xl_dtype_bytes(s->dst.dtype));
+}
+
+static void keep_memory(struct xl__kept *k, void *desc)
+{
+    xl_softmax *own = desc;
+    own->variant = xl__keep_text(k, own->variant);
+    xl__keep_mem(k, &own->src.mem);
+    xl__keep_mem(k, &own->dst.mem);
+    xl__keep_mem(k, &own->mask.mem);
+    xl__keep_mem(k, &own->workspace);
+    xl__keep_epilogue(k, &own->prologue);
+    xl__keep_epilogue(k, &own->epilogue);
 }
 
 const struct xl__op xl__op_softmax = {
@@ -255,11 +287,12 @@ const struct xl__op xl__op_softmax = {
     .check = check_descriptor,
     .bind = bind_call,
     .forced = forced_variant,
-    .workspace = caller_workspace,
     .represent = represent_class,
-    .shape_class = xl__softmax_shape_class,
+    .shape_class = describe_class,
     .shrink = xl__softmax_shrink,
     .case_init = xl__softmax_case_init,
+    .range_at = offsetof(xl_softmax, rows),
+    .keep = keep_memory,
 };
 
 /* -- for the variants ---------------------------------------------------- */
@@ -281,14 +314,7 @@ const char *xl__softmax_refuses(const struct xl__limits *l,
 size_t xl__softmax_most_items(const struct xl__limits *l)
 {
     enum { MOST = 1024 };
-    size_t most = xl__min_size(MOST, xl__size_or(l, XL__F_max_wg_size, 1));
-    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
-    if (sizes->n_list > 0 && sizes->list[0] >= 1 && sizes->list[0] < MOST)
-        most = xl__min_size(most, (size_t)sizes->list[0]);
-    size_t power = 1;
-    while (2 * power <= most)
-        power *= 2;
-    return power;
+    return xl__floor_power_of_two(xl__most_items(l, MOST));
 }
 
 void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
@@ -304,8 +330,13 @@ void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
     xl__arg_u64(step, canonical->mask.col_stride);
     xl__arg_u64(step, canonical->rows);
     xl__arg_u64(step, canonical->cols);
-    xl__arg_epilogue(step, snippet_of(canonical), XL__SOFTMAX_OPERAND,
-                     XL__SOFTMAX_OPERAND_VALUE, 0, false);
+    for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {
+        const struct xl__epilogue_text *text = text_of(canonical, i);
+        xl__arg_epilogue(step, text, XL__SOFTMAX_OPERAND + n,
+                         XL__SOFTMAX_OPERAND_VALUE + n * XL__EPILOGUE_VALUES,
+                         0, false);
+        n += text ? text->n_operands : 0;
+    }
 }
 
 /* MU: how a kernel may read vw elements of a mask. */
@@ -319,10 +350,12 @@ static long mask_access(const xl_mat *mask, size_t vw)
 void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw)
 {
-    const size_t bytes = vw * xl_dtype_bytes(canonical->src.dtype);
-    const bool is_aligned =
-        canonical->src.offset >= bytes && canonical->dst.offset >= bytes;
-    xl__define(step, "DT", (long)canonical->src.dtype);
+    const xl_mat *src = &canonical->src, *dst = &canonical->dst;
+    const bool is_aligned = src->offset >= vw * xl_dtype_bytes(src->dtype) &&
+                            dst->offset >= vw * xl_dtype_bytes(dst->dtype);
+    xl__define(step, "DT", (long)src->dtype);
+    if (dst->dtype != src->dtype)
+        xl__define(step, "OT", (long)dst->dtype);
     xl__define(step, "VW", (long)vw);
     xl__define(step, "VA", is_aligned);
     xl__define(step, "VT", canonical->cols % vw != 0);
@@ -349,43 +382,14 @@ xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
 xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
                                    size_t rows_last)
 {
-    return xl__op_prepare_range(q, &xl__op_softmax, s,
-                                offsetof(xl_softmax, rows), rows_last);
-}
-
-struct softmax_range {
-    xl_softmax least;
-    size_t rows_last;
-};
-
-static xl_status prepare_kept(xl_queue *q, void *what)
-{
-    const struct softmax_range *range = what;
-    return xl_softmax_prepare_range(q, &range->least, range->rows_last);
+    return xl__op_prepare_range(q, &xl__op_softmax, s, rows_last);
 }
 
 xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
                                    size_t rows_last, xl_prepared done,
                                    void *arg)
 {
-    if (!q || !s)
-        return XL_BAD_ARGUMENT;
-    xl_softmax full;
-    xl__error_reset(&q->error);
-    s = xl__sized_read(&xl__op_softmax.descriptor, s, &full, &q->error);
-    if (!s)
-        return q->error.status;
-    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
-    struct softmax_range range = {*s, rows_last > 0 ? rows_last : s->rows};
-    xl_softmax *own = &range.least;
-    own->variant = xl__keep_text(&c.kept, own->variant);
-    xl__keep_mem(&c.kept, &own->src.mem);
-    xl__keep_mem(&c.kept, &own->dst.mem);
-    xl__keep_mem(&c.kept, &own->mask.mem);
-    xl__keep_mem(&c.kept, &own->workspace);
-    xl__keep_epilogue(&c.kept, &own->prologue);
-    c.what = xl__keep(&c.kept, &range, sizeof range);
-    return xl__background_start(q, &c);
+    return xl__op_prepare_async(q, &xl__op_softmax, s, rows_last, done, arg);
 }
 
 xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)

@@ -7,7 +7,7 @@
  *                 be that of an operand of the prologue;
  *   mask.mem.svm  is not NULL when there is a mask;
  *   scale         is 1;
- *   prologue      is empty: `snippet` describes it;
+ *   prologue, epilogue   are empty: `hook` describes them;
  *   a stride along a dimension of size 1 is legal for every kernel. */
 #ifndef XL_OPS_SOFTMAX_H
 #define XL_OPS_SOFTMAX_H
@@ -17,7 +17,7 @@
 
 struct xl__softmax_canonical {
     xl_softmax s; /* first member, so that this is a valid xl_softmax too */
-    const struct xl__epilogue_text *snippet; /* NULL: no prologue */
+    const struct xl__epilogue_text *hook[XL__N_HOOKS]; /* NULL: none */
 };
 
 /* The forms of softmax_online; -DMODE of the kernels. */
@@ -51,9 +51,10 @@ void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical);
 /* -D's of normalization/softmax.clh for accesses of vw elements. */
 void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
                          size_t vw);
-/* Operations, with the prologue's. */
+/* Operations, with those of prologue and epilogue. */
 double xl__softmax_flop(const xl_softmax *canonical);
-double xl__softmax_bytes(const xl_softmax *s); /* one read and one write */
+/* Of so many reads of src and one write of dst. */
+double xl__softmax_bytes(const xl_softmax *s, double reads);
 /* NULL, or the reason why no variant supports these types here. */
 const char *xl__softmax_refuses(const struct xl__limits *l,
                                 const xl_softmax *canonical);
@@ -62,20 +63,8 @@ size_t xl__softmax_most_items(const struct xl__limits *l);
 
 /* softmax_online.c: the tunables and the model's choice. */
 extern const struct xl__tunable xl__softmax_tunables[];
-void xl__softmax_choose(const struct xl__limits *l, const void *desc,
-                        struct xl__params *out);
-size_t xl__softmax_units(const struct xl__limits *l); /* at least 1 */
-/* Widest access on a GPU, in elements: 1 unless every row is aligned to it. */
-size_t xl__softmax_vector(const xl_softmax *canonical);
-/* Whether XL__SOFTMAX_SHARED is possible. Not in place, where a chunk may be
- * overwritten before another group reads it; not on CPUs, where one driver
- * crashes on the kernel (CP-09); not where loops are ended early, since
- * waiting for a late sum takes many iterations (GE-24). */
-bool xl__softmax_may_share(const struct xl__limits *l,
-                           const xl_softmax *canonical);
 
 /* softmax_selfcheck.c: members of xl__op_softmax. */
-void xl__softmax_shape_class(const void *canonical, struct xl__str *out);
 void xl__softmax_shrink(const void *canonical,
                         const struct xl__variant *variant,
                         const struct xl__params *params, void *small);
@@ -86,7 +75,8 @@ extern const struct xl__op xl__op_softmax;
 /* Its variants, one a file. */
 extern const struct xl__variant xl__softmax_ref, xl__softmax_online;
 
-/* Call slots of softmax's plans. */
+/* Call slots of softmax's plans: operands of the prologue, then of the
+ * epilogue. */
 enum {
     XL__SOFTMAX_SRC = 1,
     XL__SOFTMAX_DST,

@@ -15,8 +15,7 @@
 #include "base/numbers.h"
 #include "ops/path/cost.h"
 
-/* -- choice of the form ------------------------------------------------------
- */
+/* -- choice of the form --------------------------------------------------- */
 
 enum {
     VECTOR_BYTES = 16, /* of one access of a GPU's item */
@@ -66,22 +65,24 @@ static size_t legal_held(size_t least)
     return (size_t)legal[0];
 }
 
-size_t xl__softmax_units(const struct xl__limits *l)
+/* Widest access on a GPU, in elements: 1 unless every row is aligned to it. */
+static size_t widest_vector(const xl_softmax *s)
 {
-    return xl__max_size(1, xl__size_or(l, XL__F_compute_units, 1));
-}
-
-size_t xl__softmax_vector(const xl_softmax *s)
-{
-    const size_t elem = xl_dtype_bytes(s->src.dtype);
-    size_t vw = xl__min_size(s->src.offset, s->dst.offset) / elem;
-    vw = xl__min_size(xl__max_size(vw, 1), VECTOR_BYTES / elem);
+    const size_t src = xl_dtype_bytes(s->src.dtype);
+    const size_t dst = xl_dtype_bytes(s->dst.dtype);
+    size_t vw = xl__min_size(s->src.offset / src, s->dst.offset / dst);
+    vw = xl__min_size(xl__max_size(vw, 1),
+                      VECTOR_BYTES / xl__max_size(src, dst));
     while (vw > s->cols)
         vw /= 2;
     return vw;
 }
 
-bool xl__softmax_may_share(const struct xl__limits *l, const xl_softmax *s)
+/* Whether XL__SOFTMAX_SHARED is possible. Not in place, where a chunk may be
+ * overwritten before another group reads it; not on CPUs, where one driver
+ * crashes on the kernel (CP-09); not where loops are ended early, since
+ * waiting for a late sum takes many iterations (GE-24). */
+static bool may_share(const struct xl__limits *l, const xl_softmax *s)
 {
     return s->dst.mem.svm == NULL && !xl__is(l, XL__F_is_cpu) &&
            !(xl__num(l, XL__F_max_loop_turns) > 0);
@@ -93,9 +94,8 @@ static bool should_share(const struct choice *c)
 {
     const size_t chunk = c->wg * c->held * c->vw;
     const size_t n_chunks = xl__ceil_div(c->s->cols, chunk);
-    return xl__softmax_may_share(c->l, c->s) && c->s->src.dtype == XL_F32 &&
-           ROWS_AT_WORK * n_chunks <=
-               SHARED_PER_UNIT * xl__softmax_units(c->l);
+    return may_share(c->l, c->s) && c->s->src.dtype == XL_F32 &&
+           ROWS_AT_WORK * n_chunks <= SHARED_PER_UNIT * xl__n_units(c->l);
 }
 
 /* Whether a core runs one work-group at a time with vector instructions. */
@@ -110,7 +110,7 @@ static bool is_by_items(const struct xl__limits *l)
 static void choose_items(struct choice *c)
 {
     const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
-    const size_t many = LEAST_ROWS_PER_UNIT * xl__softmax_units(c->l);
+    const size_t many = LEAST_ROWS_PER_UNIT * xl__n_units(c->l);
     size_t widest = LEAST_ITEM_VECTOR;
     while (2 * widest <= native && widest < MOST_ITEM_VECTOR)
         widest *= 2;
@@ -146,7 +146,7 @@ static size_t most_items(const struct xl__limits *l)
 static void choose_work_groups(struct choice *c)
 {
     const size_t most = most_items(c->l);
-    c->vw = xl__softmax_vector(c->s);
+    c->vw = widest_vector(c->s);
     c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->s->cols));
     c->lanes = xl__min_size(c->lanes, xl__min_size(MOST_LANES, most));
     const size_t vectors = xl__ceil_div(c->s->cols, c->vw);
@@ -162,8 +162,8 @@ static void choose_work_groups(struct choice *c)
     c->mode = should_share(c) ? XL__SOFTMAX_SHARED : XL__SOFTMAX_SPLIT;
 }
 
-void xl__softmax_choose(const struct xl__limits *l, const void *desc,
-                        struct xl__params *out)
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
 {
     struct choice c = {.l = l, .s = desc, .wg = 1, .lanes = 1, .held = 1};
     if (is_by_items(l))
@@ -178,8 +178,7 @@ void xl__softmax_choose(const struct xl__limits *l, const void *desc,
     out->source = "model";
 }
 
-/* -- plan --------------------------------------------------------------------
- */
+/* -- plan ----------------------------------------------------------------- */
 
 enum {
     RESIDENT_ITEMS = 2048, /* of a compute unit at most */
@@ -211,7 +210,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 /* Work-groups resident on the device, approximately. */
 static size_t count_resident_items(const struct xl__limits *l, size_t wg)
 {
-    return xl__softmax_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
+    return xl__n_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
 }
 
 /* Bytes of local memory: common/reduce.clh's ROOM twice, and SHARED's one
@@ -228,15 +227,12 @@ static size_t local_bytes(const struct job *j)
 static struct xl__step *add_step(struct job *j, const char *kernel,
                                  size_t n_groups)
 {
-    struct xl__step *step = &j->p->step[j->p->n_steps++];
     const bool is_item = j->mode >= XL__SOFTMAX_ROWS;
-    step->source = is_item ? "normalization/softmax_item.cl"
-                           : "normalization/softmax_online.cl";
-    step->kernel = kernel;
-    step->dims = 1;
-    step->local[0] = j->wg;
-    step->global[0] = n_groups * j->wg;
-    step->slice_dim = 0;
+    struct xl__step *step =
+        xl__plan_add(j->p,
+                     is_item ? "normalization/softmax_item.cl"
+                             : "normalization/softmax_online.cl",
+                     kernel, n_groups * j->wg, j->wg);
     step->local_mem_bytes = is_item ? 0 : local_bytes(j);
     xl__define(step, "MODE", (long)j->mode);
     if (is_item) {
@@ -338,7 +334,7 @@ static bool fits_held(const struct job *j)
 /* At most one chunk for each item to wait for. */
 static bool fits_shared(const struct job *j)
 {
-    return j->lanes == j->wg && xl__softmax_may_share(j->l, j->s) &&
+    return j->lanes == j->wg && may_share(j->l, j->s) &&
            j->s->cols <= j->wg * (j->wg * j->held * j->vw);
 }
 
@@ -385,24 +381,23 @@ static bool is_legal(const struct job *j)
 {
     const size_t n_modes = sizeof modes / sizeof *modes;
     return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
-           xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) && j->lanes <= j->wg &&
-           xl__is_power_of_two(j->vw) && j->held > 0 &&
-           (j->mode >= XL__SOFTMAX_ROWS ||
-            j->vw <= xl__softmax_vector(j->s)) &&
+           xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) &&
+           j->lanes <= j->wg && xl__is_power_of_two(j->vw) && j->held > 0 &&
+           (j->mode >= XL__SOFTMAX_ROWS || j->vw <= widest_vector(j->s)) &&
            j->wg <= xl__softmax_most_items(j->l);
 }
 
 static void estimate_time(const struct job *j, size_t n_groups)
 {
     static const double flop_frac = 0.3; /* exp is some ten instructions */
-    const double each = xl__softmax_bytes(j->s) / 2;
     const double fill = (double)n_groups / (double)j->units;
-    const struct xl__cost work = {.flop = j->p->flop,
-                                  .flop_frac = flop_frac,
-                                  .bytes = each * (1 + modes[j->mode].reads),
-                                  .bytes_frac = modes[j->mode].bytes_frac,
-                                  .fill = fill < 1 ? fill : 1,
-                                  .launches = j->p->n_steps};
+    const struct xl__cost work = {
+        .flop = j->p->flop,
+        .flop_frac = flop_frac,
+        .bytes = xl__softmax_bytes(j->s, modes[j->mode].reads),
+        .bytes_frac = modes[j->mode].bytes_frac,
+        .fill = fill < 1 ? fill : 1,
+        .launches = j->p->n_steps};
     xl__estimate(j->l, &work, j->p);
 }
 
@@ -413,7 +408,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     struct job j = {.l = l,
                     .s = desc,
                     .p = p,
-                    .units = xl__softmax_units(l),
+                    .units = xl__n_units(l),
                     .mode = (size_t)params->value[XL__SOFTMAX_MODE],
                     .wg = (size_t)params->value[XL__SOFTMAX_WG],
                     .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
@@ -425,7 +420,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         local_bytes(&j) > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
     p->flop = xl__softmax_flop(j.s);
-    p->bytes = xl__softmax_bytes(j.s);
+    p->bytes = xl__softmax_bytes(j.s, 1);
     if (modes[j.mode].cut) {
         enum { WORDS = 2 };
         modes[j.mode].cut(&j);
@@ -441,6 +436,6 @@ const struct xl__variant xl__softmax_online = {
     .repeats = "bit for bit: sums are taken in an order fixed by the shape",
     .tunables = xl__softmax_tunables,
     .refuses = find_refusal,
-    .choose = xl__softmax_choose,
+    .choose = choose_tunables,
     .plan = plan_steps,
 };

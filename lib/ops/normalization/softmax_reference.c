@@ -24,19 +24,14 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     const xl_softmax *s = desc;
-    struct xl__step *step = &p->step[0];
     const size_t wg = xl__min_size(WG, xl__softmax_most_items(l));
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     (void)params;
-    p->n_steps = 1;
     p->flop = xl__softmax_flop(s);
-    p->bytes = xl__softmax_bytes(s);
-    step->source = "normalization/softmax_reference.cl";
-    step->kernel = "softmax_ref";
-    step->dims = 1;
-    step->local[0] = wg;
-    step->global[0] = xl__round_up(s->rows, wg);
-    step->slice_dim = 0;
+    p->bytes = xl__softmax_bytes(s, 1);
+    struct xl__step *step =
+        xl__plan_add(p, "normalization/softmax_reference.cl", "softmax_ref",
+                     xl__round_up(s->rows, wg), wg);
     xl__softmax_defines(step, s, 1);
     xl__softmax_args(step, s);
     xl__arg_u64(step, s->src.col_stride);
@@ -44,7 +39,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const double fill = (double)s->rows / (units * (double)wg);
     const struct xl__cost work = {.flop = p->flop,
                                   .flop_frac = flop_frac,
-                                  .bytes = p->bytes * (SWEEPS + 1) / 2,
+                                  .bytes = xl__softmax_bytes(s, SWEEPS),
                                   .bytes_frac = bytes_frac,
                                   .fill = fill < 1 ? fill : 1,
                                   .launches = 1};

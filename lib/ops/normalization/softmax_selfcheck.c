@@ -3,7 +3,7 @@
  * of a work-group or of a chunk, padded lines, guard bytes around the result,
  * one row of -inf, one with a NaN. The host computes in double; the tolerance
  * is the Accuracy line of xl_softmax_run(), with a prologue widened by the
- * bound of its error.
+ * bound of its error; an epilogue is evaluated over the values so bounded.
  *
  * Where each score x[j] is known to within d[j], a result p[j] is so to within
  * a factor e^d[j] W, W = sum_j p[j] e^d[j]: for the exact scores' sum S and
@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/rng.h"
@@ -155,7 +154,7 @@ struct row {
 
 /* What a case owns besides its memory. */
 struct softmax_case {
-    struct xl__case_epilogue prologue;
+    struct xl__case_epilogue hook[XL__N_HOOKS];
     struct row row[];
 };
 
@@ -168,42 +167,53 @@ static double score_at(const struct xl__selfcheck_case *t, size_t i, size_t j,
     const size_t along[XL__N_ALONG] = {0, 0, i, j};
     const double x = input_at(&c->s, t, i, j);
     *error = 0;
-    return c->snippet ? xl__case_epilogue_expected(&own->prologue, t, along,
-                                                   XL_F32, x, 0, error)
-                      : x;
+    return c->hook[XL__PROLOGUE]
+               ? xl__case_epilogue_expected(&own->hook[XL__PROLOGUE], t, along,
+                                            XL_F32, x, 0, error)
+               : x;
 }
 
-/* The bound of the error: see xl_softmax_run(). */
-static double derive_tolerance(const xl_softmax *s, double want, double below)
+/* A result as an f32, and the bound of its error: see xl_softmax_run(). */
+static double expected_y(const struct xl__selfcheck_case *t, size_t i,
+                         size_t j, double *error)
 {
-    static const double fixed = 48, f16_least = 0x1p-24;
-    const double u = FLT_EPSILON / 2;
-    const double in_f32 = (below + fixed + 2 * log2((double)s->cols)) * u;
-    const double tiny = (double)FLT_MIN;
-    const double store = s->dst.dtype == XL_F16    ? 0x1p-11
-                         : s->dst.dtype == XL_BF16 ? 0x1p-8
-                                                   : 0;
-    const double step = s->dst.dtype == XL_F16 ? f16_least / 2 : 0;
-    return want * (in_f32 + store) + step + tiny;
-}
-
-static double expected_value(const struct xl__selfcheck_case *t,
-                             unsigned result, const size_t *at, double *error)
-{
+    static const double fixed = 48, u = FLT_EPSILON / 2;
     const xl_softmax *s = t->of;
-    const struct row *row = &((const struct softmax_case *)t->own)->row[at[0]];
+    const struct row *row = &((const struct softmax_case *)t->own)->row[i];
     double d;
-    const double x = score_at(t, at[0], at[1], &d);
+    const double x = score_at(t, i, j, &d);
     const double want = row->sum == 0 ? 0 : exp(x - row->top) / row->sum;
-    (void)result;
-    *error = want == 0 ? (double)FLT_MIN
-                       : derive_tolerance(s, want, fabs(x - row->top));
+    const double below = want == 0 ? 0 : fabs(x - row->top);
+    *error = want * (below + fixed + 2 * log2((double)s->cols)) * u +
+             (double)FLT_MIN;
     if (isinf(d) || isinf(row->most))
         *error = INFINITY;
     else if (row->sum > 0)
         *error +=
             *error * expm1(d) + want * (exp(d) * row->most / row->sum - 1);
     return want;
+}
+
+/* The stored value, with or without an epilogue. */
+static double expected_value(const struct xl__selfcheck_case *t,
+                             unsigned result, const size_t *at, double *error)
+{
+    const struct xl__softmax_canonical *c = t->of;
+    const struct softmax_case *own = t->own;
+    const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
+    const xl_dtype dtype = c->s.dst.dtype;
+    double y_error;
+    const double y = expected_y(t, at[0], at[1], &y_error);
+    (void)result;
+    if (c->hook[XL__EPILOGUE])
+        return xl__case_epilogue_expected(&own->hook[XL__EPILOGUE], t, along,
+                                          dtype, y, isnan(y) ? 0 : y_error,
+                                          error);
+    *error = y_error;
+    if (dtype != XL_F32)
+        *error +=
+            xl__dtype_unit_roundoff(dtype) * y + xl__dtype_underflow(dtype);
+    return y;
 }
 
 static void sum_rows(const xl_softmax *s, struct xl__selfcheck_case *t)
@@ -250,11 +260,14 @@ xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
     if (xl__softmax_has_mask(s) &&
         !make_filled(&s->mask, s, SEED_MASK, XL__SOFTMAX_MASK, t))
         return XL_NO_MEMORY;
-    const xl_status status = xl__case_epilogue_init(
-        &own->prologue, &c->snippet, size, XL__SOFTMAX_OPERAND,
-        XL__SOFTMAX_OPERAND_VALUE, t);
-    if (status != XL_OK)
-        return status;
+    for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {
+        const xl_status status = xl__case_epilogue_init(
+            &own->hook[i], &c->hook[i], size, XL__SOFTMAX_OPERAND + n,
+            XL__SOFTMAX_OPERAND_VALUE + n * XL__EPILOGUE_VALUES, t);
+        if (status != XL_OK)
+            return status;
+        n += c->hook[i] ? c->hook[i]->n_operands : 0;
+    }
     sum_rows(s, t);
     return XL_OK;
 }

@@ -35,8 +35,7 @@ static xl_status check_second_axis(const xl_batch *b, struct xl__error *e)
     if (b->inner > 0 && b->a_at)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "a batch has listed offsets and a second axis; "
-                             "list the offsets of all products, with inner "
-                             "0");
+                             "list the offsets of all products, with inner 0");
     if (b->inner > 0 && xl__batch_count(b) % b->inner != 0)
         return xl__error_set(e, XL_BAD_SHAPE,
                              "a batch of %zu products has no whole number of "
@@ -47,6 +46,12 @@ static xl_status check_second_axis(const xl_batch *b, struct xl__error *e)
 
 xl_status xl__batch_check(const xl_batch *b, struct xl__error *e)
 {
+    if (b->at && (b->a_at || b->b_at || b->c_at || b->inner || b->a_step ||
+                  b->b_step || b->c_step))
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "a batch has offsets in device memory and steps, "
+                             "listed offsets or a second axis: set only one "
+                             "of these");
     if (!b->a_at == !b->b_at && !b->b_at == !b->c_at)
         return check_second_axis(b, e);
     return xl__error_set(e, XL_BAD_ARGUMENT,
@@ -63,7 +68,7 @@ static struct xl__places make_places(const xl_batch *b, size_t step,
                                      const cl_ulong *at, size_t inner_step,
                                      size_t share)
 {
-    struct xl__places p = {xl__batch_count(b), step, at, 1, 0, 1};
+    struct xl__places p = {xl__batch_count(b), step, at, 1, 0, 1, false};
     if (b->inner > 0)
         p.inner = b->inner;
     if (p.inner > 1 && share < p.inner) {
@@ -73,19 +78,36 @@ static struct xl__places make_places(const xl_batch *b, size_t step,
     return p;
 }
 
+/* Of A, B or C. Of offsets in device memory only the view itself is known. */
+static struct xl__places matrix_places(const xl_batch *b, size_t step,
+                                       const cl_ulong *at, size_t inner_step,
+                                       size_t share)
+{
+    if (b->at && !at)
+        return (struct xl__places){
+            .count = 1, .inner = 1, .share = 1, .is_anywhere = true};
+    return make_places(b, step, at, inner_step, share);
+}
+
 struct xl__places xl__batch_a(const xl_batch *b)
 {
-    return make_places(b, b->a_step, b->a_at, b->a_inner, b->a_share);
+    return matrix_places(b, b->a_step, b->a_at, b->a_inner, b->a_share);
 }
 
 struct xl__places xl__batch_b(const xl_batch *b)
 {
-    return make_places(b, b->b_step, b->b_at, b->b_inner, b->b_share);
+    return matrix_places(b, b->b_step, b->b_at, b->b_inner, b->b_share);
 }
 
 struct xl__places xl__batch_c(const xl_batch *b)
 {
-    return make_places(b, b->c_step, b->c_at, b->c_inner, 1);
+    return matrix_places(b, b->c_step, b->c_at, b->c_inner, 1);
+}
+
+struct xl__places xl__batch_beside(const xl_batch *b, size_t step,
+                                   size_t inner_step, size_t share)
+{
+    return make_places(b, step, NULL, inner_step, share);
 }
 
 /* Rows, and matrices along a row, a last one that is cut counted as whole. */
@@ -125,8 +147,7 @@ size_t xl__places_matrices(const struct xl__places *p)
            (p->inner_step > 0 ? n_in_row(p) : 1);
 }
 
-/* -- disjoint results
- * --------------------------------------------------------------- */
+/* -- disjoint results ----------------------------------------------------- */
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -210,6 +231,8 @@ unsigned xl__places_align(const struct xl__places *p, const xl_mat *mat,
 {
     const size_t elem = xl_dtype_bytes(mat->dtype);
     size_t bits = xl__mat_align(mat, base);
+    if (p->is_anywhere)
+        bits |= elem;
     if (n_rows(p) > 1 && !p->at)
         bits |= p->step * elem;
     bits |= p->inner_step * elem;

@@ -14,6 +14,7 @@ struct xl__places {
     size_t count, step;
     const cl_ulong *at; /* NULL: steps */
     size_t inner, inner_step, share;
+    bool is_anywhere; /* at offsets that are in device memory */
 };
 
 size_t xl__batch_count(const xl_batch *b); /* at least 1 */
@@ -21,11 +22,15 @@ size_t xl__batch_count(const xl_batch *b); /* at least 1 */
 size_t xl__batch_rows(const xl_batch *b);
 size_t xl__batch_row_count(const xl_batch *b);
 /* XL_BAD_ARGUMENT where some of a_at, b_at and c_at are set, but not all, or
- * with a second axis; XL_BAD_SHAPE where its rows are not whole. */
+ * with a second axis, or `at` with any other form; XL_BAD_SHAPE where its rows are not whole. */
 xl_status xl__batch_check(const xl_batch *b, struct xl__error *e);
 struct xl__places xl__batch_a(const xl_batch *b);
 struct xl__places xl__batch_b(const xl_batch *b);
 struct xl__places xl__batch_c(const xl_batch *b);
+/* Of what follows the matrices of A or of B with steps of its own: `share` is
+ * a_share or b_share. Listed offsets do not apply. */
+struct xl__places xl__batch_beside(const xl_batch *b, size_t step,
+                                   size_t inner_step, size_t share);
 
 /* Elements from the operand's offset to the matrix of product z. */
 size_t xl__places_at(const struct xl__places *p, size_t z);

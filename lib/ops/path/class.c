@@ -145,8 +145,7 @@ static xl_status select_class(struct xl__op_call *w, struct class_key *key)
                                  .canonical = largest->canonical,
                                  .tuned_for = w->key->canonical,
                                  .forced = xl__op_call_forced(w)};
-    if (!small)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a class"));
+    TRY(xl__check_alloc(&w->q->error, small, "a class"));
     TRY(xl__select(&what, &w->list, &w->n, &w->q->error));
     w->rival = 0;
     w->op->represent(w->key->canonical, XL__CLASS_LEAST, small);
@@ -174,8 +173,7 @@ xl_status xl__op_call_select(struct xl__op_call *w)
         return xl__op_call_select_exact(w);
     }
     key = xl__calloc(1, bytes);
-    if (!key)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a class"));
+    TRY(xl__check_alloc(&w->q->error, key, "a class"));
     TRY(make_key(w, key));
     w->is_of_class = true;
     TRY(find_selection(w, key, bytes));

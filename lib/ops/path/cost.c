@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "base/alloc.h"
+
 static const double guess_launch_ns = 8e3;
 
 double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
@@ -39,7 +41,25 @@ const char *xl__iterations_refused(const struct xl__limits *l, double iterations
     /* Also false where no bound is known. */
     if (iterations > xl__num(l, XL__F_max_loop_turns))
         return "the device ends loops before this many iterations; use a "
-               "smaller "
-               "size";
+               "smaller size";
     return NULL;
+}
+
+size_t xl__most_items(const struct xl__limits *l, size_t most)
+{
+    const struct xl__answer *sizes = &l->used[XL__F_max_wi_sizes];
+    most = xl__min_size(most, xl__size_or(l, XL__F_max_wg_size, 1));
+    if (sizes->n_list > 0 && sizes->list[0] >= 1 &&
+        sizes->list[0] < (double)most)
+        most = (size_t)sizes->list[0];
+    return xl__max_size(most, 1);
+}
+
+double xl__reference_fill(const struct xl__limits *l, double rows, double cols)
+{
+    static const double busy_items = 1024;
+    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    return xl__is(l, XL__F_is_cpu)
+               ? fmin(1, rows / units)
+               : fmin(1, rows * cols / (units * busy_items));
 }

@@ -11,6 +11,15 @@
  * made so many iterations (GE-24). */
 const char *xl__iterations_refused(const struct xl__limits *l, double iterations);
 
+/* The items of a group along its first dimension, at most `most`, that the
+ * device allows. */
+size_t xl__most_items(const struct xl__limits *l, size_t most);
+
+/* The share of the compute units that a reference variant keeps busy with an
+ * item for each element of `rows` rows of `cols`. */
+double xl__reference_fill(const struct xl__limits *l, double rows,
+                          double cols);
+
 /* The inputs of a variant's estimate. */
 struct xl__cost {
     double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */

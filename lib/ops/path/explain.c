@@ -4,7 +4,6 @@
 #include "ops/path/op.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"

@@ -52,13 +52,11 @@ static xl_status bind_call(struct xl__op_call *w)
                    (w->op->listed_bytes ? w->op->listed_bytes(w->desc) : 0);
     if (w->key_bytes > sizeof w->room)
         w->key = xl__calloc(1, w->key_bytes);
-    if (!w->key)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a key"));
+    TRY(xl__check_alloc(&w->q->error, w->key, "a key"));
     memset(w->key->forced, 0, sizeof w->key->forced);
     xl__strcpy(w->key->forced, XL__NAME_CAP, forced ? forced : "");
     w->key->op = w->op->id;
     TRY(w->op->bind(w->q, w->desc, w->key->canonical, &w->call));
-    w->call.mem[XL__MEM_SCRATCH] = w->op->workspace(w->desc);
 fail:
     return status;
 }
@@ -81,6 +79,8 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
 {
     xl_status status = XL_OK;
     init_call(w, q, op, desc);
+    if (with_memory)
+        TRY(xl__queue_check_runs(q));
     TRY(read_descriptor(op, desc, w->full, &w->desc, &q->error));
     TRY(w->op->check(w->q, w->desc, with_memory));
     TRY(bind_call(w));
@@ -217,8 +217,12 @@ static xl_status build_and_check(struct xl__op_call *w,
     bool trusted = false;
     char why[XL__WHY_CAP] = "", which[XL__NAME_CAP] = "";
     struct xl__cached_plan *ready = xl__cached_plan_create(plan);
-    if (!ready)
-        TRY(xl__error_set(&w->q->error, XL_NO_MEMORY, "a plan"));
+    TRY(xl__check_alloc(&w->q->error, ready, "a plan"));
+    if (!w->q->cl) { /* of a listing: it stays a plan */
+        TRY(xl__plan_check(plan, &w->q->error));
+        *out = ready;
+        return XL_OK;
+    }
     TRY(xl__cached_plan_build(w->q, ready));
     TRY(xl__op_selfcheck(w->q, w->op, w->key->canonical, c, i, ready, &trusted,
                          why, sizeof why));
@@ -405,6 +409,7 @@ xl_status xl__op_run_checked(xl_queue *q, const struct xl__op *op,
     xl_status status = XL_OK;
     struct xl__op_call w;
     init_call(&w, q, op, desc);
+    TRY(xl__queue_check_runs(q));
     TRY(bind_call(&w));
     TRY(launch_call(&w, sync));
 fail:
@@ -430,13 +435,13 @@ fail:
 /* Each size is planned, since that alone shows which programs it needs; it is
  * little beside the builds. */
 xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
-                               const void *desc, size_t member, size_t last)
+                               const void *desc, size_t last)
 {
     enum { MOST_SIZES = 1 << 20 };
     xl_status status = XL_OK;
     struct xl__str why = {0};
     uint64_t each[XL__DESC_ROOM / sizeof(uint64_t)];
-    size_t *const size = (size_t *)(void *)((char *)each + member);
+    size_t *const size = (size_t *)(void *)((char *)each + op->range_at);
     if (!q)
         return XL_BAD_ARGUMENT;
     xl__error_reset(&q->error);
@@ -461,6 +466,41 @@ xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
     }
 fail:
     return status;
+}
+
+/* The arguments of xl__op_prepare_range(), kept for a call in the background.
+ */
+struct prepared_range {
+    const struct xl__op *op;
+    size_t last;
+    uint64_t desc[XL__DESC_ROOM / sizeof(uint64_t)];
+};
+
+static xl_status prepare_kept(xl_queue *q, void *what)
+{
+    const struct prepared_range *r = what;
+    return xl__op_prepare_range(q, r->op, r->desc, r->last);
+}
+
+xl_status xl__op_prepare_async(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t last, xl_prepared done,
+                               void *arg)
+{
+    struct xl__background_call c = {prepare_kept, .done = done, .arg = arg};
+    struct prepared_range r = {.op = op, .last = last};
+    if (!q || !desc)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    desc = xl__sized_read(&op->descriptor, desc, r.desc, &q->error);
+    if (!desc)
+        return q->error.status;
+    memmove(r.desc, desc, op->descriptor.bytes);
+    r.desc[0] = op->descriptor.bytes;
+    if (last == 0)
+        memcpy(&r.last, (char *)r.desc + op->range_at, sizeof r.last);
+    op->keep(&c.kept, r.desc);
+    c.what = xl__keep(&c.kept, &r, sizeof r);
+    return xl__background_start(q, &c);
 }
 
 xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,

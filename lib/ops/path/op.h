@@ -8,8 +8,7 @@
  *                                       | no                       enqueue
  *              selection of its class of shapes, by a representative
  *                                       |
- *              plan of the first one -> build -> self-check -> cache
- */
+ *              plan of the first one -> build -> self-check -> cache */
 #ifndef XL_OPS_OP_H
 #define XL_OPS_OP_H
 
@@ -19,6 +18,7 @@
 #include "device/vendor_table.h"
 #include "ops/path/selfcheck.h"
 #include "ops/path/size_buckets.h"
+#include "runtime/background/background.h"
 
 enum {
     XL__MAX_TUNABLES = 16,
@@ -64,7 +64,7 @@ struct xl__variant_candidate;
 
 /* Bytes of an op's descriptor, at most. XL__DESCRIPTOR() does not compile
  * where they are exceeded. */
-enum { XL__DESC_ROOM = 512 };
+enum { XL__DESC_ROOM = 640 };
 /* clang-format off */
 #define XL__DESCRIPTOR(type, initialiser)                                     \
     {#type, #initialiser,                                                     \
@@ -87,14 +87,15 @@ struct xl__op {
     xl_status (*check)(xl_queue *q, const void *desc, bool with_memory);
     /* Splits the descriptor: everything that the plan depends on goes into
      * `canonical` (without memory, offsets and scalars, with alignments;
-     * padding is zero, so that memcmp() compares it), the rest into `call`. */
+     * padding is zero, so that memcmp() compares it), the rest with the
+     * workspace into `call`. */
     xl_status (*bind)(xl_queue *q, const void *desc, void *canonical,
                       struct xl__call *call);
     const char *(*forced)(const void *desc); /* variant's name or NULL */
     /* An op with generated kernels has variants of its own, best first, and
      * its plans may be several. They are planned one after the other until one
-     * can be used, for the call's own sizes; the members from `represent` to
-     * `case_init` but `workspace` are then NULL. */
+     * can be used, for the call's own sizes; the members from `represent` on
+     * are then not set. */
     const struct xl__variant *const *variants; /* ends with NULL */
     /* Sets w->own, from which all variants are planned. Once for a call whose
      * plan is not cached. */
@@ -117,7 +118,6 @@ struct xl__op {
                       void *representative);
     /* The class of shapes that share a tuned set, as a readable text. */
     void (*shape_class)(const void *canonical, struct xl__str *out);
-    xl_mem (*workspace)(const void *desc);
     /* Fill a small odd-sized canonical descriptor that takes the same program
      * as `canonical` with `params`; NULL params allowed for variants without.
      */
@@ -128,6 +128,9 @@ struct xl__op {
      * full size by the tuner; XL_UNSUPPORTED: there is no case of this size.
      */
     xl_status (*case_init)(void *small, struct xl__selfcheck_case *t);
+    size_t range_at; /* offset of the size_t of xl__op_prepare_range() */
+    /* Replaces what the public descriptor points to by what `k` keeps. */
+    void (*keep)(struct xl__kept *k, void *desc);
 };
 
 /* select.c: one candidate of a device's list for a canonical descriptor. */
@@ -195,10 +198,14 @@ xl_status xl__op_run_checked(xl_queue *q, const struct xl__op *op,
                              const void *desc, const xl_sync *sync);
 xl_status xl__op_prepare(xl_queue *q, const struct xl__op *op,
                          const void *desc);
-/* For all values of the size_t at `member` of the descriptor, from its own to
+/* For all values of the size_t at op->range_at, from the descriptor's own to
  * `last`. */
 xl_status xl__op_prepare_range(xl_queue *q, const struct xl__op *op,
-                               const void *desc, size_t member, size_t last);
+                               const void *desc, size_t last);
+/* The same in the background; last 0: the descriptor's own value alone. */
+xl_status xl__op_prepare_async(xl_queue *q, const struct xl__op *op,
+                               const void *desc, size_t last, xl_prepared done,
+                               void *arg);
 xl_status xl__op_workspace(xl_queue *q, const struct xl__op *op,
                            const void *desc, size_t *bytes);
 xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,

@@ -33,8 +33,8 @@ xl_status xl__operands_check(const xl_epilogue *ep, enum xl__hook hook,
     return XL_OK;
 }
 
-xl_status xl__operands_check_memory(xl_queue *q, const xl_epilogue *ep,
-                                    bool with_memory)
+xl_status xl__operands_add(xl_queue *q, const xl_epilogue *ep,
+                           bool with_memory)
 {
     xl_status status = XL_OK;
     struct xl__memory *m = &q->memory;
@@ -48,21 +48,36 @@ xl_status xl__operands_check_memory(xl_queue *q, const xl_epilogue *ep,
         TRY(xl__operand_locate(m, m->n++, b->tensor.mem, with_memory,
                                &q->error));
     }
-    if (with_memory)
-        TRY(xl__operands_check_apart(m, &q->error));
 fail:
     return status;
 }
 
-void xl__operands_bind(const xl_epilogue *ep, struct xl__call *call,
-                       unsigned mem, unsigned value)
+xl_status xl__operands_check_memory(xl_queue *q, const xl_epilogue *ep,
+                                    bool with_memory)
 {
-    for (unsigned k = 0; k < ep->n_bindings; k++) {
-        const xl_binding *b = &ep->bindings[k];
+    xl_status status = XL_OK;
+    TRY(xl__operands_add(q, ep, with_memory));
+    if (with_memory)
+        TRY(xl__operands_check_apart(&q->memory, &q->error));
+fail:
+    return status;
+}
+
+void xl__operands_bind(const struct xl__epilogue_request *want,
+                       struct xl__call *call, unsigned mem, unsigned value)
+{
+    for (unsigned k = 0; k < want->epilogue->n_bindings; k++) {
+        const xl_binding *b = &want->epilogue->bindings[k];
+        const unsigned at = value + k * XL__EPILOGUE_VALUES + XL__EPILOGUE_AT;
+        size_t stride[XL__N_ALONG];
         call->mem[mem + k] = b->tensor.mem;
-        if (b->is_scalar)
-            call->value[value + k].f = b->scalar;
-        else
-            call->value[value + k].u = b->tensor.offset;
+        if (b->is_scalar) {
+            call->value[at].f = b->scalar;
+            continue;
+        }
+        call->value[at].u = b->tensor.offset;
+        xl__epilogue_strides(b, want->size, stride);
+        for (unsigned along = 0; along < XL__N_ALONG; along++)
+            call->value[at + XL__EPILOGUE_STRIDE + along].u = stride[along];
     }
 }

@@ -107,8 +107,7 @@ static struct xl__variant_candidate *append_candidate(struct selection *s,
     return c;
 }
 
-/* -- by the model ----------------------------------------------------------
- */
+/* -- by the model --------------------------------------------------------- */
 
 static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 {
@@ -122,8 +121,7 @@ static xl_status add_listed(struct selection *s, const struct xl__variant *v)
     return plan_candidate(s, c);
 }
 
-/* -- what was tuned --------------------------------------------------------
- */
+/* -- what was tuned ------------------------------------------------------- */
 
 /* In place of the variant of a set that is not in the device's list. */
 static const struct xl__variant absent = {.name = "unknown"};
@@ -196,8 +194,7 @@ static size_t find_tuned(const struct xl__selecting *what,
     return n;
 }
 
-/* -- the order -------------------------------------------------------------
- */
+/* -- the order ------------------------------------------------------------ */
 
 static int compare_candidates(const void *a, const void *b)
 {
@@ -256,8 +253,7 @@ xl_status xl__select(const struct xl__selecting *what,
         listed++;
     const size_t n_matches = find_tuned(what, matches);
     s.c = xl__calloc(listed + n_matches, sizeof *s.c);
-    if (!s.c)
-        TRY(xl__error_set(e, XL_NO_MEMORY, "candidates"));
+    TRY(xl__check_alloc(e, s.c, "candidates"));
     for (unsigned i = 0; i < listed; i++)
         TRY(add_listed(&s, s.list[i]));
     TRY(add_tuned(&s, matches, n_matches));

@@ -12,7 +12,6 @@
 #include "ops/path/selfcheck.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,7 @@
 #include "ops/path/selfcheck_data.h"
 #include "runtime/buffer.h"
 #include "runtime/context.h"
+#include "runtime/program.h"
 
 /* -- the case ------------------------------------------------------------- */
 
@@ -396,8 +396,10 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__checked *what,
     *trusted = q->ctx->lib->skip_selfcheck;
     if (*trusted)
         return XL_OK;
+    struct xl__program *const *p = what->ready->program;
+    const unsigned n_programs = what->ready->plan.n_steps;
     const enum xl__trust known =
-        xl__cached_plan_begin_check(q->ctx, what->ready);
+        xl__programs_begin_check(q->ctx, p, n_programs);
     *trusted = known == XL__PASSED;
     if (*trusted)
         return XL_OK;
@@ -417,7 +419,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__checked *what,
         xl__error_set(&q->error, status, "a self-check");
     }
     *trusted = *trusted && status == XL_OK;
-    xl__cached_plan_end_check(q->ctx, what->ready);
+    xl__programs_end_check(q->ctx, p, n_programs);
     free(r);
     return status;
 }

@@ -40,7 +40,7 @@ double xl__case_alpha(xl_dtype in, xl_dtype y)
 {
     if (y == XL_I32)
         return 3;
-    return in == XL_I8 ? 1.5 / 64 : 1.5;
+    return in == XL_I8 ? 1.5 / 64 : in == XL_U8 ? 1.5 / 4096 : 1.5;
 }
 
 bool xl__case_agrees(double got, double want, double error, xl_dtype dtype)
@@ -53,8 +53,8 @@ bool xl__case_agrees(double got, double want, double error, xl_dtype dtype)
 
 /* -- epilogues ----------------------------------------------------------- */
 
-/* Strides of the same class as the real ones: 0, 1 or larger. Returns the
- * number of elements that they span. */
+/* Strides of each class: 0, 1 or larger. Returns the number of elements that
+ * they span. */
 static size_t shrink_strides(const size_t size[XL__N_ALONG],
                              struct xl__epilogue_operand *o)
 {
@@ -100,12 +100,15 @@ xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
     *snippet = &ep->snippet;
     for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
         struct xl__epilogue_operand *o = &ep->snippet.operand[k];
-        if (!o->is_scalar) {
-            TRY(make_tensor(o, size, k, mem + k, t));
+        const unsigned at = value + k * XL__EPILOGUE_VALUES + XL__EPILOGUE_AT;
+        if (o->is_scalar) {
+            ep->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
+            t->call.value[at].f = ep->scalar[k];
             continue;
         }
-        ep->scalar[k] = o->dtype == XL_I32 ? 3 : 0.75;
-        t->call.value[value + k].f = ep->scalar[k];
+        TRY(make_tensor(o, size, k, mem + k, t));
+        for (unsigned i = 0; i < XL__N_ALONG; i++)
+            t->call.value[at + XL__EPILOGUE_STRIDE + i].u = o->stride[i];
     }
 fail:
     return status;

@@ -27,7 +27,8 @@ double xl__case_alpha(xl_dtype in, xl_dtype y);
  * and any value agrees where the error is infinite. */
 bool xl__case_agrees(double got, double want, double error, xl_dtype dtype);
 
-/* The epilogue of a case: the text of the real one with the case's strides. */
+/* The epilogue of a case: the text of the real one; strides in place of their
+ * classes. */
 struct xl__case_epilogue {
     struct xl__epilogue_text snippet;
     double scalar[XL_EPILOGUE_MAX_BINDINGS];
@@ -35,7 +36,7 @@ struct xl__case_epilogue {
 };
 
 /* Makes the operands for a result of these sizes in t->before[mem + k] and
- * t->call.value[value + k], and sets *snippet to the case's. Does nothing
+ * t->call.value from value on, and sets *snippet to the case's. Does nothing
  * where *snippet is NULL. XL_NO_MEMORY. */
 xl_status xl__case_epilogue_init(struct xl__case_epilogue *ep,
                                  const struct xl__epilogue_text **snippet,

@@ -7,9 +7,9 @@
  *        8          8  K, length of the key text
  *       16          8  P, length of the payload
  *       24          K  key text, no 0 byte in it or after it
- *     24+K          P  payload: the program binary; of a program that failed
- * its self-check, the detail of the failure 24+K+P         16  XXH3-128 of all
- * bytes before it
+ *     24+K          P  payload: the program binary; of a program that cannot
+ *                      be compiled or failed its self-check, why
+ *   24+K+P         16  XXH3-128 of all bytes before it
  *
  * Numbers are little-endian. No bytes may follow. */
 #ifndef XL_RUNTIME_ENTRY_H
@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Result of a program's self-check. */
+/* Result of a program's self-check, or XL__FAILED for one that cannot be
+ * compiled. */
 enum xl__trust { XL__UNTESTED, XL__PASSED, XL__FAILED };
 
 /* The fields of an entry; pointers into its bytes. */

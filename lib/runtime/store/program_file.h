@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "runtime/store/store.h"
 
-enum { XL__PROGRAM_FILE_VERSION = 1 };
+enum { XL__PROGRAM_FILE_VERSION = 2 };
 
 /* Is an entry with this key, not ended by a 0 byte, to be copied? */
 struct xl__key_filter {

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 
 struct loading {
-    const char *cl_dir, *epilogue;
+    const char *cl_dir, *const *hook;
     const struct xl__embedded *embedded;
     bool keeps_headers;
     struct xl__error *error;
@@ -141,13 +141,19 @@ fail:
     return status;
 }
 
+static const char *const hook_file[XL__N_HOOKS] = {
+    [XL__PROLOGUE] = "common/prologue.clh",
+    [XL__EPILOGUE] = "common/epilogue.clh"};
+
 static xl_status append_file(struct loading *l, const char *name,
                              struct xl__str *out)
 {
     char *text = NULL;
     size_t len = 0;
-    if (l->epilogue && strcmp(name, "common/epilogue.clh") == 0)
-        return expand_includes(l, name, l->epilogue, out);
+    for (unsigned i = 0; i < XL__N_HOOKS; i++) {
+        if (l->hook[i] && strcmp(name, hook_file[i]) == 0)
+            return expand_includes(l, name, l->hook[i], out);
+    }
     xl_status status = read_text(l, name, &text, &len);
     if (status == XL_OK)
         status = expand_includes(l, name, text, out);
@@ -159,7 +165,7 @@ xl_status xl__kernel_source_load(const struct xl__kernel_source *from,
                                  struct xl__str *out, struct xl__error *e)
 {
     struct loading l = {.cl_dir = from->cl_dir,
-                        .epilogue = from->epilogue,
+                        .hook = from->hook,
                         .embedded = from->embedded,
                         .keeps_headers = from->keeps_headers,
                         .error = e};

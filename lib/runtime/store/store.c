@@ -84,9 +84,7 @@ void xl__store_clear(struct xl__store *s)
 
 /* -- warnings --------------------------------------------------------------*/
 
-static void warn_printf(struct xl__store *s, const char *fmt, ...)
-    XL__PRINTF(2, 3);
-
+XL__PRINTF(2, 3)
 static void warn_printf(struct xl__store *s, const char *fmt, ...)
 {
     struct xl__str text = {0};

@@ -26,7 +26,7 @@
 #include "base/os/lock.h"
 #include "runtime/store/entry.h"
 
-enum { XL__STORE_FORMAT = 1 };
+enum { XL__STORE_FORMAT = 2 };
 
 struct xl__store {
     xl__lock lock;     /* guards the counters; never held during file work */

@@ -32,26 +32,31 @@ struct text {
 
 #define TEXT(type, member, name, may_be_empty)                                \
     {                                                                         \
-        name, offsetof(struct type, member), sizeof(((struct type *)0)->member), \
+        name, offsetof(type, member), sizeof(((type *)0)->member),            \
             may_be_empty                                                      \
     }
 static const struct text head[] = {
-    TEXT(xl__tuned_file, device, "name", false),
-    TEXT(xl__tuned_file, platform, "platform", true),
-    TEXT(xl__tuned_file, arch, "arch", true),
-    TEXT(xl__tuned_file, vendor, "vendor", true),
+    TEXT(struct xl__tuned_file, device, "name", false),
+    TEXT(struct xl__tuned_file, platform, "platform", true),
+    TEXT(struct xl__tuned_file, arch, "arch", true),
+    TEXT(struct xl__tuned_file, vendor, "vendor", true),
 };
 static const struct text what[] = {
-    TEXT(xl__tuned_set, op, "op", false),
-    TEXT(xl__tuned_set, shape_class, "class", false),
-    TEXT(xl__tuned_set, variant, "variant", false),
-    TEXT(xl__tuned_set, tunables, "tunables", true),
+    TEXT(struct xl__tuned_set, op, "op", false),
+    TEXT(struct xl__tuned_set, shape_class, "class", false),
+    TEXT(struct xl__tuned_set, variant, "variant", false),
+    TEXT(struct xl__tuned_set, tunables, "tunables", true),
+};
+static const struct text profile[] = {
+    TEXT(xl_profile, driver, "driver", true),
+    TEXT(xl_profile, date, "date", true),
+    TEXT(xl_profile, library, "library", true),
 };
 static const struct text evidence[] = {
-    TEXT(xl__tuned_set, driver, "driver", true),
-    TEXT(xl__tuned_set, date, "date", true),
-    TEXT(xl__tuned_set, library, "library", true),
-    TEXT(xl__tuned_set, sources, "sources", true),
+    TEXT(struct xl__tuned_set, driver, "driver", true),
+    TEXT(struct xl__tuned_set, date, "date", true),
+    TEXT(struct xl__tuned_set, library, "library", true),
+    TEXT(struct xl__tuned_set, sources, "sources", true),
 };
 #undef TEXT
 #define N(array) (sizeof array / sizeof *array)
@@ -124,6 +129,34 @@ static xl_status read_sets(const json_t *list, struct xl__tuned_file *out,
     return XL_OK;
 }
 
+/* A name that is longer than the room is cut, and so is of no fact. */
+static bool read_profile(const json_t *object, xl_profile *out,
+                         struct xl__str *why)
+{
+    json_t *rates = json_object_get(object, "rates"), *value;
+    const char *name;
+    if (!object)
+        return true;
+    if (!read_texts(object, profile, N(profile), out, why))
+        return false;
+    if (json_object_size(rates) > XL_PROFILE_RATES) {
+        xl__str_printf(why, "\"profile\" has more than %d rates",
+                       XL_PROFILE_RATES);
+        return false;
+    }
+    json_object_foreach(rates, name, value) {
+        const double x = json_number_value(value);
+        if (!(x > 0)) {
+            xl__str_printf(why, "\"%s\" is not a positive number", name);
+            return false;
+        }
+        xl_rate *rate = &out->rates[out->n_rates++];
+        xl__strcpy(rate->fact, sizeof rate->fact, name);
+        rate->value = x;
+    }
+    return true;
+}
+
 static bool read_scope(const json_t *member, enum xl__tuned_scope *out)
 {
     const char *text = json_string_value(member);
@@ -158,6 +191,8 @@ static xl_status read_root(const json_t *root, struct xl__tuned_file *out,
         return XL_CORRUPT;
     }
     if (!read_texts(json_object_get(root, "device"), head, N(head), out, why))
+        return XL_CORRUPT;
+    if (!read_profile(json_object_get(root, "profile"), &out->profile, why))
         return XL_CORRUPT;
     return read_sets(json_object_get(root, "sets"), out, why);
 }
@@ -221,6 +256,16 @@ static json_t *set_object(const struct xl__tuned_set *set)
     return object;
 }
 
+static json_t *profile_object(const xl_profile *p)
+{
+    json_t *object = json_object(), *rates = json_object();
+    write_texts(object, profile, N(profile), p);
+    for (unsigned i = 0; i < p->n_rates; i++)
+        write_number(rates, p->rates[i].fact, p->rates[i].value);
+    json_object_set_new(object, "rates", rates);
+    return object;
+}
+
 void xl__tuned_file_format(const struct xl__tuned_file *file,
                            struct xl__str *out)
 {
@@ -229,8 +274,12 @@ void xl__tuned_file_format(const struct xl__tuned_file *file,
     xl__str_printf(out, "{\"format\": \"%s\", \"schema\": %d,\n\"device\": ",
                    FORMAT, XL__TUNED_SCHEMA);
     add_line(out, device, ",\n");
-    xl__str_printf(out, "\"for\": \"%s\",\n\"sets\": [\n",
-                   scopes[file->scope]);
+    xl__str_printf(out, "\"for\": \"%s\",\n", scopes[file->scope]);
+    if (file->profile.n_rates > 0) {
+        xl__str_add(out, "\"profile\": ");
+        add_line(out, profile_object(&file->profile), ",\n");
+    }
+    xl__str_add(out, "\"sets\": [\n");
     for (size_t i = 0; i < file->n_sets; i++)
         add_line(out, set_object(&file->sets[i]),
                  i + 1 < file->n_sets ? ",\n" : "\n");

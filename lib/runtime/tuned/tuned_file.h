@@ -5,19 +5,23 @@
  *   {"format": "crosslane tuned sets", "schema": 1,
  *    "device": {"name": ..., "platform": ..., "arch": ..., "vendor": ...},
  *    "for": "device",
+ *    "profile": {"driver": ..., "date": ..., "library": ...,
+ *     "rates": {"copy_bytes_per_s": ..., ...}},
  *    "sets": [
  *     {"op": ..., "class": ..., "variant": ..., "tunables": "TM=64 TN=64",
  *      "median_ns": ..., "mad_ns": ..., "runs": ..., "gain": ...,
  *      "driver": ..., "date": ..., "library": ..., "sources": ...}]}
  *
- * Each set is one line and sets are sorted, so that two files can be merged by
- * text tools. "for" is the scope: this device, every device of its
+ * "profile" is optional: the device's measured rates. Each set is one line and
+ * sets are sorted, so that two files can be merged by text tools. "for" is the scope: this device, every device of its
  * architecture, or every device of its vendor table. A file with an error is
  * ignored as a whole. Increment XL__TUNED_SCHEMA when any of this changes. */
 #ifndef XL_RUNTIME_TUNED_FILE_H
 #define XL_RUNTIME_TUNED_FILE_H
 
 #include <stddef.h>
+
+#include <crosslane/profile.h>
 
 #include "base/error.h"
 
@@ -42,6 +46,7 @@ enum xl__tuned_scope {
 struct xl__tuned_file {
     char device[256], platform[128], arch[64], vendor[32];
     enum xl__tuned_scope scope;
+    xl_profile profile; /* n_rates 0: none */
     struct xl__tuned_set *sets; /* sorted by op and class, one of each */
     size_t n_sets, sets_cap;
 };

@@ -6,6 +6,7 @@
 #include "runtime/tuned/tuned_sets.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,9 +69,7 @@ void xl__tuned_sets_clear(struct xl__tuned_sets *db)
     xl__lock_clear(&db->lock);
 }
 
-static void warn_printf(const struct xl__tuned_sets *db, const char *fmt, ...)
-    XL__PRINTF(2, 3);
-
+XL__PRINTF(2, 3)
 static void warn_printf(const struct xl__tuned_sets *db, const char *fmt, ...)
 {
     struct xl__str text = {0};
@@ -265,6 +264,11 @@ static bool is_for_class(const struct xl__tuned_set *set, const char *op,
                             strcmp(set->shape_class, shape_class) == 0);
 }
 
+static unsigned rank_of(const struct loaded *from, enum xl__tuned_scope scope)
+{
+    return (unsigned)from->origin * XL__N_TUNED_SCOPES + (unsigned)scope;
+}
+
 size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
                            const char *op, const char *shape_class,
                            struct xl__tuned_match *out, size_t cap)
@@ -286,14 +290,59 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
                 .set = &from->file.sets[i],
                 .origin = from->label + sizeof LABEL - 1,
                 .label = from->label,
-                .rank = (unsigned)from->origin * XL__N_TUNED_SCOPES +
-                        (unsigned)scope};
+                .rank = rank_of(from, scope)};
             if (is_for_class(match.set, op, shape_class))
                 n = insert_match(out, n, cap, &match);
         }
     }
     xl__lock_drop(&db->lock);
     return n;
+}
+
+/* -- profiles --------------------------------------------------------------*/
+
+void xl__tuned_profile_find(struct xl__tuned_sets *db, const xl_device *dev,
+                      xl_profile *out)
+{
+    struct xl__tuned_file head;
+    unsigned least = UINT_MAX;
+    memset(out, 0, sizeof *out);
+    if (db->is_off)
+        return;
+    xl__tuned_device_head(dev, &head);
+    xl__lock_take(&db->lock);
+    const struct xl__tuned_table *table = load_table(db);
+    for (size_t f = 0; table && f < table->n; f++) {
+        const struct loaded *from = &table->files[f];
+        enum xl__tuned_scope scope;
+        if (from->file.profile.n_rates == 0 ||
+            !matches_device(&from->file, &head, &scope))
+            continue;
+        const unsigned rank = rank_of(from, scope);
+        if (rank > least || (rank == least && strcmp(from->file.profile.date,
+                                                     out->date) <= 0))
+            continue;
+        least = rank;
+        *out = from->file.profile;
+        xl__strcpy(out->origin, sizeof out->origin,
+                   from->label + sizeof LABEL - 1);
+    }
+    xl__lock_drop(&db->lock);
+}
+
+void xl__tuned_profile_apply(xl_device *dev, void *db)
+{
+    xl_profile profile;
+    xl__tuned_profile_find(db, dev, &profile);
+    for (unsigned i = 0; i < profile.n_rates; i++) {
+        const enum xl__fact_id id = xl__fact_find(profile.rates[i].fact);
+        if (id != XL__N_FACTS && xl__fact_is_rate(id))
+            xl__limits_correct(&dev->limits, id, profile.rates[i].value,
+                               XL_CALIBRATED, NULL);
+        else
+            warn_printf(db, "profile of %s: there is no rate '%s'",
+                        profile.origin, profile.rates[i].fact);
+    }
 }
 
 /* -- evidence --------------------------------------------------------------*/
@@ -411,7 +460,7 @@ static char *numbered_path(const char *path, unsigned n)
 
 struct saving {
     struct xl__tuned_sets *db;
-    const struct xl__tuned_set *set;
+    const struct xl__tuned_change *change;
     struct xl__tuned_file head; /* of the device */
     struct xl__error *error;
 };
@@ -447,7 +496,9 @@ static xl_status write_new(const struct saving *s, const char *path,
 {
     struct xl__str text = {0};
     xl_status status = XL_NO_MEMORY;
-    if (xl__tuned_file_put(file, s->set)) {
+    if (s->change->profile)
+        file->profile = *s->change->profile;
+    if (!s->change->set || xl__tuned_file_put(file, s->change->set)) {
         xl__tuned_file_format(file, &text);
         if (!text.broken)
             status = xl__file_replace(path, text.text, text.len);
@@ -545,11 +596,12 @@ static xl_status save_locked(const struct saving *s, const char *path,
 }
 
 xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
-                              const struct xl__tuned_set *set,
-                              const char *path, struct xl__error *e)
+                              const struct xl__tuned_change *change,
+                              struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct saving s = {.db = db, .set = set, .error = e};
+    struct saving s = {.db = db, .change = change, .error = e};
+    const char *path = change->path;
     char *own = NULL;
     xl__tuned_device_head(dev, &s.head);
     if (!path && !db->user_dir)
@@ -559,8 +611,7 @@ xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
     if (!path) {
         TRY(make_dir(db->user_dir, e));
         own = default_path(db->user_dir, &s.head);
-        if (!own)
-            TRY(xl__error_set(e, XL_NO_MEMORY, "tuned sets"));
+        TRY(xl__check_alloc(e, own, "tuned sets"));
     }
     TRY(save_locked(&s, path ? path : own, path != NULL));
     request_reload(db);

@@ -70,11 +70,24 @@ xl_status xl__tuned_source_hash(const struct xl__tuned_sets *db,
                                 const char *name, uint64_t *hash,
                                 struct xl__error *e);
 
-/* Save a set in the file at `path`; NULL: in the user's file for this device.
- */
+/* What a save replaces in the file at `path` (NULL: the user's file for the
+ * device): a set, the profile; or NULL. */
+struct xl__tuned_change {
+    const struct xl__tuned_set *set;
+    const xl_profile *profile;
+    const char *path;
+};
 xl_status xl__tuned_sets_save(struct xl__tuned_sets *db, const xl_device *dev,
-                              const struct xl__tuned_set *set,
-                              const char *path, struct xl__error *e);
+                              const struct xl__tuned_change *change,
+                              struct xl__error *e);
+
+/* The preferred profile of a device, in the order above, whatever its driver;
+ * n_rates 0: there is none. */
+void xl__tuned_profile_find(struct xl__tuned_sets *db, const xl_device *dev,
+                      xl_profile *out);
+/* Replace the rates among dev->limits by those of its profile. `db` is a struct
+ * xl__tuned_sets. */
+void xl__tuned_profile_apply(xl_device *dev, void *db);
 
 /* The head of a file for the device; bytes that are not printable ASCII become
  * '?'. */

@@ -221,7 +221,7 @@ static double cut(double x, double quantum)
     return trunc(x / quantum) * quantum;
 }
 
-/* An engine as lib/ops/gemm/gemm_bound.c describes it: steps of `step` products;
+/* An engine as lib/ops/gemm/selfcheck.c describes it: steps of `step` products;
  * terms cut `below` bits under the largest one's leading bit, sums cut to
  * `kept` bits under their own; after `stay` terms a sum leaves it for an f32,
  * 0: at the end. */
@@ -358,6 +358,7 @@ static void bounds_agree(void **state)
             const struct xl__gemm_canonical c = {
                 .g = {.k = 777,
                       .a.dtype = types[i],
+                      .b.dtype = types[i],
                       .accuracy =
                           is_traded ? (xl_accuracy)a : XL_ACCURACY_FULL}};
             const struct ref_gemm_scale s = {777,      1,      0,

@@ -146,7 +146,7 @@ static void shipped_shapes_are_whole(void **state)
 {
     (void)state;
     unsigned n_gemm = 0;
-    for (const struct shape_text *t = shape_texts; t->name; t++) {
+    for (const struct embedded *t = shape_texts; t->name; t++) {
         struct shape_file f;
         struct xl__str why = {0};
         char name[64], said[160];

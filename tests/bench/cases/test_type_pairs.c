@@ -43,6 +43,7 @@ static const stated_table gemm_stated = {
     [XL_F8E5M2] = {FLOATS, CASTS},
     [XL_F64] = {BIT(XL_F64), 0},
     [XL_I8] = {FLOATS | BIT(XL_I32), CASTS},
+    [XL_U8] = {FLOATS | BIT(XL_I32), CASTS},
 };
 
 static bool gemm_accepts(xl_dtype in, xl_dtype out, bool has_epilogue)
@@ -59,11 +60,57 @@ static bool gemm_has_case(xl_dtype in, xl_dtype out, bool has_epilogue)
 {
     for (const struct gemm_case *c = gemm_cases; c->name; c++) {
         if ((c->use & CASE_VERIFY) && c->bias_relu == has_epilogue &&
-            (in == XL_N_DTYPES || c->in == in) &&
+            c->other_b == 0 && (in == XL_N_DTYPES || c->in == in) &&
             (out == XL_N_DTYPES || c->out == out))
             return true;
     }
     return false;
+}
+
+/* -- gemm, A and B of different types ------------------------------------- */
+
+static bool takes_pair(xl_dtype a, xl_dtype b, xl_dtype out)
+{
+    xl_gemm g = {XL_GEMM_INIT, .m = 2, .n = 2, .k = 2, .alpha = 1};
+    g.a = xl_mat_rows(NULL, 2, a);
+    g.b = xl_mat_rows(NULL, 2, b);
+    g.c = xl_mat_rows(NULL, 2, out);
+    xl__error_reset(&queue.error);
+    return xl__op_gemm.check(&queue, &g, false) == XL_OK;
+}
+
+/* Each type is that of A and that of B in a pair that is verified. */
+static void gemm_pairs(void **state)
+{
+    enum {
+        BYTES = BIT(XL_I8) | BIT(XL_U8),
+        FACTORS = FLOATS | FLOATS8 | BYTES
+    };
+    unsigned of_a = 0, of_b = 0;
+    (void)state;
+    for (unsigned a = 0; a < XL_N_DTYPES; a++) {
+        for (unsigned b = 0; b < XL_N_DTYPES; b++) {
+            const bool are_bytes = (BIT(a) & BYTES) && (BIT(b) & BYTES);
+            const bool is_stated = (BIT(a) & FACTORS) && (BIT(b) & FACTORS);
+            for (unsigned out = 0; out < XL_N_DTYPES && a != b; out++) {
+                const bool is_result =
+                    is_stated && ((BIT(out) & FLOATS) ||
+                                  (out == XL_I32 && are_bytes));
+                if (takes_pair(a, b, out) != is_result)
+                    fail_msg("%s * %s into %s is %staken", xl_dtype_name(a),
+                             xl_dtype_name(b), xl_dtype_name(out),
+                             is_result ? "not " : "");
+            }
+        }
+    }
+    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
+        if ((c->use & CASE_VERIFY) && c->other_b > 0) {
+            of_a |= BIT(c->in);
+            of_b |= BIT(c->other_b - 1);
+        }
+    }
+    assert_int_equal(of_a, FACTORS);
+    assert_int_equal(of_b, FACTORS);
 }
 
 /* -- conv ------------------------------------------------------------------
@@ -145,11 +192,15 @@ static void conv(void **state)
 /* -- softmax ---------------------------------------------------------------
  */
 
-static bool softmax_accepts(xl_dtype src, xl_dtype dst, xl_dtype mask)
+static bool softmax_accepts(xl_dtype src, xl_dtype dst, xl_dtype mask,
+                            bool has_epilogue)
 {
-    xl_softmax s = {XL_SOFTMAX_INIT, .rows = 2, .cols = 2,
+    xl_softmax s = {XL_SOFTMAX_INIT,
+                    .rows = 2,
+                    .cols = 2,
                     .src = xl_mat_rows(NULL, 2, src),
-                    .dst = xl_mat_rows(NULL, 2, dst)};
+                    .dst = xl_mat_rows(NULL, 2, dst),
+                    .epilogue = {.expr = has_epilogue ? "y" : NULL}};
     if (mask != XL_N_DTYPES)
         s.mask = xl_mat_rows(NULL, 2, mask);
     xl__error_reset(&queue.error);
@@ -159,7 +210,7 @@ static bool softmax_accepts(xl_dtype src, xl_dtype dst, xl_dtype mask)
 static bool softmax_has_case(xl_dtype src, xl_dtype mask)
 {
     for (const struct softmax_case *c = softmax_cases; c->name; c++) {
-        const bool is_masked = c->mask != MASK_NONE;
+        const bool is_masked = c->mask != MASK_NONE && c->mask < MASK_HOOKS;
         if ((c->use & CASE_VERIFY) && c->dtype == src &&
             is_masked == (mask != XL_N_DTYPES) &&
             (!is_masked || softmax_mask_dtype(c) == mask))
@@ -177,14 +228,38 @@ static void softmax(void **state)
             const bool is_stated =
                 (FLOATS & BIT(src)) &&
                 (mask == XL_N_DTYPES || ((FLOATS | BIT(XL_F64)) & BIT(mask)));
-            if (softmax_accepts(src, src, mask) != is_stated ||
+            if (softmax_accepts(src, src, mask, false) != is_stated ||
                 softmax_has_case(src, mask) != is_stated)
                 fail_msg("softmax of %s, mask %s", xl_dtype_name(src),
                          mask == XL_N_DTYPES ? "none" : xl_dtype_name(mask));
             if (mask < XL_N_DTYPES && mask != src)
-                assert_false(softmax_accepts(src, mask, XL_N_DTYPES));
+                assert_false(softmax_accepts(src, mask, XL_N_DTYPES, false));
         }
     }
+}
+
+/* With an epilogue. Values are read and stored apart from each other, so that
+ * each type of src and each of dst occurs in a case, not each pair. */
+static void softmax_epilogue(void **state)
+{
+    unsigned read = 0, written = 0;
+    (void)state;
+    for (unsigned src = 0; src < XL_N_DTYPES; src++) {
+        for (unsigned dst = 0; dst < XL_N_DTYPES; dst++) {
+            if (softmax_accepts(src, dst, XL_N_DTYPES, true) !=
+                ((FLOATS & BIT(src)) && (CASTS & BIT(dst))))
+                fail_msg("softmax of %s into %s", xl_dtype_name(src),
+                         xl_dtype_name(dst));
+        }
+    }
+    for (const struct softmax_case *c = softmax_cases; c->name; c++) {
+        if ((c->use & CASE_VERIFY) && c->mask >= MASK_HOOKS) {
+            read |= BIT(c->dtype);
+            written |= BIT(softmax_out_dtype(c));
+        }
+    }
+    assert_int_equal(read, FLOATS);
+    assert_int_equal(written, CASTS);
 }
 
 /* -- expressions -----------------------------------------------------------
@@ -214,9 +289,9 @@ static void expr(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm),
+        cmocka_unit_test(gemm),    cmocka_unit_test(gemm_pairs),
         cmocka_unit_test(conv),
-        cmocka_unit_test(softmax),
+        cmocka_unit_test(softmax), cmocka_unit_test(softmax_epilogue),
         cmocka_unit_test(expr),
     };
     test_args(argc, argv);

@@ -127,38 +127,6 @@ static void numbers_powers_of_two(void **state)
     assert_int_equal(xl__ceil_power_of_two(UINT64_MAX), 0);
 }
 
-static void numbers_clamp(void **state)
-{
-    (void)state;
-    assert_int_equal(xl__clamp_size(0, 2, 5), 2);
-    assert_int_equal(xl__clamp_size(4, 2, 5), 4);
-    assert_int_equal(xl__clamp_size(9, 2, 5), 5);
-    assert_true(xl__clamp(-1, 0, 1) == 0 && xl__clamp(2, 0, 1) == 1);
-}
-
-static void numbers_read(void **state)
-{
-    static const char *const bad[] = {
-        "", "-1", "+1", " 1", "1 ", "1x", "0x1", "18446744073709551616"};
-    uint64_t x = 77;
-    (void)state;
-    assert_int_equal(xl__read_u64("128x64", 6, 1000, &x), 3);
-    assert_int_equal(x, 128);
-    assert_int_equal(xl__read_u64("128", 2, 1000, &x), 2);
-    assert_int_equal(x, 12);
-    assert_int_equal(xl__read_u64("128", 3, 127, &x), 0);
-    assert_int_equal(xl__read_u64("9", 1, 5, &x), 0);
-    assert_int_equal(x, 12);
-    assert_true(xl__parse_u64("18446744073709551615", 0, UINT64_MAX, &x));
-    assert_true(x == UINT64_MAX);
-    assert_true(xl__parse_u64("007", 7, 7, &x));
-    assert_int_equal(x, 7);
-    assert_false(xl__parse_u64("6", 7, 9, &x));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(xl__parse_u64(bad[i], 0, UINT64_MAX, &x));
-    assert_int_equal(x, 7);
-}
-
 /* -- edit distance ---------------------------------------------------------*/
 
 static size_t distance(const char *a, const char *b)
@@ -190,8 +158,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(dtype_unit_roundoff_is_half_a_step),
         cmocka_unit_test(numbers_gcd),
         cmocka_unit_test(numbers_powers_of_two),
-        cmocka_unit_test(numbers_clamp),
-        cmocka_unit_test(numbers_read),
         cmocka_unit_test(edit_distance_counts_letters),
     };
     test_args(argc, argv);

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "device/device.h"
+#include "results/listings.h"
 #include "targets/targets.h"
 
 #define KIB 1024.0
@@ -304,6 +305,73 @@ static void a_measurement_wins_and_the_answer_stays(void **state)
     assert_int_equal(l->used[XL__F_clock_hz].source, XL_UNKNOWN);
 }
 
+/* The identity of a card, which a listing leaves out, and what `clinfo` does
+ * not print. */
+static bool is_of_listing(const char *name)
+{
+    static const char *const others[] = {"uuid", "pci", "dot"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return false;
+    return true;
+}
+
+static bool is_same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* A listing of a device gives the facts that its driver gives. */
+static void a_listing_has_the_facts_of_the_device(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"H200", "h200"},          {"gfx942", "mi300x"},
+        {"gfx1100", "rx-7900-xtx"}, {"A770", "arc-a770"},
+        {"Adreno", "adreno-740"},  {"cpu-", "pocl-epyc"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct xl__devices listed = {.targets = &xl__targets};
+        struct xl__str why = {0};
+        const char *name;
+        assert_true(embedded_read(device_texts, "listing", pairs[i][1],
+                                  &listed.listing, &why));
+        assert_int_equal(xl__devices_enumerate(&listed, NULL), XL_OK);
+        for (unsigned k = 0; (name = xl_fact_name(k, NULL)) != NULL; k++) {
+            const struct xl__answer *a = &find(pairs[i][0])->limits.used[k];
+            const struct xl__answer *b = &listed.flat[0]->limits.used[k];
+            if (is_of_listing(name) &&
+                (!is_same(a->value, b->value) ||
+                 !xl__streq(a->text, b->text) || a->source != b->source ||
+                 a->n_list != b->n_list ||
+                 memcmp(a->list, b->list, sizeof a->list)))
+                fail_msg("%s: %s: %g %s, listed %g %s", pairs[i][1], name,
+                         a->value, a->text, b->value, b->text);
+        }
+        assert_string_equal(xl_device_vendor_table(listed.flat[0]),
+                            xl_device_vendor_table(find(pairs[i][0])));
+        xl__devices_clear(&listed);
+    }
+}
+
+/* GE-32: of a GPU with waves of 64, 32 is a mode, 1 is not. */
+static void a_contradiction_is_reported_and_not_used(void **state)
+{
+    struct xl__limits *l = &find("gfx942")->limits;
+    (void)state;
+    xl__limits_measure(l, XL__F_subgroup_width, 1);
+    assert_true(xl__num(l, XL__F_subgroup_width) == 64);
+    assert_int_equal(l->used[XL__F_subgroup_width].source, XL_QUERIED);
+    assert_true(l->measured[XL__F_subgroup_width].value == 1);
+    assert_string_equal(l->measured[XL__F_subgroup_width].note, "GE-32");
+    xl__limits_measure(l, XL__F_subgroup_width, 32);
+    assert_true(xl__num(l, XL__F_subgroup_width) == 32);
+    assert_null(l->measured[XL__F_subgroup_width].note);
+    /* A CPU's work-items are alone. */
+    l = &find("cpu-")->limits;
+    xl__limits_measure(l, XL__F_subgroup_width, 1);
+    assert_int_equal(l->used[XL__F_subgroup_width].source, XL_MEASURED);
+}
+
 /* Whichever query fails, the devices are there, less that one fact; or less
  * one device, and then it is said which. */
 static void any_query_may_fail(void **state)
@@ -371,6 +439,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_liar_can_be_used_with_care),
         cmocka_unit_test(strange_bytes_are_escaped),
         cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(a_listing_has_the_facts_of_the_device),
+        cmocka_unit_test(a_contradiction_is_reported_and_not_used),
         cmocka_unit_test(a_measurement_wins_and_the_answer_stays),
         cmocka_unit_test(any_query_may_fail),
         cmocka_unit_test(one_platform_may_fail),

@@ -45,13 +45,13 @@ enum { N_MODELS = sizeof models / sizeof *models };
 static void know(xl_device *dev, enum xl__fact_id fact, double value)
 {
     if (!isnan(value))
-        xl__limits_measure(&dev->limits, fact, value);
+        xl__limits_measure(&dev->seen, fact, value);
 }
 
 static void make_device(xl_device *dev, const struct rates *r)
 {
     memset(dev, 0, sizeof *dev);
-    xl__limits_init(&dev->limits);
+    xl__limits_init(&dev->seen);
     know(dev, XL__F_compute_units, r->units);
     know(dev, XL__F_is_gpu, r->is_gpu);
     know(dev, XL__F_is_cpu, !r->is_gpu);
@@ -82,7 +82,7 @@ static xl_diagnosis diagnose(const struct rates *r, const xl_counts *counts)
     xl_diagnosis d;
     make_device(&dev, r);
     xl_diagnose(&dev, counts, &d);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
     return d;
 }
 
@@ -463,13 +463,13 @@ static unsigned name_synthetic(const struct rates *r, double ease, double off,
     xl_device dev;
     unsigned n = 0;
     make_device(&dev, r);
-    const struct xl__synthetic_target on = {&dev.limits, 256, !r->is_gpu,
+    const struct xl__synthetic_target on = {&dev.seen, 256, !r->is_gpu,
                                             true};
     for (unsigned i = 0; xl__synthetic[i].name; i++) {
         const struct xl__synthetic *kind = &xl__synthetic[i];
         struct xl__synthetic_run run;
         xl_diagnosis d;
-        if (kind->refuses && kind->refuses(&dev.limits))
+        if (kind->refuses && kind->refuses(&dev.seen))
             continue;
         xl__synthetic_plan(kind, &on, TURNS, &run);
         /* Rates are known to so much. */
@@ -483,7 +483,7 @@ static unsigned name_synthetic(const struct rates *r, double ease, double off,
                      d.evidence);
         n++;
     }
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
     return n;
 }
 
@@ -507,7 +507,7 @@ static void other_limiters_are_not_named(void **state)
     (void)state;
     xl_device dev;
     make_device(&dev, h200);
-    const struct xl__synthetic_target on = {&dev.limits, 256, false, true};
+    const struct xl__synthetic_target on = {&dev.seen, 256, false, true};
     for (unsigned i = 0; xl__synthetic[i].name; i++) {
         const struct xl__synthetic *kind = &xl__synthetic[i];
         struct xl__synthetic_run run;
@@ -524,7 +524,7 @@ static void other_limiters_are_not_named(void **state)
         xl_diagnose(&dev, &run.counts, &d);
         assert_int_not_equal(d.limiter, kind->limiter);
     }
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
 }
 
 /* The expected words of the probe, by a chase per item in plain C. */

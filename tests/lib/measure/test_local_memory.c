@@ -329,10 +329,10 @@ static void local_memory_is_a_roof_once_it_is_measured(void **state)
     xl_device dev;
     xl_bound b;
     memset(&dev, 0, sizeof dev);
-    xl__limits_init(&dev.limits);
+    xl__limits_init(&dev.seen);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 0, 1, &b), XL_UNSUPPORTED);
-    xl__limits_measure(&dev.limits, XL__F_local_bytes_per_s, 32e12);
-    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
+    xl__limits_measure(&dev.seen, XL__F_local_bytes_per_s, 32e12);
+    xl__limits_measure(&dev.seen, XL__F_peak_f32_flop_per_s, 64e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 0, 1, &b), XL_OK);
     assert_true(b.value == 32e12);
     assert_string_equal(b.name, "local memory");
@@ -341,7 +341,7 @@ static void local_memory_is_a_roof_once_it_is_measured(void **state)
     assert_true(b.value == 32e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 4, 1, &b), XL_OK);
     assert_true(b.value == 64e12);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
 }
 
 int main(int argc, char **argv)

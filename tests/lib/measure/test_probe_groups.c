@@ -21,7 +21,7 @@ static int open_device(void **state)
                               .cache_dir = ""};
     (void)state;
     test_device_open(&t, &quick);
-    struct xl__limits *l = &t.device->limits;
+    struct xl__limits *l = &t.device->seen;
     xl__limits_measure(l, XL__F_peak_f32_flop_per_s, 1e15);
     xl__limits_measure(l, XL__F_peak_matrix_f16_flop_per_s, 1e15);
     xl__limits_correct(l, XL__F_llc_bytes, 1 << 20, XL_ASSUMED, "GE-01");
@@ -96,7 +96,7 @@ static void groups_count_themselves(void **state)
 /* What only other devices measure, on a CPU that is not reported as one. */
 static void groups_that_wait_do_what_the_host_does(void **state)
 {
-    struct xl__limits *l = &t.device->limits;
+    struct xl__limits *l = &t.device->seen;
     (void)state;
     xl__limits_correct(l, XL__F_is_cpu, 0, XL_KNOWN, "GE-01");
     probe("staircase");
@@ -120,7 +120,7 @@ static void rungs_make_the_same_product(void **state)
     static const char *const rungs[] = {"host", "item",   "group",
                                         "unit", "device", "vector"};
     (void)state;
-    t.device->limits.matrix_ops = emulated_matrix_ops;
+    t.device->seen.matrix_ops = emulated_matrix_ops;
     probe("ladder");
     for (unsigned i = 0; i < sizeof rungs / sizeof *rungs; i++) {
         assert_true(row_of(rungs[i])->value > 0);

@@ -384,11 +384,11 @@ static xl_verdict judge(xl_row *row, const char *reason)
 {
     xl_device dev;
     memset(&dev, 0, sizeof dev);
-    xl__limits_init(&dev.limits);
-    xl__limits_measure(&dev.limits, XL__F_llc_bytes, 5e7);
-    xl__limits_measure(&dev.limits, XL__F_timer_step_ns, 1000);
+    xl__limits_init(&dev.seen);
+    xl__limits_measure(&dev.seen, XL__F_llc_bytes, 5e7);
+    xl__limits_measure(&dev.seen, XL__F_timer_step_ns, 1000);
     xl_row_judge(row, &dev);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
     if (reason && !strstr(row->reason, reason))
         fail_msg("the reason is \"%s\", not \"%s\"", row->reason, reason);
     if (!reason)
@@ -652,12 +652,12 @@ static void bounds_are_the_lower_ceiling(void **state)
     xl_bound b;
     xl_roof roof = {.dtype = XL_F32};
     memset(&dev, 0, sizeof dev);
-    xl__limits_init(&dev.limits);
+    xl__limits_init(&dev.seen);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1, 1, &b), XL_UNSUPPORTED);
     assert_true(isnan(b.value));
-    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
-    xl__limits_measure(&dev.limits, XL__F_copy_bytes_per_s, 4e12);
-    xl__limits_measure(&dev.limits, XL__F_llc_bytes_per_s, 8e12);
+    xl__limits_measure(&dev.seen, XL__F_peak_f32_flop_per_s, 64e12);
+    xl__limits_measure(&dev.seen, XL__F_copy_bytes_per_s, 4e12);
+    xl__limits_measure(&dev.seen, XL__F_llc_bytes_per_s, 8e12);
 
     /* Ridge at 16 flop/B: below it memory, above it arithmetic. */
     assert_int_equal(xl_roofline_bound(&dev, &roof, 8, 1, &b), XL_OK);
@@ -683,7 +683,7 @@ static void bounds_are_the_lower_ceiling(void **state)
     roof.dtype = XL_F64;
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
 }
 
 static void matrix_engines_have_roofs_of_their_own(void **state)
@@ -693,22 +693,22 @@ static void matrix_engines_have_roofs_of_their_own(void **state)
     xl_bound b;
     xl_roof roof = {.dtype = XL_F16, .engine = XL_ENGINE_MATRIX};
     memset(&dev, 0, sizeof dev);
-    xl__limits_init(&dev.limits);
-    xl__limits_measure(&dev.limits, XL__F_peak_f32_flop_per_s, 64e12);
-    xl__limits_measure(&dev.limits, XL__F_copy_bytes_per_s, 4e12);
+    xl__limits_init(&dev.seen);
+    xl__limits_measure(&dev.seen, XL__F_peak_f32_flop_per_s, 64e12);
+    xl__limits_measure(&dev.seen, XL__F_copy_bytes_per_s, 4e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
     /* Not measured: what units and clock allow, parted by terms. */
-    dev.limits.matrix_ops = xl__nvidia_matrix_ops(90);
-    xl__limits_correct(&dev.limits, XL__F_compute_units, 100, XL_KNOWN,
+    dev.seen.matrix_ops = xl__nvidia_matrix_ops(90);
+    xl__limits_correct(&dev.seen, XL__F_compute_units, 100, XL_KNOWN,
                        "NV-26");
-    xl__limits_correct(&dev.limits, XL__F_clock_hz, 2e9, XL_KNOWN, "NV-26");
+    xl__limits_correct(&dev.seen, XL__F_clock_hz, 2e9, XL_KNOWN, "NV-26");
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
     assert_near(b.value, 819.2e12);
     assert_int_equal(b.source, XL_KNOWN);
     assert_string_equal(b.name, "matrix units x clock");
-    xl__limits_measure(&dev.limits, XL__F_peak_matrix_f16_flop_per_s, 840e12);
-    xl__limits_measure(&dev.limits, XL__F_peak_matrix_f8_flop_per_s, 1600e12);
+    xl__limits_measure(&dev.seen, XL__F_peak_matrix_f16_flop_per_s, 840e12);
+    xl__limits_measure(&dev.seen, XL__F_peak_matrix_f8_flop_per_s, 1600e12);
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b), XL_OK);
     assert_near(b.value, 840e12);
     assert_string_equal(b.name, "matrix f16");
@@ -729,7 +729,7 @@ static void matrix_engines_have_roofs_of_their_own(void **state)
     roof.dtype = XL_F64;
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
 }
 
 static void bad_questions_are_refused(void **state)
@@ -741,7 +741,7 @@ static void bad_questions_are_refused(void **state)
     const xl_roof no_type = {.dtype = XL_N_DTYPES};
     const xl_roof matrix = {.dtype = XL_F16, .engine = XL_ENGINE_MATRIX};
     memset(&dev, 0, sizeof dev);
-    xl__limits_init(&dev.limits);
+    xl__limits_init(&dev.seen);
     assert_int_equal(xl_roofline_bound(NULL, &good, 1, 1, &b),
                      XL_BAD_ARGUMENT);
     assert_int_equal(xl_roofline_bound(&dev, &no_type, 1, 1, &b),
@@ -757,7 +757,7 @@ static void bad_questions_are_refused(void **state)
                      XL_BAD_ARGUMENT);
     assert_int_equal(xl_samples_take(NULL, &usual, NULL, NULL, NULL),
                      XL_BAD_ARGUMENT);
-    xl__limits_clear(&dev.limits);
+    xl__limits_clear(&dev.seen);
 }
 
 /* -- what is concluded from curves ---------------------------------------- */

@@ -72,7 +72,7 @@ static void probe(const char *name)
 
 static double fact(enum xl__fact_id id)
 {
-    return device.device->limits.measured[id].value;
+    return device.device->seen.measured[id].value;
 }
 
 /* -- runs ----------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static void small_sums_belong_on_the_host(void **state)
 static void even_words_leave_none_over(void **state)
 {
     enum { WORDS = 1 << 15, CORES = 6, GROUPS = 512 };
-    struct xl__limits *l = &device.device->limits;
+    struct xl__limits *l = &device.device->seen;
     const struct xl__answer kept = l->used[XL__F_compute_units];
     struct xl__session p = {.q = device.queue, .most_wg = 1};
     struct xl__workload w;

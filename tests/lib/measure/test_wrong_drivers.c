@@ -271,18 +271,12 @@ static void measure(struct test_device *t, const struct fault *fault,
                              .min_runs = fault->runs ? fault->runs : 5,
                              .max_runs = fault->runs ? fault->runs : 5,
                              .max_noise = 0.01};
-    struct xl__plan plan = {.n_steps = 1};
-    struct xl__step *s = &plan.step[0];
-    xl__probe_set_source(s, "probe/launch.cl");
-    s->kernel = "nothing";
-    s->dims = 1;
-    s->slice_dim = -1;
-    s->global[0] = s->local[0] = 1;
-    xl_row_init(row, "fault", "");
+    struct xl__plan plan;
+    xl__probe_step(&plan, "probe/launch.cl", "nothing", 1, 1, false);
+    *row = xl__probe_row("fault", "", "flop/s");
     assert_status(xl_samples_take(t->queue, &how, enqueue, &plan,
                                   &row->samples),
                   XL_OK, xl_error_detail(t->queue));
-    row->unit = "flop/s";
     row->flop = flop;
     row->value = flop / (row->samples.median_ns * 1e-9);
     if (fault->row)

@@ -262,20 +262,6 @@ static void speed(void **state)
     }
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -284,5 +270,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(speed),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

@@ -130,7 +130,7 @@ static struct gemm_case over(const struct xl__params *p, unsigned i_type,
                               .off_b = pad,
                               .off_c = pad,
                               .columns_c = i_type == 4,
-                              .batch = {2, BATCH_STEPS},
+                              .batch = {2, BATCH_STEPS, 0},
                               .bias_relu = types[i_type].out == XL_F16,
                               .accuracy = XL_ACCURACY_FAST};
 }

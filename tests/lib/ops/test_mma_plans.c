@@ -303,39 +303,15 @@ static void odd_lines_are_written_out_where_it_pays(void **state)
  * their fragments, which the variant says. */
 static void rows_of_other_engines(void **state)
 {
-    static const xl_matrix_op rows[] = {{.name = "mfma",
-                                         .fragments = "mfma_32x32x8",
-                                         .a = XL_F16,
-                                         .b = XL_F16,
-                                         .sum = XL_F32,
-                                         .m = 32,
-                                         .n = 32,
-                                         .k = 8,
-                                         .n_most = 32,
-                                         .lanes = 64,
-                                         .flop_per_clock = 2048},
-                                        {.name = "wmma",
-                                         .fragments = "wmma_gfx11",
-                                         .a = XL_F16,
-                                         .b = XL_F16,
-                                         .sum = XL_F32,
-                                         .m = 16,
-                                         .n = 16,
-                                         .k = 16,
-                                         .n_most = 16,
-                                         .lanes = 32,
-                                         .flop_per_clock = 512},
-                                        {.name = "dpas",
-                                         .fragments = "dpas",
-                                         .a = XL_BF16,
-                                         .b = XL_BF16,
-                                         .sum = XL_F32,
-                                         .m = 8,
-                                         .n = 16,
-                                         .k = 16,
-                                         .n_most = 16,
-                                         .lanes = 16,
-                                         .flop_per_clock = 2048}};
+    /* clang-format off */
+    static const xl_matrix_op rows[] = {
+        {.name = "mfma", .fragments = "mfma_32x32x8", .a = XL_F16, .b = XL_F16, .sum = XL_F32,
+         .m = 32, .n = 32, .k = 8, .n_most = 32, .lanes = 64, .flop_per_clock = 2048},
+        {.name = "wmma", .fragments = "wmma_gfx11", .a = XL_F16, .b = XL_F16, .sum = XL_F32,
+         .m = 16, .n = 16, .k = 16, .n_most = 16, .lanes = 32, .flop_per_clock = 512},
+        {.name = "dpas", .fragments = "dpas", .a = XL_BF16, .b = XL_BF16, .sum = XL_F32,
+         .m = 8, .n = 16, .k = 16, .n_most = 16, .lanes = 16, .flop_per_clock = 2048}};
+    /* clang-format on */
     static const size_t large[] = {4096, 4096, 4096};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -409,22 +409,6 @@ static void rows_and_sums_go_on(void **state)
     }
 }
 
-static int open_device(void **state)
-{
-    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
-                              .cache_dir = ""};
-    (void)state;
-    test_device_open(&t, &quick);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -433,5 +417,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_and_sums_go_on),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
+    return test_run_on_device(tests, &t, &quick);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/os/clock.h"
+#include "runtime/context.h"
 #include "support/support.h"
 
 enum { N_THREADS = 4, N_MEMS = 3, MOST_SIDE = 256 };
@@ -31,7 +32,8 @@ static xl_gemm make_product(const struct caller *c, unsigned i)
 {
     const xl_dtype dtype = i % 2 ? XL_F16 : XL_F32;
     const size_t rows = 16 + i % 100, cols = 16 + i / 100;
-    return (xl_gemm){XL_GEMM_INIT, .m = 16,
+    return (xl_gemm){XL_GEMM_INIT,
+                     .m = 16,
                      .n = 16,
                      .k = 16,
                      .alpha = 1,
@@ -59,8 +61,7 @@ static xl_status run_epilogue(const struct caller *c, unsigned i)
 static xl_status run_softmax(const struct caller *c, unsigned i)
 {
     const size_t cols = 1 + i % 200;
-    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = 1 + i / 200,
-                          .cols = cols,
+    const xl_softmax s = {XL_SOFTMAX_INIT, .rows = 1 + i / 200, .cols = cols,
                           .src = xl_mat_rows(c->mem[0], cols, XL_F32),
                           .dst = xl_mat_rows(c->mem[2], cols, XL_F32)};
     return xl_softmax_run(c->q, &s, NULL);
@@ -69,7 +70,8 @@ static xl_status run_softmax(const struct caller *c, unsigned i)
 static xl_status run_conv(const struct caller *c, unsigned i)
 {
     const unsigned channels = 1 + i % 8;
-    const xl_conv v = {XL_CONV_INIT, .n = 1,
+    const xl_conv v = {XL_CONV_INIT,
+                       .n = 1,
                        .c = channels,
                        .k = 8,
                        .r = 3,
@@ -94,7 +96,8 @@ static xl_status run_expr(const struct caller *c, unsigned i)
     const xl_binding b[2] = {
         {.name = "x", .tensor = xl_tensor_dense(c->mem[0], XL_F32, 2, size)},
         {.name = "y", .tensor = xl_tensor_dense(c->mem[2], XL_F32, 2, size)}};
-    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b, .n_bindings = 2};
+    const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = b,
+                               .n_bindings = 2};
     xl_expr *e;
     snprintf(text, sizeof text, "y = x * %u.5 + %s(x, axis=1)", i,
              i % 2 ? "mean" : "max");
@@ -119,6 +122,27 @@ static void *call(void *arg)
     }
     c->cpu_ns = (double)(xl__thread_cpu_ns() - start);
     return NULL;
+}
+
+/* -- a device with the buffers of all calls ------------------------------- */
+
+static void open_device(struct test_device *t, cl_mem *mem)
+{
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
+    test_device_open(t, &options);
+    for (unsigned i = 0; i < N_MEMS; i++)
+        assert_status(xl_buffer_create(t->queue,
+                                       MOST_SIDE * MOST_SIDE * sizeof(float),
+                                       &mem[i]),
+                      XL_OK, xl_error_detail(t->queue));
+}
+
+static void close_device(struct test_device *t, cl_mem *mem)
+{
+    for (unsigned i = 0; i < N_MEMS; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(t);
 }
 
 /* -- memory --------------------------------------------------------------- */
@@ -171,16 +195,10 @@ static void compare_memory(unsigned n_structures, unsigned long first,
 {
     static const double most_growth = 1.05;
     enum { MOST_BYTES = 4 }; /* on the heap, for each of the last calls */
-    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true, .cache_dir = ""};
     struct test_device t;
     struct caller c[N_THREADS];
     cl_mem mem[N_MEMS];
-    test_device_open(&t, &options);
-    for (unsigned i = 0; i < N_MEMS; i++)
-        assert_status(xl_buffer_create(t.queue,
-                                       MOST_SIDE * MOST_SIDE * sizeof(float),
-                                       &mem[i]),
-                      XL_OK, xl_error_detail(t.queue));
+    open_device(&t, mem);
     for (unsigned i = 0; i < N_THREADS; i++) {
         c[i] = (struct caller){.mem = mem,
                                .n_structures = n_structures,
@@ -197,9 +215,7 @@ static void compare_memory(unsigned n_structures, unsigned long first,
                 most_growth * (double)before.resident_bytes);
     for (unsigned i = 0; i < N_THREADS; i++)
         xl_queue_destroy(c[i].q);
-    for (unsigned i = 0; i < N_MEMS; i++)
-        clReleaseMemObject(mem[i]);
-    test_device_close(&t);
+    close_device(&t, mem);
     assert_int_equal(test_stub()->live(), 0);
 }
 
@@ -239,6 +255,25 @@ static xl_gemm make_sizes(const struct caller *c)
     return g;
 }
 
+/* Epilogues by the row strides of their operands, which their text does not
+ * depend on. */
+static xl_gemm make_epilogues(const struct caller *c)
+{
+    enum { SIDE = 16, STRIDES = 200 };
+    static const size_t size[2] = {SIDE, SIDE};
+    static xl_binding b[2];
+    xl_gemm g = make_product(c, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        b[i] = (xl_binding){
+            .name = i == 0 ? "r" : "s",
+            .tensor = xl_tensor_dense(c->mem[i], XL_F32, 2, size)};
+        b[i].tensor.stride[0] +=
+            i == 0 ? c->first % STRIDES : c->first / STRIDES;
+    }
+    g.epilogue = (xl_epilogue){"y + r * s", b, 2};
+    return g;
+}
+
 static void run_new(struct caller *c, xl_gemm (*make)(const struct caller *c),
                     unsigned n)
 {
@@ -253,18 +288,12 @@ static void run_new(struct caller *c, xl_gemm (*make)(const struct caller *c),
 static void new_structures(void **state)
 {
     enum { N = 4000, MOST_BYTES = 1 << 18 };
-    static xl_gemm (*const makers[])(const struct caller *c) = {make_strides,
-                                                                make_sizes};
-    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true, .cache_dir = ""};
+    static xl_gemm (*const makers[])(const struct caller *c) = {
+        make_strides, make_sizes, make_epilogues};
     struct test_device t;
     cl_mem mem[N_MEMS];
     (void)state;
-    test_device_open(&t, &options);
-    for (unsigned i = 0; i < N_MEMS; i++)
-        assert_status(xl_buffer_create(t.queue,
-                                       MOST_SIDE * MOST_SIDE * sizeof(float),
-                                       &mem[i]),
-                      XL_OK, xl_error_detail(t.queue));
+    open_device(&t, mem);
     for (unsigned i = 0; i < sizeof makers / sizeof *makers; i++) {
         struct caller c = {.q = t.queue, .mem = mem};
         run_new(&c, makers[i], N);
@@ -276,9 +305,28 @@ static void new_structures(void **state)
                       after.heap_bytes / 1000);
         assert_true(after.heap_bytes <= before.heap_bytes + MOST_BYTES);
     }
-    for (unsigned i = 0; i < N_MEMS; i++)
-        clReleaseMemObject(mem[i]);
-    test_device_close(&t);
+    close_device(&t, mem);
+}
+
+/* A queue keeps a bounded number of built steps; one that it no longer keeps
+ * is found again. */
+static void new_programs(void **state)
+{
+    enum { N = 1200 };
+    struct test_device t;
+    cl_mem mem[N_MEMS];
+    size_t n_kept[2] = {0, 0};
+    (void)state;
+    open_device(&t, mem);
+    const struct caller c = {.q = t.queue, .mem = mem};
+    for (unsigned i = 0; i < 2 * N; i++) {
+        assert_status(run_epilogue(&c, i), XL_OK, xl_error_detail(c.q));
+        n_kept[i / N] = c.q->built_steps.n;
+    }
+    assert_in_range(n_kept[0], 1, N - 1);
+    assert_int_equal(n_kept[1], n_kept[0]);
+    assert_status(run_epilogue(&c, 0), XL_OK, xl_error_detail(c.q));
+    close_device(&t, mem);
 }
 
 int main(int argc, char **argv)
@@ -287,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(growth),
         cmocka_unit_test(long_growth),
         cmocka_unit_test(new_structures),
+        cmocka_unit_test(new_programs),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

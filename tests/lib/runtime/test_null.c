@@ -87,6 +87,8 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_samples_take, q, NULL, NULL, NULL, NULL);
     REFUSES(xl_samples_take_interleaved, q, NULL, NULL, 0, NULL);
     REFUSES(xl_softmax_explain, q, NULL, NULL, 0, NULL);
+    REFUSES(xl_profile_find, q, NULL);
+    REFUSES(xl_profile_save, q, NULL, NULL);
     REFUSES(xl_softmax_prepare, q, NULL);
     REFUSES(xl_softmax_prepare_async, q, NULL, 1, NULL, NULL);
     REFUSES(xl_softmax_prepare_range, q, NULL, 1);
@@ -101,6 +103,7 @@ static void call_with_queue(xl_queue *q)
 
 static void call_without_queue(void)
 {
+    REFUSES(xl_calibrate, NULL, NULL);
     REFUSES(xl_peaks_measure, NULL, XL_F32);
     REFUSES(xl_peaks_measure_again, NULL, XL_F32);
     REFUSES(xl_peaks_measure_matrix, NULL, XL_F16, false);

@@ -12,20 +12,6 @@
 
 static struct test_device t;
 
-static int open_device(void **state)
-{
-    (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 /* What the application flushed is waited for too. The copy is long beside the
  * wait, so that one that returns at once is seen. */
 static void finish_waits_for_what_was_flushed(void **state)
@@ -377,5 +363,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(builds_are_silent),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

@@ -269,7 +269,7 @@ static void test_facts_change(void **state)
     struct caller c = {.w = w, .q = w->t.queue};
     assert_status(xl_buffer_create(c.q, ELEMS * sizeof(float), &c.out), XL_OK,
                   xl_error_detail(c.q));
-    p.limits = &w->t.device->limits;
+    p.limits = &w->t.device->seen;
     assert_int_equal(pthread_create(&thread, NULL, measure, &p), 0);
     for (size_t m = 1; m <= SIDE; m++) {
         xl_choice choice[16];

@@ -4,6 +4,7 @@
  * texts of shape classes and tunables. */
 #include "support/support.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +90,11 @@ static void save(struct fixture *f, const xl_device *dev, const char *class,
 {
     struct xl__error e = {0};
     const struct xl__tuned_set set = make_set(class, tunables);
-    assert_status(xl__tuned_sets_save(&f->db, dev, &set, path, &e), XL_OK,
-                  xl__str_text(&e.detail));
+    assert_status(xl__tuned_sets_save(
+                      &f->db, dev,
+                      &(struct xl__tuned_change){.set = &set, .path = path},
+                      &e),
+                  XL_OK, xl__str_text(&e.detail));
     xl__error_clear(&e);
 }
 
@@ -181,7 +185,9 @@ static void test_round_trip(void **state)
 /* Each is refused, whole, with a phrase that names what is wrong. */
 static void test_wrong_files(void **state)
 {
-    static const struct { const char *text, *why; } wrong[] = {
+    static const struct {
+        const char *text, *why;
+    } wrong[] = {
         {"", "line 1"},
         {"{\"format\": \"crosslane tuned sets\", \"schema\": 1,", "line 1"},
         {"[]", "no file of"},
@@ -196,11 +202,17 @@ static void test_wrong_files(void **state)
         {HEAD DEVICE "\"sets\": [3]}", "set 1"},
         {HEAD DEVICE "\"sets\": [{" SET "}, {\"op\": \"gemm\"}]}", "set 2"},
         {HEAD DEVICE "\"sets\": [{" SET ", \"median_ns\": -1}]}", "median_ns"},
+        {HEAD DEVICE "\"profile\": {\"rates\": {\"launch_ns\": 0}}, "
+                     "\"sets\": []}",
+         "launch_ns"},
+        {HEAD DEVICE "\"profile\": {\"driver\": 1, \"rates\": {}}, "
+                     "\"sets\": []}",
+         "driver"},
         {HEAD DEVICE "\"sets\": [{" SET ", \"runs\": \"9\"}]}", "runs"},
         {HEAD DEVICE "\"sets\": [{" SET ", \"tunables\": 7}]}", "tunables"},
         {HEAD DEVICE "\"sets\": [{" SET ", \"op\": \"gemm\"}]}", "line 1"},
         {HEAD DEVICE "\"sets\": [{" SET
-         ", \"library\": \"123456789012345678901234567890\"}]}",
+                     ", \"library\": \"123456789012345678901234567890\"}]}",
          "too long"},
     };
     (void)state;
@@ -374,8 +386,11 @@ static void test_left_alone(void **state)
         assert_int_equal(list(user).n_json, 2);
         /* A path that was named is that one or none. */
         const struct xl__tuned_set set = make_set("c", "TM=6");
-        assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, path, &e),
-                         XL_CORRUPT);
+        assert_int_equal(
+            xl__tuned_sets_save(
+                &f.db, &dev,
+                &(struct xl__tuned_change){.set = &set, .path = path}, &e),
+            XL_CORRUPT);
         assert_non_null(strstr(xl__str_text(&e.detail), "is not changed"));
         xl__error_clear(&e);
         close_db(&f);
@@ -394,16 +409,99 @@ static void test_nowhere(void **state)
     (void)state;
     make_device(&dev, "one", "sm_1");
     open_db(&f, NULL, NULL);
-    assert_int_equal(xl__tuned_sets_save(&f.db, &dev, &set, NULL, &e), XL_IO);
+    assert_int_equal(
+        xl__tuned_sets_save(&f.db, &dev,
+                            &(struct xl__tuned_change){.set = &set}, &e),
+        XL_IO);
     assert_non_null(strstr(xl__str_text(&e.detail), "XL_TUNED_DIR"));
     xl__error_clear(&e);
-    assert_int_equal(
-        xl__tuned_sets_save(&f.db, &dev, &set, "/proc/no/such/place.json", &e),
-        XL_IO);
+    assert_int_equal(xl__tuned_sets_save(
+                         &f.db, &dev,
+                         &(struct xl__tuned_change){
+                             .set = &set, .path = "/proc/no/such/place.json"},
+                         &e),
+                     XL_IO);
     assert_non_null(strstr(xl__str_text(&e.detail), "place.json"));
     xl__error_clear(&e);
     close_db(&f);
     clear_device(&dev);
+}
+
+/* -- profiles --------------------------------------------------------------*/
+
+/* A profile is kept beside the sets, by which it is found as they are: the
+ * user's before the system's, one of the device before one of its
+ * architecture. It replaces rates in `limits`, and nothing else. */
+static void test_profiles(void **state)
+{
+    static const char rates[] = "\"profile\": {\"driver\": \"0.9\", "
+                                "\"date\": \"2026-01-02T00:00:00Z\", "
+                                "\"rates\": {\"copy_bytes_per_s\": 5e11, "
+                                "\"launch_ns\": 4000, "
+                                "\"compute_units\": 7, \"speed\": 1}},\n";
+    char *user = xl__strdup(test_scratch("profiles-user"));
+    char *system = xl__strdup(test_scratch("profiles-system"));
+    xl_device dev;
+    struct fixture f;
+    struct xl__error e = {0};
+    xl_profile p = {.driver = "1.0",
+                    .date = "2026-01-03T00:00:00Z",
+                    .n_rates = 1,
+                    .rates = {{"copy_bytes_per_s", 2e12}}};
+    (void)state;
+    make_device(&dev, "one", "sm_1");
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{\"format\": \"crosslane tuned sets\", \"schema\": 1,\n"
+             "\"device\": {\"name\": \"other\", \"platform\": \"P\", "
+             "\"arch\": \"sm_1\", \"vendor\": \"generic\"},\n"
+             "\"for\": \"arch\",\n%s\"sets\": []}\n",
+             rates);
+    write_text(system, "arch.json", text);
+    open_db(&f, user, system);
+    xl__tuned_profile_apply(&dev, &f.db);
+    /* Of the architecture: two rates; a fact that is no rate and a name that
+     * is no fact are left out with a warning. */
+    assert_true(xl__num(&dev.limits, XL__F_copy_bytes_per_s) == 5e11);
+    assert_true(xl__num(&dev.limits, XL__F_launch_ns) == 4000);
+    assert_true(isnan(xl__num(&dev.limits, XL__F_compute_units)));
+    assert_int_equal(dev.limits.used[XL__F_launch_ns].source, XL_CALIBRATED);
+    assert_int_equal(f.n_warnings, 2);
+    assert_non_null(strstr(f.last, "speed"));
+    /* The user's own, beside a set, which stays when it is replaced. */
+    save(&f, &dev, "c", "TM=5", NULL);
+    const struct xl__tuned_change change = {.profile = &p};
+    for (unsigned i = 0; i < 2; i++) {
+        p.rates[0].value = 2e12 * (i + 1);
+        assert_status(xl__tuned_sets_save(&f.db, &dev, &change, &e), XL_OK,
+                      xl__str_text(&e.detail));
+        xl_profile got;
+        xl__tuned_profile_find(&f.db, &dev, &got);
+        assert_int_equal(got.n_rates, 1);
+        assert_true(got.rates[0].value == p.rates[0].value);
+        assert_string_equal(got.date, p.date);
+        assert_non_null(strstr(got.origin, user));
+        assert_string_equal(found(&f, &dev, "c"), "TM=5");
+    }
+    save(&f, &dev, "d", "TM=6", NULL); /* a set keeps the profile */
+    xl__tuned_profile_find(&f.db, &dev, &p);
+    assert_int_equal(p.n_rates, 1);
+    assert_int_equal(list(user).n_json, 1);
+    close_db(&f);
+    /* Off, and another device: none. */
+    open_db(&f, user, NULL);
+    f.db.is_off = true;
+    xl__tuned_profile_find(&f.db, &dev, &p);
+    assert_int_equal(p.n_rates, 0);
+    f.db.is_off = false;
+    clear_device(&dev);
+    make_device(&dev, "two", "sm_2");
+    xl__tuned_profile_find(&f.db, &dev, &p);
+    assert_int_equal(p.n_rates, 0);
+    close_db(&f);
+    clear_device(&dev);
+    free(user);
+    free(system);
 }
 
 /* -- several at a time -----------------------------------------------------*/
@@ -421,7 +519,9 @@ static void write_many(const char *user, int who)
         char class[16];
         snprintf(class, sizeof class, "c%d.%d", who, i);
         const struct xl__tuned_set set = make_set(class, "TM=1");
-        if (xl__tuned_sets_save(&f.db, &dev, &set, NULL, &e) != XL_OK)
+        if (xl__tuned_sets_save(&f.db, &dev,
+                                &(struct xl__tuned_change){.set = &set},
+                                &e) != XL_OK)
             _exit(2);
     }
     _exit(0);
@@ -507,9 +607,9 @@ static void test_stale(void **state)
     plan.n_steps = 2;
     plan.step[0].source = plan.step[1].source = "a.cl";
     struct xl__tuned_set set = make_set("c", "TM=1");
-    assert_status(xl__plan_sources(&f.db, &plan, set.sources,
-                                    sizeof set.sources, &e),
-                  XL_OK, xl__str_text(&e.detail));
+    assert_status(
+        xl__plan_sources(&f.db, &plan, set.sources, sizeof set.sources, &e),
+        XL_OK, xl__str_text(&e.detail));
     assert_int_equal(strlen(set.sources), strlen("a.cl:") + 16);
     assert_false(xl__tuned_is_stale(&f.db, &dev, &set, why, sizeof why));
     write_text(cl, "part.clh", "int part; /* changed */\n");
@@ -569,11 +669,17 @@ static void test_params(void **state)
 {
     const struct xl__variant *v = &xl__softmax_online;
     static const char *const wrong[] = {
-        "", "MODE=1", "MODE=1 WG=64 LANES=8 HELD=4", "MODE=7 WG=64 LANES=8 "
-        "HELD=4 VW=4", "MODE=1 WG=64 LANES=8 HELD=4 VW=4 VW=4",
+        "",
+        "MODE=1",
+        "MODE=1 WG=64 LANES=8 HELD=4",
+        "MODE=7 WG=64 LANES=8 "
+        "HELD=4 VW=4",
+        "MODE=1 WG=64 LANES=8 HELD=4 VW=4 VW=4",
         "MODE=1 WG=64 LANES=8 HELD=4 VW=4 TM=8",
-        "MODE=1 WG=64 LANES=8 HELD=4 VW=4x", "MODE=1,WG=64",
-        "MODE WG LANES HELD VW", "MODE= WG=64 LANES=8 HELD=4 VW=4",
+        "MODE=1 WG=64 LANES=8 HELD=4 VW=4x",
+        "MODE=1,WG=64",
+        "MODE WG LANES HELD VW",
+        "MODE= WG=64 LANES=8 HELD=4 VW=4",
     };
     struct xl__params p = {{0}, NULL};
     char text[160], why[160];
@@ -636,6 +742,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_left_alone),
         cmocka_unit_test(test_nowhere),
+        cmocka_unit_test(test_profiles),
         cmocka_unit_test(test_writers),
         cmocka_unit_test(test_killed_writer),
         cmocka_unit_test(test_stale),

@@ -700,7 +700,8 @@ static void plant_set(struct watched *w, const xl_tuned *result,
     struct xl__tuned_set set = *m.set;
     change(&set);
     assert_int_equal(
-        xl__tuned_sets_save(&w->t.lib->tuned, w->t.device, &set, NULL, &e),
+        xl__tuned_sets_save(&w->t.lib->tuned, w->t.device,
+                            &(struct xl__tuned_change){.set = &set}, &e),
         XL_OK);
 }
 

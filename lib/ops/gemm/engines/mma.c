@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/gemm/transpose.h"
 #include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
@@ -27,14 +27,6 @@ struct mma_plan {
     struct xl__tile_grid grid;
 };
 
-/* Halve `width` until it divides x. */
-static size_t shrink_to_divisor(size_t width, size_t x)
-{
-    while (width > 1 && x % width != 0)
-        width /= 2;
-    return width;
-}
-
 /* Bytes of a copy to local memory; 0: elements are copied one by one, which i8
  * contiguous across always is, since the instructions need it packed by fours
  * along k. */
@@ -46,7 +38,7 @@ static size_t copy_bytes(const struct xl__gemm_operand *s, xl_dtype in)
     if (unit == XL__UNIT_NONE || s->aligned == 0 ||
         (unit == XL__UNIT_ACROSS && bytes == 1))
         return 0;
-    const size_t width = shrink_to_divisor(MOST, s->aligned * bytes);
+    const size_t width = xl__shrink_to_divisor(MOST, s->aligned * bytes);
     return width < LEAST ? 0 : width;
 }
 
@@ -55,18 +47,18 @@ static size_t store_width(const struct mma_plan *j)
     enum { MOST = 4 };
     if (j->s.col_stride != 1 || j->s.c_aligned == 0)
         return 1;
-    return shrink_to_divisor(shrink_to_divisor(MOST, j->s.c_aligned), j->s.n);
+    return xl__shrink_to_divisor(xl__shrink_to_divisor(MOST, j->s.c_aligned),
+                                 j->s.n);
 }
 
 static struct xl__step *add_step(const struct mma_plan *j, bool is_join,
                                  struct xl__plan *p)
 {
-    struct xl__step *s = &p->step[p->n_steps++];
+    struct xl__step *s =
+        xl__plan_add(p, "gemm/mma.cl", is_join ? "gemm_mma_join" : "gemm_mma",
+                     0, xl__mma_items(j->op, &j->set));
     const xl_dtype in = j->c.g.a.dtype;
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    const struct xl__defined defines[] = {
         {"TM", j->set.tile.tm},
         {"TN", j->set.tile.tn},
         {"TK", j->set.tile.tk},
@@ -83,15 +75,9 @@ static struct xl__step *add_step(const struct mma_plan *j, bool is_join,
         {"VB", copy_bytes(&j->s.b, in)},
         {"VC", store_width(j)},
     };
-    s->source = "gemm/mma.cl";
-    s->kernel = is_join ? "gemm_mma_join" : "gemm_mma";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = xl__mma_items(j->op, &j->set);
     xl__mma_define(s, j->l, j->op);
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
-    xl__gemm_define(s, &j->c);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    xl__gemm_define(s, &j->c, j->s.is_swapped);
     return s;
 }
 
@@ -272,6 +258,8 @@ static const char *refuse_mma(const struct xl__limits *l, const void *desc)
         return "slices are counted in 32 bits";
     if (g->batch.rows)
         return xl__gemm_no_rows;
+    if (xl__gemm_types_refused(g))
+        return xl__gemm_types_refused(g);
     return xl__mma_refused(l, g->a.dtype);
 }
 

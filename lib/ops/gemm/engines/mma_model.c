@@ -26,8 +26,7 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
     {"GR", "tile rows of a band", {4, 8, 16, 0}},
     {"PARTS",
      "1 a tile to a group; more: the slices of the last round are divided "
-     "among so "
-     "many groups on each two compute units",
+     "among so many groups on each two compute units",
      {1, 2, 4, 8, 0}},
     {"TURN",
      "1 operands are read directly; 2: one whose elements would be copied "
@@ -173,11 +172,6 @@ bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
 
 /* -- the model ------------------------------------------------------------ */
 
-static double n_units(const struct xl__limits *l)
-{
-    return fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-}
-
 /* Clocks of a slice on a compute unit with nothing else to do. Instructions
  * and local memory traffic overlap except for a fraction of the shorter;
  * elements that are copied one by one overlap with nothing. */
@@ -236,7 +230,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     static const double idle = 1; /* sub-groups that wait at a time */
     const struct xl__tile_job *tiles = &job->tiles;
     const struct xl__tile *t = &s->tile;
-    const double n_cus = n_units(l);
+    const double n_cus = (double)xl__n_units(l);
     const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
     const double banks = xl__num_or(l, XL__F_local_banks, GUESS_BANKS);
     const double groups =

@@ -27,9 +27,11 @@ const char *xl__split_refused(const struct xl__limits *l,
     /* With fewer terms a sum in f32 has less error (NV-41). */
     enum { LEAST_K = 512, MOST_K = 1 << 24 };
     const xl_gemm *g = canonical;
+    if (xl__gemm_types_refused(g))
+        return xl__gemm_types_refused(g);
     if (g->accuracy != XL_ACCURACY_SPLIT)
         return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
-    if (g->batch.count > 1)
+    if (g->batch.count > 1 || g->batch.at)
         return "split products do not support batches";
     if (g->batch.rows)
         return xl__gemm_no_rows;
@@ -94,12 +96,7 @@ static void define_variant(const struct xl__split_layout *p,
 static struct xl__step *add_step(const struct xl__split_layout *p, int which,
                                  const char *kernel, struct xl__plan *plan)
 {
-    struct xl__step *s = &plan->step[plan->n_steps++];
-    s->source = "gemm/split.cl";
-    s->kernel = kernel;
-    s->slice_dim = 0;
-    s->dims = 1;
-    s->local[0] = WG;
+    struct xl__step *s = xl__plan_add(plan, "gemm/split.cl", kernel, 0, WG);
     xl__define(s, "STEP", which);
     define_variant(p, s);
     xl__define(s, "TP", (long)p->scheme.in);

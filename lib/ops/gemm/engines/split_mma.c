@@ -163,13 +163,9 @@ static void add_product(const struct xl__limits *l,
     const xl_gemm *g = j->p.canonical;
     const struct xl__gemm_oriented *c = &j->p.s;
     const struct xl__split_operand *operands[] = {&j->p.a, &j->p.b};
-    struct xl__step *s = &plan->step[plan->n_steps++];
-    s->source = "gemm/split_mma.cl";
-    s->kernel = "gemm_split_mma";
-    s->dims = 1;
-    s->slice_dim = 0;
-    s->local[0] = j->items;
-    s->global[0] = j->items * j->grid.tiles;
+    struct xl__step *s =
+        xl__plan_add(plan, "gemm/split_mma.cl", "gemm_split_mma",
+                     j->items * j->grid.tiles, j->items);
     s->local_mem_bytes = local_bytes(j);
     for (size_t i = 0; i < N_TUNABLES; i++)
         xl__define(s, tunables[i].name, j->v[i]);
@@ -183,7 +179,7 @@ static void add_product(const struct xl__limits *l,
                    ? 2
                    : 1);
     xl__mma_define(s, l, j->op);
-    xl__gemm_define(s, g);
+    xl__gemm_define(s, g, c->is_swapped);
     for (size_t i = 0; i < 2; i++) {
         xl__arg_mem(s, XL__MEM_SCRATCH);
         xl__arg_u64(s, operands[i]->first);

@@ -145,11 +145,8 @@ static struct xl__step *add_step(const struct xl__wgmma_tiling *v,
                                  const char *source, const char *kernel,
                                  struct xl__plan *p)
 {
-    struct xl__step *s = &p->step[p->n_steps++];
-    const struct {
-        const char *name;
-        size_t value;
-    } defines[] = {
+    struct xl__step *s = xl__plan_add(p, source, kernel, 0, 0);
+    const struct xl__defined defines[] = {
         {"TM", v->t.bm},
         {"TN", v->t.bn},
         {"TK", v->t.bk},
@@ -167,13 +164,9 @@ static struct xl__step *add_step(const struct xl__wgmma_tiling *v,
         {"TURNED", v->t.is_swapped},
         {"CUT", v->is_cut},
     };
-    s->source = source;
-    s->kernel = kernel;
-    s->dims = 1;
     s->slice_dim = -1;
-    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
-        xl__define(s, defines[i].name, (long)defines[i].value);
-    xl__gemm_define(s, v->job->canonical);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    xl__gemm_define(s, v->job->canonical, v->s.is_swapped);
     return s;
 }
 
@@ -249,9 +242,8 @@ const char *xl__wgmma_refused(const struct xl__limits *l,
     const char *why;
     if (!xl__wgmma_op(l, j->in))
         return "the device has no matrix instructions of four sub-groups for "
-               "this "
-               "type";
-    if (g->batch.count > 1 && g->batch.a_at)
+               "this type";
+    if (g->batch.a_at)
         return "batches by lists of offsets are not supported; gemm_mma "
                "supports them";
     if (g->batch.inner > 0)
@@ -386,6 +378,8 @@ static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
     if (g->batch.rows)
         return xl__gemm_no_rows;
+    if (xl__gemm_types_refused(g))
+        return xl__gemm_types_refused(g);
     why = xl__gemm_transpose_refused(l, g);
     if (!prepare_operands(l, desc, &p))
         return why ? why : "a copy along k does not fit into a buffer";

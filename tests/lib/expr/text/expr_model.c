@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "expr/codegen/forms.h"
 #include "expr/graph/group_eval.h"
 #include "expr/host/interval.h"
 #include "expr/host/operation_value.h"
@@ -128,7 +129,8 @@ static bool is_read_after(const struct xl__graph *g, const struct xl__group *p,
 }
 
 /* No element is read in another iteration than the one that writes it, nor in
- * a later sweep. */
+ * a later sweep. A row value that is overwritten is loaded before the first
+ * sweep, or after the last one by the item that stores it. */
 static void check_hazard(const struct xl__graph *g, const struct xl__group *p,
                          const struct xl__operand *w,
                          const struct xl__operand *r)
@@ -146,6 +148,9 @@ static void check_hazard(const struct xl__graph *g, const struct xl__group *p,
         }
     if (overlap && varies_in_row(p, r))
         assert_false(is_read_after(g, p, r->node, w->sweep));
+    const unsigned sweep = value_of(p, r->node)->sweep;
+    assert_true(!overlap || varies_in_row(p, r) || sweep == 0 ||
+                sweep == p->n_sweeps);
 }
 
 static void check_operands(const struct xl__graph *g,
@@ -212,7 +217,10 @@ void model_check(const struct xl__graph *g, const struct xl__signature *s,
         check_values(g, p, text);
         check_operands(g, s, plan, p);
         assert_true(isfinite(p->flop) && isfinite(p->bytes) && p->bytes > 0);
-        assert_true(p->why.len > 0 && !p->why.broken);
+        struct xl__str why = {0};
+        xl__group_explain(p, &why);
+        assert_true(why.len > 0 && !why.broken);
+        xl__str_clear(&why);
     }
     for (unsigned i = 0; i < plan->n_temps; i++) {
         const struct xl__temp *t = &plan->temp[i];

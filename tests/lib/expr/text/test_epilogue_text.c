@@ -104,12 +104,10 @@ static void whole_text(void **state)
         "#define EI0 1\n"
         "#endif\n"
         "#include \"expr/epilogue_operands.clh\"\n"
-        "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM \\\n"
-        "    , __global const ushort *ep0, const ulong ep0_at, "
-        "const ulong ep0_z, \\\n"
-        "    const ulong ep0_i, const ulong ep0_j XL_EP_OUTER_PARAM(0)\n"
-        "#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG \\\n"
-        "    , ep0, ep0_at, ep0_z, ep0_i, ep0_j XL_EP_OUTER_ARG(0)\n"
+        "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM(ep) \\\n"
+        "    , __global const ushort *ep0 XL_EP_VIEW_PARAMS(ep, 0)\n"
+        "#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG(ep) \\\n"
+        "    , ep0 XL_EP_VIEW_ARGS(ep, 0)\n"
         "\n";
     static const char four[] =
         "#elif XL_VW == 4\n"
@@ -119,7 +117,7 @@ static void whole_text(void **state)
         "XL_EPILOGUE_PARAMS)\n"
         "{\n"
         "    const float4 v0 = y;\n"
-        "    __global const ushort *m0 = XL_EP_AT(0);\n"
+        "    __global const ushort *m0 = XL_EP_AT(ep, E, 0);\n"
         "    const float4 v1 =\n"
         "        E0 == 0 ? (float4)(xl_load_f16_1(m0, 0))\n"
         "        : E0 == 1 ? xl_load_f16_4(m0, 0)\n"
@@ -157,6 +155,39 @@ static void whole_text(void **state)
     assert_string_equal(text + len - strlen(call), call);
 }
 
+/* A prologue has names of its own and no store. */
+static void prologue_text(void **state)
+{
+    static const char *const names[] = {
+        "/* Gives f32 of x * s + bias\n *   pr0: bias f16\n"
+        " *   pr1: s scalar f32\n",
+        "#define PI0 1\n",
+        "#define XL_PROLOGUE_PARAMS XL_EP_INNER_PARAM(pr)",
+        "#define XL_PROLOGUE_ARGS XL_EP_INNER_ARG(pr)",
+        "xl_prologue_of_4(\n",
+        "    __global const ushort *m0 = XL_EP_AT(pr, P, 0);\n",
+        "        P0 == 0 ? (float4)(xl_load_f16_1(m0, 0))\n",
+        "    const float v1 = pr1;\n",
+        "#define XL_PROLOGUE_OF(N, y, z, i, j) \\\n"
+        "    XL_CAT(xl_prologue_of_, N)(y, z, i, j XL_PROLOGUE_ARGS)\n"};
+    const struct xl__epilogue_text *s;
+    struct bound b;
+    (void)state;
+    read_bindings("bias:f16[9] s:f32", &b);
+    const xl_epilogue given = {"x * s + bias", b.b, b.n};
+    const struct xl__epilogue_request expected = {
+        &given, {1, 1, M, N}, XL_F32, XL__PROLOGUE};
+    assert_status(xl__epilogue_text_get(t.queue, &expected, &s), XL_OK,
+                  xl_error_detail(t.queue));
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strstr(s->text, names[i]))
+            fail_msg("no %s in\n%s", names[i], s->text);
+    }
+    assert_null(strstr(s->text, "EPILOGUE"));
+    assert_null(strstr(s->text, "xl_epilogue_"));
+    assert_null(strstr(s->text, "ep0"));
+}
+
 /* Body of the function of one element. */
 static void check_body(const char *expr, const char *bindings, xl_dtype dtype,
                        const char *expected)
@@ -185,9 +216,9 @@ static void bodies(void **state)
     check_body("t = y > r\nout = t & keep", "keep:bool[7,9] r:i32[7,1]",
                XL_BOOL,
                "    const float v0 = y;\n"
-               "    __global const uchar *m0 = XL_EP_AT(0);\n"
+               "    __global const uchar *m0 = XL_EP_AT(ep, E, 0);\n"
                "    const int v4 = xl_load_bool_1(m0, 0);\n"
-               "    __global const int *m1 = XL_EP_AT(1);\n"
+               "    __global const int *m1 = XL_EP_AT(ep, E, 1);\n"
                "    const int v1 = xl_load_i32_1(m1, 0);\n"
                "    const float v2 = convert_float(v1);\n"
                "    const int v3 = v0 > v2;\n"
@@ -452,9 +483,9 @@ static void kept(void **state)
         must_get("y + r", "r:f32[7,9]", XL_F32);
     assert_ptr_equal(a, must_get("y + r", "r:f32[7,9]", XL_F32));
     assert_int_equal(a->operand[0].stride[XL__ALONG_BATCH], 0);
-    assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], N);
+    assert_int_equal(a->operand[0].stride[XL__ALONG_ROWS], 2);
     assert_int_equal(a->operand[0].stride[XL__ALONG_COLS], 1);
-    /* Another layout, with its own strides, has the same text. */
+    /* Another layout, with strides of other classes, has the same text. */
     const struct xl__epilogue_text *row = must_get("y + r", "r:f32[9]", XL_F32);
     assert_ptr_not_equal(a, row);
     assert_ptr_equal(a->text, row->text);
@@ -482,7 +513,7 @@ static void kept(void **state)
 
 /* -- for other compilers ---------------------------------------------- */
 
-static const struct {
+static const struct writable {
     const char *expr, *bindings;
     xl_dtype dtype;
 } writable[] = {
@@ -496,17 +527,24 @@ static const struct {
     {"where(y > 0, w, -w) * k", "w:i8[7,9] k:i32", XL_I32},
 };
 
+/* Before each of them. */
+static const struct writable scores = {"x * s + tanh(b)",
+                                       "s:f32 b:f16[7,9]", XL_F32};
+
 /* The text by itself, made without a queue. */
-static char *write_text(size_t i, const struct xl__limits *l)
+static char *write_text(const struct writable *w, enum xl__hook hook,
+                        const struct xl__limits *l)
 {
     struct bound b;
     struct xl__error e = {0};
-    read_bindings(writable[i].bindings, &b);
-    struct xl__epilogue_graph ep = {.expr = xl__strdup(writable[i].expr),
-                              .dtype = writable[i].dtype, .n = b.n};
+    read_bindings(w->bindings, &b);
+    struct xl__epilogue_graph ep = {.expr = xl__strdup(w->expr),
+                                    .dtype = w->dtype,
+                                    .hook = hook,
+                                    .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
     const struct xl__epilogue_request expected = {
-        &given, {1, 1, M, N}, ep.dtype, XL__EPILOGUE};
+        &given, {1, 1, M, N}, ep.dtype, hook};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
@@ -528,24 +566,28 @@ static void write_file(const char *folder, size_t i, struct batch_way way,
     struct xl__limits l;
     char path[512];
     batch_facts(way, &l);
-    char *text = write_text(i, &l);
+    char *text = write_text(&writable[i], XL__EPILOGUE, &l);
+    char *before = write_text(&scores, XL__PROLOGUE, &l);
     snprintf(path, sizeof path, "%s/%s_%zu_%u.cl", folder,
              way.as_gpu ? "gpu" : "cpu", i, way.vw);
     FILE *file = fopen(path, "w");
     if (!file ||
         fprintf(file,
-                "#define XL_VW %u\n#define E0 %u\n#define E1 %u\n%s\n"
+                "#define XL_VW %u\n#define E0 %u\n#define E1 %u\n%s\n%s\n"
                 "__kernel void epilogue(__global const float *x,\n"
-                "    __global ELEM(%u) *c, ulong ld XL_EPILOGUE_PARAMS)\n"
+                "    __global ELEM(%u) *c, ulong ld\n"
+                "    XL_PROLOGUE_PARAMS XL_EPILOGUE_PARAMS)\n"
                 "{\n"
                 "    const ulong i = get_global_id(1);\n"
                 "    const ulong j = get_global_id(0) * (XL_VW + 1);\n"
                 "    const ulong at = i * ld + j;\n"
-                "    XL_EPILOGUE(1, , %u, c, at, x[at], 0, i, j);\n"
+                "    XL_EPILOGUE(1, , %u, c, at,\n"
+                "        XL_PROLOGUE_OF(1, x[at], 0, i, j), 0, i, j);\n"
                 "    XL_EPILOGUE(XL_VW, A, %u, c, at + 1,\n"
-                "        LOADV(XL_VW, 0, x, at + 1), 0, i, j + 1);\n"
+                "        XL_PROLOGUE_OF(XL_VW, LOADV(XL_VW, 0, x, at + 1),\n"
+                "            0, i, j + 1), 0, i, j + 1);\n"
                 "}\n",
-                way.vw, layout % 3, (layout + 1) % 3, text,
+                way.vw, layout % 3, (layout + 1) % 3, before, text,
                 (unsigned)writable[i].dtype, (unsigned)writable[i].dtype,
                 (unsigned)writable[i].dtype) < 0 ||
         fclose(file) != 0) {
@@ -553,6 +595,7 @@ static void write_file(const char *folder, size_t i, struct batch_way way,
         exit(1);
     }
     free(text);
+    free(before);
     xl__limits_clear(&l);
 }
 
@@ -571,7 +614,8 @@ static int write_files(const char *folder)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_text),  cmocka_unit_test(bodies),
+        cmocka_unit_test(whole_text),  cmocka_unit_test(prologue_text),
+        cmocka_unit_test(bodies),
         cmocka_unit_test(refused),     cmocka_unit_test(too_long),
         cmocka_unit_test(operands),    cmocka_unit_test(descriptors),
         cmocka_unit_test(values),      cmocka_unit_test(kept),

@@ -250,7 +250,6 @@ static void geometries(void **state)
         batch_facts(cases[i].way, &l);
         xl__map_geometry(&b.g, &l, &b.group);
         assert_int_equal(b.group.geo.vw, cases[i].vw);
-        xl__str_clear(&b.group.why);
         xl__limits_clear(&l);
     }
 }

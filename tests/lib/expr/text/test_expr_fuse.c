@@ -280,6 +280,8 @@ static void aliases(void **state)
         {"y = softmax(x + b)", "rows 3: 2 > 1"},
         {"y = x + 1; b[:,0:1] = sum(x + b, axis=1)",
          "rows: 2 > 2; map: 1 > 1"},
+        {"y = x * (b[:,0:1] + sum(x, axis=1)); b[:,0:1] = max(x, axis=1)",
+         "rows 2: 2 > 2"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

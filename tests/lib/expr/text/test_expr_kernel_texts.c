@@ -157,41 +157,49 @@ static bool plan_both(struct xl__lru *texts, const struct xl__graph *g,
     return status == XL_OK && texts->n == n;
 }
 
+/* Plans all groups of an expression in both ways. False: it is refused. */
+static bool plan_groups(struct xl__lru *texts, const struct machine *machine,
+                        const char *text, const struct xl__signature *s,
+                        bool unfused, unsigned *n_kept)
+{
+    struct xl__graph g = {0}, lowered = {0};
+    struct xl__error e = {0};
+    struct xl__schedule schedule;
+    struct xl__limits l;
+    set_machine(machine, &l);
+    const bool good = test_infer(text, s, &g, &e) == XL_OK;
+    if (good) {
+        assert_int_equal(
+            xl__graph_lower_variance(&g, unfused ? NULL : &l, &lowered),
+            XL_OK);
+        assert_int_equal(xl__fuse(&lowered, s, &l, unfused, &schedule, &e),
+                         XL_OK);
+        for (unsigned i = 0; i < schedule.n_groups; i++)
+            *n_kept += plan_both(texts, &lowered, &l, &schedule, i, text);
+        xl__schedule_clear(&schedule);
+    }
+    xl__graph_clear(&g);
+    xl__graph_clear(&lowered);
+    xl__error_clear(&e);
+    xl__limits_clear(&l);
+    return good;
+}
+
 static bool random_case(struct xl__lru *texts, const struct machine *machine,
                         uint64_t seed, unsigned *n_kept)
 {
     struct xl__rng r;
     struct xl__str text = {0};
     struct xl__signature s;
-    struct xl__graph g = {0}, lowered = {0};
-    struct xl__error e = {0};
-    struct xl__schedule schedule;
-    struct xl__limits l;
     xl__rng_seed(&r, seed);
     const bool is_sized = seed % 4 != 0;
     (is_sized ? sized_text : random_statements_text)(&r, &text);
     (is_sized ? sized_bind : random_statements_bind)(&r, xl__str_text(&text),
                                                      &s);
     s.fast_math = xl__rng_below(&r, 2) != 0;
-    set_machine(machine, &l);
-    const bool good = test_infer(xl__str_text(&text), &s, &g, &e) == XL_OK;
-    if (good) {
-        const bool unfused = xl__rng_below(&r, 3) == 0;
-        assert_int_equal(
-            xl__graph_lower_variance(&g, unfused ? NULL : &l, &lowered),
-            XL_OK);
-        assert_int_equal(xl__fuse(&lowered, &s, &l, unfused, &schedule, &e),
-                         XL_OK);
-        for (unsigned i = 0; i < schedule.n_groups; i++)
-            *n_kept += plan_both(texts, &lowered, &l, &schedule, i,
-                                 xl__str_text(&text));
-        xl__schedule_clear(&schedule);
-    }
-    xl__graph_clear(&g);
-    xl__graph_clear(&lowered);
-    xl__error_clear(&e);
+    const bool good = plan_groups(texts, machine, xl__str_text(&text), &s,
+                                  xl__rng_below(&r, 3) == 0, n_kept);
     xl__str_clear(&text);
-    xl__limits_clear(&l);
     return good;
 }
 
@@ -209,9 +217,33 @@ static void both_ways(void **state)
     assert_true(n_kept >= CASES / 5);
 }
 
+/* A column c is loaded once a row; as wide as x, with a stride of 0, it is
+ * loaded with the elements. All else of the two groups is equal. */
+static void columns_of_stride_0(void **state)
+{
+    static const char text[] = "y = softmax(x * c)";
+    struct xl__lru texts = {0};
+    unsigned n_kept = 0;
+    struct xl__signature s;
+    (void)state;
+    test_bind("x:f32[640,100] c:f32[640,1] y:f32[640,100]", &s);
+    for (unsigned i = 0; i < 2; i++)
+        assert_true(
+            plan_groups(&texts, &machines[0], text, &s, false, &n_kept));
+    assert_int_equal(n_kept, 1);
+    s.b[1].size[1] = 100;
+    s.b[1].stride[1] = 0;
+    assert_true(plan_groups(&texts, &machines[0], text, &s, false, &n_kept));
+    assert_int_equal(n_kept, 1);
+    xl__lru_clear(&texts);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ways),
+        cmocka_unit_test(columns_of_stride_0),
+    };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

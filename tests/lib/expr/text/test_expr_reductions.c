@@ -182,6 +182,29 @@ static void rows_in_registers(void **state)
 }
 
 /* On a CPU, in chunks that a second launch joins. */
+#define COLUMN_MEANS \
+    "#define XL_HAS_LINES 0\n" \
+    "#define XL_ROWS (1)\n" \
+    "#define XL_LINES (n0)\n" \
+    "#define XL_INNER n1\n" \
+    "#define XL_PARAMS \\\n" \
+    "    __global const float *m0, const ulong o0, const IDX s0_0, \\\n" \
+    "    __global float *m1, const ulong o1, \\\n" \
+    "    const IDX n0, const IDX n1\n" \
+    "#define XL_KINDS(F) F(sumf)\n" \
+    "#define XL_STATES(F) F(sumf, 2)\n" \
+    "#define XL_STATES_0(F) F(sumf, 2)\n" \
+    "#define XL_SWEEPS \\\n" \
+    "    XL_REDUCE(0)\n" \
+    "#define XL_ROW_PLACES \\\n" \
+    "    const IDX p0 = 0; \\\n" \
+    "    const IDX p1 = 0;\n" \
+    "#define XL_ROW_0\n" \
+    "#define XL_PART_ROW_0\n" \
+    "#define XL_ROW_END \\\n" \
+    "    const float16 v2 = XL_RESULT_MEAN(sumf, 2); \\\n" \
+    "    xl_storen_f32_16(m1 + o1, p1 + at, 1, count, v2);\n"
+
 static void columns_of_items(void **state)
 {
     (void)state;
@@ -193,27 +216,7 @@ static void columns_of_items(void **state)
         "#define XL_RUNS 0\n"
         "#define XL_JOINS 0\n"
         "#define XL_CHUNKED 1\n"
-        "#define XL_HAS_LINES 0\n"
-        "#define XL_ROWS (1)\n"
-        "#define XL_LINES (n0)\n"
-        "#define XL_INNER n1\n"
-        "#define XL_PARAMS \\\n"
-        "    __global const float *m0, const ulong o0, const IDX s0_0, \\\n"
-        "    __global float *m1, const ulong o1, \\\n"
-        "    const IDX n0, const IDX n1\n"
-        "#define XL_KINDS(F) F(sumf)\n"
-        "#define XL_STATES(F) F(sumf, 2)\n"
-        "#define XL_STATES_0(F) F(sumf, 2)\n"
-        "#define XL_SWEEPS \\\n"
-        "    XL_REDUCE(0)\n"
-        "#define XL_ROW_PLACES \\\n"
-        "    const IDX p0 = 0; \\\n"
-        "    const IDX p1 = 0;\n"
-        "#define XL_ROW_0\n"
-        "#define XL_PART_ROW_0\n"
-        "#define XL_ROW_END \\\n"
-        "    const float16 v2 = XL_RESULT_MEAN(sumf, 2); \\\n"
-        "    xl_storen_f32_16(m1 + o1, p1 + at, 1, count, v2);\n"
+        COLUMN_MEANS
         "#define XL_LINE_PLACES \\\n"
         "    IDX rest0 = line; \\\n"
         "    const IDX i0 = rest0; \\\n"
@@ -240,27 +243,7 @@ static void columns_of_items(void **state)
         "#define XL_RUNS 0\n"
         "#define XL_JOINS 1\n"
         "#define XL_CHUNKED 1\n"
-        "#define XL_HAS_LINES 0\n"
-        "#define XL_ROWS (1)\n"
-        "#define XL_LINES (n0)\n"
-        "#define XL_INNER n1\n"
-        "#define XL_PARAMS \\\n"
-        "    __global const float *m0, const ulong o0, const IDX s0_0, \\\n"
-        "    __global float *m1, const ulong o1, \\\n"
-        "    const IDX n0, const IDX n1\n"
-        "#define XL_KINDS(F) F(sumf)\n"
-        "#define XL_STATES(F) F(sumf, 2)\n"
-        "#define XL_STATES_0(F) F(sumf, 2)\n"
-        "#define XL_SWEEPS \\\n"
-        "    XL_REDUCE(0)\n"
-        "#define XL_ROW_PLACES \\\n"
-        "    const IDX p0 = 0; \\\n"
-        "    const IDX p1 = 0;\n"
-        "#define XL_ROW_0\n"
-        "#define XL_PART_ROW_0\n"
-        "#define XL_ROW_END \\\n"
-        "    const float16 v2 = XL_RESULT_MEAN(sumf, 2); \\\n"
-        "    xl_storen_f32_16(m1 + o1, p1 + at, 1, count, v2);\n"
+        COLUMN_MEANS
         "#include \"expr/column_reduction.cl\"\n"};
     assert_texts("s = mean(x * x, axis=0)", "x:f32[4096,4096] s:f32[1,4096]",
                  true, expected, 2);

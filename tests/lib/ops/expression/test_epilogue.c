@@ -154,18 +154,40 @@ static void test_wide(void **state)
     RUN(wide);
 }
 
-static int open_device(void **state)
+/* Calls that differ in the row stride of an operand have one text and one
+ * plan: each reads its own elements. The product is 0. */
+static void test_strides(void **state)
 {
+    enum { M = 3, N = 5, MOST = 11, ELEMS = M * MOST };
+    static const size_t size[2] = {M, N};
+    float r[ELEMS], c[M * N], zero[M * N] = {0};
+    cl_mem mem[3];
     (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
+    for (unsigned i = 0; i < ELEMS; i++)
+        r[i] = (float)i;
+    for (unsigned i = 0; i < 3; i++)
+        assert_status(xl_buffer_create(t.queue, sizeof r, &mem[i]), XL_OK, "");
+    assert_status(xl_buffer_write(t.queue, mem[0], 0, r, sizeof r), XL_OK, "");
+    assert_status(xl_buffer_write(t.queue, mem[1], 0, zero, sizeof zero),
+                  XL_OK, "");
+    for (size_t stride = N; stride <= MOST; stride++) {
+        xl_binding b = {.name = "r",
+                        .tensor = xl_tensor_dense(mem[0], XL_F32, 2, size)};
+        b.tensor.stride[0] = stride;
+        const xl_gemm g = {XL_GEMM_INIT, .m = M, .n = N, .k = 1, .alpha = 1,
+                           .a = xl_mat_rows(mem[1], 1, XL_F32),
+                           .b = xl_mat_rows(mem[1], N, XL_F32),
+                           .c = xl_mat_rows(mem[2], N, XL_F32),
+                           .epilogue = {"y + r", &b, 1}};
+        assert_status(xl_gemm_run(t.queue, &g, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, mem[2], 0, c, sizeof c), XL_OK,
+                      "");
+        for (size_t i = 0; i < M * N; i++)
+            assert_true(c[i] == (float)(i / N * stride + i % N));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        clReleaseMemObject(mem[i]);
 }
 
 int main(int argc, char **argv)
@@ -175,7 +197,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_strides),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

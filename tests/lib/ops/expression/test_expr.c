@@ -61,6 +61,8 @@ static const struct named_case named_cases[] = {
     {"in place, transposed, twice", "y = x + transpose(x); x = y * transpose(x)", "x f32 67,67; y f32 67,67"},
     {"in place, rows", "x = softmax(x)", "x bf16 41,130"},
     {"in place, less its mean", "x = x - mean(x)", "x f32 70,70"},
+    {"in place, a value of rows", "y = x * (r + sum(x, axis=1)); r = max(x, axis=1)", "x f32 37,1000; r f32 37,1; y f32 37,1000"},
+    {"in place, short rows", "x = x - mean(x, axis=1)", "x f32 200,3"},
     {"in place, its own sum", "x = x / sum(x, axis=0) + transpose(x)", "x f32 45,45"},
     {"swap", "t = a; a = b; b = t", "a f32 333; b f32 333"},
     {"swap with sums", "t = a - mean(a, axis=0); a = b + sum(t, axis=1); b = t", "a f32 21,33; b f32 21,33"},

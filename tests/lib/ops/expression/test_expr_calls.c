@@ -378,20 +378,6 @@ static void test_masked_rows(void **state)
     check_masked(300007, false, NULL);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -403,5 +389,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_masked_rows),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

@@ -55,20 +55,6 @@ static void test_nested_softmax(void **state)
     check_softmax(DEEP);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -77,5 +63,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nested_softmax),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

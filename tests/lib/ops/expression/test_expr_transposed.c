@@ -349,20 +349,6 @@ static void test_batches(void **state)
     assert_true(tiles >= sizeof shapes / sizeof *shapes);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    test_device_open(&t, NULL);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -371,5 +357,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_batches),
     };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, NULL);
 }

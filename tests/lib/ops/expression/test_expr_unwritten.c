@@ -12,22 +12,6 @@ enum { SEED = 1, N_RANDOM = 60, MAX_ELEMS = 3000 };
 
 static struct test_device t;
 
-static int open_device(void **state)
-{
-    static const xl_options options = {XL_OPTIONS_INIT,
-                                       .cache_dir = ""}; /* no verdicts */
-    (void)state;
-    test_device_open(&t, &options);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    test_device_close(&t);
-    return 0;
-}
-
 static void expect_untrusted(struct expr_case *c)
 {
     xl_expr_args args;
@@ -82,6 +66,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(named),
         cmocka_unit_test(any),
     };
+    const xl_options options = {XL_OPTIONS_INIT,
+                                .cache_dir = ""}; /* no verdicts */
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return test_run_on_device(tests, &t, &options);
 }

@@ -241,12 +241,6 @@ static const char *force_none(const void *desc)
     return NULL;
 }
 
-static xl_mem no_workspace(const void *desc)
-{
-    (void)desc;
-    return (xl_mem){0};
-}
-
 static void represent_itself(const void *canonical, enum xl__class_end end,
                              void *representative)
 {
@@ -278,8 +272,7 @@ static const struct xl__op op_large = {.id = XL__OP_GEMM,
                                        .bind = bind_large,
                                        .forced = force_none,
                                        .represent = represent_itself,
-                                       .shape_class = one_class,
-                                       .workspace = no_workspace};
+                                       .shape_class = one_class};
 
 /* Descriptors that differ in their last word have selections of their own, in
  * calls of one queue that are open at the same time too. */

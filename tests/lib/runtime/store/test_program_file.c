@@ -90,239 +90,205 @@ static char *make_file(size_t *len)
     return bytes;
 }
 
+/* Of each test: the bytes of a file, a store to import it to, and what the
+ * last import said. */
+static struct {
+    char *bytes;
+    size_t len;
+    struct xl__store to;
+    struct xl__error e;
+    xl_cache_copy copy;
+} f;
+
+static int open_file(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof f);
+    f.bytes = make_file(&f.len);
+    open_store(&f.to, "to", MIB);
+    return 0;
+}
+
+static int close_file(void **state)
+{
+    (void)state;
+    xl__store_clear(&f.to);
+    xl__error_clear(&f.e);
+    free(f.bytes);
+    return 0;
+}
+
+static void reopen_store(uint64_t limit)
+{
+    xl__store_clear(&f.to);
+    open_store(&f.to, "to", limit);
+}
+
 /* Import these bytes into a store. */
 static xl_status import_bytes(struct xl__store *s, const void *bytes,
-                              size_t len, const struct xl__key_filter *filter,
-                              xl_cache_copy *copy, struct xl__error *e)
+                              size_t len, const struct xl__key_filter *filter)
 {
-    *copy = (xl_cache_copy){0};
-    xl__error_reset(e);
+    f.copy = (xl_cache_copy){0};
+    xl__error_reset(&f.e);
     assert_int_equal(xl__file_replace(file_path, bytes, len), XL_OK);
-    return xl__store_import(s, file_path, filter, copy, e);
+    return xl__store_import(s, file_path, filter, &f.copy, &f.e);
 }
 
 static void round_trip(void **state)
 {
-    struct xl__store s;
-    struct xl__error e = {0};
     struct xl__entry entry;
-    xl_cache_copy copy;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", MIB);
-    xl__store_put(&s, keys[0], "other", 5, XL__UNTESTED);
-    assert_status(import_bytes(&s, bytes, len, &only_b, &copy, &e), XL_OK,
-                  xl__str_text(&e.detail));
-    assert_int_equal(copy.n_copied, 2);
-    assert_int_equal(copy.n_foreign, 1);
-    assert_status(import_bytes(&s, bytes, len, &all, &copy, &e), XL_OK,
-                  xl__str_text(&e.detail));
-    assert_int_equal(copy.n_copied, 0);
-    assert_int_equal(copy.n_known, N_KEYS);
-    assert_true(xl__store_get(&s, keys[0], &entry)); /* the store's own */
+    xl__store_put(&f.to, keys[0], "other", 5, XL__UNTESTED);
+    assert_status(import_bytes(&f.to, f.bytes, f.len, &only_b), XL_OK,
+                  xl__str_text(&f.e.detail));
+    assert_int_equal(f.copy.n_copied, 2);
+    assert_int_equal(f.copy.n_foreign, 1);
+    assert_status(import_bytes(&f.to, f.bytes, f.len, &all), XL_OK,
+                  xl__str_text(&f.e.detail));
+    assert_int_equal(f.copy.n_copied, 0);
+    assert_int_equal(f.copy.n_known, N_KEYS);
+    assert_true(xl__store_get(&f.to, keys[0], &entry)); /* the store's own */
     assert_int_equal(entry.n_bytes, 5);
     free(entry.payload);
-    assert_true(xl__store_get(&s, keys[1], &entry));
+    assert_true(xl__store_get(&f.to, keys[1], &entry));
     assert_int_equal(entry.n_bytes, sizeof payload);
     assert_memory_equal(entry.payload, payload, sizeof payload);
     free(entry.payload);
-    assert_true(xl__store_get(&s, keys[2], &entry));
+    assert_true(xl__store_get(&f.to, keys[2], &entry));
     assert_int_equal(entry.trust, XL__PASSED);
     assert_int_equal(entry.n_bytes, 0);
-    xl__store_clear(&s);
-    xl__error_clear(&e);
-    free(bytes);
 }
 
 /* An entry without a program gives way to one that has it. */
 static void program_replaces_none(void **state)
 {
-    struct xl__store s;
-    struct xl__error e = {0};
     struct xl__entry entry;
-    xl_cache_copy copy;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", MIB);
-    xl__store_put(&s, keys[1], NULL, 0, XL__UNTESTED);
-    assert_status(import_bytes(&s, bytes, len, &all, &copy, &e), XL_OK,
-                  xl__str_text(&e.detail));
-    assert_int_equal(copy.n_copied, N_KEYS);
-    assert_true(xl__store_get(&s, keys[1], &entry));
+    xl__store_put(&f.to, keys[1], NULL, 0, XL__UNTESTED);
+    assert_status(import_bytes(&f.to, f.bytes, f.len, &all), XL_OK,
+                  xl__str_text(&f.e.detail));
+    assert_int_equal(f.copy.n_copied, N_KEYS);
+    assert_true(xl__store_get(&f.to, keys[1], &entry));
     assert_int_equal(entry.n_bytes, sizeof payload);
     free(entry.payload);
-    xl__store_clear(&s);
-    xl__error_clear(&e);
-    free(bytes);
 }
 
 /* -- faults ----------------------------------------------------------------
  */
 
-static void expect_refused(struct xl__store *s, const void *bytes, size_t len,
-                           const char *what, size_t at)
+static void expect_refused(const void *bytes, size_t len, const char *what,
+                           size_t at)
 {
-    struct xl__error e = {0};
-    xl_cache_copy copy;
-    const xl_status got = import_bytes(s, bytes, len, &all, &copy, &e);
+    const xl_status got = import_bytes(&f.to, bytes, len, &all);
+    const char *why = xl__str_text(&f.e.detail);
     if (got != XL_CORRUPT && got != XL_BAD_ARGUMENT)
         fail_msg("%s at %zu: %s", what, at, xl_status_name(got));
-    if (!strstr(xl__str_text(&e.detail), "programs.xlpf"))
-        fail_msg("%s at %zu: %s", what, at, xl__str_text(&e.detail));
-    if (copy.n_copied + entries_of(s) != 0)
+    if (!strstr(why, "programs.xlpf"))
+        fail_msg("%s at %zu: %s", what, at, why);
+    if (f.copy.n_copied + entries_of(&f.to) != 0)
         fail_msg("%s at %zu: entries were added", what, at);
-    xl__error_clear(&e);
 }
 
 static void every_truncation(void **state)
 {
-    struct xl__store s;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", MIB);
-    for (size_t n = 0; n < len; n++)
-        expect_refused(&s, bytes, n, "the file ends", n);
-    char *longer = calloc(len + 1, 1);
-    memcpy(longer, bytes, len);
-    expect_refused(&s, longer, len + 1, "a byte more", len);
-    xl__store_clear(&s);
+    for (size_t n = 0; n < f.len; n++)
+        expect_refused(f.bytes, n, "the file ends", n);
+    char *longer = calloc(f.len + 1, 1);
+    memcpy(longer, f.bytes, f.len);
+    expect_refused(longer, f.len + 1, "a byte more", f.len);
     free(longer);
-    free(bytes);
 }
 
 static void every_flipped_byte(void **state)
 {
     static const unsigned char masks[] = {0x01, 0x80, 0xff};
-    struct xl__store s;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", MIB);
-    for (size_t at = 0; at < len; at++) {
+    for (size_t at = 0; at < f.len; at++) {
         for (unsigned i = 0; i < sizeof masks; i++) {
-            bytes[at] = (char)(bytes[at] ^ masks[i]);
-            expect_refused(&s, bytes, len, "a byte flipped", at);
-            bytes[at] = (char)(bytes[at] ^ masks[i]);
+            f.bytes[at] = (char)(f.bytes[at] ^ masks[i]);
+            expect_refused(f.bytes, f.len, "a byte flipped", at);
+            f.bytes[at] = (char)(f.bytes[at] ^ masks[i]);
         }
     }
-    xl__store_clear(&s);
-    free(bytes);
 }
 
 static void another_version(void **state)
 {
-    struct xl__store s;
-    struct xl__error e = {0};
-    xl_cache_copy copy;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", MIB);
-    bytes[AT_VERSION]++;
-    xl__hash128(bytes, AT_HASH, (unsigned char *)bytes + AT_HASH);
-    assert_int_equal(import_bytes(&s, bytes, len, &all, &copy, &e),
+    f.bytes[AT_VERSION]++;
+    xl__hash128(f.bytes, AT_HASH, (unsigned char *)f.bytes + AT_HASH);
+    assert_int_equal(import_bytes(&f.to, f.bytes, f.len, &all),
                      XL_BAD_ARGUMENT);
-    assert_non_null(strstr(xl__str_text(&e.detail), "version 2"));
-    xl__store_clear(&s);
-    xl__error_clear(&e);
-    free(bytes);
+    assert_non_null(strstr(xl__str_text(&f.e.detail), "version 2"));
 }
 
 /* The folder of the final entry cannot be made: the entries before it are
  * removed again. */
 static void nothing_half_imported(void **state)
 {
-    struct xl__store s;
-    struct xl__error e = {0};
     struct xl__str root = {0}, shelf = {0};
-    xl_cache_copy copy;
     char hex[XL__HASH128_TEXT];
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
     for (unsigned i = 0; i < N_KEYS; i++) {
-        open_store(&s, "to", MIB);
-        xl__str_printf(&root, "%s/%d", s.dir, XL__STORE_FORMAT);
+        reopen_store(MIB);
+        xl__str_printf(&root, "%s/%d", f.to.dir, XL__STORE_FORMAT);
         assert_int_equal(xl__dir_create(root.text, NULL), XL_OK);
         xl__hash128_hex(keys[i], strlen(keys[i]), hex);
         xl__str_printf(&shelf, "%s/%.2s", root.text, hex);
         assert_int_equal(xl__file_replace(shelf.text, "x", 1), XL_OK);
-        assert_int_equal(import_bytes(&s, bytes, len, &all, &copy, &e), XL_IO);
-        assert_non_null(strstr(xl__str_text(&e.detail), s.dir));
-        assert_int_equal(copy.n_copied, 0);
-        assert_int_equal(entries_of(&s), 0);
+        assert_int_equal(import_bytes(&f.to, f.bytes, f.len, &all), XL_IO);
+        assert_non_null(strstr(xl__str_text(&f.e.detail), f.to.dir));
+        assert_int_equal(f.copy.n_copied, 0);
+        assert_int_equal(entries_of(&f.to), 0);
         xl__str_clear(&root);
         xl__str_clear(&shelf);
-        xl__store_clear(&s);
     }
-    xl__error_clear(&e);
-    free(bytes);
 }
 
 static void no_room(void **state)
 {
-    struct xl__store s;
-    struct xl__error e = {0};
-    xl_cache_copy copy;
-    size_t len;
-    char *bytes = make_file(&len);
     (void)state;
-    open_store(&s, "to", sizeof payload); /* fewer than all have */
-    assert_int_equal(import_bytes(&s, bytes, len, &all, &copy, &e),
+    reopen_store(sizeof payload); /* fewer than all have */
+    assert_int_equal(import_bytes(&f.to, f.bytes, f.len, &all), XL_NO_SPACE);
+    assert_int_equal(entries_of(&f.to), 0);
+    reopen_store(MIB);
+    fill_store(&f.to);
+    xl__error_reset(&f.e);
+    assert_int_equal(xl__store_export(&f.to, "/dev/full", &all, &f.copy, &f.e),
                      XL_NO_SPACE);
-    assert_int_equal(entries_of(&s), 0);
-    xl__store_clear(&s);
-    open_store(&s, "to", MIB);
-    fill_store(&s);
-    xl__error_reset(&e);
-    assert_int_equal(xl__store_export(&s, "/dev/full", &all, &copy, &e),
-                     XL_NO_SPACE);
-    xl__store_clear(&s);
-    xl__error_clear(&e);
-    free(bytes);
 }
 
 static void bad_paths(void **state)
 {
-    struct xl__store s, off;
-    struct xl__error e = {0};
-    xl_cache_copy copy;
-    size_t len;
-    char *bytes = make_file(&len);
+    struct xl__store off;
     (void)state;
-    open_store(&s, "to", MIB);
     assert_int_equal(
-        xl__store_import(&s, "/nowhere/programs", &all, &copy, &e), XL_IO);
-    assert_non_null(strstr(xl__str_text(&e.detail), "/nowhere/programs"));
-    xl__error_reset(&e);
+        xl__store_import(&f.to, "/nowhere/programs", &all, &f.copy, &f.e),
+        XL_IO);
+    assert_non_null(strstr(xl__str_text(&f.e.detail), "/nowhere/programs"));
+    xl__error_reset(&f.e);
     assert_int_equal(
-        xl__store_export(&s, "/nowhere/programs", &all, &copy, &e), XL_IO);
-    assert_non_null(strstr(xl__str_text(&e.detail), "/nowhere/programs"));
-    xl__error_reset(&e);
+        xl__store_export(&f.to, "/nowhere/programs", &all, &f.copy, &f.e),
+        XL_IO);
+    assert_non_null(strstr(xl__str_text(&f.e.detail), "/nowhere/programs"));
+    xl__error_reset(&f.e);
     assert_int_equal(
         xl__store_init(&off, NULL, NULL, MIB, ignore_warning, NULL), XL_OK);
-    assert_int_equal(import_bytes(&off, bytes, len, &all, &copy, &e), XL_IO);
-    assert_non_null(strstr(xl__str_text(&e.detail), "the cache is off"));
+    assert_int_equal(import_bytes(&off, f.bytes, f.len, &all), XL_IO);
+    assert_non_null(strstr(xl__str_text(&f.e.detail), "the cache is off"));
     xl__store_clear(&off);
-    xl__store_clear(&s);
-    xl__error_clear(&e);
-    free(bytes);
 }
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, open_file, close_file)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(program_replaces_none),
-        cmocka_unit_test(every_truncation),
-        cmocka_unit_test(every_flipped_byte),
-        cmocka_unit_test(another_version),
-        cmocka_unit_test(nothing_half_imported),
-        cmocka_unit_test(no_room),
-        cmocka_unit_test(bad_paths),
+        TEST(round_trip),       TEST(program_replaces_none),
+        TEST(every_truncation), TEST(every_flipped_byte),
+        TEST(another_version),  TEST(nothing_half_imported),
+        TEST(no_room),          TEST(bad_paths),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

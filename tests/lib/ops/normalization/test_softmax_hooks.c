@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The prologue of a softmax on a real device: by each variant, and each mode
- * of softmax_online, against the host in double; operands of each layout;
- * padded rows with guard zones; dst as an operand; what is refused. */
+/* Prologue and epilogue of a softmax on a real device: by each variant, and
+ * each mode of softmax_online, against the host in double; operands of each
+ * layout; results of each type; padded rows with guard zones; dst as an
+ * operand; what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,19 +19,19 @@ enum {
     GUARD_ELEMS = 16
 };
 enum { ELEMS = FIRST + MOST_ROWS * (2 * MOST_COLS + GAP) + GUARD_ELEMS };
-enum { MASKED_ROW = 1, MEMS = 5, BYTES = 4 * ELEMS };
-enum { SRC, DST, MASK, P, Q };
+enum { MASKED_ROW = 1, MEMS = 6, BYTES = 4 * ELEMS };
+enum { SRC, DST, MASK, P, Q, R };
 static const double scale = 0.75, s_value = -1.25;
 
 static struct test_device t;
 static cl_mem mem[MEMS];
 static unsigned char host[MEMS][BYTES], back[BYTES];
 
-/* -- the forms of a prologue ------------------------------------------------
+/* -- the forms of a prologue and of an epilogue -----------------------------
  */
 
 struct form {
-    const char *text;
+    const char *text; /* NULL: none */
     double (*value)(double x, double p, double q);
     xl_dtype p, q;             /* of the operands; q < 0: none */
     size_t p_i, p_j, q_i, q_j; /* 0: broadcast along rows, columns */
@@ -62,7 +63,15 @@ static double added(double x, double p, double q)
     return x + p;
 }
 
+static double unchanged(double x, double p, double q)
+{
+    (void)p;
+    (void)q;
+    return x;
+}
+
 static const struct form forms[] = {
+    {NULL, unchanged, XL_F32, XL_N_DTYPES, 0, 0, 0, 0, false, false, true},
     {"x * s + p", scaled, XL_F32, XL_N_DTYPES, 0, 1, 0, 0, true, false, false},
     {"where(p, x, -inf)", kept, XL_BOOL, XL_N_DTYPES, 1, 1, 0, 0, false, false,
      false},
@@ -72,6 +81,57 @@ static const struct form forms[] = {
     {"x + p", added, XL_F32, XL_N_DTYPES, 1, 1, 0, 0, false, true, false},
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
+
+/* Each value rises with y. */
+struct after {
+    const char *text; /* NULL: none */
+    double (*value)(double y, double p);
+    xl_dtype out, p; /* out XL_N_DTYPES: the type of src */
+    size_t p_i, p_j;
+    bool has_scalar, p_is_dst, in_place;
+};
+
+static double stored(double y, double p)
+{
+    (void)p;
+    return y;
+}
+static double dropped(double y, double p)
+{
+    return p != 0 ? y * -s_value : 0;
+}
+static double weighted(double y, double p)
+{
+    return y * (p + 3);
+}
+static double in_bytes(double y, double p)
+{
+    return rint(200 * y) + p;
+}
+static double beyond(double y, double p)
+{
+    (void)p;
+    return y > 0.011;
+}
+static double plus(double y, double p)
+{
+    return y + p;
+}
+
+/* The names of an epilogue are apart from those of the prologue. */
+static const struct after afters[] = {
+    {NULL, stored, XL_N_DTYPES, XL_F32, 0, 0, false, false, false},
+    {"where(p, y * -s, 0)", dropped, XL_N_DTYPES, XL_BOOL, 1, 1, true, false,
+     true},
+    {"y * (p + 3)", weighted, XL_F16, XL_F32, 0, 1, false, false, false},
+    {"cast(cast(round(200 * y), i32) + p, u8)", in_bytes, XL_U8, XL_U8, 1, 0,
+     false, false, false},
+    {"y > 0.011", beyond, XL_BOOL, XL_N_DTYPES, 0, 0, false, false, false},
+    {"y + p", plus, XL_F32, XL_F32, 1, 1, false, true, false},
+    {"cast(round(200 * y), i32) + p", in_bytes, XL_I32, XL_I32, 1, 2, false,
+     false, false},
+};
+enum { N_AFTERS = sizeof afters / sizeof *afters };
 
 /* -- a case -----------------------------------------------------------------
  */
@@ -83,6 +143,8 @@ struct layout {
 
 struct trial {
     const struct form *f;
+    const struct after *a;
+    unsigned dst; /* SRC or DST */
     size_t rows, cols;
     struct layout at[MEMS];
 };
@@ -119,8 +181,8 @@ static void fill(const struct trial *c, unsigned m, struct xl__rng *rng)
     for (size_t i = 0; i < c->rows; i++) {
         for (size_t j = 0; j < c->cols; j++) {
             double x = draw(rng, l->dtype);
-            if (l->dtype == XL_I32)
-                x = floor(x);
+            if (l->dtype == XL_I32 || l->dtype == XL_U8)
+                x = fabs(floor(x));
             if (masks && i == MASKED_ROW)
                 x = 0;
             xl__dtype_store(host[m], l->first + i * l->row + j * l->col,
@@ -157,93 +219,122 @@ static double score(const struct trial *c, size_t i, size_t j)
     const struct form *f = c->f;
     const double mask = f->has_mask ? load(c, MASK, i, j) : 0;
     const double x = scale * load(c, SRC, i, j) + mask;
-    return f->value(x, load(c, f->p_is_dst ? DST : P, i, j),
+    return f->value(x, load(c, f->p_is_dst ? c->dst : P, i, j),
                     f->q == XL_N_DTYPES ? 0 : load(c, Q, i, j));
+}
+
+/* y, from softmax.h: (12 + 48 + 2 log2 MOST_COLS) u, 2^-17.5, and twice the
+ * two roundings of a score, at most 16 u; of the epilogue twice two roundings
+ * of terms of y and p, then one to the type of dst. */
+static void check_element(const char *variant, const struct trial *c, size_t i,
+                          size_t j, double y)
+{
+    const struct layout *l = &c->at[c->dst];
+    const struct after *a = c->a;
+    const double p =
+        a->p == XL_N_DTYPES ? 0 : load(c, a->p_is_dst ? c->dst : R, i, j);
+    const double more = a->text && a->out != XL_BOOL
+                            ? 0x1p-22 * (y == 0 ? 0 : 200 * y + fabs(p))
+                            : 0;
+    const double least = a->value(y * (1 - 0x1p-16), p) - more;
+    const double most = a->value(y * (1 + 0x1p-16), p) + more;
+    const double got =
+        xl__dtype_load(back, l->first + i * l->row + j, l->dtype);
+    if (!(got >= xl__dtype_round(least, l->dtype) &&
+          got <= xl__dtype_round(most, l->dtype)))
+        fail_msg("%s, %s, %s, %zux%zu of %s into %s: [%zu][%zu] is %.9g, not "
+                 "%.9g to %.9g",
+                 variant, c->f->text, a->text, c->rows, c->cols,
+                 xl_dtype_name(c->at[SRC].dtype), xl_dtype_name(l->dtype), i,
+                 j, got, least, most);
 }
 
 static void check_row(const char *variant, const struct trial *c, size_t i)
 {
-    const struct layout *l = &c->at[DST];
-    const double half = l->dtype == XL_F32   ? 0x1p-16
-                        : l->dtype == XL_F16 ? 0x1p-10
-                                             : 0x1p-7;
     double top = -(double)INFINITY, sum = 0;
     for (size_t j = 0; j < c->cols; j++)
         top = fmax(top, score(c, i, j));
     for (size_t j = 0; j < c->cols; j++)
         sum += isinf(top) ? 0 : exp(score(c, i, j) - top);
-    for (size_t j = 0; j < c->cols; j++) {
-        const double want = isinf(top) ? 0 : exp(score(c, i, j) - top) / sum;
-        const double got =
-            xl__dtype_load(back, l->first + i * l->row + j, l->dtype);
-        const double room =
-            want * half + (l->dtype == XL_F16 ? 0x1p-24 : 1e-37);
-        if (want == 0 ? got != 0 : !(fabs(got - want) <= room))
-            fail_msg("%s, %s, %zux%zu of %s: [%zu][%zu] is %.9g, not %.9g",
-                     variant, c->f->text, c->rows, c->cols,
-                     xl_dtype_name(l->dtype), i, j, got, want);
-    }
+    for (size_t j = 0; j < c->cols; j++)
+        check_element(variant, c, i, j,
+                      isinf(top) ? 0 : exp(score(c, i, j) - top) / sum);
 }
 
 /* Bytes of dst outside its rows are as before. */
 static void check_guards(const struct trial *c)
 {
-    const struct layout *l = &c->at[DST];
+    const struct layout *l = &c->at[c->dst];
     const size_t elem = xl_dtype_bytes(l->dtype);
     size_t from = 0;
     for (size_t i = 0; i <= c->rows; i++) {
         const size_t to = i < c->rows ? (l->first + i * l->row) * elem : BYTES;
-        assert_memory_equal(back + from, host[DST] + from, to - from);
+        assert_memory_equal(back + from, host[c->dst] + from, to - from);
         from = to + c->cols * elem;
     }
 }
 
+enum { MOST_BINDINGS = 5 };
+
 static xl_softmax describe(const struct trial *c, const char *variant,
-                           xl_binding b[3])
+                           xl_binding b[MOST_BINDINGS])
 {
+    const xl_binding scalar = {
+        .name = "s", .is_scalar = true, .scalar = s_value};
     const struct form *f = c->f;
+    const struct after *a = c->a;
     xl_softmax s = {XL_SOFTMAX_INIT,     .rows = c->rows,
                     .cols = c->cols,     .scale = scale,
-                    .src = view(c, SRC), .dst = view(c, DST),
+                    .src = view(c, SRC), .dst = view(c, c->dst),
                     .variant = variant};
     unsigned n = 0;
-    b[n++] = bind(c, f->p_is_dst ? DST : P, "p");
+    if (f->text)
+        b[n++] = bind(c, f->p_is_dst ? c->dst : P, "p");
     if (f->q != XL_N_DTYPES)
         b[n++] = bind(c, Q, "q");
     if (f->has_scalar)
-        b[n++] =
-            (xl_binding){.name = "s", .is_scalar = true, .scalar = s_value};
+        b[n++] = scalar;
     if (f->has_mask)
         s.mask = view(c, MASK);
     s.prologue = (xl_epilogue){f->text, b, n};
+    b += n;
+    n = 0;
+    if (a->text && a->p != XL_N_DTYPES)
+        b[n++] = bind(c, a->p_is_dst ? c->dst : R, "p");
+    if (a->has_scalar)
+        b[n++] = scalar;
+    s.epilogue = (xl_epilogue){a->text, b, n};
     return s;
 }
 
-static struct trial make_trial(const struct form *f, size_t rows, size_t cols,
-                               xl_dtype dtype)
+static struct trial make_trial(const struct form *f, const struct after *a,
+                               size_t rows, size_t cols, xl_dtype dtype)
 {
-    struct trial c = {.f = f, .rows = rows, .cols = cols};
+    struct trial c = {.f = f, .a = a, .rows = rows, .cols = cols};
+    c.dst = a->in_place ? SRC : DST;
     c.at[SRC] = lay(&c, 1, 1, dtype);
-    c.at[DST] = lay(&c, 1, 1, dtype);
+    c.at[DST] = lay(&c, 1, 1, a->out == XL_N_DTYPES ? dtype : a->out);
+    c.at[R] = lay(&c, a->p_i, a->p_j, a->p == XL_N_DTYPES ? XL_F32 : a->p);
     c.at[MASK] = lay(&c, 0, 1, XL_F32);
     c.at[P] = lay(&c, f->p_i, f->p_j, f->p);
     c.at[Q] = lay(&c, f->q_i, f->q_j, f->q == XL_N_DTYPES ? XL_F32 : f->q);
     return c;
 }
 
-static void check_trial(const char *variant, const struct form *f, size_t rows,
-                        size_t cols, xl_dtype dtype)
+static void check_trial(const char *variant, const struct form *f,
+                        const struct after *a, size_t rows, size_t cols,
+                        xl_dtype dtype)
 {
-    const struct trial c = make_trial(f, rows, cols, dtype);
+    const struct trial c = make_trial(f, a, rows, cols, dtype);
     struct xl__rng rng;
-    xl_binding b[3];
+    xl_binding b[MOST_BINDINGS];
     xl__rng_seed(&rng, 7);
     for (unsigned m = 0; m < MEMS; m++)
         fill(&c, m, &rng);
     const xl_softmax s = describe(&c, variant, b);
     assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
                   xl_error_detail(t.queue));
-    assert_status(xl_buffer_read(t.queue, mem[DST], 0, back, BYTES), XL_OK,
+    assert_status(xl_buffer_read(t.queue, mem[c.dst], 0, back, BYTES), XL_OK,
                   xl_error_detail(t.queue));
     for (size_t i = 0; i < rows; i++)
         check_row(variant, &c, i);
@@ -259,9 +350,9 @@ static void by_variant(void **state)
     (void)state;
     for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
          v++) {
-        for (unsigned i = 0; i < 5 * N_FORMS; i += 2)
-            check_trial(variant, &forms[i / 5], sizes[i % 5][0],
-                        sizes[i % 5][1], dtypes[i % 3]);
+        for (unsigned i = 0; i < 5 * N_FORMS; i += 4)
+            check_trial(variant, &forms[i / 5], &afters[(i + 1) % N_AFTERS],
+                        sizes[i % 5][0], sizes[i % 5][1], dtypes[i % 3]);
     }
 }
 
@@ -285,8 +376,9 @@ static void by_mode(void **state)
     for (unsigned i = 0; i < 3 * N_FORMS; i++) {
         const unsigned mode = 2 * (i % 3) + i / 3 % 2; /* each by each other */
         const struct trial c =
-            make_trial(&forms[i / 3], 5, modes[mode].cols, XL_F32);
-        xl_binding b[3];
+            make_trial(&forms[i / 3], &afters[(i + i / 3) % N_AFTERS], 5,
+                       modes[mode].cols, XL_F32);
+        xl_binding b[MOST_BINDINGS];
         xl_candidate_result r;
         xl_candidate candidate = {.variant = "softmax_online"};
         const xl_softmax s = describe(&c, NULL, b);
@@ -296,7 +388,7 @@ static void by_mode(void **state)
                                         &candidate, 0, &r),
                       XL_OK, xl_error_detail(t.queue));
         if (r.end != XL_CANDIDATE_RIGHT && r.end != XL_CANDIDATE_REFUSED)
-            fail_msg("%s, %s: end %d, %s", forms[i / 3].text,
+            fail_msg("%s, %s, %s: end %d, %s", c.f->text, c.a->text,
                      candidate.tunables, (int)r.end, r.why);
         n_right += r.end == XL_CANDIDATE_RIGHT;
     }
@@ -316,8 +408,8 @@ static void refused(const xl_softmax *s, xl_status want, const char *part)
 
 static void bad_prologues(void **state)
 {
-    const struct trial c = make_trial(&forms[0], 5, 99, XL_F32);
-    xl_binding b[3];
+    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32);
+    xl_binding b[MOST_BINDINGS];
     xl_softmax s = describe(&c, NULL, b);
     (void)state;
     s.prologue.expr = NULL;
@@ -364,12 +456,54 @@ static void bad_prologues(void **state)
     refused(&s, XL_BAD_SCALAR, "which overflows f32");
 }
 
+static void bad_epilogues(void **state)
+{
+    const struct trial c = make_trial(&forms[0], &afters[2], 5, 99, XL_F32);
+    xl_binding b[MOST_BINDINGS], many[XL_EPILOGUE_MAX_BINDINGS];
+    xl_softmax s = describe(&c, NULL, b);
+    (void)state;
+    s.dst.dtype = XL_F32;
+    s.epilogue.expr = NULL;
+    refused(&s, XL_BAD_ARGUMENT,
+            "an epilogue of 1 bindings has no expression");
+    s.epilogue.expr = "x + p";
+    refused(&s, XL_BAD_ARGUMENT, "the epilogue does not use 'y'");
+    s.epilogue.expr = "sum(y) + p";
+    refused(&s, XL_BAD_ARGUMENT, "not possible in an epilogue");
+    s.epilogue.expr = "y + p";
+    s.dst.dtype = XL_I8;
+    refused(&s, XL_BAD_ARGUMENT, "i8");
+    s.dst.dtype = XL_F64;
+    refused(&s, XL_UNSUPPORTED, "softmax from f32 to f64 with an epilogue");
+    s.dst.dtype = XL_F8E4M3;
+    refused(&s, XL_UNSUPPORTED, "softmax from f32 to f8e4m3 with an epilogue");
+    s.epilogue = (xl_epilogue){.expr = NULL};
+    s.dst.dtype = XL_F16;
+    refused(&s, XL_UNSUPPORTED, "softmax from f32 to f16; src must be");
+    s.epilogue = (xl_epilogue){"y + p", b, 1};
+    b[0].tensor.mem.buf = mem[DST];
+    refused(&s, XL_OVERLAP, "overlaps");
+    b[0].tensor.mem.buf = mem[R];
+    b[0].tensor.offset = ELEMS;
+    refused(&s, XL_BUFFER_TOO_SMALL, "p needs");
+    b[0].tensor.offset = FIRST;
+    b[0].tensor.size[1] = 98;
+    refused(&s, XL_BAD_SHAPE,
+            "does not broadcast over the result's (1, 5, 99)");
+    for (unsigned k = 0; k < XL_EPILOGUE_MAX_BINDINGS; k++)
+        many[k] = (xl_binding){.name = "p", .is_scalar = true};
+    s.prologue = (xl_epilogue){"x + p", many, 9};
+    s.epilogue = (xl_epilogue){"y + p", many, 8};
+    refused(&s, XL_BAD_ARGUMENT,
+            "a prologue of 9 bindings and an epilogue of 8; at most 16");
+}
+
 /* Memory of another context. */
 static void other_context(void **state)
 {
-    const struct trial c = make_trial(&forms[0], 5, 99, XL_F32);
+    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32);
     struct test_device other;
-    xl_binding b[3];
+    xl_binding b[MOST_BINDINGS];
     const xl_softmax s = describe(&c, NULL, b);
     cl_mem foreign;
     (void)state;
@@ -385,7 +519,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_variant), cmocka_unit_test(by_mode),
-        cmocka_unit_test(bad_prologues), cmocka_unit_test(other_context)};
+        cmocka_unit_test(bad_prologues), cmocka_unit_test(bad_epilogues),
+        cmocka_unit_test(other_context)};
     test_args(argc, argv);
     test_device_open(&t, NULL);
     for (unsigned i = 0; i < MEMS; i++)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that come with clbench, each under its bare name; or a file of the
+ * user instead of one of them. */
+#ifndef CLBENCH_RESULTS_EMBEDDED_H
+#define CLBENCH_RESULTS_EMBEDDED_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* A text that is compiled into clbench. Names end in ".txt"; NULL name last.
+ */
+struct embedded {
+    const char *name;
+    const unsigned char *text;
+    size_t len;
+};
+
+/* The text of that name, without ".txt", on the heap; a name with a dot or a
+ * slash is a path. `what` names the kind in messages: "shape file". False:
+ * *why is the message. */
+bool embedded_read(const struct embedded *all, const char *what,
+                   const char *name, char **text, struct xl__str *why);
+
+#endif
