@@ -146,7 +146,7 @@ const struct gemm_case gemm_cases[] = {
     PLAIN("i8-f32",       V,  67, 53, 41, NN, XL_I8,   XL_F32),
     PLAIN("i8-f16",       V,  67, 53, 41, TT, XL_I8,   XL_F16),
     PLAIN("i8-bf16",      V,  67, 53, 41, TN, XL_I8,   XL_BF16),
-    PLAIN("u8",           V,  67, 53, 41, NT, XL_U8,   XL_I32),
+    PLAIN("u8",           VQ, 67, 53, 41, NT, XL_U8,   XL_I32),
     PLAIN("u8-f32",       V,  67, 53, 41, TN, XL_U8,   XL_F32),
     PLAIN("u8-f16",       V,  67, 53, 7,  NN, XL_U8,   XL_F16),
     PLAIN("u8-bf16",      V,  3, 517, 41, NT, XL_U8,   XL_BF16),

@@ -21,7 +21,8 @@ static const char blanks[] = " \t\r";
 
 static bool read_text(struct shape_file *f, struct xl__str *why)
 {
-    return embedded_read(shape_texts, "shape file", f->name, &f->text, why);
+    return embedded_read(shape_texts, "shape file", NULL, f->name, &f->text,
+                         why);
 }
 
 /* -- a line --------------------------------------------------------------- */

@@ -3,9 +3,11 @@
 #include <crosslane/measure.h>
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/console.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -51,6 +53,35 @@ static void print_profile(const xl_device *dev, const xl_profile *before,
     table_destroy(t);
 }
 
+enum { INDENT = 2 };
+
+XL__PRINTF(1, 2)
+static void print_below(const char *format, ...)
+{
+    struct xl__str text = {0}, clean = {0};
+    va_list args;
+    va_start(args, format);
+    xl__str_vprintf(&text, format, args);
+    va_end(args);
+    text_escape(&clean, xl__str_text(&text));
+    text_wrap(stdout, xl__str_text(&clean), INDENT,
+              text_terminal_columns() - INDENT);
+    xl__str_clear(&text);
+    xl__str_clear(&clean);
+}
+
+static void print_place(struct session *s)
+{
+    if (s->set.output)
+        print_below("saved in %s; it is used where it is in a folder of tuned "
+                    "sets (XL_TUNED_DIR)",
+                    s->set.output);
+    else
+        print_below("saved in the folder %s; used by programs that start from "
+                    "now on",
+                    xl_tuned_dir(s->lib));
+}
+
 static int calibrate_device(struct session *s, xl_device *dev)
 {
     xl_queue *q = session_queue(s, dev);
@@ -68,18 +99,15 @@ static int calibrate_device(struct session *s, xl_device *dev)
         printf("%u: %s\n", xl_device_index(dev),
                device_fact_text(dev, "name", "?"));
         if (before.n_rates > 0)
-            printf("  kept: %s, driver %s, %s\n", before.date, before.driver,
-                   before.origin);
+            print_below("kept: %s, driver %s, %s", before.date, before.driver,
+                        before.origin);
         print_profile(dev, &before, &now);
         status = xl_profile_save(q, &now, s->set.output);
         if (status != XL_OK)
             code = session_fail(s, "saving the profile", status,
                                 xl_error_detail(q));
         else
-            printf("  saved in %s%s; used by programs that start from now "
-                   "on\n",
-                   s->set.output ? s->set.output : "the folder ",
-                   s->set.output ? "" : xl_tuned_dir(s->lib));
+            print_place(s);
     }
     xl_queue_destroy(q);
     return code;
@@ -90,6 +118,13 @@ static int run_calibrate(struct session *s)
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
+    if (s->set.output && s->n_devices > 1) {
+        fprintf(stderr,
+                "clbench: --output is the file of one device, but %u are "
+                "selected: name one with --device\n",
+                s->n_devices);
+        return EXIT_USAGE;
+    }
     progress_begin(s, s->n_devices);
     for (unsigned i = 0;
          code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++) {

@@ -208,8 +208,11 @@ static void add_result(struct verifier *v, const struct verify_counts *t)
     table_cell(v->table, "%u", t->n_refused);
     table_cell(v->table, "%.3f", t->worst);
     table_cell(v->table, "%s", t->worst_case ? t->worst_case : "");
-    table_cell_coloured(v->table, n_bad ? TABLE_RED : TABLE_GREEN,
-                        n_bad ? "WRONG" : "ok");
+    if (n_bad == 0 && t->n_right == 0)
+        table_cell(v->table, "no case");
+    else
+        table_cell_coloured(v->table, n_bad ? TABLE_RED : TABLE_GREEN,
+                            n_bad ? "WRONG" : "ok");
     v->s->n_wrong += n_bad;
     xl_row_init(&row, "verify", t->variant);
     row.seed = v->s->set.seed;

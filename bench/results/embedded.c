@@ -20,25 +20,29 @@ static const struct embedded *find_text(const struct embedded *all,
 }
 
 static bool report_no_text(const struct embedded *all, const char *what,
-                           const char *name, struct xl__str *why)
+                           const char *list_command, const char *name,
+                           struct xl__str *why)
 {
     xl__str_printf(why, "no %s '%s' comes with clbench; must be one of", what,
                    name);
-    for (const struct embedded *t = all; t->name; t++)
+    if (list_command)
+        xl__str_printf(why, " those of '%s'", list_command);
+    for (const struct embedded *t = all; !list_command && t->name; t++)
         xl__str_printf(why, " %.*s", (int)strcspn(t->name, "."), t->name);
     xl__str_printf(why, ", or a path such as './%s'", name);
     return false;
 }
 
 bool embedded_read(const struct embedded *all, const char *what,
-                   const char *name, char **text, struct xl__str *why)
+                   const char *list_command, const char *name, char **text,
+                   struct xl__str *why)
 {
     size_t len = 0;
     *text = NULL;
     if (!strpbrk(name, "./\\")) {
         const struct embedded *t = find_text(all, name);
         if (!t)
-            return report_no_text(all, what, name, why);
+            return report_no_text(all, what, list_command, name, why);
         *text = xl__calloc(t->len + 1, 1);
         if (*text)
             memcpy(*text, t->text, t->len);

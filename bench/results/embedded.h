@@ -17,9 +17,11 @@ struct embedded {
 };
 
 /* The text of that name, without ".txt", on the heap; a name with a dot or a
- * slash is a path. `what` names the kind in messages: "shape file". False:
- * *why is the message. */
+ * slash is a path. `what` names the kind in messages: "shape file";
+ * list_command prints the names, NULL: the message has them. False: *why is the
+ * message. */
 bool embedded_read(const struct embedded *all, const char *what,
-                   const char *name, char **text, struct xl__str *why);
+                   const char *list_command, const char *name, char **text,
+                   struct xl__str *why);
 
 #endif

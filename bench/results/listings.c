@@ -15,7 +15,8 @@ int listing_choose(struct session *s)
     int code = EXIT_FINE;
     if (!s->set.as)
         return EXIT_FINE;
-    if (!embedded_read(device_texts, "listing", s->set.as, &s->listing,
+    if (!embedded_read(device_texts, "listing",
+                       "clbench devices --list", s->set.as, &s->listing,
                        &why)) {
         session_message(s, "", xl__str_text(&why));
         code = EXIT_FILE;

@@ -168,7 +168,7 @@ refused 4 none.txt : expr "@$folder/none.txt"
 refused 4 "'gemm_nothing'" gemm_square : gemm --shapes gemm_nothing
 printf '\n8 f17\n' >"$folder/bad.txt"
 refused 4 "bad.txt:2:3: " "'f17'" : gemm --shapes "$folder/bad.txt"
-refused 4 "'nothing'" m4-pro : explain gemm 16 --as nothing
+refused 4 "'nothing'" "devices --list" : explain gemm 16 --as nothing
 refused 4 none.txt : explain gemm 16 --as "$folder/none.txt"
 printf '\nDevice Name  Some GPU\n' >"$folder/human.txt"
 refused 4 "human.txt: line 2: Device" "clinfo --raw" : \

@@ -148,6 +148,20 @@ void test_status_(xl_status got, xl_status want, const char *message,
     _fail(file, line);
 }
 
+void test_compare_floats(xl_queue *q, cl_mem mem, const float *want, size_t n,
+                         const char *name)
+{
+    float *got = malloc(n * sizeof *got);
+    assert_non_null(got);
+    assert_status(xl_buffer_read(q, mem, 0, got, n * sizeof *got), XL_OK,
+                  xl_error_detail(q));
+    for (size_t i = 0; i < n; i++)
+        if (!(got[i] == want[i] || (isnan(got[i]) && isnan(want[i]))))
+            fail_msg("%s: element %zu is %g, not %g", name, i, (double)got[i],
+                     (double)want[i]);
+    free(got);
+}
+
 void test_kernel_path(const char *folder, const char *name, char *path,
                       size_t cap)
 {

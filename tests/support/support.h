@@ -44,7 +44,6 @@ struct test_device {
 void test_device_open(struct test_device *t, const xl_options *options);
 void test_device_close(struct test_device *t);
 
-/* Fail with the status by name and the message. */
 /* Run tests on a device that is open from the first to the last. */
 #define test_run_on_device(tests, t, options)                                 \
     (test_of_group_((t), (options)),                                          \
@@ -53,6 +52,7 @@ void test_of_group_(struct test_device *t, const xl_options *options);
 int test_open_group_(void **state);
 int test_close_group_(void **state);
 
+/* Fail with the status by name and the message. */
 #define assert_status(got, want, message)                                       \
     do {                                                                      \
         const xl_status got_ = (got); /* before the message is asked for */     \
@@ -60,6 +60,11 @@ int test_close_group_(void **state);
     } while (0)
 void test_status_(xl_status got, xl_status want, const char *message,
                   const char *file, int line);
+
+/* Fails, with the name of the case, at the first of `n` floats of the buffer
+ * that is not want[i]; a NaN equals a NaN. */
+void test_compare_floats(xl_queue *q, cl_mem mem, const float *want, size_t n,
+                         const char *name);
 
 /* The path of a kernel in a copy of cl/, "gemm/tiled.cl" below `folder`; makes the
  * folders on the way. */

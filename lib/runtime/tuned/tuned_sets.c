@@ -264,9 +264,20 @@ static bool is_for_class(const struct xl__tuned_set *set, const char *op,
                             strcmp(set->shape_class, shape_class) == 0);
 }
 
-static unsigned rank_of(const struct loaded *from, enum xl__tuned_scope scope)
+/* The next file for the device at or after *f; NULL: none is left. */
+static const struct loaded *next_file(const struct xl__tuned_table *table,
+                                      const struct xl__tuned_file *head,
+                                      size_t *f, unsigned *rank)
 {
-    return (unsigned)from->origin * XL__N_TUNED_SCOPES + (unsigned)scope;
+    enum xl__tuned_scope scope;
+    while (table && *f < table->n) {
+        const struct loaded *from = &table->files[(*f)++];
+        if (!matches_device(&from->file, head, &scope))
+            continue;
+        *rank = (unsigned)from->origin * XL__N_TUNED_SCOPES + (unsigned)scope;
+        return from;
+    }
+    return NULL;
 }
 
 size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
@@ -274,23 +285,21 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
                            struct xl__tuned_match *out, size_t cap)
 {
     struct xl__tuned_file head;
+    const struct loaded *from;
+    unsigned rank;
     size_t n = 0;
     if (db->is_off)
         return 0;
     xl__tuned_device_head(dev, &head);
     xl__lock_take(&db->lock);
     const struct xl__tuned_table *table = load_table(db);
-    for (size_t f = 0; table && f < table->n; f++) {
-        const struct loaded *from = &table->files[f];
-        enum xl__tuned_scope scope;
-        if (!matches_device(&from->file, &head, &scope))
-            continue;
+    for (size_t f = 0; (from = next_file(table, &head, &f, &rank)) != NULL;) {
         for (size_t i = 0; i < from->file.n_sets; i++) {
             const struct xl__tuned_match match = {
                 .set = &from->file.sets[i],
                 .origin = from->label + sizeof LABEL - 1,
                 .label = from->label,
-                .rank = rank_of(from, scope)};
+                .rank = rank};
             if (is_for_class(match.set, op, shape_class))
                 n = insert_match(out, n, cap, &match);
         }
@@ -302,28 +311,24 @@ size_t xl__tuned_sets_find(struct xl__tuned_sets *db, const xl_device *dev,
 /* -- profiles --------------------------------------------------------------*/
 
 void xl__tuned_profile_find(struct xl__tuned_sets *db, const xl_device *dev,
-                      xl_profile *out)
+                            xl_profile *out)
 {
     struct xl__tuned_file head;
-    unsigned least = UINT_MAX;
+    const struct loaded *from;
+    unsigned rank, least = UINT_MAX;
     memset(out, 0, sizeof *out);
     if (db->is_off)
         return;
     xl__tuned_device_head(dev, &head);
     xl__lock_take(&db->lock);
     const struct xl__tuned_table *table = load_table(db);
-    for (size_t f = 0; table && f < table->n; f++) {
-        const struct loaded *from = &table->files[f];
-        enum xl__tuned_scope scope;
-        if (from->file.profile.n_rates == 0 ||
-            !matches_device(&from->file, &head, &scope))
-            continue;
-        const unsigned rank = rank_of(from, scope);
-        if (rank > least || (rank == least && strcmp(from->file.profile.date,
-                                                     out->date) <= 0))
+    for (size_t f = 0; (from = next_file(table, &head, &f, &rank)) != NULL;) {
+        const xl_profile *p = &from->file.profile;
+        if (p->n_rates == 0 || rank > least ||
+            (rank == least && strcmp(p->date, out->date) <= 0))
             continue;
         least = rank;
-        *out = from->file.profile;
+        *out = *p;
         xl__strcpy(out->origin, sizeof out->origin,
                    from->label + sizeof LABEL - 1);
     }

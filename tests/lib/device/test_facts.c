@@ -333,8 +333,8 @@ static void a_listing_has_the_facts_of_the_device(void **state)
         struct xl__devices listed = {.targets = &xl__targets};
         struct xl__str why = {0};
         const char *name;
-        assert_true(embedded_read(device_texts, "listing", pairs[i][1],
-                                  &listed.listing, &why));
+        assert_true(embedded_read(device_texts, "listing", NULL,
+                                  pairs[i][1], &listed.listing, &why));
         assert_int_equal(xl__devices_enumerate(&listed, NULL), XL_OK);
         for (unsigned k = 0; (name = xl_fact_name(k, NULL)) != NULL; k++) {
             const struct xl__answer *a = &find(pairs[i][0])->limits.used[k];

@@ -123,13 +123,7 @@ static void expect(const xl_gemm *g)
 
 static void compare(const char *name)
 {
-    static float got[FLOATS];
-    assert_status(xl_buffer_read(t.queue, pool, 0, got, sizeof got), XL_OK,
-                  xl_error_detail(t.queue));
-    for (size_t i = 0; i < FLOATS; i++)
-        if (!(got[i] == want[i] || (isnan(got[i]) && isnan(want[i]))))
-            fail_msg("%s: element %zu of block %zu is %g, not %g", name,
-                     i % BLOCK, i / BLOCK, (double)got[i], (double)want[i]);
+    test_compare_floats(t.queue, pool, want, FLOATS, name);
 }
 
 /* By the best variant and by each; returns the number of those that ran. */

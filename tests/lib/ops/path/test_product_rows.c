@@ -119,14 +119,7 @@ static void expect(const xl_gemm *g, size_t count)
 
 static void compare(const char *name)
 {
-    static float got[FLOATS];
-    assert_status(xl_buffer_read(t.queue, mem, 0, got, sizeof got), XL_OK,
-                  xl_error_detail(t.queue));
-    for (size_t i = 0; i < FLOATS; i++) {
-        if (!(got[i] == want[i] || (isnan(got[i]) && isnan(want[i]))))
-            fail_msg("%s: element %zu (of C: %zd) is %g, not %g", name, i,
-                     (ptrdiff_t)i - AT_C, (double)got[i], (double)want[i]);
-    }
+    test_compare_floats(t.queue, mem, want, FLOATS, name);
 }
 
 /* By each variant that supports them, and by the best. gemm_cpu is one of some
