@@ -488,6 +488,27 @@ static void test_profiles(void **state)
     assert_int_equal(p.n_rates, 1);
     assert_int_equal(list(user).n_json, 1);
     close_db(&f);
+    /* Of two files of one rank the profile with the later date, whichever the
+     * folder lists first. */
+    const char *const dates[] = {"2026-01-01T00:00:00Z",
+                                 "2026-01-05T00:00:00Z"};
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(text, sizeof text,
+                 HEAD "\"device\": {\"name\": \"one\", "
+                 "\"platform\": \"Test Platform\", \"arch\": \"sm_1\", "
+                 "\"vendor\": \"generic\"}, \"for\": \"device\",\n"
+                 "\"profile\": {\"driver\": \"1\", \"date\": \"%s\", "
+                 "\"rates\": {\"launch_ns\": %u}},\n\"sets\": []}\n",
+                 dates[(i / 2) ^ (i % 2)], ((i / 2) ^ (i % 2)) + 1);
+        write_text(system, i % 2 ? "x.json" : "y.json", text);
+        if (i % 2 == 0)
+            continue;
+        open_db(&f, NULL, system);
+        xl__tuned_profile_find(&f.db, &dev, &p);
+        assert_string_equal(p.date, dates[1]);
+        assert_true(p.rates[0].value == 2);
+        close_db(&f);
+    }
     /* Off, and another device: none. */
     open_db(&f, user, NULL);
     f.db.is_off = true;

@@ -486,27 +486,32 @@ static void repeated_and_unread(void **state)
     compare(&g, "unread");
 }
 
-/* Products of a group that differ in their scales. */
+/* Products of a group that differ in their scales, or share them; a step
+ * between scales is of batches only. */
 static void group(void **state)
 {
     struct product p = {{XL_F16, XL_I8, XL_F32, 0, 0, XL_F32},
                         "rrr", 7, 9, 21, 2, 1, 0,
-                        .has = "T", .has_own = true,
-                        .group = {{0, 0}, {0, 1}}};
-    xl_mat second;
+                        .has = "T", .group = {{0, 0}, {0, 1}}};
     (void)state;
-    xl_gemm both = start(&p), g[2] = {both, both};
-    expect(&p);
-    second = scale_mats[SCALE_B];
-    second.offset += both.b_scales.scale_step;
-    g[0].batch = g[1].batch = (xl_batch){0};
-    g[1].a.offset += both.batch.a_step;
-    g[1].b.offset += both.batch.b_step;
-    g[1].c.offset += both.batch.c_step;
-    g[1].b_scales.scale = &second;
-    assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    compare(g, "group");
+    for (unsigned i = 0; i < 2; i++) {
+        p.has_own = i == 0;
+        xl_gemm both = start(&p), g[2] = {both, both};
+        xl_mat second = scale_mats[SCALE_B];
+        expect(&p);
+        second.offset += both.b_scales.scale_step;
+        g[0].batch = g[1].batch = (xl_batch){0};
+        g[1].a.offset += both.batch.a_step;
+        g[1].b.offset += both.batch.b_step;
+        g[1].c.offset += both.batch.c_step;
+        if (p.has_own)
+            g[1].b_scales.scale = &second;
+        else
+            g[0].b_scales.scale_step = g[1].b_scales.scale_step = 2;
+        assert_status(xl_gemm_run_group(t.queue, g, 2, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        compare(g, p.has_own ? "group" : "group, shared scales");
+    }
 }
 
 /* The error of any values is within the documented bound. */
