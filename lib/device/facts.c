@@ -223,6 +223,7 @@ void xl__limits_init(struct xl__limits *l)
 {
     each_answer(l, set_unknown);
     l->matrix_ops = NULL;
+    l->model = (struct xl__model){0};
 }
 
 void xl__limits_clear(struct xl__limits *l)
@@ -244,6 +245,7 @@ static bool copy_answers(struct xl__answer *dst, const struct xl__answer *src)
 bool xl__limits_copy(struct xl__limits *dst, const struct xl__limits *src)
 {
     dst->matrix_ops = src->matrix_ops;
+    dst->model = src->model;
     return copy_answers(dst->used, src->used) &&
            copy_answers(dst->queried, src->queried) &&
            copy_answers(dst->measured, src->measured);

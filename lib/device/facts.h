@@ -9,6 +9,7 @@
 #include <crosslane/device.h>
 
 #include "base/error.h"
+#include "device/model.h"
 #include "device/private_api.h"
 
 struct xl__asked; /* device/cl_info.h */
@@ -175,6 +176,7 @@ struct xl__limits {
     struct xl__answer measured[XL__N_FACTS];
     /* Of the vendor table, static; ends with a NULL name. NULL: none. */
     const xl_matrix_op *matrix_ops;
+    struct xl__model model; /* of the vendor table */
 };
 
 /* The number in use; NaN when unknown; of a boolean 0, 1 or NaN. */

@@ -6,12 +6,6 @@
 
 #include <math.h>
 
-/* Defaults for unknown facts, by class of device. They only rank variants. */
-static const double guess_clock_hz = 1.5e9;
-static const double guess_gpu_lanes = 64, guess_cpu_fma_units = 2;
-static const double guess_gpu_bytes_per_unit_s = 16e9;
-static const double guess_shared_bytes_per_s = 30e9;
-
 size_t xl__n_units(const struct xl__limits *l)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -21,10 +15,17 @@ size_t xl__n_units(const struct xl__limits *l)
 /* f32 FMAs a compute unit starts per clock. */
 static double fma_lanes(const struct xl__limits *l)
 {
-    const double vector = fmax(1, xl__num_or(l, XL__F_native_vector_f32, 1));
+    const double vector = xl__is(l, XL__F_is_cpu)
+                              ? xl__num_or(l, XL__F_native_vector_f32, 1)
+                              : 1;
     return xl__num_or(l, XL__F_simd_per_cu_f32,
-                      xl__is(l, XL__F_is_cpu) ? guess_cpu_fma_units * vector
-                                              : guess_gpu_lanes);
+                      xl__model(l, XL__M_fma_lanes) * fmax(1, vector));
+}
+
+double xl__rate_clock(const struct xl__limits *l)
+{
+    const double clock = xl__num(l, XL__F_clock_hz);
+    return clock > 0 ? clock : xl__model(l, XL__M_clock_hz);
 }
 
 double xl__rate_fma(const struct xl__limits *l)
@@ -32,9 +33,7 @@ double xl__rate_fma(const struct xl__limits *l)
     const double peak = xl__num(l, XL__F_peak_f32_flop_per_s);
     if (peak > 0)
         return peak;
-    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
-    return 2 * (double)xl__n_units(l) * fma_lanes(l) *
-           (clock > 0 ? clock : guess_clock_hz);
+    return 2 * (double)xl__n_units(l) * fma_lanes(l) * xl__rate_clock(l);
 }
 
 /* Flop that a compute unit starts per clock, by the instruction that
@@ -60,8 +59,7 @@ double xl__rate_matrix(const struct xl__limits *l, xl_dtype in)
     const enum xl__fact_id peak = xl__peak_matrix(in);
     if (peak == XL__N_FACTS)
         return 0;
-    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
-    return xl__num_or(l, peak, rate_by_clock(l, in, clock));
+    return xl__num_or(l, peak, rate_by_clock(l, in, xl__rate_clock(l)));
 }
 
 double xl__rate_matrix_op(const struct xl__limits *l, const xl_matrix_op *op)
@@ -101,7 +99,6 @@ double xl__rate_memory(const struct xl__limits *l)
     const double read = xl__num(l, XL__F_read_bytes_per_s);
     if (copy > 0 || read > 0)
         return copy > 0 ? copy : read;
-    if (xl__is(l, XL__F_is_cpu) || xl__is(l, XL__F_host_unified))
-        return guess_shared_bytes_per_s;
-    return guess_gpu_bytes_per_unit_s * (double)xl__n_units(l);
+    return xl__model(l, XL__M_bytes_per_s) +
+           xl__model(l, XL__M_unit_bytes_per_s) * (double)xl__n_units(l);
 }

@@ -9,6 +9,7 @@
 #include "device/private_api.h"
 
 size_t xl__n_units(const struct xl__limits *l); /* at least 1 */
+double xl__rate_clock(const struct xl__limits *l); /* Hz */
 /* Rates are never NaN: the measured peak, else units x lanes x clock, else a
  * default for the class of device. */
 double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */

@@ -51,6 +51,7 @@ static void correct_llvmpipe(struct xl__limits *l)
     if (comma && sscanf(comma, ", %u bits", &bits) == 1 && bits >= F32_BITS)
         xl__limits_correct(l, XL__F_subgroup_width, bits / F32_BITS, XL_KNOWN,
                            "GE-09");
+    l->model.is_software = true; /* GE-33 */
     xl__limits_correct(l, XL__F_clock_hz, NAN, XL_UNKNOWN, "GE-09");
     xl__limits_correct(l, XL__F_has_watchdog, 0, XL_KNOWN, "GE-09");
     xl__limits_correct(l, XL__F_max_loop_turns, LLVMPIPE_TURNS, XL_KNOWN,

@@ -73,7 +73,7 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
     correct_half(l, cc);
     if (cc >= COPY_CAPABILITY)
         xl__limits_correct_text(l, XL__F_async_copy, "ptx", XL_KNOWN, "NV-38");
-    l->matrix_ops = xl__nvidia_matrix_ops(cc);
+    xl__nvidia_matrix_engine(cc, l);
 }
 
 static void correct_facts(struct xl__limits *l)

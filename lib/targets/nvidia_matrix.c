@@ -2,7 +2,8 @@
 /* NVIDIA's matrix instructions by compute capability: mma.sync from 8.0 on,
  * wgmma on 9.0. Fragments "mma": words of four bytes along k; "wgmma":
  * operands in local memory. Sources: NV-26 (rates, capabilities), NV-35
- * (shapes). */
+ * (shapes). What they reach was measured on a 9.0; older devices have its
+ * mma.sync values. */
 #include "targets/targets.h"
 
 #define MMA_SYNC(in, out, depth, flop)                                        \
@@ -27,6 +28,33 @@
     TYPES_OF_SM_80(ROW, flop), ROW(XL_F8E4M3, XL_F32, 32, 2 * (flop)),        \
         ROW(XL_F8E5M2, XL_F32, 32, 2 * (flop))
 
+/* clang-format off */
+static const struct xl__mma_model mma_sync = { /* NV-36 */
+    .shown = 0.1,
+    .elems_per_clock = 8,
+    .begin_clocks = 1200,
+    .sums_per_clock = 16,
+    .bytes_frac = 0.88,
+};
+static const struct xl__wgmma_model wgmma = { /* NV-34 */
+    .operand_bytes = 128,
+    .load_bytes = 80,
+    .astride_cost = 0.3, /* NV-52 */
+    .blend = 4,
+    .no_overlap = 1.02,
+    .promotion = 1.1,
+    .boxes_sums = 26,
+    .values_sums = 12,
+    .values_clocks = 300,
+    .part_sums = 5, /* NV-50 */
+    .start_clocks = 1500,
+    .join_clocks = 4000,
+    .cut_cost = 1.05,
+    .enough_units = 0.5,
+    .bytes_frac = 0.98, /* NV-49 */
+};
+/* clang-format on */
+
 static const xl_matrix_op sm_80[] = {TYPES_OF_SM_80(MMA_SYNC, 2048), {0}};
 static const xl_matrix_op sm_86[] = {TYPES_OF_SM_80(MMA_SYNC, 1024), {0}};
 static const xl_matrix_op sm_89[] = {TYPES_OF_SM_89(MMA_SYNC, 1024), {0}};
@@ -44,10 +72,12 @@ static const struct generation {
     {86, sm_86},  {80, sm_80},   {0, NULL},
 };
 
-const xl_matrix_op *xl__nvidia_matrix_ops(unsigned cc)
+void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l)
 {
     const struct generation *g = generations;
     while (g->cc > cc)
         g++;
-    return g->ops;
+    l->matrix_ops = g->ops;
+    l->model.mma = &mma_sync;
+    l->model.wgmma = &wgmma;
 }

@@ -10,9 +10,9 @@ extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
     xl__vendor_intel, xl__vendor_narrow_cpu, xl__vendor_cpu,
     xl__vendor_generic;
 
-/* nvidia_matrix.c: the matrix instructions of a compute capability, times ten;
- * ends with a NULL name. NULL: none. */
-const xl_matrix_op *xl__nvidia_matrix_ops(unsigned cc);
+/* nvidia_matrix.c: set the matrix instructions of a compute capability, times
+ * ten, and what they reach. */
+void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l);
 /* nvidia_ptx.c */
 extern const struct xl__rebuild xl__nvidia_rebuild;
 

@@ -181,10 +181,7 @@ enum {
     ACCESS_BYTES = 16, /* largest access of a GPU's item */
     AHEAD_BYTES = 64,  /* that an item loads before it uses them */
     MAX_GPU_VW = 8,
-    WG = 256, /* a size that every kernel can be launched with
-                 (NV-24) */
     MAX_UNROLL = 4,
-    GROUPS_PER_UNIT = 64,  /* on a CPU (CP-08) */
     GROUP_BYTES = 1 << 17, /* memory traffic of a work-group on a CPU */
     BITS = 31              /* of the dividends of xl_divide() */
 };
@@ -249,7 +246,7 @@ static unsigned choose_unroll(const struct xl__limits *l,
     const size_t bytes = xl__map_load_bytes(group);
     size_t unroll = MAX_UNROLL;
     while (unroll > 1 && (bytes * unroll > AHEAD_BYTES || bytes == 0 ||
-                          n_vectors(group) < unroll * units * WG))
+                          n_vectors(group) < unroll * units * xl__model_size(l, XL__M_wg)))
         unroll /= 2;
     return (unsigned)unroll;
 }
@@ -277,7 +274,7 @@ size_t xl__map_per_group(const struct xl__limits *l,
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const double groups = group->bytes / GROUP_BYTES;
-    const size_t least = GROUPS_PER_UNIT * units;
+    const size_t least = xl__model_size(l, XL__M_core_groups) * units;
     const size_t n = groups > (double)least ? (size_t)groups : least;
     return xl__ceil_div(work, n);
 }
@@ -305,7 +302,8 @@ static void choose_gpu_geometry(const struct xl__limits *l,
     struct xl__geometry *geo = &group->geo;
     geo->vw = (unsigned)choose_gpu_vector(group);
     geo->wg = (unsigned)(size_t)xl__floor_power_of_two(
-        xl__min_size(WG, xl__size_or(l, XL__F_max_wg_size, 1)));
+        xl__min_size(xl__model_size(l, XL__M_wg),
+                     xl__size_or(l, XL__F_max_wg_size, 1)));
     geo->unroll = choose_unroll(l, group);
     geo->per_wg = 0;
 }

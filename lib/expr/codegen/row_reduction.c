@@ -12,16 +12,11 @@
 #include "expr/codegen/reduction_element.h"
 
 enum {
-    HELD_WORDS = 48,        /* words that an item should hold (NV-25), */
-    HELD_ONCE_WORDS = 24,   /* if there is one sweep only, */
-    HELD_NARROW_WORDS = 32, /* if all types read are below 4 bytes */
     MAX_HELD_WORDS = 64,
     MIN_WG = 128,         /* with smaller ones too few items are resident */
-    MAX_LANES = 512,      /* of held rows (NV-25) */
     SWEEP_LANES = 256,    /* of rows that do not fit into registers */
     SIDE_BY_SIDE = 8,     /* lanes of a row at least, */
     MIN_ELEMS = 4,        /* if each has so many elements */
-    GROUPS_PER_UNIT = 64, /* on a CPU */
     GROUP_BYTES = 1 << 17 /* memory traffic of a work-group on a CPU */
 };
 
@@ -34,7 +29,7 @@ static void choose_cpu_rows(const struct xl__limits *l,
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t rows = xl__kept_elems(group);
     const double groups = group->bytes / GROUP_BYTES;
-    const size_t least = GROUPS_PER_UNIT * units;
+    const size_t least = xl__model_size(l, XL__M_core_groups) * units;
     const size_t n = groups > (double)least ? (size_t)groups : least;
     group->geo.wg = group->geo.lanes = 1;
     group->geo.per_wg = xl__ceil_div(rows, n);
@@ -56,14 +51,16 @@ static size_t widest_bytes(const struct xl__group *group)
 /* Lanes that hold a row of so many words. For narrow types each lane holds
  * fewer words, since the same number of words is fewer bytes in flight; up to
  * MIN_WG lanes are used before a lane holds more than half of that. */
-static size_t lanes_to_hold(const struct xl__group *group, size_t words)
+static size_t lanes_to_hold(const struct xl__limits *l,
+                            const struct xl__group *group, size_t words)
 {
-    const size_t each = group->n_sweeps > 1 ? HELD_WORDS : HELD_ONCE_WORDS;
+    const size_t each = xl__model_size(
+        l, group->n_sweeps > 1 ? XL__M_held_words : XL__M_held_once_words);
+    const size_t narrow = xl__model_size(l, XL__M_held_narrow_words);
     if (widest_bytes(group) >= sizeof(float))
         return xl__ceil_div(words, each);
-    return xl__max_size(
-        xl__ceil_div(words, HELD_NARROW_WORDS),
-        xl__min_size(MIN_WG, xl__ceil_div(words, HELD_NARROW_WORDS / 2)));
+    return xl__max_size(xl__ceil_div(words, narrow),
+                        xl__min_size(MIN_WG, xl__ceil_div(words, narrow / 2)));
 }
 
 /* The lanes of a row: as few as can hold it, since the cost of a join grows
@@ -79,8 +76,9 @@ static void choose_gpu_lanes(const struct xl__graph *g,
     const size_t vectors = xl__row_vectors(group);
     const size_t lanes = (size_t)xl__ceil_power_of_two(xl__max_size(
         xl__min_size(SIDE_BY_SIDE, xl__ceil_div(vectors * geo->vw, MIN_ELEMS)),
-        lanes_to_hold(group, vectors * geo->vw * words)));
-    geo->lanes = (unsigned)xl__min_size(lanes, xl__min_size(MAX_LANES, most));
+        lanes_to_hold(l, group, vectors * geo->vw * words)));
+    geo->lanes = (unsigned)xl__min_size(
+        lanes, xl__min_size(xl__model_size(l, XL__M_held_lanes), most));
     const size_t held = xl__ceil_div(vectors, geo->lanes);
     if (held * geo->vw * words <= MAX_HELD_WORDS)
         geo->held = (unsigned)held;

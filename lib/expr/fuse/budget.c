@@ -18,9 +18,7 @@
 enum {
     OTHER_ARGS = 20,      /* arguments of a launch that belong to no operand:
                              sizes of loops, chunks */
-    REGISTERS = 255,      /* of an item where the number is not known: an
-                             assumption, NVIDIA's (NV-04) */
-    OTHER_REGISTERS = 63, /* of them, for addresses and loop counters */
+    OTHER_REGISTERS = 63, /* of an item, for addresses and loop counters */
     VECTOR_WORDS = 4      /* of an element value or accumulator of one word */
 };
 
@@ -184,7 +182,8 @@ static double count_operations(struct xl__fusion *f,
 static bool fits_registers(struct xl__fusion *f, unsigned at,
                            unsigned n_sweeps)
 {
-    const double room = xl__num_or(f->l, XL__F_registers_per_item, REGISTERS) -
+    const double room = xl__num_or(f->l, XL__F_registers_per_item,
+                                   xl__model(f->l, XL__M_item_registers)) -
                         OTHER_REGISTERS;
     unsigned accumulators = 0;
     for (unsigned s = 0; s < n_sweeps; s++) {

@@ -5,10 +5,6 @@
 #include "ops/conv/conv.h"
 #include "ops/path/cost.h"
 
-/* The fractions of the device's rates that it reaches at best: each FMA loads
- * both of its operands and tests the bounds. */
-static const double gpu_flop_frac = 0.02, cpu_flop_frac = 0.003;
-
 static void add_arguments(const struct xl__conv_canonical *c, struct xl__step *s)
 {
     const xl_conv *d = &c->d;
@@ -48,7 +44,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     add_arguments(c, s);
     const struct xl__cost work = {
         .flop = p->flop,
-        .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
+        .flop_frac = xl__model(l, XL__M_conv_ref_frac),
         .bytes = p->bytes,
         .bytes_frac = 1,
         .fill = xl__reference_fill(l, (double)c->d.k * (double)c->d.n,

@@ -32,10 +32,8 @@ enum {
     STATUS_BUFFER_LAST = -1001
 };
 
-/* Fractions of the device's rates that its kernels reach on a GPU for which it
- * was tuned. On CPUs each item of a group is an iteration of a loop. */
-static const double bytes_frac = 0.5, gpu_flop_frac = 0.45,
-                    cpu_flop_frac = 0.03;
+/* Share of the memory's rate that its kernels reach. */
+static const double bytes_frac = 0.5;
 
 /* Which of its functions is called. */
 enum clblast_form { ONE, STEPS, LISTS, N_FORMS };
@@ -329,7 +327,7 @@ static void estimate_clblast(const struct xl__limits *l, const xl_gemm *g,
 {
     const struct xl__cost work = {
         .flop = p->flop,
-        .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
+        .flop_frac = xl__model(l, XL__M_clblast_frac),
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
         .fill = busy_frac(l, g),

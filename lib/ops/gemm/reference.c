@@ -6,9 +6,6 @@
 #include "ops/gemm/orientation.h"
 #include "ops/gemm/gemm.h"
 
-/* Fractions of the device's rates that an item per element reaches at best:
- * each FMA loads both of its operands. */
-static const double gpu_flop_frac = 0.03, cpu_flop_frac = 0.004;
 /* Adjacent items read different cache lines if B is contiguous along k. */
 static const double bytes_frac = 0.3;
 
@@ -51,7 +48,7 @@ static xl_status plan_reference(const struct xl__limits *l, const void *desc,
                             .wg_items = s->local[0]};
     const struct xl__cost work = {
         .flop = p->flop,
-        .flop_frac = xl__is(l, XL__F_is_cpu) ? cpu_flop_frac : gpu_flop_frac,
+        .flop_frac = xl__model(l, XL__M_gemm_ref_frac),
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
         .fill = xl__reference_fill(l, (double)g->m * (double)g->batch.count,

@@ -393,8 +393,8 @@ static xl_status add_results(const xl_gemm *g, struct xl__selfcheck_case *t)
 /* f32 in planes (engines/split.h): the planes and the products that are left
  * out miss less than 2^-20 of a product. Sums stay in the engine for 64 of k:
  * 4 steps of 16 for each of six products, each of which loses 21 2^-25 (16
- * terms and the sum cut at 25 bits, the sum once more at 24: GE-28), so that
- * 2^-22 a term covers them. Then they are added in f32, and an implementation
+ * terms and the sum cut at 25 bits, the sum once more at 24), so that 2^-22 a
+ * term covers them. Then they are added in f32, and an implementation
  * may add all of them in f32. The error of elements far below the largest of
  * their row (column) is not counted: it is far less if elements are of one
  * distribution. */

@@ -26,31 +26,14 @@ static const struct xl__tunable tunables[] = {
     {NULL, NULL, {0}},
 };
 
-/* The first two fractions were measured, the others are extrapolated
- * (NV-39). */
-/* clang-format off */
-static const struct xl__tile_set simt_sets[] = {
-    /* tm  tn  tk  rm  rn st  share of the f32 rate */
-    {128, 256,  8, 16,  8, 2, 0.640},
-    {128, 128,  8, 16,  8, 2, 0.640},
-    { 64, 128,  8,  8,  8, 2, 0.560},
-    { 64,  64,  8,  8,  8, 2, 0.520},
-    { 32,  32,  8,  4,  4, 2, 0.290},
-    { 32,  32,  8,  2,  4, 2, 0.210},
-    { 16,  16,  8,  2,  2, 2, 0.110},
-};
-/* clang-format on */
-static const struct xl__tile_kind simt_kind = {.depths = 2,
-                                               .n_sets = sizeof simt_sets /
-                                                         sizeof *simt_sets,
-                                               .sets = simt_sets};
+enum { DEPTHS = 2 };
 
 static void choose_simt(const struct xl__limits *l, const void *desc,
                         struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__cost work = xl__tile_cost(desc);
-    xl__tile_choose_of(l, &simt_kind, &job, &work, out);
+    const struct xl__cost work = xl__tile_cost(l, desc);
+    xl__tile_choose_of(l, DEPTHS, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
@@ -73,7 +56,7 @@ static xl_status plan_simt(const struct xl__limits *l, const void *desc,
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
         .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
-    j.t.kind = &simt_kind;
+    j.t.depths = DEPTHS;
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
         return XL_UNSUPPORTED;

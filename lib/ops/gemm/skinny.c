@@ -639,7 +639,6 @@ static double thread_flop(const struct skinny_job *j)
 static void estimate_skinny(const struct xl__limits *l,
                             const struct skinny_job *j, struct xl__plan *p)
 {
-    static const double gpu_frac = 0.2, bytes_frac = 0.87; /* NV-49 */
     /* Doubles and integers have half the rate of floats, or less. */
     const xl_dtype in = xl__gemm_in(j->g);
     const bool is_slow = in == XL_F64 || in == XL_I8;
@@ -647,7 +646,7 @@ static void estimate_skinny(const struct xl__limits *l,
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
-    const double rate = (j->by_threads ? 1 : gpu_frac) * (is_slow ? 0.5 : 1) *
+    const double rate = (j->by_threads ? 1 : xl__model(l, XL__M_skinny_frac)) * (is_slow ? 0.5 : 1) *
                         tm / (tm + overhead_instructions(j->s.b.dtype));
     /* Fraction of the items of all groups that have columns. */
     const double used =
@@ -662,7 +661,7 @@ static void estimate_skinny(const struct xl__limits *l,
         .flop_frac = rate,
         .bytes = p->bytes * (double)j->row_blocks +
                  2 * (double)p->scratch_bytes,
-        .bytes_frac = bytes_frac * fmin(1, busy) * (j->by_threads ? 1 : used),
+        .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac) * fmin(1, busy) * (j->by_threads ? 1 : used),
         .fill = fmin(1, groups / units), .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }

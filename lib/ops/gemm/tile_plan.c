@@ -75,18 +75,18 @@ struct xl__tile_job xl__tile_job(const xl_gemm *g)
         s.m, s.n, g->k, g->batch.count, xl__gemm_in(g), false};
 }
 
-struct xl__cost xl__tile_cost(const xl_gemm *g)
+struct xl__cost xl__tile_cost(const struct xl__limits *l, const xl_gemm *g)
 {
-    /* A product much thinner than a tile has few loads in flight at a time,
-     * which CP-13 shows for packed panels. A batch has enough tiles to make up
-     * for that unless it is of the thinnest products. */
+    /* A product much thinner than a tile has few loads in flight at a time. A
+     * batch has enough tiles to make up for that unless it is of the thinnest
+     * products. */
     enum { THIN = 16, THINNEST = 4 };
-    static const double thin_frac = 0.3;
     const bool is_thin =
         xl__min_size(g->m, g->n) <= (g->batch.count == 1 ? THIN : THINNEST);
     return (struct xl__cost){.flop = xl__gemm_flop(g),
                              .bytes = xl__gemm_bytes(g),
-                             .bytes_frac = is_thin ? thin_frac : 1};
+                             .bytes_frac = is_thin ? xl__model(l, XL__M_thin_bytes_frac)
+                                           : 1};
 }
 
 /* The widest aligned vector with which items can load a slice of this operand:
@@ -180,7 +180,7 @@ void xl__tile_finish(const struct xl__limits *l,
                      const struct xl__tile_plan *plan, struct xl__plan *p)
 {
     const struct xl__tile_job job = xl__tile_job(plan->g);
-    struct xl__cost work = xl__tile_cost(plan->g);
+    struct xl__cost work = xl__tile_cost(l, plan->g);
     p->flop = work.flop;
     p->bytes = work.bytes;
     p->scratch_bytes = xl__tile_scratch_bytes(&plan->t, job.in, &plan->grid);

@@ -33,7 +33,8 @@ struct xl__tile_plan {
 /* The product in the kernel's orientation, and its cost without what depends
  * on the tiles: flop, bytes and bytes_frac. */
 struct xl__tile_job xl__tile_job(const xl_gemm *canonical);
-struct xl__cost xl__tile_cost(const xl_gemm *canonical);
+struct xl__cost xl__tile_cost(const struct xl__limits *l,
+                              const xl_gemm *canonical);
 
 /* Append a step of `kernel` in `source`. Sets all of its defines and the items
  * of a group; the caller sets the global size and arguments. */

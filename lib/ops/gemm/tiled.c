@@ -12,7 +12,7 @@ static void choose_tiled(const struct xl__limits *l, const void *desc,
                          struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
-    const struct xl__cost work = xl__tile_cost(desc);
+    const struct xl__cost work = xl__tile_cost(l, desc);
     xl__tile_choose(l, &job, &work, out);
 }
 

@@ -8,8 +8,7 @@
  *   time = tiles of the busiest unit x flop of a tile / rate of the tile.
  *
  * The rate of a tile grows with the reuse of values in registers and falls if
- * too few items are resident to hide latency. The fractions in the table were
- * measured on one device (NV-23); on others their order is what matters. */
+ * too few items are resident to hide latency. */
 #include "ops/gemm/tiles.h"
 
 #include <math.h>
@@ -33,10 +32,7 @@ const struct xl__tunable xl__gemm_tiled_tunables[] = {
 };
 
 enum {
-    BAND = 8,           /* NV-23 */
-    FEW_LANES = 16,     /* lanes of a narrow sub-group, whose register file
-                           leaves */
-    FEW_REGISTERS = 69, /* an item this many (IN-08) */
+    FEW_LANES = 16, /* of a narrow sub-group */
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items whose latency is not hidden */
@@ -46,35 +42,6 @@ enum {
     LEAST_DEPTH = 128, /* least depth of k for which a partial sum is worth
                           storing */
     MOST_PARTS = 8
-};
-
-/* clang-format off */
-static const struct xl__tile_set tiled_sets[] = {
-    /* tm  tn  tk  rm  rn st  share of the f32 rate */
-    {128, 256,  8,  8, 16, 2, 0.745},
-    {128, 128,  8,  8,  8, 1, 0.560},
-    { 64, 128,  8,  8,  8, 2, 0.720},
-    { 64,  64, 16,  4,  8, 2, 0.670},
-    { 64,  64, 16,  4,  4, 2, 0.590},
-    { 64,  64,  8,  4,  4, 2, 0.580},
-    { 32,  64, 16,  4,  4, 2, 0.570},
-    { 32,  32, 16,  4,  4, 2, 0.520},
-    { 32,  32, 32,  4,  4, 1, 0.520},
-    { 32,  32, 16,  2,  4, 2, 0.430},
-    { 32,  32,  8,  2,  4, 2, 0.420},
-    { 16,  16, 16,  2,  4, 1, 0.300},
-    { 16,  16, 16,  2,  2, 2, 0.250},
-    { 16,  16,  8,  2,  2, 2, 0.240},
-    {  8,   8,  8,  1,  1, 1, 0.080},
-    { 16,  16,  4,  4,  4, 1, 0.060},
-    {  8,   8,  4,  2,  2, 1, 0.030},
-    {  2,   2,  4,  2,  2, 1, 0.010},
-};
-/* clang-format on */
-static const struct xl__tile_kind tiled = {
-    .depths = 1,
-    .n_sets = sizeof tiled_sets / sizeof *tiled_sets,
-    .sets = tiled_sets,
 };
 
 struct xl__tile xl__tile_of(const struct xl__params *params)
@@ -91,7 +58,7 @@ struct xl__tile xl__tile_of(const struct xl__params *params)
                              .parts = (size_t)v[XL__TILE_PARTS],
                              .copies =
                                  v[XL__TILE_COPY] == XL__TILE_BY_COPIES,
-                             .kind = &tiled};
+                             .depths = 1};
 }
 
 static struct xl__params params_of(const struct xl__tile *t)
@@ -135,7 +102,7 @@ static size_t item_registers(const struct xl__tile *t, xl_dtype in)
     const size_t staged =
         t->copies ? 0 : (t->tm + t->tn) * t->tk / xl__tile_items(t);
     const size_t values =
-        t->rm * t->rn + t->kind->depths * (t->rm + t->rn) + staged;
+        t->rm * t->rn + t->depths * (t->rm + t->rn) + staged;
     return values * (xl__tile_value_bytes(in) / sizeof(float)) +
            PLAIN_REGISTERS;
 }
@@ -168,9 +135,10 @@ static size_t register_limit(const struct xl__limits *l,
 {
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
     const bool is_guess =
-        t->kind->depths > 1 && !(xl__num(l, XL__F_registers_per_cu) > 0);
+        t->depths > 1 && !(xl__num(l, XL__F_registers_per_cu) > 0);
     const bool few = lanes <= FEW_LANES || !xl__is(l, XL__F_has_local_mem);
-    return few || is_guess ? FEW_REGISTERS : MOST_REGISTERS;
+    return few || is_guess ? xl__model_size(l, XL__M_narrow_registers)
+                           : MOST_REGISTERS;
 }
 
 static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
@@ -309,24 +277,20 @@ static double log2_size(double x)
     return log(x) / log(2);
 }
 
-/* Does the driver run a group's items as a loop of one thread, which barriers
- * end (CP-14)? */
-static bool is_by_threads(const struct xl__limits *l)
+static const struct xl__tile_set *sets_of(const struct xl__limits *l,
+                                          size_t depths)
 {
-    enum { LEAST_VECTOR = 4 };
-    return xl__is(l, XL__F_is_cpu) &&
-           xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_VECTOR;
+    return depths > 1 ? xl__simt_sets(l) : xl__tiled_sets(l);
 }
 
 /* Fraction of the f32 rate that a tile reaches if every compute unit always
  * has work. */
 static double steady_frac(const struct xl__limits *l, const struct xl__tile *t)
 {
-    static const double thread_frac = 0.007; /* CP-14 */
-    if (is_by_threads(l))
-        return thread_frac / (double)t->kind->depths;
-    for (size_t i = 0; i < t->kind->n_sets; i++) {
-        const struct xl__tile_set *s = &t->kind->sets[i];
+    const double alike = xl__model(l, XL__M_tile_frac);
+    if (alike > 0)
+        return alike / (double)t->depths;
+    for (const struct xl__tile_set *s = sets_of(l, t->depths); s->tm; s++) {
         if (t->tm == s->tm && t->tn == s->tn && t->rm == s->rm &&
             t->rn == s->rn)
             return s->frac;
@@ -434,14 +398,12 @@ static void consider_set(struct tile_search *s, const struct xl__tile *t)
 }
 
 void xl__tile_choose_of(const struct xl__limits *l,
-                        const struct xl__tile_kind *kind,
-                        const struct xl__tile_job *job,
+                        size_t depths, const struct xl__tile_job *job,
                         const struct xl__cost *w, struct xl__params *out)
 {
     struct tile_search s = {.l = l, .job = job, .work = w};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
-    for (size_t i = 0; i < kind->n_sets; i++) {
-        const struct xl__tile_set *set = &kind->sets[i];
+    for (const struct xl__tile_set *set = sets_of(l, depths); set->tm; set++) {
         struct xl__tile t = {.tm = set->tm,
                              .tn = set->tn,
                              .tk = set->tk,
@@ -449,8 +411,8 @@ void xl__tile_choose_of(const struct xl__limits *l,
                              .rn = set->rn,
                              .vw = xl__min_size(vector, WIDEST),
                              .stages = set->stages,
-                             .band = BAND,
-                             .kind = kind};
+                             .band = xl__model_size(l, XL__M_band),
+                             .depths = depths};
         const size_t most = job->keeps_whole ? 1 : MOST_PARTS;
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider_set(&s, &t);
@@ -462,5 +424,5 @@ void xl__tile_choose(const struct xl__limits *l,
                      const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out)
 {
-    xl__tile_choose_of(l, &tiled, job, w, out);
+    xl__tile_choose_of(l, 1, job, w, out);
 }

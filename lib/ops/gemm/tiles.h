@@ -8,17 +8,6 @@
 #include "ops/path/cost.h"
 #include "ops/gemm/gemm.h"
 
-/* The tile sets of a variant, and what they have in common. */
-struct xl__tile_kind {
-    size_t
-        depths; /* steps of k whose values an item holds at a time: 1 or 2 */
-    size_t n_sets;
-    const struct xl__tile_set {
-        unsigned short tm, tn, tk, rm, rn, stages;
-        double frac; /* fraction of the f32 rate that it reaches */
-    } *sets;
-};
-
 /* A whole set of tunables as numbers: rows, columns and depth of a
  * work-group's tile, rows and columns of an item, vector width, slices in
  * local memory, tile rows of a band, groups per two compute units that share
@@ -27,7 +16,8 @@ struct xl__tile {
     size_t tm, tn, tk, rm, rn, vw, stages, band, parts;
     bool copies; /* asynchronous copies to local memory,
                     common/async_copy.clh */
-    const struct xl__tile_kind *kind;
+    size_t depths; /* steps of k whose values an item holds at a time: 1 of
+                      gemm_tiled, 2 of gemm_simt */
 };
 
 /* What is multiplied: `count` products in the kernel's orientation. */
@@ -120,7 +110,7 @@ void xl__tile_choose(const struct xl__limits *l,
                      const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);
 void xl__tile_choose_of(const struct xl__limits *l,
-                        const struct xl__tile_kind *kind,
+                        size_t depths,
                         const struct xl__tile_job *job,
                         const struct xl__cost *w, struct xl__params *out);
 

@@ -19,11 +19,8 @@
 
 enum {
     VECTOR_BYTES = 16, /* of one access of a GPU's item */
-    HELD_ELEMS = 32,   /* that an item should hold (NV-25) */
     MOST_HELD_ELEMS = 64,
     LEAST_WG = 128,   /* with smaller groups too few items are resident */
-    MOST_LANES = 512, /* larger groups have too little else to do while
-                         they wait for memory (NV-25) */
     CHUNK_WG = 256,
     SHARED_PER_UNIT = 2, /* groups of XL__SOFTMAX_SHARED resident at least */
     ROWS_AT_WORK = 2,    /* of them at least: one waits, the other moves */
@@ -123,12 +120,12 @@ static void choose_items(struct choice *c)
 
 /* Few items a row, since a reduction takes as long for all of them; but more
  * than one where neighbours can read adjacent elements. */
-static size_t lanes_for(size_t cols)
+static size_t lanes_for(const struct xl__limits *l, size_t cols)
 {
     enum { SIDE_BY_SIDE = 8, LEAST_ELEMS = 4 };
     return xl__max_size(
         xl__min_size(SIDE_BY_SIDE, xl__ceil_div(cols, LEAST_ELEMS)),
-        xl__ceil_div(cols, HELD_ELEMS));
+        xl__ceil_div(cols, xl__model_size(l, XL__M_held_elems)));
 }
 
 /* Largest work-group, its reductions' local memory counted: common/reduce.clh
@@ -147,8 +144,9 @@ static void choose_work_groups(struct choice *c)
 {
     const size_t most = most_items(c->l);
     c->vw = widest_vector(c->s);
-    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->s->cols));
-    c->lanes = xl__min_size(c->lanes, xl__min_size(MOST_LANES, most));
+    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->l, c->s->cols));
+    c->lanes = xl__min_size(c->lanes, xl__min_size(xl__model_size(c->l, XL__M_held_lanes),
+                                              most));
     const size_t vectors = xl__ceil_div(c->s->cols, c->vw);
     const size_t held = xl__ceil_div(vectors, c->lanes);
     if (legal_held(held) >= held && held * c->vw <= MOST_HELD_ELEMS) {
@@ -158,7 +156,7 @@ static void choose_work_groups(struct choice *c)
         return;
     }
     c->wg = c->lanes = xl__min_size(CHUNK_WG, most);
-    c->held = legal_held(HELD_ELEMS / c->vw);
+    c->held = legal_held(xl__model_size(c->l, XL__M_held_elems) / c->vw);
     c->mode = should_share(c) ? XL__SOFTMAX_SHARED : XL__SOFTMAX_SPLIT;
 }
 
@@ -389,11 +387,10 @@ static bool is_legal(const struct job *j)
 
 static void estimate_time(const struct job *j, size_t n_groups)
 {
-    static const double flop_frac = 0.3; /* exp is some ten instructions */
     const double fill = (double)n_groups / (double)j->units;
     const struct xl__cost work = {
         .flop = j->p->flop,
-        .flop_frac = flop_frac,
+        .flop_frac = xl__model(j->l, XL__M_softmax_frac),
         .bytes = xl__softmax_bytes(j->s, modes[j->mode].reads),
         .bytes_frac = modes[j->mode].bytes_frac,
         .fill = fill < 1 ? fill : 1,

@@ -6,8 +6,8 @@
 #include "ops/normalization/softmax.h"
 
 enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: of an iteration */
-/* Shares of the device's rates: scalar exp; rows read side by side. */
-static const double flop_frac = 0.01, bytes_frac = 0.3;
+/* Share of the memory's rate: rows are read side by side. */
+static const double bytes_frac = 0.3;
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
@@ -38,7 +38,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__arg_u64(step, s->dst.col_stride);
     const double fill = (double)s->rows / (units * (double)wg);
     const struct xl__cost work = {.flop = p->flop,
-                                  .flop_frac = flop_frac,
+                                  .flop_frac =
+                                      xl__model(l, XL__M_softmax_ref_frac),
                                   .bytes = xl__softmax_bytes(s, SWEEPS),
                                   .bytes_frac = bytes_frac,
                                   .fill = fill < 1 ? fill : 1,

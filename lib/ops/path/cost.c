@@ -11,8 +11,6 @@
 
 #include "base/alloc.h"
 
-static const double guess_launch_ns = 8e3;
-
 double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)
 {
@@ -23,7 +21,8 @@ double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
     const double memory =
         w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;
     const double launch =
-        w->launches * xl__num_or(l, XL__F_launch_ns, guess_launch_ns);
+        w->launches *
+        xl__num_or(l, XL__F_launch_ns, xl__model(l, XL__M_launch_ns));
     const double apart = w->serial_bytes / xl__rate_memory(l) * ns_per_s;
     const double work = fmax(fma, memory);
     *bound = launch > work ? "launch" : fma >= memory ? "fma" : "memory";
@@ -59,7 +58,7 @@ double xl__reference_fill(const struct xl__limits *l, double rows, double cols)
 {
     static const double busy_items = 1024;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
-    return xl__is(l, XL__F_is_cpu)
+    return xl__device_class(l) == XL__CPU
                ? fmin(1, rows / units)
                : fmin(1, rows * cols / (units * busy_items));
 }

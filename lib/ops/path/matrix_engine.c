@@ -11,7 +11,8 @@ static bool is_type(xl_dtype in)
 
 const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in)
 {
-    return is_type(in) ? xl__find_matrix_op(l, "mma", in, in) : NULL;
+    return is_type(in) && l->model.mma ? xl__find_matrix_op(l, "mma", in, in)
+                                       : NULL;
 }
 
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)

@@ -148,7 +148,7 @@ static void rates_are_by_clock_until_measured(void **state)
     assert_true(xl__bound_matrix(&l, XL_F16) == 0);
     xl__limits_correct(&l, XL__F_compute_units, 132, XL_KNOWN, "");
     xl__limits_correct(&l, XL__F_clock_hz, 2e9, XL_KNOWN, "");
-    l.matrix_ops = xl__nvidia_matrix_ops(90);
+    xl__nvidia_matrix_engine(90, &l);
     const double f16 = 132 * 2e9 * 4096;
     assert_true(xl__rate_matrix(&l, XL_F16) == f16);
     assert_true(xl__bound_matrix(&l, XL_I8) == 2 * f16);

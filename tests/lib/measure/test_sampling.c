@@ -699,7 +699,7 @@ static void matrix_engines_have_roofs_of_their_own(void **state)
     assert_int_equal(xl_roofline_bound(&dev, &roof, 1e6, 1, &b),
                      XL_UNSUPPORTED);
     /* Not measured: what units and clock allow, parted by terms. */
-    dev.seen.matrix_ops = xl__nvidia_matrix_ops(90);
+    xl__nvidia_matrix_engine(90, &dev.seen);
     xl__limits_correct(&dev.seen, XL__F_compute_units, 100, XL_KNOWN,
                        "NV-26");
     xl__limits_correct(&dev.seen, XL__F_clock_hz, 2e9, XL_KNOWN, "NV-26");

@@ -41,7 +41,7 @@ static void make_case(struct xl__limits *l, bool has_matrix)
     set(l, XL__F_llc_bytes, 50 << 20);
     if (!has_matrix)
         return;
-    l->matrix_ops = xl__nvidia_matrix_ops(90);
+    xl__nvidia_matrix_engine(90, l);
 }
 
 /* -- shapes ---------------------------------------------------------------- */

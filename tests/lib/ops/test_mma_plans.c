@@ -51,7 +51,7 @@ static void make_plan(const struct machine *m, struct xl__limits *l)
     set(l, XL__F_simd_per_cu_f32, 128);
     set(l, XL__F_copy_bytes_per_s, m->copy);
     set(l, XL__F_launch_ns, 1500);
-    l->matrix_ops = xl__nvidia_matrix_ops(m->cc);
+    xl__nvidia_matrix_engine(m->cc, l);
 }
 
 /* -- products ------------------------------------------------------------- */

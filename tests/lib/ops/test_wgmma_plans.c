@@ -40,7 +40,7 @@ static void make_plan(struct xl__limits *l)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
                            "GE-01");
-    l->matrix_ops = xl__nvidia_matrix_ops(90);
+    xl__nvidia_matrix_engine(90, l);
 }
 
 static void bind(const xl_gemm *g, struct xl__gemm_canonical *out)
@@ -687,7 +687,7 @@ static void refused(void **state)
     other = c;
     other.g.a.dtype = other.g.b.dtype = other.g.c.dtype = XL_F32;
     assert_non_null(xl__gemm_wgmma.refuses(&l, &other));
-    l.matrix_ops = xl__nvidia_matrix_ops(80);
+    xl__nvidia_matrix_engine(80, &l);
     assert_non_null(xl__gemm_wgmma.refuses(&l, &c));
     xl__limits_clear(&l);
 }

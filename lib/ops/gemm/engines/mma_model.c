@@ -5,8 +5,7 @@
  *   tile  = slices x slice + filling its slots + storing C
  *   slice = the longer of its instructions and its local memory traffic
  *
- * Products of few rows are limited by how much of B is in flight. Source:
- * NV-36. */
+ * Products of few rows are limited by how much of B is in flight. */
 #include "ops/gemm/engines/mma.h"
 
 #include <math.h>
@@ -36,10 +35,8 @@ const struct xl__tunable xl__gemm_mma_tunables[] = {
 };
 
 enum {
-    BAND = 8,             /* NV-23 */
-    MOST_SUMS = 128,      /* of an item, which has 255 registers (NV-04); */
-    MOST_SUMS_F32 = 64,   /* f32 across k is loaded from local memory word
-                             by word */
+    MOST_SUMS_F32 = 64,   /* of an item: f32 across k is loaded from local
+                             memory word by word */
     MORE_REGISTERS = 100, /* fragments, addresses, counters */
     MOST_PARTS = 8,
     PAD = 8, /* sums: gemm/mma.cl */
@@ -104,7 +101,6 @@ struct xl__params xl__mma_listed(size_t i, xl_dtype in)
          .tn = mma_sets[i].tn,
          .tk = mma_sets[i].bytes / xl_dtype_bytes(in),
          .stages = mma_sets[i].stages,
-         .band = BAND,
          .parts = 1},
         mma_sets[i].sm,
         mma_sets[i].sn,
@@ -162,8 +158,12 @@ static double groups_in_registers(const struct xl__limits *l,
 bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
                   const struct xl__mma_set *s)
 {
-    const size_t most = op->a == XL_F32 ? MOST_SUMS_F32 : MOST_SUMS;
-    return has_whole_instructions(op, s) && sums_of_item(op, s) <= most &&
+    const double registers = xl__num_or(l, XL__F_registers_per_item,
+                                        xl__model(l, XL__M_item_registers));
+    const size_t sums = sums_of_item(op, s);
+    return has_whole_instructions(op, s) &&
+           (op->a != XL_F32 || sums <= MOST_SUMS_F32) &&
+           (double)(sums + MORE_REGISTERS) <= registers &&
            groups_in_registers(l, op, s) >= 1 &&
            xl__mma_items(op, s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            xl__mma_local_bytes(op, s) <=
@@ -175,11 +175,11 @@ bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
 /* Clocks of a slice on a compute unit with nothing else to do. Instructions
  * and local memory traffic overlap except for a fraction of the shorter;
  * elements that are copied one by one overlap with nothing. */
-static double slice_clocks(const struct xl__mma_set *s,
+static double slice_clocks(const struct xl__mma_model *model,
+                           const struct xl__mma_set *s,
                            const struct xl__mma_job *job,
                            double flop_per_clock, double local_per_clock)
 {
-    static const double shown = 0.1, elems_per_clock = 8; /* NV-36 */
     const struct xl__tile *t = &s->tile;
     const double depth = (double)(t->tk * xl_dtype_bytes(job->tiles.in));
     const double slow =
@@ -189,8 +189,8 @@ static double slice_clocks(const struct xl__mma_set *s,
     const double moved = depth * (double)(t->tm * (s->sn + 1) +
                                           t->tn * (s->sm + 1)) /
                          local_per_clock;
-    return fmax(multiply, moved) + shown * fmin(multiply, moved) +
-           slow / elems_per_clock;
+    return fmax(multiply, moved) + model->shown * fmin(multiply, moved) +
+           slow / model->elems_per_clock;
 }
 
 /* Groups that are resident on a compute unit at a time. */
@@ -211,27 +211,28 @@ static double memory_rate_frac(const struct xl__limits *l,
                                const struct xl__mma_set *s,
                                const struct xl__tile_job *job, double n_groups)
 {
-    static const double latency_s = 0.8e-6, most = 0.88; /* NV-36 */
+    static const double ns_per_s = 1e9;
+    const double latency_s = xl__model(l, XL__M_latency_ns) / ns_per_s;
     const struct xl__tile *t = &s->tile;
     const size_t lines =
         xl__min_size(t->tm, job->m) + xl__min_size(t->tn, job->n);
     const double bytes_in_flight =
         n_groups *
         (double)((t->stages - 1) * t->tk * lines * xl_dtype_bytes(job->in));
-    return fmin(most, bytes_in_flight / (xl__rate_memory(l) * latency_s));
+    return fmin(l->model.mma->bytes_frac,
+                bytes_in_flight / (xl__rate_memory(l) * latency_s));
 }
 
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
                    const struct xl__mma_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w)
 {
-    static const double guess_clock_hz = 1.5e9;
-    static const double begin = 1200, sums_per_clock = 16; /* NV-36 */
+    const struct xl__mma_model *model = l->model.mma;
     static const double idle = 1; /* sub-groups that wait at a time */
     const struct xl__tile_job *tiles = &job->tiles;
     const struct xl__tile *t = &s->tile;
     const double n_cus = (double)xl__n_units(l);
-    const double clock = xl__num_or(l, XL__F_clock_hz, guess_clock_hz);
+    const double clock = xl__rate_clock(l);
     const double banks = xl__num_or(l, XL__F_local_banks, GUESS_BANKS);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
@@ -242,9 +243,10 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
     const double units = (double)grid->units;
     const double clocks =
-        units * slice_clocks(s, job, rate, banks * BANK_BYTES) *
+        units * slice_clocks(model, s, job, rate, banks * BANK_BYTES) *
             (busy + idle) / busy +
-        (begin + (double)(t->tm * t->tn) / sums_per_clock) / at_once;
+        (model->begin_clocks +
+         (double)(t->tm * t->tn) / model->sums_per_clock) / at_once;
     w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
               (double)tiles->count * 2 /
               (xl__tile_busiest(grid, n_cus) * n_cus * volume * units);
@@ -300,6 +302,7 @@ double xl__mma_choose(const struct xl__limits *l,
     for (size_t i = 0; p.value[XL__GEMM_TM];
          p = xl__mma_listed(++i, job->tiles.in)) {
         struct xl__mma_set s = xl__mma_set_of(&p);
+        s.tile.band = xl__model_size(l, XL__M_band);
         for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
             consider_set(&b, &s);
     }

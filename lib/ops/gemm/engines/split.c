@@ -24,7 +24,7 @@ const struct xl__split_scheme xl__split_f16 = {XL_F16, 2},
 const char *xl__split_refused(const struct xl__limits *l,
                               const void *canonical)
 {
-    /* With fewer terms a sum in f32 has less error (NV-41). */
+    /* With fewer terms a sum in f32 has less error. */
     enum { LEAST_K = 512, MOST_K = 1 << 24 };
     const xl_gemm *g = canonical;
     if (xl__gemm_types_refused(g))

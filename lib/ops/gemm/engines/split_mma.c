@@ -24,7 +24,7 @@
 #include "ops/gemm/gemm.h"
 
 enum { AT_TEAMS_M = XL__GEMM_TK + 1, AT_TEAMS_N, AT_ST, AT_GR, N_TUNABLES };
-enum { BAND = 8 /* NV-23 */, ELEM_BYTES = 2 };
+enum { ELEM_BYTES = 2 };
 
 static const struct xl__tunable tunables[] = {
     {"TM", "rows of a work-group's tile", {32, 64, 128, 0}},
@@ -145,7 +145,8 @@ static void choose(const struct xl__limits *l, const void *desc,
             .source = "model",
             .value = {split_sets[i].tm, split_sets[i].tn, split_sets[i].tk,
                       split_sets[i].teams_m, split_sets[i].teams_n,
-                      split_sets[i].stages, BAND}};
+                      split_sets[i].stages,
+                      (int)xl__model_size(l, XL__M_band)}};
         struct split_mma_plan j;
         if (!read_params(l, desc, scheme, &params, &j) ||
             !fits_device(l, &j) || product_ns(l, &j) >= best)

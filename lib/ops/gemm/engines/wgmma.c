@@ -230,7 +230,7 @@ static const char *map_refused(const struct xl__limits *l,
 
 const xl_matrix_op *xl__wgmma_op(const struct xl__limits *l, xl_dtype in)
 {
-    return xl__find_matrix_op(l, "wgmma", in, in);
+    return l->model.wgmma ? xl__find_matrix_op(l, "wgmma", in, in) : NULL;
 }
 
 const char *xl__wgmma_refused(const struct xl__limits *l,

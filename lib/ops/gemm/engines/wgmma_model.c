@@ -5,8 +5,8 @@
  *   rounds of tiles x (stages x stage + storing C)
  *   stage = the slower of instructions with local memory, and loads
  *
- * where those that overlap slow each other down as they come close. Constants:
- * NV-34. */
+ * where those that overlap slow each other down as they come close.
+ */
 #include "ops/gemm/engines/wgmma_model.h"
 
 #include <math.h>
@@ -37,35 +37,11 @@ enum {
     LINE_BYTES = 128,
     SLAB = 64,     /* columns of a box across k: a cache line of f16 */
     SUBGROUPS = 4, /* of an instruction */
-    BAND = 8,
     MOST_STAGES = 12,
     LEAST_STAGES = 2,
     MOST_PARTS = 2,
     LEAST_UNITS = 4 /* least stages for which a partial sum is worth storing */
 };
-
-/* The constants of the model: NV-34. */
-static const double operand_bytes = 128;  /* local memory, per clock */
-static const double load_bytes = 80;      /* from the cache, per clock of a
-                                             unit */
-static const double astride_cost = 0.3;   /* fraction of load_bytes lost:
-                                             NV-52 */
-static const double blend = 4;            /* exponent with which overlapping
-                                             times combine */
-static const double no_overlap = 1.02;    /* four warps that no others
-                                            overlap with */
-static const double promotion = 1.1;      /* sums that leave the engine */
-static const double boxes_sums = 26;      /* sums stored to C per clock */
-static const double values_sums = 12;
-static const double values_clocks = 300;
-static const double part_sums = 5;        /* to scratch: NV-50 */
-static const double start_clocks = 1500;  /* until the first stage has
-                                             arrived */
-static const double join_clocks = 4000;   /* a second launch */
-static const double cut_cost = 1.05;      /* least gain for which tiles are
-                                             cut */
-static const double enough_units = 0.5;   /* fraction of the units that keep
-                                             memory busy */
 
 struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params)
 {
@@ -302,13 +278,15 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_tiling *v)
 
 /* Time of two overlapping activities: the slower, and more as they come
  * close. */
-static double combine_overlap(double a, double b)
+static double combine_overlap(const struct xl__wgmma_model *c, double a,
+                              double b)
 {
+    const double blend = c->blend;
     return pow(pow(a, blend) + pow(b, blend), 1 / blend);
 }
 
 /* Fraction of tiles whose boxes of B across k begin inside a cache line and
- * touch two (NV-52). */
+ * touch two. */
 static double split_line_frac(const struct xl__wgmma_tiling *v)
 {
     const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power of
@@ -318,7 +296,8 @@ static double split_line_frac(const struct xl__wgmma_tiling *v)
 
 /* Clocks of one stage of a tile. Instructions read A's rows and B from
  * local memory each time. */
-static double stage_clocks(const struct xl__wgmma_tiling *v)
+static double stage_clocks(const struct xl__wgmma_model *c,
+                           const struct xl__wgmma_tiling *v)
 {
     enum { TERMS_OF = 2 };
     const double bm = (double)v->t.bm, bn = (double)v->t.bn;
@@ -327,33 +306,36 @@ static double stage_clocks(const struct xl__wgmma_tiling *v)
     const double multiply =
         2 * bm * bn * (double)v->t.bk / v->op->flop_per_clock;
     const double operands =
-        bm / rows * (rows + bn) * LINE_BYTES / operand_bytes;
+        bm / rows * (rows + bn) * LINE_BYTES / c->operand_bytes;
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) /
-                        (load_bytes * (1 - astride_cost * split_line_frac(v)));
-    return combine_overlap(compute, load) *
-           (v->t.bm == v->op->m ? no_overlap : 1) *
-           (v->job->promotes ? promotion : 1);
+                        (c->load_bytes * (1 - c->astride_cost * split_line_frac(v)));
+    return combine_overlap(c, compute, load) *
+           (v->t.bm == v->op->m ? c->no_overlap : 1) *
+           (v->job->promotes ? c->promotion : 1);
 }
 
 /* Clocks of storing a tile's sums to C. */
-static double store_clocks(const struct xl__wgmma_tiling *v)
+static double store_clocks(const struct xl__wgmma_model *c,
+                           const struct xl__wgmma_tiling *v)
 {
     const double lanes = 128;
     const struct xl__epilogue_text *snippet = xl__gemm_epilogue_text(v->job->canonical);
     const double sums = (double)(v->t.bm * v->t.bn);
     const double flop = sums * (snippet ? snippet->flop / lanes : 0);
     if (v->form != XL__FORM_VALUES)
-        return sums / boxes_sums + flop;
-    return values_clocks + sums * (v->t.is_swapped ? 2 : 1) / values_sums +
+        return sums / c->boxes_sums + flop;
+    return c->values_clocks +
+           sums * (v->t.is_swapped ? 2 : 1) / c->values_sums +
            flop;
 }
 
 /* Clocks of the group with the most tiles. */
-static double group_clocks(const struct xl__wgmma_tiling *v, double n_cus)
+static double group_clocks(const struct xl__wgmma_model *c,
+                           const struct xl__wgmma_tiling *v, double n_cus)
 {
-    const double stage = stage_clocks(v), store = store_clocks(v);
+    const double stage = stage_clocks(c, v), store = store_clocks(c, v);
     const double tile = (double)v->units * stage + store;
     const struct xl__stream_k *s = &v->stream;
     if (!v->is_cut)
@@ -362,7 +344,7 @@ static double group_clocks(const struct xl__wgmma_tiling *v, double n_cus)
     const double stages = (double)(s->each + (s->extra > 0));
     const double parts = 1 + stages / (double)v->units;
     return (double)s->whole / n_cus * tile + stages * stage +
-           parts * sums / part_sums;
+           parts * sums / c->part_sums;
 }
 
 /* Time of the join: its launch, and what it reads and writes. */
@@ -372,27 +354,28 @@ static double join_ns(const struct xl__limits *l,
     const double parts = (double)xl__stream_k_written(&v->stream);
     const double bytes =
         2 * parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
-    return join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
+    return l->model.wgmma->join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
 }
 
 double xl__wgmma_ns(const struct xl__limits *l,
                     const struct xl__wgmma_tiling *v, const char **bound)
 {
-    static const double ns_per_s = 1e9, reached = 0.98; /* NV-49 */
+    static const double ns_per_s = 1e9;
+    const struct xl__wgmma_model *c = l->model.wgmma;
     const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double rate = xl__rate_matrix(l, v->op->a);
     const double clock_ns =
         rate > 0 ? ns_per_s * units * v->op->flop_per_clock / rate : 1;
     const double stages =
-        (start_clocks + group_clocks(v, units)) * clock_ns;
+        (c->start_clocks + group_clocks(c, v, units)) * clock_ns;
     const double busy =
-        fmin(1, (double)xl__wgmma_groups(l, v) / (units * enough_units));
-    const double memory = start_clocks * clock_ns +
+        fmin(1, (double)xl__wgmma_groups(l, v) / (units * c->enough_units));
+    const double memory = c->start_clocks * clock_ns +
                           xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
-                                                  reached * busy) * ns_per_s;
+                                                  c->bytes_frac * busy) * ns_per_s;
     *bound = stages > memory ? "matrix" : "memory";
-    const double ns = combine_overlap(stages, memory);
-    return v->is_cut ? cut_cost * ns + join_ns(l, v, clock_ns) : ns;
+    const double ns = combine_overlap(c, stages, memory);
+    return v->is_cut ? c->cut_cost * ns + join_ns(l, v, clock_ns) : ns;
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -433,7 +416,8 @@ void xl__wgmma_choose(const struct xl__limits *l,
         for (unsigned j = 0; columns[j]; j++) {
             struct xl__wgmma_tile t = {
                 .bm = (size_t)rows[i], .bn = (size_t)columns[j],
-                .bk = LINE_BYTES / xl_dtype_bytes(job->in), .band = BAND};
+                .bk = LINE_BYTES / xl_dtype_bytes(job->in),
+                .band = xl__model_size(l, XL__M_band)};
             for (t.parts = 1; t.parts <= MOST_PARTS; t.parts++) {
                 t.is_swapped = false;
                 consider_tile(&s, &t);

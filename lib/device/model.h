@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the time models know of a device besides its facts: the shares of its
+ * peak rates that kernels reach, and defaults of rates that no fact states. A
+ * rate that is a fact comes from the vendor's table or the device profile; a
+ * value here from the vendor's table, else from the list below, by class. */
+#ifndef XL_DEVICE_MODEL_H
+#define XL_DEVICE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct xl__limits; /* device/facts.h */
+
+enum xl__device_class {
+    XL__DISCRETE_GPU,
+    XL__INTEGRATED_GPU, /* shares the host's memory */
+    XL__CPU,
+    XL__SOFTWARE, /* renders images: items in lock-step on a CPU */
+    XL__N_CLASSES
+};
+
+/* The only list of values. The shares of GPUs were measured on one, so on
+ * others their order is what matters; those of software by GE-33.
+ * XX(name, discrete GPU, integrated GPU, CPU, software, what it is) */
+/* clang-format off */
+#define XL__MODEL_MAP(XX)                                                     \
+ /* where no fact states it */                                                \
+ XX(clock_hz,          1.5e9, 1.5e9, 1.5e9, 1.5e9, "clock")                   \
+ XX(fma_lanes,            64,    64,     2,     2, "f32 FMAs of a compute unit per clock; of CPUs, for each element of a vector") \
+ XX(bytes_per_s,           0,  30e9,  30e9,  30e9, "memory, and as many more") \
+ XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
+ XX(launch_ns,           8e3,   8e3,   8e3,   8e3, "one launch of many")      \
+ XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
+ XX(item_registers,      255,   255,   255,   255, "of an item (NV-04)")      \
+ /* shares of the FMA rate */                                                 \
+ XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
+ XX(skinny_frac,         0.2,   0.2,   0.2,  0.01, "gemm_skinny by groups (NV-49)") \
+ XX(softmax_frac,        0.3,   0.3,   0.3, 0.006, "softmax_online: exp is some ten instructions") \
+ XX(clblast_frac,       0.45,  0.45,  0.03,  0.03, "CLBlast")                 \
+ XX(gemm_ref_frac,      0.03,  0.03, 0.004, 0.006, "gemm_ref")                \
+ XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
+ XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
+ /* shares of the memory's rate */                                            \
+ XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
+ XX(thin_bytes_frac,     0.3,   0.3,   0.3,   0.3, "a product much thinner than its tile (CP-13)") \
+ /* sizes that keep a compute unit busy */                                    \
+ XX(band,                  8,     8,     8,     8, "tile rows of a band (NV-23)") \
+ XX(narrow_registers,     69,    69,    69,    69, "of an item, where sub-groups are narrow (IN-08)") \
+ XX(held_elems,           32,    32,    32,    32, "of a row that an item should hold (NV-25),") \
+ XX(held_words,           48,    48,    48,    48, "of an expression's,")     \
+ XX(held_once_words,      24,    24,    24,    24, "where it has one sweep,") \
+ XX(held_narrow_words,    32,    32,    32,    32, "where all types read are below 4 bytes") \
+ XX(held_lanes,          512,   512,   512,   512, "items of a row that is held, at most (NV-25)") \
+ XX(wg,                  256,   256,   256,   256, "items of a group that every kernel can have (NV-24)") \
+ XX(core_groups,          64,    64,    64,    64, "of a core, so that all are busy until the end (CP-08)")
+/* clang-format on */
+
+enum xl__model_id {
+#define XL__MODEL_ENUM(name, discrete, integrated, cpu, software, help)       \
+    XL__M_##name,
+    XL__MODEL_MAP(XL__MODEL_ENUM)
+#undef XL__MODEL_ENUM
+    XL__N_MODEL
+};
+
+/* A tile of products on FMA units: rows, columns and depth of a work-group's
+ * tile, rows and columns of an item, slices kept in local memory. */
+struct xl__tile_set {
+    unsigned short tm, tn, tk, rm, rn, stages;
+    double frac; /* of the FMA rate that it reaches */
+};
+
+/* How far matrix instructions get whose operands are fragments in registers.
+ * Clocks are of a compute unit. */
+struct xl__mma_model {
+    double shown;           /* of the shorter of two overlapping activities */
+    double elems_per_clock; /* copied one by one */
+    double begin_clocks;    /* of a tile: until its first slice has arrived */
+    double sums_per_clock;  /* stored to C */
+    double bytes_frac;      /* of the memory's rate */
+};
+
+/* The same where operands are in local memory. */
+struct xl__wgmma_model {
+    double operand_bytes; /* from local memory, per clock */
+    double load_bytes;    /* from the cache, per clock of a unit */
+    double astride_cost;  /* fraction of load_bytes lost by boxes that begin
+                             inside a line */
+    double blend;         /* exponent with which overlapping times combine */
+    double no_overlap;    /* four warps that no others overlap with */
+    double promotion;     /* sums that leave the engine */
+    double boxes_sums, values_sums; /* stored to C per clock, by form */
+    double values_clocks;
+    double part_sums;    /* to scratch per clock */
+    double start_clocks; /* until the first stage has arrived */
+    double join_clocks;  /* a second launch */
+    double cut_cost;     /* least gain for which tiles are cut */
+    double enough_units; /* fraction of the units that keep memory busy */
+    double bytes_frac;   /* of the memory's rate */
+};
+
+/* What a vendor's table states; a NULL or 0: the class's. */
+struct xl__model {
+    bool is_software;
+    double value[XL__N_MODEL];
+    const struct xl__tile_set *tiled, *simt; /* end with tm 0 */
+    const struct xl__mma_model *mma;         /* NULL: no such instructions */
+    const struct xl__wgmma_model *wgmma;     /* likewise */
+};
+
+enum xl__device_class xl__device_class(const struct xl__limits *l);
+double xl__model(const struct xl__limits *l, enum xl__model_id id);
+size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id);
+/* The tiles of gemm_tiled and of gemm_simt. */
+const struct xl__tile_set *xl__tiled_sets(const struct xl__limits *l);
+const struct xl__tile_set *xl__simt_sets(const struct xl__limits *l);
+
+#endif
