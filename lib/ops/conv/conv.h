@@ -60,6 +60,13 @@ static inline unsigned xl__conv_slot_filters(const xl_conv *d)
 enum { XL__CONV_TM, XL__CONV_TN, XL__CONV_TK };
 enum { XL__CONV_WIDEST = 16 }; /* elements of the widest vector */
 
+/* `own` of a variant; NULL: all false. */
+struct xl__conv_own {
+    /* It has no tiles among its tunables, and its -D depend on a filter's
+     * sizes and the channels of a group, which the self-check's case keeps. */
+    bool keeps_filters;
+};
+
 /* shape.c */
 
 /* Channels that a filter sees, filters of a group, its elements. */
@@ -80,6 +87,8 @@ void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT]);
 bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
 /* That pitch, in elements. */
 size_t xl__conv_pixel_stride(const xl_images *x);
+/* Elements of in from the first to one past the last. */
+size_t xl__conv_span_of_input(const xl_conv *d);
 /* Whether all sizes that kernels count in 32 bits fit. */
 bool xl__conv_fits_32(const struct xl__conv_canonical *c);
 /* The type of y = alpha conv + beta out: f32, f64 or i32. */
@@ -112,6 +121,7 @@ double xl__conv_bytes(const struct xl__conv_canonical *c);
 extern const struct xl__op xl__op_conv;
 
 /* Its variants, one a file. */
-extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu;
+extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
+    xl__conv_direct;
 
 #endif

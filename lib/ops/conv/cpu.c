@@ -230,15 +230,6 @@ static void add_pack(const struct job *j, struct xl__plan *p)
     xl__arg_u32(s, j->d->r * j->d->s);
 }
 
-/* Elements of the input from the first to one past the last. */
-static size_t span_of_input(const xl_conv *d)
-{
-    return (d->n - 1) * d->in.stride[XL__AT_N] +
-           (d->c - 1) * d->in.stride[XL__AT_C] +
-           (d->h - 1) * d->in.stride[XL__AT_H] +
-           (d->w - 1) * d->in.stride[XL__AT_W] + 1;
-}
-
 /* Whether the taps of a row are contiguous in memory. */
 static bool is_joined(const xl_conv *d)
 {
@@ -259,7 +250,7 @@ static void add_multiply(const struct job *j, struct xl__plan *p)
                             is_joined(d),  j->tiles_m,  j->tiles_n};
     s->local_mem_bytes = local_bytes(j);
     xl__conv_arg_in(s, j->c);
-    xl__arg_u64(s, span_of_input(d));
+    xl__arg_u64(s, xl__conv_span_of_input(d));
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__CONV_OUT);
     xl__arg_value_u64(s, XL__CONV_OFF_OUT);

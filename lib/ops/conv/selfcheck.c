@@ -57,6 +57,16 @@ static struct tiles describe_tiles(const struct xl__conv_canonical *c,
     return t;
 }
 
+/* The filters of two or more groups. */
+static void keep_filters(const xl_conv *d, xl_conv *s)
+{
+    const size_t kg = xl__conv_kg(d);
+    s->groups = d->groups > 1 ? choose_size(d->groups, NO_TILE + 1) : 1;
+    s->c = s->groups * xl__conv_cg(d);
+    s->k = s->groups *
+           (kg <= XL__CONV_WIDEST ? kg : choose_size(kg, NO_TILE + 1));
+}
+
 /* Filters: few, with as many channels as make the product deep. */
 static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
 {
@@ -124,14 +134,18 @@ static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
 void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small)
 {
-    (void)variant;
     const struct xl__conv_canonical *c = canonical;
     struct xl__conv_canonical *to = small;
-    const struct tiles t = describe_tiles(c, params);
+    const struct xl__conv_own *own = variant ? variant->own : NULL;
+    const bool keeps = own && own->keeps_filters;
+    const struct tiles t = describe_tiles(c, keeps ? NULL : params);
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
-    shrink_filters(&c->d, &t, &to->d);
+    if (keeps)
+        keep_filters(&c->d, &to->d);
+    else
+        shrink_filters(&c->d, &t, &to->d);
     shrink_pixels(c, &t, to);
     to->d.beta = 1;
     xl__conv_sizes(c, in, out);

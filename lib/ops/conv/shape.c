@@ -120,6 +120,14 @@ size_t xl__conv_pixel_stride(const xl_images *x)
     return x->stride[XL__AT_W] ? x->stride[XL__AT_W] : x->stride[XL__AT_H];
 }
 
+size_t xl__conv_span_of_input(const xl_conv *d)
+{
+    return (d->n - 1) * d->in.stride[XL__AT_N] +
+           (d->c - 1) * d->in.stride[XL__AT_C] +
+           (d->h - 1) * d->in.stride[XL__AT_H] +
+           (d->w - 1) * d->in.stride[XL__AT_W] + 1;
+}
+
 bool xl__conv_fits_32(const struct xl__conv_canonical *c)
 {
     const xl_conv *d = &c->d;

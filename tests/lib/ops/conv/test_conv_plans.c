@@ -91,6 +91,7 @@ static void make_plan(const struct machine *m, struct xl__limits *l)
     set(l, XL__F_compute_units, m->units);
     set(l, XL__F_max_wg_size, m->max_wg);
     set(l, XL__F_local_mem_bytes, m->local_bytes);
+    set(l, XL__F_local_mem_dynamic_bytes, m->local_bytes);
     set(l, XL__F_has_local_mem, !m->is_cpu);
     set(l, XL__F_subgroup_width, m->width);
     set(l, XL__F_registers_per_cu, m->registers);
@@ -180,6 +181,23 @@ static bool check_variant(const struct xl__limits *l,
     return is_planned;
 }
 
+/* INFINITY: refused. */
+static double estimate(const struct xl__limits *l, const struct xl__variant *v,
+                       const struct xl__conv_canonical *c)
+{
+    struct xl__params params = {.source = "none"};
+    if (v->refuses && v->refuses(l, c))
+        return INFINITY;
+    if (v->choose)
+        v->choose(l, c, &params);
+    struct xl__plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    const double ns =
+        v->plan(l, c, &params, p) == XL_OK ? p->est_ns : INFINITY;
+    free(p);
+    return ns;
+}
+
 /* -- random shapes ------------------------------------------------------ */
 
 static size_t one_of(struct xl__rng *rng, const size_t *list, size_t n)
@@ -226,8 +244,9 @@ static xl_conv random_conv(struct xl__rng *rng)
 static void on_machine(const struct machine *m)
 {
     static const struct xl__variant *const variants[] = {
-        &xl__conv_cpu, &xl__conv_tiled, &xl__conv_ref};
-    unsigned planned[3] = {0};
+        &xl__conv_cpu, &xl__conv_tiled, &xl__conv_ref, &xl__conv_direct};
+    enum { N_VARIANTS = sizeof variants / sizeof *variants };
+    unsigned planned[N_VARIANTS] = {0};
     struct xl__limits l;
     struct xl__rng rng;
     make_plan(m, &l);
@@ -241,13 +260,41 @@ static void on_machine(const struct machine *m)
             continue;
         memset(&call, 0, sizeof call);
         assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
-        for (unsigned v = 0; v < 3; v++)
+        for (unsigned v = 0; v < N_VARIANTS; v++)
             planned[v] += check_variant(&l, variants[v], &c);
     }
     /* Each of them where it belongs. */
     assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
-    assert_true(planned[1] > 0 && planned[2] > 0);
+    assert_true(planned[1] > 0 && planned[2] > 0 && planned[3] > 0);
     xl__limits_clear(&l);
+}
+
+/* For a depthwise layer the direct variant is estimated below all others. */
+static void depthwise(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2 * sizeof machines / sizeof *machines; i++) {
+        const struct machine *m = &machines[i / 2];
+        const xl_layout layout = i % 2 ? XL_NCHW : XL_NHWC;
+        const xl_conv d = {XL_CONV_INIT, .n = 32, .c = 128, .h = 56, .w = 56,
+                           .k = 128, .r = 3, .s = 3, .groups = 128,
+                           .pad_top = 1, .pad_bottom = 1, .pad_left = 1,
+                           .pad_right = 1, .alpha = 1,
+                           .in.layout = layout, .out.layout = layout};
+        static const struct xl__variant *const others[] = {
+            &xl__conv_cpu, &xl__conv_tiled, &xl__conv_ref};
+        struct xl__conv_canonical c;
+        struct xl__call call;
+        struct xl__limits l;
+        make_plan(m, &l);
+        memset(&call, 0, sizeof call);
+        assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
+        const double own = estimate(&l, &xl__conv_direct, &c);
+        assert_true(isfinite(own));
+        for (size_t v = 0; v < sizeof others / sizeof *others; v++)
+            assert_true(own < estimate(&l, others[v], &c));
+        xl__limits_clear(&l);
+    }
 }
 
 static void plans(void **state)
@@ -284,6 +331,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(out_size),
                                        cmocka_unit_test(plans),
+                                       cmocka_unit_test(depthwise),
                                        cmocka_unit_test(canonical)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
