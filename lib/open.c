@@ -4,6 +4,7 @@
 #include <crosslane/crosslane.h>
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/os/files.h"
@@ -12,6 +13,7 @@
 #include "base/sized.h"
 #include "runtime/context.h"
 #include "targets/targets.h"
+#include "tune/audition.h"
 
 static const size_t default_cache_bytes = (size_t)256 << 20;
 
@@ -94,6 +96,40 @@ static unsigned read_spin_limit(xl_lib *lib)
     return 0;
 }
 
+/* XL_AUDITION; bounded when it is not set or not valid. */
+static xl_audition read_audition(xl_lib *lib)
+{
+    static const char *const names[] = {
+        [XL_AUDITION_OFF] = "off",
+        [XL_AUDITION_BOUNDED] = "bounded",
+        [XL_AUDITION_BACKGROUND] = "background",
+        [XL_AUDITION_EXHAUSTIVE] = "exhaustive",
+    };
+    const char *text = option_or_variable(NULL, "XL_AUDITION");
+    if (!text)
+        return XL_AUDITION_BOUNDED;
+    for (int i = XL_AUDITION_OFF; i <= XL_AUDITION_EXHAUSTIVE; i++) {
+        if (xl__streq(text, names[i]))
+            return (xl_audition)i;
+    }
+    xl__log_message(lib, XL_LOG_WARNING,
+                    "invalid value '%s' for XL_AUDITION: must be off, "
+                    "bounded, background or exhaustive",
+                    text);
+    return XL_AUDITION_BOUNDED;
+}
+
+static void set_auditions(xl_lib *lib, const xl_options *options)
+{
+    static const double ns_per_ms = 1e6;
+    struct xl__auditions *a = &lib->auditions;
+    a->when = options->audition ? options->audition : read_audition(lib);
+    a->budget_ns = a->when == XL_AUDITION_EXHAUSTIVE
+                       ? (double)INFINITY
+                       : fmax(options->audition_ms, 0) * ns_per_ms;
+    a->hold = xl__audition_hold;
+}
+
 static xl_status init_library(xl_lib *lib, const xl_options *options)
 {
     const char *cl_dir = option_or_variable(options->cl_dir, "XL_CL_DIR");
@@ -102,6 +138,7 @@ static xl_status init_library(xl_lib *lib, const xl_options *options)
     lib->skip_selfcheck = options->skip_selfcheck;
     lib->use_clblast = options->use_clblast;
     lib->spin_limit = read_spin_limit(lib);
+    set_auditions(lib, options);
     if (cl_dir && !(lib->cl_dir = xl__strdup(cl_dir)))
         return XL_NO_MEMORY;
     if (options->listing &&
@@ -131,7 +168,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     *out = NULL;
     options =
         xl__sized_read(&type, options ? options : &defaults, &full, NULL);
-    if (!options)
+    if (!options || (unsigned)options->audition > XL_AUDITION_EXHAUSTIVE)
         return XL_BAD_ARGUMENT;
     xl_lib *lib = xl__calloc(1, sizeof *lib);
     if (!lib)
@@ -142,6 +179,7 @@ xl_status xl_open(const xl_options *options, xl_lib **out)
     xl__lock_init(&lib->lock);
     xl__lock_init(&lib->error_lock);
     xl__lock_init(&lib->log_lock);
+    xl__auditions_init(&lib->auditions, &lib->store);
     const xl_status status = init_library(lib, options);
     if (status != XL_OK) {
         xl_close(lib);
@@ -156,6 +194,7 @@ void xl_close(xl_lib *lib)
     if (!lib)
         return;
     xl__devices_clear(&lib->devices);
+    xl__auditions_clear(&lib->auditions);
     xl__store_clear(&lib->store);
     xl__tuned_sets_clear(&lib->tuned);
     free(lib->cl_dir);

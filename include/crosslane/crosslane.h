@@ -62,6 +62,34 @@ typedef enum xl_log_level { XL_LOG_INFO, XL_LOG_WARNING } xl_log_level;
  *  two at once, and must not call the library. */
 typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
+/** Whether candidates for a class of shapes are timed, when its first call
+ *  prepares: on a device without a profile (crosslane/profile.h), or where the
+ *  best two by the model are too near to each other to be told apart; not
+ *  where a set was tuned for the class (crosslane/tune.h) or the call names a
+ *  variant, nor for expressions.
+ *
+ *  An audition builds and self-checks the best three by the model, the
+ *  reference and, if it is allowed, CLBlast, and times them on random data, on
+ *  a queue of its own in the same context. It times a smaller case of the same
+ *  kind where one of the call's size would exceed the budget, 64 MiB, or 1/16
+ *  of the device's memory. The fastest one is chosen from then on; the model's
+ *  choice stays where it is as fast within noise. Results are kept in the
+ *  cache folder by device, driver and build of the library, so that a later
+ *  process does not time again; without a folder in memory. Calls whose plan
+ *  is made never time anything. */
+typedef enum xl_audition {
+    XL_AUDITION_DEFAULT,    ///< as XL_AUDITION says: "off", "bounded",
+                            ///< "background" or "exhaustive"; if it is not
+                            ///< set, bounded
+    XL_AUDITION_OFF,        ///< the model chooses, and what was timed before
+                            ///< does not count
+    XL_AUDITION_BOUNDED,    ///< within xl_options.audition_ms
+    XL_AUDITION_BACKGROUND, ///< likewise, on a thread of the queue: until it
+                            ///< ends the model's choice runs
+    XL_AUDITION_EXHAUSTIVE  ///< every variant that can be used, however long
+                            ///< it takes
+} xl_audition;
+
 /** How to open the library. {XL_OPTIONS_INIT}: the defaults.
  *  Strings are copied. */
 typedef struct xl_options {
@@ -98,18 +126,24 @@ typedef struct xl_options {
                            ///< that is no such output, with the line in
                            ///< xl_lib_error(). NULL: the devices of the
                            ///< machine's drivers
+    xl_audition audition;  ///< when candidates are timed
+    double audition_ms;    ///< time on the device of one audition, beyond
+                           ///< builds and one run each of a small case; 0:
+                           ///< 50, or for a call that takes longer its time,
+                           ///< at most 500
 } xl_options;
 #define XL_OPTIONS_INIT XL_SIZED(xl_options)
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
- * XL_TUNED_DIR, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on
+ * XL_TUNED_DIR, XL_AUDITION, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on
  * Windows LOCALAPPDATA and APPDATA), which no other call does. Makes no call
  * to a driver.
  *
  * @param options  NULL: the defaults
  * @return XL_OK; XL_BAD_ARGUMENT when @p out is NULL or the options do not
- *         begin with XL_OPTIONS_INIT; XL_NO_MEMORY. A cache that cannot be
+ *         begin with XL_OPTIONS_INIT, or audition is no xl_audition;
+ *         XL_NO_MEMORY. A cache that cannot be
  *         used is a warning
  * Threads: one xl_lib may be used from several threads at once, each queue by
  * one of them at a time (crosslane/queue.h). Threads that need one program

@@ -24,13 +24,15 @@
 #include "runtime/plan.h"
 #include "runtime/store/store.h"
 #include "runtime/timeline.h"
+#include "runtime/tuned/auditions.h"
 #include "runtime/tuned/tuned_sets.h"
 
 struct xl__context;
 
 struct xl_lib {
-    xl__lock lock;       /* guards all fields below except `store` and `tuned`,
-                        which have their own locks, and those with a lock here */
+    xl__lock lock;       /* guards all fields below except `store`, `tuned` and
+                        `auditions`, which have their own locks, and those with
+                        a lock here */
     xl__lock error_lock; /* guards `errors` */
     struct xl__thread_message *errors; /* of threads whose last call failed */
     xl_log log;
@@ -43,6 +45,7 @@ struct xl_lib {
                             waiting, for tests; 0: none */
     struct xl__store store;
     struct xl__tuned_sets tuned;
+    struct xl__auditions auditions;
     struct xl__devices devices;
     struct xl__context *contexts; /* linked list */
 };
@@ -123,6 +126,7 @@ struct xl_queue {
                             are made and nothing is built */
     struct xl__error error;
     bool can_profile, is_out_of_order;
+    bool is_background; /* of a call in the background */
     struct xl__kernel *kernels;
     size_t n_kernels, cap_kernels;
     /* Epilogue texts that its plans may have: lists by hash. */

@@ -23,17 +23,21 @@ struct xl__entrant {
     struct xl__cached_plan ready;
 };
 
-/* Makes the data. XL_UNSUPPORTED where the op has no case of this size,
+/* Makes the data; of one that `is_timed` results cannot be compared.
+ * XL_UNSUPPORTED where the op has no case of this size,
  * XL_NO_MEMORY, or an OpenCL code, with the detail in the queue. Call
  * xl__tuning_case_clear() whatever the status. */
 xl_status xl__tuning_case_init(struct xl__tuning_case *c,
-                               const struct xl__op_call *call);
+                               const struct xl__op_call *call, bool is_timed);
 void xl__tuning_case_clear(struct xl__tuning_case *c);
 
-/* Builds, checks and compares. A failure of the candidate is out->end; after
+/* Builds, self-checks and compares; without the comparison. A failure of the candidate is out->end; after
  * XL_CANDIDATE_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
 void xl__entrant_init(struct xl__entrant *e, struct xl__tuning_case *c,
                       const struct xl__point *point, xl_candidate_result *out);
+void xl__entrant_build(struct xl__entrant *e, struct xl__tuning_case *c,
+                       const struct xl__point *point,
+                       xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
 /* Enqueues it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);

@@ -39,7 +39,7 @@ static xl_status make_data(struct xl__search *s, struct xl__tuning_case **out)
 {
     xl_status status = XL_OK;
     if (!s->has_data) {
-        status = xl__tuning_case_init(&s->data, s->call);
+        status = xl__tuning_case_init(&s->data, s->call, false);
         if (status != XL_OK)
             xl__tuning_case_clear(&s->data);
         s->has_data = status == XL_OK;

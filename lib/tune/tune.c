@@ -74,7 +74,7 @@ xl_status xl_tune_candidate(xl_queue *q, xl_problem p, const xl_candidate *c,
     TRY(xl__point_of(&call, c, &point));
     data = xl__calloc(1, sizeof *data);
     TRY(xl__check_alloc(&q->error, data, "a candidate"));
-    TRY(xl__tuning_case_init(data, &call));
+    TRY(xl__tuning_case_init(data, &call, false));
     xl__tuning_case_measure(data, &point, limit_ns, out);
 fail:
     if (data)

@@ -227,24 +227,56 @@ static bool is_dense(const xl_images *x, const size_t size[XL__N_AT])
     return memcmp(x->stride, dense.stride, sizeof dense.stride) == 0;
 }
 
+static bool has_dense_images(const struct xl__conv_canonical *c)
+{
+    size_t in[XL__N_AT], out[XL__N_AT];
+    xl__conv_sizes(c, in, out);
+    return is_dense(&c->d.in, in) && is_dense(&c->d.out, out);
+}
+
+/* Of dense images, of new sizes. */
+static void set_dense_images(struct xl__conv_canonical *to)
+{
+    size_t in[XL__N_AT], out[XL__N_AT];
+    xl__conv_sizes(to, in, out);
+    set_dense(&to->d.in, in);
+    set_dense(&to->d.out, out);
+}
+
 /* The number of images, and rows and columns of dense ones; channels and
  * filters are what a network has. */
 static void represent_class(const void *canonical, enum xl__class_end end,
                             void *representative)
 {
     struct xl__conv_canonical *to = representative;
-    size_t in[XL__N_AT], out[XL__N_AT];
     memcpy(to, canonical, sizeof *to); /* with its padding */
-    xl__conv_sizes(to, in, out);
-    if (!is_dense(&to->d.in, in) || !is_dense(&to->d.out, out))
+    if (!has_dense_images(to))
         return;
     to->d.n = xl__size_end(to->d.n, XL__SIZE_GRAIN, end);
     to->d.h = xl__size_end(to->d.h, 1, end);
     to->d.w = xl__size_end(to->d.w, 1, end);
     (void)xl__conv_count_positions(&to->d, &to->p, &to->q);
-    xl__conv_sizes(to, in, out);
-    set_dense(&to->d.in, in);
-    set_dense(&to->d.out, out);
+    set_dense_images(to);
+}
+
+/* Images, rows or columns of dense ones, as long as a filter fits. */
+static bool halve_images(void *canonical)
+{
+    enum { LEAST = 8 };
+    struct xl__conv_canonical *c = canonical, before = *c;
+    size_t *const sizes[] = {&c->d.n, &c->d.h, &c->d.w};
+    size_t *most = sizes[0];
+    for (unsigned i = 1; i < 3; i++)
+        most = *sizes[i] >= *most ? sizes[i] : most;
+    if (*most <= LEAST || !has_dense_images(c))
+        return false;
+    *most = xl__size_half(*most);
+    if (xl__conv_count_positions(&c->d, &c->p, &c->q) == XL_OK) {
+        set_dense_images(c);
+        return true;
+    }
+    *c = before;
+    return false;
 }
 
 /* Without a sum the reference is the variant: its loop over no channels reads
@@ -276,6 +308,7 @@ const struct xl__op xl__op_conv = {
     .forced = forced_variant,
     .represent = represent_class,
     .shape_class = describe_class,
+    .halve = halve_images,
     .shrink = xl__conv_shrink,
     .case_init = xl__conv_case_init,
     .range_at = offsetof(xl_conv, n),

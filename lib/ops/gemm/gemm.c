@@ -633,6 +633,25 @@ static size_t grain_of(bool is_contiguous)
     return is_contiguous ? 1 : XL__SIZE_GRAIN;
 }
 
+static void set_dense(struct xl__gemm_canonical *to)
+{
+    xl_gemm *g = &to->g;
+    xl_batch *b = &g->batch;
+    set_dense_view(&g->a, g->m, g->k);
+    set_dense_view(&g->b, g->k, g->n);
+    set_dense_view(&g->c, g->m, g->n);
+    set_dense_steps(b, g->m * g->k, &b->a_step, &b->a_inner);
+    set_dense_steps(b, g->k * g->n, &b->b_step, &b->b_inner);
+    set_dense_steps(b, g->m * g->n, &b->c_step, &b->c_inner);
+    for (unsigned i = 0; i < N_SCALES; i++) {
+        struct xl__gemm_scale *s = &to->scales[i / 2].of[i % 2];
+        s->stride_x = s->stride_x > 0;
+        s->stride_k = s->stride_k > 0;
+        s->step = s->step > 0;
+        s->inner_step = s->inner_step > 0;
+    }
+}
+
 static void represent_class(const void *canonical, enum xl__class_end end,
                             void *representative)
 {
@@ -645,21 +664,28 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     g->m = xl__size_end(g->m, grain_of(along_m), end);
     g->n = xl__size_end(g->n, grain_of(along_n), end);
     g->k = xl__size_end(g->k, grain_of(along_k), end);
-    set_dense_view(&g->a, g->m, g->k);
-    set_dense_view(&g->b, g->k, g->n);
-    set_dense_view(&g->c, g->m, g->n);
-    xl_batch *b = &g->batch;
-    b->count = xl__size_end(b->count, XL__SIZE_GRAIN, end);
-    set_dense_steps(b, g->m * g->k, &b->a_step, &b->a_inner);
-    set_dense_steps(b, g->k * g->n, &b->b_step, &b->b_inner);
-    set_dense_steps(b, g->m * g->n, &b->c_step, &b->c_inner);
-    for (unsigned i = 0; i < N_SCALES; i++) {
-        struct xl__gemm_scale *s = &to->scales[i / 2].of[i % 2];
-        s->stride_x = s->stride_x > 0;
-        s->stride_k = s->stride_k > 0;
-        s->step = s->step > 0;
-        s->inner_step = s->inner_step > 0;
-    }
+    g->batch.count = xl__size_end(g->batch.count, XL__SIZE_GRAIN, end);
+    set_dense(to);
+}
+
+/* A batch in two axes, or of lists, keeps its count, and scales their sizes:
+ * groups must divide them. */
+static bool halve_product(void *canonical)
+{
+    enum { LEAST = 32 };
+    struct xl__gemm_canonical *c = canonical;
+    xl_gemm *g = &c->g;
+    const bool is_counted = g->batch.inner <= 1 && !g->batch.a_at;
+    size_t *const sizes[] = {&g->m, &g->n, &g->k, &g->batch.count};
+    size_t *most = sizes[0];
+    for (unsigned i = 1; i < (is_counted ? 4 : 3); i++)
+        most = *sizes[i] > *most ? sizes[i] : most;
+    if (*most <= LEAST || is_scaled(&c->scales[0]) ||
+        is_scaled(&c->scales[1]) || g->batch.rows)
+        return false;
+    *most = xl__size_half(*most);
+    set_dense(c);
+    return true;
 }
 
 /* Without a product the reference is the variant: its loop over k = 0 reads
@@ -755,6 +781,7 @@ const struct xl__op xl__op_gemm = {
     .forced = forced_variant,
     .represent = represent_class,
     .shape_class = describe_class,
+    .halve = halve_product,
     .shrink = xl__gemm_shrink,
     .case_init = xl__gemm_case_init,
     .range_at = offsetof(xl_gemm, m),

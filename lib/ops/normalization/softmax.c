@@ -231,6 +231,13 @@ static void set_dense_rows(xl_mat *mat, size_t cols)
         mat->row_stride = xl__max_size(mat->col_stride, 1) * cols;
 }
 
+static void set_dense(xl_softmax *to)
+{
+    set_dense_rows(&to->src, to->cols);
+    set_dense_rows(&to->dst, to->cols);
+    set_dense_rows(&to->mask, to->cols);
+}
+
 static void represent_class(const void *canonical, enum xl__class_end end,
                             void *representative)
 {
@@ -239,9 +246,20 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     memcpy(to, canonical, sizeof(struct xl__softmax_canonical));
     to->rows = xl__size_end(to->rows, XL__SIZE_GRAIN, end);
     to->cols = xl__size_end(to->cols, 1, end);
-    set_dense_rows(&to->src, to->cols);
-    set_dense_rows(&to->dst, to->cols);
-    set_dense_rows(&to->mask, to->cols);
+    set_dense(to);
+}
+
+/* The rows first, since variants differ in the lengths of a row. */
+static bool halve_rows(void *canonical)
+{
+    enum { LEAST_ROWS = 32, LEAST_COLS = 1024 };
+    xl_softmax *s = canonical;
+    if (s->rows <= LEAST_ROWS && s->cols <= LEAST_COLS)
+        return false;
+    size_t *const size = s->rows > LEAST_ROWS ? &s->rows : &s->cols;
+    *size = xl__size_half(*size);
+    set_dense(s);
+    return true;
 }
 
 static const char *forced_variant(const void *desc)
@@ -289,6 +307,7 @@ const struct xl__op xl__op_softmax = {
     .forced = forced_variant,
     .represent = represent_class,
     .shape_class = describe_class,
+    .halve = halve_rows,
     .shrink = xl__softmax_shrink,
     .case_init = xl__softmax_case_init,
     .range_at = offsetof(xl_softmax, rows),

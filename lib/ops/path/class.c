@@ -18,6 +18,7 @@ enum { MOST_CLASSES = 1024 };
 struct class_key {
     uint64_t tuned_class; /* hash of op->shape_class() */
     const void *tuned; /* the collection, which changes when a set is saved */
+    const void *audition; /* its result, which is there once it ended */
     uint64_t op[];     /* struct xl__op_key of the largest sizes */
 };
 
@@ -45,6 +46,7 @@ static xl_status make_key(const struct xl__op_call *w, struct class_key *key)
     struct xl__str text = {0};
     struct xl__op_key *largest = key_of_largest(key);
     key->tuned = xl__tuned_sets_version(&w->q->ctx->lib->tuned);
+    key->audition = w->audition;
     memcpy(largest, w->key, w->key_bytes);
     w->op->represent(w->key->canonical, XL__CLASS_LARGEST, largest->canonical);
     w->op->shape_class(w->key->canonical, &text);
@@ -125,7 +127,7 @@ static void merge_least(struct xl__op_call *w,
             to->least = from->params;
             to->has_least =
                 !xl__params_same(to->variant, &to->params, &to->least);
-            if (k == 0 && is_modelled(&w->list[0]))
+            if (k == 0 && is_modelled(&w->list[0]) && !w->list[0].audition)
                 w->rival = i;
         }
     }
@@ -144,7 +146,8 @@ static xl_status select_class(struct xl__op_call *w, struct class_key *key)
                                  .op = w->op,
                                  .canonical = largest->canonical,
                                  .tuned_for = w->key->canonical,
-                                 .forced = xl__op_call_forced(w)};
+                                 .forced = xl__op_call_forced(w),
+                                 .audition = w->audition};
     TRY(xl__check_alloc(&w->q->error, small, "a class"));
     TRY(xl__select(&what, &w->list, &w->n, &w->q->error));
     w->rival = 0;
@@ -172,6 +175,7 @@ xl_status xl__op_call_select(struct xl__op_call *w)
         TRY(w->op->analyse(w));
         return xl__op_call_select_exact(w);
     }
+    xl__op_call_recall(w);
     key = xl__calloc(1, bytes);
     TRY(xl__check_alloc(&w->q->error, key, "a class"));
     TRY(make_key(w, key));

@@ -94,12 +94,17 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
         xl__strcpy(out->why, cap, c->struck);
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
+    else if (i != chosen && w->list[chosen].audition)
+        xl__strcpy(out->why, cap, "another was faster in the audition");
     else if (i != chosen)
         xl__strfmt(
             out->why, cap, "its estimate is %.2f times the chosen one's",
             xl__plan_est_ns(c->plan) / xl__plan_est_ns(w->list[chosen].plan));
     else if (c->tuned)
         describe_evidence(c, out->why, cap);
+    else if (c->audition)
+        xl__strfmt(out->why, cap, "chosen by audition: %s (%.10s)",
+                   c->audition->times, c->audition->date);
     else if (xl__op_call_forced(w))
         xl__strcpy(out->why, cap, "the caller named it");
     else
@@ -173,6 +178,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     *n = 0;
     TRY(xl__op_call_begin(&w, q, op, desc, false));
     TRY(xl__op_call_select(&w));
+    TRY(xl__op_call_audition(&w));
     TRY(xl__op_call_first_good(&w, &ready, &chosen));
     TRY(plan_others(&w));
     for (unsigned i = 0; i < w.n && i < cap; i++)

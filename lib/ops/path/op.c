@@ -35,6 +35,7 @@ static void init_call(struct xl__op_call *w, xl_queue *q,
     w->is_of_class = false;
     w->is_provisional = false;
     w->own = NULL;
+    w->audition = NULL;
     w->key = (struct xl__op_key *)w->room;
     memset(&w->call, 0, sizeof w->call);
     xl__error_reset(&w->q->error);
@@ -113,7 +114,8 @@ xl_status xl__op_call_select_exact(struct xl__op_call *w)
                                        .dev = w->q->ctx->device,
                                        .op = w->op,
                                        .canonical = w->key->canonical,
-                                       .forced = xl__op_call_forced(w)};
+                                       .forced = xl__op_call_forced(w),
+                                       .audition = w->audition};
     clear_list(w);
     w->is_of_class = false;
     return xl__select(&what, &w->list, &w->n, &w->q->error);
@@ -356,6 +358,7 @@ static xl_status make_plan(struct xl__op_call *w, struct xl__cached_plan **out,
     xl_status status = XL_OK;
     struct xl__cached_plan *ready = NULL;
     TRY(xl__op_call_select(w));
+    TRY(xl__op_call_audition(w));
     TRY(xl__op_call_first_good(w, &ready, chosen));
     TRY(xl__plan_cache_add(w->q, ready, w->is_provisional, w->key,
                            w->key_bytes));

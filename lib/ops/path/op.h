@@ -8,6 +8,8 @@
  *                                       | no                       enqueue
  *              selection of its class of shapes, by a representative
  *                                       |
+ *              in doubt: audition of its best candidates, once a class
+ *                                       |
  *              plan of the first one -> build -> self-check -> cache */
 #ifndef XL_OPS_OP_H
 #define XL_OPS_OP_H
@@ -118,6 +120,10 @@ struct xl__op {
                       void *representative);
     /* The class of shapes that share a tuned set, as a readable text. */
     void (*shape_class)(const void *canonical, struct xl__str *out);
+    /* Halve the largest size of a canonical descriptor, dense from then on, for
+     * an audition; false: there is no smaller case of the kind. NULL: the op
+     * has no auditions. */
+    bool (*halve)(void *canonical);
     /* Fill a small odd-sized canonical descriptor that takes the same program
      * as `canonical` with `params`; NULL params allowed for variants without.
      */
@@ -137,6 +143,7 @@ struct xl__op {
 struct xl__variant_candidate {
     const struct xl__variant *variant;
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
+    const struct xl__audition_result *audition; /* that it won; or NULL */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
     char *struck; /* why it failed or does not apply in this call, on the heap;
@@ -160,14 +167,16 @@ struct xl__selecting {
     const void *tuned_for; /* whose shape class finds the tuned sets; NULL:
                               that of `canonical` */
     const char *forced;    /* NULL, or the only variant that may be used */
+    const struct xl__audition_result *audition; /* of that class; or NULL */
 };
 
 /* The variants of an op on a device, ending with NULL. */
 const struct xl__variant *const *xl__op_variants(const struct xl__op *op,
                                                  const struct xl_device *dev);
 /* Plans every variant of the list, except of an op with a plan() of its own.
- * Order: tuned sets of the descriptor's class, then applicable variants by
- * estimate (none, or ties: list order), then refused ones.
+ * Order: tuned sets of the descriptor's class, the winner of its audition,
+ * then applicable variants by estimate (none, or ties: list order), then
+ * refused ones.
  * xl__variant_candidates_free() frees the result. */
 xl_status xl__select(const struct xl__selecting *what,
                      struct xl__variant_candidate **out, unsigned *n,
@@ -235,7 +244,9 @@ struct xl__op_call {
     unsigned n;
     bool is_of_class; /* the list is that of the class of shapes */
     unsigned rival;   /* then the candidate that is first at the least sizes */
-    bool is_provisional; /* a candidate failed without a verdict */
+    bool is_provisional; /* a candidate failed without a verdict, or the
+                            audition has not ended */
+    const struct xl__audition_result *audition; /* of the class; or NULL */
     void *own;           /* of an op with generated kernels */
     uint64_t room[XL__KEY_ROOM / sizeof(uint64_t)];
 };
@@ -253,6 +264,12 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
  * used last. Of an op with variants of its own: all of these, after an
  * analysis. */
 xl_status xl__op_call_select(struct xl__op_call *w);
+/* audition.c: set w->audition to what is known of the call's class. */
+void xl__op_call_recall(struct xl__op_call *w);
+/* Hold an audition of the selected candidates if the choice is in doubt, and
+ * select again; in the background, start one. One that fails changes nothing.
+ */
+xl_status xl__op_call_audition(struct xl__op_call *w);
 /* The candidates for the call's own sizes, with plans. */
 xl_status xl__op_call_select_exact(struct xl__op_call *w);
 /* Plan the first candidate of a class's list: the one of the least or of the

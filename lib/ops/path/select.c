@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans the candidates of a device's list and sorts them: tuned sets of the
- * class of shapes first, then by estimate. op.c builds and checks them in this
+ * class of shapes first, the winner of its audition, then by estimate. op.c builds and checks them in this
  * order. */
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +112,8 @@ static struct xl__variant_candidate *append_candidate(struct selection *s,
 static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 {
     struct xl__variant_candidate *c = append_candidate(s, v);
+    if (s->what->audition && strcmp(s->what->audition->variant, v->name) == 0)
+        c->audition = s->what->audition;
     c->refused = is_named(s, v->name) ? xl__variant_refusal(s->what, v)
                                       : "the caller named another variant";
     if (c->refused || s->what->op->plan)
@@ -203,6 +205,8 @@ static int compare_candidates(const void *a, const void *b)
         return x->refused ? 1 : -1;
     if (!x->tuned != !y->tuned)
         return x->tuned ? -1 : 1;
+    if (!x->audition != !y->audition)
+        return x->audition ? -1 : 1;
     if (x->plan && y->plan && x->plan->est_ns != y->plan->est_ns)
         return x->plan->est_ns < y->plan->est_ns ? -1 : 1;
     return x->rank < y->rank ? -1 : 1;

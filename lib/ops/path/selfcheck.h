@@ -51,6 +51,7 @@ struct xl__selfcheck_case {
     xl_status (*fill)(struct xl__selfcheck_case *t, unsigned pass);
     unsigned n_passes;
     unsigned char *first[XL__CASE_MEMS]; /* after the first of several runs */
+    bool is_timed;  /* set before it is made: it is run, not compared */
     const void *of; /* what the case is of, for `expect` */
     void *own;      /* on the heap; freed with the case by clear_own() */
     void (*clear_own)(void *own); /* NULL: free() */

@@ -42,3 +42,13 @@ size_t xl__size_end(size_t n, size_t grain, enum xl__class_end end)
                ? (last - phase) / period * period + phase
                : (least + period - 1 - phase) / period * period + phase;
 }
+
+size_t xl__size_half(size_t n)
+{
+    const size_t power = n & (~n + 1);
+    if (n == power)
+        return n / 2 + (n == 1);
+    if (power >= XL__SIZE_GRAIN)
+        return n / 2 / XL__SIZE_GRAIN * XL__SIZE_GRAIN;
+    return n / 2 / (2 * power) * (2 * power) + power;
+}

@@ -18,6 +18,8 @@ size_t xl__bucket_coarse(size_t n);
  * memory is contiguous, else that of tiles. Sizes up to 32 are alone. */
 enum xl__class_end { XL__CLASS_LEAST, XL__CLASS_LARGEST };
 size_t xl__size_end(size_t n, size_t grain, enum xl__class_end end);
+/* About half of n, with the same power of two in it up to the grain below. */
+size_t xl__size_half(size_t n);
 enum { XL__SIZE_GRAIN = 32 }; /* of a size along which nothing is contiguous */
 
 #endif

@@ -22,6 +22,7 @@ static void make_call(const struct background_job *b)
     xl_status status = xl_queue_create_beside(b->beside, &own);
     const char *detail = xl_lib_error(b->beside->ctx->lib);
     if (own) {
+        own->is_background = true;
         status = c->make(own, c->what);
         detail = xl_error_detail(own);
     }
