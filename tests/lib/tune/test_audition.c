@@ -363,8 +363,8 @@ static bool try_fault(const char *entry, unsigned call)
     struct test_device t;
     xl_choice c[MOST];
     unsigned n = 0;
-    const xl_gemm g = product(SIDE);
-    open_with(&t, XL_AUDITION_BOUNDED, 0, "");
+    const xl_gemm g = product(1);
+    open_with(&t, XL_AUDITION_BOUNDED, 1, "");
     const long before = stub->live();
     stub->reset();
     stub->arm(entry, call, CL_OUT_OF_RESOURCES);
@@ -392,7 +392,7 @@ static void faults_leave_the_models_choice(void **state)
         "clFinish",             "clFlush",
         "clSetKernelArg"};
     (void)state;
-    set_speeds(NULL, 0, 1);
+    set_speeds(NULL, 0, 1000);
     unsigned total = 0;
     for (unsigned i = 0; i < sizeof entries / sizeof *entries; i++) {
         unsigned call = 1;
