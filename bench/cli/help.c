@@ -38,6 +38,8 @@ static const struct entry variables[] = {
                      "is used, not even those of the library"},
     {"XDG_CONFIG_HOME, HOME",
      "parent of that folder if XL_TUNED_DIR is not set"},
+    {"XL_AUDITION", "whether candidates are timed where the model is in doubt: "
+                    "off, bounded (if not set), background, exhaustive"},
     {"XL_CL_DIR", "folder from which kernels are read, for development"},
     {"OCL_ICD_VENDORS", "folder in which the OpenCL loader looks for drivers"},
     {NULL, NULL},

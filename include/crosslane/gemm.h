@@ -182,12 +182,13 @@ typedef struct xl_gemm {
  *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
  * Repeats:   bit for bit on one device and driver, unless xl_gemm_explain()
  *            states otherwise for the variant.
- * Blocks:    only for the first call of its kind on a device and driver (build
- *            and self-check); xl_gemm_prepare() does that ahead of time.
+ * Blocks:    only for the first call of its kind on a device and driver (build,
+ *            self-check, audition: xl_audition); xl_gemm_prepare() does that
+ *            ahead of time.
  * Memory:    the library allocates the queue's scratch where no workspace is
  *            given, and a device copy of a batch's offsets, kept until they
- *            change. The self-check of a first call has buffers of its own,
- *            which are released before it returns.
+ *            change. The self-check and the audition of a first call have
+ *            buffers of their own, which are released before it returns.
  *
  * Backward:  with dC the gradient of C = A B (A m x k, B k x n), the other two
  *            products of a training step are GEMMs on the same views:
