@@ -64,9 +64,9 @@ typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
 
 /** Whether candidates for a class of shapes are timed, when its first call
  *  prepares: on a device without a profile (crosslane/profile.h), or where the
- *  best two by the model are too near to each other to be told apart; not
- *  where a set was tuned for the class (crosslane/tune.h) or the call names a
- *  variant, nor for expressions.
+ *  estimates of the best two are within 25 % of each other; not where a set was
+ *  tuned for the class (crosslane/tune.h) or the call names a variant, nor for
+ *  expressions.
  *
  *  An audition builds and self-checks the best three by the model, the
  *  reference and, if it is allowed, CLBlast, and times them on random data, on

@@ -24,14 +24,14 @@
 #include "tune/candidate.h"
 
 enum {
-    BY_MODEL = 3,        /* the best candidates that take part */
+    BY_MODEL = 3, /* the best candidates that take part */
     MOST_CONTENDERS = 32,
-    ROUNDS = 7,          /* of samples */
+    ROUNDS = 7, /* of samples */
     MOST_HALVINGS = 60,
-    MOST_BATCH = 64      /* runs of a sample */
+    MOST_BATCH = 64 /* runs of a sample */
 };
 static const double default_ns = 50e6, widest_ns = 500e6; /* the budget */
-static const double small_flop = 2e6, small_bytes = 1e6; /* the first case */
+static const double small_flop = 2e6, small_bytes = 1e6;  /* the first case */
 static const double most_bytes = 64 << 20, memory_share = 1.0 / 16;
 static const double looks_share = 0.25; /* of the budget, for a larger case */
 static const double far = 8;  /* times the best: is out after any case */
@@ -57,8 +57,8 @@ struct contest {
     struct contender *c;      /* in the model's order */
     unsigned n;
     struct xl__tuning_case data;
-    double left_ns;    /* of the budget */
-    unsigned halvings; /* of the case */
+    double left_ns;                                   /* of the budget */
+    unsigned halvings;                                /* of the case */
     double flop[MOST_HALVINGS], bytes[MOST_HALVINGS]; /* by halvings */
     unsigned n_sizes;
 };
@@ -123,8 +123,7 @@ static void add_contender(struct contest *t,
 {
     struct xl__variant_candidate own = *c;
     if (xl__variant_candidate_plan(&t->q->ctx->device->limits,
-                                   t->of->key->canonical, &own,
-                                   NULL) != XL_OK)
+                                   t->of->key->canonical, &own, NULL) != XL_OK)
         return;
     xl__plan_destroy(own.plan);
     t->c[t->n++] = (struct contender){
@@ -218,7 +217,7 @@ static bool drop_slower(struct contest *t, double factor)
 }
 
 /* One timed run each. A run that fails is the contender's own. */
-static void look(struct contest *t)
+static void run_each_once(struct contest *t)
 {
     for (unsigned i = 0; i < t->n; i++) {
         struct contender *c = &t->c[i];
@@ -254,8 +253,7 @@ static void widen_budget(struct contest *t)
 {
     const double call_ns = least_ns(t) * work_ratio(t, 0);
     if (auditions_of(t)->budget_ns == 0)
-        t->left_ns +=
-            fmin(fmax(call_ns, default_ns), widest_ns) - default_ns;
+        t->left_ns += fmin(fmax(call_ns, default_ns), widest_ns) - default_ns;
 }
 
 /* The halvings of the largest case that the budget allows; those of this one:
@@ -278,7 +276,7 @@ static xl_status grow_size(struct contest *t)
         const unsigned larger = find_larger(t);
         if (larger < t->halvings) {
             TRY(enter_size(t, larger));
-            look(t);
+            run_each_once(t);
         } else if (t->halvings == 0 || !drop_slower(t, near)) {
             break;
         }
@@ -293,14 +291,14 @@ static void take_samples(struct contest *t)
     const double most = near * least_ns(t);
     const double runs = ceil(sample_ns / least_ns(t));
     const unsigned batch = runs > 1 ? (unsigned)fmin(runs, MOST_BATCH) : 1;
-    for (unsigned round = 0;
-         round < ROUNDS && t->left_ns > sum_ns(t) * batch; round++) {
+    for (unsigned round = 0; round < ROUNDS && t->left_ns > sum_ns(t) * batch;
+         round++) {
         for (unsigned k = 0; k < t->n; k++) {
             struct contender *c = &t->c[(k + round) % t->n];
             if (c->is_out || c->ns > most)
                 continue;
-            c->is_out = time_runs(t, c, batch,
-                                  &c->sample[c->n_samples++]) != XL_OK;
+            c->is_out =
+                time_runs(t, c, batch, &c->sample[c->n_samples++]) != XL_OK;
         }
     }
     for (unsigned i = 0; i < t->n; i++) {
@@ -364,8 +362,7 @@ static void print_times(const struct contest *t, struct xl__str *out)
             xl__str_add(out, "failed");
     }
     if (t->halvings > 0)
-        xl__str_printf(out, "; of 1/%.3g of the work",
-                       work_ratio(t, 0));
+        xl__str_printf(out, "; of 1/%.3g of the work", work_ratio(t, 0));
 }
 
 static xl_status fill_result(const struct contest *t,
@@ -376,8 +373,7 @@ static xl_status fill_result(const struct contest *t,
     if (!winner)
         return XL_UNSUPPORTED;
     print_times(t, &times);
-    xl__strcpy(out->variant, sizeof out->variant,
-               winner->point.variant->name);
+    xl__strcpy(out->variant, sizeof out->variant, winner->point.variant->name);
     xl__strcpy(out->times, sizeof out->times, xl__str_text(&times));
     xl__write_date(out->date, sizeof out->date);
     const bool is_broken = times.broken;
@@ -404,13 +400,13 @@ fail:
     return status;
 }
 
-/* No other audition of the library runs meanwhile. */
+/* One audition of the library at a time. */
 static xl_status time_contenders(struct contest *t)
 {
     xl__lock *timing = &auditions_of(t)->timing;
     xl__lock_take(timing);
     warm_up(t);
-    look(t);
+    run_each_once(t);
     widen_budget(t);
     const xl_status status = grow_size(t);
     if (status == XL_OK)

@@ -95,7 +95,8 @@ static bool is_in_doubt(const struct xl__op_call *w)
 
 /* -- the audition --------------------------------------------------------- */
 
-static void hold_claimed(struct xl__op_call *w, struct xl__audition *claimed)
+static void hold_claimed(struct xl__op_call *w,
+                         struct xl__audition_entry *claimed)
 {
     struct xl__auditions *a = auditions_of(w);
     struct xl__audition_result result = {{0}, {0}, {0}};
@@ -114,7 +115,7 @@ static void hold_claimed(struct xl__op_call *w, struct xl__audition *claimed)
 struct kept_audition {
     const struct xl__op *op;
     struct xl__auditions *of;
-    struct xl__audition *claimed;
+    struct xl__audition_entry *claimed;
     uint64_t desc[XL__DESC_ROOM / sizeof(uint64_t)];
 };
 
@@ -132,7 +133,6 @@ fail:
     return status;
 }
 
-
 static void end_cancelled(xl_status status, const char *detail, void *arg)
 {
     const struct kept_audition *k = arg;
@@ -141,7 +141,8 @@ static void end_cancelled(xl_status status, const char *detail, void *arg)
     xl__audition_end(k->of, k->claimed, NULL);
 }
 
-static void start_kept(struct xl__op_call *w, struct xl__audition *claimed)
+static void start_kept(struct xl__op_call *w,
+                       struct xl__audition_entry *claimed)
 {
     struct xl__background_call c = {hold_kept, .done = end_cancelled};
     struct kept_audition k = {w->op, auditions_of(w), claimed, {0}};
@@ -163,7 +164,7 @@ xl_status xl__op_call_audition(struct xl__op_call *w)
     if (!may_audition(w) || !is_in_doubt(w))
         return XL_OK;
     make_key(w, &key);
-    struct xl__audition *claimed =
+    struct xl__audition_entry *claimed =
         key.broken ? NULL : xl__audition_begin(a, xl__str_text(&key));
     xl__str_clear(&key);
     const bool is_later =

@@ -11,8 +11,8 @@
 
 enum { MOST_CLASSES = 1024 };
 
-struct xl__audition {
-    struct xl__audition *next;
+struct xl__audition_entry {
+    struct xl__audition_entry *next;
     char *key;
     bool is_claimed, has_ended;
     struct xl__audition_result *result; /* NULL: none */
@@ -29,7 +29,7 @@ void xl__auditions_init(struct xl__auditions *a, struct xl__store *store)
 void xl__auditions_clear(struct xl__auditions *a)
 {
     while (a->first) {
-        struct xl__audition *gone = a->first;
+        struct xl__audition_entry *gone = a->first;
         a->first = gone->next;
         free(gone->result);
         free(gone->key);
@@ -60,7 +60,8 @@ static struct xl__audition_result *load_result(struct xl__store *store,
     struct xl__audition_result *r = xl__calloc(1, sizeof *r);
     bool is_good = r && xl__store_get(store, key, &entry) && entry.payload;
     if (is_good) {
-        const char *at = (const char *)entry.payload, *end = at + entry.n_bytes;
+        const char *at = (const char *)entry.payload,
+                   *end = at + entry.n_bytes;
         is_good = take_line(&at, end, r->variant, sizeof r->variant) &&
                   take_line(&at, end, r->date, sizeof r->date) &&
                   take_line(&at, end, r->times, sizeof r->times);
@@ -83,10 +84,10 @@ static void save_result(struct xl__store *store, const char *key,
 
 /* Under the lock. The class's audition, at first as the cache has it; NULL:
  * there are too many, or memory ran out. */
-static struct xl__audition *find_class(struct xl__auditions *a,
-                                       const char *key)
+static struct xl__audition_entry *find_class(struct xl__auditions *a,
+                                             const char *key)
 {
-    struct xl__audition *at = a->first;
+    struct xl__audition_entry *at = a->first;
     while (at && strcmp(at->key, key) != 0)
         at = at->next;
     if (at || a->n == MOST_CLASSES)
@@ -104,12 +105,13 @@ static struct xl__audition *find_class(struct xl__auditions *a,
     return at;
 }
 
-const struct xl__audition_result *
-xl__audition_find(struct xl__auditions *a, const char *key, bool may_wait,
-                  bool *is_pending)
+const struct xl__audition_result *xl__audition_find(struct xl__auditions *a,
+                                                    const char *key,
+                                                    bool may_wait,
+                                                    bool *is_pending)
 {
     xl__lock_take(&a->lock);
-    const struct xl__audition *of = find_class(a, key);
+    const struct xl__audition_entry *of = find_class(a, key);
     while (may_wait && of && of->is_claimed && !of->has_ended)
         xl__condition_wait(&a->ended, &a->lock);
     *is_pending = of && of->is_claimed && !of->has_ended;
@@ -118,11 +120,11 @@ xl__audition_find(struct xl__auditions *a, const char *key, bool may_wait,
     return result;
 }
 
-struct xl__audition *xl__audition_begin(struct xl__auditions *a,
-                                        const char *key)
+struct xl__audition_entry *xl__audition_begin(struct xl__auditions *a,
+                                              const char *key)
 {
     xl__lock_take(&a->lock);
-    struct xl__audition *of = find_class(a, key);
+    struct xl__audition_entry *of = find_class(a, key);
     const bool is_free = of && !of->is_claimed && !of->has_ended;
     if (is_free)
         of->is_claimed = true;
@@ -130,7 +132,8 @@ struct xl__audition *xl__audition_begin(struct xl__auditions *a,
     return is_free ? of : NULL;
 }
 
-void xl__audition_end(struct xl__auditions *a, struct xl__audition *claimed,
+void xl__audition_end(struct xl__auditions *a,
+                      struct xl__audition_entry *claimed,
                       const struct xl__audition_result *result)
 {
     struct xl__audition_result *own =

@@ -23,12 +23,12 @@ struct xl__audition_result {
     char times[320]; /* "gemm_cpu 1.2 ms, gemm_tiled 4.8 ms" */
 };
 
-struct xl__audition; /* of one class */
+struct xl__audition_entry; /* of one class */
 
 struct xl__auditions {
     xl__lock lock; /* guards `first` and `n`; held while an entry is read */
     xl__condition ended;
-    struct xl__audition *first;
+    struct xl__audition_entry *first;
     unsigned n;
     xl__lock timing; /* of one audition at a time */
     struct xl__store *store;
@@ -43,16 +43,18 @@ void xl__auditions_clear(struct xl__auditions *a);
 
 /* The result for a key, or NULL; *is_pending: a thread holds the audition now.
  * With `may_wait` its end is waited for. */
-const struct xl__audition_result *
-xl__audition_find(struct xl__auditions *a, const char *key, bool may_wait,
-                  bool *is_pending);
+const struct xl__audition_result *xl__audition_find(struct xl__auditions *a,
+                                                    const char *key,
+                                                    bool may_wait,
+                                                    bool *is_pending);
 /* Claim the audition: the caller holds it and calls xl__audition_end(). NULL:
  * another did or does, there are too many, or memory ran out. */
-struct xl__audition *xl__audition_begin(struct xl__auditions *a,
-                                        const char *key);
+struct xl__audition_entry *xl__audition_begin(struct xl__auditions *a,
+                                              const char *key);
 /* Keep the result, which is copied; NULL: there is none. Without effect where
  * the audition has ended. */
-void xl__audition_end(struct xl__auditions *a, struct xl__audition *claimed,
+void xl__audition_end(struct xl__auditions *a,
+                      struct xl__audition_entry *claimed,
                       const struct xl__audition_result *result);
 
 #endif

@@ -55,7 +55,7 @@ static void set_speeds(const char *slow, double slow_ns, double others_ns)
 static void open_with(struct test_device *t, xl_audition when, double ms,
                       const char *cache)
 {
-    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+    const xl_options options = {XL_OPTIONS_INIT,    .skip_selfcheck = true,
                                 .cache_dir = cache, .tuned_dir = "",
                                 .audition = when,   .audition_ms = ms};
     test_device_open(t, &options);
@@ -150,8 +150,9 @@ static void other_ops(void **state)
     xl_choice c[MOST];
     unsigned n;
     xl_softmax r = {XL_SOFTMAX_INIT, .rows = 4000, .cols = 1000};
-    xl_conv v = {XL_CONV_INIT, .n = 8, .c = 32, .h = 56, .w = 56, .k = 64,
-                 .r = 3, .s = 3, .stride_h = 1, .stride_w = 1, .alpha = 1};
+    xl_conv v = {XL_CONV_INIT,  .n = 8,        .c = 32,   .h = 56,
+                 .w = 56,       .k = 64,       .r = 3,    .s = 3,
+                 .stride_h = 1, .stride_w = 1, .alpha = 1};
     (void)state;
     set_speeds(NULL, 0, 1);
     open_with(&t, XL_AUDITION_BOUNDED, 0, "");
@@ -387,9 +388,8 @@ static bool try_fault(const char *entry, unsigned call)
 static void faults_leave_the_models_choice(void **state)
 {
     static const char *const entries[] = {
-        "clCreateCommandQueue", "clCreateBuffer",
-        "clEnqueueWriteBuffer", "clEnqueueNDRangeKernel",
-        "clFinish",             "clFlush",
+        "clCreateCommandQueue",   "clCreateBuffer", "clEnqueueWriteBuffer",
+        "clEnqueueNDRangeKernel", "clFinish",       "clFlush",
         "clSetKernelArg"};
     (void)state;
     set_speeds(NULL, 0, 1000);
