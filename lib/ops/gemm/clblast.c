@@ -316,10 +316,9 @@ static xl_status call_clblast(const struct xl__step *step,
 static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
 {
     static const double tile = 64;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
     const double tiles = ceil((double)g->m / tile) *
                          ceil((double)g->n / tile) * (double)g->batch.count;
-    return fmin(1, tiles / units);
+    return xl__fill(l, tiles);
 }
 
 static void estimate_clblast(const struct xl__limits *l, const xl_gemm *g,

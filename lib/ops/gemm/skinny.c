@@ -105,7 +105,7 @@ static size_t busy_groups(const struct xl__limits *l,
                           const struct skinny_job *j)
 {
     enum { THREADS = 6 };
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double units = (double)xl__n_units(l);
     const double each =
         j->by_threads ? THREADS : busy_items(l) / (double)j->wg;
     return (size_t)ceil(units * each);
@@ -133,10 +133,10 @@ static size_t choose_vector_of_a(const struct skinny_job *j)
     size_t va = xl__min_size(most, XL__GEMM_WIDEST);
     if (unit == XL__UNIT_NONE || a->aligned == 0)
         return 1;
-    while (va > 1 && (a->aligned % va != 0 ||
-                      (unit == XL__UNIT_ALONG_K
-                           ? taken % va != 0
-                           : j->tm % va != 0 || j->s.m % va != 0)))
+    while (va > 1 &&
+           (a->aligned % va != 0 ||
+            (unit == XL__UNIT_ALONG_K ? taken % va != 0
+                                      : j->tm % va != 0 || j->s.m % va != 0)))
         va /= 2;
     return va;
 }
@@ -147,9 +147,8 @@ static bool read_group_params(const struct xl__limits *l, struct skinny_job *j)
     const size_t each = across ? j->vw : j->each;
     const size_t longest = across ? 1 : j->vw;
     enum { MOST_TAKEN = 16 };
-    if (j->wg * each < j->cols || j->cols < each ||
-        j->s.b.aligned < j->vw || j->s.b.aligned % j->vw != 0 ||
-        (across && j->s.n % j->vw != 0) ||
+    if (j->wg * each < j->cols || j->cols < each || j->s.b.aligned < j->vw ||
+        j->s.b.aligned % j->vw != 0 || (across && j->s.n % j->vw != 0) ||
         j->wg > xl__size_or(l, XL__F_max_wg_size, 1))
         return false;
     j->join = j->wg * each / j->cols;
@@ -623,10 +622,8 @@ static double thread_flop(const struct skinny_job *j)
     const size_t n = j->s.n, k = j->g->k;
     const bool along = j->form == SKINNY_ALONG;
     const double together = (double)(along ? j->each : j->u);
-    const double vectors =
-        along
-            ? (double)n * (double)xl__ceil_div(k, j->vw)
-            : (double)k * (double)xl__ceil_div(n, j->vw);
+    const double vectors = along ? (double)n * (double)xl__ceil_div(k, j->vw)
+                                 : (double)k * (double)xl__ceil_div(n, j->vw);
     const double row_blocks = (double)j->row_blocks;
     const double rows = row_blocks * (double)j->tm;
     return (double)j->g->batch.count *
@@ -642,15 +639,15 @@ static void estimate_skinny(const struct xl__limits *l,
     /* Doubles and integers have half the rate of floats, or less. */
     const xl_dtype in = xl__gemm_in(j->g);
     const bool is_slow = in == XL_F64 || in == XL_I8;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double units = (double)xl__n_units(l);
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
-    const double rate = (j->by_threads ? 1 : xl__model(l, XL__M_skinny_frac)) * (is_slow ? 0.5 : 1) *
-                        tm / (tm + overhead_instructions(j->s.b.dtype));
+    const double rate = (j->by_threads ? 1 : xl__model(l, XL__M_skinny_frac)) *
+                        (is_slow ? 0.5 : 1) * tm /
+                        (tm + overhead_instructions(j->s.b.dtype));
     /* Fraction of the items of all groups that have columns. */
-    const double used =
-        (double)j->s.n / ((double)j->blocks * (double)j->cols);
+    const double used = (double)j->s.n / ((double)j->blocks * (double)j->cols);
     const double busy = j->by_threads ? groups / units
                                       : groups * (double)j->wg * used /
                                             (units * busy_items(l));
@@ -659,10 +656,12 @@ static void estimate_skinny(const struct xl__limits *l,
                               : p->flop * (double)(j->row_blocks * j->tm) /
                                     (double)j->s.m,
         .flop_frac = rate,
-        .bytes = p->bytes * (double)j->row_blocks +
-                 2 * (double)p->scratch_bytes,
-        .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac) * fmin(1, busy) * (j->by_threads ? 1 : used),
-        .fill = fmin(1, groups / units), .launches = p->n_steps};
+        .bytes =
+            p->bytes * (double)j->row_blocks + 2 * (double)p->scratch_bytes,
+        .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac) * fmin(1, busy) *
+                      (j->by_threads ? 1 : used),
+        .fill = xl__fill(l, groups),
+        .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }
 

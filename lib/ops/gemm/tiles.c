@@ -36,7 +36,6 @@ enum {
     MOST_REGISTERS = 255,
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items whose latency is not hidden */
-    MOST_ITEMS = 2048,    /* resident on a compute unit */
     WIDEST = 4,
     VECTOR_BYTES = 16,
     LEAST_DEPTH = 128, /* least depth of k for which a partial sum is worth
@@ -56,8 +55,7 @@ struct xl__tile xl__tile_of(const struct xl__params *params)
                              .stages = (size_t)v[XL__TILE_ST],
                              .band = (size_t)v[XL__TILE_GR],
                              .parts = (size_t)v[XL__TILE_PARTS],
-                             .copies =
-                                 v[XL__TILE_COPY] == XL__TILE_BY_COPIES,
+                             .copies = v[XL__TILE_COPY] == XL__TILE_BY_COPIES,
                              .depths = 1};
 }
 
@@ -101,8 +99,7 @@ static size_t item_registers(const struct xl__tile *t, xl_dtype in)
 {
     const size_t staged =
         t->copies ? 0 : (t->tm + t->tn) * t->tk / xl__tile_items(t);
-    const size_t values =
-        t->rm * t->rn + t->depths * (t->rm + t->rn) + staged;
+    const size_t values = t->rm * t->rn + t->depths * (t->rm + t->rn) + staged;
     return values * (xl__tile_value_bytes(in) / sizeof(float)) +
            PLAIN_REGISTERS;
 }
@@ -311,17 +308,9 @@ static double relative_rate(const struct xl__limits *l, xl_dtype in)
     return in == XL_F64 || in == XL_I8 ? guess : 1;
 }
 
-/* Groups that are resident on a unit at a time. */
-static double resident_groups(const struct xl__limits *l,
-                              const struct xl__tile *t, xl_dtype in)
-{
-    const double items = (double)xl__tile_items(t);
-    const double file =
-        group_registers(l) / (items * (double)item_registers(t, in));
-    return fmax(1, floor(fmin(MOST_ITEMS / items, file)));
-}
-
-double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
+/* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
+ * compute units computes. */
+static double busiest_tiles(const struct xl__tile_grid *grid, double n_cus)
 {
     const struct xl__stream_k *s = &grid->stream;
     if (!grid->is_cut)
@@ -329,6 +318,22 @@ double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus)
     return (double)s->whole / n_cus + ceil((double)s->groups / n_cus) *
                                           (double)(s->each + (s->extra > 0)) /
                                           (double)grid->units;
+}
+
+void xl__tile_waves(const struct xl__tile *t, const struct xl__tile_job *job,
+                    const struct xl__tile_grid *grid, double n_cus,
+                    struct xl__cost *w)
+{
+    const double volume =
+        (double)(t->tm * t->tn * t->tk) * (double)grid->units;
+    w->fill = (double)job->m * (double)job->n * (double)job->k *
+              (double)job->count /
+              (busiest_tiles(grid, n_cus) * n_cus * volume);
+    w->launches += grid->is_cut ? 2 : 1;
+    if (grid->is_cut)
+        w->serial_bytes += 2 * (double)xl__stream_k_written(&grid->stream) *
+                           (double)(t->tm * t->tn) *
+                           (double)xl__tile_value_bytes(job->in);
 }
 
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
@@ -341,27 +346,20 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     static const double one_slice = 1.05, cut = 0.95;
     const double n_cus = n_resident_units(l);
     const double items = (double)xl__tile_items(t);
-    const double volume =
-        (double)(t->tm * t->tn * t->tk) * (double)grid->units;
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
+    const struct xl__group_needs needs = {
+        items, (double)item_registers(t, job->in), 0};
     const double at_once =
-        fmax(1, fmin(ceil(groups / n_cus), resident_groups(l, t, job->in)));
-    w->fill = (double)job->m * (double)job->n * (double)job->k *
-              (double)job->count /
-              (xl__tile_busiest(grid, n_cus) * n_cus * volume);
+        fmin(ceil(groups / n_cus),
+             xl__resident_groups(l, group_registers(l), &needs));
+    xl__tile_waves(t, job, grid, n_cus, w);
     w->flop_frac = steady_frac(l, t) * relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)
         w->flop_frac *= one_slice;
-    w->launches = 1;
-    if (grid->is_cut) {
+    if (grid->is_cut)
         w->flop_frac *= cut;
-        w->launches = 2;
-        w->serial_bytes = 2 * (double)xl__stream_k_written(&grid->stream) *
-                         (double)(t->tm * t->tn) *
-                         (double)xl__tile_value_bytes(job->in);
-    }
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -371,37 +369,29 @@ struct tile_search {
     const struct xl__limits *l;
     const struct xl__tile_job *job;
     const struct xl__cost *work;
-    struct xl__tile best;
-    double ns, rate; /* of `best`; rate 0: none yet */
+    struct xl__tile tile; /* of `best` */
+    struct xl__best_cost best;
 };
 
-/* Compare a set with the best. Of sets that take the same time because memory
- * limits them, the one with the higher rate is better. */
 static void consider_set(struct tile_search *s, const struct xl__tile *t)
 {
     static const double equal = 1e-6;
     struct xl__cost w = *s->work;
     struct xl__tile_grid grid;
-    const char *bound;
     if (!xl__tile_fits(s->l, t, s->job->in) ||
         !xl__tile_cut(s->l, t, s->job, &grid))
         return;
     xl__tile_rate(s->l, t, s->job, &grid, &w);
-    const double ns = xl__work_ns(s->l, &w, &bound);
-    const double rate = w.flop_frac * w.fill;
-    if (s->rate > 0 && (ns > s->ns * (1 + equal) ||
-                        (ns > s->ns * (1 - equal) && rate <= s->rate)))
-        return;
-    s->ns = ns;
-    s->rate = rate;
-    s->best = *t;
+    if (xl__improves(s->l, &w, equal, &s->best))
+        s->tile = *t;
 }
 
-void xl__tile_choose_of(const struct xl__limits *l,
-                        size_t depths, const struct xl__tile_job *job,
+void xl__tile_choose_of(const struct xl__limits *l, size_t depths,
+                        const struct xl__tile_job *job,
                         const struct xl__cost *w, struct xl__params *out)
 {
-    struct tile_search s = {.l = l, .job = job, .work = w};
+    struct tile_search s = {
+        .l = l, .job = job, .work = w, .best = {.ns = INFINITY}};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
     for (const struct xl__tile_set *set = sets_of(l, depths); set->tm; set++) {
         struct xl__tile t = {.tm = set->tm,
@@ -417,7 +407,7 @@ void xl__tile_choose_of(const struct xl__limits *l,
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider_set(&s, &t);
     }
-    *out = params_of(&s.best); /* all 0 if nothing fits: plan() refuses it */
+    *out = params_of(&s.tile); /* all 0 if nothing fits: plan() refuses it */
 }
 
 void xl__tile_choose(const struct xl__limits *l,

@@ -14,8 +14,8 @@
  * cut tiles. */
 struct xl__tile {
     size_t tm, tn, tk, rm, rn, vw, stages, band, parts;
-    bool copies; /* asynchronous copies to local memory,
-                    common/async_copy.clh */
+    bool copies;   /* asynchronous copies to local memory,
+                      common/async_copy.clh */
     size_t depths; /* steps of k whose values an item holds at a time: 1 of
                       gemm_tiled, 2 of gemm_simt */
 };
@@ -71,8 +71,15 @@ struct xl__tile_grid {
 extern const struct xl__tunable xl__gemm_tiled_tunables[];
 
 /* Indices in the tunables: those of gemm_tiled, then those of gemm_simt. */
-enum { XL__TILE_RM = XL__GEMM_TK + 1, XL__TILE_RN, XL__TILE_VW, XL__TILE_ST,
-       XL__TILE_GR, XL__TILE_PARTS, XL__TILE_COPY };
+enum {
+    XL__TILE_RM = XL__GEMM_TK + 1,
+    XL__TILE_RN,
+    XL__TILE_VW,
+    XL__TILE_ST,
+    XL__TILE_GR,
+    XL__TILE_PARTS,
+    XL__TILE_COPY
+};
 enum { XL__TILE_BY_REGISTERS = 1, XL__TILE_BY_COPIES }; /* COPY */
 /* The set that `params` hold, of gemm_tiled's kind. */
 struct xl__tile xl__tile_of(const struct xl__params *params);
@@ -93,13 +100,15 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
  * launch counts, or the partial sums exceed a buffer. */
 bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out);
-/* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
- * compute units computes. */
-double xl__tile_busiest(const struct xl__tile_grid *grid, double n_cus);
+/* Add to *w how tiles fall on `n_cus` compute units: its fill, the launches,
+ * and the bytes of the partial sums of cut tiles. */
+void xl__tile_waves(const struct xl__tile *t, const struct xl__tile_job *job,
+                    const struct xl__tile_grid *grid, double n_cus,
+                    struct xl__cost *w);
 /* Bytes of scratch for the partial sums of cut tiles. */
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid);
-/* Set flop_frac, fill and launches of *w, and apart_bytes if tiles are cut. */
+/* The same, and the flop_frac of *w, for tiles on FMA units. */
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w);
@@ -109,8 +118,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
 void xl__tile_choose(const struct xl__limits *l,
                      const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);
-void xl__tile_choose_of(const struct xl__limits *l,
-                        size_t depths,
+void xl__tile_choose_of(const struct xl__limits *l, size_t depths,
                         const struct xl__tile_job *job,
                         const struct xl__cost *w, struct xl__params *out);
 

@@ -387,13 +387,12 @@ static bool is_legal(const struct job *j)
 
 static void estimate_time(const struct job *j, size_t n_groups)
 {
-    const double fill = (double)n_groups / (double)j->units;
     const struct xl__cost work = {
         .flop = j->p->flop,
         .flop_frac = xl__model(j->l, XL__M_softmax_frac),
         .bytes = xl__softmax_bytes(j->s, modes[j->mode].reads),
         .bytes_frac = modes[j->mode].bytes_frac,
-        .fill = fill < 1 ? fill : 1,
+        .fill = xl__fill(j->l, (double)n_groups),
         .launches = j->p->n_steps};
     xl__estimate(j->l, &work, j->p);
 }

@@ -25,7 +25,6 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 {
     const xl_softmax *s = desc;
     const size_t wg = xl__min_size(WG, xl__softmax_most_items(l));
-    const double units = xl__num_or(l, XL__F_compute_units, 1);
     (void)params;
     p->flop = xl__softmax_flop(s);
     p->bytes = xl__softmax_bytes(s, 1);
@@ -36,14 +35,13 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__softmax_args(step, s);
     xl__arg_u64(step, s->src.col_stride);
     xl__arg_u64(step, s->dst.col_stride);
-    const double fill = (double)s->rows / (units * (double)wg);
-    const struct xl__cost work = {.flop = p->flop,
-                                  .flop_frac =
-                                      xl__model(l, XL__M_softmax_ref_frac),
-                                  .bytes = xl__softmax_bytes(s, SWEEPS),
-                                  .bytes_frac = bytes_frac,
-                                  .fill = fill < 1 ? fill : 1,
-                                  .launches = 1};
+    const struct xl__cost work = {
+        .flop = p->flop,
+        .flop_frac = xl__model(l, XL__M_softmax_ref_frac),
+        .bytes = xl__softmax_bytes(s, SWEEPS),
+        .bytes_frac = bytes_frac,
+        .fill = xl__fill(l, (double)s->rows / (double)wg),
+        .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }

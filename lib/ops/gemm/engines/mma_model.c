@@ -41,7 +41,6 @@ enum {
     MOST_PARTS = 8,
     PAD = 8, /* sums: gemm/mma.cl */
     CHUNK_BYTES = 16,
-    MOST_ITEMS = 2048, /* resident on a compute unit */
     BANK_BYTES = 4,
     GUESS_BANKS = 32
 };
@@ -193,19 +192,6 @@ static double slice_clocks(const struct xl__mma_model *model,
            slow / model->elems_per_clock;
 }
 
-/* Groups that are resident on a compute unit at a time. */
-static double resident_groups(const struct xl__limits *l,
-                              const xl_matrix_op *op,
-                              const struct xl__mma_set *s)
-{
-    const double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
-    const double groups =
-        fmin(local / (double)xl__mma_local_bytes(op, s),
-             fmin(groups_in_registers(l, op, s),
-                  MOST_ITEMS / (double)xl__mma_items(op, s)));
-    return fmax(1, floor(groups));
-}
-
 /* Fraction of the memory's rate that the bytes in flight allow. */
 static double memory_rate_frac(const struct xl__limits *l,
                                const struct xl__mma_set *s,
@@ -236,8 +222,14 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
     const double banks = xl__num_or(l, XL__F_local_banks, GUESS_BANKS);
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
+    const struct xl__group_needs needs = {
+        (double)xl__mma_items(job->op, s),
+        (double)(sums_of_item(job->op, s) + MORE_REGISTERS),
+        (double)xl__mma_local_bytes(job->op, s)};
     const double at_once =
-        fmin(ceil(groups / n_cus), resident_groups(l, job->op, s));
+        fmin(ceil(groups / n_cus),
+             xl__resident_groups(
+                 l, xl__num_or(l, XL__F_registers_per_cu, INFINITY), &needs));
     const double busy = at_once * (double)(s->sm * s->sn * s->sk);
     const double rate = xl__mma_rate(l, job->op) / (n_cus * clock);
     const double volume = 2 * (double)(t->tm * t->tn * t->tk);
@@ -247,16 +239,10 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
             (busy + idle) / busy +
         (model->begin_clocks +
          (double)(t->tm * t->tn) / model->sums_per_clock) / at_once;
-    w->fill = (double)tiles->m * (double)tiles->n * (double)tiles->k *
-              (double)tiles->count * 2 /
-              (xl__tile_busiest(grid, n_cus) * n_cus * volume * units);
+    xl__tile_waves(t, tiles, grid, n_cus, w);
     w->flop_frac = volume * units / clocks * n_cus * clock / xl__rate_fma(l);
     w->bytes_frac =
         memory_rate_frac(l, s, tiles, fmin(groups, at_once * n_cus));
-    w->launches += grid->is_cut ? 2 : 1;
-    if (grid->is_cut)
-        w->serial_bytes += 2 * (double)xl__stream_k_written(&grid->stream) *
-                          (double)(t->tm * t->tn * sizeof(float));
 }
 
 /* -- choosing ------------------------------------------------------------- */
@@ -267,36 +253,27 @@ struct mma_search {
     const struct xl__mma_job *job;
     const struct xl__cost *work;
     struct xl__params *out;
-    double ns, rate; /* ns: infinite as long as nothing fits */
+    struct xl__best_cost best;
 };
 
-/* Compare a set with the best. Of sets that take the same time because memory
- * limits them, the one with the higher rate is better. */
 static void consider_set(struct mma_search *b, const struct xl__mma_set *s)
 {
     static const double equal = 0.01;
     struct xl__cost w = *b->work;
     struct xl__tile_grid grid;
-    const char *bound;
     if (!xl__mma_fits(b->l, b->job->op, s) ||
         !xl__tile_cut(b->l, &s->tile, &b->job->tiles, &grid))
         return;
     xl__mma_model(b->l, s, b->job, &grid, &w);
-    const double ns = xl__work_ns(b->l, &w, &bound);
-    const double rate = w.flop_frac * w.fill;
-    if (ns > b->ns * (1 + equal) ||
-        (ns > b->ns * (1 - equal) && rate <= b->rate))
-        return;
-    b->ns = ns;
-    b->rate = rate;
-    *b->out = params_of(s);
+    if (xl__improves(b->l, &w, equal, &b->best))
+        *b->out = params_of(s);
 }
 
 double xl__mma_choose(const struct xl__limits *l,
                       const struct xl__mma_job *job,
                       const struct xl__cost *work, struct xl__params *out)
 {
-    struct mma_search b = {l, job, work, out, INFINITY, 0};
+    struct mma_search b = {l, job, work, out, {.ns = INFINITY}};
     struct xl__params p = xl__mma_listed(0, job->tiles.in);
     *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
     for (size_t i = 0; p.value[XL__GEMM_TM];
@@ -306,5 +283,5 @@ double xl__mma_choose(const struct xl__limits *l,
         for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)
             consider_set(&b, &s);
     }
-    return b.ns;
+    return b.best.ns;
 }

@@ -124,7 +124,7 @@ static double product_ns(const struct xl__limits *l,
                          const struct split_mma_plan *j)
 {
     static const double ns_per_s = 1e9;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double units = (double)xl__n_units(l);
     const double rate = xl__mma_rate(l, j->op);
     const double tiles = (double)j->grid.tiles;
     const double tile = xl__split_flop(&j->p) /

@@ -276,15 +276,6 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_tiling *v)
 
 /* -- the model ------------------------------------------------------------ */
 
-/* Time of two overlapping activities: the slower, and more as they come
- * close. */
-static double combine_overlap(const struct xl__wgmma_model *c, double a,
-                              double b)
-{
-    const double blend = c->blend;
-    return pow(pow(a, blend) + pow(b, blend), 1 / blend);
-}
-
 /* Fraction of tiles whose boxes of B across k begin inside a cache line and
  * touch two. */
 static double split_line_frac(const struct xl__wgmma_tiling *v)
@@ -311,7 +302,7 @@ static double stage_clocks(const struct xl__wgmma_model *c,
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) /
                         (c->load_bytes * (1 - c->astride_cost * split_line_frac(v)));
-    return combine_overlap(c, compute, load) *
+    return xl__overlap_ns(compute, load, c->blend) *
            (v->t.bm == v->op->m ? c->no_overlap : 1) *
            (v->job->promotes ? c->promotion : 1);
 }
@@ -347,35 +338,31 @@ static double group_clocks(const struct xl__wgmma_model *c,
            parts * sums / c->part_sums;
 }
 
-/* Time of the join: its launch, and what it reads and writes. */
-static double join_ns(const struct xl__limits *l,
-                      const struct xl__wgmma_tiling *v, double ns)
-{
-    const double parts = (double)xl__stream_k_written(&v->stream);
-    const double bytes =
-        2 * parts * (double)(v->t.bm * v->t.bn) * sizeof(float);
-    return l->model.wgmma->join_clocks * ns + bytes / xl__rate_memory(l) * 1e9;
-}
-
 double xl__wgmma_ns(const struct xl__limits *l,
                     const struct xl__wgmma_tiling *v, const char **bound)
 {
     static const double ns_per_s = 1e9;
     const struct xl__wgmma_model *c = l->model.wgmma;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    const double units = (double)xl__n_units(l);
     const double rate = xl__rate_matrix(l, v->op->a);
     const double clock_ns =
         rate > 0 ? ns_per_s * units * v->op->flop_per_clock / rate : 1;
-    const double stages =
-        (c->start_clocks + group_clocks(c, v, units)) * clock_ns;
-    const double busy =
-        fmin(1, (double)xl__wgmma_groups(l, v) / (units * c->enough_units));
-    const double memory = c->start_clocks * clock_ns +
-                          xl__gemm_bytes(v->g) / (xl__rate_memory(l) *
-                                                  c->bytes_frac * busy) * ns_per_s;
-    *bound = stages > memory ? "matrix" : "memory";
-    const double ns = combine_overlap(c, stages, memory);
-    return v->is_cut ? c->cut_cost * ns + join_ns(l, v, clock_ns) : ns;
+    const double all = v->is_cut ? c->cut_cost : 1;
+    const double tile_bytes = (double)(v->t.bm * v->t.bn) * sizeof(float);
+    struct xl__cost work = {
+        .busy_ns = all * group_clocks(c, v, units) * clock_ns,
+        .bytes = all * xl__gemm_bytes(v->g),
+        .bytes_frac = c->bytes_frac *
+                      xl__fill(l, (double)xl__wgmma_groups(l, v) /
+                                      c->enough_units),
+        .overlap = c->blend,
+        .start_ns = all * c->start_clocks * clock_ns};
+    if (v->is_cut) {
+        work.serial_bytes =
+            2 * (double)xl__stream_k_written(&v->stream) * tile_bytes;
+        work.serial_ns = c->join_clocks * clock_ns;
+    }
+    return xl__work_ns(l, &work, bound);
 }
 
 /* -- choosing ------------------------------------------------------------- */
