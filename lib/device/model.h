@@ -33,6 +33,7 @@ enum xl__device_class {
  XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
  XX(item_registers,      255,   255,   255,   255, "of an item (NV-04)")      \
  /* shares of the FMA rate */                                                 \
+ XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
  XX(skinny_frac,         0.2,   0.2,   0.2,  0.01, "gemm_skinny by groups (NV-49)") \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.006, "softmax_online: exp is some ten instructions") \

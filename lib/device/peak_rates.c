@@ -36,6 +36,15 @@ double xl__rate_fma(const struct xl__limits *l)
     return 2 * (double)xl__n_units(l) * fma_lanes(l) * xl__rate_clock(l);
 }
 
+double xl__relative_rate(const struct xl__limits *l, xl_dtype in)
+{
+    const double f32 = xl__num(l, XL__F_peak_f32_flop_per_s);
+    const double f64 = xl__num(l, XL__F_peak_f64_flop_per_s);
+    if (in == XL_F64 && f64 > 0 && f32 > 0)
+        return f64 / f32;
+    return in == XL_F64 || in == XL_I8 ? xl__model(l, XL__M_slow_frac) : 1;
+}
+
 /* Flop that a compute unit starts per clock, by the instruction that
  * multiplies this type fastest; 0: none is known. */
 static double matrix_flop_per_clock(const struct xl__limits *l, xl_dtype in)

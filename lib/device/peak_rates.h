@@ -13,6 +13,8 @@ double xl__rate_clock(const struct xl__limits *l); /* Hz */
 /* Rates are never NaN: the measured peak, else units x lanes x clock, else a
  * default for the class of device. */
 double xl__rate_fma(const struct xl__limits *l);    /* f32 flop/s */
+/* Multiply-adds of operands of type `in`, as a share of xl__rate_fma(). */
+double xl__relative_rate(const struct xl__limits *l, xl_dtype in);
 /* Of the matrix engine, flop/s, for operands of type `in` (XL_F32: rounded to
  * 11 bits); 0: none is known. */
 XL__PRIVATE_API double xl__rate_matrix(const struct xl__limits *l,

@@ -268,8 +268,10 @@ void xl__cpu_estimate(const struct xl__limits *l, const struct xl__cpu_job *j,
         count * (2 * m * n * k / tile_frac(j) + slices * store_c * m * n +
                  a_flop + b_flop(j)) +
         groups * group_flop;
+    /* Bytes are multiplied as floats. */
+    const xl_dtype in = j->value_bytes > sizeof(float) ? XL_F64 : XL_F32;
     const struct xl__cost work = {.flop = flop,
-                                  .flop_frac = 1,
+                                  .flop_frac = xl__relative_rate(l, in),
                                   .bytes = p->bytes,
                                   .bytes_frac = 0.8,
                                   .fill =

@@ -636,15 +636,12 @@ static double thread_flop(const struct skinny_job *j)
 static void estimate_skinny(const struct xl__limits *l,
                             const struct skinny_job *j, struct xl__plan *p)
 {
-    /* Doubles and integers have half the rate of floats, or less. */
-    const xl_dtype in = xl__gemm_in(j->g);
-    const bool is_slow = in == XL_F64 || in == XL_I8;
     const double units = (double)xl__n_units(l);
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
     const double tm = (double)j->tm;
     const double rate = (j->by_threads ? 1 : xl__model(l, XL__M_skinny_frac)) *
-                        (is_slow ? 0.5 : 1) * tm /
+                        xl__relative_rate(l, xl__gemm_in(j->g)) * tm /
                         (tm + overhead_instructions(j->s.b.dtype));
     /* Fraction of the items of all groups that have columns. */
     const double used = (double)j->s.n / ((double)j->blocks * (double)j->cols);

@@ -297,17 +297,6 @@ static double steady_frac(const struct xl__limits *l, const struct xl__tile *t)
     return 0.1 * log2_size((double)(t->rm * t->rn) + 1);
 }
 
-/* Rate of the type's multiply-adds relative to f32. */
-static double relative_rate(const struct xl__limits *l, xl_dtype in)
-{
-    static const double guess = 0.5;
-    const double f32 = xl__num(l, XL__F_peak_f32_flop_per_s);
-    const double f64 = xl__num(l, XL__F_peak_f64_flop_per_s);
-    if (in == XL_F64 && f64 > 0 && f32 > 0)
-        return f64 / f32;
-    return in == XL_F64 || in == XL_I8 ? guess : 1;
-}
-
 /* Number of tiles, a fraction if tiles are cut, that the busiest of `n_cus`
  * compute units computes. */
 static double busiest_tiles(const struct xl__tile_grid *grid, double n_cus)
@@ -354,7 +343,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
         fmin(ceil(groups / n_cus),
              xl__resident_groups(l, group_registers(l), &needs));
     xl__tile_waves(t, job, grid, n_cus, w);
-    w->flop_frac = steady_frac(l, t) * relative_rate(l, job->in) * items *
+    w->flop_frac = steady_frac(l, t) * xl__relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
     if (grid->units == 1)
         w->flop_frac *= one_slice;

@@ -68,7 +68,7 @@ static void a_vendor_replaces_values(void **state)
 }
 
 static double estimate(const struct xl__limits *l, const struct xl__variant *v,
-                       size_t m, size_t n, size_t k)
+                       xl_dtype in, size_t m, size_t n, size_t k)
 {
     struct xl__gemm_canonical c;
     struct xl__call call;
@@ -78,9 +78,9 @@ static double estimate(const struct xl__limits *l, const struct xl__variant *v,
                        .n = n,
                        .k = k,
                        .alpha = 1,
-                       .a = xl_mat_rows((cl_mem)&c, k, XL_F32),
-                       .b = xl_mat_rows((cl_mem)&c, n, XL_F32),
-                       .c = xl_mat_rows((cl_mem)&c, n, XL_F32)};
+                       .a = xl_mat_rows((cl_mem)&c, k, in),
+                       .b = xl_mat_rows((cl_mem)&c, n, in),
+                       .c = xl_mat_rows((cl_mem)&c, n, in)};
     struct xl__plan *plan = calloc(1, sizeof *plan);
     assert_non_null(plan);
     memset(&call, 0, sizeof call);
@@ -113,13 +113,46 @@ static void software_is_slow(void **state)
     (void)state;
     init_llvmpipe(&l);
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-        const double ns = estimate(&l, measured[i].variant, measured[i].m,
-                                   measured[i].n, measured[i].k);
+        const double ns =
+            estimate(&l, measured[i].variant, XL_F32, measured[i].m,
+                     measured[i].n, measured[i].k);
         if (fmax(ns / measured[i].ns, measured[i].ns / ns) > factor)
             fail_msg("%s: %g ns are estimated, %g measured",
                      measured[i].variant->name, ns, measured[i].ns);
     }
     xl__limits_clear(&l);
+}
+
+/* A product of doubles by the rate of doubles, where compute limits it: half
+ * of that of floats if no fact states it. Packing counts in flop too, and
+ * blocks are chosen by bytes, hence the margin. */
+static void doubles_by_their_rate(void **state)
+{
+    enum { UNITS = 4, GROUP = 4096, LOCAL = 1 << 18, VECTOR = 8, SIZE = 1024 };
+    static const double f32 = 100e9, margin = 1.5;
+    static const struct {
+        double f64, times;
+    } rates[] = {{NAN, 2}, {25e9, 4}, {100e9, 1}};
+    struct xl__limits l;
+    (void)state;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        init(&l, true, true);
+        xl__limits_answer(&l, XL__F_compute_units, UNITS, NULL);
+        xl__limits_answer(&l, XL__F_max_wg_size, GROUP, NULL);
+        xl__limits_answer(&l, XL__F_local_mem_bytes, LOCAL, NULL);
+        xl__limits_answer(&l, XL__F_native_vector_f32, VECTOR, NULL);
+        xl__limits_answer(&l, XL__F_has_f64, 1, NULL);
+        xl__limits_correct(&l, XL__F_peak_f32_flop_per_s, f32, XL_CALIBRATED,
+                           NULL);
+        xl__limits_correct(&l, XL__F_peak_f64_flop_per_s, rates[i].f64,
+                           XL_CALIBRATED, NULL);
+        const double ratio =
+            estimate(&l, &xl__gemm_cpu, XL_F64, SIZE, SIZE, SIZE) /
+            estimate(&l, &xl__gemm_cpu, XL_F32, SIZE, SIZE, SIZE);
+        assert_true(ratio < rates[i].times * margin &&
+                    ratio > rates[i].times / margin);
+        xl__limits_clear(&l);
+    }
 }
 
 int main(int argc, char **argv)
@@ -128,6 +161,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(classes_by_facts),
         cmocka_unit_test(a_vendor_replaces_values),
         cmocka_unit_test(software_is_slow),
+        cmocka_unit_test(doubles_by_their_rate),
     };
 
     test_args(argc, argv);
