@@ -3,9 +3,10 @@
  *               explicit vectors: for devices whose cores run one work-group
  *               at a time and whose local memory is ordinary memory.
  *
- *   MODE 4  softmax_item_rows: `each` rows a group. exp of a row goes into a
- *           private copy, which stays in the core's cache; while it is scaled
- *           and written, the next row is read for its maximum.
+ *   MODE 4  softmax_item_rows: `each` rows a group. A private copy, which
+ *           stays in the core's cache, has a row's values x, then their exp;
+ *           while these are scaled and written, the next row is read in their
+ *           place, and its maximum found.
  *   MODE 5  softmax_item_long: a row a group, in two sweeps: running shift and
  *           sum, then exp again.
  *   MODE 6  softmax_item_sum, softmax_item_norm: the two sweeps in two
@@ -17,11 +18,14 @@
  *               MODE 6 rows n_chunks.
  * Local memory: none.
  * -D:           VW 1 2 4 8 16; VA VT DT OT MT MU; ROW_MAX: most columns of
- *               MODE 4.
+ *               MODE 4, a multiple of VW; STREAM 1: results are stored past the
+ *               caches, where rows are aligned and there is no epilogue.
  * Needs:        nothing.
  * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867; Kahan 1965. */
+#include "common/exp.clh"
 #include "common/prefetch.clh"
+#include "common/stream.clh"
 #include "common/types.clh"
 #include "normalization/softmax.clh"
 
@@ -31,10 +35,28 @@
 #ifndef ROW_MAX
 #define ROW_MAX 1024
 #endif
+#ifndef STREAM
+#define STREAM 0
+#endif
 
 /* Vectors summed plainly before the compensated sum takes them over. */
 #define RUN 16
 #define SPAN (RUN * VW)
+
+#define EXP(x) XL_CAT(xl_small_exp_, VW)(x)
+
+/* put(), past the caches with STREAM, which is no choice at run time (CP-24). */
+static inline void put_out(const struct row r, const uint i,
+                           const FV y XL_EPILOGUE_PARAMS)
+{
+#if STREAM && VA && !EPILOGUE
+    if (i + VW <= r.n) {
+        STOREVT(VW, OT, r.dst, i, y);
+        return;
+    }
+#endif
+    put(r, i, y XL_EPILOGUE_ARGS);
+}
 
 /* A compensated sum in each lane. */
 struct sum {
@@ -54,6 +76,46 @@ static inline FV larger(const FV top, const FV x)
     return x > top ? x : top;
 }
 
+#if MODE == 4
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void softmax_item_rows(ROW_PARAMS, const ulong each)
+{
+    FV held[ROW_MAX / VW];
+    const ulong begin = xl_group_id(0) * each, end = min(begin + each, rows);
+    struct row r = ROW(begin);
+    FV top = (FV)(-INFINITY);
+    for (uint j = 0; j < r.n; j += VW) {
+        held[j / VW] = get(r, j XL_PROLOGUE_ARGS);
+        top = larger(top, held[j / VW]);
+    }
+    for (ulong i = begin; i < end; i++) {
+        const struct row next = ROW(min(i + 1, end - 1));
+        const float shift = shift_of(MAX_OF(top));
+        struct sum s = {(FV)(0.0f), (FV)(0.0f)};
+        for (uint first = 0; first < r.n; first += SPAN) {
+            FV run = (FV)(0.0f);
+            for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
+                const FV e = EXP(held[j / VW] - shift);
+                held[j / VW] = e;
+                run += e;
+                XL_AHEAD(next.src + j);
+            }
+            add(&s, run);
+        }
+        const float share = share_of(SUM_OF(s.sum));
+        top = (FV)(-INFINITY);
+        for (uint j = 0; j < r.n; j += VW) {
+            const FV e = held[j / VW], x = get(next, j XL_PROLOGUE_ARGS);
+            held[j / VW] = x;
+            top = larger(top, x);
+            put_out(r, j, e * share XL_EPILOGUE_ARGS);
+        }
+        r = next;
+    }
+}
+
+#else /* MODE 5, 6 */
+
 /* The largest value of up to SPAN from `first` on. */
 static inline FV top_of(const struct row r,
                         const uint first XL_PROLOGUE_PARAMS)
@@ -64,51 +126,6 @@ static inline FV top_of(const struct row r,
         top = larger(top, get(r, j XL_PROLOGUE_ARGS));
     return top;
 }
-
-#if MODE == 4
-#if VW == 1
-#define HELD_LOAD(p) (*(p))
-#define HELD_STORE(x, p) (*(p) = (x))
-#else
-#define HELD_LOAD(p) XL_CAT(vload, VW)(0, p)
-#define HELD_STORE(x, p) XL_CAT(vstore, VW)(x, 0, p)
-#endif
-
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void softmax_item_rows(ROW_PARAMS, const ulong each)
-{
-    float held[ROW_MAX];
-    const ulong begin = xl_group_id(0) * each, end = min(begin + each, rows);
-    struct row r = ROW(begin);
-    FV top = (FV)(-INFINITY);
-    for (uint j = 0; j < r.n; j += SPAN)
-        top = larger(top, top_of(r, j XL_PROLOGUE_ARGS));
-    for (ulong i = begin; i < end; i++) {
-        const struct row next = ROW(min(i + 1, end - 1));
-        const float shift = shift_of(MAX_OF(top));
-        struct sum s = {(FV)(0.0f), (FV)(0.0f)};
-        for (uint first = 0; first < r.n; first += SPAN) {
-            FV run = (FV)(0.0f);
-            for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
-                const FV e = exp(get(r, j XL_PROLOGUE_ARGS) - shift);
-                HELD_STORE(e, held + j);
-                run += e;
-                XL_AHEAD(next.src + j);
-                XL_AHEAD_WRITE(r.dst + j);
-            }
-            add(&s, run);
-        }
-        const float share = share_of(SUM_OF(s.sum));
-        top = (FV)(-INFINITY);
-        for (uint j = 0; j < r.n; j += VW) {
-            top = larger(top, get(next, j XL_PROLOGUE_ARGS));
-            put(r, j, HELD_LOAD(held + j) * share XL_EPILOGUE_ARGS);
-        }
-        r = next;
-    }
-}
-
-#else /* MODE 5, 6 */
 
 /* A shift and the sum of exp under it. */
 struct pair {
@@ -122,14 +139,14 @@ static inline struct pair sum_row(const struct row r XL_PROLOGUE_PARAMS)
     for (uint first = 0; first < r.n; first += SPAN) {
         const float top = MAX_OF(top_of(r, first XL_PROLOGUE_ARGS));
         if (top > shift + SLACK) {
-            const float factor = exp(shift - shift_of(top));
+            const float factor = xl_small_exp_1(shift - shift_of(top));
             s.sum *= factor;
             s.lost *= factor;
             shift = top;
         }
         FV run = (FV)(0.0f);
         for (uint j = first; j < min(first + SPAN, r.n); j += VW)
-            run += exp(get(r, j XL_PROLOGUE_ARGS) - shift_of(shift));
+            run += EXP(get(r, j XL_PROLOGUE_ARGS) - shift_of(shift));
         add(&s, run);
     }
     return (struct pair){shift, SUM_OF(s.sum)};
@@ -140,8 +157,9 @@ static inline void norm_row(const struct row r,
 {
     const float shift = shift_of(p.shift), share = share_of(p.sum);
     for (uint j = 0; j < r.n; j += VW)
-        put(r, j,
-            exp(get(r, j XL_PROLOGUE_ARGS) - shift) * share XL_EPILOGUE_ARGS);
+        put_out(r, j,
+                EXP(get(r, j XL_PROLOGUE_ARGS) - shift) *
+                    share XL_EPILOGUE_ARGS);
 }
 #endif
 
@@ -179,7 +197,7 @@ void softmax_item_norm(ROW_PARAMS, __global const float *sums,
         p.shift = fmax(p.shift, sums[2 * (base + c)]);
     for (uint c = 0; c < n_chunks; c++) {
         const float2 q = vload2(base + c, sums);
-        p.sum += q.y * exp(q.x - shift_of(p.shift));
+        p.sum += q.y * xl_small_exp_1(q.x - shift_of(p.shift));
     }
     norm_row(CHUNK(i, g - base), p HOOK_ARGS);
 }

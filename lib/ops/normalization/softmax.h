@@ -36,8 +36,13 @@ enum {
     XL__SOFTMAX_WG,
     XL__SOFTMAX_LANES,
     XL__SOFTMAX_N_HELD,
-    XL__SOFTMAX_VW
+    XL__SOFTMAX_VW,
+    XL__SOFTMAX_STREAM
 };
+
+/* Values of the last one: results are stored through the caches, or past them.
+ */
+enum { XL__SOFTMAX_THROUGH = 1, XL__SOFTMAX_PAST };
 
 enum { XL__SOFTMAX_ROW_MAX = 16384 }; /* columns of XL__SOFTMAX_ROWS */
 /* Elements that the kernels count in 32 bits. */

@@ -9,6 +9,7 @@
  * table of modes states how each form is planned. */
 #include "ops/normalization/softmax.h"
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/alloc.h"
@@ -43,6 +44,9 @@ const struct xl__tunable xl__softmax_tunables[] = {
      "vectors an item holds",
      {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 0}},
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
+    {"STREAM",
+     "by single items: stores through the caches (1) or past them (2)",
+     {1, 2, 0}},
     {NULL, NULL, {0}},
 };
 
@@ -50,7 +54,7 @@ const struct xl__tunable xl__softmax_tunables[] = {
 struct choice {
     const struct xl__limits *l;
     const xl_softmax *s;
-    size_t mode, wg, lanes, held, vw;
+    size_t mode, wg, lanes, held, vw, stream;
 };
 
 /* The least legal number of vectors, or the largest. */
@@ -104,6 +108,15 @@ static bool is_by_items(const struct xl__limits *l)
             xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_ITEM_VECTOR);
 }
 
+/* Are results stored past the caches? Only if the call's memory exceeds them,
+ * and dst is not src, whose lines are there already. */
+static bool is_streamed(const struct choice *c)
+{
+    return c->s->dst.mem.svm == NULL &&
+           xl__softmax_bytes(c->s, 1) >
+               xl__num_or(c->l, XL__F_llc_bytes, INFINITY);
+}
+
 static void choose_items(struct choice *c)
 {
     const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
@@ -116,6 +129,7 @@ static void choose_items(struct choice *c)
               : c->s->rows < many || c->s->cols >= XL__SOFTMAX_MOST_ELEMS
                   ? XL__SOFTMAX_PIECES
                   : XL__SOFTMAX_LONG;
+    c->stream = is_streamed(c) ? XL__SOFTMAX_PAST : XL__SOFTMAX_THROUGH;
 }
 
 /* Few items a row, since a reduction takes as long for all of them; but more
@@ -163,7 +177,12 @@ static void choose_work_groups(struct choice *c)
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    struct choice c = {.l = l, .s = desc, .wg = 1, .lanes = 1, .held = 1};
+    struct choice c = {.l = l,
+                       .s = desc,
+                       .wg = 1,
+                       .lanes = 1,
+                       .held = 1,
+                       .stream = XL__SOFTMAX_THROUGH};
     if (is_by_items(l))
         choose_items(&c);
     else
@@ -173,6 +192,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     out->value[XL__SOFTMAX_LANES] = (int)c.lanes;
     out->value[XL__SOFTMAX_N_HELD] = (int)c.held;
     out->value[XL__SOFTMAX_VW] = (int)c.vw;
+    out->value[XL__SOFTMAX_STREAM] = (int)c.stream;
     out->source = "model";
 }
 
@@ -181,7 +201,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 enum {
     RESIDENT_ITEMS = 2048, /* of a compute unit at most */
     MOST_CHUNKS = 1024,    /* of a row: each group reads a sum of every one */
-    ITEM_BYTES = 1 << 17,  /* of rows that one item should take in a go */
+    ITEM_BYTES = 1 << 19,  /* of rows that one item should take in a go */
     ITEM_RUN = 16,         /* vectors; RUN in the kernel */
     ITEM_CHUNK = 4096,     /* least elements of a chunk */
     GROUPS_PER_UNIT = 8
@@ -191,7 +211,7 @@ enum {
 struct job {
     const struct xl__limits *l;
     const xl_softmax *s;
-    size_t mode, wg, lanes, held, vw;
+    size_t mode, wg, lanes, held, vw, stream;
     size_t chunk, n_chunks; /* of a row */
     size_t units;
     struct xl__plan *p;
@@ -235,6 +255,9 @@ static struct xl__step *add_step(struct job *j, const char *kernel,
     xl__define(step, "MODE", (long)j->mode);
     if (is_item) {
         xl__define(step, "ROW_MAX", XL__SOFTMAX_ROW_MAX);
+        xl__define(step, "STREAM", j->stream == XL__SOFTMAX_PAST);
+        if (xl__num_or(j->l, XL__F_has_fma, 1) == 0)
+            xl__define(step, "XL_HAS_FMA", 0);
     } else {
         xl__define(step, "WG", (long)j->wg);
         xl__define(step, "LANES", (long)j->lanes);
@@ -381,7 +404,9 @@ static bool is_legal(const struct job *j)
     return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
            xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) &&
            j->lanes <= j->wg && xl__is_power_of_two(j->vw) && j->held > 0 &&
-           (j->mode >= XL__SOFTMAX_ROWS || j->vw <= widest_vector(j->s)) &&
+           (j->mode >= XL__SOFTMAX_ROWS ||
+            (j->vw <= widest_vector(j->s) &&
+             j->stream == XL__SOFTMAX_THROUGH)) &&
            j->wg <= xl__softmax_most_items(j->l);
 }
 
@@ -409,7 +434,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                     .wg = (size_t)params->value[XL__SOFTMAX_WG],
                     .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
                     .held = (size_t)params->value[XL__SOFTMAX_N_HELD],
-                    .vw = (size_t)params->value[XL__SOFTMAX_VW]};
+                    .vw = (size_t)params->value[XL__SOFTMAX_VW],
+                    .stream = (size_t)params->value[XL__SOFTMAX_STREAM]};
     if (!is_legal(&j))
         return XL_UNSUPPORTED;
     if (j.mode < XL__SOFTMAX_ROWS &&

@@ -692,23 +692,24 @@ static void test_params(void **state)
     static const char *const wrong[] = {
         "",
         "MODE=1",
-        "MODE=1 WG=64 LANES=8 HELD=4",
+        "MODE=1 WG=64 LANES=8 HELD=4 VW=4",
         "MODE=7 WG=64 LANES=8 "
-        "HELD=4 VW=4",
-        "MODE=1 WG=64 LANES=8 HELD=4 VW=4 VW=4",
-        "MODE=1 WG=64 LANES=8 HELD=4 VW=4 TM=8",
-        "MODE=1 WG=64 LANES=8 HELD=4 VW=4x",
+        "HELD=4 VW=4 STREAM=1",
+        "MODE=1 WG=64 LANES=8 HELD=4 VW=4 STREAM=1 VW=4",
+        "MODE=1 WG=64 LANES=8 HELD=4 VW=4 STREAM=1 TM=8",
+        "MODE=1 WG=64 LANES=8 HELD=4 STREAM=1 VW=4x",
         "MODE=1,WG=64",
-        "MODE WG LANES HELD VW",
-        "MODE= WG=64 LANES=8 HELD=4 VW=4",
+        "MODE WG LANES HELD VW STREAM",
+        "MODE= WG=64 LANES=8 HELD=4 VW=4 STREAM=1",
     };
     struct xl__params p = {{0}, NULL};
     char text[160], why[160];
     (void)state;
-    assert_true(xl__params_parse(v, " WG=64 MODE=1  LANES=8 VW=4 HELD=12 ", &p,
-                                 why, sizeof why));
+    assert_true(
+        xl__params_parse(v, " WG=64 MODE=1  LANES=8 VW=4 STREAM=1 HELD=12 ",
+                         &p, why, sizeof why));
     xl__params_text(v, &p, text, sizeof text);
-    assert_string_equal(text, "MODE=1 WG=64 LANES=8 HELD=12 VW=4");
+    assert_string_equal(text, "MODE=1 WG=64 LANES=8 HELD=12 VW=4 STREAM=1");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (xl__params_parse(v, wrong[i], &p, why, sizeof why))
             fail_msg("taken: \"%s\"", wrong[i]);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What softmax.h states of a softmax's values, on a real device: rows with NaN
  * and infinities in src and mask, by each variant; results that repeat; dst
- * that is src. */
+ * that is src; elements at every distance from the maximum; stores past the
+ * caches. */
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -113,9 +116,99 @@ static void specials(void **state)
     }
 }
 
+/* -- distances from the maximum ---------------------------------------------
+ */
+
+/* A row whose elements are up to MOST_BELOW below its maximum, where e^x is
+ * below the smallest f32. */
+static void check_distances(const char *variant, size_t cols, float top)
+{
+    static const double most_below = 110, fixed = 48, u = FLT_EPSILON / 2;
+    static float src[MOST_COLS], got[MOST_COLS];
+    double sum = 0;
+    for (size_t j = 0; j < cols; j++) {
+        src[j] = (float)(top - most_below * (double)j / (double)cols);
+        sum += exp((double)src[j] - (double)top);
+    }
+    const xl_softmax s = {XL_SOFTMAX_INIT,
+                          .rows = 1,
+                          .cols = cols,
+                          .src = xl_mat_rows(mem[0], cols, XL_F32),
+                          .dst = xl_mat_rows(mem[2], cols, XL_F32),
+                          .variant = variant};
+    assert_status(xl_buffer_write(t.queue, mem[0], 0, src, cols * sizeof *src),
+                  XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, mem[2], 0, got, cols * sizeof *got),
+                  XL_OK, xl_error_detail(t.queue));
+    for (size_t j = 0; j < cols; j++) {
+        const double below = (double)top - (double)src[j];
+        const double want = exp(-below) / sum;
+        /* The Accuracy line of softmax.h. */
+        const double bound =
+            want * (below + fixed + 2 * log2((double)cols)) * u +
+            (double)FLT_MIN;
+        if (!(fabs((double)got[j] - want) <= bound))
+            fail_msg("%s, %zu columns, %g below %g: %.9g, not %.9g", variant,
+                     cols, below, (double)top, (double)got[j], want);
+    }
+}
+
+static void distances(void **state)
+{
+    static const float tops[] = {0, 88.5f, -1000, 3e4f};
+    const char *variant;
+    (void)state;
+    for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
+         v++) {
+        for (size_t i = 0; i < sizeof tops / sizeof *tops; i++) {
+            check_distances(variant, 7, tops[i]);
+            check_distances(variant, 4096, tops[i]);
+            check_distances(variant, MOST_COLS, tops[i]);
+        }
+    }
+}
+
+/* -- stores past the caches -------------------------------------------------
+ */
+
+/* Rows that are aligned, so that all but the last elements of the rows that
+ * end within a vector are stored so; compared with the host. */
+static void past_caches(void **state)
+{
+    static const char *const tunables[] = {
+        "MODE=4 WG=1 LANES=1 HELD=1 VW=8 STREAM=2",
+        "MODE=5 WG=1 LANES=1 HELD=1 VW=16 STREAM=2",
+        "MODE=6 WG=1 LANES=1 HELD=1 VW=8 STREAM=2"};
+    static const size_t cols[] = {96, 99};
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16};
+    enum { LD = 128, ROWS = 5 };
+    (void)state;
+    for (unsigned i = 0; i < 18; i++) {
+        const xl_dtype dtype = dtypes[i % 3];
+        const xl_softmax s = {XL_SOFTMAX_INIT, .rows = ROWS,
+                              .cols = cols[i / 9],
+                              .src = xl_mat_rows(mem[0], LD, dtype),
+                              .dst = xl_mat_rows(mem[2], LD, dtype)};
+        xl_candidate candidate = {.variant = "softmax_online"};
+        xl_candidate_result r;
+        snprintf(candidate.tunables, sizeof candidate.tunables, "%s",
+                 tunables[i / 3 % 3]);
+        assert_status(xl_tune_candidate(t.queue, xl_problem_softmax(&s),
+                                        &candidate, 0, &r),
+                      XL_OK, xl_error_detail(t.queue));
+        if (r.end != XL_CANDIDATE_RIGHT)
+            fail_msg("%s, %zu columns of %s: end %d, %s", candidate.tunables,
+                     s.cols, xl_dtype_name(dtype), (int)r.end, r.why);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(specials)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(specials),
+                                       cmocka_unit_test(distances),
+                                       cmocka_unit_test(past_caches)};
     test_args(argc, argv);
     test_device_open(&t, NULL);
     for (unsigned i = 0; i < 3; i++)

@@ -365,12 +365,12 @@ static void by_mode(void **state)
     static const struct {
         const char *tunables;
         size_t cols;
-    } modes[] = {{"MODE=1 WG=16 LANES=8 HELD=2 VW=1", 13},
-                 {"MODE=2 WG=16 LANES=16 HELD=2 VW=1", 99},
-                 {"MODE=3 WG=16 LANES=16 HELD=2 VW=1", 99},
-                 {"MODE=4 WG=1 LANES=1 HELD=1 VW=4", 99},
-                 {"MODE=5 WG=1 LANES=1 HELD=1 VW=8", 99},
-                 {"MODE=6 WG=1 LANES=1 HELD=1 VW=4", 9001}};
+    } modes[] = {{"MODE=1 WG=16 LANES=8 HELD=2 VW=1 STREAM=1", 13},
+                 {"MODE=2 WG=16 LANES=16 HELD=2 VW=1 STREAM=1", 99},
+                 {"MODE=3 WG=16 LANES=16 HELD=2 VW=1 STREAM=1", 99},
+                 {"MODE=4 WG=1 LANES=1 HELD=1 VW=4 STREAM=1", 99},
+                 {"MODE=5 WG=1 LANES=1 HELD=1 VW=8 STREAM=1", 99},
+                 {"MODE=6 WG=1 LANES=1 HELD=1 VW=4 STREAM=1", 9001}};
     unsigned n_right = 0;
     (void)state;
     for (unsigned i = 0; i < 3 * N_FORMS; i++) {
