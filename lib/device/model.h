@@ -27,7 +27,7 @@ enum xl__device_class {
  /* where no fact states it */                                                \
  XX(clock_hz,          1.5e9, 1.5e9, 1.5e9, 1.5e9, "clock")                   \
  XX(fma_lanes,            64,    64,     2,     2, "f32 FMAs of a compute unit per clock; of CPUs, for each element of a vector") \
- XX(bytes_per_s,           0,  30e9,  30e9,  30e9, "memory, and as many more") \
+ XX(bytes_per_s,           0,  30e9,  30e9, 2.2e9, "memory, and as many more") \
  XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
  XX(launch_ns,           8e3,   8e3,   8e3,   8e3, "one launch of many")      \
  XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
@@ -36,13 +36,15 @@ enum xl__device_class {
  XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
  XX(skinny_frac,         0.2,   0.2,   0.2,  0.01, "gemm_skinny by groups (NV-49)") \
- XX(softmax_frac,        0.3,   0.3,   0.3, 0.006, "softmax_online: exp is some ten instructions") \
+ XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
+ XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
  XX(clblast_frac,       0.45,  0.45,  0.03,  0.03, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004, 0.006, "gemm_ref")                \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \
  XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
+ XX(ref_bytes_frac,      0.3,   0.3,   0.3,     1, "gemm_ref and softmax_ref: neighbours read different lines") \
  XX(thin_bytes_frac,     0.3,   0.3,   0.3,   0.3, "a product much thinner than its tile (CP-13)") \
  /* sizes that keep a compute unit busy */                                    \
  XX(band,                  8,     8,     8,     8, "tile rows of a band (NV-23)") \

@@ -19,7 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "device/peak_rates.h"
+#include "device/time_model.h"
 #include "expr/fuse/fuse.h"
 #include "expr/graph/loops.h"
 #include "expr/graph/print.h"
@@ -268,7 +268,7 @@ static void estimate_times(const struct xl__fusion *f,
                  (double)xl_dtype_bytes(
                      o == XL__NEVER ? XL_F32 : f->g->output[o].dtype);
     }
-    *fma_ns = flop / xl__rate_fma(f->l) * ns_per_s;
+    *fma_ns = flop / xl__group_rate(f->l) * ns_per_s;
     *memory_ns = bytes / xl__rate_memory(f->l) * ns_per_s;
 }
 

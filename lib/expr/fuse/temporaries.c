@@ -80,7 +80,7 @@ static bool is_worth_keeping(struct xl__fusion *f, struct xl__cluster *c,
         else if (!f->mark[i].is_used_later)
             bytes += bytes_of(f, i);
     }
-    const double again = fmax(flop * elems / xl__rate_fma(f->l),
+    const double again = fmax(flop * elems / xl__group_rate(f->l),
                               bytes / xl__rate_memory(f->l)) *
                          ns_per_s;
     const double kept =

@@ -5,26 +5,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "device/peak_rates.h"
+#include "device/time_model.h"
 
-double xl__launch_ns(const struct xl__limits *l)
+double xl__group_rate(const struct xl__limits *l)
 {
-    static const double guess_ns = 8e3;
-    return xl__num_or(l, XL__F_launch_ns, guess_ns);
+    return xl__rate_fma(l) * xl__model(l, XL__M_expr_frac);
 }
 
 void xl__group_estimate(const struct xl__limits *l, double fill,
                         unsigned launches, struct xl__group *group)
 {
-    static const double least_fill = 1e-3, ns_per_s = 1e9;
-    const double fraction = fmax(fill, least_fill);
-    const double fma = group->flop / (xl__rate_fma(l) * fraction) * ns_per_s;
-    const double memory =
-        group->bytes / (xl__rate_memory(l) * fraction) * ns_per_s;
-    const double launch = launches * xl__launch_ns(l);
-    const double busy = fmax(fma, memory);
-    group->est_ns = busy + launch;
-    group->bound = launch > busy ? "launch" : fma >= memory ? "fma" : "memory";
+    static const double least_fill = 1e-3;
+    const struct xl__cost work = {.flop = group->flop,
+                                  .flop_frac = xl__model(l, XL__M_expr_frac),
+                                  .fill = fill,
+                                  .bytes = group->bytes,
+                                  .bytes_frac = fmax(fill, least_fill),
+                                  .launches = launches};
+    group->est_ns = xl__work_ns(l, &work, &group->bound);
 }
 
 void xl__schedule_clear(struct xl__schedule *s)

@@ -147,14 +147,11 @@ struct xl__schedule {
 /* Frees what the schedule owns; it is empty then. */
 void xl__schedule_clear(struct xl__schedule *s);
 
-/* Sets est_ns and bound of a group from its flop and bytes:
- *
- *     est_ns = max(flop / rate_fma, bytes / rate_memory) / fill + launches
- *
- * at the device's rates, of which the group reaches the fraction `fill`. */
+/* Flop that a group computes per second at most. */
+double xl__group_rate(const struct xl__limits *l);
+/* Sets est_ns and bound of a group from its flop and bytes by the time model,
+ * at the device's rates, of which it reaches the fraction `fill`. */
 void xl__group_estimate(const struct xl__limits *l, double fill,
                         unsigned launches, struct xl__group *group);
-/* Time of one launch on this device in ns: measured, otherwise a guess. */
-double xl__launch_ns(const struct xl__limits *l);
 
 #endif

@@ -10,7 +10,7 @@
  * arithmetic, and more shapes that have one program. */
 #include "expr/graph/loops.h"
 
-#include "device/peak_rates.h"
+#include "device/time_model.h"
 
 static void remove_loop(struct xl__group *g, unsigned at)
 {

@@ -6,9 +6,6 @@
 #include "ops/gemm/orientation.h"
 #include "ops/gemm/gemm.h"
 
-/* Adjacent items read different cache lines if B is contiguous along k. */
-static const double bytes_frac = 0.3;
-
 static xl_status plan_reference(const struct xl__limits *l, const void *desc,
                                 const struct xl__params *params,
                                 struct xl__plan *p)
@@ -50,7 +47,7 @@ static xl_status plan_reference(const struct xl__limits *l, const void *desc,
         .flop = p->flop,
         .flop_frac = xl__model(l, XL__M_gemm_ref_frac),
         .bytes = p->bytes,
-        .bytes_frac = bytes_frac,
+        .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__reference_fill(l, (double)g->m * (double)g->batch.count,
                                    (double)g->n),
         .launches = 1};

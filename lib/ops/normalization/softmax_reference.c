@@ -6,8 +6,6 @@
 #include "ops/normalization/softmax.h"
 
 enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: of an iteration */
-/* Share of the memory's rate: rows are read side by side. */
-static const double bytes_frac = 0.3;
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
@@ -39,7 +37,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .flop = p->flop,
         .flop_frac = xl__model(l, XL__M_softmax_ref_frac),
         .bytes = xl__softmax_bytes(s, SWEEPS),
-        .bytes_frac = bytes_frac,
+        .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__fill(l, (double)s->rows / (double)wg),
         .launches = 1};
     xl__estimate(l, &work, p);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time model: from the flop and bytes that an op counts, and the facts of
- * the device. */
+/* What variants of ops share of their estimates: the time model is in
+ * device/time_model.h. */
 #ifndef XL_OPS_COST_H
 #define XL_OPS_COST_H
 
-#include "device/peak_rates.h"
+#include "device/time_model.h"
 #include "ops/path/op.h"
 
 /* NULL, or the reason why this device ends a work-item before its loops have
@@ -16,52 +16,11 @@ const char *xl__iterations_refused(const struct xl__limits *l,
  * device allows. */
 size_t xl__most_items(const struct xl__limits *l, size_t most);
 
-/* What a work-group takes of a compute unit. */
-struct xl__group_needs {
-    double items, item_registers, local_bytes;
-};
-/* Work-groups that are resident on a compute unit at a time, at least 1, if it
- * has so many registers. */
-double xl__resident_groups(const struct xl__limits *l, double registers,
-                           const struct xl__group_needs *needs);
-
-/* The share of the compute units that so many work-groups keep busy. */
-double xl__fill(const struct xl__limits *l, double groups);
-
 /* The share of the compute units that a reference variant keeps busy with an
  * item for each element of `rows` rows of `cols`. */
 double xl__reference_fill(const struct xl__limits *l, double rows,
                           double cols);
 
-/* The inputs of a variant's estimate: what is multiplied and what is moved, at
- * the same time, and what precedes and follows that. */
-struct xl__cost {
-    double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */
-    double fill;              /* share of the compute units kept busy, 0..1 */
-    double busy_ns;           /* > 0: in place of these, of the busiest unit */
-    double bytes, bytes_frac; /* of xl__rate_memory() */
-    double overlap; /* exponent with which the two times combine; 0: the longer
-                       hides the shorter */
-    double start_ns;     /* until either begins */
-    double serial_bytes; /* moved before or after all of that */
-    double serial_ns;
-    unsigned launches;
-};
-/* Its time, and what limits it. */
-double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
-                   const char **bound);
-/* Time of two activities that overlap: the longer, and with an exponent more
- * as they come close. */
-double xl__overlap_ns(double a, double b, double exponent);
-
-/* The best of the choices so far; ns is infinite as long as there is none. */
-struct xl__best_cost {
-    double ns, rate;
-};
-/* Is this one better? Of those whose times differ by the fraction `equal` at
- * most, because memory limits them, the one with the higher rate is. */
-bool xl__improves(const struct xl__limits *l, const struct xl__cost *w,
-                  double equal, struct xl__best_cost *best);
 /* Sets plan->est_ns and plan->bound. */
 void xl__estimate(const struct xl__limits *l, const struct xl__cost *w,
                   struct xl__plan *plan);
