@@ -129,8 +129,8 @@ typedef struct xl_options {
     xl_audition audition;  ///< when candidates are timed
     double audition_ms;    ///< time on the device of one audition, beyond
                            ///< builds and one run each of a small case; 0:
-                           ///< 50, or for a call that takes longer its time,
-                           ///< at most 500
+                           ///< 50, or four times what the call itself takes
+                           ///< where that is longer, at most 500
 } xl_options;
 #define XL_OPTIONS_INIT XL_SIZED(xl_options)
 

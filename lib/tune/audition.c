@@ -5,7 +5,7 @@
  *
  *   the call's size, halved until it is small -> build, self-check, run once
  *   -> one timed run each -> the largest size whose runs, by these times, take
- *   a quarter of what is left -> again, until it is the call's own size or
+ *   half of what is left -> again, until it is the call's own size or
  *   there is no larger one -> samples in an interleaved order -> medians
  *
  * Times of a small case include launches, so they overestimate larger ones and
@@ -26,19 +26,22 @@
 enum {
     BY_MODEL = 3, /* the best candidates that take part */
     MOST_CONTENDERS = 32,
-    ROUNDS = 7, /* of samples */
+    FEW_CALLS = 4,
+    ROUNDS = 25, /* of samples */
     MOST_HALVINGS = 60,
     MOST_BATCH = 64 /* runs of a sample */
 };
 static const double default_ns = 50e6, widest_ns = 500e6; /* the budget */
 static const double small_flop = 2e6, small_bytes = 1e6;  /* the first case */
 static const double most_bytes = 64 << 20, memory_share = 1.0 / 16;
-static const double looks_share = 0.25; /* of the budget, for a larger case */
+/* Of the budget that is left: what a run of each of a larger case takes at
+ * most; a run that is repeated. */
+static const double looks_share = 0.5, short_share = 0.02;
 static const double far = 8;  /* times the best: is out after any case */
 static const double near = 2; /* likewise where the budget allows no larger
                                  case of all; and the limit of samples */
 static const double sample_ns = 2e5; /* of a sample, at least */
-static const double least_gain = 0.05, most_noise = 0.2;
+static const double least_gain = 0.03, most_noise = 0.1;
 
 struct contender {
     struct xl__point point;
@@ -46,7 +49,7 @@ struct contender {
     bool is_out; /* failed, or is too slow */
     double ns;   /* of the last case that it ran; NaN: of none */
     double over; /* too slow: it takes more than so many times the best */
-    double sample[ROUNDS], mad_ns;
+    double sample[ROUNDS], lo_ns, hi_ns; /* interval of their median */
     unsigned n_samples;
 };
 
@@ -216,12 +219,23 @@ static bool drop_slower(struct contest *t, double factor)
     return is_any;
 }
 
-/* One timed run each. A run that fails is the contender's own. */
-static void run_each_once(struct contest *t)
+/* One timed run each, of short ones the least of three: a pause of the host
+ * must not put one out. A run that fails is the contender's own. */
+static void time_each(struct contest *t)
 {
+    enum { TRIES = 3 };
     for (unsigned i = 0; i < t->n; i++) {
         struct contender *c = &t->c[i];
-        c->is_out |= !c->is_out && time_runs(t, c, 1, &c->ns) != XL_OK;
+        double ns;
+        if (c->is_out)
+            continue;
+        c->ns = INFINITY;
+        for (unsigned k = 0; !c->is_out && k < TRIES &&
+                             (k == 0 || c->ns <= short_share * t->left_ns);
+             k++) {
+            c->is_out = time_runs(t, c, 1, &ns) != XL_OK;
+            c->ns = c->is_out ? c->ns : fmin(c->ns, ns);
+        }
     }
     (void)drop_slower(t, far);
 }
@@ -239,21 +253,24 @@ static void warm_up(struct contest *t)
     t->left_ns = left_ns;
 }
 
-static double sum_ns(const struct contest *t)
+/* Of those that take at most so long. */
+static double sum_ns(const struct contest *t, double most_ns)
 {
     double sum = 0;
-    for (unsigned i = 0; i < t->n; i++)
-        sum += t->c[i].is_out ? 0 : t->c[i].ns;
+    for (unsigned i = 0; i < t->n; i++) {
+        if (!t->c[i].is_out && t->c[i].ns <= most_ns)
+            sum += t->c[i].ns;
+    }
     return sum;
 }
 
-/* A budget that the caller did not set is as long as a call, within bounds:
+/* A budget that the caller did not set is that of a few calls, within bounds:
  * the times of a small case say little of a call that takes long. */
 static void widen_budget(struct contest *t)
 {
-    const double call_ns = least_ns(t) * work_ratio(t, 0);
+    const double calls_ns = FEW_CALLS * least_ns(t) * work_ratio(t, 0);
     if (auditions_of(t)->budget_ns == 0)
-        t->left_ns += fmin(fmax(call_ns, default_ns), widest_ns) - default_ns;
+        t->left_ns += fmin(fmax(calls_ns, default_ns), widest_ns) - default_ns;
 }
 
 /* The halvings of the largest case that the budget allows; those of this one:
@@ -263,7 +280,7 @@ static unsigned find_larger(const struct contest *t)
     const unsigned now = t->halvings;
     for (unsigned i = 0; i < now; i++) {
         if (fits_memory(t, i) &&
-            sum_ns(t) * work_ratio(t, i) <= looks_share * t->left_ns)
+            sum_ns(t, INFINITY) * work_ratio(t, i) <= looks_share * t->left_ns)
             return i;
     }
     return now;
@@ -276,7 +293,7 @@ static xl_status grow_size(struct contest *t)
         const unsigned larger = find_larger(t);
         if (larger < t->halvings) {
             TRY(enter_size(t, larger));
-            run_each_once(t);
+            time_each(t);
         } else if (t->halvings == 0 || !drop_slower(t, near)) {
             break;
         }
@@ -291,30 +308,31 @@ static void take_samples(struct contest *t)
     const double most = near * least_ns(t);
     const double runs = ceil(sample_ns / least_ns(t));
     const unsigned batch = runs > 1 ? (unsigned)fmin(runs, MOST_BATCH) : 1;
-    for (unsigned round = 0; round < ROUNDS && t->left_ns > sum_ns(t) * batch;
-         round++) {
+    for (unsigned round = 0;
+         round < ROUNDS && t->left_ns > sum_ns(t, most) * batch; round++) {
         for (unsigned k = 0; k < t->n; k++) {
             struct contender *c = &t->c[(k + round) % t->n];
-            if (c->is_out || c->ns > most)
-                continue;
-            c->is_out =
-                time_runs(t, c, batch, &c->sample[c->n_samples++]) != XL_OK;
+            if (!c->is_out && c->ns <= most)
+                c->is_out = time_runs(t, c, batch,
+                                      &c->sample[c->n_samples++]) != XL_OK;
         }
     }
     for (unsigned i = 0; i < t->n; i++) {
         struct contender *c = &t->c[i];
+        c->lo_ns = c->hi_ns = c->ns;
         if (c->is_out || c->n_samples == 0)
             continue;
         const struct xl__summary s = xl__summarise(c->sample, c->n_samples);
         c->ns = s.median;
-        c->mad_ns = s.mad;
+        c->lo_ns = s.lo;
+        c->hi_ns = s.hi;
     }
 }
 
 /* -- the result ----------------------------------------------------------- */
 
-/* The first by the model that is as fast as the best, within noise; NULL: none
- * ran. */
+/* The first by the model that is as fast as the best, within noise: the
+ * intervals of their medians overlap. NULL: none ran. */
 static const struct contender *find_winner(const struct contest *t)
 {
     const struct contender *best = NULL;
@@ -325,9 +343,8 @@ static const struct contender *find_winner(const struct contest *t)
     }
     for (unsigned i = 0; best && i < t->n; i++) {
         const struct contender *c = &t->c[i];
-        const double noise = least_gain * best->ns + best->mad_ns + c->mad_ns;
-        if (!c->is_out &&
-            c->ns - best->ns <= fmin(noise, most_noise * best->ns))
+        const double loss = c->lo_ns <= best->hi_ns ? most_noise : least_gain;
+        if (!c->is_out && c->ns <= (1 + loss) * best->ns)
             return c;
     }
     return best;
@@ -343,7 +360,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* "gemm_cpu 1.2 ms, gemm_tiled 4.8 ms, gemm_ref > 9.6 ms" */
-static void print_times(const struct contest *t, struct xl__str *out)
+static void print_times(const struct contest *t,
+                        const struct contender *winner, struct xl__str *out)
 {
     static const double ns_per_ms = 1e6;
     const struct contender *order[MOST_CONTENDERS];
@@ -361,6 +379,9 @@ static void print_times(const struct contest *t, struct xl__str *out)
         else
             xl__str_add(out, "failed");
     }
+    if (winner->ns > best)
+        xl__str_printf(out, "; %s is as fast within noise",
+                       winner->point.variant->name);
     if (t->halvings > 0)
         xl__str_printf(out, "; of 1/%.3g of the work", work_ratio(t, 0));
 }
@@ -372,7 +393,7 @@ static xl_status fill_result(const struct contest *t,
     const struct contender *winner = find_winner(t);
     if (!winner)
         return XL_UNSUPPORTED;
-    print_times(t, &times);
+    print_times(t, winner, &times);
     xl__strcpy(out->variant, sizeof out->variant, winner->point.variant->name);
     xl__strcpy(out->times, sizeof out->times, xl__str_text(&times));
     xl__write_date(out->date, sizeof out->date);
@@ -406,7 +427,7 @@ static xl_status time_contenders(struct contest *t)
     xl__lock *timing = &auditions_of(t)->timing;
     xl__lock_take(timing);
     warm_up(t);
-    run_each_once(t);
+    time_each(t);
     widen_budget(t);
     const xl_status status = grow_size(t);
     if (status == XL_OK)

@@ -9,8 +9,9 @@
 
 enum { LOOK_NS = 500 }; /* between two looks at a clock, about a call */
 
-static unsigned long long at_ns = 1000000000;
-static unsigned others_looks, n_looks;
+static _Atomic(unsigned long long) at_ns = 1000000000;
+static _Atomic(unsigned) n_looks;
+static unsigned others_looks;
 static unsigned long long others_ns;
 
 static unsigned long long now(void)
