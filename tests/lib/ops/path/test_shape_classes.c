@@ -43,6 +43,22 @@ static void test_ends(void **state)
     assert_int_equal(xl__size_end(SIZE_MAX, 1, XL__CLASS_LARGEST), SIZE_MAX);
 }
 
+/* A half is smaller, by 3 at most, and as aligned as far as tiles care. */
+static void test_halves(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= 1 << 16; n++) {
+        const size_t half = xl__size_half(n), power = n & (~n + 1);
+        assert_true(half < n && 3 * half >= n);
+        if (n == power)
+            assert_int_equal(half, n / 2);
+        else if (power < XL__SIZE_GRAIN)
+            assert_int_equal(half & (~half + 1), power);
+        else
+            assert_int_equal(half % XL__SIZE_GRAIN, 0);
+    }
+}
+
 /* -- the choice by the model ------------------------------------------------
  */
 
@@ -400,6 +416,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_halves),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_large_descriptors),
         cmocka_unit_test(test_order),
