@@ -6,7 +6,7 @@
 #include "stub.h"
 
 static const struct xl_model *model;
-static unsigned long long n_launches;
+static _Atomic(unsigned long long) n_launches;
 
 void stub_set_model(const struct xl_model *to)
 {

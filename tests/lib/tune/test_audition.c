@@ -23,7 +23,7 @@ static struct speeds {
     double item_ns;
 } speeds[4];
 static atomic_uint n_launches;
-static double spent_ns, longest_ns;
+static atomic_ullong spent_ns, longest_ns;
 
 static double takes(void *arg, const struct xl_launch *launch)
 {
@@ -33,8 +33,9 @@ static double takes(void *arg, const struct xl_launch *launch)
         s++;
     const double ns = s->item_ns * (double)launch->items;
     n_launches++;
-    spent_ns += ns;
-    longest_ns = ns > longest_ns ? ns : longest_ns;
+    spent_ns += (unsigned long long)ns;
+    if (ns > (double)longest_ns)
+        longest_ns = (unsigned long long)ns;
     return ns;
 }
 
@@ -47,7 +48,8 @@ static void set_speeds(const char *slow, double slow_ns, double others_ns)
     speeds[0] = (struct speeds){slow, slow_ns};
     speeds[slow ? 1 : 0] = (struct speeds){NULL, others_ns};
     n_launches = 0;
-    spent_ns = longest_ns = 0;
+    spent_ns = 0;
+    longest_ns = 0;
     test_stub()->model(&device);
 }
 
@@ -214,7 +216,8 @@ static void budget_is_kept(void **state)
         open_with(&t, XL_AUDITION_BOUNDED, budgets_ms[i], "");
         assert_status(xl_gemm_prepare(t.queue, &g), XL_OK, "");
         assert_true(n_launches > 0);
-        assert_true(spent_ns <= 1e6 * budgets_ms[i] + 10 * longest_ns);
+        assert_true((double)spent_ns <=
+                    1e6 * budgets_ms[i] + 10 * (double)longest_ns);
         test_device_close(&t);
     }
 }
