@@ -150,7 +150,6 @@ static void start_kept(struct xl__op_call *w,
     k.desc[0] = w->op->descriptor.bytes;
     w->op->keep(&c.kept, k.desc);
     c.what = c.arg = xl__keep(&c.kept, &k, sizeof k);
-    w->is_provisional = true;
     if (xl__background_start(w->q, &c) != XL_OK) {
         xl__audition_end(k.of, claimed, NULL);
         xl__error_reset(&w->q->error);
