@@ -34,6 +34,7 @@ __kernel void gemm_ref(__global const ELEM(TA) *a, ulong off_a, ulong rs_a,
 #endif
     a += off_a + GEMM_AT_A(z) + i * rs_a;
     b += off_b + GEMM_AT_B(z) + j * cs_b;
+    GEMM_SCALES_BASE;
     GEMM_SCALES(z);
     SUM sum = 0;
     for (ulong l = 0; l < k; l++)

@@ -329,6 +329,12 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
     const uint rest_k = (uint)((k - 1) % TK) + 1;
     struct share w = FIRST_SHARE;
     uint slot = 0;
+    /* One scalar less to keep for each: those of scales, a batch and CUT fill
+     * the registers of some devices. */
+    a += off_a;
+    b += off_b;
+    c += off_c;
+    GEMM_SCALES_BASE;
 
     if (!FIND_WORK(w, true))
         return;
@@ -338,9 +344,9 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
         const uint depth = w.unit == 0 ? rest_k : TK;
         ulong k0 = w.unit == 0 ? 0 : rest_k + (w.unit - 1) * TK;
         __global const ELEM(TA) *ga =
-            a + (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a);
+            a + (GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a);
         __global const ELEM(TB) *gb =
-            b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b);
+            b + (GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b);
         GEMM_SCALES(p.z);
         IDX at_a[NA], at_b[NB];
         VALUEV(VA, TS) next_a[NA];
@@ -445,8 +451,7 @@ gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
             continue;
         }
 #endif
-        const ulong to =
-            off_c + GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
+        const ulong to = GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
         #pragma unroll
         for (uint r = 0; r < RM; r++)
             store_row(c, to, rs_c, cs_c, &STORED, at.y * QM + ROW(r), at.x,

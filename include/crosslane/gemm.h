@@ -82,8 +82,9 @@ typedef struct xl_batch {
  *  0, 1; a group of 64 along k in each column with 64, 1; blocks of 128 x 128
  *  with 128, 128. All zero: the elements themselves. */
 typedef struct xl_scales {
-    /** Of f32, f16 or bf16; NULL: 1. A stride of 0 repeats one. Read before
-     *  the call returns; its memory by kernels, when they run. */
+    /** Of f32, f16 or bf16; NULL: 1. A stride of 0 repeats one; both are
+     *  below 2^32. Read before the call returns; its memory by kernels, when
+     *  they run. */
     const xl_mat *scale;
     /** Likewise, also of i8, u8 or i32, converted to f32; NULL: 0. */
     const xl_mat *zero;

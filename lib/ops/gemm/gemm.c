@@ -98,6 +98,11 @@ static xl_status check_scales(const xl_gemm *g, struct xl__error *e)
                                  xl_dtype_name(s.mat->dtype), s.name,
                                  may_be_int ? ", bf16, i8, u8 or i32"
                                             : " or bf16");
+        if (s.mat &&
+            xl__max_size(s.mat->row_stride, s.mat->col_stride) > UINT32_MAX)
+            return xl__error_set(e, XL_UNSUPPORTED,
+                                 "strides of %s must be below 2^32 elements",
+                                 s.name);
     }
     return XL_OK;
 }
@@ -245,8 +250,8 @@ static xl_status check_memory(xl_queue *q, const xl_gemm *g, bool with_memory)
         TRY(xl__operand_locate(&q->memory, at++, g->batch.rows->mem,
                                with_memory, &q->error));
     if (g->batch.at)
-        TRY(xl__operand_locate(&q->memory, at++, g->batch.at->mem,
-                               with_memory, &q->error));
+        TRY(xl__operand_locate(&q->memory, at++, g->batch.at->mem, with_memory,
+                               &q->error));
     for (unsigned i = 0; i < N_SCALES && reads_ab; i++) {
         const xl_mat *mat = given_scale(g, i).mat;
         if (mat)

@@ -132,8 +132,8 @@ static void arg_scales(struct xl__step *step,
         xl__define(step, name, (long)s->of[i].dtype);
         xl__arg_mem(step, XL__GEMM_SCALES + slot);
         xl__arg_value_u64(step, XL__GEMM_OFF_SCALES + slot);
-        xl__arg_u64(step, s->of[i].stride_x);
-        xl__arg_u64(step, s->of[i].stride_k);
+        xl__arg_u32(step, s->of[i].stride_x);
+        xl__arg_u32(step, s->of[i].stride_k);
         xl__arg_u64(step, s->of[i].step);
         xl__arg_u64(step, s->of[i].inner_step);
     }

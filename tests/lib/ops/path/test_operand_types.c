@@ -658,6 +658,8 @@ static void wrong_scales(void **state)
     refused(&g, XL_OVERLAP, "scales of B");
     scale->row_stride = SIZE_MAX / 2;
     refused(&g, XL_OVERFLOW, "scales of B");
+    scale->row_stride = (size_t)UINT32_MAX + 1;
+    refused(&g, XL_UNSUPPORTED, "strides of scales of B");
     *scale = view(&p, SCALE_B);
     scale->mem.buf = memory[C];
     refused(&g, XL_OVERLAP, "C overlaps scales of B");
