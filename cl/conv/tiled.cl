@@ -259,7 +259,7 @@ static inline uint2 place_in_group(uint lid)
         k += TK;                                                              \
     } while (0)
 
-__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) XL_OF_WIDTH void
 conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
            uint sc, uint sh, uint sw, __global const ELEM(TA) *restrict filters,
            ulong off_filters, __global ELEM(TC) *restrict out, ulong off_out,

@@ -244,7 +244,7 @@ static inline void multiply_values(SUM (*sum)[RN], const struct values *v)
 /* A and B are not restrict, nor is C: compilers move loads of memory that
  * nothing can write as late as possible, behind the barrier that they precede
  * (NV-39). */
-__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) XL_OF_WIDTH void
 gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
           __global const ELEM(TB) *b, ulong off_b, ulong sx_b, ulong sk_b,
           TILE_PARAMS)

@@ -316,7 +316,7 @@ static inline bool next_share(struct share *w, ulong units)
 
 typedef VALUEV(1, TS) value;
 
-__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(NT, 1, 1))) XL_OF_WIDTH void
 gemm_tiled(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
            ulong sk_a, __global const ELEM(TB) *restrict b, ulong off_b,
            ulong sx_b, ulong sk_b, TILE_PARAMS)

@@ -4,54 +4,65 @@
 
 /* clang-format off */
 static const struct xl__tile_set tiled_sets[] = { /* NV-23 */
-    /* tm  tn  tk  rm  rn st  share of the f32 rate */
-    {128, 256,  8,  8, 16, 2, 0.745},
-    {128, 128,  8,  8,  8, 1, 0.560},
-    { 64, 128,  8,  8,  8, 2, 0.720},
-    { 64,  64, 16,  4,  8, 2, 0.670},
-    { 64,  64, 16,  4,  4, 2, 0.590},
-    { 64,  64,  8,  4,  4, 2, 0.580},
-    { 32,  64, 16,  4,  4, 2, 0.570},
-    { 32,  32, 16,  4,  4, 2, 0.520},
-    { 32,  32, 32,  4,  4, 1, 0.520},
-    { 32,  32, 16,  2,  4, 2, 0.430},
-    { 32,  32,  8,  2,  4, 2, 0.420},
-    { 16,  16, 16,  2,  4, 1, 0.300},
-    { 16,  16, 16,  2,  2, 2, 0.250},
-    { 16,  16,  8,  2,  2, 2, 0.240},
-    {  8,   8,  8,  1,  1, 1, 0.080},
-    { 16,  16,  4,  4,  4, 1, 0.060},
-    {  8,   8,  4,  2,  2, 1, 0.030},
-    {  2,   2,  4,  2,  2, 1, 0.010},
+    /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
+    {128, 256,  8,  8, 16, 2, 0.745, 0},
+    {128, 128,  8,  8,  8, 1, 0.560, 0},
+    { 64, 128,  8,  8,  8, 2, 0.720, 0},
+    { 64,  64, 16,  4,  8, 2, 0.670, 0},
+    { 64,  64, 16,  4,  4, 2, 0.590, 0},
+    { 64,  64,  8,  4,  4, 2, 0.580, 0},
+    { 32,  64, 16,  4,  4, 2, 0.570, 0},
+    { 32,  32, 16,  4,  4, 2, 0.520, 0},
+    { 32,  32, 32,  4,  4, 1, 0.520, 0},
+    { 32,  32, 16,  2,  4, 2, 0.430, 0},
+    { 32,  32,  8,  2,  4, 2, 0.420, 0},
+    { 16,  16, 16,  2,  4, 1, 0.300, 0},
+    { 16,  16, 16,  2,  2, 2, 0.250, 0},
+    { 16,  16,  8,  2,  2, 2, 0.240, 0},
+    {  8,   8,  8,  1,  1, 1, 0.080, 0},
+    { 16,  16,  4,  4,  4, 1, 0.060, 0},
+    {  8,   8,  4,  2,  2, 1, 0.030, 0},
+    {  2,   2,  4,  2,  2, 1, 0.010, 0},
     { 0 },
 };
 /* The first two fractions were measured, the others are extrapolated. */
 static const struct xl__tile_set simt_sets[] = { /* NV-39 */
-    /* tm  tn  tk  rm  rn st  share of the f32 rate */
-    {128, 256,  8, 16,  8, 2, 0.640},
-    {128, 128,  8, 16,  8, 2, 0.640},
-    { 64, 128,  8,  8,  8, 2, 0.560},
-    { 64,  64,  8,  8,  8, 2, 0.520},
-    { 32,  32,  8,  4,  4, 2, 0.290},
-    { 32,  32,  8,  2,  4, 2, 0.210},
-    { 16,  16,  8,  2,  2, 2, 0.110},
+    /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
+    {128, 256,  8, 16,  8, 2, 0.640, 0},
+    {128, 128,  8, 16,  8, 2, 0.640, 0},
+    { 64, 128,  8,  8,  8, 2, 0.560, 0},
+    { 64,  64,  8,  8,  8, 2, 0.520, 0},
+    { 32,  32,  8,  4,  4, 2, 0.290, 0},
+    { 32,  32,  8,  2,  4, 2, 0.210, 0},
+    { 16,  16,  8,  2,  2, 2, 0.110, 0},
     { 0 },
 };
 /* Software has no registers that tiles could save loads with. */
 static const struct xl__tile_set software_tiled_sets[] = { /* GE-33 */
-    { 64,  64,  8,  4,  4, 2, 0.0040},
-    { 16,  16, 16,  2,  2, 2, 0.0065},
-    {  8,   8,  4,  2,  2, 1, 0.0050},
-    {  8,   8,  8,  1,  1, 1, 0.0045},
-    {  2,   2,  4,  2,  2, 1, 0.0010},
+    { 64,  64,  8,  4,  4, 2, 0.0040, 0},
+    { 16,  16, 16,  2,  2, 2, 0.0065, 0},
+    {  8,   8,  4,  2,  2, 1, 0.0050, 0},
+    {  8,   8,  8,  1,  1, 1, 0.0045, 0},
+    {  2,   2,  4,  2,  2, 1, 0.0010, 0},
     { 0 },
 };
 static const struct xl__tile_set software_simt_sets[] = { /* GE-33 */
-    { 32,  32,  8,  2,  4, 2, 0.0033},
-    { 16,  16,  8,  2,  2, 2, 0.0033},
+    { 32,  32,  8,  2,  4, 2, 0.0033, 0},
+    { 16,  16,  8,  2,  2, 2, 0.0033, 0},
     { 0 },
 };
 /* clang-format on */
+
+static const struct xl__tile_sets portable_tiles = {
+    .of = {[XL__TILES_GEMM] = tiled_sets,
+           [XL__TILES_GEMM_AHEAD] = simt_sets,
+           [XL__TILES_CONV] = tiled_sets},
+};
+static const struct xl__tile_sets software_tiles = {
+    .of = {[XL__TILES_GEMM] = software_tiled_sets,
+           [XL__TILES_GEMM_AHEAD] = software_simt_sets,
+           [XL__TILES_CONV] = software_tiled_sets},
+};
 
 static const double values[XL__N_MODEL][XL__N_CLASSES] = {
 #define XL__MODEL_ROW(name, discrete, integrated, cpu, software, help)        \
@@ -81,16 +92,9 @@ size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id)
     return (size_t)xl__model(l, id);
 }
 
-const struct xl__tile_set *xl__tiled_sets(const struct xl__limits *l)
+const struct xl__tile_sets *xl__tiles(const struct xl__limits *l)
 {
-    if (l->model.tiled)
-        return l->model.tiled;
-    return l->model.is_software ? software_tiled_sets : tiled_sets;
-}
-
-const struct xl__tile_set *xl__simt_sets(const struct xl__limits *l)
-{
-    if (l->model.simt)
-        return l->model.simt;
-    return l->model.is_software ? software_simt_sets : simt_sets;
+    if (l->model.tiles)
+        return l->model.tiles;
+    return l->model.is_software ? &software_tiles : &portable_tiles;
 }

@@ -66,11 +66,29 @@ enum xl__model_id {
     XL__N_MODEL
 };
 
+/* The kernels that multiply from local memory and registers. */
+enum xl__tile_kernel {
+    XL__TILES_GEMM,       /* gemm/tiled.cl */
+    XL__TILES_GEMM_AHEAD, /* gemm/simt.cl */
+    XL__TILES_CONV,       /* conv/tiled.cl */
+    XL__N_TILE_KERNELS
+};
+
 /* A tile of products on FMA units: rows, columns and depth of a work-group's
  * tile, rows and columns of an item, slices kept in local memory. */
 struct xl__tile_set {
     unsigned short tm, tn, tk, rm, rn, stages;
     double frac; /* of the FMA rate that it reaches */
+    /* 32-bit registers of an item that a compiler takes, for operands of up to
+     * 32 bits; 0: they are estimated. */
+    unsigned short registers;
+};
+
+/* Those of an architecture. */
+struct xl__tile_sets {
+    unsigned width;   /* of the kernels' sub-groups; 0: the compiler's choice */
+    bool keeps_whole; /* tiles are not cut by k: those kernels spill */
+    const struct xl__tile_set *of[XL__N_TILE_KERNELS]; /* end with tm 0 */
 };
 
 /* How far matrix instructions get whose operands are fragments in registers.
@@ -106,16 +124,14 @@ struct xl__wgmma_model {
 struct xl__model {
     bool is_software;
     double value[XL__N_MODEL];
-    const struct xl__tile_set *tiled, *simt; /* end with tm 0 */
-    const struct xl__mma_model *mma;         /* NULL: no such instructions */
-    const struct xl__wgmma_model *wgmma;     /* likewise */
+    const struct xl__tile_sets *tiles;
+    const struct xl__mma_model *mma;     /* NULL: no such instructions */
+    const struct xl__wgmma_model *wgmma; /* likewise */
 };
 
 enum xl__device_class xl__device_class(const struct xl__limits *l);
 double xl__model(const struct xl__limits *l, enum xl__model_id id);
 size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id);
-/* The tiles of gemm_tiled and of gemm_simt. */
-const struct xl__tile_set *xl__tiled_sets(const struct xl__limits *l);
-const struct xl__tile_set *xl__simt_sets(const struct xl__limits *l);
+const struct xl__tile_sets *xl__tiles(const struct xl__limits *l);
 
 #endif

@@ -35,7 +35,7 @@ static const struct family {
     {"gfx1151", 32, 128, 98304, BANKS, 0, true},
     {"gfx11", 32, 128, 65536, BANKS, 0, true},
     {"gfx125", 32, 0, 0, 64, 0, false},
-    {"gfx12", 32, 128, 0, BANKS, 0, true},
+    {"gfx12", 32, 128, 98304, BANKS, 0, true},
     {"gfx", 64, 64, 65536, BANKS, 0, false},
 };
 
@@ -102,6 +102,7 @@ static void correct_facts(struct xl__limits *l)
     if (xl__str_contains(xl__text(l, XL__F_driver), "(PAL"))
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "AM-06");
     correct_dot(l, arch);
+    l->model.tiles = xl__amd_tiles(arch);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(arch, families[i].prefix, strlen(families[i].prefix)) ==
             0) {

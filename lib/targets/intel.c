@@ -17,10 +17,17 @@ static const struct generation {
     const char *arch;
     double lanes;     /* IN-03 */
     double registers; /* IN-04 */
+    const struct xl__tile_sets *tiles;
 } generations[] = {
-    {"gen9", 8, 7168},    {"gen11", 8, 7168},    {"xe-lp", 8, 7168},
-    {"xe-hpg", 8, 8192},  {"xe-hpc", 16, 16384}, {"xe-lpg", 8, 8192},
-    {"xe-lpg+", 8, 8192}, {"xe2", 16, 16384},    {"xe3", 16, 16384},
+    {"gen9", 8, 7168, &xl__intel_narrow_tiles},
+    {"gen11", 8, 7168, &xl__intel_narrow_tiles},
+    {"xe-lp", 8, 7168, &xl__intel_narrow_tiles},
+    {"xe-hpg", 8, 8192, &xl__intel_narrow_tiles},
+    {"xe-hpc", 16, 16384, &xl__intel_wide_tiles},
+    {"xe-lpg", 8, 8192, &xl__intel_narrow_tiles},
+    {"xe-lpg+", 8, 8192, &xl__intel_narrow_tiles},
+    {"xe2", 16, 16384, &xl__intel_wide_tiles},
+    {"xe3", 16, 16384, &xl__intel_wide_tiles},
 };
 
 static bool matches_intel(const struct xl__limits *l)
@@ -45,9 +52,11 @@ static void correct_facts(struct xl__limits *l)
         xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "IN-02");
     xl__limits_correct(l, XL__F_simd_per_cu_f32, g ? g->lanes : LANES,
                        g ? XL_KNOWN : XL_ASSUMED, "IN-03");
-    if (g)
+    if (g) {
         xl__limits_correct(l, XL__F_registers_per_cu, g->registers, XL_KNOWN,
                            "IN-04");
+        l->model.tiles = g->tiles;
+    }
     if (!isnan(cache))
         xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");
     xl__limits_correct_text(l, XL__F_unit_id, "intel", XL_KNOWN, "IN-09");

@@ -2,7 +2,7 @@
 """Compile every kernel offline for one target, on all cores.
 
 check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
-                 [--writer PROGRAM]... [--required] --stamps FOLDER
+                 [--writer PROGRAM]... [--tiles] [--required] --stamps FOLDER
 
 TARGET      compiler   what is checked
 portable    clang      plain OpenCL C 1.2, every extension off, no warning
@@ -12,9 +12,11 @@ sm_*        clang      NVIDIA's own kernels: then assembled by ptxas, nothing
 any other   ocloc      Intel: that device
 
 Compiled are the files below cl/ by themselves, the option sets of
-kernel_options.txt, and what each `--writer` program (`PROGRAM write FOLDER`)
-generates. A build that succeeds leaves an empty file in `--stamps`. Its name
-is the hash of everything that the result depends on:
+kernel_options.txt, what each `--writer` program (`PROGRAM write FOLDER`)
+generates, and the tile sets of the target's vendor table, with `--tiles` these
+alone. Of tile sets the compiler's figures are compared with the table's, and
+printed with the occupancy that follows. A build that succeeds leaves a file in
+`--stamps`, of a tile set with its figures, else empty. Its name is the hash of everything that the result depends on:
 
     this script, the tools' files, the options,
     the text of the kernel and of all files that it includes, less comments
@@ -26,6 +28,7 @@ a failure.
 import argparse
 import concurrent.futures
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -33,6 +36,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import tile_sets
 
 CL = pathlib.Path(__file__).resolve().parents[2] / "cl"
 LONGEST_S = 600  # a compiler that hangs
@@ -46,6 +51,7 @@ parser.add_argument("target")
 for option in "compiler", "libclc", "assembler", "stamps":
     parser.add_argument("--" + option, type=pathlib.Path)
 parser.add_argument("--writer", action="append", default=[])
+parser.add_argument("--tiles", action="store_true")
 parser.add_argument("--required", action="store_true")
 args = parser.parse_args()
 is_portable = args.target == "portable"
@@ -86,25 +92,29 @@ def describe_tool(path):
 
 base = pathlib.Path(__file__).read_text(encoding="utf-8") + str(
     [args.target] + [describe_tool(f) for f in tools])
+tile_base = pathlib.Path(tile_sets.__file__).read_text(encoding="utf-8")
 
 
 class Build:
     """One kernel file with one set of options."""
 
-    def __init__(self, path, options="", is_written=False):
+    def __init__(self, path, options="", is_written=False, tiles=None):
         self.path = path
         words = options.split()
         self.options = [w for w in words if w.startswith("-")]
         self.extensions = [w for w in words if w.startswith("+")]
         self.items = "".join(w[1:] for w in words if w[0] == "@")
         self.is_written = is_written
+        self.tiles = tiles  # a tile_sets.Set, and is it the plain build?
+        self.figures = ""
         self.name = f"{path.name} {options}".strip()
         self.wall_s = 0
 
     def stamp(self):
         text = without_comments(read_closure(self.path, set()))
         key = base + str([self.options, self.extensions, self.items,
-                          self.is_written]) + text
+                          self.is_written, self.tiles]) + text
+        key += tile_base if self.tiles else ""
         return args.stamps / hashlib.sha256(key.encode()).hexdigest()
 
     def compile(self):
@@ -117,7 +127,7 @@ class Build:
                 error = f"the compiler takes more than {LONGEST_S} s"
         self.wall_s = time.monotonic() - begin
         if not error:
-            self.stamp().touch()
+            self.stamp().write_text(self.figures, encoding="utf-8")
         return error
 
 
@@ -131,6 +141,11 @@ def run(*command):
     return done.stdout, error if done.returncode else ""
 
 
+def judge_tiles(build, figures):
+    build.figures = json.dumps(figures)
+    return tile_sets.judge(args.target, *build.tiles, figures)
+
+
 def compile_for_target(build, folder):
     if is_portable:
         _, error = run(
@@ -141,10 +156,16 @@ def compile_for_target(build, folder):
             *build.options, build.path)
         return error
     if not is_amd and not is_nvidia:
+        binary_form = []
+        if build.tiles:
+            binary_form = ["-internal_options", "-cl-intel-allow-zebin"]
         _, error = run(
             args.compiler, "compile", "-q", "-file", build.path, "-device",
             args.target, "-out_dir", folder, "-options",
-            " ".join(flags + build.options))
+            " ".join(flags + build.options), *binary_form)
+        if build.tiles and not error:
+            binary = next(pathlib.Path(folder).glob("*.bin")).read_bytes()
+            error = judge_tiles(build, tile_sets.read_intel(binary))
         return error
 
     assembly = pathlib.Path(folder, "kernel.s")
@@ -158,6 +179,8 @@ def compile_for_target(build, folder):
     if error:
         return error
     text = assembly.read_text(encoding="utf-8")
+    if build.tiles:
+        return judge_tiles(build, tile_sets.read_amd(text))
     if is_amd:
         # Generated ones may have more pointers than scalar registers hold.
         spilled = re.findall(("v" if build.is_written else "") +
@@ -189,12 +212,19 @@ def is_for_target(path, words=()):
 
 
 files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
-builds = [Build(f) for f in files if is_for_target(f)]
+builds = [] if args.tiles else [Build(f) for f in files if is_for_target(f)]
 table = pathlib.Path(__file__).with_name("kernel_options.txt")
 for line in table.read_text(encoding="utf-8").splitlines():
     name, _, options = line.partition(" ")
-    if name and name[0] != "#" and is_for_target(CL / name, options.split()):
+    if name and name[0] != "#" and not args.tiles and \
+            is_for_target(CL / name, options.split()):
         builds.append(Build(CL / name, options))
+if args.target in tile_sets.UNITS:
+    builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
+                     tiles=(s, is_plain))
+               for s in tile_sets.read_sets(args.target)
+               for is_plain, options in zip(
+                   (True, False), tile_sets.options(args.target, s))]
 
 with tempfile.TemporaryDirectory() as scratch:
     for i, writer in enumerate(args.writer):
@@ -216,6 +246,11 @@ for build, error in zip(due, errors):
     if error:
         print(f"{build.name} {args.target}: {error}")
         n_failed += 1
+made = [b for b in builds if b.tiles and b.stamp().exists()]
+if made:
+    print(tile_sets.table(args.target, [
+        (b.tiles[0], json.loads(b.stamp().read_text(encoding="utf-8")))
+        for b in made]))
 for build in sorted(due, key=lambda b: -b.wall_s)[:3]:
     print(f"{build.wall_s:.1f} s: {build.name}")
 print(f"{len(builds)} for {args.target}: {len(due)} compiled, "

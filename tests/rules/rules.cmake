@@ -80,5 +80,7 @@ foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
 endforeach()
 xl_kernel_rule(sm_90a slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC_PTX} --assembler ${XL_PTXAS})
+xl_kernel_rule(gfx1151 slow --compiler ${XL_CLANG_AMD}
+    --libclc ${XL_LIBCLC} --tiles)
 xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} ${writers})
 xl_kernel_rule(pvc slow --compiler ${XL_OCLOC})

@@ -109,6 +109,8 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"VC", store_width(j)},
     };
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (j->t.width)
+        xl__define(s, "XL_WIDTH", (long)j->t.width);
     xl__conv_define(s, j->c);
 }
 
@@ -162,7 +164,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     const struct xl__cost work = {.flop = xl__conv_flop(desc),
                                   .bytes = xl__conv_bytes(desc),
                                   .bytes_frac = 1};
-    xl__tile_choose(l, &j.product, &work, out);
+    xl__tile_choose(l, XL__TILES_CONV, &j.product, &work, out);
     for (unsigned i = AT_PARTS; i < XL__MAX_TUNABLES; i++)
         out->value[i] = 0;
 }
@@ -172,7 +174,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     struct job j = describe_product(desc);
-    j.t = xl__tile_of(params);
+    j.t = xl__tile_of(l, XL__TILES_CONV, params);
     j.t.parts = 1;
     j.t.vw = xl__min_size(j.t.vw,
                           VECTOR_BYTES / xl__tile_value_bytes(j.product.in));

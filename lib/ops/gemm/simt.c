@@ -26,14 +26,12 @@ static const struct xl__tunable tunables[] = {
     {NULL, NULL, {0}},
 };
 
-enum { DEPTHS = 2 };
-
 static void choose_simt(const struct xl__limits *l, const void *desc,
                         struct xl__params *out)
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__cost work = xl__tile_cost(l, desc);
-    xl__tile_choose_of(l, DEPTHS, &job, &work, out);
+    xl__tile_choose(l, XL__TILES_GEMM_AHEAD, &job, &work, out);
     out->value[XL__TILE_COPY] = XL__TILE_BY_REGISTERS;
 }
 
@@ -55,8 +53,9 @@ static xl_status plan_simt(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
-        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
-    j.t.depths = DEPTHS;
+        .g = desc,
+        .t = xl__tile_of(l, XL__TILES_GEMM_AHEAD, params),
+        .s = xl__gemm_orient(desc)};
     if (!xl__tile_runs(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid) || !is_legal(l, &j))
         return XL_UNSUPPORTED;

@@ -147,6 +147,8 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
         {"VC", store_width(plan)},
     };
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (plan->t.width)
+        xl__define(s, "XL_WIDTH", (long)plan->t.width);
     xl__gemm_define(s, plan->g, plan->s.is_swapped);
     return s;
 }

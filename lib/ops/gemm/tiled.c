@@ -13,7 +13,7 @@ static void choose_tiled(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     const struct xl__cost work = xl__tile_cost(l, desc);
-    xl__tile_choose(l, &job, &work, out);
+    xl__tile_choose(l, XL__TILES_GEMM, &job, &work, out);
 }
 
 static xl_status plan_tiled(const struct xl__limits *l, const void *desc,
@@ -22,7 +22,9 @@ static xl_status plan_tiled(const struct xl__limits *l, const void *desc,
 {
     const struct xl__tile_job job = xl__tile_job(desc);
     struct xl__tile_plan j = {
-        .g = desc, .t = xl__tile_of(params), .s = xl__gemm_orient(desc)};
+        .g = desc,
+        .t = xl__tile_of(l, XL__TILES_GEMM, params),
+        .s = xl__gemm_orient(desc)};
     if (!xl__tile_fits(l, &j.t, job.in) ||
         !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;

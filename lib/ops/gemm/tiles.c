@@ -43,7 +43,9 @@ enum {
     MOST_PARTS = 8
 };
 
-struct xl__tile xl__tile_of(const struct xl__params *params)
+struct xl__tile xl__tile_of(const struct xl__limits *l,
+                            enum xl__tile_kernel kernel,
+                            const struct xl__params *params)
 {
     const int *v = params->value;
     return (struct xl__tile){.tm = (size_t)v[XL__GEMM_TM],
@@ -56,7 +58,8 @@ struct xl__tile xl__tile_of(const struct xl__params *params)
                              .band = (size_t)v[XL__TILE_GR],
                              .parts = (size_t)v[XL__TILE_PARTS],
                              .copies = v[XL__TILE_COPY] == XL__TILE_BY_COPIES,
-                             .depths = 1};
+                             .kernel = kernel,
+                             .width = xl__tiles(l)->width};
 }
 
 static struct xl__params params_of(const struct xl__tile *t)
@@ -93,13 +96,47 @@ size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
     return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad);
 }
 
+/* Steps of k whose values an item holds at a time. */
+static size_t n_depths(const struct xl__tile *t)
+{
+    return t->kernel == XL__TILES_GEMM_AHEAD ? 2 : 1;
+}
+
+/* The listed set with these tiles; NULL: none. */
+static const struct xl__tile_set *find_set(const struct xl__limits *l,
+                                           const struct xl__tile *t)
+{
+    const struct xl__tile_set *s = xl__tiles(l)->of[t->kernel];
+    for (; s->tm; s++) {
+        if (t->tm == s->tm && t->tn == s->tn && t->rm == s->rm &&
+            t->rn == s->rn)
+            return s;
+    }
+    return NULL;
+}
+
+/* Those that a compiler takes for a listed set; 0: unknown. */
+static size_t known_registers(const struct xl__limits *l,
+                              const struct xl__tile *t, xl_dtype in)
+{
+    const struct xl__tile_set *s = find_set(l, t);
+    return s && s->tk == t->tk && s->stages == t->stages && in != XL_F64
+               ? s->registers
+               : 0;
+}
+
 /* 32-bit registers of an item: sums, values of each operand, and values that
  * are being loaded from memory. */
-static size_t item_registers(const struct xl__tile *t, xl_dtype in)
+static size_t item_registers(const struct xl__limits *l,
+                             const struct xl__tile *t, xl_dtype in)
 {
+    const size_t known = known_registers(l, t, in);
+    if (known)
+        return known;
     const size_t staged =
         t->copies ? 0 : (t->tm + t->tn) * t->tk / xl__tile_items(t);
-    const size_t values = t->rm * t->rn + t->depths * (t->rm + t->rn) + staged;
+    const size_t values =
+        t->rm * t->rn + n_depths(t) * (t->rm + t->rn) + staged;
     return values * (xl__tile_value_bytes(in) / sizeof(float)) +
            PLAIN_REGISTERS;
 }
@@ -125,14 +162,16 @@ static double n_resident_units(const struct xl__limits *l)
 }
 
 /* The most registers of an item that a set may use. Some compilers for narrow
- * sub-groups spill registers that others keep, and the estimate is less
+ * sub-groups spill registers that others keep, and an estimate is less
  * certain with values of two steps of k at a time. */
 static size_t register_limit(const struct xl__limits *l,
-                             const struct xl__tile *t)
+                             const struct xl__tile *t, xl_dtype in)
 {
+    if (known_registers(l, t, in))
+        return MOST_REGISTERS;
     const double lanes = xl__num_or(l, XL__F_subgroup_width, LATENCY_ITEMS);
     const bool is_guess =
-        t->depths > 1 && !(xl__num(l, XL__F_registers_per_cu) > 0);
+        n_depths(t) > 1 && !(xl__num(l, XL__F_registers_per_cu) > 0);
     const bool few = lanes <= FEW_LANES || !xl__is(l, XL__F_has_local_mem);
     return few || is_guess ? xl__model_size(l, XL__M_narrow_registers)
                            : MOST_REGISTERS;
@@ -141,7 +180,7 @@ static size_t register_limit(const struct xl__limits *l,
 static bool registers_fit(const struct xl__limits *l, const struct xl__tile *t,
                           xl_dtype in, size_t most)
 {
-    const size_t each = item_registers(t, in);
+    const size_t each = item_registers(l, t, in);
     if (xl__tile_items(t) == 1)
         return true; /* a single item: no other set is better */
     return each <= most &&
@@ -175,7 +214,7 @@ bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in)
 {
     return xl__tile_runs(l, t, in) &&
-           registers_fit(l, t, in, register_limit(l, t));
+           registers_fit(l, t, in, register_limit(l, t, in));
 }
 
 /* -- tiles cut by k ------------------------------------------------------- */
@@ -274,24 +313,16 @@ static double log2_size(double x)
     return log(x) / log(2);
 }
 
-static const struct xl__tile_set *sets_of(const struct xl__limits *l,
-                                          size_t depths)
-{
-    return depths > 1 ? xl__simt_sets(l) : xl__tiled_sets(l);
-}
-
 /* Fraction of the f32 rate that a tile reaches if every compute unit always
  * has work. */
 static double steady_frac(const struct xl__limits *l, const struct xl__tile *t)
 {
     const double alike = xl__model(l, XL__M_tile_frac);
     if (alike > 0)
-        return alike / (double)t->depths;
-    for (const struct xl__tile_set *s = sets_of(l, t->depths); s->tm; s++) {
-        if (t->tm == s->tm && t->tn == s->tn && t->rm == s->rm &&
-            t->rn == s->rn)
-            return s->frac;
-    }
+        return alike / (double)n_depths(t);
+    const struct xl__tile_set *s = find_set(l, t);
+    if (s)
+        return s->frac;
     /* A set that is not listed: by the reuse of values read from local
      * memory. */
     return 0.1 * log2_size((double)(t->rm * t->rn) + 1);
@@ -338,7 +369,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const struct xl__group_needs needs = {
-        items, (double)item_registers(t, job->in), 0};
+        items, (double)item_registers(l, t, job->in), 0};
     const double at_once =
         fmin(ceil(groups / n_cus),
              xl__resident_groups(l, group_registers(l), &needs));
@@ -375,14 +406,15 @@ static void consider_set(struct tile_search *s, const struct xl__tile *t)
         s->tile = *t;
 }
 
-void xl__tile_choose_of(const struct xl__limits *l, size_t depths,
-                        const struct xl__tile_job *job,
-                        const struct xl__cost *w, struct xl__params *out)
+void xl__tile_choose(const struct xl__limits *l, enum xl__tile_kernel kernel,
+                     const struct xl__tile_job *job, const struct xl__cost *w,
+                     struct xl__params *out)
 {
+    const struct xl__tile_sets *all = xl__tiles(l);
     struct tile_search s = {
         .l = l, .job = job, .work = w, .best = {.ns = INFINITY}};
     const size_t vector = VECTOR_BYTES / xl__tile_value_bytes(job->in);
-    for (const struct xl__tile_set *set = sets_of(l, depths); set->tm; set++) {
+    for (const struct xl__tile_set *set = all->of[kernel]; set->tm; set++) {
         struct xl__tile t = {.tm = set->tm,
                              .tn = set->tn,
                              .tk = set->tk,
@@ -391,17 +423,11 @@ void xl__tile_choose_of(const struct xl__limits *l, size_t depths,
                              .vw = xl__min_size(vector, WIDEST),
                              .stages = set->stages,
                              .band = xl__model_size(l, XL__M_band),
-                             .depths = depths};
-        const size_t most = job->keeps_whole ? 1 : MOST_PARTS;
+                             .kernel = kernel};
+        const bool keeps_whole = job->keeps_whole || all->keeps_whole;
+        const size_t most = keeps_whole ? 1 : MOST_PARTS;
         for (t.parts = 1; t.parts <= most; t.parts *= 2)
             consider_set(&s, &t);
     }
     *out = params_of(&s.tile); /* all 0 if nothing fits: plan() refuses it */
-}
-
-void xl__tile_choose(const struct xl__limits *l,
-                     const struct xl__tile_job *job, const struct xl__cost *w,
-                     struct xl__params *out)
-{
-    xl__tile_choose_of(l, 1, job, w, out);
 }

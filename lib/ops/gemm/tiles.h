@@ -16,8 +16,8 @@ struct xl__tile {
     size_t tm, tn, tk, rm, rn, vw, stages, band, parts;
     bool copies;   /* asynchronous copies to local memory,
                       common/async_copy.clh */
-    size_t depths; /* steps of k whose values an item holds at a time: 1 of
-                      gemm_tiled, 2 of gemm_simt */
+    enum xl__tile_kernel kernel; /* which of the device's lists it is of */
+    unsigned width;              /* struct xl__tile_sets */
 };
 
 /* What is multiplied: `count` products in the kernel's orientation. */
@@ -81,8 +81,10 @@ enum {
     XL__TILE_COPY
 };
 enum { XL__TILE_BY_REGISTERS = 1, XL__TILE_BY_COPIES }; /* COPY */
-/* The set that `params` hold, of gemm_tiled's kind. */
-struct xl__tile xl__tile_of(const struct xl__params *params);
+/* The set that `params` hold. */
+struct xl__tile xl__tile_of(const struct xl__limits *l,
+                            enum xl__tile_kernel kernel,
+                            const struct xl__params *params);
 size_t xl__tile_items(const struct xl__tile *t);
 /* Bytes of a sum, and of a value in local memory, for operands of `in`. */
 size_t xl__tile_value_bytes(xl_dtype in);
@@ -112,14 +114,10 @@ size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w);
-/* Choose the set with the least time by the model for a cost whose flop, bytes
- * and bytes_frac are set: of gemm_tiled's sets, or of those of `kind`. *out is
- * all 0 if no set fits. */
-void xl__tile_choose(const struct xl__limits *l,
+/* Choose a kernel's set with the least time by the model for a cost whose
+ * flop, bytes and bytes_frac are set. *out is all 0 if no set fits. */
+void xl__tile_choose(const struct xl__limits *l, enum xl__tile_kernel kernel,
                      const struct xl__tile_job *job, const struct xl__cost *w,
                      struct xl__params *out);
-void xl__tile_choose_of(const struct xl__limits *l, size_t depths,
-                        const struct xl__tile_job *job,
-                        const struct xl__cost *w, struct xl__params *out);
 
 #endif

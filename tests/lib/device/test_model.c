@@ -52,7 +52,7 @@ static void classes_by_facts(void **state)
 /* One value, or a list of tiles, as the table of a vendor sets it. */
 static void a_vendor_replaces_values(void **state)
 {
-    static const struct xl__tile_set own[] = {{32, 32, 16, 4, 4, 2, 0.5}, {0}};
+    static const struct xl__tile_sets own = {.width = 16};
     struct xl__limits l;
     (void)state;
     init(&l, false, false);
@@ -61,9 +61,9 @@ static void a_vendor_replaces_values(void **state)
     l.model.value[XL__M_band] = 2 * band;
     assert_true(xl__model(&l, XL__M_band) == 2 * band);
     assert_true(xl__model(&l, XL__M_wg) == wg);
-    assert_ptr_not_equal(xl__tiled_sets(&l), own);
-    l.model.tiled = own;
-    assert_ptr_equal(xl__tiled_sets(&l), own);
+    assert_int_equal(xl__tiles(&l)->width, 0);
+    l.model.tiles = &own;
+    assert_ptr_equal(xl__tiles(&l), &own);
     xl__limits_clear(&l);
 }
 

@@ -27,18 +27,22 @@ static const struct machine {
     const char *name;
     double is_cpu, units, max_wg, local_bytes, on_chip, width, registers,
         vector;
+    const char *arch; /* of vendor tables; NULL: portable sets */
 } machines[] = {
-    /*        cpu units   wg      local chip width registers vector */
-    {"gpu",     0,  132, 1024,   49152,   1,   32,    65536,      1},
-    {"waves",   0,  304, 1024,   65536,   1,   64,   131072,      1},
-    {"narrow",  0,  512, 1024,   65536,   1,   16,     8192,      1},
-    {"mobile",  0,    8,  256,   32768,   0,   16,       -1,      4},
-    {"wide",    1,    2, 4096, 1048576,   0,   16,       -1,     16},
-    {"avx2",    1,    8, 8192,   32768,   0,    8,       -1,      8},
-    {"neon",    1,    4, 4096,   65536,   0,    4,       -1,      4},
-    {"lanes",   1,    8, 1024,   32768,   0,    8,       -1,      1},
-    {"tiny",    0,    1,   64,    1024,   1,    8,       -1,      1},
-    {"single",  0,    1,    1,    1024,   1,    1,       -1,      1},
+    /*        cpu units   wg      local chip width registers vector, tiles of */
+    {"gpu",     0,  132, 1024,   49152,   1,   32,    65536,      1, NULL},
+    {"waves",   0,  304, 1024,   65536,   1,   64,   131072,      1, NULL},
+    {"narrow",  0,  512, 1024,   65536,   1,   16,     8192,      1, NULL},
+    {"mobile",  0,    8,  256,   32768,   0,   16,       -1,      4, NULL},
+    {"wide",    1,    2, 4096, 1048576,   0,   16,       -1,     16, NULL},
+    {"avx2",    1,    8, 8192,   32768,   0,    8,       -1,      8, NULL},
+    {"neon",    1,    4, 4096,   65536,   0,    4,       -1,      4, NULL},
+    {"lanes",   1,    8, 1024,   32768,   0,    8,       -1,      1, NULL},
+    {"tiny",    0,    1,   64,    1024,   1,    8,       -1,      1, NULL},
+    {"single",  0,    1,    1,    1024,   1,    1,       -1,      1, NULL},
+    {"cdna",    0,  304, 1024,   65536,   1,   64,   131072,      1, "gfx942"},
+    {"rdna",    0,   96, 1024,   65536,   1,   32,    98304,      1, "gfx1100"},
+    {"xe",      0,  512, 1024,   65536,   1,   16,     8192,      1, "xe-hpg"},
 };
 /* clang-format on */
 
@@ -48,9 +52,17 @@ static void set(struct xl__limits *l, enum xl__fact_id id, double value)
         xl__limits_correct(l, id, value, XL_ASSUMED, "GE-01");
 }
 
+static const struct xl__tile_sets *tiles_of(const char *arch)
+{
+    return !arch                       ? NULL
+           : strcmp(arch, "xe-hpg") == 0 ? &xl__intel_narrow_tiles
+                                         : xl__amd_tiles(arch);
+}
+
 static void make_plan(const struct machine *m, struct xl__limits *l)
 {
     xl__limits_init(l);
+    l->model.tiles = tiles_of(m->arch);
     set(l, XL__F_is_cpu, m->is_cpu);
     set(l, XL__F_is_gpu, !m->is_cpu);
     set(l, XL__F_compute_units, m->units);
@@ -752,6 +764,98 @@ static void gemm_order(void **state)
     }
 }
 
+/* -- tile sets of vendor tables ------------------------------------------- */
+
+static bool is_legal(const struct xl__tunable *tunables, const char *name,
+                     int value)
+{
+    while (strcmp(tunables->name, name) != 0)
+        tunables++;
+    for (const int *legal = tunables->legal; *legal; legal++) {
+        if (*legal == value)
+            return true;
+    }
+    return false;
+}
+
+/* A listed set is one of the variant's, runs on the unit that it is for, and
+ * is there once. */
+static void check_set(const struct xl__limits *l, const struct machine *m,
+                      const struct xl__variant *v,
+                      enum xl__tile_kernel kernel,
+                      const struct xl__tile_set *s)
+{
+    const struct xl__tile t = {.tm = s->tm, .tn = s->tn, .tk = s->tk,
+                               .rm = s->rm, .rn = s->rn, .vw = 4,
+                               .stages = s->stages, .band = 8, .parts = 1,
+                               .kernel = kernel};
+    const struct {
+        const char *name;
+        int value;
+    } all[] = {{"TM", s->tm}, {"TN", s->tn}, {"TK", s->tk},
+               {"RM", s->rm}, {"RN", s->rn}, {"ST", s->stages}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!is_legal(v->tunables, all[i].name, all[i].value))
+            fail_msg("%s, %s: %s=%d", m->name, v->name, all[i].name,
+                     all[i].value);
+    }
+    if (!xl__tile_fits(l, &t, XL_F32) || !xl__tile_fits(l, &t, XL_F16))
+        fail_msg("%s, %s: %ux%u does not fit", m->name, v->name, s->tm, s->tn);
+    assert_true(s->frac > 0 && s->frac < 1 && s->registers > 0);
+    for (const struct xl__tile_set *o = s + 1; o->tm; o++)
+        assert_false(o->tm == s->tm && o->tn == s->tn && o->rm == s->rm &&
+                     o->rn == s->rn);
+}
+
+static void check_sets(const struct xl__limits *l, const struct machine *m)
+{
+    static const struct xl__variant *const variants[XL__N_TILE_KERNELS] = {
+        [XL__TILES_GEMM] = &xl__gemm_tiled,
+        [XL__TILES_GEMM_AHEAD] = &xl__gemm_simt,
+        [XL__TILES_CONV] = &xl__conv_tiled,
+    };
+    for (unsigned i = 0; l->model.tiles && i < XL__N_TILE_KERNELS; i++) {
+        for (const struct xl__tile_set *s = l->model.tiles->of[i]; s->tm; s++)
+            check_set(l, m, variants[i], i, s);
+    }
+}
+
+/* A large product takes the list's largest share, a small one less of a tile;
+ * tiles are cut only where the list says so, and the options of the kernel have
+ * the width of its sub-groups. */
+static void check_choice(const struct xl__limits *l, const struct machine *m)
+{
+    struct xl__tile t[2];
+    for (size_t i = 0; l->model.tiles && i < 2; i++) {
+        const size_t side = i ? 200 : 4096;
+        struct xl__params params;
+        struct xl__call call;
+        struct xl__gemm_canonical canonical;
+        xl_gemm g = {XL_GEMM_INIT, .m = side, .n = side, .k = side,
+                     .alpha = 1};
+        g.a = g.b = g.c = xl_mat_rows(NULL, side, XL_F32);
+        assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
+        struct xl__plan *plan =
+            plan_of(l, &xl__gemm_tiled, &canonical, &params);
+        t[i] = xl__tile_of(l, XL__TILES_GEMM, &params);
+        assert_true(t[i].parts == 1 || !l->model.tiles->keeps_whole);
+        assert_true((strstr(plan->step[0].options, "XL_WIDTH") != NULL) ==
+                    (l->model.tiles->width > 0));
+        free(plan);
+    }
+    if (l->model.tiles && (t[0].rm * t[0].rn < 64 ||
+                     t[1].tm * t[1].tn >= t[0].tm * t[0].tn))
+        fail_msg("%s: %zux%zu of %zux%zu; %zux%zu", m->name, t[0].tm, t[0].tn,
+                 t[0].rm, t[0].rn, t[1].tm, t[1].tn);
+}
+
+static void vendor_tiles(void **state)
+{
+    (void)state;
+    each_machine(check_sets);
+    each_machine(check_choice);
+}
+
 /* Descriptors that mean the same bytes are one key. */
 static void gemm_canonical(void **state)
 {
@@ -885,7 +989,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_plans),    cmocka_unit_test(gemm_huge),
-        cmocka_unit_test(gemm_order),    cmocka_unit_test(gemm_canonical),
+        cmocka_unit_test(gemm_order),
+        cmocka_unit_test(vendor_tiles),
+        cmocka_unit_test(gemm_canonical),
         cmocka_unit_test(softmax_plans), cmocka_unit_test(gemm_simt_choice),
     };
     test_args(argc, argv);

@@ -200,7 +200,7 @@ static void choose_plain(const struct xl__limits *l, struct xl__params *out)
     const struct xl__cost work = {.flop = 2.0 * LARGE * LARGE * LARGE,
                                   .bytes = 3.0 * LARGE * LARGE,
                                   .bytes_frac = 1};
-    xl__tile_choose(l, &job, &work, out);
+    xl__tile_choose(l, XL__TILES_GEMM, &job, &work, out);
 }
 
 xl_status xl__split_add_plain(const struct xl__limits *l,

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile sets of vendor tables: their rows, the options with which kernels are
+built for them, and what the offline compilers' figures mean for a compute
+unit. The formulas: vendor-notes AM-15, IN-10."""
+import collections
+import pathlib
+import re
+
+TARGETS = pathlib.Path(__file__).resolve().parents[2] / "lib" / "targets"
+
+# What a work-group runs on. `file`: registers of a lane on a SIMD, given out
+# by `granule`; `waves` of a SIMD at most; FMAs of an `issue` slot of a lane;
+# `lanes` that issue in a clock, banks and bytes of local memory of a unit;
+# whether tiles may be `cut` by k.
+Unit = collections.namedtuple(
+    "Unit", "sets width file granule waves simds issue lanes banks local cut")
+KIB = 1024
+CDNA = Unit("cdna", 64, 512, 8, 8, 4, 2, 64, 32, 64 * KIB, 1)
+RDNA2 = Unit("rdna2", 32, 1024, 8, 16, 2, 1, 64, 32, 64 * KIB, 1)
+RDNA3 = Unit("rdna3", 32, 1536, 24, 16, 2, 2, 64, 32, 64 * KIB, 1)
+XE_HPG = Unit("narrow", 8, 1024, 128, 8, 16, 1, 128, 32, 64 * KIB, 0)
+XE_HPC = Unit("wide", 16, 1024, 128, 8, 8, 1, 128, 32, 128 * KIB, 0)
+UNITS = {"gfx90a": CDNA, "gfx942": CDNA, "gfx1030": RDNA2, "gfx1100": RDNA3,
+         "gfx1151": RDNA3, "gfx1201": RDNA3, "tgllp": XE_HPG, "dg2": XE_HPG,
+         "pvc": XE_HPC}
+
+KERNELS = {"gemm": "gemm/tiled.cl", "ahead": "gemm/simt.cl",
+           "conv": "conv/tiled.cl"}
+# The share of the bound that tiles reach where it was measured.
+MEASURED = {"gemm": 0.75, "ahead": 0.67, "conv": 0.75}
+
+Set = collections.namedtuple("Set", "kernel tm tn tk rm rn st frac registers")
+
+
+def items_of(s):
+    return s.tm // s.rm * (s.tn // s.rn)
+
+
+def read_sets(target):
+    """The rows of all of an architecture's lists."""
+    found = []
+    for path in sorted(TARGETS.glob("*_tiles.c")):
+        lists = re.findall(r"xl__tile_set (\w+)_(\w+)\[\] = \{(.*?)\n\};",
+                           path.read_text(encoding="utf-8"), flags=re.S)
+        for name, kernel, rows in lists:
+            if name != UNITS[target].sets:
+                continue
+            for row in re.findall(r"^ *\{ *([1-9].*?)\},", rows, flags=re.M):
+                *sizes, frac, registers = row.split(",")
+                found.append(Set(kernel, *map(int, sizes), float(frac),
+                                 int(registers)))
+    return found
+
+
+def options(target, s):
+    """Of each set two builds: f32 by the plainest path, whose registers the
+    table has, and f16 by a longer one."""
+    def load(side):
+        return max(v for v in (1, 2, 4)
+                   if side * s.tk % (v * items_of(s)) == 0)
+
+    unit = UNITS[target]
+    common = (f"-DTM={s.tm} -DTN={s.tn} -DTK={s.tk} -DRM={s.rm} -DRN={s.rn} "
+              f"-DST={s.st} -DGR=8 -DVC={min(4, s.rn)} -DTY=0 "
+              f"-DXL_WIDTH={unit.width}")
+    if s.kernel == "conv":
+        return [f"{common} -DFIRST=1 -DLAST=1 -DMIX=0 -DVP=1 -DVF=1 -DTA=0 "
+                "-DTC=0",
+                f"{common} -DFIRST=0 -DLAST=0 -DMIX=0 -DVP=1 -DVF=1 -DTA=1 "
+                "-DTC=1"]
+    gemm = (f"{common} -DSTEP=1 -DBATCH=0 -DUB=1 -DVA={load(s.tm)} "
+            f"-DVB={load(s.tn)}" + " -DCOPY=1" * (s.kernel == "ahead"))
+    return [f"{gemm} -DUA=0 -DCUT=0 -DTA=0 -DTC=0",
+            f"{gemm} -DUA=1 -DCUT={unit.cut} -DTA=1 -DTC=1"]
+
+
+def read_amd(text):
+    """The figures of an assembly's metadata."""
+    def number(name):
+        return int(re.search(rf"\.{name}: +(\d+)", text).group(1))
+
+    return {"registers": number("vgpr_count"), "scalars": number("sgpr_count"),
+            "spilled": number("vgpr_spill_count") +
+            number("sgpr_spill_count") +
+            number("private_segment_fixed_size"),
+            "local": number("group_segment_fixed_size"),
+            "width": number("wavefront_size"),
+            "barriers": len(re.findall(r"\ts_barrier\b", text))}
+
+
+def read_intel(binary):
+    """The figures of a binary's .ze_info: all registers of a thread are its
+    kernel's."""
+    text = binary[binary.index(b"version:   "):].decode(errors="replace")
+    text = text[:text.find("\n...")]
+
+    def number(name):
+        found = re.search(rf"\b{name}: +(\d+)", text)
+        return int(found.group(1)) if found else 0
+
+    return {"registers": number("grf_count"), "scalars": 0,
+            "spilled": sum(map(int, re.findall(
+                r"type: +(?:scratch|global)\n +usage: .*\n +size: +(\d+)",
+                text))),
+            "local": number("slm_size"), "width": number("simd_size"),
+            "barriers": number("barrier_count")}
+
+
+def occupancy(unit, s, f):
+    """Waves of a SIMD, and what limits them."""
+    each = -(-f["registers"] // unit.granule) * unit.granule
+    waves = -(-items_of(s) // unit.width)
+    groups = unit.local // f["local"]
+    limits = {"waves": unit.waves, "registers": unit.file // each,
+              "local memory": groups * waves / unit.simds}
+    limit = min(limits, key=limits.get)
+    return limits[limit], limit
+
+
+def bound(unit, s):
+    """The share of the unit's multiply-adds that issue and local memory leave
+    to a set, times what tiles reach of that."""
+    staged = (s.tm + s.tn) / items_of(s)
+    fma = s.rm * s.rn / unit.issue
+    issue = fma + (s.rm + s.rn) / 4 + 2 * staged
+    local = (s.rm + s.rn + staged) * unit.lanes / unit.banks
+    return MEASURED[s.kernel] * fma / max(issue, local)
+
+
+def judge(target, s, is_plain, f):
+    """What is wrong with the figures of a build; empty if nothing is."""
+    unit = UNITS[target]
+    if f["spilled"]:
+        return f"{f['spilled']} bytes or registers are spilled"
+    if is_plain and f["registers"] > s.registers:
+        return f"{f['registers']} registers, the table has {s.registers}"
+    if f["width"] != unit.width:
+        return f"sub-groups of {f['width']}, not {unit.width}"
+    if f["barriers"] and items_of(s) <= unit.width:
+        return "a barrier within one sub-group"
+    if occupancy(unit, s, f)[0] < 1 / unit.simds:
+        return "no group fits"
+    if abs(bound(unit, s) - s.frac) > 0.006:
+        return f"the model's share is {bound(unit, s):.3f}, not {s.frac}"
+    return ""
+
+
+def table(target, rows):
+    """rows: (Set, figures) of each build, the plain one first. One line a
+    set."""
+    unit = UNITS[target]
+    lines = [f"{target}: kernel, tile, items' tile, slices; registers of the "
+             "plain and the longer build, scalars, spilled, local memory, "
+             "waves of a SIMD, share of the f32 rate"]
+    for s in dict(rows):
+        plain, *longer = [f for of, f in rows if of == s]
+        most = {k: max(f[k] for f in [plain, *longer]) for k in plain}
+        waves, limit = occupancy(unit, s, plain)
+        lines.append(
+            f"  {s.kernel:5} {s.tm:3}x{s.tn:<3}x{s.tk:<2} {s.rm:2}x{s.rn:<2} "
+            f"{s.st}  {plain['registers']:4} {most['registers']:4} "
+            f"{most['scalars']:4} {most['spilled']:2} {most['local']:6}  "
+            f"{waves:5.2f} ({limit})  {s.frac}")
+    return "\n".join(lines)
