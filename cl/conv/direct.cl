@@ -91,6 +91,9 @@
 #define JOIN
 #endif
 
+/* Elements from a load to what is prefetched. */
+#define AHEAD 512
+
 typedef VALUEV(1, TA) value;
 typedef VALUEV(VW, TA) values;
 #if VW > 1
@@ -203,6 +206,7 @@ static inline void load_columns(__global const ELEM(TA) *restrict in,
 #if VW > 1 && SW <= 2
     if (is_whole || (at >= 0 && at + VW * SW <= (long)elems)) {
         values v[SW];
+        XL_AHEAD(in + at + AHEAD);
         #pragma unroll
         for (int i = 0; i < SW; i++)
             v[i] = LOADV(VW, TA, in, at + i * VW);
@@ -335,6 +339,11 @@ conv_direct(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         }
         const uint col = q0 + at.at[0] * VW, row0 = p0 + at.at[1] * RX;
         const uint whole = min((uint)VW, q0 + cols - col);
+        /* What the sums below these are stored to. */
+        #pragma unroll
+        for (uint x = 0; x < RX; x++)
+            XL_AHEAD_WRITE(out + off_out + at.at[3] * on + filter * oc +
+                           (row0 + RX + x) * op + col);
         #pragma unroll
         for (uint x = 0; x < RX; x++) {
             const uint row = row0 + x;
@@ -387,7 +396,7 @@ conv_direct(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         __global const ELEM(TA) *image = in + (long)(at.at[3] * sn) +
                                          y0 * (long)sh + x0 * (long)sw +
                                          GROUP_OF(filter) * CG;
-        /* What the next row of sums reads first. */
+        /* What the next row of sums reads first, and where it is stored. */
         #pragma unroll
         for (uint r = 0; r < SH; r++) {
             #pragma unroll

@@ -16,7 +16,8 @@ enum {
     MOST_SIDE = 7,      /* of a filter, since loops over it are unrolled */
     MOST_STRIDE = 3,    /* of the self-check's case */
     STAGED_BYTES = 16 << 10, /* of local memory, so that groups overlap */
-    TILES_PER_UNIT = 6,      /* so that units end at about one time */
+    THREAD_TILES = 6,        /* of a unit, so that units end together */
+    LANE_TILES = 32,         /* so that several are resident as well */
     VECTOR_BYTES = 16        /* of a load where items are lanes */
 };
 
@@ -136,7 +137,8 @@ static size_t share(const struct xl__limits *l, size_t all, size_t least,
                     size_t most)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
-    const size_t even = xl__ceil_div(all, units * TILES_PER_UNIT);
+    const size_t even =
+        xl__ceil_div(all, units * (is_thread(l) ? THREAD_TILES : LANE_TILES));
     return xl__max_size(
         1, xl__min_size(most, xl__min_size(all, xl__max_size(least, even))));
 }
