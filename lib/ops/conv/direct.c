@@ -303,10 +303,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    /* Of the rates: each multiply-add loads an operand from local memory, and
-     * lines are short. */
-    static const double flop_frac = 0.3, bytes_frac = 0.8;
-    const double units = fmax(1, xl__num_or(l, XL__F_compute_units, 1));
+    /* Of the rates: operands come from caches or local memory, and lines are
+     * short. */
+    static const double thread_flop_frac = 0.4, lane_flop_frac = 0.25;
+    static const double bytes_frac = 0.5;
     struct job j = describe_job(desc);
     if (!apply_tunables(l, params, &j))
         return XL_UNSUPPORTED;
@@ -316,14 +316,13 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         xl__plan_add(p, "conv/direct.cl", "conv_direct", j.tiles * j.wg, j.wg);
     define_options(&j, s);
     add_arguments(&j, s);
-    const double tiles = (double)j.tiles;
-    const struct xl__cost work = {.flop = p->flop,
-                                  .flop_frac = flop_frac,
-                                  .bytes = p->bytes,
-                                  .bytes_frac = bytes_frac,
-                                  .fill =
-                                      tiles / (ceil(tiles / units) * units),
-                                  .launches = 1};
+    const struct xl__cost work = {
+        .flop = p->flop,
+        .flop_frac = is_thread(l) ? thread_flop_frac : lane_flop_frac,
+        .bytes = p->bytes,
+        .bytes_frac = bytes_frac,
+        .fill = xl__fill(l, (double)j.tiles),
+        .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }
