@@ -40,10 +40,12 @@ enum xl__device_class {
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
  XX(clblast_frac,       0.45,  0.45,  0.03,  0.03, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004, 0.006, "gemm_ref")                \
+ XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \
  XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
+ XX(conv_direct_bytes_frac, 0.5, 0.5,  0.5,   0.5, "conv_direct: short lines")   \
  XX(ref_bytes_frac,      0.3,   0.3,   0.3,     1, "gemm_ref and softmax_ref: neighbours read different lines") \
  XX(thin_bytes_frac,     0.3,   0.3,   0.3,   0.3, "a product much thinner than its tile (CP-13)") \
  /* sizes that keep a compute unit busy */                                    \

@@ -303,10 +303,6 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    /* Of the rates: operands come from caches or local memory, and lines are
-     * short. */
-    static const double thread_flop_frac = 0.4, lane_flop_frac = 0.25;
-    static const double bytes_frac = 0.5;
     struct job j = describe_job(desc);
     if (!apply_tunables(l, params, &j))
         return XL_UNSUPPORTED;
@@ -318,9 +314,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     add_arguments(&j, s);
     const struct xl__cost work = {
         .flop = p->flop,
-        .flop_frac = is_thread(l) ? thread_flop_frac : lane_flop_frac,
+        .flop_frac = xl__model(l, XL__M_conv_direct_frac),
         .bytes = p->bytes,
-        .bytes_frac = bytes_frac,
+        .bytes_frac = xl__model(l, XL__M_conv_direct_bytes_frac),
         .fill = xl__fill(l, (double)j.tiles),
         .launches = 1};
     xl__estimate(l, &work, p);
