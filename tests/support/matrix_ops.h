@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_MATRIX_OPS_H
 #define TESTS_SUPPORT_MATRIX_OPS_H
 
-#include <crosslane/device.h>
+#include "device/facts.h"
 
 #define EMULATED(in, out, depth)                                              \
     {                                                                         \
@@ -19,5 +19,18 @@ static const xl_matrix_op emulated_matrix_ops[] = {
     EMULATED(XL_I8, XL_I32, 32),
     {0}};
 #undef EMULATED
+
+/* Of no device; the tests force variants. */
+static const struct xl__mma_model emulated_mma_model = {.shown = 0.1,
+                                                        .elems_per_clock = 8,
+                                                        .begin_clocks = 1000,
+                                                        .sums_per_clock = 16,
+                                                        .bytes_frac = 0.9};
+
+static inline void emulate_matrix_ops(struct xl__limits *l)
+{
+    l->matrix_ops = emulated_matrix_ops;
+    l->model.mma = &emulated_mma_model;
+}
 
 #endif

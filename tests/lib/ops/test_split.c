@@ -488,7 +488,7 @@ static int setup(void **state)
     vendor.variants[XL__OP_GEMM] = variants;
     t.device->vendor = &vendor;
     if (!t.device->limits.matrix_ops)
-        t.device->limits.matrix_ops = emulated_matrix_ops;
+        emulate_matrix_ops(&t.device->limits);
     n_ways = xl__wgmma_op(&t.device->limits, XL_F16) ? 4 : 2;
     for (size_t i = 0; i < 3; i++)
         assert_status(xl_buffer_create(t.queue, ROOM * sizeof(float), &mem[i]),
