@@ -111,12 +111,15 @@ XL_API xl_status xl_queue_finish(xl_queue *q);
 XL_API xl_status xl_queue_trim(xl_queue *q);
 
 /**
- * Limit the scratch of calls without a workspace. The queue keeps one buffer,
- * as large as the largest call needed; an out-of-order queue allocates one for
- * each call and releases it with the call's last command. A call that needs
- * more than the limit returns XL_BUFFER_TOO_SMALL with the number of bytes,
- * and nothing is enqueued; with a workspace of its own (xl_gemm_workspace()
- * and its like) it runs.
+ * Limit the scratch of calls without a workspace. A variant of a product, a
+ * convolution or a softmax that needs more than a quarter of the device's
+ * memory, or than one allocation, runs only where the call names it; else it
+ * is not selected, with the reason in xl_gemm_explain() and its like. The queue
+ * keeps one buffer, as large as the largest call needed; an
+ * out-of-order queue allocates one for each call and releases it with the
+ * call's last command. A call that needs more than the limit returns
+ * XL_BUFFER_TOO_SMALL with the number of bytes, and nothing is enqueued; with
+ * a workspace of its own (xl_gemm_workspace() and its like) it runs.
  *
  * @param bytes  of one call; 0, as at first: no limit. A larger buffer that
  *               the queue keeps is released

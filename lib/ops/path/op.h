@@ -146,6 +146,7 @@ struct xl__variant_candidate {
     const struct xl__audition_result *audition; /* that it won; or NULL */
     char note[160]; /* of a tuned set: stale, or the reason of a refusal */
     const char *refused; /* NULL: it can run */
+    bool is_forced;      /* the call names it */
     char *struck; /* why it failed or does not apply in this call, on the heap;
                      NULL: it did not */
     struct xl__params params;

@@ -2,6 +2,7 @@
 /* Plans the candidates of a device's list and sorts them: tuned sets of the
  * class of shapes first, the winner of its audition, then by estimate. op.c builds and checks them in this
  * order. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,15 @@ struct selection {
     unsigned n;
 };
 
+/* Whether the queue may allocate so much for calls: crosslane/queue.h. */
+static bool is_scratch_allowed(const struct xl__limits *l, size_t bytes)
+{
+    enum { SHARE = 4 };
+    return (double)bytes <=
+           fmin(xl__num_or(l, XL__F_max_alloc_bytes, INFINITY),
+                xl__num_or(l, XL__F_global_mem_bytes, INFINITY) / SHARE);
+}
+
 /* Plans a candidate with its params. Params that do not fit make it refused,
  * which is no error. */
 static xl_status plan_params(const struct xl__limits *l, const void *canonical,
@@ -37,13 +47,19 @@ static xl_status plan_params(const struct xl__limits *l, const void *canonical,
         return xl__error_set(e, XL_NO_MEMORY, "a plan");
     const xl_status status =
         c->variant->plan(l, canonical, &c->params, c->plan);
-    if (status == XL_OK)
+    const bool is_too_large =
+        status == XL_OK && !c->is_forced &&
+        !is_scratch_allowed(l, c->plan->scratch_bytes);
+    if (status == XL_OK && !is_too_large)
         return XL_OK;
     xl__plan_destroy(c->plan);
     c->plan = NULL;
-    if (status != XL_UNSUPPORTED)
+    if (status != XL_OK && status != XL_UNSUPPORTED)
         return xl__error_set(e, status, "%s: no plan", c->variant->name);
-    c->refused = "no set of its tunables fits this device";
+    c->refused = is_too_large
+                     ? "its scratch is more than a quarter of the device's "
+                       "memory, or than one allocation"
+                     : "no set of its tunables fits this device";
     return XL_UNSUPPORTED;
 }
 
@@ -103,6 +119,7 @@ static struct xl__variant_candidate *append_candidate(struct selection *s,
 {
     struct xl__variant_candidate *c = &s->c[s->n];
     c->variant = v;
+    c->is_forced = s->what->forced != NULL;
     c->rank = s->n++;
     return c;
 }

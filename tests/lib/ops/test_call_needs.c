@@ -5,6 +5,7 @@
  * Runs on the stub driver, as an H200. */
 #include <string.h>
 
+#include "device/device.h"
 #include "support/support.h"
 
 enum { SIDE = 256, MOST_SIDE = 4096, MEMS = 3 };
@@ -260,6 +261,50 @@ static void explained(void **state)
     assert_int_equal(test_stub()->calls("clBuildProgram"), 0);
 }
 
+/* -- scratch --------------------------------------------------------------- */
+
+static const xl_choice *explain(const xl_gemm *g, const char *variant)
+{
+    static xl_choice c[32];
+    unsigned n;
+    ok(xl_gemm_explain(t.queue, g, c, 32, &n));
+    for (unsigned i = 0; i < n; i++)
+        if (variant ? strcmp(c[i].variant, variant) == 0 : c[i].chosen)
+            return &c[i];
+    fail_msg("no such variant");
+    return NULL;
+}
+
+/* A quarter of the memory is allowed, one byte more is not, unless the call
+ * names the variant. */
+static void large_scratch(void **state)
+{
+    struct xl__limits *l = &t.device->limits;
+    const double memory = xl__num(l, XL__F_global_mem_bytes);
+    xl_gemm g = make_gemm(XL_ACCURACY_SPLIT);
+    (void)state;
+    g.m = g.n = g.k = MOST_SIDE;
+    g.a = g.b = g.c = xl_mat_rows(NULL, MOST_SIDE, XL_F32);
+    const xl_choice before = *explain(&g, NULL);
+    const double scratch = (double)before.scratch_bytes;
+    assert_true(scratch > 0);
+    xl__limits_correct(l, XL__F_global_mem_bytes, 4 * scratch, XL_KNOWN, NULL);
+    assert_string_equal(explain(&g, NULL)->variant, before.variant);
+    xl__limits_correct(l, XL__F_global_mem_bytes, 4 * scratch - 4, XL_KNOWN,
+                       NULL);
+    assert_true((double)explain(&g, NULL)->scratch_bytes < scratch);
+    size_t bytes; /* likewise of what runs, without the plan of before */
+    ok(xl_queue_trim(t.queue));
+    ok(xl_gemm_workspace(t.queue, &g, &bytes));
+    assert_true((double)bytes < scratch);
+    const xl_choice *refused = explain(&g, before.variant);
+    assert_false(refused->chosen);
+    assert_non_null(strstr(refused->why, "scratch is more than a quarter"));
+    g.variant = before.variant;
+    assert_true(explain(&g, before.variant)->chosen);
+    xl__limits_correct(l, XL__F_global_mem_bytes, memory, XL_KNOWN, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
@@ -271,6 +316,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_and_sizes),
         cmocka_unit_test(group_fails_later),
         cmocka_unit_test(explained),
+        cmocka_unit_test(large_scratch),
     };
     test_args(argc, argv);
     test_device_open(&t, &options);
