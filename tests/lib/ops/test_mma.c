@@ -106,7 +106,7 @@ enum { N_TYPES = sizeof types / sizeof *types };
 
 /* What lines are aligned to, in elements: copies of 16, 8, 4 bytes, none. */
 static const size_t aligned[] = {16, 4, 2, 1};
-enum { N_ALIGNED = sizeof aligned / sizeof *aligned };
+enum { N_ALIGNED = sizeof aligned / sizeof *aligned, BAND = 8 };
 
 /* Just over a tile each way, four slices and a bit; the second product of
  * two, with what it needs to be read, and an epilogue now and then. */
@@ -141,6 +141,7 @@ static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
 {
     char text[128];
     wanted = xl__mma_listed(i, types[i_type].in);
+    wanted.value[XL__MMA_GR] = BAND;
     wanted.value[XL__MMA_PARTS] = parts;
     wanted.value[XL__MMA_TURN] = turn;
     const struct gemm_case c = over(&wanted, i_type, i_aligned);
