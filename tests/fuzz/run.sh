@@ -24,7 +24,8 @@ expr) # all of the compiler that needs no device
     # What functions that the fuzzer does not reach need may be undefined.
     sources="$(ls lib/expr/*/*.c lib/base/*.c lib/base/os/lock.c)
         lib/device/cl_info.c lib/device/facts.c lib/device/identify.c
-        lib/device/listing.c lib/device/peak_rates.c lib/runtime/plan.c
+        lib/device/listing.c lib/device/model.c lib/device/peak_rates.c
+        lib/device/time_model.c lib/runtime/plan.c
         -ffunction-sections -Wl,--gc-sections -lOpenCL"
     options="-dict=$source_dir/tests/fuzz/expr.dict -max_len=1024 -timeout=60"
     runs=100000
