@@ -136,9 +136,9 @@ typedef struct xl_options {
 
 /**
  * Open the library. Reads the environment (XL_CL_DIR, XL_CACHE_DIR,
- * XL_TUNED_DIR, XL_AUDITION, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME, HOME; on
- * Windows LOCALAPPDATA and APPDATA), which no other call does. Makes no call
- * to a driver.
+ * XL_TUNED_DIR, XL_AUDITION, XL_SPIN_LIMIT, XDG_CACHE_HOME, XDG_CONFIG_HOME,
+ * HOME; on Windows LOCALAPPDATA and APPDATA), which no other call does. Makes
+ * no call to a driver.
  *
  * @param options  NULL: the defaults
  * @return XL_OK; XL_BAD_ARGUMENT when @p out is NULL or the options do not

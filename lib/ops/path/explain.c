@@ -95,7 +95,8 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen && w->list[chosen].audition)
-        xl__strcpy(out->why, cap, "the audition of this class of shapes chose another");
+        xl__strcpy(out->why, cap,
+                   "the audition of this class of shapes chose another");
     else if (i != chosen)
         xl__strfmt(
             out->why, cap, "its estimate is %.2f times the chosen one's",

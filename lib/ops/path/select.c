@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans the candidates of a device's list and sorts them: tuned sets of the
- * class of shapes first, the winner of its audition, then by estimate. op.c builds and checks them in this
- * order. */
+ * class of shapes first, the winner of its audition, then by estimate. op.c
+ * builds and checks them in this order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
