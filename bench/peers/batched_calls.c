@@ -14,17 +14,29 @@
  * each queue has a thread. */
 enum { FLUSH_ONE_QUEUE = 64, FLUSH_SEVERAL = 8, MOST_QUEUES = 4 };
 
-xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
-                          size_t n_queues, size_t n);
-xl_status peer_calls_softmax(xl_queue *const *q, const xl_softmax *const *op,
-                             size_t n_queues, size_t n);
+/* One call of an op. */
+typedef xl_status (*run_fn)(xl_queue *q, const void *op);
+
+#define XL_PEER_CALLS(name)                                                   \
+    xl_status peer_calls_##name(xl_queue *const *q, const void *const *op,    \
+                                size_t n_queues, size_t n);                   \
+    static xl_status run_##name(xl_queue *q, const void *op)                  \
+    {                                                                         \
+        return xl_##name##_run(q, op, NULL);                                  \
+    }                                                                         \
+    xl_status peer_calls_##name(xl_queue *const *q, const void *const *op,    \
+                                size_t n_queues, size_t n)                    \
+    {                                                                         \
+        return enqueue_batch(run_##name, q, op, n_queues, n);                 \
+    }
+
 size_t peer_size_of(const char *name);
 
 /* One queue's calls. */
 struct calls {
+    run_fn run;
     xl_queue *q;
-    const xl_gemm *gemm; /* one of the two */
-    const xl_softmax *softmax;
+    const void *op;
     size_t n, flush_every;
     xl_status status;
 };
@@ -33,8 +45,7 @@ static void *run_queue(void *arg)
 {
     struct calls *c = arg;
     for (size_t i = 0; i < c->n && c->status == XL_OK; i++) {
-        c->status = c->gemm ? xl_gemm_run(c->q, c->gemm, NULL)
-                            : xl_softmax_run(c->q, c->softmax, NULL);
+        c->status = c->run(c->q, c->op);
         if (i % c->flush_every == 0)
             (void)clFlush(xl_queue_cl(c->q));
     }
@@ -59,35 +70,27 @@ static xl_status run_queues(struct calls *c, size_t n_queues)
     return XL_OK;
 }
 
-/* `n` calls on each queue, of one op or the other. */
-static xl_status enqueue_batch(xl_queue *const *q, const xl_gemm *const *gemm,
-                               const xl_softmax *const *softmax,
-                               size_t n_queues, size_t n)
+/* `n` calls on each queue, each with an op of its own. */
+static xl_status enqueue_batch(run_fn run, xl_queue *const *q,
+                               const void *const *op, size_t n_queues,
+                               size_t n)
 {
     struct calls c[MOST_QUEUES] = {0};
     if (n_queues == 0 || n_queues > MOST_QUEUES)
         return XL_BAD_ARGUMENT;
     for (size_t i = 0; i < n_queues; i++)
-        c[i] = (struct calls){.q = q[i],
-                              .gemm = gemm ? gemm[i] : NULL,
-                              .softmax = softmax ? softmax[i] : NULL,
+        c[i] = (struct calls){.run = run,
+                              .q = q[i],
+                              .op = op[i],
                               .n = n,
                               .flush_every = n_queues == 1 ? FLUSH_ONE_QUEUE
                                                            : FLUSH_SEVERAL};
     return run_queues(c, n_queues);
 }
 
-xl_status peer_calls_gemm(xl_queue *const *q, const xl_gemm *const *op,
-                          size_t n_queues, size_t n)
-{
-    return enqueue_batch(q, op, NULL, n_queues, n);
-}
-
-xl_status peer_calls_softmax(xl_queue *const *q, const xl_softmax *const *op,
-                             size_t n_queues, size_t n)
-{
-    return enqueue_batch(q, NULL, op, n_queues, n);
-}
+XL_PEER_CALLS(gemm)
+XL_PEER_CALLS(softmax)
+XL_PEER_CALLS(conv)
 
 /* The size of a struct by its name without xl_, to be compared with the
  * script's declaration; 0: unknown name. */
@@ -102,6 +105,7 @@ size_t peer_size_of(const char *name)
         {"binding", sizeof(xl_binding)},
         {"gemm", sizeof(xl_gemm)},
         {"softmax", sizeof(xl_softmax)},
+        {"conv", sizeof(xl_conv)},
         {"choice", sizeof(xl_choice)},
         {"fact", sizeof(xl_fact)},
         {"expr_args", sizeof(xl_expr_args)},

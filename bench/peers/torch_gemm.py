@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""crosslane's GEMM and softmax beside PyTorch's (cuBLAS and its own softmax
-kernels) on one GPU: the same random data, timed in interleaved rounds by the
+"""crosslane's GEMM, convolution and softmax beside PyTorch's (cuBLAS, cuDNN and
+its own softmax kernels) on one GPU: the same random data, timed in interleaved rounds by the
 wall clock. PyTorch is called in a loop, and replayed as a CUDA graph. Needs
 PyTorch with CUDA and libcrosslane. `--self-test` needs no PyTorch, and any
 OpenCL device."""
@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 
+from pytorch.conv_cases import LAYOUTS
 from pytorch.crosslane_library import (ACCURACY, CALLS_LIBRARY, CallFailed,
                                        Crosslane)
 from pytorch.gemm_case_sets import SETS, command_line_set, select_sets
@@ -65,7 +66,8 @@ def sets_of_arguments(args):
     options = {"accuracy": args.accuracy, "epilogue": args.epilogue}
     sets = select_sets(args.set)
     cases = [case for file in args.shapes
-             for case in cases_of_file(file, args.dtype, **options)]
+             for case in cases_of_file(file, args.dtype, layout=args.layout,
+                                       **options)]
     usual = [] if sets or cases else USUAL_SHAPES
     cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
                              args.trans or ["nn"], **options)
@@ -82,8 +84,8 @@ def parse_arguments():
         choices=["all"] + [s.name for s in SETS],
         help="cases with the ratios that they should reach")
     add("--shapes", action="append", default=[],
-        help="a file of GEMM shapes, or the name of one in bench/cases/shapes: "
-             "gemm_llm")
+        help="a file of shapes, or the name of one in bench/cases/shapes: "
+             "gemm_llm, conv_resnet50")
     add("--library", default="libcrosslane.so.0.1",
         help="libcrosslane; %s is searched in its folder" % CALLS_LIBRARY)
     add("--device", default="0", help="crosslane's device")
@@ -91,6 +93,8 @@ def parse_arguments():
     add("--dtype", action="append",
         choices=["f32", "f16", "bf16", "i8", "f8e4m3"])
     add("--trans", action="append", choices=list(TRANS))
+    add("--layout", default="nchw", choices=list(LAYOUTS),
+        help="of a convolution's images and filters; nhwc: channels_last")
     add("--accuracy", default="full", choices=list(ACCURACY),
         help="crosslane's; fast: cuBLAS uses TF32, or use_fast_accum")
     add("--epilogue", help="crosslane's; PyTorch computes addmm, then gelu")

@@ -114,6 +114,29 @@ class Softmax(Descriptor):
                 ("prologue", Epilogue), ("epilogue", Epilogue)]
 
 
+class Images(ct.Structure):
+    _fields_ = [("mem", Mem), ("offset", ct.c_size_t), ("layout", ct.c_int),
+                ("stride", ct.c_size_t * 4), ("dtype", ct.c_int)]
+
+
+class Filters(ct.Structure):
+    _fields_ = [("mem", Mem), ("offset", ct.c_size_t), ("layout", ct.c_int),
+                ("dtype", ct.c_int)]
+
+
+class Conv(Descriptor):
+    call = "conv"
+    _fields_ = [(name, ct.c_size_t) for name in
+                ("n", "c", "h", "w", "k", "r", "s", "groups", "stride_h",
+                 "stride_w", "dilation_h", "dilation_w", "pad_top",
+                 "pad_bottom", "pad_left", "pad_right")] + [
+                # `images` is the C member `in`, a keyword here.
+                ("images", Images), ("filters", Filters), ("out", Images),
+                ("alpha", ct.c_double), ("beta", ct.c_double),
+                ("workspace", Mem), ("variant", ct.c_char_p),
+                ("epilogue", Epilogue)]
+
+
 class Fact(ct.Structure):
     _fields_ = [("kind", ct.c_int), ("value", ct.c_double),
                 ("text", ct.c_char_p), ("list", ct.c_double * 8),
@@ -123,7 +146,7 @@ class Fact(ct.Structure):
 
 # Their sizes are compared with the C compiler's, which batched_calls.c has.
 STRUCTS = {"mat": Mat, "tensor": Tensor, "binding": Binding, "gemm": Gemm,
-           "softmax": Softmax, "choice": Choice, "fact": Fact}
+           "softmax": Softmax, "conv": Conv, "choice": Choice, "fact": Fact}
 
 
 class CallFailed(SystemExit):
@@ -185,8 +208,10 @@ class Crosslane:
             "xl_buffer_read": (ct.c_int, [p, p, size, p, size]),
             "xl_gemm_run": (ct.c_int, [p, p, p]),
             "xl_softmax_run": (ct.c_int, [p, p, p]),
+            "xl_conv_run": (ct.c_int, [p, p, p]),
             "xl_gemm_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "xl_softmax_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
+            "xl_conv_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "clReleaseMemObject": (ct.c_int, [p]),
             "clCreateCommandQueue": (p, [p, p, ct.c_ulong, p]),
             "clGetCommandQueueInfo": (ct.c_int, [p, ct.c_uint, size, p, p]),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What torch_gemm.py times: one product or softmax of one shape, and the
-cases that the command line or a file of shapes names."""
+cases, convolutions too, that the command line or a file of shapes names."""
 import os
 import re
 
+from .conv_cases import SETTINGS, ConvCase, is_conv_shape, parse_conv
 from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
                                 Epilogue, Gemm, Mat, Mem, Softmax,
                                 bind_row_vector, matrix_view)
@@ -154,10 +155,24 @@ def read_shape_file(name):
                 yield "%s:%d" % (name, number), title, words[0], settings
 
 
-def cases_of_file(file, dtypes=None, least_m=1, **options):
-    """GEMMs of a file of shapes with at least least_m rows; dtypes: types to
-    use instead of the file's."""
+def conv_of_line(origin, title, shape, settings, dtype, layout):
+    sizes = parse_conv(shape)
+    if not sizes or not set(settings) <= set(SETTINGS):
+        raise BadShape("%s: invalid line: must be NxHxWxC:KxRxS, then a type, "
+                       "%s" % (origin, ", ".join(s + "=N" for s in SETTINGS)))
+    return ConvCase(sizes, dtype, layout, title,
+                    **{name: int(value) for name, value in settings.items()})
+
+
+def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
+    """GEMMs with at least least_m rows, or convolutions, of a file of shapes;
+    dtypes: types to use instead of the file's."""
     for origin, title, shape, settings in read_shape_file(file):
+        if is_conv_shape(shape):
+            dtype = settings.pop("dtype", "f32")
+            for d in dtypes or [dtype]:
+                yield conv_of_line(origin, title, shape, settings, d, layout)
+            continue
         sizes = parse_sizes(shape, origin)
         dtype = settings.pop("dtype", "f32")
         trans = settings.pop("trans", "nn")

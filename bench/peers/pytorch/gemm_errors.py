@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected results of products and softmax, in double on the GPU, and how far
+"""Expected results of products, convolutions and softmax, in double on the GPU, and how far
 a result may be from them."""
 import math
 
@@ -69,13 +69,32 @@ def expected_softmax(torch, case, x, n_rows):
                       smallest_error(case.dtype))
 
 
+def expected_conv(torch, case, x):
+    """The first image's result and its tolerance: sum_bound()'s `full` with
+    k = case.sums, then rounded to the output's type."""
+    images, filters = x[0][:1].double(), x[1].double()
+    expected = case.torch_result(torch, (images, filters))
+    magnitude = case.torch_result(torch, (images.abs(), filters.abs()))
+    ku = case.sums * UNIT_ROUNDOFF["f32"]
+    bound = ku / (1 - ku) * magnitude
+    tolerance = (bound +
+                 (expected.abs() + bound) * output_roundoff(case.out) +
+                 smallest_error(case.out))
+    return expected.flatten(0, -2), tolerance.flatten(0, -2)
+
+
+EXPECTED = {
+    "gemm": expected_gemm,
+    "softmax": lambda torch, case, x, _, n_rows: expected_softmax(
+        torch, case, x, n_rows),
+    "conv": lambda torch, case, x, *_: expected_conv(torch, case, x)}
+
+
 def largest_errors(torch, case, x, bias, results, n_rows=256):
     """The largest error of the first rows of each result, in units of the
     tolerance: 1 is the most that is allowed."""
-    expected, tolerance = (expected_gemm(torch, case, x, bias, n_rows)
-                           if case.op == "gemm" else
-                           expected_softmax(torch, case, x, n_rows))
-    return [((r.flatten(0, -2)[:n_rows].to(expected.device).double() -
+    expected, tolerance = EXPECTED[case.op](torch, case, x, bias, n_rows)
+    return [((r.flatten(0, -2)[:len(expected)].to(expected.device).double() -
               expected).abs() / tolerance).max().item() for r in results]
 
 

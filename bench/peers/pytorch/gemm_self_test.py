@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 
+from .conv_cases import ConvCase
 from .crosslane_library import BYTES, CallFailed
 from .gemm_case_sets import command_line_set
 from .gemm_cases import GELU, GemmCase, SoftmaxCase
@@ -28,6 +29,8 @@ def gelu(x):
 def python_result(case, x):
     """The result in double, for cases with trans="tn": A is stored
     transposed."""
+    if case.op == "conv":
+        return python_conv(case, x)
     if case.op == "gemm":
         y = [sum(x[0][(z * case.k + p) * case.m + i] *
                  x[1][(z * case.k + p) * case.n + j] for p in range(case.k))
@@ -40,6 +43,22 @@ def python_result(case, x):
             for row in rows for v in row]
 
 
+def python_conv(case, x):
+    """The result in double, for one NHWC image without padding."""
+    _, rows, cols, k = case.result
+    channels = case.c // case.groups
+    def element(p, q, f):
+        first = f // (case.k // case.groups) * channels
+        return sum(
+            x[0][((p * case.stride + i) * case.w + q * case.stride + j) *
+                 case.c + first + z] *
+            x[1][((f * case.r + i) * case.s + j) * channels + z]
+            for i in range(case.r) for j in range(case.s)
+            for z in range(channels))
+    return [element(p, q, f) for p in range(rows) for q in range(cols)
+            for f in range(k)]
+
+
 def small_cases():
     for dtype in ("f32", "f16", "bf16", "i8", "f8e4m3"):
         yield GemmCase((5, 7, 3), dtype, "tn")
@@ -47,6 +66,8 @@ def small_cases():
     for dtype in ("f32", "f16", "bf16"):
         yield GemmCase((5, 7, 3), dtype, "tn", epilogue=GELU)
         yield SoftmaxCase((4, 9), dtype)
+        yield ConvCase((1, 5, 6, 4, 6, 3, 2), dtype, "nhwc", stride=2,
+                       groups=2)
     for accuracy in ("split", "fast"):
         yield GemmCase((5, 7, 3), "f32", "tn", accuracy=accuracy)
 
