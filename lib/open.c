@@ -113,8 +113,8 @@ static xl_audition read_audition(xl_lib *lib)
             return (xl_audition)i;
     }
     xl__log_message(lib, XL_LOG_WARNING,
-                    "invalid value '%s' for XL_AUDITION: must be off, "
-                    "bounded, background or exhaustive",
+                    "XL_AUDITION=%s: must be off, bounded, background, "
+                    "exhaustive",
                     text);
     return XL_AUDITION_BOUNDED;
 }

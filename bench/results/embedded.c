@@ -23,13 +23,13 @@ static bool report_no_text(const struct embedded *all, const char *what,
                            const char *list_command, const char *name,
                            struct xl__str *why)
 {
-    xl__str_printf(why, "no %s '%s' comes with clbench; must be one of", what,
+    xl__str_printf(why, "no %s '%s' comes with clbench;\nmust be one of", what,
                    name);
     if (list_command)
         xl__str_printf(why, " those of '%s'", list_command);
     for (const struct embedded *t = all; !list_command && t->name; t++)
         xl__str_printf(why, " %.*s", (int)strcspn(t->name, "."), t->name);
-    xl__str_printf(why, ", or a path such as './%s'", name);
+    xl__str_printf(why, ",\nor a path such as './%s'", name);
     return false;
 }
 

@@ -219,8 +219,16 @@ static bool drop_slower(struct contest *t, double factor)
     return is_any;
 }
 
-/* One timed run each, of short ones the least of three: a pause of the host
- * must not put one out. A run that fails is the contender's own. */
+/* Runs of a sample that takes so long, where one takes `ns`. */
+static unsigned count_runs(double of_sample, double ns)
+{
+    const double runs = ceil(of_sample / ns);
+    return runs > 1 ? (unsigned)fmin(runs, MOST_BATCH) : 1;
+}
+
+/* One timed run each, of short ones the least of it and two samples: a pause
+ * of the host, or a core that wakes up, must not put one out. A run that fails
+ * is the contender's own. */
 static void time_each(struct contest *t)
 {
     enum { TRIES = 3 };
@@ -230,10 +238,13 @@ static void time_each(struct contest *t)
         if (c->is_out)
             continue;
         c->ns = INFINITY;
-        for (unsigned k = 0; !c->is_out && k < TRIES &&
-                             (k == 0 || c->ns <= short_share * t->left_ns);
-             k++) {
-            c->is_out = time_runs(t, c, 1, &ns) != XL_OK;
+        for (unsigned k = 0; !c->is_out && k < TRIES; k++) {
+            const double most = short_share * t->left_ns;
+            if (k > 0 && c->ns > most)
+                break;
+            c->is_out = time_runs(t, c,
+                                  count_runs(fmin(sample_ns, most), c->ns),
+                                  &ns) != XL_OK;
             c->ns = c->is_out ? c->ns : fmin(c->ns, ns);
         }
     }
@@ -306,8 +317,7 @@ fail:
 static void take_samples(struct contest *t)
 {
     const double most = near * least_ns(t);
-    const double runs = ceil(sample_ns / least_ns(t));
-    const unsigned batch = runs > 1 ? (unsigned)fmin(runs, MOST_BATCH) : 1;
+    const unsigned batch = count_runs(sample_ns, least_ns(t));
     for (unsigned round = 0;
          round < ROUNDS && t->left_ns > sum_ns(t, most) * batch; round++) {
         for (unsigned k = 0; k < t->n; k++) {

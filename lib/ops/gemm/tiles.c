@@ -369,7 +369,8 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     const double groups =
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const struct xl__group_needs needs = {
-        items, (double)item_registers(l, t, job->in), 0};
+        items, (double)item_registers(l, t, job->in),
+        (double)xl__tile_local_bytes(t, job->in)};
     const double at_once =
         fmin(ceil(groups / n_cus),
              xl__resident_groups(l, group_registers(l), &needs));
