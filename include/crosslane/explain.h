@@ -53,7 +53,8 @@ typedef struct xl_choice {
                         ///< "model", or "tuned" and the file
     char bound[32];     ///< the model's limiter: "fma", "dram", ...
     char repeats[96];   ///< is the result bit for bit the same each time?
-    double est_ns;      ///< the model's time; NaN when not applicable
+    double est_ns;      ///< the model's time, on CPUs of a call that is waited
+                        ///< for; NaN when not applicable
     double flop, bytes; ///< counted by plan(); NaN when not applicable
     unsigned n_steps;   ///< launches or library calls
     size_t wg[3];       ///< work-group of the largest step; 0: the driver's

@@ -30,6 +30,7 @@ enum xl__device_class {
  XX(bytes_per_s,           0,  30e9,  30e9, 2.2e9, "memory, and as many more") \
  XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
  XX(launch_ns,           8e3,   8e3,   8e3,   8e3, "one launch of many")      \
+ XX(round_trip_ns,         0,     0,  45e3, 200e3, "a call that is waited for, where its cores sleep until then (CP-26)") \
  XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
  XX(item_registers,      255,   255,   255,   255, "of an item (NV-04)")      \
  /* shares of the FMA rate */                                                 \

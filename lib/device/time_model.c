@@ -24,6 +24,14 @@ double xl__launch_ns(const struct xl__limits *l)
     return xl__num_or(l, XL__F_launch_ns, xl__model(l, XL__M_launch_ns));
 }
 
+double xl__alone_ns(const struct xl__limits *l)
+{
+    const double usual = xl__model(l, XL__M_round_trip_ns);
+    return usual > 0 ? fmax(0, xl__num_or(l, XL__F_round_trip_ns, usual) -
+                                   xl__launch_ns(l))
+                     : 0;
+}
+
 double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)
 {

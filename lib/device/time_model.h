@@ -37,6 +37,9 @@ bool xl__improves(const struct xl__limits *l, const struct xl__cost *w,
                   double equal, struct xl__best_cost *best);
 /* Time of one launch of many. */
 double xl__launch_ns(const struct xl__limits *l);
+/* What a call takes beyond its estimate where it is alone and waited for, as
+ * its caller sees it; 0 where calls follow each other. */
+double xl__alone_ns(const struct xl__limits *l);
 
 /* What a work-group takes of a compute unit. */
 struct xl__group_needs {

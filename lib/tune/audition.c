@@ -242,9 +242,9 @@ static void time_each(struct contest *t)
             const double most = short_share * t->left_ns;
             if (k > 0 && c->ns > most)
                 break;
-            c->is_out = time_runs(t, c,
-                                  count_runs(fmin(sample_ns, most), c->ns),
-                                  &ns) != XL_OK;
+            c->is_out =
+                time_runs(t, c, count_runs(fmin(sample_ns, most), c->ns),
+                          &ns) != XL_OK;
             c->ns = c->is_out ? c->ns : fmin(c->ns, ns);
         }
     }

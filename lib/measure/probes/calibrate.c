@@ -15,7 +15,8 @@ static const double patience_ns = 5e9;
 
 static const enum xl__fact_id facts[] = {
     XL__F_peak_f32_flop_per_s, XL__F_peak_f64_flop_per_s,
-    XL__F_read_bytes_per_s, XL__F_copy_bytes_per_s, XL__F_launch_ns};
+    XL__F_read_bytes_per_s,    XL__F_copy_bytes_per_s,
+    XL__F_launch_ns,           XL__F_round_trip_ns};
 enum { N_FACTS = sizeof facts / sizeof facts[0] };
 
 static xl_status measure_pass(xl_queue *q)
@@ -29,13 +30,18 @@ fail:
     return status;
 }
 
-/* Keeps the greatest rates and the least time. */
+static bool is_time(enum xl__fact_id id)
+{
+    return id == XL__F_launch_ns || id == XL__F_round_trip_ns;
+}
+
+/* Keeps the greatest rates and the least times. */
 static void keep_best(const struct xl__answer *measured, double best[N_FACTS])
 {
     for (size_t i = 0; i < N_FACTS; i++) {
         const double value = measured[facts[i]].value;
-        best[i] = facts[i] == XL__F_launch_ns ? fmin(best[i], value)
-                                              : fmax(best[i], value);
+        best[i] =
+            is_time(facts[i]) ? fmin(best[i], value) : fmax(best[i], value);
     }
 }
 

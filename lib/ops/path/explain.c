@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "device/time_model.h"
 #include "ops/path/tunables.h"
 #include "runtime/tuned/tuned_file.h"
 
@@ -71,6 +72,13 @@ static void describe_evidence(const struct xl__variant_candidate *c, char *why,
     xl__str_clear(&text);
 }
 
+/* The time of a call by a plan, as its caller sees it. What is the same for
+ * every plan is no part of the estimates that are compared. */
+static double call_ns(const struct xl__op_call *w, const struct xl__plan *plan)
+{
+    return xl__plan_est_ns(plan) + xl__alone_ns(&w->q->ctx->device->limits);
+}
+
 /* A class of shapes has one choice, which may not be the least at its ends. */
 static const char *name_least(const struct xl__op_call *w, unsigned chosen)
 {
@@ -100,7 +108,7 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
     else if (i != chosen)
         xl__strfmt(
             out->why, cap, "its estimate is %.2f times the chosen one's",
-            xl__plan_est_ns(c->plan) / xl__plan_est_ns(w->list[chosen].plan));
+            call_ns(w, c->plan) / call_ns(w, w->list[chosen].plan));
     else if (c->tuned)
         describe_evidence(c, out->why, cap);
     else if (c->audition)
@@ -110,14 +118,13 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
         xl__strcpy(out->why, cap, "the caller named it");
     else
         xl__strfmt(out->why, cap, "%s: %.1f us", name_least(w, chosen),
-                   xl__plan_est_ns(c->plan) / ns_per_us);
+                   call_ns(w, c->plan) / ns_per_us);
 }
 
 /* The sums of a plan and those after it; what limits the slowest. */
 static void describe_plans(const struct xl__plan *first, xl_choice *out)
 {
     double most = -1, slowest = -1;
-    out->est_ns = xl__plan_est_ns(first);
     out->flop = out->bytes = 0;
     out->scratch_bytes = first->scratch_bytes;
     for (const struct xl__plan *p = first; p; p = p->next) {
@@ -147,6 +154,7 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
     if (!c->plan)
         return;
     describe_plans(c->plan, out);
+    out->est_ns = call_ns(w, c->plan);
     describe_launch(out);
     if (c->plan->tiling.rows > 0)
         out->tiling = c->plan->tiling;
