@@ -5,6 +5,7 @@
 #include "cases/conv_cases.h"
 
 #include <math.h>
+#include <string.h>
 
 #define V CASE_VERIFY
 #define VQ (CASE_VERIFY | CASE_QUICK)
@@ -266,30 +267,50 @@ static xl_filter_layout layout_filters(const struct conv_case *c)
     return c->order & CONV_FILTERS_KRSC ? XL_KRSC : XL_KCRS;
 }
 
+bool conv_case_of_pass(unsigned i, xl_conv_pass pass, struct conv_case *out,
+                       bool *is_there)
+{
+    *out = conv_cases[i];
+    out->pass = pass;
+    *is_there =
+        pass == XL_CONV_FORWARD || (!out->has_norm && out->in != XL_I8);
+    return out->name != NULL;
+}
+
+static xl_dtype dtype_of(const struct conv_case *c, xl_conv_pass writes)
+{
+    return c->pass == writes ? c->out : c->in;
+}
+
 xl_conv conv_descriptor(const struct conv_case *c)
 {
-    return (xl_conv){XL_CONV_INIT,
-                     .n = c->n,
-                     .c = c->c,
-                     .h = c->h,
-                     .w = c->w,
-                     .k = c->k,
-                     .r = c->r,
-                     .s = c->s,
-                     .groups = c->groups,
-                     .stride_h = c->stride[0],
-                     .stride_w = c->stride[1],
-                     .dilation_h = c->dilation[0],
-                     .dilation_w = c->dilation[1],
-                     .pad_top = c->pad[0],
-                     .pad_bottom = c->pad[1],
-                     .pad_left = c->pad[2],
-                     .pad_right = c->pad[3],
-                     .in = {.layout = layout_in(c), .dtype = c->in},
-                     .filters = {.layout = layout_filters(c), .dtype = c->in},
-                     .out = {.layout = layout_out(c), .dtype = c->out},
-                     .alpha = c->alpha,
-                     .beta = c->beta};
+    return (xl_conv){
+        XL_CONV_INIT,
+        .n = c->n,
+        .c = c->c,
+        .h = c->h,
+        .w = c->w,
+        .k = c->k,
+        .r = c->r,
+        .s = c->s,
+        .groups = c->groups,
+        .stride_h = c->stride[0],
+        .stride_w = c->stride[1],
+        .dilation_h = c->dilation[0],
+        .dilation_w = c->dilation[1],
+        .pad_top = c->pad[0],
+        .pad_bottom = c->pad[1],
+        .pad_left = c->pad[2],
+        .pad_right = c->pad[3],
+        .in = {.layout = layout_in(c),
+               .dtype = dtype_of(c, XL_CONV_BACKWARD_DATA)},
+        .filters = {.layout = layout_filters(c),
+                    .dtype = dtype_of(c, XL_CONV_BACKWARD_FILTERS)},
+        .out = {.layout = layout_out(c),
+                .dtype = dtype_of(c, XL_CONV_FORWARD)},
+        .pass = c->pass,
+        .alpha = c->alpha,
+        .beta = c->beta};
 }
 
 struct conv_lines conv_lines(xl_layout layout, const size_t size[4])
@@ -360,25 +381,78 @@ static double image_at(const struct ref_mat *lines, xl_layout layout,
                   at[AT_C]);
 }
 
-double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
-                   const size_t at[4])
+static size_t one_if_zero(size_t x)
+{
+    return x ? x : 1;
+}
+
+static size_t group_channels(const struct conv_case *c)
+{
+    return c->c / one_if_zero(c->groups);
+}
+
+static size_t group_filters(const struct conv_case *c)
+{
+    return c->k / one_if_zero(c->groups);
+}
+
+void conv_result_size(const struct conv_case *c, size_t size[4])
+{
+    const size_t taps[] = {c->k, group_channels(c), c->r, c->s};
+    if (c->pass == XL_CONV_BACKWARD_DATA)
+        conv_in_size(c, size);
+    else if (c->pass == XL_CONV_BACKWARD_FILTERS)
+        memcpy(size, taps, sizeof taps);
+    else
+        conv_out_size(c, size);
+}
+
+struct conv_lines conv_filter_lines(const struct conv_case *c)
+{
+    return (struct conv_lines){c->k, group_channels(c) * c->r * c->s};
+}
+
+/* An element of a filter, of indices k, c within the group, r, s. */
+static double filter_at(const struct conv_case *c, const struct ref_mat *lines,
+                        const size_t at[4])
+{
+    const size_t cg = group_channels(c);
+    return ref_at(lines, at[0],
+                  layout_filters(c) == XL_KRSC
+                      ? (at[2] * c->s + at[3]) * cg + at[1]
+                      : (at[1] * c->r + at[2]) * c->s + at[3]);
+}
+
+static double in_at(const struct conv_case *c, const struct ref_mat *lines,
+                    const size_t at[4])
+{
+    size_t size[4];
+    conv_in_size(c, size);
+    return image_at(lines, layout_in(c), size, at);
+}
+
+static double out_at(const struct conv_case *c, const struct ref_mat *lines,
+                     const size_t at[4])
 {
     size_t size[4];
     conv_out_size(c, size);
     return image_at(lines, layout_out(c), size, at);
 }
 
+double conv_result_at(const struct conv_case *c, const struct ref_mat *lines,
+                      const size_t at[4])
+{
+    return c->pass == XL_CONV_BACKWARD_DATA      ? in_at(c, lines, at)
+           : c->pass == XL_CONV_BACKWARD_FILTERS ? filter_at(c, lines, at)
+                                                 : out_at(c, lines, at);
+}
+
 void conv_indices(const struct conv_case *c, size_t i, size_t at[4])
 {
     size_t size[4];
-    conv_out_size(c, size);
+    conv_result_size(c, size);
     for (unsigned d = 4; d-- > 0; i /= size[d])
         at[d] = i % size[d];
-}
-
-static size_t one_if_zero(size_t x)
-{
-    return x ? x : 1;
 }
 
 /* The index in the image of element `tap` of the filter at output index
@@ -393,33 +467,115 @@ static bool image_index(const struct conv_case *c, unsigned along,
     return y >= before && *at < length;
 }
 
-static void sum_products(const struct conv_ref *r, const size_t at[4],
-                         double *sum, double *mag)
+static void add_product(double product, double *sum, double *mag)
+{
+    *sum += product;
+    *mag += fabs(product);
+}
+
+static void sum_forward(const struct conv_ref *r, const size_t at[4],
+                        double *sum, double *mag)
 {
     const struct conv_case *c = r->c;
-    const size_t groups = one_if_zero(c->groups), cg = c->c / groups;
-    const size_t first = at[AT_C] / (c->k / groups) * cg;
-    const bool last = layout_filters(c) == XL_KRSC;
-    size_t size[4], from[4] = {at[AT_N], 0, 0, 0};
-    conv_in_size(c, size);
-    *sum = *mag = 0;
-    for (size_t i = 0; i < c->r; i++) {
-        for (size_t j = 0; j < c->s; j++) {
-            if (!image_index(c, 0, at[AT_H], i, &from[AT_H]) ||
-                !image_index(c, 1, at[AT_W], j, &from[AT_W]))
+    const size_t first = at[AT_C] / group_filters(c) * group_channels(c);
+    size_t from[4] = {at[AT_N], 0, 0, 0}, tap[4] = {at[AT_C], 0, 0, 0};
+    for (tap[2] = 0; tap[2] < c->r; tap[2]++) {
+        for (tap[3] = 0; tap[3] < c->s; tap[3]++) {
+            if (!image_index(c, 0, at[AT_H], tap[2], &from[AT_H]) ||
+                !image_index(c, 1, at[AT_W], tap[3], &from[AT_W]))
                 continue;
-            for (size_t l = 0; l < cg; l++) {
-                const size_t tap =
-                    last ? (i * c->s + j) * cg + l : (l * c->r + i) * c->s + j;
-                from[AT_C] = first + l;
-                const double product =
-                    image_at(&r->in, layout_in(c), size, from) *
-                    ref_at(&r->filters, at[AT_C], tap);
-                *sum += product;
-                *mag += fabs(product);
+            for (tap[1] = 0; tap[1] < group_channels(c); tap[1]++) {
+                from[AT_C] = first + tap[1];
+                add_product(in_at(c, &r->in, from) *
+                                filter_at(c, &r->filters, tap),
+                            sum, mag);
             }
         }
     }
+}
+
+/* All positions of out whose filter reaches the pixel: found by trying each
+ * one along both sides. */
+static void sum_data(const struct conv_ref *r, const size_t at[4], double *sum,
+                     double *mag)
+{
+    const struct conv_case *c = r->c;
+    const size_t kg = group_filters(c), cg = group_channels(c);
+    const size_t group = at[AT_C] / cg;
+    size_t size[4], y, x;
+    size_t from[4] = {at[AT_N], 0, 0, 0}, tap[4] = {0, at[AT_C] % cg, 0, 0};
+    conv_out_size(c, size);
+    for (tap[2] = 0; tap[2] < c->r; tap[2]++) {
+        for (from[AT_H] = 0; from[AT_H] < size[AT_H]; from[AT_H]++) {
+            if (!image_index(c, 0, from[AT_H], tap[2], &y) || y != at[AT_H])
+                continue;
+            for (tap[3] = 0; tap[3] < c->s; tap[3]++) {
+                for (from[AT_W] = 0; from[AT_W] < size[AT_W]; from[AT_W]++) {
+                    if (!image_index(c, 1, from[AT_W], tap[3], &x) ||
+                        x != at[AT_W])
+                        continue;
+                    for (size_t k = group * kg; k < (group + 1) * kg; k++) {
+                        from[AT_C] = tap[0] = k;
+                        add_product(out_at(c, &r->out, from) *
+                                        filter_at(c, &r->filters, tap),
+                                    sum, mag);
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void sum_filters(const struct conv_ref *r, const size_t at[4],
+                        double *sum, double *mag)
+{
+    const struct conv_case *c = r->c;
+    const size_t first = at[0] / group_filters(c) * group_channels(c);
+    size_t size[4], from[4] = {0, first + at[1], 0, 0};
+    size_t place[4] = {0, at[0], 0, 0};
+    conv_out_size(c, size);
+    for (size_t n = 0; n < c->n; n++) {
+        from[AT_N] = place[AT_N] = n;
+        for (size_t p = 0; p < size[AT_H]; p++) {
+            place[AT_H] = p;
+            if (!image_index(c, 0, p, at[2], &from[AT_H]))
+                continue;
+            for (size_t q = 0; q < size[AT_W]; q++) {
+                place[AT_W] = q;
+                if (image_index(c, 1, q, at[3], &from[AT_W]))
+                    add_product(out_at(c, &r->out, place) *
+                                    in_at(c, &r->in, from),
+                                sum, mag);
+            }
+        }
+    }
+}
+
+static void sum_products(const struct conv_ref *r, const size_t at[4],
+                         double *sum, double *mag)
+{
+    *sum = *mag = 0;
+    (r->c->pass == XL_CONV_BACKWARD_DATA      ? sum_data
+     : r->c->pass == XL_CONV_BACKWARD_FILTERS ? sum_filters
+                                              : sum_forward)(r, at, sum, mag);
+}
+
+/* Products of an element of the result. */
+static size_t count_products(const struct conv_case *c)
+{
+    size_t size[4];
+    conv_out_size(c, size);
+    return c->pass == XL_CONV_BACKWARD_DATA ? group_filters(c) * c->r * c->s
+           : c->pass == XL_CONV_BACKWARD_FILTERS
+               ? c->n * size[AT_H] * size[AT_W]
+               : group_channels(c) * c->r * c->s;
+}
+
+static const struct ref_mat *old_result(const struct conv_ref *r)
+{
+    return r->c->pass == XL_CONV_BACKWARD_DATA      ? &r->in
+           : r->c->pass == XL_CONV_BACKWARD_FILTERS ? &r->filters
+                                                    : &r->out;
 }
 
 /* The chain of conv_norm_text: each operation propagates the error and adds
@@ -442,20 +598,19 @@ static double normalise(const struct conv_ref *r, size_t k, double y,
     return fmax(y, 0);
 }
 
-/* As ref_gemm_expected(), with the elements of a filter as terms. */
+/* As ref_gemm_expected(), with the products of the sum as terms. */
 double conv_expected(const struct conv_ref *r, const size_t at[4], double *tol)
 {
     const struct conv_case *c = r->c;
     const xl_dtype y = c->out == XL_F64 ? XL_F64 : XL_F32;
-    const double terms =
-        (double)(c->c / one_if_zero(c->groups) * c->r * c->s) + 3;
+    const double terms = (double)count_products(c) + 3;
     /* In f64 the host rounds as often as the device. */
     const double ru = terms * ref_roundoff(y) * (y == XL_F64 ? 2 : 1);
     double sum = 0, mag = 0;
-    if (c->alpha != 0) /* else in and filters are not read, and may be NaN */
+    if (c->alpha != 0) /* else what is read may be NaN */
         sum_products(r, at, &sum, &mag);
     const double old =
-        c->beta == 0 ? 0 : c->beta * conv_out_at(c, &r->old, at);
+        c->beta == 0 ? 0 : c->beta * conv_result_at(c, old_result(r), at);
     double expected = c->alpha * sum + old;
     double error = ru / (1 - ru) * (fabs(c->alpha) * mag + fabs(old)) +
                    terms * (1 + fabs(c->alpha)) * ref_floor(y);

@@ -33,6 +33,9 @@ struct conv_case {
     bool has_norm;              /* bias, batch norm and ReLU follow */
     size_t gap, off;            /* elements between rows (planes or pixels),
                                    and before the first */
+    /* Of a backward pass `in` is the type of what is read, `out` that of the
+     * gradient, alpha, beta, gap and off are of what is written. */
+    xl_conv_pass pass;
 };
 
 extern const struct conv_case conv_cases[]; /* NULL name last */
@@ -41,6 +44,11 @@ extern const struct conv_case conv_cases[]; /* NULL name last */
 enum { CONV_BIAS, CONV_MU, CONV_RSTD, CONV_GAMMA, CONV_BETA, CONV_N_NORM };
 extern const char conv_norm_text[];
 extern const char *const conv_norm_names[CONV_N_NORM];
+
+/* Row i of the table with a pass; false past the last. *is_there: the pass has
+ * such a case, which is one without a gradient that cannot be. */
+bool conv_case_of_pass(unsigned i, xl_conv_pass pass, struct conv_case *out,
+                       bool *is_there);
 
 /* The call: everything but memory. */
 xl_conv conv_descriptor(const struct conv_case *c);
@@ -53,6 +61,10 @@ struct conv_lines conv_lines(xl_layout layout, const size_t size[4]);
 /* Sizes along n, c, h, w. */
 void conv_in_size(const struct conv_case *c, size_t size[4]);
 void conv_out_size(const struct conv_case *c, size_t size[4]);
+/* Those of what the pass writes; filters along k, c, r, s. */
+void conv_result_size(const struct conv_case *c, size_t size[4]);
+/* Filters as a matrix: a row each. */
+struct conv_lines conv_filter_lines(const struct conv_case *c);
 /* The view of such a matrix with leading dimension `ld`. */
 xl_images conv_images(cl_mem mem, size_t offset, size_t ld, xl_layout layout,
                       const size_t size[4], xl_dtype dtype);
@@ -63,16 +75,17 @@ void conv_norm_bind(const xl_conv *d, const cl_mem mem[CONV_N_NORM],
 /* A case's memory on the host. */
 struct conv_ref {
     const struct conv_case *c;
-    struct ref_mat in, filters, old; /* as such matrices; old: out before */
+    struct ref_mat in, filters, out; /* as such matrices, before the call */
     const float *norm[CONV_N_NORM];  /* NULL: none */
 };
-/* The expected out[n][k][p][q], of indices `at`; *tol: its tolerance. */
+/* The expected element of the result, of indices `at`; *tol: its tolerance.
+ */
 double conv_expected(const struct conv_ref *r, const size_t at[4],
                      double *tol);
 /* The element of `lines`, the result as such a matrix. */
-double conv_out_at(const struct conv_case *c, const struct ref_mat *lines,
-                   const size_t at[4]);
-/* The indices of the i-th of all n k p q elements of out. */
+double conv_result_at(const struct conv_case *c, const struct ref_mat *lines,
+                      const size_t at[4]);
+/* The indices of the i-th of all elements of the result. */
 void conv_indices(const struct conv_case *c, size_t i, size_t at[4]);
 
 #endif

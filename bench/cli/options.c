@@ -34,6 +34,8 @@ static const char *const accuracies[] = {"full", "split", "fast", NULL};
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
 static const char *const layouts[] = {"nchw", "nhwc", NULL};
+static const char *const passes[] = {"forward", "backward-data",
+                                     "backward-filters", NULL};
 
 #define AT(field) offsetof(struct settings, field)
 
@@ -66,6 +68,9 @@ const struct option_row option_rows[] = {
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),
      false, NULL},
+    {"pass", 0, OPT_CHOICE, "forward|backward-data|backward-filters",
+     "the result, or the gradient of the images or of the filters; forward "
+     "when not given", passes, AT(pass), false, NULL},
     {"layout", 0, OPT_CHOICE, "nchw|nhwc",
      "memory layout of images: nchw with filters KCRS, or nhwc with filters "
      "KRSC; nchw when not given", layouts, AT(layout), false, NULL},

@@ -59,6 +59,7 @@ struct settings {
     struct option_list shapes, scalars, ranges; /* expr */
     bool fast_math, explain, source;            /* expr */
     int layout; /* conv: an xl_layout; -1: not given */
+    int pass;   /* conv: an xl_conv_pass */
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     size_t batch;      /* products of a call; 0: not given */

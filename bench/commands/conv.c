@@ -8,20 +8,25 @@ static int run_conv(struct session *s)
         shape_file_list(stdout);
         return EXIT_FINE;
     }
-    return bench_command(s, &bench_conv);
+    static const struct bench_op *const passes[] = {
+        &bench_conv, &bench_conv_data, &bench_conv_filters};
+    return bench_command(s, passes[s->set.pass]);
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "layout", "stride", "pad",
-    "dilation", "groups", "shapes", "list", "trace", "json", REPORT_OPTIONS,
-    "seed", "quick", "full", "max-time", "strict", NULL};
+    "device", "all-devices", "variant", "dtype",    "pass",
+    "layout", "stride",      "pad",     "dilation", "groups",
+    "shapes", "list",        "trace",   "json",     REPORT_OPTIONS,
+    "seed",   "quick",       "full",    "max-time", "strict",
+    NULL};
 
 const struct command cmd_conv = {
     .name = "conv",
     .summary = "time convolutions",
     .words = "[SHAPE...]",
     .about =
-        "Times a forward convolution for each SHAPE, NxHxWxC:KxRxS (images, "
+        "Times a convolution, or with --pass a gradient, for each SHAPE, "
+        "NxHxWxC:KxRxS (images, "
         "their rows, columns and channels; filters, their rows and columns), "
         "or for the built-in cases when none is given. The order of a SHAPE "
         "does not describe memory: --layout does. Each result is compared "
@@ -30,6 +35,7 @@ const struct command cmd_conv = {
         "timed. --shapes takes the cases from a file, such as those that come "
         "with clbench: conv_resnet50, conv_mobilenet.\n\n"
         "  clbench conv 32x56x56x64:64x3x3 --pad 1 --layout nhwc\n"
+        "  clbench conv 8x28x28x128:128x3x3 --pad 1 --pass backward-data\n"
         "  clbench conv --shapes conv_resnet50 --variant all --json r.json",
     .options = options,
     .min_words = 0,

@@ -45,7 +45,7 @@ static void find_sizes(struct tiling_job *job)
     xl_row_init(&row, job->op->name, "");
     job->op->describe(job->c, &row);
     job->dtype = row.dtype;
-    if (job->op == &bench_conv)
+    if (strncmp(job->op->name, bench_conv.name, strlen(bench_conv.name)) == 0)
         return;
     job->m = shape_value(&row, "m", shape_value(&row, "rows", 0));
     job->n = shape_value(&row, "n", shape_value(&row, "cols", 0));

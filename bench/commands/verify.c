@@ -27,7 +27,8 @@ struct verify_counts {
 /* A case of one op; the pointers of the other ops are NULL. */
 struct verify_case_ref {
     const struct gemm_case *gemm;
-    const struct conv_case *conv;
+    const struct conv_case *conv; /* &own */
+    struct conv_case own;
     const struct softmax_case *softmax;
     const struct expr_case *expr;
 };
@@ -63,13 +64,33 @@ static bool read_gemm_case(const struct session *s, unsigned i,
     return c->name != NULL;
 }
 
+static bool read_pass_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *is_selected,
+                           xl_conv_pass pass)
+{
+    const struct conv_case *c = &out->own;
+    const bool is_case = conv_case_of_pass(i, pass, &out->own, is_selected);
+    out->conv = c;
+    *is_selected = *is_selected && is_case_in_run(s, c->use, c->in);
+    return is_case;
+}
+
 static bool read_conv_case(const struct session *s, unsigned i,
                            struct verify_case_ref *out, bool *is_selected)
 {
-    const struct conv_case *c = &conv_cases[i];
-    out->conv = c;
-    *is_selected = is_case_in_run(s, c->use, c->in);
-    return c->name != NULL;
+    return read_pass_case(s, i, out, is_selected, XL_CONV_FORWARD);
+}
+
+static bool read_data_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *is_selected)
+{
+    return read_pass_case(s, i, out, is_selected, XL_CONV_BACKWARD_DATA);
+}
+
+static bool read_filters_case(const struct session *s, unsigned i,
+                              struct verify_case_ref *out, bool *is_selected)
+{
+    return read_pass_case(s, i, out, is_selected, XL_CONV_BACKWARD_FILTERS);
 }
 
 static bool read_softmax_case(const struct session *s, unsigned i,
@@ -98,10 +119,10 @@ static bool read_expr_case(const struct session *s, unsigned i,
 static const struct {
     const char *name;
     read_case_fn *row;
-} tables[] = {{"gemm", read_gemm_case},
-              {"conv", read_conv_case},
-              {"softmax", read_softmax_case},
-              {"expr", read_expr_case}};
+} tables[] = {
+    {"gemm", read_gemm_case},       {"conv", read_conv_case},
+    {"conv_data", read_data_case},  {"conv_filters", read_filters_case},
+    {"softmax", read_softmax_case}, {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* The next case of an op that belongs to this run, from row *i on; false past
@@ -128,15 +149,16 @@ static const char *case_name(const struct verify_case_ref *c)
 static void format_case(const struct verify_case_ref *c, char *out, size_t cap)
 {
     static const char *const trans[] = {"nn", "tn", "nt", "tt"};
+    static const char *const passes[] = {"conv", "conv_data", "conv_filters"};
     const struct gemm_case *g = c->gemm;
     if (g)
         snprintf(out, cap, "gemm '%s' %zux%zux%zu %s->%s %s", g->name, g->m,
                  g->n, g->k, xl_dtype_name(g->in), xl_dtype_name(g->out),
                  trans[g->trans]);
     else if (c->conv)
-        snprintf(out, cap, "conv '%s' %zux%zux%zux%zu:%zux%zux%zu %s",
-                 c->conv->name, c->conv->n, c->conv->h, c->conv->w, c->conv->c,
-                 c->conv->k, c->conv->r, c->conv->s,
+        snprintf(out, cap, "%s '%s' %zux%zux%zux%zu:%zux%zux%zu %s",
+                 passes[c->conv->pass], c->conv->name, c->conv->n, c->conv->h,
+                 c->conv->w, c->conv->c, c->conv->k, c->conv->r, c->conv->s,
                  xl_dtype_name(c->conv->in));
     else if (c->softmax)
         snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,

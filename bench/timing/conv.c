@@ -77,15 +77,25 @@ static size_t filter_elems(const struct conv_case *c)
     return c->c / (c->groups ? c->groups : 1) * c->r * c->s;
 }
 
+/* The buffer that the pass writes. */
+static unsigned result_buffer(const struct conv_case *c)
+{
+    return c->pass == XL_CONV_BACKWARD_DATA      ? IN
+           : c->pass == XL_CONV_BACKWARD_FILTERS ? FILTERS
+                                                 : OUT;
+}
+
 static void layout_conv_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct conv_case *c = arg;
-    size_t in[4], out[4];
+    size_t in[4], out[4], result[4];
     conv_in_size(c, in);
     conv_out_size(c, out);
+    conv_result_size(c, result);
     buffers[IN] = bench_input(elems_of(in), c->in);
     buffers[FILTERS] = bench_input(c->k * filter_elems(c), c->in);
-    buffers[OUT] = bench_result(elems_of(out), c->out, false);
+    buffers[OUT] = bench_input(elems_of(out), c->in);
+    buffers[result_buffer(c)] = bench_result(elems_of(result), c->out, false);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
         buffers[NORM + i] = bench_input(c->k, XL_F32);
 }
@@ -113,7 +123,7 @@ static void describe_filter(const struct conv_case *c, xl_row *row)
 static void describe_conv(const void *arg, xl_row *row)
 {
     const struct conv_case *c = arg;
-    size_t in[4], out[4];
+    size_t in[4], out[4], result[4];
     conv_in_size(c, in);
     conv_out_size(c, out);
     row->dtype = c->in;
@@ -126,12 +136,14 @@ static void describe_conv(const void *arg, xl_row *row)
     xl_row_shape(row, "r", (double)c->r);
     xl_row_shape(row, "s", (double)c->s);
     describe_filter(c, row);
-    const double read = (double)elems_of(in) +
-                        (double)c->k * (double)filter_elems(c);
+    conv_result_size(c, result);
+    const double written = (double)elems_of(result);
+    const double read = (double)elems_of(in) + (double)elems_of(out) +
+                        (double)c->k * (double)filter_elems(c) - written;
     row->flop = 2 * (double)elems_of(out) * (double)filter_elems(c);
-    row->bytes = read * (double)xl_dtype_bytes(c->in) +
-                 (double)elems_of(out) * (double)xl_dtype_bytes(c->out) *
-                     (c->beta != 0 ? 2 : 1);
+    row->bytes =
+        read * (double)xl_dtype_bytes(c->in) +
+        written * (double)xl_dtype_bytes(c->out) * (c->beta != 0 ? 2 : 1);
 }
 
 /* -- runs --------------------------------------------------------------- */
@@ -185,29 +197,38 @@ static struct ref_mat matrix_of(const void *data, struct conv_lines lines,
 static void check_sample(const struct conv_case *c, const struct bench_data *d,
                          const void *got, struct check_result *found)
 {
+    static const char *const names[] = {"in", "filters", "out"};
     const xl_conv desc = conv_descriptor(c);
-    size_t in[4], out[4], at[4];
+    size_t in[4], out[4], size[4], at[4];
     conv_in_size(c, in);
     conv_out_size(c, out);
-    const struct ref_mat result =
-        matrix_of(got, conv_lines(desc.out.layout, out), c->out);
+    conv_result_size(c, size);
+    const struct conv_lines li = conv_lines(desc.in.layout, in),
+                            lo = conv_lines(desc.out.layout, out),
+                            lf = conv_filter_lines(c);
+    const unsigned at_result = result_buffer(c);
+    const struct ref_mat result = matrix_of(got,
+                                            at_result == IN        ? li
+                                            : at_result == FILTERS ? lf
+                                                                   : lo,
+                                            c->out);
     struct conv_ref ref = {.c = c};
     struct xl__rng rng;
-    ref.in = matrix_of(d->host[IN], conv_lines(desc.in.layout, in), c->in);
-    ref.filters = matrix_of(d->host[FILTERS],
-                            (struct conv_lines){c->k, filter_elems(c)}, c->in);
+    ref.in = matrix_of(d->host[IN], li, c->in);
+    ref.filters = matrix_of(d->host[FILTERS], lf, c->in);
+    ref.out = matrix_of(d->host[OUT], lo, c->in);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++)
         ref.norm[i] = d->host[NORM + i];
     xl__rng_seed(&rng, d->seed);
     for (unsigned s = 0; s < SAMPLE; s++) {
-        const size_t all = elems_of(out);
+        const size_t all = elems_of(size);
         const size_t i = s ? (size_t)xl__rng_below(&rng, all) : all - 1;
-        struct checked_element e = {.name = "out", .dtype = c->out};
+        struct checked_element e = {.name = names[at_result], .dtype = c->out};
         conv_indices(c, i, at);
-        e.i = at[0] * c->k + at[1];
-        e.j = at[2] * out[3] + at[3];
+        e.i = at[0] * size[1] + at[1];
+        e.j = at[2] * size[3] + at[3];
         e.expected = conv_expected(&ref, at, &e.tol);
-        e.got = conv_out_at(c, &result, at);
+        e.got = conv_result_at(c, &result, at);
         check_element(found, &e);
     }
 }
@@ -216,13 +237,14 @@ static xl_status check_conv(xl_queue *q, const struct case_run *w,
                             struct check_result *found)
 {
     const struct conv_case *c = w->c;
+    const unsigned result = result_buffer(c);
     const size_t bytes =
-        w->data->buffer[OUT].elems * xl_dtype_bytes(c->out);
+        w->data->buffer[result].elems * xl_dtype_bytes(c->out);
     xl_status status = XL_OK;
     void *got = malloc(bytes);
     check_init(found);
     TRY(got ? XL_OK : XL_NO_MEMORY);
-    TRY(xl_buffer_read(q, w->data->mem[OUT], 0, got, bytes));
+    TRY(xl_buffer_read(q, w->data->mem[result], 0, got, bytes));
     check_sample(c, w->data, got, found);
     status = found->right ? XL_OK : XL_WRONG_RESULT;
 fail:
@@ -240,29 +262,44 @@ static bool is_conv_case_in_run(const struct session *s,
            (set->layout < 0 || set->layout == (c->order == CONV_NHWC));
 }
 
-static bool read_conv_case(const struct session *s, unsigned i, void *c,
-                           bool *is_selected)
+static bool read_pass_case(const struct session *s, unsigned i, void *c,
+                           xl_conv_pass pass, bool *is_selected)
 {
-    const struct conv_case *row = &conv_cases[i];
-    if (!row->name)
-        return false;
-    *is_selected = is_conv_case_in_run(s, row);
-    memcpy(c, row, sizeof *row);
-    return true;
+    const bool is_case = conv_case_of_pass(i, pass, c, is_selected);
+    *is_selected = *is_selected && is_conv_case_in_run(s, c);
+    return is_case;
 }
 
-const struct bench_op bench_conv = {
-    .name = "conv",
-    .title = "Convolution",
-    .note = "2 n k p q c r s / groups flop a run, roof from this device's "
-            "measured peaks",
-    .case_bytes = sizeof(struct conv_case),
-    .parse = parse_conv,
-    .table = read_conv_case,
-    .layout = layout_conv_buffers,
-    .describe = describe_conv,
-    .run = run_conv,
-    .explain = explain_conv,
-    .count = count_products,
-    .check = check_conv,
-};
+#define PASS_FUNCTIONS(called, pass_)                                         \
+    static bool read_##called(const struct session *s, unsigned i, void *c,   \
+                              bool *is_selected)                              \
+    {                                                                         \
+        return read_pass_case(s, i, c, pass_, is_selected);                   \
+    }                                                                         \
+    static bool parse_##called(const struct settings *set, const char *word,  \
+                               void *c, char *why, size_t why_cap)            \
+    {                                                                         \
+        const bool is_shape = parse_conv(set, word, c, why, why_cap);         \
+        if (is_shape)                                                         \
+            ((struct conv_case *)c)->pass = pass_;                            \
+        return is_shape;                                                      \
+    }
+PASS_FUNCTIONS(forward, XL_CONV_FORWARD)
+PASS_FUNCTIONS(data, XL_CONV_BACKWARD_DATA)
+PASS_FUNCTIONS(filters, XL_CONV_BACKWARD_FILTERS)
+
+#define PASS(called, op, heading)                                             \
+    {                                                                         \
+        .name = op, .title = heading,                                         \
+        .note = "2 n k p q c r s / groups flop a run, roof from this "        \
+                "device's measured peaks",                                    \
+        .case_bytes = sizeof(struct conv_case), .parse = parse_##called,      \
+        .table = read_##called, .layout = layout_conv_buffers,                \
+        .describe = describe_conv, .run = run_conv, .explain = explain_conv,  \
+        .count = count_products, .check = check_conv,                         \
+    }
+const struct bench_op bench_conv = PASS(forward, "conv", "Convolution");
+const struct bench_op bench_conv_data =
+    PASS(data, "conv_data", "Convolution, backward data");
+const struct bench_op bench_conv_filters =
+    PASS(filters, "conv_filters", "Convolution, backward filters");

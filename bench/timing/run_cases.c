@@ -280,14 +280,16 @@ int bench_run(struct session *s, const struct bench_op *op,
 
 const struct bench_op *bench_op_find(const char *name)
 {
-    static const struct bench_op *const ops[] = {&bench_gemm, &bench_conv,
-                                                 &bench_softmax};
+    static const struct bench_op *const ops[] = {
+        &bench_gemm, &bench_conv, &bench_conv_data, &bench_conv_filters,
+        &bench_softmax};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
-            "clbench: unknown op '%s'; must be gemm, conv or softmax "
-            "(expressions: 'clbench expr TEXT --explain')\n",
+            "clbench: unknown op '%s'; must be gemm, conv, conv_data, "
+            "conv_filters or softmax (expressions: 'clbench expr TEXT "
+            "--explain')\n",
             name);
     return NULL;
 }

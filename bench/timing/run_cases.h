@@ -81,7 +81,8 @@ struct bench_op {
     void (*relate)(xl_row *const *rows, unsigned n);
 };
 
-extern const struct bench_op bench_gemm, bench_conv, bench_softmax, bench_expr;
+extern const struct bench_op bench_gemm, bench_conv, bench_conv_data,
+    bench_conv_filters, bench_softmax, bench_expr;
 
 /* Find an op with variants and shapes by its name; NULL after a message. */
 const struct bench_op *bench_op_find(const char *name);

@@ -15,7 +15,8 @@ enum { SAMPLE = 4096 };
 
 struct conv_check {
     const struct conv_case *c;
-    struct guarded in, filters, result, norm[CONV_N_NORM];
+    struct guarded in, filters, out, norm[CONV_N_NORM];
+    struct guarded *result; /* one of the three */
     struct conv_ref ref;
     struct ref_mat got;
 };
@@ -24,29 +25,29 @@ static xl_status prepare_buffers(struct conv_check *t, struct xl__rng *rng)
 {
     const struct conv_case *c = t->c;
     const xl_conv d = conv_descriptor(c);
-    const size_t groups = c->groups ? c->groups : 1;
     size_t in[4], out[4];
     conv_in_size(c, in);
     conv_out_size(c, out);
+    const struct conv_lines lf = conv_filter_lines(c);
     const struct conv_lines li = conv_lines(d.in.layout, in);
     const struct conv_lines lo = conv_lines(d.out.layout, out);
     const struct guarded_layout at[] = {
-        {li.rows, li.cols, c->gap, c->off, c->in},
-        {c->k, c->c / groups * c->r * c->s, 0, c->off, c->in},
-        {lo.rows, lo.cols, c->gap, c->off, c->out}};
+        {li.rows, li.cols, c->gap, c->off, d.in.dtype},
+        {lf.rows, lf.cols, 0, c->off, d.filters.dtype},
+        {lo.rows, lo.cols, c->gap, c->off, d.out.dtype}};
+    struct guarded *const all[] = {&t->in, &t->filters, &t->out};
     const struct guarded_layout line = {1, c->k, 0, 0, XL_F32};
     xl_status status = XL_OK;
-    TRY(guarded_init(&t->in, &at[0]));
-    TRY(guarded_init(&t->filters, &at[1]));
-    TRY(guarded_init(&t->result, &at[2]));
-    /* With alpha 0 they remain NaN, since they must not be read. */
-    if (c->alpha != 0) {
-        guarded_fill(&t->in, rng);
-        guarded_fill(&t->filters, rng);
+    t->result = c->pass == XL_CONV_BACKWARD_DATA      ? &t->in
+                : c->pass == XL_CONV_BACKWARD_FILTERS ? &t->filters
+                                                      : &t->out;
+    for (unsigned i = 0; i < 3; i++) {
+        TRY(guarded_init(all[i], &at[i]));
+        /* What must not be read remains NaN: with alpha 0 the operands, with
+         * beta 0 the old result. */
+        if (all[i] == t->result ? c->beta != 0 : c->alpha != 0)
+            guarded_fill(all[i], rng);
     }
-    /* With beta 0 the old result remains NaN, since it must not be read. */
-    if (c->beta != 0)
-        guarded_fill(&t->result, rng);
     for (unsigned i = 0; c->has_norm && i < CONV_N_NORM; i++) {
         TRY(guarded_init(&t->norm[i], &line));
         guarded_fill(&t->norm[i], rng);
@@ -62,7 +63,7 @@ static unsigned list_buffers(struct conv_check *t,
     unsigned n = 0;
     all[n++] = &t->in;
     all[n++] = &t->filters;
-    all[n++] = &t->result;
+    all[n++] = &t->out;
     for (unsigned i = 0; t->c->has_norm && i < CONV_N_NORM; i++)
         all[n++] = &t->norm[i];
     return n;
@@ -85,9 +86,9 @@ static xl_status run_case(struct conv_check *t, xl_queue *q,
     conv_in_size(c, in);
     conv_out_size(c, out);
     d.in = conv_images(t->in.mem, t->in.first, t->in.ld, d.in.layout, in,
-                       c->in);
-    d.out = conv_images(t->result.mem, t->result.first, t->result.ld,
-                        d.out.layout, out, c->out);
+                       d.in.dtype);
+    d.out = conv_images(t->out.mem, t->out.first, t->out.ld, d.out.layout, out,
+                        d.out.dtype);
     d.filters.mem.buf = t->filters.mem;
     d.filters.offset = t->filters.first;
     d.variant = variant;
@@ -111,22 +112,31 @@ static void set_reference(struct conv_check *t)
     t->ref.c = t->c;
     t->ref.in = guarded_host(&t->in, false);
     t->ref.filters = guarded_host(&t->filters, false);
-    t->ref.old = guarded_host(&t->result, false);
-    t->got = guarded_back(&t->result, false);
+    t->ref.out = guarded_host(&t->out, false);
+    t->got = guarded_back(t->result, false);
     for (unsigned i = 0; t->c->has_norm && i < CONV_N_NORM; i++)
         t->ref.norm[i] = (const float *)t->norm[i].host + t->norm[i].first;
+}
+
+static const char *result_name(const struct conv_case *c)
+{
+    return c->pass == XL_CONV_BACKWARD_DATA      ? "in"
+           : c->pass == XL_CONV_BACKWARD_FILTERS ? "filters"
+                                                 : "out";
 }
 
 static void check_conv_element(const struct conv_check *t, size_t i,
                                struct check_result *out)
 {
-    struct checked_element e = {.name = "out", .i = i, .dtype = t->c->out};
-    size_t at[4];
+    struct checked_element e = {
+        .name = result_name(t->c), .i = i, .dtype = t->c->out};
+    size_t at[4], size[4];
+    conv_result_size(t->c, size);
     conv_indices(t->c, i, at);
-    e.i = at[0] * t->c->k + at[1];
-    e.j = i % (t->result.rows * t->result.cols / (t->c->n * t->c->k));
+    e.i = at[0] * size[1] + at[1];
+    e.j = at[2] * size[3] + at[3];
     e.expected = conv_expected(&t->ref, at, &e.tol);
-    e.got = conv_out_at(t->c, &t->got, at);
+    e.got = conv_result_at(t->c, &t->got, at);
     check_element(out, &e);
 }
 
@@ -134,10 +144,11 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
                       struct check_result *out)
 {
     const struct conv_case *c = t->c;
-    const size_t elems = t->result.rows * t->result.cols;
-    const size_t groups = c->groups ? c->groups : 1;
-    const double work = (double)elems * (double)(c->c / groups) *
-                        (double)c->r * (double)c->s;
+    const size_t elems = t->result->rows * t->result->cols;
+    size_t size[4];
+    conv_out_size(c, size);
+    const double work = (double)(size[0] * size[1] * size[2] * size[3]) *
+                        (double)conv_filter_lines(c).cols;
     if (work <= MAX_FULL_PRODUCTS) {
         for (size_t i = 0; i < elems && out->right; i++)
             check_conv_element(t, i, out);
@@ -148,10 +159,10 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
         check_conv_element(t, (size_t)xl__rng_below(rng, elems), out);
     for (size_t i = 0; i < elems && out->right; i++) {
         const struct checked_element e = {
-            "out",
-            i / t->result.cols,
-            i % t->result.cols,
-            ref_at(&t->got, i / t->result.cols, i % t->result.cols),
+            result_name(c),
+            i / t->result->cols,
+            i % t->result->cols,
+            ref_at(&t->got, i / t->result->cols, i % t->result->cols),
             0,
             1,
             c->out};
@@ -159,6 +170,11 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
             check_element(out, &e);
     }
 }
+
+static const char *const references[] = {
+    [XL_CONV_FORWARD] = "conv_ref",
+    [XL_CONV_BACKWARD_DATA] = "conv_data_ref",
+    [XL_CONV_BACKWARD_FILTERS] = "conv_filters_ref"};
 
 xl_status verify_conv(struct xl_queue *q, const struct conv_case *c,
                       const char *variant, unsigned long long seed,
@@ -170,16 +186,16 @@ xl_status verify_conv(struct xl_queue *q, const struct conv_case *c,
     xl_status status = XL_OK;
 
     check_init(out);
-    if (is_other_without_sum(c->alpha, variant, "conv_ref"))
+    if (is_other_without_sum(c->alpha, variant, references[c->pass]))
         return XL_UNSUPPORTED;
     xl__rng_seed(&rng, seed);
     TRY(prepare_buffers(&t, &rng));
     TRY(run_case(&t, q, variant));
     set_reference(&t);
     check_all(&t, &rng, out);
-    check_guards(out, &t.in, "in", false);
-    check_guards(out, &t.filters, "filters", false);
-    check_guards(out, &t.result, "out", true);
+    check_guards(out, &t.in, "in", t.result == &t.in);
+    check_guards(out, &t.filters, "filters", t.result == &t.filters);
+    check_guards(out, &t.out, "out", t.result == &t.out);
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
     for (unsigned i = 0, n = list_buffers(&t, all); i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution, forward. */
+/* Convolution, forward and backward. */
 #ifndef CROSSLANE_CONV_H
 #define CROSSLANE_CONV_H
 
@@ -41,6 +41,17 @@ typedef struct xl_filters {
     xl_dtype dtype;
 } xl_filters;
 
+/** What is computed: the result of the convolution, or one of its gradients.
+ *  A gradient takes the same descriptor: `in`, `filters` and `out` are then
+ * the memory of these or of their gradients, of the same sizes. */
+typedef enum xl_conv_pass {
+    XL_CONV_FORWARD,         ///< out, from in and filters
+    XL_CONV_BACKWARD_DATA,   ///< the gradient of in into `in`, from filters
+                             ///< and the gradient of out in `out`
+    XL_CONV_BACKWARD_FILTERS ///< the gradient of the filters into `filters`,
+                             ///< from in and the gradient of out in `out`
+} xl_conv_pass;
+
 /** A convolution, in full. Zero in an optional field is its default. */
 typedef struct xl_conv {
     size_t size; ///< XL_CONV_INIT
@@ -68,6 +79,7 @@ typedef struct xl_conv {
      *  bias, is of sizes {k, 1} in NCHW and of {k} in NHWC:
      *  "relu((y + bias - mu) * rstd * gamma + beta)". */
     xl_epilogue epilogue;
+    xl_conv_pass pass; ///< which of the three is written; 0: out
 } xl_conv;
 #define XL_CONV_INIT XL_SIZED(xl_conv)
 
@@ -101,6 +113,22 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  *            pack the filters into scratch memory in every run.
  * Layouts:   any combination.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
+ *
+ * With pass XL_CONV_BACKWARD_DATA: in = alpha data + beta in, data[n][c][y][x]
+ *   the sum over k of c's group, p, q, r, s of filters[k][c - c0][r][s] *
+ *   out[n][k][p][q] where p stride_h - pad_top + r dilation_h = y and
+ *   q stride_w - pad_left + s dilation_w = x. What no filter reaches is
+ *   beta in.
+ * With XL_CONV_BACKWARD_FILTERS: filters = alpha gradient + beta filters,
+ *   gradient[k][c][r][s] the sum over n, p, q of out[n][k][p][q] *
+ *   in[n][c0 + c][p stride_h - pad_top + r dilation_h]
+ *                [q stride_w - pad_left + s dilation_w].
+ * In both, what is written must not overlap the two that are read; these have
+ * one type, f32, f16 or bf16 for a result of any of the three, or all are f64;
+ * sums are f32 or f64. Cost and scalars as forward; with alpha = 0 the two are
+ * not read. There is no epilogue (XL_UNSUPPORTED). Accuracy: that of a product
+ * with k = r s k / groups for data, n p q for filters. Sums over images are in
+ * a fixed order, so results repeat as those of forward do.
  */
 XL_API xl_status xl_conv_run(xl_queue *q, const xl_conv *c,
                              const xl_sync *sync);

@@ -810,6 +810,8 @@ public:
         return *this;
     }
     Conv &out(const xl_images &view) { return desc_.out = view, *this; }
+    /** Which of the three is written; out when not called. */
+    Conv &pass(xl_conv_pass which) { return desc_.pass = which, *this; }
     Conv &groups(std::size_t n) { return desc_.groups = n, *this; }
     Conv &stride(std::size_t h, std::size_t w)
     {

@@ -23,6 +23,8 @@ typedef enum xl_op_kind {
     XL_OP_GEMM,
     XL_OP_SOFTMAX,
     XL_OP_CONV,
+    XL_OP_CONV_DATA,    ///< xl_conv with XL_CONV_BACKWARD_DATA
+    XL_OP_CONV_FILTERS, ///< xl_conv with XL_CONV_BACKWARD_FILTERS
     XL_N_OPS
 } xl_op_kind;
 
@@ -33,7 +35,7 @@ typedef struct xl_problem {
     union {
         const xl_gemm *gemm;       ///< XL_OP_GEMM
         const xl_softmax *softmax; ///< XL_OP_SOFTMAX
-        const xl_conv *conv;       ///< XL_OP_CONV
+        const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
     } desc;
 } xl_problem;
 
@@ -56,7 +58,9 @@ static inline xl_problem xl_problem_softmax(const xl_softmax *s)
 static inline xl_problem xl_problem_conv(const xl_conv *c)
 {
     xl_problem p;
-    p.op = XL_OP_CONV;
+    p.op = !c || c->pass == XL_CONV_FORWARD   ? XL_OP_CONV
+           : c->pass == XL_CONV_BACKWARD_DATA ? XL_OP_CONV_DATA
+                                              : XL_OP_CONV_FILTERS;
     p.desc.conv = c;
     return p;
 }

@@ -17,6 +17,8 @@ enum xl__op_id {
     XL__OP_GEMM = XL_OP_GEMM,
     XL__OP_SOFTMAX = XL_OP_SOFTMAX,
     XL__OP_CONV = XL_OP_CONV,
+    XL__OP_CONV_DATA = XL_OP_CONV_DATA,
+    XL__OP_CONV_FILTERS = XL_OP_CONV_FILTERS,
     XL__N_OPS = XL_N_OPS,   /* those whose variants a vendor table lists */
     XL__OP_EXPR = XL__N_OPS /* its variants are the same on every device */
 };

@@ -11,6 +11,8 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_GEMM] = &xl__op_gemm,
     [XL__OP_SOFTMAX] = &xl__op_softmax,
     [XL__OP_CONV] = &xl__op_conv,
+    [XL__OP_CONV_DATA] = &xl__op_conv_data,
+    [XL__OP_CONV_FILTERS] = &xl__op_conv_filters,
 };
 
 static const struct xl__op *find_op(const char *name)

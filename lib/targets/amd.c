@@ -119,5 +119,7 @@ const struct xl__vendor xl__vendor_amd = {
     .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv},
+                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV_DATA] = xl__generic_conv_data,
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters},
 };

@@ -73,6 +73,16 @@ static const struct xl__variant *const conv[] = {
     NULL,
 };
 
+static const struct xl__variant *const conv_data[] = {
+    &xl__conv_data_ref,
+    NULL,
+};
+
+static const struct xl__variant *const conv_filters[] = {
+    &xl__conv_filters_ref,
+    NULL,
+};
+
 static const struct xl__variant *const narrow_gemm[] = {
     &xl__gemm_skinny,  &xl__gemm_tiled, &xl__gemm_simt,
     &xl__gemm_clblast, &xl__gemm_ref,   NULL,
@@ -86,7 +96,9 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
     .lane_option = NULL,   /* CP-04 */
     .variants = {[XL__OP_GEMM] = narrow_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = conv},
+                 [XL__OP_CONV] = conv,
+                 [XL__OP_CONV_DATA] = conv_data,
+                 [XL__OP_CONV_FILTERS] = conv_filters},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -97,5 +109,7 @@ const struct xl__vendor xl__vendor_cpu = {
     .lane_option = NULL,   /* CP-04 */
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = conv},
+                 [XL__OP_CONV] = conv,
+                 [XL__OP_CONV_DATA] = conv_data,
+                 [XL__OP_CONV_FILTERS] = conv_filters},
 };

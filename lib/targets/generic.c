@@ -29,6 +29,16 @@ const struct xl__variant *const xl__generic_conv[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_conv_data[] = {
+    &xl__conv_data_ref,
+    NULL,
+};
+
+const struct xl__variant *const xl__generic_conv_filters[] = {
+    &xl__conv_filters_ref,
+    NULL,
+};
+
 enum {
     APPLE_WIDTH = 32,       /* GE-14 */
     ADRENO_WIDTH = 64,      /* GE-13 */
@@ -98,5 +108,7 @@ const struct xl__vendor xl__vendor_generic = {
     .lane_option = NULL,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv},
+                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV_DATA] = xl__generic_conv_data,
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters},
 };

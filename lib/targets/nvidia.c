@@ -109,5 +109,7 @@ const struct xl__vendor xl__vendor_nvidia = {
     .rebuild = &xl__nvidia_rebuild,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv},
+                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV_DATA] = xl__generic_conv_data,
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters},
 };

@@ -27,6 +27,8 @@ extern const struct xl__targets xl__targets;
 extern const struct xl__variant *const xl__generic_gemm[];
 extern const struct xl__variant *const xl__generic_softmax[];
 extern const struct xl__variant *const xl__generic_conv[];
+extern const struct xl__variant *const xl__generic_conv_data[];
+extern const struct xl__variant *const xl__generic_conv_filters[];
 
 extern const struct xl__telemetry_source xl__nvidia_telemetry,
     xl__amd_telemetry, xl__intel_telemetry, xl__cpu_telemetry;

@@ -55,8 +55,35 @@ static bool types_fit(xl_dtype in, xl_dtype out, bool has_epilogue)
                          : in == XL_F64 && out == XL_F64;
 }
 
+/* Of a backward pass. */
+static xl_status check_gradient(const xl_conv *d, struct xl__error *e)
+{
+    const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
+    const xl_dtype read = xl__conv_read_dtype(d);
+    const xl_dtype result = xl__conv_result_dtype(d);
+    if (d->epilogue.expr)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "a backward pass has no epilogue");
+    if (d->out.dtype == (is_data ? d->filters.dtype : d->in.dtype) &&
+        read != XL_I8 && types_fit(read, result, false))
+        return XL_OK;
+    return xl__error_set(
+        e, XL_UNSUPPORTED,
+        "conv backward %s of in %s, filters %s, out %s; %s and out must be "
+        "alike: f32, f16 or bf16 into any of these, or all f64",
+        is_data ? "data" : "filters", xl_dtype_name(d->in.dtype),
+        xl_dtype_name(d->filters.dtype), xl_dtype_name(d->out.dtype),
+        is_data ? "filters" : "in");
+}
+
 static xl_status check_types(const xl_conv *d, struct xl__error *e)
 {
+    if ((unsigned)d->pass > XL_CONV_BACKWARD_FILTERS)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "%d is no pass; use XL_CONV_FORWARD, "
+                             "XL_CONV_BACKWARD_DATA or "
+                             "XL_CONV_BACKWARD_FILTERS",
+                             (int)d->pass);
     if (d->in.layout != XL_NCHW && d->in.layout != XL_NHWC)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "in: %d is no layout; use XL_NCHW or XL_NHWC",
@@ -70,6 +97,8 @@ static xl_status check_types(const xl_conv *d, struct xl__error *e)
                              "filters: %d is no layout; use XL_KCRS or "
                              "XL_KRSC",
                              (int)d->filters.layout);
+    if (d->pass != XL_CONV_FORWARD)
+        return check_gradient(d, e);
     if (d->filters.dtype == d->in.dtype &&
         types_fit(d->in.dtype, d->out.dtype, d->epilogue.expr))
         return XL_OK;
@@ -86,7 +115,8 @@ static xl_status check_types(const xl_conv *d, struct xl__error *e)
 static xl_status check_scalars(const xl_conv *d, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
+    const xl_dtype type =
+        xl__conv_y_dtype(xl__conv_result_dtype(d), d->epilogue.expr);
     TRY(xl__check_scalar("alpha", d->alpha, type, e));
     TRY(xl__check_scalar("beta", d->beta, type, e));
 fail:
@@ -144,11 +174,18 @@ static xl_status add_filters(xl_queue *q, const xl_conv *d)
                            &q->error);
 }
 
+static unsigned written_region(const xl_conv *d)
+{
+    return d->pass == XL_CONV_BACKWARD_DATA      ? XL__CONV_IN_REGION
+           : d->pass == XL_CONV_BACKWARD_FILTERS ? XL__CONV_FILTERS_REGION
+                                                 : XL__CONV_OUT_REGION;
+}
+
 static xl_status add_operands(xl_queue *q, const struct xl__conv_canonical *c)
 {
     xl_status status = XL_OK;
     size_t in[XL__N_AT], out[XL__N_AT];
-    struct xl__region *written = &q->memory.operand[XL__CONV_OUT_REGION];
+    struct xl__region *written = &q->memory.operand[written_region(&c->d)];
     xl__conv_sizes(c, in, out);
     q->memory.n = 0;
     TRY(add_images(q, &c->d.in, in, "in"));
@@ -165,7 +202,7 @@ static xl_status check_memory(xl_queue *q, const xl_conv *d, bool with_memory)
     const xl_mem mem[] = {d->in.mem, d->filters.mem, d->out.mem};
     xl_status status = XL_OK;
     for (unsigned i = 0; i < q->memory.n; i++) {
-        if (i == XL__CONV_OUT_REGION || xl__conv_reads_in(d))
+        if (i == written_region(d) || xl__conv_reads(d))
             TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory,
                                    &q->error));
     }

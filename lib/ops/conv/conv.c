@@ -37,14 +37,14 @@ static void describe_class(const void *canonical, struct xl__str *out)
 
 void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c)
 {
-    xl__define(s, "TA", (long)c->d.in.dtype);
-    xl__define(s, "TC", (long)c->d.out.dtype);
+    xl__define(s, "TA", (long)xl__conv_read_dtype(&c->d));
+    xl__define(s, "TC", (long)xl__conv_result_dtype(&c->d));
     xl__define(s, "TY", (long)xl__conv_y(c));
-    if (c->d.in.dtype == XL_F64)
+    if (xl__conv_y(c) == XL_F64)
         xl__define(s, "XL_USE_F64", 1);
 }
 
-static void arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
+void xl__conv_arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
 {
     xl__arg_mem(s, slot);
     xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
@@ -54,12 +54,12 @@ static void arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
 
 void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c)
 {
-    arg_images(s, xl__conv_slot_in(&c->d), &c->d.in);
+    xl__conv_arg_images(s, xl__conv_slot_in(&c->d), &c->d.in);
 }
 
 void xl__conv_arg_out(struct xl__step *s, const struct xl__conv_canonical *c)
 {
-    arg_images(s, XL__CONV_OUT, &c->d.out);
+    xl__conv_arg_images(s, XL__CONV_OUT, &c->d.out);
 }
 
 void xl__conv_arg_filters(struct xl__step *s, const struct xl__conv_canonical *c)
@@ -85,8 +85,8 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
 
 /* Largest power of two, at most 64, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
-static size_t find_alignment(const xl_images *x, const size_t stride[XL__N_AT],
-                             size_t base)
+size_t xl__conv_align(const xl_images *x, const size_t stride[XL__N_AT],
+                      size_t base)
 {
     const size_t elem = xl_dtype_bytes(x->dtype);
     size_t bits = base | x->offset * elem | stride[XL__AT_N] * elem;
@@ -109,7 +109,7 @@ static void canonicalise_images(const xl_images *from,
     }
     to->layout = from->layout;
     to->dtype = from->dtype;
-    to->offset = find_alignment(from, to->stride, base);
+    to->offset = xl__conv_align(from, to->stride, base);
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
 }
 
@@ -121,6 +121,23 @@ static void canonicalise_filters(const xl_filters *from, size_t base,
     to->offset =
         xl__align_of(base | from->offset * xl_dtype_bytes(from->dtype));
     to->mem.svm = from->mem.svm ? (void *)1 : NULL;
+}
+
+/* What the pass writes. */
+static const xl_mem *result_of(const xl_conv *d)
+{
+    return d->pass == XL_CONV_BACKWARD_DATA      ? &d->in.mem
+           : d->pass == XL_CONV_BACKWARD_FILTERS ? &d->filters.mem
+                                                 : &d->out.mem;
+}
+
+static void empty_sum(xl_conv *c)
+{
+    void *const svm = result_of(c)->svm;
+    *(c->pass == XL_CONV_BACKWARD_DATA      ? &c->k
+      : c->pass == XL_CONV_BACKWARD_FILTERS ? &c->n
+                                            : &c->c) = 0;
+    c->in.mem.svm = c->filters.mem.svm = c->out.mem.svm = svm;
 }
 
 static size_t default_to_one(size_t x)
@@ -159,10 +176,9 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
     canonicalise_filters(&d->filters,
                          xl__operand_base(q, XL__CONV_FILTERS_REGION),
                          &c->filters);
-    if (!xl__conv_reads_in(d)) { /* their argument is out's memory */
-        c->c = 0;
-        c->in.mem.svm = c->filters.mem.svm = c->out.mem.svm;
-    }
+    c->pass = d->pass;
+    if (!xl__conv_reads(d)) /* the arguments are the result's memory */
+        empty_sum(c);
 }
 
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
@@ -194,12 +210,15 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                    filters = xl__conv_slot_filters(d);
     memset(to, 0, sizeof *to);
     canonicalise(q, d, to);
-    const bool reads_in = xl__conv_reads_in(d);
-    call->mem[in] = reads_in ? d->in.mem : d->out.mem;
-    call->mem[filters] = reads_in ? d->filters.mem : d->out.mem;
-    call->mem[XL__CONV_OUT] = d->out.mem;
+    const xl_mem result = *result_of(d);
+    const bool reads = xl__conv_reads(d);
+    call->mem[in] = reads ? d->in.mem : result;
+    call->mem[filters] = reads ? d->filters.mem : result;
+    call->mem[XL__CONV_OUT] = reads ? d->out.mem : result;
     call->mem[XL__MEM_SCRATCH] = d->workspace;
-    const xl_dtype type = xl__conv_y_dtype(d->out.dtype, d->epilogue.expr);
+    const xl_dtype type =
+        xl__conv_y_dtype(xl__conv_result_dtype(d), d->epilogue.expr);
+    call->value[XL__CONV_ONE].f = 1;
     call->value[XL__CONV_ALPHA].f = xl__scalar_round(d->alpha, type);
     call->value[XL__CONV_BETA].f = xl__scalar_round(d->beta, type);
     to->d.beta = call->value[XL__CONV_BETA].f != 0;
@@ -279,12 +298,17 @@ static bool halve_images(void *canonical)
     return false;
 }
 
+static const struct xl__variant *const references[] = {
+    [XL_CONV_FORWARD] = &xl__conv_ref,
+    [XL_CONV_BACKWARD_DATA] = &xl__conv_data_ref,
+    [XL_CONV_BACKWARD_FILTERS] = &xl__conv_filters_ref};
+
 /* Without a sum the reference is the variant: its loop over no channels reads
  * nothing. */
 static const char *forced_variant(const void *desc)
 {
     const xl_conv *d = desc;
-    return xl__conv_reads_in(d) ? d->variant : xl__conv_ref.name;
+    return xl__conv_reads(d) ? d->variant : references[d->pass]->name;
 }
 
 static void keep_memory(struct xl__kept *k, void *desc)
@@ -298,53 +322,97 @@ static void keep_memory(struct xl__kept *k, void *desc)
     xl__keep_mem(k, &own->workspace);
 }
 
-const struct xl__op xl__op_conv = {
-    .id = XL__OP_CONV,
-    .name = "conv",
-    .descriptor = XL__DESCRIPTOR(xl_conv, XL_CONV_INIT),
-    .canonical_bytes = sizeof(struct xl__conv_canonical),
-    .check = xl__conv_check,
-    .bind = bind_call,
-    .forced = forced_variant,
-    .represent = represent_class,
-    .shape_class = describe_class,
-    .halve = halve_images,
-    .shrink = xl__conv_shrink,
-    .case_init = xl__conv_case_init,
-    .range_at = offsetof(xl_conv, n),
-    .keep = keep_memory,
-};
+/* The op is that of the pass: a problem of the tuner states both. */
+static xl_status check_pass(xl_queue *q, const void *desc, bool with_memory,
+                            xl_conv_pass pass)
+{
+    const xl_conv *d = desc;
+    if (d->pass != pass && (unsigned)d->pass <= XL_CONV_BACKWARD_FILTERS)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "the descriptor has pass %d, the op %d",
+                             (int)d->pass, (int)pass);
+    return xl__conv_check(q, desc, with_memory);
+}
+
+static xl_status check_forward(xl_queue *q, const void *desc, bool with_memory)
+{
+    return check_pass(q, desc, with_memory, XL_CONV_FORWARD);
+}
+
+static xl_status check_data(xl_queue *q, const void *desc, bool with_memory)
+{
+    return check_pass(q, desc, with_memory, XL_CONV_BACKWARD_DATA);
+}
+
+static xl_status check_filters(xl_queue *q, const void *desc, bool with_memory)
+{
+    return check_pass(q, desc, with_memory, XL_CONV_BACKWARD_FILTERS);
+}
+
+/* clang-format off */
+#define OP(id_, name_, check_, shrink_)                                               \
+    {                                                                         \
+        .id = id_, .name = name_,                                             \
+        .descriptor = XL__DESCRIPTOR(xl_conv, XL_CONV_INIT),                  \
+        .canonical_bytes = sizeof(struct xl__conv_canonical),                 \
+        .check = check_, .bind = bind_call, .forced = forced_variant, \
+        .represent = represent_class, .shape_class = describe_class,          \
+        .halve = halve_images, .shrink = shrink_,                             \
+        .case_init = xl__conv_case_init, .range_at = offsetof(xl_conv, n),    \
+        .keep = keep_memory,                                                  \
+    }
+/* clang-format on */
+const struct xl__op xl__op_conv = OP(XL__OP_CONV, "conv", check_forward,
+                                     xl__conv_shrink),
+                    xl__op_conv_data =
+                        OP(XL__OP_CONV_DATA, "conv_data", check_data,
+                           xl__conv_backward_shrink),
+                    xl__op_conv_filters =
+                        OP(XL__OP_CONV_FILTERS, "conv_filters", check_filters,
+                           xl__conv_backward_shrink);
+
+/* Which of them a descriptor asks for. An older one has no pass; one of an
+ * unknown size or pass is refused by any of them. */
+static const struct xl__op *find_op(const xl_conv *c)
+{
+    const bool has_pass =
+        c && c->size >= offsetof(xl_conv, pass) + sizeof c->pass;
+    return has_pass && c->pass == XL_CONV_BACKWARD_DATA ? &xl__op_conv_data
+           : has_pass && c->pass == XL_CONV_BACKWARD_FILTERS
+               ? &xl__op_conv_filters
+               : &xl__op_conv;
+}
 
 /* -- the public functions ----------------------------------------------- */
 
 xl_status xl_conv_run(xl_queue *q, const xl_conv *c, const xl_sync *sync)
 {
-    return xl__op_run(q, &xl__op_conv, c, sync);
+    return xl__op_run(q, find_op(c), c, sync);
 }
 
 xl_status xl_conv_prepare(xl_queue *q, const xl_conv *c)
 {
-    return xl__op_prepare(q, &xl__op_conv, c);
+    return xl__op_prepare(q, find_op(c), c);
 }
 
 xl_status xl_conv_prepare_range(xl_queue *q, const xl_conv *c, size_t n_last)
 {
-    return xl__op_prepare_range(q, &xl__op_conv, c, n_last);
+    return xl__op_prepare_range(q, find_op(c), c, n_last);
 }
 
-xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *v, size_t n_last,
+xl_status xl_conv_prepare_async(xl_queue *q, const xl_conv *c, size_t n_last,
                                 xl_prepared done, void *arg)
 {
-    return xl__op_prepare_async(q, &xl__op_conv, v, n_last, done, arg);
+    return xl__op_prepare_async(q, find_op(c), c, n_last, done, arg);
 }
 
 xl_status xl_conv_workspace(xl_queue *q, const xl_conv *c, size_t *bytes)
 {
-    return xl__op_workspace(q, &xl__op_conv, c, bytes);
+    return xl__op_workspace(q, find_op(c), c, bytes);
 }
 
 xl_status xl_conv_explain(xl_queue *q, const xl_conv *c, xl_choice *out,
                           unsigned cap, unsigned *n)
 {
-    return xl__op_explain(q, &xl__op_conv, c, out, cap, n);
+    return xl__op_explain(q, find_op(c), c, out, cap, n);
 }

@@ -22,8 +22,9 @@
  *   out.offset                  are alignments in bytes: of every contiguous
  * line (a plane of NCHW, a pixel of NHWC), of the first filter; mem.svm is not
  * NULL when the memory is SVM; alpha                       is 1, beta 0 or 1;
- *   c                           is 0 if alpha is: then in and filters are not
- *                               read, and only the reference runs;
+ *   c, of the backward passes   is 0 if alpha is: a sum has no terms, what
+ *   k or n                      is read otherwise is not, and only the
+ *                               reference runs;
  *   epilogue                    is empty: `snippet` replaces it. */
 struct xl__conv_canonical {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
@@ -31,7 +32,8 @@ struct xl__conv_canonical {
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
 };
 
-/* Call slots. A is the operand of the rows, B that of the columns. */
+/* Call slots, the same in each pass. Forward A is the operand of the rows, B
+ * that of the columns, and out the result. */
 enum { XL__CONV_A = 1, XL__CONV_B, XL__CONV_OUT, XL__CONV_OPERAND }; /* mem */
 enum {
     XL__CONV_ALPHA,
@@ -39,6 +41,8 @@ enum {
     XL__CONV_OFF_A,
     XL__CONV_OFF_B,
     XL__CONV_OFF_OUT,
+    XL__CONV_ONE, /* the value 1, and 0: of steps whose result is scratch */
+    XL__CONV_ZERO,
     XL__CONV_OPERAND_VALUE
 }; /* value */
 
@@ -65,6 +69,8 @@ struct xl__conv_own {
     /* It has no tiles among its tunables, and its -D depend on a filter's
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
+    /* Of a backward pass: the variant that computes it as convolutions. */
+    const struct xl__variant *forward;
 };
 
 /* shape.c */
@@ -91,17 +97,28 @@ size_t xl__conv_pixel_stride(const xl_images *x);
 size_t xl__conv_span_of_input(const xl_conv *d);
 /* Whether all sizes that kernels count in 32 bits fit. */
 bool xl__conv_fits_32(const struct xl__conv_canonical *c);
-/* The type of y = alpha conv + beta out: f32, f64 or i32. */
-xl_dtype xl__conv_y_dtype(xl_dtype out, bool has_epilogue);
+/* The type of y = alpha sum + beta result: f32, f64 or i32. */
+xl_dtype xl__conv_y_dtype(xl_dtype result, bool has_epilogue);
 xl_dtype xl__conv_y(const struct xl__conv_canonical *c);
-/* Whether in and filters count: alpha, rounded to y's type, is not 0. */
-bool xl__conv_reads_in(const xl_conv *d);
+/* The type of what the pass reads, and of its result. */
+xl_dtype xl__conv_read_dtype(const xl_conv *d);
+xl_dtype xl__conv_result_dtype(const xl_conv *d);
+/* Whether what the pass reads counts: alpha, rounded to y's type, is not 0. */
+bool xl__conv_reads(const xl_conv *d);
+/* Products that are summed to one element of the pass's result. */
+size_t xl__conv_terms(const struct xl__conv_canonical *c);
+
+/* conv.c: the alignment in bytes of every line of images at address `base` */
+size_t xl__conv_align(const xl_images *x, const size_t stride[XL__N_AT],
+                      size_t base);
 
 /* conv.c: arguments of kernels */
 
 /* Define the options of gemm/gemm.clh except XL_VW: TA, TC, TY. */
 void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c);
 /* Memory, offset, strides along n, c, h, w: of in, of out. */
+void xl__conv_arg_images(struct xl__step *s, unsigned slot,
+                         const xl_images *x);
 void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c);
 void xl__conv_arg_out(struct xl__step *s, const struct xl__conv_canonical *c);
 /* Memory and offset. */
@@ -114,14 +131,24 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
                      const struct xl__params *params, void *small);
 xl_status xl__conv_case_init(void *small, struct xl__selfcheck_case *t);
 
+/* selfcheck.c: the images of a case of other sizes than `was`. */
+void xl__conv_shrink_images(const xl_images *real, const size_t was[XL__N_AT],
+                            const size_t size[XL__N_AT], xl_images *to);
+/* backward_case.c */
+void xl__conv_backward_shrink(const void *canonical,
+                              const struct xl__variant *variant,
+                              const struct xl__params *params, void *small);
+
 /* shape.c: each matrix once; the result twice if read. */
 double xl__conv_flop(const struct xl__conv_canonical *c);
 double xl__conv_bytes(const struct xl__conv_canonical *c);
 
-extern const struct xl__op xl__op_conv;
+/* One op a pass: each has its own variants, tuned sets and auditions. */
+extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_direct;
+extern const struct xl__variant xl__conv_data_ref, xl__conv_filters_ref;
 
 #endif

@@ -6,7 +6,7 @@
  * gaps between lines where it has some. Guard bytes surround the result.
  *
  * The host sums in double. The tolerance is the rounding bound of a dot
- * product of c r s / groups terms in any order (Higham 2002, section 3.5),
+ * product of so many terms in any order (Higham 2002, section 3.5),
  * then the bound of the epilogue, then one rounding to the type of the result.
  */
 #include <math.h>
@@ -16,6 +16,7 @@
 #include "base/dtype.h"
 #include "base/rng.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/sums.h"
 #include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, NO_TILE = 24 };
@@ -107,8 +108,8 @@ static void shrink_pixels(const struct xl__conv_canonical *c, const struct tiles
 
 /* Strides of the same class and alignment, with a gap after a line where the
  * real images have one. */
-static void shrink_images(const xl_images *real, const size_t was[XL__N_AT],
-                          const size_t size[XL__N_AT], xl_images *to)
+void xl__conv_shrink_images(const xl_images *real, const size_t was[XL__N_AT],
+                            const size_t size[XL__N_AT], xl_images *to)
 {
     const size_t unit =
         xl__max_size(1, real->offset / xl_dtype_bytes(real->dtype));
@@ -150,8 +151,8 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
     to->d.beta = 1;
     xl__conv_sizes(c, in, out);
     xl__conv_sizes(to, small_in, small_out);
-    shrink_images(&c->d.in, in, small_in, &to->d.in);
-    shrink_images(&c->d.out, out, small_out, &to->d.out);
+    xl__conv_shrink_images(&c->d.in, in, small_in, &to->d.in);
+    xl__conv_shrink_images(&c->d.out, out, small_out, &to->d.out);
     to->d.filters.mem.svm = NULL;
 }
 
@@ -228,7 +229,8 @@ static xl_status make_memory(const struct xl__conv_canonical *s,
     t->call.value[XL__CONV_OFF_OUT].u =
         find_start(s->d.out.offset, s->d.out.dtype);
     t->call.value[XL__CONV_ALPHA].f =
-        xl__case_alpha(s->d.in.dtype, xl__conv_y(s));
+        xl__case_alpha(xl__conv_read_dtype(&s->d), xl__conv_y(s));
+    t->call.value[XL__CONV_ONE].f = 1;
     t->call.value[XL__CONV_BETA].f = choose_beta(s);
 fail:
     return status;
@@ -250,83 +252,29 @@ static void epilogue_sizes(const struct xl__conv_canonical *small,
 /* What a case owns besides its memory. */
 struct conv_case {
     struct xl__case_epilogue epilogue;
-    size_t filter[XL__N_AT]; /* strides */
-    const double *in, *filters; /* in `value` */
-    double value[];             /* both memories, decoded once */
+    struct xl__conv_values of; /* in `value` */
+    double value[];            /* what is read, decoded once */
 };
-
-/* One element of the result. */
-struct place {
-    size_t n, k, p, q;
-};
-
-/* The input at a position that may be outside (0); c counts all channels. */
-static double load_in(const struct xl__selfcheck_case *t,
-                      const struct place *o, size_t c, const size_t rs[2])
-{
-    const xl_conv *d = t->of;
-    const struct conv_case *own = t->own;
-    const size_t y = o->p * d->stride_h + rs[0] * d->dilation_h;
-    const size_t x = o->q * d->stride_w + rs[1] * d->dilation_w;
-    if (y < d->pad_top || y - d->pad_top >= d->h || x < d->pad_left ||
-        x - d->pad_left >= d->w)
-        return 0;
-    return own->in[find_start(d->in.offset, d->in.dtype) +
-                   o->n * d->in.stride[XL__AT_N] + c * d->in.stride[XL__AT_C] +
-                   (y - d->pad_top) * d->in.stride[XL__AT_H] +
-                   (x - d->pad_left) * d->in.stride[XL__AT_W]];
-}
-
-static double load_filter(const struct xl__selfcheck_case *t, size_t k,
-                          size_t c, const size_t rs[2])
-{
-    const xl_conv *d = t->of;
-    const struct conv_case *own = t->own;
-    return own->filters[find_start(d->filters.offset, d->filters.dtype) +
-                        k * own->filter[XL__AT_N] + c * own->filter[XL__AT_C] +
-                        rs[0] * own->filter[XL__AT_H] +
-                        rs[1] * own->filter[XL__AT_W]];
-}
-
-/* The sum of the products, and that of their absolute values. */
-static void sum_products(const struct xl__selfcheck_case *t,
-                         const struct place *o, double *sum, double *size)
-{
-    const xl_conv *d = t->of;
-    const size_t cg = xl__conv_cg(d), c0 = o->k / xl__conv_kg(d) * cg;
-    size_t rs[2];
-    *sum = *size = 0;
-    for (size_t c = 0; c < cg; c++) {
-        for (rs[0] = 0; rs[0] < d->r; rs[0]++) {
-            for (rs[1] = 0; rs[1] < d->s; rs[1]++) {
-                const double term =
-                    load_in(t, o, c0 + c, rs) * load_filter(t, o->k, c, rs);
-                *sum += term;
-                *size += fabs(term);
-            }
-        }
-    }
-}
 
 /* The expected y, and the bound of a device's error. */
 static double expect_y(const struct xl__selfcheck_case *t, const size_t *at,
                        double *error)
 {
     const struct xl__conv_canonical *c = t->of;
-    const struct place o = {at[0], at[1], at[2], at[3]};
+    const struct conv_case *own = t->own;
     const double alpha = t->call.value[XL__CONV_ALPHA].f;
     double sum, size;
-    sum_products(t, &o, &sum, &size);
+    xl__conv_sum(c, &own->of, at, &sum, &size);
     const double old =
-        choose_beta(c) * xl__dtype_load(t->before[XL__CONV_OUT],
+        choose_beta(c) * xl__dtype_load(t->before[t->result->slot],
                                         xl__case_element(t->result, at),
-                                        c->d.out.dtype);
+                                        t->result->dtype);
     /* Three more roundings: alpha, beta and their sum; of an integer sum also
      * the one to f32. In f64 the host rounds as often as the device does. */
     const double terms =
-        c->d.in.dtype == XL_I8 ? 1 : (double)xl__conv_depth(&c->d);
+        c->d.in.dtype == XL_I8 ? 1 : (double)xl__conv_terms(c);
     const double ku = (terms + 3) * xl__dtype_unit_roundoff(xl__conv_y(c));
-    const double host_roundings = c->d.in.dtype == XL_F64 ? 2 : 1;
+    const double host_roundings = xl__conv_y(c) == XL_F64 ? 2 : 1;
     *error =
         host_roundings * ku / (1 - ku) * (fabs(alpha) * size + fabs(old)) +
         xl__dtype_underflow(xl__conv_y(c));
@@ -339,7 +287,7 @@ static double expect_output(const struct xl__selfcheck_case *t,
 {
     const struct xl__conv_canonical *c = t->of;
     const struct conv_case *own = t->own;
-    const xl_dtype dtype = c->d.out.dtype;
+    const xl_dtype dtype = t->result->dtype;
     const bool first = c->d.out.layout == XL_NCHW;
     const size_t pixel = at[2] * c->q + at[3];
     const size_t along[XL__N_ALONG] = {0, at[0], first ? at[1] : pixel,
@@ -357,23 +305,56 @@ static double expect_output(const struct xl__selfcheck_case *t,
 
 /* -- the case's parts ----------------------------------------------------- */
 
-static xl_status add_result(const xl_conv *d, const size_t size[XL__N_AT],
+static xl_status add_result(const struct xl__conv_canonical *c,
                             struct xl__selfcheck_case *t)
 {
+    const xl_conv *d = &c->d;
+    const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
+    const bool is_filters = d->pass == XL_CONV_BACKWARD_FILTERS;
+    size_t in[XL__N_AT], out[XL__N_AT], filter[XL__N_AT];
+    const size_t taps[XL__N_AT] = {d->k, xl__conv_cg(d), d->r, d->s};
+    xl__conv_sizes(c, in, out);
+    xl__conv_filter_strides(d, filter);
+    const size_t *size = is_data ? in : is_filters ? taps : out;
+    const size_t *stride = is_data      ? d->in.stride
+                           : is_filters ? filter
+                                        : d->out.stride;
+    const size_t offset = is_data      ? d->in.offset
+                          : is_filters ? d->filters.offset
+                                       : d->out.offset;
+    const xl_dtype dtype = xl__conv_result_dtype(d);
     struct xl__case_result *r =
-        xl__case_add_result(t, "out", XL__CONV_OUT, d->out.dtype,
-                            find_start(d->out.offset, d->out.dtype));
+        xl__case_add_result(t,
+                            is_data      ? "in"
+                            : is_filters ? "filters"
+                                         : "out",
+                            is_data      ? xl__conv_slot_in(d)
+                            : is_filters ? xl__conv_slot_filters(d)
+                                         : (unsigned)XL__CONV_OUT,
+                            dtype, find_start(offset, dtype));
     for (unsigned i = 0; r && i < XL__N_AT; i++)
-        xl__case_add_dim(r, size[i], d->out.stride[i]);
+        xl__case_add_dim(r, size[i], stride[i]);
     return r ? XL_OK : XL_NO_MEMORY;
 }
 
-static const double *decode_memory(const struct xl__selfcheck_case *t,
-                                   unsigned slot, xl_dtype dtype, double *out)
+static size_t count_elems(const struct xl__selfcheck_case *t, unsigned slot,
+                          xl_dtype dtype)
 {
-    for (size_t i = 0; i < t->bytes[slot] / xl_dtype_bytes(dtype); i++)
-        out[i] = xl__dtype_load(t->before[slot], i, dtype);
-    return out;
+    return t->bytes[slot] / xl_dtype_bytes(dtype);
+}
+
+/* The elements from the operand's first one on; *to: where those of the next
+ * operand go. */
+static const double *decode_memory(const struct xl__selfcheck_case *t,
+                                   unsigned slot, size_t offset,
+                                   xl_dtype dtype, double **to)
+{
+    double *all = *to;
+    const size_t n = count_elems(t, slot, dtype);
+    for (size_t i = 0; i < n; i++)
+        all[i] = xl__dtype_load(t->before[slot], i, dtype);
+    *to += n;
+    return all + find_start(offset, dtype);
 }
 
 static xl_status decode_operands(const xl_conv *d,
@@ -381,18 +362,22 @@ static xl_status decode_operands(const xl_conv *d,
 {
     const unsigned in = xl__conv_slot_in(d);
     const unsigned filters = xl__conv_slot_filters(d);
-    const size_t n = t->bytes[in] / xl_dtype_bytes(d->in.dtype);
-    const size_t more = t->bytes[filters] / xl_dtype_bytes(d->filters.dtype);
+    const size_t n = count_elems(t, in, d->in.dtype) +
+                     count_elems(t, filters, d->filters.dtype) +
+                     count_elems(t, XL__CONV_OUT, d->out.dtype);
     struct conv_case *own =
-        xl__calloc(1, sizeof *own + (n + more) * sizeof *own->value);
+        xl__calloc(1, sizeof *own + n * sizeof *own->value);
+    double *to = own ? own->value : NULL;
     t->own = own;
     if (!own)
         return XL_NO_MEMORY;
     if (t->is_timed)
         return XL_OK;
-    own->in = decode_memory(t, in, d->in.dtype, own->value);
-    own->filters = decode_memory(t, filters, d->filters.dtype, own->value + n);
-    xl__conv_filter_strides(d, own->filter);
+    own->of.in = decode_memory(t, in, d->in.offset, d->in.dtype, &to);
+    own->of.filters =
+        decode_memory(t, filters, d->filters.offset, d->filters.dtype, &to);
+    own->of.out =
+        decode_memory(t, XL__CONV_OUT, d->out.offset, d->out.dtype, &to);
     return XL_OK;
 }
 
@@ -406,7 +391,7 @@ xl_status xl__conv_case_init(void *small, struct xl__selfcheck_case *t)
     xl__conv_sizes(s, in_size, out_size);
     TRY(make_memory(s, out_size, t));
     TRY(decode_operands(&s->d, t));
-    TRY(add_result(&s->d, out_size, t));
+    TRY(add_result(s, t));
     epilogue_sizes(s, size);
     TRY(xl__case_epilogue_init(&((struct conv_case *)t->own)->epilogue,
                                &s->snippet, size, XL__CONV_OPERAND,

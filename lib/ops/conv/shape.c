@@ -148,22 +148,43 @@ bool xl__conv_fits_32(const struct xl__conv_canonical *c)
     return true;
 }
 
-xl_dtype xl__conv_y_dtype(xl_dtype out, bool has_epilogue)
+xl_dtype xl__conv_y_dtype(xl_dtype result, bool has_epilogue)
 {
-    return out == XL_F64                    ? XL_F64
-           : out == XL_I32 && !has_epilogue ? XL_I32
-                                            : XL_F32;
+    return result == XL_F64                    ? XL_F64
+           : result == XL_I32 && !has_epilogue ? XL_I32
+                                               : XL_F32;
 }
 
 xl_dtype xl__conv_y(const struct xl__conv_canonical *c)
 {
-    return xl__conv_y_dtype(c->d.out.dtype, c->snippet);
+    return xl__conv_y_dtype(xl__conv_result_dtype(&c->d), c->snippet);
 }
 
-bool xl__conv_reads_in(const xl_conv *d)
+xl_dtype xl__conv_read_dtype(const xl_conv *d)
 {
-    return xl__scalar_round(d->alpha, xl__conv_y_dtype(d->out.dtype,
-                                                       d->epilogue.expr)) != 0;
+    return d->pass == XL_CONV_BACKWARD_DATA ? d->out.dtype : d->in.dtype;
+}
+
+xl_dtype xl__conv_result_dtype(const xl_conv *d)
+{
+    return d->pass == XL_CONV_BACKWARD_DATA      ? d->in.dtype
+           : d->pass == XL_CONV_BACKWARD_FILTERS ? d->filters.dtype
+                                                 : d->out.dtype;
+}
+
+bool xl__conv_reads(const xl_conv *d)
+{
+    return xl__scalar_round(d->alpha,
+                            xl__conv_y_dtype(xl__conv_result_dtype(d),
+                                             d->epilogue.expr)) != 0;
+}
+
+size_t xl__conv_terms(const struct xl__conv_canonical *c)
+{
+    return c->d.pass == XL_CONV_BACKWARD_DATA
+               ? xl__conv_kg(&c->d) * c->d.r * c->d.s
+           : c->d.pass == XL_CONV_BACKWARD_FILTERS ? c->d.n * c->p * c->q
+                                                   : xl__conv_depth(&c->d);
 }
 
 double xl__conv_flop(const struct xl__conv_canonical *c)
@@ -176,12 +197,17 @@ double xl__conv_flop(const struct xl__conv_canonical *c)
 double xl__conv_bytes(const struct xl__conv_canonical *c)
 {
     const xl_conv *d = &c->d;
-    const double touched = d->beta != 0 ? 2 : 1;
+    const double old = d->beta != 0;
     const double in =
         (double)d->n * (double)d->c * (double)d->h * (double)d->w;
     const double filters = (double)d->k * (double)xl__conv_depth(d);
     const double out =
         (double)d->n * (double)d->k * (double)c->p * (double)c->q;
-    return (in + filters) * (double)xl_dtype_bytes(d->in.dtype) +
-           touched * out * (double)xl_dtype_bytes(d->out.dtype);
+    const double result = d->pass == XL_CONV_BACKWARD_DATA      ? in
+                          : d->pass == XL_CONV_BACKWARD_FILTERS ? filters
+                                                                : out;
+    return in * (double)xl_dtype_bytes(d->in.dtype) +
+           filters * (double)xl_dtype_bytes(d->filters.dtype) +
+           out * (double)xl_dtype_bytes(d->out.dtype) +
+           old * result * (double)xl_dtype_bytes(xl__conv_result_dtype(d));
 }

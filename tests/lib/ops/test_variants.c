@@ -19,7 +19,7 @@
 #include "support/support.h"
 #include "verify/verify.h"
 
-enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 3 * MAX_VARIANTS + 1 };
+enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 5 * MAX_VARIANTS + 1 };
 
 static xl_lib *lib;
 static xl_queue *queue;
@@ -94,17 +94,34 @@ static void one_gemm(void **state)
     judge(&t);
 }
 
-static void one_conv(void **state)
+static void one_pass(void **state, xl_conv_pass pass)
 {
     struct tally t = {.variant = *state};
+    struct conv_case c;
+    bool is_there;
 
-    for (const struct conv_case *c = conv_cases; c->name; c++) {
+    for (unsigned i = 0; conv_case_of_pass(i, pass, &c, &is_there); i++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
-            count(&t, c->name, verify_conv(queue, c, t.variant, SEED, &found),
+        if (is_there && is_wanted(c.use))
+            count(&t, c.name, verify_conv(queue, &c, t.variant, SEED, &found),
                   &found);
     }
     judge(&t);
+}
+
+static void one_conv(void **state)
+{
+    one_pass(state, XL_CONV_FORWARD);
+}
+
+static void one_conv_data(void **state)
+{
+    one_pass(state, XL_CONV_BACKWARD_DATA);
+}
+
+static void one_conv_filters(void **state)
+{
+    one_pass(state, XL_CONV_BACKWARD_FILTERS);
 }
 
 static void one_softmax(void **state)
@@ -205,6 +222,8 @@ int main(int argc, char **argv)
     if (open_device()) {
         n += add_variants(tests + n, "gemm", one_gemm);
         n += add_variants(tests + n, "conv", one_conv);
+        n += add_variants(tests + n, "conv_data", one_conv_data);
+        n += add_variants(tests + n, "conv_filters", one_conv_filters);
         n += add_variants(tests + n, "softmax", one_softmax);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
