@@ -161,12 +161,14 @@ bool session_stopped(void *session)
 
 void session_section(struct session *s, const char *title, const char *note)
 {
-    s->sink.section(s->sink.arg, title, note);
+    if (s->pass == 0)
+        s->sink.section(s->sink.arg, title, note);
 }
 
 void session_section_end(struct session *s)
 {
-    s->sink.section_end(s->sink.arg);
+    if (s->pass == 0)
+        s->sink.section_end(s->sink.arg);
 }
 
 void session_record(struct session *s, xl_device *dev, const xl_row *row)
@@ -176,6 +178,10 @@ void session_record(struct session *s, xl_device *dev, const xl_row *row)
 
 void session_row(struct session *s, xl_device *dev, const xl_row *row)
 {
+    if (s->pass > 0) {
+        s->sink.repeat(s->sink.arg, dev, s->pass, row);
+        return;
+    }
     s->n_rows++;
     s->n_rejected += row->verdict == XL_ROW_REJECTED;
     s->n_errors += row->verdict == XL_ROW_ERROR;

@@ -22,6 +22,10 @@ struct row_sink {
     /* A row for the result files only, outside of any section: the command
      * prints it in a table of its own. */
     void (*record)(void *arg, xl_device *dev, const xl_row *row);
+    /* Another pass over a row, before or after the row itself; for the files
+     * only. */
+    void (*repeat)(void *arg, xl_device *dev, unsigned pass,
+                   const xl_row *row);
 };
 
 struct report;
@@ -51,6 +55,8 @@ struct session {
                        command's own */
     bool is_late;   /* the limit has ended the run */
     unsigned n_rows, n_wrong, n_rejected, n_errors;
+    unsigned pass; /* 0: rows are measured; else a further pass over rows,
+                      without tables: only their samples are kept */
     /* Called for each row as well; NULL: none. */
     void (*watch)(void *arg, xl_device *dev, const xl_row *row);
     void *watch_arg;
@@ -75,7 +81,8 @@ xl_queue *session_queue(struct session *s, xl_device *dev);
 bool session_stopped(void *session);
 bool session_interrupted(void);
 /* Pass to the sink: the beginning of a section, a row (its verdict is
- * counted), the end of the section; a row outside of any section. */
+ * counted), the end of the section; a row outside of any section. In a further
+ * pass only samples reach it. */
 void session_section(struct session *s, const char *title, const char *note);
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
 void session_section_end(struct session *s);

@@ -22,6 +22,9 @@ struct report_writer {
     /* Begin a table. Title "GEMM"; note: a line below it, or NULL. */
     void (*begin_section)(void *w, const char *title, const char *note);
     void (*add_row)(void *w, xl_device *dev, const xl_row *row);
+    /* Another pass over a row; NULL: not kept. */
+    void (*add_pass)(void *w, xl_device *dev, unsigned pass,
+                     const xl_row *row);
     void (*end_section)(void *w); /* print it, or rewrite the files */
     int (*close)(void *w);        /* an exit_code */
 };
@@ -170,6 +173,13 @@ static void add_file_row(void *state, xl_device *dev, const xl_row *row)
     document_row(&w->document, dev, row);
 }
 
+static void add_file_pass(void *state, xl_device *dev, unsigned pass,
+                          const xl_row *row)
+{
+    struct files_writer *w = state;
+    document_pass(&w->document, w->s, dev, pass, row);
+}
+
 static void end_file_section(void *state)
 {
     struct files_writer *w = state;
@@ -193,6 +203,7 @@ static const struct report_writer files_functions = {
     .open = open_files,
     .begin_section = begin_file_section,
     .add_row = add_file_row,
+    .add_pass = add_file_pass,
     .end_section = end_file_section,
     .close = close_files,
 };
@@ -276,6 +287,15 @@ static void write_record(void *arg, xl_device *dev, const xl_row *row)
     }
 }
 
+static void write_pass(void *arg, xl_device *dev, unsigned pass,
+                       const xl_row *row)
+{
+    struct report *r = arg;
+    for (unsigned i = 0; i < N_WRITERS; i++)
+        if (r->state[i] && writers[i].writer->add_pass)
+            writers[i].writer->add_pass(r->state[i], dev, pass, row);
+}
+
 struct report *report_open(struct session *s)
 {
     struct report *r = xl__calloc(1, sizeof *r);
@@ -292,8 +312,8 @@ struct report *report_open(struct session *s)
             return NULL;
         }
     }
-    s->sink = (struct row_sink){r, begin_section, write_row, end_section,
-                                write_record};
+    s->sink = (struct row_sink){r,           begin_section, write_row,
+                                end_section, write_record,  write_pass};
     return r;
 }
 

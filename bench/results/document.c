@@ -15,9 +15,11 @@
 
 #include <math.h>
 
+#include "base/os/clock.h"
 #include "base/str.h"
 #include "results/environment.h"
 #include "results/json.h"
+#include "results/result.h"
 #include "cli/session.h"
 #include "results/telemetry.h"
 #include "results/warnings.h"
@@ -236,15 +238,18 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
 
 bool document_begin(struct document *d)
 {
-    *d = (struct document){json_array(), json_array(), false};
-    return d->rows && d->sections;
+    *d = (struct document){json_array(), json_array(), false, json_object(),
+                           json_object()};
+    return d->rows && d->sections && d->passes && d->counts;
 }
 
 void document_clear(struct document *d)
 {
     json_decref(d->rows);
     json_decref(d->sections);
-    *d = (struct document){NULL, NULL, false};
+    json_decref(d->passes);
+    json_decref(d->counts);
+    *d = (struct document){NULL, NULL, false, NULL, NULL};
 }
 
 void document_section(struct document *d, const char *title, const char *note)
@@ -261,9 +266,55 @@ void document_section_end(struct document *d)
     d->is_in_section = false;
 }
 
+/* The further passes over a row, as one list that the row and document_pass()
+ * share. Rows of a device with equal ids are told apart by their order, which
+ * is the same in each pass; pass 0 has the rows themselves. Borrowed; NULL
+ * when out of memory. */
+static json_t *passes_of(struct document *d, const xl_device *dev,
+                         unsigned pass, const xl_row *row)
+{
+    struct xl__str key = {0}, count = {0};
+    xl__str_printf(&key, "%u ", xl_device_index(dev));
+    result_row_id(&key, row);
+    xl__str_printf(&count, "%u %s", pass, xl__str_text(&key));
+    const char *counted = xl__str_text(&count);
+    const json_int_t n =
+        json_integer_value(json_object_get(d->counts, counted));
+    json_put(d->counts, counted, json_integer(n + 1));
+    xl__str_printf(&key, " %d", (int)n);
+    json_t *list = json_object_get(d->passes, xl__str_text(&key));
+    if (!list) {
+        json_put(d->passes, xl__str_text(&key), json_array());
+        list = json_object_get(d->passes, xl__str_text(&key));
+    }
+    xl__str_clear(&key);
+    xl__str_clear(&count);
+    return list;
+}
+
 void document_row(struct document *d, const xl_device *dev, const xl_row *row)
 {
-    json_add(d->rows, row_json(d, dev, row));
+    json_t *out = row_json(d, dev, row);
+    json_put(out, "passes", json_incref(passes_of(d, dev, 0, row)));
+    json_add(d->rows, out);
+}
+
+void document_pass(struct document *d, const struct session *s,
+                   const xl_device *dev, unsigned pass, const xl_row *row)
+{
+    json_t *list = passes_of(d, dev, pass, row);
+    const bool is_valid =
+        row->samples.runs > 0 && row->verdict <= XL_ROW_SUSPICIOUS;
+    if (!is_valid)
+        return;
+    json_t *out = json_object();
+    json_put(out, "at_s",
+             json_number((double)(xl__now_ns() - s->start_ns) * 1e-9));
+    put_timing(out, row);
+    json_put(out, "value", json_number(row->value));
+    json_put(out, "unit",
+             json_text(row->unit && *row->unit ? row->unit : NULL));
+    json_add(list, out);
 }
 
 json_t *document_json(const struct document *d, const struct session *s)

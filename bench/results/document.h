@@ -16,6 +16,8 @@ struct document {
     json_t *rows;
     json_t *sections;   /* "parts" of the file: titles and notes of tables */
     bool is_in_section; /* rows belong to the last one; else to none */
+    json_t *passes;     /* further passes, a list for each key of a row */
+    json_t *counts;     /* how often a key occurred, by pass */
 };
 
 bool document_begin(struct document *d); /* false: out of memory */
@@ -25,6 +27,10 @@ void document_clear(struct document *d);
 void document_section(struct document *d, const char *title, const char *note);
 void document_section_end(struct document *d);
 void document_row(struct document *d, const xl_device *dev, const xl_row *row);
+/* Add a further pass over a row, before or after the row. A pass without a
+ * valid time is left out. */
+void document_pass(struct document *d, const struct session *s,
+                   const xl_device *dev, unsigned pass, const xl_row *row);
 /* The whole document so far, a new reference; NULL when out of memory. */
 json_t *document_json(const struct document *d, const struct session *s);
 

@@ -97,6 +97,35 @@ static char *remove_variant(const char *id)
     return xl__str_steal(&text);
 }
 
+/* Reads the further passes that have times; a file may have none. */
+static bool read_passes(const json_t *list, struct result_row *row)
+{
+    const size_t n = json_array_size(list);
+    if (n == 0)
+        return true;
+    row->pass = xl__calloc(n, sizeof *row->pass);
+    if (!row->pass)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct result_row *pass = &row->pass[row->n_passes];
+        const json_t *in = json_array_get(list, i);
+        *pass = (struct result_row){.id = row->id,
+                                    .device = row->device,
+                                    .verdict = row->verdict,
+                                    .variant = row->variant,
+                                    .json = in};
+        const bool is_read =
+            read_times(json_object_get(in, "samples_ns"), pass);
+        if (pass->n > 0)
+            row->n_passes++;
+        else
+            free(pass->ns);
+        if (!is_read)
+            return false;
+    }
+    return true;
+}
+
 static bool read_row(struct result_row *row, const json_t *in)
 {
     row->json = in;
@@ -106,7 +135,9 @@ static bool read_row(struct result_row *row, const json_t *in)
     row->case_id = remove_variant(row->id);
     const json_t *frac = json_object_get(json_object_get(in, "roof"), "frac");
     row->frac = json_is_number(frac) ? json_number_value(frac) : (double)NAN;
-    return row->case_id && read_times(json_object_get(in, "samples_ns"), row);
+    return row->case_id &&
+           read_times(json_object_get(in, "samples_ns"), row) &&
+           read_passes(json_object_get(in, "passes"), row);
 }
 
 /* Reads devices and rows; false after a message. */
@@ -171,6 +202,9 @@ bool result_file_read(const char *path, struct result_file *out, char *why,
 void result_file_clear(struct result_file *file)
 {
     for (size_t i = 0; i < file->n_rows; i++) {
+        for (size_t k = 0; k < file->rows[i].n_passes; k++)
+            free(file->rows[i].pass[k].ns);
+        free(file->rows[i].pass);
         free(file->rows[i].ns);
         free(file->rows[i].case_id);
     }

@@ -22,6 +22,8 @@ struct result_row {
     double *ns;    /* samples */
     size_t n;
     const json_t *json; /* all of it, borrowed from the document */
+    struct result_row *pass; /* its further passes: samples and value only */
+    size_t n_passes;
 };
 
 struct result_file {

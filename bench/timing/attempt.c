@@ -48,7 +48,7 @@ static bool is_too_long(const struct attempt *t, double run_ns)
         at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%.0f",
                                i ? "x" : "", t->row.shape[i].value);
     progress_hide(s);
-    if (!s->set.quiet)
+    if (!s->set.quiet && s->pass == 0)
         fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
                 t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
                 need_s,
@@ -159,6 +159,10 @@ void attempt_prepare(struct attempt *t)
     est_ns = pace_estimate(&t->b->paces, t->dev, &t->row, est_ns);
     if (est_ns > 0 && is_too_long(t, est_ns))
         return;
+    if (t->b->s->pass > 0) { /* checked in the first pass */
+        t->is_live = true;
+        return;
+    }
     status = run_and_check(t, &ns, &found);
     if (status == XL_OK && op->check_whole)
         status = op->check_whole(t->q, &t->work, &found);
@@ -243,6 +247,19 @@ static void diagnose_row(struct attempt *t)
     xl_diagnose(t->dev, &work, &t->row.diagnosis);
 }
 
+static void set_value(xl_row *row)
+{
+    const double amount =
+        strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
+    row->value = amount / row->samples.median_ns * 1e9;
+}
+
+void attempt_repeat(struct attempt *t)
+{
+    set_value(&t->row);
+    t->row.verdict = XL_ROW_OK;
+}
+
 void attempt_finish(struct attempt *t)
 {
     xl_row *row = &t->row;
@@ -257,8 +274,7 @@ void attempt_finish(struct attempt *t)
         attempt_fail(t, status);
         return;
     }
-    double amount = strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
-    row->value = amount / row->samples.median_ns * 1e9;
+    set_value(row);
     row->warnings = row->samples.warnings;
     pace_record(&t->b->paces, t->dev, row, row->samples.median_ns);
     add_verdict(t);

@@ -68,6 +68,8 @@ xl_status attempt_enqueue(xl_queue *q, void *arg);
 /* After the timing: compare the result again, then compute the row's values.
  */
 void attempt_finish(struct attempt *t);
+/* The same in a further pass: only the value. */
+void attempt_repeat(struct attempt *t);
 /* Report the row as failed; is_live becomes false. */
 void attempt_fail(struct attempt *t, xl_status status);
 

@@ -28,6 +28,22 @@ static const struct extent extents[] = {
       .max_noise = 0.005, .max_s = 15, .patience = 3},
      0},
 };
+/* Of a further pass over the rows of a suite. */
+static const struct extent pass_extents[] = {
+    {{XL_SAMPLING_INIT, .warmup = 1, .min_runs = 3, .max_runs = 10,
+      .max_noise = 0.01, .max_s = 0.3, .patience = 1},
+     8},
+    {{XL_SAMPLING_INIT, .warmup = 2, .min_runs = 10, .max_runs = 40,
+      .max_noise = 0.01, .max_s = 2, .patience = 1},
+     30},
+};
+
+static const struct extent *extent_of(const struct session *s)
+{
+    if (s->pass > 0)
+        return &pass_extents[s->set.full];
+    return &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
+}
 
 /* Time all live attempts, interleaved. */
 static xl_status sample_interleaved(struct attempt *const *live, unsigned n)
@@ -55,7 +71,7 @@ fail:
 static void trace_attempt(struct attempt *t)
 {
     struct xl__str name = {0};
-    if (!t->b->s->trace)
+    if (!t->b->s->trace || t->b->s->pass > 0)
         return;
     xl__str_add(&name, t->row.variant);
     for (unsigned i = 0; i < t->row.n_shape; i++)
@@ -76,6 +92,8 @@ static void time_attempts(struct attempt *const *live, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         if (status != XL_OK)
             attempt_fail(live[i], status);
+        else if (live[i]->b->s->pass > 0)
+            attempt_repeat(live[i]);
         else
             attempt_finish(live[i]);
         if (live[i]->is_live)
@@ -208,6 +226,8 @@ static int open_queues(struct bench *b)
         b->queues[i] = session_queue(s, s->devices[i]);
         if (!b->queues[i])
             return EXIT_NO_DEVICE;
+        if (s->pass > 0)
+            continue;
         progress_step(s, "measuring peaks");
         xl_status status = xl_peaks_measure(b->queues[i], XL_F32);
         if (status != XL_OK && status != XL_UNSUPPORTED)
@@ -254,7 +274,7 @@ int bench_run(struct session *s, const struct bench_op *op,
         return strcmp(s->command->name, op->name) == 0
                    ? report_no_variant(s, op)
                    : EXIT_FINE;
-    b.extent = &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
+    b.extent = extent_of(s);
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
