@@ -256,11 +256,11 @@ const struct option_row option_rows[] = {
     {"damaged", 0, OPT_FLAG, NULL, "clear: remove only damaged entries", NULL,
      AT(damaged), false, NULL},
     {"fail-on", 0, OPT_LIST, "slower:P%|rejected|missing,...",
-     "exit code 5 when the whole interval of a row or an operation exceeds P "
-     "percent; when a row that had a time is rejected or fails; when a row is "
+     "exit code 5 when the whole interval of a row, of an operation or of "
+     "all together exceeds P percent; when a row that had a time is rejected or fails; when a row is "
      "missing", NULL, AT(fail_on), false, NULL},
     {"margin", 0, OPT_PERCENT, "P%",
-     "a difference of up to P percent counts as none; 2% when not given", NULL,
+     "a difference of up to P percent counts as none; 5% when not given", NULL,
      AT(margin), false, NULL},
     {"noise", 0, OPT_PERCENT, "P%",
      "noise between two runs, in percent; estimated when not given", NULL,

@@ -114,19 +114,19 @@ const struct command cmd_compare = {
     .words = "A.json[,...] [B.json...]",
     .about =
         "Matches the rows of two files written by --json and prints b/a, the "
-        "ratio of their times: above 1, b is slower. The verdict of a row "
-        "depends on the confidence interval of this ratio: SLOWER or FASTER "
-        "when the whole interval is on one side of 1 and the ratio is beyond "
-        "--margin; SAME when the whole interval is within the margin; "
-        "AMBIGUOUS otherwise. A line for each operation, with the geometric "
-        "mean, follows.\n\n"
-        "The interval includes the spread within each run and the noise "
-        "between runs, which one run cannot show: clocks, placement, other "
-        "programs. Several files of each, a1.json,a2.json b1.json,b2.json, "
-        "measure this noise; run a and b alternately. With one file of each, "
-        "the noise is the difference of most rows, so a change of a third of "
-        "the rows or more is AMBIGUOUS. All intervals together hold with "
-        "95 % confidence.\n\n"
+        "ratio of their times: above 1, b is slower. A row is SLOWER or "
+        "FASTER when the difference is real and beyond --margin; 5 % of such "
+        "rows may be false (a false-discovery rate). It is SAME when its 95 % "
+        "interval is within the margin, else AMBIGUOUS, with what would "
+        "decide "
+        "it. A line for each operation, with the geometric mean, follows. The "
+        "points of a probe's curve are one row.\n\n"
+        "By how much equal measurements differ is taken from the passes that "
+        "the suite takes of each operation, by class of rows, and from the "
+        "scatter of the rows. Several files of each, a1.json,a2.json "
+        "b1.json,b2.json, count as more passes; take them alternately. If "
+        "everything is slower, it is said so, and rows are judged by what is "
+        "beyond that.\n\n"
         "With one device in each file, rows match whatever the device. A case "
         "with different variants in the two files is compared, with a remark. "
         "Several files, devices or libraries (from bench/peers, or CLBlast by "
@@ -137,10 +137,11 @@ const struct command cmd_compare = {
         "fraction of each device a case reaches, of its roof and of the best "
         "known there, with the harmonic means over the devices; --variant "
         "chooses the variant.\n\n"
-        "--fail-on makes it a gate with exit code 5: slower:5% when the whole "
-        "interval of a row or of an operation is above 1.05, or when nothing "
-        "could be compared; rejected when a row that had a time is rejected "
-        "or fails; missing when a row of the first file is not in the other.",
+        "--fail-on makes it a gate with exit code 5: slower:5% when a row, an "
+        "operation or everything together differs and its whole interval is "
+        "above 1.05, or when nothing could be compared; rejected when a row "
+        "that had a time is rejected or fails; missing when a row of the "
+        "first file is not in the other.",
     .options = options,
     .min_words = 1,
     .max_words = COMPARISONS_MAX_SETS,

@@ -2,13 +2,13 @@
 /* Compares a baseline (a) with a candidate (b): pairs the rows of both,
  * estimates by how much each pair differs, and classifies the difference.
  *
- *     rows of a, rows of b -> pairs -> log ratio, variance -> noise
- *                          -> interval -> SLOWER, FASTER, SAME, AMBIGUOUS
+ *     rows of a, rows of b -> pairs -> times of each pass -> curves as one row
+ *     -> log ratio, variance -> interval -> SLOWER, FASTER, SAME, AMBIGUOUS
  *
  * Rows are paired by id (and device), or by case when each result set is
  * represented by its fastest variant. The compared quantity is the logarithm
- * of a time, so that a difference is the logarithm of a ratio. noise.h
- * estimates the variance between runs and computes the intervals. */
+ * of a time, so that a difference is the logarithm of a ratio. noise.h has the
+ * statistics. */
 #include "compare/compare.h"
 
 #include <math.h>
@@ -18,7 +18,9 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/str.h"
+#include "compare/curves.h"
 #include "compare/differences.h"
+#include "compare/passes.h"
 #include "results/json.h"
 #include "results/result.h"
 
@@ -135,17 +137,34 @@ double result_metric(const struct result_row *row, double *value,
 struct ratio ratio_of(const struct shift *shift, double margin_percent)
 {
     const double edge = log1p(margin_percent / 100);
+    const double by = shift->log_ratio - shift->beyond;
+    const bool is_beyond = shift->beyond > 0 || shift->beyond < 0;
     struct ratio r = {.ratio = exp(shift->log_ratio),
                       .lo = exp(shift->lo),
                       .hi = exp(shift->hi),
-                      .call = CALL_AMBIGUOUS};
-    if (shift->lo >= -edge && shift->hi <= edge)
-        r.call = CALL_SAME;
-    else if (shift->lo > 0 && shift->log_ratio > edge)
+                      .call = CALL_AMBIGUOUS,
+                      .is_found = shift->is_found};
+    if (shift->lo - shift->beyond >= -edge &&
+        shift->hi - shift->beyond <= edge)
+        r.call = is_beyond ? CALL_AS_ALL : CALL_SAME;
+    else if (shift->is_found && by > edge)
         r.call = CALL_SLOWER;
-    else if (shift->hi < 0 && shift->log_ratio < -edge)
+    else if (shift->is_found && by < -edge)
         r.call = CALL_FASTER;
     return r;
+}
+
+struct ratio compare_common(const struct comparison *c)
+{
+    return c->noise.has_common
+               ? ratio_of(&c->noise.common, c->margin)
+               : (struct ratio){(double)NAN, (double)NAN, (double)NAN,
+                                CALL_FEW_RUNS, false};
+}
+
+double pair_missing_passes(const struct comparison *c, const struct pair *p)
+{
+    return noise_missing(&p->shift, log1p(c->margin / 100));
 }
 
 bool pair_is_rejected(const struct pair *pair)
@@ -225,68 +244,6 @@ static bool label_pairs(struct comparison *c)
     return fine;
 }
 
-/* -- noise and calls ------------------------------------------------------ */
-
-/* -- the noise ------------------------------------------------------------ */
-
-/* Appends the differences between consecutive runs of one result set to
- * `list`, and adds their mean square to the noise of the pair itself. */
-static bool add_repeats(struct comparison *c, const struct result_set *set,
-                        struct pair *p, const struct result_row *row,
-                        bool by_case, struct shift **list, size_t *n,
-                        size_t *cap)
-{
-    for (size_t f = 1; row && f < set->n_files; f++) {
-        const struct result_row *was = find_repeat(set, row, f - 1, by_case);
-        const struct result_row *is = find_repeat(set, row, f, by_case);
-        const char *unit = NULL;
-        double value = 0;
-        if (!was || !is || !result_is_timed(was) || !result_is_timed(is))
-            continue;
-        struct shift s = {.op = p->shift.op, .runs = 2};
-        s.log_ratio = result_metric(is, &value, &unit) -
-                      result_metric(was, &value, &unit);
-        s.within = noise_within(was->ns, was->n) +
-                   noise_within(is->ns, is->n);
-        if (isnan(s.within))
-            continue;
-        if (!xl__grow(list, cap, *n + 1, sizeof **list))
-            return false;
-        (*list)[(*n)++] = s;
-        const double square = s.log_ratio * s.log_ratio;
-        const size_t repeats = c->a.n_files + c->b.n_files - 2;
-        p->shift.own += square / (double)repeats;
-    }
-    return true;
-}
-
-/* Estimates the noise between runs: as given by the user; from repeats, if
- * there are enough; from the scatter of the rows, if most are expected to be
- * equal and there are enough; else the assumed default. */
-static bool estimate_noise(struct comparison *c, struct shift *rows,
-                           const struct compare_options *how)
-{
-    struct shift *list = NULL;
-    size_t n = 0, cap = 0;
-    bool fine = true;
-    for (size_t i = 0; i < c->n_compared && fine; i++) {
-        struct pair *p = &c->pairs[i];
-        fine = add_repeats(c, &c->a, p, p->a, how->by_case, &list, &n, &cap) &&
-               add_repeats(c, &c->b, p, p->b, how->by_case, &list, &n, &cap);
-        rows[i] = p->shift;
-    }
-    if (!isnan(how->assumed))
-        noise_assume(&c->noise, how->assumed);
-    else if (n >= NOISE_FEWEST_ROWS)
-        fine = fine && noise_from_repeats(&c->noise, list, n);
-    else if (c->is_alike && c->n_compared >= NOISE_FEWEST_ROWS)
-        fine = fine && noise_from_rows(&c->noise, rows, c->n_compared);
-    else
-        noise_assume(&c->noise, COMPARE_NOISE);
-    free(list);
-    return fine;
-}
-
 /* -- calls ---------------------------------------------------------------- */
 
 /* Counts the calls of each op, and computes the mean of each op and of all
@@ -317,30 +274,31 @@ static void classify_ops(struct comparison *c, const struct shift *rows,
     c->all.mean = ratio_of(&mean, margin);
 }
 
-/* Estimates the noise, then sets the interval and call of each pair with a
- * difference, and the means. The first n_compared pairs are those. False: out
- * of memory. */
+/* Judges all pairs with a difference, then the means. The first n_compared
+ * pairs are those. False: out of memory. */
 static bool classify_pairs(struct comparison *c,
                            const struct compare_options *how)
 {
     struct shift *rows =
         xl__calloc(c->n_compared ? c->n_compared : 1, sizeof *rows);
-    const bool fine = rows && estimate_noise(c, rows, how);
-    if (fine) {
-        noise_intervals(&c->noise, rows, c->n_compared);
-        for (size_t i = 0; i < c->n_compared; i++) {
-            c->pairs[i].shift = rows[i];
-            c->pairs[i].ratio = ratio_of(&rows[i], how->margin);
-        }
-        classify_ops(c, rows, how->margin);
+    struct noise_input in;
+    for (size_t i = 0; rows && i < c->n_compared; i++)
+        rows[i] = c->pairs[i].shift;
+    const bool fine = rows && compare_noise_input(c, how, &in) &&
+                      noise_judge(&c->noise, rows, c->n_compared, &in);
+    for (size_t i = 0; fine && i < c->n_compared; i++) {
+        c->pairs[i].shift = rows[i];
+        c->pairs[i].ratio = ratio_of(&rows[i], how->margin);
     }
+    if (fine)
+        classify_ops(c, rows, how->margin);
     free(rows);
     return fine;
 }
 
 static const char *const call_names[N_CALLS] = {
-    "SLOWER",         "FASTER",  "AMBIGUOUS",    "SAME",    "few runs",
-    "not comparable", "no time", "missing in b", "new in b"};
+    "SLOWER",   "FASTER",         "AMBIGUOUS", "SAME",         "as all",
+    "few runs", "not comparable", "no time",   "missing in b", "new in b"};
 
 const char *call_name(enum call call)
 {
@@ -349,7 +307,7 @@ const char *call_name(enum call call)
 
 bool call_has_interval(enum call call)
 {
-    return call <= CALL_SAME;
+    return call <= CALL_AS_ALL;
 }
 
 /* -- pairs ---------------------------------------------------------------- */
@@ -359,14 +317,17 @@ static bool add_pair(struct comparison *c, const struct result_row *a,
 {
     if (!xl__grow(&c->pairs, &c->cap, c->n + 1, sizeof *c->pairs))
         return false;
-    c->pairs[c->n++] = (struct pair){
-        .a = a,
-        .b = b,
-        .unit = "ns",
-        .a_value = (double)NAN,
-        .b_value = (double)NAN,
-        .ratio = {(double)NAN, (double)NAN, (double)NAN,
-                  !b ? CALL_MISSING : a ? CALL_UNTIMED : CALL_NEW}};
+    c->pairs[c->n++] =
+        (struct pair){.a = a,
+                      .b = b,
+                      .unit = "ns",
+                      .a_value = (double)NAN,
+                      .b_value = (double)NAN,
+                      .ratio = {(double)NAN, (double)NAN, (double)NAN,
+                                !b  ? CALL_MISSING
+                                : a ? CALL_UNTIMED
+                                    : CALL_NEW,
+                                false}};
     return true;
 }
 
@@ -423,41 +384,53 @@ static bool pair_by_case(struct comparison *c)
 
 /* -- what they differ by -------------------------------------------------- */
 
-/* One row of a result set, averaged over the runs. */
-struct set_time {
-    double log_time, value, within;
-    size_t runs;
-    bool is_alike; /* all runs: same unit, same clock */
+/* One row of a result set: the logarithms of its times, one of each pass of
+ * each run that has a valid time. */
+struct set_times {
+    double *log_time;
+    size_t n, cap;
+    double log_value; /* mean of the logarithms of the compared quantity */
+    double within;    /* variance of the mean, from the samples */
+    bool is_alike;    /* all: same unit, same clock */
     const char *unit, *clock;
 };
 
-/* Averages the logarithm of the time over the runs with a valid time. The
- * variance of the mean of n runs is the sum of their variances over n^2. */
-static struct set_time measure_set(const struct result_set *set,
-                                   const struct result_row *row, bool by_case)
+static bool add_time(struct set_times *t, const struct result_row *row)
 {
-    struct set_time l = {.is_alike = true};
-    for (size_t f = 0; f < set->n_files; f++) {
+    const char *clock = json_text_at(row->json, "clock"), *unit = NULL;
+    double value = 0;
+    if (!xl__grow(&t->log_time, &t->cap, t->n + 1, sizeof *t->log_time))
+        return false;
+    t->log_time[t->n] = result_metric(row, &value, &unit);
+    t->is_alike = t->is_alike && (t->n == 0 || (xl__streq(t->unit, unit) &&
+                                                xl__streq(t->clock, clock)));
+    t->unit = unit;
+    t->clock = clock;
+    t->log_value += log(value);
+    t->within += noise_within(row->ns, row->n);
+    t->n++;
+    return true;
+}
+
+/* Reads a row of all runs. False: out of memory. */
+static bool read_set(const struct result_set *set,
+                     const struct result_row *row, bool by_case,
+                     struct set_times *t)
+{
+    bool fine = true;
+    *t = (struct set_times){.is_alike = true};
+    for (size_t f = 0; f < set->n_files && fine; f++) {
         const struct result_row *r = find_repeat(set, row, f, by_case);
-        double value = 0;
         if (!r || !result_is_timed(r))
             continue;
-        const char *clock = json_text_at(r->json, "clock");
-        const char *unit = NULL;
-        l.log_time += result_metric(r, &value, &unit);
-        l.within += noise_within(r->ns, r->n);
-        l.is_alike = l.is_alike && (l.runs == 0 || (xl__streq(l.unit, unit) &&
-                                                   xl__streq(l.clock, clock)));
-        l.unit = unit;
-        l.clock = clock;
-        l.value += value;
-        l.runs++;
+        fine = add_time(t, r);
+        for (size_t k = 0; k < r->n_passes && fine; k++)
+            fine = add_time(t, &r->pass[k]);
     }
-    const double n = (double)l.runs;
-    l.log_time /= n;
-    l.value /= n;
-    l.within /= n * n;
-    return l;
+    const double n = (double)(t->n ? t->n : 1);
+    t->log_value /= n;
+    t->within /= n * n;
+    return fine;
 }
 
 /* Uses the ratio of an interleaved measurement with a peer library, if
@@ -473,36 +446,72 @@ static bool use_interleaved(const struct comparison *c, struct pair *p)
     p->shift.log_ratio = log(interleaved.ratio);
     p->shift.within = half * half;
     p->shift.runs = 0;
+    p->shift.df = 0;
     return true;
 }
 
-/* Sets the difference of a pair and its variance, or the reason why there is
- * none. Rows with different units, or different clocks on similar devices, are
- * not comparable. */
-static void measure_pair(const struct comparison *c, struct pair *p,
-                         bool by_case)
+/* The very same measurement in one file each, not a repeated one. */
+static bool is_same_measurement(const struct comparison *c,
+                                const struct pair *p)
 {
-    if (!p->a || !p->b || !result_is_timed(p->a) || !result_is_timed(p->b))
-        return;
-    const struct set_time a = measure_set(&c->a, p->a, by_case);
-    const struct set_time b = measure_set(&c->b, p->b, by_case);
-    p->a_value = a.value;
-    p->b_value = b.value;
-    p->unit = a.unit;
+    return c->a.n_files == 1 && c->b.n_files == 1 &&
+           json_equal(p->a->json, p->b->json);
+}
+
+/* Durations of one class: below 100 us, to 10 ms, and longer. */
+static unsigned duration_range(double log_ns)
+{
+    static const double short_ns = 1e5, long_ns = 1e7;
+    return log_ns > log(long_ns) ? 2 : log_ns > log(short_ns) ? 1 : 0;
+}
+
+/* Sets the difference of a pair, or the reason why there is none. Rows with
+ * different units, or different clocks on similar devices, are not
+ * comparable. The clocks may differ between drivers: one may have no reliable
+ * event clock. */
+static bool set_difference(const struct comparison *c, struct pair *p,
+                           const struct set_times *a,
+                           const struct set_times *b)
+{
+    p->a_value = exp(a->log_value);
+    p->b_value = exp(b->log_value);
+    p->unit = a->unit;
     p->ratio.call = CALL_UNLIKE;
-    /* The clocks may differ between drivers: one may have no reliable event
-     * clock. */
-    if (!a.is_alike || !b.is_alike || !xl__streq(a.unit, b.unit) ||
-        (c->is_alike && !xl__streq(a.clock, b.clock)))
-        return;
-    p->shift.log_ratio = b.log_time - a.log_time;
-    p->shift.within = a.within + b.within;
-    p->shift.runs = 1 / (double)a.runs + 1 / (double)b.runs;
+    if (!a->is_alike || !b->is_alike || !xl__streq(a->unit, b->unit) ||
+        (c->is_alike && !xl__streq(a->clock, b->clock)))
+        return true;
+    double *scratch = xl__calloc(a->n * b->n, sizeof *scratch);
+    if (!scratch)
+        return false;
+    noise_difference(a->log_time, a->n, b->log_time, b->n, scratch, &p->shift);
+    free(scratch);
+    p->shift.within = a->within + b->within;
+    p->shift.range = duration_range(log(row_median_ns(p->a)));
+    p->shift.is_equal = is_same_measurement(c, p);
     const bool is_interleaved = use_interleaved(c, p);
     p->ratio.ratio = exp(p->shift.log_ratio);
     p->ratio.call = CALL_FEW_RUNS;
-    if (is_interleaved || !isnan(p->shift.within))
+    if (is_interleaved || p->shift.df > 0 || !isnan(p->shift.within) ||
+        p->shift.is_equal)
         p->ratio.call = CALL_AMBIGUOUS;
+    return true;
+}
+
+/* Reads both sides of a pair; it keeps the times. False: out of memory. */
+static bool measure_pair(const struct comparison *c, struct pair *p,
+                         bool by_case)
+{
+    struct set_times a = {0}, b = {0};
+    if (!p->a || !p->b || !result_is_timed(p->a) || !result_is_timed(p->b))
+        return true;
+    const bool fine = read_set(&c->a, p->a, by_case, &a) &&
+                      read_set(&c->b, p->b, by_case, &b) &&
+                      set_difference(c, p, &a, &b);
+    p->log_time[0] = a.log_time;
+    p->log_time[1] = b.log_time;
+    p->n_values[0] = a.n;
+    p->n_values[1] = b.n;
+    return fine;
 }
 
 /* -- ops ------------------------------------------------------------------ */
@@ -545,18 +554,19 @@ bool compare_make(struct comparison *c, const struct result_set *a,
                   const struct result_set *b,
                   const struct compare_options *how)
 {
-    *c = (struct comparison){.a = *a, .b = *b};
+    *c = (struct comparison){.a = *a, .b = *b, .margin = how->margin};
     c->is_alike = compare_is_alike(a, b);
     if (!(how->by_case ? pair_by_case(c) : pair_by_id(c)))
         return false;
     for (size_t i = 0; i < c->n; i++) {
-        measure_pair(c, &c->pairs[i], how->by_case);
-        if (!find_op(c, &c->pairs[i], &c->pairs[i].shift.op))
+        if (!measure_pair(c, &c->pairs[i], how->by_case) ||
+            !find_op(c, &c->pairs[i], &c->pairs[i].shift.op))
             return false;
-        c->n_compared += call_has_interval(c->pairs[i].ratio.call);
     }
-    if (!label_pairs(c))
+    if (!label_pairs(c) || !compare_fold_curves(c))
         return false;
+    for (size_t i = 0; i < c->n; i++)
+        c->n_compared += call_has_interval(c->pairs[i].ratio.call);
     qsort(c->pairs, c->n, sizeof *c->pairs, order_pairs);
     if (!classify_pairs(c, how))
         return false;
@@ -567,7 +577,7 @@ bool compare_make(struct comparison *c, const struct result_set *a,
 void compare_clear(struct comparison *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        free(c->pairs[i].label);
+        compare_clear_pair(&c->pairs[i]);
     free(c->pairs);
     free(c->ops);
     *c = (struct comparison){.n = 0};

@@ -17,12 +17,13 @@ struct result_set {
 };
 
 /* Classification of a pair, or of the mean of an op, in order of importance.
- * Those up to CALL_SAME have an interval. */
+ * Those up to CALL_AS_ALL have an interval. */
 enum call {
-    CALL_SLOWER,    /* the interval is above 1, the ratio beyond the margin */
+    CALL_SLOWER,    /* found to differ, and the ratio is beyond the margin */
     CALL_FASTER,    /* likewise below 1 */
     CALL_AMBIGUOUS, /* none of these */
     CALL_SAME,      /* the whole interval is within the margin */
+    CALL_AS_ALL,    /* likewise about the change of all rows */
     CALL_FEW_RUNS,  /* no interval: a single sample */
     CALL_UNLIKE,    /* another unit or clock: not comparable */
     CALL_UNTIMED,   /* one of the rows has no valid time */
@@ -36,6 +37,7 @@ bool call_has_interval(enum call call);
 struct ratio {
     double ratio, lo, hi; /* lo and hi NaN: no interval */
     enum call call;
+    bool is_found; /* real by the false-discovery rate, whatever the margin */
 };
 
 struct pair {
@@ -44,6 +46,9 @@ struct pair {
     struct ratio ratio;
     double a_value, b_value; /* the compared quantity, mean over the runs */
     const char *unit;
+    double *log_time[2]; /* of a and of b: one of each pass of each run */
+    size_t n_values[2];
+    size_t n_points;         /* of a probe's curve that is one row; 0: none */
     bool is_gated;           /* a condition of --fail-on applies */
     char *label;             /* "gemm_cpu 1024^3 f32" */
 };
@@ -65,6 +70,7 @@ struct comparison {
     size_t n_ops, ops_cap;
     struct op_mean all; /* op NULL */
     struct noise noise;
+    double margin; /* percent */
     bool is_alike; /* same chip and platform: most rows are expected to be
                       equal, and their scatter shows the noise */
 };
@@ -74,7 +80,7 @@ struct compare_options {
     double margin;  /* percent of difference that is ignored */
     double assumed; /* noise in percent; NaN: estimate it */
 };
-enum { COMPARE_MARGIN = 2, COMPARE_NOISE = 5 }; /* defaults, percent */
+enum { COMPARE_MARGIN = 5, COMPARE_NOISE = 5 }; /* defaults, percent */
 
 /* False: out of memory. Call compare_clear() in either case. The result sets
  * must outlive the comparison. */
@@ -105,8 +111,13 @@ bool result_interleaved(const struct result_file *file,
  * probes choose how much they execute; else the median of the samples. */
 double result_metric(const struct result_row *row, double *value,
                      const char **unit);
-/* Classifies an interval: one of the first four calls. */
+/* Classifies an interval: one of the calls with an interval. */
 struct ratio ratio_of(const struct shift *shift, double margin_percent);
+/* The change of all rows, with its call; NaN: unknown. */
+struct ratio compare_common(const struct comparison *c);
+/* How many more passes each side needs until an ambiguous row is decided;
+ * infinite: it is too near the margin. */
+double pair_missing_passes(const struct comparison *c, const struct pair *p);
 /* The row has a valid time in a, and is rejected or an error in b. */
 bool pair_is_rejected(const struct pair *pair);
 bool pair_is_variant_changed(const struct pair *pair);

@@ -184,6 +184,11 @@ static void add_percent(double log_noise, struct xl__str *out)
     xl__str_add(out, text);
 }
 
+static void add_factor(double factor, struct xl__str *out)
+{
+    xl__str_printf(out, factor < 10 ? "%.2f" : "%.0f", factor);
+}
+
 /* Names the op with the largest noise, if it is much larger than that of all
  * rows. */
 static void describe_noisiest_op(const struct comparison *c,
@@ -202,25 +207,95 @@ static void describe_noisiest_op(const struct comparison *c,
 
 void compare_describe_noise(const struct comparison *c, struct xl__str *out)
 {
-    const bool is_assumed = c->noise.source == NOISE_ASSUMED;
-    xl__str_printf(out, "Repeated runs %s by ",
-                   is_assumed ? "are assumed to differ" : "differ");
+    xl__str_add(out, c->noise.source == NOISE_ASSUMED
+                         ? "Equal measurements are assumed to differ by "
+                         : "Equal measurements differ by ");
     add_percent(c->noise.all, out);
     describe_noisiest_op(c, out);
     switch (c->noise.source) {
     case NOISE_FROM_REPEATS:
-        xl__str_add(out, ", measured from the repeats.");
+        xl__str_add(out, ", by the passes over the rows");
+        if (c->noise.excess > 1) {
+            xl__str_add(out, " and by the scatter of the rows, which is ");
+            add_factor(sqrt(c->noise.excess), out);
+            xl__str_add(out, " times as large");
+        }
+        xl__str_add(out, ".");
         break;
     case NOISE_FROM_ROWS:
-        xl__str_add(out, ", estimated from the scatter of the rows; give "
-                         "several files of each, a1.json,a2.json, to "
-                         "measure it.");
+        xl__str_add(out, ", by the scatter of the rows; files of suites, or "
+                         "several files of each, a1.json,a2.json, measure "
+                         "it.");
         break;
     case NOISE_ASSUMED:
         xl__str_add(out, "; give --noise, or several files of each, "
                          "a1.json,a2.json, to measure it.");
         break;
     }
+}
+
+void compare_describe_ratio(double ratio, struct xl__str *out)
+{
+    add_factor(ratio < 1 ? 1 / ratio : ratio, out);
+    xl__str_add(out, ratio < 1 ? "x faster" : "x slower");
+}
+
+void compare_describe_common(const struct comparison *c, struct xl__str *out)
+{
+    const struct ratio all = compare_common(c);
+    if (all.call != CALL_SLOWER && all.call != CALL_FASTER)
+        return;
+    xl__str_add(out, "Everything is ");
+    compare_describe_ratio(all.ratio, out);
+    xl__str_printf(out,
+                   " in b (%.2f..%.2f): machine, clock or driver. Rows are "
+                   "judged by what is beyond that. ",
+                   all.lo, all.hi);
+}
+
+static bool is_different(enum call call)
+{
+    return call == CALL_SLOWER || call == CALL_FASTER;
+}
+
+void compare_describe_findings(const struct comparison *c, struct xl__str *out)
+{
+    for (size_t i = 0; i < c->n_ops; i++) {
+        const struct op_mean *op = &c->ops[i];
+        size_t n = 0;
+        if (!is_different(op->mean.call))
+            continue;
+        for (enum call k = 0; call_has_interval(k); k++)
+            n += op->n_call[k];
+        xl__str_printf(out, "%s: b is ", op->op);
+        compare_describe_ratio(op->mean.ratio, out);
+        xl__str_printf(out, " (%zu of %zu rows).\n", op->n_call[op->mean.call],
+                       n);
+    }
+    for (size_t i = 0; i < c->n_compared; i++) {
+        const struct pair *p = &c->pairs[i];
+        if (!is_different(p->ratio.call) ||
+            c->ops[p->shift.op].mean.call == p->ratio.call)
+            continue;
+        xl__str_printf(out, "%s: b is ", p->label);
+        compare_describe_ratio(p->ratio.ratio, out);
+        xl__str_add(out, ".\n");
+    }
+}
+
+void compare_describe_missing(const struct comparison *c, const struct pair *p,
+                              struct xl__str *out)
+{
+    static const double most = 99; /* more are no advice */
+    const double n = pair_missing_passes(c, p);
+    if (p->ratio.call != CALL_AMBIGUOUS)
+        return;
+    if (isinf(n))
+        xl__str_add(out, "at the margin");
+    else if (n > most)
+        xl__str_add(out, "run again when quiet");
+    else
+        xl__str_printf(out, "about %.0f more passes", n);
 }
 
 /* Reports a load above 1.5 times the number of cores. */
@@ -275,7 +350,7 @@ void compare_describe_calls(const struct comparison *c, struct xl__str *out)
 {
     xl__str_printf(out, "%zu rows compared:", c->n_compared);
     for (enum call k = 0; k < N_CALLS; k++)
-        if (c->all.n_call[k] > 0 || call_has_interval(k))
+        if (c->all.n_call[k] > 0 || k <= CALL_SAME)
             xl__str_printf(out, "%s %zu %s", k > 0 ? "," : "",
                            c->all.n_call[k], call_name(k));
     xl__str_add(out, ".");

@@ -33,6 +33,18 @@ void compare_describe_noise(const struct comparison *c, struct xl__str *out);
  * sentence each, followed by a blank; nothing if there are none. */
 void compare_describe_conditions(const struct comparison *c,
                                  struct xl__str *out);
+/* The change of all rows, if it is certain: a sentence, and a blank. */
+void compare_describe_common(const struct comparison *c, struct xl__str *out);
+/* "gemm: b is 1.31x slower (5 of 5 rows).", a line for each op that differs,
+ * and for each row of other ops. */
+void compare_describe_findings(const struct comparison *c,
+                               struct xl__str *out);
+/* "1.48x slower", "1.20x faster" */
+void compare_describe_ratio(double ratio, struct xl__str *out);
+/* What would decide an ambiguous row: "about 9 more passes"; nothing for other
+ * rows. */
+void compare_describe_missing(const struct comparison *c, const struct pair *p,
+                              struct xl__str *out);
 /* "9 rows compared: 3 SLOWER, 1 FASTER, ..." */
 void compare_describe_calls(const struct comparison *c, struct xl__str *out);
 

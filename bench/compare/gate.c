@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates the conditions of --fail-on. A row fails `slower` if its whole
- * interval is above the limit, not only the estimate. */
+/* Evaluates the conditions of --fail-on. A row, an op or the change of all
+ * rows fails `slower` if its difference is real and its whole interval above
+ * the limit, not only the estimate. */
 #include "compare/gate.h"
 
 #include <ctype.h>
@@ -55,16 +56,19 @@ bool gate_is_on(const struct gate *gate)
     return !isnan(gate->slower) || gate->rejected || gate->missing;
 }
 
-/* True if the lower end of the interval is above the limit. */
+/* The margin has no part in it: the limit may be smaller. */
 static bool is_beyond(const struct gate *gate, const struct ratio *ratio)
 {
     static const double whole = 100;
-    return ratio->lo > 1 + gate->slower / whole;
+    return ratio->is_found && ratio->call != CALL_FASTER &&
+           ratio->lo > 1 + gate->slower / whole;
 }
 
 void gate_mark(struct gate *gate, struct comparison *c)
 {
+    const struct ratio common = compare_common(c);
     gate->n_compared += c->n_compared;
+    gate->n_slower_all += is_beyond(gate, &common);
     for (size_t i = 0; i < c->n; i++) {
         struct pair *p = &c->pairs[i];
         const bool is_slower = is_beyond(gate, &p->ratio);
@@ -90,8 +94,8 @@ static bool has_no_rows(const struct gate *gate)
 
 bool gate_fails(const struct gate *gate)
 {
-    return gate->n_slower + gate->n_slower_ops + gate->n_rejected +
-                   gate->n_missing >
+    return gate->n_slower + gate->n_slower_ops + gate->n_slower_all +
+                   gate->n_rejected + gate->n_missing >
                0 ||
            has_no_rows(gate);
 }
@@ -109,10 +113,12 @@ void gate_report(const struct gate *gate, struct xl__str *out)
                        "each needs a time and several runs in a and b\n",
                        gate->slower);
     else if (!isnan(gate->slower))
-        xl__str_printf(out, "gate slower:%g%%: %s, rows: %zu, ops: %zu\n",
-                       gate->slower,
-                       result_text(gate->n_slower + gate->n_slower_ops > 0),
-                       gate->n_slower, gate->n_slower_ops);
+        xl__str_printf(
+            out, "gate slower:%g%%: %s, rows: %zu, ops: %zu%s\n", gate->slower,
+            result_text(
+                gate->n_slower + gate->n_slower_ops + gate->n_slower_all > 0),
+            gate->n_slower, gate->n_slower_ops,
+            gate->n_slower_all > 0 ? ", and all rows together" : "");
     if (gate->rejected)
         xl__str_printf(out, "gate rejected: %s, rows: %zu\n",
                        result_text(gate->n_rejected > 0), gate->n_rejected);

@@ -13,6 +13,7 @@ struct gate {
     bool rejected; /* a row with a time in a is rejected or an error in b */
     bool missing;  /* a row of a is not in b */
     size_t n_slower, n_slower_ops, n_rejected, n_missing; /* found */
+    size_t n_slower_all; /* comparisons in which everything is slower */
     size_t n_compared;
 };
 

@@ -1,85 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of comparisons: is a difference larger than the differences
- * between repeated runs? Pure arithmetic on logarithms of times.
+ * between equal measurements? Pure arithmetic on logarithms of times.
  *
- * The difference of a row between baseline and candidate has the variance
+ *     values of a row, one a pass of a run     v_ak, v_bk
+ *     difference     median of all v_bk - v_ak (Hodges and Lehmann, Annals of
+ *                    Mathematical Statistics 34(2), 1963): one disturbed pass
+ *                    does not move it
+ *     variance       s^2 (1 / n_a + 1 / n_b), s^2 from the passes of the row
+ *                    and from rows of its class, as a prior with PRIOR degrees
+ *                    of freedom (Smyth, "Linear models and empirical Bayes
+ *                    methods", Stat. Appl. Genet. Mol. Biol. 3(1), 2004)
+ *     decision       p of Student's t, then a false-discovery rate of 5 % over
+ *                    all rows (Benjamini and Hochberg, J. R. Stat. Soc. B
+ *                    57(1), 1995); the intervals of the rows that it finds are
+ *                    those of Benjamini and Yekutieli (JASA 100(469), 2005),
+ *                    of the others 95 % each
  *
- *     within + noise * (1 / runs of a + 1 / runs of b)
+ * A class is an op and a range of durations; where it has too few rows, the
+ * op, or all rows.
  *
- * within  comes from the samples of each run.
- * noise   is the variance of the difference of two runs of the same program.
- *         Clocks, memory placement and other processes change from one process
- *         to the next, which the samples of one process do not show. For
- *         independent rows half of it would suffice; but a run shifts many
- *         rows together, which few repeats hardly show and the scatter of rows
- *         does not show at all. This shift is taken to be as large again.
+ * What passes of one process do not show is the difference between processes:
+ * the scatter of the rows of an op about their median. If the rows scatter by
+ * more than the passes explain, all variances are multiplied (Birge, Physical
+ * Review 40, 1932). Rows without passes have their variance from this scatter
+ * alone. A third of the rows may have changed without effect on it, and so may
+ * a whole op.
  *
- * Source of the two levels: Kalibera and Jones, "Rigorous benchmarking in
- * reasonable time", ISMM 2013.
- *
- * If the noise is estimated from the scatter of the rows, a row with more
- * noise than most cannot be distinguished from a row that changed. The
- * differences then are taken to have the tails of Student's t with 4 degrees
- * of freedom: in 56 pairs of equal runs on busy shared cores one row in a
- * hundred was beyond 4 times the two-thirds quantile, one in a thousand beyond
- * 7 to 10 (t: 4.2 and 7.8; normal: 2.7 and 3.4). Repeats show the noise of
- * each row. The estimate of the median of one run remains normal. */
+ * The change of the whole machine is the median over the ops of the median of
+ * their rows. Its variance is the scatter of the ops, and the variance of
+ * whole passes. If it is certain, rows are judged by what is beyond it; if
+ * not, a row is found only if it differs both from 1 and from it. */
 #ifndef CLBENCH_COMPARE_NOISE_H
 #define CLBENCH_COMPARE_NOISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The difference of a row between a and b, or between two runs of one result
- * set. */
+/* The difference of a row between a and b. */
 struct shift {
-    double log_ratio; /* of the later time over the earlier */
+    double log_ratio; /* of the time in b over that in a */
     double within;    /* variance of log_ratio from the samples */
-    double runs;      /* 1 / runs of a + 1 / runs of b; 0: both were measured
+    double runs;      /* 1 / n_a + 1 / n_b, n: passes of all runs; 0: measured
                          interleaved, without noise between runs */
-    double own;       /* noise of this row from its repeats; 0: unknown */
+    double square;    /* sum of the squares of the values about the means of
+                         their sets */
+    unsigned df;      /* n_a + n_b - 2; 0: one value each */
     unsigned op;      /* index of the row's op */
-    double lo, hi;    /* of log_ratio, by noise_intervals() */
+    unsigned range;   /* of durations */
+    bool is_equal;    /* the very same measurement */
+    /* By noise_judge(): */
+    double variance, p, lo, hi; /* lo and hi of log_ratio */
+    double beyond;              /* the change of all, which is not this row's;
+                                   0: none is certain */
+    bool is_found;              /* it differs, by the false-discovery rate */
 };
 
-enum noise_source { NOISE_FROM_REPEATS, NOISE_FROM_ROWS, NOISE_ASSUMED };
-enum { NOISE_MOST_OPS = 128 };
+enum noise_source {
+    NOISE_FROM_REPEATS, /* passes or several runs */
+    NOISE_FROM_ROWS,    /* the scatter of the rows */
+    NOISE_ASSUMED
+};
+enum { NOISE_MOST_OPS = 128, NOISE_FEWEST_ROWS = 8, NOISE_FEWEST_OPS = 3 };
 
 struct noise {
     enum noise_source source;
-    double all;                /* of all rows */
-    double op[NOISE_MOST_OPS]; /* of the rows of an op; 0: too few */
+    double all;                /* variance between two equal passes; median */
+    double op[NOISE_MOST_OPS]; /* the same of an op's rows; 0: none */
+    double in_common;    /* share of a variance that an op's rows share */
+    double excess;       /* variances are multiplied by this, >= 1 */
+    bool has_common;     /* `common` is known */
+    struct shift common; /* the change of all rows */
+};
+
+struct noise_input {
+    bool is_alike;  /* most rows are expected to be equal */
+    double assumed; /* variance between two runs, if nothing shows it */
+    bool is_given;  /* use `assumed` in any case */
+    double drift;   /* variance of whole passes; NaN: unknown */
+    unsigned drift_df;
+    double common; /* share of its variance that a row has in common with
+                      the rows of its op; NaN: unknown */
+    double margin; /* of log_ratio, that is ignored */
 };
 
 /* Variance of the logarithm of the median of n samples; NaN: n < 2, or out of
  * memory. */
 double noise_within(const double *ns, size_t n);
-/* The noise that explains the differences beyond `within`. The
- * differences have mean 0. NaN: out of memory. */
-double noise_estimate(const struct shift *list, size_t n,
-                      enum noise_source source);
-
-/* Estimates the noise from differences between runs of the same result set,
- * which are noise only. False: out of memory. */
-bool noise_from_repeats(struct noise *noise, const struct shift *list,
-                        size_t n);
-/* Estimates it from the rows themselves, most of which are taken to be equal.
- * Needs at least NOISE_FEWEST_ROWS. */
-bool noise_from_rows(struct noise *noise, const struct shift *rows, size_t n);
-enum { NOISE_FEWEST_ROWS = 8 };
-/* Sets the noise to an assumed difference between two runs. */
-void noise_assume(struct noise *noise, double percent);
-
-/* Sets lo and hi of all rows; they hold simultaneously with 95 %. */
-void noise_intervals(const struct noise *noise, struct shift *rows, size_t n);
+/* Sets log_ratio, runs, square and df from the values of both sides. `scratch`
+ * has room for n_a n_b. */
+void noise_difference(const double *a, size_t n_a, const double *b, size_t n_b,
+                      double *scratch, struct shift *out);
+/* Estimates the noise and the common change, and sets the results of all
+ * rows. False: out of memory. */
+bool noise_judge(struct noise *noise, struct shift *rows, size_t n,
+                 const struct noise_input *in);
 /* The geometric mean over the rows of an op, one of `n_ops` ops whose
  * intervals hold simultaneously; over all rows if n_ops is 0. NaN: no rows. */
 struct shift noise_mean(const struct noise *noise, const struct shift *rows,
                         size_t n, unsigned op, unsigned n_ops);
+/* How many more values each side needs until its row is decided; infinite: it
+ * is too near the margin. */
+double noise_missing(const struct shift *row, double margin);
 
-/* Quantiles, 0.5 <= p < 1, of the standard normal distribution and of
- * Student's t with 4 degrees of freedom. */
-double noise_normal_quantile(double p);
-double noise_student_quantile(double p);
+/* Student's t: P(T > t) for t >= 0, and the t of a probability below 1/2. */
+double noise_tail(double t, unsigned df);
+double noise_quantile(double tail, unsigned df);
 
 #endif

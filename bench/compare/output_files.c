@@ -31,11 +31,24 @@
 
 /* -- CSV ------------------------------------------------------------------ */
 
-static const char *const columns[] = {
-    "side_a",    "side_b",    "row",      "id",       "op",
-    "variant_a", "variant_b", "unit",     "a",        "b",
-    "time_b_over_a", "low",   "high",     "call",     "verdict_a",
-    "verdict_b", "fails_gate"};
+static const char *const columns[] = {"side_a",
+                                      "side_b",
+                                      "row",
+                                      "id",
+                                      "op",
+                                      "variant_a",
+                                      "variant_b",
+                                      "unit",
+                                      "a",
+                                      "b",
+                                      "time_b_over_a",
+                                      "low",
+                                      "high",
+                                      "call",
+                                      "verdict_a",
+                                      "verdict_b",
+                                      "fails_gate",
+                                      "would_be_decided_by"};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static void add_field(struct xl__str *out, const char *text)
@@ -80,7 +93,13 @@ static void add_csv_pair(const struct comparison *c, const struct pair *p,
     add_csv_ratio(&p->ratio, out);
     add_field(out, p->a ? p->a->verdict : "");
     add_field(out, p->b ? p->b->verdict : "");
-    xl__str_printf(out, ",%d%s", p->is_gated, csv_end);
+    xl__str_printf(out, ",%d", p->is_gated);
+    struct xl__str missing = {0};
+    compare_describe_missing(c, p, &missing);
+    add_field(out, xl__str_text(&missing));
+    out->broken = out->broken || missing.broken;
+    xl__str_clear(&missing);
+    xl__str_add(out, csv_end);
 }
 
 static void add_csv_op(const struct comparison *c, const struct op_mean *op,
@@ -92,7 +111,7 @@ static void add_csv_op(const struct comparison *c, const struct op_mean *op,
     add_field(out, op->op ? op->op : "all");
     xl__str_add(out, ",,,,,");
     add_csv_ratio(&op->mean, out);
-    xl__str_printf(out, ",,,%d%s", op->is_gated, csv_end);
+    xl__str_printf(out, ",,,%d,%s", op->is_gated, csv_end);
 }
 
 void compare_csv(const struct comparisons *s, const struct gate *gate,
@@ -363,7 +382,7 @@ static void add_value_cell(struct xl__str *out, double value, const char *unit)
     add_number_cell(out, value, text);
 }
 
-/* Adds the cells of ratio, interval and call, and ends the row. */
+/* Adds the cells of ratio, interval and call. */
 static void add_ratio_cells(struct xl__str *out, const struct ratio *r,
                             bool is_gated)
 {
@@ -373,7 +392,7 @@ static void add_ratio_cells(struct xl__str *out, const struct ratio *r,
     compare_format_interval(r, text, sizeof text);
     add_number_cell(out, r->lo, text);
     compare_format_call(r->call, is_gated, call, sizeof call);
-    html_add(out, "<td><span class=\"verdict %m\">%s</span></td></tr>\n",
+    html_add(out, "<td><span class=\"verdict %m\">%s</span></td>",
              is_gated || r->call == CALL_SLOWER ? "rejected"
              : r->call == CALL_FASTER           ? "ok"
                                                 : "unsupported",
@@ -389,13 +408,19 @@ static void add_rows_table(struct xl__str *out, const struct comparison *c)
     html_column(out, "time b/a", true);
     html_column(out, "interval", true);
     html_column(out, "call", false);
+    html_column(out, "would be decided by", false);
     html_table_body(out);
     for (size_t i = 0; i < c->n; i++) {
         const struct pair *p = &c->pairs[i];
+        struct xl__str missing = {0};
         html_add(out, "<tr><th scope=\"row\">%s</th>", p->label);
         add_value_cell(out, p->a_value, p->unit);
         add_value_cell(out, p->b_value, p->unit);
         add_ratio_cells(out, &p->ratio, p->is_gated);
+        compare_describe_missing(c, p, &missing);
+        html_add(out, "<td>%s</td></tr>\n", xl__str_text(&missing));
+        out->broken = out->broken || missing.broken;
+        xl__str_clear(&missing);
     }
     html_table_end(out);
 }
@@ -422,6 +447,7 @@ static void add_ops_table(struct xl__str *out, const struct comparison *c)
             add_number_cell(out, (double)op->n_call[k], text);
         }
         add_ratio_cells(out, &op->mean, op->is_gated);
+        xl__str_add(out, "</tr>\n");
     }
     html_table_end(out);
 }
@@ -451,8 +477,12 @@ static void add_section(struct xl__str *out, const struct comparisons *s,
     const char name[] = {(char)('b' + (int)e), '\0'};
     html_add(out, "<section aria-labelledby=\"h-%m\">\n<h2 id=\"h-%m\">"
                   "%m over a</h2>\n<p class=\"lead\">", name, name, name);
+    compare_describe_common(c, &text);
     compare_describe_calls(c, &text);
     html_add(out, "%s</p>\n", xl__str_text(&text));
+    xl__str_reset(&text);
+    compare_describe_findings(c, &text);
+    add_list(out, &text);
     xl__str_reset(&text);
     compare_describe_relation(c, &text);
     xl__str_add(&text, " ");
@@ -487,10 +517,10 @@ void compare_html(const struct comparisons *s, const struct gate *gate,
     html_add(
         out,
         "<main id=\"main\">\n<section>\n<p>Ratios are of times, b/a: "
-        "above 1, b is slower. All intervals of a comparison hold "
-        "simultaneously with 95 %%. SLOWER, FASTER: the interval excludes "
-        "1 and the ratio is beyond the margin; SAME: the interval is "
-        "within the margin; AMBIGUOUS: neither.</p>\n");
+        "above 1, b is slower. SLOWER, FASTER: the difference is real, but "
+        "for 5 %% of such rows (a false-discovery rate), and beyond the "
+        "margin; SAME: the 95 %% interval is within the margin; AMBIGUOUS: "
+        "neither.</p>\n");
     gate_report(gate, &text);
     add_list(out, &text);
     xl__str_add(out, "</section>\n");

@@ -89,33 +89,41 @@ static void add_value_cell(struct table *t, double value, const char *unit)
     table_cell(t, "%s", text);
 }
 
-/* A narrow terminal omits the column of b, which follows from a and the
- * ratio. */
+/* The call; of an ambiguous row with what would decide it. */
+static void add_decision_cell(struct table *t, const struct comparison *c,
+                              const struct pair *p)
+{
+    static const double most = 99;
+    char text[64];
+    const double n = pair_missing_passes(c, p);
+    if (p->ratio.call != CALL_AMBIGUOUS) {
+        add_call_cell(t, p->ratio.call, p->is_gated);
+        return;
+    }
+    if (n <= most)
+        snprintf(text, sizeof text, "%s +%.0f", call_name(p->ratio.call), n);
+    else
+        snprintf(text, sizeof text, "%s %s", call_name(p->ratio.call),
+                 isinf(n) ? "=" : "*");
+    table_cell(t, "%s", text);
+}
+
 static void print_rows(const struct comparison *c, const struct display *to)
 {
-    enum { WIDE = 96 };
-    static const struct table_column wide[] = {
-        {"row", false, 16}, {"a", true, 0},        {"b", true, 0},
+    static const struct table_column columns[] = {
+        {"row", false, 14}, {"a", true, 0},        {"b", true, 0},
         {"b/a", true, 0},   {"interval", true, 0}, {"", false, 0},
     };
-    static const struct table_column narrow[] = {
-        {"row", false, 16},    {"a", true, 0}, {"b/a", true, 0},
-        {"interval", true, 0}, {"", false, 0},
-    };
-    const bool is_wide = to->width == 0 || to->width >= WIDE;
-    struct table *t =
-        is_wide ? table_create(wide, sizeof wide / sizeof *wide)
-                : table_create(narrow, sizeof narrow / sizeof *narrow);
+    struct table *t = table_create(columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < c->n; i++) {
         const struct pair *p = &c->pairs[i];
         if (!is_pair_shown(p))
             continue;
         table_cell(t, "%s", p->label);
         add_value_cell(t, p->a_value, p->unit);
-        if (is_wide)
-            add_value_cell(t, p->b_value, p->unit);
+        add_value_cell(t, p->b_value, p->unit);
         add_ratio_cells(t, &p->ratio);
-        add_call_cell(t, p->ratio.call, p->is_gated);
+        add_decision_cell(t, c, p);
     }
     to->table(to->arg, t);
     table_destroy(t);
@@ -127,8 +135,9 @@ static void add_op_cells(struct table *t, const char *name,
                          const struct op_mean *op)
 {
     table_cell(t, "%s", name);
-    for (enum call k = 0; call_has_interval(k); k++)
+    for (enum call k = 0; k < CALL_SAME; k++)
         table_cell(t, "%zu", op->n_call[k]);
+    table_cell(t, "%zu", op->n_call[CALL_SAME] + op->n_call[CALL_AS_ALL]);
     add_ratio_cells(t, &op->mean);
     add_call_cell(t, op->mean.call, op->is_gated);
 }
@@ -226,9 +235,15 @@ static void print_heading(const struct comparison *c, const struct display *to)
     compare_describe_noise(c, &text);
     xl__str_add(&text, " ");
     compare_describe_conditions(c, &text);
-    xl__str_add(&text, "b/a is a ratio of times: above 1, b is slower. The "
-                       "intervals hold simultaneously with 95 %.");
+    xl__str_add(&text, "b/a is a ratio of times: above 1, b is slower. Of the "
+                       "rows called SLOWER or FASTER, 5 % may be false.");
     to->text(to->arg, xl__str_text(&text));
+    xl__str_reset(&text);
+    compare_describe_common(c, &text);
+    if (text.len > 0) {
+        to->gap(to->arg);
+        to->text(to->arg, xl__str_text(&text));
+    }
     to->gap(to->arg);
     xl__str_clear(&text);
 }
@@ -250,7 +265,17 @@ static void print_comparison(const struct comparison *c,
     to->gap(to->arg);
     xl__str_reset(&text);
     compare_describe_calls(c, &text);
+    if (c->all.n_call[CALL_AMBIGUOUS] > 0)
+        xl__str_add(&text, " What would decide an AMBIGUOUS row: +9, about 9 "
+                           "more passes in each file; *, another run when "
+                           "the machine is quiet; =, nothing, it is at the "
+                           "margin.");
     to->text(to->arg, xl__str_text(&text));
+    xl__str_reset(&text);
+    compare_describe_common(c, &text);
+    xl__str_add(&text, text.len > 0 ? "\n" : "");
+    compare_describe_findings(c, &text);
+    print_lines(&text, to);
     xl__str_clear(&text);
 }
 
@@ -345,8 +370,8 @@ static void print_sets(const struct comparisons *s, const struct display *to)
         to->text(to->arg, xl__str_text(&text));
     }
     to->text(to->arg, "Times divided by those of a: above 1, a is faster. "
-                      "The intervals of a column hold simultaneously with "
-                      "95 %.");
+                      "Of the rows of a column that differ, 5 % may be "
+                      "false.");
     to->gap(to->arg);
     xl__str_clear(&text);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes of a run show beyond single rows: by how much whole passes
+ * differ, and what the rows of an op have in common. */
+#include "compare/passes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/numbers.h"
+#include "base/stats.h"
+
+/* The passes of one side, over the rows with the most of them. */
+struct passes {
+    const struct comparison *c;
+    int side;
+    size_t most; /* of a row */
+};
+
+static struct passes find_passes(const struct comparison *c, int side)
+{
+    struct passes p = {.c = c, .side = side};
+    for (size_t i = 0; i < c->n_compared; i++)
+        p.most = xl__max_size(p.most, c->pairs[i].n_values[side]);
+    return p;
+}
+
+/* What pass k of a row differs by from the mean of its passes; false: it is
+ * not one of the rows. */
+static bool pass_deviation(const struct passes *of, size_t i, size_t k,
+                           double *out)
+{
+    const struct pair *p = &of->c->pairs[i];
+    double mean = 0;
+    if (of->most < 2 || p->n_values[of->side] != of->most)
+        return false;
+    for (size_t j = 0; j < of->most; j++)
+        mean += p->log_time[of->side][j] / (double)of->most;
+    *out = p->log_time[of->side][k] - mean;
+    return true;
+}
+
+/* Adds the squares of whole passes, each the median over the rows, and their
+ * degrees of freedom. */
+static bool add_drift(const struct passes *of, struct noise_input *in,
+                      double *square)
+{
+    double *list = xl__calloc(of->c->n_compared + 1, sizeof *list);
+    for (size_t k = 0; list && of->most > 1 && k < of->most; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < of->c->n_compared; i++)
+            n += pass_deviation(of, i, k, &list[n]);
+        const double middle = xl__median(list, n);
+        *square += middle * middle;
+    }
+    in->drift_df += of->most > 1 ? (unsigned)of->most - 1 : 0;
+    free(list);
+    return list != NULL;
+}
+
+/* Adds the products of all two rows of an op in a pass, and as many squares:
+ * their quotient is the correlation of the rows of an op. */
+static void add_products(const struct passes *of, double *products,
+                         double *squares)
+{
+    for (unsigned op = 0; op < of->c->n_ops; op++)
+        for (size_t k = 0; k < of->most; k++) {
+            double sum = 0, square = 0, n = 0, x = 0;
+            for (size_t i = 0; i < of->c->n_compared; i++)
+                if (of->c->pairs[i].shift.op == op &&
+                    pass_deviation(of, i, k, &x)) {
+                    sum += x;
+                    square += x * x;
+                    n++;
+                }
+            *products += sum * sum - square;
+            *squares += n > 1 ? (n - 1) * square : 0;
+        }
+}
+
+bool compare_noise_input(const struct comparison *c,
+                         const struct compare_options *how,
+                         struct noise_input *in)
+{
+    const bool is_given = !isnan(how->assumed);
+    const double percent = is_given ? how->assumed : COMPARE_NOISE;
+    double square = 0, runs = 0, products = 0, squares = 0;
+    *in = (struct noise_input){.is_alike = c->is_alike,
+                               .is_given = is_given,
+                               .margin = log1p(how->margin / 100),
+                               .drift = (double)NAN};
+    in->assumed = log1p(percent / 100) * log1p(percent / 100);
+    for (int side = 0; side < 2; side++) {
+        const struct passes of = find_passes(c, side);
+        if (!add_drift(&of, in, &square))
+            return false;
+        add_products(&of, &products, &squares);
+    }
+    in->common = squares > 0 ? products / squares : (double)NAN;
+    /* The rows that most passes were taken of have the smallest `runs`. */
+    for (size_t i = 0; i < c->n_compared; i++)
+        if (runs <= 0 || c->pairs[i].shift.runs < runs)
+            runs = c->pairs[i].shift.runs;
+    if (in->drift_df > 0)
+        in->drift = square / in->drift_df * runs;
+    return true;
+}

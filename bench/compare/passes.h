@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes of the runs of a comparison show of its noise. */
+#ifndef CLBENCH_COMPARE_PASSES_H
+#define CLBENCH_COMPARE_PASSES_H
+
+#include "compare/compare.h"
+
+/* Sets what noise_judge() needs beside the rows. The compared pairs come
+ * first. False: out of memory. */
+bool compare_noise_input(const struct comparison *c,
+                         const struct compare_options *how,
+                         struct noise_input *in);
+
+#endif
