@@ -267,9 +267,9 @@ void document_section_end(struct document *d)
 }
 
 /* The further passes over a row, as one list that the row and document_pass()
- * share. Rows of a device with equal ids are told apart by their order, which
- * is the same in each pass; pass 0 has the rows themselves. Borrowed; NULL
- * when out of memory. */
+ * share. Rows of a device with equal ids are distinguished by their order,
+ * which is the same in each pass; pass 0 has the rows themselves. Borrowed;
+ * NULL when out of memory. */
 static json_t *passes_of(struct document *d, const xl_device *dev,
                          unsigned pass, const xl_row *row)
 {

@@ -405,7 +405,13 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
     s->report = report_open(s);
     assert_non_null(s->report);
     session_section(s, "GEMM", NULL);
+    s->pass = 1; /* passes before and after the row itself */
     session_row(s, NULL, row);
+    s->pass = 0;
+    session_row(s, NULL, row);
+    s->pass = 2;
+    session_row(s, NULL, row);
+    s->pass = 0;
     /* After a section the file is a whole document. */
     session_section_end(s);
     json_t *early = json_load_file(s->set.json, JSON_REJECT_DUPLICATES, NULL);
@@ -422,7 +428,7 @@ static void json_row_has_its_members(void **state)
         "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
         "value", "unit",    "flop",   "bytes",      "roof",      "cache",
         "clock", "verdict", "reason", "warnings",   "diagnosis",
-        "part",  "conditions"};
+        "part",  "conditions", "passes"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];
@@ -454,6 +460,12 @@ static void json_row_has_its_members(void **state)
     assert_true(json_is_null(json_object_get(out, "conditions")));
     assert_true(json_is_null(json_object_get(out, "reason")));
     assert_int_equal(json_array_size(json_object_get(out, "samples_ns")), 3);
+    const json_t *passes = json_object_get(out, "passes");
+    assert_int_equal(json_array_size(passes), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(passes, 1),
+                                                     "samples_ns")),
+                     3);
+    assert_true(s.n_rows == 1);
     json_decref(root);
     json_decref(s.extra);
 }
