@@ -28,7 +28,7 @@
  *               groups of channels, 1-D
  * Local memory  ST TK (TM + TN + 2 PAD) values, PAD 16 bytes
  * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
- *               ST slices kept (1, 2); GR tile rows walked together; FIRST;
+ *               ST slices kept (1, 2); GR tile rows of a band; FIRST;
  *               LAST 1: c is the innermost digit, 0: s is; MIX 1: filters are
  *               in the other order; VP elements of in to a load, along c,
  *               dividing cg (VP > 1: LAST 1); VF of filters, dividing cg;
@@ -48,9 +48,6 @@
 #ifndef ST
 #define ST 1
 #endif
-#ifndef GR
-#define GR 8
-#endif
 #ifndef FIRST
 #define FIRST 1
 #endif
@@ -63,40 +60,12 @@
 #ifndef VP
 #define VP 1
 #define VF 1
-#define VC 1
 #endif
-#if VC > 1
-#define XL_VW VC
-#else
-#define XL_VW 2
-#endif
-#include "gemm/gemm.clh"
+#include "gemm/tile_items.clh"
 
-#define WX (TN / RN)
-#define WY (TM / RM)
-#define NT (WX * WY)
-
-/* Values in 16 bytes: rows and columns of an item come in such groups, and
- * lines of a slice are so much longer, since both operands may be transposed. */
-#if TA == 3
-#define QUAD 2
-#else
-#define QUAD 4
-#endif
+/* Rows of both slices are padded, since both operands may be transposed. */
 #define LA (TM + QUAD)
 #define LB (TN + QUAD)
-#if RM < QUAD
-#define QM RM
-#else
-#define QM QUAD
-#endif
-#if RN < QUAD
-#define QN RN
-#else
-#define QN QUAD
-#endif
-#define ROW(r) ((r) / QM * (TM * QM / RM) + (r) % QM)
-#define COL(r) ((r) / QN * (TN * QN / RN) + (r) % QN)
 
 /* Pixels and filters of a tile, and their slices' lines. */
 #if FIRST
@@ -129,27 +98,6 @@
 #define NF (TF * TK / (VF * NT))
 #define F_X(i) ((i) / (TK / VF))
 #define F_K(i) ((i) % (TK / VF) * VF)
-
-/* A vector along the depth goes down a column of the slice. */
-#define SPREAD1(d, ld, v) ((d)[0] = (v))
-#define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
-#define SPREAD4(d, ld, v)                                                     \
-    ((d)[0] = (v).s0, (d)[ld] = (v).s1, (d)[2 * (ld)] = (v).s2,               \
-     (d)[3 * (ld)] = (v).s3)
-#define UNPACK1(f, v) ((f)[0] = (v))
-#define UNPACK2(f, v) ((f)[0] = (v).s0, (f)[1] = (v).s1)
-#define UNPACK4(f, v)                                                         \
-    ((f)[0] = (v).s0, (f)[1] = (v).s1, (f)[2] = (v).s2, (f)[3] = (v).s3)
-#define FETCH(Q, f, p)                                                        \
-    do {                                                                      \
-        const VALUEV(Q, TA) q_ = *(__local const VALUEV(Q, TA) *)(p);         \
-        XL_CAT(UNPACK, Q)(f, q_);                                             \
-    } while (0)
-#define PACK1(f) ((f)[0])
-#define PACK2(f) ((SUMV(2))((f)[0], (f)[1]))
-#define PACK4(f) ((SUMV(4))((f)[0], (f)[1], (f)[2], (f)[3]))
-
-typedef VALUEV(1, TA) value;
 
 /* Where a walk through the filter is. */
 struct tap {
@@ -218,18 +166,6 @@ static inline void go_on(struct tap *t, const struct tap step, uint cg,
 #define TAP_AT(k) (k)
 #endif
 
-/* The item's place in the group. */
-static inline uint2 place_in_group(uint lid)
-{
-#if WX % 8 == 0 && WY % 4 == 0
-    const uint lane = lid % 32, patch = lid / 32;
-    return (uint2)(patch % (WX / 8) * 8 + lane / 8 * 2 + lane % 2,
-                   patch / (WX / 8) * 4 + lane / 2 % 4);
-#else
-    return (uint2)(lid % WX, lid / WX);
-#endif
-}
-
 /* The loads of one slice; `tap` and `k` move on to the next. */
 #define GATHER                                                                \
     do {                                                                      \
@@ -272,21 +208,15 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     __local value la[ST * TK * LA] __attribute__((aligned(16)));
     __local value lb[ST * TK * LB] __attribute__((aligned(16)));
     const uint lid = (uint)get_local_id(0);
-    const uint2 place = place_in_group(lid);
+    const uint2 place = item_position(lid);
     const uint depth = cg * size_r * size_s;
     const struct tap step = {step_c, step_r, step_s};
 
-    /* Bands of GR tile rows, walked column by column: groups that run at one
-     * time share rows and columns in the cache. */
-    uint tile = (uint)xl_group_id(0);
+    uint tile = GROUP;
     const uint group = tile / (tiles_m * tiles_n);
     tile -= group * (tiles_m * tiles_n);
-    const uint band = tile / (GR * tiles_n);
-    const uint in_band = tile - band * GR * tiles_n;
-    const uint height = min((uint)GR, tiles_m - band * GR);
-    const uint tile_n = in_band / height;
-    const uint m0 = (band * GR + in_band - tile_n * height) * TM;
-    const uint n0 = tile_n * TN;
+    const uint2 at_tile = band_position(tile, tiles_m, tiles_n);
+    const uint m0 = at_tile.y * TM, n0 = at_tile.x * TN;
 #if FIRST
     const uint f0 = m0, p0 = n0;
 #else
@@ -319,12 +249,7 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     GATHER;
 
     SUM sum[RM][RN];
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint s = 0; s < RN; s++)
-            sum[r][s] = 0;
-    }
+    clear_sums(sum);
 
     uint slot = 0;
     for (;;) {
@@ -355,19 +280,9 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         pb += place.x * QN;
         #pragma unroll
         for (uint l = 0; l < TK; l++) {
-            value fa[RM], fb[RN];
-            #pragma unroll
-            for (uint r = 0; r < RM; r += QM)
-                FETCH(QM, fa + r, pa + l * LA + ROW(r));
-            #pragma unroll
-            for (uint s = 0; s < RN; s += QN)
-                FETCH(QN, fb + s, pb + l * LB + COL(s));
-            #pragma unroll
-            for (uint r = 0; r < RM; r++) {
-                #pragma unroll
-                for (uint s = 0; s < RN; s++)
-                    sum[r][s] = MUL_ADD(fa[r], fb[s], sum[r][s]);
-            }
+            struct values v;
+            fetch_values(&v, pa + l * LA, pb + l * LB);
+            multiply_values(sum, &v);
         }
         if (is_last)
             break;

@@ -47,67 +47,10 @@
 #ifndef COPY
 #define COPY 1
 #endif
-#ifndef UA
-#define UA 0
-#define UB 1
-#endif
-#ifndef VA
-#define VA 1
-#define VB 1
-#define VC 1
-#endif
-#if VC > 1
-#define XL_VW VC
-#else
-#define XL_VW 2
-#endif
-#include "gemm/tile_items.clh"
+#include "gemm/tile_slices.clh"
 #include "common/async_copy.clh"
 
 /* -- a slice -------------------------------------------------------------- */
-
-/* Loads that an item makes of a slice, and the position of the i-th vector in
- * it. An operand contiguous along k is loaded eight values of a line at a
- * time: whole sectors of memory, and no bank conflicts when the vector is
- * stored to a column of the slice. */
-#define NA (TM * TK / (VA * NT))
-#define NB (TN * TK / (VB * NT))
-#define RUN (TK < 8 ? TK : 8)
-#define X_ALONG(i, T, V) ((i) / (RUN / (V)) % (T))
-#define K_ALONG(i, T, V)                                                      \
-    ((i) % (RUN / (V)) * (V) + (i) / (RUN / (V) * (T)) * RUN)
-#define X_ACROSS(i, T, V) ((i) % ((T) / (V)) * (V))
-#define K_ACROSS(i, T, V) ((i) / ((T) / (V)))
-#if UA == 0
-#define LA (TM + QUAD)
-#define A_X(i) X_ALONG(i, TM, VA)
-#define A_K(i) K_ALONG(i, TM, VA)
-#define A_LAST(rest) ((rest) - 1)
-#define A_STEP 1
-#define A_PUT(d, v) XL_CAT(SPREAD, VA)(d, LA, v)
-#else
-#define LA TM
-#define A_X(i) X_ACROSS(i, TM, VA)
-#define A_K(i) K_ACROSS(i, TM, VA)
-#define A_LAST(rest) ((rest) - VA)
-#define A_STEP sk_a
-#define A_PUT(d, v) (*(__local FLOATV(VA) *)(d) = (v))
-#endif
-#if UB == 0
-#define LB (TN + QUAD)
-#define B_X(i) X_ALONG(i, TN, VB)
-#define B_K(i) K_ALONG(i, TN, VB)
-#define B_LAST(rest) ((rest) - 1)
-#define B_STEP 1
-#define B_PUT(d, v) XL_CAT(SPREAD, VB)(d, LB, v)
-#else
-#define LB TN
-#define B_X(i) X_ACROSS(i, TN, VB)
-#define B_K(i) K_ACROSS(i, TN, VB)
-#define B_LAST(rest) ((rest) - VB)
-#define B_STEP sk_b
-#define B_PUT(d, v) (*(__local FLOATV(VB) *)(d) = (v))
-#endif
 
 /* A's part first, then B's. */
 #define A_AT(i) (A_K(i) * LA + A_X(i))
@@ -115,23 +58,6 @@
 #define SLICE (TK * (LA + LB))
 #define AFTER(slot) ((slot) == (ST - 1) * SLICE ? 0 : (slot) + SLICE)
 #define AHEAD (ST - 1)
-
-/* A vector along k is stored to a column of the slice. */
-#define SPREAD1(d, ld, v) ((d)[0] = (v))
-#define SPREAD2(d, ld, v) ((d)[0] = (v).s0, (d)[ld] = (v).s1)
-#define SPREAD4(d, ld, v)                                                     \
-    ((d)[0] = (v).s0, (d)[ld] = (v).s1, (d)[2 * (ld)] = (v).s2,               \
-     (d)[3 * (ld)] = (v).s3)
-
-#define UNPACK1(f, v) ((f)[0] = (v))
-#define UNPACK2(f, v) ((f)[0] = (v).s0, (f)[1] = (v).s1)
-#define UNPACK4(f, v)                                                         \
-    ((f)[0] = (v).s0, (f)[1] = (v).s1, (f)[2] = (v).s2, (f)[3] = (v).s3)
-#define FETCH(Q, f, p)                                                        \
-    do {                                                                      \
-        const FLOATV(Q) q_ = *(__local const FLOATV(Q) *)(p);                 \
-        XL_CAT(UNPACK, Q)(f, q_);                                             \
-    } while (0)
 
 /* -- an item's part ------------------------------------------------------- */
 
@@ -143,10 +69,6 @@ struct lines {
 struct vectors {
     FLOATV(VA) a[NA];
     FLOATV(VB) b[NB];
-};
-/* Values of one step of k. */
-struct values {
-    float a[RM], b[RN];
 };
 
 /* Loads the first slice, which ends at `depth`, and advances `from` to the
@@ -219,28 +141,6 @@ static inline void load_slice(struct vectors *v, const struct lines *from)
 }
 #endif
 
-/* rows, cols: the item's first ones in the slice. */
-static inline void fetch_values(struct values *v, __local const float *rows,
-                                __local const float *cols)
-{
-    #pragma unroll
-    for (uint r = 0; r < RM; r += QM)
-        FETCH(QM, v->a + r, rows + ROW(r));
-    #pragma unroll
-    for (uint s = 0; s < RN; s += QN)
-        FETCH(QN, v->b + s, cols + COL(s));
-}
-
-static inline void multiply_values(SUM (*sum)[RN], const struct values *v)
-{
-    #pragma unroll
-    for (uint r = 0; r < RM; r++) {
-        #pragma unroll
-        for (uint s = 0; s < RN; s++)
-            sum[r][s] = fma(v->a[r], v->b[s], sum[r][s]);
-    }
-}
-
 /* A and B are not restrict, nor is C: compilers move loads of memory that
  * nothing can write as late as possible, behind the barrier that they precede
  * (NV-39). */
@@ -279,13 +179,13 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
         for (uint j = 0; j < NA; j++) {
             const uint i = lid + j * NT;
             from.a[j] = a + from_a + A_K(i) * (IDX)A_STEP +
-                        min((uint)A_X(i), (uint)A_LAST(p.rest_m)) * (IDX)sx_a;
+                        A_FROM(p, i) * (IDX)sx_a;
         }
         #pragma unroll
         for (uint j = 0; j < NB; j++) {
             const uint i = lid + j * NT;
             from.b[j] = b + from_b + B_K(i) * (IDX)B_STEP +
-                        min((uint)B_X(i), (uint)B_LAST(p.rest_n)) * (IDX)sx_b;
+                        B_FROM(p, i) * (IDX)sx_b;
         }
         load_first(&next, &from, lid, depth, sk_a, sk_b);
         store_slice(slices + slot, lid, &next);
@@ -307,13 +207,10 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
 
         /* Values of a slice before the first, so that the loop multiplies the
          * last step of every slice alike: zeros. */
+        clear_sums(sum);
         #pragma unroll
-        for (uint r = 0; r < RM; r++) {
+        for (uint r = 0; r < RM; r++)
             values[1].a[r] = 0;
-            #pragma unroll
-            for (uint s = 0; s < RN; s++)
-                sum[r][s] = 0;
-        }
         #pragma unroll
         for (uint s = 0; s < RN; s++)
             values[1].b[s] = 0;
@@ -354,19 +251,10 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
 
 #if CUT
         if (w.n < units) {
-            #pragma unroll
-            for (uint r = 0; r < RM; r++) {
-                #pragma unroll
-                for (uint s = 0; s < RN; s++)
-                    sums[SUMS_AT(w.part, r, s)] = sum[r][s];
-            }
+            KEEP_PART(w.part);
             continue;
         }
 #endif
-        const ulong to = GEMM_AT_C(p.z) + p.m0 * rs_c + p.n0 * cs_c;
-        #pragma unroll
-        for (uint r = 0; r < RM; r++)
-            store_row(c, to, rs_c, cs_c, &STORED, at.y * QM + ROW(r), at.x,
-                      sum[r], GEMM_STORE_ARGS);
+        STORE_SUMS;
     } while (FIND_WORK(w, NEXT_SHARE(w)));
 }

@@ -100,17 +100,12 @@ static size_t store_width(const struct job *j)
 static void define_options(const struct job *j, struct xl__step *s)
 {
     const struct xl__defined defines[] = {
-        {"TM", j->t.tm},        {"TN", j->t.tn},
-        {"TK", j->t.tk},        {"RM", j->t.rm},
-        {"RN", j->t.rn},        {"ST", j->t.stages},
-        {"GR", j->t.band},      {"FIRST", j->first},
-        {"LAST", j->last},      {"MIX", is_mixed(j)},
-        {"VP", pixel_width(j)}, {"VF", filter_width(j)},
-        {"VC", store_width(j)},
+        {"FIRST", j->first},     {"LAST", j->last},
+        {"MIX", is_mixed(j)},    {"VP", pixel_width(j)},
+        {"VF", filter_width(j)}, {"VC", store_width(j)},
     };
+    xl__tile_define(s, &j->t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
-    if (j->t.width)
-        xl__define(s, "XL_WIDTH", (long)j->t.width);
     xl__conv_define(s, j->c);
 }
 
@@ -190,11 +185,11 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     define_options(&j, s);
     add_arguments(&j, s);
     p->tiling = xl__tile_describe(s, &j.grid,
-                              (xl_tiling){.rows = j.t.tm,
-                                          .cols = j.t.tn,
-                                          .m = j.product.m,
-                                          .n = j.product.n,
-                                          .band = j.t.band});
+                                  (xl_tiling){.rows = j.t.tm,
+                                              .cols = j.t.tn,
+                                              .m = j.product.m,
+                                              .n = j.product.n,
+                                              .band = j.t.band});
     struct xl__cost work = {
         .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);
@@ -218,14 +213,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 }
 
 static const struct xl__tunable tunables[] = {
-    {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TN", "columns of it", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 0}},
-    {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
-    {"RN", "columns there", {1, 2, 4, 8, 16, 0}},
-    {"VW", "widest vector", {1, 2, 4, 0}},
-    {"ST", "slices kept in local memory", {1, 2, 0}},
-    {"GR", "tile rows walked together", {1, 2, 4, 8, 16, 0}},
+    XL__TILE_TUNABLES,
     {NULL, NULL, {0}},
 };
 

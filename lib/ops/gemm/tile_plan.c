@@ -124,6 +124,17 @@ static size_t store_width(const struct xl__tile_plan *plan)
         xl__shrink_to_divisor(most, plan->s.c_aligned), plan->s.n);
 }
 
+void xl__tile_define(struct xl__step *s, const struct xl__tile *t)
+{
+    const struct xl__defined defines[] = {
+        {"TM", t->tm}, {"TN", t->tn},     {"TK", t->tk},   {"RM", t->rm},
+        {"RN", t->rn}, {"ST", t->stages}, {"GR", t->band},
+    };
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (t->width)
+        xl__define(s, "XL_WIDTH", (long)t->width);
+}
+
 struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
                                const char *source, const char *kernel,
                                struct xl__plan *p)
@@ -131,13 +142,6 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
     struct xl__step *s =
         xl__plan_add(p, source, kernel, 0, xl__tile_items(&plan->t));
     const struct xl__defined defines[] = {
-        {"TM", plan->t.tm},
-        {"TN", plan->t.tn},
-        {"TK", plan->t.tk},
-        {"RM", plan->t.rm},
-        {"RN", plan->t.rn},
-        {"ST", plan->t.stages},
-        {"GR", plan->t.band},
         {"CUT", plan->grid.is_cut},
         {"STEP", p->n_steps},
         {"UA", xl__gemm_operand_unit(&plan->s.a)},
@@ -146,9 +150,8 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
         {"VB", load_width(plan, &plan->s.b, plan->t.tn)},
         {"VC", store_width(plan)},
     };
+    xl__tile_define(s, &plan->t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
-    if (plan->t.width)
-        xl__define(s, "XL_WIDTH", (long)plan->t.width);
     xl__gemm_define(s, plan->g, plan->s.is_swapped);
     return s;
 }

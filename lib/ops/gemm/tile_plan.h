@@ -17,6 +17,8 @@ void xl__tile_args(struct xl__step *step, const void *canonical,
                    const struct xl__tile_grid *grid);
 /* Number of work-groups of the step that multiplies. */
 size_t xl__tile_groups(const struct xl__tile_grid *grid);
+/* Append the -D of gemm/tile_items.clh, and of the sub-group's width. */
+void xl__tile_define(struct xl__step *step, const struct xl__tile *tile);
 /* The description of a step's tiles for xl_gemm_explain(). The caller sets
  * rows, cols, m, n, band and turned of `tile` as the kernel counts them; the
  * rest comes from `step`, whose sizes are set, and from `grid`. */

@@ -16,14 +16,7 @@
 #include "base/alloc.h"
 
 const struct xl__tunable xl__gemm_tiled_tunables[] = {
-    {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TN", "columns of it", {2, 8, 16, 32, 64, 128, 256, 0}},
-    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 0}},
-    {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},
-    {"RN", "columns there", {1, 2, 4, 8, 16, 0}},
-    {"VW", "widest vector", {1, 2, 4, 0}},
-    {"ST", "slices kept in local memory", {1, 2, 0}},
-    {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}},
+    XL__TILE_TUNABLES,
     {"PARTS",
      "1 a tile to a group; more: the slices of the last round are divided "
      "among so many groups on each two compute units",

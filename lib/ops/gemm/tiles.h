@@ -68,6 +68,18 @@ struct xl__tile_grid {
     struct xl__stream_k stream; /* if is_cut */
 };
 
+/* The first rows of the tunables of gemm_tiled and conv_tiled. */
+/* clang-format off */
+#define XL__TILE_TUNABLES                                                     \
+    {"TM", "rows of a work-group's tile", {2, 8, 16, 32, 64, 128, 256, 0}},   \
+    {"TN", "columns of it", {2, 8, 16, 32, 64, 128, 256, 0}},                 \
+    {"TK", "depth of a slice", {2, 4, 8, 16, 32, 0}},                         \
+    {"RM", "rows in an item's registers", {1, 2, 4, 8, 16, 0}},               \
+    {"RN", "columns there", {1, 2, 4, 8, 16, 0}},                             \
+    {"VW", "widest vector", {1, 2, 4, 0}},                                    \
+    {"ST", "slices kept in local memory", {1, 2, 0}},                         \
+    {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}}
+/* clang-format on */
 extern const struct xl__tunable xl__gemm_tiled_tunables[];
 
 /* Indices in the tunables: those of gemm_tiled, then those of gemm_simt. */
