@@ -13,7 +13,9 @@ extern "C" {
 #endif
 
 /**
- * Allocate device memory in the queue's context.
+ * Allocate device memory in the queue's context, also above the driver's
+ * largest allocation where a vendor has a flag for that. Calls recognize large
+ * buffers by their size, whoever created them.
  *
  * @param bytes  at least 1
  * @param out    released by the caller: clReleaseMemObject()

@@ -38,6 +38,15 @@ struct xl__rebuild {
     const char *(*fault)(const char *log);
 };
 
+/* What buffers above a size need, beyond the driver's own largest allocation:
+ * a flag of clCreateBuffer, and a build option of each program that has one as
+ * an argument. */
+struct xl__large_buffers {
+    size_t above_bytes; /* or above CL_DEVICE_MAX_MEM_ALLOC_SIZE, if less */
+    cl_mem_flags flags;
+    const char *build_option;
+};
+
 struct xl__vendor {
     const char *name; /* "nvidia": also names cl/<name>/ and <name>.md */
     /* The first table that matches is used. Reads `queried` and texts only. */
@@ -49,6 +58,7 @@ struct xl__vendor {
      * NULL: it cannot. */
     const char *lane_option;
     const struct xl__rebuild *rebuild; /* NULL: no targets */
+    const struct xl__large_buffers *large_buffers; /* NULL: as any other */
     /* Variants per op, best first, the reference last; ends with NULL. */
     const struct xl__variant *const *variants[XL__N_OPS];
 };

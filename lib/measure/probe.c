@@ -12,6 +12,7 @@
 #include "base/numbers.h"
 #include "base/str.h"
 #include "device/cl_info.h"
+#include "runtime/buffer.h"
 
 struct xl__step *xl__probe_step(struct xl__plan *plan, const char *source,
                                 const char *kernel, size_t items, size_t wg,
@@ -270,7 +271,8 @@ xl_status xl__probe_buffer(struct xl__session *p, size_t bytes, cl_mem *out,
     xl_status status = XL_OK;
     const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t room = xl__size_or(l, XL__F_max_alloc_bytes, bytes);
-    while (bytes > room)
+    /* Programs of probes are not built for large buffers. */
+    while (bytes > room || xl__buffer_is_large(p->q->ctx->device, bytes))
         bytes /= 2;
     for (bytes = bytes / LEAST * LEAST; bytes >= LEAST;
          bytes = bytes / 2 / LEAST * LEAST) {

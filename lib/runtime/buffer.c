@@ -30,8 +30,7 @@ xl_status xl_buffer_create(xl_queue *q, size_t bytes, cl_mem *out)
                           bytes, room));
     /* max_alloc_bytes is not checked: some drivers allocate more (GE-12), and
      * the others return an error here. */
-    cl_mem mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL,
-                                &code);
+    cl_mem mem = xl__buffer_new(q, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (code != CL_SUCCESS)
         TRY(xl__error_set(&q->error, code,
                           "clCreateBuffer of %zu bytes: %s", bytes,
@@ -45,31 +44,31 @@ fail:
 struct range {
     cl_mem mem;
     size_t offset, bytes;
+    size_t have;     /* bytes of the buffer, by check_range() */
     const void *src; /* to write */
     void *dst;       /* to read */
 };
 
-static xl_status check_range(const struct range *r, struct xl__error *e)
+static xl_status check_range(struct range *r, struct xl__error *e)
 {
     xl_status status = XL_OK;
-    size_t have;
     xl__error_reset(e);
     if (!r->mem)
         return xl__error_set(e, XL_BAD_ARGUMENT, "the buffer is NULL");
     if (r->bytes == 0)
         return xl__error_set(e, XL_BAD_SHAPE, "a range of 0 bytes");
-    TRY(xl__buffer_bytes((xl_mem){.buf = r->mem}, &have, e));
-    if (r->offset > have || r->bytes > have - r->offset)
+    TRY(xl__buffer_bytes((xl_mem){.buf = r->mem}, &r->have, e));
+    if (r->offset > r->have || r->bytes > r->have - r->offset)
         status = xl__error_set(e, XL_BUFFER_TOO_SMALL,
                                "%zu bytes from byte %zu on do not fit: the "
                                "buffer has %zu bytes",
-                               r->bytes, r->offset, have);
+                               r->bytes, r->offset, r->have);
 fail:
     return status;
 }
 
 /* Enqueues a read or a write. */
-static xl_status transfer(xl_queue *q, const struct range *r, bool blocks,
+static xl_status transfer(xl_queue *q, struct range *r, bool blocks,
                           const xl_sync *sync)
 {
     xl_sync full;
@@ -109,14 +108,16 @@ fail:
 xl_status xl_buffer_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
                           const void *src, size_t bytes)
 {
-    const struct range r = {dst, offset_bytes, bytes, src, NULL};
+    struct range r = {
+        .mem = dst, .offset = offset_bytes, .bytes = bytes, .src = src};
     return q ? transfer(q, &r, true, NULL) : XL_BAD_ARGUMENT;
 }
 
 xl_status xl_buffer_read(xl_queue *q, cl_mem src, size_t offset_bytes,
                          void *dst, size_t bytes)
 {
-    const struct range r = {src, offset_bytes, bytes, NULL, dst};
+    struct range r = {
+        .mem = src, .offset = offset_bytes, .bytes = bytes, .dst = dst};
     return q ? transfer(q, &r, true, NULL) : XL_BAD_ARGUMENT;
 }
 
@@ -124,14 +125,16 @@ xl_status xl_buffer_enqueue_write(xl_queue *q, cl_mem dst, size_t offset_bytes,
                                   const void *src, size_t bytes,
                                   const xl_sync *sync)
 {
-    const struct range r = {dst, offset_bytes, bytes, src, NULL};
+    struct range r = {
+        .mem = dst, .offset = offset_bytes, .bytes = bytes, .src = src};
     return q ? transfer(q, &r, false, sync) : XL_BAD_ARGUMENT;
 }
 
 xl_status xl_buffer_enqueue_read(xl_queue *q, cl_mem src, size_t offset_bytes,
                                  void *dst, size_t bytes, const xl_sync *sync)
 {
-    const struct range r = {src, offset_bytes, bytes, NULL, dst};
+    struct range r = {
+        .mem = src, .offset = offset_bytes, .bytes = bytes, .dst = dst};
     return q ? transfer(q, &r, false, sync) : XL_BAD_ARGUMENT;
 }
 
@@ -182,9 +185,39 @@ xl_status xl_buffer_enqueue_fill(xl_queue *q, cl_mem dst, size_t offset_words,
     xl__arg_u64(s, offset_words);
     xl__arg_u32(s, word);
     xl__arg_u64(s, n_words);
+    if (xl__buffer_is_large(q->ctx->device, r.have))
+        xl__plan_permit_large(q->ctx->device, &plan);
     TRY(xl__plan_launch(q, &plan, &call, sync));
 fail:
     return status;
+}
+
+/* -- large buffers -------------------------------------------------------- */
+
+bool xl__buffer_is_large(const xl_device *dev, size_t bytes)
+{
+    const struct xl__large_buffers *how = dev->vendor->large_buffers;
+    const double most = dev->limits.queried[XL__F_max_alloc_bytes].value;
+    return how && (bytes > how->above_bytes || (double)bytes > most);
+}
+
+cl_mem xl__buffer_new(const xl_queue *q, cl_mem_flags flags, size_t bytes,
+                      void *host, cl_int *code)
+{
+    const xl_device *dev = q->ctx->device;
+    if (xl__buffer_is_large(dev, bytes))
+        flags |= dev->vendor->large_buffers->flags;
+    return clCreateBuffer(q->ctx->cl, flags, bytes, host, code);
+}
+
+void xl__plan_permit_large(const xl_device *dev, struct xl__plan *p)
+{
+    if (p->has_large)
+        return;
+    p->has_large = true;
+    for (unsigned i = 0; i < p->n_steps; i++)
+        xl__step_add_option(&p->step[i],
+                            dev->vendor->large_buffers->build_option);
 }
 
 /* -- for the library ------------------------------------------------------ */

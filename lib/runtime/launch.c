@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/sized.h"
 #include "device/cl_info.h"
+#include "runtime/buffer.h"
 
 /* Half of the 100 ms that a watchdog allows (GE-11), since the time is an
  * estimate. */
@@ -61,7 +62,10 @@ static xl_status prepare_scratch(struct launch *r)
     r->scratch = r->call->mem[XL__MEM_SCRATCH];
     if (bytes == 0 || r->scratch.buf || r->scratch.svm)
         return XL_OK;
-    if (!q->is_out_of_order && q->scratch_bytes >= bytes) {
+    /* A large one is for programs that were built for it. */
+    if (!q->is_out_of_order && q->scratch_bytes >= bytes &&
+        (r->ready->plan.has_large ||
+         !xl__buffer_is_large(q->ctx->device, q->scratch_bytes))) {
         r->scratch.buf = q->scratch;
         return XL_OK;
     }
@@ -72,8 +76,7 @@ static xl_status prepare_scratch(struct launch *r)
                           "raise the limit",
                           r->ready->plan.step[0].kernel, bytes,
                           q->scratch_limit_bytes, bytes));
-    cl_mem mem = clCreateBuffer(q->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL,
-                                &code);
+    cl_mem mem = xl__buffer_new(q, CL_MEM_READ_WRITE, bytes, NULL, &code);
     CL_TRY(&q->error, code);
     r->scratch.buf = mem;
     if (q->is_out_of_order) {
@@ -136,9 +139,8 @@ static xl_status prepare_lists(struct launch *r)
     for (unsigned i = 0; i < n; i++)
         memcpy(copy + i * each, r->call->list[i], each);
     ready->list_copy = copy;
-    ready->list =
-        clCreateBuffer(r->q->ctx->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                       n * each, copy, &code);
+    ready->list = xl__buffer_new(r->q, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                 n * each, copy, &code);
     CL_TRY(&r->q->error, code);
     ready->list_bytes = n * each;
     r->list.buf = ready->list;

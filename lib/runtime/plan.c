@@ -150,6 +150,13 @@ static void append_option(struct xl__step *s, size_t *end, const char *text)
     s->options[*end] = '\0';
 }
 
+void xl__step_add_option(struct xl__step *s, const char *option)
+{
+    size_t end = strlen(s->options);
+    append_option(s, &end, " ");
+    append_option(s, &end, option);
+}
+
 /* Without snprintf(), which takes most of the time of a plan. */
 void xl__define(struct xl__step *s, const char *name, long value)
 {

@@ -120,6 +120,7 @@ struct xl__plan {
     void *own;             /* what generated steps borrow; NULL: nothing */
     void (*clear_own)(void *own);
     unsigned n_steps;
+    bool has_large; /* xl__plan_permit_large() */
     size_t scratch_bytes;
     double flop, bytes;  /* counted, of the call */
     double est_ns;       /* the model's time */
@@ -164,6 +165,8 @@ XL__PRIVATE_API void xl__arg_words(struct xl__step *s,
  * fact to a kernel. Nothing for an empty text, an unknown fact. */
 XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
                                        const char *choice);
+/* Append " option" to the options. */
+void xl__step_add_option(struct xl__step *s, const char *option);
 /* Append " -DNAME=value" to the options. */
 XL__PRIVATE_API void xl__define(struct xl__step *s, const char *name,
                                 long value);

@@ -4,6 +4,7 @@
 #include "targets/targets.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -30,6 +31,12 @@ static const struct generation {
     {"xe3", 16, 16384, &xl__intel_wide_tiles},
 };
 
+/* IN-11 */
+static const struct xl__large_buffers large_buffers = {
+    .above_bytes = UINT32_MAX,
+    .flags = 1 << 23, /* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL */
+    .build_option = "-cl-intel-greater-than-4GB-buffer-required"};
+
 static bool matches_intel(const struct xl__limits *l)
 {
     return xl__str_contains(xl__text(l, XL__F_platform), "intel(r) opencl") &&
@@ -47,7 +54,8 @@ static const struct generation *find(const char *arch)
 static void correct_facts(struct xl__limits *l)
 {
     const struct generation *g = find(xl__text(l, XL__F_arch));
-    double cache = xl__num(l, XL__F_cache_bytes);
+    const double cache = xl__num(l, XL__F_cache_bytes);
+    const double memory = xl__num(l, XL__F_global_mem_bytes);
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         xl__limits_correct(l, XL__F_subgroup_width, WIDTH, XL_KNOWN, "IN-02");
     xl__limits_correct(l, XL__F_simd_per_cu_f32, g ? g->lanes : LANES,
@@ -59,6 +67,9 @@ static void correct_facts(struct xl__limits *l)
     }
     if (!isnan(cache))
         xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");
+    if (!isnan(memory))
+        xl__limits_correct(l, XL__F_max_alloc_bytes, memory, XL_KNOWN,
+                           "IN-11");
     xl__limits_correct_text(l, XL__F_unit_id, "intel", XL_KNOWN, "IN-09");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
@@ -71,6 +82,7 @@ const struct xl__vendor xl__vendor_intel = {
     .correct = correct_facts,
     .build_options = "",
     .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
+    .large_buffers = &large_buffers,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "ops/path/selfcheck_data.h"
 #include "ops/path/tunables.h"
+#include "runtime/buffer.h"
 
 static const double ns_per_s = 1e9;
 static const double hopeless = 10; /* times the limit, by the first run */
@@ -65,6 +66,16 @@ static void finish_as(xl_candidate_result *out, xl_candidate_end end,
     xl__strcpy(out->why, sizeof out->why, why);
 }
 
+/* Has the case, or the plan's scratch memory, a large buffer? */
+static bool is_case_large(const struct xl__tuning_case *c,
+                          const struct xl__plan *p)
+{
+    size_t most = p->scratch_bytes;
+    for (unsigned i = 0; i < XL__CASE_MEMS; i++)
+        most = xl__max_size(most, c->op_case.bytes[i]);
+    return xl__buffer_is_large(c->q->ctx->device, most);
+}
+
 /* Builds the program and runs the self-check case. */
 static xl_status build_program(struct xl__entrant *e,
                                const struct xl__point *point,
@@ -82,6 +93,8 @@ static xl_status build_program(struct xl__entrant *e,
     if (status != XL_OK)
         TRY(xl__error_set(&c->q->error, status,
                           "its tunables do not fit this call and device"));
+    if (is_case_large(c, &e->ready.plan))
+        xl__plan_permit_large(c->q->ctx->device, &e->ready.plan);
     TRY(xl__cached_plan_build(c->q, &e->ready));
     TRY(xl__op_selfcheck(c->q, c->op, c->canonical, &candidate, 0, &e->ready,
                          &trusted, why, sizeof why));

@@ -39,6 +39,8 @@ xl_rule(headers check_headers -DCC=${CMAKE_C_COMPILER} -DCXX=${XL_CXX})
 # busy, so ctest runs nothing beside it.
 find_program(XL_CLANG_CL NAMES clang-19 clang-18 clang-17 clang-16)
 find_program(XL_CLANG_AMD NAMES clang-19)
+# For what that does not know: without it the job is skipped.
+find_program(XL_CLANG_NEWER NAMES clang-22 clang-21 clang-20)
 find_program(XL_OCLOC NAMES ocloc)
 get_filename_component(XL_LIBCLC_FOLDER "${XL_LIBCLC}" DIRECTORY)
 set(XL_LIBCLC_PTX ${XL_LIBCLC_FOLDER}/nvptx64--nvidiacl.bc)
@@ -53,7 +55,8 @@ set(writers --writer $<TARGET_FILE:test_expr_emit>
 # xl_kernel_rule(target label argument...)
 function(xl_kernel_rule target label)
     set(required)
-    if(XL_REQUIRE_TOOLS AND NOT "XL_PTXAS-NOTFOUND" IN_LIST ARGN)
+    if(XL_REQUIRE_TOOLS AND NOT "XL_PTXAS-NOTFOUND" IN_LIST ARGN
+            AND NOT "XL_CLANG_NEWER-NOTFOUND" IN_LIST ARGN)
         set(required --required)
     endif()
     set(command ${XL_PYTHON}
@@ -81,6 +84,8 @@ endforeach()
 xl_kernel_rule(sm_90a slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC_PTX} --assembler ${XL_PTXAS})
 xl_kernel_rule(gfx1151 slow --compiler ${XL_CLANG_AMD}
+    --libclc ${XL_LIBCLC} --tiles)
+xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
     --libclc ${XL_LIBCLC} --tiles)
 xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} ${writers})
 xl_kernel_rule(pvc slow --compiler ${XL_OCLOC})

@@ -20,9 +20,10 @@ RDNA2 = Unit("rdna2", 32, 1024, 8, 16, 2, 1, 64, 32, 64 * KIB, 1)
 RDNA3 = Unit("rdna3", 32, 1536, 24, 16, 2, 2, 64, 32, 64 * KIB, 1)
 XE_HPG = Unit("narrow", 8, 1024, 128, 8, 16, 1, 128, 32, 64 * KIB, 0)
 XE_HPC = Unit("wide", 16, 1024, 128, 8, 8, 1, 128, 32, 128 * KIB, 0)
-UNITS = {"gfx90a": CDNA, "gfx942": CDNA, "gfx1030": RDNA2, "gfx1100": RDNA3,
-         "gfx1151": RDNA3, "gfx1201": RDNA3, "tgllp": XE_HPG, "dg2": XE_HPG,
-         "pvc": XE_HPC}
+UNITS = {"gfx90a": CDNA, "gfx942": CDNA,
+         "gfx950": CDNA._replace(local=160 * KIB), "gfx1030": RDNA2,
+         "gfx1100": RDNA3, "gfx1151": RDNA3, "gfx1201": RDNA3,
+         "tgllp": XE_HPG, "dg2": XE_HPG, "pvc": XE_HPC}
 
 KERNELS = {"gemm": "gemm/tiled.cl", "ahead": "gemm/simt.cl",
            "conv": "conv/tiled.cl"}

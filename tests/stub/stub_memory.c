@@ -51,6 +51,9 @@ static void free_mem(cl_mem m)
         free_mem(parent);
 }
 
+/* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL */
+enum { UNRESTRICTED = 1 << 23 };
+
 /* What the device says it can hold at once. */
 static size_t largest(cl_context c)
 {
@@ -67,7 +70,7 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context c, cl_mem_flags flags,
     STUB_ENTER_NEW(clCreateBuffer, err);
     if (!stub_is(c, STUB_CONTEXT))
         STUB_REFUSE(err, CL_INVALID_CONTEXT);
-    if (bytes == 0 || bytes > largest(c))
+    if (bytes == 0 || (bytes > largest(c) && !(flags & UNRESTRICTED)))
         STUB_REFUSE(err, CL_INVALID_BUFFER_SIZE);
     cl_mem m = new_mem(c, flags, bytes);
     if (m && (flags & CL_MEM_USE_HOST_PTR))

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "ops/path/tunables.h"
+#include "runtime/buffer.h"
 #include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
@@ -41,6 +42,22 @@ static void init_call(struct xl__op_call *w, xl_queue *q,
     xl__error_reset(&w->q->error);
 }
 
+/* Is a buffer of the call large? Only asked where that matters. */
+static xl_status find_large(struct xl__op_call *w)
+{
+    xl_status status = XL_OK;
+    const xl_device *dev = w->q->ctx->device;
+    const xl_mem workspace = w->call.mem[XL__MEM_SCRATCH];
+    size_t most = xl__operands_largest(&w->q->memory), bytes;
+    if (dev->vendor->large_buffers && workspace.buf) {
+        TRY(xl__buffer_bytes(workspace, &bytes, &w->q->error));
+        most = xl__max_size(most, bytes);
+    }
+    w->key->has_large = xl__buffer_is_large(dev, most);
+fail:
+    return status;
+}
+
 static xl_status bind_call(struct xl__op_call *w)
 {
     xl_status status = XL_OK;
@@ -58,6 +75,7 @@ static xl_status bind_call(struct xl__op_call *w)
     xl__strcpy(w->key->forced, XL__NAME_CAP, forced ? forced : "");
     w->key->op = w->op->id;
     TRY(w->op->bind(w->q, w->desc, w->key->canonical, &w->call));
+    TRY(find_large(w));
 fail:
     return status;
 }
@@ -83,6 +101,7 @@ xl_status xl__op_call_begin(struct xl__op_call *w, xl_queue *q,
     if (with_memory)
         TRY(xl__queue_check_runs(q));
     TRY(read_descriptor(op, desc, w->full, &w->desc, &q->error));
+    q->memory.most_bytes = 0;
     TRY(w->op->check(w->q, w->desc, with_memory));
     TRY(bind_call(w));
 fail:
@@ -220,6 +239,9 @@ static xl_status build_and_check(struct xl__op_call *w,
     char why[XL__WHY_CAP] = "", which[XL__NAME_CAP] = "";
     struct xl__cached_plan *ready = xl__cached_plan_create(plan);
     TRY(xl__check_alloc(&w->q->error, ready, "a plan"));
+    if (w->key->has_large ||
+        xl__buffer_is_large(w->q->ctx->device, c->plan->scratch_bytes))
+        xl__plan_permit_large(w->q->ctx->device, &ready->plan);
     if (!w->q->cl) { /* of a listing: it stays a plan */
         TRY(xl__plan_check(plan, &w->q->error));
         *out = ready;

@@ -229,7 +229,7 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
  * at different addresses are one key. */
 struct xl__op_key {
     char forced[XL__NAME_CAP]; /* "": the best */
-    uint64_t op;
+    uint32_t op, has_large;    /* a buffer that is large for the device */
     uint64_t canonical[];
 };
 

@@ -327,6 +327,8 @@ static xl_status build_case(struct run *r)
     if (status != XL_OK)
         TRY(xl__error_set(e, status, "no case"));
     r->data.every = xl__case_sample_step(r->ready.plan.flop);
+    if (r->what->ready->plan.has_large)
+        xl__plan_permit_large(r->q->ctx->device, &r->ready.plan);
     TRY(xl__cached_plan_build(r->q, &r->ready));
     if (!has_same_programs(r))
         TRY(xl__error_set(e, XL_UNSUPPORTED, "the case has other programs"));

@@ -99,6 +99,7 @@ xl_status xl__region_locate(struct xl__memory *m, xl_mem mem,
         r->base = (size_t)(uintptr_t)mem.svm;
     else
         TRY(locate_buffer(m, mem.buf, r, &bytes, e));
+    m->most_bytes = xl__max_size(m->most_bytes, mem.svm ? r->end : bytes);
     if (mem.bytes > bytes)
         TRY(xl__error_set(e, XL_BUFFER_TOO_SMALL,
                           "%s states %zu bytes (xl_mem.bytes), and its "
@@ -131,6 +132,16 @@ xl_status xl__operand_locate(struct xl__memory *m, unsigned i, xl_mem mem,
     if (!must_have && !mem.buf && !mem.svm)
         return XL_OK;
     return xl__region_locate(m, mem, &m->operand[i], e);
+}
+
+size_t xl__operands_largest(const struct xl__memory *m)
+{
+    size_t most = m->most_bytes;
+    for (unsigned i = 0; i < m->n; i++) {
+        if (!m->operand[i].is_located)
+            most = xl__max_size(most, m->operand[i].end);
+    }
+    return most;
 }
 
 /* -- overlap -------------------------------------------------------------- */

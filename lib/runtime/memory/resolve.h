@@ -25,6 +25,7 @@ struct xl__memory {
     } met[XL__MET_BUFFERS]; /* a hash table of the mem */
     unsigned n;
     struct xl__region operand[XL__MAX_OPERANDS]; /* of the current call */
+    size_t most_bytes; /* of its buffers that are located */
 };
 
 /* Find the memory of a region: root and base, which begin and end then count.
@@ -35,6 +36,10 @@ xl_status xl__region_locate(struct xl__memory *m, xl_mem mem,
 /* The same for operand i; without memory XL_OK, unless it must have some. */
 xl_status xl__operand_locate(struct xl__memory *m, unsigned i, xl_mem mem,
                              bool must_have, struct xl__error *e);
+
+/* Bytes of the largest buffer of the call; of operands without memory what
+ * they need. */
+size_t xl__operands_largest(const struct xl__memory *m);
 
 /* XL_OVERLAP unless `written` is disjoint from x, or x may be the very view
  * that is written, and is. */
