@@ -23,7 +23,7 @@ enum {
 
 static const struct xl__tunable tunables[] = {
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
-    {"RX", "sums along the next dimension", {1, 2, 4, 8, 0}},
+    {"RX", "sums along the next dimension", {1, 2, 4, 7, 8, 0}},
     {"WG", "items of a work-group", {1, 32, 64, 128, 256, 0}},
     {NULL, NULL, {0}},
 };
@@ -37,6 +37,7 @@ struct job {
     size_t tile[3], ld, staged, tiles;
     bool first; /* NCHW */
     bool is_dilated;
+    bool is_thread; /* conv/direct_thread.cl */
 };
 
 static struct job describe_job(const struct xl__conv_canonical *c)
@@ -96,12 +97,13 @@ static size_t fit_vector(const struct job *j, size_t width)
     return width;
 }
 
-/* Threads take the narrowest vectors that have a line of out in the fewest:
- * what is beyond its end takes time. */
+/* Threads take the narrowest vectors that have a line of out in the fewest
+ * where what is beyond its end takes time: where out is read as well. */
 static size_t choose_vector(const struct xl__limits *l, const struct job *j)
 {
     enum { LEAST = 4, WIDEST = 16 };
     const size_t bytes = xl_dtype_bytes(j->d->in.dtype);
+    const bool is_written_once = j->d->beta == 0 && !j->c->snippet;
     size_t width = 1;
     if (!is_thread(l))
         return j->first ? 1
@@ -111,22 +113,34 @@ static size_t choose_vector(const struct xl__limits *l, const struct job *j)
         xl__min_size(WIDEST, xl__size_or(l, XL__F_native_vector_f32, 1));
     while (width < native && (!j->first || width < j->c->q))
         width *= 2;
-    while (j->first && width > LEAST &&
+    while (j->first && !is_written_once && width > LEAST &&
            xl__round_up(j->c->q, width / 2) < xl__round_up(j->c->q, width))
         width /= 2;
     return fit_vector(j, width);
 }
 
+/* Rows of threads: the number that wastes fewer sums. */
+static size_t choose_sums(const struct xl__limits *l, const struct job *j)
+{
+    enum { USUAL = 4, ODD = 7 };
+    const size_t p = j->c->p;
+    /* Lanes of a CPU's vectors (GE-09) have too few registers for more. */
+    if (j->is_dilated || (!is_thread(l) && !xl__is(l, XL__F_has_local_mem)))
+        return 1;
+    return is_thread(l) && j->first &&
+                   xl__round_up(p, ODD) <= xl__round_up(p, USUAL)
+               ? ODD
+               : USUAL;
+}
+
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum { SUMS = 4, ITEMS = 128 };
+    enum { ITEMS = 128 };
     const struct job j = describe_job(desc);
-    /* Lanes of a CPU's vectors (GE-09) have too few registers for more. */
-    const bool is_narrow = !is_thread(l) && !xl__is(l, XL__F_has_local_mem);
     *out = (struct xl__params){.source = "model"};
     out->value[AT_VW] = (int)choose_vector(l, &j);
-    out->value[AT_RX] = j.is_dilated || is_narrow ? 1 : SUMS;
+    out->value[AT_RX] = (int)choose_sums(l, &j);
     out->value[AT_WG] = is_thread(l) ? 1 : (int)xl__most_items(l, ITEMS);
 }
 
@@ -219,6 +233,22 @@ static bool cut_planes(const struct xl__limits *l, struct job *j)
     return true;
 }
 
+/* Planes, or bands of rows where these are few; local memory has masks. */
+static bool cut_planes_of_threads(const struct xl__limits *l, struct job *j)
+{
+    const size_t planes = j->d->n * j->d->k, p = j->c->p;
+    const size_t least = THREAD_TILES * xl__size_or(l, XL__F_compute_units, 1);
+    const size_t bands =
+        xl__min_size(xl__ceil_div(p, j->rx), xl__ceil_div(least, planes));
+    j->tile[0] = share(l, planes, 1, planes);
+    j->tile[1] = split_evenly(p, xl__ceil_div(p, bands), j->rx);
+    j->tile[2] = j->ld = 1;
+    j->tiles = xl__ceil_div(planes, j->tile[0]) * xl__ceil_div(p, j->tile[1]);
+    j->staged = xl__round_up(j->c->q, j->vw) * j->d->s;
+    return (double)(j->staged * value_bytes(j)) <=
+           xl__num_or(l, XL__F_local_mem_dynamic_bytes, 0);
+}
+
 static bool cut_lines(const struct xl__limits *l, struct job *j)
 {
     const size_t depth = xl__conv_depth(j->d), k = j->d->k;
@@ -236,6 +266,14 @@ static bool cut_lines(const struct xl__limits *l, struct job *j)
     return true;
 }
 
+/* conv/direct_thread.cl. */
+static bool takes_threads(const struct xl__limits *l, const struct job *j)
+{
+    enum { MOST_STEP = 2 };
+    return is_thread(l) && j->wg == 1 && j->first && j->cg == 1 &&
+           !j->is_dilated && j->d->stride_w <= MOST_STEP;
+}
+
 static bool apply_tunables(const struct xl__limits *l,
                            const struct xl__params *p, struct job *j)
 {
@@ -245,7 +283,10 @@ static bool apply_tunables(const struct xl__limits *l,
     if (!j->vw || !j->rx || !j->wg || fit_vector(j, j->vw) != j->vw ||
         (j->is_dilated && j->rx > 1) || xl__most_items(l, j->wg) < j->wg)
         return false;
-    return (j->first ? cut_planes(l, j) : cut_lines(l, j)) &&
+    j->is_thread = takes_threads(l, j);
+    return (!j->first      ? cut_lines(l, j)
+            : j->is_thread ? cut_planes_of_threads(l, j)
+                           : cut_planes(l, j)) &&
            j->tiles <= INT32_MAX / j->wg;
 }
 
@@ -277,7 +318,14 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"LAST", d->filters.layout == XL_KRSC},
         {"VA", is_aligned(j)},
     };
-    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    const struct xl__defined of_threads[] = {
+        {"VW", j->vw}, {"RX", j->rx},       {"R", d->r},
+        {"S", d->s},   {"SH", d->stride_h}, {"SW", d->stride_w},
+    };
+    if (j->is_thread)
+        xl__define_all(s, of_threads, sizeof of_threads / sizeof *of_threads);
+    else
+        xl__define_all(s, defines, sizeof defines / sizeof *defines);
     xl__conv_define(s, j->c);
 }
 
@@ -308,8 +356,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         return XL_UNSUPPORTED;
     p->flop = xl__conv_flop(desc);
     p->bytes = xl__conv_bytes(desc);
-    struct xl__step *s =
-        xl__plan_add(p, "conv/direct.cl", "conv_direct", j.tiles * j.wg, j.wg);
+    struct xl__step *s = xl__plan_add(
+        p, j.is_thread ? "conv/direct_thread.cl" : "conv/direct.cl",
+        j.is_thread ? "conv_direct_thread" : "conv_direct", j.tiles * j.wg,
+        j.wg);
     define_options(&j, s);
     add_arguments(&j, s);
     const struct xl__cost work = {
