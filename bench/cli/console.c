@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "cli/host_info.h"
+#include "host/host_info.h"
 #include "cli/table.h"
 
 struct range {

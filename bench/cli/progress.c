@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/os/clock.h"
-#include "cli/host_info.h"
+#include "host/host_info.h"
 #include "base/str.h"
 #include "cli/session.h"
 #include "cli/console.h"

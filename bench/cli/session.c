@@ -5,6 +5,7 @@
 #include "cli/session.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,32 @@ static int choose_one_device(struct session *s)
     return EXIT_FINE;
 }
 
+/* Find the state of a run that measures. */
+static void begin_state(struct session *s)
+{
+    if (!s->listing && s->n_devices > 0 &&
+        command_takes(s->command, option_find("strict")))
+        run_state_begin(&s->state, s->devices, s->n_devices);
+}
+
+/* Print the state before the first table, and again where it has become
+ * another. */
+static void print_state(struct session *s)
+{
+    struct xl__str text = {0};
+    const bool is_news = !s->is_state_shown || s->state.is_busy != s->was_busy;
+    if (!s->state.is_known || !is_news)
+        return;
+    s->is_state_shown = true;
+    s->was_busy = s->state.is_busy;
+    if (!session_tables(s) || s->set.quiet)
+        return;
+    run_state_format(&s->state, &text);
+    progress_hide(s);
+    printf("%s\n\n", xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 int session_open_devices(struct session *s)
 {
     unsigned n = 0;
@@ -133,6 +160,8 @@ int session_open_devices(struct session *s)
         s->set.all_devices ? choose_all_devices(s, n) : choose_one_device(s);
     for (unsigned i = 0; i < s->n_devices; i++)
         xl_telemetry_watch(s->devices[i], true);
+    if (code == EXIT_FINE)
+        begin_state(s);
     return code;
 }
 
@@ -171,17 +200,38 @@ void session_section_end(struct session *s)
         s->sink.section_end(s->sink.arg);
 }
 
+/* In a busy run a row that is ok may be one that was lucky. */
+static const xl_row *judge_by_state(struct session *s, const xl_row *row,
+                                    xl_row *copy)
+{
+    struct xl__str state = {0};
+    run_state_update(&s->state);
+    print_state(s);
+    if (!s->state.is_busy || row->verdict != XL_ROW_OK)
+        return row;
+    run_state_format(&s->state, &state);
+    *copy = *row;
+    copy->verdict = XL_ROW_SUSPICIOUS;
+    xl__strfmt(copy->reason, sizeof copy->reason, "the run was %s",
+               xl__str_text(&state));
+    xl__str_clear(&state);
+    return copy;
+}
+
 void session_record(struct session *s, xl_device *dev, const xl_row *row)
 {
-    s->sink.record(s->sink.arg, dev, row);
+    xl_row copy;
+    s->sink.record(s->sink.arg, dev, judge_by_state(s, row, &copy));
 }
 
 void session_row(struct session *s, xl_device *dev, const xl_row *row)
 {
+    xl_row copy;
     if (s->pass > 0) {
         s->sink.repeat(s->sink.arg, dev, s->pass, row);
         return;
     }
+    row = judge_by_state(s, row, &copy);
     s->n_rows++;
     s->n_rejected += row->verdict == XL_ROW_REJECTED;
     s->n_errors += row->verdict == XL_ROW_ERROR;
@@ -243,6 +293,7 @@ int session_result(const struct session *s)
 void session_close(struct session *s)
 {
     progress_end(s);
+    run_state_end(&s->state);
     json_decref(s->extra);
     s->extra = NULL;
     free(s->devices);

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "host/run_state.h"
 
 /* The destination of a command's rows. The report sets it before the command
  * runs, so that the code that measures does not depend on the report. */
@@ -54,6 +55,8 @@ struct session {
     double limit_s; /* for the whole run; 0: none. --max-time, or the
                        command's own */
     bool is_late;   /* the limit has ended the run */
+    struct run_state state;        /* of a command with rows that have roofs */
+    bool is_state_shown, was_busy; /* as it was printed */
     unsigned n_rows, n_wrong, n_rejected, n_errors;
     unsigned pass; /* 0: rows are measured; else a further pass over rows,
                       without tables: only their samples are kept */
@@ -81,8 +84,8 @@ xl_queue *session_queue(struct session *s, xl_device *dev);
 bool session_stopped(void *session);
 bool session_interrupted(void);
 /* Pass to the sink: the beginning of a section, a row (its verdict is
- * counted), the end of the section; a row outside of any section. In a further
- * pass only samples reach it. */
+ * counted; in a busy run no row is ok), the end of the section; a row outside
+ * of any section. In a further pass only samples reach it. */
 void session_section(struct session *s, const char *title, const char *note);
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
 void session_section_end(struct session *s);

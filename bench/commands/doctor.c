@@ -11,7 +11,7 @@
 
 #include "cli/hints.h"
 #include "base/os/files.h"
-#include "cli/host_info.h"
+#include "host/host_info.h"
 #include "doctor/doctor.h"
 #include "doctor/machine.h"
 #include "results/environment.h"

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/os/clock.h"
 #include "cli/console.h"
-#include "cli/host_info.h"
+#include "host/host_info.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
 #include "report/report.h"

@@ -3,6 +3,7 @@
  * sample, and the environment they were taken in.
  *
  *     {"schema": "clbench/1", "tool": {}, "host": {}, "environment": {},
+ *      "state": {"text": "QUIET (...)", "is_busy": false, "others": 0.01, ...},
  *      "devices": [{"index": 0, "name": "", ..., "facts": [],
  *                   "matrix_ops": []}],
  *      "parts": [{"title": "", "note": ""}],
@@ -234,6 +235,20 @@ static json_t *row_json(const struct document *d, const xl_device *dev,
     return out;
 }
 
+static json_t *state_json(const struct run_state *r)
+{
+    struct xl__str text = {0};
+    json_t *out = json_object();
+    run_state_format(r, &text);
+    json_put(out, "text", json_text(xl__str_text(&text)));
+    json_put(out, "is_busy", json_boolean(r->is_busy));
+    json_put(out, "load", json_number(r->load >= 0 ? r->load : NAN));
+    json_put(out, "cores", json_integer(r->n_cores));
+    json_put(out, "others", json_number(r->others));
+    xl__str_clear(&text);
+    return out;
+}
+
 /* -- the document --------------------------------------------------------- */
 
 bool document_begin(struct document *d)
@@ -326,6 +341,8 @@ json_t *document_json(const struct document *d, const struct session *s)
     json_put(root, "tool", environment_tool(s));
     json_put(root, "host", environment_host());
     json_put(root, "environment", environment_json(s));
+    if (s->state.is_known)
+        json_put(root, "state", state_json(&s->state));
     json_put(root, "devices", devices);
     json_put(root, "parts", json_incref(d->sections));
     json_put(root, "rows", json_incref(d->rows));

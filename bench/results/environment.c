@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "cli/hints.h"
-#include "cli/host_info.h"
+#include "host/host_info.h"
 #include "base/str.h"
 #include "results/json.h"
 #include "cli/session.h"

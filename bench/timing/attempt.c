@@ -220,7 +220,7 @@ static bool is_roof_doubtful(const struct attempt *t)
            t->b->n_doubts < MOST_DOUBTS;
 }
 
-/* Add the roof, and the verdict; only a roof that is a bound affects it. */
+/* Add the roof, where it is a bound, and the verdict. */
 static void add_verdict(struct attempt *t)
 {
     const bool is_bound = add_roof(t, false);
@@ -228,11 +228,10 @@ static void add_verdict(struct attempt *t)
         t->b->n_doubts++;
         (void)add_roof(t, true);
     }
-    const xl_bound roof = t->row.roof;
+    /* What is no bound has no share. */
     if (!is_bound)
         t->row.roof.value = NAN;
     xl_row_judge(&t->row, t->dev);
-    t->row.roof = roof;
 }
 
 /* Find what limits the row, from its own counts and those of the op. */

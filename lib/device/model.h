@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "device/private_api.h"
+
 struct xl__limits; /* device/facts.h */
 
 enum xl__device_class {
@@ -27,6 +29,9 @@ enum xl__device_class {
  /* where no fact states it */                                                \
  XX(clock_hz,          1.5e9, 1.5e9, 1.5e9, 1.5e9, "clock")                   \
  XX(fma_lanes,            64,    64,     2,     2, "f32 FMAs of a compute unit per clock; of CPUs, for each element of a vector") \
+ XX(most_lanes,            0,     0,    32,     0, "f32 FMAs of a compute unit per clock that none exceeds; 0: the fact (CP-27)") \
+ XX(most_clock_hz,         0,     0, 6.2e9,     0, "clock that none exceeds; 0: the fact (CP-27)") \
+ XX(most_bytes_per_s,  10e12,  1e12,  2e12,  2e12, "of memory, that none exceeds (GE-34)") \
  XX(bytes_per_s,           0,  30e9,  30e9, 2.2e9, "memory, and as many more") \
  XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
  XX(launch_ns,           8e3,   8e3,   8e3,   8e3, "one launch of many")      \
@@ -133,7 +138,8 @@ struct xl__model {
 };
 
 enum xl__device_class xl__device_class(const struct xl__limits *l);
-double xl__model(const struct xl__limits *l, enum xl__model_id id);
+XL__PRIVATE_API double xl__model(const struct xl__limits *l,
+                                 enum xl__model_id id);
 size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id);
 const struct xl__tile_sets *xl__tiles(const struct xl__limits *l);
 

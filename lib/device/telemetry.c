@@ -26,6 +26,8 @@ struct xl_telemetry {
     unsigned n;
     xl_reading last;   /* ns 0: none yet */
     xl_reading before; /* the earlier reading of the differences */
+    xl_reading mark[2]; /* two earlier readings, the older first: of the
+                           window that ends now */
     double cost_ns;    /* time of the last reading */
 };
 
@@ -178,6 +180,27 @@ static void keep_earlier_reading(xl_telemetry *t, uint64_t now)
         t->before = t->last;
 }
 
+/* The time of all units that a window has at least. */
+static const double window_ns = 1e9;
+
+static bool is_window(const xl_reading *from, const xl_reading *to)
+{
+    return from->ns > 0 &&
+           (double)(to->ns - from->ns) * to->units >= window_ns;
+}
+
+/* Moves the marks on: the older one is a window old or more, the newer one
+ * less. */
+static void move_marks(xl_telemetry *t)
+{
+    if (t->mark[0].ns == 0)
+        t->mark[0] = t->mark[1] = t->last;
+    if (is_window(&t->mark[1], &t->last)) {
+        t->mark[0] = t->mark[1];
+        t->mark[1] = t->last;
+    }
+}
+
 void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
 {
     if (!t || !out)
@@ -190,7 +213,13 @@ void xl_telemetry_read(xl_telemetry *t, xl_reading *out)
         t->source[i]->read(t->kept[i], &t->last);
     t->cost_ns = (double)(xl__now_ns() - now);
     set_rates(&t->last, &t->before);
+    move_marks(t);
     *out = t->last;
+}
+
+const xl_reading *xl__telemetry_window(const xl_telemetry *t)
+{
+    return is_window(&t->mark[0], &t->last) ? &t->mark[0] : NULL;
 }
 
 const xl_reading *xl__telemetry_recent(xl_telemetry *t, uint64_t due_ns)

@@ -42,5 +42,8 @@ xl_status xl__telemetry_create(const struct xl__telemetry_source *const *list,
 /* The last reading, or a new one when the last is older than `due_ns` and more
  * than 100 times as old as a reading takes. */
 const xl_reading *xl__telemetry_recent(xl_telemetry *t, uint64_t due_ns);
+/* An earlier reading, from which on the units had a second of time together,
+ * enough for a share of it; NULL: there is none yet. */
+const xl_reading *xl__telemetry_window(const xl_telemetry *t);
 
 #endif

@@ -95,6 +95,25 @@ xl_sampling xl__probe_sampling(const struct xl__session *p);
  * `how` holds the options and must outlive the result. */
 struct xl__session xl__session_quick(const struct xl__session *p,
                                      xl_probing *how);
+/* -- bursts.c: roofs ------------------------------------------------------ */
+
+/* How long bursts are repeated: for max_ns, or until one takes enough_ns;
+ * NaN: any number of them. */
+struct xl__burst_limits {
+    double max_ns, enough_ns;
+};
+/* Times short launches of a plan; *best_ns: of the shortest that another one
+ * confirms; NaN: of none. */
+xl_status xl__bursts_take(struct xl__session *p, const struct xl__plan *plan,
+                          const struct xl__call *call,
+                          const struct xl__burst_limits *limits,
+                          double *best_ns);
+/* Raises the fact of a roof to a rate that bursts found, if physics allows it;
+ * NaN: they found none. */
+void xl__roof_raise(struct xl__session *p, enum xl__fact_id fact, double rate);
+/* The shortest of n times that another one confirms, within 5 %. */
+double xl__confirmed_best(const double *ns, unsigned n);
+
 /* Has a row the better verdict, or the same and a higher value? */
 bool xl__row_is_better(const xl_row *a, const xl_row *b);
 /* Sets the verdict and its reason. */
@@ -254,6 +273,12 @@ double xl__rate_knee(const struct xl__concurrency_point *at, unsigned n);
 /* compute/fma.c: f32 multiply-adds per second: half of the known peak in
  * flop/s, or, if none is known, a measurement with one chain shape. */
 xl_status xl__fma_rate(struct xl__session *p, double *per_s);
+
+/* compute/fma.c, memory/bandwidth.c: measures a roof again, in bursts; raises
+ * the fact where it was too low. `wanted`: the rate that is enough; NaN: as
+ * many bursts as there is time for. */
+xl_status xl__fma_bursts(struct xl__session *p, xl_dtype dtype, double wanted,
+                         double max_ns);
 
 /* compute/matrix_engine.c: measures the peak of one input type. */
 xl_status xl__matrix_peak(struct xl__session *p, xl_dtype in);

@@ -7,10 +7,11 @@
  * each.
  *
  * Roofs: a measured roof carries noise, as the row does, so values a few
- * percent above it are accepted; up to 25 % above, the roof may have been
- * measured low on a busy machine; beyond that, work was skipped or the clock
- * is wrong. A roof computed from clock and unit counts is exceeded only by a
- * boost above the stated clock. */
+ * percent above it are accepted. Other programs lower a roof and never raise
+ * it, so a row above a measured roof is at most suspicious: the roof may be
+ * what is wrong. A row is rejected only where it contradicts physics (units x
+ * lanes x the highest clock, the width of memory), its own counts, another
+ * clock, or the expected result. */
 #include <crosslane/measure/row.h>
 
 #include <math.h>
@@ -18,19 +19,21 @@
 
 #include "base/str.h"
 #include "device/device.h"
+#include "measure/physical_bounds.h"
 #include "sampling/conditions.h"
 #include "sampling/sampler.h"
 
 static const double over_noise = 1.05;   /* over a measured roof: accepted */
-static const double over_roof = 1.25;    /* over a measured roof: rejected */
-static const double over_physics = 1.10; /* over clock x units x width */
+static const double over_roof = 1.25;    /* beyond the noise of any roof */
+static const double over_physics = 1.10; /* boost over the stated clock */
 static const double least_steps = 10;    /* of the clock, in one sample */
 static const double ahead = 0.05;        /* event time over wall time */
 static const double lost_ns = 2e6;       /* host time beyond that of any
                                             launch */
 static const double lost_factor = 4;
 static const double most_others = 0.10; /* share of the device that other
-                                           programs use */
+                                           programs use: a warning */
+static const double busy_others = 0.20; /* too much for a row that is quoted */
 static const double rounding = 0.01; /* of a value computed from its counts */
 /* Bounds of "scaling": time ratio over work ratio of two sizes. */
 static const double folds = 0.6, scales_lo = 0.8, scales_hi = 1.25;
@@ -43,6 +46,7 @@ struct checked_row {
     double llc;     /* bytes; NaN: unknown */
     double step_ns; /* of the clock in use; 0: fine enough */
     bool returns_early; /* clFinish was seen to return before the end */
+    const struct xl__limits *limits; /* NULL: no device */
 };
 
 static double param_value(const xl_row *row, const char *name)
@@ -110,12 +114,6 @@ static bool is_event_behind(const struct checked_row *j)
                lost_factor * s->median_ns * s->batch + lost_ns;
 }
 
-/* Boost clocks exceed the stated clock by a few percent. */
-static bool is_over_bound(const struct checked_row *j)
-{
-    return j->row->roof.source != XL_MEASURED && j->frac > over_physics;
-}
-
 static bool is_of_memory(const struct checked_row *j)
 {
     static const char fma[] = "fma", matrix[] = "matrix";
@@ -129,6 +127,36 @@ static bool fits_in_cache(const struct checked_row *j)
 {
     const xl_row *r = j->row;
     return is_of_memory(j) && !r->cold && r->bytes > 0 && r->bytes < j->llc;
+}
+
+/* A roof from a document or from the driver, not from a measurement, and not
+ * assumed. */
+static bool is_over_bound(const struct checked_row *j)
+{
+    const xl_source source = j->row->roof.source;
+    return (source == XL_KNOWN || source == XL_QUERIED) &&
+           j->frac > over_physics;
+}
+
+/* Is the ceiling the device's memory, not a cache or local memory? */
+static bool is_of_device_memory(const struct checked_row *j)
+{
+    const char *name = j->row->roof.name;
+    return xl__streq(name, "copy") || xl__streq(name, "read");
+}
+
+/* The rate of its own counts against the most that any such device does. */
+static bool is_over_physics(const struct checked_row *j)
+{
+    const xl_row *r = j->row;
+    const double s = r->samples.median_ns * 1e-9;
+    if (!is_timed(j) || !j->limits || !r->roof.name || !*r->roof.name)
+        return false;
+    const double most_bytes = xl__physical_bytes(j->limits);
+    const double most_flop = xl__physical_flop(j->limits, r->roof.name);
+    return r->flop / s > over_physics * most_flop ||
+           (is_of_device_memory(j) && !fits_in_cache(j) &&
+            r->bytes / s > over_physics * most_bytes);
 }
 
 static bool is_far_over_roof(const struct checked_row *j)
@@ -214,41 +242,17 @@ static bool has_drifted(const struct checked_row *j)
            !xl__conditions_is_limited(&s->conditions);
 }
 
+static bool is_shared(const struct checked_row *j)
+{
+    const xl_conditions *c = &j->row->samples.conditions;
+    return is_timed(j) && c->readings > 0 && c->others > busy_others;
+}
+
 static bool has_clock_fallen(const struct checked_row *j)
 {
     return has_drifted(j) &&
            xl__conditions_clock_fell(&j->row->samples.conditions);
 }
-
-/* clang-format off */
-static const struct {
-    bool (*holds)(const struct checked_row *);
-    xl_verdict verdict;
-    const char *reason;
-} rules[] = {
-    /* condition        verdict            reason */
-    {took_no_time,      XL_ROW_REJECTED,   "the clock shows no time"},
-    {is_no_number,      XL_ROW_REJECTED,   "the value is not a number"},
-    {is_miscounted,     XL_ROW_REJECTED,   "the value is not its work over its time: a counter overflowed"},
-    {has_returned_early,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host: clFinish returns before the work is done"},
-    {is_event_ahead,       XL_ROW_REJECTED,   "the event clock counted more time than passed on the host"},
-    {is_over_bound,        XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock is wrong"},
-    {is_far_over_memory,   XL_ROW_REJECTED,   "more than 25 % above the measured roof of memory: a cache larger than is known, data that compress, work that was skipped, or the clock is wrong"},
-    {is_far_over_roof,     XL_ROW_REJECTED,   "more than 25 % above the measured roof: work was skipped or the clock is wrong"},
-    {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips work"},
-    {is_cached_over_roof,  XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache"},
-    {is_over_roof, XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped"},
-    {is_held_back,      XL_ROW_SUSPICIOUS, NULL /* from describe_clock() */},
-    {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time"},
-    {is_event_behind,      XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted"},
-    {is_too_short,         XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock"},
-    {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs"},
-    {has_clock_fallen,        XL_ROW_SUSPICIOUS, NULL /* from describe_clock() */},
-    {has_drifted,           XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy"},
-    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median may be off by more than 10 %"},
-    {is_noisy_ratio,    XL_ROW_SUSPICIOUS, "noisy: not even the two shortest runs are within 10 %"},
-};
-/* clang-format on */
 
 static void describe_clock(xl_row *row)
 {
@@ -258,9 +262,49 @@ static void describe_clock(xl_row *row)
     xl__str_clear(&text);
 }
 
+static void describe_others(xl_row *row)
+{
+    xl__strfmt(row->reason, sizeof row->reason,
+               "other programs used %.0f %% of the device",
+               100 * row->samples.conditions.others);
+}
+
+/* clang-format off */
+static const struct {
+    bool (*holds)(const struct checked_row *);
+    xl_verdict verdict;
+    const char *reason; /* NULL: describe() writes it */
+    void (*describe)(xl_row *row);
+} rules[] = {
+    /* condition        verdict            reason */
+    {took_no_time,      XL_ROW_REJECTED,   "the clock shows no time", NULL},
+    {is_no_number,      XL_ROW_REJECTED,   "the value is not a number", NULL},
+    {is_miscounted,     XL_ROW_REJECTED,   "the value is not its work over its time: a counter overflowed", NULL},
+    {has_returned_early, XL_ROW_REJECTED,  "the event clock counted more time than passed on the host: clFinish returns before the work is done", NULL},
+    {is_event_ahead,    XL_ROW_REJECTED,   "the event clock counted more time than passed on the host", NULL},
+    {is_over_bound,     XL_ROW_REJECTED,   "above what units and clock allow: work was skipped or the clock is wrong", NULL},
+    {is_over_physics,   XL_ROW_REJECTED,   "above what the units, the highest clock or the memory of any such device allow: work was skipped or the clock is wrong", NULL},
+    {is_folded,         XL_ROW_REJECTED,   "twice the work takes hardly longer: the compiler or the driver skips work", NULL},
+    {is_cached_over_roof, XL_ROW_SUSPICIOUS, "faster than device memory: the data fits in the last-level cache", NULL},
+    {is_far_over_memory, XL_ROW_SUSPICIOUS, "more than 25 % above the measured roof of memory: the roof was measured low, a cache is larger than is known, data that compress, or work was skipped", NULL},
+    {is_far_over_roof,  XL_ROW_SUSPICIOUS, "more than 25 % above the measured roof: the roof was measured low, or work was skipped", NULL},
+    {is_over_roof,      XL_ROW_SUSPICIOUS, "above the roof by more than 5 %: the roof was measured low, or work was skipped", NULL},
+    {is_held_back,      XL_ROW_SUSPICIOUS, NULL, describe_clock},
+    {scales_badly,      XL_ROW_SUSPICIOUS, "twice the work does not take twice the time", NULL},
+    {is_event_behind,   XL_ROW_SUSPICIOUS, "the host waited far longer than the event clock counted", NULL},
+    {is_too_short,      XL_ROW_SUSPICIOUS, "shorter than 10 steps of the event clock", NULL},
+    {has_few_runs,      XL_ROW_SUSPICIOUS, "fewer than 3 runs", NULL},
+    {is_shared,         XL_ROW_SUSPICIOUS, NULL, describe_others},
+    {has_clock_fallen,  XL_ROW_SUSPICIOUS, NULL, describe_clock},
+    {has_drifted,       XL_ROW_SUSPICIOUS, "later runs were slower than earlier ones: the clock dropped or the machine is busy", NULL},
+    {is_noisy,          XL_ROW_SUSPICIOUS, "noisy: the median may be off by more than 10 %", NULL},
+    {is_noisy_ratio,    XL_ROW_SUSPICIOUS, "noisy: not even the two shortest runs are within 10 %", NULL},
+};
+/* clang-format on */
+
 void xl_row_judge(xl_row *row, const xl_device *dev)
 {
-    struct checked_row j = {row, NAN, NAN, 0, false};
+    struct checked_row j = {row, NAN, NAN, 0, false, NULL};
     if (!row)
         return;
     row->warnings |= row->samples.warnings;
@@ -272,6 +316,7 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
     if (row->roof.value > 0)
         j.frac = row->value / row->roof.value;
     if (dev) {
+        j.limits = &dev->seen;
         j.llc = xl__num(&dev->seen, XL__F_llc_bytes);
         j.step_ns = xl__num_or(&dev->seen, XL__F_timer_step_ns, 0);
         j.returns_early =
@@ -284,6 +329,6 @@ void xl_row_judge(xl_row *row, const xl_device *dev)
         if (rules[i].reason)
             xl__strcpy(row->reason, sizeof row->reason, rules[i].reason);
         else
-            describe_clock(row);
+            rules[i].describe(row);
     }
 }

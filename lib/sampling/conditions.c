@@ -108,19 +108,32 @@ static void count_throttles(const struct xl__monitor *w, xl_conditions *c)
     }
 }
 
+/* The share that other programs had of the span between two readings; NaN: too
+ * short, or not counted. */
+static double find_others(const xl_reading *a, const xl_reading *b)
+{
+    const double span_ns = (double)(b->ns - a->ns);
+    const double all = span_ns * b->units;
+    const double idle = find_growth(a->idle_ns, b->idle_ns, all);
+    const double own = find_growth(a->own_ns, b->own_ns, all);
+    if (!(all >= shares_ns) || isnan(idle) || isnan(own))
+        return NAN;
+    return fmax(0, fmin(1, 1 - idle - own));
+}
+
 static void summarize_counters(const struct xl__monitor *w, xl_conditions *c)
 {
     const xl_reading *a = &w->first, *b = &w->last;
     c->span_ns = (double)(b->ns - a->ns);
-    const double all = c->span_ns * b->units;
     const double watts = find_growth(a->value[XL_SENSOR_ENERGY],
                                      b->value[XL_SENSOR_ENERGY], c->span_ns);
-    const double idle = find_growth(a->idle_ns, b->idle_ns, all);
-    const double own = find_growth(a->own_ns, b->own_ns, all);
     if (watts > 0)
         c->power_w = watts * ns_per_s;
-    if (all >= shares_ns && !isnan(idle) && !isnan(own))
-        c->others = fmax(0, fmin(1, 1 - idle - own));
+    /* A row too short for a share of its own has that of the last second. */
+    const xl_reading *window = w->t ? xl__telemetry_window(w->t) : NULL;
+    c->others = find_others(a, b);
+    if (isnan(c->others) && window)
+        c->others = find_others(window, b);
     count_throttles(w, c);
 }
 

@@ -95,6 +95,11 @@ with open(sys.argv[1], encoding="utf-8") as f:
     doc = json.load(f, parse_constant=refuse, object_pairs_hook=pairs)
 assert doc["schema"] == "clbench/1", doc["schema"]
 assert {"tool", "host", "environment", "devices", "rows"} <= set(doc)
+if "state" in doc:
+    state = doc["state"]
+    assert state["text"].split()[0] == ("BUSY" if state["is_busy"]
+                                        else "QUIET"), state
+    assert not state["is_busy"] or state["others"] > 0.2, state
 for device in doc["devices"]:
     assert {"index", "name", "platform", "vendor", "driver", "uuid", "pci",
             "facts"} <= set(device), device

@@ -15,7 +15,6 @@ static const double flat = 1.25;   /* growth along a plateau */
 static const double step = 1.3;    /* growth of a step within an octave */
 static const double octave = 1.99; /* 2, with a margin for rounded sizes */
 static const double noise = 1.1;   /* by which a row may be out of order */
-static const double far_off = 1.5; /* beyond any noise */
 
 struct level_search {
     const struct xl__cache_point *at;
@@ -162,15 +161,13 @@ unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
 
 /* -- order ---------------------------------------------------------------- */
 
-static void mark_row(xl_row *row, double cost, const xl_row *further,
-                     double least)
+/* Other programs slow one level and not the next, so the row may be right. */
+static void mark_row(xl_row *row, const xl_row *further)
 {
-    const xl_verdict verdict =
-        cost > far_off * least ? XL_ROW_REJECTED : XL_ROW_SUSPICIOUS;
-    if (row->verdict >= verdict)
+    if (row->verdict >= XL_ROW_SUSPICIOUS)
         return;
     xl__row_mark(
-        row, verdict,
+        row, XL_ROW_SUSPICIOUS,
         "slower than %s, which is further away: the machine was busy, or "
         "its size is wrong",
         further->variant);
@@ -184,7 +181,7 @@ bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
     const xl_row *further = NULL;
     for (unsigned i = n; i-- > 0;) {
         if (further && cost[i] > noise * least) {
-            mark_row(rows[i], cost[i], further, least);
+            mark_row(rows[i], further);
             all_well = false;
         }
         if (cost[i] < least) {

@@ -37,8 +37,8 @@ unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
                                struct xl__cache_level out[XL__MOST_LEVELS]);
 
 /* Checks that nearer memory is not slower: a row whose cost (ns, or s/B; NaN:
- * unknown) exceeds that of a row further away becomes suspicious, or rejected
- * if by much. Rows come nearest first. Returns whether all are in order. */
+ * unknown) exceeds that of a row further away becomes suspicious. Rows come
+ * nearest first. Returns whether all are in order. */
 bool xl__cache_levels_check_order(xl_row *const *rows, const double *cost,
                                   unsigned n);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the peaks that the roofline model needs by running the probes that
  * find them, once per device and process. */
+#include <math.h>
+
 #include "device/peak_rates.h"
 #include "measure/compute/matrix_engine.h"
 #include "measure/probe.h"
@@ -30,13 +32,30 @@ static bool is_needed(const xl_queue *q, enum xl__fact_id fact, bool again)
     return again || known[fact].source != XL_MEASURED;
 }
 
+/* The probe finds the best kernel; bursts find its rate where other programs
+ * have the device for a part of the time. */
+static xl_status measure_fma_peak(xl_queue *q, xl_dtype dtype)
+{
+    static const xl_probing quick = {.quick = true};
+    static const double bursts_ns = 1e9;
+    struct xl__session p = {q, &quick, NULL, NULL, 1, false};
+    xl_status status = run_quick_probe(q, &xl__probe_flops);
+    TRY(status);
+    if (xl__is(&q->ctx->device->seen, XL__F_is_cpu)) {
+        TRY(xl__session_begin(&p));
+        TRY(xl__fma_bursts(&p, dtype, NAN, bursts_ns));
+    }
+fail:
+    return status;
+}
+
 static xl_status measure_fma_peaks(xl_queue *q, xl_dtype dtype, bool again)
 {
     xl_status status = XL_OK;
     if (is_needed(q, XL__F_copy_bytes_per_s, again))
         TRY(run_quick_probe(q, &xl__probe_bandwidth));
     if (is_needed(q, xl__peak_fma(dtype), again))
-        TRY(run_quick_probe(q, &xl__probe_flops));
+        TRY(measure_fma_peak(q, dtype));
 fail:
     return status;
 }

@@ -154,6 +154,17 @@ static void low_roof(xl_row *row) { measured_roof(row, 1.1, "fma f32"); }
 static void lower_roof(xl_row *row) { measured_roof(row, 1.3, "fma f32"); }
 static void compressed(xl_row *row) { of_memory(row, 1.4); }
 
+static void beyond_memory(xl_row *row) { of_memory(row, 0.5); }
+
+static void with_others(xl_row *row, double others)
+{
+    row->samples.conditions.readings = 2;
+    row->samples.conditions.others = others;
+}
+
+static void shared(xl_row *row) { with_others(row, 0.63); }
+static void hardly_shared(xl_row *row) { with_others(row, 0.15); }
+
 static void physical(xl_row *row)
 {
     measured_roof(row, 1.2, "units x clock");
@@ -220,11 +231,18 @@ static const struct fault faults[] = {
      .cause = "fewer than 3 runs"},
     {"a roof measured low", .row = low_roof, .verdict = XL_ROW_SUSPICIOUS,
      .cause = "the roof was measured low"},
-    {"far above the roof", .row = lower_roof, .verdict = XL_ROW_REJECTED,
-     .cause = "25 % above the measured roof: work was skipped"},
+    {"far above the roof", .row = lower_roof, .verdict = XL_ROW_SUSPICIOUS,
+     .cause = "25 % above the measured roof: the roof was measured low"},
+    {"above any such device", .work_ns = 1000, .row = usual_roof,
+     .verdict = XL_ROW_REJECTED, .cause = "of any such device"},
+    {"a memory beyond all", .work_ns = 10000, .row = beyond_memory,
+     .verdict = XL_ROW_REJECTED, .cause = "of any such device"},
+    {"others have the device", .row = shared, .verdict = XL_ROW_SUSPICIOUS,
+     .cause = "other programs used 63 % of the device"},
+    {"others have a little of it", .row = hardly_shared},
     {"above clock and units", .row = physical, .verdict = XL_ROW_REJECTED,
      .cause = "above what units and clock allow"},
-    {"data that compress", .row = compressed, .verdict = XL_ROW_REJECTED,
+    {"data that compress", .row = compressed, .verdict = XL_ROW_SUSPICIOUS,
      .cause = "data that compress"},
     {"a working set in the cache", .row = resident,
      .verdict = XL_ROW_SUSPICIOUS, .cause = "fits in the last-level cache"},

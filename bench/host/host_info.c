@@ -4,7 +4,7 @@
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #endif
-#include "cli/host_info.h"
+#include "host/host_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>
