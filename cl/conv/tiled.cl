@@ -14,25 +14,30 @@
  *        filters |        |  out   | pixels|   in   |  out   |
  *                +--------+--------+       +--------+--------+
  *
- *               An item gathers the same pixels in every slice. It keeps where
- *               their windows begin, and walks through c, r, s by adding, with
- *               carries, what a slice is in these digits.
+ *               An item gathers the same pixels in every slice and keeps where
+ *               their windows begin. Where in a window a depth is, its tap, is
+ *               the same for all pixels: some items walk through c, r, s by
+ *               adding, with carries, what a slice is in these digits, and
+ *               leave the taps of the next slice in local memory. An item's
+ *               values of one depth are fetched while those of the depth
+ *               before are multiplied, as in gemm/simt.cl.
  * Arguments     in, out: base, offset, strides along n, c, h, w, in elements,
  *               out's pixels evenly spaced; filters: base, offset; h, w of in;
  *               p q, q of out; pixels of all images; cg channels and kg
  *               filters of a group; r, s; stride and dilation along h and w;
- *               padding above and left; the step's digits: c, r, s; tiles
+ *               padding above and left; a slice's digits: c, r, s; tiles
  *               along rows and columns; beta == 0: out is not read. The rest:
  *               gemm/gemm.clh
  * Launch        local TM TN / (RM RN), global that times the tiles of all
  *               groups of channels, 1-D
- * Local memory  ST TK (TM + TN + 2 PAD) values, PAD 16 bytes
- * -D            TM TN TK, RM RN (1, 2, 4, 8, 16) dividing TM TN;
+ * Local memory  ST TK (TM + TN + 2 PAD) values, PAD 16 bytes; 32 TK bytes
+ * -D            TM TN TK (even), RM RN (1, 2, 4, 8, 16) dividing TM TN;
  *               ST slices kept (1, 2); GR tile rows of a band; FIRST;
  *               LAST 1: c is the innermost digit, 0: s is; MIX 1: filters are
  *               in the other order; VP elements of in to a load, along c,
  *               dividing cg (VP > 1: LAST 1); VF of filters, dividing cg;
  *               VC of out, dividing p q (FIRST 1) or kg; all aligned;
+ *               XL_WIDE 0: in has fewer than 2^32 elements;
  *               TA, TC, TY, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n k p q cg r s flop; in is read r s times for each tile of
@@ -100,63 +105,58 @@
 #define F_K(i) ((i) % (TK / VF) * VF)
 
 /* Where a walk through the filter is. */
-struct tap {
+struct digits {
     uint c, r, s;
 };
 
-static inline struct tap first_tap(uint k, uint cg, uint size_r, uint size_s)
+static inline struct digits digits_of(uint k, uint cg, uint size_r,
+                                      uint size_s)
 {
-    struct tap t;
+    struct digits d;
 #if LAST
-    t.c = k % cg;
+    d.c = k % cg;
     k /= cg;
-    t.s = k % size_s;
-    t.r = k / size_s;
+    d.s = k % size_s;
+    d.r = k / size_s;
 #else
-    t.s = k % size_s;
+    d.s = k % size_s;
     k /= size_s;
-    t.r = k % size_r;
-    t.c = k / size_r;
+    d.r = k % size_r;
+    d.c = k / size_r;
 #endif
-    return t;
+    return d;
 }
 
 /* Digits are less than their sizes, so one carry each will do. */
-static inline void go_on(struct tap *t, const struct tap step, uint cg,
-                         uint size_r, uint size_s)
+static inline void add_digits(struct digits *d, const struct digits step,
+                              uint cg, uint size_r, uint size_s)
 {
+    d->c += step.c;
+    d->r += step.r;
+    d->s += step.s;
 #if LAST
-    t->c += step.c;
-    t->s += step.s;
-    t->r += step.r;
-    if (t->c >= cg) {
-        t->c -= cg;
-        t->s++;
+    if (d->c >= cg) {
+        d->c -= cg;
+        d->s++;
     }
-    if (t->s >= size_s) {
-        t->s -= size_s;
-        t->r++;
+#endif
+    if (d->s >= size_s) {
+        d->s -= size_s;
+        d->r++;
     }
-#else
-    t->s += step.s;
-    t->r += step.r;
-    t->c += step.c;
-    if (t->s >= size_s) {
-        t->s -= size_s;
-        t->r++;
-    }
-    if (t->r >= size_r) {
-        t->r -= size_r;
-        t->c++;
+#if !LAST
+    if (d->r >= size_r) {
+        d->r -= size_r;
+        d->c++;
     }
 #endif
 }
 
 /* Past the last tap? */
 #if LAST
-#define IS_TAP(t) ((t).r < size_r)
+#define IS_PAST(d) ((d).r >= size_r)
 #else
-#define IS_TAP(t) ((t).c < cg)
+#define IS_PAST(d) ((d).c >= cg)
 #endif
 
 /* Where a filter has the k-th tap. */
@@ -166,31 +166,50 @@ static inline void go_on(struct tap *t, const struct tap step, uint cg,
 #define TAP_AT(k) (k)
 #endif
 
-/* The loads of one slice; `tap` and `k` move on to the next. */
-#define GATHER                                                                \
+/* Taps, from where a window begins: rows, columns, and elements of in, which
+ * are a uint. Past the last one a tap is below every image. */
+#define TAP_Y(t) ((t).s0)
+#define TAP_X(t) ((t).s1)
+#define TAP_FROM(t) ((uint)(t).s2)
+
+/* The taps of one slice; `walk` moves on to the next. */
+#define N_WALKS ((TK + NT - 1) / NT)
+#define PUT_TAPS(to)                                                          \
+    do {                                                                      \
+        _Pragma("unroll") for (uint j = 0; j < N_WALKS; j++)                  \
+        {                                                                     \
+            if (lid + j * NT < TK) {                                          \
+                const uint y = walk[j].r * dilation_h;                        \
+                const uint x = walk[j].s * dilation_w;                        \
+                to[lid + j * NT] =                                            \
+                    (int4)((int)(IS_PAST(walk[j]) ? h + pad_top : y), (int)x, \
+                           (int)(walk[j].c * sc + y * sh + x * sw), 0);       \
+                add_digits(&walk[j], step, cg, size_r, size_s);               \
+            }                                                                 \
+        }                                                                     \
+    } while (0)
+
+/* The loads of one slice; `k` moves on to the next. */
+#define GATHER(taps)                                                          \
     do {                                                                      \
         _Pragma("unroll") for (uint j = 0; j < KX; j++)                       \
         {                                                                     \
+            const int4 t = taps[K0 + j * KSTEP];                        \
             _Pragma("unroll") for (uint i = 0; i < PX; i++)                   \
             {                                                                 \
-                const int y = y0[i] + (int)(tap.r * dilation_h);              \
-                const int x = x0[i] + (int)(tap.s * dilation_w);              \
-                const bool is_in = IS_TAP(tap) && (uint)y < h && (uint)x < w; \
-                const uint at =                                               \
-                    is_in ? tap.c * sc + (uint)y * sh + (uint)x * sw : 0;     \
-                next_p[j * PX + i] = LOADVA(VP, TA, image[i], at);            \
-                if (!is_in)                                                   \
-                    next_p[j * PX + i] = (VALUEV(VP, TA))(0);                 \
+                next_p[j * PX + i] = (VALUEV(VP, TA))(0);                     \
+                if ((uint)(y0[i] + TAP_Y(t)) < h &&                           \
+                    (uint)(x0[i] + TAP_X(t)) < w)                             \
+                    next_p[j * PX + i] =                                      \
+                        LOADVA(VP, TA, in, (IDX)(from[i] + TAP_FROM(t)));     \
             }                                                                 \
-            go_on(&tap, step, cg, size_r, size_s);                            \
         }                                                                     \
         _Pragma("unroll") for (uint j = 0; j < NF; j++)                       \
         {                                                                     \
             const uint at = k + F_K(lid + j * NT);                            \
-            next_f[j] = LOADVA(VF, TA, filters,                               \
-                               at_f[j] + (at < depth ? TAP_AT(at) : 0));      \
-            if (at >= depth)                                                  \
-                next_f[j] = (VALUEV(VF, TA))(0);                              \
+            next_f[j] = (VALUEV(VF, TA))(0);                                  \
+            if (at < depth)                                                   \
+                next_f[j] = LOADVA(VF, TA, filters, at_f[j] + TAP_AT(at));    \
         }                                                                     \
         k += TK;                                                              \
     } while (0)
@@ -207,10 +226,11 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
 {
     __local value la[ST * TK * LA] __attribute__((aligned(16)));
     __local value lb[ST * TK * LB] __attribute__((aligned(16)));
+    __local int4 taps[2][TK];
     const uint lid = (uint)get_local_id(0);
     const uint2 place = item_position(lid);
     const uint depth = cg * size_r * size_s;
-    const struct tap step = {step_c, step_r, step_s};
+    const struct digits step = {step_c, step_r, step_s};
 
     uint tile = GROUP;
     const uint group = tile / (tiles_m * tiles_n);
@@ -223,18 +243,20 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     const uint f0 = n0, p0 = m0;
 #endif
 
-    /* Pixels and filters past the edge repeat the last one. */
-    __global const ELEM(TA) *image[PX];
+    /* Pixels and filters past the edge repeat the last one. A window that
+     * begins outside of the image has an offset below it, modulo 2^32. */
+    IDX from[PX];
     int y0[PX], x0[PX];
+    in += off_in + (ulong)(group * cg) * sc;
     #pragma unroll
     for (uint i = 0; i < PX; i++) {
         const uint pixel = min(p0 + X(i), pixels - 1);
         const uint n = pixel / per_image;
         const uint row = (pixel - n * per_image) / q;
         const uint col = pixel - n * per_image - row * q;
-        image[i] = in + (off_in + n * sn + (ulong)(group * cg) * sc);
         y0[i] = (int)(row * stride_h) - (int)pad_top;
         x0[i] = (int)(col * stride_w) - (int)pad_left;
+        from[i] = (IDX)(n * sn) + (IDX)(long)y0[i] * sh + (IDX)(long)x0[i] * sw;
     }
     uint at_f[NF];
     filters += off_filters + (ulong)(group * kg + f0) * depth;
@@ -242,16 +264,24 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     for (uint j = 0; j < NF; j++)
         at_f[j] = min((uint)F_X(lid + j * NT), kg - f0 - 1) * depth;
 
-    struct tap tap = first_tap(K0, cg, size_r, size_s);
+    struct digits walk[N_WALKS];
+    #pragma unroll
+    for (uint j = 0; j < N_WALKS; j++)
+        walk[j] = digits_of(lid + j * NT, cg, size_r, size_s);
     uint k = 0;
     VALUEV(VP, TA) next_p[PX * KX];
     VALUEV(VF, TA) next_f[NF];
-    GATHER;
+    PUT_TAPS(taps[0]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    GATHER(taps[0]);
 
+    /* Values of a slice before the first are zeros. */
+    struct values values[2];
     SUM sum[RM][RN];
     clear_sums(sum);
+    clear_values(&values[1]);
 
-    uint slot = 0;
+    uint slot = 0, turn = 1;
     for (;;) {
         __local value *pa = la + slot * (TK * LA);
         __local value *pb = lb + slot * (TK * LB);
@@ -272,17 +302,21 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
             const uint i = lid + j * NT;
             XL_CAT(SPREAD, VF)(pf + F_K(i) * LF + F_X(i), LF, next_f[j]);
         }
+        PUT_TAPS(taps[turn]);
         barrier(CLK_LOCAL_MEM_FENCE);
-        const bool is_last = k >= depth;
-        if (!is_last)
-            GATHER;
         pa += place.y * QM;
         pb += place.x * QN;
+        fetch_values(&values[0], pa, pb);
+        const bool is_last = k >= depth;
+        if (!is_last)
+            GATHER(taps[turn]);
+        turn ^= 1;
+        multiply_values(sum, &values[1]);
         #pragma unroll
-        for (uint l = 0; l < TK; l++) {
-            struct values v;
-            fetch_values(&v, pa + l * LA, pb + l * LB);
-            multiply_values(sum, &v);
+        for (uint l = 0; l < TK - 1; l++) {
+            fetch_values(&values[(l + 1) % 2], pa + (l + 1) * LA,
+                         pb + (l + 1) * LB);
+            multiply_values(sum, &values[l % 2]);
         }
         if (is_last)
             break;
@@ -294,6 +328,8 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         slot ^= 1;
 #endif
     }
+
+    multiply_values(sum, &values[1]);
 
     const uint k0 = group * kg;
     #pragma unroll

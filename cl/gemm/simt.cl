@@ -208,12 +208,7 @@ gemm_simt(__global const ELEM(TA) *a, ulong off_a, ulong sx_a, ulong sk_a,
         /* Values of a slice before the first, so that the loop multiplies the
          * last step of every slice alike: zeros. */
         clear_sums(sum);
-        #pragma unroll
-        for (uint r = 0; r < RM; r++)
-            values[1].a[r] = 0;
-        #pragma unroll
-        for (uint s = 0; s < RN; s++)
-            values[1].b[s] = 0;
+        clear_values(&values[1]);
 
         for (uint left = (uint)w.n - 1;; left--) {
             __local const float *rows = slices + slot + at.y * QM;

@@ -37,6 +37,26 @@ static const struct xl__tile_set simt_sets[] = { /* NV-39 */
     { 16,  16,  8,  2,  2, 2, 0.110, 0},
     { 0 },
 };
+static const struct xl__tile_set conv_sets[] = { /* NV-55 */
+    /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
+    {128, 128,  8, 16,  8, 2, 0.690, 0},
+    { 64, 128, 16,  8,  8, 2, 0.660, 0},
+    {128,  64,  8,  8,  8, 2, 0.650, 0},
+    { 64, 128,  8,  8,  8, 2, 0.620, 0},
+    { 64,  64,  8,  8,  8, 2, 0.610, 0},
+    { 64,  64, 16,  4,  8, 2, 0.540, 0},
+    { 64,  64, 16,  4,  4, 2, 0.470, 0},
+    { 32,  64, 16,  4,  4, 2, 0.460, 0},
+    { 32,  32, 16,  4,  4, 2, 0.420, 0},
+    { 32,  32, 32,  4,  4, 1, 0.420, 0},
+    { 32,  32, 16,  2,  4, 2, 0.340, 0},
+    { 16,  16, 16,  2,  4, 1, 0.240, 0},
+    { 16,  16,  8,  2,  2, 2, 0.190, 0},
+    {  8,   8,  8,  1,  1, 1, 0.065, 0},
+    {  8,   8,  4,  2,  2, 1, 0.025, 0},
+    {  2,   2,  4,  2,  2, 1, 0.010, 0},
+    { 0 },
+};
 /* Software has no registers that tiles could save loads with. */
 static const struct xl__tile_set software_tiled_sets[] = { /* GE-33 */
     { 64,  64,  8,  4,  4, 2, 0.0040, 0},
@@ -56,7 +76,7 @@ static const struct xl__tile_set software_simt_sets[] = { /* GE-33 */
 static const struct xl__tile_sets portable_tiles = {
     .of = {[XL__TILES_GEMM] = tiled_sets,
            [XL__TILES_GEMM_AHEAD] = simt_sets,
-           [XL__TILES_CONV] = tiled_sets},
+           [XL__TILES_CONV] = conv_sets},
 };
 static const struct xl__tile_sets software_tiles = {
     .of = {[XL__TILES_GEMM] = software_tiled_sets,

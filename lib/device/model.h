@@ -47,6 +47,7 @@ enum xl__device_class {
  XX(clblast_frac,       0.45,  0.45,  0.03,  0.03, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004, 0.006, "gemm_ref")                \
  XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \
+ XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \

@@ -30,12 +30,15 @@ static struct job describe_product(const struct xl__conv_canonical *c)
     j.pixels = c->d.n * c->p * c->q;
     j.first = c->d.out.layout == XL_NCHW;
     j.last = c->d.in.layout == XL_NHWC || c->d.filters.layout == XL_KRSC;
+    const bool alone = c->d.in.layout != XL_NHWC || xl__conv_cg(j.d) % 2 != 0;
     j.product = (struct xl__tile_job){.m = j.first ? kg : j.pixels,
                                       .n = j.first ? j.pixels : kg,
                                       .k = xl__conv_depth(j.d),
                                       .count = c->d.groups,
                                       .in = c->d.in.dtype,
-                                      .keeps_whole = true};
+                                      .keeps_whole = true,
+                                      .gathers_m = alone && !j.first,
+                                      .gathers_n = alone && j.first};
     return j;
 }
 
@@ -100,26 +103,27 @@ static size_t store_width(const struct job *j)
 static void define_options(const struct job *j, struct xl__step *s)
 {
     const struct xl__defined defines[] = {
-        {"FIRST", j->first},     {"LAST", j->last},
-        {"MIX", is_mixed(j)},    {"VP", pixel_width(j)},
-        {"VF", filter_width(j)}, {"VC", store_width(j)},
+        {"FIRST", j->first},
+        {"LAST", j->last},
+        {"MIX", is_mixed(j)},
+        {"VP", pixel_width(j)},
+        {"VF", filter_width(j)},
+        {"VC", store_width(j)},
+        {"XL_WIDE", xl__conv_span_of_input(j->d) > UINT32_MAX},
     };
     xl__tile_define(s, &j->t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     xl__conv_define(s, j->c);
 }
 
-/* The distance from one load of an item to the next, as digits c, r, s. */
+/* A slice's depth, as digits c, r, s. */
 static void add_step_arguments(const struct job *j, struct xl__step *s)
 {
-    const size_t tile = j->first ? j->t.tn : j->t.tm;
-    const size_t cg = xl__conv_cg(j->d);
-    const size_t side = xl__min_size(tile, j->items);
-    const size_t step = pixel_width(j) > 1 ? j->t.tk : j->items / side;
+    const size_t cg = xl__conv_cg(j->d), k = j->t.tk;
     const size_t r = j->d->r, t = j->d->s;
-    xl__arg_u32(s, j->last ? step % cg : step / t / r);
-    xl__arg_u32(s, j->last ? step / cg / t : step / t % r);
-    xl__arg_u32(s, j->last ? step / cg % t : step % t);
+    xl__arg_u32(s, j->last ? k % cg : k / t / r);
+    xl__arg_u32(s, j->last ? k / cg / t : k / t % r);
+    xl__arg_u32(s, j->last ? k / cg % t : k % t);
 }
 
 static void add_arguments(const struct job *j, struct xl__step *s)
@@ -148,9 +152,6 @@ static void add_arguments(const struct job *j, struct xl__step *s)
     xl__arg_u32(s, j->grid.tiles_n);
     xl__conv_arg_last(s, j->c);
 }
-
-/* Of gemm_tiled's rate, since each element is tested for being inside. */
-static const double gathered = 0.8;
 
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
@@ -193,7 +194,6 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     struct xl__cost work = {
         .flop = p->flop, .bytes = p->bytes, .bytes_frac = 1};
     xl__tile_rate(l, &j.t, &j.product, &j.grid, &work);
-    work.flop_frac *= gathered;
     xl__estimate(l, &work, p);
     return XL_OK;
 }

@@ -71,8 +71,11 @@ xl_tiling xl__tile_describe(const struct xl__step *step,
 struct xl__tile_job xl__tile_job(const xl_gemm *g)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(g);
-    return (struct xl__tile_job){
-        s.m, s.n, g->k, g->batch.count, xl__gemm_in(g), false};
+    return (struct xl__tile_job){.m = s.m,
+                                 .n = s.n,
+                                 .k = g->k,
+                                 .count = g->batch.count,
+                                 .in = xl__gemm_in(g)};
 }
 
 struct xl__cost xl__tile_cost(const struct xl__limits *l, const xl_gemm *g)

@@ -30,6 +30,7 @@ enum {
     PLAIN_REGISTERS = 40, /* addresses, counters, temporaries */
     LATENCY_ITEMS = 32,   /* items whose latency is not hidden */
     WIDEST = 4,
+    TAP_BYTES = 16, /* of a convolution */
     VECTOR_BYTES = 16,
     LEAST_DEPTH = 128, /* least depth of k for which a partial sum is worth
                           storing */
@@ -86,13 +87,15 @@ size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
 {
     const size_t value = xl__tile_value_bytes(in);
     const size_t pad = VECTOR_BYTES / value;
-    return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad);
+    const size_t taps = t->kernel == XL__TILES_CONV ? 2 * t->tk : 0;
+    return value * t->stages * t->tk * (t->tm + t->tn + 2 * pad) +
+           TAP_BYTES * taps;
 }
 
 /* Steps of k whose values an item holds at a time. */
 static size_t n_depths(const struct xl__tile *t)
 {
-    return t->kernel == XL__TILES_GEMM_AHEAD ? 2 : 1;
+    return t->kernel == XL__TILES_GEMM ? 1 : 2;
 }
 
 /* The listed set with these tiles; NULL: none. */
@@ -370,6 +373,11 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     xl__tile_waves(t, job, grid, n_cus, w);
     w->flop_frac = steady_frac(l, t) * xl__relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
+    if (job->gathers_m || job->gathers_n) {
+        /* Each element serves that many multiplications. */
+        const double serves = (double)(job->gathers_m ? t->tn : t->tm);
+        w->flop_frac *= serves / (serves + xl__model(l, XL__M_gather_fmas));
+    }
     if (grid->units == 1)
         w->flop_frac *= one_slice;
     if (grid->is_cut)

@@ -25,6 +25,9 @@ struct xl__tile_job {
     size_t m, n, k, count;
     xl_dtype in;
     bool keeps_whole; /* tiles may not be cut by k */
+    /* Elements of the rows (m), the columns (n) are loaded one by one, each
+     * tested for being inside. */
+    bool gathers_m, gathers_n;
 };
 
 /* Stream-K: tiles cut by k if they do not fill a device evenly. Tiles before

@@ -133,7 +133,11 @@ static struct xl__mma_job mma_job(const struct xl__limits *l, const xl_gemm *g,
 {
     return (struct xl__mma_job){
         xl__mma_op(l, g->a.dtype),
-        {s->m, s->n, g->k, g->batch.count, g->a.dtype, false},
+        {.m = s->m,
+         .n = s->n,
+         .k = g->k,
+         .count = g->batch.count,
+         .in = g->a.dtype},
         is_slow(&s->a, g->a.dtype),
         is_slow(&s->b, g->a.dtype)};
 }

@@ -196,7 +196,12 @@ void xl__split_guard(const struct xl__split_layout *p, struct xl__step *step,
 static void choose_plain(const struct xl__limits *l, struct xl__params *out)
 {
     enum { LARGE = 4096 };
-    const struct xl__tile_job job = {LARGE, LARGE, LARGE, 1, XL_F32, true};
+    const struct xl__tile_job job = {.m = LARGE,
+                                     .n = LARGE,
+                                     .k = LARGE,
+                                     .count = 1,
+                                     .in = XL_F32,
+                                     .keeps_whole = true};
     const struct xl__cost work = {.flop = 2.0 * LARGE * LARGE * LARGE,
                                   .bytes = 3.0 * LARGE * LARGE,
                                   .bytes_frac = 1};
