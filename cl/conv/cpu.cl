@@ -402,7 +402,7 @@ static inline void store_tile(const struct result *o, const struct place *p,
         _Pragma("unroll") for (uint r = 0; r < RM; r++)                       \
         {                                                                     \
             _Pragma("unroll") for (uint v = 0; v < NV; v++)                   \
-                sum[r][v] = fma((vec)(PA(u, r)), vb[v], sum[r][v]);           \
+                sum[r][v] = MUL_ADD((vec)(PA(u, r)), vb[v], sum[r][v]);       \
         }                                                                     \
     }
 

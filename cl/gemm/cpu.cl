@@ -147,7 +147,7 @@ static inline void one_step(const struct lines a, const uint u,
     for (uint r = 0; r < RM; r++) {
         #pragma unroll
         for (uint v = 0; v < NV; v++)
-            sum[r][v] = fma((vec)(A_AT(a, r, u)), line[v], sum[r][v]);
+            sum[r][v] = MUL_ADD((vec)(A_AT(a, r, u)), line[v], sum[r][v]);
     }
 }
 

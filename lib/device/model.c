@@ -57,18 +57,24 @@ static const struct xl__tile_set conv_sets[] = { /* NV-55 */
     {  2,   2,  4,  2,  2, 1, 0.010, 0},
     { 0 },
 };
-/* Software has no registers that tiles could save loads with. */
+/* Registers of software are memory, but what an item holds saves loads, which
+ * are made lane by lane. */
 static const struct xl__tile_set software_tiled_sets[] = { /* GE-33 */
-    { 64,  64,  8,  4,  4, 2, 0.0040, 0},
-    { 16,  16, 16,  2,  2, 2, 0.0065, 0},
-    {  8,   8,  4,  2,  2, 1, 0.0050, 0},
-    {  8,   8,  8,  1,  1, 1, 0.0045, 0},
-    {  2,   2,  4,  2,  2, 1, 0.0010, 0},
+    {128, 128,  8,  8,  8, 1, 0.066, 128},
+    { 64,  64,  8,  8,  8, 1, 0.064, 128},
+    { 32,  32, 32,  8,  8, 1, 0.060, 128},
+    { 64,  64,  8,  4,  4, 2, 0.038, 64},
+    { 32,  32, 16,  4,  4, 1, 0.034, 64},
+    { 16,  16, 16,  2,  2, 2, 0.016, 0},
+    {  8,   8,  4,  2,  2, 1, 0.007, 0},
+    {  8,   8,  8,  1,  1, 1, 0.005, 0},
+    {  2,   2,  4,  2,  2, 1, 0.001, 0},
     { 0 },
 };
 static const struct xl__tile_set software_simt_sets[] = { /* GE-33 */
-    { 32,  32,  8,  2,  4, 2, 0.0033, 0},
-    { 16,  16,  8,  2,  2, 2, 0.0033, 0},
+    { 64,  64,  8,  8,  4, 2, 0.045, 128},
+    { 32,  32,  8,  4,  4, 2, 0.032, 64},
+    { 16,  16,  8,  2,  2, 2, 0.015, 0},
     { 0 },
 };
 /* clang-format on */

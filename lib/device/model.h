@@ -34,18 +34,18 @@ enum xl__device_class {
  XX(most_bytes_per_s,  10e12,  1e12,  2e12,  2e12, "of memory, that none exceeds (GE-34)") \
  XX(bytes_per_s,           0,  30e9,  30e9, 2.2e9, "memory, and as many more") \
  XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
- XX(launch_ns,           8e3,   8e3,   8e3,   8e3, "one launch of many")      \
- XX(round_trip_ns,         0,     0,  45e3, 200e3, "a call that is waited for, where its cores sleep until then (CP-26)") \
+ XX(launch_ns,           8e3,   8e3,   8e3, 150e3, "one launch of many")      \
+ XX(round_trip_ns,         0,     0,  45e3, 250e3, "a call that is waited for, where its cores sleep until then (CP-26)") \
  XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
  XX(item_registers,      255,   255,   255,   255, "of an item (NV-04)")      \
  /* shares of the FMA rate */                                                 \
  XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
- XX(skinny_frac,         0.2,   0.2,   0.2,  0.01, "gemm_skinny by groups (NV-49)") \
+ XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
- XX(clblast_frac,       0.45,  0.45,  0.03,  0.03, "CLBlast")                 \
- XX(gemm_ref_frac,      0.03,  0.03, 0.004, 0.006, "gemm_ref")                \
+ XX(clblast_frac,       0.45,  0.45,  0.03, 0.012, "CLBlast")                 \
+ XX(gemm_ref_frac,      0.03,  0.03, 0.004,  0.01, "gemm_ref")                \
  XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \
  XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \

@@ -177,8 +177,13 @@ static xl_status make_key(struct lookup *w)
             &w->key, "source %s %016llx\n", w->step->source,
             (unsigned long long)xl__hash64(w->text.text, w->text.len));
     }
-    xl__str_printf(&w->options, "%s%s%s", dev->vendor->build_options,
-                   *dev->vendor->build_options ? " " : "", w->step->options);
+    /* GE-33: emulated, it takes most of a kernel's time. */
+    xl__str_printf(&w->options, "%s%s%s%s", dev->vendor->build_options,
+                   *dev->vendor->build_options ? " " : "",
+                   xl__num_or(&dev->limits, XL__F_has_fma, 1) == 0
+                       ? "-DXL_HAS_FMA=0 "
+                       : "",
+                   w->step->options);
     TRY(add_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
     xl__program_device_key(&dev->limits, &w->key);

@@ -396,10 +396,8 @@ void xl__emit_includes(struct xl__emit *m)
 {
     const unsigned uses = xl__opencl_uses(m->g, m->group);
     if (uses & XL__USES_MATH)
-        xl__str_printf(
-            m->out, "#define XL_OWN_MATH %d\n%s", xl__is_vector_cpu(m->l),
-            xl__num_or(m->l, XL__F_has_fma, 1) == 0 ? "#define XL_HAS_FMA 0\n"
-                                                    : "");
+        xl__str_printf(m->out, "#define XL_OWN_MATH %d\n",
+                       xl__is_vector_cpu(m->l));
     xl__str_add(m->out,
                 "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)

@@ -258,8 +258,6 @@ static struct xl__step *add_step(struct job *j, const char *kernel,
         xl__define(step, "STREAM", j->stream == XL__SOFTMAX_PAST);
         if (xl__is(j->l, XL__F_is_cpu))
             xl__define(step, "XL_IS_CPU", 1);
-        if (xl__num_or(j->l, XL__F_has_fma, 1) == 0)
-            xl__define(step, "XL_HAS_FMA", 0);
     } else {
         xl__define(step, "WG", (long)j->wg);
         xl__define(step, "LANES", (long)j->lanes);
