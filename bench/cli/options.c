@@ -33,6 +33,9 @@ static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
+/* In the order of enum roofs_kind. */
+static const char *const roofs[] = {"kept", "fresh", "theoretical", NULL};
+
 static const char *const layouts[] = {"nchw", "nhwc", NULL};
 static const char *const passes[] = {"forward", "backward-data",
                                      "backward-filters", NULL};
@@ -179,6 +182,10 @@ const struct option_row option_rows[] = {
      AT(quick), false, NULL},
     {"full", 0, OPT_FLAG, NULL, "all cases, more repetitions: minutes", NULL,
      AT(full), false, NULL},
+    {"roofs", 0, OPT_CHOICE, "kept|fresh|theoretical",
+     "roofs of rows: the best seen on this device so far (kept, when not "
+     "given), those of this run only, or those of units, lanes and clock",
+     roofs, AT(roofs), false, NULL},
     {"max-time", 'm', OPT_SECONDS, "S",
      "stop the run after S seconds and keep the results so far", NULL,
      AT(max_time_s), false, NULL},

@@ -30,6 +30,9 @@ struct plan_settings {
     bool training;
 };
 
+/* --roofs: what the rate of a row is compared with. */
+enum roofs_kind { ROOFS_KEPT, ROOFS_FRESH, ROOFS_THEORETICAL };
+
 /* All that the command line can set. */
 struct settings {
     const char *device; /* NULL: device 0 */
@@ -43,6 +46,7 @@ struct settings {
     const char *json, *csv, *markdown, *html;
     uint64_t seed;
     bool quick, full;  /* neither: the default extent */
+    int roofs;         /* an enum roofs_kind */
     double max_time_s; /* 0: no limit */
     bool strict, quiet, help, version;
     bool list;                  /* limits: list all facts; probe: all probes */

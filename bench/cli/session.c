@@ -114,7 +114,7 @@ static int choose_one_device(struct session *s)
 static void begin_state(struct session *s)
 {
     if (!s->listing && s->n_devices > 0 &&
-        command_takes(s->command, option_find("strict")))
+        command_takes(s->command, option_find("roofs")))
         run_state_begin(&s->state, s->devices, s->n_devices);
 }
 

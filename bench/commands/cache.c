@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench cache`: list, count, clear or verify the compiled programs on disk;
- * export them to a file or import one. */
+ * export them to a file or import one; list or remove the kept roofs. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -119,6 +119,46 @@ static int clear_entries(struct session *s)
     return EXIT_FINE;
 }
 
+static void add_roof_row(const xl_kept_roof *roof, void *table)
+{
+    char rate[UNITS_CAP];
+    const char *unit = strstr(roof->fact, "flop") ? "flop/s" : "B/s";
+    units_format(rate, sizeof rate, roof->value, unit);
+    table_cell(table, "%s", roof->fact);
+    table_cell(table, "%s", rate);
+    table_cell(table, "%s", roof->device);
+    table_cell(table, "%s", roof->date);
+    table_cell(table, "%s", roof->conditions);
+}
+
+static int list_roofs(struct session *s)
+{
+    static const struct table_column columns[] = {
+        {"roof", false, 0}, {"rate", true, 0},         {"device", false, 8},
+        {"seen", false, 0}, {"conditions", false, 12},
+    };
+    struct table *t =
+        table_create(columns, sizeof columns / sizeof columns[0]);
+    xl_status status = xl_roofs_list(s->lib, add_roof_row, t);
+    if (status == XL_OK)
+        table_print(stdout, t, text_terminal_columns(), false);
+    table_destroy(t);
+    return status == XL_OK ? EXIT_FINE
+                           : session_fail(s, "listing roofs", status,
+                                          xl_lib_error(s->lib));
+}
+
+static int forget_roofs(struct session *s)
+{
+    uint64_t n = 0;
+    xl_status status = xl_roofs_remove(s->lib, &n);
+    if (status != XL_OK)
+        return session_fail(s, "removing roofs", status, xl_lib_error(s->lib));
+    fprintf(stdout, "roofs of %" PRIu64 " %s removed\n", n,
+            n == 1 ? "device" : "devices");
+    return EXIT_FINE;
+}
+
 static void print_damaged(const xl_cache_entry *e, void *arg)
 {
     uint64_t *n_damaged = arg;
@@ -196,7 +236,8 @@ static int run_cache(struct session *s)
     } actions[] = {
         {"list", list_entries, 1},     {"stats", print_stats, 1},
         {"clear", clear_entries, 1},   {"verify", verify_entries, 1},
-        {"export", export_entries, 2}, {"import", import_entries, 2}};
+        {"export", export_entries, 2}, {"import", import_entries, 2},
+        {"roofs", list_roofs, 1},      {"forget-roofs", forget_roofs, 1}};
     const char *word = s->set.words[0];
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         if (!xl__streq(actions[i].word, word))
@@ -216,7 +257,7 @@ static int run_cache(struct session *s)
         return actions[i].run(s);
     }
     fprintf(stderr, "clbench: unknown action of cache; must be list, stats, "
-                    "clear, verify, export or import\n");
+                    "clear, verify, export, import, roofs or forget-roofs\n");
     return EXIT_USAGE;
 }
 
@@ -224,8 +265,8 @@ static const char *const options[] = {"damaged", NULL};
 
 const struct command cmd_cache = {
     .name = "cache",
-    .summary = "list, clear, verify, export or import compiled programs",
-    .words = "list|stats|clear|verify|export|import [FILE]",
+    .summary = "list, clear or copy compiled programs; kept roofs",
+    .words = "list|stats|clear|verify|export|import|roofs|forget-roofs [FILE]",
     .about =
         "Compiled programs and the verdicts of their self-checks are kept in "
         "the user's cache folder, one file for each entry.\n\n"
@@ -234,7 +275,10 @@ const struct command cmd_cache = {
         "  clear   remove all entries of the user; --damaged: only those\n"
         "  verify  read all entries; exit code 4 when one is damaged\n"
         "  export  write the entries for this machine's devices to FILE\n"
-        "  import  add the entries of FILE for this machine's devices\n\n"
+        "  import  add the entries of FILE for this machine's devices\n"
+        "  roofs   the highest peaks that runs have seen, by device, driver "
+        "and clock state, with date and conditions\n"
+        "  forget-roofs  remove them; the next run measures anew\n\n"
         "An application ships such a file so that its first calls need no "
         "compiler.\n\n"
         "XL_CACHE_DIR chooses another folder; 'off' turns the cache off.",

@@ -567,9 +567,11 @@ static int run_expr(struct session *s)
 }
 
 static const char *const options[] = {
-    "shape", "scalar", "range", "dtype", "fast-math", "variant", "explain",
-    "source", "device", "all-devices", "as", "trace", "json", REPORT_OPTIONS, "seed",
-    "quick", "full", "max-time", "strict", "list", NULL};
+    "shape",   "scalar",  "range",    "dtype",        "fast-math",
+    "variant", "explain", "source",   "device",       "all-devices",
+    "as",      "trace",   "json",     REPORT_OPTIONS, "seed",
+    "quick",   "full",    "max-time", "roofs",        "strict",
+    "list",    NULL};
 
 const struct command cmd_expr = {
     .name = "expr",

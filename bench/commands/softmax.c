@@ -9,8 +9,9 @@ static int run_softmax(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trace", "json",
-    REPORT_OPTIONS, "seed", "quick", "full", "max-time", "strict", NULL};
+    "device",   "all-devices",  "variant", "dtype", "trace",
+    "json",     REPORT_OPTIONS, "seed",    "quick", "full",
+    "max-time", "roofs",        "strict",  NULL};
 
 const struct command cmd_softmax = {
     .name = "softmax",

@@ -16,8 +16,10 @@
 #include "timing/run_cases.h"
 #include "timing/result_check.h"
 
-/* Roofs are measured again at most so often, since each takes seconds. */
-enum { MOST_DOUBTS = 2 };
+/* How long a roof is measured again that a row exceeds, and between rows. */
+static const double doubt_s = 1, look_s = 0.02;
+/* Between two looks: they take a hundredth of the run. */
+static const double apart_ns = 2e9;
 
 /* Seconds that the session's limit leaves; infinite without one. */
 static double seconds_left(const struct session *s)
@@ -184,50 +186,60 @@ static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
         t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
 }
 
-static void add_roof_of_roofline(struct attempt *t, bool again)
+static void add_roof_of_roofline(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
     const xl_roof roof =
         op->engine ? op->engine(t->work.c) : roof_usual(t->row.dtype);
     xl_bound bound;
-    if (roof_bound(t->q, &roof, &t->row, again, &bound) == XL_OK)
+    const bool is_theoretical = t->b->s->set.roofs == ROOFS_THEORETICAL;
+    if (is_theoretical && strcmp(t->row.unit, "B/s") != 0) {
+        if (xl_roofline_theoretical(t->dev, &roof, &bound) == XL_OK)
+            t->row.roof = bound;
+    } else if (!is_theoretical &&
+               roof_bound(t->q, &roof, &t->row, false, &bound) == XL_OK) {
         t->row.roof = bound;
+    }
 }
 
-/* Add the roof to the row; return whether it is a bound. `again`: measure it
- * again. */
-static bool add_roof(struct attempt *t, bool again)
+/* Add the roof to the row; return whether it is a bound. */
+static bool add_roof(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
     if (!op->roof) {
-        add_roof_of_roofline(t, again);
+        add_roof_of_roofline(t);
         return true;
     }
     const struct bench_roof roof = op->roof(t->work.c);
-    if (again)
-        (void)xl_peaks_measure_again(t->q, XL_F32);
-    add_roof_of_fact(t, &roof);
+    if (t->b->s->set.roofs != ROOFS_THEORETICAL)
+        add_roof_of_fact(t, &roof);
     return roof.is_bound;
 }
 
-/* Is the row above a roof that was measured, and may be too low? */
-static bool is_roof_doubtful(const struct attempt *t)
+/* Measure a roof that the row exceeds again, since it may be too low; another
+ * one now and then, since other programs may have ended. */
+static void look_at_roof(struct attempt *t)
 {
     static const double tolerated = 1.05; /* as the verdict's noise */
-    const xl_bound *roof = &t->row.roof;
-    return roof->source == XL_MEASURED &&
-           t->row.value > tolerated * roof->value &&
-           t->b->n_doubts < MOST_DOUBTS;
+    const xl_bound roof = t->row.roof;
+    const bool is_doubtful = t->row.value > tolerated * roof.value;
+    const uint64_t now = xl__now_ns();
+    const bool is_due = (double)(now - t->b->looked_ns) > apart_ns &&
+                        strncmp(roof.name, "fma", 3) == 0;
+    if (roof.source != XL_MEASURED || !(is_doubtful || is_due))
+        return;
+    (void)xl_roof_measure(t->q, &roof, is_doubtful ? t->row.value : NAN,
+                          is_doubtful ? doubt_s : look_s);
+    t->b->looked_ns = xl__now_ns();
+    (void)add_roof(t);
 }
 
 /* Add the roof, where it is a bound, and the verdict. */
 static void add_verdict(struct attempt *t)
 {
-    const bool is_bound = add_roof(t, false);
-    if (is_bound && is_roof_doubtful(t)) {
-        t->b->n_doubts++;
-        (void)add_roof(t, true);
-    }
+    const bool is_bound = add_roof(t);
+    if (is_bound)
+        look_at_roof(t);
     /* What is no bound has no share. */
     if (!is_bound)
         t->row.roof.value = NAN;

@@ -42,7 +42,7 @@ struct bench {
     enum bench_origin origin;
     xl_queue **queues;
     struct paces paces;
-    unsigned n_doubts; /* number of roofs measured again */
+    uint64_t looked_ns; /* when a roof was last measured in bursts */
 };
 
 /* One variant of one case on one device. */

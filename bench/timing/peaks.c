@@ -32,6 +32,54 @@ static xl_status measure_peak(xl_queue *q, const xl_roof *roof, bool again)
                  : xl_peaks_measure(q, roof->dtype);
 }
 
+/* How long bursts look for a higher roof: where one is kept, and on a CPU,
+ * which other programs share, where none is. */
+static const double look_s = 0.05, search_s = 1.5;
+
+static bool is_cpu(const xl_queue *q)
+{
+    xl_fact f;
+    return xl_device_fact(xl_queue_device(q), "is_cpu", XL_UNKNOWN, &f) ==
+               XL_OK &&
+           f.value == 1;
+}
+
+bool roofs_load(const struct session *s, xl_queue *q)
+{
+    return s->set.roofs == ROOFS_KEPT && xl_roofs_load(q) == XL_OK;
+}
+
+xl_status roofs_begin(const struct session *s, xl_queue *q)
+{
+    const xl_bound f32 = {NAN, "flop/s", "fma f32", XL_UNKNOWN};
+    if (s->set.roofs == ROOFS_THEORETICAL)
+        return XL_OK;
+    const bool is_kept = roofs_load(s, q);
+    const xl_status status = xl_peaks_measure(q, XL_F32);
+    if (status != XL_OK)
+        return status;
+    return xl_roof_measure(q, &f32, NAN,
+                           is_kept || !is_cpu(q) ? look_s : search_s);
+}
+
+void roofs_keep(const struct session *s, xl_queue *q)
+{
+    struct xl__str state = {0};
+    run_state_format(&s->state, &state);
+    (void)xl_roofs_save(q, xl__str_text(&state));
+    xl__str_clear(&state);
+}
+
+void roofs_end(const struct session *s, xl_queue *q)
+{
+    const xl_bound f32 = {NAN, "flop/s", "fma f32", XL_UNKNOWN};
+    if (s->set.roofs == ROOFS_THEORETICAL)
+        return;
+    if (!session_interrupted() && !s->is_late)
+        (void)xl_roof_measure(q, &f32, NAN, look_s);
+    roofs_keep(s, q);
+}
+
 xl_status roof_bound(xl_queue *q, const xl_roof *preferred, const xl_row *row,
                      bool again, xl_bound *out)
 {
@@ -131,6 +179,7 @@ int ceilings_measure(struct session *s, xl_device *dev)
     xl_queue *q = session_queue(s, dev);
     if (!q)
         return EXIT_NO_DEVICE;
+    (void)roofs_load(s, q);
     for (unsigned i = 0; ceilings[i].fact && !session_stopped(s); i++) {
         const char *probe = ceilings[i].probe;
         if (has_run(i) || is_measured(dev, ceilings[i].fact) ||
@@ -140,6 +189,7 @@ int ceilings_measure(struct session *s, xl_device *dev)
         /* A ceiling that cannot be measured stays unknown. */
         (void)xl_probe_run(q, probe, &how, ignore_row, NULL);
     }
+    roofs_keep(s, q);
     xl_queue_destroy(q);
     return EXIT_FINE;
 }

@@ -9,6 +9,8 @@
 
 #include "results/ceilings.h"
 
+struct session;
+
 /* -- roofs -----------------------------------------------------------------
  */
 
@@ -22,6 +24,16 @@ xl_roof roof_usual(xl_dtype dtype);
  * Returns the status of xl_roofline_bound(). */
 xl_status roof_bound(xl_queue *q, const xl_roof *preferred, const xl_row *row,
                      bool again, xl_bound *out);
+
+/* The kept roofs of the device, if --roofs does not say otherwise; then the
+ * peak of f32 in bursts. Before the first row. */
+xl_status roofs_begin(const struct session *s, xl_queue *q);
+/* Bursts again, then roofs_keep(). After the last row. */
+void roofs_end(const struct session *s, xl_queue *q);
+/* Only the kept roofs; false: there are none, or they are not asked for. */
+bool roofs_load(const struct session *s, xl_queue *q);
+/* Keep what was measured, with the state of the run. */
+void roofs_keep(const struct session *s, xl_queue *q);
 
 /* -- counts for the diagnosis ------------------------------------------------
  *
@@ -43,7 +55,6 @@ void diagnose_launch_cost(xl_queue *q);
 /* -- ceilings --------------------------------------------------------------
  */
 
-struct session;
 struct xl_device;
 struct json_t;
 

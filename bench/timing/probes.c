@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/progress.h"
+#include "timing/peaks.h"
 
 struct row_target {
     struct session *s;
@@ -48,9 +49,11 @@ static int run_on_device(struct session *s, xl_device *dev,
     if (!q)
         return EXIT_NO_DEVICE;
     progress_step(s, probe->name);
+    (void)roofs_load(s, q);
     xl_status status = xl_probe_run(q, probe->name, &how, pass_row, &to);
     if (status != XL_OK && status != XL_CANCELLED)
         code = report_failure(&to, probe->name, q, status);
+    roofs_keep(s, q);
     xl_queue_destroy(q);
     return code;
 }

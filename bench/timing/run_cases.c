@@ -229,7 +229,7 @@ static int open_queues(struct bench *b)
         if (s->pass > 0)
             continue;
         progress_step(s, "measuring peaks");
-        xl_status status = xl_peaks_measure(b->queues[i], XL_F32);
+        xl_status status = roofs_begin(s, b->queues[i]);
         if (status != XL_OK && status != XL_UNSUPPORTED)
             session_fail(s, "measuring peaks", status,
                          xl_error_detail(b->queues[i]));
@@ -289,8 +289,11 @@ int bench_run(struct session *s, const struct bench_op *op,
             code = EXIT_USAGE; /* there are no results */
     }
     progress_end(s);
-    for (unsigned i = 0; b.queues && i < s->n_devices; i++)
+    for (unsigned i = 0; b.queues && i < s->n_devices; i++) {
+        if (b.queues[i] && code != EXIT_NO_DEVICE)
+            roofs_end(s, b.queues[i]);
         xl_queue_destroy(b.queues[i]);
+    }
     free(b.queues);
     return code;
 }

@@ -139,14 +139,27 @@ fail:
 
 double xl__probe_peak(const xl_row *row)
 {
-    return row->value * row->samples.median_ns / row->samples.min_ns;
+    const xl_samples *s = &row->samples;
+    const double best = xl__confirmed_best(s->ns, s->runs);
+    return best > 0 ? row->value * s->median_ns / best : row->value;
 }
 
 void xl__probe_raise_fact(struct xl__limits *l, enum xl__fact_id fact,
                           double value)
 {
+    /* Pairs of a rate and one that is at least as high on each device: of
+     * nearer memory, of shorter numbers. */
+    static const struct {
+        enum xl__fact_id low, high;
+    } order[] = {{XL__F_copy_bytes_per_s, XL__F_llc_bytes_per_s},
+                 {XL__F_l2_bytes_per_s, XL__F_l1_bytes_per_s},
+                 {XL__F_peak_f64_flop_per_s, XL__F_peak_f32_flop_per_s}};
     if (!(l->measured[fact].value >= value))
         xl__limits_measure(l, fact, value);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (l->measured[order[i].high].value < l->measured[order[i].low].value)
+            xl__limits_measure(l, order[i].high,
+                               l->measured[order[i].low].value);
 }
 
 bool xl__row_is_better(const xl_row *a, const xl_row *b)

@@ -82,11 +82,13 @@ void xl__probe_emit(struct xl__session *p, xl_row *row);
 xl_status xl__probe_sample(struct xl__session *p, xl_row *row,
                            const struct xl__plan *plan,
                            const struct xl__call *call, double amount);
-/* The rate of a sampled row in its fastest run. Noise only adds time, so this
- * is the value for peaks that other rows are compared with. */
+/* The rate of a sampled row in the fastest run that another one confirms.
+ * Noise only adds time, so this is the value for peaks that other rows are
+ * compared with. */
 double xl__probe_peak(const xl_row *row);
 /* Sets a fact to a peak that was measured, unless a higher one is known: on a
- * busy machine a peak is measured too low, never too high. */
+ * busy machine a peak is measured too low, never too high. A rate that is at
+ * least as high on each device, as of f32 beside f64, rises with it. */
 void xl__probe_raise_fact(struct xl__limits *l, enum xl__fact_id fact,
                           double value);
 /* The sampling options of a point: of a quick or of a full run. */

@@ -129,6 +129,28 @@ xl_status xl_roofline_bound(const xl_device *dev, const xl_roof *roof,
     return XL_OK;
 }
 
+xl_status xl_roofline_theoretical(const xl_device *dev, const xl_roof *roof,
+                                  xl_bound *out)
+{
+    double factor;
+    if (!dev || !roof || !out || (unsigned)roof->dtype >= XL_N_DTYPES)
+        return XL_BAD_ARGUMENT;
+    const struct xl__limits *l = &dev->seen;
+    *out = (xl_bound){NAN, "flop/s", "", XL_UNKNOWN};
+    (void)find_compute_ceiling(roof, &factor);
+    if (roof->engine == XL_ENGINE_MATRIX)
+        return bound_by_units(l, roof, factor, out) ? XL_OK : XL_UNSUPPORTED;
+    const double lanes = xl__num(l, XL__F_simd_per_cu_f32);
+    const double value = 2 * xl__num(l, XL__F_compute_units) * lanes *
+                         xl__num(l, XL__F_clock_hz);
+    if (roof->dtype == XL_F64 || !multiply_add[roof->dtype].name ||
+        !(value > 0))
+        return XL_UNSUPPORTED;
+    *out = (xl_bound){value, "flop/s", "units x lanes x clock",
+                      l->used[XL__F_simd_per_cu_f32].source};
+    return XL_OK;
+}
+
 /* XL__N_FACTS: no probe measures it. */
 enum xl__fact_id xl__peak_fma(xl_dtype dtype)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the peaks that the roofline model needs by running the probes that
  * find them, once per device and process. */
-#include <math.h>
+#include <string.h>
 
 #include "device/peak_rates.h"
 #include "measure/compute/matrix_engine.h"
@@ -32,30 +32,13 @@ static bool is_needed(const xl_queue *q, enum xl__fact_id fact, bool again)
     return again || known[fact].source != XL_MEASURED;
 }
 
-/* The probe finds the best kernel; bursts find its rate where other programs
- * have the device for a part of the time. */
-static xl_status measure_fma_peak(xl_queue *q, xl_dtype dtype)
-{
-    static const xl_probing quick = {.quick = true};
-    static const double bursts_ns = 1e9;
-    struct xl__session p = {q, &quick, NULL, NULL, 1, false};
-    xl_status status = run_quick_probe(q, &xl__probe_flops);
-    TRY(status);
-    if (xl__is(&q->ctx->device->seen, XL__F_is_cpu)) {
-        TRY(xl__session_begin(&p));
-        TRY(xl__fma_bursts(&p, dtype, NAN, bursts_ns));
-    }
-fail:
-    return status;
-}
-
 static xl_status measure_fma_peaks(xl_queue *q, xl_dtype dtype, bool again)
 {
     xl_status status = XL_OK;
     if (is_needed(q, XL__F_copy_bytes_per_s, again))
         TRY(run_quick_probe(q, &xl__probe_bandwidth));
     if (is_needed(q, xl__peak_fma(dtype), again))
-        TRY(measure_fma_peak(q, dtype));
+        TRY(run_quick_probe(q, &xl__probe_flops));
 fail:
     return status;
 }
@@ -122,4 +105,36 @@ xl_status xl_peaks_measure_matrix(xl_queue *q, xl_dtype dtype, bool again)
         return XL_BAD_ARGUMENT;
     return measure_once(q, dtype, again, xl__peak_matrix(dtype) != XL__N_FACTS,
                         &q->ctx->device->matrix_peaks, measure_matrix_peaks);
+}
+
+/* The type whose ceiling has this name: the last word. */
+static xl_dtype ceiling_type(const char *name)
+{
+    xl_dtype found = XL_N_DTYPES;
+    const char *word = strchr(name, ' ');
+    for (int d = 0; word && d < XL_N_DTYPES; d++)
+        if (xl__streq(xl_dtype_name((xl_dtype)d), word + 1))
+            found = (xl_dtype)d;
+    return found;
+}
+
+xl_status xl_roof_measure(xl_queue *q, const xl_bound *bound, double wanted,
+                          double max_s)
+{
+    static const xl_probing quick = {.quick = true};
+    struct xl__session p = {q, &quick, NULL, NULL, 1, false};
+    if (!q || !bound || !bound->name)
+        return XL_BAD_ARGUMENT;
+    xl_status status = XL_OK;
+    const xl_dtype dtype = ceiling_type(bound->name);
+    xl__error_reset(&q->error);
+    TRY(xl__session_begin(&p));
+    if (strncmp(bound->name, "fma", 3) == 0)
+        TRY(xl__fma_bursts(&p, dtype, wanted, max_s * 1e9));
+    else if (strncmp(bound->name, "matrix", 6) == 0)
+        TRY(dtype < XL_N_DTYPES ? xl__matrix_peak(&p, dtype) : XL_OK);
+    else
+        TRY(xl__probe_bandwidth.run(&p));
+fail:
+    return status;
 }

@@ -24,6 +24,7 @@
 #include <crosslane/cache.h>
 
 #include "base/os/lock.h"
+#include "device/private_api.h"
 #include "runtime/store/entry.h"
 
 enum { XL__STORE_FORMAT = 2 };
@@ -56,8 +57,8 @@ xl_status xl__store_init(struct xl__store *s, const char *dir,
                          void *warn_arg);
 void xl__store_clear(struct xl__store *s);
 /* Look up an entry; false: a miss. */
-bool xl__store_get(struct xl__store *s, const char *key,
-                   struct xl__entry *out);
+XL__PRIVATE_API bool xl__store_get(struct xl__store *s, const char *key,
+                                   struct xl__entry *out);
 /* Count a look-up by what came of it: did its entry save a build or a
  * self-check? */
 void xl__store_count(struct xl__store *s, bool is_hit);
@@ -67,10 +68,11 @@ xl_status xl__store_write(struct xl__store *s,
                           const struct xl__entry_view *entry,
                           const char **why);
 /* The same; a failure is a warning. */
-void xl__store_put(struct xl__store *s, const char *key, const void *payload,
-                   size_t n_bytes, enum xl__trust trust);
+XL__PRIVATE_API void xl__store_put(struct xl__store *s, const char *key,
+                                   const void *payload, size_t n_bytes,
+                                   enum xl__trust trust);
 /* Remove an entry whose payload the driver rejected. */
-void xl__store_drop(struct xl__store *s, const char *key);
+XL__PRIVATE_API void xl__store_drop(struct xl__store *s, const char *key);
 
 /* -- all entries -------------------------------------------------------------
  * XL_IO: the user's folder cannot be read or is not private. A system folder

@@ -141,6 +141,12 @@ static void call_of_library(void)
 static void call_of_device(void)
 {
     REFUSES(xl_device_fact, NULL, NULL, XL_UNKNOWN, NULL);
+    REFUSES(xl_roof_measure, NULL, NULL, 0, 0);
+    REFUSES(xl_roofline_theoretical, NULL, NULL, NULL);
+    REFUSES(xl_roofs_list, NULL, NULL, NULL);
+    REFUSES(xl_roofs_load, NULL);
+    REFUSES(xl_roofs_remove, NULL, NULL);
+    REFUSES(xl_roofs_save, NULL, NULL);
     REFUSES(xl_roofline_bound, NULL, NULL, 0, 0, NULL);
     REFUSES(xl_telemetry_open, NULL, NULL);
     IS_NULL(xl_device_cl, NULL);
