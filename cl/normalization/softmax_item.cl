@@ -116,37 +116,44 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
 
 #else /* MODE 5, 6 */
 
-/* The largest value of up to SPAN from `first` on. */
-static inline FV top_of(const struct row r,
-                        const uint first XL_PROLOGUE_PARAMS)
-{
-    const uint end = min(first + SPAN, r.n);
-    FV top = (FV)(-INFINITY);
-    for (uint j = first; j < end; j += VW)
-        top = larger(top, get(r, j XL_PROLOGUE_ARGS));
-    return top;
-}
-
 /* A shift and the sum of exp under it. */
 struct pair {
     float shift, sum;
 };
 
+/* The sum of exp(x - shift) of up to SPAN values from `first` on, and their
+ * largest value; wrong where that exceeds the shift by more than SLACK. */
+static inline FV sum_span(const struct row r, const uint first,
+                          const float shift, FV *top XL_PROLOGUE_PARAMS)
+{
+    const uint end = min(first + SPAN, r.n);
+    FV run = (FV)(0.0f);
+    *top = (FV)(-INFINITY);
+    for (uint j = first; j < end; j += VW) {
+        const FV x = get(r, j XL_PROLOGUE_ARGS);
+        *top = larger(*top, x);
+        run += EXP(x - shift);
+    }
+    return run;
+}
+
+/* The shift is rarely raised: a span is summed under the one so far, and once
+ * more where it was too low. */
 static inline struct pair sum_row(const struct row r XL_PROLOGUE_PARAMS)
 {
     float shift = -INFINITY;
     struct sum s = {(FV)(0.0f), (FV)(0.0f)};
     for (uint first = 0; first < r.n; first += SPAN) {
-        const float top = MAX_OF(top_of(r, first XL_PROLOGUE_ARGS));
+        FV tops;
+        FV run = sum_span(r, first, shift_of(shift), &tops XL_PROLOGUE_ARGS);
+        const float top = MAX_OF(tops);
         if (top > shift + SLACK) {
             const float factor = xl_small_exp_1(shift - shift_of(top));
             s.sum *= factor;
             s.lost *= factor;
             shift = top;
+            run = sum_span(r, first, shift_of(shift), &tops XL_PROLOGUE_ARGS);
         }
-        FV run = (FV)(0.0f);
-        for (uint j = first; j < min(first + SPAN, r.n); j += VW)
-            run += EXP(get(r, j XL_PROLOGUE_ARGS) - shift_of(shift));
         add(&s, run);
     }
     return (struct pair){shift, SUM_OF(s.sum)};

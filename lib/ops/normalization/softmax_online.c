@@ -121,8 +121,9 @@ static void choose_items(struct choice *c)
 {
     const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
     const size_t many = LEAST_ROWS_PER_UNIT * xl__n_units(c->l);
+    /* Two native vectors share the loads of exp's constants (CP-29). */
     size_t widest = LEAST_ITEM_VECTOR;
-    while (2 * widest <= native && widest < MOST_ITEM_VECTOR)
+    while (widest <= native && widest < MOST_ITEM_VECTOR)
         widest *= 2;
     c->vw = xl__min_size(widest, (size_t)xl__ceil_power_of_two(c->s->cols));
     c->mode = c->s->cols <= XL__SOFTMAX_ROW_MAX ? XL__SOFTMAX_ROWS
