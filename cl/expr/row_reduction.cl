@@ -19,8 +19,9 @@
  *
  * -D or #define: XL_WG, XL_LANES (a power of two that divides XL_WG), XL_HELD
  * (vectors of an item in registers from sweep to sweep, which hold the row; 0:
- * each sweep reads it), XL_UNROLL (1 to 4), XL_RUNS, XL_VW (1 2 4 8 16),
- * XL_WIDE.
+ * each sweep reads it), XL_KEPT_ELEMS (with XL_RUNS; most elements of a row, of
+ * which XL_KEPT has values in private memory from sweep to sweep; not defined:
+ * none), XL_UNROLL (1 to 4), XL_RUNS, XL_VW (1 2 4 8 16), XL_WIDE.
  *
  * Cost: each operand is read or written once; without XL_HELD, read once a
  * sweep that uses it. */
@@ -74,6 +75,8 @@ void expr_row_reduction(XL_PARAMS
 #if XL_HELD
         const uint mine = (uint)((end + (XL_LANES - 1) - lane) / XL_LANES);
         const IDX last = lane + (IDX)(mine - 1) * XL_LANES;
+        XL_KEPT
+#elif defined(XL_KEPT_ELEMS)
         XL_KEPT
 #endif
         XL_SWEEPS

@@ -3,6 +3,8 @@
  * share. */
 #include "expr/codegen/geometry.h"
 
+#include <math.h>
+
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "expr/codegen/reductions.h"
@@ -70,6 +72,20 @@ bool xl__is_vector_cpu(const struct xl__limits *l)
            xl__num_or(l, XL__F_native_vector_f32, 1) >= MIN_NATIVE;
 }
 
+bool xl__is_streamed(const struct xl__limits *l, const struct xl__group *group)
+{
+    for (unsigned k = 0; k < group->n_operands; k++) {
+        const struct xl__operand *o = &group->operand[k];
+        for (unsigned j = 0; j < k; j++) {
+            const struct xl__operand *other = &group->operand[j];
+            if (o->at == other->at && o->index == other->index &&
+                o->is_written != other->is_written)
+                return false;
+        }
+    }
+    return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
+}
+
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
 {
     const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
@@ -87,9 +103,12 @@ size_t xl__reduction_vw(const struct xl__limits *l,
     const size_t inner = xl__inner_size(group);
     size_t vw = MAX_GPU_VW;
     if (xl__is_vector_cpu(l)) {
+        /* Two native vectors share the loads of a function's constants
+         * (CP-29). */
+        const size_t natives = group->form == XL__FORM_ROWS ? 2 : 1;
         const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
-        return (size_t)xl__floor_power_of_two(
-            xl__min_size(xl__min_size(XL__EXPR_MAX_VW, native), inner));
+        return (size_t)xl__floor_power_of_two(xl__min_size(
+            xl__min_size(XL__EXPR_MAX_VW, natives * native), inner));
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];

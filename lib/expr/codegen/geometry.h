@@ -18,14 +18,21 @@ size_t xl__reduced_elems(const struct xl__group *group);
  * and explicit vectors. Otherwise the kernels for GPUs are used. */
 bool xl__is_vector_cpu(const struct xl__limits *l);
 
+/* On CPUs: are results stored past the caches? Only if the group's memory
+ * exceeds the last-level cache, and no result is stored where an argument was
+ * read, whose line is in the cache already. */
+bool xl__is_streamed(const struct xl__limits *l,
+                     const struct xl__group *group);
+
 /* The largest work-group, a power of two and at most 1024, whose reduction
  * states fit into local memory: 1.5 times `words` words of 4 bytes an item
  * (half as much again for the partial results of the join). */
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words);
 
-/* Vector width, in elements along the last loop. On CPUs: the native width. On
- * GPUs: one aligned access of at most 16 bytes, and a divisor of the loop's
- * size. 1 where an operand is strided along that loop. */
+/* Vector width, in elements along the last loop. On CPUs: the native width,
+ * of rows twice that, at most 16. On GPUs: one aligned access of at most 16
+ * bytes, and a divisor of the loop's size. 1 where an operand is strided along
+ * that loop. */
 size_t xl__reduction_vw(const struct xl__limits *l,
                         const struct xl__group *group);
 /* The size of the last loop. */

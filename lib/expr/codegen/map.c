@@ -251,24 +251,6 @@ static unsigned choose_unroll(const struct xl__limits *l,
     return (unsigned)unroll;
 }
 
-/* Are results stored past the caches? Only if the group's memory exceeds the
- * last-level cache, and no result is stored where an argument was read, whose
- * line is in the cache already. */
-static bool is_streamed(const struct xl__limits *l,
-                        const struct xl__group *group)
-{
-    for (unsigned k = 0; k < group->n_operands; k++) {
-        const struct xl__operand *o = &group->operand[k];
-        for (unsigned j = 0; j < k; j++) {
-            const struct xl__operand *other = &group->operand[j];
-            if (o->at == other->at && o->index == other->index &&
-                o->is_written != other->is_written)
-                return false;
-        }
-    }
-    return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
-}
-
 size_t xl__map_per_group(const struct xl__limits *l,
                          const struct xl__group *group, size_t work)
 {
@@ -291,7 +273,7 @@ static void choose_cpu_geometry(const struct xl__limits *l,
     geo->vw = (unsigned)vw;
     geo->wg = 1;
     geo->unroll = 1;
-    geo->is_streamed = is_streamed(l, group);
+    geo->is_streamed = xl__is_streamed(l, group);
     geo->per_wg = xl__map_per_group(l, group, n_vectors(group));
 }
 

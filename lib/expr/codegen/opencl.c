@@ -394,7 +394,7 @@ static void describe_operand(struct xl__emit *m, unsigned k)
 
 void xl__emit_includes(struct xl__emit *m)
 {
-    const unsigned uses = xl__opencl_uses(m->g, m->group);
+    const unsigned uses = xl__opencl_uses(m);
     if (uses & XL__USES_MATH)
         xl__str_printf(m->out, "#define XL_OWN_MATH %d\n",
                        xl__is_vector_cpu(m->l));
@@ -538,6 +538,27 @@ static void write_cast(struct xl__emit *m, const struct xl__node *n,
                                           : "");
 }
 
+/* On CPUs: is it the quotient of elements by a value of the row that is at
+ * least some normal number? Then one reciprocal for the row replaces the
+ * divisions; its error and that of the product are within the 2.5 ulp of a
+ * quotient. Softmax divides so. */
+static bool is_by_reciprocal(const struct xl__emit *m,
+                             const struct xl__node *n, unsigned width)
+{
+    static const double least = 0x1p-100, most = 0x1p100;
+    const struct xl__node *by = &m->g->node[n->arg[1]];
+    if (n->op != XL__E_DIV || by->op != XL__E_MAX || width == 1 ||
+        n->type != XL__V_F32 || !m->l || !xl__is_vector_cpu(m->l) ||
+        !is_row_value(m, n->arg[1]))
+        return false;
+    for (unsigned a = 0; a < 2; a++) {
+        const struct xl__node *c = &m->g->node[by->arg[a]];
+        if (c->op == XL__E_CONST && c->value >= least && c->value <= most)
+            return true;
+    }
+    return false;
+}
+
 void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
 {
     const struct xl__node *n = &m->g->node[node];
@@ -548,6 +569,8 @@ void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
                    node);
     if (n->op == XL__E_CAST)
         write_cast(m, n, width);
+    else if (is_by_reciprocal(m, n, width))
+        write_template(m, n, "$a * (1.0f / $b)", width);
     else
         write_template(m, n,
                        xl__opencl_op(m, n->op,
@@ -736,6 +759,25 @@ void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at)
     add_index(m, operand, m->depth);
     xl__str_printf(m->out, " + %s + %zu);\n", at,
                    AHEAD_BYTES / xl_dtype_bytes(o->dtype));
+}
+
+void xl__emit_ahead(struct xl__emit *m, unsigned operand, unsigned n_kept,
+                    unsigned part, unsigned parts)
+{
+    const struct xl__operand *o = &m->group->operand[operand];
+    unsigned d = n_kept;
+    while (d > 0 && o->stride[d - 1] == 0)
+        d--;
+    if (d == 0 || inner_stride(m->group, o) != 1)
+        return;
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "XL_AHEAD(m%u + o%u + ", operand, operand);
+    add_index(m, operand, m->depth);
+    xl__str_printf(m->out, " + s%u_%u + ", operand, d - 1);
+    if (parts == 1)
+        xl__str_add(m->out, "at);\n");
+    else
+        xl__str_printf(m->out, "(%u * XL_INNER + at) / %u);\n", part, parts);
 }
 
 unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node)

@@ -89,6 +89,11 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
 /* Write a prefetch of what the operand's later iterations read, 4 KiB behind
  * `at`, if it is contiguous along the last loop. For CPUs. */
 void xl__emit_prefetch(struct xl__emit *m, unsigned operand, const char *at);
+/* Write a prefetch of the operand's next row, if rows differ and are
+ * contiguous along the last loop; n_kept loops are outside a row. Vectors `at`
+ * of a sweep prefetch the given one of `parts` equal parts. For CPUs. */
+void xl__emit_ahead(struct xl__emit *m, unsigned operand, unsigned n_kept,
+                    unsigned part, unsigned parts);
 /* The operand from which a node is loaded; XL__EXPR_OPERANDS: none. */
 unsigned xl__emit_operand_of(const struct xl__group *group, unsigned node);
 

@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/codegen/geometry.h"
+
 /* -- operations ----------------------------------------------------------- */
 
 /* The text of an operation: f32 on floats; fast on floats with fast math
- * (NULL: as f32); i32 on integers and bools. uses: XL__USES_... */
+ * (NULL: as f32); i32 on integers and bools; own on floats, on CPUs (NULL: as
+ * elsewhere), of expr/math.clh. uses: XL__USES_... */
 struct op_template {
-    const char *f32, *fast, *i32;
+    const char *f32, *fast, *i32, *own;
     unsigned uses;
 };
 
@@ -37,7 +40,8 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_ISNAN] = {.f32 = "isnan($a)", .i32 = "(int$s)(0)"},
     [XL__E_SQRT]  = {.f32 = "sqrt($a)", .fast = "native_sqrt($a)"},
     [XL__E_RSQRT] = {.f32 = "rsqrt($a)", .fast = "native_rsqrt($a)"},
-    [XL__E_EXP]   = {.f32 = "exp($a)", .fast = "native_exp($a)"},
+    [XL__E_EXP]   = {.f32 = "exp($a)", .fast = "native_exp($a)",
+                     .own = OWN("exp")},
     [XL__E_EXP2]  = {.f32 = "exp2($a)", .fast = "native_exp2($a)"},
     [XL__E_EXPM1] = {.f32 = "expm1($a)"},
     [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
@@ -80,6 +84,11 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
 };
 /* clang-format on */
 
+static bool is_own(const struct xl__limits *l)
+{
+    return l && xl__is_vector_cpu(l);
+}
+
 const char *xl__opencl_op(const struct xl__emit *m, enum xl__expr_op op,
                           enum xl__vtype type)
 {
@@ -87,15 +96,19 @@ const char *xl__opencl_op(const struct xl__emit *m, enum xl__expr_op op,
     const bool is_fast = m->g->fast_math;
     if (type != XL__V_F32)
         return s->i32;
+    if (s->own && is_own(m->l))
+        return s->own;
     return is_fast && s->fast ? s->fast : s->f32;
 }
 
-unsigned xl__opencl_uses(const struct xl__graph *g,
-                         const struct xl__group *group)
+unsigned xl__opencl_uses(const struct xl__emit *m)
 {
     unsigned uses = 0;
-    for (unsigned i = 0; i < group->n_values; i++)
-        uses |= templates[g->node[group->value[i].node].op].uses;
+    for (unsigned i = 0; i < m->group->n_values; i++) {
+        const struct op_template *t =
+            &templates[m->g->node[m->group->value[i].node].op];
+        uses |= t->uses | (t->own && is_own(m->l) ? M : 0);
+    }
     return uses;
 }
 

@@ -13,9 +13,8 @@ enum { XL__USES_MATH = 1, XL__USES_RANDOM = 2 };
  * the vector type ("" for width 1). Static. */
 const char *xl__opencl_op(const struct xl__emit *m, enum xl__expr_op op,
                           enum xl__vtype type);
-/* XL__USES_... of all that a group computes, combined. */
-unsigned xl__opencl_uses(const struct xl__graph *g,
-                         const struct xl__group *group);
+/* XL__USES_... of all that m's group computes, combined. */
+unsigned xl__opencl_uses(const struct xl__emit *m);
 /* The element type of a pointer to a dtype: ushort for f16 and bf16. */
 const char *xl__opencl_elem_type(xl_dtype dtype);
 /* Append a constant that a compiler reads back as exactly this value, in any

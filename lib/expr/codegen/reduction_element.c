@@ -89,16 +89,27 @@ static const char *type_of(const struct xl__reduction_writer *r, unsigned node)
 }
 
 /* Copy a value's variable into its array, and back. */
+static void write_array_element(struct xl__reduction_writer *r, unsigned node,
+                                char text[32])
+{
+    const bool held = is_held(r, node);
+    snprintf(text, 32, "%c%u[%su]", held ? 'h' : 'x', node,
+             held && r->group->geo.is_kept ? "t + " : "");
+}
+
 static void write_array_store(struct xl__reduction_writer *r, unsigned node)
 {
-    xl__emit_line(&r->m, "%c%u[u] = v%u;", is_held(r, node) ? 'h' : 'x', node,
-                  node);
+    char element[32];
+    write_array_element(r, node, element);
+    xl__emit_line(&r->m, "%s = v%u;", element, node);
 }
 
 static void write_array_load(struct xl__reduction_writer *r, unsigned node)
 {
-    xl__emit_line(&r->m, "const %s v%u = %c%u[u];", type_of(r, node), node,
-                  is_held(r, node) ? 'h' : 'x', node);
+    char element[32];
+    write_array_element(r, node, element);
+    xl__emit_line(&r->m, "const %s v%u = %s;", type_of(r, node), node,
+                  element);
 }
 
 static void write_kept(struct xl__emit *m)
@@ -107,7 +118,9 @@ static void write_kept(struct xl__emit *m)
     for (unsigned i = 0; i < r->group->n_values; i++) {
         const unsigned node = r->group->value[i].node;
         if (is_held(r, node))
-            xl__emit_line(m, "%s h%u[XL_AT_ONCE];", type_of(r, node), node);
+            xl__emit_line(m, "%s h%u[%s];", type_of(r, node), node,
+                          r->group->geo.is_kept ? "XL_KEPT_ELEMS / XL_VW"
+                                                : "XL_AT_ONCE");
     }
 }
 
@@ -144,6 +157,28 @@ static void write_loads(struct xl__emit *m)
         xl__emit_load(m, xl__emit_operand_of(r->group, node), "at", r->count);
         write_array_store(r, node);
     }
+}
+
+/* Prefetches of the next row, on CPUs: in each sweep but the first its part of
+ * it, so that memory is read while values are computed and stored. */
+static void write_ahead(struct xl__emit *m)
+{
+    struct xl__reduction_writer *r = writer_of(m);
+    const unsigned parts = r->group->n_sweeps - 1;
+    if (!r->group->geo.per_wg || r->n_reduced > 1 || r->sweep == 0)
+        return;
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        if (!o->is_written && o->at != XL__AT_INDEX &&
+            !xl__operand_is_of_rows(r->group, o))
+            xl__emit_ahead(m, k, r->n_kept, r->sweep - 1, parts);
+    }
+}
+
+static void write_vector_loads(struct xl__emit *m)
+{
+    write_ahead(m);
+    write_loads(m);
 }
 
 /* What a state folds: b5[u] = v3. */
@@ -220,8 +255,8 @@ static void write_vector_macros(struct xl__reduction_writer *r)
 {
     xl__sweep_mark_needed(r, r->sweep);
     write_sweep_macro(r, "VECTOR_ARRAYS_", write_arrays);
-    write_sweep_macro(r, "VECTOR_LOADS_", write_loads);
-    if (r->is_row_held)
+    write_sweep_macro(r, "VECTOR_LOADS_", write_vector_loads);
+    if (r->is_row_held && r->group->geo.held)
         xl__emit_line(&r->m, "#define XL_BLOCK_%u %u", r->sweep,
                       choose_block(r));
     write_sweep_macro(r, "VECTOR_RESULTS_", write_results);
@@ -337,6 +372,8 @@ static void write_settings(struct xl__reduction_writer *r, bool is_join)
         is_column && is_join ? 1 : geo->held, geo->unroll, geo->per_wg > 0,
         is_join, geo->chunks > 1);
     xl__str_printf(r->m.out, "#define XL_HAS_LINES %d\n", r->n_reduced > 1);
+    if (geo->is_kept)
+        xl__str_printf(r->m.out, "#define XL_KEPT_ELEMS %d\n", XL__KEPT_ELEMS);
     write_size(r, "XL_ROWS", 0, r->n_kept);
     write_size(r, "XL_LINES", r->n_kept, last);
     xl__str_printf(r->m.out, "#define XL_INNER n%u\n", last);
@@ -400,7 +437,8 @@ xl_status xl__reduction_write_kernel(struct xl__reduction_writer *r,
         return XL_OK;
     r->row_at = is_column ? "at" : "0";
     r->row_width = is_column ? r->m.vw : 1;
-    r->is_row_held = r->group->form == XL__FORM_ROWS && r->group->geo.held;
+    r->is_row_held = r->group->form == XL__FORM_ROWS &&
+                     (r->group->geo.held || r->group->geo.is_kept);
     xl__emit_header(&r->m, how->kernel);
     write_settings(r, how->is_join);
     xl__emit_macro(&r->m, "XL_PARAMS", xl__emit_params);

@@ -239,7 +239,7 @@ static bool is_costly(const struct xl__reduction_writer *r, unsigned node)
     const struct xl__node *n = &r->m.g->node[node];
     return !r->use[node].is_load &&
            (xl__expr_ops[n->op].flop >= worth_holding ||
-            combines_elements(r, n));
+            (!r->group->geo.is_kept && combines_elements(r, n)));
 }
 
 /* Hold values that two sweeps need: loads, or costly values. First, from the
@@ -278,7 +278,8 @@ static void hold_values(struct xl__reduction_writer *r, bool of_loads)
 void xl__sweep_hold_values(struct xl__reduction_writer *r)
 {
     hold_values(r, false);
-    hold_values(r, true);
+    if (!r->group->geo.is_kept)
+        hold_values(r, true);
 }
 
 bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s)
@@ -333,6 +334,21 @@ unsigned xl__held_values(const struct xl__graph *g,
     }
     xl__reduction_clear(&r);
     return most;
+}
+
+unsigned xl__kept_values(const struct xl__graph *g,
+                         const struct xl__group *group)
+{
+    struct xl__reduction_writer r = {0};
+    unsigned n = XL__NOT_HELD;
+    if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK) {
+        xl__sweep_hold_values(&r);
+        n = 0;
+        for (unsigned i = 0; i < group->n_values; i++)
+            n += xl__held_from(&r, group->value[i].node) != XL__NOT_HELD;
+    }
+    xl__reduction_clear(&r);
+    return n;
 }
 
 /* -- partial results in scratch ------------------------------------------- */

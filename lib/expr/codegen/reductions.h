@@ -52,13 +52,17 @@ struct xl__reduction_writer {
     unsigned sweep;     /* to which it belongs */
     const char *count;  /* a variable: how many elements of the vector exist;
                            NULL: all */
-    bool is_row_held;   /* vectors stay in registers from sweep to sweep, */
+    bool is_row_held;   /* vectors stay in registers (with geo.is_kept: costly
+                           ones in memory) from sweep to sweep, */
     bool is_single;     /* but not the single elements being written */
     const char *row_at; /* values of rows: index along the last loop, */
     unsigned row_width; /* and width */
 };
 
-enum { XL__NOT_HELD = ~0u >> 1 };
+enum {
+    XL__NOT_HELD = ~0u >> 1,
+    XL__KEPT_ELEMS = 1 << 14 /* of a row with geo.is_kept, at most */
+};
 
 /* Find the states of a group and prepare the writer; `out` and `l` may be NULL
  * if nothing is written. Call xl__reduction_clear() whatever the status.
@@ -79,6 +83,9 @@ unsigned xl__state_words(const struct xl__graph *g,
 unsigned xl__reduction_words(const struct xl__graph *g, unsigned node);
 unsigned xl__held_values(const struct xl__graph *g,
                          const struct xl__group *group);
+/* Values that are held in any sweep (XL__NOT_HELD if memory runs out). */
+unsigned xl__kept_values(const struct xl__graph *g,
+                         const struct xl__group *group);
 
 enum { XL__ALL_SWEEPS = ~0u >> 1 };
 
@@ -98,7 +105,8 @@ bool xl__sweep_has_states(const struct xl__reduction_writer *r, unsigned s);
 /* Does sweep s neither accumulate a state nor store elements? */
 bool xl__sweep_is_idle(const struct xl__reduction_writer *r, unsigned s);
 /* Choose the values that stay in registers between sweeps: loads and costly
- * values that more than one sweep needs. Sets held_from and held_until. */
+ * values that more than one sweep needs; with geo.is_kept no loads, which are
+ * in a cache as they are. Sets held_from and held_until. */
 void xl__sweep_hold_values(struct xl__reduction_writer *r);
 
 /* The name in cl/expr/states.clh of the result that a value of the group is,

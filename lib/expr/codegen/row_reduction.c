@@ -13,17 +13,21 @@
 
 enum {
     MAX_HELD_WORDS = 64,
-    MIN_WG = 128,         /* with smaller ones too few items are resident */
-    SWEEP_LANES = 256,    /* of rows that do not fit into registers */
-    SIDE_BY_SIDE = 8,     /* lanes of a row at least, */
-    MIN_ELEMS = 4,        /* if each has so many elements */
-    GROUP_BYTES = 1 << 17 /* memory traffic of a work-group on a CPU */
+    MIN_WG = 128,          /* with smaller ones too few items are resident */
+    SWEEP_LANES = 256,     /* of rows that do not fit into registers */
+    SIDE_BY_SIDE = 8,      /* lanes of a row at least, */
+    MIN_ELEMS = 4,         /* if each has so many elements */
+    GROUP_BYTES = 1 << 17, /* memory traffic of a work-group on a CPU */
+    MAX_KEPT = 4           /* values of a row in a CPU's private memory */
 };
 
 /* -- geometry ------------------------------------------------------------- */
 
-/* The geometry for CPUs: an item processes several rows, one after another. */
-static void choose_cpu_rows(const struct xl__limits *l,
+/* The geometry for CPUs: an item processes several rows, one after another. A
+ * row is read from memory once: the next one is prefetched, and later sweeps
+ * find it in a cache; what is costly to compute again is kept beside it. */
+static void choose_cpu_rows(const struct xl__graph *g,
+                            const struct xl__limits *l,
                             struct xl__group *group)
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
@@ -33,6 +37,13 @@ static void choose_cpu_rows(const struct xl__limits *l,
     const size_t n = groups > (double)least ? (size_t)groups : least;
     group->geo.wg = group->geo.lanes = 1;
     group->geo.per_wg = xl__ceil_div(rows, n);
+    group->geo.is_streamed = xl__is_streamed(l, group);
+    group->geo.is_kept =
+        group->n_sweeps > 1 && xl__reduced_elems(group) <= XL__KEPT_ELEMS;
+    if (group->geo.is_kept) {
+        const unsigned kept = xl__kept_values(g, group);
+        group->geo.is_kept = kept > 0 && kept <= MAX_KEPT;
+    }
 }
 
 /* Bytes of the widest element that is read along rows. */
@@ -101,7 +112,7 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
                                  .is_wide = xl__emit_is_wide(group)};
     geo->unroll = xl__reduction_unroll(g, l, group);
     if (xl__is_vector_cpu(l))
-        choose_cpu_rows(l, group);
+        choose_cpu_rows(g, l, group);
     else
         choose_gpu_lanes(g, l, group);
     const double fill =
@@ -114,8 +125,9 @@ void xl__rows_explain(const struct xl__group *group, struct xl__str *out)
 {
     const struct xl__geometry *geo = &group->geo;
     if (geo->per_wg)
-        xl__str_printf(out, "vectors of %u, %zu rows an item", geo->vw,
-                       geo->per_wg);
+        xl__str_printf(out, "vectors of %u, %zu rows an item%s%s", geo->vw,
+                       geo->per_wg, geo->is_kept ? ", costly values kept" : "",
+                       geo->is_streamed ? ", stored past the caches" : "");
     else if (geo->held)
         xl__str_printf(out,
                        "vectors of %u, %u items a row, each holds %u in "

@@ -92,6 +92,8 @@ struct xl__geometry {
     unsigned held;    /* ROWS: vectors that an item keeps in registers from
                          sweep to sweep; 0: every sweep reads memory. COLUMNS:
                          neighbouring vectors of an item */
+    bool is_kept;     /* ROWS, on CPUs: costly values of a row stay in private
+                         memory, its caches, from sweep to sweep */
     unsigned unroll;  /* vectors of an item in one iteration */
     unsigned tile;    /* MAP: width and height, in elements, of a tile in which
                          operands are transposed; 0: none */

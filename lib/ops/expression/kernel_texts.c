@@ -34,7 +34,7 @@ static const struct xl__lru_kind texts_kind = {MOST_TEXTS, destroy_texts};
 /* -- the key ---------------------------------------------------------- */
 
 enum {
-    GROUP_WORDS = 18,
+    GROUP_WORDS = 19,
     OPERAND_WORDS = 6 + XL__EXPR_LOOPS,
     VALUE_WORDS = 3,
     NODE_WORDS = 3 + XL__EXPR_ARGS + sizeof(double) / sizeof(uint32_t)
@@ -48,7 +48,7 @@ static uint32_t *put_group(uint32_t *to, const struct xl__group *g)
                               geo->lanes,       geo->joiners,    geo->held,
                               geo->unroll,      geo->tile,       geo->across,
                               geo->chunks > 1,  geo->per_wg > 0, geo->is_wide,
-                              geo->is_streamed, g->n_loops};
+                              geo->is_streamed, geo->is_kept,    g->n_loops};
     uint32_t reduced = 0;
     memcpy(to, words, sizeof words);
     for (unsigned d = 0; d < g->n_loops; d++)

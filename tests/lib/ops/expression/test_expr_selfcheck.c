@@ -16,8 +16,9 @@ enum { ROWS = 7, COLS = 203, PATH = 1200 };
 static const struct mistake {
     const char *file, *from, *to, *text, *says;
 } mistakes[] = {
-    {"expr/math.clh", "1.0f / (1.0f + exp(-x))", "1.00001f / (1.0f + exp(-x))",
-     "y = sigmoid(x)", "is"},
+    {"expr/math.clh", "1.0f / (1.0f + XL_EXP(N, -x))",
+     "1.00001f / (1.0f + XL_EXP(N, -x))", "y = sigmoid(x)", "is"},
+    {"common/exp.clh", "0x1.5557aap-3f", "0x1.5567aap-3f", "y = exp(x)", "is"},
     {"expr/expr.clh", "if (k < n)", "if (k <= n)", "y = x + 1", "outside"},
     {"expr/expr.clh", "p[i + min((uint)k, n - 1) * step]", "p[i]", "y = x + 1",
      "is"},
