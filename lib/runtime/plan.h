@@ -23,7 +23,7 @@
 #include "runtime/store/sources.h"
 
 enum {
-    XL__MAX_STEPS = 8,
+    XL__MAX_STEPS = 16,
     XL__MAX_ARGS = 128,
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
     XL__MAX_VALUES = 88, /* scalars of a call: offsets, alpha, beta, strides

@@ -30,11 +30,14 @@ const struct xl__variant *const xl__generic_conv[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_data[] = {
+    &xl__conv_data_direct,
+    &xl__conv_data_tiled,
     &xl__conv_data_ref,
     NULL,
 };
 
 const struct xl__variant *const xl__generic_conv_filters[] = {
+    &xl__conv_filters_tiled,
     &xl__conv_filters_ref,
     NULL,
 };

@@ -3,10 +3,9 @@
  *
  * A gradient is computed as convolutions whose number, filters and strides
  * follow from the real filter's sizes, strides, dilations and padding, so the
- * case keeps these. Images and channels are as few as exceed a tile; each size
- * is the real one's modulo the widest vector (of images: for each of the
- * stride's residues), so that the same loads and stores are aligned, and a sum
- * exceeds a slice where the real one does. */
+ * case keeps these. Images and channels are as few as exceed a tile, with the
+ * real ones' power of two, so that the same loads and stores are aligned, and
+ * a sum exceeds a slice where the real one does. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -32,82 +31,116 @@ static struct tile describe_tile(const struct xl__variant *v,
     return t;
 }
 
-/* The least size of at least `least` that is as `real` modulo `unit`, or that
- * itself. */
-static size_t choose_size(size_t real, size_t least, size_t unit)
+/* The power of two that divides a size, as far as vectors care. */
+static size_t power_of_two_factor(size_t size)
 {
-    const size_t rest = real % unit;
-    const size_t more = least > rest ? xl__ceil_div(least - rest, unit) : 0;
-    return xl__min_size(real, rest + more * unit);
+    const size_t bits = size | XL__CONV_WIDEST;
+    return bits & (~bits + 1);
+}
+
+/* At least `least`, odd but for the real size's factors of two. */
+static size_t grow_size(size_t real, size_t least)
+{
+    return power_of_two_factor(real) *
+           (xl__ceil_div(least, power_of_two_factor(real)) | 1);
+}
+
+/* At most the real size, which it is modulo vectors. */
+static size_t choose_size(size_t real, size_t least)
+{
+    return xl__min_size(real, grow_size(real, least));
 }
 
 static void shrink_channels(const xl_conv *d, const struct tile *t, bool keeps,
                             xl_conv *s)
 {
-    enum { W = XL__CONV_WIDEST };
     const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
     const bool first = d->in.layout == XL_NCHW;
     size_t cg = xl__conv_cg(d);
     size_t kg = xl__max_size(1, xl__conv_kg(d)); /* 0: alpha is 0 */
+    /* Products of a filter and channel for each pixel, at least. */
+    const size_t taps = xl__max_size(1, d->r / d->stride_h) *
+                        xl__max_size(1, d->s / d->stride_w);
     s->groups = d->groups > 1 ? 2 : 1;
     if (keeps && d->groups > 1)
-        s->groups = choose_size(d->groups, NO_TILE + 1, W);
+        s->groups = choose_size(d->groups, NO_TILE + 1);
     if (!keeps && is_data) {
-        cg = choose_size(cg, (first ? t->rows : t->cols) + 1, W);
-        kg = choose_size(kg, t->deep + 1, W);
+        cg = choose_size(cg, (first ? t->rows : t->cols) + 1);
+        kg = choose_size(kg, t->deep / taps + 1);
     } else if (!keeps) {
-        cg = choose_size(cg, t->cols / (d->r * d->s) + 2, W);
-        kg = choose_size(kg, t->rows + 1, W);
+        cg = choose_size(cg, t->cols / (d->r * d->s) + 2);
+        kg = choose_size(kg, t->rows + 1);
     }
     s->c = cg * s->groups;
     s->k = kg * s->groups;
 }
 
-/* At least `least` positions along one side of an image. */
-static size_t shrink_side(size_t real, size_t least, size_t pads,
-                          size_t extent, size_t stride)
+/* Pixels that a filter needs along one side. */
+static size_t least_side(size_t taps, size_t dilation, size_t pads)
 {
-    const size_t fits = extent > pads ? extent - pads : 1;
-    return choose_size(real, xl__max_size(fits, 1) + least * stride,
-                       XL__CONV_WIDEST * stride);
+    const size_t extent = (taps - 1) * dilation + 1;
+    return extent > pads ? extent - pads : 1;
 }
 
-static void shrink_images(const struct xl__conv_canonical *c,
-                          const struct tile *t, struct xl__conv_canonical *to)
+static void set_positions(struct xl__conv_canonical *to)
 {
-    const xl_conv *d = &c->d;
+    xl_conv d = to->d;
+    d.n = d.c = d.k = d.groups = 1; /* c or k may be 0 */
+    (void)xl__conv_count_positions(&d, &to->p, &to->q);
+}
+
+/* Each residue of the strides has the same number of pixels, with the real
+ * one's power of two. Fewer pixels than a stride have residues without any. */
+static void shrink_data(const xl_conv *d, const struct tile *t,
+                        struct xl__conv_canonical *to)
+{
+    static const double most_flop = 2e8; /* of a case of several images */
     xl_conv *s = &to->d;
-    const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
-    const bool first = d->in.layout == XL_NCHW;
-    const size_t tile = !is_data ? t->deep : first ? t->cols : t->rows;
-    const size_t pad_h = d->pad_top + d->pad_bottom;
-    const size_t pad_w = d->pad_left + d->pad_right;
-    size_t rows = LEAST_SIDE;
-    s->n = xl__max_size(1, xl__min_size(d->n, MOST_IMAGES));
-    s->w = shrink_side(d->w, LEAST_SIDE, pad_w, (d->s - 1) * d->dilation_w + 1,
-                       d->stride_w);
-    do {
-        s->h = shrink_side(d->h, rows, pad_h, (d->r - 1) * d->dilation_h + 1,
-                           d->stride_h);
-        (void)xl__conv_count_positions(&(xl_conv){.n = 1,
-                                                  .c = 1,
-                                                  .k = 1,
-                                                  .h = s->h,
-                                                  .w = s->w,
-                                                  .r = d->r,
-                                                  .s = d->s,
-                                                  .stride_h = d->stride_h,
-                                                  .stride_w = d->stride_w,
-                                                  .dilation_h = d->dilation_h,
-                                                  .dilation_w = d->dilation_w,
-                                                  .pad_top = pad_h,
-                                                  .pad_left = pad_w},
-                                       &to->p, &to->q);
-        rows *= 2;
-    } while (to->p * to->q <= tile && s->h < d->h);
-    if (!is_data && d->n > 0)
-        s->n =
-            xl__min_size(d->n, xl__max_size(s->n, tile / (to->p * to->q) + 1));
+    const size_t tile = d->in.layout == XL_NCHW ? t->cols : t->rows;
+    const size_t high =
+        least_side(d->r, d->dilation_h, d->pad_top + d->pad_bottom);
+    const size_t wide =
+        least_side(d->s, d->dilation_w, d->pad_left + d->pad_right);
+    const size_t pixels =
+        xl__ceil_div(d->h, d->stride_h) * xl__ceil_div(d->w, d->stride_w);
+    const bool keeps_w = d->w < d->stride_w;
+    const size_t cols =
+        keeps_w ? 1 : grow_size(pixels, LEAST_SIDE + wide / d->stride_w);
+    const size_t rows =
+        xl__max_size(tile / (cols * s->n) + 2, high / d->stride_h + 2);
+    if (!keeps_w)
+        s->w = cols * d->stride_w;
+    if (d->h >= d->stride_h)
+        s->h = (keeps_w ? grow_size(pixels, rows) : rows | 1) * d->stride_h;
+    set_positions(to);
+    if (xl__conv_flop(to) > most_flop)
+        s->n = 1;
+}
+
+/* Nothing is aligned; as many images as make the sum deep. */
+static void shrink_filters(const xl_conv *d, const struct tile *t,
+                           struct xl__conv_canonical *to)
+{
+    xl_conv *s = &to->d;
+    const size_t high =
+        least_side(d->r, d->dilation_h, d->pad_top + d->pad_bottom);
+    const size_t wide =
+        least_side(d->s, d->dilation_w, d->pad_left + d->pad_right);
+    s->w = xl__min_size(d->w, wide + LEAST_SIDE * d->stride_w);
+    for (size_t rows = LEAST_SIDE;; rows *= 2) {
+        s->h = xl__min_size(d->h, high + rows * d->stride_h);
+        set_positions(to);
+        if (to->p * to->q > t->deep || s->h == d->h)
+            break;
+    }
+    while (to->p * to->q <= t->deep && s->n * to->p * to->q <= t->deep &&
+           s->w < d->w) {
+        s->w = xl__min_size(d->w, 2 * s->w);
+        set_positions(to);
+    }
+    if (d->n > 0)
+        s->n = xl__min_size(d->n,
+                            xl__max_size(s->n, t->deep / (to->p * to->q) + 1));
 }
 
 void xl__conv_backward_shrink(const void *canonical,
@@ -122,7 +155,9 @@ void xl__conv_backward_shrink(const void *canonical,
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
     shrink_channels(&c->d, &t, own && own->keeps_filters, &to->d);
-    shrink_images(c, &t, to);
+    to->d.n = xl__max_size(1, xl__min_size(c->d.n, MOST_IMAGES));
+    (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data
+                                        : shrink_filters)(&c->d, &t, to);
     to->d.beta = 1;
     xl__conv_sizes(c, in, out);
     xl__conv_sizes(to, small_in, small_out);

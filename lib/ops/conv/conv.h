@@ -69,8 +69,9 @@ struct xl__conv_own {
     /* It has no tiles among its tunables, and its -D depend on a filter's
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
-    /* Of a backward pass: the variant that computes it as convolutions. */
-    const struct xl__variant *forward;
+    /* Of a backward pass: it has the tunables of a forward variant, whose tile
+     * is of those convolutions (backward_lowered.c). */
+    bool is_lowered;
 };
 
 /* shape.c */
@@ -149,6 +150,10 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_direct;
-extern const struct xl__variant xl__conv_data_ref, xl__conv_filters_ref;
+extern const struct xl__tunable xl__conv_tiled_tunables[],
+    xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
+extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
+    xl__conv_data_cpu, xl__conv_data_direct, xl__conv_filters_ref,
+    xl__conv_filters_tiled, xl__conv_filters_cpu;
 
 #endif

@@ -16,7 +16,7 @@ enum {
     LEAST_DEPTH = 16
 };
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__conv_cpu_tunables[] = {
     {"TM", "rows of out to a group", {8, 16, 32, 64, 128, 256, 512, 0}},
     {"TN",
      "columns of out to a group",
@@ -304,7 +304,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__conv_cpu = {
     .name = "conv_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__conv_cpu_tunables,
     .refuses = find_refusal,
     .choose = choose_tunables,
     .plan = plan_steps,

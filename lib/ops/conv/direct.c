@@ -21,7 +21,7 @@ enum {
     VECTOR_BYTES = 16        /* of a load where items are lanes */
 };
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__conv_direct_tunables[] = {
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"RX", "sums along the next dimension", {1, 2, 4, 7, 8, 0}},
     {"WG", "items of a work-group", {1, 32, 64, 128, 256, 0}},
@@ -378,7 +378,7 @@ static const struct xl__conv_own case_of_group = {.keeps_filters = true};
 const struct xl__variant xl__conv_direct = {
     .name = "conv_direct",
     .repeats = "bit for bit: each element is one sum in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__conv_direct_tunables,
     .refuses = find_refusal,
     .choose = choose_tunables,
     .plan = plan_steps,

@@ -212,7 +212,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__iterations_refused(l, 2.0 * (double)xl__conv_depth(&c->d));
 }
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__conv_tiled_tunables[] = {
     XL__TILE_TUNABLES,
     {NULL, NULL, {0}},
 };
@@ -220,7 +220,7 @@ static const struct xl__tunable tunables[] = {
 const struct xl__variant xl__conv_tiled = {
     .name = "conv_tiled",
     .repeats = "bit for bit: each element is one sum in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__conv_tiled_tunables,
     .refuses = find_refusal,
     .choose = choose_tunables,
     .plan = plan_steps,

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step that copies a box of elements to another order, and adds boxes. */
+#include "ops/conv/rearrange.h"
+
+#include "base/alloc.h"
+#include "ops/path/cost.h"
+
+void xl__conv_arg_place(struct xl__step *s, const struct xl__conv_place *at)
+{
+    xl__arg_mem(s, at->mem);
+    if (at->mem == XL__MEM_SCRATCH) {
+        xl__arg_u64(s, at->elems);
+        return;
+    }
+    xl__arg_value_u64(s, at->value);
+    s->args[s->n_args - 1].as.u = at->elems;
+}
+
+/* Dimensions 4 and 5 are one where both boxes have lines without gaps. */
+static void merge_lines(struct xl__rearranged *r,
+                        size_t n[XL__REARRANGED_DIMS])
+{
+    if (r->missing || r->src[4] != n[5] * r->src[5] ||
+        r->dst[4] != n[5] * r->dst[5])
+        return;
+    n[4] *= n[5];
+    n[5] = 1;
+    r->src[4] = r->src[5];
+    r->dst[4] = r->dst[5];
+}
+
+double xl__conv_rearrange(const struct xl__limits *l,
+                          const struct xl__rearranged *given,
+                          struct xl__plan *p)
+{
+    struct xl__rearranged merged = *given;
+    const struct xl__rearranged *const r = &merged;
+    enum { MOST_ITEMS = 64 }; /* of a group */
+    static const unsigned inner[] = {1, 3, 5, 6};
+    struct xl__step *s =
+        xl__plan_add(p, "conv/rearrange.cl", "conv_rearrange", 0, 0);
+    size_t n[XL__REARRANGED_DIMS];
+    for (unsigned i = 0; i < XL__REARRANGED_DIMS; i++)
+        n[i] = xl__max_size(1, r->size[i]);
+    merge_lines(&merged, n);
+    const size_t items = r->end_items ? r->end_items : n[4] * n[5] * n[6];
+    const size_t rows = r->end_rows ? r->end_rows : n[2] * n[3];
+    xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), items, rows,
+                    n[0] * n[1]);
+    s->slice_dim = 1;
+    xl__define(s, "TA", (long)r->from_dtype);
+    xl__define(s, "TC", (long)r->to_dtype);
+    xl__define(s, "TY", (long)r->y_dtype);
+    if (r->y_dtype == XL_F64)
+        xl__define(s, "XL_USE_F64", 1);
+    xl__conv_arg_place(s, &r->from);
+    for (unsigned i = 0; i < XL__REARRANGED_DIMS; i++)
+        xl__arg_u64(s, r->src[i]);
+    xl__conv_arg_place(s, &r->to);
+    for (unsigned i = 0; i < XL__REARRANGED_DIMS; i++)
+        xl__arg_u64(s, r->dst[i]);
+    xl__arg_u32(s, items);
+    for (unsigned i = 0; i < sizeof inner / sizeof *inner; i++)
+        xl__arg_u32(s, n[inner[i]]);
+    xl__arg_u64(s, ~r->missing);
+    xl__arg_u64(s, xl__max_size(1, r->parts));
+    xl__arg_u64(s, r->part);
+    void (*const add)(struct xl__step *, unsigned) =
+        r->y_dtype == XL_F64 ? xl__arg_value_f64 : xl__arg_value_f32;
+    add(s, r->alpha);
+    add(s, r->beta);
+    const double moved = (double)items * (double)rows * (double)(n[0] * n[1]);
+    return moved * ((double)xl__max_size(1, r->parts) *
+                        (double)xl_dtype_bytes(r->from_dtype) +
+                    (double)xl_dtype_bytes(r->to_dtype));
+}
