@@ -240,6 +240,10 @@ static bool is_joined(const xl_conv *d)
 static void add_multiply(const struct job *j, struct xl__plan *p)
 {
     const xl_conv *d = j->d;
+    /* A vector of a row is addressed from its first lane, which may be in the
+     * padding, also where the row has one column, whose stride is 0. */
+    struct xl__conv_canonical c = *j->c;
+    c.d.in.stride[XL__AT_W] = xl__max_size(1, d->in.stride[XL__AT_W]);
     struct xl__step *s =
         add_step(j, 2, "conv_cpu", j->tiles_m * j->tiles_n * d->groups, p);
     const size_t sizes[] = {d->h,          d->w,        j->c->p * j->c->q,
@@ -249,7 +253,7 @@ static void add_multiply(const struct job *j, struct xl__plan *p)
                             d->dilation_w, d->pad_top,  d->pad_left,
                             is_joined(d),  j->tiles_m,  j->tiles_n};
     s->local_mem_bytes = local_bytes(j);
-    xl__conv_arg_in(s, j->c);
+    xl__conv_arg_in(s, &c);
     xl__arg_u64(s, xl__conv_span_of_input(d));
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_mem(s, XL__CONV_OUT);
