@@ -34,7 +34,7 @@ void compare_format_ratio(const struct ratio *r, char *out, size_t cap)
 
 void compare_format_interval(const struct ratio *r, char *out, size_t cap)
 {
-    static const double wide = 0.1; /* two decimals are enough */
+    static const double wide = 0.02; /* two decimals are enough */
     char lo[UNITS_CAP], hi[UNITS_CAP];
     const int digits = r->hi - r->lo > wide ? 2 : 3;
     format_number(r->lo, digits, lo, sizeof lo);
