@@ -203,6 +203,8 @@ const struct option_row option_rows[] = {
      false, NULL},
     {"count", 'c', OPT_COUNT, "N", "stop after N readings", NULL, AT(count),
      false, NULL},
+    {"rounds", 0, OPT_COUNT, "N",
+     "stop after N rounds; 10 when not given", NULL, AT(rounds), false, NULL},
     {"output", 'o', OPT_TEXT, "FILE",
      "add the tuned sets or the profile to FILE instead of the user's settings", NULL,
      AT(output), false, NULL},

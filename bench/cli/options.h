@@ -54,6 +54,7 @@ struct settings {
     double budget_s;            /* tune; 0: not given */
     double patience_s;          /* tune, doctor; 0: not given */
     double interval_s;          /* top; 0: not given */
+    size_t rounds;              /* ab; 0: not given */
     size_t count;               /* top: readings; 0: not given */
     size_t tries;               /* tune: candidates of a class; 0: no limit */
     const char *output;         /* tune: file of the sets; NULL: the user's */

@@ -397,6 +397,13 @@ static void print_set_table(const struct comparisons *s,
         compare_describe_calls(&s->list[e], &text);
         to->text(to->arg, xl__str_text(&text));
     }
+    xl__str_reset(&text);
+    if (s->n == 1) {
+        compare_describe_common(&s->list[0], &text);
+        xl__str_add(&text, text.len > 0 ? "\n" : "");
+        compare_describe_findings(&s->list[0], &text);
+        print_lines(&text, to);
+    }
     xl__str_clear(&text);
 }
 

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "compare/differences.h"
 #include "compare/output_files.h"
+#include "compare/rounds.h"
 #include "compare/tables.h"
 
 /* A run of a few ops; rows of each differ in their sizes only. */
@@ -396,6 +397,44 @@ static void repeats_measure_the_noise(void **state)
     xl__str_clear(&names[1]);
 }
 
+/* Rounds of two set-ups in one document: each side has a device, and a pass
+ * for each round; the slower one is found. */
+static void rounds_are_one_file(void **state)
+{
+    json_t *side[2] = {NULL, NULL};
+    char why[200] = "";
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        struct run run = plain;
+        char path[PATH];
+        run.seed = i + 1;
+        run.slower = i % 2 ? 1.2 : 1;
+        write_run(path, "round", &run);
+        json_t *document = json_load_file(path, 0, NULL);
+        assert_non_null(document);
+        if (i < 2)
+            side[i] = json_incref(document);
+        else
+            rounds_add(side[i % 2], document);
+        json_decref(document);
+    }
+    const struct compare_options how = {.margin = COMPARE_MARGIN,
+                                        .assumed = (double)NAN};
+    s = (struct comparisons){.n_files = 1, .n_sets = 1};
+    s.set[0] = (struct result_set){.files = s.files, .n_files = 1};
+    assert_true(result_file_from(rounds_join(side[0], side[1]), "ab",
+                                 &s.files[0], why, sizeof why));
+    assert_int_equal(s.files[0].n_rows, 2 * N_ROWS);
+    assert_int_equal(s.files[0].rows[0].n_passes, 2);
+    assert_true(comparisons_make(&s, &how));
+    assert_int_equal(s.n, 1);
+    assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
+    assert_int_equal(n_call(&s, CALL_FASTER), 0);
+    comparisons_clear(&s);
+    json_decref(side[0]);
+    json_decref(side[1]);
+}
+
 /* -- gates and files ------------------------------------------------------ */
 
 static void gates_are_read(void **state)
@@ -470,6 +509,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(relations_are_described),
         cmocka_unit_test(two_drivers_of_a_cpu),
         cmocka_unit_test(repeats_measure_the_noise),
+        cmocka_unit_test(rounds_are_one_file),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(files_hold_every_row),
     };
