@@ -71,6 +71,15 @@ static const struct xl__tile_set software_tiled_sets[] = { /* GE-33 */
     {  2,   2,  4,  2,  2, 1, 0.001, 0},
     { 0 },
 };
+/* Its compiler takes long over larger ones. */
+static const struct xl__tile_set software_conv_sets[] = { /* GE-33 */
+    { 64,  64,  8,  4,  4, 2, 0.0080, 0},
+    { 16,  16, 16,  2,  2, 2, 0.0130, 0},
+    {  8,   8,  4,  2,  2, 1, 0.0070, 0},
+    {  8,   8,  8,  1,  1, 1, 0.0050, 0},
+    {  2,   2,  4,  2,  2, 1, 0.0010, 0},
+    { 0 },
+};
 static const struct xl__tile_set software_simt_sets[] = { /* GE-33 */
     { 64,  64,  8,  8,  4, 2, 0.045, 128},
     { 32,  32,  8,  4,  4, 2, 0.032, 64},
@@ -87,7 +96,7 @@ static const struct xl__tile_sets portable_tiles = {
 static const struct xl__tile_sets software_tiles = {
     .of = {[XL__TILES_GEMM] = software_tiled_sets,
            [XL__TILES_GEMM_AHEAD] = software_simt_sets,
-           [XL__TILES_CONV] = software_tiled_sets},
+           [XL__TILES_CONV] = software_conv_sets},
 };
 
 static const double values[XL__N_MODEL][XL__N_CLASSES] = {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/os/worker.h"
 #include "device/device.h"
@@ -306,16 +307,36 @@ struct preparing {
     xl_status status;
 };
 
+static atomic_uint n_preparing;
+
 static void prepare_product(struct xl__job *job, bool is_cancelled)
 {
     struct preparing *p = (struct preparing *)job;
     const xl_gemm g = product(SIDE);
     (void)is_cancelled;
+    n_preparing++;
     p->status = xl_gemm_prepare(p->q, &g);
+}
+
+/* The first launch waits until every thread has had the time to claim the
+ * audition too. */
+static double takes_late(void *arg, const struct xl_launch *launch)
+{
+    enum { THREADS = 3 };
+    const struct timespec pause = {0, 20000000};
+    if (n_launches == 0) {
+        while (n_preparing < THREADS)
+            nanosleep(&pause, NULL);
+        nanosleep(&pause, NULL);
+    }
+    return takes(arg, launch);
 }
 
 static void two_threads_hold_one(void **state)
 {
+    enum { HANGS_S = 120 };
+    static const struct xl_model late = {.takes = takes_late,
+                                         .clock = &simulated_clock};
     struct test_device t;
     struct preparing p[2] = {0};
     struct xl__worker *worker[2];
@@ -326,6 +347,9 @@ static void two_threads_hold_one(void **state)
     const unsigned one = n_launches;
     test_device_close(&t);
     set_speeds(NULL, 0, 1);
+    test_stub()->model(&late);
+    alarm(HANGS_S); /* a thread that nobody wakes */
+    n_preparing = 1;
     open_with(&t, XL_AUDITION_BOUNDED, 0, "");
     for (unsigned i = 0; i < 2; i++) {
         p[i].job.run = prepare_product;
@@ -341,6 +365,7 @@ static void two_threads_hold_one(void **state)
         assert_int_equal(p[i].status, XL_OK);
         xl_queue_destroy(p[i].q);
     }
+    alarm(0);
     assert_int_equal(n_launches, one);
     test_device_close(&t);
 }
