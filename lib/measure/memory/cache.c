@@ -7,8 +7,10 @@
  * afterwards. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/os/files.h"
 #include "base/str.h"
 #include "measure/memory/cache_levels.h"
 #include "measure/memory/pointer_chase.h"
@@ -303,14 +305,73 @@ static double stated_llc(const struct xl__limits *l)
     return stated ? held->value : NAN;
 }
 
-static void name_levels(const struct xl__limits *l,
-                        struct measured_levels *all)
+/* Is the device the CPU of this machine? Its driver has no PCI address. */
+static bool is_host_cpu(const xl_device *dev)
 {
-    const double stated = stated_llc(l);
+    return dev->id && xl__is(&dev->limits, XL__F_is_cpu) &&
+           !*xl__text(&dev->limits, XL__F_pci);
+}
+
+/* The text of a file of a cache; "" if there is none. */
+static void read_cache_file(unsigned index, const char *name, char *out,
+                            size_t cap)
+{
+    char path[96];
+    char *bytes = NULL;
+    size_t len = 0;
+    xl__strfmt(path, sizeof path,
+               "/sys/devices/system/cpu/cpu0/cache/index%u/%s", index, name);
+    xl__strcpy(out, cap, "");
+    if (xl__file_read(path, &bytes, &len) == XL_OK)
+        xl__strfmt(out, cap, "%.*s", (int)len, bytes);
+    free(bytes);
+}
+
+/* The sizes of the caches that the system lists, by level from 1; returns the
+ * number of levels, 0: none is listed. Source: Linux,
+ * Documentation/ABI/testing/sysfs-devices-system-cpu. */
+static unsigned list_caches(const xl_device *dev,
+                            double bytes[XL__MOST_LEVELS])
+{
+    enum { MOST_FILES = 16, KIB = 1024 };
+    unsigned n = 0;
+    for (unsigned i = 0; i < XL__MOST_LEVELS; i++)
+        bytes[i] = NAN;
+    for (unsigned i = 0; i < MOST_FILES && is_host_cpu(dev); i++) {
+        char level[16], type[32], size[32];
+        read_cache_file(i, "level", level, sizeof level);
+        read_cache_file(i, "type", type, sizeof type);
+        read_cache_file(i, "size", size, sizeof size);
+        const unsigned number = (unsigned)strtoul(level, NULL, 10);
+        const double kib = strtod(size, NULL);
+        if (number < 1 || number > XL__MOST_LEVELS || !(kib > 0) ||
+            strncmp(type, "Instruction", 4) == 0)
+            continue;
+        bytes[number - 1] = kib * KIB;
+        n = number > n ? number : n;
+    }
+    return n;
+}
+
+/* A level has the number of the cache that the system lists with its size, and
+ * one that it does not list is none. Where nothing is listed levels are
+ * numbered as they come. */
+static void name_levels(const xl_device *dev, struct measured_levels *all)
+{
+    const double stated = stated_llc(&dev->seen);
+    double listed[XL__MOST_LEVELS];
+    struct xl__cache_level found[XL__MOST_LEVELS];
+    unsigned number[XL__MOST_LEVELS];
+    const unsigned n_listed = list_caches(dev, listed);
+    for (unsigned i = 0; i < all->n; i++)
+        found[i] = all->at[i].found;
+    all->n = xl__cache_levels_match(found, all->n, listed, n_listed, number);
     for (unsigned i = 0; i < all->n; i++) {
         struct measured_level *v = &all->at[i];
-        const bool is_last = i + 2 == all->n;
-        xl__strfmt(v->name, sizeof v->name, "l%u", i + 1);
+        v->found = found[i];
+        const bool is_last =
+            n_listed > 0 ? number[i] == n_listed : i + 2 == all->n;
+        xl__strfmt(v->name, sizeof v->name, "l%u", number[i]);
         if (is_last && !(stated > unseen * v->found.bytes))
             xl__strcpy(v->name, sizeof v->name, "llc");
         if (!isfinite(v->found.bytes))
@@ -436,7 +497,7 @@ static xl_status find_levels(struct xl__session *p,
     all->n = xl__cache_levels_find(curve, n, found);
     for (unsigned i = 0; i < all->n; i++)
         all->at[i].found = found[i];
-    name_levels(&p->q->ctx->device->seen, all);
+    name_levels(p->q->ctx->device, all);
     for (unsigned i = 0; i < all->n; i++)
         TRY(measure_latency(p, &chase, curve, &all->at[i]));
     if (all->n == 0)

@@ -159,6 +159,29 @@ unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
     return s.n_levels;
 }
 
+/* -- names ---------------------------------------------------------------- */
+
+unsigned xl__cache_levels_match(struct xl__cache_level *levels, unsigned n,
+                                const double *stated, unsigned n_stated,
+                                unsigned *level)
+{
+    static const double alike = 2;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned found = n_stated == 0 ? i + 1 : 0;
+        for (unsigned k = 0; k < n_stated; k++)
+            if (levels[i].bytes <= alike * stated[k] &&
+                levels[i].bytes >= stated[k] / alike &&
+                (kept == 0 || level[kept - 1] <= k))
+                found = k + 1;
+        if (i + 1 < n && found == 0)
+            continue; /* a step that no cache explains */
+        levels[kept] = levels[i];
+        level[kept++] = i + 1 < n ? found : 0;
+    }
+    return kept;
+}
+
 /* -- order ---------------------------------------------------------------- */
 
 /* Other programs slow one level and not the next, so the row may be right. */

@@ -36,6 +36,14 @@ struct xl__cache_level {
 unsigned xl__cache_levels_find(const struct xl__cache_point *curve, unsigned n,
                                struct xl__cache_level out[XL__MOST_LEVELS]);
 
+/* Keeps the levels that a stated cache explains: its size is within a factor
+ * of two. `stated`: sizes of the caches 1, 2, ...; NaN: unknown. level[i]: the
+ * number, from 1, of the i-th one that is kept; 0 for the last, memory.
+ * Returns how many are kept: all, where nothing is stated. */
+unsigned xl__cache_levels_match(struct xl__cache_level *levels, unsigned n,
+                                const double *stated, unsigned n_stated,
+                                unsigned *level);
+
 /* Checks that nearer memory is not slower: a row whose cost (ns, or s/B; NaN:
  * unknown) exceeds that of a row further away becomes suspicious. Rows come
  * nearest first. Returns whether all are in order. */

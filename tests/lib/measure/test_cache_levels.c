@@ -363,9 +363,30 @@ static void rings_are_in_no_order(void **state)
     assert_true(next < r.slots / 1000);
 }
 
+/* The curve of an EPYC in a virtual machine has steps where no cache ends. */
+static void a_level_nobody_lists_has_no_name(void **state)
+{
+    const double kib = 1024, listed[] = {32 * kib, 512 * kib, 32768 * kib};
+    const double found[] = {9.5 * kib, 38.1 * kib, 472 * kib, 2437 * kib,
+                            INFINITY};
+    struct xl__cache_level levels[5] = {{.first = 0}};
+    unsigned number[5];
+    (void)state;
+    for (unsigned i = 0; i < 5; i++)
+        levels[i].bytes = found[i];
+    assert_int_equal(xl__cache_levels_match(levels, 5, NULL, 0, number), 5);
+    assert_int_equal(number[3], 4);
+    assert_int_equal(xl__cache_levels_match(levels, 5, listed, 3, number), 3);
+    assert_int_equal(number[0], 1);
+    assert_int_equal(number[1], 2);
+    assert_int_equal(number[2], 0); /* memory */
+    assert_true(levels[0].bytes == found[1] && isinf(levels[2].bytes));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_level_nobody_lists_has_no_name),
         cmocka_unit_test(devices_are_read),
         cmocka_unit_test(captured_curves_are_read),
         cmocka_unit_test(slopes_are_one_level),
