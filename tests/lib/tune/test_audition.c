@@ -341,6 +341,7 @@ static void two_threads_hold_one(void **state)
     struct preparing p[2] = {0};
     struct xl__worker *worker[2];
     (void)state;
+    alarm(HANGS_S); /* where nobody wakes a thread */
     set_speeds(NULL, 0, 1);
     open_with(&t, XL_AUDITION_BOUNDED, 0, "");
     (void)choose(t.queue, SIDE);
@@ -348,7 +349,6 @@ static void two_threads_hold_one(void **state)
     test_device_close(&t);
     set_speeds(NULL, 0, 1);
     test_stub()->model(&late);
-    alarm(HANGS_S); /* a thread that nobody wakes */
     n_preparing = 1;
     open_with(&t, XL_AUDITION_BOUNDED, 0, "");
     for (unsigned i = 0; i < 2; i++) {
