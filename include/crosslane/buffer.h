@@ -15,7 +15,7 @@ extern "C" {
 /**
  * Allocate device memory in the queue's context, also above the driver's
  * largest allocation where a vendor has a flag for that. Calls recognize large
- * buffers by their size, whoever created them.
+ * buffers by their size, also those that the application created.
  *
  * @param bytes  at least 1
  * @param out    released by the caller: clReleaseMemObject()

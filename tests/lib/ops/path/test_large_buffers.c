@@ -81,7 +81,7 @@ static void tear_down(struct fixture *f)
         fail_msg("alive: %s", test_stub()->live_text());
 }
 
-static void run(const struct fixture *f, const xl_gemm *g)
+static void run_gemm(const struct fixture *f, const xl_gemm *g)
 {
     assert_status(xl_gemm_run(f->q, g, NULL), XL_OK, xl_error_detail(f->q));
 }
@@ -93,18 +93,18 @@ static void check_gemm(const struct fixture *f)
     static const char file[] = "source gemm/tiled.cl";
     const unsigned more = f->how ? 1 : 0;
     xl_gemm g = f->gemm;
-    run(f, &g);
+    run_gemm(f, &g);
     assert_int_equal(count_programs(f, file, true), 0);
     assert_int_equal(count_programs(f, file, false), 1);
     g.a.mem.buf = f->large;
-    run(f, &g);
-    run(f, &g);
+    run_gemm(f, &g);
+    run_gemm(f, &g);
     assert_int_equal(count_programs(f, file, true), more);
     assert_int_equal(count_programs(f, file, false), 1 + more);
     g = f->gemm;
     g.workspace.buf = f->large;
-    run(f, &g);
-    run(f, &f->gemm);
+    run_gemm(f, &g);
+    run_gemm(f, &f->gemm);
     assert_int_equal(count_programs(f, file, false), 1 + more);
 }
 

@@ -191,7 +191,8 @@ static void test_choices(void **state)
     } ops[] = {{"gemm", compare_gemm},
                {"softmax", compare_softmax},
                {"conv", compare_conv}};
-    static const double most_mean = 1.01, most_worst = 1.10;
+    /* The largest size of a class is below 1.125 times the least. */
+    static const double most_mean = 1.01, most_worst = 1.125;
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                 .cache_dir = ""};
     xl_lib *lib;
