@@ -341,7 +341,7 @@ static void two_threads_hold_one(void **state)
     struct preparing p[2] = {0};
     struct xl__worker *worker[2];
     (void)state;
-    alarm(HANGS_S); /* where nobody wakes a thread */
+    alarm(HANGS_S); /* a thread that is not woken */
     set_speeds(NULL, 0, 1);
     open_with(&t, XL_AUDITION_BOUNDED, 0, "");
     (void)choose(t.queue, SIDE);
