@@ -126,7 +126,8 @@ static void missing_passes_grow_with_the_noise(void **state)
 
 /* Deviations of passes over rows of a suite, recorded on PoCL 3.1, two cores
  * of a shared EPYC: logarithms of a pass's median over the row's. In 1e-4, in
- * moments without neighbours, each over five samples in turn, with what all
+ * moments without neighbours: five successive samples, all within 25 % of the
+ * fastest of their row; with what all
  * rows have in common; */
 static const int quiet_1e4[] = {-87, -70, 33,   32,  182,  -32, 0,    -183,
                                 34,  642, -246, -7,  -173, 218, 126,  -54,
