@@ -256,7 +256,7 @@ static inline values load_channels(__global const ELEM(TA) *from)
 #endif
 #endif
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
 conv_direct(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
             ulong sc, ulong sh, ulong sw, ulong elems,
             __global const ELEM(TA) *restrict filters, ulong off_filters,

@@ -37,6 +37,7 @@
 #define XL_LANES XL_WG
 #define XL_HELD 0
 
+#include "common/subgroup.clh"
 #include "expr/row_sweep.clh"
 
 #define XL_ITEM (XL_WG > 1 ? get_local_id(0) : 0)
@@ -47,7 +48,7 @@ XL_KINDS(XL_KIND_COLLECT)
     xl_##acc##_1 r##N =                                                       \
         XL_COLLECT(acc, N, row * chunks + item, mine, XL_WG);
 
-__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1))) XL_OF_WIDTH
 void expr_chunked_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)
@@ -65,7 +66,7 @@ void expr_chunked_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
 }
 #else
 
-__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1))) XL_OF_WIDTH
 void expr_chunked_reduction(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)

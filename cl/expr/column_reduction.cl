@@ -56,6 +56,7 @@
 #endif
 #define XL_COLUMNS
 
+#include "common/subgroup.clh"
 #include "expr/reduction_element.clh"
 
 #define XL_RESULT_WIDTH XL_VW
@@ -109,7 +110,7 @@ XL_KINDS(XL_KIND_COLLECT)
     a##N[1] = {XL_COLLECT(acc, N, (lane * rows + row) * vectors + own, mine,  \
                           XL_LANES * rows * vectors)};
 
-__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1))) XL_OF_WIDTH
 void expr_column_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
 {
     XL_STATES(XL_ROOM)
@@ -169,7 +170,7 @@ void expr_column_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
     for (uint c = 0; c < XL_HELD; c++)                                        \
         XL_OF(N) = XL_CAT4(xl_, acc, _none_, XL_VW)();
 
-__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1))) XL_OF_WIDTH
 void expr_column_reduction(XL_PARAMS
 #if XL_CHUNKED
                   XL_SCRATCH_PARAMS

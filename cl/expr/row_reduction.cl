@@ -41,9 +41,10 @@
 #define XL_RUNS (XL_WG == 1)
 #endif
 
+#include "common/subgroup.clh"
 #include "expr/row_sweep.clh"
 
-__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(XL_WG, 1, 1))) XL_OF_WIDTH
 void expr_row_reduction(XL_PARAMS
 #if XL_RUNS
                , const IDX each

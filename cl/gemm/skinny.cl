@@ -290,7 +290,7 @@ INLINED void join_sums(SUM (*sum)[EACH], __local SUM *room, __local SUM *total)
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
 gemm_skinny(__global const ELEM(TA) *restrict a, ulong off_a, ulong sx_a,
             ulong sk_a, __global const ELEM(TB) *restrict b, ulong off_b,
             ulong sx_b, ulong sk_b, __global ELEM(TC) *restrict c, ulong off_c,

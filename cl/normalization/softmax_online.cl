@@ -29,6 +29,7 @@
  *               read.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867. */
 #include "common/types.clh"
+#include "common/subgroup.clh"
 #include "normalization/softmax.clh"
 #include "common/reduce.clh"
 
@@ -71,7 +72,7 @@ static inline float hold(const struct row r, FV *x, const uint first,
 }
 
 #if MODE == 1
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void softmax_online_held(ROW_PARAMS)
 {
     __local float for_max[ROOM], for_sum[ROOM];
@@ -155,7 +156,7 @@ static inline void norm_chunk(const struct row r,
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                         const uint chunk)
 {
@@ -167,7 +168,7 @@ void softmax_online_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
         vstore2((float2)(p.shift, p.sum), g, sums);
 }
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void softmax_online_norm(ROW_PARAMS, __global const float *sums,
                          const uint n_chunks, const uint chunk)
 {
@@ -195,7 +196,7 @@ void softmax_online_norm(ROW_PARAMS, __global const float *sums,
 #define LOOKS 256
 #define SURE_LOOK 16
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void softmax_online_clear(__global uint *sums, const ulong n)
 {
     if (get_global_id(0) < n)
@@ -263,7 +264,7 @@ static inline struct pair sum_again(const struct row r, __local float *for_max,
     return (struct pair){top, lanes_sum(SUM_OF(even + odd), for_sum)};
 }
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
                            const uint n_chunks, const uint chunk)
 {

@@ -133,6 +133,7 @@ struct xl__wgmma_model {
 struct xl__model {
     bool is_software;
     double value[XL__N_MODEL];
+    const char *build_option; /* of all programs; static. NULL: none */
     const struct xl__tile_sets *tiles;
     const struct xl__mma_model *mma;     /* NULL: no such instructions */
     const struct xl__wgmma_model *wgmma; /* likewise */

@@ -184,6 +184,8 @@ static xl_status make_key(struct lookup *w)
                        ? "-DXL_HAS_FMA=0 "
                        : "",
                    w->step->options);
+    if (dev->limits.model.build_option)
+        xl__str_printf(&w->options, " %s", dev->limits.model.build_option);
     TRY(add_target(w));
     xl__str_printf(&w->key, "options %s\n", xl__str_text(&w->options));
     xl__program_device_key(&dev->limits, &w->key);

@@ -18,17 +18,18 @@ static const struct generation {
     const char *arch;
     double lanes;     /* IN-03 */
     double registers; /* IN-04 */
+    const char *build_option; /* IN-12 */
     const struct xl__tile_sets *tiles;
 } generations[] = {
-    {"gen9", 8, 7168, &xl__intel_narrow_tiles},
-    {"gen11", 8, 7168, &xl__intel_narrow_tiles},
-    {"xe-lp", 8, 7168, &xl__intel_narrow_tiles},
-    {"xe-hpg", 8, 8192, &xl__intel_narrow_tiles},
-    {"xe-hpc", 16, 16384, &xl__intel_wide_tiles},
-    {"xe-lpg", 8, 8192, &xl__intel_narrow_tiles},
-    {"xe-lpg+", 8, 8192, &xl__intel_narrow_tiles},
-    {"xe2", 16, 16384, &xl__intel_wide_tiles},
-    {"xe3", 16, 16384, &xl__intel_wide_tiles},
+    {"gen9", 8, 7168, NULL, &xl__intel_narrow_tiles},
+    {"gen11", 8, 7168, NULL, &xl__intel_narrow_tiles},
+    {"xe-lp", 8, 7168, NULL, &xl__intel_narrow_tiles},
+    {"xe-hpg", 8, 8192, NULL, &xl__intel_narrow_tiles},
+    {"xe-hpc", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
+    {"xe-lpg", 8, 8192, NULL, &xl__intel_narrow_tiles},
+    {"xe-lpg+", 8, 8192, NULL, &xl__intel_narrow_tiles},
+    {"xe2", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
+    {"xe3", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
 };
 
 /* IN-11 */
@@ -64,6 +65,7 @@ static void correct_facts(struct xl__limits *l)
         xl__limits_correct(l, XL__F_registers_per_cu, g->registers, XL_KNOWN,
                            "IN-04");
         l->model.tiles = g->tiles;
+        l->model.build_option = g->build_option;
     }
     if (!isnan(cache))
         xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");

@@ -92,7 +92,8 @@ def read_amd(text):
 def read_intel(binary):
     """The figures of a binary's .ze_info: all registers of a thread are its
     kernel's."""
-    text = binary[binary.index(b"version:   "):].decode(errors="replace")
+    at = binary.find(b"version:   ")  # -1: no kernel in it
+    text = binary[at:].decode(errors="replace") if at >= 0 else ""
     text = text[:text.find("\n...")]
 
     def number(name):
@@ -105,6 +106,14 @@ def read_intel(binary):
                 text))),
             "local": number("slm_size"), "width": number("simd_size"),
             "barriers": number("barrier_count")}
+
+
+def common_option(target):
+    """The option of all programs of Intel's architecture: in its table."""
+    arch = {"dg2": "xe-hpg", "pvc": "xe-hpc"}[target]
+    row = re.search(rf'\{{"{arch}",.*?(?:"(-D.*?)")?, &',
+                    (TARGETS / "intel.c").read_text(encoding="utf-8"))
+    return [row.group(1)] if row.group(1) else []
 
 
 def occupancy(unit, s, f):
