@@ -31,7 +31,7 @@ enum xl__device_class {
  XX(fma_lanes,            64,    64,     2,     2, "f32 FMAs of a compute unit per clock; of CPUs, for each element of a vector") \
  XX(most_lanes,            0,     0,    32,     0, "f32 FMAs of a compute unit per clock that none exceeds; 0: the fact (CP-27)") \
  XX(most_clock_hz,         0,     0, 6.2e9,     0, "clock that none exceeds; 0: the fact (CP-27)") \
- XX(most_bytes_per_s,  10e12,  1e12,  2e12,  2e12, "of memory, that none exceeds (GE-34)") \
+ XX(most_bytes_per_s,  10e12,  1e12,  2e12,  2e12, "of memory, that none exceeds (GE-35)") \
  XX(bytes_per_s,           0,  30e9,  30e9, 2.2e9, "memory, and as many more") \
  XX(unit_bytes_per_s,   16e9,     0,     0,     0, "for each compute unit")   \
  XX(launch_ns,           8e3,   8e3,   8e3, 150e3, "one launch of many")      \
