@@ -130,11 +130,11 @@ class Conv(Descriptor):
                 ("n", "c", "h", "w", "k", "r", "s", "groups", "stride_h",
                  "stride_w", "dilation_h", "dilation_w", "pad_top",
                  "pad_bottom", "pad_left", "pad_right")] + [
-                # `images` is the C member `in`, a keyword here.
+                # `in` and `pass` are keywords here.
                 ("images", Images), ("filters", Filters), ("out", Images),
                 ("alpha", ct.c_double), ("beta", ct.c_double),
                 ("workspace", Mem), ("variant", ct.c_char_p),
-                ("epilogue", Epilogue)]
+                ("epilogue", Epilogue), ("pass_", ct.c_int)]
 
 
 class Fact(ct.Structure):

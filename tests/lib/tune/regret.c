@@ -339,7 +339,7 @@ static void take_samples(struct drawn *c, struct entrant *e, unsigned n)
 /* The first run builds; two more are timed, and who is hopeless is out. */
 static void begin(struct drawn *c, struct entrant *e, unsigned n)
 {
-    double first, ns;
+    double first, ns = INFINITY;
     for (unsigned i = 0; i < n; i++) {
         e[i].is_out = !time_once(c, &e[i], &first) ||
                       !time_once(c, &e[i], &e[i].ns) ||
