@@ -31,6 +31,7 @@ struct conv_case {
     xl_dtype in, out;
     double alpha, beta;
     bool has_norm;              /* bias, batch norm and ReLU follow */
+    xl_accuracy accuracy;
     size_t gap, off;            /* elements between rows (planes or pixels),
                                    and before the first */
     /* Of a backward pass `in` is the type of what is read, `out` that of the

@@ -17,7 +17,7 @@ static const char *const options[] = {
     "device", "all-devices", "variant", "dtype",    "pass",
     "layout", "stride",      "pad",     "dilation", "groups",
     "shapes", "list",        "trace",   "json",     REPORT_OPTIONS,
-    "seed",   "quick",       "full",    "max-time", "roofs", "strict",
+    "seed",   "quick",       "full",    "max-time", "accuracy", "roofs", "strict",
     NULL};
 
 const struct command cmd_conv = {

@@ -53,7 +53,8 @@ static bool parse_conv(const struct settings *set, const char *word, void *arg,
         .groups = set->groups, .stride = {set->stride, set->stride},
         .dilation = {set->dilation, set->dilation},
         .pad = {set->pad, set->pad, set->pad, set->pad},
-        .order = set->layout == XL_NHWC ? CONV_NHWC : CONV_NCHW, .alpha = 1};
+        .order = set->layout == XL_NHWC ? CONV_NHWC : CONV_NCHW, .alpha = 1,
+        .accuracy = set->accuracy};
     c->in = c->out = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
     const xl_conv d = conv_descriptor(c);
     if (xl_conv_out_size(&d, &p, &q) == XL_OK)
@@ -116,6 +117,10 @@ static void describe_filter(const struct conv_case *c, xl_row *row)
         xl_row_param(row, "dilation", (double)c->dilation[0]);
     if (c->groups > 1)
         xl_row_param(row, "groups", (double)c->groups);
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(row, "accuracy",
+                          option_choice(option_find("accuracy"),
+                                        (int)c->accuracy));
     if (c->has_norm)
         xl_row_param_text(row, "epilogue", "batch norm, relu");
 }

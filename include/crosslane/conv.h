@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <crosslane/accuracy.h>
 #include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
 #include <crosslane/queue.h>
@@ -80,6 +81,7 @@ typedef struct xl_conv {
      *  "relu((y + bias - mu) * rstd * gamma + beta)". */
     xl_epilogue epilogue;
     xl_conv_pass pass; ///< which of the three is written; 0: out
+    xl_accuracy accuracy; ///< accuracy that may be given up for speed
 } xl_conv;
 #define XL_CONV_INIT XL_SIZED(xl_conv)
 
@@ -108,7 +110,21 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  *            once, out twice when beta != 0.
  * Accuracy:  that of a matrix product with k = r s c / groups. Where the
  *            filters contain an infinity or NaN, some variants multiply it by
- *            the zeros of the padding, others skip these terms.
+ *            the zeros of the padding, others skip these terms. `accuracy`
+ *            permits Winograd's transforms for floats with r = s = 3, stride,
+ *            dilation and groups 1. With alpha = 1, beta = 0 then
+ *              |error| <= e sum over c of F[k][c] D[c]
+ *            before it is rounded to out's type, where F is the largest
+ *            magnitude in filters[k][c] and D that in the window of in that
+ *            the tile of the element needs, of t + 2 rows and columns from
+ *            (p / t t - pad_top, q / t t - pad_left) on:
+ *              SPLIT   t = 2   e =   64 v   F(2x2, 3x3)
+ *              FAST    t = 4   e = 2304 v   F(4x4, 3x3), or as SPLIT
+ *            with v = (c + 24) 2^-24 / (1 - (c + 24) 2^-24), unless an
+ *            intermediate value overflows: that of 100 D F c, at most. An
+ *            infinity or NaN may make all elements of its tiles NaN.
+ *            Source: Lavin, Gray 2016; Barabasz et al. 2020;
+ *            lib/ops/conv/winograd.c.
  * Memory:    in is not copied into a matrix (no im2col buffer); some variants
  *            pack the filters into scratch memory in every run.
  * Layouts:   any combination.

@@ -10,6 +10,7 @@
 #ifndef CROSSLANE_CROSSLANE_H
 #define CROSSLANE_CROSSLANE_H
 
+#include <crosslane/accuracy.h>
 #include <crosslane/buffer.h>
 #include <crosslane/cache.h>
 #include <crosslane/conv.h>

@@ -788,6 +788,7 @@ inline void run_group(QueueHandle q, const std::vector<Gemm> &products,
 /** A convolution (xl_conv). */
 class Conv : public Product<Conv, xl_conv> {
 public:
+    Conv &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
     /** n images of c channels, h rows and w columns. */
     Conv &in(const xl_images &view, std::size_t n, std::size_t c,
              std::size_t h, std::size_t w)

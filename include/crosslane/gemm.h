@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include <crosslane/accuracy.h>
 #include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
 #include <crosslane/queue.h>
@@ -95,25 +96,6 @@ typedef struct xl_scales {
      *  offsets do not apply: product z has those z steps on. */
     size_t scale_step, zero_step, scale_inner, zero_inner;
 } xl_scales;
-
-/** Accuracy that a GEMM may give up for speed, where A and B have one type. */
-typedef enum xl_accuracy {
-    /** Products of f32 are f32 products; sums have the sum's type. */
-    XL_ACCURACY_FULL,
-    /** Operands of f32 may be split into terms of a narrower type, which a
-     *  matrix engine multiplies. The error of the product, relative to the
-     *  norms of the rows of A and columns of B, is no larger than that of a
-     *  chain of f32 FMAs. This does not hold element by element: an element of
-     *  A (B) below 2^-16 of the largest in its row (column) loses bits, and one
-     *  below 2^-39 counts as 0. Rows and columns may have any scale. Where an
-     *  operand has an infinity or NaN, the device itself computes the product
-     *  in plain f32 instead. The workspace holds the terms. */
-    XL_ACCURACY_SPLIT,
-    /** f32 operands may be rounded to 11 significant bits (TF32), and sums
-     *  of 8-bit floats kept as the matrix engine keeps them. */
-    XL_ACCURACY_FAST,
-    XL_N_ACCURACIES
-} xl_accuracy;
 
 /** A GEMM, in full. Zero in an optional field is its default. */
 typedef struct xl_gemm {

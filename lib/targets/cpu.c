@@ -67,6 +67,8 @@ static const struct xl__variant *const gemm[] = {
 
 static const struct xl__variant *const conv[] = {
     &xl__conv_cpu,
+    &xl__conv_winograd_4,
+    &xl__conv_winograd_2,
     &xl__conv_direct,
     &xl__conv_tiled,
     &xl__conv_ref,

@@ -134,7 +134,8 @@ class Conv(Descriptor):
                 ("images", Images), ("filters", Filters), ("out", Images),
                 ("alpha", ct.c_double), ("beta", ct.c_double),
                 ("workspace", Mem), ("variant", ct.c_char_p),
-                ("epilogue", Epilogue), ("pass_", ct.c_int)]
+                ("epilogue", Epilogue), ("pass_", ct.c_int),
+                ("accuracy", ct.c_int)]
 
 
 class Fact(ct.Structure):

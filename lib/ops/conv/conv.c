@@ -31,6 +31,9 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_printf(out, " groups%zu", xl__bucket_coarse(d->groups));
     if (c->snippet)
         xl__str_add(out, " epilogue");
+    if (d->accuracy != XL_ACCURACY_FULL)
+        xl__str_add(out,
+                    d->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
 }
 
 /* -- arguments of kernels ------------------------------------------------- */
@@ -145,6 +148,18 @@ static size_t default_to_one(size_t x)
     return x ? x : 1;
 }
 
+/* The accuracy that applies: full where no variant has an alternative. */
+static xl_accuracy accuracy_of(const xl_conv *c, xl_accuracy given)
+{
+    enum { SIDE = 3 };
+    const xl_dtype t = c->in.dtype;
+    const bool has_other =
+        c->pass == XL_CONV_FORWARD && (t == XL_F32 || t == XL_F16 || t == XL_BF16) && c->r == SIDE &&
+        c->s == SIDE && c->stride_h == 1 && c->stride_w == 1 &&
+        c->dilation_h == 1 && c->dilation_w == 1 && c->groups == 1;
+    return has_other ? given : XL_ACCURACY_FULL;
+}
+
 static void canonicalise(const xl_queue *q, const xl_conv *d,
                          struct xl__conv_canonical *to)
 {
@@ -177,7 +192,9 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
                          xl__operand_base(q, XL__CONV_FILTERS_REGION),
                          &c->filters);
     c->pass = d->pass;
-    if (!xl__conv_reads(d)) /* the arguments are the result's memory */
+    if (xl__conv_reads(d))
+        c->accuracy = accuracy_of(c, d->accuracy);
+    else /* the arguments are the result's memory */
         empty_sum(c);
 }
 

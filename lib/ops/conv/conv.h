@@ -22,6 +22,7 @@
  *   out.offset                  are alignments in bytes: of every contiguous
  * line (a plane of NCHW, a pixel of NHWC), of the first filter; mem.svm is not
  * NULL when the memory is SVM; alpha                       is 1, beta 0 or 1;
+ *   accuracy                    is full where it has no effect;
  *   c, of the backward passes   is 0 if alpha is: a sum has no terms, what
  *   k or n                      is read otherwise is not, and only the
  *                               reference runs;
@@ -72,6 +73,11 @@ struct xl__conv_own {
     /* Of a backward pass: it has the tunables of a forward variant, whose tile
      * is of those convolutions (backward_lowered.c). */
     bool is_lowered;
+    /* TM counts tiles of window x window pixels, TN filters and TK channels, in
+     * both layouts; the error is that of xl_conv for this accuracy. 0: not so.
+     */
+    size_t window;
+    xl_accuracy accuracy;
 };
 
 /* shape.c */
@@ -149,7 +155,7 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
-    xl__conv_direct;
+    xl__conv_direct, xl__conv_winograd_2, xl__conv_winograd_4;
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,

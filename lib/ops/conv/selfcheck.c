@@ -6,9 +6,9 @@
  * gaps between lines where it has some. Guard bytes surround the result.
  *
  * The host sums in double. The tolerance is the rounding bound of a dot
- * product of so many terms in any order (Higham 2002, section 3.5),
- * then the bound of the epilogue, then one rounding to the type of the result.
- */
+ * product of so many terms in any order (Higham 2002, section 3.5), or where
+ * another accuracy is permitted that of xl_conv_run(); then the bound of the
+ * epilogue, then one rounding to the type of the result. */
 #include <math.h>
 #include <string.h>
 
@@ -44,10 +44,16 @@ struct tiles {
 };
 
 static struct tiles describe_tiles(const struct xl__conv_canonical *c,
+                                   const struct xl__conv_own *own,
                                    const struct xl__params *params)
 {
     struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
-    if (params && params->value[XL__CONV_TM] > 0) {
+    if (own && own->window) {
+        t.filters = (size_t)params->value[XL__CONV_TN];
+        t.pixels = (size_t)params->value[XL__CONV_TM] * own->window *
+                   own->window;
+        t.deep = (size_t)params->value[XL__CONV_TK] * c->d.r * c->d.s;
+    } else if (params && params->value[XL__CONV_TM] > 0) {
         const bool first = c->d.out.layout == XL_NCHW;
         const size_t tm = (size_t)params->value[XL__CONV_TM];
         const size_t tn = (size_t)params->value[XL__CONV_TN];
@@ -139,7 +145,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
     struct xl__conv_canonical *to = small;
     const struct xl__conv_own *own = variant ? variant->own : NULL;
     const bool keeps = own && own->keeps_filters;
-    const struct tiles t = describe_tiles(c, keeps ? NULL : params);
+    const struct tiles t = describe_tiles(c, own, keeps ? NULL : params);
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
@@ -149,6 +155,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
         shrink_filters(&c->d, &t, &to->d);
     shrink_pixels(c, &t, to);
     to->d.beta = 1;
+    to->d.accuracy = own ? own->accuracy : XL_ACCURACY_FULL;
     xl__conv_sizes(c, in, out);
     xl__conv_sizes(to, small_in, small_out);
     xl__conv_shrink_images(&c->d.in, in, small_in, &to->d.in);
@@ -256,6 +263,21 @@ struct conv_case {
     double value[];            /* what is read, decoded once */
 };
 
+/* Magnitudes that the roundings of the sums refer to, `size` by element; the
+ * number of roundings. With another accuracy as xl_conv_run() has it, where
+ * case elements are at most 1. */
+static double count_roundings(const struct xl__conv_canonical *c, double *size)
+{
+    enum { TURNED = 24 };
+    static const double growth[XL_N_ACCURACIES] = {
+        [XL_ACCURACY_SPLIT] = 64, [XL_ACCURACY_FAST] = 2304};
+    if (c->d.accuracy != XL_ACCURACY_FULL) {
+        *size = growth[c->d.accuracy] * (double)c->d.c;
+        return (double)c->d.c + TURNED;
+    }
+    return c->d.in.dtype == XL_I8 ? 1 : (double)xl__conv_terms(c);
+}
+
 /* The expected y, and the bound of a device's error. */
 static double expect_y(const struct xl__selfcheck_case *t, const size_t *at,
                        double *error)
@@ -271,8 +293,7 @@ static double expect_y(const struct xl__selfcheck_case *t, const size_t *at,
                                         t->result->dtype);
     /* Three more roundings: alpha, beta and their sum; of an integer sum also
      * the one to f32. In f64 the host rounds as often as the device does. */
-    const double terms =
-        c->d.in.dtype == XL_I8 ? 1 : (double)xl__conv_terms(c);
+    const double terms = count_roundings(c, &size);
     const double ku = (terms + 3) * xl__dtype_unit_roundoff(xl__conv_y(c));
     const double host_roundings = xl__conv_y(c) == XL_F64 ? 2 : 1;
     *error =

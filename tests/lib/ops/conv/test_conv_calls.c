@@ -112,6 +112,7 @@ static void repeats(void **state)
                            .filters = {.mem = {.buf = mem[1]}},
                            .out = {.mem = {.buf = mem[2]}, .layout = layout},
                            .alpha = 1,
+                           .accuracy = XL_ACCURACY_FAST,
                            .variant =
                                xl_variant_name(t.device, "conv", n / 2)};
         for (unsigned time = 0; time < 3; time++) {

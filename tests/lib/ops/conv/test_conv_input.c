@@ -95,6 +95,7 @@ static void out_meets_itself(xl_conv *c)
     c->out.stride[3] = 1;
 }
 static void no_memory(xl_conv *c) { c->in.mem.buf = NULL; }
+static void no_accuracy(xl_conv *c) { c->accuracy = XL_N_ACCURACIES; }
 static void no_variant(xl_conv *c) { c->variant = "conv_magic"; }
 static void no_expression(xl_conv *c) { c->epilogue.n_bindings = 1; }
 
@@ -127,6 +128,7 @@ static const struct {
     {out_is_filters,    XL_OVERLAP,          "out overlaps filters"},
     {out_meets_itself,  XL_OVERLAP,          "out overlaps itself"},
     {no_memory,         XL_BAD_ARGUMENT,     "in has no memory"},
+    {no_accuracy,       XL_BAD_ARGUMENT,     "accuracy"},
     {no_variant,        XL_BAD_ARGUMENT,     "conv_magic"},
     {no_expression,     XL_BAD_ARGUMENT,     "expression"},
 };

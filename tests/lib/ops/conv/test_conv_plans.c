@@ -248,6 +248,14 @@ static xl_conv random_conv(struct xl__rng *rng)
     c.in.offset = ONE_OF(rng, 0, 0, 1, 4, 8);
     c.out.offset = ONE_OF(rng, 0, 0, 1, 4, 8);
     c.filters.offset = ONE_OF(rng, 0, 0, 3, 4);
+    c.accuracy = (xl_accuracy)xl__rng_below(rng, XL_N_ACCURACIES);
+    if (c.accuracy != XL_ACCURACY_FULL) { /* where it has an effect */
+        c.r = c.s = 3;
+        c.stride_h = c.stride_w = c.dilation_h = c.dilation_w = 1;
+        c.c /= groups;
+        c.k /= groups;
+        c.groups = 1;
+    }
     return c;
 }
 
@@ -288,7 +296,8 @@ static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
 static void on_machine(const struct machine *m)
 {
     static const struct xl__variant *const variants[] = {
-        &xl__conv_cpu, &xl__conv_tiled, &xl__conv_ref, &xl__conv_direct};
+        &xl__conv_cpu,    &xl__conv_tiled,      &xl__conv_ref,
+        &xl__conv_direct, &xl__conv_winograd_2, &xl__conv_winograd_4};
     enum { N_VARIANTS = sizeof variants / sizeof *variants };
     unsigned planned[N_VARIANTS] = {0};
     struct xl__limits l;
@@ -310,6 +319,8 @@ static void on_machine(const struct machine *m)
     /* Each of them where it belongs. */
     assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[1] > 0 && planned[2] > 0 && planned[3] > 0);
+    assert_int_equal(planned[4] > 0, m->is_cpu && m->vector >= 4);
+    assert_true(planned[4] >= planned[5]);
     xl__limits_clear(&l);
 }
 
