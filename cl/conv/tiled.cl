@@ -18,8 +18,8 @@
  *               their windows begin. Where in a window a depth is, its tap, is
  *               the same for all pixels: some items walk through c, r, s by
  *               adding, with carries, what a slice is in these digits, and
- *               leave the taps of the next slice in local memory. An item's
- *               values of one depth are fetched while those of the depth
+ *               leave the taps of the next slice in local memory. AHEAD: an
+ *               item's values of one depth are fetched while those of the depth
  *               before are multiplied, as in gemm/simt.cl.
  * Arguments     in, out: base, offset, strides along n, c, h, w, in elements,
  *               out's pixels evenly spaced; filters: base, offset; h, w of in;
@@ -32,7 +32,7 @@
  *               groups of channels, 1-D
  * Local memory  ST TK (TM + TN + 2 PAD) values, PAD 16 bytes; 32 TK bytes
  * -D            TM TN TK (even), RM RN (1, 2, 4, 8, 16) dividing TM TN;
- *               ST slices kept (1, 2); GR tile rows of a band; FIRST;
+ *               ST slices kept (1, 2); GR tile rows of a band; AHEAD; FIRST;
  *               LAST 1: c is the innermost digit, 0: s is; MIX 1: filters are
  *               in the other order; VP elements of in to a load, along c,
  *               dividing cg (VP > 1: LAST 1); VF of filters, dividing cg;
@@ -55,6 +55,9 @@
 #endif
 #ifndef FIRST
 #define FIRST 1
+#endif
+#ifndef AHEAD
+#define AHEAD 1
 #endif
 #ifndef LAST
 #define LAST 0
@@ -275,11 +278,13 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     barrier(CLK_LOCAL_MEM_FENCE);
     GATHER(taps[0]);
 
-    /* Values of a slice before the first are zeros. */
-    struct values values[2];
     SUM sum[RM][RN];
     clear_sums(sum);
+#if AHEAD
+    /* Values of a slice before the first are zeros. */
+    struct values values[2];
     clear_values(&values[1]);
+#endif
 
     uint slot = 0, turn = 1;
     for (;;) {
@@ -306,11 +311,14 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         barrier(CLK_LOCAL_MEM_FENCE);
         pa += place.y * QM;
         pb += place.x * QN;
+#if AHEAD
         fetch_values(&values[0], pa, pb);
+#endif
         const bool is_last = k >= depth;
         if (!is_last)
             GATHER(taps[turn]);
         turn ^= 1;
+#if AHEAD
         multiply_values(sum, &values[1]);
         #pragma unroll
         for (uint l = 0; l < TK - 1; l++) {
@@ -318,6 +326,14 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
                          pb + (l + 1) * LB);
             multiply_values(sum, &values[l % 2]);
         }
+#else
+        #pragma unroll
+        for (uint l = 0; l < TK; l++) {
+            struct values v;
+            fetch_values(&v, pa + l * LA, pb + l * LB);
+            multiply_values(sum, &v);
+        }
+#endif
         if (is_last)
             break;
         /* With two slots the barrier above also says that everyone has left
@@ -329,7 +345,9 @@ conv_tiled(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
 #endif
     }
 
+#if AHEAD
     multiply_values(sum, &values[1]);
+#endif
 
     const uint k0 = group * kg;
     #pragma unroll

@@ -97,6 +97,8 @@ struct xl__tile_set {
 struct xl__tile_sets {
     unsigned width;   /* of the kernels' sub-groups; 0: the compiler's choice */
     bool keeps_whole; /* tiles are not cut by k: those kernels spill */
+    bool one_depth;   /* conv/tiled.cl holds the values of one depth at a time:
+                         with two it spills */
     const struct xl__tile_set *of[XL__N_TILE_KERNELS]; /* end with tm 0 */
 };
 

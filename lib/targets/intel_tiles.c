@@ -39,12 +39,9 @@ static const struct xl__tile_set narrow_ahead[] = {
 
 static const struct xl__tile_set narrow_conv[] = {
     /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
-    { 64, 128, 16,  4,  8, 2, 0.47, 128},
-    { 32, 128, 16,  4,  8, 2, 0.45, 128},
     { 64,  64, 16,  4,  4, 2, 0.35, 128},
     { 32,  64, 16,  4,  4, 2, 0.34, 128},
     { 32,  32, 16,  4,  4, 2, 0.33, 128},
-    {  8,  16,  8,  4,  4, 1, 0.27, 128},
     { 32,  32, 16,  2,  4, 2, 0.23, 128},
     { 16,  16, 16,  2,  4, 1, 0.21, 128},
     {  8,   8,  8,  1,  1, 1, 0.08, 128},
@@ -100,6 +97,7 @@ static const struct xl__tile_set wide_conv[] = {
 const struct xl__tile_sets xl__intel_narrow_tiles = {
     .width = 8,
     .keeps_whole = true,
+    .one_depth = true,
     .of = {[XL__TILES_GEMM] = narrow_gemm,
            [XL__TILES_GEMM_AHEAD] = narrow_ahead,
            [XL__TILES_CONV] = narrow_conv},
@@ -108,6 +106,7 @@ const struct xl__tile_sets xl__intel_narrow_tiles = {
 const struct xl__tile_sets xl__intel_wide_tiles = {
     .width = 16,
     .keeps_whole = true,
+    .one_depth = true,
     .of = {[XL__TILES_GEMM] = wide_gemm,
            [XL__TILES_GEMM_AHEAD] = wide_ahead,
            [XL__TILES_CONV] = wide_conv},

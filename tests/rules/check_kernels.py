@@ -45,10 +45,10 @@ LONGEST_S = 600  # a compiler that hangs
 # Which compilers a file is for, by its path below cl/.
 NVIDIA = re.compile(r"(^|/)nvidia/")
 # Intel: emulated matrix instructions, which are never chosen there; probes that
-# fill the registers; IN-12.
+# fill the registers; IN-12; tiles of other devices: its own are in its lists.
 MAY_SPILL = re.compile(
-    r"/(split_mma|mma|occupancy|parallel_ladder|skinny)\.cl$")
-CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$")
+    r"/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl$")
+CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$|/winograd\.cl$")
 
 parser = argparse.ArgumentParser()
 parser.add_argument("target")
@@ -174,7 +174,8 @@ def compile_for_target(build, folder):
         figures = tile_sets.read_intel(binary)
         if build.tiles:
             return judge_tiles(build, figures)
-        if figures["spilled"] and not build.is_written and \
+        # A file without options is no set that is ever chosen.
+        if figures["spilled"] and build.options and not build.is_written and \
                 not MAY_SPILL.search(build.path.as_posix()):
             return f"{figures['spilled']} bytes are spilled"
         return ""

@@ -27,6 +27,7 @@ UNITS = {"gfx90a": CDNA, "gfx942": CDNA,
 
 KERNELS = {"gemm": "gemm/tiled.cl", "ahead": "gemm/simt.cl",
            "conv": "conv/tiled.cl"}
+ONE_DEPTH = ("tgllp", "dg2", "pvc")  # struct xl__tile_sets
 # The share of the bound that tiles reach where it was measured.
 MEASURED = {"gemm": 0.75, "ahead": 0.67, "conv": 0.75}
 
@@ -65,6 +66,7 @@ def options(target, s):
               f"-DST={s.st} -DGR=8 -DVC={min(4, s.rn)} -DTY=0 "
               f"-DXL_WIDTH={unit.width}")
     if s.kernel == "conv":
+        common += f" -DAHEAD={int(target not in ONE_DEPTH)} -DXL_WIDE=0"
         return [f"{common} -DFIRST=1 -DLAST=1 -DMIX=0 -DVP=1 -DVF=1 -DTA=0 "
                 "-DTC=0",
                 f"{common} -DFIRST=0 -DLAST=0 -DMIX=0 -DVP=1 -DVF=1 -DTA=1 "

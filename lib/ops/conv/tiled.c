@@ -100,7 +100,8 @@ static size_t store_width(const struct job *j)
 
 /* -- the plan ----------------------------------------------------------- */
 
-static void define_options(const struct job *j, struct xl__step *s)
+static void define_options(const struct xl__limits *l, const struct job *j,
+                           struct xl__step *s)
 {
     const struct xl__defined defines[] = {
         {"FIRST", j->first},
@@ -109,6 +110,7 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"VP", pixel_width(j)},
         {"VF", filter_width(j)},
         {"VC", store_width(j)},
+        {"AHEAD", !xl__tiles(l)->one_depth},
         {"XL_WIDE", xl__conv_span_of_input(j->d) > UINT32_MAX},
     };
     xl__tile_define(s, &j->t);
@@ -183,7 +185,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     struct xl__step *s = xl__plan_add(p, "conv/tiled.cl", "conv_tiled",
                                       j.grid.tiles * j.items, j.items);
     s->local_mem_bytes = xl__tile_local_bytes(&j.t, j.product.in);
-    define_options(&j, s);
+    define_options(l, &j, s);
     add_arguments(&j, s);
     p->tiling = xl__tile_describe(s, &j.grid,
                                   (xl_tiling){.rows = j.t.tm,
