@@ -5,6 +5,7 @@
 
 #include "report/outputs.h"
 #include "report/section.h"
+#include "results/json.h"
 #include "cli/session.h"
 
 enum { MOST_FILES = 16 };
@@ -48,6 +49,10 @@ static void print_file(const struct session *s, const struct result_file *file)
             &text);
         terminal.text(terminal.arg, xl__str_text(&text));
     }
+    const char *state =
+        json_text_at(json_object_get(file->document, "state"), "text");
+    if (*state)
+        terminal.text(terminal.arg, state);
     terminal.gap(terminal.arg);
     results_show(file, false, s->set.quiet, &terminal);
     xl__str_reset(&text);
