@@ -133,9 +133,8 @@ static void end_with_parent(pid_t parent)
 static void exec_child(const struct child_step *step, pid_t parent,
                        const char *path, int in, int out)
 {
-    enum { MOST_ARGS = 15 };
-    char *argv[MOST_ARGS + 2] = {(char *)path};
-    for (int i = 0; i < MOST_ARGS && step->args[i]; i++)
+    char *argv[CHILD_MOST_ARGS + 2] = {(char *)path};
+    for (int i = 0; i < CHILD_MOST_ARGS && step->args[i]; i++)
         argv[i + 1] = (char *)step->args[i];
     setpgid(0, 0);
     end_with_parent(parent);
@@ -354,6 +353,49 @@ void child_discard(struct child *c)
     child_clear(&result);
 }
 
+/* -- two at a time -------------------------------------------------------- */
+
+static void signal_child(const struct child *c, int number)
+{
+    if (c->has_ended)
+        return;
+    kill(c->pid, number); /* it may not lead its group yet */
+    kill(-c->pid, number);
+}
+
+/* Lets a child run for a while; true: it has not ended. */
+static bool run_slice(struct child *c)
+{
+    static const double slice_s = 0.1;
+    const uint64_t start_ns = xl__now_ns();
+    while (!c->has_ended && seconds_since(start_ns) < slice_s)
+        (void)poll_child(c);
+    return !c->has_ended;
+}
+
+void child_run_alternately(const struct child_step step[2],
+                           struct child_result out[2])
+{
+    struct child *c[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = (struct child_result){.end = CHILD_NOT_RUN};
+        c[i] = child_start(&step[i]);
+        if (c[i])
+            signal_child(c[i], SIGSTOP);
+    }
+    for (bool are_both = c[0] && c[1]; are_both;)
+        for (int i = 0; i < 2 && are_both; i++) {
+            signal_child(c[i], SIGCONT);
+            are_both = run_slice(c[i]);
+            signal_child(c[i], SIGSTOP);
+        }
+    for (int i = 0; i < 2; i++)
+        if (c[i]) {
+            signal_child(c[i], SIGCONT);
+            child_end(c[i], &out[i]);
+        }
+}
+
 /* -- signals, folders, libraries ------------------------------------------ */
 
 const char *child_signal_name(int number)
@@ -442,6 +484,13 @@ void child_end(struct child *c, struct child_result *out)
 void child_discard(struct child *c)
 {
     (void)c;
+}
+
+void child_run_alternately(const struct child_step step[2],
+                           struct child_result out[2])
+{
+    for (int i = 0; i < 2; i++)
+        child_run(&step[i], &out[i]);
 }
 
 void child_save_variables(void) {}

@@ -14,8 +14,11 @@
  * this process's environment (GE-27). */
 void child_save_variables(void);
 
+enum { CHILD_MOST_ARGS = 255 };
+
 struct child_step {
-    const char *const *args; /* after the program's name; NULL-terminated */
+    const char *const *args; /* after the program's name, at most
+                                CHILD_MOST_ARGS; NULL-terminated */
     const char *const *variables; /* "NAME=value" set, "NAME" removed;
                                      NULL-terminated */
     double silence_s;             /* killed after this time without output */
@@ -43,6 +46,11 @@ struct child_result {
  * child_clear() after each call. */
 void child_run(const struct child_step *step, struct child_result *out);
 void child_clear(struct child_result *r);
+/* Run two children to their ends, alternately: while one runs for a tenth of a
+ * second, the other is stopped. So both see the same machine, however fast it
+ * changes. The first one begins. out[] as for child_run(). */
+void child_run_alternately(const struct child_step step[2],
+                           struct child_result out[2]);
 
 /* Start a child that exchanges lines with the parent: requests on its standard
  * input, replies on its standard output. NULL: not supported here, or out of

@@ -34,6 +34,10 @@ static const char *first_unmatched(const struct comparison *c, enum call call)
 static int report_no_match(const struct comparison *c)
 {
     struct xl__str text = {0};
+    if (c->all.n_call[CALL_FEW_RUNS] > 0)
+        return report_error("no row can be compared: one sample a side, or "
+                            "one round, shows no noise; measure more",
+                            EXIT_USAGE);
     xl__str_printf(&text,
                    "no row can be compared: rows match when shape, type, "
                    "settings and state of the caches are equal and both have "

@@ -162,6 +162,39 @@ struct ratio compare_common(const struct comparison *c)
                                 CALL_FEW_RUNS, false};
 }
 
+static bool is_paired(const struct comparison *c, const struct pair *p)
+{
+    return c->is_paired && p->n_values[0] == p->n_values[1];
+}
+
+bool pair_set_shift(const struct comparison *c, struct pair *p)
+{
+    const size_t n_a = p->n_values[0], n_b = p->n_values[1];
+    double *scratch = xl__calloc(n_a * (n_b + 1), sizeof *scratch);
+    if (scratch && is_paired(c, p))
+        noise_paired_difference(p->log_time[0], p->log_time[1], n_a, scratch,
+                                &p->shift);
+    else if (scratch)
+        noise_difference(p->log_time[0], n_a, p->log_time[1], n_b, scratch,
+                         &p->shift);
+    free(scratch);
+    return scratch != NULL;
+}
+
+size_t pair_n_values(const struct comparison *c, const struct pair *p,
+                     int side)
+{
+    return is_paired(c, p) && side > 0 ? 0 : p->n_values[side];
+}
+
+double pair_value(const struct comparison *c, const struct pair *p, int side,
+                  size_t k)
+{
+    return is_paired(c, p)
+               ? (p->log_time[1][k] - p->log_time[0][k]) / sqrt(2)
+               : p->log_time[side][k];
+}
+
 double pair_missing_passes(const struct comparison *c, const struct pair *p)
 {
     return noise_missing(&p->shift, log1p(c->margin / 100));
@@ -382,6 +415,27 @@ static bool pair_by_case(struct comparison *c)
     return fine;
 }
 
+/* Pairs the rows of two set-ups of one command in their order: an option may
+ * change the id of each row. Nothing changes where ids match or the rows are
+ * not of the same ops. False: out of memory. */
+static bool pair_by_order(struct comparison *c)
+{
+    const struct result_file *a = &c->a.files[0], *b = &c->b.files[0];
+    bool is_same = a->n_rows == b->n_rows;
+    for (size_t i = 0; i < a->n_rows && is_same; i++)
+        is_same = xl__streq(json_text_at(a->rows[i].json, "op"),
+                            json_text_at(b->rows[i].json, "op"));
+    for (size_t i = 0; i < c->n && is_same; i++)
+        is_same = !c->pairs[i].a || !c->pairs[i].b;
+    if (!is_same)
+        return true;
+    c->n = 0;
+    for (size_t i = 0; i < a->n_rows; i++)
+        if (!add_pair(c, &a->rows[i], &b->rows[i]))
+            return false;
+    return true;
+}
+
 /* -- what they differ by -------------------------------------------------- */
 
 /* One row of a result set: the logarithms of its times, one of each pass of
@@ -480,19 +534,17 @@ static bool set_difference(const struct comparison *c, struct pair *p,
     if (!a->is_alike || !b->is_alike || !xl__streq(a->unit, b->unit) ||
         (c->is_alike && !xl__streq(a->clock, b->clock)))
         return true;
-    double *scratch = xl__calloc(a->n * b->n, sizeof *scratch);
-    if (!scratch)
+    if (!pair_set_shift(c, p))
         return false;
-    noise_difference(a->log_time, a->n, b->log_time, b->n, scratch, &p->shift);
-    free(scratch);
     p->shift.within = a->within + b->within;
     p->shift.range = duration_range(log(row_median_ns(p->a)));
     p->shift.is_equal = is_same_measurement(c, p);
     const bool is_interleaved = use_interleaved(c, p);
     p->ratio.ratio = exp(p->shift.log_ratio);
     p->ratio.call = CALL_FEW_RUNS;
-    if (is_interleaved || p->shift.df > 0 || !isnan(p->shift.within) ||
-        p->shift.is_equal)
+    /* One round shows nothing of the noise between rounds. */
+    const bool has_noise = !isnan(p->shift.within) && !c->is_paired;
+    if (is_interleaved || p->shift.df > 0 || has_noise || p->shift.is_equal)
         p->ratio.call = CALL_AMBIGUOUS;
     return true;
 }
@@ -504,14 +556,13 @@ static bool measure_pair(const struct comparison *c, struct pair *p,
     struct set_times a = {0}, b = {0};
     if (!p->a || !p->b || !result_is_timed(p->a) || !result_is_timed(p->b))
         return true;
-    const bool fine = read_set(&c->a, p->a, by_case, &a) &&
-                      read_set(&c->b, p->b, by_case, &b) &&
-                      set_difference(c, p, &a, &b);
+    const bool is_read = read_set(&c->a, p->a, by_case, &a) &&
+                         read_set(&c->b, p->b, by_case, &b);
     p->log_time[0] = a.log_time;
     p->log_time[1] = b.log_time;
     p->n_values[0] = a.n;
     p->n_values[1] = b.n;
-    return fine;
+    return is_read && set_difference(c, p, &a, &b);
 }
 
 /* -- ops ------------------------------------------------------------------ */
@@ -554,9 +605,13 @@ bool compare_make(struct comparison *c, const struct result_set *a,
                   const struct result_set *b,
                   const struct compare_options *how)
 {
-    *c = (struct comparison){.a = *a, .b = *b, .margin = how->margin};
+    *c = (struct comparison){.a = *a,
+                             .b = *b,
+                             .margin = how->margin,
+                             .is_paired = how->is_paired};
     c->is_alike = compare_is_alike(a, b);
-    if (!(how->by_case ? pair_by_case(c) : pair_by_id(c)))
+    if (!(how->by_case ? pair_by_case(c) : pair_by_id(c)) ||
+        (c->is_paired && !pair_by_order(c)))
         return false;
     for (size_t i = 0; i < c->n; i++) {
         if (!measure_pair(c, &c->pairs[i], how->by_case) ||

@@ -71,6 +71,7 @@ struct comparison {
     struct op_mean all; /* op NULL */
     struct noise noise;
     double margin; /* percent */
+    bool is_paired; /* pass k of b was taken beside pass k of a */
     bool is_alike; /* same chip and platform: most rows are expected to be
                       equal, and their scatter shows the noise */
 };
@@ -79,6 +80,8 @@ struct compare_options {
     bool by_case;   /* compare the fastest variant of each case */
     double margin;  /* percent of difference that is ignored */
     double assumed; /* noise in percent; NaN: estimate it */
+    bool is_paired; /* two set-ups that ran alternately: the passes of both
+                       are pairs, and no change is the machine's */
 };
 enum { COMPARE_MARGIN = 5, COMPARE_NOISE = 5 }; /* defaults, percent */
 
@@ -115,6 +118,14 @@ double result_metric(const struct result_row *row, double *value,
 struct ratio ratio_of(const struct shift *shift, double margin_percent);
 /* The change of all rows, with its call; NaN: unknown. */
 struct ratio compare_common(const struct comparison *c);
+/* Sets the shift of a pair from its times. False: out of memory. */
+bool pair_set_shift(const struct comparison *c, struct pair *p);
+/* Value k of a side, as a logarithm of a time. Of pairs of passes there is one
+ * side: their differences, with the variance of one value. */
+size_t pair_n_values(const struct comparison *c, const struct pair *p,
+                     int side);
+double pair_value(const struct comparison *c, const struct pair *p, int side,
+                  size_t k);
 /* How many more passes each side needs until an ambiguous row is decided;
  * infinite: it is too near the margin. */
 double pair_missing_passes(const struct comparison *c, const struct pair *p);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the result files named on the command line into result sets, and
  * builds the comparisons between them. Two result sets on the same devices are
- * compared row by row. Otherwise each device and each library of every set
+ * compared row by row, so are the two sides of `clbench ab`. Otherwise each device and each library of every set
  * becomes a result set of its own, and all are compared case by case with the
  * first device of the first set. */
 #include "compare/comparisons.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "compare/rounds.h"
 
 /* -- files ---------------------------------------------------------------- */
 
@@ -35,6 +37,72 @@ static bool read_file(struct comparisons *s, const char *path, size_t len,
     return result_file_read(path_copy, &s->files[s->n_files++], why, cap);
 }
 
+/* -- two sides in a file -------------------------------------------------- */
+
+/* Adds a side of a document of `clbench ab` as a file. */
+static bool add_side(struct comparisons *s, const json_t *both, size_t side,
+                     char *why, size_t cap)
+{
+    struct xl__str name = {0};
+    json_t *document = rounds_side(both, side);
+    xl__str_printf(&name, "'%s'",
+                   rounds_setup(both, side));
+    char *path = xl__str_steal(&name);
+    s->paths[s->n_files] = path;
+    if (!path || !document) {
+        json_decref(document);
+        snprintf(why, cap, "out of memory");
+        return false;
+    }
+    s->set[side].n_files++;
+    return result_file_from(document, path, &s->files[s->n_files++], why, cap);
+}
+
+/* Makes the sides of n documents two sets. */
+static bool read_sides(struct comparisons *s, json_t *const *both, size_t n,
+                       char *why, size_t cap)
+{
+    *s = (struct comparisons){.n_sets = 2, .is_paired = true};
+    for (size_t side = 0; side < 2; side++) {
+        s->set[side].files = &s->files[s->n_files];
+        for (size_t i = 0; i < n; i++)
+            if (!add_side(s, both[i], side, why, cap))
+                return false;
+    }
+    return true;
+}
+
+bool comparisons_read_sides(struct comparisons *s, const json_t *both,
+                            char *why, size_t cap)
+{
+    json_t *one = json_incref((json_t *)(uintptr_t)both);
+    const bool fine = read_sides(s, &one, 1, why, cap);
+    json_decref(one);
+    return fine;
+}
+
+static bool has_sides(const struct comparisons *s)
+{
+    bool has = s->n_sets == 1 && 2 * s->n_files <= COMPARISONS_MAX_FILES;
+    for (size_t i = 0; i < s->n_files; i++)
+        has = has && json_object_get(s->files[i].document, "sides");
+    return has;
+}
+
+/* Replaces the files of the only set, which have two sides each, by these. */
+static bool split_files(struct comparisons *s, char *why, size_t cap)
+{
+    json_t *both[COMPARISONS_MAX_FILES];
+    const size_t n = s->n_files;
+    for (size_t i = 0; i < n; i++)
+        both[i] = json_incref(s->files[i].document);
+    comparisons_clear(s);
+    const bool fine = read_sides(s, both, n, why, cap);
+    for (size_t i = 0; i < n; i++)
+        json_decref(both[i]);
+    return fine;
+}
+
 bool comparisons_read(struct comparisons *s, const char *const *names,
                       size_t n, char *why, size_t cap)
 {
@@ -50,7 +118,7 @@ bool comparisons_read(struct comparisons *s, const char *const *names,
             at = at[len] ? at + len + 1 : NULL;
         }
     }
-    return true;
+    return !has_sides(s) || split_files(s, why, cap);
 }
 
 /* -- comparisons ---------------------------------------------------------- */
@@ -133,6 +201,10 @@ bool comparisons_make(struct comparisons *s, const struct compare_options *how)
     struct compare_options cases = *how;
     s->margin = how->margin;
     struct result_set base = s->set[0];
+    if (s->is_paired) {
+        cases.is_paired = true;
+        return add_comparison(s, &base, &s->set[1], &cases);
+    }
     if (s->n_sets == 2 && !has_peers(s) &&
         share_devices(base.files, s->set[1].files))
         return add_comparison(s, &base, &s->set[1], how);

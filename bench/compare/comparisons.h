@@ -20,14 +20,19 @@ struct comparisons {
     size_t n_sets;
     struct comparison list[COMPARISONS_MAX]; /* all with the same baseline */
     size_t n;
+    bool is_paired; /* the sets are the sides of `clbench ab` */
     bool is_table; /* one line for each case, one column for each comparison */
     double margin; /* percent */
 };
 
-/* Reads every file of the n arguments. False: *why has the message. Call
+/* Reads every file of the n arguments. The sides of files of `clbench ab` in a
+ * single argument are two sets. False: *why has the message. Call
  * comparisons_clear() in either case. */
 bool comparisons_read(struct comparisons *s, const char *const *names,
                       size_t n, char *why, size_t cap);
+/* Makes the sides of a document of `clbench ab` two sets. Likewise. */
+bool comparisons_read_sides(struct comparisons *s, const json_t *both,
+                            char *why, size_t cap);
 /* Builds the comparisons. Two result sets on the same devices, without peer
  * libraries: one comparison, row by row. Else: every library and device of
  * every set is compared with the first one, case by case. False: out of

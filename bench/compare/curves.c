@@ -82,15 +82,8 @@ static bool fold_curve(struct comparison *c, size_t first, size_t n_points)
     p->n_points = n_points;
     p->a_value = exp(log_a);
     p->b_value = exp(log_b);
-    double *scratch =
-        xl__calloc(p->n_values[0] * p->n_values[1], sizeof *scratch);
-    if (!scratch || !p->label) {
-        free(scratch);
+    if (!p->label || !pair_set_shift(c, p))
         return false;
-    }
-    noise_difference(p->log_time[0], p->n_values[0], p->log_time[1],
-                     p->n_values[1], scratch, &p->shift);
-    free(scratch);
     p->shift.log_ratio = middle;
     p->shift.within = isnan(within) ? spread / (n - 1) / n
                                     : fmax(within, spread / (n - 1) / n);

@@ -103,6 +103,24 @@ void noise_difference(const double *a, size_t n_a, const double *b, size_t n_b,
     out->df = (unsigned)(n_a + n_b - 2);
 }
 
+/* A difference has the variance of two values, so the square is halved and
+ * n differences count as n values a side. */
+void noise_paired_difference(const double *a, const double *b, size_t n,
+                             double *scratch, struct shift *out)
+{
+    double *by = scratch, *means = scratch + n;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        by[i] = b[i] - a[i];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            means[k++] = (by[i] + by[j]) / 2;
+    out->log_ratio = xl__median(means, k);
+    out->runs = 2 / (double)n;
+    out->square = spread_about_mean(by, n) / 2;
+    out->df = (unsigned)(n - 1);
+}
+
 /* -- variances ------------------------------------------------------------ */
 
 /* Rows that count as of one class with a row, from near to far. */

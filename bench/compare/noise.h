@@ -6,6 +6,8 @@
  *     difference     median of all v_bk - v_ak (Hodges and Lehmann, Annals of
  *                    Mathematical Statistics 34(2), 1963): one disturbed pass
  *                    does not move it
+ *                    Of pairs: median of all means of two differences, the
+ *                    same estimate for one sample
  *     variance       s^2 (1 / n_a + 1 / n_b), s^2 from the passes of the row
  *                    and from rows of its class, as a prior with PRIOR degrees
  *                    of freedom (Smyth, "Linear models and empirical Bayes
@@ -90,6 +92,10 @@ double noise_within(const double *ns, size_t n);
  * has room for n_a n_b. */
 void noise_difference(const double *a, size_t n_a, const double *b, size_t n_b,
                       double *scratch, struct shift *out);
+/* The same of n pairs of values that were taken side by side: what both of a
+ * pair have in common is in no difference. `scratch` has room for n (n + 1). */
+void noise_paired_difference(const double *a, const double *b, size_t n,
+                             double *scratch, struct shift *out);
 /* Estimates the noise and the common change, and sets the results of all
  * rows. False: out of memory. */
 bool noise_judge(struct noise *noise, struct shift *rows, size_t n,

@@ -21,7 +21,7 @@ static struct passes find_passes(const struct comparison *c, int side)
 {
     struct passes p = {.c = c, .side = side};
     for (size_t i = 0; i < c->n_compared; i++)
-        p.most = xl__max_size(p.most, c->pairs[i].n_values[side]);
+        p.most = xl__max_size(p.most, pair_n_values(c, &c->pairs[i], side));
     return p;
 }
 
@@ -32,11 +32,11 @@ static bool pass_deviation(const struct passes *of, size_t i, size_t k,
 {
     const struct pair *p = &of->c->pairs[i];
     double mean = 0;
-    if (of->most < 2 || p->n_values[of->side] != of->most)
+    if (of->most < 2 || pair_n_values(of->c, p, of->side) != of->most)
         return false;
     for (size_t j = 0; j < of->most; j++)
-        mean += p->log_time[of->side][j] / (double)of->most;
-    *out = p->log_time[of->side][k] - mean;
+        mean += pair_value(of->c, p, of->side, j) / (double)of->most;
+    *out = pair_value(of->c, p, of->side, k) - mean;
     return true;
 }
 
@@ -85,7 +85,7 @@ bool compare_noise_input(const struct comparison *c,
     const bool is_given = !isnan(how->assumed);
     const double percent = is_given ? how->assumed : COMPARE_NOISE;
     double square = 0, runs = 0, products = 0, squares = 0;
-    *in = (struct noise_input){.is_alike = c->is_alike,
+    *in = (struct noise_input){.is_alike = c->is_alike && !c->is_paired,
                                .is_given = is_given,
                                .margin = log1p(how->margin / 100),
                                .drift = (double)NAN};

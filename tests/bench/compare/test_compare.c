@@ -20,6 +20,8 @@ struct run {
     const char *name, *uuid, *platform, *driver, *version;
     unsigned seed;
     double slower;        /* factor on the times of "gemm" */
+    double drift;         /* factor on all times; 0: 1 */
+    const char *dtype;    /* NULL: "f32" */
     bool is_backwards;    /* rows in the other order */
     const char *unit, *clock, *verdict, *variant; /* of gemm's first row */
     bool lacks_row;       /* gemm's last */
@@ -47,17 +49,20 @@ static void add_row(struct xl__str *out, const struct run *run, unsigned op,
 {
     const bool is_first = op == 0 && i == 0;
     const char *variant = is_first ? run->variant : "tiled";
-    const double factor = op == 0 ? run->slower : 1;
+    const double factor = (op == 0 ? run->slower : 1) *
+                          (run->drift > 0 ? run->drift : 1);
+    const char *dtype = run->dtype ? run->dtype : "f32";
     struct xl__rng rng;
     xl__rng_seed(&rng, run->seed * 1000 + op * 100 + i);
     const double shift = 0.005 * xl__rng_normal(&rng);
     xl__str_printf(out,
-                   "{\"id\":\"%s/%s/n=%u/-/f32/hot\",\"device\":0,"
+                   "{\"id\":\"%s/%s/n=%u/-/%s/hot\",\"device\":0,"
                    "\"op\":\"%s\",\"variant\":\"%s\",\"shape\":{\"n\":%u},"
-                   "\"params\":{},\"dtype\":\"f32\",\"cache\":\"hot\","
+                   "\"params\":{},\"dtype\":\"%s\",\"cache\":\"hot\","
                    "\"clock\":\"%s\",\"unit\":\"%s\",\"verdict\":\"%s\","
                    "\"reason\":\"cause\",\"value\":%.9g,\"samples_ns\":[",
-                   ops[op], variant, i + 1, ops[op], variant, i + 1,
+                   ops[op], variant, i + 1, dtype, ops[op], variant, i + 1,
+                   dtype,
                    is_first ? run->clock : "event",
                    is_first ? run->unit : "flop/s",
                    is_first ? run->verdict : "ok", 1e9 / exp(shift) / factor);
@@ -102,7 +107,7 @@ static void write_run(char path[PATH], const char *file, const struct run *run)
     xl__str_clear(&out);
 }
 
-/* Compares two arguments of a command line. */
+/* Compares one or two arguments of a command line. */
 static void compare_arguments(struct comparisons *s, const char *a,
                               const char *b)
 {
@@ -110,7 +115,7 @@ static void compare_arguments(struct comparisons *s, const char *a,
                                         .assumed = (double)NAN};
     const char *const names[] = {a, b};
     char why[256] = "";
-    if (!comparisons_read(s, names, 2, why, sizeof why))
+    if (!comparisons_read(s, names, b ? 2 : 1, why, sizeof why))
         fail_msg("%s", why);
     assert_true(comparisons_make(s, &how));
 }
@@ -397,18 +402,20 @@ static void repeats_measure_the_noise(void **state)
     xl__str_clear(&names[1]);
 }
 
-/* Rounds of two set-ups in one document: each side has a device, and a pass
- * for each round; the slower one is found. */
-static void rounds_are_one_file(void **state)
+/* -- rounds of two set-ups ------------------------------------------------ */
+
+/* The document of rounds, each with a drift that both sides share; a new
+ * reference. */
+static json_t *join_rounds(const struct run *a, const struct run *b,
+                           const double *drift, size_t n)
 {
+    static const char *const setups[] = {"", "--variant v2"};
     json_t *side[2] = {NULL, NULL};
-    char why[200] = "";
-    (void)state;
-    for (unsigned i = 0; i < 6; i++) {
-        struct run run = plain;
+    for (size_t i = 0; i < 2 * n; i++) {
+        struct run run = i % 2 ? *b : *a;
         char path[PATH];
-        run.seed = i + 1;
-        run.slower = i % 2 ? 1.2 : 1;
+        run.seed = (unsigned)i + 1;
+        run.drift = drift[i / 2] * (run.drift > 0 ? run.drift : 1);
         write_run(path, "round", &run);
         json_t *document = json_load_file(path, 0, NULL);
         assert_non_null(document);
@@ -418,21 +425,96 @@ static void rounds_are_one_file(void **state)
             rounds_add(side[i % 2], document);
         json_decref(document);
     }
+    const json_t *const sides[] = {side[0], side[1]};
+    json_t *both = rounds_join(sides, setups);
+    assert_null(rounds_side(side[0], 0));
+    json_decref(side[0]);
+    json_decref(side[1]);
+    return both;
+}
+
+static void compare_rounds(json_t *both)
+{
     const struct compare_options how = {.margin = COMPARE_MARGIN,
                                         .assumed = (double)NAN};
-    s = (struct comparisons){.n_files = 1, .n_sets = 1};
-    s.set[0] = (struct result_set){.files = s.files, .n_files = 1};
-    assert_true(result_file_from(rounds_join(side[0], side[1]), "ab",
-                                 &s.files[0], why, sizeof why));
-    assert_int_equal(s.files[0].n_rows, 2 * N_ROWS);
-    assert_int_equal(s.files[0].rows[0].n_passes, 2);
+    char why[200] = "";
+    if (!comparisons_read_sides(&s, both, why, sizeof why))
+        fail_msg("%s", why);
     assert_true(comparisons_make(&s, &how));
     assert_int_equal(s.n, 1);
+    json_decref(both);
+}
+
+/* Rounds of two set-ups in one document: each side has devices of its own, and
+ * a pass for each round; the slower one is found, in the file likewise. */
+static void rounds_are_one_file(void **state)
+{
+    static const double still[] = {1, 1, 1};
+    struct run slower = plain;
+    char path[PATH];
+    (void)state;
+    slower.slower = 1.2;
+    json_t *both = join_rounds(&plain, &slower, still, 3);
+    assert_int_equal(json_array_size(json_object_get(both, "rows")),
+                     2 * N_ROWS);
+    assert_int_equal(json_array_size(json_object_get(both, "devices")), 2);
+    snprintf(path, PATH, "%s/both.json", folder);
+    assert_int_equal(json_dump_file(both, path, 0), 0);
+    compare_rounds(both);
+    assert_string_equal(s.files[1].path, "'--variant v2'");
+    assert_int_equal(s.files[0].rows[0].n_passes, 2);
+    assert_string_equal(s.files[0].rows[0].device, "u-1");
+    assert_string_equal(s.files[1].rows[0].device, "u-1");
     assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
     assert_int_equal(n_call(&s, CALL_FASTER), 0);
     comparisons_clear(&s);
-    json_decref(side[0]);
-    json_decref(side[1]);
+    compare_arguments(&s, path, NULL);
+    assert_true(s.is_paired && !s.is_table);
+    assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
+    comparisons_clear(&s);
+    /* One round shows no noise, so nothing is decided. */
+    compare_rounds(join_rounds(&plain, &slower, still, 1));
+    assert_int_equal(n_call(&s, CALL_FEW_RUNS), N_ROWS);
+    comparisons_clear(&s);
+}
+
+/* Both sides drift alike, by far more than they differ: the ratios of the
+ * rounds show the difference of one op, and of all rows, which is not called
+ * the machine's. */
+static void rounds_are_pairs(void **state)
+{
+    static const double drift[] = {1, 3, 0.5, 2, 1.4};
+    enum { ROUNDS = sizeof drift / sizeof *drift };
+    struct run slower = plain, all = plain;
+    (void)state;
+    slower.slower = 1.1;
+    compare_rounds(join_rounds(&plain, &slower, drift, ROUNDS));
+    assert_int_equal(s.list[0].ops[0].n_call[CALL_SLOWER], PER_OP);
+    assert_int_equal(n_call(&s, CALL_SLOWER), PER_OP);
+    assert_int_equal(n_call(&s, CALL_SAME), N_COMPARED - PER_OP);
+    assert_true(fabs(s.list[0].ops[0].mean.ratio - 1.1) < 0.02);
+    comparisons_clear(&s);
+    all.drift = 1.1;
+    compare_rounds(join_rounds(&plain, &all, drift, ROUNDS));
+    assert_int_equal(n_call(&s, CALL_SLOWER), N_COMPARED);
+    comparisons_clear(&s);
+}
+
+/* An option that changes each id: rows are paired in their order. */
+static void rounds_of_other_ids_are_paired_in_order(void **state)
+{
+    static const double still[] = {1, 1, 1};
+    struct run narrow = plain;
+    (void)state;
+    narrow.dtype = "f16";
+    compare_rounds(join_rounds(&plain, &narrow, still, 3));
+    assert_int_equal(s.list[0].n_compared, N_COMPARED);
+    assert_int_equal(n_call(&s, CALL_SAME), N_COMPARED);
+    comparisons_clear(&s);
+    narrow.lacks_row = true;
+    compare_rounds(join_rounds(&plain, &narrow, still, 3));
+    assert_int_equal(s.list[0].n_compared, 0);
+    comparisons_clear(&s);
 }
 
 /* -- gates and files ------------------------------------------------------ */
@@ -510,6 +592,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_drivers_of_a_cpu),
         cmocka_unit_test(repeats_measure_the_noise),
         cmocka_unit_test(rounds_are_one_file),
+        cmocka_unit_test(rounds_are_pairs),
+        cmocka_unit_test(rounds_of_other_ids_are_paired_in_order),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(files_hold_every_row),
     };

@@ -122,6 +122,60 @@ static void missing_passes_grow_with_the_noise(void **state)
     assert_true(isinf(noise_missing(&s, edge)));
 }
 
+/* -- false discoveries ---------------------------------------------------- */
+
+/* Rows of one op with normal noise of known size, of which the first
+ * `n_changed` differ; counts what is found among these and among the rest. */
+static void judge_many(struct xl__rng *rng, size_t n_changed, size_t *right,
+                       size_t *wrong)
+{
+    enum { ROWS = 200, VALUES = 3 };
+    static const double deviation = 0.1, change = 1;
+    static struct shift rows[ROWS];
+    static struct noise noise;
+    const struct noise_input in = {.drift = (double)NAN,
+                                   .common = (double)NAN,
+                                   .assumed = deviation * deviation};
+    for (size_t i = 0; i < ROWS; i++) {
+        double side[2][VALUES], scratch[VALUES * VALUES];
+        for (size_t k = 0; k < 2 * VALUES; k++)
+            side[k % 2][k / 2] = deviation * xl__rng_normal(rng) +
+                                 (k % 2 && i < n_changed ? change : 0);
+        rows[i] = (struct shift){.within = (double)NAN};
+        noise_difference(side[0], VALUES, side[1], VALUES, scratch, &rows[i]);
+    }
+    assert_true(noise_judge(&noise, rows, ROWS, &in));
+    for (size_t i = 0; i < ROWS; i++)
+        *(i < n_changed ? right : wrong) += rows[i].is_found;
+}
+
+/* Of the rows that are found, at most 5 % are equal; where no row differs, at
+ * most one trial in twenty finds any. Each row at 5 % by itself would find 10
+ * of 200 equal ones in every trial. */
+static void false_discoveries_are_few(void **state)
+{
+    enum { TRIALS = 60, CHANGED = 40 };
+    struct xl__rng rng;
+    size_t right = 0, wrong = 0, n_trials = 0;
+    (void)state;
+    xl__rng_seed(&rng, 11);
+    for (int i = 0; i < TRIALS; i++) {
+        size_t found = 0;
+        judge_many(&rng, 0, &found, &found);
+        n_trials += found > 0;
+    }
+    /* 3 are expected; more than 8 of 60 have a probability below 1 %. */
+    if (n_trials > 8)
+        fail_msg("%zu of %d trials find a row, where all are equal", n_trials,
+                 TRIALS);
+    for (int i = 0; i < TRIALS; i++)
+        judge_many(&rng, CHANGED, &right, &wrong);
+    print_message("found: %zu of %d changed, %zu equal\n", right,
+                  TRIALS * CHANGED, wrong);
+    assert_int_equal(right, TRIALS * CHANGED);
+    assert_true((double)wrong <= 0.05 * (double)(right + wrong));
+}
+
 /* -- files with recorded noise -------------------------------------------- */
 
 /* Deviations of passes over rows of a suite, recorded on PoCL 3.1, two cores
@@ -364,6 +418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_disturbed_pass_does_not_count),
         cmocka_unit_test(calls_follow_intervals),
         cmocka_unit_test(missing_passes_grow_with_the_noise),
+        cmocka_unit_test(false_discoveries_are_few),
         cmocka_unit_test(equal_runs_are_equal),
         cmocka_unit_test(planted_changes_are_named),
         cmocka_unit_test(large_changes_are_named_under_load),
