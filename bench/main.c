@@ -8,7 +8,7 @@
 #include "report/outputs.h"
 #include "report/report.h"
 #include "cli/session.h"
-#include "results/trace.h"
+#include "timing/trace.h"
 
 static void print_version(void)
 {

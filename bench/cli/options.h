@@ -77,6 +77,7 @@ struct settings {
     size_t units;      /* split: compute units; 0: the device's */
     const char *svg;   /* folder of the pictures; split, plan: or a file;
                           NULL: none */
+    bool schema;       /* report: print the schema of result files */
     bool portability;  /* compare: over the devices of all files */
     const char *trace; /* NULL: none */
     struct option_list modes; /* pipeline; empty: all */

@@ -2,9 +2,11 @@
 /* `clbench report`: print result files, or convert them to other formats. The
  * output is what the run would have written with the same options. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/outputs.h"
 #include "report/section.h"
+#include "results/document.h"
 #include "results/json.h"
 #include "cli/session.h"
 
@@ -61,10 +63,31 @@ static void print_file(const struct session *s, const struct result_file *file)
     xl__str_clear(&text);
 }
 
+static int print_schema(struct session *s)
+{
+    json_t *schema = document_schema();
+    char *text = schema ? json_dumps(schema, JSON_INDENT(1)) : NULL;
+    const int code =
+        text ? EXIT_FINE
+             : session_fail(s, "printing the schema", XL_NO_MEMORY, "");
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(schema);
+    return code;
+}
+
 static int run_report(struct session *s)
 {
     struct result_file files[MOST_FILES] = {{.path = NULL}};
     const size_t n = s->set.n_words;
+    if (s->set.schema)
+        return print_schema(s);
+    if (n == 0) {
+        session_message(s, "", "report takes result files, such as run.json; "
+                               "--schema describes them");
+        return EXIT_USAGE;
+    }
     int code = read_files(s, files);
     if (code == EXIT_FINE && outputs_requested(&s->set))
         code = write_files(s, files);
@@ -79,12 +102,12 @@ static int run_report(struct session *s)
     return code;
 }
 
-static const char *const options[] = {REPORT_OPTIONS, NULL};
+static const char *const options[] = {REPORT_OPTIONS, "schema", NULL};
 
 const struct command cmd_report = {
     .name = "report",
     .summary = "result files as tables, page, spreadsheet, charts",
-    .words = "RUN.json [MORE.json...]",
+    .words = "[RUN.json...]",
     .about =
         "Prints results that --json wrote, without measuring again: on the "
         "terminal as the run printed them, or as files. Each file has all "
@@ -97,13 +120,14 @@ const struct command cmd_report = {
         "  clbench report run.json\n"
         "  clbench report run.json --html run.html\n"
         "  clbench report cpu.json gpu.json --html both.html --svg pictures\n"
-        "  clbench report run.json --markdown - >>notes.md\n\n"
+        "  clbench report run.json --markdown - >>notes.md\n"
+        "  clbench report --schema\n\n"
         "Points of curves are in the files and not on the terminal. Drawings "
         "that a command prints itself, such as the timeline of a pipeline, "
         "are "
         "plain tables here.",
     .options = options,
-    .min_words = 1,
+    .min_words = 0,
     .max_words = MOST_FILES,
     .run = run_report,
 };

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/os/clock.h"
 #include "base/str.h"
-#include "results/trace.h"
+#include "timing/trace.h"
 
 /* -- the record ----------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include "report/report.h"
 #include "results/json.h"
 #include "results/result.h"
-#include "results/trace.h"
+#include "timing/trace.h"
 
 /* -- the bound ------------------------------------------------------------ */
 

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results as CSV (RFC 4180): one header line, then every row of every file, a
- * column per field that rows have in common. What is not known is empty. A
- * text that a spreadsheet would take for a formula gets an apostrophe in front
- * of it: results may come from anywhere. */
+/* Results as CSV (RFC 4180): one header line, then every row of every file. A
+ * column is a field of the row by its path in JSON, "roof.name"; where names
+ * differ from row to row, each has a column, "shape.m". Samples and passes are
+ * left out, and what is not known is empty. A text that a spreadsheet would
+ * take for a formula gets an apostrophe in front of it: results may come from
+ * anywhere. */
 #include "report/csv.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats.h"
+#include "base/alloc.h"
 #include "cli/console.h"
 #include "report/outputs.h"
+#include "results/fields.h"
 #include "results/json.h"
+#include "results/result.h"
 
 const char csv_end[] = "\r\n";
-
-/* The row that a line is made of. */
-struct csv_line {
-    const struct result_file *file;
-    const struct result_row *row;
-    struct xl__summary times; /* of its samples; NaN: none */
-    struct xl__str *out;
-};
 
 /* -- a field -------------------------------------------------------------- */
 
@@ -57,184 +54,155 @@ void csv_number(struct xl__str *out, double value)
     xl__str_add(out, digits);
 }
 
-/* A member of the row that is text, as it is. */
-static void add_member(const struct csv_line *l, const char *member)
-{
-    csv_text(l->out, json_text_at(l->row->json, member));
-}
-
-/* "m=64 n=64 k=64" */
-static void add_settings(const struct csv_line *l, const char *member)
+/* Numbers, texts, and lists of texts with blanks between them. */
+static void add_value(struct xl__str *out, const json_t *value)
 {
     struct xl__str text = {0};
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach(json_object_get(l->row->json, member), name, value)
-    {
-        xl__str_printf(&text, "%s%s=", text.len ? " " : "", name);
-        if (json_is_number(value))
-            csv_number(&text, json_number_value(value));
-        else if (json_is_string(value))
-            xl__str_add(&text, json_string_value(value));
+    if (json_is_number(value))
+        csv_number(out, json_number_value(value));
+    else if (json_is_boolean(value))
+        xl__str_add(out, json_is_true(value) ? "true" : "false");
+    else if (json_is_string(value))
+        xl__str_add(&text, json_string_value(value));
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *one = json_string_value(json_array_get(value, i));
+        xl__str_printf(&text, "%s%s", i ? " " : "", one ? one : "");
     }
-    csv_text(l->out, xl__str_text(&text));
-    l->out->broken = l->out->broken || text.broken;
+    csv_text(out, xl__str_text(&text));
+    out->broken = out->broken || text.broken;
     xl__str_clear(&text);
 }
 
 /* -- columns -------------------------------------------------------------- */
 
-static void add_file(const struct csv_line *l)
-{
-    csv_text(l->out, l->file->path);
-}
-
-static void add_device(const struct csv_line *l)
-{
-    csv_text(l->out, result_device_name(l->file, l->row));
-}
-
-static void add_driver(const struct csv_line *l)
-{
-    csv_text(l->out, json_text_at(result_device(l->file, l->row), "driver"));
-}
-
-static void add_shape(const struct csv_line *l)
-{
-    add_settings(l, "shape");
-}
-
-static void add_params(const struct csv_line *l)
-{
-    add_settings(l, "params");
-}
-
-static void add_median(const struct csv_line *l)
-{
-    csv_number(l->out, result_number(l->row, NULL, "median_ns"));
-}
-
-static void add_mad(const struct csv_line *l)
-{
-    csv_number(l->out, result_number(l->row, NULL, "mad_ns"));
-}
-
-static void add_lo(const struct csv_line *l)
-{
-    csv_number(l->out, l->times.lo);
-}
-
-static void add_hi(const struct csv_line *l)
-{
-    csv_number(l->out, l->times.hi);
-}
-
-static void add_runs(const struct csv_line *l)
-{
-    csv_number(l->out, result_number(l->row, NULL, "runs"));
-}
-
-static void add_value(const struct csv_line *l)
-{
-    csv_number(l->out, result_number(l->row, NULL, "value"));
-}
-
-static void add_roof(const struct csv_line *l)
-{
-    csv_text(l->out,
-             json_text_at(json_object_get(l->row->json, "roof"), "name"));
-}
-
-static void add_roof_value(const struct csv_line *l)
-{
-    csv_number(l->out, result_number(l->row, "roof", "value"));
-}
-
-static void add_frac(const struct csv_line *l)
-{
-    csv_number(l->out, l->row->frac);
-}
-
-static void add_limiter(const struct csv_line *l)
-{
-    const json_t *diagnosis = json_object_get(l->row->json, "diagnosis");
-    csv_text(l->out, json_text_at(diagnosis, "limiter"));
-}
-
-/* The codes of the warnings, separated by blanks. */
-static void add_warnings(const struct csv_line *l)
-{
-    const json_t *list = json_object_get(l->row->json, "warnings");
-    struct xl__str text = {0};
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *code = json_string_value(json_array_get(list, i));
-        xl__str_printf(&text, "%s%s", text.len ? " " : "", code ? code : "");
-    }
-    csv_text(l->out, xl__str_text(&text));
-    l->out->broken = l->out->broken || text.broken;
-    xl__str_clear(&text);
-}
-
-/* A column is a function, or the row's member of its name. */
-/* clang-format off */
-static const struct {
-    const char *name;
-    void (*add)(const struct csv_line *l);
-} columns[] = {
-    {"file", add_file},
-    {"device", add_device},
-    {"driver", add_driver},
-    {"id", NULL},
-    {"op", NULL},
-    {"variant", NULL},
-    {"shape", add_shape},
-    {"params", add_params},
-    {"dtype", NULL},
-    {"cache", NULL},
-    {"median_ns", add_median},
-    {"mad_ns", add_mad},
-    {"lo_ns", add_lo},
-    {"hi_ns", add_hi},
-    {"runs", add_runs},
-    {"value", add_value},
-    {"unit", NULL},
-    {"roof", add_roof},
-    {"roof_value", add_roof_value},
-    {"frac", add_frac},
-    {"limiter", add_limiter},
-    {"verdict", NULL},
-    {"reason", NULL},
-    {"warnings", add_warnings},
+/* A member of a row: `name` in the object at the path. */
+struct csv_column {
+    char *path, *name;
 };
-/* clang-format on */
-enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* A line of the file: a field for each column. */
-static void add_row(const struct result_file *from,
-                    const struct result_row *row, struct xl__str *out)
+struct csv_table {
+    const struct result_file *files;
+    size_t n_files;
+    struct csv_column *columns;
+    size_t n, cap;
+    struct xl__str *out;
+};
+
+/* The object of a row at "diagnosis.need_ns"; the row itself at "". */
+static const json_t *find_object(const json_t *row, const char *path)
 {
-    struct csv_line l = {from, row, {.lo = NAN, .hi = NAN}, out};
-    if (row->n > 0)
-        l.times = xl__summarise(row->ns, row->n);
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        xl__str_add(out, i > 0 ? "," : "");
-        if (columns[i].add)
-            columns[i].add(&l);
-        else
-            add_member(&l, columns[i].name);
+    struct xl__str name = {0};
+    while (*path) {
+        const size_t len = strcspn(path, ".");
+        xl__str_reset(&name);
+        xl__str_add_n(&name, path, len);
+        row = json_object_get(row, xl__str_text(&name));
+        path += len + (path[len] == '.');
     }
-    xl__str_add(out, csv_end);
+    xl__str_clear(&name);
+    return row;
+}
+
+static void add_column(struct csv_table *t, const char *path, size_t len,
+                       const char *name)
+{
+    struct xl__str text = {0};
+    xl__str_add_n(&text, path, len);
+    xl__str_add(&text, "");
+    struct csv_column column = {xl__str_steal(&text), xl__strdup(name)};
+    if (column.path && column.name &&
+        xl__grow(&t->columns, &t->cap, t->n + 1, sizeof *t->columns)) {
+        t->columns[t->n++] = column;
+        return;
+    }
+    free(column.path);
+    free(column.name);
+    t->out->broken = true;
+}
+
+static bool has_column(const struct csv_table *t, size_t first,
+                       const char *name)
+{
+    for (size_t i = first; i < t->n; i++)
+        if (strcmp(t->columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A column for each name that a row has in the object at the path. */
+static void add_columns_of_names(struct csv_table *t, const char *path)
+{
+    const size_t first = t->n;
+    for (size_t i = 0; i < t->n_files; i++)
+        for (size_t j = 0; j < t->files[i].n_rows; j++) {
+            const json_t *row = t->files[i].rows[j].json;
+            const char *name = NULL;
+            json_t *value = NULL;
+            json_object_foreach(
+                (json_t *)(uintptr_t)find_object(row, path), name, value)
+                if (!has_column(t, first, name))
+                    add_column(t, path, strlen(path), name);
+        }
+}
+
+static void add_field(void *arg, const char *path, const struct field *f)
+{
+    const char *dot = strrchr(path, '.');
+    if (f->type->form == FIELD_MAP)
+        add_columns_of_names(arg, path);
+    else if (f->type->form == FIELD_SCALAR)
+        add_column(arg, path, dot ? (size_t)(dot - path) : 0, f->name);
+}
+
+/* -- lines ---------------------------------------------------------------- */
+
+static void add_head(const struct csv_table *t)
+{
+    struct xl__str name = {0};
+    xl__str_add(t->out, "file,device,driver");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct csv_column *c = &t->columns[i];
+        xl__str_reset(&name);
+        xl__str_printf(&name, "%s%s%s", c->path, *c->path ? "." : "",
+                       c->name);
+        xl__str_add(t->out, ",");
+        csv_text(t->out, xl__str_text(&name));
+    }
+    xl__str_add(t->out, csv_end);
+    t->out->broken = t->out->broken || name.broken;
+    xl__str_clear(&name);
+}
+
+static void add_row(const struct csv_table *t, const struct result_file *file,
+                    const struct result_row *row)
+{
+    csv_text(t->out, file->path);
+    xl__str_add(t->out, ",");
+    csv_text(t->out, result_device_name(file, row));
+    xl__str_add(t->out, ",");
+    csv_text(t->out, json_text_at(result_device(file, row), "driver"));
+    for (size_t i = 0; i < t->n; i++) {
+        const json_t *in = find_object(row->json, t->columns[i].path);
+        xl__str_add(t->out, ",");
+        add_value(t->out, json_object_get(in, t->columns[i].name));
+    }
+    xl__str_add(t->out, csv_end);
 }
 
 static void render_csv_rows(const struct result_file *files, size_t n,
                             struct xl__str *out)
 {
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        xl__str_printf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
-    xl__str_add(out, csv_end);
+    struct csv_table t = {.files = files, .n_files = n, .out = out};
+    fields_visit(row_fields, "", add_field, &t);
+    add_head(&t);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < files[i].n_rows; j++)
-            add_row(&files[i], &files[i].rows[j], out);
+            add_row(&t, &files[i], &files[i].rows[j]);
+    for (size_t i = 0; i < t.n; i++) {
+        free(t.columns[i].path);
+        free(t.columns[i].name);
+    }
+    free(t.columns);
 }
 
 const struct renderer render_csv = {"csv", render_csv_rows};

@@ -151,7 +151,10 @@ static void write_files(struct files_writer *w, bool is_end)
 {
     char why[512];
     struct result_file file;
-    json_t *document = document_json(&w->document, w->s);
+    const bool is_interrupted =
+        !is_end || session_interrupted() || w->s->is_late;
+    json_t *document =
+        document_json(&w->document, w->s, is_interrupted);
     if (result_file_from(document, find_result_name(w->s), &file, why,
                          sizeof why))
         outputs_write(&w->outputs, &file, 1, is_end);

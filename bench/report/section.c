@@ -292,6 +292,8 @@ void results_headline(const struct result_file *file, struct xl__str *out)
     add_field(out, ", ", json_text_at(host, "cpu"));
     add_field(out, ", ", json_text_at(host, "os"));
     add_field(out, ", version ", json_text_at(tool, "version"));
+    if (json_is_true(json_object_get(file->document, "interrupted")))
+        xl__str_add(out, ", interrupted: rows may be missing");
 }
 
 void results_device_line(const json_t *device, struct xl__str *out)
@@ -315,7 +317,8 @@ void results_device_line(const json_t *device, struct xl__str *out)
 static bool is_standard_member(const char *member)
 {
     static const char *const members[] = {
-        "schema", "tool", "host", "devices", "parts", "rows", "environment"};
+        "schema",      "tool",  "host", "devices", "parts", "rows",
+        "environment", "state", "interrupted"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (strcmp(members[i], member) == 0)
             return true;

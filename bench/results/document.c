@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a run as a result document: devices with every fact, rows with every
- * sample, and the environment they were taken in.
- *
- *     {"schema": "clbench/1", "tool": {}, "host": {}, "environment": {},
- *      "state": {"text": "QUIET (...)", "is_busy": false, "others": 0.01, ...},
- *      "devices": [{"index": 0, "name": "", ..., "facts": [],
- *                   "matrix_ops": []}],
- *      "parts": [{"title": "", "note": ""}],
- *      "rows": [{"id": "", "part": 0, "device": 0, ...}], ...}
+/* A run as a result document: devices with every fact, rows with every sample,
+ * and the environment they were taken in. Each object is a table of fields,
+ * from which the document is written and its schema is made.
  *
  * A section is called a part in the file; "part" of a row is its index. What a
  * command measures that is no row is in the session's `extra`, whose members
@@ -15,21 +9,35 @@
 #include "results/document.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/os/clock.h"
 #include "base/str.h"
+#include "cli/session.h"
 #include "results/environment.h"
+#include "results/fields.h"
 #include "results/json.h"
 #include "results/result.h"
-#include "cli/session.h"
-#include "results/telemetry.h"
-#include "results/warnings.h"
+
+#define TEXT "{\"type\": [\"string\", \"null\"]}"
+
+static const char *name_dtype(unsigned i)
+{
+    return xl_dtype_name((xl_dtype)i);
+}
+
+static const char *name_source(unsigned i)
+{
+    return xl_source_name((xl_source)i);
+}
 
 /* -- a device ------------------------------------------------------------- */
 
-static json_t *fact_value(const xl_fact *fact)
+static json_t *write_fact_value(const struct field *f, const void *at)
 {
+    const xl_fact *fact = at;
     json_t *list = NULL;
+    (void)f;
     if (fact->source == XL_UNKNOWN)
         return json_null();
     switch (fact->kind) {
@@ -48,206 +56,217 @@ static json_t *fact_value(const xl_fact *fact)
     return json_null();
 }
 
-static json_t *facts_json(const xl_device *dev)
+static const struct field_type fact_value_type = {
+    FIELD_SCALAR,
+    "{\"type\": [\"number\", \"boolean\", \"string\", \"array\", "
+    "\"null\"]}",
+    write_fact_value, NULL};
+
+struct named_fact {
+    const char *name;
+    xl_fact fact;
+};
+
+#define FACT(member) offsetof(struct named_fact, member)
+/* clang-format off */
+static const struct field fact_fields[] = {
+    FIELD("name", &field_string, FACT(name),
+          "as clbench limits --list has it"),
+    FIELD("value", &fact_value_type, FACT(fact), "null: unknown"),
+    FIELD("unit", &field_string, FACT(fact.unit), "unit of value"),
+    FIELD("source", &field_name, FACT(fact.source), "where it comes from",
+          .n = XL_CALIBRATED + 1, .value_name = name_source,
+          .unknown = XL_UNKNOWN),
+    FIELD("note", &field_string, FACT(fact.note),
+          "vendor-notes id, or a remark"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static json_t *write_facts(const struct field *f, const void *at)
 {
     json_t *facts = json_array();
-    const char *name = NULL;
-    for (unsigned i = 0; (name = xl_fact_name(i, NULL)) != NULL; i++) {
-        xl_fact fact;
-        if (xl_device_fact(dev, name, XL_UNKNOWN, &fact) != XL_OK)
+    struct named_fact fact;
+    for (unsigned i = 0; (fact.name = xl_fact_name(i, NULL)) != NULL; i++) {
+        if (xl_device_fact(at, fact.name, XL_UNKNOWN, &fact.fact) != XL_OK)
             continue;
-        json_t *out = json_object();
-        const char *unit = fact.unit && *fact.unit ? fact.unit : NULL;
-        json_put(out, "name", json_string(name));
-        json_put(out, "value", fact_value(&fact));
-        json_put(out, "unit", json_text(unit));
-        json_put(out, "source", json_string(xl_source_name(fact.source)));
-        json_put(out, "note", json_text(fact.note));
-        json_add(facts, out);
+        json_add(facts, fields_object(f->members, &fact));
     }
     return facts;
 }
 
-static json_t *matrix_ops_json(const xl_device *dev)
+#define MATRIX_OP(member) offsetof(xl_matrix_op, member)
+#define MATRIX_DTYPE(member, about)                                           \
+    FIELD(#member, &field_name, MATRIX_OP(member), about, .n = XL_N_DTYPES,   \
+          .value_name = name_dtype, .unknown = XL_N_DTYPES)
+/* clang-format off */
+static const struct field matrix_op_fields[] = {
+    FIELD("name", &field_string, MATRIX_OP(name), "the vendor's"),
+    FIELD("fragments", &field_string, MATRIX_OP(fragments),
+          "which elements of a tile a work-item holds"),
+    FIELD("code", &field_string, MATRIX_OP(code), "null: no kernel uses it"),
+    MATRIX_DTYPE(a, "element type of A"),
+    MATRIX_DTYPE(b, "element type of B"),
+    MATRIX_DTYPE(sum, "element type of the sum"),
+    FIELD("m", &field_uint, MATRIX_OP(m), "rows"),
+    FIELD("n", &field_uint, MATRIX_OP(n), "columns"),
+    FIELD("n_most", &field_uint, MATRIX_OP(n_most),
+          "most columns, multiples of n"),
+    FIELD("k", &field_uint, MATRIX_OP(k), "length of a sum"),
+    FIELD("lanes", &field_uint, MATRIX_OP(lanes),
+          "work-items that execute it"),
+    FIELD("flop_per_clock", &field_number, MATRIX_OP(flop_per_clock),
+          "of a compute unit"),
+    FIELD("note", &field_string, MATRIX_OP(note), "vendor-notes id"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static json_t *write_matrix_ops(const struct field *f, const void *at)
 {
     json_t *ops = json_array();
     const xl_matrix_op *op = NULL;
-    for (unsigned i = 0; (op = xl_device_matrix_op(dev, i)) != NULL; i++) {
-        json_t *out = json_object();
-        json_put(out, "name", json_text(op->name));
-        json_put(out, "fragments", json_text(op->fragments));
-        json_put(out, "code", json_text(op->code));
-        json_put(out, "a", json_text(xl_dtype_name(op->a)));
-        json_put(out, "b", json_text(xl_dtype_name(op->b)));
-        json_put(out, "sum", json_text(xl_dtype_name(op->sum)));
-        json_put(out, "m", json_integer(op->m));
-        json_put(out, "n", json_integer(op->n));
-        json_put(out, "n_most", json_integer(op->n_most));
-        json_put(out, "k", json_integer(op->k));
-        json_put(out, "lanes", json_integer(op->lanes));
-        json_put(out, "flop_per_clock", json_number(op->flop_per_clock));
-        json_put(out, "note", json_text(op->note));
-        json_add(ops, out);
-    }
+    for (unsigned i = 0; (op = xl_device_matrix_op(at, i)) != NULL; i++)
+        json_add(ops, fields_object(f->members, op));
     return ops;
 }
 
-static json_t *device_json(const xl_device *dev)
+static json_t *write_device_index(const struct field *f, const void *at)
 {
-    static const char *const texts[] = {"name",   "platform", "vendor",
-                                        "driver", "uuid",     "pci"};
-    json_t *out = json_object();
-    json_put(out, "index", json_integer(xl_device_index(dev)));
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        json_put(out, texts[i],
-                 json_text(device_fact_text(dev, texts[i], NULL)));
-    json_put(out, "facts", facts_json(dev));
-    json_put(out, "matrix_ops", matrix_ops_json(dev));
-    return out;
+    (void)f;
+    return json_integer(xl_device_index(at));
 }
+
+static json_t *write_device_text(const struct field *f, const void *at)
+{
+    return json_text(device_fact_text(at, f->name, NULL));
+}
+
+static const struct field_type
+    device_index_type = {FIELD_SCALAR,
+                         "{\"type\": \"integer\", \"minimum\": 0}",
+                         write_device_index, NULL},
+    device_text_type = {FIELD_SCALAR, TEXT, write_device_text, NULL},
+    facts_type = {FIELD_BULK, NULL, write_facts, NULL},
+    matrix_ops_type = {FIELD_BULK, NULL, write_matrix_ops, NULL};
+
+/* clang-format off */
+static const struct field device_fields[] = {
+    FIELD("index", &device_index_type, 0, "what --device takes"),
+    FIELD("name", &device_text_type, 0, NULL),
+    FIELD("platform", &device_text_type, 0, NULL),
+    FIELD("vendor", &device_text_type, 0, NULL),
+    FIELD("driver", &device_text_type, 0, "its version"),
+    FIELD("uuid", &device_text_type, 0, NULL),
+    FIELD("pci", &device_text_type, 0, "PCI address"),
+    FIELD("facts", &facts_type, 0, "everything known about it",
+          .members = fact_fields),
+    FIELD("matrix_ops", &matrix_ops_type, 0, "its matrix instructions",
+          .members = matrix_op_fields),
+    {.name = NULL},
+};
+/* clang-format on */
 
 /* -- a row ---------------------------------------------------------------- */
 
-/* Shape or parameters as an object. */
-static json_t *params_json(const xl_param *p, unsigned n)
+/* Where a row is in the document, and what belongs to it there. */
+struct row_place {
+    const struct document *d;
+    const xl_device *dev;
+    json_t *passes; /* borrowed */
+};
+
+static json_t *write_part(const struct field *f, const void *at)
 {
-    json_t *out = json_object();
-    for (unsigned i = 0; i < n; i++)
-        json_put(out, p[i].name,
-                 *p[i].text ? json_text(p[i].text) : json_number(p[i].value));
-    return out;
+    const struct document *d = ((const struct row_place *)at)->d;
+    (void)f;
+    return d->is_in_section ? json_uint(json_array_size(d->sections) - 1)
+                            : json_null();
 }
 
-static json_t *samples_json(const xl_samples *samples)
+static json_t *write_row_device(const struct field *f, const void *at)
 {
-    json_t *out = json_array();
-    for (unsigned i = 0; i < samples->runs && i < XL_MAX_SAMPLES; i++)
-        json_add(out, json_number(samples->ns[i]));
-    return out;
+    return write_device_index(f, ((const struct row_place *)at)->dev);
 }
 
-static json_t *roof_json(const xl_row *row)
+static json_t *write_passes(const struct field *f, const void *at)
 {
-    if (isnan(row->roof.value))
-        return json_null();
-    json_t *out = json_object();
-    double frac = row->roof.value > 0 ? row->value / row->roof.value : NAN;
-    json_put(out, "name", json_text(row->roof.name));
-    json_put(out, "value", json_number(row->roof.value));
-    json_put(out, "source", json_string(xl_source_name(row->roof.source)));
-    json_put(out, "frac", json_number(frac));
-    return out;
+    (void)f;
+    return json_incref(((const struct row_place *)at)->passes);
 }
 
-static json_t *warnings_json(unsigned warnings)
-{
-    json_t *out = json_array();
-    for (unsigned i = 0; i < XL_N_WARN; i++)
-        if (warnings & 1u << i)
-            json_add(out, json_string(warn_code(i)));
-    return out;
-}
+static const struct field_type
+    part_type = {FIELD_SCALAR,
+                 "{\"type\": [\"integer\", \"null\"], \"minimum\": 0}",
+                 write_part, NULL},
+    row_device_type = {FIELD_SCALAR,
+                       "{\"type\": \"integer\", \"minimum\": 0}",
+                       write_row_device, NULL},
+    passes_type = {FIELD_BULK, NULL, write_passes, NULL};
 
-static json_t *id_json(const xl_row *row)
-{
-    struct xl__str id = {0};
-    result_row_id(&id, row);
-    json_t *out = id.broken ? NULL : json_text(xl__str_text(&id));
-    xl__str_clear(&id);
-    return out;
-}
+/* clang-format off */
+static const struct field pass_time_fields[] = { /* of a double */
+    FIELD("at_s", &field_number, 0, "when it ended, since the run began"),
+    {.name = NULL},
+};
 
-/* The members of the samples and their clock. */
-static void put_timing(json_t *out, const xl_row *row)
-{
-    const xl_samples *samples = &row->samples;
-    bool is_timed = samples->runs > 0;
-    const char *clock = samples->wall_clock ? "wall" : "event";
-    json_put(out, "runs", json_integer(samples->runs));
-    json_put(out, "samples_ns", samples_json(samples));
-    json_put(out, "median_ns",
-             json_number(is_timed ? samples->median_ns : NAN));
-    json_put(out, "mad_ns", json_number(is_timed ? samples->mad_ns : NAN));
-    json_put(out, "cache", json_string(row->cold ? "cold" : "hot"));
-    json_put(out, "clock", is_timed ? json_string(clock) : json_null());
-}
+/* Of the schema, as placed_row_fields. */
+static const struct field pass_fields[] = {
+    FIELD_GROUP(0, pass_time_fields),
+    FIELD_GROUP(0, timing_fields),
+    {.name = NULL},
+};
 
-/* The limiter found from the counts, with the least time of each limiter. */
-static json_t *diagnosis_json(const xl_row *row)
-{
-    const xl_diagnosis *d = &row->diagnosis;
-    const bool is_named = d->limiter != XL_LIMITER_UNKNOWN;
-    if (!*d->evidence)
-        return json_null();
-    json_t *out = json_object(), *needs = json_object();
-    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
-        if (!isnan(d->need_ns[i]))
-            json_put(needs, xl_limiter_name((xl_limiter)i),
-                     json_number(d->need_ns[i]));
-    json_put(out, "limiter",
-             json_text(is_named ? xl_limiter_name(d->limiter) : NULL));
-    json_put(out, "is_likely", json_boolean(d->is_likely));
-    json_put(out, "share", json_number(d->share));
-    json_put(out, "evidence", json_text(d->evidence));
-    json_put(out, "advice",
-             json_text(is_named ? xl_limiter_advice(d->limiter) : NULL));
-    json_put(out, "need_ns", needs);
-    json_put(out, "flop_per_s",
-             json_number(d->flop_per_s > 0 ? d->flop_per_s : NAN));
-    json_put(out, "bytes_per_s",
-             json_number(d->bytes_per_s > 0 ? d->bytes_per_s : NAN));
-    json_put(out, "busy", json_number(d->busy));
-    json_put(out, "intensity", json_number(d->intensity));
-    json_put(out, "idle_engine", json_text(*d->engine ? d->engine : NULL));
-    return out;
-}
+static const struct field place_fields[] = {
+    FIELD("part", &part_type, 0, "index of its section; null: none"),
+    FIELD("device", &row_device_type, 0, "index of its device"),
+    FIELD("passes", &passes_type, 0, "further passes over the row",
+          .members = pass_fields),
+    {.name = NULL},
+};
 
-static json_t *row_json(const struct document *d, const xl_device *dev,
-                        const xl_row *row)
-{
-    const size_t n_sections = json_array_size(d->sections);
-    json_t *out = json_object();
-    bool has_dtype = row->dtype < XL_N_DTYPES;
-    json_put(out, "id", id_json(row));
-    json_put(out, "part",
-             d->is_in_section ? json_uint(n_sections - 1) : json_null());
-    json_put(out, "device", json_integer(xl_device_index(dev)));
-    json_put(out, "op", json_text(row->op));
-    json_put(out, "variant", json_text(*row->variant ? row->variant : NULL));
-    json_put(out, "shape", params_json(row->shape, row->n_shape));
-    json_put(out, "params", params_json(row->params, row->n_params));
-    json_put(out, "seed", json_uint(row->seed));
-    json_put(out, "dtype",
-             json_text(has_dtype ? xl_dtype_name(row->dtype) : NULL));
-    put_timing(out, row);
-    json_put(out, "value", json_number(row->value));
-    json_put(out, "unit",
-             json_text(row->unit && *row->unit ? row->unit : NULL));
-    json_put(out, "flop", json_number(row->flop > 0 ? row->flop : NAN));
-    json_put(out, "bytes", json_number(row->bytes > 0 ? row->bytes : NAN));
-    json_put(out, "roof", roof_json(row));
-    json_put(out, "diagnosis", diagnosis_json(row));
-    json_put(out, "conditions",
-             telemetry_conditions_json(&row->samples.conditions));
-    json_put(out, "verdict", json_string(xl_verdict_name(row->verdict)));
-    json_put(out, "reason", json_text(*row->reason ? row->reason : NULL));
-    json_put(out, "warnings", warnings_json(row->warnings));
-    return out;
-}
+/* A row as it is in the file: of the schema, since its members are of two
+ * structs. */
+static const struct field placed_row_fields[] = {
+    FIELD_GROUP(0, place_fields),
+    FIELD_GROUP(0, row_fields),
+    {.name = NULL},
+};
+/* clang-format on */
 
-static json_t *state_json(const struct run_state *r)
+/* -- the state of the run ------------------------------------------------- */
+
+static json_t *write_state_text(const struct field *f, const void *at)
 {
     struct xl__str text = {0};
-    json_t *out = json_object();
-    run_state_format(r, &text);
-    json_put(out, "text", json_text(xl__str_text(&text)));
-    json_put(out, "is_busy", json_boolean(r->is_busy));
-    json_put(out, "load", json_number(r->load >= 0 ? r->load : NAN));
-    json_put(out, "cores", json_integer(r->n_cores));
-    json_put(out, "others", json_number(r->others));
+    (void)f;
+    run_state_format(at, &text);
+    json_t *out = json_text(xl__str_text(&text));
     xl__str_clear(&text);
     return out;
 }
+
+static bool has_load(const void *at)
+{
+    return ((const struct run_state *)at)->load >= 0;
+}
+
+static const struct field_type state_text_type = {
+    FIELD_SCALAR, "{\"type\": \"string\"}", write_state_text, NULL};
+
+#define STATE(member) offsetof(struct run_state, member)
+/* clang-format off */
+static const struct field state_fields[] = {
+    FIELD("text", &state_text_type, 0, "in words"),
+    FIELD("is_busy", &field_bool, STATE(is_busy),
+          "other programs used more than a fifth of a device"),
+    FIELD("load", &field_number, STATE(load), "of the host when the run began",
+          .is_known = has_load),
+    FIELD("cores", &field_uint, STATE(n_cores), "of the host"),
+    FIELD("others", &field_number, STATE(others), "share of the device"),
+    {.name = NULL},
+};
+/* clang-format on */
 
 /* -- the document --------------------------------------------------------- */
 
@@ -309,8 +328,9 @@ static json_t *passes_of(struct document *d, const xl_device *dev,
 
 void document_row(struct document *d, const xl_device *dev, const xl_row *row)
 {
-    json_t *out = row_json(d, dev, row);
-    json_put(out, "passes", json_incref(passes_of(d, dev, 0, row)));
+    const struct row_place place = {d, dev, passes_of(d, dev, 0, row)};
+    json_t *out = fields_object(place_fields, &place);
+    fields_write(row_fields, row, out);
     json_add(d->rows, out);
 }
 
@@ -318,35 +338,159 @@ void document_pass(struct document *d, const struct session *s,
                    const xl_device *dev, unsigned pass, const xl_row *row)
 {
     json_t *list = passes_of(d, dev, pass, row);
+    const double at_s = (double)(xl__now_ns() - s->start_ns) * 1e-9;
     const bool is_valid =
         row->samples.runs > 0 && row->verdict <= XL_ROW_SUSPICIOUS;
     if (!is_valid)
         return;
-    json_t *out = json_object();
-    json_put(out, "at_s",
-             json_number((double)(xl__now_ns() - s->start_ns) * 1e-9));
-    put_timing(out, row);
-    json_put(out, "value", json_number(row->value));
-    json_put(out, "unit",
-             json_text(row->unit && *row->unit ? row->unit : NULL));
+    json_t *out = fields_object(pass_time_fields, &at_s);
+    fields_write(timing_fields, row, out);
     json_add(list, out);
 }
 
-json_t *document_json(const struct document *d, const struct session *s)
+/* What the members of the document are written from. */
+struct document_view {
+    const struct document *d;
+    const struct session *s;
+    bool is_interrupted;
+};
+
+static json_t *write_schema_name(const struct field *f, const void *at)
 {
-    json_t *root = json_object(), *devices = json_array();
+    (void)f;
+    (void)at;
+    return json_string("clbench/1");
+}
+
+static json_t *write_tool(const struct field *f, const void *at)
+{
+    (void)f;
+    return environment_tool(((const struct document_view *)at)->s);
+}
+
+static json_t *write_host(const struct field *f, const void *at)
+{
+    (void)f;
+    (void)at;
+    return environment_host();
+}
+
+static json_t *write_environment(const struct field *f, const void *at)
+{
+    (void)f;
+    return environment_json(((const struct document_view *)at)->s);
+}
+
+static json_t *write_state(const struct field *f, const void *at)
+{
+    return fields_object(f->members, &((const struct document_view *)at)->s->state);
+}
+
+static json_t *write_devices(const struct field *f, const void *at)
+{
+    const struct session *s = ((const struct document_view *)at)->s;
+    json_t *devices = json_array();
     for (unsigned i = 0; i < s->n_devices; i++)
-        json_add(devices, device_json(s->devices[i]));
-    json_put(root, "schema", json_string("clbench/1"));
-    json_put(root, "tool", environment_tool(s));
-    json_put(root, "host", environment_host());
-    json_put(root, "environment", environment_json(s));
-    if (s->state.is_known)
-        json_put(root, "state", state_json(&s->state));
-    json_put(root, "devices", devices);
-    json_put(root, "parts", json_incref(d->sections));
-    json_put(root, "rows", json_incref(d->rows));
+        json_add(devices, fields_object(f->members, s->devices[i]));
+    return devices;
+}
+
+static json_t *write_parts(const struct field *f, const void *at)
+{
+    (void)f;
+    return json_incref(((const struct document_view *)at)->d->sections);
+}
+
+static json_t *write_rows(const struct field *f, const void *at)
+{
+    (void)f;
+    return json_incref(((const struct document_view *)at)->d->rows);
+}
+
+static const struct field_type
+    schema_name_type = {FIELD_SCALAR, "{\"const\": \"clbench/1\"}",
+                        write_schema_name, NULL},
+    tool_type = {FIELD_SCALAR, NULL, write_tool, NULL},
+    host_type = {FIELD_SCALAR, NULL, write_host, NULL},
+    environment_type = {FIELD_SCALAR, NULL, write_environment, NULL},
+    state_type = {FIELD_SCALAR, NULL, write_state, NULL},
+    devices_type = {FIELD_BULK, NULL, write_devices, NULL},
+    parts_type = {FIELD_BULK,
+                  "{\"type\": \"array\", \"items\": {\"type\": \"object\", "
+                  "\"properties\": {\"title\": " TEXT ", \"note\": " TEXT
+                  "}, \"required\": [\"title\", \"note\"]}}",
+                  write_parts, NULL},
+    rows_type = {FIELD_BULK, NULL, write_rows, NULL};
+
+static bool has_state(const void *at)
+{
+    return ((const struct document_view *)at)->s->state.is_known;
+}
+
+/* clang-format off */
+static const struct field document_fields[] = {
+    FIELD("schema", &schema_name_type, 0, "what this file is"),
+    FIELD("interrupted", &field_bool,
+          offsetof(struct document_view, is_interrupted),
+          "the run did not come to its end: rows may be missing"),
+    FIELD("tool", &tool_type, 0, "what wrote the file",
+          .members = environment_tool_fields),
+    FIELD("host", &host_type, 0, NULL, .members = environment_host_fields),
+    FIELD("environment", &environment_type, 0,
+          "what is needed to run it again", .members = environment_fields),
+    FIELD("state", &state_type, 0,
+          "whether other programs used the devices; null: not observed",
+          .members = state_fields, .is_known = has_state),
+    FIELD("devices", &devices_type, 0, "those of the run",
+          .members = device_fields),
+    FIELD("parts", &parts_type, 0, "sections, each with a table of its rows"),
+    FIELD("rows", &rows_type, 0, "the measurements",
+          .members = placed_row_fields),
+    {.name = NULL},
+};
+
+/* What commands add to the document, for the schema. */
+static const struct {
+    const char *name, *type, *about;
+} extras[] = {
+    {"cases", "array", "of expr: the built-in cases"},
+    {"cliff", "array", "of gemm --cliff: the slowest of random shapes"},
+    {"expression", "object", "of expr: groups, kernels and bytes of a text"},
+    {"pairs", "array", "interleaved times of this library and another"},
+    {"pipeline", "array", "of pipeline: each mode, with its commands"},
+    {"plan", "object", "of plan: memory and speed of a language model"},
+    {"reads", "array", "of gemm --reads: global reads of tiles"},
+    {"roofline", "array", "of roofline: ceilings and the rows below them"},
+    {"split", "array", "of split: tiles and the units that ran them"},
+    {"tuned", "array", "of tune: each search"},
+    {"tuned_sets", "array", "of tune --list: the sets that are kept"},
+};
+/* clang-format on */
+
+json_t *document_json(const struct document *d, const struct session *s,
+                      bool is_interrupted)
+{
+    const struct document_view view = {d, s, is_interrupted};
+    json_t *root = fields_object(document_fields, &view);
     if (s->extra)
         (void)json_object_update_missing(root, s->extra);
     return root;
+}
+
+json_t *document_schema(void)
+{
+    json_t *out = json_pack(
+        "{s:s, s:s, s:s}", "$schema",
+        "https://json-schema.org/draft/2020-12/schema", "title", "clbench/1",
+        "description", "A result file of clbench. Names end with their unit; "
+                       "null is unknown. Later versions may add members.");
+    json_t *body = fields_schema(document_fields);
+    json_t *properties = json_object_get(body, "properties");
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        json_put(properties, extras[i].name,
+                 json_pack("{s:s, s:s}", "type", extras[i].type,
+                           "description", extras[i].about));
+    (void)json_object_update(out, body);
+    json_decref(body);
+    return out;
 }

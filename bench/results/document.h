@@ -31,7 +31,11 @@ void document_row(struct document *d, const xl_device *dev, const xl_row *row);
  * valid time is left out. */
 void document_pass(struct document *d, const struct session *s,
                    const xl_device *dev, unsigned pass, const xl_row *row);
-/* The whole document so far, a new reference; NULL when out of memory. */
-json_t *document_json(const struct document *d, const struct session *s);
+/* The whole document so far, a new reference; NULL when out of memory.
+ * `is_interrupted`: the run has not come to its end. */
+json_t *document_json(const struct document *d, const struct session *s,
+                      bool is_interrupted);
+/* The JSON Schema of result documents, likewise. */
+json_t *document_schema(void);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "results/fields.h"
+
 /* The current time, "2025-01-31T12:00:00Z". */
 void environment_date(char *out, size_t cap);
 
@@ -14,13 +16,14 @@ void environment_variables(void (*each)(const char *name, const char *value,
                                         void *arg),
                            void *arg);
 
-struct json_t;
 struct session;
 
-/* The "tool", "host" and "environment" members of the result document; NULL
- * when out of memory. */
-struct json_t *environment_tool(const struct session *s);
-struct json_t *environment_host(void);
-struct json_t *environment_json(const struct session *s);
+/* The "tool", "host" and "environment" members of the result document, and
+ * the fields of each; NULL when out of memory. */
+json_t *environment_tool(const struct session *s);
+json_t *environment_host(void);
+json_t *environment_json(const struct session *s);
+extern const struct field environment_tool_fields[], environment_host_fields[],
+    environment_fields[];
 
 #endif

@@ -9,8 +9,13 @@
 #include <crosslane/measure.h>
 
 #include "base/str.h"
+#include "results/fields.h"
 
 struct settings;
+
+/* The members of a row in a result file, of an xl_row: all of them, what
+ * identifies the row, and what a pass over it has. */
+extern const struct field row_fields[], identity_fields[], timing_fields[];
 
 /* A row, and which kernel and case it is of. */
 struct measured_row {

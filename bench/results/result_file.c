@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,7 @@
 #include "base/stats.h"
 #include "base/str.h"
 #include "results/json.h"
-#include "results/telemetry.h"
-#include "results/warnings.h"
+#include "results/result.h"
 
 /* Sets the message of a fault; returns false. */
 static bool reject_file(const struct result_file *f, char *why, size_t cap,
@@ -126,7 +124,38 @@ static bool read_passes(const json_t *list, struct result_row *row)
     return true;
 }
 
-static bool read_row(struct result_row *row, const json_t *in)
+/* -- files of earlier versions -------------------------------------------- */
+
+/* Is the parameter a setting? Settings are in a row's id, findings are not. */
+static bool is_setting(const char *id, const char *name)
+{
+    const size_t len = strlen(name);
+    for (const char *at = id; (at = strstr(at, name)); at++)
+        if (at > id && strchr("/,", at[-1]) && at[len] == '=')
+            return true;
+    return false;
+}
+
+/* Adds what rows of earlier versions lack: which parameters were found, and
+ * the interval of the median. */
+static void complete_row(const struct result_row *row, json_t *json)
+{
+    json_t *found = json_array(), *value = NULL;
+    const char *name = NULL;
+    json_object_foreach(json_object_get(json, "params"), name, value)
+        if (!is_setting(row->id, name))
+            json_add(found, json_text(name));
+    json_put(json, "found", found);
+    if (row->n == 0)
+        return;
+    const struct xl__summary sum = xl__summarise(row->ns, row->n);
+    json_put(json, "lo_ns", json_number(sum.lo));
+    json_put(json, "hi_ns", json_number(sum.hi));
+}
+
+/* -- a row ---------------------------------------------------------------- */
+
+static bool read_row(struct result_row *row, json_t *in)
 {
     row->json = in;
     row->id = json_text_at(in, "id");
@@ -135,9 +164,13 @@ static bool read_row(struct result_row *row, const json_t *in)
     row->case_id = remove_variant(row->id);
     const json_t *frac = json_object_get(json_object_get(in, "roof"), "frac");
     row->frac = json_is_number(frac) ? json_number_value(frac) : (double)NAN;
-    return row->case_id &&
-           read_times(json_object_get(in, "samples_ns"), row) &&
-           read_passes(json_object_get(in, "passes"), row);
+    if (!row->case_id ||
+        !read_times(json_object_get(in, "samples_ns"), row) ||
+        !read_passes(json_object_get(in, "passes"), row))
+        return false;
+    if (!json_object_get(in, "found"))
+        complete_row(row, in);
+    return true;
 }
 
 /* Reads devices and rows; false after a message. */
@@ -154,7 +187,7 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
     if (!f->rows)
         return reject_file(f, why, cap, "does not fit in memory");
     for (size_t i = 0; i < n; i++) {
-        const json_t *in = json_array_get(list, i);
+        json_t *in = json_array_get(list, i);
         struct result_row *row = &f->rows[f->n_rows++];
         if (!read_row(row, in))
             return reject_file(f, why, cap, "does not fit in memory");
@@ -266,160 +299,20 @@ bool result_has_peers(const struct result_file *file)
     return json_array_size(json_object_get(file->document, "pairs")) > 0;
 }
 
-/* Numbers that were too large for JSON were written as text and remain text.
- */
-static void copy_settings(const json_t *object, xl_row *out,
-                          void (*number)(xl_row *, const char *, double),
-                          void (*text)(xl_row *, const char *, const char *))
-{
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
-        if (json_is_number(value))
-            number(out, name, json_number_value(value));
-        else if (json_is_string(value) && text)
-            text(out, name, json_string_value(value));
-    }
-}
-
 void result_identity(const struct result_row *row, xl_row *out)
 {
-    const json_t *json = row->json;
-    const char *dtype = json_text_at(json, "dtype");
-    xl_row_init(out, json_text_at(json, "op"), json_text_at(json, "variant"));
-    copy_settings(json_object_get(json, "shape"), out, xl_row_shape, NULL);
-    copy_settings(json_object_get(json, "params"), out, xl_row_param,
-                  xl_row_param_text);
-    out->cold = xl__streq(json_text_at(json, "cache"), "cold");
-    for (int i = 0; i < XL_N_DTYPES; i++)
-        if (xl__streq(xl_dtype_name((xl_dtype)i), dtype))
-            out->dtype = (xl_dtype)i;
+    xl_row_init(out, "", "");
+    fields_read(identity_fields, row->json, out);
+}
+
+void result_row_read(const struct result_row *row, xl_row *out)
+{
+    xl_row_init(out, "", "");
+    fields_read(row_fields, row->json, out);
 }
 
 bool result_is_timed(const struct result_row *row)
 {
     return row->n > 0 && (xl__streq(row->verdict, "ok") ||
                           xl__streq(row->verdict, "suspicious"));
-}
-
-/* -- a row as the run had it ---------------------------------------------- */
-
-static double read_number(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-/* A number above 0, else 0. */
-static double read_count(const json_t *object, const char *name)
-{
-    const double value = read_number(object, name);
-    return value > 0 ? value : 0;
-}
-
-/* Is the parameter a setting? Settings are in a row's id, findings are not. */
-static bool is_setting(const char *id, const char *name)
-{
-    const size_t len = strlen(name);
-    for (const char *at = id; (at = strstr(at, name)); at++)
-        if (at > id && strchr("/,", at[-1]) && at[len] == '=')
-            return true;
-    return false;
-}
-
-static void mark_findings(const struct result_row *from, xl_row *out)
-{
-    for (unsigned i = 0; i < out->n_params; i++)
-        out->params[i].is_found = !is_setting(from->id, out->params[i].name);
-}
-
-/* The samples and their summary. */
-static void restore_samples(const struct result_row *from, xl_samples *out)
-{
-    if (from->n == 0)
-        return;
-    const size_t n = xl__min_size(from->n, XL_MAX_SAMPLES);
-    const struct xl__summary s = xl__summarise(from->ns, n);
-    memcpy(out->ns, from->ns, n * sizeof *out->ns);
-    out->runs = (unsigned)n;
-    out->median_ns = s.median;
-    out->mad_ns = s.mad;
-    out->min_ns = s.min;
-    out->p95_ns = s.p95;
-    out->lo_ns = s.lo;
-    out->hi_ns = s.hi;
-    out->wall_clock = xl__streq(json_text_at(from->json, "clock"), "wall");
-}
-
-static xl_source find_source(const char *name)
-{
-    for (unsigned i = 0; i <= XL_CALIBRATED; i++)
-        if (xl__streq(xl_source_name((xl_source)i), name))
-            return (xl_source)i;
-    return XL_UNKNOWN;
-}
-
-static void read_roof(const json_t *json, xl_bound *out)
-{
-    out->value = read_number(json, "value");
-    out->name = json_text_at(json, "name");
-    out->source = find_source(json_text_at(json, "source"));
-}
-
-static void read_diagnosis(const json_t *json, xl_diagnosis *out)
-{
-    const char *limiter = json_text_at(json, "limiter");
-    for (unsigned i = 0; i < XL_N_LIMITERS; i++)
-        if (xl__streq(xl_limiter_name((xl_limiter)i), limiter))
-            out->limiter = (xl_limiter)i;
-    out->is_likely = json_is_true(json_object_get(json, "is_likely"));
-    out->share = read_number(json, "share");
-    out->flop_per_s = read_count(json, "flop_per_s");
-    out->bytes_per_s = read_count(json, "bytes_per_s");
-    out->busy = read_number(json, "busy");
-    out->intensity = read_number(json, "intensity");
-    xl__strcpy(out->evidence, sizeof out->evidence,
-               json_text_at(json, "evidence"));
-    xl__strcpy(out->engine, sizeof out->engine,
-               json_text_at(json, "idle_engine"));
-}
-
-/* The verdict of a name; an error for an unknown one. */
-static xl_verdict find_verdict(const char *name)
-{
-    for (unsigned i = 0; i < XL_ROW_ERROR; i++)
-        if (xl__streq(xl_verdict_name((xl_verdict)i), name))
-            return (xl_verdict)i;
-    return XL_ROW_ERROR;
-}
-
-static unsigned read_warnings(const json_t *list)
-{
-    unsigned bits = 0;
-    for (size_t i = 0; i < json_array_size(list); i++)
-        for (unsigned bit = 0; bit < XL_N_WARN; bit++)
-            if (xl__streq(json_string_value(json_array_get(list, i)),
-                          warn_code(bit)))
-                bits |= 1u << bit;
-    return bits;
-}
-
-void result_row_read(const struct result_row *from, xl_row *out)
-{
-    const json_t *json = from->json;
-    result_identity(from, out);
-    mark_findings(from, out);
-    restore_samples(from, &out->samples);
-    out->value = read_number(json, "value");
-    out->unit = json_text_at(json, "unit");
-    out->flop = read_count(json, "flop");
-    out->bytes = read_count(json, "bytes");
-    read_roof(json_object_get(json, "roof"), &out->roof);
-    read_diagnosis(json_object_get(json, "diagnosis"), &out->diagnosis);
-    telemetry_conditions_read(json_object_get(json, "conditions"),
-                              &out->samples.conditions);
-    out->verdict = find_verdict(from->verdict);
-    xl__strcpy(out->reason, sizeof out->reason, json_text_at(json, "reason"));
-    out->warnings = read_warnings(json_object_get(json, "warnings"));
 }

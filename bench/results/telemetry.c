@@ -4,9 +4,7 @@
  * log, and "-" in a table; never 0. */
 #include "results/telemetry.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "cli/console.h"
@@ -15,74 +13,6 @@
 #include "results/json.h"
 
 /* -- JSON ----------------------------------------------------------------- */
-
-/* The share of readings in which each reason held the clock down, as in
- * {"thermal limit": 0.25}, those above 0; null: no sensor reports it. */
-static json_t *throttle_json(const xl_conditions *c)
-{
-    if (!c->has_throttle)
-        return json_null();
-    json_t *out = json_object();
-    for (unsigned i = 0; i < XL_N_THROTTLES; i++)
-        if (c->throttle[i] > 0)
-            json_put(out, xl_throttle_name((xl_throttle)i),
-                     json_number(c->throttle[i]));
-    return out;
-}
-
-/* The numbers of a row's conditions, in the order of the file. They are
- * written and read by this table. */
-#define MEMBER(field)                                                         \
-    {                                                                         \
-#field, offsetof(xl_conditions, field)                                \
-    }
-static const struct {
-    const char *name;
-    size_t at;
-} members[] = {
-    MEMBER(span_ns),           MEMBER(clock_first_hz),
-    MEMBER(clock_lo_hz),       MEMBER(clock_hi_hz),
-    MEMBER(clock_max_hz),      MEMBER(memory_clock_hz),
-    MEMBER(temperature_c),     MEMBER(memory_temperature_c),
-    MEMBER(power_w),           MEMBER(power_limit_w),
-    MEMBER(memory_used_bytes), MEMBER(others),
-    MEMBER(processes),
-};
-enum { N_MEMBERS = sizeof members / sizeof *members };
-
-json_t *telemetry_conditions_json(const xl_conditions *c)
-{
-    if (c->readings == 0)
-        return json_null();
-    json_t *out = json_object();
-    json_put(out, "readings", json_integer(c->readings));
-    for (unsigned i = 0; i < N_MEMBERS; i++) {
-        const char *at = (const char *)c + members[i].at;
-        json_put(out, members[i].name,
-                 json_number(*(const double *)(const void *)at));
-    }
-    json_put(out, "throttle", throttle_json(c));
-    return out;
-}
-
-void telemetry_conditions_read(const json_t *json, xl_conditions *out)
-{
-    const json_t *throttles = json_object_get(json, "throttle");
-    const json_int_t readings =
-        json_integer_value(json_object_get(json, "readings"));
-    out->readings =
-        readings > 0 && readings <= UINT_MAX ? (unsigned)readings : 0;
-    for (unsigned i = 0; i < N_MEMBERS; i++) {
-        char *at = (char *)out + members[i].at;
-        const json_t *value = json_object_get(json, members[i].name);
-        *(double *)(void *)at =
-            json_is_number(value) ? json_number_value(value) : (double)NAN;
-    }
-    out->has_throttle = json_is_object(throttles);
-    for (unsigned i = 0; i < XL_N_THROTTLES; i++)
-        out->throttle[i] = json_number_value(
-            json_object_get(throttles, xl_throttle_name((xl_throttle)i)));
-}
 
 json_t *telemetry_sources(const xl_reading *r)
 {

@@ -10,10 +10,6 @@
 
 #include "results/result.h"
 
-/* The "conditions" member of a row; null when no sensor was read. */
-json_t *telemetry_conditions_json(const xl_conditions *c);
-/* Read it back; what the file lacks is unknown. */
-void telemetry_conditions_read(const json_t *json, xl_conditions *out);
 /* Append the conditions of a device over the rows of a table, "1410 to 1980
  * MHz, up to 71 C, 690 of 700 W". Nothing where there are no sensors. */
 void telemetry_conditions_text(const struct result_table *rows,

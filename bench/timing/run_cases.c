@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cases/shape_file.h"
 #include "cli/progress.h"
-#include "results/trace.h"
+#include "timing/trace.h"
 #include "timing/attempt.h"
 #include "timing/peaks.h"
 

@@ -95,8 +95,8 @@ with open(sys.argv[1], encoding="utf-8") as f:
     doc = json.load(f, parse_constant=refuse, object_pairs_hook=pairs)
 assert doc["schema"] == "clbench/1", doc["schema"]
 assert {"tool", "host", "environment", "devices", "rows"} <= set(doc)
-if "state" in doc:
-    state = doc["state"]
+state = doc["state"]  # null: not observed
+if state:
     assert state["text"].split()[0] == ("BUSY" if state["is_busy"]
                                         else "QUIET"), state
     assert not state["is_busy"] or state["others"] > 0.2, state

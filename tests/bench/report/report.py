@@ -202,7 +202,11 @@ class Reports(unittest.TestCase):
             before=(sys.executable, INTERRUPT, "part.csv", "probe_"))
         self.assertEqual(done.returncode, 130, done.stderr)
         with open("part.json", encoding="utf-8") as file:
-            rows = json.load(file)["rows"]
+            document = json.load(file)
+        rows = document["rows"]
+        self.assertIs(document["interrupted"], True)
+        self.assertIn("interrupted: rows may be missing",
+                      self.check_exit(0, "report", "part.json").stdout)
         self.assertGreater(len(rows), 0)
         self.assertEqual([row["id"] for row in rows_of(content("part.csv"))],
                          [row["id"] for row in rows])

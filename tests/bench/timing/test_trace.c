@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "base/rng.h"
-#include "results/trace.h"
+#include "timing/trace.h"
 
 /* -- clocks --------------------------------------------------------------- */
 

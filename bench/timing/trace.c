@@ -4,7 +4,7 @@
  * engine that overlap are given a second track. Commands wait in a queue many
  * at a time: each is an asynchronous span of its own, of three phases.
  * Source: "Trace Event Format", Google, 2016. */
-#include "results/trace.h"
+#include "timing/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
