@@ -183,7 +183,9 @@ def compile_for_target(build, folder):
     assembly = pathlib.Path(folder, "kernel.s")
     machine = ["--target=nvptx64-nvidia-nvcl", "-march=" + args.target]
     if is_amd:
-        machine = ["--target=amdgcn-amd-amdhsa", "-mcpu=" + args.target]
+        # libclc's version; a newer clang has a newer default.
+        machine = ["--target=amdgcn-amd-amdhsa", "-mcpu=" + args.target,
+                   "-mcode-object-version=5"]
     _, error = run(
         args.compiler, *machine, "-nogpulib", "-x", "cl", *flags, "-Xclang",
         "-mlink-builtin-bitcode", "-Xclang", args.libclc, "-O3",
