@@ -183,6 +183,7 @@ static bool write_file(struct ab *ab)
     if (!s->set.json)
         return true;
     json_t *both = join_sides(ab);
+    json_put(both, "interrupted", json_boolean(session_interrupted()));
     char *text = json_dumps(both, JSON_INDENT(1));
     const bool is_written =
         text && out_file_write(s, "json", s->set.json, text, strlen(text));
@@ -233,6 +234,8 @@ static int run_rounds(struct ab *ab)
             break;
     }
     progress_end(s);
+    if (session_interrupted() && ab->side[0].document && !write_file(ab))
+        code = EXIT_FILE;
     return code;
 }
 

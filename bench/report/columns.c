@@ -291,6 +291,16 @@ static void cell_limiter(const struct table_line *l)
     table_cell(l->t, "%s", text);
 }
 
+/* The limiter with the share of the time that its counts explain. */
+static void cell_explained(const struct table_line *l)
+{
+    char text[UNITS_CAP], share[UNITS_CAP];
+    report_limiter(l->row, text, sizeof text);
+    units_percent(share, sizeof share, l->row->diagnosis.share);
+    table_cell(l->t, "%s%s%s", text, l->row->diagnosis.share >= 0 ? " " : "",
+               l->row->diagnosis.share >= 0 ? share : "");
+}
+
 static void cell_share(const struct table_line *l)
 {
     report_cell_percent(l->t, result_finding(l->row, "share"));
@@ -313,7 +323,8 @@ static const struct column diagnosed_columns[] = {
     {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
     {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
     {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
-    {{"limit", false, 6}, cell_limiter}, {{"verdict", false, 0}, cell_verdict},
+    {{"limit", false, 6}, cell_explained},
+    {{"verdict", false, 0}, cell_verdict},
 };
 
 /* Expressions: kernels, bytes moved, and the gain over separate kernels. */
@@ -322,7 +333,7 @@ static const struct column expression_columns[] = {
     {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
     {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
     {{"roof", true, 0}, cell_roof},     {{"gain", true, 0}, cell_gain},
-    {{"limit", false, 4}, cell_limiter},
+    {{"limit", false, 4}, cell_explained},
     {{"verdict", false, 0}, cell_verdict},
 };
 

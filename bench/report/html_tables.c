@@ -190,13 +190,11 @@ static void cell_limiter(struct xl__str *out, const struct html_page *page,
     const json_t *d = diagnosis_of(row);
     const char *name = json_text_at(d, "limiter");
     const unsigned i = html_limiter_of(name);
-    const bool is_likely = json_is_true(json_object_get(d, "is_likely"));
     (void)page;
     if (i < XL_N_LIMITERS)
         xl__str_printf(out, "<a href=\"#limit-%u\">", i);
     html_text(out, *name ? name : "-");
     xl__str_add(out, i < XL_N_LIMITERS ? "</a>" : "");
-    xl__str_add(out, *name && is_likely ? ", likely" : "");
     add_detail(out, skip_limiter_name(json_text_at(d, "evidence"), name));
     add_detail(out, json_text_at(d, "idle_engine"));
 }

@@ -23,10 +23,9 @@
 void report_limiter(const xl_row *row, char *out, size_t cap)
 {
     const xl_diagnosis *d = &row->diagnosis;
-    snprintf(out, cap, "%s%s",
+    snprintf(out, cap, "%s",
              d->limiter == XL_LIMITER_UNKNOWN ? "-"
-                                              : xl_limiter_name(d->limiter),
-             d->is_likely ? "?" : "");
+                                              : xl_limiter_name(d->limiter));
 }
 
 static bool is_limited(const xl_row *row, xl_limiter by)
@@ -94,7 +93,8 @@ static void show_limiter(const struct result_table *rows, xl_limiter by,
     if (count == 0)
         return;
     const xl_diagnosis *d = &rows->list[at].row.diagnosis;
-    xl__str_printf(&text, "limited by %s", xl_limiter_name(by));
+    xl__str_printf(&text, "%s%s", *xl_limiter_advice(by) ? "limited by " : "",
+                   xl_limiter_name(by));
     if (count > 1) {
         result_table_label(rows, at, &name);
         xl__str_printf(&text, ", %zu of %zu, such as %s", count, rows->n,
@@ -102,7 +102,7 @@ static void show_limiter(const struct result_table *rows, xl_limiter by,
     }
     xl__str_printf(&text, ": %s", skip_limiter_name(d));
     add_rates(&text, d);
-    if (by != XL_LIMITER_UNKNOWN)
+    if (*xl_limiter_advice(by))
         xl__str_printf(&text, ". To do: %s", xl_limiter_advice(by));
     to->text(to->arg, xl__str_text(&text));
     xl__str_clear(&text);

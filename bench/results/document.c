@@ -461,6 +461,7 @@ static const struct {
     {"plan", "object", "of plan: memory and speed of a language model"},
     {"reads", "array", "of gemm --reads: global reads of tiles"},
     {"roofline", "array", "of roofline: ceilings and the rows below them"},
+    {"sides", "array", "of ab: set-up, tool, host and devices of each side"},
     {"split", "array", "of split: tiles and the units that ran them"},
     {"tuned", "array", "of tune: each search"},
     {"tuned_sets", "array", "of tune --list: the sets that are kept"},

@@ -309,6 +309,10 @@ void result_row_read(const struct result_row *row, xl_row *out)
 {
     xl_row_init(out, "", "");
     fields_read(row_fields, row->json, out);
+    /* Older files have limiters that were guessed. */
+    if (json_is_true(json_object_get(json_object_get(row->json, "diagnosis"),
+                                     "is_likely")))
+        out->diagnosis.limiter = XL_LIMITER_UNKNOWN;
 }
 
 bool result_is_timed(const struct result_row *row)

@@ -324,11 +324,10 @@ static const struct field_type
 #define DIAGNOSIS(member) offsetof(xl_diagnosis, member)
 /* clang-format off */
 static const struct field diagnosis_fields[] = {
-    FIELD("limiter", &field_name, DIAGNOSIS(limiter), "what limits the run",
+    FIELD("limiter", &field_name, DIAGNOSIS(limiter), "what limits the run, "
+          "by a count; null: no count explains half of its time",
           .n = XL_N_LIMITERS, .value_name = name_limiter,
           .unknown = XL_LIMITER_UNKNOWN),
-    FIELD("is_likely", &field_bool, DIAGNOSIS(is_likely),
-          "inferred by elimination, not shown by a count"),
     FIELD("share", &field_number, DIAGNOSIS(share),
           "largest need over the measured time"),
     FIELD("evidence", &field_chars, DIAGNOSIS(evidence),

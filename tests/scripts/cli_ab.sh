@@ -58,6 +58,7 @@ interrupt=$(find "$source_dir/tests" -name interrupt.py)
 expect 130 "interrupted" "$python" "$interrupt" "$folder/i.json" \
     sides "$clbench" ab --rounds 50 --json "$folder/i.json" -- '' '' $run 8
 is_json "$folder/i.json"
+grep -q '"interrupted": true' "$folder/i.json" || bad "not marked"
 says "softmax"
 # One round, most likely, which is too few to decide.
 "$clbench" compare "$folder/i.json" >"$out" 2>"$err" || warns "one round"

@@ -4,9 +4,10 @@
  *
  *   need_ns(r) = count(r) / rate(r)
  *
- * and the resource with the largest need limits the run. Where that need is
- * far below the measured time, the run is limited by an effect that lengthens
- * it: bank conflicts, divergent branches, idle compute units, latency. */
+ * and the resource with the largest need limits the run, or the cause that
+ * lengthens this need: bank conflicts, divergent branches, idle compute units.
+ * Where the counts explain less than half of the measured time, no limiter is
+ * named. */
 #ifndef CROSSLANE_MEASURE_DIAGNOSIS_H
 #define CROSSLANE_MEASURE_DIAGNOSIS_H
 
@@ -30,26 +31,25 @@ typedef enum xl_level {
     XL_N_LEVELS
 } xl_level;
 
-/* What can limit a run, with advice to the user. XX(id, name, advice) */
+/* What can limit a run, with what its caller can do. XX(id, name, advice) */
 /* clang-format off */
 #define XL_LIMITER_MAP(XX)                                                     \
- XX(UNKNOWN,    "unknown",           "measure more of the device (clbench probe), or count more of the run") \
+ XX(UNKNOWN,    "not explained",     "") \
  XX(TRANSFER,   "transfer",          "keep data on the device from call to call, use pinned memory, or copy in chunks while kernels run") \
- XX(LAUNCH,     "launch",            "do more in a launch: batch the calls, or fuse consecutive ones") \
- XX(DRAM,       "DRAM",              "move fewer bytes: fuse the kernels that read them again, or use a narrower type") \
- XX(CACHE,      "cache",             "read each byte from the caches less often: larger tiles, wider accesses") \
- XX(LOCAL,      "local memory",      "use each element that is read more often: larger register tiles of a work-item") \
- XX(BANKS,      "bank conflicts",    "pad the rows of local memory by a word, or let neighbouring items read neighbouring words") \
- XX(FMA,        "FMA",               "the FMA units are at their peak: fewer operations, or a matrix engine where the type allows it") \
+ XX(LAUNCH,     "launch",            "do more in a call: batch the calls, fuse consecutive ones, or record and replay them") \
+ XX(DRAM,       "DRAM",              "move fewer bytes: fuse the operations that read them again, or use a narrower type") \
+ XX(CACHE,      "cache",             "use a narrower type, or tune: larger tiles read each byte less often") \
+ XX(LOCAL,      "local memory",      "use a narrower type, or tune: larger register tiles read each element less often") \
+ XX(BANKS,      "bank conflicts",    "tune, or pad the rows of the data by an element") \
+ XX(FMA,        "FMA",               "the FMA units are at their peak: fewer operations, or a type and accuracy that a matrix engine has") \
  XX(ENGINE,     "matrix engine",     "the matrix engine is at its peak: a narrower type, or fewer products") \
- XX(SPECIAL,    "special functions", "fewer special functions, native_ functions, or a polynomial on the FMA units") \
- XX(ATOMICS,    "atomics",           "sum within a work-group first, and spread the remaining atomics over several words") \
- XX(BARRIERS,   "barriers",          "more operations between two barriers, or smaller work-groups") \
- XX(GROUPS,     "too few groups",    "smaller tiles, sums split along k, or several calls in one") \
- XX(DIVERGENCE, "divergence",        "let neighbouring items take the same branch: sort by it, or use a kernel for each branch") \
- XX(SPILLS,     "spills",            "fewer live values: smaller register tiles of a work-item, no private arrays that are indexed") \
- XX(THROTTLE,   "throttle",          "let the device cool, check its power limit and which other programs use it") \
- XX(LATENCY,    "latency",           "more independent operations: more work-items per compute unit, more chains per work-item")
+ XX(SPECIAL,    "special functions", "fewer special functions, or permit native ones (fast math)") \
+ XX(ATOMICS,    "atomics",           "tune: fewer slices that are added to one result") \
+ XX(BARRIERS,   "barriers",          "tune: larger slices between two barriers, or smaller work-groups") \
+ XX(GROUPS,     "too few groups",    "batch several calls in one, or tune: smaller tiles, sums split along k") \
+ XX(DIVERGENCE, "divergence",        "sort the data so that neighbouring elements take the same branch") \
+ XX(SPILLS,     "spills",            "tune: smaller register tiles") \
+ XX(THROTTLE,   "throttle",          "let the device cool, check its power limit and which other programs use it")
 /* clang-format on */
 typedef enum xl_limiter {
 #define XL_LIMITER_ENUM_(id, name, advice) XL_LIMITER_##id,
@@ -57,9 +57,9 @@ typedef enum xl_limiter {
 #undef XL_LIMITER_ENUM_
 } xl_limiter;
 
-/** "DRAM", "too few groups", ... Static. */
+/** "DRAM", "too few groups", "not explained". Static. */
 XL_API const char *xl_limiter_name(xl_limiter limiter);
-/** Advice for it, one sentence. Static. */
+/** What the caller can do, one sentence; "" where nothing is named. Static. */
 XL_API const char *xl_limiter_advice(xl_limiter limiter);
 
 enum { XL_MAX_FLOP_KINDS = 2 }; ///< products of matrices first
@@ -96,7 +96,6 @@ typedef struct xl_counts {
 /** What limits a run. */
 typedef struct xl_diagnosis {
     xl_limiter limiter;
-    bool is_likely; ///< inferred by elimination, not shown by a count
     double share;   ///< largest need over the measured time; NaN: unknown
     double need_ns[XL_N_LIMITERS]; ///< the least time each needs; NaN: unknown
     /** Achieved rates, and the share of the host's time in which the device

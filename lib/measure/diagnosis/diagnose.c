@@ -6,7 +6,8 @@
  *
  * with `ways` for conflicts or branches that repeat the work and `fill` for
  * compute units without work. The largest need explains the run; if `ways` or
- * `fill` makes it long, that cause is named instead of the resource. Source:
+ * `fill` makes it long, that cause is named instead of the resource. A share
+ * that no count explains is stated, and nothing is guessed for it. Source:
  * the roofline model (Williams, Waterman, Patterson 2009) with a ceiling for
  * each resource. */
 #include <crosslane/measure/row.h>
@@ -32,11 +33,11 @@ static const double stays = 0.25;
 static const double reach = 2;
 /* Later runs over the first; a machine's usual variation stays below. */
 static const double throttled = 1.15;
-/* A rate measured under the same power limit explains so much of a run. */
+/* So much of a run is all of it: rates vary, and one that was measured under
+ * the same power limit explains no more. */
 static const double explained_well = 0.85;
-/* Items that a compute unit needs to hide latency, and those it holds at most
- * where that is unknown. */
-static const double items_wanted = 512, items_most = 2048;
+/* Items that a compute unit holds at most, where that is unknown. */
+static const double items_most = 2048;
 
 /* What a run needs of one resource. */
 struct need {
@@ -407,41 +408,10 @@ static void store_needs(const struct run_needs *c, xl_diagnosis *out)
     }
 }
 
-/* Guesses the limiter where the counts explain little. Cores of a CPU need no
- * further items to hide latency. */
-static xl_limiter guess_limiter(const struct run_needs *c)
-{
-    const xl_counts *w = c->counts;
-    const double units = xl__num(c->l, XL__F_compute_units);
-    const double items = w->groups * w->wg_size / units;
-    if (w->private_bytes > 0 && xl__is(c->l, XL__F_is_gpu))
-        return XL_LIMITER_SPILLS;
-    if (items < items_wanted && xl__is(c->l, XL__F_is_gpu))
-        return XL_LIMITER_GROUPS;
-    return XL_LIMITER_LATENCY;
-}
-
-static void print_likely(const struct run_needs *c, const xl_diagnosis *d,
-                         struct xl__str *out)
-{
-    static const double percent = 100;
-    const xl_counts *w = c->counts;
-    const double units = xl__num(c->l, XL__F_compute_units);
-    xl__str_printf(out, "; %.0f %% is unexplained, likely ",
-                   percent * (1 - d->share));
-    if (d->limiter == XL_LIMITER_GROUPS)
-        xl__str_printf(out, "too few groups: %.0f of %.0f items on %.0f units",
-                       w->groups, w->wg_size, units);
-    else if (d->limiter == XL_LIMITER_SPILLS)
-        xl__str_printf(out, "spills: %.0f B of private memory an item",
-                       w->private_bytes);
-    else
-        xl__str_add(out, "latency: work that waits for its own results");
-}
-
 static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
                          struct xl__str *text)
 {
+    static const double percent = 100;
     const double units = xl__num(c->l, XL__F_compute_units);
     const struct need *most = find_longest(c);
     store_needs(c, out);
@@ -452,11 +422,11 @@ static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
     out->limiter = need_limiter(most);
     out->share = fmin(1, need_ns(most) / c->counts->ns);
     print_need(most, c->counts, units, text);
-    if (out->share < explained) {
-        out->limiter = guess_limiter(c);
-        out->is_likely = true;
-        print_likely(c, out, text);
-    }
+    if (out->share < explained)
+        out->limiter = XL_LIMITER_UNKNOWN;
+    if (out->share < explained_well)
+        xl__str_printf(text, "; not explained: %.0f %%",
+                       percent * (1 - out->share));
 }
 
 /* Names throttling: the lost time is the limiter. */
@@ -464,7 +434,6 @@ static void set_throttle(const struct run_needs *c, double lost,
                          xl_diagnosis *out)
 {
     out->limiter = XL_LIMITER_THROTTLE;
-    out->is_likely = false;
     out->share = lost;
     out->need_ns[XL_LIMITER_THROTTLE] = lost * c->counts->ns;
 }

@@ -55,8 +55,7 @@ def row(index, op, variant, size, value, verdict="ok", more=None):
         "clock": "event", "value": value, "unit": "flop/s", "flop": 1e6,
         "bytes": 1e5, "roof": {"name": "fma f32", "value": 6.6e13,
                                "source": "measured", "frac": value / 6.6e13},
-        "diagnosis": {"limiter": "DRAM", "is_likely": False,
-                      "evidence": "DRAM: 1 MB at 4 TB/s need it all"},
+        "diagnosis": {"limiter": "DRAM", "evidence": "DRAM: 1 MB at 4 TB/s need it all"},
         "verdict": verdict, "reason": None if verdict == "ok" else "because",
         "warnings": ["noisy"] if noise > 9 else [], **(more or {})}
 

@@ -72,7 +72,6 @@ static void full_row(xl_row *row, double m)
     row->samples.hi_ns = row->samples.ns[3];
     row->samples.wall_clock = true;
     row->diagnosis.limiter = XL_LIMITER_DRAM;
-    row->diagnosis.is_likely = true;
     row->diagnosis.share = 0.3;
     row->diagnosis.busy = 0.9;
     row->diagnosis.intensity = 12.5;
@@ -147,7 +146,6 @@ static void rows_are_read_back(void **state)
     assert_true(got->samples.hi_ns >= got->samples.median_ns);
     assert_true(got->samples.wall_clock);
     assert_int_equal(got->diagnosis.limiter, expected.diagnosis.limiter);
-    assert_true(got->diagnosis.is_likely);
     same_number(got->diagnosis.share, expected.diagnosis.share);
     same_number(got->diagnosis.busy, expected.diagnosis.busy);
     same_number(got->diagnosis.intensity, expected.diagnosis.intensity);
