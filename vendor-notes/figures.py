@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of documents, from the files in vendor-notes/data.
+
+figures.py check            is each figure in the documents that of its data?
+figures.py write            write the figures into the documents
+figures.py keep RUN NAME    keep the rows of a result file of clbench as
+                            data/NAME.json
+
+A document has its figures between <!-- figures: BLOCK --> and
+<!-- end of figures -->; BLOCKS has how each is made. A run is measured anew by
+the command in "method" of its data.
+"""
+import json
+import math
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "data")
+DOCUMENTS = [os.path.join(HERE, os.pardir, "README.md"),
+             os.path.join(HERE, "measured.md")]
+MARK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)",
+                  re.DOTALL)
+
+
+def rows_of(name):
+    with open(os.path.join(DATA, name + ".json"), encoding="utf-8") as file:
+        return json.load(file)["rows"]
+
+
+# -- numbers ------------------------------------------------------------------
+
+def scaled(value, units, step=1e3):
+    """Three digits, with the unit that leaves less than a thousand."""
+    for unit in units[:-1]:
+        if value < 999.5:
+            break
+        value /= step
+    else:
+        unit = units[-1]
+    digits = max(0, 2 - int(math.floor(math.log10(value)))) if value > 0 else 0
+    return f"{value:.{min(digits, 2)}f} {unit}"
+
+
+def time(ns):
+    return scaled(ns, ["ns", "us", "ms", "s"])
+
+
+def rate(row):
+    unit = row["unit"]
+    name = "FLOP/s" if unit == "flop/s" else unit
+    return scaled(row["value"], [unit, "k" + name, "M" + name, "G" + name,
+                                 "T" + name])
+
+
+def percent(share, digits=0):
+    return f"{100 * share:.{digits}f} %"
+
+
+# -- tables -------------------------------------------------------------------
+
+def markdown(titles, align, lines):
+    """A table; `align`: one of l and r for each column."""
+    head = "|" + "|".join(f" {title} " if title else " "
+                          for title in titles) + "|"
+    rule = "|" + "|".join("---" if a == "l" else "--:" for a in align) + "|"
+    return "\n".join([head, rule] +
+                     ["| " + " | ".join(line).rstrip() + " |"
+                      for line in lines]) + "\n"
+
+
+def terminal(titles, align, lines):
+    """A table as clbench prints it."""
+    cells = [titles] + lines
+    widths = [max(len(line[i]) for line in cells) for i in range(len(titles))]
+    text = "\n".join(
+        ("  " + "  ".join(f"{cell:{'<' if a == 'l' else '>'}{width}}"
+                          for cell, a, width in zip(line, align, widths))
+         ).rstrip() for line in cells)
+    return f"```text\n{text}\n```\n"
+
+
+def verdict(row):
+    return ", ".join([row["verdict"]] + [f"`{w}`" for w in row["warnings"]])
+
+
+def suite(name, op=None):
+    return [row for row in rows_of(name) if op in (None, row["op"])]
+
+
+def readme_suite():
+    return terminal(
+        ["case", "variant", "median", "+-", "value", "roof", "limit",
+         "verdict"], "llrrrrll",
+        [[row["case"], row["variant"], time(row["median_ns"]),
+          percent(row["mad"], 1).replace(" ", ""), rate(row),
+          percent(row["roof"]).replace(" ", ""), row["limit"], row["verdict"]]
+         for row in suite("pocl-suite", "gemm")])
+
+
+def pocl_suite():
+    title = {"gemm": "GEMM ", "softmax": "softmax "}
+    return markdown(
+        ["case", "variant", "median", "MAD / median", "rate",
+         "share of the roof"], "llrrrr",
+        [[title[row["op"]] + row["case"], f"`{row['variant']}`",
+          time(row["median_ns"]), percent(row["mad"], 1), rate(row),
+          percent(row["roof"])] for row in suite("pocl-suite")])
+
+
+def h200_suite():
+    return markdown(
+        ["case", "variant", "median", "MAD / median", "rate",
+         "share of the roof", "limit", "verdict"], "llrrrrll",
+        [[row["case"], f"`{row['variant']}`", time(row["median_ns"]),
+          percent(row["mad"], 1), rate(row), percent(row["roof"]),
+          row["limit"], verdict(row)] for row in suite("h200-suite", "gemm")])
+
+
+def pocl_expression():
+    return markdown(
+        ["variant", "kernels", "bytes moved", "median", "rate",
+         "share of a copy", "speedup"], "lrrrrrr",
+        [[row["variant"], str(row["kernels"]),
+          scaled(row["bytes"], ["B", "kB", "MB", "GB"]).replace(".0 ", " "),
+          time(row["median_ns"]), rate(row), percent(row["roof"]),
+          f"{row['gain']:.2f}" if row["gain"] else ""]
+         for row in suite("pocl-expression")])
+
+
+# -- ratios to other libraries ------------------------------------------------
+
+def each(values):
+    return ", ".join(dict.fromkeys(f"{v:.2f}" for v in values))
+
+
+def span(values):
+    ends = dict.fromkeys(f"{v:.2f}" for v in (min(values), max(values)))
+    return " to ".join(ends)
+
+
+def mean(values):
+    return f"{math.exp(sum(map(math.log, values)) / len(values)):.2f}"
+
+
+def least(values):
+    return f"{min(values):.2f}"
+
+
+def tenths(values):
+    return ", ".join(dict.fromkeys(f"{v:.1f}" for v in values))
+
+
+def halves(kind, sizes):
+    return [f"{dtype} {kind} {size}" for size in sizes
+            for dtype in ("f16", "bf16")]
+
+
+LLM = "f16 nt "  # how each case of the set begins
+# Types, case and library as text; set, side, cases (None: all), and how.
+RATIOS = [
+    ("f16, bf16", "nn 2048", "cuBLAS, graph", "half", "graph",
+     halves("nn", [2048]), each),
+    ("f16, bf16", "nn 3072", "cuBLAS, graph", "half", "graph",
+     halves("nn", [3072]), each),
+    ("f16, bf16", "nn 4096", "cuBLAS, graph", "half", "graph",
+     halves("nn", [4096]), each),
+    ("f16, bf16", "nn 8192", "cuBLAS, graph", "half", "graph",
+     halves("nn", [8192]), each),
+    ("f16, bf16", "nn 2048, 3072, 4096, 8192", "cuBLAS, loop", "half", "loop",
+     None, span),
+    ("f16, bf16", "nt, tn, tt, 2048 to 8192", "cuBLAS, graph", "layout",
+     "graph", None, span),
+    ("f16, bf16", "nn 1024", "cuBLAS, graph", "small", "graph",
+     halves("nn", [1024]), span),
+    ("f16, bf16", "nn 1536", "cuBLAS, graph", "small", "graph",
+     halves("nn", [1536]), span),
+    ("f16, bf16", "nn 1024", "cuBLAS, loop", "small", "loop",
+     halves("nn", [1024]), tenths),
+    ("f16, bf16", "nn 1536", "cuBLAS, loop", "small", "loop",
+     halves("nn", [1536]), tenths),
+    ("f16, bf16", "nn 1000", "cuBLAS, graph", "odd", "graph",
+     halves("nn", [1000]), span),
+    ("f16, bf16", "nn 2049", "cuBLAS, graph", "odd", "graph",
+     halves("nn", [2049]), tenths),
+    ("f16, bf16", "nn 4095", "cuBLAS, graph", "odd", "graph",
+     halves("nn", [4095]), tenths),
+    ("f16", "nt, {n} layers of language models, 16 to 8192 rows, geometric "
+     "mean", "cuBLAS, graph", "llm", "graph", None, mean),
+    ("f16", "the worst of these layers ({worst})", "cuBLAS, graph", "llm",
+     "graph", None, least),
+    ("f16", "the worst of these layers where cuBLAS takes 30 us or more",
+     "cuBLAS, graph", "llm", "graph", lambda row: row["theirs_us"] >= 30,
+     least),
+    ("f32", "nn 2048, 4096, 8192 on the FMA units", "cuBLAS, graph", "f32",
+     "graph", None, lambda v: ", ".join(f"{x:.2f}" for x in v)),
+    ("f32", "nn 2048, 4096, 8192 on the FMA units", "CLBlast", "f32",
+     "clblast", None, tenths),
+    ("f32 as two f16 terms, three products", "nn 4096, 8192",
+     "cuBLAS in f32, graph", "split", "graph", None, tenths),
+    ("f32 as three bf16 terms, six products", "nn 4096, 8192",
+     "cuBLAS in f32, graph", "split6", "graph", None, tenths),
+    ("f32 rounded to 11 bits", "nn 4096, 8192", "cuBLAS in TF32, graph",
+     "tf32", "graph", None, each),
+    ("i8", "nt 4096, 8192", "`torch._int_mm`, graph", "i8", "graph", None,
+     tenths),
+    ("f8e4m3", "nt 4096, 8192", "`torch._scaled_mm`, graph", "f8", "graph",
+     None, each),
+    ("f8e4m3, the engine's own sums", "nt 4096, 8192",
+     "`torch._scaled_mm` with `use_fast_accum`, graph", "f8fast", "graph",
+     None, each),
+]
+
+
+def h200_ratios():
+    rows = rows_of("h200-gemm")
+    lines = []
+    for types, case, library, name, theirs, cases, how in RATIOS:
+        found = [row for row in rows if row["set"] == name and
+                 row["ours"] == "ours" and row["theirs"] == theirs and
+                 (cases is None or (cases(row) if callable(cases)
+                                    else row["case"] in cases))]
+        worst = min(found, key=lambda row: row["ratio"])
+        lines.append([types,
+                      case.format(n=len(found),
+                                  worst=worst["case"].removeprefix(LLM)),
+                      library, how([row["ratio"] for row in found])])
+    return markdown(["types", "case", "other library", "ratio"], "lllr", lines)
+
+
+BLOCKS = {
+    "readme-suite": readme_suite,
+    "pocl-suite": pocl_suite,
+    "pocl-expression": pocl_expression,
+    "h200-suite": h200_suite,
+    "h200-ratios": h200_ratios,
+}
+
+
+# -- commands -----------------------------------------------------------------
+
+def filled(text):
+    return MARK.sub(lambda m: m[1] + BLOCKS[m[2]]() + m[3], text)
+
+
+def documents(is_written):
+    used, wrong = set(), 0
+    for path in DOCUMENTS:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        used |= {m[2] for m in MARK.finditer(text)}
+        made = filled(text)
+        if made == text:
+            continue
+        wrong += 1
+        if is_written:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(made)
+            continue
+        for old, new in zip(text.splitlines(), made.splitlines()):
+            if old != new:
+                print(f"{os.path.relpath(path)}: is\n  {old}\nby its data\n"
+                      f"  {new}")
+                break
+    for name in BLOCKS.keys() - used:
+        print(f"no document has the figures {name}")
+    return 0 if is_written else wrong + len(BLOCKS.keys() - used)
+
+
+def label(row):
+    shape = list(row["shape"].values())
+    text = "x".join(f"{x:.0f}" for x in shape)
+    if len(shape) == 3 and len(set(shape)) == 1:
+        text = f"{shape[0]:.0f}^3"
+    if row["params"].get("batch", 1) > 1:
+        text += f" x{row['params']['batch']:.0f}"
+    return f"{text} {row['dtype']}"
+
+
+def keep(run, name):
+    with open(run, encoding="utf-8") as file:
+        doc = json.load(file)
+    device = doc["devices"][0]
+    arguments = " ".join(doc["environment"].get("arguments") or [])
+    out = {"schema": "crosslane-data/1", "device": device["name"],
+           "driver": device["driver"], "date": doc["environment"]["date"],
+           "libraries": {"crosslane": doc["tool"]["library"]},
+           "method": f"clbench {arguments}; {doc['state']['text']}"}
+    rows = [{"op": row["op"], "case": label(row), "variant": row["variant"],
+             "median_ns": row["median_ns"],
+             "mad": row["mad_ns"] / row["median_ns"], "value": row["value"],
+             "unit": row["unit"], "roof": (row["roof"] or {}).get("frac"),
+             "limit": (row["diagnosis"] or {}).get("limiter"),
+             "verdict": row["verdict"], "warnings": row["warnings"]}
+            for row in doc["rows"]
+            if row["op"] in ("gemm", "softmax") and row["median_ns"]]
+    write(os.path.join(DATA, name + ".json"), out, rows)
+    return 0
+
+
+def write(path, head, rows):
+    """One row a line."""
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    text = json.dumps({**head, "rows": 0}, indent=1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace('"rows": 0', f'"rows": [\n{lines}\n ]') + "\n")
+
+
+def main(words):
+    if words in (["check"], ["write"]):
+        return min(1, documents(words == ["write"]))
+    if len(words) == 3 and words[0] == "keep":
+        return keep(*words[1:])
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
