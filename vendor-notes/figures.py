@@ -283,11 +283,13 @@ def keep(run, name):
     with open(run, encoding="utf-8") as file:
         doc = json.load(file)
     device = doc["devices"][0]
-    arguments = " ".join(doc["environment"].get("arguments") or [])
+    words = [doc["tool"].get("command") or "",
+             *(doc["environment"].get("arguments") or [])]
+    command = " ".join(["clbench", *filter(None, words)])
     out = {"schema": "crosslane-data/1", "device": device["name"],
            "driver": device["driver"], "date": doc["environment"]["date"],
            "libraries": {"crosslane": doc["tool"]["library"]},
-           "method": f"clbench {arguments}; {doc['state']['text']}"}
+           "method": f"{command}; {doc['state']['text']}"}
     rows = [{"op": row["op"], "case": label(row), "variant": row["variant"],
              "median_ns": row["median_ns"],
              "mad": row["mad_ns"] / row["median_ns"], "value": row["value"],

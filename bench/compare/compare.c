@@ -317,8 +317,9 @@ static bool classify_pairs(struct comparison *c,
     struct noise_input in;
     for (size_t i = 0; rows && i < c->n_compared; i++)
         rows[i] = c->pairs[i].shift;
-    const bool fine = rows && compare_noise_input(c, how, &in) &&
-                      noise_judge(&c->noise, rows, c->n_compared, &in);
+    compare_noise_input(c, how, &in);
+    const bool fine =
+        rows && noise_judge(&c->noise, rows, c->n_compared, &in);
     for (size_t i = 0; fine && i < c->n_compared; i++) {
         c->pairs[i].shift = rows[i];
         c->pairs[i].ratio = ratio_of(&rows[i], how->margin);
@@ -618,7 +619,7 @@ bool compare_make(struct comparison *c, const struct result_set *a,
             !find_op(c, &c->pairs[i], &c->pairs[i].shift.op))
             return false;
     }
-    if (!label_pairs(c) || !compare_fold_curves(c))
+    if (!compare_align_passes(c) || !label_pairs(c) || !compare_fold_curves(c))
         return false;
     for (size_t i = 0; i < c->n; i++)
         c->n_compared += call_has_interval(c->pairs[i].ratio.call);

@@ -70,6 +70,8 @@ struct comparison {
     size_t n_ops, ops_cap;
     struct op_mean all; /* op NULL */
     struct noise noise;
+    double drift; /* sum of the squares by which whole passes differ, and */
+    unsigned drift_df; /* their degrees of freedom */
     double margin; /* percent */
     bool is_paired; /* pass k of b was taken beside pass k of a */
     bool is_alike; /* same chip and platform: most rows are expected to be

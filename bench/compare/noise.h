@@ -12,6 +12,9 @@
  *                    and from rows of its class, as a prior with PRIOR degrees
  *                    of freedom (Smyth, "Linear models and empirical Bayes
  *                    methods", Stat. Appl. Genet. Mol. Biol. 3(1), 2004)
+ *                    What all rows of a pass have in common, the speed of
+ *                    the machine at that time, is taken out before, where
+ *                    there are rows enough to see it
  *     decision       p of Student's t, then a false-discovery rate of 5 % over
  *                    all rows (Benjamini and Hochberg, J. R. Stat. Soc. B
  *                    57(1), 1995); the intervals of the rows that it finds are

@@ -14,14 +14,21 @@
 struct passes {
     const struct comparison *c;
     int side;
-    size_t most; /* of a row */
+    size_t most;   /* of a row */
+    size_t n_rows; /* with so many */
 };
 
 static struct passes find_passes(const struct comparison *c, int side)
 {
     struct passes p = {.c = c, .side = side};
-    for (size_t i = 0; i < c->n_compared; i++)
-        p.most = xl__max_size(p.most, pair_n_values(c, &c->pairs[i], side));
+    for (size_t i = 0; i < c->n; i++) {
+        const size_t n = call_has_interval(c->pairs[i].ratio.call)
+                             ? pair_n_values(c, &c->pairs[i], side)
+                             : 0;
+        p.n_rows = n > p.most ? 0 : p.n_rows;
+        p.most = xl__max_size(p.most, n);
+        p.n_rows += n > 0 && n == p.most;
+    }
     return p;
 }
 
@@ -32,7 +39,8 @@ static bool pass_deviation(const struct passes *of, size_t i, size_t k,
 {
     const struct pair *p = &of->c->pairs[i];
     double mean = 0;
-    if (of->most < 2 || pair_n_values(of->c, p, of->side) != of->most)
+    if (of->most < 2 || !call_has_interval(p->ratio.call) ||
+        pair_n_values(of->c, p, of->side) != of->most)
         return false;
     for (size_t j = 0; j < of->most; j++)
         mean += pair_value(of->c, p, of->side, j) / (double)of->most;
@@ -40,23 +48,58 @@ static bool pass_deviation(const struct passes *of, size_t i, size_t k,
     return true;
 }
 
-/* Adds the squares of whole passes, each the median over the rows, and their
- * degrees of freedom. */
-static bool add_drift(const struct passes *of, struct noise_input *in,
-                      double *square)
+/* -- the speed of each pass ----------------------------------------------- */
+
+/* What the rows have in common in each pass, its mean over the passes taken
+ * out; `list` has room for a value a row. */
+static void find_speeds(const struct passes *of, double *list, double *speed)
 {
-    double *list = xl__calloc(of->c->n_compared + 1, sizeof *list);
-    for (size_t k = 0; list && of->most > 1 && k < of->most; k++) {
+    double mean = 0;
+    for (size_t k = 0; k < of->most; k++) {
         size_t n = 0;
-        for (size_t i = 0; i < of->c->n_compared; i++)
+        for (size_t i = 0; i < of->c->n; i++)
             n += pass_deviation(of, i, k, &list[n]);
-        const double middle = xl__median(list, n);
-        *square += middle * middle;
+        speed[k] = xl__median(list, n);
+        mean += speed[k] / (double)of->most;
     }
-    in->drift_df += of->most > 1 ? (unsigned)of->most - 1 : 0;
-    free(list);
-    return list != NULL;
+    for (size_t k = 0; k < of->most; k++)
+        speed[k] -= mean;
 }
+
+/* Few rows would lose noise of their own. */
+static bool align_side(struct comparison *c, int side)
+{
+    enum { FEWEST = 16 };
+    const struct passes of = find_passes(c, side);
+    double *list = xl__calloc(c->n + 1, sizeof *list);
+    double *speed = xl__calloc(of.most + 1, sizeof *speed);
+    const bool fine = list && speed;
+    if (fine && of.most > 1) {
+        find_speeds(&of, list, speed);
+        for (size_t k = 0; k < of.most; k++)
+            c->drift += speed[k] * speed[k];
+        c->drift_df += (unsigned)of.most - 1;
+    }
+    for (size_t i = 0; fine && !c->is_paired && of.n_rows >= FEWEST &&
+                       i < c->n; i++)
+        for (size_t k = 0; c->pairs[i].n_values[side] == of.most &&
+                           k < of.most; k++)
+            c->pairs[i].log_time[side][k] -= speed[k];
+    free(list);
+    free(speed);
+    return fine;
+}
+
+bool compare_align_passes(struct comparison *c)
+{
+    bool fine = align_side(c, 0) && align_side(c, 1);
+    for (size_t i = 0; i < c->n && fine; i++)
+        if (c->pairs[i].shift.runs > 0)
+            fine = pair_set_shift(c, &c->pairs[i]);
+    return fine;
+}
+
+/* -- what rows have in common --------------------------------------------- */
 
 /* Adds the products of all two rows of an op in a pass, and as many squares:
  * their quotient is the correlation of the rows of an op. */
@@ -78,22 +121,21 @@ static void add_products(const struct passes *of, double *products,
         }
 }
 
-bool compare_noise_input(const struct comparison *c,
+void compare_noise_input(const struct comparison *c,
                          const struct compare_options *how,
                          struct noise_input *in)
 {
     const bool is_given = !isnan(how->assumed);
     const double percent = is_given ? how->assumed : COMPARE_NOISE;
-    double square = 0, runs = 0, products = 0, squares = 0;
+    double runs = 0, products = 0, squares = 0;
     *in = (struct noise_input){.is_alike = c->is_alike && !c->is_paired,
                                .is_given = is_given,
                                .margin = log1p(how->margin / 100),
-                               .drift = (double)NAN};
+                               .drift = (double)NAN,
+                               .drift_df = c->drift_df};
     in->assumed = log1p(percent / 100) * log1p(percent / 100);
     for (int side = 0; side < 2; side++) {
         const struct passes of = find_passes(c, side);
-        if (!add_drift(&of, in, &square))
-            return false;
         add_products(&of, &products, &squares);
     }
     in->common = squares > 0 ? products / squares : (double)NAN;
@@ -102,6 +144,5 @@ bool compare_noise_input(const struct comparison *c,
         if (runs <= 0 || c->pairs[i].shift.runs < runs)
             runs = c->pairs[i].shift.runs;
     if (in->drift_df > 0)
-        in->drift = square / in->drift_df * runs;
-    return true;
+        in->drift = c->drift / in->drift_df * runs;
 }

@@ -5,9 +5,13 @@
 
 #include "compare/compare.h"
 
+/* Takes from each pass what all its rows have in common: the speed of the
+ * machine at that time is no noise of a row. Pairs are measured. False: out of
+ * memory. */
+bool compare_align_passes(struct comparison *c);
 /* Sets what noise_judge() needs beside the rows. The compared pairs come
- * first. False: out of memory. */
-bool compare_noise_input(const struct comparison *c,
+ * first. */
+void compare_noise_input(const struct comparison *c,
                          const struct compare_options *how,
                          struct noise_input *in);
 
