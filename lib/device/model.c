@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a device: its vendor's, else those of its class. */
-#include "device/facts.h"
+#include <math.h>
+
+#include "device/peak_rates.h"
 
 /* clang-format off */
 static const struct xl__tile_set tiled_sets[] = { /* NV-23 */
@@ -125,6 +127,14 @@ double xl__model(const struct xl__limits *l, enum xl__model_id id)
 size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id)
 {
     return (size_t)xl__model(l, id);
+}
+
+bool xl__exceeds_caches(const struct xl__limits *l, double bytes)
+{
+    const double kept =
+        xl__model(l, XL__M_kept_bytes) * (double)xl__n_units(l);
+    const double level = xl__num_or(l, XL__F_llc_bytes, INFINITY);
+    return bytes > (kept > 0 ? fmin(kept, level) : level);
 }
 
 const struct xl__tile_sets *xl__tiles(const struct xl__limits *l)

@@ -64,7 +64,9 @@ enum xl__device_class {
  XX(held_narrow_words,    32,    32,    32,    32, "where all types read are below 4 bytes") \
  XX(held_lanes,          512,   512,   512,   512, "items of a row that is held, at most (NV-25)") \
  XX(wg,                  256,   256,   256,   256, "items of a group that every kernel can have (NV-24)") \
- XX(core_groups,          64,    64,    64,    64, "of a core, so that all are busy until the end (CP-08)")
+ XX(core_groups,          64,    64,    64,    64, "of a core, so that all are busy until the end (CP-08)") \
+ /* caches */                                                                 \
+ XX(kept_bytes,            0,     0, 4 << 20,   0, "of a call's memory, for each compute unit, that the caches keep at most; 0: the last level holds it (CP-30)")
 /* clang-format on */
 
 enum xl__model_id {
@@ -145,6 +147,9 @@ enum xl__device_class xl__device_class(const struct xl__limits *l);
 XL__PRIVATE_API double xl__model(const struct xl__limits *l,
                                  enum xl__model_id id);
 size_t xl__model_size(const struct xl__limits *l, enum xl__model_id id);
+/* Do the caches keep less than a call's memory, so that its results are better
+ * stored past them? False where the last level is not known. */
+bool xl__exceeds_caches(const struct xl__limits *l, double bytes);
 const struct xl__tile_sets *xl__tiles(const struct xl__limits *l);
 
 #endif

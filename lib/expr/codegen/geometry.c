@@ -3,8 +3,6 @@
  * share. */
 #include "expr/codegen/geometry.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "expr/codegen/reductions.h"
@@ -83,7 +81,7 @@ bool xl__is_streamed(const struct xl__limits *l, const struct xl__group *group)
                 return false;
         }
     }
-    return group->bytes > xl__num_or(l, XL__F_llc_bytes, INFINITY);
+    return xl__exceeds_caches(l, group->bytes);
 }
 
 size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)

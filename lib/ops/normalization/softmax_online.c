@@ -9,7 +9,6 @@
  * table of modes states how each form is planned. */
 #include "ops/normalization/softmax.h"
 
-#include <math.h>
 #include <stdint.h>
 
 #include "base/alloc.h"
@@ -108,13 +107,12 @@ static bool is_by_items(const struct xl__limits *l)
             xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_ITEM_VECTOR);
 }
 
-/* Are results stored past the caches? Only if the call's memory exceeds them,
- * and dst is not src, whose lines are there already. */
+/* Are results stored past the caches? Not if dst is src, whose lines are there
+ * already. */
 static bool is_streamed(const struct choice *c)
 {
     return c->s->dst.mem.svm == NULL &&
-           xl__softmax_bytes(c->s, 1) >
-               xl__num_or(c->l, XL__F_llc_bytes, INFINITY);
+           xl__exceeds_caches(c->l, xl__softmax_bytes(c->s, 1));
 }
 
 static void choose_items(struct choice *c)

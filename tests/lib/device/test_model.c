@@ -49,6 +49,30 @@ static void classes_by_facts(void **state)
     xl__limits_clear(&l);
 }
 
+/* Of CPUs so much a unit, where the last level has more; of others that level.
+ */
+static void caches_keep(void **state)
+{
+    static const double mib = 1 << 20, units = 2, level = 64 * mib;
+    struct xl__limits l;
+    (void)state;
+    for (int is_cpu = 0; is_cpu < 2; is_cpu++) {
+        init(&l, is_cpu, false);
+        if (!is_cpu)
+            assert_false(xl__exceeds_caches(&l, 1e15)); /* not known */
+        xl__limits_answer(&l, XL__F_compute_units, units, NULL);
+        xl__limits_answer(&l, XL__F_llc_bytes, level, NULL);
+        const double most =
+            is_cpu ? units * xl__model(&l, XL__M_kept_bytes) : level;
+        assert_true(most <= level);
+        assert_false(xl__exceeds_caches(&l, most));
+        assert_true(xl__exceeds_caches(&l, most + 1));
+        xl__limits_correct(&l, XL__F_llc_bytes, mib, XL_KNOWN, "");
+        assert_true(xl__exceeds_caches(&l, mib + 1));
+        xl__limits_clear(&l);
+    }
+}
+
 /* One value, or a list of tiles, as the table of a vendor sets it. */
 static void a_vendor_replaces_values(void **state)
 {
@@ -160,6 +184,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_by_facts),
+        cmocka_unit_test(caches_keep),
         cmocka_unit_test(a_vendor_replaces_values),
         cmocka_unit_test(software_is_slow),
         cmocka_unit_test(doubles_by_their_rate),
