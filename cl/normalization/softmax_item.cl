@@ -116,6 +116,11 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
 
 #else /* MODE 5, 6 */
 
+/* Bytes that are fetched before they are read: the loads behind so many
+ * instructions follow each other too slowly (CP-32). */
+#define AHEAD 4096
+#define FETCH_AHEAD(r, j) XL_AHEAD((r).src + (j) + AHEAD / sizeof(ELEM(DT)))
+
 /* A shift and the sum of exp under it. */
 struct pair {
     float shift, sum;
@@ -130,6 +135,7 @@ static inline FV sum_span(const struct row r, const uint first,
     FV run = (FV)(0.0f);
     *top = (FV)(-INFINITY);
     for (uint j = first; j < end; j += VW) {
+        FETCH_AHEAD(r, j);
         const FV x = get(r, j XL_PROLOGUE_ARGS);
         *top = larger(*top, x);
         run += EXP(x - shift);
@@ -163,10 +169,12 @@ static inline void norm_row(const struct row r,
                             const struct pair p HOOK_PARAMS)
 {
     const float shift = shift_of(p.shift), share = share_of(p.sum);
-    for (uint j = 0; j < r.n; j += VW)
+    for (uint j = 0; j < r.n; j += VW) {
+        FETCH_AHEAD(r, j);
         put_out(r, j,
                 EXP(get(r, j XL_PROLOGUE_ARGS) - shift) *
                     share XL_EPILOGUE_ARGS);
+    }
 }
 #endif
 
