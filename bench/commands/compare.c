@@ -7,11 +7,11 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/console.h"
-#include "compare/output_files.h"
+#include "cli/output_file.h"
 #include "compare/tables.h"
 #include "compare/portability.h"
+#include "report/markdown.h"
 #include "cli/session.h"
-#include "cli/console.h"
 
 static int report_error(const char *what, int code)
 {
@@ -49,6 +49,27 @@ static int report_no_match(const struct comparison *c)
     return code;
 }
 
+static int write_markdown(struct session *s,
+                          const struct comparisons *comparisons,
+                          const struct gate *gate)
+{
+    struct xl__str text = {0};
+    struct markdown page = {&text, false};
+    const struct display display = display_markdown(&page);
+    int code = EXIT_FINE;
+    if (!s->set.markdown)
+        return EXIT_FINE;
+    xl__str_add(&text, "# Comparison by clbench\n\n");
+    compare_print(comparisons, gate, &display);
+    if (text.broken)
+        code = session_fail(s, "writing", XL_NO_MEMORY, "");
+    else if (!out_file_write(s, "markdown", s->set.markdown, text.text,
+                             text.len))
+        code = EXIT_FILE;
+    xl__str_clear(&text);
+    return code;
+}
+
 static int compare_files(struct session *s, struct comparisons *comparisons,
                          struct gate *gate)
 {
@@ -68,7 +89,7 @@ static int compare_files(struct session *s, struct comparisons *comparisons,
     const struct display terminal = display_terminal(&colour);
     if (session_tables(s))
         compare_print(comparisons, gate, &terminal);
-    const int code = compare_write_files(s, comparisons, gate);
+    const int code = write_markdown(s, comparisons, gate);
     if (code != EXIT_FINE)
         return code;
     if (gate_is_on(gate) && gate_fails(gate))
@@ -110,7 +131,7 @@ static int run_compare(struct session *s)
 
 static const char *const options[] = {
     "fail-on", "margin", "noise", "portability", "variant",
-    "csv",     "markdown", "html", NULL};
+    "markdown", NULL};
 
 const struct command cmd_compare = {
     .name = "compare",

@@ -14,6 +14,8 @@
 
 /* -- formats -------------------------------------------------------------- */
 
+enum { RATIO_CAP = 72 };
+
 /* `digits` decimals for values below 10, else three significant digits. */
 static void format_number(double value, int digits, char *out, size_t cap)
 {
@@ -24,7 +26,8 @@ static void format_number(double value, int digits, char *out, size_t cap)
         units_number(out, cap, value);
 }
 
-void compare_format_ratio(const struct ratio *r, char *out, size_t cap)
+/* "1.075", and "1.05..1.10"; "-" if unknown. */
+static void format_ratio(const struct ratio *r, char *out, size_t cap)
 {
     if (isnan(r->ratio))
         snprintf(out, cap, "-");
@@ -32,7 +35,7 @@ void compare_format_ratio(const struct ratio *r, char *out, size_t cap)
         format_number(r->ratio, 3, out, cap);
 }
 
-void compare_format_interval(const struct ratio *r, char *out, size_t cap)
+static void format_interval(const struct ratio *r, char *out, size_t cap)
 {
     static const double wide = 0.02; /* two decimals are enough */
     char lo[UNITS_CAP], hi[UNITS_CAP];
@@ -45,7 +48,8 @@ void compare_format_interval(const struct ratio *r, char *out, size_t cap)
         snprintf(out, cap, "%s..%s", lo, hi);
 }
 
-void compare_format_call(enum call call, bool is_gated, char *out, size_t cap)
+/* "SLOWER, gate" */
+static void format_call(enum call call, bool is_gated, char *out, size_t cap)
 {
     snprintf(out, cap, "%s%s", call_name(call), is_gated ? ", gate" : "");
 }
@@ -67,16 +71,16 @@ static bool is_pair_shown(const struct pair *p)
 static void add_call_cell(struct table *t, enum call call, bool is_gated)
 {
     char text[64];
-    compare_format_call(call, is_gated, text, sizeof text);
+    format_call(call, is_gated, text, sizeof text);
     table_cell_coloured(t, call_colour(call, is_gated), text);
 }
 
 static void add_ratio_cells(struct table *t, const struct ratio *r)
 {
     char text[RATIO_CAP];
-    compare_format_ratio(r, text, sizeof text);
+    format_ratio(r, text, sizeof text);
     table_cell(t, "%s", text);
-    compare_format_interval(r, text, sizeof text);
+    format_interval(r, text, sizeof text);
     table_cell(t, "%s", text);
 }
 
@@ -302,9 +306,9 @@ static void add_interval_cells(struct table *t, const struct ratio *r,
                                bool is_gated)
 {
     char text[RATIO_CAP];
-    compare_format_ratio(r, text, sizeof text);
+    format_ratio(r, text, sizeof text);
     table_cell_coloured(t, call_colour(r->call, is_gated), text);
-    compare_format_interval(r, text, sizeof text);
+    format_interval(r, text, sizeof text);
     if (r->call == CALL_FEW_RUNS)
         table_cell(t, "few runs");
     else

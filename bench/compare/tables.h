@@ -11,12 +11,6 @@
 void compare_print(const struct comparisons *s, const struct gate *gate,
                    const struct display *to);
 
-/* "1.075", and "1.05..1.10"; "-" if unknown. */
-enum { RATIO_CAP = 72 };
-void compare_format_ratio(const struct ratio *r, char *out, size_t cap);
-void compare_format_interval(const struct ratio *r, char *out, size_t cap);
-/* "SLOWER, gate" */
-void compare_format_call(enum call call, bool is_gated, char *out, size_t cap);
 /* Changes other than times (verdicts, variants, units), a line each. */
 void compare_describe_changes(const struct comparison *c, struct xl__str *out);
 

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "compare/differences.h"
-#include "compare/output_files.h"
+#include "compare/tables.h"
 #include "compare/rounds.h"
 #include "compare/tables.h"
 
@@ -542,41 +542,6 @@ static void gates_are_read(void **state)
     assert_false(gate_is_on(&gate));
 }
 
-static size_t times(const char *text, const char *what)
-{
-    size_t n = 0;
-    for (const char *at = text; (at = strstr(at, what)); at++)
-        n++;
-    return n;
-}
-
-/* Every row is in the CSV and the HTML file, and text of a result file is
- * escaped. */
-static void files_hold_every_row(void **state)
-{
-    struct xl__str csv = {0}, html = {0};
-    struct run b = plain;
-    (void)state;
-    b.slower = 1.2;
-    b.driver = "<script>x</script>";
-    compare_runs(&s, &plain, &b);
-    const struct gate gate = gate_of("slower:5%", &s);
-    compare_csv(&s, &gate, &csv);
-    compare_html(&s, &gate, &html);
-    assert_false(csv.broken || html.broken);
-    assert_int_equal(times(csv.text, "\r\n"), 1 + N_COMPARED + N_OPS + 1);
-    /* Its rows, its mean, and the mean of all. */
-    assert_int_equal(times(csv.text, ",SLOWER,"), PER_OP + 2);
-    assert_int_equal(times(html.text, "<th scope=\"row\">"),
-                     N_COMPARED + N_OPS + 1);
-    assert_int_equal(times(html.text, "<svg"), 2);
-    assert_null(strstr(html.text, "<script>x"));
-    assert_non_null(strstr(html.text, "&lt;script&gt;x"));
-    xl__str_clear(&csv);
-    xl__str_clear(&html);
-    comparisons_clear(&s);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -595,7 +560,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(rounds_are_pairs),
         cmocka_unit_test(rounds_of_other_ids_are_paired_in_order),
         cmocka_unit_test(gates_are_read),
-        cmocka_unit_test(files_hold_every_row),
     };
     test_args(argc, argv);
     snprintf(folder, sizeof folder, "%s", test_scratch("compare"));
