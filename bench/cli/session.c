@@ -188,10 +188,11 @@ bool session_stopped(void *session)
     return s->is_late || session_interrupted();
 }
 
-void session_section(struct session *s, const char *title, const char *note)
+void session_section(struct session *s, enum rows_kind kind, const char *title,
+                     const char *note)
 {
     if (s->pass == 0)
-        s->sink.section(s->sink.arg, title, note);
+        s->sink.section(s->sink.arg, kind, title, note);
 }
 
 void session_section_end(struct session *s)

@@ -11,13 +11,26 @@
 #include "cli/progress.h"
 #include "host/run_state.h"
 
+/* What the rows of a section are, which decides the columns of their table;
+ * commands state it. */
+enum rows_kind {
+    ROWS_USUAL,
+    ROWS_OF_EXPRESSIONS,
+    ROWS_OF_A_SWEEP,
+    ROWS_WITH_BOUNDS,
+    ROWS_OF_LIMITERS, /* synthetic kernels, each made for one limiter */
+    ROWS_OF_LEVELS,   /* of the memory hierarchy */
+    N_ROWS_KINDS
+};
+
 /* The destination of a command's rows. The report sets it before the command
  * runs, so that the code that measures does not depend on the report. */
 struct row_sink {
     void *arg;
     /* Begin a section, with a table. title: "GEMM"; note: a line below it, or
      * NULL. */
-    void (*section)(void *arg, const char *title, const char *note);
+    void (*section)(void *arg, enum rows_kind kind, const char *title,
+                    const char *note);
     void (*row)(void *arg, xl_device *dev, const xl_row *row);
     void (*section_end)(void *arg);
     /* A row for the result files only, outside of any section: the command
@@ -86,7 +99,8 @@ bool session_interrupted(void);
 /* Pass to the sink: the beginning of a section, a row (its verdict is
  * counted; in a busy run no row is ok), the end of the section; a row outside
  * of any section. In a further pass only samples reach it. */
-void session_section(struct session *s, const char *title, const char *note);
+void session_section(struct session *s, enum rows_kind kind, const char *title,
+                     const char *note);
 void session_row(struct session *s, xl_device *dev, const xl_row *row);
 void session_section_end(struct session *s);
 void session_record(struct session *s, xl_device *dev, const xl_row *row);

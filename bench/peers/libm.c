@@ -484,7 +484,7 @@ static int compare_cases(struct comparison *d)
              "f32, x uniform in +-10, wall clock, interleaved; libm on %u "
              "threads",
              d->n_threads);
-    session_section(s, "Expressions beside C loops over libm", note);
+    session_section(s, ROWS_USUAL, "Expressions beside C loops over libm", note);
     progress_begin(s, N_CASES);
     for (unsigned i = 0; i < N_CASES && !session_stopped(s); i++) {
         progress_step(s, cases[i].name);

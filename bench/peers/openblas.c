@@ -345,7 +345,7 @@ static int compare_cases(struct comparison *d, const struct bench_cases *cases)
     char note[192];
     int code = EXIT_FINE;
     describe_libraries(d, note, sizeof note);
-    session_section(s, "GEMM beside OpenBLAS", note);
+    session_section(s, ROWS_USUAL, "GEMM beside OpenBLAS", note);
     progress_begin(s, (unsigned)cases->n);
     for (size_t i = 0; i < cases->n && !session_stopped(s); i++) {
         char what[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of a section. Of one device: a list of columns, each with the
- * function that fills a cell; what rows found decides which columns there are.
+/* The table of a section. Of one device: the columns of its kind of rows, each
+ * with the function that fills a cell, for the terminal, Markdown and the page.
  * Of several devices: a line per case, two columns a device, in several tables
  * where they do not fit side by side. */
 #include "report/columns.h"
@@ -24,11 +24,6 @@ struct table_line {
     size_t i;
     const xl_row *row;
     struct table *t;
-};
-
-struct column {
-    struct table_column head;
-    void (*cell)(const struct table_line *l);
 };
 
 double report_frac(const xl_row *row)
@@ -308,102 +303,6 @@ static void cell_share(const struct table_line *l)
 
 /* -- tables --------------------------------------------------------------- */
 
-/* Title, whether it is a number, the least width to which it may be cut (0:
- * not cut), and the cell. */
-/* clang-format off */
-static const struct column usual_columns[] = {
-    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
-    {{"median", true, 0}, cell_median}, {{"+-", true, 0}, cell_spread},
-    {{"value", true, 0}, cell_value},   {{"roof", true, 0}, cell_roof},
-    {{"verdict", false, 0}, cell_verdict},
-};
-
-/* Rows with a diagnosis: what limits them. */
-static const struct column diagnosed_columns[] = {
-    {{"case", false, 12}, cell_case},    {{"variant", false, 8}, cell_variant},
-    {{"median", true, 0}, cell_median},  {{"+-", true, 0}, cell_spread},
-    {{"value", true, 0}, cell_value},    {{"roof", true, 0}, cell_roof},
-    {{"limit", false, 6}, cell_explained},
-    {{"verdict", false, 0}, cell_verdict},
-};
-
-/* Expressions: kernels, bytes moved, and the gain over separate kernels. */
-static const struct column expression_columns[] = {
-    {{"case", false, 8}, cell_case},    {{"variant", false, 0}, cell_method},
-    {{"n", true, 0}, cell_kernels},     {{"moved", true, 0}, cell_moved},
-    {{"median", true, 0}, cell_median}, {{"GB/s", true, 0}, cell_gigabytes},
-    {{"roof", true, 0}, cell_roof},     {{"gain", true, 0}, cell_gain},
-    {{"limit", false, 4}, cell_explained},
-    {{"verdict", false, 0}, cell_verdict},
-};
-
-/* Synthetic kernels: the limiter each was made for, and the one that was
- * found. */
-static const struct column synthetic_columns[] = {
-    {{"kernel", false, 8}, cell_variant}, {{"expected", false, 8}, cell_case},
-    {{"found", false, 8}, cell_limiter},  {{"share", true, 0}, cell_share},
-    {{"median", true, 0}, cell_median},   {{"verdict", false, 0}, cell_verdict},
-};
-
-/* A sweep of sizes: how much of the tiles (area) and of the last wave (fill) is
- * used, the alignment of rows, and the rate that remains to be explained. */
-static const struct column sweep_columns[] = {
-    {{"size", false, 8}, cell_case},    {{"variant", false, 4}, cell_method},
-    {{"median", true, 0}, cell_median}, {{"value", true, 0}, cell_value},
-    {{"", false, 6}, cell_bar},         {{"area", true, 0}, cell_area},
-    {{"waves", true, 0}, cell_waves},   {{"fill", true, 0}, cell_fill},
-    {{"rows", true, 0}, cell_align},    {{"rest", true, 0}, cell_rest},
-};
-
-/* Times next to the bound that is allowed for them. */
-static const struct column bound_columns[] = {
-    {{"case", false, 12}, cell_case},   {{"variant", false, 8}, cell_variant},
-    {{"median", true, 0}, cell_median}, {{"allowed", true, 0}, cell_bound},
-    {{"times", true, 0}, cell_times},   {{"limit", false, 0}, cell_limit},
-    {{"verdict", false, 0}, cell_verdict},
-};
-
-/* Levels of the memory hierarchy, with a bar of the latency. */
-static const struct column level_columns[] = {
-    {{"level", false, 0}, cell_variant}, {{"size", true, 0}, cell_size},
-    {{"value", true, 0}, cell_value},    {{"", false, 4}, cell_latency_bar},
-    {{"+-", true, 0}, cell_spread},      {{"median", true, 0}, cell_median},
-    {{"verdict", false, 0}, cell_verdict},
-};
-
-static const struct column verdict_column = {{"verdict", false, 0},
-                                             cell_verdict};
-
-/* clang-format on */
-
-enum { MOST_COLUMNS = 10 };
-
-/* The columns of a table by what its rows found; the first that applies. */
-static const struct {
-    const char *found;
-    const struct column *columns;
-    unsigned n;
-} column_sets[] = {
-    {"kernels", expression_columns,
-     sizeof expression_columns / sizeof expression_columns[0]},
-    {"align_bytes", sweep_columns,
-     sizeof sweep_columns / sizeof sweep_columns[0]},
-    {"times", bound_columns, sizeof bound_columns / sizeof bound_columns[0]},
-    {"share", synthetic_columns,
-     sizeof synthetic_columns / sizeof synthetic_columns[0]},
-    {"size_bytes", level_columns,
-     sizeof level_columns / sizeof level_columns[0]},
-    {NULL, usual_columns, sizeof usual_columns / sizeof usual_columns[0]},
-};
-
-static bool has_finding(const struct result_table *rows, const char *name)
-{
-    for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(result_finding(&rows->list[i].row, name)))
-            return true;
-    return false;
-}
-
 static bool has_limiter(const struct result_table *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
@@ -412,44 +311,166 @@ static bool has_limiter(const struct result_table *rows)
     return false;
 }
 
-/* Copies the columns of the table to `out`; their number. */
-static unsigned choose_columns(const struct result_table *rows, bool is_wide,
-                               struct column *out)
+static double key_median(const xl_row *row)
 {
-    unsigned i = 0, n = 0;
-    bool has_verdict = false;
-    while (column_sets[i].found && !has_finding(rows, column_sets[i].found))
-        i++;
-    const bool is_limited = !column_sets[i].found && has_limiter(rows);
-    const struct column *columns =
-        is_limited ? diagnosed_columns : column_sets[i].columns;
-    const unsigned n_columns =
-        is_limited ? sizeof diagnosed_columns / sizeof diagnosed_columns[0]
-                   : column_sets[i].n;
-    for (; n < n_columns; n++) {
-        out[n] = columns[n];
-        has_verdict = has_verdict || columns[n].cell == cell_verdict;
-    }
-    if (is_wide && !has_verdict)
-        out[n++] = verdict_column;
+    return row->samples.runs > 0 ? row->samples.median_ns : NAN;
+}
+
+static double key_verdict(const xl_row *row)
+{
+    return row->verdict;
+}
+
+static double key_moved(const xl_row *row)
+{
+    return row->bytes > 0 ? row->bytes : NAN;
+}
+
+/* Columns that several tables have; `least` is the width to which a text may
+ * be cut, 0: it is not cut. */
+/* clang-format off */
+#define CASE(title, least)                                                     \
+    {{title, false, least}, "Case", cell_case, .look = LOOK_TEXT}
+#define VARIANT(title, least)                                                  \
+    {{title, false, least}, "Variant", cell_variant, .look = LOOK_TEXT}
+#define METHOD(least)                                                          \
+    {{"variant", false, least}, "Variant", cell_method, .look = LOOK_TEXT}
+#define MEDIAN                                                                 \
+    {{"median", true, 0}, "Median", cell_median, .look = LOOK_TIME,            \
+     .key = key_median}
+#define SPREAD {{"+-", true, 0}, "Spread", cell_spread, .look = LOOK_TEXT}
+#define VALUE {{"value", true, 0}, "Figure", cell_value, .key = row_value}
+#define ROOF                                                                   \
+    {{"roof", true, 0}, "Of its roof", cell_roof, .look = LOOK_SHARE,          \
+     .key = report_frac}
+#define VERDICT                                                                \
+    {{"verdict", false, 0}, "Verdict", cell_verdict, .look = LOOK_VERDICT,     \
+     .key = key_verdict}
+#define BAR(cell, least) {{"", false, least}, "", cell, .look = LOOK_BAR}
+
+static const struct report_column usual_columns[] = {
+    CASE("case", 12),
+    VARIANT("variant", 8),
+    MEDIAN,
+    SPREAD,
+    VALUE,
+    ROOF,
+    {{"limit", false, 6}, "Limited by", cell_explained, .look = LOOK_LIMITER,
+     .is_shown = has_limiter},
+    VERDICT,
+    {.name = NULL},
+};
+
+/* Kernels, bytes moved, and the gain over separate kernels. */
+static const struct report_column expression_columns[] = {
+    CASE("case", 8),
+    METHOD(0),
+    {{"n", true, 0}, "Kernels", cell_kernels, .finding = "kernels"},
+    {{"moved", true, 0}, "Moved", cell_moved, .key = key_moved},
+    MEDIAN,
+    {{"GB/s", true, 0}, "GB/s", cell_gigabytes, .key = row_value},
+    ROOF,
+    {{"gain", true, 0}, "Gain", cell_gain, .finding = "gain"},
+    {{"limit", false, 4}, "Limited by", cell_explained, .look = LOOK_LIMITER},
+    VERDICT,
+    {.name = NULL},
+};
+
+/* The limiter that each kernel was made for, and the one that was found. */
+static const struct report_column limiter_columns[] = {
+    VARIANT("kernel", 8),
+    CASE("expected", 8),
+    {{"found", false, 8}, "Limited by", cell_limiter, .look = LOOK_LIMITER},
+    {{"share", true, 0}, "Share", cell_share, .finding = "share"},
+    MEDIAN,
+    VERDICT,
+    {.name = NULL},
+};
+
+/* How much of the tiles (area) and of the last wave (fill) is used, the
+ * alignment of rows, and the rate that remains to be explained. */
+static const struct report_column sweep_columns[] = {
+    CASE("size", 8),
+    METHOD(4),
+    MEDIAN,
+    VALUE,
+    BAR(cell_bar, 6),
+    {{"area", true, 0}, "Area", cell_area, .finding = "area"},
+    {{"waves", true, 0}, "Waves", cell_waves, .finding = "waves"},
+    {{"fill", true, 0}, "Fill", cell_fill, .finding = "fill"},
+    {{"rows", true, 0}, "Alignment of rows", cell_align,
+     .finding = "align_bytes"},
+    {{"rest", true, 0}, "Rest", cell_rest, .key = unexplained_rate},
+    {{"verdict", false, 0}, "Verdict", cell_verdict, .look = LOOK_VERDICT,
+     .key = key_verdict, .is_wide = true},
+    {.name = NULL},
+};
+
+/* Times beside the bound that is allowed for them. */
+static const struct report_column bound_columns[] = {
+    CASE("case", 12),
+    VARIANT("variant", 8),
+    MEDIAN,
+    {{"allowed", true, 0}, "Allowed", cell_bound, .finding = "bound_ns"},
+    {{"times", true, 0}, "Times", cell_times, .finding = "times"},
+    {{"limit", false, 0}, "Limited by", cell_limit, .look = LOOK_TEXT},
+    VERDICT,
+    {.name = NULL},
+};
+
+static const struct report_column level_columns[] = {
+    VARIANT("level", 0),
+    {{"size", true, 0}, "Size", cell_size, .finding = "size_bytes"},
+    VALUE,
+    BAR(cell_latency_bar, 4),
+    SPREAD,
+    MEDIAN,
+    VERDICT,
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const struct report_column *const columns_of[N_ROWS_KINDS] = {
+    [ROWS_USUAL] = usual_columns,
+    [ROWS_OF_EXPRESSIONS] = expression_columns,
+    [ROWS_OF_A_SWEEP] = sweep_columns,
+    [ROWS_WITH_BOUNDS] = bound_columns,
+    [ROWS_OF_LIMITERS] = limiter_columns,
+    [ROWS_OF_LEVELS] = level_columns,
+};
+
+unsigned report_columns(const struct result_table *rows, bool is_wide,
+                        const struct report_column **out)
+{
+    unsigned n = 0;
+    for (const struct report_column *c = columns_of[rows->kind]; c->name; c++)
+        if ((is_wide || !c->is_wide) && (!c->is_shown || c->is_shown(rows)))
+            out[n++] = c;
     return n;
+}
+
+double report_key(const struct report_column *c, const xl_row *row)
+{
+    return c->finding ? result_finding(row, c->finding)
+           : c->key   ? c->key(row)
+                      : NAN;
 }
 
 struct table *report_device_table(const struct result_table *rows,
                                   struct notes *notes,
                                   const struct settings *set, bool is_wide)
 {
-    struct column columns[MOST_COLUMNS + 1];
-    struct table_column heads[MOST_COLUMNS + 1];
+    const struct report_column *columns[REPORT_MOST_COLUMNS];
+    struct table_column heads[REPORT_MOST_COLUMNS];
     struct table_line l = {.rows = rows, .notes = notes, .set = set};
-    const unsigned n = choose_columns(rows, is_wide, columns);
+    const unsigned n = report_columns(rows, is_wide, columns);
     for (unsigned c = 0; c < n; c++)
-        heads[c] = columns[c].head;
+        heads[c] = columns[c]->head;
     l.t = table_create(heads, n);
     for (l.i = 0; l.i < rows->n; l.i++) {
         l.row = &rows->list[l.i].row;
         for (unsigned c = 0; c < n; c++)
-            columns[c].cell(&l);
+            columns[c]->cell(&l);
     }
     return l.t;
 }

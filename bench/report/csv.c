@@ -20,11 +20,12 @@
 #include "results/json.h"
 #include "results/result.h"
 
-const char csv_end[] = "\r\n";
+static const char line_end[] = "\r\n";
 
 /* -- a field -------------------------------------------------------------- */
 
-void csv_text(struct xl__str *out, const char *text)
+/* Appends a field, in quotes where RFC 4180 requires them. */
+static void add_text(struct xl__str *out, const char *text)
 {
     struct xl__str clean = {0};
     if (*text && strchr("=+-@\n", *text))
@@ -42,7 +43,9 @@ void csv_text(struct xl__str *out, const char *text)
     xl__str_clear(&clean);
 }
 
-void csv_number(struct xl__str *out, double value)
+/* The fewest digits that read back as the same number; nothing when unknown.
+ */
+static void add_number(struct xl__str *out, double value)
 {
     enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
     char digits[32] = "";
@@ -59,7 +62,7 @@ static void add_value(struct xl__str *out, const json_t *value)
 {
     struct xl__str text = {0};
     if (json_is_number(value))
-        csv_number(out, json_number_value(value));
+        add_number(out, json_number_value(value));
     else if (json_is_boolean(value))
         xl__str_add(out, json_is_true(value) ? "true" : "false");
     else if (json_is_string(value))
@@ -68,7 +71,7 @@ static void add_value(struct xl__str *out, const json_t *value)
         const char *one = json_string_value(json_array_get(value, i));
         xl__str_printf(&text, "%s%s", i ? " " : "", one ? one : "");
     }
-    csv_text(out, xl__str_text(&text));
+    add_text(out, xl__str_text(&text));
     out->broken = out->broken || text.broken;
     xl__str_clear(&text);
 }
@@ -166,9 +169,9 @@ static void add_head(const struct csv_table *t)
         xl__str_printf(&name, "%s%s%s", c->path, *c->path ? "." : "",
                        c->name);
         xl__str_add(t->out, ",");
-        csv_text(t->out, xl__str_text(&name));
+        add_text(t->out, xl__str_text(&name));
     }
-    xl__str_add(t->out, csv_end);
+    xl__str_add(t->out, line_end);
     t->out->broken = t->out->broken || name.broken;
     xl__str_clear(&name);
 }
@@ -176,17 +179,17 @@ static void add_head(const struct csv_table *t)
 static void add_row(const struct csv_table *t, const struct result_file *file,
                     const struct result_row *row)
 {
-    csv_text(t->out, file->path);
+    add_text(t->out, file->path);
     xl__str_add(t->out, ",");
-    csv_text(t->out, result_device_name(file, row));
+    add_text(t->out, result_device_name(file, row));
     xl__str_add(t->out, ",");
-    csv_text(t->out, json_text_at(result_device(file, row), "driver"));
+    add_text(t->out, json_text_at(result_device(file, row), "driver"));
     for (size_t i = 0; i < t->n; i++) {
         const json_t *in = find_object(row->json, t->columns[i].path);
         xl__str_add(t->out, ",");
         add_value(t->out, json_object_get(in, t->columns[i].name));
     }
-    xl__str_add(t->out, csv_end);
+    xl__str_add(t->out, line_end);
 }
 
 static void render_csv_rows(const struct result_file *files, size_t n,

@@ -93,17 +93,19 @@ static bool find_run(struct html_page *page, const struct result_file *file,
 
 /* -- rows ----------------------------------------------------------------- */
 
-/* Finds the group of an op, or adds it. */
-static struct html_group *find_group(struct html_page *page, const char *op)
+/* Finds the group of an op and a kind, or adds it. */
+static struct html_group *find_group(struct html_page *page, const char *op,
+                                     enum rows_kind kind)
 {
     for (size_t i = 0; i < page->n_groups; i++)
-        if (strcmp(page->groups[i].op, op) == 0)
+        if (page->groups[i].table.kind == kind &&
+            strcmp(page->groups[i].op, op) == 0)
             return &page->groups[i];
     if (!xl__grow(&page->groups, &page->groups_cap, page->n_groups + 1,
                   sizeof *page->groups))
         return NULL;
     struct html_group *group = &page->groups[page->n_groups++];
-    *group = (struct html_group){.op = op};
+    *group = (struct html_group){.op = op, .table = {.kind = kind}};
     return group;
 }
 
@@ -111,7 +113,8 @@ static struct html_group *find_group(struct html_page *page, const char *op)
 static bool add_row(struct html_page *page, const struct result_file *file,
                     const struct result_row *row)
 {
-    struct html_group *group = find_group(page, json_text_at(row->json, "op"));
+    struct html_group *group = find_group(page, json_text_at(row->json, "op"),
+                                          result_rows_kind(file, row));
     size_t at = 0;
     if (!group || !find_run(page, file, result_device(file, row), &at) ||
         !xl__grow(&group->rows, &group->cap, group->n + 1,
@@ -143,27 +146,26 @@ static void mark_mixed(struct html_group *group)
  * do. */
 static bool label_rows(struct html_group *group)
 {
-    struct result_table rows = {0};
+    struct result_table *rows = &group->table;
     struct xl__str text = {0};
     bool is_ok = true;
     for (size_t i = 0; i < group->n && is_ok; i++) {
-        xl_row identity;
-        result_identity(group->rows[i].row, &identity);
-        is_ok = result_table_add(&rows, NULL, &identity);
+        xl_row row;
+        result_row_read(group->rows[i].row, &row);
+        is_ok = result_table_add(rows, NULL, &row);
     }
     for (size_t i = 0; i < group->n && is_ok; i++) {
-        result_table_label(&rows, i, &text);
+        result_table_label(rows, i, &text);
         group->rows[i].label = xl__str_steal(&text);
         is_ok = group->rows[i].label != NULL;
     }
     if (is_ok) {
-        result_table_common(&rows, &text);
+        result_table_common(rows, &text);
         xl__str_add(&text, "");
         group->common = xl__strdup(xl__str_text(&text));
         is_ok = group->common != NULL;
     }
     xl__str_clear(&text);
-    result_table_clear(&rows);
     return is_ok;
 }
 
@@ -218,6 +220,7 @@ void html_page_clear(struct html_page *page)
         for (size_t j = 0; j < page->groups[i].n; j++)
             free(page->groups[i].rows[j].label);
         free(page->groups[i].rows);
+        result_table_clear(&page->groups[i].table);
         free(page->groups[i].common);
     }
     free(page->groups);

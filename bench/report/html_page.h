@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "report/html.h"
 #include "report/outputs.h"
+#include "results/result.h"
 #include "results/result_file.h"
 
 extern const struct renderer render_html;
@@ -34,9 +35,10 @@ struct html_row {
     bool is_mixed; /* rows of several runs are in its group */
 };
 
-/* All rows of an op. */
+/* All rows of an op and a kind. */
 struct html_group {
     const char *op;
+    struct result_table table; /* the rows as the run had them */
     struct html_row *rows;
     size_t n, cap;
     char *common; /* what all rows share: "trans=nn"; "" when nothing */

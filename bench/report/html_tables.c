@@ -1,43 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of all rows, one an op: its columns, the same cases of several
- * runs side by side, and what to do about what limits the rows. A column that
- * no row of the table has anything for is left out; points of curves have a
- * table of their own, folded up. */
+/* The tables of all rows, one an op: the columns of the terminal's table
+ * (columns.c), the same cases of several runs side by side, and what to do
+ * about what limits the rows. A column that no row of the table has anything
+ * for is left out; points of curves have a table of their own, folded up. */
 #include <math.h>
 #include <string.h>
 
 #include <crosslane/crosslane.h>
 #include <crosslane/measure.h>
 
+#include "cli/options.h"
 #include "cli/units.h"
+#include "report/columns.h"
 #include "report/html.h"
 #include "report/html_page.h"
 #include "results/json.h"
 #include "results/warnings.h"
 
-/* What a table of rows shows of each row: one entry a column. */
-struct html_row_column {
-    const char *title;
-    bool is_number;
-    /* What rows are sorted by; NaN: the text of the cell. */
-    double (*key)(const struct html_page *page, const struct html_row *row);
-    /* Is there something for the cell? */
-    bool (*has)(const struct html_page *page, const struct html_row *row);
-    void (*cell)(struct xl__str *out, const struct html_page *page,
-                 const struct html_row *row);
-};
-
-/* -- columns -------------------------------------------------------------- */
-
-static const char *row_text(const struct html_row *row, const char *name)
-{
-    return json_text_at(row->row->json, name);
-}
-
-static double row_number(const struct html_row *row, const char *name)
-{
-    return result_number(row->row, NULL, name);
-}
+/* -- cells ---------------------------------------------------------------- */
 
 static void add_detail(struct xl__str *out, const char *text)
 {
@@ -45,165 +25,25 @@ static void add_detail(struct xl__str *out, const char *text)
         html_add(out, " <small>%s</small>", text);
 }
 
-/* -- columns -------------------------------------------------------------- */
-
-static bool always(const struct html_page *page, const struct html_row *row)
-{
-    (void)page;
-    (void)row;
-    return true;
-}
-
-static double no_key(const struct html_page *page, const struct html_row *row)
-{
-    (void)page;
-    (void)row;
-    return NAN;
-}
-
-static bool has_run(const struct html_page *page, const struct html_row *row)
-{
-    (void)page;
-    return row->is_mixed;
-}
-
-static void cell_run(struct xl__str *out, const struct html_page *page,
-                     const struct html_row *row)
-{
-    struct xl__str name = {0};
-    html_run_name(&name, page, row->i_run);
-    html_add(out, "<span class=\"run\" title=\"%s\">%s</span>",
-             xl__str_text(&name), xl__str_text(&name));
-    xl__str_clear(&name);
-}
-
-static bool has_variant(const struct html_page *page,
-                        const struct html_row *row)
-{
-    (void)page;
-    return *row->row->variant != '\0';
-}
-
-static void cell_variant(struct xl__str *out, const struct html_page *page,
-                         const struct html_row *row)
-{
-    (void)page;
-    html_text(out, row->row->variant);
-}
-
-static double key_median(const struct html_page *page,
-                         const struct html_row *row)
-{
-    (void)page;
-    return row_number(row, "median_ns");
-}
-
-static bool has_median(const struct html_page *page,
-                       const struct html_row *row)
-{
-    return !isnan(key_median(page, row));
-}
-
-static void cell_median(struct xl__str *out, const struct html_page *page,
-                        const struct html_row *row)
-{
-    const double median = key_median(page, row);
-    const double mad = row_number(row, "mad_ns");
-    char text[UNITS_CAP];
-    units_time(text, sizeof text, median);
-    html_text(out, text);
-    if (row->row->n > 1 && median > 0) {
-        units_percent(text, sizeof text, mad / median);
-        html_add(out, " <small>&#177; %s, %z runs</small>", text, row->row->n);
-    }
-}
-
-static double key_value(const struct html_page *page,
-                        const struct html_row *row)
-{
-    (void)page;
-    return row_number(row, "value");
-}
-
-static bool has_value(const struct html_page *page, const struct html_row *row)
-{
-    return !isnan(key_value(page, row));
-}
-
-static void cell_value(struct xl__str *out, const struct html_page *page,
-                       const struct html_row *row)
-{
-    char text[UNITS_CAP];
-    units_format(text, sizeof text, key_value(page, row),
-                 row_text(row, "unit"));
-    html_text(out, text);
-}
-
-static double key_share(const struct html_page *page,
-                        const struct html_row *row)
-{
-    (void)page;
-    return row->row->frac;
-}
-
-static bool has_share(const struct html_page *page, const struct html_row *row)
-{
-    return !isnan(key_share(page, row));
-}
-
-static void cell_share(struct xl__str *out, const struct html_page *page,
-                       const struct html_row *row)
+/* The share with a bar, and the name of the roof. */
+static void add_share(struct xl__str *out, const xl_row *row)
 {
     xl__str_add(out, "<span class=\"share\">");
-    html_share(out, key_share(page, row));
+    html_share(out, report_frac(row));
     xl__str_add(out, "</span>");
-    add_detail(out,
-               json_text_at(json_object_get(row->row->json, "roof"), "name"));
+    add_detail(out, row->roof.name);
 }
 
-static const json_t *diagnosis_of(const struct html_row *row)
+/* A limiter is a link to its advice. */
+static void add_limiter(struct xl__str *out, const xl_diagnosis *d)
 {
-    return json_object_get(row->row->json, "diagnosis");
-}
-
-static bool has_limiter(const struct html_page *page,
-                        const struct html_row *row)
-{
-    (void)page;
-    return json_is_object(diagnosis_of(row));
-}
-
-/* The evidence without the limiter's name. It begins with the name of the
- * longest need, which is most often the limiter. */
-static const char *skip_limiter_name(const char *evidence, const char *name)
-{
-    const size_t len = strlen(name);
-    const bool is_named =
-        strncmp(evidence, name, len) == 0 && evidence[len] == ':';
-    return evidence + (is_named ? len + 1 : 0);
-}
-
-/* A known limiter is a link to its advice. */
-static void cell_limiter(struct xl__str *out, const struct html_page *page,
-                         const struct html_row *row)
-{
-    const json_t *d = diagnosis_of(row);
-    const char *name = json_text_at(d, "limiter");
-    const unsigned i = html_limiter_of(name);
-    (void)page;
-    if (i < XL_N_LIMITERS)
-        xl__str_printf(out, "<a href=\"#limit-%u\">", i);
-    html_text(out, *name ? name : "-");
-    xl__str_add(out, i < XL_N_LIMITERS ? "</a>" : "");
-    add_detail(out, skip_limiter_name(json_text_at(d, "evidence"), name));
-    add_detail(out, json_text_at(d, "idle_engine"));
-}
-
-static double key_verdict(const struct html_page *page,
-                          const struct html_row *row)
-{
-    (void)page;
-    return html_verdict_rank(row->row->verdict);
+    if (d->limiter == XL_LIMITER_UNKNOWN)
+        xl__str_add(out, "-");
+    else
+        html_add(out, "<a href=\"#limit-%z\">%s</a>", (size_t)d->limiter,
+                 xl_limiter_name(d->limiter));
+    add_detail(out, report_evidence(d));
+    add_detail(out, d->engine);
 }
 
 static void add_warning(struct xl__str *out, const char *code)
@@ -216,30 +56,17 @@ static void add_warning(struct xl__str *out, const char *code)
         html_add(out, " <span class=\"tag\">%s</span>", code);
 }
 
-static void cell_verdict(struct xl__str *out, const struct html_page *page,
-                         const struct html_row *row)
+static void add_verdict(struct xl__str *out, const struct html_row *row)
 {
     const json_t *list = json_object_get(row->row->json, "warnings");
-    (void)page;
     html_verdict(out, row->row->verdict);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *code = json_string_value(json_array_get(list, i));
         if (code)
             add_warning(out, code);
     }
-    add_detail(out, row_text(row, "reason"));
+    add_detail(out, json_text_at(row->row->json, "reason"));
 }
-
-static const struct html_row_column columns[] = {
-    {"Run", false, no_key, has_run, cell_run},
-    {"Variant", false, no_key, has_variant, cell_variant},
-    {"Figure", true, key_value, has_value, cell_value},
-    {"Of its roof", false, key_share, has_share, cell_share},
-    {"Median", true, key_median, has_median, cell_median},
-    {"Verdict", false, key_verdict, always, cell_verdict},
-    {"Limited by", false, no_key, has_limiter, cell_limiter},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* -- side by side --------------------------------------------------------- */
 
@@ -401,29 +228,85 @@ static void add_limit_table(struct xl__str *out, const struct html_page *page)
 
 /* -- tables --------------------------------------------------------------- */
 
-/* A line of the table; is_shown[c]: column c is in it. */
-static void add_row(struct xl__str *out, const struct html_page *page,
-                    const struct html_row *row, const bool *is_shown)
+/* The table of a group as the terminal has it, and its columns on the page. */
+struct html_table {
+    const struct html_page *page;
+    const struct html_group *group;
+    const struct report_column *columns[REPORT_MOST_COLUMNS];
+    unsigned n;
+    struct table *text; /* NULL: out of memory */
+    bool is_point;      /* of its rows, the points of curves; else the others */
+};
+
+static bool is_of_table(const struct html_table *t, size_t i)
 {
+    return t->group->rows[i].is_point == t->is_point;
+}
+
+/* Has a row of the table something for the column? */
+static bool is_filled(const struct html_table *t, unsigned c)
+{
+    for (size_t i = 0; i < t->group->n; i++) {
+        const char *text = is_of_table(t, i) ? table_text(t->text, i, c) : "";
+        if (*text && strcmp(text, "-") != 0)
+            return t->columns[c]->look != LOOK_BAR;
+    }
+    return false;
+}
+
+/* A cell of row `i`, which has the text of the terminal's table, or more. */
+static void add_cell(struct xl__str *out, const struct html_table *t, size_t i,
+                     unsigned c)
+{
+    const struct html_row *row = &t->group->rows[i];
+    const xl_row *measured = &t->group->table.list[i].row;
+    const double key = report_key(t->columns[c], measured);
+    xl__str_add(out, t->columns[c]->head.right ? "<td class=\"n\"" : "<td");
+    if (!isnan(key))
+        xl__str_printf(out, " data-v=\"%.6g\"", key);
+    xl__str_add(out, ">");
+    switch (t->columns[c]->look) {
+    case LOOK_SHARE:
+        add_share(out, measured);
+        break;
+    case LOOK_VERDICT:
+        add_verdict(out, row);
+        break;
+    case LOOK_LIMITER:
+        add_limiter(out, &measured->diagnosis);
+        break;
+    case LOOK_TIME:
+        html_text(out, table_text(t->text, i, c));
+        if (row->row->n > 1)
+            html_add(out, " <small>%z runs</small>", row->row->n);
+        break;
+    case LOOK_TEXT:
+    case LOOK_BAR:
+        html_text(out, table_text(t->text, i, c));
+        break;
+    }
+    xl__str_add(out, "</td>");
+}
+
+/* A line of the table. Its head is the first column. */
+static void add_row(struct xl__str *out, const struct html_table *t, size_t i,
+                    const bool *is_shown)
+{
+    const struct html_row *row = &t->group->rows[i];
     html_add(out,
              "<tr data-verdict=\"%s\"><th scope=\"row\" title=\"%s\">%s"
              "</th>",
-             row->row->verdict, row->row->id, row->label);
-    for (unsigned c = 0; c < N_COLUMNS; c++) {
-        const struct html_row_column *column = &columns[c];
-        const double key = column->key(page, row);
-        if (!is_shown[c])
-            continue;
-        xl__str_add(out, column->is_number ? "<td class=\"n\"" : "<td");
-        if (!isnan(key))
-            xl__str_printf(out, " data-v=\"%.6g\"", key);
-        xl__str_add(out, ">");
-        if (column->has(page, row))
-            column->cell(out, page, row);
-        else
-            xl__str_add(out, "-");
-        xl__str_add(out, "</td>");
+             row->row->verdict, row->row->id, table_text(t->text, i, 0));
+    if (row->is_mixed) {
+        struct xl__str name = {0};
+        html_run_name(&name, t->page, row->i_run);
+        html_add(out, "<td><span class=\"run\" title=\"%s\">%s</span></td>",
+                 xl__str_text(&name), xl__str_text(&name));
+        xl__str_clear(&name);
     }
+    for (unsigned c = 1; c < t->n; c++)
+        if (is_shown[c])
+            add_cell(out, t, i, c);
     xl__str_add(out, "</tr>\n");
 }
 
@@ -432,22 +315,29 @@ static void add_row_table(struct xl__str *out, const struct html_page *page,
                           const struct html_group *group, const char *caption,
                           bool is_point)
 {
-    bool is_shown[N_COLUMNS] = {false};
-    for (size_t i = 0; i < group->n; i++)
-        for (unsigned c = 0; c < N_COLUMNS; c++)
-            is_shown[c] =
-                is_shown[c] || (group->rows[i].is_point == is_point &&
-                                columns[c].has(page, &group->rows[i]));
+    static const struct settings set = {.quiet = true};
+    bool is_shown[REPORT_MOST_COLUMNS] = {false};
+    struct notes notes = {0};
+    struct html_table t = {page, group, .is_point = is_point};
+    t.n = report_columns(&group->table, true, t.columns);
+    t.text = report_device_table(&group->table, &notes, &set, true);
     html_table_begin(out, "rows", caption);
-    html_column(out, "Case", false);
-    for (unsigned c = 0; c < N_COLUMNS; c++)
+    html_column(out, t.columns[0]->name, false);
+    if (group->rows[0].is_mixed)
+        html_column(out, "Run", false);
+    for (unsigned c = 1; c < t.n; c++) {
+        is_shown[c] = is_filled(&t, c);
         if (is_shown[c])
-            html_column(out, columns[c].title, columns[c].is_number);
+            html_column(out, t.columns[c]->name, t.columns[c]->head.right);
+    }
     html_table_body(out);
     for (size_t i = 0; i < group->n; i++)
-        if (group->rows[i].is_point == is_point)
-            add_row(out, page, &group->rows[i], is_shown);
+        if (is_of_table(&t, i))
+            add_row(out, &t, i, is_shown);
     html_table_end(out);
+    out->broken = out->broken || !t.text;
+    table_destroy(t.text);
+    notes_clear(&notes);
 }
 
 /* What a probe measures, as the library describes it; NULL: no probe. */
@@ -482,6 +372,19 @@ static void add_notes(struct xl__str *out, const struct html_page *page,
     }
 }
 
+/* The name of the op, and of the kind of rows where the op has another. */
+static void add_title(struct xl__str *out, const struct html_page *page,
+                      const struct html_group *group)
+{
+    html_op_title(out, group->op);
+    for (size_t i = 0; i < page->n_groups; i++)
+        if (&page->groups[i] != group &&
+            strcmp(page->groups[i].op, group->op) == 0) {
+            xl__str_printf(out, ", %s", rows_kind_name(group->table.kind));
+            return;
+        }
+}
+
 /* The section of an op: title, notes, side by side, all rows, and the points
  * of curves in a folded table. */
 static void add_group(struct xl__str *out, const struct html_page *page,
@@ -494,7 +397,7 @@ static void add_group(struct xl__str *out, const struct html_page *page,
     size_t n_points = 0;
     for (size_t i = 0; i < group->n; i++)
         n_points += group->rows[i].is_point;
-    html_op_title(&title, group->op);
+    add_title(&title, page, group);
     html_add(out,
              "<section class=\"op%m\" aria-labelledby=\"op-%z\">\n"
              "<h3 id=\"op-%z\">%s</h3>\n",

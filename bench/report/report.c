@@ -20,7 +20,8 @@
 struct report_writer {
     void *(*open)(struct session *s); /* NULL: reported on stderr */
     /* Begin a table. Title "GEMM"; note: a line below it, or NULL. */
-    void (*begin_section)(void *w, const char *title, const char *note);
+    void (*begin_section)(void *w, enum rows_kind kind, const char *title,
+                          const char *note);
     void (*add_row)(void *w, xl_device *dev, const xl_row *row);
     /* Another pass over a row; NULL: not kept. */
     void (*add_pass)(void *w, xl_device *dev, unsigned pass,
@@ -53,11 +54,12 @@ static void *open_table(struct session *s)
     return w;
 }
 
-static void begin_table_section(void *state, const char *title,
-                                const char *note)
+static void begin_table_section(void *state, enum rows_kind kind,
+                                const char *title, const char *note)
 {
     struct table_writer *w = state;
     clear_section(w);
+    w->rows.kind = kind;
     w->title = xl__strdup(title);
     w->note = xl__strdup(note);
 }
@@ -163,11 +165,11 @@ static void write_files(struct files_writer *w, bool is_end)
     result_file_clear(&file);
 }
 
-static void begin_file_section(void *state, const char *title,
-                               const char *note)
+static void begin_file_section(void *state, enum rows_kind kind,
+                               const char *title, const char *note)
 {
     struct files_writer *w = state;
-    document_section(&w->document, title, note);
+    document_section(&w->document, kind, title, note);
 }
 
 static void add_file_row(void *state, xl_device *dev, const xl_row *row)
@@ -259,14 +261,15 @@ static void end_section(void *arg)
             writers[i].writer->end_section(r->state[i]);
 }
 
-static void begin_section(void *arg, const char *title, const char *note)
+static void begin_section(void *arg, enum rows_kind kind, const char *title,
+                          const char *note)
 {
     struct report *r = arg;
     end_section(r);
     r->is_open = true;
     for (unsigned i = 0; i < N_WRITERS; i++)
         if (is_active(r, i))
-            writers[i].writer->begin_section(r->state[i], title, note);
+            writers[i].writer->begin_section(r->state[i], kind, title, note);
 }
 
 static void write_row(void *arg, xl_device *dev, const xl_row *row)

@@ -33,9 +33,9 @@ static bool is_limited(const xl_row *row, xl_limiter by)
     return row->diagnosis.limiter == by && *row->diagnosis.evidence;
 }
 
-/* The evidence without the limiter's name. It begins with the name of the
- * longest need, which is most often the limiter. */
-static const char *skip_limiter_name(const xl_diagnosis *d)
+/* It begins with the name of the longest need, which is most often the
+ * limiter. */
+const char *report_evidence(const xl_diagnosis *d)
 {
     const char *name = xl_limiter_name(d->limiter);
     const size_t len = strlen(name);
@@ -100,7 +100,7 @@ static void show_limiter(const struct result_table *rows, xl_limiter by,
         xl__str_printf(&text, ", %zu of %zu, such as %s", count, rows->n,
                        xl__str_text(&name));
     }
-    xl__str_printf(&text, ": %s", skip_limiter_name(d));
+    xl__str_printf(&text, ": %s", report_evidence(d));
     add_rates(&text, d);
     if (*xl_limiter_advice(by))
         xl__str_printf(&text, ". To do: %s", xl_limiter_advice(by));
@@ -488,6 +488,7 @@ static void show_file_section(const struct file_view *s, size_t first)
         .devices = s->devices,
         .n_devices = (unsigned)file->n_devices,
         .set = &s->set,
+        .rows = {.kind = result_rows_kind(file, &file->rows[first])},
     };
     xl_row *row = xl__calloc(1, sizeof *row);
     for (size_t i = first; row && i < file->n_rows; i++) {

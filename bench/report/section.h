@@ -36,6 +36,8 @@ void section_show(struct section *s, const struct display *to);
 void report_limits(const struct result_table *rows, const struct display *to);
 /* "DRAM"; "latency?" where it is only likely; "-" where nothing is known. */
 void report_limiter(const xl_row *row, char *out, size_t cap);
+/* The evidence without the limiter's name. */
+const char *report_evidence(const xl_diagnosis *d);
 
 /* -- a result file -------------------------------------------------------- */
 

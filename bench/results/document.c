@@ -286,12 +286,38 @@ void document_clear(struct document *d)
     *d = (struct document){NULL, NULL, false, NULL, NULL};
 }
 
-void document_section(struct document *d, const char *title, const char *note)
+/* -- sections ------------------------------------------------------------- */
+
+struct part {
+    enum rows_kind kind;
+    const char *title, *note;
+};
+
+static json_t *write_note(const struct field *f, const void *at)
 {
-    json_t *out = json_object();
-    json_put(out, "title", json_text(title));
-    json_put(out, "note", json_lines(note));
-    json_add(d->sections, out);
+    (void)f;
+    return json_lines(((const struct part *)at)->note);
+}
+
+static const struct field_type note_type = {FIELD_SCALAR, TEXT, write_note,
+                                            NULL};
+
+/* clang-format off */
+static const struct field part_fields[] = {
+    FIELD("title", &field_string, offsetof(struct part, title), NULL),
+    FIELD("note", &note_type, 0, "of one or more lines"),
+    FIELD("kind", &field_name, offsetof(struct part, kind),
+          "of its rows: which columns their table has", .n = N_ROWS_KINDS,
+          .value_name = rows_kind_name),
+    {.name = NULL},
+};
+/* clang-format on */
+
+void document_section(struct document *d, enum rows_kind kind,
+                      const char *title, const char *note)
+{
+    const struct part part = {kind, title, note};
+    json_add(d->sections, fields_object(part_fields, &part));
     d->is_in_section = true;
 }
 
@@ -415,11 +441,7 @@ static const struct field_type
     environment_type = {FIELD_SCALAR, NULL, write_environment, NULL},
     state_type = {FIELD_SCALAR, NULL, write_state, NULL},
     devices_type = {FIELD_BULK, NULL, write_devices, NULL},
-    parts_type = {FIELD_BULK,
-                  "{\"type\": \"array\", \"items\": {\"type\": \"object\", "
-                  "\"properties\": {\"title\": " TEXT ", \"note\": " TEXT
-                  "}, \"required\": [\"title\", \"note\"]}}",
-                  write_parts, NULL},
+    parts_type = {FIELD_BULK, NULL, write_parts, NULL},
     rows_type = {FIELD_BULK, NULL, write_rows, NULL};
 
 static bool has_state(const void *at)
@@ -443,7 +465,8 @@ static const struct field document_fields[] = {
           .members = state_fields, .is_known = has_state),
     FIELD("devices", &devices_type, 0, "those of the run",
           .members = device_fields),
-    FIELD("parts", &parts_type, 0, "sections, each with a table of its rows"),
+    FIELD("parts", &parts_type, 0, "sections, each with a table of its rows",
+          .members = part_fields),
     FIELD("rows", &rows_type, 0, "the measurements",
           .members = placed_row_fields),
     {.name = NULL},

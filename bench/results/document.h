@@ -10,7 +10,7 @@
 #include <crosslane/measure.h>
 #include <jansson.h>
 
-struct session;
+#include "cli/session.h"
 
 struct document {
     json_t *rows;
@@ -24,7 +24,8 @@ bool document_begin(struct document *d); /* false: out of memory */
 void document_clear(struct document *d);
 /* Begin a section, to which the rows that follow belong; end it. `note` may be
  * NULL. */
-void document_section(struct document *d, const char *title, const char *note);
+void document_section(struct document *d, enum rows_kind kind,
+                      const char *title, const char *note);
 void document_section_end(struct document *d);
 void document_row(struct document *d, const xl_device *dev, const xl_row *row);
 /* Add a further pass over a row, before or after the row. A pass without a

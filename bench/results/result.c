@@ -67,7 +67,7 @@ void result_table_clear(struct result_table *rows)
         free(rows->list[i].case_key.id);
     }
     free(rows->list);
-    *rows = (struct result_table){NULL, 0, 0, 0};
+    *rows = (struct result_table){.list = NULL};
 }
 
 static const xl_param *find_param(const xl_param *list, unsigned n,
@@ -110,15 +110,40 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
+enum { MOST_FINDINGS = 4 };
+static const struct {
+    const char *name;
+    const char *findings[MOST_FINDINGS + 1];
+} kinds[N_ROWS_KINDS] = {
+    [ROWS_USUAL] = {"usual", {NULL}},
+    [ROWS_OF_EXPRESSIONS] = {"expressions", {"kernels", "gain", NULL}},
+    [ROWS_OF_A_SWEEP] = {"sweep",
+                         {"align_bytes", "area", "waves", "fill", NULL}},
+    [ROWS_WITH_BOUNDS] = {"bounds", {"times", "bound_ns", NULL}},
+    [ROWS_OF_LIMITERS] = {"limiters", {"share", NULL}},
+    [ROWS_OF_LEVELS] = {"levels", {"size_bytes", NULL}},
+};
+
+const char *rows_kind_name(unsigned kind)
+{
+    return kind < N_ROWS_KINDS ? kinds[kind].name : NULL;
+}
+
+const char *rows_kind_finding(enum rows_kind kind, unsigned i)
+{
+    return kinds[kind].findings[i];
+}
+
 /* Is the parameter left out of labels? An output of the row's own type adds
- * nothing, and some findings have a column of their own. */
+ * nothing, and some findings have a column of their own or are not shown. */
 static bool is_hidden_param(const xl_row *row, const xl_param *p)
 {
-    static const char *const columns[] = {
-        "kernels",     "gain",     "area",     "waves", "fill",
-        "align_bytes", "bound_ns", "launches", "times", "curve",
-        "size_bytes",  "share",    "model_ns", NULL};
-    return is_one_of(p->name, columns) ||
+    static const char *const not_shown[] = {"curve", "launches", "model_ns",
+                                            NULL};
+    for (unsigned k = 0; k < N_ROWS_KINDS; k++)
+        if (is_one_of(p->name, kinds[k].findings))
+            return true;
+    return is_one_of(p->name, not_shown) ||
            (row->dtype < XL_N_DTYPES &&
             strcmp(p->text, xl_dtype_name(row->dtype)) == 0);
 }

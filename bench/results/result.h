@@ -9,6 +9,7 @@
 #include <crosslane/measure.h>
 
 #include "base/str.h"
+#include "cli/session.h"
 #include "results/fields.h"
 
 struct settings;
@@ -31,6 +32,7 @@ struct measured_row {
 };
 
 struct result_table {
+    enum rows_kind kind;
     struct measured_row *list;
     size_t n, cap;
     size_t n_repeats; /* rows whose case was on that device before; 0: a case
@@ -48,6 +50,13 @@ void result_table_common(const struct result_table *rows, struct xl__str *out);
  * name. */
 void result_table_label(const struct result_table *rows, size_t i,
                         struct xl__str *out);
+
+/* "usual", "expressions", ...; NULL past the last. */
+const char *rows_kind_name(unsigned kind);
+/* A number that rows of the kind found and for which their table has a column,
+ * which labels therefore leave out; NULL past the last. The first one is in
+ * all tables of the kind and in no other. */
+const char *rows_kind_finding(enum rows_kind kind, unsigned i);
 
 /* A number that the run found, a parameter with is_found; NaN: none of that
  * name. */

@@ -153,6 +153,30 @@ static void complete_row(const struct result_row *row, json_t *json)
     json_put(json, "hi_ns", json_number(sum.hi));
 }
 
+/* The entry of "parts" of a row; NULL: none. */
+static json_t *find_part(const struct result_file *f, const json_t *row)
+{
+    const json_t *parts = json_object_get(f->document, "parts");
+    const json_t *i = json_object_get(row, "part");
+    return json_is_integer(i) && json_integer_value(i) >= 0
+               ? json_array_get(parts, (size_t)json_integer_value(i))
+               : NULL;
+}
+
+/* Adds the kind of rows to a section of an earlier version, from what one of
+ * its rows found. */
+static void complete_part(json_t *part, const json_t *row)
+{
+    const json_t *params = json_object_get(row, "params");
+    if (!part || json_object_get(part, "kind"))
+        return;
+    for (unsigned k = 0; k < N_ROWS_KINDS; k++) {
+        const char *finding = rows_kind_finding((enum rows_kind)k, 0);
+        if (finding && json_is_number(json_object_get(params, finding)))
+            json_put(part, "kind", json_string(rows_kind_name(k)));
+    }
+}
+
 /* -- a row ---------------------------------------------------------------- */
 
 static bool read_row(struct result_row *row, json_t *in)
@@ -194,6 +218,7 @@ static bool read_rows(struct result_file *f, char *why, size_t cap)
         row->device = find_device_id(devices, json_object_get(in, "device"));
         if (!*row->id)
             return reject_file(f, why, cap, "has a row without an id");
+        complete_part(find_part(f, in), in);
     }
     mark_other_libraries(f);
     return true;
@@ -268,11 +293,17 @@ const char *result_device_name(const struct result_file *file,
 const json_t *result_section(const struct result_file *file,
                              const struct result_row *row)
 {
-    const json_t *parts = json_object_get(file->document, "parts");
-    const json_t *i = json_object_get(row->json, "part");
-    return json_is_integer(i) && json_integer_value(i) >= 0
-               ? json_array_get(parts, (size_t)json_integer_value(i))
-               : NULL;
+    return find_part(file, row->json);
+}
+
+enum rows_kind result_rows_kind(const struct result_file *file,
+                                const struct result_row *row)
+{
+    const char *kind = json_text_at(result_section(file, row), "kind");
+    for (unsigned k = 0; k < N_ROWS_KINDS; k++)
+        if (xl__streq(rows_kind_name(k), kind))
+            return (enum rows_kind)k;
+    return ROWS_USUAL;
 }
 
 double result_number(const struct result_row *row, const char *member,

@@ -10,6 +10,8 @@
 #include <crosslane/measure.h>
 #include <jansson.h>
 
+#include "cli/session.h"
+
 /* A row of a file. */
 struct result_row {
     const char *id;     /* borrowed from the document */
@@ -64,6 +66,9 @@ void result_row_read(const struct result_row *from, xl_row *out);
 /* The entry of "parts" that a row belongs to: title, note; NULL: none. */
 const json_t *result_section(const struct result_file *file,
                              const struct result_row *row);
+/* What the rows of its section are; ROWS_USUAL without a section. */
+enum rows_kind result_rows_kind(const struct result_file *file,
+                                const struct result_row *row);
 /* Can a time be quoted? Ok or suspicious, and timed. */
 bool result_is_timed(const struct result_row *row);
 

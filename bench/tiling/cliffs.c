@@ -313,7 +313,7 @@ static int run_device(struct cliff_search *c)
                               .origin = CASES_OF_USER, .queues = &queue};
     progress_begin(s, (unsigned)s->set.cliff + 1);
     session_section(
-        s, "GEMM, the slowest of random shapes",
+        s, ROWS_WITH_BOUNDS, "GEMM, the slowest of random shapes",
         "sizes from 1 to 4096, consecutive calls; allowed: "
         "twice the time of max(flop / peak, bytes / bandwidth), by "
         "measured peaks, and of a launch; times: relative to the "

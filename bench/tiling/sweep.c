@@ -231,6 +231,7 @@ static int run_cases(struct session *s, const struct bench_cases *cases)
 {
     struct bench_op op = bench_gemm;
     op.title = "GEMM, sweep";
+    op.kind = ROWS_OF_A_SWEEP;
     op.note = "area: useful share of the tiles; fill: share of the slots of "
               "all waves that have a group, one for each compute unit; rows: "
               "alignment in bytes; rest: rate over area and fill, the best "

@@ -259,6 +259,7 @@ static bool read_expr_case(const struct session *s, unsigned i, void *arg,
 const struct bench_op bench_expr = {
     .name = "expr",
     .title = "Expressions",
+    .kind = ROWS_OF_EXPRESSIONS,
     .note =
         "fused, and one kernel per operation, interleaved; each rate is of "
         "the bytes that the n kernels of the variant move; gain: unfused "

@@ -58,13 +58,29 @@ static int run_on_device(struct session *s, xl_device *dev,
     return code;
 }
 
+static enum rows_kind kind_of(const xl_probe_info *probe)
+{
+    static const struct {
+        const char *probe;
+        enum rows_kind kind;
+    } kinds[] = {
+        {"cache", ROWS_OF_LEVELS},
+        {"tlb", ROWS_OF_LEVELS},
+        {"diagnosis", ROWS_OF_LIMITERS},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].probe, probe->name) == 0)
+            return kinds[i].kind;
+    return ROWS_USUAL;
+}
+
 int probes_run(struct session *s, const xl_probe_info *probe)
 {
     char title[64];
     int code = EXIT_FINE;
     snprintf(title, sizeof title, "Probe: %s", probe->name);
     progress_begin(s, s->n_devices);
-    session_section(s, title, probe->what);
+    session_section(s, kind_of(probe), title, probe->what);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
         int failed = run_on_device(s, s->devices[i], probe);
         code = failed ? failed : code;

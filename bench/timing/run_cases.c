@@ -278,7 +278,7 @@ int bench_run(struct session *s, const struct bench_op *op,
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
-        session_section(s, op->title, op->note);
+        session_section(s, op->kind, op->title, op->note);
         for (unsigned i = 0; i < n && !session_stopped(s); i++) {
             int failed = run_case(&b, cases[i]);
             code = failed ? failed : code;

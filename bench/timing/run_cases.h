@@ -37,6 +37,7 @@ struct bench_op {
     const char *name;  /* "gemm" */
     const char *title; /* "GEMM" */
     const char *note;  /* what its value counts */
+    enum rows_kind kind; /* of its rows */
     size_t case_bytes; /* of one case: struct gemm_case, ... */
     const char *const *variants; /* NULL-terminated; NULL: the device's own
                                     list, xl_variant_name() */

@@ -185,7 +185,7 @@ static void every_row_is_there(void **state)
     assert_contains(page, "href=\"#warn-noisy\"");
     assert_contains(page, "id=\"warn-noisy\"");
     assert_contains(page, "<span class=\"tag\">new-one</span>");
-    assert_contains(page, "<small> most of it</small>");
+    assert_contains(page, "<small>most of it</small>");
     assert_contains(page, "move fewer bytes");
     assert_contains(page, ">a.json</h3>");
     assert_contains(page, "2025-01-31 12:34 UTC");

@@ -89,7 +89,7 @@ static json_t *full_document(void)
     struct document d;
     xl_row row;
     assert_true(document_begin(&d));
-    document_section(&d, "GEMM", "a note\nof two lines");
+    document_section(&d, ROWS_USUAL, "GEMM", "a note\nof two lines");
     full_row(&row, 100);
     document_row(&d, NULL, &row);
     full_row(&row, 200);
@@ -614,7 +614,7 @@ static void files_grow_with_sections(void **state)
     assert_non_null(r);
     for (unsigned i = 1; i <= 2; i++) {
         full_row(&row, 100 * i);
-        s.sink.section(s.sink.arg, "GEMM", NULL);
+        s.sink.section(s.sink.arg, ROWS_USUAL, "GEMM", NULL);
         s.sink.row(s.sink.arg, NULL, &row);
         s.sink.section_end(s.sink.arg);
         char *text = read_content(folder, "r.csv");

@@ -363,7 +363,7 @@ static void expressions_are_labelled_by_name(void **state)
     static const struct {
         const char *name, *label;
     } cases[] = {{"adam", "adam"}, {"layer norm", "layer norm"}};
-    struct result_table rows = {NULL, 0, 0, 0};
+    struct result_table rows = {.list = NULL};
     struct xl__str text = {0};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -404,7 +404,7 @@ static json_t *write_and_load(struct session *s, const xl_row *row)
 {
     s->report = report_open(s);
     assert_non_null(s->report);
-    session_section(s, "GEMM", NULL);
+    session_section(s, ROWS_USUAL, "GEMM", NULL);
     s->pass = 1; /* passes before and after the row itself */
     session_row(s, NULL, row);
     s->pass = 0;
