@@ -47,12 +47,14 @@ enum xl__device_class {
  XX(clblast_frac,       0.45,  0.45,  0.03, 0.012, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004,  0.01, "gemm_ref")                \
  XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \
+ XX(conv_depthwise_frac, 0.3,   0.3,  0.01,  0.01, "conv_depthwise: with the loads and the stores") \
  XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \
  XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
  XX(conv_direct_bytes_frac, 0.5, 0.5,  0.5,   0.5, "conv_direct: short lines")   \
+ XX(conv_depthwise_bytes_frac, 0.8, 0.8, 0.1, 0.1, "conv_depthwise: every row once, neighbours from caches") \
  XX(ref_bytes_frac,      0.3,   0.3,   0.3,     1, "gemm_ref and softmax_ref: neighbours read different lines") \
  XX(thin_bytes_frac,     0.3,   0.3,   0.3,   0.3, "a product much thinner than its tile (CP-13)") \
  /* sizes that keep a compute unit busy */                                    \

@@ -70,6 +70,7 @@ static const struct xl__variant *const conv[] = {
     &xl__conv_winograd_4,
     &xl__conv_winograd_2,
     &xl__conv_direct,
+    &xl__conv_depthwise,
     &xl__conv_tiled,
     &xl__conv_ref,
     NULL,

@@ -23,6 +23,7 @@ const struct xl__variant *const xl__generic_softmax[] = {
 };
 
 const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_depthwise,
     &xl__conv_direct,
     &xl__conv_tiled,
     &xl__conv_ref,

@@ -155,7 +155,8 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
-    xl__conv_direct, xl__conv_winograd_2, xl__conv_winograd_4;
+    xl__conv_depthwise, xl__conv_direct, xl__conv_winograd_2,
+    xl__conv_winograd_4;
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,

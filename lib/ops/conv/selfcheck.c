@@ -91,17 +91,31 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
     s->c = s->groups * (cg == 1 || is_shallow ? cg : choose_size(cg, deep));
 }
 
-/* Images: more pixels than a tile has, two images of odd height. */
-static void shrink_pixels(const struct xl__conv_canonical *c, const struct tiles *t,
+/* Columns past the last window. */
+static size_t columns_left(const struct xl__conv_canonical *c)
+{
+    return c->d.w + c->d.pad_left + c->d.pad_right -
+           (c->q - 1) * c->d.stride_w - (c->d.s - 1) * c->d.dilation_w - 1;
+}
+
+/* Images: more pixels than a tile has, two images of odd height. A row begins
+ * and ends as the real one where filters are kept, as far as these reach. */
+static void shrink_pixels(const struct xl__conv_canonical *c,
+                          const struct tiles *t, bool keeps,
                           struct xl__conv_canonical *to)
 {
     enum { IMAGES = 2, WIDTH = 5, MOST_STRIDE = 3 };
     xl_conv *s = &to->d;
     s->n = c->d.n > 1 ? IMAGES : 1;
-    to->q = choose_size(c->p * c->q, WIDTH);
+    to->q = choose_size(c->p * c->q,
+                        xl__max_size(WIDTH, keeps ? 2 * s->s : 0));
     to->p = (t->pixels / (s->n * to->q) + 2) | 1;
     s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
     s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
+    if (keeps) {
+        s->pad_left = xl__min_size(c->d.pad_left, s->s - 1);
+        s->pad_right = xl__min_size(c->d.pad_right, s->s - 1);
+    }
     s->stride_h = xl__min_size(c->d.stride_h, MOST_STRIDE);
     s->stride_w = xl__min_size(c->d.stride_w, MOST_STRIDE);
     s->dilation_h = xl__min_size(c->d.dilation_h, 2);
@@ -110,6 +124,8 @@ static void shrink_pixels(const struct xl__conv_canonical *c, const struct tiles
            s->pad_top - s->pad_bottom;
     s->w = (to->q - 1) * s->stride_w + (s->s - 1) * s->dilation_w + 1 -
            s->pad_left - s->pad_right;
+    if (keeps && s->stride_w == c->d.stride_w)
+        s->w += columns_left(c);
 }
 
 /* Strides of the same class and alignment, with a gap after a line where the
@@ -131,7 +147,8 @@ void xl__conv_shrink_images(const xl_images *real, const size_t was[XL__N_AT],
         to->stride[at] = step;
         step *= size[at];
         if (i == 0 && first && !xl__conv_is_flat(real, was))
-            step++;
+            step = xl__round_up(
+                step + 1, power_of_two_factor(real->stride[XL__AT_H]));
         if (at == line_end || i == 2)
             step = xl__round_up(step, unit);
     }
@@ -153,7 +170,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
         keep_filters(&c->d, &to->d);
     else
         shrink_filters(&c->d, &t, &to->d);
-    shrink_pixels(c, &t, to);
+    shrink_pixels(c, &t, keeps, to);
     to->d.beta = 1;
     to->d.accuracy = own ? own->accuracy : XL_ACCURACY_FULL;
     xl__conv_sizes(c, in, out);

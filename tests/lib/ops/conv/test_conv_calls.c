@@ -85,10 +85,12 @@ static void no_product(void **state)
     }
 }
 
-/* The same call gives the same bits, by each variant and in both layouts. */
+/* The same call gives the same bits, by each variant, in both layouts, with
+ * filters of all channels and of one. */
 static void repeats(void **state)
 {
     static float in[IN], weights[WEIGHTS], out[2][OUT];
+    unsigned n_run[2] = {0};
     struct xl__rng rng;
     (void)state;
     xl__rng_seed(&rng, 11);
@@ -98,23 +100,29 @@ static void repeats(void **state)
         weights[i] = (float)xl__rng_normal(&rng);
     write_floats(mem[0], in, IN);
     write_floats(mem[1], weights, WEIGHTS);
-    for (unsigned n = 0; xl_variant_name(t.device, "conv", n / 2); n++) {
+    for (unsigned n = 0; xl_variant_name(t.device, "conv", n / 4); n++) {
         const xl_layout layout = n % 2 ? XL_NCHW : XL_NHWC;
+        const bool is_depthwise = n / 2 % 2;
         const xl_conv c = {XL_CONV_INIT,
                            .n = IMAGES,
                            .c = CHANNELS,
                            .h = SIDE,
                            .w = SIDE,
-                           .k = FILTERS,
+                           .k = is_depthwise ? CHANNELS : FILTERS,
                            .r = TAPS,
                            .s = TAPS,
+                           .groups = is_depthwise ? CHANNELS : 1,
                            .in = {.mem = {.buf = mem[0]}, .layout = layout},
                            .filters = {.mem = {.buf = mem[1]}},
                            .out = {.mem = {.buf = mem[2]}, .layout = layout},
                            .alpha = 1,
                            .accuracy = XL_ACCURACY_FAST,
                            .variant =
-                               xl_variant_name(t.device, "conv", n / 2)};
+                               xl_variant_name(t.device, "conv", n / 4)};
+        const xl_status status = xl_conv_prepare(t.queue, &c);
+        n_run[is_depthwise] += status == XL_OK;
+        if (status == XL_UNSUPPORTED)
+            continue;
         for (unsigned time = 0; time < 3; time++) {
             float *to = out[time > 0];
             assert_status(xl_conv_run(t.queue, &c, NULL), XL_OK,
@@ -125,6 +133,7 @@ static void repeats(void **state)
         }
         assert_memory_equal(out[0], out[1], sizeof out[0]);
     }
+    assert_true(n_run[0] >= 4 && n_run[1] >= 4);
 }
 
 int main(int argc, char **argv)

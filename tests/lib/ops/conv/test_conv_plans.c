@@ -296,8 +296,9 @@ static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
 static void on_machine(const struct machine *m)
 {
     static const struct xl__variant *const variants[] = {
-        &xl__conv_cpu,    &xl__conv_tiled,      &xl__conv_ref,
-        &xl__conv_direct, &xl__conv_winograd_2, &xl__conv_winograd_4};
+        &xl__conv_cpu,        &xl__conv_tiled,      &xl__conv_ref,
+        &xl__conv_direct,     &xl__conv_winograd_2, &xl__conv_winograd_4,
+        &xl__conv_depthwise};
     enum { N_VARIANTS = sizeof variants / sizeof *variants };
     unsigned planned[N_VARIANTS] = {0};
     struct xl__limits l;
@@ -321,10 +322,12 @@ static void on_machine(const struct machine *m)
     assert_true(planned[1] > 0 && planned[2] > 0 && planned[3] > 0);
     assert_int_equal(planned[4] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[4] >= planned[5]);
+    assert_true(planned[6] > 0 && planned[6] < planned[3]);
     xl__limits_clear(&l);
 }
 
-/* For a depthwise layer the direct variant is estimated below all others. */
+/* For a depthwise layer a direct variant is estimated below all others: on
+ * GPUs that for depthwise layers alone. */
 static void depthwise(void **state)
 {
     (void)state;
@@ -344,8 +347,10 @@ static void depthwise(void **state)
         make_plan(m, &l);
         memset(&call, 0, sizeof call);
         assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
-        const double own = estimate(&l, &xl__conv_direct, &c);
-        assert_true(isfinite(own));
+        const double direct = estimate(&l, &xl__conv_direct, &c);
+        const double lanes = estimate(&l, &xl__conv_depthwise, &c);
+        const double own = m->is_cpu ? direct : lanes;
+        assert_true(isfinite(own) && own < (m->is_cpu ? lanes : direct));
         for (size_t v = 0; v < sizeof others / sizeof *others; v++)
             assert_true(own < estimate(&l, others[v], &c));
         xl__limits_clear(&l);
