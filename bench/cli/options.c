@@ -90,6 +90,15 @@ const struct option_row option_rows[] = {
     {"groups", 0, OPT_COUNT, "N",
      "groups of channels, each with filters of its own; 1 when not given",
      NULL, AT(groups), false, NULL},
+    {"causal", 0, OPT_FLAG, NULL,
+     "a query sees the keys up to its own place, the last query the last key",
+     NULL, AT(causal), false, NULL},
+    {"kv-heads", 0, OPT_COUNT, "N",
+     "heads of keys and values, which divide those of queries; as many when "
+     "not given", NULL, AT(kv_heads), false, NULL},
+    {"window", 0, OPT_COUNT, "N",
+     "a query sees the keys less than N from its place; all when not given",
+     NULL, AT(window), false, NULL},
     {"batch", 0, OPT_COUNT, "N",
      "products in one call, each with its own matrices; plan: sequences that "
      "are decoded together", NULL, AT(batch), false, NULL},

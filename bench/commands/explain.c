@@ -14,7 +14,7 @@
 #include "timing/peaks.h"
 #include "cli/console.h"
 #include "cli/units.h"
-#include "commands/matrix_table.h"
+#include "cli/matrix_table.h"
 
 enum { INDENT = 4 };
 
@@ -230,7 +230,7 @@ static int run_explain(struct session *s)
 static const char *const options[] = {
     "device",   "all-devices", "as",    "variant", "dtype",  "dtype-b",
     "trans",    "accuracy",    "batch", "heads",   "layout", "stride",
-    "pad",      "dilation",    "groups", NULL};
+    "pad",      "dilation",    "groups", "causal", "kv-heads", "window", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",

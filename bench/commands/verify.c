@@ -30,6 +30,7 @@ struct verify_case_ref {
     const struct conv_case *conv; /* &own */
     struct conv_case own;
     const struct softmax_case *softmax;
+    const struct attention_case *attention;
     const struct expr_case *expr;
 };
 
@@ -102,6 +103,16 @@ static bool read_softmax_case(const struct session *s, unsigned i,
     return c->name != NULL;
 }
 
+static bool read_attention_case(const struct session *s, unsigned i,
+                                struct verify_case_ref *out,
+                                bool *is_selected)
+{
+    const struct attention_case *c = &attention_cases[i];
+    out->attention = c;
+    *is_selected = is_case_in_run(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
 /* The type of an expression, for --dtype, is that of its first name. */
 static bool read_expr_case(const struct session *s, unsigned i,
                            struct verify_case_ref *out, bool *is_selected)
@@ -122,7 +133,8 @@ static const struct {
 } tables[] = {
     {"gemm", read_gemm_case},       {"conv", read_conv_case},
     {"conv_data", read_data_case},  {"conv_filters", read_filters_case},
-    {"softmax", read_softmax_case}, {"expr", read_expr_case}};
+    {"softmax", read_softmax_case}, {"attention", read_attention_case},
+    {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* The next case of an op that belongs to this run, from row *i on; false past
@@ -143,6 +155,7 @@ static const char *case_name(const struct verify_case_ref *c)
     return c->gemm      ? c->gemm->name
            : c->conv    ? c->conv->name
            : c->softmax ? c->softmax->name
+           : c->attention ? c->attention->name
                         : c->expr->name;
 }
 
@@ -164,6 +177,11 @@ static void format_case(const struct verify_case_ref *c, char *out, size_t cap)
         snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,
                  c->softmax->rows, c->softmax->cols,
                  xl_dtype_name(c->softmax->dtype));
+    else if (c->attention)
+        snprintf(out, cap, "attention '%s' %zux%zux%zux%zux%zu %s",
+                 c->attention->name, c->attention->n_batch,
+                 c->attention->n_heads, c->attention->n_q, c->attention->n_kv,
+                 c->attention->d, xl_dtype_name(c->attention->dtype));
     else
         snprintf(out, cap, "expr '%s' %s", c->expr->name, c->expr->text);
 }
@@ -178,6 +196,8 @@ static xl_status verify_case(xl_queue *q, const struct verify_case_ref *c,
         return verify_conv(q, c->conv, variant, seed, found);
     if (c->softmax)
         return verify_softmax(q, c->softmax, variant, seed, found);
+    if (c->attention)
+        return verify_attention(q, c->attention, variant, seed, found);
     return verify_expr(q, c->expr, variant, seed, found);
 }
 

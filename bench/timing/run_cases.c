@@ -305,14 +305,14 @@ const struct bench_op *bench_op_find(const char *name)
 {
     static const struct bench_op *const ops[] = {
         &bench_gemm, &bench_conv, &bench_conv_data, &bench_conv_filters,
-        &bench_softmax};
+        &bench_softmax, &bench_attention};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
             "clbench: unknown op '%s'; must be gemm, conv, conv_data, "
-            "conv_filters or softmax (expressions: 'clbench expr TEXT "
-            "--explain')\n",
+            "conv_filters, softmax or attention (expressions: 'clbench "
+            "expr TEXT --explain')\n",
             name);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef CLBENCH_VERIFY_H
 #define CLBENCH_VERIFY_H
 
+#include "cases/attention_cases.h"
 #include "cases/conv_cases.h"
 #include "cases/expr_cases.h"
 #include "cases/gemm_cases.h"
@@ -48,6 +49,9 @@ xl_status verify_softmax(xl_queue *q, const struct softmax_case *c,
 xl_status verify_conv(xl_queue *q, const struct conv_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);
+xl_status verify_attention(xl_queue *q, const struct attention_case *c,
+                           const char *variant, unsigned long long seed,
+                           struct check_result *out);
 xl_status verify_expr(xl_queue *q, const struct expr_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);

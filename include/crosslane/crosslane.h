@@ -11,6 +11,7 @@
 #define CROSSLANE_CROSSLANE_H
 
 #include <crosslane/accuracy.h>
+#include <crosslane/attention.h>
 #include <crosslane/buffer.h>
 #include <crosslane/cache.h>
 #include <crosslane/conv.h>

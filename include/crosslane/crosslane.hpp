@@ -9,7 +9,7 @@
  *   so is an object whose operator()() returns it, as that of Khronos's
  *   opencl.hpp, which is not included here. cl::Buffer(q_buffer.release()) and
  *   cl::Context(q.context(), true) lead back.
- * Builders (Gemm, Conv, Softmax, Args) are values. A member's meaning and
+ * Builders (Gemm, Conv, Softmax, Attention, Args) are values. A member's meaning and
  *   default are those of the C descriptor, but alpha is 1 at first. Texts,
  *   names and arrays of offsets are not copied: they stay valid until the last
  *   call of the builder; string literals always do.
@@ -595,6 +595,12 @@ inline Calls<xl_softmax> calls(const xl_softmax &)
             xl_softmax_prepare_range, xl_softmax_prepare_async,
             xl_softmax_workspace,     xl_softmax_explain};
 }
+inline Calls<xl_attention> calls(const xl_attention &)
+{
+    return {xl_attention_run,           xl_attention_prepare,
+            xl_attention_prepare_range, xl_attention_prepare_async,
+            xl_attention_workspace,     xl_attention_explain};
+}
 } // namespace detail
 
 /** What all operations have: a descriptor, and the calls that take it. */
@@ -614,17 +620,8 @@ public:
     Desc get() const
     {
         Desc d = desc_;
-        d.epilogue.bindings = bindings_.data();
-        d.epilogue.n_bindings = bindings_.size();
         own().refer(d);
         return d;
-    }
-    /** An expression over `y`, each element of the result (xl_epilogue). */
-    Own &epilogue(const char *text, Bindings bindings = {})
-    {
-        desc_.epilogue.expr = text;
-        bindings_ = std::move(bindings);
-        return own();
     }
 
     /** Enqueue; returns at once. */
@@ -679,11 +676,33 @@ protected:
     Own &own() noexcept { return static_cast<Own &>(*this); }
     const Own &own() const noexcept { return static_cast<const Own &>(*this); }
     Desc desc_{};
-    Bindings bindings_;
+};
+
+/** Operations whose results an expression may change before they are stored. */
+template <class Own, class Desc> class Stored : public Op<Own, Desc> {
+public:
+    /** An expression over `y`, each element of the result (xl_epilogue). */
+    Own &epilogue(const char *text, Bindings bindings = {})
+    {
+        this->desc_.epilogue.expr = text;
+        after_ = std::move(bindings);
+        return this->own();
+    }
+
+protected:
+    friend class Op<Own, Desc>;
+    void refer(Desc &d) const
+    {
+        d.epilogue.bindings = after_.data();
+        d.epilogue.n_bindings = after_.size();
+    }
+
+private:
+    Bindings after_;
 };
 
 /** Products and convolutions: a scaled result. */
-template <class Own, class Desc> class Product : public Op<Own, Desc> {
+template <class Own, class Desc> class Product : public Stored<Own, Desc> {
 public:
     Own &alpha(double value) { return this->desc_.alpha = value, this->own(); }
     Own &beta(double value) { return this->desc_.beta = value, this->own(); }
@@ -768,6 +787,7 @@ private:
     friend class Op<Gemm, xl_gemm>;
     void refer(xl_gemm &d) const
     {
+        Stored::refer(d);
         d.batch.rows = rows_ ? &*rows_ : nullptr;
         d.batch.at = at_ ? &*at_ : nullptr;
     }
@@ -841,7 +861,7 @@ public:
 };
 
 /** A softmax over rows (xl_softmax). */
-class Softmax : public Op<Softmax, xl_softmax> {
+class Softmax : public Stored<Softmax, xl_softmax> {
 public:
     Softmax(std::size_t rows, std::size_t cols)
     {
@@ -864,9 +884,60 @@ private:
     friend class Op<Softmax, xl_softmax>;
     void refer(xl_softmax &d) const
     {
+        Stored::refer(d);
         d.prologue.bindings = before_.data();
         d.prologue.n_bindings = before_.size();
     }
+    Bindings before_;
+};
+
+/** softmax(scale Q K^T) V (xl_attention). */
+class Attention : public Op<Attention, xl_attention> {
+public:
+    Attention(std::size_t n_heads, std::size_t n_q, std::size_t n_kv,
+              std::size_t d_head)
+    {
+        desc_.n_heads = n_heads;
+        desc_.n_q = n_q;
+        desc_.n_kv = n_kv;
+        desc_.d_head = d_head;
+    }
+    Attention &batch(std::size_t n) { return desc_.n_batch = n, *this; }
+    /** Heads of k and v, where they are fewer. */
+    Attention &kv_heads(std::size_t n) { return desc_.n_kv_heads = n, *this; }
+    Attention &q(const xl_heads &view) { return desc_.q = view, *this; }
+    Attention &k(const xl_heads &view) { return desc_.k = view, *this; }
+    Attention &v(const xl_heads &view) { return desc_.v = view, *this; }
+    Attention &o(const xl_heads &view) { return desc_.o = view, *this; }
+    Attention &scale(double value) { return desc_.scale = value, *this; }
+    Attention &causal(bool on = true) { return desc_.is_causal = on, *this; }
+    Attention &window(std::size_t n) { return desc_.window = n, *this; }
+    Attention &soft_cap(double value) { return desc_.soft_cap = value, *this; }
+    Attention &mask(const xl_heads &view) { return mask_ = view, *this; }
+    Attention &slopes(const xl_heads &view) { return slopes_ = view, *this; }
+    Attention &sinks(const xl_heads &view) { return sinks_ = view, *this; }
+    /** Where log-sum-exp is stored. */
+    Attention &lse(const xl_heads &view) { return lse_ = view, *this; }
+    /** An expression over `x`, each score before the softmax. */
+    Attention &prologue(const char *text, Bindings bindings = {})
+    {
+        desc_.prologue.expr = text;
+        before_ = std::move(bindings);
+        return *this;
+    }
+
+private:
+    friend class Op<Attention, xl_attention>;
+    void refer(xl_attention &d) const
+    {
+        d.mask = mask_ ? &*mask_ : nullptr;
+        d.slopes = slopes_ ? &*slopes_ : nullptr;
+        d.sinks = sinks_ ? &*sinks_ : nullptr;
+        d.lse = lse_ ? &*lse_ : nullptr;
+        d.prologue.bindings = before_.data();
+        d.prologue.n_bindings = before_.size();
+    }
+    std::optional<xl_heads> mask_, slopes_, sinks_, lse_;
     Bindings before_;
 };
 

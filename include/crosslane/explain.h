@@ -4,12 +4,27 @@
 #ifndef CROSSLANE_EXPLAIN_H
 #define CROSSLANE_EXPLAIN_H
 
+#include <stdbool.h>
+
 #include <crosslane/device.h>
-#include <crosslane/flop.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef enum xl_engine { XL_ENGINE_FMA, XL_ENGINE_MATRIX } xl_engine;
+
+/** Operations of one kind: which units execute them, and how many. */
+typedef struct xl_flop {
+    xl_engine engine;
+    xl_dtype dtype; ///< of the arithmetic; of a matrix engine, its
+                    ///< operands'
+    unsigned terms; ///< engine products per product, where operands are
+                    ///< split into terms; 0: one
+    double count;
+    bool is_product; ///< of matrices: a matrix engine could execute them
+    const char *why; ///< why no matrix engine does; NULL: not known
+} xl_flop;
 
 /**
  * How the tiles of a result are assigned to the work-groups of a launch.
@@ -69,7 +84,7 @@ typedef struct xl_choice {
 } xl_choice;
 
 /** Name of the @p i-th variant of an op ("gemm", "softmax", "conv",
- *  "expr") that the device's vendor table lists, best first; NULL past the last
+ *  "attention", "expr") that the device's vendor table lists, best first; NULL past the last
  *  or for no such op. */
 XL_API const char *xl_variant_name(const xl_device *dev, const char *op,
                                    unsigned i);

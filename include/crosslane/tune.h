@@ -10,6 +10,7 @@
 #ifndef CROSSLANE_TUNE_H
 #define CROSSLANE_TUNE_H
 
+#include <crosslane/attention.h>
 #include <crosslane/conv.h>
 #include <crosslane/gemm.h>
 #include <crosslane/softmax.h>
@@ -25,6 +26,7 @@ typedef enum xl_op_kind {
     XL_OP_CONV,
     XL_OP_CONV_DATA,    ///< xl_conv with XL_CONV_BACKWARD_DATA
     XL_OP_CONV_FILTERS, ///< xl_conv with XL_CONV_BACKWARD_FILTERS
+    XL_OP_ATTENTION,
     XL_N_OPS
 } xl_op_kind;
 
@@ -36,6 +38,7 @@ typedef struct xl_problem {
         const xl_gemm *gemm;       ///< XL_OP_GEMM
         const xl_softmax *softmax; ///< XL_OP_SOFTMAX
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
+        const xl_attention *attention; ///< XL_OP_ATTENTION
     } desc;
 } xl_problem;
 
@@ -62,6 +65,14 @@ static inline xl_problem xl_problem_conv(const xl_conv *c)
            : c->pass == XL_CONV_BACKWARD_DATA ? XL_OP_CONV_DATA
                                               : XL_OP_CONV_FILTERS;
     p.desc.conv = c;
+    return p;
+}
+
+static inline xl_problem xl_problem_attention(const xl_attention *a)
+{
+    xl_problem p;
+    p.op = XL_OP_ATTENTION;
+    p.desc.attention = a;
     return p;
 }
 

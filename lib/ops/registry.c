@@ -13,6 +13,7 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_CONV] = &xl__op_conv,
     [XL__OP_CONV_DATA] = &xl__op_conv_data,
     [XL__OP_CONV_FILTERS] = &xl__op_conv_filters,
+    [XL__OP_ATTENTION] = &xl__op_attention,
 };
 
 static const struct xl__op *find_op(const char *name)

@@ -3,6 +3,7 @@
 #ifndef XL_OPS_VARIANTS_H
 #define XL_OPS_VARIANTS_H
 
+#include "ops/attention/attention.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/gemm.h"
 #include "ops/normalization/softmax.h"

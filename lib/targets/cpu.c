@@ -91,6 +91,12 @@ static const struct xl__variant *const conv_filters[] = {
     NULL,
 };
 
+static const struct xl__variant *const attention[] = {
+    &xl__attention_cpu,
+    &xl__attention_ref,
+    NULL,
+};
+
 static const struct xl__variant *const narrow_gemm[] = {
     &xl__gemm_skinny,  &xl__gemm_tiled, &xl__gemm_simt,
     &xl__gemm_clblast, &xl__gemm_ref,   NULL,
@@ -106,7 +112,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = conv_data,
-                 [XL__OP_CONV_FILTERS] = conv_filters},
+                 [XL__OP_CONV_FILTERS] = conv_filters,
+                 [XL__OP_ATTENTION] = attention},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -119,5 +126,6 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = conv_data,
-                 [XL__OP_CONV_FILTERS] = conv_filters},
+                 [XL__OP_CONV_FILTERS] = conv_filters,
+                 [XL__OP_ATTENTION] = attention},
 };

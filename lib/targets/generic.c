@@ -43,6 +43,11 @@ const struct xl__variant *const xl__generic_conv_filters[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_attention[] = {
+    &xl__attention_ref,
+    NULL,
+};
+
 enum {
     APPLE_WIDTH = 32,       /* GE-14 */
     ADRENO_WIDTH = 64,      /* GE-13 */
@@ -114,5 +119,6 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
-                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters},
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
+                 [XL__OP_ATTENTION] = xl__generic_attention},
 };

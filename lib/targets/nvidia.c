@@ -111,5 +111,6 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
-                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters},
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
+                 [XL__OP_ATTENTION] = xl__generic_attention},
 };

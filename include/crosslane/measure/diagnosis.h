@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include <crosslane/device.h>
-#include <crosslane/flop.h>
+#include <crosslane/explain.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -77,6 +77,12 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_gemm_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_gemm_prepare, q, NULL);
     REFUSES(xl_gemm_prepare_async, q, NULL, 1, NULL, NULL);
+    REFUSES(xl_attention_explain, q, NULL, NULL, 0, NULL);
+    REFUSES(xl_attention_prepare, q, NULL);
+    REFUSES(xl_attention_prepare_async, q, NULL, 1, NULL, NULL);
+    REFUSES(xl_attention_prepare_range, q, NULL, 1);
+    REFUSES(xl_attention_run, q, NULL, NULL);
+    REFUSES(xl_attention_workspace, q, NULL, NULL);
     REFUSES(xl_gemm_prepare_range, q, NULL, 1);
     REFUSES(xl_gemm_run, q, NULL, NULL);
     REFUSES(xl_gemm_run_group, q, NULL, 0, NULL);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The case table of attention, the layout of a case's memory, and its
+ * reference on the host. */
+#ifndef CLBENCH_CASES_ATTENTION_CASES_H
+#define CLBENCH_CASES_ATTENTION_CASES_H
+
+#include <crosslane/attention.h>
+
+#include "cases/gemm_cases.h"
+#include "cases/host_ops.h"
+
+/* The operands, and what the prologue "x + slope * at" reads: a number for
+ * each head, one for each key. */
+enum attention_operand {
+    ATTENTION_Q,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_O,
+    ATTENTION_LSE,
+    ATTENTION_MASK,
+    ATTENTION_SLOPES,
+    ATTENTION_SINKS,
+    ATTENTION_SLOPE,
+    ATTENTION_AT,
+    ATTENTION_OPERANDS
+};
+
+/* The optional ones of a case. */
+enum attention_with {
+    WITH_LSE = 1,
+    WITH_MASK = 2,        /* a mask for each head */
+    WITH_SHARED_MASK = 4, /* one for all */
+    WITH_SLOPES = 8,
+    WITH_SINKS = 16,
+    WITH_SCORE = 32 /* the prologue */
+};
+
+struct attention_case {
+    const char *name;
+    unsigned use;
+    size_t n_batch, n_heads, n_q, n_kv, d;
+    size_t share; /* query heads of each head of keys; 0: 1 */
+    xl_dtype dtype, mask; /* mask: its type */
+    bool rows_first;      /* [B, N, H, D] in memory, else [B, H, N, D] */
+    bool is_causal;
+    size_t window;
+    double scale, soft_cap; /* 0: default */
+    unsigned with;          /* enum attention_with */
+    size_t pad, off;        /* elements between rows, and before the first */
+    enum case_data data;    /* DATA_SPECIALS: in the mask */
+};
+
+extern const struct attention_case attention_cases[]; /* NULL name last */
+
+size_t attention_kv_heads(const struct attention_case *c);
+bool attention_has(const struct attention_case *c, enum attention_operand x);
+/* An operand as a matrix, and the row of it that has query or key i of head h.
+ */
+struct attention_lines {
+    size_t rows, cols;
+    xl_dtype dtype;
+};
+struct attention_lines attention_lines(const struct attention_case *c,
+                                       enum attention_operand x);
+size_t attention_line(const struct attention_case *c, enum attention_operand x,
+                      size_t b, size_t h, size_t i);
+
+/* A call, with what its descriptor points to. */
+struct attention_call {
+    xl_attention a;
+    xl_heads operand[ATTENTION_OPERANDS];
+    xl_binding binding[2];
+};
+/* Memory of such matrices: first elements, elements from row to row. */
+struct attention_memory {
+    cl_mem mem[ATTENTION_OPERANDS];
+    size_t first[ATTENTION_OPERANDS], ld[ATTENTION_OPERANDS];
+};
+/* *call must stay where it is. */
+void attention_call_init(struct attention_call *call,
+                         const struct attention_case *c,
+                         const struct attention_memory *at,
+                         const char *variant);
+
+/* Pairs of a query and a key that it sees, over all heads. */
+double attention_pairs(const struct attention_case *c);
+
+/* A case's memory on the host, as such matrices. */
+struct attention_ref {
+    const struct attention_case *c;
+    struct ref_mat operand[ATTENTION_OPERANDS];
+};
+/* A row of the result: `weight` has room for n_kv, of which those that the
+ * query sees are set. */
+struct attention_row {
+    size_t b, h, first, last;
+    double *weight;
+    double lse, lse_tol;
+    double error; /* relative, of a weight */
+};
+void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
+                   struct attention_row *row);
+/* Its element in column c; *tol: its tolerance. */
+double attention_expected(const struct attention_ref *r,
+                          const struct attention_row *row, size_t c,
+                          double *tol);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench attention`: time attention, of the command line or the case table.
+ */
+#include "timing/run_cases.h"
+
+static int run_attention(struct session *s)
+{
+    return bench_command(s, &bench_attention);
+}
+
+static const char *const options[] = {
+    "device",   "all-devices", "variant", "dtype", "causal",
+    "kv-heads", "window",      "trace",   "json",  REPORT_OPTIONS,
+    "seed",     "quick",       "full",    "max-time", "roofs", "strict", NULL};
+
+const struct command cmd_attention = {
+    .name = "attention",
+    .summary = "time attention",
+    .words = "[SHAPE...]",
+    .about =
+        "Times softmax(scale Q K^T) V for each SHAPE, BATCHxHEADSxNxD or "
+        "BATCHxHEADSxQUERIESxKEYSxD (D: columns of a head), or for the "
+        "built-in cases when none is given. 4 D flop are counted for each "
+        "pair of a query and a key that it sees. Each result is compared with "
+        "the host in double precision, on a sample of rows, before and after "
+        "it is timed.\n\n"
+        "  clbench attention 4x16x1024x128 --dtype f16 --causal\n"
+        "  clbench attention 8x32x1x4096x128 --kv-heads 8 --variant all",
+    .options = options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_attention,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention as a timed op: its shapes, buffers, counts and check. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cases/attention_cases.h"
+#include "cases/shapes.h"
+#include "timing/run_cases.h"
+#include "verify/verify.h"
+
+enum { SAMPLE_ROWS = 16 };
+
+static bool parse_attention(const struct settings *set, const char *word,
+                            void *arg, char *why, size_t why_cap)
+{
+    enum { SQUARE = 4, OBLONG = 5 };
+    static const char form[] = "BATCHxHEADSxNxD or BATCHxHEADSxQUERIESxKEYSxD";
+    struct attention_case *c = arg;
+    size_t size[OBLONG];
+    unsigned n = 1;
+    for (const char *at = word; *at; at++)
+        n += *at == 'x' || *at == 'X';
+    if (n < SQUARE || n > OBLONG) {
+        snprintf(why, why_cap, "invalid shape '%s': must be %s, such as "
+                               "4x16x1024x128",
+                 word, form);
+        return false;
+    }
+    if (!shape_sizes(word, form, size, n, why, why_cap))
+        return false;
+    *c = (struct attention_case){
+        .name = "own", .use = CASE_BENCH, .n_batch = size[0],
+        .n_heads = size[1],
+        .share = set->kv_heads ? size[1] / set->kv_heads : 1, .n_q = size[2], .n_kv = size[n - 2], .d = size[n - 1],
+        .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
+        .is_causal = set->causal, .window = set->window};
+    if (!set->kv_heads || c->n_heads % set->kv_heads == 0)
+        return true;
+    snprintf(why, why_cap, "invalid shape '%s': its %zu heads must be a "
+                           "multiple of --kv-heads",
+             word, c->n_heads);
+    return false;
+}
+
+static void layout_attention_buffers(const void *arg,
+                                     struct bench_buffer *buffers)
+{
+    const struct attention_case *c = arg;
+    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+        const struct attention_lines lines = attention_lines(c, x);
+        const size_t elems = lines.rows * lines.cols;
+        buffers[x] = x == ATTENTION_O
+                         ? bench_result(elems, lines.dtype, false)
+                         : bench_input(elems, lines.dtype);
+    }
+}
+
+static void describe_attention(const void *arg, xl_row *row)
+{
+    static const double flop = 4; /* of a column of a pair */
+    const struct attention_case *c = arg;
+    row->dtype = c->dtype;
+    row->unit = "flop/s";
+    xl_row_shape(row, "batch", (double)c->n_batch);
+    xl_row_shape(row, "heads", (double)c->n_heads);
+    xl_row_shape(row, "q", (double)c->n_q);
+    xl_row_shape(row, "kv", (double)c->n_kv);
+    xl_row_shape(row, "d", (double)c->d);
+    if (c->share > 1)
+        xl_row_param(row, "kv heads", (double)attention_kv_heads(c));
+    if (c->is_causal)
+        xl_row_param_text(row, "mask", "causal");
+    if (c->window)
+        xl_row_param(row, "window", (double)c->window);
+    row->flop = flop * (double)c->d * attention_pairs(c);
+    row->bytes = 0;
+    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+        const struct attention_lines lines = attention_lines(c, x);
+        row->bytes += (double)lines.rows * (double)lines.cols *
+                      (double)xl_dtype_bytes(lines.dtype);
+    }
+}
+
+static void make_call(const struct case_run *w, struct attention_call *call)
+{
+    struct attention_memory at = {.ld = {0}};
+    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+        at.mem[x] = w->data->mem[x];
+        at.ld[x] = attention_lines(w->c, x).cols;
+    }
+    attention_call_init(call, w->c, &at, w->variant);
+}
+
+static xl_status run_attention(xl_queue *q, const struct case_run *w)
+{
+    struct attention_call call;
+    make_call(w, &call);
+    return xl_attention_run(q, &call.a, NULL);
+}
+
+static xl_status explain_attention(xl_queue *q, const struct case_run *w,
+                                   xl_choice *out, unsigned *n)
+{
+    struct attention_call call;
+    make_call(w, &call);
+    return xl_attention_explain(q, &call.a, out, *n, n);
+}
+
+/* One exponential for each pair. */
+static void count_products(const void *arg, const xl_choice *choice,
+                           xl_counts *work)
+{
+    (void)choice;
+    work->flop[0].is_product = true;
+    work->special = attention_pairs(arg);
+}
+
+/* The last row and others at random, each in all columns. */
+static xl_status check_attention(xl_queue *q, const struct case_run *w,
+                                 struct check_result *found)
+{
+    const struct attention_case *c = w->c;
+    const struct bench_data *d = w->data;
+    const size_t rows = c->n_batch * c->n_heads * c->n_q;
+    const size_t bytes = c->d * xl_dtype_bytes(c->dtype);
+    struct attention_ref ref = {.c = c};
+    struct attention_row row = {.weight = xl__calloc(c->n_kv, sizeof(double))};
+    void *line = malloc(bytes);
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    check_init(found);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line && row.weight ? XL_OK : XL_NO_MEMORY);
+    for (unsigned x = ATTENTION_Q; x <= ATTENTION_V; x++)
+        ref.operand[x] =
+            (struct ref_mat){d->host[x], 0, c->d, 1, c->dtype};
+    for (size_t s = 0; s < xl__min_size(rows, SAMPLE_ROWS); s++) {
+        const size_t r = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
+        const size_t i = r % c->n_q, h = r / c->n_q % c->n_heads;
+        struct checked_element e = {.name = "o", .dtype = c->dtype};
+        attention_row(&ref, r / c->n_q / c->n_heads, h, i, &row);
+        e.i = attention_line(c, ATTENTION_O, row.b, h, i);
+        TRY(xl_buffer_read(q, d->mem[ATTENTION_O], e.i * bytes, line, bytes));
+        for (e.j = 0; e.j < c->d; e.j++) {
+            e.got = ref_load(line, e.j, c->dtype);
+            e.expected = attention_expected(&ref, &row, e.j, &e.tol);
+            check_element(found, &e);
+        }
+    }
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(row.weight);
+    return status;
+}
+
+static bool read_attention_case(const struct session *s, unsigned i, void *c,
+                                bool *is_selected)
+{
+    const struct settings *set = &s->set;
+    const struct attention_case *row = &attention_cases[i];
+    if (!row->name)
+        return false;
+    *is_selected = (row->use & CASE_BENCH) &&
+                   (!set->quick || (row->use & CASE_QUICK)) &&
+                   (set->full || !(row->use & CASE_BIG)) &&
+                   (set->dtype == XL_N_DTYPES || set->dtype == row->dtype);
+    memcpy(c, row, sizeof *row);
+    return true;
+}
+
+const struct bench_op bench_attention = {
+    .name = "attention",
+    .title = "Attention",
+    .note = "4 d flop for each pair of a query and a key that it sees, roof "
+            "from this device's measured peaks",
+    .case_bytes = sizeof(struct attention_case),
+    .parse = parse_attention,
+    .table = read_attention_case,
+    .layout = layout_attention_buffers,
+    .describe = describe_attention,
+    .run = run_attention,
+    .explain = explain_attention,
+    .count = count_products,
+    .check = check_attention,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     attention as in crosslane/attention.h, a row by one item: a
+ *               sweep over its keys for the largest score, one for weights and
+ *               sums.
+ * Arguments:    ATTENTION_PARAMS (attention/attention.clh), any strides; rows =
+ *               n_batch n_heads n_q.
+ * Launch:       global >= rows in one dimension, any local size.
+ * Local memory: none.
+ * -D:           DT D CAP MT SLOPES SINKS LSE (attention/attention.clh).
+ * Needs:        nothing.
+ * Cost:         6 D flop for each key that a row sees.
+ * Source:       the definition. */
+#include "attention/attention.clh"
+
+/* BODY(c) for each column, written out eight times an iteration: some drivers
+ * end all loops of a work-item after 65535 iterations (GE-24), and a compiler
+ * need not unroll. */
+#define IF(BODY, c)                                                           \
+    if ((c) < D) {                                                            \
+        BODY(c)                                                               \
+    }
+#define FOUR(BODY, c)                                                         \
+    IF(BODY, c) IF(BODY, c + 1) IF(BODY, c + 2) IF(BODY, c + 3)
+#define FOR_COLUMNS(BODY)                                                     \
+    for (uint c = 0; c < D; c += 8) {                                         \
+        FOUR(BODY, c) FOUR(BODY, c + 4)                                       \
+    }
+
+#define ADD_PRODUCT(c)                                                        \
+    x += LOAD(DT, q, (c) * q_col) * LOAD(DT, k, (c) * k_col);
+
+static inline float product(__global const ELEM(DT) *q, const ulong q_col,
+                            __global const ELEM(DT) *k, const ulong k_col)
+{
+    float x = 0.0f;
+    FOR_COLUMNS(ADD_PRODUCT)
+    return x;
+}
+
+#define SCORE(j)                                                              \
+    score(r, product(q, at.q.col, k + (j) * at.k.row, at.k.col),              \
+          j XL_PROLOGUE_ARGS)
+#define CLEAR(c) sums[c] = 0.0f;
+#define ADD(c) sums[c] += weight * LOAD(DT, v, j * at.v.row + (c) * at.v.col);
+#define PUT(c) STORE(DT, o, (c) * at.o.col, sums[c] * share);
+
+__kernel void attention_ref(ATTENTION_PARAMS, const ulong rows)
+{
+    const ulong row = get_global_id(0);
+    if (row >= rows)
+        return;
+    const ulong i = row % n.n_q, b = row / n.n_q / n.n_heads;
+    const ulong h = row / n.n_q % n.n_heads, g = h / n.share;
+    const struct row r = ROW(b, h, i);
+    q += ROW_AT(at.q, b, h, i);
+    k += ROW_AT(at.k, b, g, 0);
+    v += ROW_AT(at.v, b, g, 0);
+    o += ROW_AT(at.o, b, h, i);
+    float top = SINK(b, h), sums[D];
+    FOR_COLUMNS(CLEAR)
+    for (ulong j = r.first; j < r.last; j++)
+        top = fmax(top, SCORE(j));
+    const float shift = shift_of(top);
+    float sum = exp(SINK(b, h) - shift);
+    for (ulong j = r.first; j < r.last; j++) {
+        const float weight = exp(SCORE(j) - shift);
+        sum += weight;
+        FOR_COLUMNS(ADD)
+    }
+    const float share = share_of(sum);
+    FOR_COLUMNS(PUT)
+    STORE_LSE(b, h, i, shift, sum);
+}

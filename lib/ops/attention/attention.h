@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention, for its variants. Operands are one list of views, so that checks,
+ * arguments and self-check cases are loops over it. */
+#ifndef XL_OPS_ATTENTION_H
+#define XL_OPS_ATTENTION_H
+
+#include <crosslane/attention.h>
+
+#include "ops/path/op.h"
+#include "runtime/epilogue.h"
+
+/* Operands, in the order of the kernels' arguments, and the indices of their
+ * strides. */
+enum {
+    XL__ATTENTION_Q,
+    XL__ATTENTION_K,
+    XL__ATTENTION_V,
+    XL__ATTENTION_O,
+    XL__ATTENTION_LSE, /* optional from here on */
+    XL__ATTENTION_MASK,
+    XL__ATTENTION_SLOPES,
+    XL__ATTENTION_SINKS,
+    XL__ATTENTION_N_VIEWS
+};
+enum { XL__HEADS_BATCH, XL__HEADS_HEAD, XL__HEADS_ROW, XL__HEADS_COL, XL__HEADS_DIMS };
+
+/* Of `before` and `after`: no limit. Added to an index it does not overflow.
+ */
+#define XL__ATTENTION_ANY ((size_t)1 << 62)
+
+struct xl__attention_canonical {
+    size_t n_batch, n_heads, n_kv_heads, n_q, n_kv, d_head;
+    /* Query i sees keys from i + n_kv - n_q - before to i + n_kv - n_q + after:
+     * causal and window as data. */
+    size_t before, after;
+    size_t has_cap;
+    /* mem.svm is not NULL where it is there; offset is the alignment of its
+     * rows in bytes; strides are complete, 1 along a column of size 1, else 0
+     * along a dimension of size 1. */
+    xl_heads view[XL__ATTENTION_N_VIEWS];
+    const struct xl__epilogue_text *score; /* of the prologue; NULL: none */
+};
+
+/* Call slots of its plans. */
+enum {
+    XL__ATTENTION_MEM = 1, /* + XL__ATTENTION_Q, ... */
+    XL__ATTENTION_OPERAND = XL__ATTENTION_MEM + XL__ATTENTION_N_VIEWS
+};
+enum {
+    XL__ATTENTION_SCALE,
+    XL__ATTENTION_CAP,
+    XL__ATTENTION_OFF, /* + XL__ATTENTION_Q, ... */
+    XL__ATTENTION_OPERAND_VALUE = XL__ATTENTION_OFF + XL__ATTENTION_N_VIEWS
+};
+
+/* Indices of the tunables of a tiled variant: rows and keys of a tile. */
+enum { XL__ATTENTION_BQ, XL__ATTENTION_BK, XL__ATTENTION_TUNABLES };
+
+static inline bool xl__attention_has(const struct xl__attention_canonical *c,
+                                     unsigned view)
+{
+    return c->view[view].mem.svm != NULL;
+}
+/* Query heads that read one head of K and V. */
+static inline size_t xl__attention_share(const struct xl__attention_canonical *c)
+{
+    return c->n_heads / c->n_kv_heads;
+}
+/* Sizes of an operand, by the indices of strides. */
+void xl__attention_sizes(const struct xl__attention_canonical *c,
+                         unsigned view, size_t size[XL__HEADS_DIMS]);
+/* The strides of a view; false on overflow of dense ones. */
+bool xl__heads_strides(const xl_heads *x, const size_t size[XL__HEADS_DIMS],
+                       size_t stride[XL__HEADS_DIMS]);
+/* The keys that query i sees are [*first, *last). */
+void xl__attention_keys(const struct xl__attention_canonical *c, size_t i,
+                        size_t *first, size_t *last);
+/* Sizes and options of a checked descriptor, without its operands. */
+void xl__attention_set_sizes(const xl_attention *a,
+                             struct xl__attention_canonical *to);
+
+/* check.c: a member of xl__op_attention; names of the operands. */
+xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory);
+extern const char *const xl__attention_names[XL__ATTENTION_N_VIEWS];
+/* The operand of a descriptor; NULL: it has none. */
+const xl_heads *xl__attention_operand(const xl_attention *a, unsigned view);
+
+/* selfcheck.c: members of xl__op_attention. */
+void xl__attention_shrink(const void *canonical,
+                          const struct xl__variant *variant,
+                          const struct xl__params *params, void *small);
+xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t);
+
+/* -- for the variants ----------------------------------------------------- */
+
+/* Append the arguments that every kernel begins with: ATTENTION_PARAMS of
+ * attention/attention.clh; and its -D's. */
+void xl__attention_args(struct xl__step *step,
+                        const struct xl__attention_canonical *c);
+void xl__attention_defines(struct xl__step *step,
+                           const struct xl__attention_canonical *c);
+/* Pairs of a query and a key that it sees, over all heads; operations of
+ * these; bytes of q, k, v and o, once. */
+double xl__attention_pairs(const struct xl__attention_canonical *c);
+double xl__attention_flop(const struct xl__attention_canonical *c);
+double xl__attention_bytes(const struct xl__attention_canonical *c);
+/* NULL, or why a variant with vector accesses along columns refuses. */
+const char *xl__attention_needs_rows(const struct xl__attention_canonical *c);
+
+extern const struct xl__op xl__op_attention;
+
+/* Its variants, one a file. */
+extern const struct xl__variant xl__attention_cpu, xl__attention_ref;
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The self-check case of attention: sequences and heads that are not their
+ * neighbours', queries and keys that cross the border of a tile, padded rows,
+ * guard bytes around the results, one query with a NaN. The host computes in
+ * double; the tolerance is the Accuracy line of xl_attention_run(). */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/rng.h"
+#include "ops/attention/attention.h"
+#include "ops/path/check.h"
+#include "ops/path/selfcheck_data.h"
+
+enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
+enum { ROW_NAN = 2 };
+static const double u = FLT_EPSILON / 2;
+
+/* -- the case ------------------------------------------------------------- */
+
+static const xl_heads *view_of(const struct xl__attention_canonical *c,
+                               unsigned view)
+{
+    return &c->view[view];
+}
+
+/* Elements that divide the alignment of each row. */
+static size_t grain_of(const xl_heads *x)
+{
+    return xl__max_size(1, x->offset / xl_dtype_bytes(x->dtype));
+}
+
+/* Strides of the same class and alignment, with a gap between rows; what is
+ * repeated of mask, slopes and sinks remains so. */
+static void shrink_view(struct xl__attention_canonical *c, unsigned view)
+{
+    xl_heads *x = &c->view[view];
+    const size_t grain = grain_of(x);
+    size_t size[XL__HEADS_DIMS];
+    xl__attention_sizes(c, view, size);
+    if (x->stride[XL__HEADS_COL] > 1)
+        x->stride[XL__HEADS_COL] = 2;
+    size_t step = grain * ((xl__max_size(1, x->stride[XL__HEADS_COL]) *
+                                size[XL__HEADS_COL] / grain + 1) | 1);
+    for (unsigned d = XL__HEADS_COL; d-- > 0;) {
+        if (view > XL__ATTENTION_LSE && x->stride[d] == 0)
+            continue;
+        x->stride[d] = step;
+        step *= size[d];
+    }
+}
+
+/* Of a limit on distances within `keys`. */
+static size_t shrink_limit(size_t limit, size_t keys)
+{
+    return limit == XL__ATTENTION_ANY ? limit : xl__min_size(limit, keys);
+}
+
+void xl__attention_shrink(const void *canonical,
+                          const struct xl__variant *variant,
+                          const struct xl__params *params, void *small)
+{
+    enum { ROWS = 4, KEYS = 16, MORE = 3, TILES = 2, MOST_SHARE = 3 };
+    struct xl__attention_canonical *to = small;
+    const bool is_tiled = variant && variant->tunables && params;
+    const size_t rows =
+        is_tiled ? (size_t)params->value[XL__ATTENTION_BQ] : ROWS;
+    const size_t keys =
+        is_tiled ? (size_t)params->value[XL__ATTENTION_BK] : KEYS;
+    memcpy(to, canonical, sizeof *to); /* with its padding */
+    const size_t share = xl__min_size(xl__attention_share(to), MOST_SHARE);
+    to->n_batch = xl__min_size(to->n_batch, 2);
+    to->n_kv_heads = xl__min_size(to->n_kv_heads, 2);
+    to->n_heads = share * to->n_kv_heads;
+    to->n_q = rows / share + MORE;
+    to->n_kv = TILES * keys + MORE;
+    to->before = shrink_limit(to->before, keys);
+    to->after = shrink_limit(to->after, keys);
+    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+        if (xl__attention_has(to, i))
+            shrink_view(to, i);
+    }
+}
+
+/* -- host memory ---------------------------------------------------------- */
+
+static size_t locate_element(const xl_heads *x, const size_t at[XL__HEADS_DIMS])
+{
+    size_t i = grain_of(x);
+    for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
+        i += at[d] * x->stride[d];
+    return i;
+}
+
+static double load_element(const struct xl__selfcheck_case *t, unsigned view,
+                           size_t b, size_t h, size_t i, size_t c)
+{
+    const xl_heads *x = view_of(t->of, view);
+    const size_t at[XL__HEADS_DIMS] = {b, h, i, c};
+    return xl__dtype_load(t->before[XL__ATTENTION_MEM + view],
+                          locate_element(x, at), x->dtype);
+}
+
+/* A value of an operand: normal; a mask has -inf here and there, a slope is
+ * positive. */
+static double draw_value(struct xl__rng *rng, unsigned view)
+{
+    enum { ONE_IN = 8 };
+    static const double steepest = 0.25;
+    if (view == XL__ATTENTION_SLOPES)
+        return steepest * xl__rng_uniform(rng);
+    if (view == XL__ATTENTION_MASK && xl__rng_below(rng, ONE_IN) == 0)
+        return -(double)INFINITY;
+    return xl__rng_normal(rng);
+}
+
+static void fill_view(void *base, const xl_heads *x,
+                      const size_t size[XL__HEADS_DIMS], unsigned view)
+{
+    struct xl__rng rng;
+    size_t at[XL__HEADS_DIMS];
+    xl__rng_seed(&rng, SEED + view);
+    for (at[0] = 0; at[0] < size[0]; at[0]++)
+        for (at[1] = 0; at[1] < size[1]; at[1]++)
+            for (at[2] = 0; at[2] < size[2]; at[2]++)
+                for (at[3] = 0; at[3] < size[3]; at[3]++)
+                    xl__dtype_store(base, locate_element(x, at), x->dtype,
+                                    draw_value(&rng, view));
+}
+
+static xl_status make_result(struct xl__selfcheck_case *t, const xl_heads *x,
+                             const size_t size[XL__HEADS_DIMS], unsigned view)
+{
+    struct xl__case_result *r = xl__case_add_result(
+        t, xl__attention_names[view], XL__ATTENTION_MEM + view, x->dtype,
+        grain_of(x));
+    for (unsigned d = 0; r && d < XL__HEADS_DIMS; d++)
+        xl__case_add_dim(r, size[d], x->stride[d]);
+    return r ? XL_OK : XL_NO_MEMORY;
+}
+
+static xl_status make_view(struct xl__selfcheck_case *t,
+                           const struct xl__attention_canonical *c,
+                           unsigned view)
+{
+    const xl_heads *x = view_of(c, view);
+    size_t size[XL__HEADS_DIMS], last[XL__HEADS_DIMS];
+    xl__attention_sizes(c, view, size);
+    for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
+        last[d] = size[d] - 1;
+    void *base = xl__case_add_memory(t, XL__ATTENTION_MEM + view,
+                                     locate_element(x, last) + 1 + GUARD_ELEMS,
+                                     x->dtype, GUARD);
+    t->call.value[XL__ATTENTION_OFF + view].u = grain_of(x);
+    if (!base)
+        return XL_NO_MEMORY;
+    if (view == XL__ATTENTION_O || view == XL__ATTENTION_LSE)
+        return make_result(t, x, size, view);
+    fill_view(base, x, size, view);
+    if (view == XL__ATTENTION_Q && c->n_q > ROW_NAN) {
+        const size_t at[XL__HEADS_DIMS] = {0, 0, ROW_NAN, c->d_head / 2};
+        xl__dtype_store(base, locate_element(x, at), x->dtype, (double)NAN);
+    }
+    return XL_OK;
+}
+
+/* -- the elements --------------------------------------------------------- */
+
+/* What a case owns besides its memory: a row, of which `weight` has a value
+ * for each key that it sees. */
+struct attention_case {
+    struct xl__case_epilogue hook;
+    size_t row; /* 1 + its number; 0: none yet */
+    size_t first, last;
+    double lse, error, lse_error; /* error: relative, of a weight */
+    double weight[];
+};
+
+/* Score j of a row, and the bound of a device's error. */
+static double score_at(const struct xl__selfcheck_case *t,
+                       const size_t along[XL__N_ALONG], double *error)
+{
+    const struct xl__attention_canonical *c = t->of;
+    const struct attention_case *own = t->own;
+    const size_t b = along[XL__ALONG_OUTER], h = along[XL__ALONG_BATCH],
+                 i = along[XL__ALONG_ROWS], j = along[XL__ALONG_COLS],
+                 g = h / xl__attention_share(c);
+    const double scale = (double)(float)t->call.value[XL__ATTENTION_SCALE].f,
+                 cap = (double)(float)t->call.value[XL__ATTENTION_CAP].f;
+    double x = 0, size = 0, bias = 0;
+    for (size_t col = 0; col < c->d_head; col++) {
+        const double term = load_element(t, XL__ATTENTION_Q, b, h, i, col) *
+                            load_element(t, XL__ATTENTION_K, b, g, j, col);
+        x += term;
+        size += fabs(term);
+    }
+    x *= scale;
+    if (c->has_cap)
+        x = cap * tanh(x / cap);
+    if (xl__attention_has(c, XL__ATTENTION_SLOPES))
+        bias = load_element(t, XL__ATTENTION_SLOPES, b, h, 0, 0) *
+               fabs((double)i + (double)c->n_kv - (double)c->n_q - (double)j);
+    x -= bias;
+    if (xl__attention_has(c, XL__ATTENTION_MASK))
+        x += load_element(t, XL__ATTENTION_MASK, b, h, i, j);
+    *error = isinf(x) ? 0
+                      : u * (((double)c->d_head + 4) * fabs(scale) * size +
+                             16 * cap + 4 * bias + 4 * fabs(x));
+    if (c->score)
+        x = xl__case_epilogue_expected(&own->hook, t, along, XL_F32, x,
+                                       isnan(x) ? 0 : *error, error);
+    return x;
+}
+
+/* Into `own`: the row's weights, lse and errors. */
+static void compute_row(const struct xl__selfcheck_case *t, size_t b, size_t h,
+                        size_t i)
+{
+    static const double lowest = 104, fixed = 64;
+    const struct xl__attention_canonical *c = t->of;
+    struct attention_case *own = t->own;
+    size_t along[XL__N_ALONG] = {b, h, i, 0};
+    const double sink = xl__attention_has(c, XL__ATTENTION_SINKS)
+                            ? load_element(t, XL__ATTENTION_SINKS, b, h, 0, 0)
+                            : -(double)INFINITY;
+    double top = sink, deepest = 0, most = 0, sum = 0;
+    bool is_nan = false;
+    xl__attention_keys(c, i, &own->first, &own->last);
+    for (size_t j = own->first; j < own->last; j++) {
+        double error;
+        along[XL__ALONG_COLS] = j;
+        own->weight[j] = score_at(t, along, &error);
+        is_nan = is_nan || isnan(own->weight[j]) ||
+                 own->weight[j] == (double)INFINITY;
+        top = fmax(top, own->weight[j]);
+        most = fmax(most, isnan(error) ? 0 : error);
+    }
+    const double shift = isinf(top) ? 0 : top;
+    sum = exp(sink - shift);
+    for (size_t j = own->first; j < own->last; j++) {
+        if (isfinite(own->weight[j]))
+            deepest = fmax(deepest, shift - own->weight[j]);
+        own->weight[j] = exp(own->weight[j] - shift);
+        sum += own->weight[j];
+    }
+    for (size_t j = own->first; j < own->last; j++)
+        own->weight[j] = is_nan     ? (double)NAN
+                         : sum == 0 ? 0
+                                    : own->weight[j] / sum;
+    deepest = fmin(deepest, lowest);
+    own->lse = is_nan ? (double)NAN : shift + log(sum);
+    own->error = expm1(2 * most) +
+                 (2 * deepest + 2 * (double)c->n_kv + fixed) * u;
+    own->lse_error = most + (deepest + (double)c->n_kv + fixed +
+                             2 * fabs(isfinite(own->lse) ? own->lse : 0)) * u;
+}
+
+static double expected_value(const struct xl__selfcheck_case *t,
+                             unsigned result, const size_t *at, double *error)
+{
+    const struct xl__attention_canonical *c = t->of;
+    struct attention_case *own = t->own;
+    const xl_dtype dtype = view_of(c, XL__ATTENTION_O)->dtype;
+    const double rounding = xl__dtype_unit_roundoff(dtype);
+    const size_t row = (at[0] * c->n_heads + at[1]) * c->n_q + at[2] + 1;
+    double sum = 0, size = 0, all = 0;
+    if (own->row != row)
+        compute_row(t, at[0], at[1], at[2]);
+    own->row = row;
+    if (t->result[result].slot == XL__ATTENTION_MEM + XL__ATTENTION_LSE) {
+        *error = own->lse_error;
+        return own->lse;
+    }
+    for (size_t j = own->first; j < own->last; j++) {
+        const double v = load_element(t, XL__ATTENTION_V, at[0],
+                                      at[1] / xl__attention_share(c), j, at[3]);
+        sum += own->weight[j] * v;
+        size += own->weight[j] * fabs(v);
+        all += fabs(v);
+    }
+    *error = (own->error + (dtype == XL_F32 ? 0 : rounding)) * size +
+             (double)FLT_MIN * all;
+    if (dtype != XL_F32)
+        *error += rounding * (fabs(sum) + *error) + xl__dtype_underflow(dtype);
+    return sum;
+}
+
+xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t)
+{
+    static const double scale = 1.5, cap = 4;
+    xl_status status = XL_OK;
+    struct xl__attention_canonical *c = small;
+    const size_t size[XL__N_ALONG] = {c->n_batch, c->n_heads, c->n_q, c->n_kv};
+    struct attention_case *own =
+        xl__calloc(1, sizeof *own + c->n_kv * sizeof *own->weight);
+    t->of = small;
+    t->expect = expected_value;
+    t->own = own;
+    TRY(own ? XL_OK : XL_NO_MEMORY);
+    /* Of a sample of a large case each element has a row of its own. */
+    if (xl__case_sample_step(xl__attention_flop(c)) > 1)
+        t->every = xl__case_sample_step(xl__attention_flop(c) *
+                                        (double)c->d_head) | 1;
+    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+        if (xl__attention_has(c, i))
+            TRY(make_view(t, c, i));
+    }
+    t->call.value[XL__ATTENTION_SCALE].f = scale / sqrt((double)c->d_head);
+    t->call.value[XL__ATTENTION_CAP].f = c->has_cap ? cap : 0;
+    TRY(xl__case_epilogue_init(&own->hook, &c->score, size,
+                               XL__ATTENTION_OPERAND,
+                               XL__ATTENTION_OPERAND_VALUE, t));
+fail:
+    return status;
+}
