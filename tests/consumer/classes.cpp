@@ -251,6 +251,51 @@ void run_softmax(xl::Queue &q)
                "a softmax with a prologue and an epilogue");
 }
 
+// One head of d columns, causal, with a sink of 0 and log-sum-exp.
+void run_attention(xl::Queue &q)
+{
+    constexpr std::size_t d = 8, rows = 11;
+    const Floats x = fill(rows * d, 7), y = fill(rows * d, 3);
+    const Floats v = fill(rows * d, 5);
+    const xl::Buffer mem_q = upload(q, x), mem_k = upload(q, y),
+                     mem_v = upload(q, v), sink = upload(q, Floats(1, 0.0f)),
+                     out(q, rows * d * sizeof(float)),
+                     sums(q, rows * sizeof(float));
+    const auto heads = [](const xl::Buffer &mem) {
+        xl_heads view{};
+        view.mem.buf = mem.get();
+        view.dtype = XL_F32;
+        return view;
+    };
+    xl::Attention(1, rows, rows, d)
+        .q(heads(mem_q))
+        .k(heads(mem_k))
+        .v(heads(mem_v))
+        .o(heads(out))
+        .sinks(heads(sink))
+        .lse(heads(sums))
+        .scale(0.5)
+        .causal()
+        .prologue("x + s", {{"s", 0.25}})
+        .run(q);
+    const Floats o = download(q, out, rows * d), lse = download(q, sums, rows);
+    for (std::size_t i = 0; i < rows; i++) {
+        double sum = 1, first = 0;
+        for (std::size_t j = 0; j <= i; j++) {
+            double s = 0.25;
+            for (std::size_t c = 0; c < d; c++)
+                s += 0.5 * static_cast<double>(x[i * d + c]) *
+                     static_cast<double>(y[j * d + c]);
+            sum += std::exp(s);
+            first += std::exp(s) * static_cast<double>(v[j * d]);
+        }
+        expect(std::fabs(first / sum - static_cast<double>(o[i * d])) < 1e-4,
+               "an attention");
+        expect(std::fabs(std::log(sum) - static_cast<double>(lse[i])) < 1e-4,
+               "its log-sum-exp");
+    }
+}
+
 void run_expr(xl::Queue &q)
 {
     const Floats x = fill(m * n, 7);
@@ -386,6 +431,7 @@ void run(cl_command_queue native)
     run_gemm(q);
     run_conv(q);
     run_softmax(q);
+    run_attention(q);
     run_expr(q);
     run_others(lib, q);
 }
