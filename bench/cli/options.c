@@ -93,9 +93,9 @@ const struct option_row option_rows[] = {
     {"causal", 0, OPT_FLAG, NULL,
      "a query sees the keys up to its own place, the last query the last key",
      NULL, AT(causal), false, NULL},
-    {"kv-heads", 0, OPT_COUNT, "N",
-     "heads of keys and values, which divide those of queries; as many when "
-     "not given", NULL, AT(kv_heads), false, NULL},
+    {"share", 0, OPT_COUNT, "N",
+     "so many heads of queries read one head of keys and values; 1 when not "
+     "given", NULL, AT(share), false, NULL},
     {"window", 0, OPT_COUNT, "N",
      "a query sees the keys less than N from its place; all when not given",
      NULL, AT(window), false, NULL},

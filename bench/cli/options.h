@@ -68,7 +68,7 @@ struct settings {
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool causal;       /* attention */
-    size_t kv_heads, window; /* attention; 0: not given */
+    size_t share, window; /* attention; 0: not given */
     size_t batch;      /* products of a call; 0: not given */
     size_t heads;      /* products for each of these; 0: not given */
     size_t calls;      /* peers: runs per wait; 0: one */

@@ -10,7 +10,7 @@ static int run_attention(struct session *s)
 
 static const char *const options[] = {
     "device",   "all-devices", "variant", "dtype", "causal",
-    "kv-heads", "window",      "trace",   "json",  REPORT_OPTIONS,
+    "share",    "window",      "trace",   "json",  REPORT_OPTIONS,
     "seed",     "quick",       "full",    "max-time", "roofs", "strict", NULL};
 
 const struct command cmd_attention = {
@@ -25,7 +25,7 @@ const struct command cmd_attention = {
         "the host in double precision, on a sample of rows, before and after "
         "it is timed.\n\n"
         "  clbench attention 4x16x1024x128 --dtype f16 --causal\n"
-        "  clbench attention 8x32x1x4096x128 --kv-heads 8 --variant all",
+        "  clbench attention 8x32x1x4096x128 --share 4 --variant all",
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,

@@ -230,7 +230,7 @@ static int run_explain(struct session *s)
 static const char *const options[] = {
     "device",   "all-devices", "as",    "variant", "dtype",  "dtype-b",
     "trans",    "accuracy",    "batch", "heads",   "layout", "stride",
-    "pad",      "dilation",    "groups", "causal", "kv-heads", "window", NULL};
+    "pad",      "dilation",    "groups", "causal", "share", "window", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",

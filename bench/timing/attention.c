@@ -34,13 +34,13 @@ static bool parse_attention(const struct settings *set, const char *word,
     *c = (struct attention_case){
         .name = "own", .use = CASE_BENCH, .n_batch = size[0],
         .n_heads = size[1],
-        .share = set->kv_heads ? size[1] / set->kv_heads : 1, .n_q = size[2], .n_kv = size[n - 2], .d = size[n - 1],
+        .share = set->share, .n_q = size[2], .n_kv = size[n - 2], .d = size[n - 1],
         .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
         .is_causal = set->causal, .window = set->window};
-    if (!set->kv_heads || c->n_heads % set->kv_heads == 0)
+    if (!set->share || c->n_heads % set->share == 0)
         return true;
     snprintf(why, why_cap, "invalid shape '%s': its %zu heads must be a "
-                           "multiple of --kv-heads",
+                           "multiple of --share",
              word, c->n_heads);
     return false;
 }

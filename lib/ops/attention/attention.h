@@ -110,6 +110,7 @@ const char *xl__attention_needs_rows(const struct xl__attention_canonical *c);
 extern const struct xl__op xl__op_attention;
 
 /* Its variants, one a file. */
-extern const struct xl__variant xl__attention_cpu, xl__attention_ref;
+extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
+    xl__attention_ref;
 
 #endif

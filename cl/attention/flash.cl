@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     attention as in crosslane/attention.h, by work-groups whose
+ *               tiles of q, k and v are in local memory and whose sums are in
+ *               registers.
+ *
+ *                             LX items
+ *                 BQ rows  +-----------+   item (x, y): rows y, y + LY, ...,
+ *                 of LY    |  scores   |   keys x, x + LX, ... of a tile, and
+ *                 lines    +-----------+   columns of v in groups of 4
+ *
+ *                 for each tile of BK keys that one of the rows sees:
+ *                   scores  = q k^T, W = 4 LX columns of k at a time
+ *                   maxima of rows, over the LX items of a line
+ *                   weights = exp(scores - shift), to local memory
+ *                   sums    = sums + weights v, W columns of v at a time
+ *
+ *               Row r of a group is query r / share of the head r % share of
+ *               those that read the head of k, so all of them read a tile of
+ *               keys once.
+ * Arguments:    ATTENTION_PARAMS (attention/attention.clh), contiguous columns.
+ * Launch:       2-D, local (LX LY, 1); groups: ceil(n_q share / BQ) times heads
+ *               of k times n_batch.
+ * Local memory: 4 (BQ (DP + 4) + BK (W + 4) + BQ (BK + 4) + BQ LX) bytes, DP =
+ *               D rounded up to W.
+ * -D:           BQ, a multiple of LY; BK, of LX and 4; LX a power of two, LY;
+ *               VA 1: rows of q, k, v are aligned to 4 elements and D is a
+ *               multiple of 4; attention/attention.clh.
+ * Needs:        nothing.
+ * Cost:         4 D flop for each key that a row sees; k and v are read once
+ *               for each BQ rows.
+ * Source:       Dao, Fu, Ermon, Rudra, Re 2022, arXiv:2205.14135. */
+#include "attention/attention.clh"
+
+#ifndef BQ
+#define BQ 16
+#endif
+#ifndef BK
+#define BK 32
+#endif
+#ifndef LX
+#define LX 8
+#endif
+#ifndef LY
+#define LY 8
+#endif
+#ifndef VA
+#define VA 0
+#endif
+
+#define W (4 * LX)
+#define DP ((D + W - 1) / W * W)
+#define NC (DP / W)
+#define RQ (BQ / LY)
+#define RK (BK / LX)
+#define WG (LX * LY)
+/* Lines in local memory are apart by an odd number of vectors. */
+#define QLD (DP + 4)
+#define TLD (W + 4)
+#define PLD (BK + 4)
+
+/* 4 elements of a row from column c on; 0 past its end. */
+static inline float4 load_4(__global const ELEM(DT) *x, const uint c)
+{
+#if VA
+    return c < D ? LOADVA(4, DT, x, c) : (float4)(0.0f);
+#else
+    float y[4];
+#pragma unroll
+    for (uint i = 0; i < 4; i++)
+        y[i] = c + i < D ? LOAD(DT, x, c + i) : 0.0f;
+    return vload4(0, y);
+#endif
+}
+
+/* W columns from c0 on of n_keys rows of k or v; 0 past the last one. */
+static inline void load_tile(__global const ELEM(DT) *x, const ulong step,
+                             const uint n_keys, const uint c0,
+                             __local float *tile, const uint item)
+{
+    for (uint i = item; i < BK * LX; i += WG) {
+        const uint key = i / LX, c = i % LX * 4;
+        vstore4(key < n_keys ? load_4(x + key * step, c0 + c) : (float4)(0.0f),
+                0, tile + key * TLD + c);
+    }
+}
+
+#define DOT(a, b, sum)                                                        \
+    mad(a.w, b.w, mad(a.z, b.z, mad(a.y, b.y, mad(a.x, b.x, sum))))
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void attention_flash(ATTENTION_PARAMS)
+{
+    __local float ql[BQ * QLD], tile[BK * TLD], weights[BQ * PLD],
+        maxima[BQ * LX];
+    const uint item = get_local_id(0), lx = item % LX, ly = item / LX;
+    const ulong n_kv_heads = n.n_heads / n.share;
+    const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
+    const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
+/* Query and head of row r; past the last row the last one again. */
+#define AT_ROW(r) min(row0 + (r), rows - 1)
+#define QUERY(r) (AT_ROW(r) / n.share)
+#define HEAD(r) (g * n.share + AT_ROW(r) % n.share)
+    float4 sums[RQ][NC];
+    float top[RQ], total[RQ];
+
+    for (uint i = item; i < BQ * (DP / 4); i += WG) {
+        const uint r = i / (DP / 4), c = i % (DP / 4) * 4;
+        vstore4(load_4(q + ROW_AT(at.q, b, HEAD(r), QUERY(r)), c), 0,
+                ql + r * QLD + c);
+    }
+#pragma unroll
+    for (uint r = 0; r < RQ; r++) {
+        /* The sink counts once in a row: in its first item. */
+        top[r] = SINK(b, HEAD(ly + r * LY));
+        total[r] = lx == 0 ? exp(top[r] - shift_of(top[r])) : 0.0f;
+#pragma unroll
+        for (uint c = 0; c < NC; c++)
+            sums[r][c] = (float4)(0.0f);
+    }
+    k += ROW_AT(at.k, b, g, 0);
+    v += ROW_AT(at.v, b, g, 0);
+    const ulong end = ROW(b, HEAD(BQ - 1), QUERY(BQ - 1)).last;
+    for (ulong j = ROW(b, HEAD(0), QUERY(0)).first / BK * BK; j < end;
+         j += BK) {
+        const uint n_keys = (uint)min((ulong)BK, n.n_kv - j);
+        float x[RQ][RK];
+#pragma unroll
+        for (uint r = 0; r < RQ; r++) {
+#pragma unroll
+            for (uint i = 0; i < RK; i++)
+                x[r][i] = 0.0f;
+        }
+#pragma unroll 1
+        for (uint c0 = 0; c0 < DP; c0 += W) {
+            barrier(CLK_LOCAL_MEM_FENCE); /* the tile has been read */
+            load_tile(k + j * at.k.row, at.k.row, n_keys, c0, tile, item);
+            barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+            for (uint c = 0; c < W; c += 4) {
+                float4 key[RK];
+#pragma unroll
+                for (uint i = 0; i < RK; i++)
+                    key[i] = vload4(0, tile + (lx + i * LX) * TLD + c);
+#pragma unroll
+                for (uint r = 0; r < RQ; r++) {
+                    const float4 y = vload4(0, ql + (ly + r * LY) * QLD + c0 + c);
+#pragma unroll
+                    for (uint i = 0; i < RK; i++)
+                        x[r][i] = DOT(y, key[i], x[r][i]);
+                }
+            }
+        }
+#pragma unroll
+        for (uint r = 0; r < RQ; r++) {
+            const struct row row = ROW(b, HEAD(ly + r * LY), QUERY(ly + r * LY));
+            float most = -INFINITY;
+#pragma unroll
+            for (uint i = 0; i < RK; i++) {
+                x[r][i] = seen_score(row, x[r][i],
+                                     j + lx + i * LX XL_PROLOGUE_ARGS);
+                most = fmax(most, x[r][i]);
+            }
+            maxima[(ly + r * LY) * LX + lx] = most;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE); /* also: weights and tile were read */
+#pragma unroll
+        for (uint r = 0; r < RQ; r++) {
+            float now = top[r];
+#pragma unroll
+            for (uint i = 0; i < LX; i++)
+                now = fmax(now, maxima[(ly + r * LY) * LX + i]);
+            const float shift = shift_of(now);
+            const float factor = exp(top[r] - shift);
+            top[r] = now;
+            total[r] *= factor;
+#pragma unroll
+            for (uint c = 0; c < NC; c++)
+                sums[r][c] *= factor;
+#pragma unroll
+            for (uint i = 0; i < RK; i++) {
+                const float weight = exp(x[r][i] - shift);
+                total[r] += weight;
+                weights[(ly + r * LY) * PLD + lx + i * LX] = weight;
+            }
+        }
+#pragma unroll
+        for (uint c = 0; c < NC; c++) {
+            if (c > 0)
+                barrier(CLK_LOCAL_MEM_FENCE);
+            load_tile(v + j * at.v.row, at.v.row, n_keys, c * W, tile, item);
+            barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+            for (uint i = 0; i < BK; i += 4) {
+                const float4 v0 = vload4(lx, tile + i * TLD),
+                             v1 = vload4(lx, tile + (i + 1) * TLD),
+                             v2 = vload4(lx, tile + (i + 2) * TLD),
+                             v3 = vload4(lx, tile + (i + 3) * TLD);
+#pragma unroll
+                for (uint r = 0; r < RQ; r++) {
+                    const float4 w = vload4(0, weights + (ly + r * LY) * PLD + i);
+                    sums[r][c] = mad(
+                        (float4)(w.w), v3,
+                        mad((float4)(w.z), v2,
+                            mad((float4)(w.y), v1,
+                                mad((float4)(w.x), v0, sums[r][c]))));
+                }
+            }
+        }
+    }
+
+    /* The sum of a row is in the parts of its items. */
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint r = 0; r < RQ; r++)
+        maxima[(ly + r * LY) * LX + lx] = total[r];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint r = 0; r < RQ; r++) {
+        float sum = 0.0f;
+#pragma unroll
+        for (uint i = 0; i < LX; i++)
+            sum += maxima[(ly + r * LY) * LX + i];
+        if (row0 + ly + r * LY >= rows)
+            continue;
+        const ulong h = HEAD(ly + r * LY), i = QUERY(ly + r * LY);
+        const float share = share_of(sum);
+        __global ELEM(DT) *to = o + ROW_AT(at.o, b, h, i);
+#pragma unroll
+        for (uint c = 0; c < NC; c++) {
+            const float4 y = sums[r][c] * share;
+            const uint col = c * W + lx * 4;
+#if D % 4 == 0
+            if (col < D)
+                STOREV(4, DT, to, col, y);
+#else
+            float one[4];
+            vstore4(y, 0, one);
+#pragma unroll
+            for (uint e = 0; e < 4; e++)
+                if (col + e < D)
+                    STORE(DT, to, col + e, one[e]);
+#endif
+        }
+        if (lx == 0)
+            STORE_LSE(b, h, i, shift_of(top[r]), sum);
+    }
+}
