@@ -92,7 +92,7 @@ static inline void multiply(__local const float *a, const uint lda,
 #pragma unroll
             for (uint v = 0; v < NV; v++)
                 sum[r][v] =
-                    mad((vec)(a[r * lda + l]), line[v], sum[r][v]);
+                    MUL_ADD((vec)(a[r * lda + l]), line[v], sum[r][v]);
         }
     }
 }
