@@ -51,10 +51,8 @@ static void print_file(const struct session *s, const struct result_file *file)
             &text);
         terminal.text(terminal.arg, xl__str_text(&text));
     }
-    const char *state =
-        json_text_at(json_object_get(file->document, "state"), "text");
-    if (*state)
-        terminal.text(terminal.arg, state);
+    if (*results_state(file))
+        terminal.text(terminal.arg, results_state(file));
     terminal.gap(terminal.arg);
     results_show(file, false, s->set.quiet, &terminal);
     xl__str_reset(&text);

@@ -228,7 +228,7 @@ static int run_split(struct session *s)
 static const char *const options[] = {
     "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
     "layout", "stride", "pad", "dilation", "groups", "tile", "units", "sweep",
-    "svg", "json", "csv", "markdown", "html", "seed", "max-time", NULL};
+    "svg", "json", "seed", "max-time", NULL};
 
 const struct command cmd_split = {
     .name = "split",

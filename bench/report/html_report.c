@@ -13,6 +13,7 @@
 #include "report/figure_files.h"
 #include "report/html.h"
 #include "report/html_page.h"
+#include "report/section.h"
 #include "report/outputs.h"
 #include "results/json.h"
 
@@ -349,6 +350,9 @@ static void add_file(struct xl__str *out, const struct result_file *file,
              i_file, i_file, html_file_name(file), html_file_name(file),
              xl__str_text(&command), is_folded ? fold : "");
     add_entry(out, "Date", xl__str_text(&date));
+    add_entry(out, "State", results_state(file));
+    if (results_are_interrupted(file))
+        add_entry(out, "End", "interrupted: rows may be missing");
     add_entry(out, "clbench", json_text_at(tool, "version"));
     add_entry(out, "Library", json_text_at(tool, "library"));
     add_host(out, json_object_get(doc, "host"));

@@ -152,6 +152,8 @@ static void add_file(const struct markdown *p, const struct result_file *file)
     }
     results_headline(file, &text);
     add_paragraph(p->out, xl__str_text(&text));
+    if (*results_state(file))
+        add_paragraph(p->out, results_state(file));
     for (size_t i = 0; i < json_array_size(devices); i++) {
         xl__str_reset(&text);
         results_device_line(json_array_get(devices, i), &text);

@@ -281,6 +281,16 @@ static void add_field(struct xl__str *out, const char *before,
         xl__str_printf(out, "%s%s", out->len ? before : "", text);
 }
 
+const char *results_state(const struct result_file *file)
+{
+    return json_text_at(json_object_get(file->document, "state"), "text");
+}
+
+bool results_are_interrupted(const struct result_file *file)
+{
+    return json_is_true(json_object_get(file->document, "interrupted"));
+}
+
 void results_headline(const struct result_file *file, struct xl__str *out)
 {
     const json_t *tool = json_object_get(file->document, "tool");
@@ -292,7 +302,7 @@ void results_headline(const struct result_file *file, struct xl__str *out)
     add_field(out, ", ", json_text_at(host, "cpu"));
     add_field(out, ", ", json_text_at(host, "os"));
     add_field(out, ", version ", json_text_at(tool, "version"));
-    if (json_is_true(json_object_get(file->document, "interrupted")))
+    if (results_are_interrupted(file))
         xl__str_add(out, ", interrupted: rows may be missing");
 }
 

@@ -43,6 +43,10 @@ const char *report_evidence(const xl_diagnosis *d);
 
 /* "clbench gemm, 2026-11-22T07:00:00Z, on CPU, Linux" */
 void results_headline(const struct result_file *file, struct xl__str *out);
+/* "QUIET (...)"; "" when it was not observed. */
+const char *results_state(const struct result_file *file);
+/* Did the run not come to its end? */
+bool results_are_interrupted(const struct result_file *file);
 /* "0: NAME (PLATFORM, driver 1.2)" */
 void results_device_line(const json_t *device, struct xl__str *out);
 /* "37 rows: 36 ok, 1 rejected"; and what the file has in addition to rows. */

@@ -15,6 +15,7 @@
 #include "results/document.h"
 #include "report/csv.h"
 #include "report/figure_files.h"
+#include "report/html_page.h"
 #include "report/markdown.h"
 #include "report/outputs.h"
 #include "report/section.h"
@@ -276,6 +277,58 @@ static void devices_are_side_by_side(void **state)
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
     result_file_clear(&file);
     xl__str_clear(&shown);
+}
+
+/* Earlier versions wrote neither the kind of a section's rows, nor which
+ * parameters were found, nor the interval of the median. */
+static void files_of_earlier_versions_are_completed(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"clbench/1\",\"devices\":[{\"index\":0}],"
+        "\"parts\":[{\"title\":\"Expressions\",\"note\":null},"
+        "{\"title\":\"Others\",\"note\":null}],\"rows\":["
+        "{\"id\":\"expr/expr_fused/n=8/alpha=2/f32/hot\",\"op\":\"expr\","
+        "\"variant\":\"expr_fused\",\"part\":0,\"device\":0,"
+        "\"shape\":{\"n\":8},\"params\":{\"alpha\":2,\"kernels\":3},"
+        "\"dtype\":\"f32\",\"samples_ns\":[5,6,7],\"verdict\":\"ok\"},"
+        "{\"id\":\"p/a/m=1/-/hot\",\"op\":\"p\",\"variant\":\"a\","
+        "\"part\":1,\"device\":0,\"shape\":{\"m\":1},\"verdict\":\"ok\"}]}";
+    xl_row *row = test_malloc(sizeof *row);
+    (void)state;
+    struct result_file file = read_text(text);
+    assert_int_equal(result_rows_kind(&file, &file.rows[0]),
+                     ROWS_OF_EXPRESSIONS);
+    assert_int_equal(result_rows_kind(&file, &file.rows[1]), ROWS_USUAL);
+    result_row_read(&file.rows[0], row);
+    assert_int_equal(row->n_params, 2);
+    assert_false(row->params[0].is_found);
+    assert_true(row->params[1].is_found);
+    assert_true(result_number(&file.rows[0], NULL, "lo_ns") <= 6);
+    assert_true(result_number(&file.rows[0], NULL, "hi_ns") >= 6);
+    assert_true(isnan(result_number(&file.rows[1], NULL, "lo_ns")));
+    result_file_clear(&file);
+    test_free(row);
+}
+
+/* The state of the run and its end are in each format. */
+static void states_are_shown(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"clbench/1\",\"interrupted\":true,"
+        "\"state\":{\"text\":\"BUSY (others 63 %)\"},"
+        "\"devices\":[],\"rows\":[]}";
+    const struct renderer *const formats[] = {&render_markdown, &render_html};
+    (void)state;
+    struct result_file file = read_text(text);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct xl__str out = {0};
+        formats[i]->render(&file, 1, &out);
+        assert_non_null(strstr(xl__str_text(&out), "BUSY (others 63 %)"));
+        assert_non_null(strstr(xl__str_text(&out),
+                               "interrupted: rows may be missing"));
+        xl__str_clear(&out);
+    }
+    result_file_clear(&file);
 }
 
 static void files_without_rows_show_facts(void **state)
@@ -680,6 +733,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(rows_are_read_back),
         cmocka_unit_test(files_show_what_runs_show),
         cmocka_unit_test(devices_are_side_by_side),
+        cmocka_unit_test(files_of_earlier_versions_are_completed),
+        cmocka_unit_test(states_are_shown),
         cmocka_unit_test(files_without_rows_show_facts),
         cmocka_unit_test(csv_keeps_every_text),
         cmocka_unit_test(csv_numbers_are_exact),
