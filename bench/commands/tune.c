@@ -232,9 +232,9 @@ const struct command cmd_tune = {
     .summary = "search for the fastest variant and tunables of shapes",
     .words = "OP [SHAPE...]",
     .about =
-        "Tries variants and tunables of OP, gemm or softmax, for the class of "
-        "each SHAPE, MxNxK or N (ROWSxCOLS for softmax), or for a default "
-        "list. Candidates that do not fit the device are left out before they "
+        "Tries variants and tunables of OP, gemm, softmax or attention, for "
+        "the class of each SHAPE, MxNxK or N (ROWSxCOLS for softmax, "
+        "BATCHxHEADSxNxD for attention), or for a default list. Candidates that do not fit the device are left out before they "
         "are built; the others run in the order of the model's times, and are "
         "stopped at three times the best time so far. A candidate must agree "
         "with the host before it is accepted, and the best one is timed again "

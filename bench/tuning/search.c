@@ -19,6 +19,7 @@
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "base/os/paths.h"
+#include "cases/attention_cases.h"
 #include "cli/units.h"
 #include "results/result.h"
 #include "tuning/worker.h"
@@ -30,6 +31,9 @@ static const char *gemm_shapes[] = {
     "16x4096x4096", "64x4096x4096", NULL};
 static const char *softmax_shapes[] = {"4096x4096", "16384x1024", "64x100000",
                                        NULL};
+
+static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
+                                         NULL};
 
 static xl_mat operand_view(size_t rows, size_t cols, xl_dtype dtype,
                            bool transposed)
@@ -76,6 +80,20 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
                                      .dst = rows,     .variant = out->variant};
 }
 
+static void class_of_attention(const void *arg, struct tune_class *out)
+{
+    const struct attention_case *c = arg;
+    const struct attention_memory dense = {
+        .ld = {[ATTENTION_Q] = c->d, [ATTENTION_K] = c->d,
+               [ATTENTION_V] = c->d, [ATTENTION_O] = c->d}};
+    struct attention_call call;
+    snprintf(out->shape, sizeof out->shape, "%zux%zux%zux%zux%zu", c->n_batch,
+             c->n_heads, c->n_q, c->n_kv, c->d);
+    out->dtype = c->dtype;
+    attention_call_init(&call, c, &dense, out->variant);
+    out->desc.attention = call.a;
+}
+
 static const struct op {
     const struct bench_op *bench;
     const char **shapes; /* by default */
@@ -83,6 +101,7 @@ static const struct op {
 } ops[] = {
     {&bench_gemm, gemm_shapes, class_of_gemm},
     {&bench_softmax, softmax_shapes, class_of_softmax},
+    {&bench_attention, attention_shapes, class_of_attention},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
@@ -104,8 +123,9 @@ static const struct op *find_op(const char *name)
 
 xl_problem tune_class_problem(const struct tune_class *c)
 {
-    return c->op == &bench_gemm ? xl_problem_gemm(&c->desc.gemm)
-                                : xl_problem_softmax(&c->desc.softmax);
+    return c->op == &bench_gemm      ? xl_problem_gemm(&c->desc.gemm)
+           : c->op == &bench_softmax ? xl_problem_softmax(&c->desc.softmax)
+                                     : xl_problem_attention(&c->desc.attention);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,

@@ -24,6 +24,7 @@ struct tune_class {
     union {
         xl_gemm gemm;
         xl_softmax softmax;
+        xl_attention attention;
     } desc; /* the call, without memory */
 };
 

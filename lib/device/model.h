@@ -50,7 +50,7 @@ enum xl__device_class {
  XX(conv_depthwise_frac, 0.3,   0.3,  0.01,  0.01, "conv_depthwise: with the loads and the stores") \
  XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
- XX(attention_cpu_frac, 0.45,  0.45,  0.45,  0.45, "attention_cpu")           \
+ XX(attention_cpu_frac, 0.65,  0.65,  0.65,  0.65, "attention_cpu")           \
  XX(attention_flash_frac, 0.35, 0.3, 0.02,  0.02, "attention_flash: operands from local memory") \
  XX(attention_ref_frac, 0.01,  0.01, 0.003, 0.003, "attention_ref")           \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \

@@ -211,6 +211,15 @@ static void shapes_become_classes(void **state)
     tune_class_text(&received.list[1], false, text, sizeof text);
     assert_string_equal(text, "8x8");
     tune_classes_clear(&received);
+
+    assert_int_equal(classes("tune attention 2x3x50x24", &received),
+                     EXIT_FINE);
+    const xl_attention *a = &received.list[0].desc.attention;
+    assert_true(a->n_batch == 2 && a->n_heads == 3 && a->n_q == 50 &&
+                a->n_kv == 50 && a->d_head == 24 && a->q.stride[2] == 24);
+    tune_class_text(&received.list[0], false, text, sizeof text);
+    assert_string_equal(text, "2x3x50x50x24");
+    tune_classes_clear(&received);
 }
 
 /* Without shapes there is a list, and no class is in it twice. */
@@ -235,7 +244,8 @@ static void what_is_wrong_is_usage(void **state)
 {
     static struct tune_classes received;
     static const char *const lines[] = {"tune gem 512", "tune gemm 5x",
-                                        "tune gemm 0", "tune softmax 2x3x4"};
+                                        "tune gemm 0", "tune softmax 2x3x4",
+                                        "tune attention 2x3x4"};
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         assert_int_equal(classes(lines[i], &received), EXIT_USAGE);
