@@ -15,6 +15,7 @@
 #include "report/html.h"
 #include "report/html_page.h"
 #include "results/json.h"
+#include "results/result.h"
 #include "results/warnings.h"
 
 /* -- cells ---------------------------------------------------------------- */
@@ -34,9 +35,12 @@ static void add_share(struct xl__str *out, const xl_row *row)
     add_detail(out, row->roof.name);
 }
 
-/* A limiter is a link to its advice. */
-static void add_limiter(struct xl__str *out, const xl_diagnosis *d)
+/* A limiter is a link to its advice. What the run took of the device follows.
+ */
+static void add_limiter(struct xl__str *out, const xl_row *row)
 {
+    const xl_diagnosis *d = &row->diagnosis;
+    struct xl__str launch = {0};
     if (d->limiter == XL_LIMITER_UNKNOWN)
         xl__str_add(out, "-");
     else
@@ -44,6 +48,9 @@ static void add_limiter(struct xl__str *out, const xl_diagnosis *d)
                  xl_limiter_name(d->limiter));
     add_detail(out, report_evidence(d));
     add_detail(out, d->engine);
+    result_describe_launch(row, &launch);
+    add_detail(out, xl__str_text(&launch));
+    xl__str_clear(&launch);
 }
 
 static void add_warning(struct xl__str *out, const char *code)
@@ -273,7 +280,7 @@ static void add_cell(struct xl__str *out, const struct html_table *t, size_t i,
         add_verdict(out, row);
         break;
     case LOOK_LIMITER:
-        add_limiter(out, &measured->diagnosis);
+        add_limiter(out, measured);
         break;
     case LOOK_TIME:
         html_text(out, table_text(t->text, i, c));

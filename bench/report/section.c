@@ -87,7 +87,7 @@ static void add_rates(struct xl__str *out, const xl_diagnosis *d)
 static void show_limiter(const struct result_table *rows, xl_limiter by,
                          const struct display *to)
 {
-    struct xl__str text = {0}, name = {0};
+    struct xl__str text = {0}, name = {0}, launch = {0};
     size_t count = 0;
     const size_t at = find_longest(rows, by, &count);
     if (count == 0)
@@ -102,6 +102,10 @@ static void show_limiter(const struct result_table *rows, xl_limiter by,
     }
     xl__str_printf(&text, ": %s", report_evidence(d));
     add_rates(&text, d);
+    result_describe_launch(&rows->list[at].row, &launch);
+    xl__str_printf(&text, "%s%s", launch.len > 0 ? "; " : "",
+                   xl__str_text(&launch));
+    xl__str_clear(&launch);
     if (*xl_limiter_advice(by))
         xl__str_printf(&text, ". To do: %s", xl_limiter_advice(by));
     to->text(to->arg, xl__str_text(&text));

@@ -102,6 +102,46 @@ double result_finding(const xl_row *row, const char *name)
     return p && p->is_found ? p->value : NAN;
 }
 
+double result_joules(const xl_row *row)
+{
+    const xl_conditions *c = &row->samples.conditions;
+    return c->energy_j / c->span_ns * row->samples.median_ns;
+}
+
+static void add_part(struct xl__str *out, double value, const char *unit,
+                     const char *before, const char *behind)
+{
+    char text[UNITS_CAP];
+    if (!(value > 0))
+        return;
+    if (*unit)
+        units_format(text, sizeof text, value, unit);
+    else
+        units_number(text, sizeof text, value);
+    xl__str_printf(out, "%s%s%s", before, text, behind);
+}
+
+void result_describe_launch(const xl_row *row, struct xl__str *out)
+{
+    const xl_launch_use *l = &row->launch;
+    const double joules = result_joules(row);
+    struct xl__str text = {0};
+    if (l->groups > 0) {
+        add_part(&text, l->groups, "", "; ", " groups");
+        add_part(&text, l->wg_size, "", " of ", "");
+        add_part(&text, l->groups_per_unit, "", ", ", " a unit");
+    }
+    add_part(&text, l->local_bytes, "B", "; ", " of local memory");
+    add_part(&text, l->private_bytes, "B", "; ", " of private memory an item");
+    add_part(&text, result_finding(row, "model_ns"), "ns", "; ", " expected");
+    add_part(&text, joules, "", "; ", " J a run");
+    if (row->flop > 0)
+        add_part(&text, row->flop / joules / 1e9, "", ", ", " GFLOP/J");
+    xl__str_add(out, text.len > 0 ? text.text + strlen("; ") : "");
+    out->broken = out->broken || text.broken;
+    xl__str_clear(&text);
+}
+
 static bool is_one_of(const char *name, const char *const *names)
 {
     for (; *names; names++)

@@ -61,6 +61,12 @@ const char *rows_kind_finding(enum rows_kind kind, unsigned i);
 /* A number that the run found, a parameter with is_found; NaN: none of that
  * name. */
 double result_finding(const xl_row *row, const char *name);
+/* Energy of one run by the counter that was read during the samples, J; NaN:
+ * none. */
+double result_joules(const xl_row *row);
+/* Appends what the run took and was expected to take: "64 groups of 256, 32 a
+ * unit; 16 KiB of local memory; 825 us expected; 0.12 J a run, 2.2 GFLOP/J". */
+void result_describe_launch(const xl_row *row, struct xl__str *out);
 
 /* The notes below a table, each text once. */
 struct notes {

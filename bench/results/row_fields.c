@@ -352,6 +352,48 @@ static const struct field diagnosis_fields[] = {
 };
 /* clang-format on */
 
+/* -- launch and energy ---------------------------------------------------- */
+
+static bool has_launch(const void *at)
+{
+    const xl_launch_use *launch = &((const xl_row *)at)->launch;
+    return !isnan(launch->groups) || !isnan(launch->private_bytes);
+}
+
+#define LAUNCH(member, about)                                                 \
+    FIELD(#member, &field_number, offsetof(xl_launch_use, member), about)
+/* clang-format off */
+static const struct field launch_fields[] = {
+    LAUNCH(groups, "work-groups"),
+    LAUNCH(wg_size, "work-items of a work-group"),
+    LAUNCH(groups_per_unit, "work-groups over compute units"),
+    LAUNCH(local_bytes, "local memory of a work-group"),
+    LAUNCH(private_bytes,
+           "private memory of a work-item, by the driver: spills"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static json_t *write_joules(const struct field *f, const void *at)
+{
+    (void)f;
+    return json_number(result_joules(at));
+}
+
+static json_t *write_flop_per_joule(const struct field *f, const void *at)
+{
+    const xl_row *row = at;
+    (void)f;
+    return json_number(row->flop > 0 ? row->flop / result_joules(row) : NAN);
+}
+
+static const struct field_type
+    joules_type = {FIELD_SCALAR, "{\"type\": [\"number\", \"null\"]}",
+                   write_joules, NULL},
+    flop_per_joule_type = {FIELD_SCALAR,
+                           "{\"type\": [\"number\", \"null\"]}",
+                           write_flop_per_joule, NULL};
+
 /* -- conditions ----------------------------------------------------------- */
 
 static bool has_readings(const void *at)
@@ -408,6 +450,7 @@ const struct field conditions_fields[] = {
     CONDITION(memory_temperature_c, "highest temperature of the memory"),
     CONDITION(power_w, "mean power where energy is counted, else the highest"),
     CONDITION(power_limit_w, "power limit"),
+    CONDITION(energy_j, "energy of the span, where it is counted"),
     CONDITION(memory_used_bytes, "most memory in use"),
     CONDITION(others, "share of the span used by other programs"),
     CONDITION(processes, "most processes on the device"),
@@ -452,6 +495,13 @@ const struct field row_fields[] = {
     FIELD_GROUP(0, timing_fields),
     FIELD("flop", &field_count, AT(flop), "operations of one run, counted"),
     FIELD("bytes", &field_count, AT(bytes), "bytes of one run, counted"),
+    FIELD("joules", &joules_type, 0,
+          "energy of one run, where a counter has it", .is_derived = true),
+    FIELD("flop_per_joule", &flop_per_joule_type, 0, NULL,
+          .is_derived = true),
+    FIELD("launch", &field_object, AT(launch),
+          "of the largest launch of a run; null: not known",
+          .members = launch_fields, .is_known = has_launch),
     FIELD("roof", &field_object, 0, "null: no roof applies",
           .members = roof_fields, .is_known = has_roof),
     FIELD("diagnosis", &field_object, AT(diagnosis),

@@ -246,12 +246,28 @@ static void add_verdict(struct attempt *t)
     xl_row_judge(&t->row, t->dev);
 }
 
+/* What the launch takes, of a plan whose work-groups are its own. */
+static void add_launch(struct attempt *t, const xl_counts *work)
+{
+    xl_fact units;
+    t->row.launch.private_bytes = (double)t->choice.private_bytes;
+    if (!(work->groups > 0))
+        return;
+    t->row.launch.groups = work->groups;
+    t->row.launch.wg_size = work->wg_size;
+    t->row.launch.local_bytes = (double)t->choice.local_mem_bytes;
+    if (xl_device_fact(t->dev, "compute_units", XL_UNKNOWN, &units) == XL_OK &&
+        units.value > 0)
+        t->row.launch.groups_per_unit = work->groups / units.value;
+}
+
 /* Find what limits the row, from its own counts and those of the op. */
 static void diagnose_row(struct attempt *t)
 {
     const struct bench_op *op = t->b->op;
     xl_counts work;
     diagnose_count(&t->choice, &t->row, &work);
+    add_launch(t, &work);
     work.flop[0].why = *t->idle ? t->idle : NULL;
     if (op->count)
         op->count(t->work.c, &t->choice, &work);

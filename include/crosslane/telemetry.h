@@ -118,6 +118,7 @@ typedef struct xl_conditions {
     double memory_temperature_c;
     double power_w;         ///< mean where energy is known, else the highest
     double power_limit_w;
+    double energy_j; ///< of the span, by a counter
     double memory_used_bytes; ///< the highest
     double others;          ///< share of the span used by other programs
     double processes;       ///< the highest

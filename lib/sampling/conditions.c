@@ -27,7 +27,7 @@ void xl__conditions_init(xl_conditions *out)
     out->clock_first_hz = out->clock_lo_hz = out->clock_hi_hz = NAN;
     out->clock_max_hz = out->memory_clock_hz = NAN;
     out->temperature_c = out->memory_temperature_c = NAN;
-    out->power_w = out->power_limit_w = NAN;
+    out->power_w = out->power_limit_w = out->energy_j = NAN;
     out->memory_used_bytes = out->others = out->processes = NAN;
 }
 
@@ -127,8 +127,10 @@ static void summarize_counters(const struct xl__monitor *w, xl_conditions *c)
     c->span_ns = (double)(b->ns - a->ns);
     const double watts = find_growth(a->value[XL_SENSOR_ENERGY],
                                      b->value[XL_SENSOR_ENERGY], c->span_ns);
-    if (watts > 0)
+    if (watts > 0) {
         c->power_w = watts * ns_per_s;
+        c->energy_j = watts * c->span_ns;
+    }
     /* A row too short for a share of its own has that of the last second. */
     const xl_reading *window = w->t ? xl__telemetry_window(w->t) : NULL;
     c->others = find_others(a, b);

@@ -35,6 +35,15 @@ typedef struct xl_param {
 
 enum { XL_MAX_PARAMS = 16 };
 
+/** What the largest launch of a run takes of the device; NaN: not known. */
+typedef struct xl_launch_use {
+    double groups, wg_size; ///< work-groups, and the items of each
+    double groups_per_unit; ///< work-groups over compute units
+    double local_bytes;     ///< local memory of a work-group
+    double private_bytes;   ///< private memory of an item, by the driver:
+                            ///< what found no register, spills
+} xl_launch_use;
+
 /** One measurement: a row of a table and of a result file. */
 typedef struct xl_row {
     char op[32];      ///< "gemm", "probe_bandwidth"
@@ -55,6 +64,7 @@ typedef struct xl_row {
     char reason[512];  ///< reason of the verdict; of an ok row a note on its
                        ///< value, or ""; a longer one ends with "..."
     unsigned warnings; ///< XL_WARN bits
+    xl_launch_use launch;
     xl_diagnosis diagnosis; ///< what limits it
 } xl_row;
 

@@ -60,6 +60,10 @@ static void full_row(xl_row *row, double m)
     row->flop = 2.0 * m * 1023 * 517;
     row->bytes = 3e6;
     row->roof = (xl_bound){3e12, "flop/s", "fma f16", XL_MEASURED};
+    row->launch = (xl_launch_use){264, 256, 2, 16384, NAN};
+    row->samples.conditions.readings = 2;
+    row->samples.conditions.span_ns = 1e9;
+    row->samples.conditions.energy_j = 300;
     row->cold = true;
     row->verdict = XL_ROW_SUSPICIOUS;
     snprintf(row->reason, sizeof row->reason, "noisy: 7 %% of the median");
@@ -132,6 +136,10 @@ static void rows_are_read_back(void **state)
     same_number(got->value, expected.value);
     assert_string_equal(got->unit, expected.unit);
     same_number(got->flop, expected.flop);
+    same_number(got->launch.groups, expected.launch.groups);
+    same_number(got->launch.local_bytes, expected.launch.local_bytes);
+    same_number(got->launch.private_bytes, expected.launch.private_bytes);
+    same_number(result_joules(got), 300 / 1e9 * expected.samples.median_ns);
     same_number(got->bytes, expected.bytes);
     same_number(got->roof.value, expected.roof.value);
     assert_string_equal(got->roof.name, expected.roof.name);
@@ -159,6 +167,29 @@ static void rows_are_read_back(void **state)
     assert_null(result_section(&file, &file.rows[2]));
     result_file_clear(&file);
     test_free(got);
+}
+
+/* Energy of the samples' span, of which a run has its share of time; what is
+ * not known is left out. */
+static void launches_are_described(void **state)
+{
+    xl_row *row = test_malloc(sizeof *row);
+    struct xl__str text = {0};
+    (void)state;
+    full_row(row, 1000);
+    row->samples.median_ns = 1e6;
+    row->flop = 6e9;
+    xl_row_found(row, "model_ns", 825e3);
+    result_describe_launch(row, &text);
+    assert_string_equal(text.text,
+                        "264 groups of 256, 2 a unit; 16 KiB of local memory; "
+                        "825 us expected; 0.3 J a run, 20 GFLOP/J");
+    xl__str_reset(&text);
+    xl_row_init(row, "gemm", "gemm_clblast");
+    result_describe_launch(row, &text);
+    assert_string_equal(xl__str_text(&text), "");
+    xl__str_clear(&text);
+    test_free(row);
 }
 
 /* -- what is shown -------------------------------------------------------- */
@@ -731,6 +762,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_read_back),
+        cmocka_unit_test(launches_are_described),
         cmocka_unit_test(files_show_what_runs_show),
         cmocka_unit_test(devices_are_side_by_side),
         cmocka_unit_test(files_of_earlier_versions_are_completed),

@@ -428,7 +428,8 @@ static void json_row_has_its_members(void **state)
         "seed",  "dtype",   "runs",   "samples_ns", "median_ns", "mad_ns",
         "value", "unit",    "flop",   "bytes",      "roof",      "cache",
         "clock", "verdict", "reason", "warnings",   "diagnosis",
-        "part",  "conditions", "passes", "found",    "lo_ns",     "hi_ns"};
+        "part",  "conditions", "passes", "found",    "lo_ns",     "hi_ns",
+        "launch", "joules", "flop_per_joule"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];

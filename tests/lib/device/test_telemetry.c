@@ -628,6 +628,7 @@ static void counters_see_between_looks(void **state)
     const xl_conditions c = seen(list, 2);
     assert_near(c.throttle[XL_THROTTLE_THERMAL], 0.25);
     assert_near(c.power_w, 650);
+    assert_near(c.energy_j, 650);
     assert_near(c.others, 0.25);
     const xl_row row = judged(&c, 0);
     assert_string_equal(row.reason,
@@ -689,6 +690,7 @@ static void conditions_come_back_from_files(void **state)
     assert_true(back.clock_first_hz == 1980e6 && back.clock_lo_hz == 1410e6);
     assert_true(back.span_ns == c.span_ns && back.temperature_c == 71.5);
     assert_true(back.processes == 0 && isnan(back.power_w));
+    assert_true(isnan(back.energy_j)); /* no counter */
     assert_true(back.has_throttle);
     for (unsigned i = 0; i < XL_N_THROTTLES; i++)
         assert_true(back.throttle[i] == c.throttle[i]);
