@@ -22,7 +22,7 @@
 #define FOUR(BODY, c)                                                         \
     IF(BODY, c) IF(BODY, c + 1) IF(BODY, c + 2) IF(BODY, c + 3)
 #define FOR_COLUMNS(BODY)                                                     \
-    for (uint c = 0; c < D; c += 8) {                                         \
+    _Pragma("unroll 1") for (uint c = 0; c < D; c += 8) {                                         \
         FOUR(BODY, c) FOUR(BODY, c + 4)                                       \
     }
 
