@@ -45,9 +45,10 @@ LONGEST_S = 600  # a compiler that hangs
 # Which compilers a file is for, by its path below cl/.
 NVIDIA = re.compile(r"(^|/)nvidia/")
 # Intel: emulated matrix instructions, which are never chosen there; probes that
-# fill the registers; IN-12; tiles of other devices: its own are in its lists.
+# fill the registers; IN-12; tiles of other devices: its own are in its lists;
+# attention, whose arrays of sums that compiler keeps in memory.
 MAY_SPILL = re.compile(
-    r"/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl$")
+    r"/attention/(flash|reference)\.cl$|/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl$")
 CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$|/winograd\.cl$")
 
 parser = argparse.ArgumentParser()
