@@ -91,6 +91,7 @@ static xl_status enqueue_batch(run_fn run, xl_queue *const *q,
 XL_PEER_CALLS(gemm)
 XL_PEER_CALLS(softmax)
 XL_PEER_CALLS(conv)
+XL_PEER_CALLS(attention)
 
 /* The size of a struct by its name without xl_, to be compared with the
  * script's declaration; 0: unknown name. */
@@ -106,6 +107,8 @@ size_t peer_size_of(const char *name)
         {"gemm", sizeof(xl_gemm)},
         {"softmax", sizeof(xl_softmax)},
         {"conv", sizeof(xl_conv)},
+        {"heads", sizeof(xl_heads)},
+        {"attention", sizeof(xl_attention)},
         {"choice", sizeof(xl_choice)},
         {"fact", sizeof(xl_fact)},
         {"expr_args", sizeof(xl_expr_args)},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""crosslane's GEMM, convolution and softmax beside PyTorch's (cuBLAS, cuDNN and
-its own softmax kernels) on one GPU: the same random data, timed in interleaved rounds by the
+"""crosslane's GEMM, convolution, attention and softmax beside PyTorch's (cuBLAS,
+cuDNN and its own softmax kernels) on one GPU: the same random data, timed in interleaved rounds by the
 wall clock. PyTorch is called in a loop, and replayed as a CUDA graph. Needs
 PyTorch with CUDA and libcrosslane. `--self-test` needs no PyTorch, and any
 OpenCL device."""
@@ -70,7 +70,9 @@ def sets_of_arguments(args):
                                        **options)]
     usual = [] if sets or cases else USUAL_SHAPES
     cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
-                             args.trans or ["nn"], **options)
+                             args.trans or ["nn"],
+                             {"causal": args.causal,
+                              "kv_heads": args.kv_heads}, **options)
     if cases:
         sets.append(command_line_set(cases, args.mode or ("graph", "loop")))
     return sets
@@ -79,7 +81,8 @@ def sets_of_arguments(args):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: softmax")
+    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: softmax; BATCHxHEADSxNxD: "
+             "attention")
     add("--set", action="append", default=[],
         choices=["all"] + [s.name for s in SETS],
         help="cases with the ratios that they should reach")
@@ -95,6 +98,8 @@ def parse_arguments():
     add("--trans", action="append", choices=list(TRANS))
     add("--layout", default="nchw", choices=list(LAYOUTS),
         help="of a convolution's images and filters; nhwc: channels_last")
+    add("--causal", action="store_true", help="of attention")
+    add("--kv-heads", type=int, help="of attention; as those of queries")
     add("--accuracy", default="full", choices=list(ACCURACY),
         help="crosslane's; fast: cuBLAS uses TF32, or use_fast_accum")
     add("--epilogue", help="crosslane's; PyTorch computes addmm, then gelu")

@@ -138,6 +138,25 @@ class Conv(Descriptor):
                 ("accuracy", ct.c_int)]
 
 
+class Heads(ct.Structure):
+    _fields_ = [("mem", Mem), ("offset", ct.c_size_t),
+                ("stride", ct.c_size_t * 4), ("dtype", ct.c_int)]
+
+
+class Attention(Descriptor):
+    call = "attention"
+    _fields_ = [(name, ct.c_size_t) for name in
+                ("n_batch", "n_heads", "n_kv_heads", "n_q", "n_kv",
+                 "d_head")] + [
+                (name, Heads) for name in ("q", "k", "v", "o")] + [
+                ("scale", ct.c_double), ("is_causal", ct.c_bool),
+                ("window", ct.c_size_t), ("soft_cap", ct.c_double)] + [
+                (name, ct.POINTER(Heads)) for name in
+                ("mask", "slopes", "sinks", "lse")] + [
+                ("workspace", Mem), ("variant", ct.c_char_p),
+                ("prologue", Epilogue)]
+
+
 class Fact(ct.Structure):
     _fields_ = [("kind", ct.c_int), ("value", ct.c_double),
                 ("text", ct.c_char_p), ("list", ct.c_double * 8),
@@ -147,7 +166,8 @@ class Fact(ct.Structure):
 
 # Their sizes are compared with the C compiler's, which batched_calls.c has.
 STRUCTS = {"mat": Mat, "tensor": Tensor, "binding": Binding, "gemm": Gemm,
-           "softmax": Softmax, "conv": Conv, "choice": Choice, "fact": Fact}
+           "softmax": Softmax, "conv": Conv, "heads": Heads,
+           "attention": Attention, "choice": Choice, "fact": Fact}
 
 
 class CallFailed(SystemExit):
@@ -210,9 +230,11 @@ class Crosslane:
             "xl_gemm_run": (ct.c_int, [p, p, p]),
             "xl_softmax_run": (ct.c_int, [p, p, p]),
             "xl_conv_run": (ct.c_int, [p, p, p]),
+            "xl_attention_run": (ct.c_int, [p, p, p]),
             "xl_gemm_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "xl_softmax_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "xl_conv_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
+            "xl_attention_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "clReleaseMemObject": (ct.c_int, [p]),
             "clCreateCommandQueue": (p, [p, p, ct.c_ulong, p]),
             "clGetCommandQueueInfo": (ct.c_int, [p, ct.c_uint, size, p, p]),

@@ -4,6 +4,7 @@ cases, convolutions too, that the command line or a file of shapes names."""
 import os
 import re
 
+from .attention_cases import AttentionCase, parse_attention
 from .conv_cases import SETTINGS, ConvCase, is_conv_shape, parse_conv
 from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
                                 Epilogue, Gemm, Mat, Mem, Softmax,
@@ -185,9 +186,14 @@ def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
                 yield GemmCase(sizes, d, trans, batch, title, **options)
 
 
-def cases_of_shapes(shapes, dtypes, transes, **options):
-    """Each shape with each type and transposition; two sizes are a softmax."""
+def cases_of_shapes(shapes, dtypes, transes, attention, **options):
+    """Each shape with each type and transposition; two sizes are a softmax,
+    four or five an attention, with the options `attention`."""
     for shape in shapes:
+        if parse_attention(shape):
+            for dtype in dtypes:
+                yield AttentionCase(parse_attention(shape), dtype, **attention)
+            continue
         sizes = parse_sizes(shape, "command line")
         for dtype in dtypes:
             if len(sizes) == 2:

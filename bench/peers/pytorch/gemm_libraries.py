@@ -33,7 +33,7 @@ def torch_function(torch, case, x, bias, out):
     `nt`: B stored transposed."""
     if case.op == "softmax":
         return lambda: torch.softmax(x[0], 1)
-    if case.op == "conv":
+    if case.op in ("conv", "attention"):
         return lambda: case.torch_result(torch, x)
     a, b = case.operands(x)
     if case.batch:

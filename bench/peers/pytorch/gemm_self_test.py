@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 
+from .attention_cases import AttentionCase
 from .conv_cases import ConvCase
 from .crosslane_library import BYTES, CallFailed
 from .gemm_case_sets import command_line_set
@@ -31,6 +32,8 @@ def python_result(case, x):
     transposed."""
     if case.op == "conv":
         return python_conv(case, x)
+    if case.op == "attention":
+        return python_attention(case, x)
     if case.op == "gemm":
         y = [sum(x[0][(z * case.k + p) * case.m + i] *
                  x[1][(z * case.k + p) * case.n + j] for p in range(case.k))
@@ -59,6 +62,27 @@ def python_conv(case, x):
             for f in range(k)]
 
 
+def python_attention(case, x):
+    """The result in double."""
+    def vectors(values):
+        return [values[i:i + case.d] for i in range(0, len(values), case.d)]
+    q, k, v = map(vectors, x)
+    share = case.heads // case.kv_heads
+    y = []
+    for row, query in enumerate(q):
+        z, i = divmod(row, case.n_q)
+        first = ((z // case.heads * case.kv_heads + z % case.heads // share) *
+                 case.n_kv)
+        last = (max(0, i + 1 + case.n_kv - case.n_q) if case.causal else
+                case.n_kv)
+        seen = range(first, first + last)
+        p = [math.exp(sum(a * b for a, b in zip(query, k[j])) /
+                      math.sqrt(case.d)) for j in seen]
+        y += [sum(w * v[j][c] for w, j in zip(p, seen)) / sum(p)
+              for c in range(case.d)]
+    return y
+
+
 def small_cases():
     for dtype in ("f32", "f16", "bf16", "i8", "f8e4m3"):
         yield GemmCase((5, 7, 3), dtype, "tn")
@@ -68,6 +92,7 @@ def small_cases():
         yield SoftmaxCase((4, 9), dtype)
         yield ConvCase((1, 5, 6, 4, 6, 3, 2), dtype, "nhwc", stride=2,
                        groups=2)
+        yield AttentionCase((2, 4, 3, 5, 8), dtype, causal=True, kv_heads=2)
     for accuracy in ("split", "fast"):
         yield GemmCase((5, 7, 3), "f32", "tn", accuracy=accuracy)
 
