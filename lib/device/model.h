@@ -138,6 +138,19 @@ struct xl__wgmma_model {
     double bytes_frac;   /* of the memory's rate */
 };
 
+/* A tile of attention on the same instructions, and the clocks of a unit that
+ * it takes. */
+struct xl__attention_tile {
+    size_t d_head;  /* 0 ends a list */
+    size_t queries; /* 64 for each four sub-groups that multiply */
+    size_t keys;    /* of a block */
+    double block_clocks, tile_clocks; /* of each block, of the tile besides */
+};
+struct xl__attention_model {
+    const struct xl__attention_tile *tiles; /* those of a d_head together */
+    double section_bytes; /* of K and V that the cache keeps for all units */
+};
+
 /* What a vendor's table states; a NULL or 0: the class's. */
 struct xl__model {
     bool is_software;
@@ -146,6 +159,7 @@ struct xl__model {
     const struct xl__tile_sets *tiles;
     const struct xl__mma_model *mma;     /* NULL: no such instructions */
     const struct xl__wgmma_model *wgmma; /* likewise */
+    const struct xl__attention_model *attention; /* likewise */
 };
 
 enum xl__device_class xl__device_class(const struct xl__limits *l);

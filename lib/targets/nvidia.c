@@ -100,6 +100,9 @@ static const struct xl__variant *const gemm[] = {
     &xl__gemm_clblast, &xl__gemm_ref,           NULL,
 };
 
+static const struct xl__variant *const attention[] = {
+    &xl__attention_wgmma, &xl__attention_flash, &xl__attention_ref, NULL};
+
 const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
     .matches = matches_nvidia,
@@ -112,5 +115,5 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
-                 [XL__OP_ATTENTION] = xl__generic_attention},
+                 [XL__OP_ATTENTION] = attention},
 };

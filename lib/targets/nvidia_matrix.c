@@ -53,6 +53,16 @@ static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .enough_units = 0.5,
     .bytes_frac = 0.98, /* NV-49 */
 };
+static const struct xl__attention_model attention = { /* NV-56 */
+    .tiles = (const struct xl__attention_tile[]){
+        { 64, 192, 128, 2360, 3100},
+        { 64, 128, 128, 1800, 2200},
+        {128, 192,  80, 1920, 3100},
+        {128, 128, 128, 2350, 2200},
+        {0, 0, 0, 0, 0},
+    },
+    .section_bytes = 32 << 20,
+};
 /* clang-format on */
 
 static const xl_matrix_op sm_80[] = {TYPES_OF_SM_80(MMA_SYNC, 2048), {0}};
@@ -80,4 +90,5 @@ void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l)
     l->matrix_ops = g->ops;
     l->model.mma = &mma_sync;
     l->model.wgmma = &wgmma;
+    l->model.attention = &attention;
 }

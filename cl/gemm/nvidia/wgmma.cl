@@ -104,24 +104,6 @@
     round_pair(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z,  \
                               row, min(here.col + (g) * 8, here.last)))
 
-#define PAIRS_16(X, d) X(d, 0, 0, 1)
-#define PAIRS_32(X, d) PAIRS_16(X, d) X(d, 1, 2, 3)
-#define PAIRS_48(X, d) PAIRS_32(X, d) X(d, 2, 4, 5)
-#define PAIRS_64(X, d) PAIRS_48(X, d) X(d, 3, 6, 7)
-#define PAIRS_80(X, d) PAIRS_64(X, d) X(d, 4, 8, 9)
-#define PAIRS_96(X, d) PAIRS_80(X, d) X(d, 5, 10, 11)
-#define PAIRS_112(X, d) PAIRS_96(X, d) X(d, 6, 12, 13)
-#define PAIRS_128(X, d) PAIRS_112(X, d) X(d, 7, 14, 15)
-#define PAIRS_144(X, d) PAIRS_128(X, d) X(d, 8, 16, 17)
-#define PAIRS_160(X, d) PAIRS_144(X, d) X(d, 9, 18, 19)
-#define PAIRS_176(X, d) PAIRS_160(X, d) X(d, 10, 20, 21)
-#define PAIRS_192(X, d) PAIRS_176(X, d) X(d, 11, 22, 23)
-#define PAIRS_208(X, d) PAIRS_192(X, d) X(d, 12, 24, 25)
-#define PAIRS_224(X, d) PAIRS_208(X, d) X(d, 13, 26, 27)
-#define PAIRS_240(X, d) PAIRS_224(X, d) X(d, 14, 28, 29)
-#define PAIRS_256(X, d) PAIRS_240(X, d) X(d, 15, 30, 31)
-#define PAIRS(X, d) XL_CAT(PAIRS_, TN)(X, d)
-
 #if FORM < 2
 /* Position of an item's sums in C, for an epilogue: rows and columns are
  * clamped to those of C. */
@@ -355,7 +337,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             if (stores)
                 xl_box_read(); /* of the tile before */
             xl_named_sync(four + 1, 128);
-            PAIRS(PUT_SLICES, RESULT)
+            WG_PAIRS(PUT_SLICES, RESULT)
             xl_box_fence();
             xl_named_sync(four + 1, 128);
             if (stores) {
@@ -372,7 +354,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #if FORM == 1
             #pragma unroll
             for (uint slice = 0; slice < (TN + 63) / 64; slice++) {
-                PAIRS(PUT_ONE, RESULT)
+                WG_PAIRS(PUT_ONE, RESULT)
                 xl_warp_sync();
                 store_rows(mem + kept_at, lane, slice * 64, c, &b);
                 xl_warp_sync();

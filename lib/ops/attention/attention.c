@@ -172,6 +172,7 @@ void xl__attention_set_sizes(const xl_attention *a,
                      : XL__ATTENTION_ANY;
     to->after = a->is_causal ? 0 : to->before;
     to->has_cap = a->soft_cap > 0;
+    to->is_scale_negative = a->scale < 0;
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */

@@ -33,7 +33,7 @@ struct xl__attention_canonical {
     /* Query i sees keys from i + n_kv - n_q - before to i + n_kv - n_q + after:
      * causal and window as data. */
     size_t before, after;
-    size_t has_cap;
+    size_t has_cap, is_scale_negative;
     /* mem.svm is not NULL where it is there; offset is the alignment of its
      * rows in bytes; strides are complete, 1 along a column of size 1, else 0
      * along a dimension of size 1. */
@@ -111,6 +111,6 @@ extern const struct xl__op xl__op_attention;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
-    xl__attention_ref;
+    xl__attention_ref, xl__attention_wgmma;
 
 #endif

@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      O = softmax(scale Q K^T) V, and the logarithm of each row's
+ *               sum, on matrix instructions of four warps. A work-group has NC
+ *               consumers, four warps and 64 queries each, and four warps
+ *               of which an item of one describes the next tiles, and an item
+ *               of another, the producer, starts copies of boxes. A tile
+ *               is 64 NC queries of one head; its keys are read from the last
+ *               block of BK to the first, so that masks come first. K and V
+ *               have a ring of ST stages each:
+ *
+ *                 producer   K n-1, Q, K n-2, V n-1, K n-3, V n-2 ...
+ *                 consumer   S = Q K[n-1]
+ *                            P = exp2(c (S - m))           c = scale log2(e)
+ *                            one at a time { S = Q K[j], O += P V[j+1] }
+ *                            maxima of S; wait for O; P = exp2(c (S - m))
+ *
+ *               Consumers issue instructions one after the other (named
+ *               barriers), so that one multiplies while the others take
+ *               exponentials. The maximum m of a row moves only where a score
+ *               exceeds it by 2^GROWTH: a vote of the warp, without exchange;
+ *               P stays below 2^GROWTH, and the division by its sum takes the
+ *               same m. Masked rows begin with a finite m, so that no
+ *               difference of infinities occurs.
+ * Arguments     head: 16 numbers, named below; their 128 bytes also align the
+ *               maps behind them (NV-32). Q, K, V, O: pointer and map of rank
+ *               3: columns, rows, heads of all sequences; or columns of all
+ *               heads, rows, sequences. Boxes of 64 columns by 64 (Q), BK (K,
+ *               V), 16 (O) rows. lse: floats, if LSE. counter: a word of 0 with
+ *               CAUSAL, which counts tiles; else not read
+ * Launch        local 128 (NC + 1), global that times groups, no more than
+ *               compute units. 1-D, not sliced
+ * Local memory  LOCAL_BYTES below
+ * -D            DT 1 f16, 2 bf16; D columns (64 128); NC consumers (2 3); BK
+ *               keys of a block, a multiple of 16; ST stages; QREG 1: Q in
+ *               registers; CAUSAL 1: query i sees keys up to i + n_kv - n_q;
+ *               LSE 1; XL_SPIN_LIMIT: common/nvidia/tma.clh
+ * Needs         sm_90a; scale > 0
+ * Cost          4 D flop a pair of a query and a key that it sees
+ * Source        Dao et al. 2022 (tiles with online softmax), Shah et al. 2024
+ *               (consumers that take turns); PTX ISA 9.0; NV-29 to NV-32 */
+#ifndef DT
+#define DT 1
+#endif
+#ifndef D
+#define D 128
+#endif
+#ifndef NC
+#define NC 3
+#define BK 80
+#define ST 2
+#endif
+#ifndef QREG
+#define QREG 0
+#endif
+#ifndef CAUSAL
+#define CAUSAL 0
+#endif
+#ifndef LSE
+#define LSE 0
+#endif
+
+#define TN BK /* of S: common/nvidia/wgmma_ptx.clh */
+#define TI DT
+#define UA 0
+#define UB 0
+#include "common/types.clh"
+#include "common/nvidia/tma.clh"
+#include "common/nvidia/warp.clh"
+#include "common/nvidia/wgmma_ptx.clh"
+
+/* -- head ----------------------------------------------------------------- */
+
+#define N_Q ((int)as_uint2(head.s0).x)
+#define N_KV ((int)as_uint2(head.s0).y)
+#define TILES_Q as_uint2(head.s1).x /* of a head */
+#define HEADS as_uint2(head.s1).y   /* of all sequences */
+#define SECTION as_uint2(head.s2).x /* heads whose K and V stay in the cache */
+#define SHARE as_uint2(head.s2).y   /* heads of Q that read one of K and V */
+#define N_HEADS as_uint2(head.s3).x /* of a sequence */
+#define AT_Q head.s4 /* element in its line, line */
+#define AT_K head.s5
+#define AT_V head.s6
+#define AT_O head.s7
+/* Columns from head to head, 0: heads are the third coordinate; and this
+ * coordinate from sequence to sequence. */
+#define STEP_Q as_uint2(head.s8)
+#define STEP_K as_uint2(head.s9)
+#define STEP_V as_uint2(head.sa)
+#define STEP_O as_uint2(head.sb)
+#define LSE_AT head.sc
+#define LSE_BATCH head.sd
+#define LSE_HEAD head.se
+#define LSE_ROW head.sf
+#define OFFSET (N_KV - N_Q) /* CAUSAL: query i sees keys up to i + OFFSET */
+
+/* -- local memory --------------------------------------------------------- */
+
+#define LINE 128 /* bytes: the span of a swizzle */
+#define SLABS (D / 64)
+#define Q_BYTES (64 * LINE * SLABS) /* of a consumer; and of its O */
+#define KV_BYTES (BK * LINE * SLABS)
+#define O_AT (NC * Q_BYTES)
+#define K_AT (2 * NC * Q_BYTES)
+#define V_AT (K_AT + ST * KV_BYTES)
+#define BARS_AT (V_AT + ST * KV_BYTES)
+#define SLOTS_AT (BARS_AT + 8 * (2 * NC + 4 * ST))
+#define LOCAL_BYTES (SLOTS_AT + 2 * 80)
+#define ITEMS (NC * 128 + 128)
+
+#if NC == 3
+#define PRODUCER_KEEPS 32
+#define CONSUMER_HAS 160
+#else
+#define PRODUCER_KEEPS 40
+#define CONSUMER_HAS 232
+#endif
+
+/* Barriers of each consumer's Q and of each stage. */
+struct barriers {
+    uint q_full, q_empty, k_full, k_empty, v_full, v_empty;
+};
+
+/* What a tile is, with its barriers; there are two. It is read again and again
+ * instead of being kept in registers, of which there are few. */
+struct corner {
+    int x, y, z; /* of the boxes of a head's row 0 */
+};
+struct slot {
+    int row, blocks; /* first query; blocks of keys, 0: there is no tile */
+    uint lse_low, lse_high; /* elements from lse to the head's first row */
+    struct corner q, k, v, o;
+    ulong full, empty;
+};
+#define SLOT_FULL(slot) XL_LOCAL(&(slot)->full)
+#define SLOT_EMPTY(slot) XL_LOCAL(&(slot)->empty)
+
+static inline struct barriers locate_barriers(uint mem)
+{
+    struct barriers b;
+    b.q_full = mem + BARS_AT;
+    b.q_empty = b.q_full + 8 * NC;
+    b.k_full = b.q_empty + 8 * NC;
+    b.k_empty = b.k_full + 8 * ST;
+    b.v_full = b.k_empty + 8 * ST;
+    b.v_empty = b.v_full + 8 * ST;
+    return b;
+}
+
+static inline void init_barriers(const struct barriers *b,
+                                 __local volatile struct slot *slots)
+{
+    for (uint i = 0; i < NC; i++) {
+        xl_bar_init(b->q_full + 8 * i, 1);
+        xl_bar_init(b->q_empty + 8 * i, 4);
+    }
+    for (uint i = 0; i < ST; i++) {
+        xl_bar_init(b->k_full + 8 * i, 1);
+        xl_bar_init(b->k_empty + 8 * i, NC * 4);
+        xl_bar_init(b->v_full + 8 * i, 1);
+        xl_bar_init(b->v_empty + 8 * i, NC * 4);
+    }
+    for (uint i = 0; i < 2; i++) {
+        xl_bar_init(SLOT_FULL(slots + i), 1);
+        xl_bar_init(SLOT_EMPTY(slots + i), NC * 4 + 1);
+    }
+    xl_bar_publish();
+}
+
+/* A stage of a ring, and the parity of its phase. */
+struct stage {
+    uint s, phase;
+};
+
+static inline void next_stage(struct stage *r)
+{
+    if (++r->s == ST) {
+        r->s = 0;
+        r->phase ^= 1;
+    }
+}
+
+/* -- tiles ---------------------------------------------------------------- */
+
+struct tile {
+    uint rows, head, blocks; /* number along queries; of keys */
+};
+
+/* CAUSAL: of the heads of a section the longest tiles first. */
+static inline struct tile locate_tile(uint t, const ulong16 head)
+{
+    struct tile r;
+#if CAUSAL
+    const uint each = TILES_Q * SECTION, section = t / each;
+    const uint in = t - section * each;
+    const uint heads = min(SECTION, HEADS - section * SECTION);
+    r.rows = TILES_Q - 1 - in / heads;
+    r.head = section * SECTION + in % heads;
+    const int seen = min(N_KV, (int)((r.rows + 1) * NC * 64) + OFFSET);
+    r.blocks = (uint)max(1, (seen + BK - 1) / BK);
+#else
+    r.rows = t % TILES_Q;
+    r.head = t / TILES_Q;
+    r.blocks = (uint)(N_KV + BK - 1) / BK;
+#endif
+    return r;
+}
+
+static inline void set_corner(__local volatile struct corner *to, ulong at,
+                              uint2 step, uint batch, uint h)
+{
+    const int2 place = as_int2(at);
+    to->x = place.x + (int)(step.x * h);
+    to->y = place.y;
+    to->z = (int)(step.y * batch + (step.x == 0 ? h : 0));
+}
+
+static inline void describe_tile(__local volatile struct slot *slot, uint t,
+                                 const ulong16 head)
+{
+    const struct tile a = locate_tile(t, head);
+    const uint batch = a.head / N_HEADS, h = a.head - batch * N_HEADS;
+    slot->row = (int)(a.rows * NC * 64);
+    slot->blocks = (int)a.blocks;
+    set_corner(&slot->q, AT_Q, STEP_Q, batch, h);
+    set_corner(&slot->k, AT_K, STEP_K, batch, h / SHARE);
+    set_corner(&slot->v, AT_V, STEP_V, batch, h / SHARE);
+    set_corner(&slot->o, AT_O, STEP_O, batch, h);
+#if LSE
+    const ulong lse_at = LSE_AT + batch * LSE_BATCH + h * LSE_HEAD;
+    slot->lse_low = (uint)lse_at;
+    slot->lse_high = (uint)(lse_at >> 32);
+#endif
+}
+
+/* Boxes of `lines` rows from `row` on, to local memory. */
+static inline void load_rows(uint to, ulong map, uint bar,
+                             __local volatile const struct corner *c, int row,
+                             int lines)
+{
+    const int x = c->x, y = c->y + row, z = c->z;
+    #pragma unroll
+    for (int i = 0; i < SLABS; i++)
+        xl_box_load(to + (uint)(i * lines * LINE), map, bar, x + i * 64, y, z);
+}
+
+/* -- sums, in lists of variables ------------------------------------------ */
+
+#define O_GROUPS(X, d) XL_CAT(WG_LIST_, D)(X, WG_NOTHING, d)
+#define O_LIST(X) XL_CAT(WG_LIST_, D)(X, WG_COMMA, o)
+#define O_PAIRS(X, d) XL_CAT(WG_PAIRS_, D)(X, WG_NOTHING, d)
+#define P_LIST(X) XL_CAT(WG_PAIRS_, BK)(X, WG_COMMA, p)
+#define WORDS_0(d, i, g, h)                                                   \
+    d##i##_0 = 0, d##i##_1 = 0, d##i##_2 = 0, d##i##_3 = 0
+#define WORDS_INOUT(d, i, g, h)                                               \
+    "+r"(d##i##_0), "+r"(d##i##_1), "+r"(d##i##_2), "+r"(d##i##_3)
+
+/* Around instructions; what they read and write is an operand, so that the
+ * assembler moves nothing of it across. */
+#define OPEN_S()                                                              \
+    __asm volatile("wgmma.fence.sync.aligned;"                                \
+                   : WG_LIST(WG_INOUT, WG_COMMA, s) Q_INOUT                   \
+                   :                                                          \
+                   : "memory")
+#define OPEN_O()                                                              \
+    __asm volatile("wgmma.fence.sync.aligned;"                                \
+                   : O_LIST(WG_INOUT), P_LIST(WORDS_INOUT)                    \
+                   :                                                          \
+                   : "memory")
+#define WAIT_S(n)                                                             \
+    __asm volatile("wgmma.wait_group.sync.aligned " #n ";"                    \
+                   : WG_LIST(WG_INOUT, WG_COMMA, s)                           \
+                   :                                                          \
+                   : "memory")
+#define WAIT_O()                                                              \
+    __asm volatile("wgmma.wait_group.sync.aligned 0;"                         \
+                   : O_LIST(WG_INOUT), P_LIST(WORDS_INOUT)                    \
+                   :                                                          \
+                   : "memory")
+
+/* S = Q K^T, 16 columns of D at a time; O += P V, 16 keys at a time. */
+#define QK_AT(i) ((i) / 4 * (64 * LINE / 16) + (i) % 4 * 2)
+#define KQ_AT(i) ((i) / 4 * (BK * LINE / 16) + (i) % 4 * 2)
+#if QREG
+#define Q_LIST(X) XL_CAT(WG_PAIRS_, D)(X, WG_COMMA, q_)
+#define Q_INOUT , Q_LIST(WORDS_INOUT)
+#define GET_Q(d, i, g, h)                                                     \
+    xl_get_16x16(f.row_at + (i) / 4 * (64 * LINE) +                           \
+                     (f.col_at ^ (i) % 4 * 32),                               \
+                 &d##i##_0, &d##i##_1, &d##i##_2, &d##i##_3);
+#define QK(i, k, more)                                                        \
+    WG_MULTIPLY_WORDS(BK, s, q_##i, k, KQ_AT(i), 0, more)
+#else
+#define Q_INOUT
+#define QK(i, k, more)                                                        \
+    WG_MULTIPLY_LOW(BK, s, low_q, QK_AT(i), k, KQ_AT(i), more)
+#endif
+#if D == 64
+#define QK_ALL(k) QK(0, k, 0); QK(1, k, 1); QK(2, k, 1); QK(3, k, 1)
+#else
+#define QK_ALL(k)                                                             \
+    QK(0, k, 0); QK(1, k, 1); QK(2, k, 1); QK(3, k, 1);                       \
+    QK(4, k, 1); QK(5, k, 1); QK(6, k, 1); QK(7, k, 1)
+#endif
+#define PV(d, i, g, h)                                                        \
+    WG_MULTIPLY_WORDS(D, o, d##i, from, (i) * (16 * LINE / 16), 1,            \
+                      (i) == 0 ? more : 1);
+#define PV_ALL(v)                                                             \
+    do {                                                                      \
+        const uint from = v;                                                  \
+        WG_PAIRS(PV, p)                                                       \
+    } while (0)
+
+/* -- softmax of a block --------------------------------------------------- */
+
+#define LEAST (-1e30f) /* the maximum of a row that has seen no score */
+#define GROWTH 8.0f
+
+static inline float max_of_row(float x)
+{
+    x = fmax(x, xl_shuffle_xor(x, 1));
+    return fmax(x, xl_shuffle_xor(x, 2));
+}
+
+static inline float sum_of_row(float x)
+{
+    x += xl_shuffle_xor(x, 1);
+    return x + xl_shuffle_xor(x, 2);
+}
+
+#define MAX_PAIR(d, i, g, h)                                                  \
+    x0 = fmax(x0, d##g##_0), x1 = fmax(x1, d##g##_2);                         \
+    x2 = fmax(x2, d##g##_1), x3 = fmax(x3, d##g##_3);                         \
+    x4 = fmax(x4, d##h##_0), x5 = fmax(x5, d##h##_2);                         \
+    x6 = fmax(x6, d##h##_1), x7 = fmax(x7, d##h##_3);
+/* The largest scores of an item's two rows, as x0 and x1. */
+#define ROW_MAXIMA()                                                          \
+    float x0 = s0_0, x1 = s0_2, x2 = s0_1, x3 = s0_3;                         \
+    float x4 = s1_0, x5 = s1_2, x6 = s1_1, x7 = s1_3;                         \
+    WG_PAIRS(MAX_PAIR, s)                                                     \
+    x0 = fmax(fmax(x0, x2), fmax(x4, x6));                                    \
+    x1 = fmax(fmax(x1, x3), fmax(x5, x7))
+#define EXP_GROUP(d, g)                                                       \
+    d##g##_0 = xl_exp2(fma(d##g##_0, c, n0));                                 \
+    d##g##_1 = xl_exp2(fma(d##g##_1, c, n0));                                 \
+    d##g##_2 = xl_exp2(fma(d##g##_2, c, n1));                                 \
+    d##g##_3 = xl_exp2(fma(d##g##_3, c, n1));                                 \
+    l0 += d##g##_0, l2 += d##g##_1, l1 += d##g##_2, l3 += d##g##_3;
+#define EXP_ALL()                                                             \
+    do {                                                                      \
+        const float n0 = -m0 * c, n1 = -m1 * c;                               \
+        WG_GROUPS(EXP_GROUP, s)                                               \
+    } while (0)
+#define TO_P(d, i, g, h)                                                      \
+    p##i##_0 = xl_pair(DT, d##g##_0, d##g##_1);                               \
+    p##i##_1 = xl_pair(DT, d##g##_2, d##g##_3);                               \
+    p##i##_2 = xl_pair(DT, d##h##_0, d##h##_1);                               \
+    p##i##_3 = xl_pair(DT, d##h##_2, d##h##_3);
+#define SCALE_GROUP(d, g)                                                     \
+    d##g##_0 *= f0, d##g##_1 *= f0, d##g##_2 *= f1, d##g##_3 *= f1;
+
+/* Ties limits to a score by a comparison that never holds, so that the
+ * assembler does not compare before the scores are there and keep the results
+ * in registers. */
+#define AFTER_S(limit0, limit1)                                               \
+    __asm volatile("{\n\t.reg .pred p;\n\t.reg .b32 t;\n\t"                   \
+                   "setp.eq.b32 p, %2, 0x7f812345;\n\t"                       \
+                   "selp.b32 t, 1, 0, p;\n\t"                                 \
+                   "sub.s32 %0, %0, t;\n\tsub.s32 %1, %1, t;\n\t}"            \
+                   : "+r"(limit0), "+r"(limit1)                               \
+                   : "r"(as_int(s0_0)))
+#define MASK_GROUP(d, g)                                                      \
+    d##g##_0 = (g) * 8 < limit0 ? d##g##_0 : -INFINITY;                       \
+    d##g##_1 = (g) * 8 + 1 < limit0 ? d##g##_1 : -INFINITY;                   \
+    d##g##_2 = (g) * 8 < limit1 ? d##g##_2 : -INFINITY;                       \
+    d##g##_3 = (g) * 8 + 1 < limit1 ? d##g##_3 : -INFINITY;
+/* The first of an item's two rows among the 64 of its consumer; the other is 8
+ * below. The item's number is read again wherever it is used, so that nothing
+ * made of it holds registers between. */
+static inline int item_row(int lid)
+{
+    return lid / 32 % 4 * 16 + lid % 32 / 4;
+}
+#if CAUSAL
+#define LIMIT(row) min(N_KV, (row) + 1 + OFFSET)
+#else
+#define LIMIT(row) ((void)(row), N_KV)
+#endif
+/* Scores of keys from key0 on that the item's two rows do not see. */
+#define MASK(key0)                                                            \
+    do {                                                                      \
+        const int lid_ = (int)xl_local_id();                                  \
+        const int row_ = row0 + item_row(lid_);                               \
+        const int first = (key0) + lid_ % 4 * 2;                              \
+        int limit0 = LIMIT(row_) - first, limit1 = LIMIT(row_ + 8) - first;   \
+        AFTER_S(limit0, limit1);                                              \
+        WG_GROUPS(MASK_GROUP, s)                                              \
+    } while (0);
+#define NO_MASK(key0)
+
+/* -- a consumer's blocks -------------------------------------------------- */
+
+#define WAIT_TURN() xl_named_sync(1 + w, 256)
+#define PASS_TURN() xl_named_arrive(w + 1 == NC ? 1 : w + 2, 256)
+#define FREE_K()                                                              \
+    xl_bar_arrive(b.k_empty + 8 * k.s, is_first);                             \
+    next_stage(&k)
+#define FREE_V()                                                              \
+    xl_bar_arrive(b.v_empty + 8 * v.s, is_first);                             \
+    next_stage(&v)
+
+/* Scores of the keys from key0 on, and the sums of the block before. */
+#define BLOCK(MASK_OF)                                                     \
+    do {                                                                      \
+        xl_bar_wait(b.k_full + 8 * k.s, k.phase);                             \
+        WAIT_TURN();                                                          \
+        OPEN_O();                                                             \
+        QK_ALL(low_k + k.s * (KV_BYTES / 16));                               \
+        wg_close();                                                           \
+        xl_bar_wait(b.v_full + 8 * v.s, v.phase);                             \
+        wg_open();                                                            \
+        PV_ALL(low_v + v.s * (KV_BYTES / 16));                               \
+        wg_close();                                                           \
+        more = 1;                                                             \
+        PASS_TURN();                                                          \
+        WAIT_S(1);                                                            \
+        FREE_K();                                                             \
+        MASK_OF(key0)                                                         \
+        float f0 = 1, f1 = 1;                                                 \
+        ROW_MAXIMA();                                                         \
+        const int grew =                                                      \
+            xl_any((x0 - m0) * c > GROWTH || (x1 - m1) * c > GROWTH);         \
+        if (grew) {                                                           \
+            x0 = fmax(m0, max_of_row(x0));                                    \
+            x1 = fmax(m1, max_of_row(x1));                                    \
+            f0 = xl_exp2((m0 - x0) * c);                                      \
+            f1 = xl_exp2((m1 - x1) * c);                                      \
+            m0 = x0, m1 = x1;                                                 \
+            l0 *= f0, l2 *= f0, l1 *= f1, l3 *= f1;                           \
+        }                                                                     \
+        EXP_ALL();                                                            \
+        WAIT_O();                                                             \
+        FREE_V();                                                             \
+        WG_PAIRS(TO_P, s)                                                     \
+        if (grew) {                                                           \
+            O_GROUPS(SCALE_GROUP, o)                                          \
+        }                                                                     \
+    } while (0)
+
+/* A block of which this consumer's rows see nothing. */
+static inline void skip_block(const struct barriers *b, struct stage *k,
+                              struct stage *v, uint w, uint is_first,
+                              bool has_turn)
+{
+    xl_bar_wait(b->k_full + 8 * k->s, k->phase);
+    if (has_turn) {
+        WAIT_TURN();
+        PASS_TURN();
+    }
+    xl_bar_arrive(b->k_empty + 8 * k->s, is_first);
+    next_stage(k);
+    xl_bar_wait(b->v_full + 8 * v->s, v->phase);
+    xl_bar_arrive(b->v_empty + 8 * v->s, is_first);
+    next_stage(v);
+}
+
+/* Where a warp's 16 rows of Q or O are in local memory, and a lane's part of
+ * each 16 x 16 elements. The item's number is read again, so that it holds no
+ * registers between. */
+struct fragment {
+    uint warp_at, row_at, col_at;
+};
+
+static inline struct fragment locate_fragment(uint at)
+{
+    struct fragment f;
+    const uint lid = xl_local_id(), lane = lid % 32;
+    f.warp_at = at + lid / 128 * Q_BYTES + lid / 32 % 4 * (16 * LINE);
+    f.row_at = f.warp_at + lane % 16 * LINE;
+    f.col_at = (lane / 16 ^ (lane & 7)) * 16;
+    return f;
+}
+
+#define PUT_O(d, i, g, h)                                                     \
+    xl_put_16x16(f.row_at + (i) / 4 * (64 * LINE) +                           \
+                     (f.col_at ^ (i) % 4 * 32),                               \
+                 xl_pair(DT, d##g##_0, d##g##_1),                             \
+                 xl_pair(DT, d##g##_2, d##g##_3),                             \
+                 xl_pair(DT, d##h##_0, d##h##_1),                             \
+                 xl_pair(DT, d##h##_2, d##h##_3));
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+attention_wgmma(const ulong16 head, __global const uchar *qs,
+                struct xl_map q_map, __global const uchar *ks,
+                struct xl_map k_map, __global const uchar *vs,
+                struct xl_map v_map, __global uchar *os, struct xl_map o_map,
+                __global float *lse, __global uint *counter,
+                const float scale)
+{
+    __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
+    __local volatile struct slot *const slots =
+        (__local volatile struct slot *)(mem + SLOTS_AT);
+    const uint lid = (uint)get_local_id(0), lane = lid % 32;
+    const uint at = XL_LOCAL(mem), w = xl_warpgroup(lid);
+    const struct barriers b = locate_barriers(at);
+    XL_MAP(map_q, attention_wgmma, 1);
+    XL_MAP(map_k, attention_wgmma, 3);
+    XL_MAP(map_v, attention_wgmma, 5);
+    XL_MAP(map_o, attention_wgmma, 7);
+    uint n_done = 0;
+
+    if (lid == NC * 128)
+        init_barriers(&b, slots);
+    xl_named_sync(0, ITEMS);
+
+    if (w == NC) {
+        XL_GIVE_REGISTERS(PRODUCER_KEEPS);
+        if (lid == NC * 128 + 32) {
+            const uint n_tiles = TILES_Q * HEADS;
+            uint t = (uint)get_group_id(0);
+            for (;; n_done++) {
+                __local volatile struct slot *slot = slots + (n_done & 1);
+                xl_bar_wait(SLOT_EMPTY(slot), n_done / 2 % 2 ^ 1);
+                if (t < n_tiles)
+                    describe_tile(slot, t, head);
+                else
+                    slot->blocks = 0;
+                xl_bar_arrive(SLOT_FULL(slot), 1);
+                if (t >= n_tiles)
+                    break;
+#if CAUSAL
+                t = (uint)get_num_groups(0) + atomic_inc(counter);
+#else
+                t += (uint)get_num_groups(0);
+#endif
+            }
+        }
+        if (lid == NC * 128) {
+            struct stage k = {0, 1}, v = {0, 1};
+            for (;; n_done++) {
+                __local volatile struct slot *slot = slots + (n_done & 1);
+                xl_bar_wait(SLOT_FULL(slot), n_done / 2 % 2);
+                int j = slot->blocks - 1;
+                if (j < 0)
+                    break;
+#define LOAD_KV(x, X, j)                                                      \
+    xl_bar_wait(b.x##_empty + 8 * x.s, x.phase);                              \
+    xl_bar_expect(b.x##_full + 8 * x.s, KV_BYTES);                            \
+    load_rows(at + X##_AT + x.s * KV_BYTES, map_##x, b.x##_full + 8 * x.s,    \
+              &slot->x, (j) * BK, BK);                                        \
+    next_stage(&x)
+                LOAD_KV(k, K, j);
+                #pragma unroll 1
+                for (uint i = 0; i < NC; i++) {
+                    xl_bar_wait(b.q_empty + 8 * i, n_done % 2 ^ 1);
+                    xl_bar_expect(b.q_full + 8 * i, Q_BYTES);
+                    load_rows(at + i * Q_BYTES, map_q, b.q_full + 8 * i,
+                              &slot->q, slot->row + (int)(i * 64), 64);
+                }
+                #pragma unroll 1
+                for (; j > 0; j--) {
+                    LOAD_KV(k, K, j - 1);
+                    LOAD_KV(v, V, j);
+                }
+                LOAD_KV(v, V, 0);
+                xl_bar_arrive(SLOT_EMPTY(slot), 1);
+            }
+        }
+    } else {
+        XL_TAKE_REGISTERS(CONSUMER_HAS);
+        WG_SUMS(s);
+        float O_LIST(WG_ZERO);
+        uint P_LIST(WORDS_0);
+        float m0 = 0, m1 = 0, l0 = 0, l1 = 0, l2 = 0, l3 = 0;
+        const float c = scale * M_LOG2E_F;
+        const uint is_first = lane == 0;
+#if !QREG
+        const uint low_q = WG_LOW(at + w * Q_BYTES, 16);
+#endif
+        const uint low_k = WG_LOW(at + K_AT, 16);
+        const uint low_v = WG_LOW(at + V_AT, BK * LINE);
+#if QREG
+        uint Q_LIST(WORDS_0);
+#endif
+        struct stage k = {0, 0}, v = {0, 0};
+        if (w == NC - 1)
+            xl_named_arrive(1, 256);
+        for (;; n_done++) {
+            __local volatile struct slot *slot = slots + (n_done & 1);
+            xl_bar_wait(SLOT_FULL(slot), n_done / 2 % 2);
+            const int blocks = slot->blocks;
+            int key0 = (blocks - 1) * BK;
+            int end = blocks * BK; /* of the keys that its rows see */
+            if (blocks == 0)
+                break;
+            const int row0 = slot->row + (int)(w * 64);
+            xl_warp_sync(); /* before its first lane can release the slot */
+            uint more = 0;
+#if CAUSAL
+            end = min(end, max(1, row0 + 64 + OFFSET));
+#endif
+            if (row0 >= N_Q)
+                end = 0;
+            xl_bar_wait(b.q_full + 8 * w, n_done & 1);
+#if QREG
+            {
+                const struct fragment f = locate_fragment(at);
+                O_PAIRS(GET_Q, q_)
+            }
+#endif
+            #pragma unroll 1
+            for (; key0 >= end; key0 -= BK)
+                skip_block(&b, &k, &v, w, is_first, key0 > 0);
+            if (end > 0) {
+                xl_bar_wait(b.k_full + 8 * k.s, k.phase);
+                OPEN_S();
+                QK_ALL(low_k + k.s * (KV_BYTES / 16));
+                wg_close();
+                WAIT_S(0);
+                FREE_K();
+#if QREG
+                /* Not before the registers were used: an arrival does not
+                 * wait for loads by ldmatrix, and the next Q could be
+                 * written first. */
+                xl_bar_arrive(b.q_empty + 8 * w, is_first);
+#endif
+                if (CAUSAL || key0 + BK > N_KV)
+                    MASK(key0)
+                ROW_MAXIMA();
+                m0 = fmax(max_of_row(x0), LEAST);
+                m1 = fmax(max_of_row(x1), LEAST);
+                l0 = l1 = l2 = l3 = 0;
+                EXP_ALL();
+                WG_PAIRS(TO_P, s)
+                key0 -= BK;
+#if CAUSAL
+                /* All of its rows see all keys of the blocks behind. */
+                #pragma unroll 1
+                for (; key0 >= 0 && key0 + BK > row0 + 1 + OFFSET; key0 -= BK)
+                    BLOCK(MASK);
+#endif
+                #pragma unroll 1
+                for (; key0 >= 0; key0 -= BK)
+                    BLOCK(NO_MASK);
+            }
+            if (!QREG || end == 0)
+                xl_bar_arrive(b.q_empty + 8 * w, is_first);
+            if (end > 0) {
+                xl_bar_wait(b.v_full + 8 * v.s, v.phase);
+                OPEN_O();
+                PV_ALL(low_v + v.s * (KV_BYTES / 16));
+                wg_close();
+                l0 = sum_of_row(l0 + l2), l1 = sum_of_row(l1 + l3);
+                const float f0 = l0 == 0 ? 0 : 1 / l0;
+                const float f1 = l1 == 0 ? 0 : 1 / l1;
+#if LSE
+                const int row = row0 + item_row((int)xl_local_id());
+                __global float *rows =
+                    lse + (slot->lse_low | (ulong)slot->lse_high << 32);
+                if (lane % 4 == 0 && row < N_Q)
+                    rows[(ulong)row * LSE_ROW] =
+                        l0 == 0 ? -INFINITY : m0 * c * M_LN2_F + log(l0);
+                if (lane % 4 == 0 && row + 8 < N_Q)
+                    rows[(ulong)(row + 8) * LSE_ROW] =
+                        l1 == 0 ? -INFINITY : m1 * c * M_LN2_F + log(l1);
+#endif
+                WAIT_O();
+                FREE_V();
+                O_GROUPS(SCALE_GROUP, o)
+                if (is_first)
+                    xl_box_read(); /* of the tile before */
+                xl_warp_sync();
+                const struct fragment f = locate_fragment(at + O_AT);
+                O_PAIRS(PUT_O, o)
+                xl_box_fence();
+                xl_warp_sync();
+                if (is_first) {
+                    #pragma unroll
+                    for (int i = 0; i < SLABS; i++)
+                        xl_box_store(map_o, f.warp_at + i * (64 * LINE),
+                                     slot->o.x + i * 64,
+                                     slot->o.y + row0 +
+                                         (int)(lid / 32 % 4 * 16),
+                                     slot->o.z);
+                    xl_box_commit();
+                }
+            }
+            xl_bar_arrive(SLOT_EMPTY(slot), is_first);
+        }
+        if (is_first)
+            xl_box_read();
+    }
+}

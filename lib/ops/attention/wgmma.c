@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_wgmma: attention on matrix instructions of four sub-groups, whose
+ * operands are copied to local memory by tensor maps. Its tiles and their
+ * times are a list of the vendor's table. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/attention/attention.h"
+#include "ops/gemm/engines/tensor_map.h"
+#include "ops/path/cost.h"
+#include "ops/path/matrix_engine.h"
+
+enum {
+    ROWS = 64, /* of a consumer */
+    LANES = 128,
+    SLAB = 64, /* columns of a box */
+    STORED = 16, /* rows of a box of O */
+    LINE_BYTES = 128,
+    STAGES = 2
+};
+
+static const struct xl__tunable tunables[] = {
+    [XL__ATTENTION_BQ] = {"BQ", "queries of a tile", {128, 192, 0}},
+    [XL__ATTENTION_BK] = {"BK", "keys of a block", {80, 128, 0}},
+    {NULL, NULL, {0}},
+};
+
+/* -- maps ----------------------------------------------------------------- */
+
+/* An operand as a map of rank 3. Heads are the third coordinate, together with
+ * sequences; or side by side in a row, and sequences the third. */
+struct heads_map {
+    struct xl__tensor_map map;
+    size_t head_columns; /* from head to head; 0: the third coordinate */
+    size_t sequence;     /* of the third coordinate, from one to the next */
+};
+
+static bool map_heads(const struct xl__attention_canonical *c, unsigned view,
+                      size_t lines, struct heads_map *out)
+{
+    const size_t *stride = c->view[view].stride;
+    size_t size[XL__HEADS_DIMS];
+    xl__attention_sizes(c, view, size);
+    const size_t heads = size[XL__HEADS_HEAD], n = size[XL__HEADS_BATCH];
+    const size_t per_head = stride[XL__HEADS_HEAD];
+    const size_t per_sequence = stride[XL__HEADS_BATCH];
+    const size_t row = size[XL__HEADS_ROW] > 1 ? stride[XL__HEADS_ROW]
+                                               : c->d_head;
+    size_t third = per_head, width = c->d_head;
+    *out = (struct heads_map){.sequence = heads};
+    if (heads == 1) {
+        third = n > 1 ? per_sequence : row;
+    } else if (n > 1 && per_sequence != heads * per_head) {
+        if (per_head == 0 || heads * per_head > row)
+            return false;
+        width += (heads - 1) * per_head;
+        third = per_sequence;
+        out->head_columns = per_head;
+        out->sequence = 1;
+    }
+    out->map = (struct xl__tensor_map){
+        .dtype = c->view[view].dtype,
+        .size = {width, size[XL__HEADS_ROW], n * out->sequence},
+        .stride = {1, row, third},
+        .box = {SLAB, lines, 1}};
+    return third > 0 && row > 0;
+}
+
+/* -- tiles ---------------------------------------------------------------- */
+
+static const struct xl__attention_tile *
+find_tile(const struct xl__limits *l, size_t d_head,
+          const struct xl__params *params)
+{
+    const struct xl__attention_model *m = l->model.attention;
+    for (const struct xl__attention_tile *t = m ? m->tiles : NULL;
+         t && t->d_head; t++) {
+        if (t->d_head == d_head &&
+            (!params ||
+             (params->value[XL__ATTENTION_BQ] == (int)t->queries &&
+              params->value[XL__ATTENTION_BK] == (int)t->keys)))
+            return t;
+    }
+    return NULL;
+}
+
+/* Blocks of keys of all tiles of a head, and of its longest tile. */
+struct blocks {
+    double all, longest;
+};
+
+static struct blocks count_blocks(const struct xl__attention_canonical *c,
+                                  const struct xl__attention_tile *t)
+{
+    struct blocks b = {0, 0};
+    for (size_t i = 0; i < c->n_q; i += t->queries) {
+        size_t first, last;
+        xl__attention_keys(c, xl__min_size(i + t->queries, c->n_q) - 1, &first,
+                           &last);
+        const double n = (double)xl__max_size(1, xl__ceil_div(last, t->keys));
+        b.all += n;
+        b.longest = fmax(b.longest, n);
+    }
+    return b;
+}
+
+/* Tiles have equal lengths without a mask; with one the counter balances
+ * them. */
+static double tiles_clocks(const struct xl__limits *l,
+                           const struct xl__attention_canonical *c,
+                           const struct xl__attention_tile *t)
+{
+    const double units = (double)xl__n_units(l);
+    const double heads = (double)(c->n_batch * c->n_heads);
+    const double tiles = heads * (double)xl__ceil_div(c->n_q, t->queries);
+    const struct blocks b = count_blocks(c, t);
+    const double longest = b.longest * t->block_clocks + t->tile_clocks;
+    if (c->after != 0)
+        return ceil(tiles / units) * longest;
+    return fmax(longest, (heads * b.all * t->block_clocks +
+                          tiles * t->tile_clocks) / units);
+}
+
+static const xl_matrix_op *find_op(const struct xl__limits *l,
+                                   const struct xl__attention_canonical *c)
+{
+    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
+    return l->model.attention
+               ? xl__find_matrix_op(l, "wgmma", dtype, dtype)
+               : NULL;
+}
+
+static void choose_tile(const struct xl__limits *l, const void *desc,
+                        struct xl__params *out)
+{
+    const struct xl__attention_canonical *c = desc;
+    double least = INFINITY;
+    *out = (struct xl__params){.source = "model"};
+    for (const struct xl__attention_tile *t = find_tile(l, c->d_head, NULL);
+         t && t->d_head == c->d_head; t++) {
+        const double clocks = tiles_clocks(l, c, t);
+        if (clocks >= least)
+            continue;
+        least = clocks;
+        out->value[XL__ATTENTION_BQ] = (int)t->queries;
+        out->value[XL__ATTENTION_BK] = (int)t->keys;
+    }
+}
+
+/* -- what is supported ---------------------------------------------------- */
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    enum { ALIGN = 16 };
+    const struct xl__attention_canonical *c = desc;
+    const double most = xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
+    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
+    if ((dtype != XL_F16 && dtype != XL_BF16) || !find_op(l, c))
+        return "the device has no matrix instructions of four sub-groups for "
+               "this type";
+    if (!find_tile(l, c->d_head, NULL))
+        return "d_head has no tiles on this device";
+    if (c->score || c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||
+        xl__attention_has(c, XL__ATTENTION_SLOPES) ||
+        xl__attention_has(c, XL__ATTENTION_SINKS))
+        return "masks, caps, slopes, sinks and prologues are not supported";
+    if (c->before != XL__ATTENTION_ANY)
+        return "windows are not supported";
+    if (c->is_scale_negative)
+        return "a negative scale is not supported";
+    if (c->n_q > INT32_MAX / 4 || c->n_kv > INT32_MAX / 4)
+        return "tiles are counted in 32 bits";
+    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
+        struct heads_map h;
+        if (c->view[i].stride[XL__HEADS_COL] != 1 ||
+            c->view[i].offset < ALIGN)
+            return "rows of q, k, v and o must be contiguous and begin at "
+                   "multiples of 16 bytes";
+        if (!map_heads(c, i, 1, &h))
+            return "sequences and heads of q, k, v and o must be one "
+                   "dimension, or heads side by side in a row";
+        const char *why = xl__tensor_map_refused(&h.map, most);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+/* -- plan ----------------------------------------------------------------- */
+
+static uint64_t pack_words(size_t low, size_t high)
+{
+    return (uint32_t)low | (uint64_t)high << 32;
+}
+
+/* Heads whose K and V are read together: equal sections of all. */
+static size_t section_heads(const struct xl__limits *l,
+                            const struct xl__attention_canonical *c)
+{
+    enum { OPERANDS = 2 };
+    const size_t heads = c->n_batch * c->n_heads;
+    const double bytes = (double)(heads / xl__attention_share(c)) *
+                         (double)c->n_kv * (double)c->d_head * OPERANDS *
+                         (double)xl_dtype_bytes(XL_F16);
+    const size_t sections =
+        (size_t)fmax(1, ceil(bytes / l->model.attention->section_bytes));
+    return xl__ceil_div(heads, xl__min_size(sections, heads));
+}
+
+/* The 16 numbers of the kernel's head, which names them, and the operands. */
+static void add_args(const struct xl__limits *l,
+                     const struct xl__attention_canonical *c,
+                     const struct xl__attention_tile *t, struct xl__step *s)
+{
+    enum { NUMBERS = 16, OPERANDS = XL__ATTENTION_O + 1 };
+    const size_t lines[OPERANDS] = {ROWS, t->keys, t->keys, STORED};
+    const size_t *lse = c->view[XL__ATTENTION_LSE].stride;
+    struct heads_map h[OPERANDS];
+    for (unsigned i = 0; i < OPERANDS; i++)
+        (void)map_heads(c, i, lines[i], &h[i]);
+    xl__arg_words(s, NUMBERS);
+    xl__arg_u64(s, pack_words(c->n_q, c->n_kv));
+    xl__arg_u64(s, pack_words(xl__ceil_div(c->n_q, t->queries),
+                              c->n_batch * c->n_heads));
+    xl__arg_u64(s, pack_words(section_heads(l, c), xl__attention_share(c)));
+    xl__arg_u64(s, c->n_heads);
+    for (unsigned i = 0; i < OPERANDS; i++)
+        xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
+                           h[i].map.stride[1]);
+    for (unsigned i = 0; i < OPERANDS; i++)
+        xl__arg_u64(s, pack_words(h[i].head_columns, h[i].sequence));
+    xl__arg_value_u64(s, XL__ATTENTION_OFF + XL__ATTENTION_LSE);
+    for (unsigned d = XL__HEADS_BATCH; d <= XL__HEADS_ROW; d++)
+        xl__arg_u64(s, lse[d]);
+    for (unsigned i = 0; i < OPERANDS; i++) {
+        xl__arg_mem(s, XL__ATTENTION_MEM + i);
+        xl__arg_tensor_map(s, &h[i].map, (int)(XL__ATTENTION_OFF + i), 0);
+    }
+    xl__arg_mem(s, XL__ATTENTION_MEM + XL__ATTENTION_LSE);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_value_f32(s, XL__ATTENTION_SCALE);
+}
+
+/* Set the counter of tiles to 0. */
+static void add_counter(struct xl__plan *p)
+{
+    enum { ITEMS = 32 };
+    struct xl__step *s =
+        xl__plan_add(p, "common/fill.cl", "fill", ITEMS, ITEMS);
+    s->is_aid = true;
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, 0);
+    xl__arg_u32(s, 0);
+    xl__arg_u64(s, 1);
+    p->scratch_bytes = sizeof(cl_uint);
+}
+
+/* LOCAL_BYTES of attention/nvidia/wgmma.cl. */
+static size_t local_bytes(const struct xl__attention_tile *t)
+{
+    enum { BARRIER = 8, SLOTS_BYTES = 160, OF_RING = 4 };
+    const size_t slabs = t->d_head / SLAB, n = t->queries / ROWS;
+    return 2 * t->queries * LINE_BYTES * slabs +
+           2 * STAGES * t->keys * LINE_BYTES * slabs +
+           BARRIER * (2 * n + OF_RING * STAGES) + SLOTS_BYTES;
+}
+
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    static const double ns_per_s = 1e9;
+    const struct xl__attention_canonical *c = desc;
+    const struct xl__attention_tile *t = find_tile(l, c->d_head, params);
+    const xl_matrix_op *op = find_op(l, c);
+    if (!t || !op)
+        return XL_UNSUPPORTED;
+    const size_t consumers = t->queries / ROWS;
+    const size_t tiles =
+        xl__ceil_div(c->n_q, t->queries) * c->n_batch * c->n_heads;
+    const struct xl__defined defines[] = {
+        {"DT", c->view[XL__ATTENTION_Q].dtype},
+        {"D", c->d_head},
+        {"NC", consumers},
+        {"BK", t->keys},
+        {"ST", STAGES},
+        {"QREG", consumers == 2},
+        {"CAUSAL", c->after == 0},
+        {"LSE", xl__attention_has(c, XL__ATTENTION_LSE)},
+    };
+    const bool is_causal = c->after == 0;
+    if (is_causal)
+        add_counter(p);
+    struct xl__step *s = xl__plan_add(p, "attention/nvidia/wgmma.cl",
+                                      "attention_wgmma", 0, 0);
+    s->target = op->target;
+    s->slice_dim = -1;
+    s->local[0] = LANES * (consumers + 1);
+    s->global[0] = xl__min_size(tiles, xl__n_units(l)) * s->local[0];
+    s->local_mem_bytes = local_bytes(t);
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    add_args(l, c, t, s);
+    p->flop = xl__attention_flop(c);
+    p->bytes = xl__attention_bytes(c);
+    const double rate = xl__rate_matrix(l, op->a);
+    const double clock_ns = rate > 0 ? ns_per_s * (double)xl__n_units(l) *
+                                           op->flop_per_clock / rate
+                                     : 1;
+    const struct xl__cost work = {.busy_ns = tiles_clocks(l, c, t) * clock_ns,
+                                  .bytes = p->bytes,
+                                  .bytes_frac = 1,
+                                  .launches = 1U + is_causal};
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__attention_wgmma = {
+    .name = "attention_wgmma",
+    .repeats = "bit for bit: each row is one sum, taken from the last key to "
+               "the first",
+    .tunables = tunables,
+    .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
+    .refuses = find_refusal,
+    .choose = choose_tile,
+    .plan = plan_steps,
+};

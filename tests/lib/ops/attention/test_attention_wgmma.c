@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_wgmma without a device: what it refuses, the tiles that the model
+ * picks, and the maps and coordinates of layouts of heads, by which every
+ * element must be found again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/attention/attention.h"
+#include "support/support.h"
+#include "targets/targets.h"
+
+enum { WORDS = 16, STEPS_AT = 8, MAP_SIZES = 3 };
+
+static void make_limits(struct xl__limits *l)
+{
+    static const struct {
+        enum xl__fact_id id;
+        double value;
+    } facts[] = {{XL__F_is_gpu, 1},
+                 {XL__F_compute_units, 132},
+                 {XL__F_max_wg_size, 1024},
+                 {XL__F_local_mem_bytes, 226 * 1024},
+                 {XL__F_clock_hz, 1.98e9},
+                 {XL__F_copy_bytes_per_s, 4.27e12},
+                 {XL__F_max_alloc_bytes, 35e9}};
+    xl__limits_init(l);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
+                           "GE-01");
+    xl__nvidia_matrix_engine(90, l);
+}
+
+/* Rows of [B, H, N, D], or with `beside` of [B, N, H, D]. */
+static void set_heads(xl_heads *x, size_t heads, size_t n, size_t d,
+                      bool beside)
+{
+    const size_t dense[] = {heads * n * d, n * d, d, 1};
+    const size_t in_rows[] = {heads * n * d, d, heads * d, 1};
+    *x = (xl_heads){.mem.svm = (void *)1, .offset = 256, .dtype = XL_F16};
+    memcpy(x->stride, beside ? in_rows : dense, sizeof x->stride);
+}
+
+static struct xl__attention_canonical
+make_case(size_t batch, size_t heads, size_t kv_heads, size_t n_q, size_t n_kv,
+          size_t d, bool is_causal, bool beside)
+{
+    const xl_attention a = {XL_ATTENTION_INIT,
+                            .n_batch = batch,
+                            .n_heads = heads,
+                            .n_kv_heads = kv_heads,
+                            .n_q = n_q,
+                            .n_kv = n_kv,
+                            .d_head = d,
+                            .is_causal = is_causal};
+    struct xl__attention_canonical c;
+    xl__attention_set_sizes(&a, &c);
+    set_heads(&c.view[XL__ATTENTION_Q], heads, n_q, d, beside);
+    set_heads(&c.view[XL__ATTENTION_K], kv_heads, n_kv, d, beside);
+    set_heads(&c.view[XL__ATTENTION_V], kv_heads, n_kv, d, beside);
+    set_heads(&c.view[XL__ATTENTION_O], heads, n_q, d, beside);
+    return c;
+}
+
+static void check_refused(const struct xl__limits *l,
+                          const struct xl__attention_canonical *c,
+                          const char *word)
+{
+    const char *why = xl__attention_wgmma.refuses(l, c);
+    assert_non_null(why);
+    assert_non_null(strstr(why, word));
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    struct xl__limits l;
+    struct xl__attention_canonical c;
+    make_limits(&l);
+    c = make_case(2, 4, 2, 100, 90, 128, true, false);
+    assert_null(xl__attention_wgmma.refuses(&l, &c));
+    c.is_scale_negative = 1;
+    check_refused(&l, &c, "scale");
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.before = 10;
+    check_refused(&l, &c, "window");
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.has_cap = 1;
+    check_refused(&l, &c, "cap");
+    c = make_case(2, 4, 2, 100, 90, 96, false, false);
+    check_refused(&l, &c, "d_head");
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.view[XL__ATTENTION_K].offset = 8;
+    check_refused(&l, &c, "16 bytes");
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.view[XL__ATTENTION_Q].dtype = XL_F32;
+    check_refused(&l, &c, "type");
+    /* Heads neither one dimension with sequences nor side by side. */
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.view[XL__ATTENTION_Q].stride[XL__HEADS_BATCH] *= 2;
+    check_refused(&l, &c, "side by side");
+    l.model.attention = NULL;
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    check_refused(&l, &c, "four sub-groups");
+}
+
+static struct xl__plan *plan_of(const struct xl__limits *l,
+                                const struct xl__attention_canonical *c)
+{
+    struct xl__plan *p = calloc(1, sizeof *p);
+    struct xl__params params;
+    assert_non_null(p);
+    xl__attention_wgmma.choose(l, c, &params);
+    assert_int_equal(XL_OK, xl__attention_wgmma.plan(l, c, &params, p));
+    return p;
+}
+
+/* Few queries have the tile with less to start; NV-56. */
+static void tiles(void **state)
+{
+    (void)state;
+    struct xl__limits l;
+    make_limits(&l);
+    static const struct {
+        size_t n, d, queries;
+    } expected[] = {{512, 128, 128}, {4096, 128, 192}, {4096, 64, 192}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const size_t n = expected[i].n;
+        const struct xl__attention_canonical c = make_case(
+            16384 / n, 16, 16, n, n, expected[i].d, false, false);
+        struct xl__params params;
+        xl__attention_wgmma.choose(&l, &c, &params);
+        assert_int_equal(expected[i].queries,
+                         params.value[XL__ATTENTION_BQ]);
+        struct xl__plan *p = plan_of(&l, &c);
+        assert_true(p->est_ns > p->flop / 1.08e15 * 1e9);
+        assert_true(p->step[0].local_mem_bytes <=
+                    xl__num_or(&l, XL__F_local_mem_bytes, 0));
+        free(p);
+    }
+}
+
+/* The element that the kernel reads for a sequence, head, row and column, from
+ * the constant words of the head and of the operand's map. */
+static size_t locate(const struct xl__step *s, unsigned view, size_t batch,
+                     size_t h, size_t row, size_t col)
+{
+    const struct xl__arg *head = &s->args[1 + WORDS];
+    const uint64_t step = s->args[1 + STEPS_AT + view].as.u;
+    /* An operand is a pointer, the count of words, 15 words. */
+    const struct xl__arg *map = head + view * 17 + 2;
+    const uint64_t columns = step & UINT32_MAX, sequence = step >> 32;
+    const uint64_t per_row = (map[0].as.u >> 32) * 8; /* 16 bytes of f16 */
+    const uint64_t third = map[1].as.u * 8;
+    const uint64_t x = columns * h + col;
+    const uint64_t z = sequence * batch + (columns == 0 ? h : 0);
+    assert_true(z <= map[MAP_SIZES + 1].as.u);
+    return (size_t)(x + row * per_row + z * third);
+}
+
+static void layouts(void **state)
+{
+    (void)state;
+    struct xl__limits l;
+    make_limits(&l);
+    for (unsigned trial = 0; trial < 16; trial++) {
+        const bool beside = trial & 1, is_causal = trial & 2;
+        const size_t batch = 1 + (trial >> 2 & 1) * 2;
+        const size_t kv_heads = 1 + (trial >> 3 & 1) * 2;
+        const struct xl__attention_canonical c = make_case(
+            batch, 2 * kv_heads, kv_heads, 70, 90, 64, is_causal, beside);
+        struct xl__plan *p = plan_of(&l, &c);
+        const struct xl__step *s = &p->step[p->n_steps - 1];
+        assert_null(xl__attention_wgmma.refuses(&l, &c));
+        assert_int_equal(1 + is_causal, p->n_steps);
+        for (unsigned v = XL__ATTENTION_Q; v <= XL__ATTENTION_O; v++) {
+            size_t size[XL__HEADS_DIMS];
+            const size_t *stride = c.view[v].stride;
+            xl__attention_sizes(&c, v, size);
+            for (size_t b = 0; b < batch; b++)
+                for (size_t h = 0; h < size[XL__HEADS_HEAD]; h++)
+                    assert_int_equal(b * stride[XL__HEADS_BATCH] +
+                                         h * stride[XL__HEADS_HEAD] +
+                                         69 * stride[XL__HEADS_ROW] + 63,
+                                     locate(s, v, b, h, 69, 63));
+        }
+        free(p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(tiles),
+        cmocka_unit_test(layouts),
+    };
+    test_args(argc, argv);
+    return cmocka_run_group_tests_name("attention_wgmma", tests, NULL, NULL);
+}
