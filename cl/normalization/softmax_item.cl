@@ -43,7 +43,36 @@
 #define RUN 16
 #define SPAN (RUN * VW)
 
-#define EXP(x) XL_CAT(xl_small_exp_, VW)(x)
+/* exp_below(x, shift, c) is c e^(x - shift), rescale(from, to) e^(from - to).
+ * With XL_HAS_TIMES_EXP2 products of shifts with log2(e) are rounded, which
+ * cancels out. */
+#if XL_HAS_TIMES_EXP2 && VW == 16
+/* log2(e), or 1 where its product with the shift is infinite: what is not equal
+ * to so large a number is too far from it anyway. */
+static inline float unit_of(const float shift)
+{
+    return isinf(XL_LOG2_E * shift) ? 1.0f : XL_LOG2_E;
+}
+static inline FV exp_below(const FV x, const float shift, const float c)
+{
+    const float unit = unit_of(shift);
+    return xl_times_exp2_16(fma(x, (FV)(unit), (FV)(-(unit * shift))), c);
+}
+static inline float rescale(const float from, const float to)
+{
+    const float unit = unit_of(to);
+    return unit == unit_of(from) ? exp2(unit * from - unit * to) : 0.0f;
+}
+#else
+static inline FV exp_below(const FV x, const float shift, const float c)
+{
+    return XL_CAT(xl_small_exp_, VW)(x - shift) * c;
+}
+static inline float rescale(const float from, const float to)
+{
+    return xl_small_exp_1(from - to);
+}
+#endif
 
 /* put(), past the caches with STREAM, which is no choice at run time (CP-24). */
 static inline void put_out(const struct row r, const uint i,
@@ -95,7 +124,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         for (uint first = 0; first < r.n; first += SPAN) {
             FV run = (FV)(0.0f);
             for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
-                const FV e = EXP(held[j / VW] - shift);
+                const FV e = exp_below(held[j / VW], shift, 1.0f);
                 held[j / VW] = e;
                 run += e;
                 XL_AHEAD(next.src + j);
@@ -138,7 +167,7 @@ static inline FV sum_span(const struct row r, const uint first,
         FETCH_AHEAD(r, j);
         const FV x = get(r, j XL_PROLOGUE_ARGS);
         *top = larger(*top, x);
-        run += EXP(x - shift);
+        run += exp_below(x, shift, 1.0f);
     }
     return run;
 }
@@ -154,7 +183,7 @@ static inline struct pair sum_row(const struct row r XL_PROLOGUE_PARAMS)
         FV run = sum_span(r, first, shift_of(shift), &tops XL_PROLOGUE_ARGS);
         const float top = MAX_OF(tops);
         if (top > shift + SLACK) {
-            const float factor = xl_small_exp_1(shift - shift_of(top));
+            const float factor = rescale(shift, shift_of(top));
             s.sum *= factor;
             s.lost *= factor;
             shift = top;
@@ -171,9 +200,8 @@ static inline void norm_row(const struct row r,
     const float shift = shift_of(p.shift), share = share_of(p.sum);
     for (uint j = 0; j < r.n; j += VW) {
         FETCH_AHEAD(r, j);
-        put_out(r, j,
-                EXP(get(r, j XL_PROLOGUE_ARGS) - shift) *
-                    share XL_EPILOGUE_ARGS);
+        const FV x = get(r, j XL_PROLOGUE_ARGS);
+        put_out(r, j, exp_below(x, shift, share) XL_EPILOGUE_ARGS);
     }
 }
 #endif
@@ -212,7 +240,7 @@ void softmax_item_norm(ROW_PARAMS, __global const float *sums,
         p.shift = fmax(p.shift, sums[2 * (base + c)]);
     for (uint c = 0; c < n_chunks; c++) {
         const float2 q = vload2(base + c, sums);
-        p.sum += q.y * xl_small_exp_1(q.x - shift_of(p.shift));
+        p.sum += q.y * rescale(q.x, shift_of(p.shift));
     }
     norm_row(CHUNK(i, g - base), p HOOK_ARGS);
 }
