@@ -65,8 +65,27 @@ static const struct xl__variant *const gemm[] = {
     NULL,
 };
 
-static const struct xl__variant *const conv[] = {
+/* Without gemm_cpu. */
+static const struct xl__variant *const narrow_conv[] = {
     &xl__conv_cpu,
+    &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled,
+    &xl__conv_gemm_simt,
+    &xl__conv_winograd_4,
+    &xl__conv_winograd_2,
+    &xl__conv_direct,
+    &xl__conv_depthwise,
+    &xl__conv_tiled,
+    &xl__conv_ref,
+    NULL,
+};
+
+static const struct xl__variant *const conv[] = {
+    &xl__conv_gemm_cpu,
+    &xl__conv_cpu,
+    &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled,
+    &xl__conv_gemm_simt,
     &xl__conv_winograd_4,
     &xl__conv_winograd_2,
     &xl__conv_direct,
@@ -111,7 +130,7 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
     .lane_option = NULL,   /* CP-04 */
     .variants = {[XL__OP_GEMM] = narrow_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = conv,
+                 [XL__OP_CONV] = narrow_conv,
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
                  [XL__OP_ATTENTION] = attention},

@@ -23,6 +23,9 @@ const struct xl__variant *const xl__generic_softmax[] = {
 };
 
 const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_gemm_simt,
+    &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled,
     &xl__conv_depthwise,
     &xl__conv_direct,
     &xl__conv_tiled,

@@ -103,6 +103,13 @@ static const struct xl__variant *const gemm[] = {
 static const struct xl__variant *const attention[] = {
     &xl__attention_wgmma, &xl__attention_flash, &xl__attention_ref, NULL};
 
+static const struct xl__variant *const conv[] = {
+    &xl__conv_gemm_wgmma,  &xl__conv_gemm_mma,   &xl__conv_gemm_simt,
+    &xl__conv_gemm_skinny, &xl__conv_gemm_tiled, &xl__conv_depthwise,
+    &xl__conv_direct,      &xl__conv_tiled,      &xl__conv_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
     .matches = matches_nvidia,
@@ -112,7 +119,7 @@ const struct xl__vendor xl__vendor_nvidia = {
     .rebuild = &xl__nvidia_rebuild,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
                  [XL__OP_ATTENTION] = attention},

@@ -198,6 +198,24 @@ static void canonicalise(const xl_queue *q, const xl_conv *d,
         empty_sum(c);
 }
 
+/* Has an operand of the epilogue another step from image to image than past
+ * all pixels of one? */
+static bool is_by_image(const struct xl__conv_canonical *c,
+                        const struct xl__call *call)
+{
+    const unsigned along =
+        c->d.out.layout == XL_NCHW ? XL__ALONG_COLS : XL__ALONG_ROWS;
+    for (unsigned k = 0; c->d.n > 1 && k < c->snippet->n_operands; k++) {
+        const unsigned at = XL__CONV_OPERAND_VALUE + k * XL__EPILOGUE_VALUES +
+                            XL__EPILOGUE_STRIDE;
+        if (!c->snippet->operand[k].is_scalar &&
+            call->value[at + XL__ALONG_BATCH].u !=
+                c->p * c->q * call->value[at + along].u)
+            return true;
+    }
+    return false;
+}
+
 static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
                                struct xl__conv_canonical *to, struct xl__call *call)
 {
@@ -214,6 +232,7 @@ static xl_status bind_epilogue(xl_queue *q, const xl_conv *d,
     want.size[XL__ALONG_COLS] = channels_first ? to->p * to->q : d->k;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));
     xl__operands_bind(&want, call, XL__CONV_OPERAND, XL__CONV_OPERAND_VALUE);
+    to->by_image = is_by_image(to, call);
 fail:
     return status;
 }

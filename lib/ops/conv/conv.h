@@ -12,8 +12,7 @@
 
 #include <crosslane/conv.h>
 
-#include "ops/path/op.h"
-#include "runtime/epilogue.h"
+#include "ops/gemm/gemm.h"
 
 /* The canonical descriptor. In `d`
  *   groups, strides, dilations  are at least 1;
@@ -31,20 +30,29 @@ struct xl__conv_canonical {
     xl_conv d; /* first: a pointer to this is one to an xl_conv */
     size_t p, q;
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
+    bool by_image; /* an operand of the epilogue does not continue from an
+                      image to the next as it does from pixel to pixel */
 };
 
-/* Call slots, the same in each pass. Forward A is the operand of the rows, B
- * that of the columns, and out the result. */
-enum { XL__CONV_A = 1, XL__CONV_B, XL__CONV_OUT, XL__CONV_OPERAND }; /* mem */
+/* Call slots, the same in each pass, and those of GEMM, whose plans
+ * pointwise.c takes. Forward A is the operand of the rows, B that of the
+ * columns, and out the result. */
 enum {
-    XL__CONV_ALPHA,
-    XL__CONV_BETA,
-    XL__CONV_OFF_A,
-    XL__CONV_OFF_B,
-    XL__CONV_OFF_OUT,
-    XL__CONV_ONE, /* the value 1, and 0: of steps whose result is scratch */
-    XL__CONV_ZERO,
-    XL__CONV_OPERAND_VALUE
+    XL__CONV_A = XL__GEMM_A,
+    XL__CONV_B = XL__GEMM_B,
+    XL__CONV_OUT = XL__GEMM_C,
+    XL__CONV_OPERAND = XL__GEMM_OPERAND
+}; /* mem */
+enum {
+    XL__CONV_ALPHA = XL__GEMM_ALPHA,
+    XL__CONV_BETA = XL__GEMM_BETA,
+    XL__CONV_OFF_A = XL__GEMM_OFF_A,
+    XL__CONV_OFF_B = XL__GEMM_OFF_B,
+    XL__CONV_OFF_OUT = XL__GEMM_OFF_C,
+    /* The value 1, and 0: of steps whose result is scratch. */
+    XL__CONV_ONE = XL__GEMM_OFF_ROWS,
+    XL__CONV_ZERO = XL__GEMM_OFF_AT,
+    XL__CONV_OPERAND_VALUE = XL__GEMM_OPERAND_VALUE
 }; /* value */
 
 /* Along images, channels, rows, columns. */
@@ -157,6 +165,9 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_depthwise, xl__conv_direct, xl__conv_winograd_2,
     xl__conv_winograd_4;
+extern const struct xl__variant xl__conv_gemm_wgmma, xl__conv_gemm_mma,
+    xl__conv_gemm_cpu, xl__conv_gemm_simt, xl__conv_gemm_skinny,
+    xl__conv_gemm_tiled;
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,

@@ -10,7 +10,7 @@
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__gemm_cpu_tunables[] = {
     {"TM", "rows of A that a group packs", {8, 16, 32, 64, 128, 256, 0}},
     {"RN", "columns in registers", {8, 16, 24, 32, 48, 0}},
     {"TK", "depth of a slice", {64, 128, 256, 512, 1024, 0}},
@@ -167,7 +167,7 @@ static void tile_of_cpu(const void *desc, const struct xl__params *params,
 const struct xl__variant xl__gemm_cpu = {
     .name = "gemm_cpu",
     .repeats = "bit for bit: each element is one sum in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__gemm_cpu_tunables,
     .refuses = refuse_cpu,
     .choose = xl__cpu_choose,
     .plan = plan_cpu,

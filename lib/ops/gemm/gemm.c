@@ -328,18 +328,15 @@ static void set_unread_view(const xl_mat *from, const xl_mat *canonical_c,
     to->mem.svm = canonical_c->mem.svm;
 }
 
-static void set_canonical_views(const xl_queue *q, const xl_gemm *g,
-                                xl_gemm *c)
+void xl__gemm_set_views(const xl_gemm *g, const size_t base[3], xl_gemm *c)
 {
     const struct xl__places pa = xl__batch_a(&g->batch),
                             pb = xl__batch_b(&g->batch),
                             pc = xl__batch_c(&g->batch);
-    set_canonical_view(&g->c, g->m, g->n, &pc, xl__operand_base(q, 2), &c->c);
+    set_canonical_view(&g->c, g->m, g->n, &pc, base[2], &c->c);
     if (counts_ab(g)) {
-        set_canonical_view(&g->a, g->m, g->k, &pa, xl__operand_base(q, 0),
-                           &c->a);
-        set_canonical_view(&g->b, g->k, g->n, &pb, xl__operand_base(q, 1),
-                           &c->b);
+        set_canonical_view(&g->a, g->m, g->k, &pa, base[0], &c->a);
+        set_canonical_view(&g->b, g->k, g->n, &pb, base[1], &c->b);
     } else {
         set_unread_view(&g->a, &c->c, &c->a);
         set_unread_view(&g->b, &c->c, &c->b);
@@ -533,11 +530,13 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     struct xl__gemm_canonical *to = canonical;
     xl_gemm *c = &to->g;
     const bool reads_ab = counts_ab(g);
+    const size_t base[] = {xl__operand_base(q, 0), xl__operand_base(q, 1),
+                           xl__operand_base(q, 2)};
     memset(to, 0, sizeof *to);
     c->m = g->m;
     c->n = g->n;
     c->k = reads_ab ? g->k : 0;
-    set_canonical_views(q, g, c);
+    xl__gemm_set_views(g, base, c);
     c->alpha = 1;
     c->accuracy = reads_ab ? accuracy_of(g) : XL_ACCURACY_FULL;
     call->mem[XL__GEMM_A] = reads_ab ? g->a.mem : g->c.mem;

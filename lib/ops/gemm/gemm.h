@@ -67,6 +67,10 @@ static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void 
 {
     return ((const struct xl__gemm_canonical *)canonical)->snippet;
 }
+/* Set A, B and C of a canonical descriptor, which are zero, from those of `g`
+ * and the addresses of their memory, of which the alignments count. */
+void xl__gemm_set_views(const xl_gemm *g, const size_t base[3],
+                        xl_gemm *canonical);
 /* The type in which y = alpha A B + beta C is computed: f32, f64 or i32. */
 xl_dtype xl__gemm_y_dtype(const void *canonical);
 /* The type of A and B, or one that is multiplied and summed as they are: i8 of
@@ -118,5 +122,9 @@ extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
     xl__gemm_wgmma, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt, xl__gemm_skinny,
     xl__gemm_split_f16, xl__gemm_split_bf16, xl__gemm_split_mma_f16,
     xl__gemm_split_mma_bf16;
+/* Of those that compute convolutions, too: conv/pointwise.c. */
+extern const struct xl__tunable xl__gemm_wgmma_tunables[],
+    xl__gemm_mma_tunables[], xl__gemm_cpu_tunables[], xl__gemm_simt_tunables[],
+    xl__gemm_skinny_tunables[], xl__gemm_tiled_tunables[];
 
 #endif

@@ -6,7 +6,7 @@
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/gemm.h"
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__gemm_simt_tunables[] = {
     {"TM", "rows of a work-group's tile", {16, 32, 64, 128, 256, 0}},
     {"TN", "columns of it", {16, 32, 64, 128, 256, 0}},
     {"TK", "depth of a slice", {4, 8, 16, 32, 0}},
@@ -88,7 +88,7 @@ static const char *refuse_simt(const struct xl__limits *l, const void *desc)
 const struct xl__variant xl__gemm_simt = {
     .name = "gemm_simt",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__gemm_simt_tunables,
     .refuses = refuse_simt,
     .choose = choose_simt,
     .plan = plan_simt,

@@ -42,7 +42,7 @@ struct skinny_job {
     size_t ld; /* elements of a row of partial sums */
 };
 
-static const struct xl__tunable tunables[] = {
+const struct xl__tunable xl__gemm_skinny_tunables[] = {
     {"TM",
      "rows that share each load of B",
      {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 0}},
@@ -252,7 +252,7 @@ static size_t power_down(size_t x, size_t most)
 /* The least legal TM that holds all rows. */
 static int all_rows(size_t m)
 {
-    const int *legal = tunables[XL__GEMM_TM].legal;
+    const int *legal = xl__gemm_skinny_tunables[XL__GEMM_TM].legal;
     while (legal[1] && (size_t)*legal < m)
         legal++;
     return *legal;
@@ -712,7 +712,7 @@ static void tile_of_skinny(const void *desc, const struct xl__params *params,
 const struct xl__variant xl__gemm_skinny = {
     .name = "gemm_skinny",
     .repeats = "bit for bit: parts of a sum join in a fixed order",
-    .tunables = tunables,
+    .tunables = xl__gemm_skinny_tunables,
     .refuses = refuse_skinny,
     .choose = choose_skinny,
     .plan = plan_skinny,

@@ -83,7 +83,6 @@ struct xl__tile_grid {
     {"ST", "slices kept in local memory", {1, 2, 0}},                         \
     {"GR", "tile rows of a band", {1, 2, 4, 8, 16, 0}}
 /* clang-format on */
-extern const struct xl__tunable xl__gemm_tiled_tunables[];
 
 /* Indices in the tunables: those of gemm_tiled, then those of gemm_simt. */
 enum {

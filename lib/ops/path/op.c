@@ -179,17 +179,18 @@ static xl_status plan_candidate(struct xl__op_call *w, unsigned i,
 /* What the case of an op is made of. */
 struct provider {
     const struct xl__op *op;
+    const struct xl__variant *variant; /* of that op */
     const void *canonical;
     const struct xl__variant_candidate *candidate;
     unsigned i; /* which of its plans */
-    void *small;
+    void *mapped, *small;
 };
 
 static xl_status make_case(void *provider, const struct xl__limits *l,
                            struct xl__selfcheck_case *t, struct xl__plan *plan)
 {
     struct provider *p = provider;
-    const struct xl__variant *v = p->candidate->variant;
+    const struct xl__variant *v = p->variant;
     const struct xl__params *params = &p->candidate->params;
     xl_status status = XL_OK;
     char tunables[XL__CASE_LABEL / 2];
@@ -208,19 +209,45 @@ fail:
     return status;
 }
 
+/* Of a variant with the plans of another op's: that op, by its descriptor. */
+static xl_status enter_inner(struct provider *p)
+{
+    const struct xl__inner *inner = p->variant->inner;
+    if (!inner)
+        return XL_OK;
+    p->mapped = xl__calloc(1, inner->op->canonical_bytes);
+    if (!p->mapped)
+        return XL_NO_MEMORY;
+    if (inner->map(p->canonical, p->mapped))
+        return XL_UNSUPPORTED;
+    p->op = inner->op;
+    p->variant = inner->variant;
+    p->canonical = p->mapped;
+    return XL_OK;
+}
+
 xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
                            const void *canonical,
                            const struct xl__variant_candidate *candidate,
                            unsigned i, const struct xl__cached_plan *ready,
                            bool *trusted, char *why, size_t why_cap)
 {
-    struct provider p = {
-        .op = op, .canonical = canonical, .candidate = candidate, .i = i};
+    struct provider p = {.op = op,
+                         .variant = candidate->variant,
+                         .canonical = canonical,
+                         .candidate = candidate,
+                         .i = i};
     const struct xl__checked what = {.name = candidate->variant->name,
                                      .ready = ready,
                                      .provider = &p,
                                      .make_case = make_case};
-    const xl_status status = xl__selfcheck(q, &what, trusted, why, why_cap);
+    xl_status status = enter_inner(&p);
+    if (status == XL_OK)
+        status = xl__selfcheck(q, &what, trusted, why, why_cap);
+    else
+        xl__error_set(&q->error, status, "self-check of %s: no case",
+                      candidate->variant->name);
+    free(p.mapped);
     free(p.small);
     return status;
 }

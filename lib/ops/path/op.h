@@ -42,6 +42,17 @@ struct xl__params {
                            the library */
 };
 
+/* The variant of another op whose plans a variant takes. The call slots of both
+ * ops are the same. The self-check is that of the other op, whose programs
+ * these are, and its tuned sets apply. */
+struct xl__inner {
+    const struct xl__op *op;
+    const struct xl__variant *variant;
+    /* Sets `to`, which is zero, to the canonical descriptor of that op; else
+     * the reason why there is none, a static text. */
+    const char *(*map)(const void *canonical, void *to);
+};
+
 /* One way to compute an op. Immutable. */
 struct xl__variant {
     const char *name;    /* "gemm_tiled": log, tuned sets, --variant */
@@ -58,6 +69,7 @@ struct xl__variant {
     /* Fill in the plan. XL_UNSUPPORTED: these params do not fit here. */
     xl_status (*plan)(const struct xl__limits *, const void *desc,
                       const struct xl__params *, struct xl__plan *);
+    const struct xl__inner *inner; /* NULL: its plans are its own */
     const void *own; /* what its op knows of it besides; of the op's type */
 };
 

@@ -145,11 +145,20 @@ static xl_status add_listed(struct selection *s, const struct xl__variant *v)
 /* In place of the variant of a set that is not in the device's list. */
 static const struct xl__variant absent = {.name = "unknown"};
 
+/* The variant itself, or the one in the list that takes its plans. */
+static bool is_variant(const struct xl__variant *v, const char *name,
+                       bool is_inner)
+{
+    if (is_inner)
+        return v->inner && strcmp(v->inner->variant->name, name) == 0;
+    return strcmp(v->name, name) == 0;
+}
+
 static const struct xl__variant *find_variant(const struct selection *s,
-                                              const char *name)
+                                              const char *name, bool is_inner)
 {
     const struct xl__variant *const *at = s->list;
-    while (*at && strcmp((*at)->name, name) != 0)
+    while (*at && !is_variant(*at, name, is_inner))
         at++;
     return *at ? *at : &absent;
 }
@@ -179,38 +188,63 @@ static xl_status fill_tuned(struct selection *s, struct xl__variant_candidate *c
     return status;
 }
 
-/* Adds the first set that can run here, and those before it that cannot. */
-static xl_status add_tuned(struct selection *s,
-                           const struct xl__tuned_match *matches, size_t n)
+static size_t find_tuned(const struct xl__selecting *what,
+                         const struct xl__op *op, const void *canonical,
+                         struct xl__tuned_match *out)
+{
+    struct xl__str shape_class = {0};
+    size_t n = 0;
+    if (!what->lib || !op->shape_class)
+        return 0;
+    op->shape_class(canonical, &shape_class);
+    if (!shape_class.broken)
+        n = xl__tuned_sets_find(&what->lib->tuned, what->dev, op->name,
+                                xl__str_text(&shape_class), out, MOST_MATCHES);
+    xl__str_clear(&shape_class);
+    return n;
+}
+
+/* Adds the first set of `op` that can run here, and those before it that
+ * cannot. Sets *is_found where there is one. */
+static xl_status add_tuned(struct selection *s, const struct xl__op *op,
+                           const void *canonical, bool *is_found)
 {
     xl_status status = XL_OK;
-    for (size_t i = 0; i < n; i++) {
+    struct xl__tuned_match matches[MOST_MATCHES];
+    const bool is_inner = op != s->what->op;
+    const size_t n = find_tuned(s->what, op, canonical, matches);
+    for (size_t i = 0; i < n && !*is_found; i++) {
         const char *name = matches[i].set->variant;
-        if (!is_named(s, name))
+        const struct xl__variant *v = find_variant(s, name, is_inner);
+        if (is_inner ? v == &absent || !is_named(s, v->name)
+                     : !is_named(s, name))
             continue;
-        struct xl__variant_candidate *c = append_candidate(s, find_variant(s, name));
+        struct xl__variant_candidate *c = append_candidate(s, v);
         TRY(fill_tuned(s, c, &matches[i]));
-        if (!c->refused)
-            break;
+        *is_found = !c->refused;
     }
 fail:
     return status;
 }
 
-static size_t find_tuned(const struct xl__selecting *what,
-                         struct xl__tuned_match *out)
+/* Likewise of the op whose plans variants of the list take. */
+static xl_status add_inner_tuned(struct selection *s, bool *is_found)
 {
-    struct xl__str shape_class = {0};
-    size_t n = 0;
-    if (!what->lib || !what->op->shape_class)
-        return 0;
-    what->op->shape_class(what->tuned_for ? what->tuned_for : what->canonical,
-                          &shape_class);
-    if (!shape_class.broken)
-        n = xl__tuned_sets_find(&what->lib->tuned, what->dev, what->op->name,
-                                xl__str_text(&shape_class), out, MOST_MATCHES);
-    xl__str_clear(&shape_class);
-    return n;
+    xl_status status = XL_OK;
+    const struct xl__variant *const *at = s->list;
+    void *mapped = NULL;
+    while (*at && !(*at)->inner)
+        at++;
+    if (!*at)
+        return XL_OK;
+    const struct xl__inner *inner = (*at)->inner;
+    mapped = xl__calloc(1, inner->op->canonical_bytes);
+    TRY(xl__check_alloc(s->error, mapped, "a descriptor"));
+    if (!inner->map(s->what->canonical, mapped))
+        TRY(add_tuned(s, inner->op, mapped, is_found));
+fail:
+    free(mapped);
+    return status;
 }
 
 /* -- the order ------------------------------------------------------------ */
@@ -262,22 +296,25 @@ xl_status xl__select(const struct xl__selecting *what,
                      struct xl__error *e)
 {
     xl_status status = XL_OK;
-    struct xl__tuned_match matches[MOST_MATCHES];
     struct selection s = {.what = what,
                           .error = e,
                           .list = xl__op_variants(what->op, what->dev)};
     unsigned listed = 0;
+    bool is_found = false;
     *out = NULL;
     *n = 0;
     TRY(check_name(&s));
     while (s.list[listed])
         listed++;
-    const size_t n_matches = find_tuned(what, matches);
-    s.c = xl__calloc(listed + n_matches, sizeof *s.c);
+    s.c = xl__calloc(listed + 2 * MOST_MATCHES, sizeof *s.c);
     TRY(xl__check_alloc(e, s.c, "candidates"));
     for (unsigned i = 0; i < listed; i++)
         TRY(add_listed(&s, s.list[i]));
-    TRY(add_tuned(&s, matches, n_matches));
+    TRY(add_tuned(&s, what->op,
+                  what->tuned_for ? what->tuned_for : what->canonical,
+                  &is_found));
+    if (!is_found)
+        TRY(add_inner_tuned(&s, &is_found));
     sort_candidates(&s);
     *out = s.c;
     *n = s.n;

@@ -13,7 +13,6 @@ struct xl__mma_set {
     size_t sm, sn, sk; /* sub-groups along m, n, k */
 };
 
-extern const struct xl__tunable xl__gemm_mma_tunables[];
 enum { XL__MMA_SM = XL__GEMM_TK + 1, XL__MMA_SN, XL__MMA_SK, XL__MMA_ST,
        XL__MMA_GR, XL__MMA_PARTS, XL__MMA_TURN };
 enum {

@@ -78,6 +78,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* -- the variants, a scheme each ------------------------------------------ */
 
-XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split", xl__wgmma_tunables);
+XL__SPLIT_VARIANT(xl__gemm_split_f16, f16, "gemm_split",
+                  xl__gemm_wgmma_tunables);
 XL__SPLIT_VARIANT(xl__gemm_split_bf16, bf16, "gemm_split_bf16",
-                  xl__wgmma_tunables);
+                  xl__gemm_wgmma_tunables);

@@ -437,7 +437,7 @@ static xl_status plan_wgmma(const struct xl__limits *l, const void *desc,
 const struct xl__variant xl__gemm_wgmma = {
     .name = "gemm_wgmma",
     .repeats = "bit for bit: each element's sum, or parts, in a fixed order",
-    .tunables = xl__wgmma_tunables,
+    .tunables = xl__gemm_wgmma_tunables,
     .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
     .refuses = refuse_wgmma,
     .choose = choose_wgmma,

@@ -59,7 +59,6 @@ struct xl__wgmma_tile {
 };
 
 /* TM, TN and TK come first (gemm.h). */
-extern const struct xl__tunable xl__wgmma_tunables[];
 struct xl__wgmma_tile xl__wgmma_tile_of(const struct xl__params *params);
 
 /* The instruction that multiplies this type; NULL: none. */

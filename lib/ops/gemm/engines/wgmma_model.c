@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "ops/path/cost.h"
 
-const struct xl__tunable xl__wgmma_tunables[] = {
+const struct xl__tunable xl__gemm_wgmma_tunables[] = {
     {"TM", "rows of a tile, 64 to four warps", {64, 128, 192, 0}},
     {"TN",
      "columns of it",
@@ -196,8 +196,8 @@ size_t xl__wgmma_width(const struct xl__wgmma_tiling *v)
 static bool is_listed(const struct xl__wgmma_tiling *v)
 {
     const struct xl__params p = params_of(&v->t);
-    for (unsigned i = 0; xl__wgmma_tunables[i].name; i++) {
-        const int *legal = xl__wgmma_tunables[i].legal;
+    for (unsigned i = 0; xl__gemm_wgmma_tunables[i].name; i++) {
+        const int *legal = xl__gemm_wgmma_tunables[i].legal;
         while (*legal && *legal != p.value[i])
             legal++;
         if (!*legal)
@@ -397,8 +397,8 @@ void xl__wgmma_choose(const struct xl__limits *l,
                       const struct xl__wgmma_job *job, struct xl__params *out)
 {
     struct wgmma_search s = {.l = l, .job = job};
-    const int *rows = xl__wgmma_tunables[XL__GEMM_TM].legal;
-    const int *columns = xl__wgmma_tunables[XL__GEMM_TN].legal;
+    const int *rows = xl__gemm_wgmma_tunables[XL__GEMM_TM].legal;
+    const int *columns = xl__gemm_wgmma_tunables[XL__GEMM_TN].legal;
     for (unsigned i = 0; rows[i]; i++) {
         for (unsigned j = 0; columns[j]; j++) {
             struct xl__wgmma_tile t = {

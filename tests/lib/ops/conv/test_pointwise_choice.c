@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which variant a convolution with filters of one element takes, on the stub
+ * of a GPU with matrix engines: an engine's for half precision, and GEMM's
+ * tuned set where there is one of the product's class. */
+#include <string.h>
+
+#include "base/str.h"
+#include "ops/variants.h"
+#include "runtime/context.h"
+#include "support/support.h"
+
+/* ResNet-50 and MobileNet: side, channels, filters. */
+static const size_t layers[][3] = {
+    {56, 64, 64},     {56, 64, 256},    {56, 256, 64},    {56, 256, 128},
+    {28, 128, 512},   {28, 512, 128},   {28, 512, 256},   {14, 256, 1024},
+    {14, 1024, 256},  {14, 1024, 512},  {7, 512, 2048},   {7, 2048, 512},
+    {112, 32, 64},    {56, 64, 128},    {56, 128, 128},   {28, 128, 256},
+    {28, 256, 256},   {14, 256, 512},   {14, 512, 512},   {7, 512, 1024},
+    {7, 1024, 1024},
+};
+
+static xl_conv make_layer(const size_t *size, size_t n, xl_layout layout,
+                          xl_dtype dtype)
+{
+    return (xl_conv){XL_CONV_INIT,
+                     .n = n,
+                     .c = size[1],
+                     .h = size[0],
+                     .w = size[0],
+                     .k = size[2],
+                     .r = 1,
+                     .s = 1,
+                     .alpha = 1,
+                     .in = {.layout = layout, .dtype = dtype},
+                     .filters.dtype = dtype,
+                     .out = {.layout = layout, .dtype = dtype}};
+}
+
+/* The first candidate for a call. */
+static struct xl__variant_candidate choose(xl_queue *q, const xl_conv *d)
+{
+    struct xl__op_call w;
+    assert_status(xl__op_call_begin(&w, q, &xl__op_conv, d, false), XL_OK,
+                  xl_error_detail(q));
+    assert_status(xl__op_call_select(&w), XL_OK, xl_error_detail(q));
+    assert_status(xl__op_call_plan_first(&w), XL_OK, xl_error_detail(q));
+    const struct xl__variant_candidate first = w.list[0];
+    xl__op_call_end(&w);
+    return first;
+}
+
+static void engines(void **state)
+{
+    struct test_device t;
+    (void)state;
+    test_device_open(&t, NULL);
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const xl_conv d = make_layer(layers[i], 32, XL_NHWC, XL_F16);
+        const struct xl__variant_candidate c = choose(t.queue, &d);
+        if (!c.variant->inner || c.variant->on.engine != XL_ENGINE_MATRIX)
+            fail_msg("%zux%zux%zu: %s", d.h, d.c, d.k, c.variant->name);
+    }
+    test_device_close(&t);
+}
+
+static void save_set(const struct test_device *t, const char *shape_class)
+{
+    struct xl__error e = {0};
+    struct xl__tuned_set set = {.op = "gemm",
+                                .variant = "gemm_simt",
+                                .tunables = "TM=128 TN=256 TK=8 RM=16 RN=8 "
+                                            "VW=4 ST=2 GR=8 PARTS=1 COPY=1",
+                                .driver = "1",
+                                .date = "2026-01-01T00:00:00Z",
+                                .median_ns = 1,
+                                .gain = 2,
+                                .runs = 9};
+    xl__strcpy(set.shape_class, sizeof set.shape_class, shape_class);
+    assert_status(
+        xl__tuned_sets_save(&t->lib->tuned, t->device,
+                            &(struct xl__tuned_change){.set = &set}, &e),
+        XL_OK, xl__str_text(&e.detail));
+}
+
+/* Filters, pixels and channels of a product of 1024 x 1024 x 1024. */
+static void tuned(void **state)
+{
+    const size_t size[] = {32, 1024, 1024};
+    const xl_conv d = make_layer(size, 1, XL_NCHW, XL_F32),
+                  other = make_layer(size, 5, XL_NCHW, XL_F32);
+    struct test_device t;
+    (void)state;
+    test_device_open(&t, &(xl_options){XL_OPTIONS_INIT,
+                                       .tuned_dir = test_scratch("tuned")});
+    assert_null(choose(t.queue, &other).tuned);
+    save_set(&t, "f32 f32 A:k B:n C:n m1024 n1024 k1024");
+    const struct xl__variant_candidate c = choose(t.queue, &d);
+    assert_non_null(c.tuned);
+    assert_string_equal(c.variant->name, "conv_gemm_simt");
+    assert_int_equal(c.params.value[XL__GEMM_TN], 256);
+    assert_null(choose(t.queue, &other).tuned);
+    test_device_close(&t);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(engines),
+                                       cmocka_unit_test(tuned)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
