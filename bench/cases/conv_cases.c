@@ -91,7 +91,7 @@ const struct conv_case conv_cases[] = {
          FILTERS(24, 1, 1), .stride = {1, 2}),
     CASE("1x1 few filters", V, NCHW, XL_F32, IN(3, 40, 9, 8),
          FILTERS(5, 1, 1)),
-    CASE("1x1 few filters nhwc", V, NHWC, XL_F32, IN(3, 40, 9, 8),
+    CASE("1x1 few filters nhwc", VQ, NHWC, XL_F32, IN(3, 40, 9, 8),
          FILTERS(5, 1, 1)),
     CASE("1x1 f64", V, NHWC, XL_F64, IN(1, 15, 7, 6), FILTERS(14, 1, 1)),
     {.name = "1x1 i8 to i32", .use = V, .order = NHWC, .in = XL_I8,

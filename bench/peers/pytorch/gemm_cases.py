@@ -186,13 +186,14 @@ def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
                 yield GemmCase(sizes, d, trans, batch, title, **options)
 
 
-def cases_of_shapes(shapes, dtypes, transes, attention, **options):
+def cases_of_shapes(shapes, dtypes, transes, attention=None, **options):
     """Each shape with each type and transposition; two sizes are a softmax,
-    four or five an attention, with the options `attention`."""
+    four or five an attention, by the arguments `attention` of AttentionCase."""
     for shape in shapes:
         if parse_attention(shape):
             for dtype in dtypes:
-                yield AttentionCase(parse_attention(shape), dtype, **attention)
+                yield AttentionCase(parse_attention(shape), dtype,
+                                    **(attention or {}))
             continue
         sizes = parse_sizes(shape, "command line")
         for dtype in dtypes:

@@ -316,8 +316,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 
 const struct xl__variant xl__attention_wgmma = {
     .name = "attention_wgmma",
-    .repeats = "bit for bit: each row is one sum, taken from the last key to "
-               "the first",
+    .repeats = "bit for bit: each row is one sum, from the last key on",
     .tunables = tunables,
     .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
     .refuses = find_refusal,
