@@ -197,7 +197,9 @@ static inline struct pair sum_row(const struct row r XL_PROLOGUE_PARAMS)
 static inline void norm_row(const struct row r,
                             const struct pair p HOOK_PARAMS)
 {
-    const float shift = shift_of(p.shift), share = share_of(p.sum);
+    /* A NaN reaches every result by x too: AVX-512's NaN 2^-inf is 0 (CP-33). */
+    const float shift = isnan(p.sum) ? NAN : shift_of(p.shift);
+    const float share = share_of(p.sum);
     for (uint j = 0; j < r.n; j += VW) {
         FETCH_AHEAD(r, j);
         const FV x = get(r, j XL_PROLOGUE_ARGS);
