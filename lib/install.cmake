@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: headers, libraries, clbench with its manual
 # and completions, and the two ways to find the library: pkg-config and
-# find_package(crosslane).
+# find_package(crosslane). Components: `library` for programs that run, `dev` for
+# programs that are built, `tool` for clbench.
 
 install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTargets
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+        NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 install(DIRECTORY include/crosslane
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING
     PATTERN "*.h" PATTERN "*.hpp")
 
 # clbench finds the library where both were installed, wherever that is.
@@ -18,10 +20,11 @@ if(NOT APPLE AND NOT WIN32)
     set_target_properties(clbench PROPERTIES
         INSTALL_RPATH "$ORIGIN/${XL_RPATH}")
 endif()
-install(TARGETS clbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS clbench
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 # clbench has them in itself; these are to be read, and for the peers.
 install(DIRECTORY bench/cases/shapes
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane COMPONENT tool)
 
 # -- manual and completions, from the program's own option table --------------
 if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
@@ -36,19 +39,23 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
         DEPENDS clbench COMMENT "Writing the manual and completions")
     add_custom_target(pages ALL DEPENDS ${XL_PAGES}/clbench.1)
     install(FILES ${XL_PAGES}/clbench.1
-        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        COMPONENT tool)
     install(FILES ${XL_PAGES}/clbench
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        COMPONENT tool)
     install(FILES ${XL_PAGES}/_clbench
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+        COMPONENT tool)
     install(FILES ${XL_PAGES}/clbench.fish
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+        COMPONENT tool)
 endif()
 
 # -- how others find it ------------------------------------------------------
 set(XL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/crosslane)
 install(EXPORT crosslaneTargets NAMESPACE crosslane::
-    DESTINATION ${XL_CMAKE_DIR})
+    DESTINATION ${XL_CMAKE_DIR} COMPONENT dev)
 configure_package_config_file(lib/crosslaneConfig.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
     INSTALL_DESTINATION ${XL_CMAKE_DIR})
@@ -57,7 +64,7 @@ write_basic_package_version_file(
     COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfig.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/crosslaneConfigVersion.cmake
-    DESTINATION ${XL_CMAKE_DIR})
+    DESTINATION ${XL_CMAKE_DIR} COMPONENT dev)
 
 # Below ${prefix}, which is relative to the file itself: `cmake --install
 # --prefix` and a moved tree are found. A library outside has no such place.
@@ -79,5 +86,17 @@ foreach(name crosslane crosslane-static crosslane-measure)
     configure_file(lib/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
         @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
+
+# What a whole installation put there, for ./quickstart uninstall: a path below
+# the prefix a line, the last that of the list itself.
+install(CODE [[
+    set(manifest ${CMAKE_INSTALL_PREFIX}/share/crosslane/manifest.txt)
+    set(text)
+    foreach(file IN LISTS CMAKE_INSTALL_MANIFEST_FILES ITEMS ${manifest})
+        file(RELATIVE_PATH file ${CMAKE_INSTALL_PREFIX} ${file})
+        string(APPEND text "${file}\n")
+    endforeach()
+    file(WRITE $ENV{DESTDIR}${manifest} "${text}")
+]])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install into a scratch prefix, build the application against it in both
-# ways, and run it: find_package() and pkg-config.
+# ways, and run it: find_package() and pkg-config. Then uninstall.
 #   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
 #         -DCC=<cc> -DCXX=<c++> -P run.cmake
 cmake_minimum_required(VERSION 3.22)
@@ -119,3 +119,27 @@ foreach(page share/man/man1/clbench.1
         message(FATAL_ERROR "${page} is empty")
     endif()
 endforeach()
+
+# `quickstart uninstall` removes each file, and refuses where nothing is, where
+# the list is not of this prefix, and what is no command.
+file(READ ${prefix}/share/crosslane/manifest.txt list)
+file(APPEND ${prefix}/share/crosslane/manifest.txt "../kept\n")
+file(WRITE ${SCRATCH}/kept "")
+function(uninstall expected)
+    execute_process(COMMAND ${SOURCE_DIR}/quickstart uninstall ${ARGN}
+        WORKING_DIRECTORY ${SCRATCH} ERROR_VARIABLE said
+        OUTPUT_VARIABLE said)
+    if(NOT said MATCHES "${expected}")
+        message(FATAL_ERROR "uninstall ${ARGN}: not ${expected}: ${said}")
+    endif()
+endfunction()
+uninstall("outside" prefix)
+file(WRITE ${prefix}/share/crosslane/manifest.txt "${list}")
+uninstall("removing crosslane from ${prefix}" prefix)
+file(GLOB_RECURSE left ${prefix}/*)
+if(left OR EXISTS ${prefix}/share/crosslane OR NOT EXISTS ${SCRATCH}/kept)
+    message(FATAL_ERROR "after uninstall: ${left}, or a folder, or too much")
+endif()
+uninstall("was not installed in ${prefix}" prefix)
+uninstall("usage" --all)
+uninstall("usage" prefix other)
