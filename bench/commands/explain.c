@@ -90,6 +90,11 @@ static void print_chosen(const xl_choice *c, const char *unit,
     print_sizes("global size", c->global);
     units_format(text, sizeof text, (double)c->local_mem_bytes, "B");
     printf("      %-14s %s\n", "local memory", text);
+    if (!isnan(c->registers))
+        printf("      %-14s %.0f\n", "registers", c->registers);
+    units_format(text, sizeof text, c->spill_bytes, "B");
+    if (!isnan(c->spill_bytes))
+        printf("      %-14s %s\n", "spilled", text);
     units_format(text, sizeof text, (double)c->scratch_bytes, "B");
     printf("      %-14s %s\n", "scratch", text);
     printf("      %-14s %u\n", "launches", c->n_steps);

@@ -133,6 +133,8 @@ void result_describe_launch(const xl_row *row, struct xl__str *out)
     }
     add_part(&text, l->local_bytes, "B", "; ", " of local memory");
     add_part(&text, l->private_bytes, "B", "; ", " of private memory an item");
+    add_part(&text, l->registers, "", "; ", " registers");
+    add_part(&text, l->spill_bytes, "B", ", ", " spilled");
     add_part(&text, result_finding(row, "model_ns"), "ns", "; ", " expected");
     add_part(&text, joules, "", "; ", " J a run");
     if (row->flop > 0)

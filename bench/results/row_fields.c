@@ -357,7 +357,8 @@ static const struct field diagnosis_fields[] = {
 static bool has_launch(const void *at)
 {
     const xl_launch_use *launch = &((const xl_row *)at)->launch;
-    return !isnan(launch->groups) || !isnan(launch->private_bytes);
+    return !isnan(launch->groups) || !isnan(launch->private_bytes) ||
+           !isnan(launch->registers);
 }
 
 #define LAUNCH(member, about)                                                 \
@@ -370,6 +371,10 @@ static const struct field launch_fields[] = {
     LAUNCH(local_bytes, "local memory of a work-group"),
     LAUNCH(private_bytes,
            "private memory of a work-item, by the driver: spills"),
+    LAUNCH(registers, "of an item, or of a hardware thread where the driver "
+                      "counts these"),
+    LAUNCH(spill_bytes,
+           "what found no register, as the compiler counts it"),
     {.name = NULL},
 };
 /* clang-format on */

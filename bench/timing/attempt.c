@@ -251,6 +251,8 @@ static void add_launch(struct attempt *t, const xl_counts *work)
 {
     xl_fact units;
     t->row.launch.private_bytes = (double)t->choice.private_bytes;
+    t->row.launch.registers = t->choice.registers;
+    t->row.launch.spill_bytes = t->choice.spill_bytes;
     if (!(work->groups > 0))
         return;
     t->row.launch.groups = work->groups;

@@ -78,6 +78,11 @@ typedef struct xl_choice {
     size_t scratch_bytes;
     size_t private_bytes; ///< of a work-item, by the chosen variant's built
                           ///< kernels: register spills
+    double registers;   ///< of the chosen variant's largest launch: of a
+                        ///< work-item, or of a hardware thread where the
+                        ///< driver counts these; NaN: not stated
+    double spill_bytes; ///< what of the same found no register, as its
+                        ///< compiler counts it; NaN: not stated
     xl_flop on;           ///< the units that execute it; of the operands' type
                           ///< unless operands are split into narrower terms
     xl_tiling tiling;

@@ -48,6 +48,27 @@ struct xl__large_buffers {
     const char *build_option;
 };
 
+/* What a built kernel takes of the registers, NaN: not known; the units are
+ * those of xl_choice. */
+struct xl__kernel_use {
+    double registers, spill_bytes;
+};
+
+/* Where a driver states a kernel's use of registers: it answers queries, its
+ * compiler writes a log, or its binary has notes. Reports only. */
+struct xl__use_source {
+    /* Queries of clGetKernelWorkGroupInfo, a cl_uint and a cl_ulong; 0: none.
+     */
+    cl_kernel_work_group_info registers, spill_bytes;
+    /* NULL: not of a build log. It has figures where it has `log_mark`. */
+    void (*read_log)(const char *log, const char *kernel,
+                     struct xl__kernel_use *out);
+    const char *log_mark;
+    /* NULL: not of a binary. */
+    void (*read_binary)(const unsigned char *bytes, size_t n,
+                        const char *kernel, struct xl__kernel_use *out);
+};
+
 struct xl__vendor {
     const char *name; /* "nvidia": also names cl/<name>/ and <name>.md */
     /* The first table that matches is used. Reads `queried` and texts only. */
@@ -60,6 +81,7 @@ struct xl__vendor {
     const char *lane_option;
     const struct xl__rebuild *rebuild; /* NULL: no targets */
     const struct xl__large_buffers *large_buffers; /* NULL: as any other */
+    const struct xl__use_source *use; /* NULL: not stated */
     /* Variants per op, best first, the reference last; ends with NULL. */
     const struct xl__variant *const *variants[XL__N_OPS];
 };

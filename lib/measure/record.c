@@ -44,7 +44,7 @@ void xl_row_init(xl_row *row, const char *op, const char *variant)
     row->roof.unit = "";
     row->roof.name = "";
     row->verdict = XL_ROW_OK;
-    row->launch = (xl_launch_use){NAN, NAN, NAN, NAN, NAN};
+    row->launch = (xl_launch_use){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     xl_diagnosis_init(&row->diagnosis);
 }
 

@@ -80,7 +80,8 @@ struct xl__program {
     /* Written by the builder, constant once the claim to build has ended. */
     struct xl__error failure; /* of the build: then it is in no list */
     cl_program cl;            /* NULL: an external step */
-    char *build_log;    /* "" when empty */
+    char *build_log; /* "" when empty; of a stored binary NULL, unless it has
+                        the use of registers */
     double build_ns;
     bool from_cache; /* was read from the store */
     /* Any thread reads it. `detail` is written before trust is XL__FAILED and

@@ -19,6 +19,14 @@ static void append_arg(struct xl__step *s, struct xl__arg arg)
         s->exceeds = "arguments";
 }
 
+double xl__step_items(const struct xl__step *step)
+{
+    double items = 1;
+    for (unsigned d = 0; d < step->dims; d++)
+        items *= (double)step->global[d];
+    return items;
+}
+
 void xl__plan_destroy(struct xl__plan *plan)
 {
     while (plan) {

@@ -129,6 +129,8 @@ struct xl__plan {
     struct xl__step step[XL__MAX_STEPS]; /* last: plan_cache.h */
 };
 
+/* The work-items that a step launches. */
+double xl__step_items(const struct xl__step *step);
 /* Free a plan on the heap and those after it; NULL is allowed. */
 void xl__plan_destroy(struct xl__plan *plan);
 /* The model's time of a plan and those after it. */

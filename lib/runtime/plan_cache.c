@@ -4,6 +4,7 @@
  * look-up of its program. */
 #include "runtime/plan_cache.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,23 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
     }
 fail:
     return status;
+}
+
+void xl__cached_plan_use(xl_queue *q, const struct xl__cached_plan *plan,
+                         struct xl__kernel_use *out)
+{
+    double most = 0;
+    *out = (struct xl__kernel_use){(double)NAN, (double)NAN};
+    for (; plan; plan = plan->next) {
+        for (unsigned i = 0; i < plan->plan.n_steps; i++) {
+            const double items = xl__step_items(&plan->plan.step[i]);
+            if (items <= most || !plan->kernel[i]) /* an external step */
+                continue;
+            most = items;
+            xl__program_use(q->ctx, plan->program[i], plan->kernel[i],
+                            plan->plan.step[i].kernel, out);
+        }
+    }
 }
 
 /* Can a step that is not a helper be the cause of a wrong result? */

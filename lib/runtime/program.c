@@ -9,6 +9,7 @@
  * the store are claimed in the same way. */
 #include "runtime/program.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,9 +196,55 @@ fail:
     return status;
 }
 
+/* The entry of a build log that has a kernel's use of registers: a driver has
+ * none for what its own cache answers (NV-28). Key: that of the program, with
+ * a line more. */
+static void log_key(const char *program_key, struct xl__str *out)
+{
+    const size_t begin = sizeof XL__PROGRAM_KEY_BEGIN - 1;
+    xl__str_printf(out, XL__PROGRAM_KEY_BEGIN "log\n%s", program_key + begin);
+}
+
+static bool has_use(const struct xl__context *ctx, const char *log)
+{
+    const struct xl__use_source *use = ctx->device->vendor->use;
+    return log && use && use->log_mark && strstr(log, use->log_mark);
+}
+
+static void save_log(struct xl__context *ctx, const struct xl__program *p)
+{
+    struct xl__str key = {0};
+    if (!has_use(ctx, p->build_log))
+        return;
+    log_key(p->key, &key);
+    if (!key.broken)
+        xl__store_put(&ctx->lib->store, xl__str_text(&key), p->build_log,
+                      strlen(p->build_log) + 1, XL__UNTESTED);
+    xl__str_clear(&key);
+}
+
+/* NULL: there is none. */
+static char *load_log(struct xl__context *ctx, const char *program_key)
+{
+    struct xl__str key = {0};
+    struct xl__entry entry = {NULL, 0, XL__UNTESTED};
+    const struct xl__use_source *use = ctx->device->vendor->use;
+    if (!use || !use->log_mark)
+        return NULL;
+    log_key(program_key, &key);
+    if (key.broken ||
+        !xl__store_get(&ctx->lib->store, xl__str_text(&key), &entry) ||
+        entry.n_bytes == 0 || entry.payload[entry.n_bytes - 1] != '\0') {
+        free(entry.payload);
+        entry.payload = NULL;
+    }
+    xl__str_clear(&key);
+    return (char *)entry.payload;
+}
+
 /* Creates a program from a stored binary. When the driver rejects the binary,
- * the entry is removed, and the result is false. The log of a program for a
- * target is not read again: it was checked before the program was stored. */
+ * the entry is removed, and the result is false. Its log is the stored one:
+ * that of a program for a target was checked before it was stored. */
 static bool load_binary(struct lookup *w, const struct xl__entry *entry,
                         struct xl__program *p)
 {
@@ -205,6 +252,7 @@ static bool load_binary(struct lookup *w, const struct xl__entry *entry,
                                  xl__str_text(&w->options),
                                  &p->cl) == CL_SUCCESS) {
         p->from_cache = p->is_kept = true;
+        p->build_log = load_log(w->ctx, p->key);
         return true;
     }
     if (p->cl)
@@ -245,6 +293,38 @@ static xl_status build_source(struct lookup *w, struct xl__program *p)
     CL_TRY(w->error, code);
 fail:
     return status;
+}
+
+void xl__program_use(const struct xl__context *ctx,
+                     const struct xl__program *p, cl_kernel kernel,
+                     const char *name, struct xl__kernel_use *out)
+{
+    const struct xl__use_source *from = ctx->device->vendor->use;
+    const cl_device_id device = ctx->device->id;
+    cl_uint registers;
+    cl_ulong spill_bytes;
+    size_t n;
+    *out = (struct xl__kernel_use){(double)NAN, (double)NAN};
+    if (!from)
+        return;
+    if (from->registers &&
+        clGetKernelWorkGroupInfo(kernel, device, from->registers,
+                                 sizeof registers, &registers,
+                                 NULL) == CL_SUCCESS)
+        out->registers = registers;
+    if (from->spill_bytes &&
+        clGetKernelWorkGroupInfo(kernel, device, from->spill_bytes,
+                                 sizeof spill_bytes, &spill_bytes,
+                                 NULL) == CL_SUCCESS)
+        out->spill_bytes = (double)spill_bytes;
+    if (from->read_log && p->build_log)
+        from->read_log(p->build_log, name, out);
+    if (from->read_binary) {
+        unsigned char *bytes = xl__program_binary(p->cl, device, &n);
+        if (bytes)
+            from->read_binary(bytes, n, name, out);
+        free(bytes);
+    }
 }
 
 void xl__program_free(struct xl__program *p)
@@ -476,6 +556,7 @@ static void save_binary(struct xl__context *ctx, const struct xl__program *p)
     if (p->cl && ctx->lib->store.root)
         bytes = xl__program_binary(p->cl, ctx->device->id, &n);
     xl__store_put(&ctx->lib->store, p->key, bytes, n, XL__UNTESTED);
+    save_log(ctx, p);
     free(bytes);
 }
 

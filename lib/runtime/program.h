@@ -88,6 +88,11 @@ unsigned char *xl__program_binary(cl_program program, cl_device_id device,
 /* The log of its last build, on the heap; "" when the driver returns none,
  * NULL when out of memory. */
 char *xl__program_build_log(cl_program program, cl_device_id device);
+/* What a kernel of a built program takes of the registers, as far as the
+ * driver states it. For reports: some drivers take long for it. */
+void xl__program_use(const struct xl__context *ctx,
+                     const struct xl__program *p, cl_kernel kernel,
+                     const char *name, struct xl__kernel_use *out);
 /* Create a program from a binary and build it. Returns an OpenCL code. *out is
  * NULL or is released by the caller, whatever the code. */
 cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,

@@ -117,6 +117,7 @@ const struct xl__vendor xl__vendor_amd = {
     .correct = correct_facts,
     .build_options = "",
     .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
+    .use = &xl__amd_use,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,

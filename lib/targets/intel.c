@@ -78,6 +78,9 @@ static void correct_facts(struct xl__limits *l)
     xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "IN-05");
 }
 
+static const struct xl__use_source use = {.registers = 0x425B,
+                                          .spill_bytes = 0x4109}; /* IN-13 */
+
 const struct xl__vendor xl__vendor_intel = {
     .name = "intel",
     .matches = matches_intel,
@@ -85,6 +88,7 @@ const struct xl__vendor xl__vendor_intel = {
     .build_options = "",
     .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
     .large_buffers = &large_buffers,
+    .use = &use,
     .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,

@@ -114,9 +114,10 @@ const struct xl__vendor xl__vendor_nvidia = {
     .name = "nvidia",
     .matches = matches_nvidia,
     .correct = correct_facts,
-    .build_options = "-DXL_EXP2_PTX", /* NV-53 */
-    .lane_option = "-DXL_LANE_PTX",   /* NV-08 */
+    .build_options = "-cl-nv-verbose -DXL_EXP2_PTX", /* NV-28, NV-53 */
+    .lane_option = "-DXL_LANE_PTX",                  /* NV-08 */
     .rebuild = &xl__nvidia_rebuild,
+    .use = &xl__nvidia_use,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv,

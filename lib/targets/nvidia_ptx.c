@@ -3,9 +3,12 @@
  * for OpenCL programs. Its binaries are PTX, which names its target machine
  * (NV-27). Two things are changed: the `.target` line and, where registers
  * move between warps, a directive of the entry (NV-29). Then the assembler's
- * log is checked (NV-28). Grammar: PTX ISA 9.0, sections 4, 5.4 and 11. */
+ * log is checked (NV-28), which also has the registers of kernels.
+ * Grammar: PTX ISA 9.0, sections 4, 5.4 and 11. */
 #include "targets/targets.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FOREIGN "the driver's binary is not PTX: "
@@ -193,6 +196,38 @@ static const char *find_fault(const char *log)
     }
     return NULL;
 }
+
+/* The number behind a text that is between `text` and `end`; NaN: none is. */
+static double number_behind(const char *text, const char *end,
+                            const char *before)
+{
+    const char *at = strstr(text, before);
+    return at && at < end ? strtod(at + strlen(before), NULL) : (double)NAN;
+}
+
+/* A kernel's figures are the lines behind its name, NV-28: those of other
+ * functions follow. */
+static void read_use(const char *log, const char *kernel,
+                     struct xl__kernel_use *out)
+{
+    static const char begin[] = "Function properties for ";
+    const size_t n = strlen(kernel);
+    const char *at = log;
+    while ((at = strstr(at, begin)) != NULL) {
+        at += sizeof begin - 1;
+        if (strncmp(at, kernel, n) == 0 && (at[n] == '\n' || at[n] == '\r'))
+            break;
+    }
+    if (!at)
+        return;
+    const char *next = strstr(at, begin);
+    const char *end = next ? next : at + strlen(at);
+    out->registers = number_behind(at, end, " Used ");
+    out->spill_bytes = number_behind(at, end, "bytes stack frame, ");
+}
+
+const struct xl__use_source xl__nvidia_use = {
+    .read_log = read_use, .log_mark = "Function properties for "};
 
 const struct xl__rebuild xl__nvidia_rebuild = {
     .retarget = retarget,

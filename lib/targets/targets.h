@@ -20,6 +20,9 @@ extern const struct xl__tile_sets xl__intel_narrow_tiles,
     xl__intel_wide_tiles;
 /* nvidia_ptx.c */
 extern const struct xl__rebuild xl__nvidia_rebuild;
+extern const struct xl__use_source xl__nvidia_use;
+/* amd_notes.c */
+extern const struct xl__use_source xl__amd_use;
 
 extern const struct xl__targets xl__targets;
 

@@ -42,6 +42,7 @@ typedef struct xl_launch_use {
     double local_bytes;     ///< local memory of a work-group
     double private_bytes;   ///< private memory of an item, by the driver:
                             ///< what found no register, spills
+    double registers, spill_bytes; ///< as in xl_choice
 } xl_launch_use;
 
 /** One measurement: a row of a table and of a result file. */

@@ -30,9 +30,7 @@ static void describe_steps(const struct xl__plan *plan, double *most,
     out->n_steps += plan->n_steps;
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct xl__step *s = &plan->step[i];
-        double items = 1;
-        for (unsigned d = 0; d < s->dims; d++)
-            items *= (double)s->global[d];
+        const double items = xl__step_items(s);
         if (items <= *most || s->external)
             continue;
         *most = items;
@@ -148,6 +146,7 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
                c->variant->repeats ? c->variant->repeats : "");
     out->chosen = i == chosen;
     out->est_ns = out->flop = out->bytes = (double)NAN;
+    out->registers = out->spill_bytes = (double)NAN;
     out->on = c->variant->on;
     describe_reason(w, i, chosen, out);
     name_tunables(c, out->tunables, sizeof out->tunables);
@@ -192,9 +191,14 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     TRY(plan_others(&w));
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe_candidate(&w, i, chosen, &out[i]);
-    if (chosen < cap)
+    if (chosen < cap) {
+        struct xl__kernel_use use;
         TRY(xl__cached_plan_private_bytes(q, ready,
                                           &out[chosen].private_bytes));
+        xl__cached_plan_use(q, ready, &use);
+        out[chosen].registers = use.registers;
+        out[chosen].spill_bytes = use.spill_bytes;
+    }
     *n = w.n;
 fail:
     xl__cached_plan_destroy(ready);

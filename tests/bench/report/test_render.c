@@ -60,7 +60,7 @@ static void full_row(xl_row *row, double m)
     row->flop = 2.0 * m * 1023 * 517;
     row->bytes = 3e6;
     row->roof = (xl_bound){3e12, "flop/s", "fma f16", XL_MEASURED};
-    row->launch = (xl_launch_use){264, 256, 2, 16384, NAN};
+    row->launch = (xl_launch_use){264, 256, 2, 16384, NAN, 168, 8};
     row->samples.conditions.readings = 2;
     row->samples.conditions.span_ns = 1e9;
     row->samples.conditions.energy_j = 300;
@@ -139,6 +139,8 @@ static void rows_are_read_back(void **state)
     same_number(got->launch.groups, expected.launch.groups);
     same_number(got->launch.local_bytes, expected.launch.local_bytes);
     same_number(got->launch.private_bytes, expected.launch.private_bytes);
+    same_number(got->launch.registers, expected.launch.registers);
+    same_number(got->launch.spill_bytes, expected.launch.spill_bytes);
     same_number(result_joules(got), 300 / 1e9 * expected.samples.median_ns);
     same_number(got->bytes, expected.bytes);
     same_number(got->roof.value, expected.roof.value);
@@ -183,7 +185,7 @@ static void launches_are_described(void **state)
     result_describe_launch(row, &text);
     assert_string_equal(text.text,
                         "264 groups of 256, 2 a unit; 16 KiB of local memory; "
-                        "825 us expected; 0.3 J a run, 20 GFLOP/J");
+                        "168 registers, 8 B spilled; 825 us expected; 0.3 J a run, 20 GFLOP/J");
     xl__str_reset(&text);
     xl_row_init(row, "gemm", "gemm_clblast");
     result_describe_launch(row, &text);

@@ -4,6 +4,7 @@
  * contents of texts and logs are tested in test_retarget.c. */
 #include "support/support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,7 @@ static void test_store(void **state)
     assert_int_equal(builds(), 1);
     assert_int_equal(test_stub()->calls("clCreateProgramWithSource"), 0);
     assert_true(w.program->from_cache);
+    assert_string_equal(w.program->build_log, CLEAN);
     assert_int_equal(w.program->trust, XL__PASSED);
     char *text = binary(&w);
     assert_string_equal(text, TEXT("sm_90a"));
@@ -460,6 +462,9 @@ static void test_falls_back(void **state)
     const struct xl__rebuild *rebuild = w.at.device->vendor->rebuild;
     assert_string_equal(chosen(&w, rebuild, &healthy, choices),
                         "gemm_better");
+    assert_float_equal(choices[0].registers, 168, 0);
+    assert_float_equal(choices[0].spill_bytes, 0, 0);
+    assert_true(isnan(choices[1].registers));
     assert_string_equal(w.warnings, "");
     end(&w);
 
