@@ -13,8 +13,10 @@ install(DIRECTORY include/crosslane
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING
     PATTERN "*.h" PATTERN "*.hpp")
 
-# clbench finds the library where both were installed, wherever that is.
-if(NOT APPLE AND NOT WIN32)
+# clbench finds the library where both were installed, wherever that is. The
+# loader searches some folders by itself.
+if(NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
+        CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
     file(RELATIVE_PATH XL_RPATH ${CMAKE_INSTALL_FULL_BINDIR}
         ${CMAKE_INSTALL_FULL_LIBDIR})
     set_target_properties(clbench PROPERTIES

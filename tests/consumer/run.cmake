@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install into a scratch prefix, build the application against it in both
-# ways, and run it: find_package() and pkg-config. Then uninstall.
+# ways, and run it: find_package() and pkg-config. Then uninstall. With DEB, what
+# is installed are the Debian packages, unpacked.
 #   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
-#         -DCC=<cc> -DCXX=<c++> -P run.cmake
+#         -DCC=<cc> -DCXX=<c++> [-DDEB=ON] -P run.cmake
 cmake_minimum_required(VERSION 3.22)
 
 set(prefix ${SCRATCH}/prefix)
@@ -23,7 +24,29 @@ endfunction()
 set(FOLDER ${SCRATCH}/examples)
 include(${here}/examples.cmake)
 
-step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+if(DEB)
+    find_program(DPKG_DEB dpkg-deb)
+    if(NOT DPKG_DEB)
+        message(STATUS "SKIPPED: there is no dpkg-deb")
+        return()
+    endif()
+    set(ENV{XL_BUILD} ${BUILD_DIR})
+    file(GLOB packages ${BUILD_DIR}-deb/*.deb)
+    file(REMOVE ${packages} "")
+    step("build packages" ${SOURCE_DIR}/quickstart deb)
+    file(GLOB packages ${BUILD_DIR}-deb/*.deb)
+    find_program(LINTIAN lintian)
+    if(LINTIAN)
+        step(lintian ${LINTIAN} --allow-root --fail-on error,warning
+            ${packages})
+    endif()
+    foreach(package IN LISTS packages)
+        step("unpack ${package}" ${DPKG_DEB} -x ${package} ${SCRATCH}/root)
+    endforeach()
+    set(prefix ${SCRATCH}/root/usr)
+else()
+    step(install ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+endif()
 file(GLOB_RECURSE soname ${prefix}/libcrosslane.so.0.1)
 if(NOT soname)
     message(FATAL_ERROR "no libcrosslane.so.0.1 is installed")
@@ -107,18 +130,30 @@ step("run an expression, C" ${SCRATCH}/expr_by_pc)
 step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)
 
 step("installed clbench" ${prefix}/bin/clbench --version)
-foreach(page share/man/man1/clbench.1
-        share/bash-completion/completions/clbench
-        share/zsh/site-functions/_clbench
-        share/fish/vendor_completions.d/clbench.fish)
-    if(NOT EXISTS ${prefix}/${page})
-        message(FATAL_ERROR "${page} is not installed")
+file(GLOB page ${prefix}/share/man/man1/clbench.1*)
+find_program(MAN man)
+if(MAN)
+    execute_process(COMMAND ${MAN} -l ${page} OUTPUT_VARIABLE text
+        RESULT_VARIABLE result)
+    if(result OR NOT text MATCHES "measure OpenCL devices")
+        message(FATAL_ERROR "man does not show ${page}")
     endif()
-    file(SIZE ${prefix}/${page} bytes)
+endif()
+find_program(BASH bash)
+if(BASH)
+    step("completion" ${BASH} -c ". $0 && complete -p clbench"
+        ${prefix}/share/bash-completion/completions/clbench)
+endif()
+foreach(page ${page} ${prefix}/share/zsh/site-functions/_clbench
+        ${prefix}/share/fish/vendor_completions.d/clbench.fish)
+    file(SIZE ${page} bytes)
     if(bytes EQUAL 0)
         message(FATAL_ERROR "${page} is empty")
     endif()
 endforeach()
+if(DEB)
+    return()
+endif()
 
 # `quickstart uninstall` removes each file, and refuses where nothing is, where
 # the list is not of this prefix, and what is no command.
