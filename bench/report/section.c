@@ -62,7 +62,7 @@ static size_t find_longest(const struct result_table *rows, xl_limiter by,
     return at;
 }
 
-/* "107 GFLOP/s, 1.25 GB/s; busy 98% of the host's time". */
+/* "107 GFLOP/s, 1.25 GB/s". */
 static void add_rates(struct xl__str *out, const xl_diagnosis *d)
 {
     char text[UNITS_CAP];
@@ -75,11 +75,6 @@ static void add_rates(struct xl__str *out, const xl_diagnosis *d)
     if (d->bytes_per_s > 0) {
         units_format(text, sizeof text, d->bytes_per_s, "B/s");
         xl__str_printf(out, "%s%s", before, text);
-        before = ", ";
-    }
-    if (!isnan(d->busy)) {
-        units_percent(text, sizeof text, d->busy);
-        xl__str_printf(out, "; busy %s of the host's time", text);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cases/attention_cases.h"
 #include "cases/shapes.h"
+#include "timing/peaks.h"
 #include "timing/run_cases.h"
 #include "verify/verify.h"
 
@@ -109,13 +110,14 @@ static xl_status explain_attention(xl_queue *q, const struct case_run *w,
     return xl_attention_explain(q, &call.a, out, *n, n);
 }
 
-/* One exponential for each pair. */
+/* One exponential for each pair; each operand is converted at least once. */
 static void count_products(const void *arg, const xl_choice *choice,
                            xl_counts *work)
 {
-    (void)choice;
+    const struct attention_case *c = arg;
     work->flop[0].is_product = true;
-    work->special = attention_pairs(arg);
+    work->special = attention_pairs(c);
+    diagnose_conversions(choice, c->dtype, work->bytes[XL_LEVEL_DRAM], work);
 }
 
 /* The last row and others at random, each in all columns. */

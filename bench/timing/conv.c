@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/alloc.h"
 #include "cases/conv_cases.h"
+#include "timing/peaks.h"
 #include "timing/run_cases.h"
 #include "verify/verify.h"
 
@@ -184,12 +185,13 @@ static xl_status explain_conv(xl_queue *q, const struct case_run *w,
     return xl_conv_explain(q, &d, out, *n, n);
 }
 
+/* Each operand is converted at least once. */
 static void count_products(const void *arg, const xl_choice *choice,
                            xl_counts *work)
 {
-    (void)arg;
-    (void)choice;
+    const struct conv_case *c = arg;
     work->flop[0].is_product = true;
+    diagnose_conversions(choice, c->in, work->bytes[XL_LEVEL_DRAM], work);
 }
 
 static struct ref_mat matrix_of(const void *data, struct conv_lines lines,

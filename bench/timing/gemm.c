@@ -143,7 +143,8 @@ static xl_roof gemm_engine(const void *arg)
 }
 
 /* Bytes from the last-level cache: each tile reads its rows of A and its
- * columns of B, beyond the caches of its compute unit. */
+ * columns of B, beyond the caches of its compute unit; what is narrower than
+ * f32 is converted then. */
 static void count_reads(const void *arg, const xl_choice *choice,
                         xl_counts *work)
 {
@@ -157,9 +158,12 @@ static void count_reads(const void *arg, const xl_choice *choice,
     const double b = (double)tiles->tiles_m * (double)c->n;
     const double written =
         (double)(n_products(c) * c->m * c->n) * (double)xl_dtype_bytes(c->out);
-    work->bytes[XL_LEVEL_LLC] =
-        a * k * (double)xl_dtype_bytes(c->in) +
-        b * k * (double)xl_dtype_bytes(gemm_case_b(c)) + written;
+    const double read_a = a * k * (double)xl_dtype_bytes(c->in);
+    const double read_b = b * k * (double)xl_dtype_bytes(gemm_case_b(c));
+    work->bytes[XL_LEVEL_LLC] = read_a + read_b + written;
+    diagnose_conversions(choice, c->in, read_a, work);
+    diagnose_conversions(choice, gemm_case_b(c), read_b, work);
+    diagnose_conversions(choice, c->out, written, work);
 }
 
 /* The type of C: i32 for exact sums, bf16 for 8-bit floats, else A's, or f32

@@ -124,6 +124,14 @@ void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work)
     work->groups = size_product(choice->global) / work->wg_size;
 }
 
+void diagnose_conversions(const xl_choice *choice, xl_dtype dtype, double bytes,
+                          xl_counts *work)
+{
+    if ((dtype == XL_F16 || dtype == XL_BF16) &&
+        choice->on.engine == XL_ENGINE_FMA)
+        work->conversions += bytes / (double)xl_dtype_bytes(dtype);
+}
+
 void diagnose_idle(const xl_choice *choices, unsigned n, char *why, size_t cap)
 {
     const xl_choice *engine = NULL;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/alloc.h"
+#include "timing/peaks.h"
 #include "timing/run_cases.h"
 #include "cases/shapes.h"
 #include "verify/verify.h"
@@ -64,13 +65,14 @@ static xl_status explain_softmax(xl_queue *q, const struct case_run *w,
     return xl_softmax_explain(q, &s, out, *n, n);
 }
 
-/* One exponential per element. */
+/* One exponential per element; each is converted when it is read and written.
+ */
 static void count_special(const void *arg, const xl_choice *choice,
                           xl_counts *work)
 {
     const struct softmax_case *c = arg;
-    (void)choice;
     work->special = (double)c->rows * (double)c->cols;
+    diagnose_conversions(choice, c->dtype, work->bytes[XL_LEVEL_DRAM], work);
 }
 
 /* Check one row: its result is in `line`; x and y have room for a row. */

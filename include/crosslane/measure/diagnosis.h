@@ -44,6 +44,7 @@ typedef enum xl_level {
  XX(FMA,        "FMA",               "the FMA units are at their peak: fewer operations, or a type and accuracy that a matrix engine has") \
  XX(ENGINE,     "matrix engine",     "the matrix engine is at its peak: a narrower type, or fewer products") \
  XX(SPECIAL,    "special functions", "fewer special functions, or permit native ones (fast math)") \
+ XX(CONVERT,    "conversions",       "a type that the units compute in, which needs no conversion, or one that a matrix engine takes") \
  XX(ATOMICS,    "atomics",           "tune: fewer slices that are added to one result") \
  XX(BARRIERS,   "barriers",          "tune: larger slices between two barriers, or smaller work-groups") \
  XX(GROUPS,     "too few groups",    "batch several calls in one, or tune: smaller tiles, sums split along k") \
@@ -79,6 +80,7 @@ typedef struct xl_counts {
     bool is_cold;              ///< caches are emptied before each run
     double upload_bytes, download_bytes;
     double special;               ///< special functions of f32
+    double conversions;           ///< of elements, to f32 and from it
     double atomics, same_atomics; ///< each on its own word; all on one word
     double barriers;              ///< of one work-group
     double launches;

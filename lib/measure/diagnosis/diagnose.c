@@ -267,6 +267,23 @@ static void add_flop_need(struct run_needs *c, const xl_flop *f)
                               .source = peak.source});
 }
 
+/* Conversions, at the most an instruction of the FMA units each: of two flop.
+ */
+static void add_conversion_need(struct run_needs *c)
+{
+    const xl_roof roof = {.dtype = XL_F32};
+    xl_bound peak;
+    if (!(c->counts->conversions > 0) ||
+        xl_roofline_bound(c->dev, &roof, 1, 0, &peak) != XL_OK)
+        return;
+    add_need(c, (struct need){.limiter = XL_LIMITER_CONVERT,
+                              .amount = c->counts->conversions,
+                              .unit = "conversions",
+                              .rate = peak.value / 2,
+                              .fill = c->fill,
+                              .source = peak.source});
+}
+
 /* Does a cache hold a working set? One of unknown size does not. */
 static bool cache_holds(const struct xl__limits *l, enum xl__fact_id size,
                         double bytes)
@@ -376,6 +393,7 @@ static void add_all_needs(struct run_needs *c)
         add_flop_need(c, &w->flop[i]);
     add_counted_need(c, XL_LIMITER_SPECIAL, w->special, "functions",
                      XL__F_special_per_s, c->fill);
+    add_conversion_need(c);
     add_counted_need(c, XL_LIMITER_ATOMICS, w->atomics, "atomics",
                      XL__F_atomic_per_s, 1);
     add_counted_need(c, XL_LIMITER_ATOMICS, w->same_atomics,
@@ -427,6 +445,21 @@ static void find_limiter(const struct run_needs *c, xl_diagnosis *out,
     if (out->share < explained_well)
         xl__str_printf(text, "; not explained: %.0f %%",
                        percent * (1 - out->share));
+}
+
+/* The host's part of a run, where it is notable: it adds to the device's time,
+ * which the other counts explain. */
+static void add_host(const xl_counts *w, struct xl__str *text)
+{
+    static const double percent = 100;
+    const double ns = w->host_ns - w->ns;
+    if (!(ns > (1 - explained_well) * w->host_ns))
+        return;
+    xl__str_add(text, "; host: ");
+    print_time(text, ns);
+    xl__str_add(text, " of ");
+    print_time(text, w->host_ns);
+    xl__str_printf(text, " by its clock (%.0f %%)", percent * ns / w->host_ns);
 }
 
 /* Names throttling: the lost time is the limiter. */
@@ -520,6 +553,7 @@ void xl_diagnose(const xl_device *dev, const xl_counts *counts,
     store_rates(counts, out);
     add_all_needs(&c);
     find_limiter(&c, out, &text);
+    add_host(counts, &text);
     check_throttle(&c, out, &text);
     check_engine(&c, out);
     xl__strcpy(out->evidence, sizeof out->evidence, xl__str_text(&text));

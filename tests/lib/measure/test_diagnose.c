@@ -266,6 +266,49 @@ static void a_falling_clock_is_throttle(void **state)
     }
 }
 
+static void conversions_are_counted(void **state)
+{
+    (void)state;
+    /* Two flop in place of each: 60 TFLOP/s do 30 T conversions a second. */
+    xl_counts w = {.ns = 1e6,
+                   .groups = 132,
+                   .wg_size = 256,
+                   .conversions = 24e9,
+                   .bytes = {1e9}};
+    xl_diagnosis d = diagnose(h200, &w);
+    assert_named(&d, XL_LIMITER_CONVERT);
+    assert_near(d.need_ns[XL_LIMITER_CONVERT], 24e9 / 30e12 * 1e9);
+    assert_near(d.share, 0.8);
+    assert_non_null(strstr(d.evidence, "24 billion conversions at 30 trillion "
+                                       "a second"));
+    w.conversions = 0;
+    d = diagnose(h200, &w);
+    assert_named(&d, XL_LIMITER_UNKNOWN);
+    assert_true(isnan(d.need_ns[XL_LIMITER_CONVERT]));
+}
+
+/* The host's time is stated with its count and names nothing: the counts
+ * explain the device's time. */
+static void host_time_is_stated(void **state)
+{
+    (void)state;
+    xl_counts w = {.ns = 40e3,
+                   .groups = 4096,
+                   .wg_size = 256,
+                   .is_cold = true,
+                   .bytes = {160e6}};
+    static const char line[] = "; host: 10 us of 50 us by its clock (20 %)";
+    xl_diagnosis d = diagnose(h200, &w);
+    assert_null(strstr(d.evidence, "host"));
+    w.host_ns = 50e3;
+    d = diagnose(h200, &w);
+    assert_named(&d, XL_LIMITER_DRAM);
+    assert_string_equal(strstr(d.evidence, "; host"), line);
+    w.host_ns = 45e3; /* less than 15 % */
+    d = diagnose(h200, &w);
+    assert_null(strstr(d.evidence, "host"));
+}
+
 static void busy_is_not_achieved(void **state)
 {
     (void)state;
@@ -620,6 +663,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(causes_are_named_before_what_they_lengthen),
         cmocka_unit_test(later_runs_show_throttling),
         cmocka_unit_test(a_falling_clock_is_throttle),
+        cmocka_unit_test(conversions_are_counted),
+        cmocka_unit_test(host_time_is_stated),
         cmocka_unit_test(busy_is_not_achieved),
         cmocka_unit_test(what_is_left_open_is_said),
         cmocka_unit_test(no_advice_without_a_count),
