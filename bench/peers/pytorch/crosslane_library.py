@@ -102,7 +102,8 @@ class Choice(ct.Structure):
                 ("wg", ct.c_size_t * 3), ("whole", ct.c_size_t * 3),
                 ("local_mem_bytes", ct.c_size_t),
                 ("scratch_bytes", ct.c_size_t),
-                ("private_bytes", ct.c_size_t), ("on", Flop),
+                ("private_bytes", ct.c_size_t), ("registers", ct.c_double),
+                ("spill_bytes", ct.c_double), ("on", Flop),
                 ("tiling", Tiling)]
 
 
