@@ -381,13 +381,39 @@ size_t notes_add(struct notes *notes, const char *text)
     return notes->n;
 }
 
-/* Adds a note and appends its number to `marks`. */
+/* The numbers of a row's notes. */
+struct marks {
+    size_t number[XL_N_WARN + 1], n;
+};
+
 static void add_mark(struct notes *notes, const char *text,
-                     struct xl__str *marks)
+                     struct marks *marks)
 {
-    size_t number = notes_add(notes, text);
+    const size_t number = notes_add(notes, text);
     if (number > 0)
-        xl__str_printf(marks, "%s%zu", marks->len ? "," : "", number);
+        marks->number[marks->n++] = number;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* "1-4,7": so a row with many notes fits the table's width. */
+static void print_marks(struct marks *m, struct xl__str *out)
+{
+    qsort(m->number, m->n, sizeof *m->number, compare_sizes);
+    for (size_t i = 0, end; i < m->n; i = end) {
+        for (end = i + 1;
+             end < m->n && m->number[end] == m->number[end - 1] + 1; end++)
+            ;
+        if (end - i == 2)
+            end--;
+        xl__str_printf(out, "%s%zu", i > 0 ? "," : "", m->number[i]);
+        if (end - i > 1)
+            xl__str_printf(out, "-%zu", m->number[end - 1]);
+    }
 }
 
 /* Is the reason about the warning? Both begin with the same letters then:
@@ -410,6 +436,7 @@ void notes_add_row(struct notes *notes, const xl_row *row,
                    const struct settings *set, struct xl__str *marks)
 {
     struct xl__str text = {0};
+    struct marks found = {0};
     unsigned left = row->warnings;
     if (*row->reason) {
         xl__str_add(&text, row->reason);
@@ -418,7 +445,7 @@ void notes_add_row(struct notes *notes, const xl_row *row,
                 add_advice(&text, bit, set);
                 left &= ~(1u << bit);
             }
-        add_mark(notes, xl__str_text(&text), marks);
+        add_mark(notes, xl__str_text(&text), &found);
     }
     for (unsigned bit = 0; bit < XL_N_WARN && !set->quiet; bit++) {
         if (!(left & 1u << bit))
@@ -426,8 +453,9 @@ void notes_add_row(struct notes *notes, const xl_row *row,
         xl__str_reset(&text);
         xl__str_printf(&text, "%s: %s", warn_code(bit), warn_text(bit));
         add_advice(&text, bit, set);
-        add_mark(notes, xl__str_text(&text), marks);
+        add_mark(notes, xl__str_text(&text), &found);
     }
+    print_marks(&found, marks);
     xl__str_clear(&text);
 }
 

@@ -77,8 +77,8 @@ void notes_clear(struct notes *notes);
 /* The number of the note with this text, from 1, added if it is new; 0 when
  * out of memory. */
 size_t notes_add(struct notes *notes, const char *text);
-/* Add the reason and the warnings of a row; their numbers, "1,2", are appended
- * to `marks`. */
+/* Add the reason and the warnings of a row; their numbers, "1-3,5", are
+ * appended to `marks`. */
 void notes_add_row(struct notes *notes, const xl_row *row,
                    const struct settings *set, struct xl__str *marks);
 
