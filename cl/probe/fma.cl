@@ -5,16 +5,21 @@
  *               and 0.6. Every chain ends in the map's fixed point (1 -
  *               sqrt(1 - 4 c)) / 2, which the host computes but no compiler
  *               does; the map is quadratic, so steps cannot be merged.
- * Arguments:    out: one float per item. iterations: of the loop.
+ *               Integers: out[i] = the exclusive-or of the low 32 bits of x
+ *               after as many steps, modulo 2^bits, from x = c, with c = 2 (16
+ *               (CHAINS i + k) + lane) + 1 of chain k.
+ * Arguments:    out: one float, or uint, per item. iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
- * -D:           TYPE    0 float, 1 half, 2 double
+ * -D:           TYPE    0 float, 1 half, 2 double; 3 uchar, 4 ushort, 5 uint,
+ *                       6 ulong
  *               VEC     1 2 4 8 16
  *               CHAINS  independent values in flight: 1 2 4 8
- *               FORM    0: x * x + c, for the compiler to contract; 1: fma
+ *               FORM    0: x * x + c, for the compiler to contract; 1: fma,
+ *                       not of integers
  * Needs:        TYPE 1: half arithmetic; TYPE 2: double.
- * Cost:         2 * STEPS_PER_ITERATION * iterations * CHAINS * VEC flop per
- *               item, 4 bytes written.
+ * Cost:         2 * STEPS_PER_ITERATION * iterations * CHAINS * VEC operations
+ *               per item, 4 bytes written.
  * Source:       GE-19: why these forms of multiply and add. */
 #ifndef TYPE
 #define TYPE 0
@@ -41,7 +46,16 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define NUMBER double
+#elif TYPE == 3
+#define NUMBER uchar
+#elif TYPE == 4
+#define NUMBER ushort
+#elif TYPE == 5
+#define NUMBER uint
+#elif TYPE == 6
+#define NUMBER ulong
 #endif
+#define IS_FLOAT (TYPE < 3)
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -50,9 +64,11 @@ typedef NUMBER number;
 typedef NUMBER numbers;
 #define IOTA ((number)0)
 #define SUM(v) (v)
+#define JOIN(v) ((uint)(v))
 #else
 typedef CAT(NUMBER, VEC) numbers;
 #define SUM(v) CAT(SUM, VEC)(v)
+#define JOIN(v) CAT(JOIN, VEC)(v)
 #endif
 #if VEC == 2
 #define IOTA (numbers)(0, 1)
@@ -67,6 +83,10 @@ typedef CAT(NUMBER, VEC) numbers;
 #define SUM4(v) SUM2((v).lo + (v).hi)
 #define SUM8(v) SUM4((v).lo + (v).hi)
 #define SUM16(v) SUM8((v).lo + (v).hi)
+#define JOIN2(v) ((uint)(v).x ^ (uint)(v).y)
+#define JOIN4(v) (JOIN2((v).lo) ^ JOIN2((v).hi))
+#define JOIN8(v) (JOIN4((v).lo) ^ JOIN4((v).hi))
+#define JOIN16(v) (JOIN8((v).lo) ^ JOIN8((v).hi))
 
 #if CHAINS == 1
 #define EACH(f) f(0)
@@ -81,7 +101,9 @@ typedef CAT(NUMBER, VEC) numbers;
 #define START(k)                                                              \
     numbers x##k = (numbers)((number)(k + 1) / (number)16) +                  \
                    IOTA / (numbers)((number)256);
-#if FORM == 0
+#if !IS_FLOAT
+#define STEP(k) x##k = (numbers)(x##k * x##k + c##k);
+#elif FORM == 0
 #define STEP(k) x##k = x##k * x##k + c;
 #else
 #define STEP(k) x##k = fma(x##k, x##k, c);
@@ -90,6 +112,7 @@ typedef CAT(NUMBER, VEC) numbers;
 #define ADD(k) sum += x##k;
 #define STEPS_PER_ITERATION 16
 
+#if IS_FLOAT
 __kernel void flops(__global float *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
@@ -102,3 +125,23 @@ __kernel void flops(__global float *restrict out, const uint iterations)
     EACH(ADD)
     out[item] = (float)(SUM(sum)) / (CHAINS * VEC);
 }
+#else
+#define START_OF(k)                                                           \
+    const numbers c##k =                                                      \
+        (numbers)((number)(2 * (16 * (CHAINS * item + k)) + 1)) + IOTA +      \
+        IOTA;                                                                 \
+    numbers x##k = c##k;
+#define ADD_TO(k) all ^= JOIN(x##k);
+
+__kernel void integers(__global uint *restrict out, const uint iterations)
+{
+    const uint item = (uint)get_global_id(0);
+    uint all = 0;
+    EACH(START_OF)
+    for (uint i = 0; i < iterations; i++) {
+        FOUR FOUR FOUR FOUR
+    }
+    EACH(ADD_TO)
+    out[item] = all;
+}
+#endif

@@ -68,7 +68,7 @@ extern const struct xl__probe xl__probe_transfer, xl__probe_overlap,
     xl__probe_between, xl__probe_switch, xl__probe_breakeven;
 
 extern const struct xl__probe xl__probe_atomic, xl__probe_divergence,
-    xl__probe_sync, xl__probe_special, xl__probe_dot;
+    xl__probe_sync, xl__probe_special, xl__probe_dot, xl__probe_ints;
 
 /* XL_CANCELLED if the caller has asked to stop, otherwise XL_OK.
  * xl__probe_sample() begins with it; probes call it before samples that they

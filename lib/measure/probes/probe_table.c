@@ -16,6 +16,7 @@ const struct xl__probe *const xl__probes[] = {
     &xl__probe_tlb,
     &xl__probe_tile, /* before flops, which uses the native vector width */
     &xl__probe_flops,
+    &xl__probe_ints,
     &xl__probe_matrix,
     &xl__probe_staircase,
     &xl__probe_hiding,
