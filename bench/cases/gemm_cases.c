@@ -290,7 +290,7 @@ const struct gemm_case gemm_cases[] = {
 
 /* Dense, from one buffer to another. */
 #define ROWS(name, use, rows, cols, dtype)                                    \
-    {name, use, rows, cols, dtype, 0, 0, false, 0, 0, DATA_NORMAL}
+    {name, use, rows, cols, dtype, 0, 0, false, 0, 0, DATA_NORMAL, false}
 
 const struct softmax_case softmax_cases[] = {
     /* From one column to ten million. */
@@ -317,23 +317,23 @@ const struct softmax_case softmax_cases[] = {
     ROWS("one row",       V,  1, 1009, XL_F32),
     ROWS("many rows",     V,  100003, 5, XL_F32),
 
-    /* name             use  rows cols  dtype   scale mask in place pad off data */
-    {"specials",         VQ, 64,  127,  XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
-    {"specials long",    V,  16,  5003, XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
-    {"specials f16",     VQ, 64,  127,  XL_F16,  0,    0,  false,   0,  0,  DATA_SPECIALS},
-    {"specials bf16",    V,  64,  127,  XL_BF16, 0,    0,  true,    0,  0,  DATA_SPECIALS},
-    {"specials 1 col",   V,  64,  1,    XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS},
-    {"specials huge",    V,  8,   200003, XL_F32, 0,   0,  false,   0,  0,  DATA_SPECIALS},
-    {"specials masked",  V,  64,  131,  XL_F32,  0.5,  1,  false,   0,  0,  DATA_SPECIALS},
-    {"large",            VQ, 33,  1031, XL_F32,  0,    0,  false,   0,  0,  DATA_LARGE},
-    {"large f16",        V,  33,  1031, XL_F16,  0,    0,  false,   0,  0,  DATA_LARGE},
-    {"scale 0.125",      VQ, 33,  521,  XL_F32,  0.125, 0, false,   0,  0,  DATA_NORMAL},
-    {"scale -3",         V,  33,  521,  XL_F16,  -3,   0,  false,   0,  0,  DATA_NORMAL},
-    {"scale 0.1 long",   V,  2,   70001, XL_F32, 0.1,  0,  false,   0,  0,  DATA_NORMAL},
-    {"mask",             VQ, 33,  521,  XL_F32,  0,    1,  false,   0,  0,  DATA_NORMAL},
-    {"mask scaled",      V,  33,  521,  XL_F16,  0.3,  1,  false,   0,  0,  DATA_NORMAL},
+    /* name             use  rows cols  dtype   scale mask in place pad off data log */
+    {"specials",         VQ, 64,  127,  XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS, false},
+    {"specials long",    V,  16,  5003, XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS, false},
+    {"specials f16",     VQ, 64,  127,  XL_F16,  0,    0,  false,   0,  0,  DATA_SPECIALS, false},
+    {"specials bf16",    V,  64,  127,  XL_BF16, 0,    0,  true,    0,  0,  DATA_SPECIALS, false},
+    {"specials 1 col",   V,  64,  1,    XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS, false},
+    {"specials huge",    V,  8,   200003, XL_F32, 0,   0,  false,   0,  0,  DATA_SPECIALS, false},
+    {"specials masked",  V,  64,  131,  XL_F32,  0.5,  1,  false,   0,  0,  DATA_SPECIALS, false},
+    {"large",            VQ, 33,  1031, XL_F32,  0,    0,  false,   0,  0,  DATA_LARGE, false},
+    {"large f16",        V,  33,  1031, XL_F16,  0,    0,  false,   0,  0,  DATA_LARGE, false},
+    {"scale 0.125",      VQ, 33,  521,  XL_F32,  0.125, 0, false,   0,  0,  DATA_NORMAL, false},
+    {"scale -3",         V,  33,  521,  XL_F16,  -3,   0,  false,   0,  0,  DATA_NORMAL, false},
+    {"scale 0.1 long",   V,  2,   70001, XL_F32, 0.1,  0,  false,   0,  0,  DATA_NORMAL, false},
+    {"mask",             VQ, 33,  521,  XL_F32,  0,    1,  false,   0,  0,  DATA_NORMAL, false},
+    {"mask scaled",      V,  33,  521,  XL_F16,  0.3,  1,  false,   0,  0,  DATA_NORMAL, false},
 #define MASKED(name, dtype, mask)                                             \
-    {name, V, 33, 521, dtype, 0.5, MASK_OF(mask), false, 0, 0, DATA_NORMAL}
+    {name, V, 33, 521, dtype, 0.5, MASK_OF(mask), false, 0, 0, DATA_NORMAL, false}
     MASKED("mask f16",       XL_F32,  XL_F16),
     MASKED("mask bf16",      XL_F32,  XL_BF16),
     MASKED("mask f64",       XL_F32,  XL_F64),
@@ -344,11 +344,11 @@ const struct softmax_case softmax_cases[] = {
     MASKED("bf16 mask f16",  XL_BF16, XL_F16),
     MASKED("bf16 mask bf16", XL_BF16, XL_BF16),
     MASKED("bf16 mask f64",  XL_BF16, XL_F64),
-    {"mask row",         VQ, 33,  521,  XL_F32,  0,    2,  false,   0,  0,  DATA_NORMAL},
-    {"mask row bf16",    V,  33,  521,  XL_BF16, 0.5,  2,  true,    3,  5,  DATA_NORMAL},
-    {"mask long",        V,  2,   70001, XL_F32, 0,    1,  false,   0,  0,  DATA_NORMAL},
+    {"mask row",         VQ, 33,  521,  XL_F32,  0,    2,  false,   0,  0,  DATA_NORMAL, false},
+    {"mask row bf16",    V,  33,  521,  XL_BF16, 0.5,  2,  true,    3,  5,  DATA_NORMAL, false},
+    {"mask long",        V,  2,   70001, XL_F32, 0,    1,  false,   0,  0,  DATA_NORMAL, false},
 #define HOOKED(name, use, dtype, out)                                         \
-    {name, use, 13, 521, dtype, 0.5, HOOKS_INTO(out), false, 1, 1, DATA_NORMAL}
+    {name, use, 13, 521, dtype, 0.5, HOOKS_INTO(out), false, 1, 1, DATA_NORMAL, false}
     HOOKED("hooks",          VQ, XL_F32,  XL_F32),
     HOOKED("hooks into f16", V,  XL_F32,  XL_F16),
     HOOKED("hooks into i32", V,  XL_F32,  XL_I32),
@@ -356,14 +356,28 @@ const struct softmax_case softmax_cases[] = {
     HOOKED("hooks into bool", V, XL_F32,  XL_BOOL),
     HOOKED("f16 hooks into i8", VQ, XL_F16, XL_I8),
     HOOKED("bf16 hooks",     V,  XL_BF16, XL_BF16),
-    {"in place",         VQ, 33,  521,  XL_F32,  0,    0,  true,    0,  0,  DATA_NORMAL},
-    {"in place long",    V,  2,   70001, XL_F32, 0,    0,  true,    0,  0,  DATA_NORMAL},
-    {"in place f16",     V,  33,  521,  XL_F16,  0,    0,  true,    1,  1,  DATA_NORMAL},
-    {"pad 1",            VQ, 33,  521,  XL_F32,  0,    0,  false,   1,  0,  DATA_NORMAL},
-    {"pad to 512",       V,  33,  500,  XL_F32,  0,    0,  false,   12, 0,  DATA_NORMAL},
-    {"offset 1",         VQ, 33,  512,  XL_F32,  0,    0,  false,   0,  1,  DATA_NORMAL},
-    {"offset 3 f16",     VQ, 33,  512,  XL_F16,  0,    0,  false,   5,  3,  DATA_NORMAL},
-    {"offset 64",        V,  33,  512,  XL_F32,  0,    0,  false,   0,  64, DATA_NORMAL},
+    {"in place",         VQ, 33,  521,  XL_F32,  0,    0,  true,    0,  0,  DATA_NORMAL, false},
+    {"in place long",    V,  2,   70001, XL_F32, 0,    0,  true,    0,  0,  DATA_NORMAL, false},
+    {"in place f16",     V,  33,  521,  XL_F16,  0,    0,  true,    1,  1,  DATA_NORMAL, false},
+    {"pad 1",            VQ, 33,  521,  XL_F32,  0,    0,  false,   1,  0,  DATA_NORMAL, false},
+    {"pad to 512",       V,  33,  500,  XL_F32,  0,    0,  false,   12, 0,  DATA_NORMAL, false},
+    {"offset 1",         VQ, 33,  512,  XL_F32,  0,    0,  false,   0,  1,  DATA_NORMAL, false},
+    {"offset 3 f16",     VQ, 33,  512,  XL_F16,  0,    0,  false,   5,  3,  DATA_NORMAL, false},
+    {"offset 64",        V,  33,  512,  XL_F32,  0,    0,  false,   0,  64, DATA_NORMAL, false},
+
+    {"log",              VQ, 33,  521,  XL_F32,  0,    0,  false,   0,  0,  DATA_NORMAL, true},
+    {"log 1 column",     V,  37,  1,    XL_F16,  0,    0,  false,   0,  0,  DATA_NORMAL, true},
+    {"log short f16",    VQ, 1021, 31,  XL_F16,  0.5,  0,  false,   3,  1,  DATA_NORMAL, true},
+    {"log in place",     V,  33,  1031, XL_BF16, 0,    0,  true,    0,  0,  DATA_NORMAL, true},
+    {"log mask",         V,  33,  521,  XL_F16,  0.3,  1,  false,   0,  0,  DATA_NORMAL, true},
+    {"log hooks",        V,  13,  521,  XL_F32,  0.5,  HOOKS_INTO(XL_F32), false, 1, 1, DATA_NORMAL, true},
+    {"log long",         VQ, 3,   65537, XL_F32, 0,    0,  false,   0,  0,  DATA_NORMAL, true},
+    {"log 10^6",         V,  2,   1000003, XL_F32, 0,  0,  false,   0,  0,  DATA_NORMAL, true},
+    {"log large",        VQ, 33,  1031, XL_F32,  0,    0,  false,   0,  0,  DATA_LARGE, true},
+    {"log large long",   V,  3,   65537, XL_F32, 0,    0,  false,   0,  0,  DATA_LARGE, true},
+    {"log large f16",    V,  33,  1031, XL_F16,  0,    0,  false,   0,  0,  DATA_LARGE, true},
+    {"log specials",     VQ, 64,  127,  XL_F32,  0,    0,  false,   0,  0,  DATA_SPECIALS, true},
+    {"log specials long", V, 8,   200003, XL_F32, 0,   0,  false,   0,  0,  DATA_SPECIALS, true},
 
     /* Timed. */
     ROWS("4096x4096 f32",   BQ, 4096, 4096, XL_F32),
@@ -376,7 +390,7 @@ const struct softmax_case softmax_cases[] = {
     ROWS("1x10000000 f32",  B,  1, 10000000, XL_F32),
     ROWS("8192x32768 f32",  BB, 8192, 32768, XL_F32),
     ROWS("256x1048576 f32", BB, 256, 1048576, XL_F32),
-    {NULL, 0, 0, 0, XL_F32, 0, 0, false, 0, 0, DATA_NORMAL},
+    {NULL, 0, 0, 0, XL_F32, 0, 0, false, 0, 0, DATA_NORMAL, false},
 };
 /* clang-format on */
 

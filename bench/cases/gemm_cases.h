@@ -93,6 +93,7 @@ struct softmax_case {
     bool in_place;
     size_t pad, off;
     enum case_data data;
+    bool is_log; /* the logarithm of the result */
 };
 
 /* The types of the case's mask and of its results. */

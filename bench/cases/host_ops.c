@@ -208,6 +208,31 @@ double ref_softmax_tol(double expected, double below, double slack,
            ref_floor(XL_F32);
 }
 
+void ref_log_softmax_row(const double *x, size_t cols, double *y, double *max)
+{
+    double sum = 0;
+    ref_softmax_row(x, cols, y, max);
+    if (isnan(y[0]))
+        return;
+    for (size_t j = 0; j < cols; j++)
+        sum += exp(x[j] - *max);
+    for (size_t j = 0; j < cols; j++)
+        y[j] = *max == -INFINITY ? -INFINITY : x[j] - *max - log(sum);
+}
+
+/* (2 |result| + 76 + 7 log2 cols) u and the slack of x; then one rounding.
+ * Source: softmax.h, Accuracy. */
+double ref_log_softmax_tol(double expected, double slack, size_t cols,
+                           xl_dtype out)
+{
+    static const double fixed_terms = 76, of_sum = 7;
+    const double size = fabs(expected);
+    const double tol = (2 * size + fixed_terms + of_sum * log2((double)cols)) *
+                           ref_roundoff(XL_F32) +
+                       slack;
+    return tol + ref_roundoff(out) * (size + tol) + ref_floor(out);
+}
+
 static double overflow_of(xl_dtype dtype)
 {
     return dtype == XL_F16    ? F16_OVERFLOW

@@ -72,6 +72,10 @@ void ref_softmax_row(const double *x, size_t cols, double *y, double *max);
  * relative error from rounding x (0 when x is exact). */
 double ref_softmax_tol(double want, double below, double slack, size_t cols,
                        xl_dtype out);
+/* The logarithm of a row, and its tolerance: absolute, and so `slack`. */
+void ref_log_softmax_row(const double *x, size_t cols, double *y, double *max);
+double ref_log_softmax_tol(double want, double slack, size_t cols,
+                           xl_dtype out);
 
 /* Error over tolerance: 0 for agreement, infinite when one is NaN or infinite
  * and the other is not. A result too large for its type may be infinite. */

@@ -90,6 +90,8 @@ const struct option_row option_rows[] = {
     {"groups", 0, OPT_COUNT, "N",
      "groups of channels, each with filters of its own; 1 when not given",
      NULL, AT(groups), false, NULL},
+    {"log", 0, OPT_FLAG, NULL,
+     "the logarithm of the softmax, as for a loss", NULL, AT(log), false, NULL},
     {"causal", 0, OPT_FLAG, NULL,
      "a query sees the keys up to its own place, the last query the last key",
      NULL, AT(causal), false, NULL},

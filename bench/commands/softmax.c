@@ -9,9 +9,9 @@ static int run_softmax(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",   "all-devices",  "variant", "dtype", "trace",
-    "json",     REPORT_OPTIONS, "seed",    "quick", "full",
-    "max-time", "roofs",        "strict",  NULL};
+    "device", "all-devices",  "variant", "dtype", "log",  "trace",
+    "json",   REPORT_OPTIONS, "seed",    "quick", "full", "max-time",
+    "roofs",  "strict",       NULL};
 
 const struct command cmd_softmax = {
     .name = "softmax",
@@ -24,7 +24,8 @@ const struct command cmd_softmax = {
         "reach a higher rate by it. Each result is compared with the host in "
         "double precision, on a sample of rows, before and after it is "
         "timed.\n\n"
-        "  clbench softmax 4096x4096 64x1000000",
+        "  clbench softmax 4096x4096 64x1000000\n"
+        "  clbench softmax 8192x32000 --log --dtype f16",
     .options = options,
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,

@@ -223,9 +223,9 @@ static int run_tune(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "variant", "dtype", "trans", "accuracy", "batch", "shapes",
-    "budget", "tries", "patience", "output", "dry-run", "list", "json",
-    REPORT_OPTIONS, NULL};
+    "device", "variant", "dtype", "trans", "accuracy", "batch", "log",
+    "shapes", "budget", "tries", "patience", "output", "dry-run", "list",
+    "json", REPORT_OPTIONS, NULL};
 
 const struct command cmd_tune = {
     .name = "tune",

@@ -36,6 +36,8 @@ static void describe_softmax(const void *arg, xl_row *row)
     xl_row_shape(row, "rows", (double)c->rows);
     xl_row_shape(row, "cols", (double)c->cols);
     xl_row_param(row, "scale", c->scale == 0 ? 1 : c->scale);
+    if (c->is_log)
+        xl_row_param_text(row, "result", "log");
     row->flop = flop_per_elem * elems;
     row->bytes = passes * elems * (double)xl_dtype_bytes(c->dtype);
 }
@@ -46,7 +48,8 @@ static xl_softmax softmax_descriptor(const struct case_run *w)
     const cl_mem *mem = w->data->mem;
     size_t ld = c->cols + c->pad;
     xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
-                    .scale = c->scale, .variant = w->variant};
+                    .scale = c->scale, .variant = w->variant,
+                    .is_log = c->is_log};
     s.src = xl_mat_rows(mem[SRC], ld, c->dtype);
     s.dst = xl_mat_rows(mem[DST], ld, c->dtype);
     return s;
@@ -89,7 +92,10 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
     }
     /* As in verify/softmax.c: the rounding of scale and product. */
     double slack = is_scaled ? 4 * largest * ref_roundoff(XL_F32) : 0;
-    ref_softmax_row(x, c->cols, y, &max);
+    if (c->is_log)
+        ref_log_softmax_row(x, c->cols, y, &max);
+    else
+        ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
         struct checked_element e = {.name = "dst",
                                     .i = i,
@@ -97,7 +103,10 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
                                     .expected = y[j],
                                     .dtype = c->dtype};
         e.got = ref_load(line, j, c->dtype);
-        e.tol = ref_softmax_tol(y[j], max - x[j], slack, c->cols, c->dtype);
+        e.tol = c->is_log
+                    ? ref_log_softmax_tol(y[j], slack, c->cols, c->dtype)
+                    : ref_softmax_tol(y[j], max - x[j], slack, c->cols,
+                                      c->dtype);
         check_element(out, &e);
     }
 }
@@ -131,14 +140,16 @@ fail:
     return status;
 }
 
-/* Check the sum of each row, which is 1 but for rounding, alike in all rows.
- */
+/* Check the sum of each row, or of exp of its logarithms, which is 1 but for
+ * rounding, alike in all rows. A logarithm's rounding is u times its size, on
+ * average over the row at most ln cols. */
 static xl_status check_whole_softmax(xl_queue *q, const struct case_run *w,
                                      struct check_result *out)
 {
     static const double roundings = 4;
     const struct softmax_case *c = w->c;
     const size_t size = xl_dtype_bytes(c->dtype), ld = c->cols + c->pad;
+    const double size_of_log = c->is_log ? 1 + log((double)c->cols) : 1;
     xl_status status = XL_OK;
     if (c->cols < OUTLIER_MIN_TERMS || c->rows * ld > WHOLE_ELEMS)
         return XL_OK;
@@ -148,15 +159,18 @@ static xl_status check_whole_softmax(xl_queue *q, const struct case_run *w,
     TRY(xl_buffer_read(q, w->data->mem[DST], 0, got, c->rows * ld * size));
     for (size_t i = 0; i < c->rows; i++) {
         error[i] = -1;
-        for (size_t j = 0; j < c->cols; j++)
-            error[i] += ref_load(got, i * ld + j, c->dtype);
+        for (size_t j = 0; j < c->cols; j++) {
+            const double y = ref_load(got, i * ld + j, c->dtype);
+            error[i] += c->is_log ? exp(y) : y;
+        }
     }
-    const size_t row =
-        find_outlier(error, c->rows, roundings * ref_roundoff(c->dtype));
+    const size_t row = find_outlier(
+        error, c->rows, roundings * size_of_log * ref_roundoff(c->dtype));
     if (row < c->rows) {
         out->right = false;
         snprintf(out->why, sizeof out->why,
-                 "row %zu adds up to %.9g, the others to 1", row,
+                 "%srow %zu adds up to %.9g, the others to 1",
+                 c->is_log ? "exp of " : "", row,
                  1 + error[row]);
         status = XL_WRONG_RESULT;
     }
@@ -178,6 +192,7 @@ static bool parse_softmax(const struct settings *set, const char *word,
     c->rows = rows_cols[0];
     c->cols = rows_cols[1];
     c->dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->is_log = set->log;
     return true;
 }
 
@@ -192,14 +207,16 @@ static bool is_softmax_case_in_run(const struct session *s,
     return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
 }
 
-static bool read_softmax_case(const struct session *s, unsigned i, void *c,
+static bool read_softmax_case(const struct session *s, unsigned i, void *arg,
                               bool *is_selected)
 {
+    struct softmax_case *c = arg;
     const struct softmax_case *row = &softmax_cases[i];
     if (!row->name)
         return false;
     *is_selected = is_softmax_case_in_run(s, row);
-    memcpy(c, row, sizeof *row);
+    *c = *row;
+    c->is_log = s->set.log;
     return true;
 }
 

@@ -75,9 +75,11 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
     const xl_mat rows = operand_view(c->rows, c->cols, c->dtype, false);
     snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
     out->dtype = c->dtype;
-    out->desc.softmax = (xl_softmax){XL_SOFTMAX_INIT, .rows = c->rows,
-                                     .cols = c->cols, .src = rows,
-                                     .dst = rows,     .variant = out->variant};
+    out->is_log = c->is_log;
+    out->desc.softmax = (xl_softmax){
+        XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
+        .src = rows,     .dst = rows,     .variant = out->variant,
+        .is_log = c->is_log};
 }
 
 static void class_of_attention(const void *arg, struct tune_class *out)
@@ -193,6 +195,8 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
         xl__str_printf(&text, " %s", xl_dtype_name(c->dtype));
     if (c->trans > 0)
         xl__str_printf(&text, " %s", trans);
+    if (c->is_log)
+        xl__str_add(&text, " log");
     if (c->accuracy != XL_ACCURACY_FULL)
         xl__str_printf(&text, " %s", accuracy);
     if (c->batch)

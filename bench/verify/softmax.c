@@ -111,7 +111,8 @@ static xl_status run_case(struct softmax_check *t, xl_queue *q,
     const struct softmax_case *c = t->c;
     xl_status status;
     xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
-                    .scale = c->scale, .variant = variant};
+                    .scale = c->scale, .variant = variant,
+                    .is_log = c->is_log};
     TRY(guarded_upload(&t->src, q));
     s.src = s.dst = guarded_view(&t->src, false);
     if (!c->in_place) {
@@ -143,7 +144,8 @@ fail:
 }
 
 /* Row i of x = scale src + mask, exactly; *slack the relative error of a
- * result that comes from rounding x to f32: twice u (|scale src| + |x|), once
+ * result that comes from rounding x to f32, the absolute one of its logarithm:
+ * twice u (|scale src| + |x|), once
  * for the element and once for those it is divided by. */
 static void reference_row(const struct softmax_check *t, size_t i, double *x,
                           double *slack)
@@ -177,7 +179,10 @@ static void check_row(const struct softmax_check *t, size_t i, double *x_y[2],
     const xl_dtype out_dtype = softmax_out_dtype(c);
     double *x = x_y[0], *y = x_y[1], max = 0, slack = 0;
     reference_row(t, i, x, &slack);
-    ref_softmax_row(x, c->cols, y, &max);
+    if (c->is_log)
+        ref_log_softmax_row(x, c->cols, y, &max);
+    else
+        ref_softmax_row(x, c->cols, y, &max);
     for (size_t j = 0; j < c->cols; j++) {
         struct checked_element e = {.name = "dst",
                                     .i = i,
@@ -186,11 +191,12 @@ static void check_row(const struct softmax_check *t, size_t i, double *x_y[2],
                                     .dtype = out_dtype};
         double below = isfinite(x[j]) && isfinite(max) ? max - x[j] : 0;
         const bool hooks = c->mask >= MASK_HOOKS;
+        const xl_dtype dtype = hooks ? XL_F32 : c->dtype;
         e.got = ref_at(&got, i, j);
-        e.tol = ref_softmax_tol(y[j], below, slack, c->cols,
-                                hooks ? XL_F32 : c->dtype);
+        e.tol = c->is_log ? ref_log_softmax_tol(y[j], slack, c->cols, dtype)
+                          : ref_softmax_tol(y[j], below, slack, c->cols, dtype);
         if (hooks) { /* a product of f32, then what is stored */
-            e.tol = times * (e.tol + ref_roundoff(XL_F32) * y[j]);
+            e.tol = times * (e.tol + ref_roundoff(XL_F32) * fabs(y[j]));
             e.expected = ref_epilogue_stored(times * y[j], out_dtype, &e.tol);
         }
         check_element(out, &e);

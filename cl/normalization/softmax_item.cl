@@ -4,9 +4,9 @@
  *               at a time and whose local memory is ordinary memory.
  *
  *   MODE 4  softmax_item_rows: `each` rows a group. A private copy, which
- *           stays in the core's cache, has a row's values x, then their exp;
- *           while these are scaled and written, the next row is read in their
- *           place, and its maximum found.
+ *           stays in the core's cache, has a row's values x, then their exp
+ *           (with LOG still x); while the results are written, the next row is
+ *           read in their place, and its maximum found.
  *   MODE 5  softmax_item_long: a row a group, in two sweeps: running shift and
  *           sum, then exp again.
  *   MODE 6  softmax_item_sum, softmax_item_norm: the two sweeps in two
@@ -17,7 +17,7 @@
  * Launch:       1-D, local 1. Groups: MODE 4 ceil(rows / each); MODE 5 rows;
  *               MODE 6 rows n_chunks.
  * Local memory: none.
- * -D:           VW 1 2 4 8 16; VA VT DT OT MT MU; ROW_MAX: most columns of
+ * -D:           VW 1 2 4 8 16; VA VT DT OT MT MU LOG; ROW_MAX: most columns of
  *               MODE 4, a multiple of VW; STREAM 1: results are stored past the
  *               caches, where rows are aligned and there is no epilogue.
  * Needs:        nothing.
@@ -45,8 +45,8 @@
 
 /* exp_below(x, shift, c) is c e^(x - shift), rescale(from, to) e^(from - to).
  * With XL_HAS_TIMES_EXP2 products of shifts with log2(e) are rounded, which
- * cancels out. */
-#if XL_HAS_TIMES_EXP2 && VW == 16
+ * cancels out in a quotient, but not in the logarithm of a sum. */
+#if XL_HAS_TIMES_EXP2 && VW == 16 && !LOG
 /* log2(e), or 1 where its product with the shift is infinite: what is not equal
  * to so large a number is too far from it anyway. */
 static inline float unit_of(const float shift)
@@ -125,7 +125,7 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
             FV run = (FV)(0.0f);
             for (uint j = first; j < min(first + SPAN, r.n); j += VW) {
                 const FV e = exp_below(held[j / VW], shift, 1.0f);
-                held[j / VW] = e;
+                held[j / VW] = kept_of(held[j / VW], e);
                 run += e;
                 XL_AHEAD(next.src + j);
             }
@@ -134,10 +134,10 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
         const float share = share_of(SUM_OF(s.sum));
         top = (FV)(-INFINITY);
         for (uint j = 0; j < r.n; j += VW) {
-            const FV e = held[j / VW], x = get(next, j XL_PROLOGUE_ARGS);
+            const FV kept = held[j / VW], x = get(next, j XL_PROLOGUE_ARGS);
             held[j / VW] = x;
             top = larger(top, x);
-            put_out(r, j, e * share XL_EPILOGUE_ARGS);
+            put_out(r, j, result_of(kept, shift, share) XL_EPILOGUE_ARGS);
         }
         r = next;
     }
@@ -203,7 +203,9 @@ static inline void norm_row(const struct row r,
     for (uint j = 0; j < r.n; j += VW) {
         FETCH_AHEAD(r, j);
         const FV x = get(r, j XL_PROLOGUE_ARGS);
-        put_out(r, j, exp_below(x, shift, share) XL_EPILOGUE_ARGS);
+        const FV y = LOG ? result_of(x, shift, share)
+                         : exp_below(x, shift, share);
+        put_out(r, j, y XL_EPILOGUE_ARGS);
     }
 }
 #endif

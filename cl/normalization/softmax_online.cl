@@ -23,7 +23,7 @@
  *               rows n_chunks.
  * Local memory: 8 ROOM (common/reduce.clh), 4 more in MODE 2.
  * -D:           WG power of two; LANES power of two <= WG (MODE 2, 3: WG);
- *               HELD 1..32 vectors an item; VW 1 2 4 8; VA VT DT OT MT MU.
+ *               HELD 1..32 vectors an item; VW 1 2 4 8; VA VT DT OT MT MU LOG.
  * Needs:        32-bit global atomics (OpenCL C 1.1) in MODE 2.
  * Cost:         5 rows cols flop; bytes: one read, one write; MODE 3 a second
  *               read.
@@ -41,18 +41,19 @@
 #endif
 #define SPAN (WG * HELD * VW)
 
-/* x[h] -> exp(x[h] - shift); their sum, pairwise. */
+/* The sum of exp(x[h] - shift), pairwise; x[h] becomes what is kept of it. */
 static inline float exp_held(FV *x, const float shift)
 {
     FV even = exp(x[0] - shift), odd = (FV)(0.0f);
-    x[0] = even;
+    x[0] = kept_of(x[0], even);
 #pragma unroll
     for (uint h = 1; h < HELD; h++) {
-        x[h] = exp(x[h] - shift);
+        const FV e = exp(x[h] - shift);
+        x[h] = kept_of(x[h], e);
         if (h % 2)
-            odd += x[h];
+            odd += e;
         else
-            even += x[h];
+            even += e;
     }
     return SUM_OF(even + odd);
 }
@@ -83,14 +84,15 @@ void softmax_online_held(ROW_PARAMS)
     FV x[HELD];
     const float top =
         lanes_max(hold(r, x, lane, LANES XL_PROLOGUE_ARGS), for_max);
-    const float part = exp_held(x, shift_of(top));
+    const float shift = shift_of(top), part = exp_held(x, shift);
     const float share = share_of(lanes_sum(part, for_sum));
     if (i >= rows)
         return;
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
         if ((lane + h * LANES) * VW < r.n)
-            put(r, (lane + h * LANES) * VW, x[h] * share XL_EPILOGUE_ARGS);
+            put(r, (lane + h * LANES) * VW,
+                result_of(x[h], shift, share) XL_EPILOGUE_ARGS);
 }
 
 #else /* MODE 2, 3 */
@@ -152,7 +154,7 @@ static inline void norm_chunk(const struct row r,
         for (uint h = 0; h < HELD; h++)
             if ((at + h * WG) * VW < r.n)
                 put(r, (at + h * WG) * VW,
-                    exp(x[h] - shift) * share XL_EPILOGUE_ARGS);
+                    result_of_x(x[h], shift, share) XL_EPILOGUE_ARGS);
     }
 }
 
@@ -294,13 +296,14 @@ void softmax_online_shared(ROW_PARAMS, volatile __global uint *sums,
                     row_sums + 2 * c);
     } while (c < n_chunks);
     const struct pair whole = over_group(p, for_max, for_sum);
+    const float shift = shift_of(whole.shift), share = share_of(whole.sum);
     /* Of this chunk's exp to the row's; 0 if the chunk is all -inf. */
-    const float factor =
-        exp(top - shift_of(whole.shift)) * share_of(whole.sum);
+    const float factor = LOG ? share : exp(top - shift) * share;
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
         if ((lane + h * WG) * VW < r.n)
-            put(r, (lane + h * WG) * VW, x[h] * factor XL_EPILOGUE_ARGS);
+            put(r, (lane + h * WG) * VW,
+                result_of(x[h], shift, factor) XL_EPILOGUE_ARGS);
 }
 #endif
 #endif /* MODE */

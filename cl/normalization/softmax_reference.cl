@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes:     dst[i][j] = exp(x[i][j] - t) / sum_j exp(x[i][j] - t),
+/* Computes:     dst[i][j] = exp(x[i][j] - t) / sum_j exp(x[i][j] - t), with LOG
+ *               its logarithm x[i][j] - t - log(sum_j exp(x[i][j] - t)),
  *               x = scale * src + mask, t = max_j x[i][j]; the specials of
  *               xl_softmax_run(). One item a row, three sweeps over it.
  * Arguments:    src of DT, dst of OT: rows x cols from off_src, off_dst on,
@@ -8,7 +9,7 @@
  *               allowed. scale, rows, cols. Lengths in elements.
  * Launch:       global >= rows in one dimension, any local size.
  * Local memory: none.
- * -D:           DT 0..2, OT, MT -1..3, VW 1 (normalization/softmax.clh).
+ * -D:           DT 0..2, OT, MT -1..3, VW 1, LOG (normalization/softmax.clh).
  * Needs:        nothing; double precision for MT 3.
  * Cost:         5 rows cols flop; 3 reads and 1 write of each element.
  * Source:       Kahan 1965 for the sum, so that its length does not show. */
@@ -40,7 +41,7 @@
     sum = next;
 #define PUT(j)                                                                \
     RESULTS(1, , r, (j)*dst_step,                                             \
-            exp(at(r, j, src_step XL_PROLOGUE_ARGS) - shift) * share, j);
+            result_of_x(at(r, j, src_step XL_PROLOGUE_ARGS), shift, share), j);
 
 /* x[i][j]. */
 static inline float at(const struct row r, const ulong j,

@@ -872,6 +872,7 @@ public:
     Softmax &dst(const xl_mat &view) { return desc_.dst = view, *this; }
     Softmax &mask(const xl_mat &view) { return desc_.mask = view, *this; }
     Softmax &scale(double value) { return desc_.scale = value, *this; }
+    Softmax &log(bool is_log = true) { return desc_.is_log = is_log, *this; }
     /** An expression over `x`, each score before the reduction. */
     Softmax &prologue(const char *text, Bindings bindings = {})
     {

@@ -3,6 +3,7 @@
 #ifndef CROSSLANE_SOFTMAX_H
 #define CROSSLANE_SOFTMAX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <crosslane/epilogue.h>
@@ -32,14 +33,17 @@ typedef struct xl_softmax {
      *  apart from the prologue's. Both together have at most
      *  XL_EPILOGUE_MAX_BINDINGS bindings. */
     xl_epilogue epilogue;
+    bool is_log; ///< the result is its logarithm
 } xl_softmax;
 #define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
 
 /**
  * Enqueue dst[i][j] = epilogue(exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] -
  * max_j x[i])), x = prologue(scale * src + mask): a product and a sum of f32,
- * each rounded. The prologue of an element may be evaluated several times, the
- * epilogue once, before the element is stored.
+ * each rounded. With is_log it is the epilogue of the logarithm, x[i][j] -
+ * max_j x[i] - log(sum_j exp(x[i][j] - max_j x[i])). The prologue of an element
+ * may be evaluated several times, the epilogue once, before the element is
+ * stored.
  *
  * Types:     src is of f32, f16 or bf16, dst of the same type; with an epilogue
  *            dst may be of f32, f16, bf16, i32, i8, u8 or bool, and its text
@@ -47,8 +51,8 @@ typedef struct xl_softmax {
  * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
  *            (fully masked) is all 0, as in the language of
  *            crosslane/expr.h; any other -inf gives 0. +inf in src
- *            with a mask of -inf is NaN, and so is -inf with +inf. An epilogue
- *            gets these as y.
+ *            with a mask of -inf is NaN, and so is -inf with +inf. With is_log
+ *            each 0 is -inf. An epilogue gets these as y.
  * Cost:      5 rows cols flop; at least rows cols (sizeof(src) + sizeof(dst))
  *            bytes.
  * Accuracy:  relative error of an element <= (|x - max| + 48 + 2 log2 cols) u,
@@ -57,8 +61,12 @@ typedef struct xl_softmax {
  *            of each exp and the 2.5 ulp of a division that OpenCL allows.
  *            Source: Blanchard, Higham, Higham 2021, theorem 4.2, with sums
  *            taken pairwise over work-items. A prologue whose values are off
- *            by at most d adds 2 d. With an epilogue the bound is that of y,
- *            which is not rounded to dst's type.
+ *            by at most d adds 2 d. With is_log the absolute error is
+ *            <= (2 |result| + 76 + 7 log2 cols) u before the rounding: that of
+ *            the sum; 3 ulp, 6 u, of its logarithm, at most 4 + ln cols, since
+ *            the sum may be taken under a value up to 4 below the maximum; one
+ *            rounding of each difference. With an epilogue the bound is that of
+ *            y, which is not rounded to dst's type.
  * Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,

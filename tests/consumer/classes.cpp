@@ -245,10 +245,22 @@ void run_softmax(xl::Queue &q)
         .epilogue("y * s", {{"s", 4.0}})
         .run(q);
     const Floats four = download(q, to, m * n);
-    for (std::size_t i = 0; i < m * n; i++)
+    xl::Softmax(m, n)
+        .src(xl::rows(from, n, XL_F32))
+        .dst(xl::rows(to, n, XL_F32))
+        .scale(0.5)
+        .mask(repeated)
+        .log()
+        .run(q);
+    const Floats logs = download(q, to, m * n);
+    for (std::size_t i = 0; i < m * n; i++) {
         expect(std::fabs(4 * static_cast<double>(y[i]) -
                          static_cast<double>(four[i])) < 1e-4,
                "a softmax with a prologue and an epilogue");
+        expect(std::fabs(std::exp(static_cast<double>(logs[i])) -
+                         static_cast<double>(y[i])) < 1e-5,
+               "the logarithm of a softmax");
+    }
 }
 
 // One head of d columns, causal, with a sink of 0 and log-sum-exp.

@@ -112,7 +112,8 @@ class Softmax(Descriptor):
     _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
                 ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),
                 ("workspace", Mem), ("variant", ct.c_char_p),
-                ("prologue", Epilogue), ("epilogue", Epilogue)]
+                ("prologue", Epilogue), ("epilogue", Epilogue),
+                ("is_log", ct.c_bool)]
 
 
 class Images(ct.Structure):

@@ -34,6 +34,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " strided");
     if (s->dst.mem.svm)
         xl__str_add(out, " in-place");
+    if (s->is_log)
+        xl__str_add(out, " log");
     if (xl__softmax_has_mask(s))
         xl__str_printf(out, " mask:%s", xl_dtype_name(s->mask.dtype));
     for (unsigned i = 0; i < XL__N_HOOKS; i++) {
@@ -206,6 +208,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     c->rows = s->rows;
     c->cols = s->cols;
     c->scale = 1;
+    c->is_log = s->is_log;
     canonicalise(&s->src, s, xl__operand_base(q, 0), &c->src);
     canonicalise(&s->dst, s, xl__operand_base(q, 1), &c->dst);
     if (is_memory_set(s->dst.mem) && same_view(&s->src, &s->dst))
@@ -378,6 +381,8 @@ void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
     xl__define(step, "VW", (long)vw);
     xl__define(step, "VA", is_aligned);
     xl__define(step, "VT", canonical->cols % vw != 0);
+    if (canonical->is_log)
+        xl__define(step, "LOG", 1);
     if (!xl__softmax_has_mask(canonical))
         return;
     xl__define(step, "MT", (long)canonical->mask.dtype);

@@ -173,6 +173,22 @@ static double score_at(const struct xl__selfcheck_case *t, size_t i, size_t j,
                : x;
 }
 
+/* The result of a score x that is known to within d: a logarithm. */
+static double expected_log(const struct row *row, double x, double d,
+                           size_t cols, double *error)
+{
+    static const double fixed = 76, of_sum = 7, u = FLT_EPSILON / 2;
+    const double want =
+        row->sum == 0 ? -(double)INFINITY : x - row->top - log(row->sum);
+    *error = 0;
+    if (isinf(d) || isinf(row->most))
+        *error = INFINITY;
+    else if (isfinite(want))
+        *error = (2 * fabs(want) + fixed + of_sum * log2((double)cols)) * u +
+                 d + log(row->most / row->sum);
+    return want;
+}
+
 /* A result as an f32, and the bound of its error: see xl_softmax_run(). */
 static double expected_y(const struct xl__selfcheck_case *t, size_t i,
                          size_t j, double *error)
@@ -182,6 +198,8 @@ static double expected_y(const struct xl__selfcheck_case *t, size_t i,
     const struct row *row = &((const struct softmax_case *)t->own)->row[i];
     double d;
     const double x = score_at(t, i, j, &d);
+    if (s->is_log)
+        return expected_log(row, x, d, s->cols, error);
     const double want = row->sum == 0 ? 0 : exp(x - row->top) / row->sum;
     const double below = want == 0 ? 0 : fabs(x - row->top);
     *error = want * (below + fixed + 2 * log2((double)s->cols)) * u +
@@ -210,9 +228,9 @@ static double expected_value(const struct xl__selfcheck_case *t,
                                           dtype, y, isnan(y) ? 0 : y_error,
                                           error);
     *error = y_error;
-    if (dtype != XL_F32)
-        *error +=
-            xl__dtype_unit_roundoff(dtype) * y + xl__dtype_underflow(dtype);
+    if (dtype != XL_F32 && isfinite(y))
+        *error += xl__dtype_unit_roundoff(dtype) * fabs(y) +
+                  xl__dtype_underflow(dtype);
     return y;
 }
 

@@ -386,6 +386,10 @@ static void softmax_by_hand(void **state)
         near(y[1], 0.25, 1e-11);
         near(y[2], 0.625, 1e-11);
         near(max, x[2], 0);
+        ref_log_softmax_row(x, 3, y, &max);
+        near(y[0], log(0.125), 1e-11);
+        near(y[1], log(0.25), 1e-11);
+        near(y[2], log(0.625), 1e-11);
     }
 }
 
@@ -437,6 +441,16 @@ static void softmax_specials(void **state)
             else
                 near(y[j], rows[i].y[j], 0);
         }
+        /* A logarithm is finite where x is, however small its exp. */
+        ref_log_softmax_row(rows[i].x, 3, y, &max);
+        for (size_t j = 0; j < 3; j++) {
+            if (isnan(rows[i].y[j]))
+                assert_true(isnan(y[j]));
+            else if (rows[i].x[j] == -inf)
+                assert_true(y[j] == -inf);
+            else
+                near(y[j], rows[i].x[j] - max + log(rows[i].y[1]), 1e-11);
+        }
     }
 }
 
@@ -453,6 +467,9 @@ static void softmax_tolerance(void **state)
     assert_true(ref_softmax_tol(0.5, 0, 0, 1024, XL_F32) > base);
     assert_true(ref_softmax_tol(0.5, 0, 1e-6, 1, XL_F32) > base);
     assert_true(ref_softmax_tol(0.5, 0, 0, 1, XL_F16) > 100 * base);
+    /* Of a logarithm: 76 u, 2 u of its size, and one rounding to f32. */
+    near(ref_log_softmax_tol(-2, 0, 1, XL_F32), (76 + 2 * 2 + 2) * u, 1e-3 * u);
+    near(ref_log_softmax_tol(-2, 0, 2, XL_F32), (83 + 2 * 2 + 2) * u, 1e-3 * u);
     near(ref_softmax_tol(1, 0, 0, 1, XL_F32), 2 * base, 1e-3 * u);
     /* What should be 0 may be as small as the smallest number, no more. */
     assert_true(ref_softmax_tol(0, 0, 0, 1024, XL_F32) < 1e-37);

@@ -212,6 +212,13 @@ static void shapes_become_classes(void **state)
     assert_string_equal(text, "8x8");
     tune_classes_clear(&received);
 
+    assert_int_equal(classes("tune softmax 7x100 --log", &received),
+                     EXIT_FINE);
+    assert_true(received.list[0].desc.softmax.is_log);
+    tune_class_text(&received.list[0], false, text, sizeof text);
+    assert_string_equal(text, "7x100 log");
+    tune_classes_clear(&received);
+
     assert_int_equal(classes("tune attention 2x3x50x24", &received),
                      EXIT_FINE);
     const xl_attention *a = &received.list[0].desc.attention;

@@ -23,15 +23,17 @@ static const struct gemm_case gemms[] = {
     {"full", CASE_VERIFY, 32, 32, 32, 0,  1,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
     {NULL,   0,           0,  0,  0,  0,  0,   0,   XL_F32,  XL_F32,  0, 0, 0, 0, 0, 0, false, false, DATA_NORMAL, CASE_ONE},
 };
-/* name         use        rows cols dtype   scale mask in place pad off data */
+/* name         use        rows cols dtype   scale mask in place pad off data log */
 static const struct softmax_case softmaxes[] = {
-    {"one",      CASE_VERIFY, 3, 1,   XL_F32,  0,   0, false, 0, 0, DATA_NORMAL},
-    {"short",    CASE_VERIFY, 9, 33,  XL_F32,  0.5, 0, false, 1, 3, DATA_NORMAL},
-    {"mask",     CASE_VERIFY, 5, 37,  XL_F16,  0,   1, false, 0, 0, DATA_NORMAL},
-    {"in place", CASE_VERIFY, 2, 300, XL_BF16, 0,   2, true,  0, 0, DATA_NORMAL},
-    {"specials", CASE_VERIFY, 8, 65,  XL_F32,  0,   0, false, 0, 0, DATA_SPECIALS},
-    {"long",     CASE_VERIFY, 1, 900, XL_F32,  0,   0, false, 0, 0, DATA_NORMAL},
-    {NULL,       0,           0, 0,   XL_F32,  0,   0, false, 0, 0, DATA_NORMAL},
+    {"one",      CASE_VERIFY, 3, 1,   XL_F32,  0,   0, false, 0, 0, DATA_NORMAL, false},
+    {"short",    CASE_VERIFY, 9, 33,  XL_F32,  0.5, 0, false, 1, 3, DATA_NORMAL, false},
+    {"mask",     CASE_VERIFY, 5, 37,  XL_F16,  0,   1, false, 0, 0, DATA_NORMAL, false},
+    {"in place", CASE_VERIFY, 2, 300, XL_BF16, 0,   2, true,  0, 0, DATA_NORMAL, false},
+    {"specials", CASE_VERIFY, 8, 65,  XL_F32,  0,   0, false, 0, 0, DATA_SPECIALS, false},
+    {"long",     CASE_VERIFY, 1, 900, XL_F32,  0,   0, false, 0, 0, DATA_NORMAL, false},
+    {"log",      CASE_VERIFY, 5, 37,  XL_F16,  0,   0, false, 0, 0, DATA_SPECIALS, true},
+    {"log long", CASE_VERIFY, 1, 900, XL_F32,  0,   0, false, 0, 0, DATA_NORMAL, true},
+    {NULL,       0,           0, 0,   XL_F32,  0,   0, false, 0, 0, DATA_NORMAL, false},
 };
 /* clang-format on */
 

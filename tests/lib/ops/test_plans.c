@@ -944,6 +944,7 @@ static xl_softmax random_softmax(struct xl__rng *rng)
     const size_t ld = s.cols + pads[xl__rng_below(rng, 4)];
     s.src = s.dst = xl_mat_rows(NULL, ld, t);
     s.dst.offset = pads[xl__rng_below(rng, 4)];
+    s.is_log = xl__rng_below(rng, 4) == 0;
     return s;
 }
 

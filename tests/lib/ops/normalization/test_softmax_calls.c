@@ -48,23 +48,25 @@ static void write_elems(cl_mem to, const double *x, size_t n, xl_dtype dtype)
 }
 
 static void check_row(const char *variant, size_t kind, const void *got,
-                      size_t cols, xl_dtype dtype)
+                      size_t cols, xl_dtype dtype, bool is_log)
 {
     double sum = 0;
     for (size_t j = 0; j < cols; j++) {
-        const double x = xl__dtype_load(got, kind * cols + j, dtype);
+        const double y = xl__dtype_load(got, kind * cols + j, dtype);
+        const double x = is_log ? exp(y) : y;
         const bool is_zero = kind == MASKED || (kind == 8 && j == AT);
         sum += x;
         if (kinds[kind].is_nan != !!isnan(x) || (is_zero && x != 0))
             fail_msg("%s, %zu columns of %s, kind %zu: column %zu is %g",
-                     variant, cols, xl_dtype_name(dtype), kind, j, x);
+                     variant, cols, xl_dtype_name(dtype), kind, j, y);
     }
     const double want = kind == MASKED ? 0 : 1;
     if (!kinds[kind].is_nan && fabs(sum - want) > 0.01)
         fail_msg("%s, kind %zu: the row adds up to %g", variant, kind, sum);
 }
 
-static void check_specials(const char *variant, size_t cols, xl_dtype dtype)
+static void check_specials(const char *variant, size_t cols, xl_dtype dtype,
+                           bool is_log)
 {
     static double src[ELEMS], mask[ELEMS], got[2][ELEMS];
     const size_t n = KINDS * cols, bytes = n * xl_dtype_bytes(dtype);
@@ -83,7 +85,8 @@ static void check_specials(const char *variant, size_t cols, xl_dtype dtype)
                           .src = xl_mat_rows(mem[0], cols, dtype),
                           .mask = xl_mat_rows(mem[1], cols, dtype),
                           .dst = xl_mat_rows(mem[2], cols, dtype),
-                          .variant = variant};
+                          .variant = variant,
+                          .is_log = is_log};
     xl_softmax in_place = s;
     in_place.dst = in_place.src;
     write_elems(mem[0], src, n, dtype);
@@ -96,13 +99,13 @@ static void check_specials(const char *variant, size_t cols, xl_dtype dtype)
     }
     assert_memory_equal(got[0], got[1], bytes);
     for (size_t kind = 0; kind < KINDS; kind++)
-        check_row(variant, kind, got[0], cols, dtype);
+        check_row(variant, kind, got[0], cols, dtype, is_log);
     assert_status(xl_softmax_run(t.queue, &in_place, NULL), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(xl_buffer_read(t.queue, mem[0], 0, got[1], bytes), XL_OK,
                   xl_error_detail(t.queue));
     for (size_t kind = 0; kind < KINDS; kind++)
-        check_row(variant, kind, got[1], cols, dtype);
+        check_row(variant, kind, got[1], cols, dtype, is_log);
 }
 
 static void specials(void **state)
@@ -113,8 +116,8 @@ static void specials(void **state)
     (void)state;
     for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
          v++) {
-        for (unsigned i = 0; i < 9; i++)
-            check_specials(variant, cols[i / 3], dtypes[i % 3]);
+        for (unsigned i = 0; i < 18; i++)
+            check_specials(variant, cols[i / 3 % 3], dtypes[i % 3], i >= 9);
     }
 }
 
@@ -123,9 +126,10 @@ static void specials(void **state)
 
 /* A row whose elements are up to MOST_BELOW below its maximum, where e^x is
  * below the smallest f32. */
-static void check_distances(const char *variant, size_t cols, float top)
+static void check_distances(const char *variant, size_t cols, float top,
+                            bool is_log)
 {
-    static const double most_below = 110, fixed = 48, u = FLT_EPSILON / 2;
+    static const double most_below = 110, u = FLT_EPSILON / 2;
     static float src[MOST_COLS], got[MOST_COLS];
     double sum = 0;
     for (size_t j = 0; j < cols; j++) {
@@ -137,7 +141,8 @@ static void check_distances(const char *variant, size_t cols, float top)
                           .cols = cols,
                           .src = xl_mat_rows(mem[0], cols, XL_F32),
                           .dst = xl_mat_rows(mem[2], cols, XL_F32),
-                          .variant = variant};
+                          .variant = variant,
+                          .is_log = is_log};
     assert_status(xl_buffer_write(t.queue, mem[0], 0, src, cols * sizeof *src),
                   XL_OK, xl_error_detail(t.queue));
     assert_status(xl_softmax_run(t.queue, &s, NULL), XL_OK,
@@ -146,11 +151,12 @@ static void check_distances(const char *variant, size_t cols, float top)
                   XL_OK, xl_error_detail(t.queue));
     for (size_t j = 0; j < cols; j++) {
         const double below = (double)top - (double)src[j];
-        const double want = exp(-below) / sum;
+        const double want = is_log ? -below - log(sum) : exp(-below) / sum;
         /* The Accuracy line of softmax.h. */
         const double bound =
-            want * (below + fixed + 2 * log2((double)cols)) * u +
-            (double)FLT_MIN;
+            is_log ? (2 * fabs(want) + 76 + 7 * log2((double)cols)) * u
+                   : want * (below + 48 + 2 * log2((double)cols)) * u +
+                         (double)FLT_MIN;
         if (!(fabs((double)got[j] - want) <= bound))
             fail_msg("%s, %zu columns, %g below %g: %.9g, not %.9g", variant,
                      cols, below, (double)top, (double)got[j], want);
@@ -164,10 +170,11 @@ static void distances(void **state)
     (void)state;
     for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
          v++) {
-        for (size_t i = 0; i < sizeof tops / sizeof *tops; i++) {
-            check_distances(variant, 7, tops[i]);
-            check_distances(variant, 4096, tops[i]);
-            check_distances(variant, MOST_COLS, tops[i]);
+        for (size_t i = 0; i < 2 * sizeof tops / sizeof *tops; i++) {
+            const float top = tops[i / 2];
+            check_distances(variant, 7, top, i % 2);
+            check_distances(variant, 4096, top, i % 2);
+            check_distances(variant, MOST_COLS, top, i % 2);
         }
     }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prologue and epilogue of a softmax on a real device: by each variant, and
- * each mode of softmax_online, against the host in double; operands of each
- * layout; results of each type; padded rows with guard zones; dst as an
+ * each mode of softmax_online, against the host in double; results and their
+ * logarithms; operands of each layout; results of each type; padded rows with guard zones; dst as an
  * operand; what is refused. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,7 +107,7 @@ static double weighted(double y, double p)
 }
 static double in_bytes(double y, double p)
 {
-    return rint(200 * y) + p;
+    return fmax(rint(200 * y), INT32_MIN) + p;
 }
 static double beyond(double y, double p)
 {
@@ -146,6 +147,7 @@ struct trial {
     const struct after *a;
     unsigned dst; /* SRC or DST */
     size_t rows, cols;
+    bool is_log;
     struct layout at[MEMS];
 };
 
@@ -223,9 +225,11 @@ static double score(const struct trial *c, size_t i, size_t j)
                     f->q == XL_N_DTYPES ? 0 : load(c, Q, i, j));
 }
 
-/* y, from softmax.h: (12 + 48 + 2 log2 MOST_COLS) u, 2^-17.5, and twice the
- * two roundings of a score, at most 16 u; of the epilogue twice two roundings
- * of terms of y and p, then one to the type of dst. */
+/* y, from softmax.h: relative (12 + 48 + 2 log2 MOST_COLS) u, 2^-17.5, and twice
+ * the two roundings of a score, at most 16 u; of a logarithm, absolute,
+ * (2 |y| + 76 + 7 log2 MOST_COLS) u and these 16 u, 2^-16 (1 + |y|); of the
+ * epilogue twice two roundings of terms of y and p, then one to the type of
+ * dst. */
 static void check_element(const char *variant, const struct trial *c, size_t i,
                           size_t j, double y)
 {
@@ -233,18 +237,22 @@ static void check_element(const char *variant, const struct trial *c, size_t i,
     const struct after *a = c->a;
     const double p =
         a->p == XL_N_DTYPES ? 0 : load(c, a->p_is_dst ? c->dst : R, i, j);
-    const double more = a->text && a->out != XL_BOOL
-                            ? 0x1p-22 * (y == 0 ? 0 : 200 * y + fabs(p))
+    const bool is_exact = y == 0 || isinf(y);
+    const double d =
+        is_exact ? 0 : 0x1p-16 * (c->is_log ? 1 + fabs(y) : fabs(y));
+    const double more = a->text && a->out != XL_BOOL && !is_exact
+                            ? 0x1p-22 * (200 * fabs(y) + fabs(p))
                             : 0;
-    const double least = a->value(y * (1 - 0x1p-16), p) - more;
-    const double most = a->value(y * (1 + 0x1p-16), p) + more;
+    const double least = a->value(y - d, p) - more;
+    const double most = a->value(y + d, p) + more;
     const double got =
         xl__dtype_load(back, l->first + i * l->row + j, l->dtype);
     if (!(got >= xl__dtype_round(least, l->dtype) &&
           got <= xl__dtype_round(most, l->dtype)))
-        fail_msg("%s, %s, %s, %zux%zu of %s into %s: [%zu][%zu] is %.9g, not "
-                 "%.9g to %.9g",
-                 variant, c->f->text, a->text, c->rows, c->cols,
+        fail_msg("%s%s, %s, %s, %zux%zu of %s into %s: [%zu][%zu] is %.9g, "
+                 "not %.9g to %.9g",
+                 variant, c->is_log ? " log" : "", c->f->text, a->text,
+                 c->rows, c->cols,
                  xl_dtype_name(c->at[SRC].dtype), xl_dtype_name(l->dtype), i,
                  j, got, least, most);
 }
@@ -256,9 +264,11 @@ static void check_row(const char *variant, const struct trial *c, size_t i)
         top = fmax(top, score(c, i, j));
     for (size_t j = 0; j < c->cols; j++)
         sum += isinf(top) ? 0 : exp(score(c, i, j) - top);
-    for (size_t j = 0; j < c->cols; j++)
-        check_element(variant, c, i, j,
-                      isinf(top) ? 0 : exp(score(c, i, j) - top) / sum);
+    for (size_t j = 0; j < c->cols; j++) {
+        const double y =
+            isinf(top) ? -(double)INFINITY : score(c, i, j) - top - log(sum);
+        check_element(variant, c, i, j, c->is_log ? y : exp(y));
+    }
 }
 
 /* Bytes of dst outside its rows are as before. */
@@ -286,7 +296,7 @@ static xl_softmax describe(const struct trial *c, const char *variant,
     xl_softmax s = {XL_SOFTMAX_INIT,     .rows = c->rows,
                     .cols = c->cols,     .scale = scale,
                     .src = view(c, SRC), .dst = view(c, c->dst),
-                    .variant = variant};
+                    .variant = variant,  .is_log = c->is_log};
     unsigned n = 0;
     if (f->text)
         b[n++] = bind(c, f->p_is_dst ? c->dst : P, "p");
@@ -308,9 +318,11 @@ static xl_softmax describe(const struct trial *c, const char *variant,
 }
 
 static struct trial make_trial(const struct form *f, const struct after *a,
-                               size_t rows, size_t cols, xl_dtype dtype)
+                               size_t rows, size_t cols, xl_dtype dtype,
+                               bool is_log)
 {
-    struct trial c = {.f = f, .a = a, .rows = rows, .cols = cols};
+    struct trial c = {
+        .f = f, .a = a, .rows = rows, .cols = cols, .is_log = is_log};
     c.dst = a->in_place ? SRC : DST;
     c.at[SRC] = lay(&c, 1, 1, dtype);
     c.at[DST] = lay(&c, 1, 1, a->out == XL_N_DTYPES ? dtype : a->out);
@@ -323,9 +335,9 @@ static struct trial make_trial(const struct form *f, const struct after *a,
 
 static void check_trial(const char *variant, const struct form *f,
                         const struct after *a, size_t rows, size_t cols,
-                        xl_dtype dtype)
+                        xl_dtype dtype, bool is_log)
 {
-    const struct trial c = make_trial(f, a, rows, cols, dtype);
+    const struct trial c = make_trial(f, a, rows, cols, dtype, is_log);
     struct xl__rng rng;
     xl_binding b[MOST_BINDINGS];
     xl__rng_seed(&rng, 7);
@@ -350,9 +362,12 @@ static void by_variant(void **state)
     (void)state;
     for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));
          v++) {
-        for (unsigned i = 0; i < 5 * N_FORMS; i += 4)
+        for (unsigned k = 0; k < 10 * N_FORMS; k += 4) {
+            const unsigned i = k % (5 * N_FORMS);
             check_trial(variant, &forms[i / 5], &afters[(i + 1) % N_AFTERS],
-                        sizes[i % 5][0], sizes[i % 5][1], dtypes[i % 3]);
+                        sizes[i % 5][0], sizes[i % 5][1], dtypes[i % 3],
+                        k >= 5 * N_FORMS);
+        }
     }
 }
 
@@ -373,11 +388,12 @@ static void by_mode(void **state)
                  {"MODE=6 WG=1 LANES=1 HELD=1 VW=4 STREAM=1", 9001}};
     unsigned n_right = 0;
     (void)state;
-    for (unsigned i = 0; i < 3 * N_FORMS; i++) {
+    for (unsigned k = 0; k < 6 * N_FORMS; k++) {
+        const unsigned i = k / 2;
         const unsigned mode = 2 * (i % 3) + i / 3 % 2; /* each by each other */
         const struct trial c =
             make_trial(&forms[i / 3], &afters[(i + i / 3) % N_AFTERS], 5,
-                       modes[mode].cols, XL_F32);
+                       modes[mode].cols, XL_F32, k % 2);
         xl_binding b[MOST_BINDINGS];
         xl_candidate_result r;
         xl_candidate candidate = {.variant = "softmax_online"};
@@ -392,7 +408,7 @@ static void by_mode(void **state)
                      candidate.tunables, (int)r.end, r.why);
         n_right += r.end == XL_CANDIDATE_RIGHT;
     }
-    assert_in_range(n_right, 2 * N_FORMS, 3 * N_FORMS);
+    assert_in_range(n_right, 4 * N_FORMS, 6 * N_FORMS);
 }
 
 /* -- what is refused --------------------------------------------------------
@@ -408,7 +424,7 @@ static void refused(const xl_softmax *s, xl_status want, const char *part)
 
 static void bad_prologues(void **state)
 {
-    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32);
+    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
     xl_binding b[MOST_BINDINGS];
     xl_softmax s = describe(&c, NULL, b);
     (void)state;
@@ -458,7 +474,7 @@ static void bad_prologues(void **state)
 
 static void bad_epilogues(void **state)
 {
-    const struct trial c = make_trial(&forms[0], &afters[2], 5, 99, XL_F32);
+    const struct trial c = make_trial(&forms[0], &afters[2], 5, 99, XL_F32, false);
     xl_binding b[MOST_BINDINGS], many[XL_EPILOGUE_MAX_BINDINGS];
     xl_softmax s = describe(&c, NULL, b);
     (void)state;
@@ -501,7 +517,7 @@ static void bad_epilogues(void **state)
 /* Memory of another context. */
 static void other_context(void **state)
 {
-    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32);
+    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
     struct test_device other;
     xl_binding b[MOST_BINDINGS];
     const xl_softmax s = describe(&c, NULL, b);
