@@ -47,21 +47,32 @@
  * With XL_HAS_TIMES_EXP2 products of shifts with log2(e) are rounded, which
  * cancels out in a quotient, but not in the logarithm of a sum. */
 #if XL_HAS_TIMES_EXP2 && VW == 16 && !LOG
-/* log2(e), or 1 where its product with the shift is infinite: what is not equal
- * to so large a number is too far from it anyway. */
-static inline float unit_of(const float shift)
+/* Beyond, a product with log2(e) is off by more than 1. There x - shift is
+ * exact where its exp counts. */
+#define FAR 0x1p24f
+/* What is subtracted from x, and from its product with log2(e). */
+static inline float base_of(const float shift)
 {
-    return isinf(XL_LOG2_E * shift) ? 1.0f : XL_LOG2_E;
+    return fabs(shift) < FAR ? 0.0f : shift;
+}
+static inline float rest_of(const float shift)
+{
+    return fabs(shift) < FAR ? XL_LOG2_E * shift : 0.0f;
 }
 static inline FV exp_below(const FV x, const float shift, const float c)
 {
-    const float unit = unit_of(shift);
-    return xl_times_exp2_16(fma(x, (FV)(unit), (FV)(-(unit * shift))), c);
+    return xl_times_exp2_16(
+        fma(x - base_of(shift), (FV)(XL_LOG2_E), (FV)(-rest_of(shift))), c);
+}
+static inline float times_log2_e(const float x, const float shift)
+{
+    return fma(x - base_of(shift), XL_LOG2_E, -rest_of(shift));
 }
 static inline float rescale(const float from, const float to)
 {
-    const float unit = unit_of(to);
-    return unit == unit_of(from) ? exp2(unit * from - unit * to) : 0.0f;
+    return from == -INFINITY
+               ? 0.0f
+               : exp2(times_log2_e(from, to) - times_log2_e(from, from));
 }
 #else
 static inline FV exp_below(const FV x, const float shift, const float c)
