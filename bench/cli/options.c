@@ -269,6 +269,50 @@ const struct option_row option_rows[] = {
     {"link", 0, OPT_TEXT, "B/s",
      "its link to the host, over which weights are loaded: 31.5GB/s", NULL,
      AT(plan.link), false, NULL},
+    {"name", 0, OPT_TEXT, "KERNEL",
+     "the kernel, where FILE has more than one; or FILE:KERNEL", NULL,
+     AT(kernel.name), false, NULL},
+    {"size", 0, OPT_LIST, "NAME=VALUE[,VALUE...],...",
+     "a name for formulas and its values, each a case of its own; a value may "
+     "be a formula over the sizes before it; repeatable", NULL,
+     AT(kernel.sizes), false, NULL},
+    {"arg", 0, OPT_LIST, "in|out|inout|local:TYPE:LENGTH[:DATA] or TYPE=VALUE",
+     "an argument of the kernel, in their order: a buffer, local memory or a "
+     "scalar. TYPE is float, half, uint, float4 and so on, or f32, f16, bf16, "
+     "u32; DATA of what is read is normal (when not given), zeros, iota or "
+     "below=FORMULA, random integers; repeatable", NULL, AT(kernel.args),
+     false, NULL},
+    {"global", 0, OPT_TEXT, "FORMULA[,FORMULA...]",
+     "the work-items of the launch in each dimension", NULL,
+     AT(kernel.global), false, NULL},
+    {"local", 0, OPT_TEXT, "FORMULA[,FORMULA...]",
+     "those of a work-group; the driver's choice when not given", NULL,
+     AT(kernel.local), false, NULL},
+    {"bytes", 0, OPT_TEXT, "FORMULA",
+     "the bytes that a run reads and writes in memory, counted; for its rate "
+     "and roof", NULL, AT(kernel.bytes), false, NULL},
+    {"flop", 0, OPT_TEXT, "FORMULA",
+     "the floating-point operations of a run, counted; likewise", NULL,
+     AT(kernel.flop), false, NULL},
+    {"define", 'D', OPT_LIST, "NAME[=VALUE[,VALUE...]]",
+     "a macro of the build and its values, each a variant of its own; "
+     "formulas may use it; repeatable", NULL, AT(kernel.defines), false,
+     NULL},
+    {"options", 0, OPT_TEXT, "TEXT",
+     "further options of the OpenCL compiler: '-cl-std=CL2.0 -cl-mad-enable'",
+     NULL, AT(kernel.options), false, NULL},
+    {"against", 0, OPT_TEXT, "FILE[:KERNEL][@GLOBAL[@LOCAL]]",
+     "time another kernel with the same arguments beside it, interleaved; the "
+     "launch is the same unless given", NULL, AT(kernel.against), false,
+     NULL},
+    {"check", 0, OPT_TEXT, "FILE[:KERNEL][@GLOBAL[@LOCAL]]",
+     "compare the results with those of another kernel with the same "
+     "arguments, before and after the timing; a wrong one is a rejected row",
+     NULL, AT(kernel.check), false, NULL},
+    {"tolerance", 0, OPT_REAL, "X",
+     "what floats may differ by, relative to the larger one of the expected "
+     "value and the root mean square of its buffer; 1.5e-5 for f32 when not "
+     "given, integers are exact", NULL, AT(kernel.tolerance), false, NULL},
     {"strict", 0, OPT_FLAG, NULL, "a rejected row is a failure: exit code 1",
      NULL, AT(strict), false, NULL},
     {"list", 'l', OPT_FLAG, NULL,
@@ -346,13 +390,13 @@ static bool read_uint(const char *text, uint64_t *out)
     return isdigit((unsigned char)*text) && !*end && errno == 0;
 }
 
-/* A non-negative decimal number, with an optional `tail`. */
+/* A non-negative decimal number, with an optional `tail`; 0: none. */
 static bool read_real(const char *text, char tail, double *out)
 {
     char *end = NULL;
     *out = strtod(text, &end);
     bool is_decimal = isdigit((unsigned char)*text) || *text == '.';
-    end += *end == tail;
+    end += tail && *end == tail;
     return is_decimal && end > text && !*end && isfinite(*out);
 }
 
@@ -424,6 +468,8 @@ static bool store_value(const struct option_row *row, const char *text,
         return read_seconds(text, field);
     case OPT_PERCENT:
         return read_percent(text, field);
+    case OPT_REAL:
+        return read_real(text, '\0', field);
     case OPT_CHOICE:
         return read_choice(text, row->choices, field);
     case OPT_LIST:
@@ -456,6 +502,8 @@ const char *option_requirement(const struct option_row *row)
         return "a positive time, in seconds or with a unit s, m or h: 90s";
     case OPT_PERCENT:
         return "a non-negative percentage: 5%";
+    case OPT_REAL:
+        return "a non-negative number: 1e-5";
     default:
         return row->value;
     }
@@ -709,7 +757,8 @@ bool args_parse(int argc, char **argv, struct settings *set,
                              .layout = -1,
                              .seed = 1,
                              .margin = NAN,
-                             .noise = NAN};
+                             .noise = NAN,
+                             .kernel.tolerance = NAN};
     const char *name = NULL;
     *command = find_command(argc, argv, &name, &set->help);
     if (!*command)

@@ -30,6 +30,14 @@ struct plan_settings {
     bool training;
 };
 
+/* Options of `clbench kernel`: formulas and files as text; NULL: not given. */
+struct kernel_settings {
+    const char *name, *global, *local, *bytes, *flop, *options;
+    const char *against, *check; /* FILE[:KERNEL][@GLOBAL[@LOCAL]] */
+    struct option_list sizes, args, defines;
+    double tolerance; /* NaN: not given */
+};
+
 /* --roofs: what the rate of a row is compared with. */
 enum roofs_kind { ROOFS_KEPT, ROOFS_FRESH, ROOFS_THEORETICAL };
 
@@ -88,6 +96,7 @@ struct settings {
     size_t chunks, buffers;   /* pipeline; 0: chosen */
     const char *case_name;    /* name of a line of a shape file; NULL: none */
     struct plan_settings plan;
+    struct kernel_settings kernel;
     bool given[OPTIONS_MOST]; /* by index into option_rows */
     const char **words;       /* positional arguments, without the command */
     unsigned n_words;
@@ -99,6 +108,7 @@ enum option_kind {
     OPT_UINT,
     OPT_SECONDS,
     OPT_PERCENT,
+    OPT_REAL, /* double, 0 or more */
     OPT_CHOICE,
     OPT_COUNT, /* size_t, 1 or more */
     OPT_SIZE,  /* size_t, 0 or more */

@@ -20,6 +20,7 @@ enum rows_kind {
     ROWS_WITH_BOUNDS,
     ROWS_OF_LIMITERS, /* synthetic kernels, each made for one limiter */
     ROWS_OF_LEVELS,   /* of the memory hierarchy */
+    ROWS_OF_KERNELS,  /* of the user */
     N_ROWS_KINDS
 };
 

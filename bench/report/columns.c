@@ -152,6 +152,13 @@ static void cell_gain(const struct table_line *l)
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
+/* The time over that of the fastest variant of the case. */
+static void cell_of_best(const struct table_line *l)
+{
+    const double times = result_finding(l->row, "of_best");
+    table_cell(l->t, isnan(times) ? "" : "%.2fx", times);
+}
+
 /* -- cells of a sweep ----------------------------------------------------- */
 
 /* The largest of the table: bars and shares are relative to it. */
@@ -311,6 +318,22 @@ static bool has_limiter(const struct result_table *rows)
     return false;
 }
 
+static bool has_variants(const struct result_table *rows)
+{
+    for (size_t i = 1; i < rows->n; i++)
+        if (strcmp(rows->list[i].row.variant, rows->list[0].row.variant) != 0)
+            return true;
+    return false;
+}
+
+static bool has_best(const struct result_table *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!isnan(result_finding(&rows->list[i].row, "of_best")))
+            return true;
+    return false;
+}
+
 static double key_median(const xl_row *row)
 {
     return row->samples.runs > 0 ? row->samples.median_ns : NAN;
@@ -428,6 +451,23 @@ static const struct report_column level_columns[] = {
     VERDICT,
     {.name = NULL},
 };
+
+static const struct report_column kernel_columns[] = {
+    CASE("case", 12),
+    {{"kernel", false, 8}, "Kernel", cell_variant, .look = LOOK_TEXT,
+     .is_shown = has_variants},
+    MEDIAN,
+    {{"+-", true, 0}, "Spread", cell_spread, .look = LOOK_TEXT,
+     .is_wide = true},
+    VALUE,
+    ROOF,
+    {{"best", true, 0}, "Of the best", cell_of_best, .finding = "of_best",
+     .is_shown = has_best},
+    {{"limit", false, 6}, "Limited by", cell_explained, .look = LOOK_LIMITER,
+     .is_shown = has_limiter},
+    VERDICT,
+    {.name = NULL},
+};
 /* clang-format on */
 
 static const struct report_column *const columns_of[N_ROWS_KINDS] = {
@@ -437,6 +477,7 @@ static const struct report_column *const columns_of[N_ROWS_KINDS] = {
     [ROWS_WITH_BOUNDS] = bound_columns,
     [ROWS_OF_LIMITERS] = limiter_columns,
     [ROWS_OF_LEVELS] = level_columns,
+    [ROWS_OF_KERNELS] = kernel_columns,
 };
 
 unsigned report_columns(const struct result_table *rows, bool is_wide,

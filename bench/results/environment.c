@@ -169,6 +169,7 @@ static json_t *write_options(const struct field *f, const void *at)
             break;
         case OPT_SECONDS:
         case OPT_PERCENT:
+        case OPT_REAL:
             value = json_number(*(const double *)field);
             break;
         case OPT_CHOICE:

@@ -164,6 +164,7 @@ static const struct {
     [ROWS_WITH_BOUNDS] = {"bounds", {"times", "bound_ns", NULL}},
     [ROWS_OF_LIMITERS] = {"limiters", {"share", NULL}},
     [ROWS_OF_LEVELS] = {"levels", {"size_bytes", NULL}},
+    [ROWS_OF_KERNELS] = {"kernels", {"of_best", NULL}},
 };
 
 const char *rows_kind_name(unsigned kind)

@@ -69,15 +69,17 @@ static void report_row(struct attempt *t, xl_verdict verdict, const char *why)
 
 void attempt_fail(struct attempt *t, xl_status status)
 {
-    const char *detail = xl_error_detail(t->q);
+    const char *detail =
+        *t->work.why ? t->work.why : xl_error_detail(t->q);
     report_row(t, status == XL_UNSUPPORTED ? XL_ROW_UNSUPPORTED : XL_ROW_ERROR,
                *detail ? detail : xl_status_text(status));
 }
 
 static void report_wrong(struct attempt *t, const struct check_result *found)
 {
-    char why[192];
-    snprintf(why, sizeof why, "wrong result: %.170s", found->why);
+    static const char before[] = "wrong result: ";
+    char why[sizeof before + sizeof found->why];
+    snprintf(why, sizeof why, "%s%s", before, found->why);
     t->b->s->n_wrong++;
     report_row(t, XL_ROW_REJECTED, why);
 }
@@ -88,6 +90,8 @@ void attempt_describe(struct attempt *t)
     xl_row_init(&t->row, t->b->op->name, variant ? variant : "");
     t->row.seed = t->b->s->set.seed;
     t->b->op->describe(t->work.c, &t->row);
+    if (t->b->op->describe_variant)
+        t->b->op->describe_variant(&t->work, &t->row);
 }
 
 /* -- before the timing ---------------------------------------------------- */
@@ -108,7 +112,8 @@ static bool choose_variant(struct attempt *t, double *est_ns)
             xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
             t->choice = *c;
-            xl_row_found(&t->row, "model_ns", c->est_ns);
+            if (!isnan(c->est_ns))
+                xl_row_found(&t->row, "model_ns", c->est_ns);
             diagnose_idle(choices, n, t->idle, sizeof t->idle);
             if (op->chosen)
                 op->chosen(t->work.c, t->dev, c, &t->row);
@@ -178,12 +183,28 @@ void attempt_prepare(struct attempt *t)
 
 /* -- after the timing ----------------------------------------------------- */
 
+/* A bandwidth allows a row in flop/s the flop of its bytes. */
 static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
 {
     xl_fact fact;
-    if (xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) == XL_OK &&
-        fact.value > 0)
-        t->row.roof = (xl_bound){fact.value, "B/s", roof->name, fact.source};
+    xl_row *row = &t->row;
+    const bool is_rate = strcmp(row->unit, "B/s") == 0;
+    const xl_roof engine = roof_usual(row->dtype);
+    xl_bound arithmetic;
+    if (!roof->fact ||
+        xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) != XL_OK ||
+        !(fact.value > 0))
+        return;
+    row->roof =
+        (xl_bound){fact.value * (is_rate ? 1 : row->flop / row->bytes),
+                   row->unit, roof->name, fact.source};
+    if (!is_rate &&
+        xl_roofline_bound(t->dev, &engine, row->flop, 0, &arithmetic) ==
+            XL_OK &&
+        !(row->roof.value < arithmetic.value))
+        row->roof = arithmetic;
+    if (!isfinite(row->roof.value)) /* no bytes, and no known peak */
+        row->roof.value = NAN;
 }
 
 static void add_roof_of_roofline(struct attempt *t)
@@ -210,7 +231,7 @@ static bool add_roof(struct attempt *t)
         add_roof_of_roofline(t);
         return true;
     }
-    const struct bench_roof roof = op->roof(t->work.c);
+    const struct bench_roof roof = op->roof(t->work.c, t->dev, &t->row);
     if (t->b->s->set.roofs != ROOFS_THEORETICAL)
         add_roof_of_fact(t, &roof);
     return roof.is_bound;
@@ -276,8 +297,13 @@ static void diagnose_row(struct attempt *t)
     xl_diagnose(t->dev, &work, &t->row.diagnosis);
 }
 
+/* A rate, or the time where nothing is counted. */
 static void set_value(xl_row *row)
 {
+    if (strcmp(row->unit, "s") == 0) {
+        row->value = row->samples.median_ns * 1e-9;
+        return;
+    }
     const double amount =
         strcmp(row->unit, "B/s") == 0 ? row->bytes : row->flop;
     row->value = amount / row->samples.median_ns * 1e9;

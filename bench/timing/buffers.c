@@ -11,6 +11,7 @@
 #include "cases/host_ops.h"
 
 static const uint32_t NAN_WORD = BENCH_NAN_WORD;
+enum { GUARD_WORDS = BENCH_GUARD_BYTES / sizeof(uint32_t) };
 
 static size_t bytes_of(const struct bench_buffer *x)
 {
@@ -48,16 +49,43 @@ void bench_data_clear(struct bench_data *data)
     }
 }
 
+/* Whole words, so that a result can be filled with NaN. */
+static size_t words_of(const struct bench_buffer *x)
+{
+    return xl__ceil_div(bytes_of(x), sizeof NAN_WORD);
+}
+
+/* A part of a larger buffer, whose offset suits each device's alignment. */
+static xl_status create_guarded(xl_queue *q, const struct bench_buffer *x,
+                                cl_mem *whole, cl_mem *mem)
+{
+    xl_status status = XL_OK;
+    const cl_buffer_region region = {BENCH_GUARD_BYTES, bytes_of(x)};
+    cl_int code;
+    TRY(xl_buffer_create(
+        q, words_of(x) * sizeof NAN_WORD + 2 * BENCH_GUARD_BYTES, whole));
+    *mem = clCreateSubBuffer(*whole, CL_MEM_READ_WRITE,
+                             CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    if (code != CL_SUCCESS)
+        *mem = NULL;
+    status = code;
+fail:
+    return status;
+}
+
 xl_status bench_data_upload(xl_queue *q, struct bench_data *data)
 {
     xl_status status = XL_OK;
     for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
-        size_t bytes = bytes_of(&data->buffer[i]);
+        const struct bench_buffer *x = &data->buffer[i];
+        size_t bytes = bytes_of(x);
         if (!bytes)
             continue;
-        /* Whole words, so that the result can be filled with NaN. */
-        TRY(xl_buffer_create(q, xl__round_up(bytes, sizeof NAN_WORD),
-                             &data->mem[i]));
+        if (x->is_guarded)
+            TRY(create_guarded(q, x, &data->whole[i], &data->mem[i]));
+        else
+            TRY(xl_buffer_create(q, words_of(x) * sizeof NAN_WORD,
+                                 &data->mem[i]));
         if (data->host[i])
             TRY(xl_buffer_write(q, data->mem[i], 0, data->host[i], bytes));
     }
@@ -71,6 +99,9 @@ void bench_data_release(struct bench_data *data)
         if (data->mem[i])
             clReleaseMemObject(data->mem[i]);
         data->mem[i] = NULL;
+        if (data->whole[i])
+            clReleaseMemObject(data->whole[i]);
+        data->whole[i] = NULL;
     }
 }
 
@@ -80,15 +111,70 @@ xl_status bench_data_reset(xl_queue *q, const struct bench_data *data)
     for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
         const struct bench_buffer *x = &data->buffer[i];
         size_t bytes = bytes_of(x);
-        size_t words = xl__round_up(bytes, sizeof NAN_WORD) / sizeof NAN_WORD;
-        if (!bytes || !x->is_result)
+        if (!bytes || !(x->is_result || x->is_guarded))
             continue;
+        if (x->is_guarded)
+            TRY(xl_buffer_fill(q, data->whole[i], 0, NAN_WORD,
+                               words_of(x) + 2 * GUARD_WORDS));
         if (data->host[i])
             TRY(xl_buffer_write(q, data->mem[i], 0, data->host[i], bytes));
-        else
-            TRY(xl_buffer_fill(q, data->mem[i], 0, NAN_WORD, words));
+        else if (!x->is_guarded)
+            TRY(xl_buffer_fill(q, data->mem[i], 0, NAN_WORD, words_of(x)));
     }
     TRY(xl_queue_finish(q));
+fail:
+    return status;
+}
+
+/* -- guards ---------------------------------------------------------------- */
+
+/* The first of n bytes, which begin at byte `from` of the whole, that has not
+ * its value of the fill; n: none. */
+static size_t find_changed(const unsigned char *bytes, size_t n, size_t from)
+{
+    size_t i = 0;
+    while (i < n &&
+           bytes[i] == ((const unsigned char *)&NAN_WORD)[(from + i) %
+                                                          sizeof NAN_WORD])
+        i++;
+    return i;
+}
+
+static xl_status find_outside(xl_queue *q, const struct bench_buffer *x,
+                              cl_mem whole, bool *is_found, long long *at)
+{
+    xl_status status = XL_OK;
+    const size_t end = BENCH_GUARD_BYTES + bytes_of(x);
+    const size_t from[] = {0, end};
+    const size_t n[] = {BENCH_GUARD_BYTES,
+                        words_of(x) * sizeof NAN_WORD + 2 * BENCH_GUARD_BYTES -
+                            end};
+    unsigned char *bytes = malloc(xl__max_size(n[0], n[1]));
+    TRY(bytes ? XL_OK : XL_NO_MEMORY);
+    for (unsigned side = 0; !*is_found && side < 2; side++) {
+        TRY(xl_buffer_read(q, whole, from[side], bytes, n[side]));
+        const size_t i = find_changed(bytes, n[side], from[side]);
+        *is_found = i < n[side];
+        *at = (long long)(from[side] + i) - BENCH_GUARD_BYTES;
+    }
+fail:
+    free(bytes);
+    return status;
+}
+
+xl_status bench_data_find_outside(xl_queue *q, const struct bench_data *data,
+                                  unsigned *buffer, long long *at)
+{
+    xl_status status = XL_OK;
+    bool is_found = false;
+    for (*buffer = 0; *buffer < BENCH_BUFFERS; ++*buffer) {
+        if (!data->whole[*buffer])
+            continue;
+        TRY(find_outside(q, &data->buffer[*buffer], data->whole[*buffer],
+                         &is_found, at));
+        if (is_found)
+            break;
+    }
 fail:
     return status;
 }

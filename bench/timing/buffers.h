@@ -18,17 +18,21 @@ struct bench_buffer {
     xl_dtype dtype;
     bool is_input, is_result; /* both: modified in place */
     bool has_gaps;            /* between rows, which are not written */
+    bool is_guarded; /* with BENCH_GUARD_BYTES before and behind it, which
+                        bench_data_reset() fills; the inputs are written
+                        again as well */
 };
+enum { BENCH_GUARD_BYTES = 1 << 16 };
 
 static inline struct bench_buffer bench_input(size_t elems, xl_dtype dtype)
 {
-    return (struct bench_buffer){elems, dtype, true, false, false};
+    return (struct bench_buffer){elems, dtype, true, false, false, false};
 }
 
 static inline struct bench_buffer bench_result(size_t elems, xl_dtype dtype,
                                                bool has_gaps)
 {
-    return (struct bench_buffer){elems, dtype, false, true, has_gaps};
+    return (struct bench_buffer){elems, dtype, false, true, has_gaps, false};
 }
 
 /* A result is filled with this before a run: NaN in f32, f16 and bf16. */
@@ -40,6 +44,7 @@ struct bench_data {
     struct bench_buffer buffer[BENCH_BUFFERS];
     void *host[BENCH_BUFFERS]; /* NULL: not an input */
     cl_mem mem[BENCH_BUFFERS];
+    cl_mem whole[BENCH_BUFFERS]; /* with its guards; NULL: has none */
     uint64_t seed;
 };
 
@@ -53,5 +58,9 @@ xl_status bench_data_upload(xl_queue *q, struct bench_data *data);
 void bench_data_release(struct bench_data *data);
 /* Fill results with NaN; write again those that are modified in place. */
 xl_status bench_data_reset(xl_queue *q, const struct bench_data *data);
+/* Find a guard that was written since the reset. *buffer: which buffer's,
+ * BENCH_BUFFERS: none; *at: the first byte, from the buffer's first one. */
+xl_status bench_data_find_outside(xl_queue *q, const struct bench_data *data,
+                                  unsigned *buffer, long long *at);
 
 #endif

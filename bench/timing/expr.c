@@ -26,7 +26,7 @@ static void layout_expr_buffers(const void *arg, struct bench_buffer *buffers)
         if (!n->is_scalar)
             buffers[k] = (struct bench_buffer){
                 expr_stored_elems(n), n->dtype, n->is_input, n->is_result,
-                expr_stored_elems(n) != expr_elems(n)};
+                expr_stored_elems(n) != expr_elems(n), false};
     }
 }
 
@@ -144,8 +144,11 @@ static struct traffic count_traffic(const struct expr_spec *s)
  * not a bound for tensors that are modified in place, since a cache that
  * fetches a line before it is written has it already; nor for several large
  * inputs, which may be read faster than one. */
-static struct bench_roof expr_roof(const void *arg)
+static struct bench_roof expr_roof(const void *arg, const xl_device *dev,
+                                   const xl_row *row)
 {
+    (void)dev;
+    (void)row;
     static const double small = 1 / 8.0;
     const struct expr_job *job = arg;
     const struct traffic t = count_traffic(&job->spec);

@@ -16,7 +16,7 @@
 #include "timing/buffers.h"
 #include "cli/session.h"
 
-enum { BENCH_MAX_WORDS = 64, BENCH_MAX_CHOICES = 16 };
+enum { BENCH_MAX_WORDS = 64, BENCH_MAX_CHOICES = 64 };
 
 /* One run: a case in its buffers, with one variant. */
 struct case_run {
@@ -24,10 +24,12 @@ struct case_run {
     const struct bench_data *data;
     const char *variant; /* NULL: the library's choice */
     void *state;         /* of the op's own, made by open() */
+    char why[512]; /* of a failure in open(), where the op knows it; "":
+                      xl_error_detail() */
 };
 
-/* A bandwidth as a roof: its fact, and its name in the report. If it is not a
- * bound, a row above it is not rejected. */
+/* A bandwidth as a roof: its fact (NULL: no roof), and its name in the report.
+ * If it is not a bound, a row above it is not rejected. */
 struct bench_roof {
     const char *fact, *name;
     bool is_bound;
@@ -55,6 +57,8 @@ struct bench_op {
     void (*fill)(const void *c, unsigned i, void *host, struct xl__rng *rng);
     /* Shape, parameters, dtype, flop and bytes; the row's unit. */
     void (*describe)(const void *c, xl_row *row);
+    /* Add what depends on the variant that is asked for; NULL: nothing. */
+    void (*describe_variant)(const struct case_run *w, xl_row *row);
     /* Prepare w->state for the runs of a variant. Both NULL: not required. */
     xl_status (*open)(xl_queue *q, struct case_run *w);
     void (*close)(struct case_run *w);
@@ -67,8 +71,10 @@ struct bench_op {
     /* Add the counts of a run beyond its flop and bytes, for the diagnosis;
      * NULL: none. */
     void (*count)(const void *c, const xl_choice *choice, xl_counts *work);
-    /* The row's roof; NULL: the roofline's. */
-    struct bench_roof (*roof)(const void *c);
+    /* The row's roof; NULL: the roofline's. A row in flop/s is below the
+     * arithmetic peak as well. */
+    struct bench_roof (*roof)(const void *c, const xl_device *dev,
+                              const xl_row *row);
     /* The unit that could do its arithmetic; NULL: roof_usual(). */
     xl_roof (*engine)(const void *c);
     /* Compare a sample of the result with the host. */

@@ -462,6 +462,12 @@ public:
     {
         check(xl_timeline_enable(get(), on), get());
     }
+    /** Record a command of the application's own; @p label must exist until
+     *  it is drained. */
+    void timeline_record(const char *label, cl_event event)
+    {
+        check(xl_timeline_record(get(), label, event), get());
+    }
     /** Pass every xl_span to @p each, and remove them. */
     template <class Each> void timeline_drain(Each each)
     {

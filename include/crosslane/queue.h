@@ -137,7 +137,7 @@ XL_API const char *xl_error_detail(const xl_queue *q);
 
 /** Times of one launch by the device's clock, in nanoseconds. */
 typedef struct xl_span {
-    const char *label; ///< the kernel's name; static
+    const char *label; ///< the kernel's name; static, or the application's
     uint64_t queued_ns, submit_ns, start_ns, end_ns;
 } xl_span;
 
@@ -149,6 +149,18 @@ typedef struct xl_span {
  * @return XL_OK, or XL_UNSUPPORTED when the queue was made without profiling
  */
 XL_API xl_status xl_timeline_enable(xl_queue *q, bool on);
+
+/**
+ * Record a command that the application itself enqueued on @p q, so that
+ * xl_samples_take() times it by the event clock, as the library's launches.
+ * Without effect while nothing is recorded.
+ *
+ * @param label  of its span; it must exist until the span is drained
+ * @param event  of the command; retained until then
+ * @return XL_OK or XL_BAD_ARGUMENT
+ */
+XL_API xl_status xl_timeline_record(xl_queue *q, const char *label,
+                                 cl_event event);
 
 /** Pass every recorded span to @p each, in order of enqueueing, and remove
  *  them. Waits for the launches to end. */

@@ -61,6 +61,19 @@ xl_status xl_timeline_enable(xl_queue *q, bool on)
     return XL_OK;
 }
 
+xl_status xl_timeline_record(xl_queue *q, const char *label, cl_event event)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    if (!label || !event)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "a command is recorded without %s",
+                             label ? "its event" : "a label");
+    xl__timeline_add(&q->timeline, label, event);
+    return XL_OK;
+}
+
 static xl_status read_span(struct xl__error *e, cl_event event, xl_span *span)
 {
     static const cl_profiling_info queries[] = {

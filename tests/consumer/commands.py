@@ -13,7 +13,8 @@ exits with 2 (usage), 4 (a file), a code that the manual does not list, or a
 signal. On the stub driver kernels compute nothing, so 1 (a wrong result), 3
 (no usable device, of doctor) and 5 (a gate) are expected there. For the same
 reason each file that report, compare or plan reads is replaced by result.json,
-which was measured on PoCL.
+which was measured on PoCL. A block ```opencl whose first line is // NAME is
+the file of a kernel.
 
 bench/README.md must have each command and each option that --help prints, and
 no other option."""
@@ -61,6 +62,17 @@ def supply_results(command, folder):
         shutil.copy(RESULT, os.path.join(folder, name))
 
 
+def supply_kernels(command, folder, text):
+    """Writes the kernels that the example builds: blocks ```opencl whose first
+    line is // NAME."""
+    if re.match(r"clbench kernel\b", command):
+        for name, kernel in re.findall(r"^```opencl\n// (\S+)\n(.*?)^```",
+                                       text, re.M | re.S):
+            with open(os.path.join(folder, name), "w",
+                      encoding="utf-8") as file:
+                file.write(kernel)
+
+
 def run_example(command, folder, seconds):
     """(exit code, standard error); 130 when it had to be interrupted."""
     process = subprocess.Popen(
@@ -86,10 +98,14 @@ def check_examples(source_dir, folder, seconds):
         own_folder = os.path.join(folder, f"{name}_{number}".replace("/", "_"))
         os.makedirs(own_folder)
         supply_results(command, own_folder)
+        supply_kernels(command, own_folder, texts[name])
         return run_example(command, own_folder, seconds)
 
+    texts = {name: open(os.path.join(source_dir, name),
+                        encoding="utf-8").read()
+             for name in ("README.md", "bench/README.md")}
     examples = [(name, number, command)
-                for name in ("README.md", "bench/README.md")
+                for name in texts
                 for number, command in
                 read_examples(os.path.join(source_dir, name))]
     failed = not examples

@@ -521,6 +521,28 @@ static void timeline(void **state)
     tear_down(&w);
 }
 
+/* A command of the application's own is a span among the library's; the
+ * caller's event is released by the caller alone. */
+static void timeline_of_the_application(void **state)
+{
+    static struct spans s;
+    struct world w;
+    cl_event marker = NULL;
+    (void)state;
+    set_up(&w, false);
+    assert_int_equal(clEnqueueMarkerWithWaitList(xl_queue_cl(w.q), 0, NULL,
+                                                 &marker), CL_SUCCESS);
+    assert_status(xl_timeline_record(w.q, "before", marker), XL_OK, "");
+    assert_int_equal(drain(&w, &s), 0); /* nothing is recorded */
+    assert_status(xl_timeline_enable(w.q, true), XL_OK, "");
+    run_expr(&w, NULL);
+    assert_status(xl_timeline_record(w.q, "own", marker), XL_OK, "");
+    assert_int_equal(clReleaseEvent(marker), CL_SUCCESS);
+    assert_int_equal(drain(&w, &s), STEPS + 1);
+    assert_string_equal(s.label[STEPS], "own");
+    tear_down(&w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +558,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kernels_are_shared),
         cmocka_unit_test(queue_without_profiling),
         cmocka_unit_test(timeline),
+        cmocka_unit_test(timeline_of_the_application),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_softmax_prepare_range, q, NULL, 1);
     REFUSES(xl_softmax_run, q, NULL, NULL);
     REFUSES(xl_softmax_workspace, q, NULL, NULL);
+    REFUSES(xl_timeline_record, q, NULL, NULL);
     REFUSES(xl_timeline_drain, q, NULL, NULL);
     REFUSES(xl_tune, q, xl_problem_gemm(NULL), NULL, NULL);
     REFUSES(xl_tune_candidate, q, xl_problem_gemm(NULL), NULL, 0, NULL);
@@ -116,6 +117,7 @@ static void call_without_queue(void)
     REFUSES(xl_queue_finish, NULL);
     REFUSES(xl_queue_set_scratch_limit, NULL, 0);
     REFUSES(xl_queue_trim, NULL);
+    REFUSES(xl_timeline_record, NULL, "", NULL);
     REFUSES(xl_timeline_enable, NULL, true);
     IS_NULL(xl_queue_cl, NULL);
     IS_NULL(xl_queue_context, NULL);
