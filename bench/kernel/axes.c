@@ -171,18 +171,33 @@ bool axes_bind_sizes(const struct axes *a, unsigned i, struct bindings *out,
     return true;
 }
 
+static bool bind_define(const struct axes *a, unsigned i, unsigned axis,
+                        struct bindings *out, struct xl__str *why)
+{
+    static const struct bindings none = {.n = 0};
+    const char *text = axes_value(a, i, axis);
+    struct xl__str ignored = {0};
+    struct binding *b = add_binding(out, a->at[axis].name, text, why);
+    if (b)
+        b->is_number = formula_value(text, &none, &b->value, &ignored);
+    xl__str_clear(&ignored);
+    return b != NULL;
+}
+
 bool axes_bind_defines(const struct axes *a, unsigned i, struct bindings *out,
                        struct xl__str *why)
 {
-    static const struct bindings none = {.n = 0};
-    for (unsigned k = 0; k < a->n; k++) {
-        const char *text = axes_value(a, i, k);
-        struct xl__str ignored = {0};
-        struct binding *b = add_binding(out, a->at[k].name, text, why);
-        if (!b)
+    for (unsigned k = 0; k < a->n; k++)
+        if (!bind_define(a, i, k, out, why))
             return false;
-        b->is_number = formula_value(text, &none, &b->value, &ignored);
-        xl__str_clear(&ignored);
-    }
+    return true;
+}
+
+bool axes_bind_constants(const struct axes *a, struct bindings *out,
+                         struct xl__str *why)
+{
+    for (unsigned k = 0; k < a->n; k++)
+        if (a->at[k].n == 1 && !bind_define(a, 0, k, out, why))
+            return false;
     return true;
 }

@@ -40,5 +40,8 @@ bool axes_bind_sizes(const struct axes *a, unsigned i, struct bindings *out,
                      struct xl__str *why);
 bool axes_bind_defines(const struct axes *a, unsigned i, struct bindings *out,
                        struct xl__str *why);
+/* The axes with one value. */
+bool axes_bind_constants(const struct axes *a, struct bindings *out,
+                         struct xl__str *why);
 
 #endif

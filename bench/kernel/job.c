@@ -186,11 +186,13 @@ bool kernel_case_read(struct kernel_job *job, unsigned i,
     out->job = job;
     if (!axes_bind_sizes(&job->sizes, i, &out->sizes, why))
         return false;
+    struct bindings names = out->sizes;
+    if (!axes_bind_constants(&job->defines, &names, why))
+        return false;
     for (unsigned k = 0; k < job->n_args; k++)
         if (argument_is_buffer(&job->arg[k]) &&
-            (!argument_length(&job->arg[k], &out->sizes, &out->elems[k],
-                              why) ||
-             !argument_limit(&job->arg[k], &out->sizes, &out->below[k], why)))
+            (!argument_length(&job->arg[k], &names, &out->elems[k], why) ||
+             !argument_limit(&job->arg[k], &names, &out->below[k], why)))
             return false;
     return true;
 }
@@ -363,6 +365,7 @@ void kernel_job_clear(struct kernel_job *job)
     for (unsigned i = 0; job->label[i]; i++)
         free(job->label[i]);
     xl__str_clear(&job->title);
+    xl__str_clear(&job->note);
     axes_clear(&job->sizes);
     axes_clear(&job->defines);
 }

@@ -39,10 +39,10 @@ struct kernel_job {
     unsigned n_timed;                   /* 2 with --against */
     char *label[BENCH_MAX_CHOICES + 1]; /* NULL-terminated */
     unsigned n_logs;                    /* build logs that were printed */
-    struct xl__str title;               /* of the section */
+    struct xl__str title, note;         /* of the section */
 };
 
-/* A combination of sizes. */
+/* A combination of sizes. Lengths are over these and the -D with one value. */
 struct kernel_case {
     struct kernel_job *job;
     struct bindings sizes;

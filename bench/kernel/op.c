@@ -318,22 +318,54 @@ static void make_title(struct kernel_job *job)
     }
 }
 
+/* The axes of cases, in the order in which rows have them. */
+static void add_axes(struct xl__str *out, const struct axes *axes)
+{
+    for (unsigned k = 0; k < axes->n; k++)
+        if (axes->at[k].n > 1)
+            xl__str_printf(out, "%s%s", out->len ? ", " : "",
+                           axes->at[k].name);
+}
+
+static void add_sentence(struct xl__str *out, const char *text)
+{
+    xl__str_printf(out, "%s%s", out->len ? "; " : "", text);
+}
+
+/* What the rows do not have: sizes that are the same in all, the order of the
+ * axes, and what was not asked for. */
+static void make_note(struct kernel_job *job)
+{
+    const struct kernel_settings *set = &job->s->set.kernel;
+    struct xl__str axes = {0}, *note = &job->note;
+    xl__str_reset(note);
+    add_axes(&axes, &job->sizes);
+    add_axes(&axes, &job->defines);
+    for (unsigned k = 0; axes.len > 0 && k < job->sizes.n; k++)
+        if (job->sizes.at[k].n == 1)
+            xl__str_printf(note, "%s%s=%s", note->len ? ", " : "",
+                           job->sizes.at[k].name, job->sizes.at[k].value[0]);
+    if (strchr(xl__str_text(&axes), ',')) {
+        add_sentence(note, "a case is ");
+        xl__str_add(note, xl__str_text(&axes));
+    }
+    if (!set->flop && !set->bytes)
+        add_sentence(note, "no roof, since nothing is counted: give --bytes, "
+                           "--flop");
+    if (!set->check)
+        add_sentence(note, "results are not compared: give --check");
+    xl__str_clear(&axes);
+}
+
 struct bench_op kernel_op(struct kernel_job *job)
 {
     make_title(job);
-    const struct settings *set = &job->s->set;
-    const bool is_counted = set->kernel.flop || set->kernel.bytes;
+    make_note(job);
     return (struct bench_op){
         .name = "kernel",
         .title = xl__str_text(&job->title),
         .kind = ROWS_OF_KERNELS,
-        .note = set->kernel.check && is_counted ? NULL
-                : set->kernel.check
-                    ? "no roof: nothing is counted; give --bytes, --flop"
-                : is_counted
-                    ? "results are not compared: give --check"
-                    : "no roof: nothing is counted; give --bytes, --flop. "
-                      "Results are not compared: give --check",
+        .note = job->note.len > 0 ? xl__str_text(&job->note) : NULL,
         .case_bytes = sizeof(struct kernel_case),
         .variants = (const char *const *)job->label,
         .runs_all = true,

@@ -49,9 +49,10 @@ static void add_options(const struct kernel_job *job,
     const char *own = job->s->set.kernel.options;
     const char *slash = strrchr(source->path, '/');
     xl__str_add(out, "-cl-kernel-arg-info");
-    if (slash && !strchr(source->path, ' '))
-        xl__str_printf(out, " -I%.*s", (int)(slash - source->path + 1),
-                       source->path);
+    if (!strchr(source->path, ' '))
+        xl__str_printf(out, " -I%.*s",
+                       slash ? (int)(slash - source->path + 1) : 1,
+                       slash ? source->path : ".");
     for (unsigned k = 0; k < job->defines.n; k++)
         xl__str_printf(out, " -D%s=%s", job->defines.at[k].name,
                        axes_value(&job->defines, defines, k));

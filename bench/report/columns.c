@@ -152,6 +152,29 @@ static void cell_gain(const struct table_line *l)
     table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
+/* -- cells of kernels ----------------------------------------------------- */
+
+/* What is not the same in all rows, without names where these take too much
+ * room: the section's note has them. */
+static void cell_axes(const struct table_line *l)
+{
+    enum { ROOM = 26 };
+    struct xl__str text = {0};
+    bool is_named = true;
+    for (size_t i = 0; i < l->rows->n; i++) {
+        xl__str_reset(&text);
+        result_table_axes(l->rows, i, true, &text);
+        is_named = is_named && text.len <= ROOM;
+    }
+    xl__str_reset(&text);
+    result_table_axes(l->rows, l->i, is_named, &text);
+    if (text.len > 0)
+        table_cell(l->t, "%s", xl__str_text(&text));
+    else
+        cell_case(l);
+    xl__str_clear(&text);
+}
+
 /* The time over that of the fastest variant of the case. */
 static void cell_of_best(const struct table_line *l)
 {
@@ -453,7 +476,7 @@ static const struct report_column level_columns[] = {
 };
 
 static const struct report_column kernel_columns[] = {
-    CASE("case", 12),
+    {{"case", false, 12}, "Case", cell_axes, .look = LOOK_TEXT},
     {{"kernel", false, 8}, "Kernel", cell_variant, .look = LOOK_TEXT,
      .is_shown = has_variants},
     MEDIAN,

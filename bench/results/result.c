@@ -269,6 +269,42 @@ void result_table_common(const struct result_table *rows, struct xl__str *out)
     }
 }
 
+static bool is_common_size(const struct result_table *rows, const xl_param *p)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const xl_row *row = &rows->list[i].row;
+        if (!is_same_param(p, find_param(row->shape, row->n_shape, p->name)))
+            return false;
+    }
+    return true;
+}
+
+static void add_axis(struct xl__str *out, const xl_param *p, bool is_named)
+{
+    char number[UNITS_CAP];
+    add_separator(out, " ");
+    units_number(number, sizeof number, p->value);
+    xl__str_printf(out, "%s%s%s", is_named ? p->name : "",
+                   is_named ? "=" : "", *p->text ? p->text : number);
+}
+
+void result_table_axes(const struct result_table *rows, size_t i,
+                       bool is_named, struct xl__str *out)
+{
+    const xl_row *row = &rows->list[i].row;
+    struct xl__str text = {0};
+    for (unsigned k = 0; k < row->n_shape; k++)
+        if (!is_common_size(rows, &row->shape[k]))
+            add_axis(&text, &row->shape[k], is_named);
+    for (unsigned k = 0; k < row->n_params; k++)
+        if (!row->params[k].is_found &&
+            !is_common_param(rows, &row->params[k]))
+            add_axis(&text, &row->params[k], is_named);
+    xl__str_add(out, xl__str_text(&text));
+    out->broken = out->broken || text.broken;
+    xl__str_clear(&text);
+}
+
 /* The batch count, the last of the sizes; NULL: none. */
 static const xl_param *find_batch(const xl_row *row)
 {

@@ -51,6 +51,11 @@ void result_table_common(const struct result_table *rows, struct xl__str *out);
 void result_table_label(const struct result_table *rows, size_t i,
                         struct xl__str *out);
 
+/* Append the sizes and settings of row `i` that are not the same in all rows:
+ * "N=512 TILE=8", or their values only, "512 8". */
+void result_table_axes(const struct result_table *rows, size_t i,
+                       bool is_named, struct xl__str *out);
+
 /* "usual", "expressions", ...; NULL past the last. */
 const char *rows_kind_name(unsigned kind);
 /* A number that rows of the kind found and for which their table has a column,

@@ -138,8 +138,16 @@ expect 0 "two kernels" "$clbench" kernel transpose.cl:plain --size N=64 \
     --against transpose.cl:tiled@N,N@16,16 --global N,N $square $brief
 says "plain against .*tiled"
 says "results are not compared: give --check"
-says "^  N=64 *plain"
-says "^  N=64 *tiled"
+says "^  N=64 *plain .*x "
+says "^  N=64 *tiled .*x "
+
+# Names that take too much room are in the note.
+# shellcheck disable=SC2086
+expect 0 "long names" "$clbench" kernel transpose.cl:plain --size N=8 $square \
+    --global N,N -D A_LONG_NAME_OF_A_MACRO=1,20 -D AND_ANOTHER=4,5 $brief
+says "N=8; a case is A_LONG_NAME_OF_A_MACRO, AND_ANOTHER"
+says "^  20 4 "
+fits
 
 # -- results ------------------------------------------------------------------
 line="--size N=1001 --arg in:float:N --arg out:float:N --arg int=N"

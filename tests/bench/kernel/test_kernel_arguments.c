@@ -128,8 +128,8 @@ static void formulas_refuse(void **state)
 
 static void axes_are_all_combinations(void **state)
 {
-    const struct option_list lists = {{"A=1,2,B=x", "C,", "D=min(1,2),3"}, 3};
-    const struct option_list right = {{"A=1,2,B=x", "C", "D=min(1,2),3"}, 3};
+    const struct option_list lists = {{"B=x,A=1,2", "D=min(1,2),3", "C,"}, 3};
+    const struct option_list right = {{"B=x,A=1,2", "D=min(1,2),3", "C"}, 3};
     struct axes a;
     struct xl__str why = {0};
     struct bindings bound = {.n = 0};
@@ -141,17 +141,21 @@ static void axes_are_all_combinations(void **state)
     assert_int_equal(a.n, 4);
     assert_int_equal(axes_combinations(&a, 64), 4);
     assert_int_equal(axes_combinations(&a, 3), 4); /* more than 3 */
-    static const char *const want[4][4] = {{"1", "x", "1", "min(1,2)"},
-                                           {"1", "x", "1", "3"},
-                                           {"2", "x", "1", "min(1,2)"},
-                                           {"2", "x", "1", "3"}};
+    static const char *const want[4][4] = {{"x", "1", "min(1,2)", "1"},
+                                           {"x", "1", "3", "1"},
+                                           {"x", "2", "min(1,2)", "1"},
+                                           {"x", "2", "3", "1"}};
     for (unsigned i = 0; i < 4; i++)
         for (unsigned k = 0; k < 4; k++)
             assert_string_equal(axes_value(&a, i, k), want[i][k]);
     assert_true(axes_bind_defines(&a, 2, &bound, &why));
-    assert_int_equal(bound.at[0].value, 2);
-    assert_false(bound.at[1].is_number);
-    assert_int_equal(bound.at[3].value, 1);
+    assert_false(bound.at[0].is_number);
+    assert_int_equal(bound.at[1].value, 2);
+    assert_int_equal(bound.at[2].value, 1);
+    bound.n = 0;
+    assert_true(axes_bind_constants(&a, &bound, &why));
+    assert_int_equal(bound.n, 2);
+    assert_string_equal(bound.at[1].name, "C");
     axes_clear(&a);
     xl__str_clear(&why);
 }
