@@ -43,6 +43,12 @@ const struct attention_case attention_cases[] = {
     CASE("two queries", V, 1, 8, 2, 301, 128, XL_F16, .share = 4,
          .is_causal = true),
     CASE("long", V, 1, 1, 3, 4099, 64, XL_F32, .with = WITH_LSE),
+    CASE("eight heads of one, one query", VQ, 2, 8, 1, 523, 64, XL_F16,
+         .share = 8, .with = WITH_LSE),
+    CASE("sixteen queries, rows first", V, 1, 8, 16, 401, 128, XL_BF16,
+         .share = 4, .is_causal = true, .rows_first = true),
+    CASE("five queries, window", V, 2, 3, 5, 709, 72, XL_F32, .share = 3,
+         .window = 300, .is_causal = true, .with = WITH_SINKS | WITH_LSE),
     CASE("many heads", V, 3, 17, 7, 11, 32, XL_F32, .pad = 0),
 
     /* What a query sees. */

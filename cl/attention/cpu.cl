@@ -58,21 +58,6 @@ typedef FLOATV(XL_VW) vec;
 PACK(pack_keys, RN, 8, XL_VW, 0, __local)
 PACK(pack_values, RN, 8, XL_VW, 1, __local)
 
-/* Across a vector, pairwise. */
-static inline float max_4(const float4 x)
-{
-    const float2 y = fmax(x.lo, x.hi);
-    return fmax(y.lo, y.hi);
-}
-static inline float max_8(const float8 x) { return max_4(fmax(x.lo, x.hi)); }
-static inline float max_16(const float16 x) { return max_8(fmax(x.lo, x.hi)); }
-static inline float sum_4(const float4 x)
-{
-    const float2 y = x.lo + x.hi;
-    return y.lo + y.hi;
-}
-static inline float sum_8(const float8 x) { return sum_4(x.lo + x.hi); }
-static inline float sum_16(const float16 x) { return sum_8(x.lo + x.hi); }
 #define MAX_OF(x) XL_CAT(max_, XL_VW)(x)
 #define SUM_OF(x) XL_CAT(sum_, XL_VW)(x)
 

@@ -84,7 +84,7 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *
  * over the keys j that query i sees, g the head of k and v that h reads.
  * Scores are not stored: memory beyond the operands is at most a copy of k and
- * v in f32.
+ * v in f32, or of o with two more columns.
  *
  * Types:     q, k, v and o have one type, f32, f16 or bf16. Sums are f32.
  * Specials:  a query that sees no key, or whose scores are all -inf, gives 0

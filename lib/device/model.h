@@ -50,8 +50,10 @@ enum xl__device_class {
  XX(conv_depthwise_frac, 0.3,   0.3,  0.01,  0.01, "conv_depthwise: with the loads and the stores") \
  XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \
- XX(attention_cpu_frac, 0.65,  0.65,  0.65,  0.65, "attention_cpu")           \
+ XX(attention_cpu_frac, 0.73,  0.73,  0.73,  0.73, "attention_cpu")           \
+ XX(pack_rows,            16,    16,    16,    16, "attention_cpu: rows whose products take as long as packing their keys") \
  XX(attention_flash_frac, 0.35, 0.3, 0.02,  0.02, "attention_flash: operands from local memory") \
+ XX(attention_split_frac, 0.2, 0.2, 0.11, 0.012, "attention_split: with the sums of items") \
  XX(attention_ref_frac, 0.01,  0.01, 0.003, 0.003, "attention_ref")           \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \

@@ -112,6 +112,7 @@ static const struct xl__variant *const conv_filters[] = {
 
 static const struct xl__variant *const attention[] = {
     &xl__attention_cpu,
+    &xl__attention_split,
     &xl__attention_flash,
     &xl__attention_ref,
     NULL,

@@ -47,6 +47,7 @@ const struct xl__variant *const xl__generic_conv_filters[] = {
 };
 
 const struct xl__variant *const xl__generic_attention[] = {
+    &xl__attention_split,
     &xl__attention_flash,
     &xl__attention_ref,
     NULL,

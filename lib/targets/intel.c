@@ -10,6 +10,7 @@
 enum {
     TRANSACTION_BYTES = 64, /* GE-08 */
     LANES = 8,              /* IN-03 */
+    ITEM_REGISTERS = 128,   /* IN-04 */
     WIDTH = 16              /* IN-02 */
 };
 
@@ -64,6 +65,8 @@ static void correct_facts(struct xl__limits *l)
     if (g) {
         xl__limits_correct(l, XL__F_registers_per_cu, g->registers, XL_KNOWN,
                            "IN-04");
+        xl__limits_correct(l, XL__F_registers_per_item, ITEM_REGISTERS,
+                           XL_KNOWN, "IN-04");
         l->model.tiles = g->tiles;
         l->model.build_option = g->build_option;
     }

@@ -101,7 +101,8 @@ static const struct xl__variant *const gemm[] = {
 };
 
 static const struct xl__variant *const attention[] = {
-    &xl__attention_wgmma, &xl__attention_flash, &xl__attention_ref, NULL};
+    &xl__attention_wgmma, &xl__attention_split, &xl__attention_flash,
+    &xl__attention_ref, NULL};
 
 static const struct xl__variant *const conv[] = {
     &xl__conv_gemm_wgmma,  &xl__conv_gemm_mma,   &xl__conv_gemm_simt,

@@ -108,7 +108,7 @@ class Build:
         words = options.split()
         self.options = [w for w in words if w.startswith("-")]
         self.extensions = [w for w in words if w.startswith("+")]
-        self.items = "".join(w[1:] for w in words if w[0] == "@")
+        self.items = "".join(w[1:] for w in words if w[1:].isdigit())
         self.is_written = is_written
         self.tiles = tiles  # a tile_sets.Set, and is it the plain build?
         self.figures = ""
@@ -223,7 +223,7 @@ def is_for_target(path, words=()):
     if is_portable:
         return True
     return path.suffix == ".cl" and not CPU.search(name) and \
-        "@portable" not in words
+        "@portable" not in words and (is_amd or "@amd" not in words)
 
 
 files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))

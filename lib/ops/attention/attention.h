@@ -111,6 +111,6 @@ extern const struct xl__op xl__op_attention;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
-    xl__attention_ref, xl__attention_wgmma;
+    xl__attention_ref, xl__attention_split, xl__attention_wgmma;
 
 #endif

@@ -106,8 +106,13 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         xl__define(step, tunables[i].name, params->value[i]);
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
+    /* Rows of products, and those that take as long as packing a block. */
+    const size_t rows = c->n_q * xl__attention_share(c);
+    const double work_rows =
+        (double)xl__round_up(rows, (size_t)params->value[RQ]) +
+        (double)xl__ceil_div(rows, bq) * xl__model(l, XL__M_pack_rows);
     const struct xl__cost work = {
-        .flop = p->flop,
+        .flop = p->flop * work_rows / (double)rows,
         .flop_frac = xl__model(l, XL__M_attention_cpu_frac),
         .bytes = p->bytes,
         .bytes_frac = 1,

@@ -5,7 +5,11 @@
 #include "ops/attention/attention.h"
 #include "ops/path/cost.h"
 
-enum { LX = XL__ATTENTION_TUNABLES, LY, N_TUNABLES, VECTOR = 4 };
+enum { LX = XL__ATTENTION_TUNABLES, LY, N_TUNABLES };
+enum {
+    VECTOR = 4,
+    LEAST_BYTES = 2 /* local_bytes_per_fma() of the set that reads least */
+};
 
 static const struct xl__tunable tunables[] = {
     [XL__ATTENTION_BQ] = {"BQ", "rows of a tile", {8, 16, 32, 64, 0}},
@@ -109,6 +113,15 @@ static bool is_aligned(const struct xl__attention_canonical *c)
     return aligned;
 }
 
+/* Bytes that an item reads from local memory for an FMA: values of q and k for
+ * the scores of its rows and keys, weights and values of v for its sums. */
+static double local_bytes_per_fma(const struct layout *s)
+{
+    const double element = sizeof(float), rows = (double)(s->bq * s->lx / s->wg),
+                 keys = (double)(s->bk / s->lx);
+    return element * (1 / rows + 1 / keys + 1 / rows + 1 / (double)VECTOR) / 2;
+}
+
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
@@ -131,9 +144,12 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__define(step, "VA", is_aligned(c));
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
+    const size_t rows = c->n_q * xl__attention_share(c);
     const struct xl__cost work = {
-        .flop = p->flop * (double)s.dp / (double)c->d_head,
-        .flop_frac = xl__model(l, XL__M_attention_flash_frac),
+        .flop = p->flop * (double)s.dp / (double)c->d_head *
+                (double)xl__round_up(rows, s.bq) / (double)rows,
+        .flop_frac = xl__model(l, XL__M_attention_flash_frac) *
+                     LEAST_BYTES / local_bytes_per_fma(&s),
         .bytes = p->bytes,
         .bytes_frac = 1,
         .fill = xl__fill(l, (double)groups),

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     attention as in crosslane/attention.h for few queries and many
+ *               keys, which the work-groups divide.
+ *
+ *               attention_split: a group takes BQ rows that read one head of k
+ *               and v, and one part of the keys that these see
+ *
+ *                             LX items
+ *                 LY lines +-----------+   item (x, y): keys y, y + LY, ... of
+ *                 of keys  |           |   a block, columns VW x of each W
+ *                          +-----------+
+ *
+ *                 for each block of BK keys of the part:
+ *                   products of q and k, of the columns of an item
+ *                   scores  = sums of these, through local memory
+ *                   weights = exp(scores - shift), a shift for each line
+ *                   sums    = sums + weights v
+ *                 sums of the lines, to memory: for each row and part the
+ *                 shift, the sum of weights, D sums
+ *
+ *               attention_join: o from the parts of a row.
+ *
+ *               Row r of a group is query r / share of the head r % share of
+ *               those that read the head of k, so all of them read a key once.
+ * Arguments:    ATTENTION_PARAMS (attention/attention.clh), contiguous columns;
+ *               n_parts (D + 2) floats for each row; n_parts; of attention_join
+ *               the number of rows.
+ * Launch:       attention_split: 3-D, local (WG, 1, 1); groups: ceil(n_q share /
+ *               BQ) times heads of k times n_batch, times n_parts.
+ *               attention_join: global >= rows D, any local size.
+ * Local memory: 4 (BQ DP + LY NS (LX + 2) + WG VW + 2 BQ LY) + 80 BQ bytes, DP =
+ *               D rounded up to W = VW LX, NS = BQ RK; without LY NS (LX + 2)
+ *               where LX is 1.
+ * -D:           BQ; RK keys of an item, 4 or 8, BK = RK LY; WG, LX powers of
+ *               two, LY = WG / LX; VW 4, 8, 16; VA 1: D is a multiple of VW, 2:
+ *               rows of q, k, v are aligned to VW elements as well;
+ *               attention/attention.clh.
+ * Needs:        nothing.
+ * Cost:         4 D flop for each key that a row sees; k and v are read once
+ *               for each BQ rows.
+ * Source:       Dao, Haziza, Massa, Sizov 2023, "Flash-Decoding for long-context
+ *               inference". */
+#include "attention/attention.clh"
+#include "common/exp.clh"
+#include "common/subgroup.clh"
+#if XL_HAS_FMA
+#define MUL_ADD(x, y, sum) fma(x, y, sum)
+#else
+#define MUL_ADD(x, y, sum) mad(x, y, sum)
+#endif
+
+#ifndef BQ
+#define BQ 4
+#endif
+#ifndef RK
+#define RK 4
+#endif
+#ifndef WG
+#define WG 64
+#endif
+#ifndef LX
+#define LX 8
+#endif
+#ifndef VW
+#define VW 8
+#endif
+#ifndef VA
+#define VA 0
+#endif
+
+#define LY (WG / LX)
+#define BK (RK * LY)
+#define NS (BQ * RK)
+#define W (VW * LX)
+#define NC ((D + W - 1) / W)
+#define DP (NC * W)
+typedef FLOATV(VW) vec;
+typedef FLOATV(RK) keys;
+#define VLOAD XL_CAT(vload, VW)
+#define VSTORE XL_CAT(vstore, VW)
+
+/* An item is a thread with vector registers, or one of a line, whose sums of
+ * products are chains. */
+#if LX == 1
+#define EXP(x) XL_CAT(xl_small_exp_, RK)(x)
+typedef vec products;
+#define ADD_PRODUCTS(a, b, sum) MUL_ADD(a, b, sum)
+#define SUM_OF_PRODUCTS(x) XL_CAT(sum_, VW)(x)
+#else
+#define EXP(x) exp(x)
+typedef float products;
+#define ADD_PRODUCTS(a, b, sum) XL_CAT(dot_, VW)(a, b, sum)
+#define SUM_OF_PRODUCTS(x) (x)
+#endif
+
+static inline float dot_4(const float4 a, const float4 b, const float sum)
+{
+    return mad(a.w, b.w, mad(a.z, b.z, mad(a.y, b.y, mad(a.x, b.x, sum))));
+}
+static inline float dot_8(const float8 a, const float8 b, const float sum)
+{
+    return dot_4(a.hi, b.hi, dot_4(a.lo, b.lo, sum));
+}
+static inline float dot_16(const float16 a, const float16 b, const float sum)
+{
+    return dot_8(a.hi, b.hi, dot_8(a.lo, b.lo, sum));
+}
+
+static inline float column(__global const ELEM(DT) *x, const uint c)
+{
+    return c < D ? LOAD(DT, x, c) : 0.0f;
+}
+static inline float4 columns_4(__global const ELEM(DT) *x, const uint c)
+{
+    return (float4)(column(x, c), column(x, c + 1), column(x, c + 2),
+                    column(x, c + 3));
+}
+static inline float8 columns_8(__global const ELEM(DT) *x, const uint c)
+{
+    return (float8)(columns_4(x, c), columns_4(x, c + 4));
+}
+static inline float16 columns_16(__global const ELEM(DT) *x, const uint c)
+{
+    return (float16)(columns_8(x, c), columns_8(x, c + 8));
+}
+
+/* VW elements of a row from column c on; 0 past its end. */
+static inline vec load(__global const ELEM(DT) *x, const uint c)
+{
+#if VA == 2
+    return DP == D || c < D ? LOADVA(VW, DT, x, c) : (vec)(0.0f);
+#elif VA == 1
+    return DP == D || c < D ? LOADV(VW, DT, x, c) : (vec)(0.0f);
+#else
+    return XL_CAT(columns_, VW)(x, c);
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
+void attention_split(ATTENTION_PARAMS, __global float *parts,
+                     const ulong n_parts)
+{
+    __local float ql[BQ * DP] __attribute__((aligned(64)));
+    __local struct row seen[BQ]; /* in registers they would be too many */
+#if LX > 1
+    __local float partial[LY * NS * (LX + 1)], scores[LY * NS];
+#endif
+    __local float lines[WG * VW] __attribute__((aligned(64)));
+    __local float tops[BQ * LY], totals[BQ * LY];
+    const uint item = get_local_id(0), lx = item % LX, ly = item / LX;
+    const ulong n_kv_heads = n.n_heads / n.share;
+    const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
+    const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
+    vec sums[BQ][NC];
+    float top[BQ], total[BQ];
+
+    for (uint r = item; r < BQ; r += WG) {
+        const ulong row = min(row0 + r, rows - 1);
+        seen[r] = ROW(b, g * n.share + row % n.share, row / n.share);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = item; i < BQ * NC * LX; i += WG) {
+        const uint r = i / (NC * LX), c = i % (NC * LX) * VW;
+        const ulong h = seen[r].z - b * n.n_heads;
+        VSTORE(load(q + ROW_AT(at.q, b, h, seen[r].i), c), 0, ql + r * DP + c);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint r = 0; r < BQ; r++) {
+        top[r] = -INFINITY;
+        total[r] = 0.0f;
+#pragma unroll
+        for (uint c = 0; c < NC; c++)
+            sums[r][c] = (vec)(0.0f);
+    }
+    k += ROW_AT(at.k, b, g, 0);
+    v += ROW_AT(at.v, b, g, 0);
+    /* The part: whole blocks from the first key that a row sees on. */
+    const ulong first = seen[0].first;
+    const ulong last = max(first, seen[BQ - 1].last);
+    const ulong each =
+        ((last - first + BK - 1) / BK + n_parts - 1) / n_parts * BK;
+    const ulong begin = min(first + xl_group_id(2) * each, last);
+    const ulong end = min(begin + each, last);
+    for (ulong j = begin + ly; j < end + ly; j += BK) {
+        const uint n_keys = j < end ? (uint)min((ulong)BK, end - j) : 0;
+        float x[BQ][RK];
+        {
+            products sum[BQ][RK];
+#pragma unroll
+            for (uint r = 0; r < BQ; r++) {
+#pragma unroll
+                for (uint i = 0; i < RK; i++)
+                    sum[r][i] = (products)(0.0f);
+            }
+#pragma unroll
+            for (uint c = 0; c < NC; c++) {
+                vec key[RK];
+#pragma unroll
+                for (uint i = 0; i < RK; i++)
+                    key[i] = i * LY < n_keys
+                                 ? load(k + (j + i * LY) * at.k.row,
+                                        c * W + lx * VW)
+                                 : (vec)(0.0f);
+#pragma unroll
+                for (uint r = 0; r < BQ; r++) {
+                    const vec y = VLOAD(c * LX + lx, ql + r * DP);
+#pragma unroll
+                    for (uint i = 0; i < RK; i++)
+                        sum[r][i] = ADD_PRODUCTS(y, key[i], sum[r][i]);
+                }
+            }
+#pragma unroll
+            for (uint r = 0; r < BQ; r++) {
+#pragma unroll
+                for (uint i = 0; i < RK; i++)
+                    x[r][i] = SUM_OF_PRODUCTS(sum[r][i]);
+            }
+        }
+/* Score s of a line; those of keys past the part are -inf. */
+#define SCORE(s, x)                                                           \
+    (s % RK * LY < n_keys                                                     \
+         ? seen_score(seen[s / RK], x, j + s % RK * LY XL_PROLOGUE_ARGS)      \
+         : -INFINITY)
+#if LX > 1
+#pragma unroll
+        for (uint s = 0; s < NS; s++)
+            partial[(ly * NS + s) * (LX + 1) + lx] = x[s / RK][s % RK];
+        barrier(CLK_LOCAL_MEM_FENCE); /* also: scores have been read */
+        for (uint s = lx; s < NS; s += LX) {
+            float sum = 0.0f;
+#pragma unroll
+            for (uint i = 0; i < LX; i++)
+                sum += partial[(ly * NS + s) * (LX + 1) + i];
+            scores[ly * NS + s] = SCORE(s, sum);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (uint s = 0; s < NS; s++)
+            x[s / RK][s % RK] = scores[ly * NS + s];
+#else
+#pragma unroll
+        for (uint s = 0; s < NS; s++)
+            x[s / RK][s % RK] = SCORE(s, x[s / RK][s % RK]);
+#endif
+#pragma unroll
+        for (uint r = 0; r < BQ; r++) {
+            const keys y = XL_CAT(vload, RK)(0, x[r]);
+            const float now = fmax(top[r], XL_CAT(max_, RK)(y));
+            const float shift = shift_of(now);
+            if (now > top[r]) {
+                const float factor = exp(top[r] - shift);
+                top[r] = now;
+                total[r] *= factor;
+#pragma unroll
+                for (uint c = 0; c < NC; c++)
+                    sums[r][c] *= factor;
+            }
+            const keys weights = EXP(y - shift);
+            total[r] += XL_CAT(sum_, RK)(weights);
+            XL_CAT(vstore, RK)(weights, 0, x[r]);
+        }
+#pragma unroll
+        for (uint c = 0; c < NC; c++) {
+            vec value[RK];
+#pragma unroll
+            for (uint i = 0; i < RK; i++)
+                value[i] = i * LY < n_keys
+                               ? load(v + (j + i * LY) * at.v.row,
+                                      c * W + lx * VW)
+                               : (vec)(0.0f);
+#pragma unroll
+            for (uint r = 0; r < BQ; r++) {
+#pragma unroll
+                for (uint i = 0; i < RK; i++)
+                    sums[r][c] = MUL_ADD((vec)(x[r][i]), value[i], sums[r][c]);
+            }
+        }
+    }
+
+#pragma unroll
+    for (uint r = 0; r < BQ; r++) {
+        if (lx == 0) {
+            tops[r * LY + ly] = top[r];
+            totals[r * LY + ly] = total[r];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint r = 0; r < BQ; r++) {
+        float most = -INFINITY, sum = 0.0f;
+        for (uint i = 0; i < LY; i++)
+            most = fmax(most, tops[r * LY + i]);
+        const float shift = shift_of(most);
+        for (uint i = 0; i < LY; i++)
+            sum += totals[r * LY + i] * exp(tops[r * LY + i] - shift);
+        const float factor = exp(top[r] - shift);
+        const ulong row = seen[r].z * n.n_q + seen[r].i;
+        __global float *to =
+            parts + (row * n_parts + xl_group_id(2)) * (D + 2);
+        const bool is_row = row0 + r < rows;
+        if (is_row && item == 0) {
+            to[0] = most;
+            to[1] = sum;
+        }
+#pragma unroll
+        for (uint c = 0; c < NC; c++) {
+            VSTORE(sums[r][c] * factor, item, lines);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint col = item; col < W; col += WG) {
+                float y = 0.0f;
+                for (uint i = 0; i < LY; i++)
+                    y += lines[i * W + col];
+                if (is_row && c * W + col < D)
+                    to[2 + c * W + col] = y;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+}
+
+__kernel XL_OF_WIDTH
+void attention_join(ATTENTION_PARAMS, __global const float *parts,
+                    const ulong n_parts, const ulong rows)
+{
+    const ulong row = get_global_id(0) / D;
+    const uint c = get_global_id(0) % D;
+    if (row >= rows)
+        return;
+    const ulong i = row % n.n_q, b = row / n.n_q / n.n_heads;
+    const ulong h = row / n.n_q % n.n_heads;
+    float top = SINK(b, h), y = 0.0f;
+    parts += row * n_parts * (D + 2);
+    for (ulong p = 0; p < n_parts; p++)
+        top = fmax(top, parts[p * (D + 2)]);
+    const float shift = shift_of(top);
+    float sum = exp(SINK(b, h) - shift);
+    for (ulong p = 0; p < n_parts; p++) {
+        const float factor = exp(parts[p * (D + 2)] - shift);
+        sum += factor * parts[p * (D + 2) + 1];
+        y += factor * parts[p * (D + 2) + 2 + c];
+    }
+    STORE(DT, o, ROW_AT(at.o, b, h, i) + c * at.o.col, y * share_of(sum));
+    if (c == 0)
+        STORE_LSE(b, h, i, shift, sum);
+}
