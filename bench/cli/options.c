@@ -92,6 +92,12 @@ const struct option_row option_rows[] = {
      NULL, AT(groups), false, NULL},
     {"log", 0, OPT_FLAG, NULL,
      "the logarithm of the softmax, as for a loss", NULL, AT(log), false, NULL},
+    {"rms", 0, OPT_FLAG, NULL,
+     "an RMS norm with scale; otherwise a layer norm with scale and bias", NULL,
+     AT(rms), false, NULL},
+    {"residual", 0, OPT_FLAG, NULL,
+     "a residual is added before the norm, and the sum is stored", NULL,
+     AT(residual), false, NULL},
     {"causal", 0, OPT_FLAG, NULL,
      "a query sees the keys up to its own place, the last query the last key",
      NULL, AT(causal), false, NULL},
@@ -313,9 +319,6 @@ const struct option_row option_rows[] = {
      "what floats may differ by, relative to the larger one of the expected "
      "value and the root mean square of its buffer; 1.5e-5 for f32 when not "
      "given, integers are exact", NULL, AT(kernel.tolerance), false, NULL},
-    {"describe", 0, OPT_FLAG, NULL,
-     "print with each table what it measures and what may mislead it", NULL,
-     AT(describe), false, NULL},
     {"strict", 0, OPT_FLAG, NULL, "a rejected row is a failure: exit code 1",
      NULL, AT(strict), false, NULL},
     {"list", 'l', OPT_FLAG, NULL,

@@ -56,7 +56,7 @@ struct settings {
     bool quick, full;  /* neither: the default extent */
     int roofs;         /* an enum roofs_kind */
     double max_time_s; /* 0: no limit */
-    bool strict, describe, quiet, help, version;
+    bool strict, quiet, help, version;
     bool list;                  /* limits: list all facts; probe: all probes */
     bool damaged;               /* cache clear: only damaged entries */
     double budget_s;            /* tune; 0: not given */
@@ -76,6 +76,7 @@ struct settings {
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool log;          /* softmax */
+    bool rms, residual; /* norm */
     bool causal;       /* attention */
     size_t share, window; /* attention; 0: not given */
     size_t batch;      /* products of a call; 0: not given */

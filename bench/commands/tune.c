@@ -224,6 +224,7 @@ static int run_tune(struct session *s)
 
 static const char *const options[] = {
     "device", "variant", "dtype", "trans", "accuracy", "batch", "log",
+    "rms", "residual",
     "shapes", "budget", "tries", "patience", "output", "dry-run", "list",
     "json", REPORT_OPTIONS, NULL};
 
@@ -232,8 +233,9 @@ const struct command cmd_tune = {
     .summary = "search for the fastest variant and tunables of shapes",
     .words = "OP [SHAPE...]",
     .about =
-        "Tries variants and tunables of OP, gemm, softmax or attention, for "
-        "the class of each SHAPE, MxNxK or N (ROWSxCOLS for softmax, "
+        "Tries variants and tunables of OP, gemm, softmax, norm or attention, "
+        "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for softmax and "
+        "norm, "
         "BATCHxHEADSxNxD for attention), or for a default list. Candidates that do not fit the device are left out before they "
         "are built; the others run in the order of the model's times, and are "
         "stopped at three times the best time so far. A candidate must agree "

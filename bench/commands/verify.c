@@ -30,6 +30,7 @@ struct verify_case_ref {
     const struct conv_case *conv; /* &own */
     struct conv_case own;
     const struct softmax_case *softmax;
+    const struct norm_case *norm;
     const struct attention_case *attention;
     const struct expr_case *expr;
 };
@@ -103,6 +104,15 @@ static bool read_softmax_case(const struct session *s, unsigned i,
     return c->name != NULL;
 }
 
+static bool read_norm_case(const struct session *s, unsigned i,
+                           struct verify_case_ref *out, bool *is_selected)
+{
+    const struct norm_case *c = &norm_cases[i];
+    out->norm = c;
+    *is_selected = is_case_in_run(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
 static bool read_attention_case(const struct session *s, unsigned i,
                                 struct verify_case_ref *out,
                                 bool *is_selected)
@@ -133,7 +143,8 @@ static const struct {
 } tables[] = {
     {"gemm", read_gemm_case},       {"conv", read_conv_case},
     {"conv_data", read_data_case},  {"conv_filters", read_filters_case},
-    {"softmax", read_softmax_case}, {"attention", read_attention_case},
+    {"softmax", read_softmax_case}, {"norm", read_norm_case},
+    {"attention", read_attention_case},
     {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
@@ -155,6 +166,7 @@ static const char *case_name(const struct verify_case_ref *c)
     return c->gemm      ? c->gemm->name
            : c->conv    ? c->conv->name
            : c->softmax ? c->softmax->name
+           : c->norm      ? c->norm->name
            : c->attention ? c->attention->name
                         : c->expr->name;
 }
@@ -177,6 +189,9 @@ static void format_case(const struct verify_case_ref *c, char *out, size_t cap)
         snprintf(out, cap, "softmax '%s' %zux%zu %s", c->softmax->name,
                  c->softmax->rows, c->softmax->cols,
                  xl_dtype_name(c->softmax->dtype));
+    else if (c->norm)
+        snprintf(out, cap, "norm '%s' %zux%zu %s", c->norm->name,
+                 c->norm->rows, c->norm->cols, xl_dtype_name(c->norm->dtype));
     else if (c->attention)
         snprintf(out, cap, "attention '%s' %zux%zux%zux%zux%zu %s",
                  c->attention->name, c->attention->n_batch,
@@ -196,6 +211,8 @@ static xl_status verify_case(xl_queue *q, const struct verify_case_ref *c,
         return verify_conv(q, c->conv, variant, seed, found);
     if (c->softmax)
         return verify_softmax(q, c->softmax, variant, seed, found);
+    if (c->norm)
+        return verify_norm(q, c->norm, variant, seed, found);
     if (c->attention)
         return verify_attention(q, c->attention, variant, seed, found);
     return verify_expr(q, c->expr, variant, seed, found);

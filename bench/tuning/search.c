@@ -20,6 +20,7 @@
 #include "base/os/files.h"
 #include "base/os/paths.h"
 #include "cases/attention_cases.h"
+#include "cases/norm_cases.h"
 #include "cli/units.h"
 #include "results/result.h"
 #include "tuning/worker.h"
@@ -29,7 +30,7 @@
 static const char *gemm_shapes[] = {
     "512",          "1024",         "2048", "1x4096x4096",
     "16x4096x4096", "64x4096x4096", NULL};
-static const char *softmax_shapes[] = {"4096x4096", "16384x1024", "64x100000",
+static const char *row_shapes[] = {"4096x4096", "16384x1024", "64x100000",
                                        NULL};
 
 static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
@@ -82,6 +83,19 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
         .is_log = c->is_log};
 }
 
+static void class_of_norm(const void *arg, struct tune_class *out)
+{
+    const struct norm_case *c = arg;
+    xl_mat view[NORM_OPERANDS];
+    for (unsigned x = 0; x < NORM_OPERANDS; x++)
+        view[x] = operand_view(c->rows, c->cols, norm_dtype(c, x), false);
+    snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
+    out->dtype = c->dtype;
+    out->is_rms = c->kind == XL_NORM_RMS;
+    out->has_residual = norm_has(c, NORM_RESIDUAL);
+    out->desc.norm = norm_call(c, view, out->variant);
+}
+
 static void class_of_attention(const void *arg, struct tune_class *out)
 {
     const struct attention_case *c = arg;
@@ -102,7 +116,8 @@ static const struct op {
     void (*class_of)(const void *c, struct tune_class *out);
 } ops[] = {
     {&bench_gemm, gemm_shapes, class_of_gemm},
-    {&bench_softmax, softmax_shapes, class_of_softmax},
+    {&bench_softmax, row_shapes, class_of_softmax},
+    {&bench_norm, row_shapes, class_of_norm},
     {&bench_attention, attention_shapes, class_of_attention},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -127,6 +142,7 @@ xl_problem tune_class_problem(const struct tune_class *c)
 {
     return c->op == &bench_gemm      ? xl_problem_gemm(&c->desc.gemm)
            : c->op == &bench_softmax ? xl_problem_softmax(&c->desc.softmax)
+           : c->op == &bench_norm    ? xl_problem_norm(&c->desc.norm)
                                      : xl_problem_attention(&c->desc.attention);
 }
 
@@ -197,6 +213,10 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
         xl__str_printf(&text, " %s", trans);
     if (c->is_log)
         xl__str_add(&text, " log");
+    if (c->is_rms)
+        xl__str_add(&text, " rms");
+    if (c->has_residual)
+        xl__str_add(&text, " residual");
     if (c->accuracy != XL_ACCURACY_FULL)
         xl__str_printf(&text, " %s", accuracy);
     if (c->batch)

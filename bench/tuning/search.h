@@ -20,11 +20,13 @@ struct tune_class {
     xl_dtype dtype;
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     bool is_log; /* softmax */
+    bool is_rms, has_residual; /* norm */
     xl_accuracy accuracy;
     const char *variant; /* NULL: all */
     union {
         xl_gemm gemm;
         xl_softmax softmax;
+        xl_norm norm;
         xl_attention attention;
     } desc; /* the call, without memory */
 };

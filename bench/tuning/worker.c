@@ -149,8 +149,16 @@ static struct child *start_child(struct tune_worker *w)
     const char *const args[] = {
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
         "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy,
-        /* No op has both. */
-        c->is_log ? "--log" : trans ? "--trans" : NULL, trans, c->batch ? "--batch" : NULL, batch,
+        /* No op of rows has a transposition. */
+        c->is_log         ? "--log"
+        : c->is_rms       ? "--rms"
+        : c->has_residual ? "--residual"
+        : trans           ? "--trans"
+                          : NULL,
+        trans          ? trans
+        : c->is_rms && c->has_residual ? "--residual"
+                                       : NULL,
+        c->batch ? "--batch" : NULL, batch,
         NULL};
     static const char *const variables[] = {TUNE_VARIABLE "=1", NULL};
     const struct child_step step = {.args = args,

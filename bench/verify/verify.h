@@ -9,6 +9,7 @@
 #include "cases/conv_cases.h"
 #include "cases/expr_cases.h"
 #include "cases/gemm_cases.h"
+#include "cases/norm_cases.h"
 #include "verify/guarded_matrix.h"
 
 /* An element of a result, with its expected value and tolerance. */
@@ -46,6 +47,9 @@ xl_status verify_gemm(xl_queue *q, const struct gemm_case *c,
 xl_status verify_softmax(xl_queue *q, const struct softmax_case *c,
                          const char *variant, unsigned long long seed,
                          struct check_result *out);
+xl_status verify_norm(xl_queue *q, const struct norm_case *c,
+                      const char *variant, unsigned long long seed,
+                      struct check_result *out);
 xl_status verify_conv(xl_queue *q, const struct conv_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);

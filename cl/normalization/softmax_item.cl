@@ -24,25 +24,13 @@
  * Cost:         5 rows cols flop; one read, one write; MODE 5, 6 two reads.
  * Source:       Milakov, Gimelshein 2018, arXiv:1805.02867; Kahan 1965. */
 #include "common/exp.clh"
-#include "common/prefetch.clh"
-#include "common/stream.clh"
 #include "common/types.clh"
 #include "normalization/softmax.clh"
+#include "normalization/row_items.clh"
 
 #ifndef MODE
 #define MODE 4
 #endif
-#ifndef ROW_MAX
-#define ROW_MAX 1024
-#endif
-#ifndef STREAM
-#define STREAM 0
-#endif
-
-/* Vectors summed plainly before the compensated sum takes them over. */
-#define RUN 16
-#define SPAN (RUN * VW)
-
 /* exp_below(x, shift, c) is c e^(x - shift), rescale(from, to) e^(from - to).
  * With XL_HAS_TIMES_EXP2 products of shifts with log2(e) are rounded, which
  * cancels out in a quotient, but not in the logarithm of a sum. */
@@ -84,31 +72,6 @@ static inline float rescale(const float from, const float to)
     return xl_small_exp_1(from - to);
 }
 #endif
-
-/* put(), past the caches with STREAM, which is no choice at run time (CP-24). */
-static inline void put_out(const struct row r, const uint i,
-                           const FV y XL_EPILOGUE_PARAMS)
-{
-#if STREAM && VA && !EPILOGUE
-    if (i + VW <= r.n) {
-        STOREVT(VW, OT, r.dst, i, y);
-        return;
-    }
-#endif
-    put(r, i, y XL_EPILOGUE_ARGS);
-}
-
-/* A compensated sum in each lane. */
-struct sum {
-    FV sum, lost;
-};
-
-static inline void add(struct sum *s, const FV x)
-{
-    const FV term = x - s->lost, next = s->sum + term;
-    s->lost = (next - s->sum) - term;
-    s->sum = next;
-}
 
 /* As max, where the first is never NaN; one instruction on most. */
 static inline FV larger(const FV top, const FV x)
@@ -155,11 +118,6 @@ void softmax_item_rows(ROW_PARAMS, const ulong each)
 }
 
 #else /* MODE 5, 6 */
-
-/* Bytes that are fetched before they are read: the loads behind so many
- * instructions follow each other too slowly (CP-32). */
-#define AHEAD 4096
-#define FETCH_AHEAD(r, j) XL_AHEAD((r).src + (j) + AHEAD / sizeof(ELEM(DT)))
 
 /* A shift and the sum of exp under it. */
 struct pair {
@@ -231,11 +189,6 @@ void softmax_item_long(ROW_PARAMS)
 #endif
 
 #if MODE == 6
-/* Chunk c of row i. */
-#define CHUNK(i, c)                                                           \
-    part_of((struct row)ROW(i), (c) * (ulong)chunk,                           \
-            (uint)min((ulong)chunk, cols - (c) * (ulong)chunk))
-
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_item_sum(ROW_PARAMS, __global float *sums, const uint n_chunks,
                       const uint chunk)

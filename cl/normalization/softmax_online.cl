@@ -97,11 +97,6 @@ void softmax_online_held(ROW_PARAMS)
 
 #else /* MODE 2, 3 */
 
-/* Chunk c of row i. */
-#define CHUNK(i, c)                                                           \
-    part_of((struct row)ROW(i), (c) * (ulong)chunk,                           \
-            (uint)min((ulong)chunk, cols - (c) * (ulong)chunk))
-
 /* A shift and the sum of exp under it. */
 struct pair {
     float shift, sum;

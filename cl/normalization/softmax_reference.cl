@@ -5,8 +5,8 @@
  *               xl_softmax_run(). One item a row, three sweeps over it.
  * Arguments:    src of DT, dst of OT: rows x cols from off_src, off_dst on,
  *               strides src_ld, src_step and dst_ld, dst_step; may be one view.
- *               mask: rows x cols of MT, strides mask_ld and mask_step, 0
- *               allowed. scale, rows, cols. Lengths in elements.
+ *               mask (`added`): rows x cols of MT, strides added_ld and
+ *               added_step, 0 allowed. scale, rows, cols. Lengths in elements.
  * Launch:       global >= rows in one dimension, any local size.
  * Local memory: none.
  * -D:           DT 0..2, OT, MT -1..3, VW 1, LOG (normalization/softmax.clh).
@@ -18,42 +18,13 @@
 #endif
 #include "common/types.clh"
 #include "normalization/softmax.clh"
-
-/* BODY(j) for each column, written out sixteen times an iteration:
- * some drivers end all loops of a work-item after 65535 iterations (GE-24), and a
- * compiler need not unroll. */
-#define IF(BODY, j)                                                           \
-    if ((j) < cols) {                                                         \
-        BODY(j)                                                               \
-    }
-#define FOUR(BODY, j) IF(BODY, j) IF(BODY, j + 1) IF(BODY, j + 2) IF(BODY, j + 3)
-#define FOR_COLS(BODY)                                                        \
-    for (ulong j = 0; j < cols; j += 16) {                                    \
-        FOUR(BODY, j) FOUR(BODY, j + 4) FOUR(BODY, j + 8) FOUR(BODY, j + 12)  \
-    }
+#include "normalization/row_reference.clh"
 
 #define RAISE(j) top = fmax(top, at(r, j, src_step XL_PROLOGUE_ARGS));
-#define ADD(j)                                                                \
-    const float term =                                                        \
-        exp(at(r, j, src_step XL_PROLOGUE_ARGS) - shift) - lost;              \
-    const float next = sum + term;                                            \
-    lost = (next - sum) - term;                                               \
-    sum = next;
+#define ADD(j) add(&sum, exp(at(r, j, src_step XL_PROLOGUE_ARGS) - shift));
 #define PUT(j)                                                                \
     RESULTS(1, , r, (j)*dst_step,                                             \
             result_of_x(at(r, j, src_step XL_PROLOGUE_ARGS), shift, share), j);
-
-/* x[i][j]. */
-static inline float at(const struct row r, const ulong j,
-                       const ulong step XL_PROLOGUE_PARAMS)
-{
-    const float x = LOAD(DT, r.src, j * step) * r.scale;
-#if MT >= 0
-    return SCORES(1, x + LOAD(MT, r.mask, j * r.mask_step), r, j);
-#else
-    return SCORES(1, x, r, j);
-#endif
-}
 
 __kernel void softmax_ref(ROW_PARAMS, const ulong src_step,
                           const ulong dst_step)
@@ -62,10 +33,11 @@ __kernel void softmax_ref(ROW_PARAMS, const ulong src_step,
     if (i >= rows)
         return;
     const struct row r = ROW(i);
-    float top = -INFINITY, sum = 0.0f, lost = 0.0f;
+    float top = -INFINITY;
+    struct sum sum = {0.0f, 0.0f};
     FOR_COLS(RAISE)
     const float shift = shift_of(top);
     FOR_COLS(ADD)
-    const float share = share_of(sum);
+    const float share = share_of(sum.sum);
     FOR_COLS(PUT)
 }

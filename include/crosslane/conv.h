@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#include <crosslane/accuracy.h>
 #include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
+#include <crosslane/gemm.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
 

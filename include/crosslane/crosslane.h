@@ -10,7 +10,6 @@
 #ifndef CROSSLANE_CROSSLANE_H
 #define CROSSLANE_CROSSLANE_H
 
-#include <crosslane/accuracy.h>
 #include <crosslane/attention.h>
 #include <crosslane/buffer.h>
 #include <crosslane/cache.h>
@@ -20,6 +19,7 @@
 #include <crosslane/explain.h>
 #include <crosslane/expr.h>
 #include <crosslane/gemm.h>
+#include <crosslane/norm.h>
 #include <crosslane/profile.h>
 #include <crosslane/queue.h>
 #include <crosslane/sampling.h>

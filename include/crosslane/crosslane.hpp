@@ -601,6 +601,12 @@ inline Calls<xl_softmax> calls(const xl_softmax &)
             xl_softmax_prepare_range, xl_softmax_prepare_async,
             xl_softmax_workspace,     xl_softmax_explain};
 }
+inline Calls<xl_norm> calls(const xl_norm &)
+{
+    return {xl_norm_run,           xl_norm_prepare,
+            xl_norm_prepare_range, xl_norm_prepare_async,
+            xl_norm_workspace,     xl_norm_explain};
+}
 inline Calls<xl_attention> calls(const xl_attention &)
 {
     return {xl_attention_run,           xl_attention_prepare,
@@ -896,6 +902,26 @@ private:
         d.prologue.n_bindings = before_.size();
     }
     Bindings before_;
+};
+
+/** A layer norm or RMS norm over rows (xl_norm). */
+class Norm : public Op<Norm, xl_norm> {
+public:
+    Norm(xl_norm_kind kind, std::size_t rows, std::size_t cols)
+    {
+        desc_.kind = kind;
+        desc_.rows = rows;
+        desc_.cols = cols;
+    }
+    Norm &src(const xl_mat &view) { return desc_.src = view, *this; }
+    Norm &dst(const xl_mat &view) { return desc_.dst = view, *this; }
+    Norm &eps(double value) { return desc_.eps = value, *this; }
+    /** Added to src before all else. */
+    Norm &residual(const xl_mat &view) { return desc_.residual = view, *this; }
+    /** Where src + residual is stored. */
+    Norm &sum(const xl_mat &view) { return desc_.sum = view, *this; }
+    Norm &scale(const xl_mat &row) { return desc_.scale = row, *this; }
+    Norm &bias(const xl_mat &row) { return desc_.bias = row, *this; }
 };
 
 /** softmax(scale Q K^T) V (xl_attention). */

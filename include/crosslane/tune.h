@@ -13,6 +13,7 @@
 #include <crosslane/attention.h>
 #include <crosslane/conv.h>
 #include <crosslane/gemm.h>
+#include <crosslane/norm.h>
 #include <crosslane/softmax.h>
 
 #ifdef __cplusplus
@@ -27,6 +28,7 @@ typedef enum xl_op_kind {
     XL_OP_CONV_DATA,    ///< xl_conv with XL_CONV_BACKWARD_DATA
     XL_OP_CONV_FILTERS, ///< xl_conv with XL_CONV_BACKWARD_FILTERS
     XL_OP_ATTENTION,
+    XL_OP_NORM,
     XL_N_OPS
 } xl_op_kind;
 
@@ -39,6 +41,7 @@ typedef struct xl_problem {
         const xl_softmax *softmax; ///< XL_OP_SOFTMAX
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
         const xl_attention *attention; ///< XL_OP_ATTENTION
+        const xl_norm *norm;       ///< XL_OP_NORM
     } desc;
 } xl_problem;
 
@@ -73,6 +76,14 @@ static inline xl_problem xl_problem_attention(const xl_attention *a)
     xl_problem p;
     p.op = XL_OP_ATTENTION;
     p.desc.attention = a;
+    return p;
+}
+
+static inline xl_problem xl_problem_norm(const xl_norm *n)
+{
+    xl_problem p;
+    p.op = XL_OP_NORM;
+    p.desc.norm = n;
     return p;
 }
 

@@ -44,6 +44,7 @@ enum xl__device_class {
  XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
+ XX(norm_frac,           0.3,   0.3,   0.3,  0.02, "norm_online")            \
  XX(clblast_frac,       0.45,  0.45,  0.03, 0.012, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004,  0.01, "gemm_ref")                \
  XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \

@@ -20,6 +20,7 @@ enum xl__op_id {
     XL__OP_CONV_DATA = XL_OP_CONV_DATA,
     XL__OP_CONV_FILTERS = XL_OP_CONV_FILTERS,
     XL__OP_ATTENTION = XL_OP_ATTENTION,
+    XL__OP_NORM = XL_OP_NORM,
     XL__N_OPS = XL_N_OPS,   /* those whose variants a vendor table lists */
     XL__OP_EXPR = XL__N_OPS /* its variants are the same on every device */
 };

@@ -14,6 +14,7 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_CONV_DATA] = &xl__op_conv_data,
     [XL__OP_CONV_FILTERS] = &xl__op_conv_filters,
     [XL__OP_ATTENTION] = &xl__op_attention,
+    [XL__OP_NORM] = &xl__op_norm,
 };
 
 static const struct xl__op *find_op(const char *name)

@@ -134,7 +134,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_CONV] = narrow_conv,
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
-                 [XL__OP_ATTENTION] = attention},
+                 [XL__OP_ATTENTION] = attention,
+                 [XL__OP_NORM] = xl__generic_norm},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -148,5 +149,6 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
-                 [XL__OP_ATTENTION] = attention},
+                 [XL__OP_ATTENTION] = attention,
+                 [XL__OP_NORM] = xl__generic_norm},
 };

@@ -53,6 +53,12 @@ const struct xl__variant *const xl__generic_attention[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_norm[] = {
+    &xl__norm_online,
+    &xl__norm_ref,
+    NULL,
+};
+
 enum {
     APPLE_WIDTH = 32,       /* GE-14 */
     ADRENO_WIDTH = 64,      /* GE-13 */
@@ -125,5 +131,6 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
-                 [XL__OP_ATTENTION] = xl__generic_attention},
+                 [XL__OP_ATTENTION] = xl__generic_attention,
+                 [XL__OP_NORM] = xl__generic_norm},
 };

@@ -263,6 +263,39 @@ void run_softmax(xl::Queue &q)
     }
 }
 
+void run_norm(xl::Queue &q)
+{
+    const Floats x = fill(m * n, 7), gain = fill(n, 3);
+    const xl::Buffer from = upload(q, x), mem_gain = upload(q, gain),
+                     to(q, m * n * sizeof(float)),
+                     twice(q, m * n * sizeof(float));
+    xl::Norm(XL_NORM_RMS, m, n)
+        .src(xl::rows(from, n, XL_F32))
+        .residual(xl::rows(from, n, XL_F32))
+        .sum(xl::rows(twice, n, XL_F32))
+        .dst(xl::rows(to, n, XL_F32))
+        .scale(xl::rows(mem_gain, n, XL_F32))
+        .eps(0.25)
+        .run(q);
+    const Floats y = download(q, to, m * n), sum = download(q, twice, m * n);
+    for (std::size_t i = 0; i < m; i++) {
+        double squares = 0;
+        for (std::size_t j = 0; j < n; j++)
+            squares += std::pow(2 * static_cast<double>(x[i * n + j]), 2);
+        const double factor =
+            1 / std::sqrt(squares / static_cast<double>(n) + 0.25);
+        for (std::size_t j = 0; j < n; j++) {
+            const double twice_x = 2 * static_cast<double>(x[i * n + j]);
+            expect(std::fabs(twice_x - static_cast<double>(sum[i * n + j])) <
+                       1e-6,
+                   "the stored sum of a norm");
+            expect(std::fabs(twice_x * factor * static_cast<double>(gain[j]) -
+                             static_cast<double>(y[i * n + j])) < 1e-4,
+                   "a norm");
+        }
+    }
+}
+
 // One head of d columns, causal, with a sink of 0 and log-sum-exp.
 void run_attention(xl::Queue &q)
 {
@@ -443,6 +476,7 @@ void run(cl_command_queue native)
     run_gemm(q);
     run_conv(q);
     run_softmax(q);
+    run_norm(q);
     run_attention(q);
     run_expr(q);
     run_others(lib, q);

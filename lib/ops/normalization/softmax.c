@@ -44,27 +44,13 @@ static void describe_class(const void *canonical, struct xl__str *out)
     }
 }
 
-/* -- descriptor ----------------------------------------------------------- */
-
-static bool is_memory_set(xl_mem mem)
-{
-    return mem.buf || mem.svm;
-}
-
-/* In _prepare, where memory may be missing, the strides state a mask. */
-static bool has_mask(const xl_softmax *s)
-{
-    return is_memory_set(s->mask.mem) || s->mask.row_stride ||
-           s->mask.col_stride;
-}
-
 /* -- check --------------------------------------------------------------- */
 
 static xl_status check_types(const xl_softmax *s, struct xl__error *e)
 {
     const xl_dtype t = s->src.dtype, to = s->dst.dtype;
     const bool has_epilogue = s->epilogue.expr != NULL;
-    if (has_mask(s) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
+    if (xl__view_is_set(&s->mask) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "softmax with a mask of %s; it must be of f32, "
                              "f16, bf16 or f64",
@@ -91,13 +77,6 @@ static xl_status check_scale(const xl_softmax *s, struct xl__error *e)
                          "scale is %g; it must be a finite number that f32 "
                          "holds with full precision, or 0 for 1",
                          s->scale);
-}
-
-static bool same_view(const xl_mat *a, const xl_mat *b)
-{
-    return a->mem.buf == b->mem.buf && a->mem.svm == b->mem.svm &&
-           a->offset == b->offset && a->row_stride == b->row_stride &&
-           a->col_stride == b->col_stride && a->dtype == b->dtype;
 }
 
 static xl_status check_memory(xl_queue *q, const xl_softmax *s,
@@ -128,7 +107,7 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     r->is_written = true;
     TRY(xl__region_check_itself(r, e));
     TRY(check_types(s, e));
-    if (has_mask(s))
+    if (xl__view_is_set(&s->mask))
         TRY(xl__operand_add_mat(q, "mask", &s->mask, s->rows, s->cols, &r));
     TRY(check_scale(s, e));
     TRY(xl__operands_check(&s->prologue, XL__PROLOGUE, e));
@@ -147,27 +126,12 @@ fail:
 
 /* -- bind ---------------------------------------------------------------- */
 
-/* By field, so that padding stays 0 and descriptors compare by their bytes. A
- * stride along a dimension of size 1 addresses nothing. */
-static void canonicalise(const xl_mat *from, const xl_softmax *s, size_t base,
-                         xl_mat *to)
-{
-    enum { ALIGNED = 64 };
-    to->row_stride = from->row_stride;
-    to->col_stride = s->cols == 1 ? 1 : from->col_stride;
-    if (s->rows == 1)
-        to->row_stride = xl__round_up(s->cols, ALIGNED);
-    to->dtype = from->dtype;
-    to->offset = from->offset;
-    to->offset = xl__mat_align(to, base);
-}
-
 /* Whether an operand of the prologue is in dst's memory; then it is dst, since
  * it may not overlap otherwise. */
 static bool reads_dst(const xl_softmax *s)
 {
     for (unsigned k = 0;
-         is_memory_set(s->dst.mem) && k < s->prologue.n_bindings; k++) {
+         xl__mem_is_set(s->dst.mem) && k < s->prologue.n_bindings; k++) {
         const xl_binding *b = &s->prologue.bindings[k];
         if (!b->is_scalar && b->tensor.mem.buf == s->dst.mem.buf &&
             b->tensor.mem.svm == s->dst.mem.svm)
@@ -209,36 +173,30 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     c->cols = s->cols;
     c->scale = 1;
     c->is_log = s->is_log;
-    canonicalise(&s->src, s, xl__operand_base(q, 0), &c->src);
-    canonicalise(&s->dst, s, xl__operand_base(q, 1), &c->dst);
-    if (is_memory_set(s->dst.mem) && same_view(&s->src, &s->dst))
+    xl__row_view(&s->src, s->rows, s->cols, xl__operand_base(q, 0), &c->src);
+    xl__row_view(&s->dst, s->rows, s->cols, xl__operand_base(q, 1), &c->dst);
+    if (xl__mem_is_set(s->dst.mem) && xl__view_is_same(&s->src, &s->dst))
         c->dst.mem.svm = (void *)1;
-    if (has_mask(s)) {
-        canonicalise(&s->mask, s, xl__operand_base(q, 2), &c->mask);
+    if (xl__view_is_set(&s->mask)) {
+        xl__row_view(&s->mask, s->rows, s->cols, xl__operand_base(q, 2), &c->mask);
         c->mask.mem.svm = (void *)1;
     }
-    call->mem[XL__SOFTMAX_SRC] = s->src.mem;
-    call->mem[XL__SOFTMAX_DST] = s->dst.mem;
-    call->mem[XL__SOFTMAX_MASK] = s->mask.mem;
+    call->mem[XL__ROWS_SRC] = s->src.mem;
+    call->mem[XL__ROWS_DST] = s->dst.mem;
+    call->mem[XL__ROWS_ADDED] = s->mask.mem;
     call->mem[XL__MEM_SCRATCH] = s->workspace;
-    call->value[XL__SOFTMAX_SCALE].f = s->scale == 0 ? 1 : s->scale;
-    call->value[XL__SOFTMAX_OFF_SRC].u = s->src.offset;
-    call->value[XL__SOFTMAX_OFF_DST].u = s->dst.offset;
-    call->value[XL__SOFTMAX_OFF_MASK].u = s->mask.offset;
+    call->value[XL__ROWS_SCALE].f = s->scale == 0 ? 1 : s->scale;
+    call->value[XL__ROWS_OFF_SRC].u = s->src.offset;
+    call->value[XL__ROWS_OFF_DST].u = s->dst.offset;
+    call->value[XL__ROWS_OFF_ADDED].u = s->mask.offset;
     return bind_hooks(q, s, to, call);
-}
-
-static void set_dense_rows(xl_mat *mat, size_t cols)
-{
-    if (mat->row_stride > 1)
-        mat->row_stride = xl__max_size(mat->col_stride, 1) * cols;
 }
 
 static void set_dense(xl_softmax *to)
 {
-    set_dense_rows(&to->src, to->cols);
-    set_dense_rows(&to->dst, to->cols);
-    set_dense_rows(&to->mask, to->cols);
+    xl__row_view_set_dense(&to->src, to->cols);
+    xl__row_view_set_dense(&to->dst, to->cols);
+    xl__row_view_set_dense(&to->mask, to->cols);
 }
 
 static void represent_class(const void *canonical, enum xl__class_end end,
@@ -252,17 +210,13 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     set_dense(to);
 }
 
-/* The rows first, since variants differ in the lengths of a row. */
 static bool halve_rows(void *canonical)
 {
-    enum { LEAST_ROWS = 32, LEAST_COLS = 1024 };
     xl_softmax *s = canonical;
-    if (s->rows <= LEAST_ROWS && s->cols <= LEAST_COLS)
-        return false;
-    size_t *const size = s->rows > LEAST_ROWS ? &s->rows : &s->cols;
-    *size = xl__size_half(*size);
-    set_dense(s);
-    return true;
+    const bool is_smaller = xl__rows_halve(&s->rows, &s->cols);
+    if (is_smaller)
+        set_dense(s);
+    return is_smaller;
 }
 
 static const char *forced_variant(const void *desc)
@@ -333,27 +287,12 @@ const char *xl__softmax_refuses(const struct xl__limits *l,
     return NULL;
 }
 
-size_t xl__softmax_most_items(const struct xl__limits *l)
+void xl__softmax_args(struct xl__step *step, const void *canonical)
 {
-    enum { MOST = 1024 };
-    return xl__floor_power_of_two(xl__most_items(l, MOST));
-}
-
-void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
-{
-    for (unsigned i = XL__SOFTMAX_SRC; i <= XL__SOFTMAX_MASK; i++)
-        xl__arg_mem(step, i);
-    xl__arg_value_f32(step, XL__SOFTMAX_SCALE);
-    for (unsigned i = XL__SOFTMAX_OFF_SRC; i <= XL__SOFTMAX_OFF_MASK; i++)
-        xl__arg_value_u64(step, i);
-    xl__arg_u64(step, canonical->src.row_stride);
-    xl__arg_u64(step, canonical->dst.row_stride);
-    xl__arg_u64(step, canonical->mask.row_stride);
-    xl__arg_u64(step, canonical->mask.col_stride);
-    xl__arg_u64(step, canonical->rows);
-    xl__arg_u64(step, canonical->cols);
+    const xl_softmax *s = canonical;
+    xl__row_args(step, &s->src, &s->dst, &s->mask, s->rows, s->cols);
     for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {
-        const struct xl__epilogue_text *text = text_of(canonical, i);
+        const struct xl__epilogue_text *text = text_of(s, i);
         xl__arg_epilogue(step, text, XL__SOFTMAX_OPERAND + n,
                          XL__SOFTMAX_OPERAND_VALUE + n * XL__EPILOGUE_VALUES,
                          0, false);
@@ -361,34 +300,17 @@ void xl__softmax_args(struct xl__step *step, const xl_softmax *canonical)
     }
 }
 
-/* MU: how a kernel may read vw elements of a mask. */
-static long mask_access(const xl_mat *mask, size_t vw)
-{
-    if (mask->col_stride != 1 || mask->dtype == XL_F64)
-        return 0;
-    return mask->offset >= vw * xl_dtype_bytes(mask->dtype) ? 2 : 1;
-}
-
-void xl__softmax_defines(struct xl__step *step, const xl_softmax *canonical,
+void xl__softmax_defines(struct xl__step *step, const void *canonical,
                          size_t vw)
 {
-    const xl_mat *src = &canonical->src, *dst = &canonical->dst;
-    const bool is_aligned = src->offset >= vw * xl_dtype_bytes(src->dtype) &&
-                            dst->offset >= vw * xl_dtype_bytes(dst->dtype);
-    xl__define(step, "DT", (long)src->dtype);
-    if (dst->dtype != src->dtype)
-        xl__define(step, "OT", (long)dst->dtype);
-    xl__define(step, "VW", (long)vw);
-    xl__define(step, "VA", is_aligned);
-    xl__define(step, "VT", canonical->cols % vw != 0);
-    if (canonical->is_log)
+    const xl_softmax *s = canonical;
+    xl__row_defines(step, &s->src, &s->dst,
+                    xl__softmax_has_mask(s) ? &s->mask : NULL, s->cols, vw);
+    xl__define(step, "VA",
+               xl__row_view_is_aligned(&s->src, vw) &&
+                   xl__row_view_is_aligned(&s->dst, vw));
+    if (s->is_log)
         xl__define(step, "LOG", 1);
-    if (!xl__softmax_has_mask(canonical))
-        return;
-    xl__define(step, "MT", (long)canonical->mask.dtype);
-    xl__define(step, "MU", mask_access(&canonical->mask, vw));
-    if (canonical->mask.dtype == XL_F64)
-        xl__define(step, "XL_USE_F64", 1);
 }
 
 /* -- the public functions ------------------------------------------------ */

@@ -4,216 +4,28 @@
  *
  *   m' = max(m, x),  s' = s e^(m - m') + e^(x - m').
  *
- * The form depends on rows and device: a row in the registers of a group if it
- * fits, else in chunks; on CPUs one work-item a row with explicit vectors. One
- * table of modes states how each form is planned. */
+ * The form depends on rows and device: row_regimes.c. */
 #include "ops/normalization/softmax.h"
 
-#include <stdint.h>
-
 #include "base/alloc.h"
-#include "base/numbers.h"
-#include "ops/path/cost.h"
+#include "ops/path/check.h"
 
-/* -- choice of the form --------------------------------------------------- */
-
-enum {
-    VECTOR_BYTES = 16, /* of one access of a GPU's item */
-    MOST_HELD_ELEMS = 64,
-    LEAST_WG = 128,   /* with smaller groups too few items are resident */
-    CHUNK_WG = 256,
-    SHARED_PER_UNIT = 2, /* groups of XL__SOFTMAX_SHARED resident at least */
-    ROWS_AT_WORK = 2,    /* of them at least: one waits, the other moves */
-    LEAST_ITEM_VECTOR = 4,
-    MOST_ITEM_VECTOR = 16,
-    LEAST_ROWS_PER_UNIT = 4 /* for a row to be one item's */
-};
-
-const struct xl__tunable xl__softmax_tunables[] = {
-    {"MODE",
-     "1 held, 2 shared, 3 split, 4 rows, 5 long, 6 pieces",
-     {1, 2, 3, 4, 5, 6, 0}},
-    {"WG",
-     "items of a work-group",
-     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
-    {"LANES",
-     "items of a row",
-     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0}},
-    {"HELD",
-     "vectors an item holds",
-     {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 0}},
-    {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
-    {"STREAM",
-     "by single items: stores through the caches (1) or past them (2)",
-     {1, 2, 0}},
-    {NULL, NULL, {0}},
-};
-
-/* The state of a choice. */
-struct choice {
-    const struct xl__limits *l;
-    const xl_softmax *s;
-    size_t mode, wg, lanes, held, vw, stream;
-};
-
-/* The least legal number of vectors, or the largest. */
-static size_t legal_held(size_t least)
-{
-    const int *legal = xl__softmax_tunables[XL__SOFTMAX_N_HELD].legal;
-    while (legal[1] != 0 && (size_t)legal[0] < least)
-        legal++;
-    return (size_t)legal[0];
-}
-
-/* Widest access on a GPU, in elements: 1 unless every row is aligned to it. */
-static size_t widest_vector(const xl_softmax *s)
-{
-    const size_t src = xl_dtype_bytes(s->src.dtype);
-    const size_t dst = xl_dtype_bytes(s->dst.dtype);
-    size_t vw = xl__min_size(s->src.offset / src, s->dst.offset / dst);
-    vw = xl__min_size(xl__max_size(vw, 1),
-                      VECTOR_BYTES / xl__max_size(src, dst));
-    while (vw > s->cols)
-        vw /= 2;
-    return vw;
-}
-
-/* Whether XL__SOFTMAX_SHARED is possible. Not in place, where a chunk may be
- * overwritten before another group reads it; not on CPUs, where one driver
- * crashes on the kernel (CP-09); not where loops are ended early, since
- * waiting for a late sum takes many iterations (GE-24). */
-static bool may_share(const struct xl__limits *l, const xl_softmax *s)
-{
-    return s->dst.mem.svm == NULL && !xl__is(l, XL__F_is_cpu) &&
-           !(xl__num(l, XL__F_max_loop_turns) > 0);
-}
-
-/* Whether sharing a row pays: for 16-bit types waiting takes longer than a
- * second read (NV-25). */
-static bool should_share(const struct choice *c)
-{
-    const size_t chunk = c->wg * c->held * c->vw;
-    const size_t n_chunks = xl__ceil_div(c->s->cols, chunk);
-    return may_share(c->l, c->s) && c->s->src.dtype == XL_F32 &&
-           ROWS_AT_WORK * n_chunks <= SHARED_PER_UNIT * xl__n_units(c->l);
-}
-
-/* Whether a core runs one work-group at a time with vector instructions. */
-static bool is_by_items(const struct xl__limits *l)
-{
-    enum { LEAST_ITEMS = 16 };
-    return xl__softmax_most_items(l) < LEAST_ITEMS ||
-           (xl__is(l, XL__F_is_cpu) &&
-            xl__num_or(l, XL__F_native_vector_f32, 1) >= LEAST_ITEM_VECTOR);
-}
-
-/* Are results stored past the caches? Not if dst is src, whose lines are there
- * already. */
-static bool is_streamed(const struct choice *c)
-{
-    return c->s->dst.mem.svm == NULL &&
-           xl__exceeds_caches(c->l, xl__softmax_bytes(c->s, 1));
-}
-
-static void choose_items(struct choice *c)
-{
-    const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
-    const size_t many = LEAST_ROWS_PER_UNIT * xl__n_units(c->l);
-    /* Two native vectors share the loads of exp's constants (CP-29). */
-    size_t widest = LEAST_ITEM_VECTOR;
-    while (widest <= native && widest < MOST_ITEM_VECTOR)
-        widest *= 2;
-    c->vw = xl__min_size(widest, (size_t)xl__ceil_power_of_two(c->s->cols));
-    c->mode = c->s->cols <= XL__SOFTMAX_ROW_MAX ? XL__SOFTMAX_ROWS
-              : c->s->rows < many || c->s->cols >= XL__SOFTMAX_MOST_ELEMS
-                  ? XL__SOFTMAX_PIECES
-                  : XL__SOFTMAX_LONG;
-    c->stream = is_streamed(c) ? XL__SOFTMAX_PAST : XL__SOFTMAX_THROUGH;
-}
-
-/* Few items a row, since a reduction takes as long for all of them; but more
- * than one where neighbours can read adjacent elements. */
-static size_t lanes_for(const struct xl__limits *l, size_t cols)
-{
-    enum { SIDE_BY_SIDE = 8, LEAST_ELEMS = 4 };
-    return xl__max_size(
-        xl__min_size(SIDE_BY_SIDE, xl__ceil_div(cols, LEAST_ELEMS)),
-        xl__ceil_div(cols, xl__model_size(l, XL__M_held_elems)));
-}
-
-/* Largest work-group, its reductions' local memory counted: common/reduce.clh
- * needs at most three words an item. */
-static size_t most_items(const struct xl__limits *l)
-{
-    enum { BYTES = 3 * sizeof(float) };
-    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
-    size_t most = xl__softmax_most_items(l);
-    while (most > 1 && most * BYTES + sizeof(float) > room)
-        most /= 2;
-    return most;
-}
-
-static void choose_work_groups(struct choice *c)
-{
-    const size_t most = most_items(c->l);
-    c->vw = widest_vector(c->s);
-    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->l, c->s->cols));
-    c->lanes = xl__min_size(c->lanes, xl__min_size(xl__model_size(c->l, XL__M_held_lanes),
-                                              most));
-    const size_t vectors = xl__ceil_div(c->s->cols, c->vw);
-    const size_t held = xl__ceil_div(vectors, c->lanes);
-    if (legal_held(held) >= held && held * c->vw <= MOST_HELD_ELEMS) {
-        c->mode = XL__SOFTMAX_HELD;
-        c->held = legal_held(held);
-        c->wg = xl__max_size(c->lanes, xl__min_size(LEAST_WG, most));
-        return;
-    }
-    c->wg = c->lanes = xl__min_size(CHUNK_WG, most);
-    c->held = legal_held(xl__model_size(c->l, XL__M_held_elems) / c->vw);
-    c->mode = should_share(c) ? XL__SOFTMAX_SHARED : XL__SOFTMAX_SPLIT;
-}
-
-static void choose_tunables(const struct xl__limits *l, const void *desc,
-                            struct xl__params *out)
-{
-    struct choice c = {.l = l,
-                       .s = desc,
-                       .wg = 1,
-                       .lanes = 1,
-                       .held = 1,
-                       .stream = XL__SOFTMAX_THROUGH};
-    if (is_by_items(l))
-        choose_items(&c);
-    else
-        choose_work_groups(&c);
-    out->value[XL__SOFTMAX_MODE] = (int)c.mode;
-    out->value[XL__SOFTMAX_WG] = (int)c.wg;
-    out->value[XL__SOFTMAX_LANES] = (int)c.lanes;
-    out->value[XL__SOFTMAX_N_HELD] = (int)c.held;
-    out->value[XL__SOFTMAX_VW] = (int)c.vw;
-    out->value[XL__SOFTMAX_STREAM] = (int)c.stream;
-    out->source = "model";
-}
-
-/* -- plan ----------------------------------------------------------------- */
-
-enum {
-    RESIDENT_ITEMS = 2048, /* of a compute unit at most */
-    MOST_CHUNKS = 1024,    /* of a row: each group reads a sum of every one */
-    ITEM_BYTES = 1 << 19,  /* of rows that one item should take in a go */
-    ITEM_RUN = 16,         /* vectors; RUN in the kernel */
-    ITEM_CHUNK = 4096,     /* least elements of a chunk */
-    GROUPS_PER_UNIT = 8
-};
-
-/* The state of a plan. */
-struct job {
-    const struct xl__limits *l;
-    const xl_softmax *s;
-    size_t mode, wg, lanes, held, vw, stream;
-    size_t chunk, n_chunks; /* of a row */
-    size_t units;
-    struct xl__plan *p;
+static const struct xl__row_kernels kernels = {
+    .group_file = "normalization/softmax_online.cl",
+    .item_file = "normalization/softmax_item.cl",
+    .kernel = {[XL__ROWS_HELD] = {"softmax_online_held"},
+               [XL__ROWS_SHARED] = {"softmax_online_clear",
+                                    "softmax_online_shared"},
+               [XL__ROWS_SPLIT] = {"softmax_online_sum",
+                                   "softmax_online_norm"},
+               [XL__ROWS_CACHED] = {"softmax_item_rows"},
+               [XL__ROWS_LONG] = {"softmax_item_long"},
+               [XL__ROWS_PIECES] = {"softmax_item_sum", "softmax_item_norm"}},
+    .words = 2,
+    .rooms = 2,
+    .frac = XL__M_softmax_frac,
+    .args = xl__softmax_args,
+    .defines = xl__softmax_defines,
 };
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
@@ -224,238 +36,43 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__softmax_refuses(l, s);
 }
 
-/* Work-groups resident on the device, approximately. */
-static size_t count_resident_items(const struct xl__limits *l, size_t wg)
+static struct xl__rows rows_of(const xl_softmax *s)
 {
-    return xl__n_units(l) * xl__max_size(1, RESIDENT_ITEMS / wg);
+    const size_t src = xl_dtype_bytes(s->src.dtype);
+    const size_t dst = xl_dtype_bytes(s->dst.dtype);
+    const double write_bytes = xl__softmax_bytes(s, 0);
+    return (struct xl__rows){
+        .rows = s->rows,
+        .cols = s->cols,
+        .align_elems = xl__min_size(s->src.offset / src, s->dst.offset / dst),
+        .widest_bytes = xl__max_size(src, dst),
+        .src_bytes = src,
+        .flop = xl__softmax_flop(s),
+        .read_bytes = xl__softmax_bytes(s, 1) - write_bytes,
+        .write_bytes = write_bytes,
+        .is_in_place = s->dst.mem.svm != NULL,
+        .is_f32 = s->src.dtype == XL_F32};
 }
 
-/* Bytes of local memory: common/reduce.clh's ROOM twice, and SHARED's one
- * word. */
-static size_t local_bytes(const struct job *j)
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
 {
-    enum { WIDE = 512, LEAD_OF_WIDE = 32, LEAD = 16 };
-    const size_t lead = j->lanes >= WIDE ? LEAD_OF_WIDE : LEAD;
-    const size_t leads = j->lanes > lead ? j->wg / j->lanes * lead : 0;
-    const size_t room = j->wg + leads;
-    return 2 * room * sizeof(float) + sizeof(uint32_t);
-}
-
-static struct xl__step *add_step(struct job *j, const char *kernel,
-                                 size_t n_groups)
-{
-    const bool is_item = j->mode >= XL__SOFTMAX_ROWS;
-    struct xl__step *step =
-        xl__plan_add(j->p,
-                     is_item ? "normalization/softmax_item.cl"
-                             : "normalization/softmax_online.cl",
-                     kernel, n_groups * j->wg, j->wg);
-    step->local_mem_bytes = is_item ? 0 : local_bytes(j);
-    xl__define(step, "MODE", (long)j->mode);
-    if (is_item) {
-        xl__define(step, "ROW_MAX", XL__SOFTMAX_ROW_MAX);
-        xl__define(step, "STREAM", j->stream == XL__SOFTMAX_PAST);
-        if (xl__is(j->l, XL__F_is_cpu))
-            xl__define(step, "XL_IS_CPU", 1);
-    } else {
-        xl__define(step, "WG", (long)j->wg);
-        xl__define(step, "LANES", (long)j->lanes);
-        xl__define(step, "HELD", (long)j->held);
-    }
-    xl__softmax_defines(step, j->s, j->vw);
-    return step;
-}
-
-/* The arguments of kernels over chunks behind ROW_PARAMS. */
-static void chunk_args(const struct job *j, struct xl__step *step)
-{
-    xl__softmax_args(step, j->s);
-    xl__arg_mem(step, XL__MEM_SCRATCH);
-    xl__arg_u32(step, j->n_chunks);
-    xl__arg_u32(step, j->chunk);
-}
-
-static void plan_held(struct job *j)
-{
-    const size_t each = j->wg / j->lanes;
-    struct xl__step *step =
-        add_step(j, "softmax_online_held", xl__ceil_div(j->s->rows, each));
-    xl__softmax_args(step, j->s);
-}
-
-static void plan_shared(struct job *j)
-{
-    const size_t n = j->s->rows * j->n_chunks;
-    struct xl__step *step =
-        add_step(j, "softmax_online_clear", xl__ceil_div(2 * n, j->wg));
-    xl__arg_mem(step, XL__MEM_SCRATCH);
-    xl__arg_u64(step, 2 * n);
-    chunk_args(j, add_step(j, "softmax_online_shared", n));
-}
-
-static void plan_split(struct job *j)
-{
-    const bool is_item = j->mode == XL__SOFTMAX_PIECES;
-    const size_t n = j->s->rows * j->n_chunks;
-    chunk_args(
-        j,
-        add_step(j, is_item ? "softmax_item_sum" : "softmax_online_sum", n));
-    chunk_args(
-        j,
-        add_step(j, is_item ? "softmax_item_norm" : "softmax_online_norm", n));
-}
-
-static void plan_rows(struct job *j)
-{
-    const size_t bytes = j->s->cols * xl_dtype_bytes(j->s->src.dtype);
-    size_t each = j->s->rows / (GROUPS_PER_UNIT * j->units);
-    each = xl__min_size(each, xl__ceil_div(ITEM_BYTES, bytes));
-    each = xl__max_size(each, 1);
-    struct xl__step *step =
-        add_step(j, "softmax_item_rows", xl__ceil_div(j->s->rows, each));
-    xl__softmax_args(step, j->s);
-    xl__arg_u64(step, each);
-}
-
-static void plan_long(struct job *j)
-{
-    xl__softmax_args(add_step(j, "softmax_item_long", j->s->rows), j->s);
-}
-
-/* Chunks that fill the registers of a group. */
-static void chunks_of_registers(struct job *j)
-{
-    j->chunk = j->wg * j->held * j->vw;
-    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
-}
-
-/* Enough chunks to keep the device busy, at most as many as a group may read.
- */
-static void chunks_for_device(struct job *j)
-{
-    const bool is_item = j->mode == XL__SOFTMAX_PIECES;
-    const size_t span = is_item ? ITEM_RUN * j->vw : j->wg * j->held * j->vw;
-    const size_t groups =
-        GROUPS_PER_UNIT *
-        (is_item ? j->units : count_resident_items(j->l, j->wg));
-    size_t n = xl__min_size(xl__ceil_div(groups, j->s->rows), MOST_CHUNKS);
-    size_t chunk =
-        xl__max_size(xl__ceil_div(j->s->cols, n), is_item ? ITEM_CHUNK : 1);
-    chunk = xl__min_size(chunk, XL__SOFTMAX_MOST_ELEMS / 2);
-    j->chunk = xl__round_up(chunk, span);
-    j->n_chunks = xl__ceil_div(j->s->cols, j->chunk);
-}
-
-static bool fits_held(const struct job *j)
-{
-    return j->s->cols <= j->lanes * j->held * j->vw;
-}
-
-/* At most one chunk for each item to wait for. */
-static bool fits_shared(const struct job *j)
-{
-    return j->lanes == j->wg && may_share(j->l, j->s) &&
-           j->s->cols <= j->wg * (j->wg * j->held * j->vw);
-}
-
-static bool fits_split(const struct job *j)
-{
-    return j->lanes == j->wg;
-}
-
-static bool fits_rows(const struct job *j)
-{
-    return j->wg == 1 && j->s->cols <= XL__SOFTMAX_ROW_MAX;
-}
-
-static bool fits_long(const struct job *j)
-{
-    return j->wg == 1 && j->s->cols < XL__SOFTMAX_MOST_ELEMS;
-}
-
-static bool fits_pieces(const struct job *j)
-{
-    return j->wg == 1;
-}
-
-/* clang-format off */
-static const struct {
-    bool (*fits)(const struct job *);
-    void (*cut)(struct job *);     /* NULL: rows are not split */
-    void (*plan)(struct job *);
-    double reads;                  /* from memory, of each element */
-    double bytes_frac;             /* of the copy rate that it reaches */
-} modes[] = {
-    /*                       fits         cut       plan         reads frac */
-    [XL__SOFTMAX_HELD]   = { fits_held,   NULL,     plan_held,   1,    0.9  },
-    [XL__SOFTMAX_SHARED] = { fits_shared, chunks_of_registers, plan_shared, 1,    0.8  },
-    [XL__SOFTMAX_SPLIT]  = { fits_split,  chunks_for_device, plan_split,  2,    0.9  },
-    [XL__SOFTMAX_ROWS]   = { fits_rows,   NULL,     plan_rows,   1,    0.75 },
-    [XL__SOFTMAX_LONG]   = { fits_long,   NULL,     plan_long,   2,    0.75 },
-    [XL__SOFTMAX_PIECES] = { fits_pieces, chunks_for_device, plan_split,  2,    0.75 },
-};
-/* clang-format on */
-
-/* Tunables may come from a tuned set. */
-static bool is_legal(const struct job *j)
-{
-    const size_t n_modes = sizeof modes / sizeof *modes;
-    return j->mode > 0 && j->mode < n_modes && modes[j->mode].fits(j) &&
-           xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) &&
-           j->lanes <= j->wg && xl__is_power_of_two(j->vw) && j->held > 0 &&
-           (j->mode >= XL__SOFTMAX_ROWS ||
-            (j->vw <= widest_vector(j->s) &&
-             j->stream == XL__SOFTMAX_THROUGH)) &&
-           j->wg <= xl__softmax_most_items(j->l);
-}
-
-static void estimate_time(const struct job *j, size_t n_groups)
-{
-    const struct xl__cost work = {
-        .flop = j->p->flop,
-        .flop_frac = xl__model(j->l, XL__M_softmax_frac),
-        .bytes = xl__softmax_bytes(j->s, modes[j->mode].reads),
-        .bytes_frac = modes[j->mode].bytes_frac,
-        .fill = xl__fill(j->l, (double)n_groups),
-        .launches = j->p->n_steps};
-    xl__estimate(j->l, &work, j->p);
+    const struct xl__rows rows = rows_of(desc);
+    xl__row_regime_choose(l, &rows, &kernels, out);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    struct job j = {.l = l,
-                    .s = desc,
-                    .p = p,
-                    .units = xl__n_units(l),
-                    .mode = (size_t)params->value[XL__SOFTMAX_MODE],
-                    .wg = (size_t)params->value[XL__SOFTMAX_WG],
-                    .lanes = (size_t)params->value[XL__SOFTMAX_LANES],
-                    .held = (size_t)params->value[XL__SOFTMAX_N_HELD],
-                    .vw = (size_t)params->value[XL__SOFTMAX_VW],
-                    .stream = (size_t)params->value[XL__SOFTMAX_STREAM]};
-    if (!is_legal(&j))
-        return XL_UNSUPPORTED;
-    if (j.mode < XL__SOFTMAX_ROWS &&
-        local_bytes(&j) > xl__size_or(l, XL__F_local_mem_bytes, 0))
-        return XL_UNSUPPORTED;
-    p->flop = xl__softmax_flop(j.s);
-    p->bytes = xl__softmax_bytes(j.s, 1);
-    if (modes[j.mode].cut) {
-        enum { WORDS = 2 };
-        modes[j.mode].cut(&j);
-        p->scratch_bytes = j.s->rows * j.n_chunks * WORDS * sizeof(uint32_t);
-    }
-    modes[j.mode].plan(&j);
-    estimate_time(&j, p->step[p->n_steps - 1].global[0] / j.wg);
-    return XL_OK;
+    const struct xl__rows rows = rows_of(desc);
+    return xl__row_regime_plan(l, &rows, &kernels, desc, params, p);
 }
 
 const struct xl__variant xl__softmax_online = {
     .name = "softmax_online",
     .repeats = "bit for bit: sums are taken in an order fixed by the shape",
-    .tunables = xl__softmax_tunables,
+    .tunables = xl__row_tunables,
     .refuses = find_refusal,
     .choose = choose_tunables,
     .plan = plan_steps,

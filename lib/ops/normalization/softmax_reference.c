@@ -22,7 +22,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     const xl_softmax *s = desc;
-    const size_t wg = xl__min_size(WG, xl__softmax_most_items(l));
+    const size_t wg = xl__min_size(WG, xl__rows_most_items(l));
     (void)params;
     p->flop = xl__softmax_flop(s);
     p->bytes = xl__softmax_bytes(s, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-check case of softmax: an odd number of rows that cross the border
- * of a work-group or of a chunk, padded lines, guard bytes around the result,
- * one row of -inf, one with a NaN. The host computes in double; the tolerance
+/* The self-check case of softmax (row_case.c), with one row of -inf and one
+ * with a NaN. The host computes in double; the tolerance
  * is the Accuracy line of xl_softmax_run(), with a prologue widened by the
  * bound of its error; an epilogue is evaluated over the values so bounded.
  *
@@ -19,56 +18,10 @@
 #include "ops/normalization/softmax.h"
 #include "ops/path/selfcheck_data.h"
 
-enum { GUARD = 0xA5, GUARD_ELEMS = 64 };
-enum { SEED_SRC = 1, SEED_MASK = 2 };
-enum { ROW_EMPTY = 1, ROW_NAN = 2, LEAST_ROWS = 3 };
-static const double scale = 0.75;
+enum { ROW_EMPTY = 1, ROW_NAN = 2 };
+static const double scale = 0.75, deviation = 3;
 
 /* -- the case ------------------------------------------------------------ */
-
-/* Columns for which the program is the same: one vector less than an item or a
- * group holds, or somewhat more than two chunks. */
-static size_t small_cols(const xl_softmax *s, const struct xl__params *params)
-{
-    enum { REF_COLS = 37, ITEM_COLS = 325, LONG_COLS = 9001 };
-    size_t cols = REF_COLS, vw = 1;
-    if (params && params->value[XL__SOFTMAX_MODE] > 0) {
-        const size_t mode = (size_t)params->value[XL__SOFTMAX_MODE];
-        const size_t span = (size_t)params->value[XL__SOFTMAX_LANES] *
-                            (size_t)params->value[XL__SOFTMAX_N_HELD];
-        vw = (size_t)params->value[XL__SOFTMAX_VW];
-        cols = mode == XL__SOFTMAX_HELD   ? span * vw
-               : mode == XL__SOFTMAX_ROWS ? ITEM_COLS
-               : mode > XL__SOFTMAX_ROWS  ? LONG_COLS
-                                          : 2 * span * vw + 1;
-    }
-    cols = xl__round_up(cols, vw);
-    if (s->cols % vw != 0)
-        return cols - 1;
-    return cols > vw ? cols - vw : cols;
-}
-
-static size_t small_rows(const struct xl__params *params)
-{
-    size_t each = 1;
-    if (params && params->value[XL__SOFTMAX_MODE] == XL__SOFTMAX_HELD)
-        each = (size_t)params->value[XL__SOFTMAX_WG] /
-               (size_t)params->value[XL__SOFTMAX_LANES];
-    return xl__max_size(LEAST_ROWS, each + 1) | 1;
-}
-
-/* Strides of the same class and alignment, with a gap between lines. */
-static void shrink_view(const xl_mat *from, size_t cols, xl_mat *to)
-{
-    const size_t elem = xl_dtype_bytes(from->dtype);
-    const size_t step = xl__max_size(1, from->offset / elem);
-    *to = *from;
-    if (from->col_stride > 1)
-        to->col_stride = 2;
-    if (from->row_stride > 0)
-        to->row_stride =
-            step * ((xl__max_size(1, to->col_stride) * cols / step + 1) | 1);
-}
 
 void xl__softmax_shrink(const void *canonical,
                         const struct xl__variant *variant,
@@ -78,53 +31,12 @@ void xl__softmax_shrink(const void *canonical,
     const xl_softmax *s = canonical;
     xl_softmax *to = small;
     memcpy(to, s, sizeof(struct xl__softmax_canonical));
-    to->rows = small_rows(params);
-    to->cols = small_cols(s, params);
-    shrink_view(&s->src, to->cols, &to->src);
-    shrink_view(&s->dst, to->cols, &to->dst);
+    to->rows = xl__row_case_rows(params);
+    to->cols = xl__row_case_cols(s->cols, params);
+    xl__row_case_view(&s->src, to->cols, &to->src);
+    xl__row_case_view(&s->dst, to->cols, &to->dst);
     if (xl__softmax_has_mask(s))
-        shrink_view(&s->mask, to->cols, &to->mask);
-}
-
-/* -- host memory --------------------------------------------------------- */
-
-/* The offset of element (0, 0), which has the required alignment. */
-static size_t find_start(const xl_mat *mat)
-{
-    return xl__max_size(1, mat->offset / xl_dtype_bytes(mat->dtype));
-}
-
-static size_t locate_element(const xl_mat *mat, size_t i, size_t j)
-{
-    return find_start(mat) + i * mat->row_stride + j * mat->col_stride;
-}
-
-static void *make_guarded(const xl_mat *mat, const xl_softmax *s,
-                          unsigned slot, struct xl__selfcheck_case *t)
-{
-    size_t n;
-    if (!xl__mat_extent(mat, s->rows, s->cols, &n))
-        return NULL;
-    t->call.value[slot - XL__SOFTMAX_SRC + XL__SOFTMAX_OFF_SRC].u =
-        find_start(mat);
-    return xl__case_add_memory(t, slot, find_start(mat) + n + GUARD_ELEMS,
-                               mat->dtype, GUARD);
-}
-
-/* Normally distributed values. */
-static void *make_filled(const xl_mat *mat, const xl_softmax *s, uint64_t seed,
-                         unsigned slot, struct xl__selfcheck_case *t)
-{
-    static const double spread = 3;
-    struct xl__rng rng;
-    void *base = make_guarded(mat, s, slot, t);
-    xl__rng_seed(&rng, seed);
-    for (size_t i = 0; base && i < s->rows; i++) {
-        for (size_t j = 0; j < s->cols; j++)
-            xl__dtype_store(base, locate_element(mat, i, j), mat->dtype,
-                            (float)(spread * xl__rng_normal(&rng)));
-    }
-    return base;
+        xl__row_case_view(&s->mask, to->cols, &to->mask);
 }
 
 /* -- the elements -------------------------------------------------------- */
@@ -134,14 +46,14 @@ static double input_at(const xl_softmax *s, const struct xl__selfcheck_case *t,
                        size_t i, size_t j)
 {
     const volatile float x =
-        (float)xl__dtype_load(t->before[XL__SOFTMAX_SRC],
-                              locate_element(&s->src, i, j), s->src.dtype) *
+        (float)xl__dtype_load(t->before[XL__ROWS_SRC],
+                              xl__row_case_at(&s->src, i, j), s->src.dtype) *
         (float)scale;
     if (!xl__softmax_has_mask(s))
         return (double)x;
     const volatile float sum =
-        x + (float)xl__dtype_load(t->before[XL__SOFTMAX_MASK],
-                                  locate_element(&s->mask, i, j),
+        x + (float)xl__dtype_load(t->before[XL__ROWS_ADDED],
+                                  xl__row_case_at(&s->mask, i, j),
                                   s->mask.dtype);
     return (double)sum;
 }
@@ -258,25 +170,30 @@ xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
     const size_t size[XL__N_ALONG] = {1, 1, s->rows, s->cols};
     struct softmax_case *own =
         xl__calloc(1, sizeof *own + s->rows * sizeof *own->row);
-    void *src = make_filled(&s->src, s, SEED_SRC, XL__SOFTMAX_SRC, t);
+    void *src = xl__row_case_filled(
+        t, &s->src, s->rows, s->cols, XL__ROWS_SRC, XL__ROWS_OFF_SRC,
+        deviation);
     struct xl__case_result *r = xl__case_add_result(
-        t, "dst", XL__SOFTMAX_DST, s->dst.dtype, find_start(&s->dst));
+        t, "dst", XL__ROWS_DST, s->dst.dtype, xl__row_case_start(&s->dst));
     t->of = small;
     t->expect = expected_value;
     t->own = own;
-    if (!src || !r || !own || !make_guarded(&s->dst, s, XL__SOFTMAX_DST, t))
+    if (!src || !r || !own ||
+        !xl__row_case_memory(t, &s->dst, s->rows, s->cols, XL__ROWS_DST,
+                             XL__ROWS_OFF_DST))
         return XL_NO_MEMORY;
     xl__case_add_dim(r, s->rows, s->dst.row_stride);
     xl__case_add_dim(r, s->cols, s->dst.col_stride);
-    for (size_t j = 0; s->rows >= LEAST_ROWS && j < s->cols; j++)
-        xl__dtype_store(src, locate_element(&s->src, ROW_EMPTY, j),
+    for (size_t j = 0; s->rows >= XL__ROWS_CASE_LEAST && j < s->cols; j++)
+        xl__dtype_store(src, xl__row_case_at(&s->src, ROW_EMPTY, j),
                         s->src.dtype, -INFINITY);
-    if (s->rows >= LEAST_ROWS)
-        xl__dtype_store(src, locate_element(&s->src, ROW_NAN, s->cols / 2),
+    if (s->rows >= XL__ROWS_CASE_LEAST)
+        xl__dtype_store(src, xl__row_case_at(&s->src, ROW_NAN, s->cols / 2),
                         s->src.dtype, NAN);
-    t->call.value[XL__SOFTMAX_SCALE].f = scale;
+    t->call.value[XL__ROWS_SCALE].f = scale;
     if (xl__softmax_has_mask(s) &&
-        !make_filled(&s->mask, s, SEED_MASK, XL__SOFTMAX_MASK, t))
+        !xl__row_case_filled(t, &s->mask, s->rows, s->cols, XL__ROWS_ADDED,
+                             XL__ROWS_OFF_ADDED, deviation))
         return XL_NO_MEMORY;
     for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {
         const xl_status status = xl__case_epilogue_init(

@@ -219,6 +219,15 @@ static void shapes_become_classes(void **state)
     assert_string_equal(text, "7x100 log");
     tune_classes_clear(&received);
 
+    assert_int_equal(classes("tune norm 7x100 --rms --residual", &received),
+                     EXIT_FINE);
+    const xl_norm *n = &received.list[0].desc.norm;
+    assert_true(n->rows == 7 && n->cols == 100 && n->kind == XL_NORM_RMS &&
+                n->residual.row_stride == 100 && n->bias.row_stride == 0);
+    tune_class_text(&received.list[0], false, text, sizeof text);
+    assert_string_equal(text, "7x100 rms residual");
+    tune_classes_clear(&received);
+
     assert_int_equal(classes("tune attention 2x3x50x24", &received),
                      EXIT_FINE);
     const xl_attention *a = &received.list[0].desc.attention;

@@ -54,7 +54,7 @@ static void lists_end_in_the_reference(void **state)
 {
     static const char *const ops[XL__N_OPS] = {"gemm", "softmax", "conv",
                                                "conv_data", "conv_filters",
-                                               "attention"};
+                                               "attention", "norm"};
 
     (void)state;
     for (size_t i = 0; i < count(); i++)

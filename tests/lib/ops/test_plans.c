@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ops/gemm/tiles.h"
+#include "ops/normalization/norm.h"
 #include "ops/normalization/softmax.h"
 #include "ops/variants.h"
 #include "support/support.h"
@@ -176,6 +177,7 @@ static void check_small(const struct xl__limits *l, const struct xl__op *op,
     union {
         struct xl__gemm_canonical gemm;
         struct xl__softmax_canonical softmax;
+        xl_norm norm;
     } small;
     struct xl__plan *q = calloc(1, sizeof *q);
     assert_non_null(q);
@@ -885,13 +887,13 @@ static void gemm_canonical(void **state)
 /* -- softmax ------------------------------------------------------------- */
 
 /* Chunks, their number and size being arguments, cover a row once. */
-static void check_chunks(const struct xl__step *s, const xl_softmax *x)
+static void check_chunks(const struct xl__step *s, size_t rows, size_t cols)
 {
     const size_t chunk = arg_from_end(s, 0);
     const size_t n_chunks = arg_from_end(s, 1);
-    assert_true(chunk * n_chunks >= x->cols);
-    assert_true(chunk * (n_chunks - 1) < x->cols);
-    assert_int_equal(s->global[0] / s->local[0], n_chunks * x->rows);
+    assert_true(chunk * n_chunks >= cols);
+    assert_true(chunk * (n_chunks - 1) < cols);
+    assert_int_equal(s->global[0] / s->local[0], n_chunks * rows);
 }
 
 /* Groups of `each` rows cover all rows once. */
@@ -901,31 +903,31 @@ static void check_rows(const struct xl__step *s, size_t each, size_t rows)
     assert_true(groups * each >= rows && (groups - 1) * each < rows);
 }
 
-static void check_online(const struct xl__plan *p, const xl_softmax *x,
+static void check_online(const struct xl__plan *p, size_t rows, size_t cols,
                          const struct xl__params *params)
 {
     const struct xl__step *last = &p->step[p->n_steps - 1];
-    const size_t lanes = (size_t)params->value[XL__SOFTMAX_LANES];
-    switch (params->value[XL__SOFTMAX_MODE]) {
-    case XL__SOFTMAX_HELD:
-        check_rows(last, last->local[0] / lanes, x->rows);
-        assert_true(lanes * (size_t)params->value[XL__SOFTMAX_N_HELD] *
-                        (size_t)params->value[XL__SOFTMAX_VW] >=
-                    x->cols);
+    const size_t lanes = (size_t)params->value[XL__ROWS_LANES];
+    switch (params->value[XL__ROWS_MODE]) {
+    case XL__ROWS_HELD:
+        check_rows(last, last->local[0] / lanes, rows);
+        assert_true(lanes * (size_t)params->value[XL__ROWS_N_HELD] *
+                        (size_t)params->value[XL__ROWS_VW] >=
+                    cols);
         break;
-    case XL__SOFTMAX_SHARED:
-        check_chunks(last, x);
+    case XL__ROWS_SHARED:
+        check_chunks(last, rows, cols);
         break;
-    case XL__SOFTMAX_SPLIT:
-    case XL__SOFTMAX_PIECES:
-        check_chunks(&p->step[0], x);
-        check_chunks(last, x);
+    case XL__ROWS_SPLIT:
+    case XL__ROWS_PIECES:
+        check_chunks(&p->step[0], rows, cols);
+        check_chunks(last, rows, cols);
         break;
-    case XL__SOFTMAX_ROWS:
-        check_rows(last, arg_from_end(last, 0), x->rows);
+    case XL__ROWS_CACHED:
+        check_rows(last, arg_from_end(last, 0), rows);
         break;
-    case XL__SOFTMAX_LONG:
-        check_rows(last, 1, x->rows);
+    case XL__ROWS_LONG:
+        check_rows(last, 1, rows);
         break;
     default:
         fail_msg("no such mode");
@@ -971,7 +973,7 @@ static void softmax_on(const struct xl__limits *l, const struct machine *m)
             check_params(*v, &params);
             check_small(l, &xl__op_softmax, *v, s, &params, p);
             if (*v == &xl__softmax_online)
-                check_online(p, s, &params);
+                check_online(p, s->rows, s->cols, &params);
             free(p);
         }
         if (n_plans == 0)
@@ -986,6 +988,57 @@ static void softmax_plans(void **state)
     each_machine(softmax_on);
 }
 
+static xl_norm random_norm(struct xl__rng *rng)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    const xl_softmax s = random_softmax(rng);
+    xl_norm n = {XL_NORM_INIT, .rows = s.rows, .cols = s.cols,
+                 .src = s.src, .dst = s.dst,
+                 .kind = (xl_norm_kind)xl__rng_below(rng, XL_N_NORM_KINDS)};
+    n.dst.dtype = types[xl__rng_below(rng, 3)];
+    if (xl__rng_below(rng, 2))
+        n.residual = n.sum = s.src;
+    n.scale = xl_mat_rows(NULL, n.cols, types[xl__rng_below(rng, 3)]);
+    if (xl__rng_below(rng, 2))
+        n.bias = n.scale;
+    return n;
+}
+
+static void norm_on(const struct xl__limits *l, const struct machine *m)
+{
+    struct xl__rng rng;
+    xl__rng_seed(&rng, SEED);
+    for (unsigned i = 0; i < N_SHAPES; i++) {
+        const xl_norm desc = random_norm(&rng);
+        unsigned n_plans = 0;
+        xl_norm n;
+        struct xl__call call;
+        assert_int_equal(XL_OK, xl__op_norm.bind(NULL, &desc, &n, &call));
+        for (const struct xl__variant *const *v = xl__generic_norm; *v; v++) {
+            struct xl__params params;
+            struct xl__plan *p = plan_of(l, *v, &n, &params);
+            if (!p)
+                continue;
+            n_plans++;
+            check_plan(l, p);
+            check_params(*v, &params);
+            check_small(l, &xl__op_norm, *v, &n, &params, p);
+            if (*v == &xl__norm_online)
+                check_online(p, n.rows, n.cols, &params);
+            free(p);
+        }
+        if (n_plans == 0)
+            fail_msg("norm %zux%zu has no plan on %s", n.rows, n.cols,
+                     m->name);
+    }
+}
+
+static void norm_plans(void **state)
+{
+    (void)state;
+    each_machine(norm_on);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -993,7 +1046,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(gemm_order),
         cmocka_unit_test(vendor_tiles),
         cmocka_unit_test(gemm_canonical),
-        cmocka_unit_test(softmax_plans), cmocka_unit_test(gemm_simt_choice),
+        cmocka_unit_test(softmax_plans), cmocka_unit_test(norm_plans),
+        cmocka_unit_test(gemm_simt_choice),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("plans", tests, NULL, NULL);

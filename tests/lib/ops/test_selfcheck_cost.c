@@ -83,6 +83,23 @@ static void random_softmax(struct xl__rng *rng, void *out)
     memcpy(out, &s, sizeof s);
 }
 
+static void random_norm(struct xl__rng *rng, void *out)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    xl_norm n = {XL_NORM_INIT, .rows = random_size(rng),
+                 .cols = random_size(rng),
+                 .kind = (xl_norm_kind)xl__rng_below(rng, XL_N_NORM_KINDS)};
+    if (xl__rng_below(rng, 3) == 0)
+        n.cols *= 64;
+    n.src = xl_mat_rows(NULL, n.cols, types[xl__rng_below(rng, 3)]);
+    n.dst = xl_mat_rows(NULL, n.cols + xl__rng_below(rng, 3),
+                        types[xl__rng_below(rng, 3)]);
+    n.scale = n.bias = xl_mat_rows(NULL, n.cols, XL_F32);
+    if (xl__rng_below(rng, 2) == 0)
+        n.residual = n.sum = n.src;
+    memcpy(out, &n, sizeof n);
+}
+
 static void random_conv(struct xl__rng *rng, void *out)
 {
     static const xl_dtype types[][2] = {{XL_F32, XL_F32}, {XL_F16, XL_F16},
@@ -230,6 +247,12 @@ static void softmax(void **state)
     check_op(XL__OP_SOFTMAX, random_softmax);
 }
 
+static void norm(void **state)
+{
+    (void)state;
+    check_op(XL__OP_NORM, random_norm);
+}
+
 static void conv(void **state)
 {
     (void)state;
@@ -254,6 +277,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm),
         cmocka_unit_test(softmax),
+        cmocka_unit_test(norm),
         cmocka_unit_test(conv),
     };
     test_args(argc, argv);

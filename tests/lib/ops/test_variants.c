@@ -19,7 +19,7 @@
 #include "support/support.h"
 #include "verify/verify.h"
 
-enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 6 * MAX_VARIANTS + 1 };
+enum { SEED = 20, MAX_VARIANTS = 16, MAX_TESTS = 7 * MAX_VARIANTS + 1 };
 
 static xl_lib *lib;
 static xl_queue *queue;
@@ -137,6 +137,19 @@ static void one_softmax(void **state)
     judge(&t);
 }
 
+static void one_norm(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct norm_case *c = norm_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name, verify_norm(queue, c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
 static void one_attention(void **state)
 {
     struct tally t = {.variant = *state};
@@ -238,6 +251,7 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "conv_data", one_conv_data);
         n += add_variants(tests + n, "conv_filters", one_conv_filters);
         n += add_variants(tests + n, "softmax", one_softmax);
+        n += add_variants(tests + n, "norm", one_norm);
         n += add_variants(tests + n, "attention", one_attention);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }

@@ -14,7 +14,7 @@
 #include "support/support.h"
 
 /* Rows that one item holds, and a little longer ones (softmax.h). */
-enum { KINDS = 9, MOST_COLS = XL__SOFTMAX_ROW_MAX + 3, ELEMS = KINDS * MOST_COLS };
+enum { KINDS = 9, MOST_COLS = XL__ROWS_MOST_CACHED + 3, ELEMS = KINDS * MOST_COLS };
 
 static struct test_device t;
 static cl_mem mem[3]; /* src, mask, dst */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax as a timed op. One read and one write of the matrix are counted,
- * however many times a variant reads its input. */
+/* Softmax and norms as timed ops. One read and one write of each matrix are
+ * counted, however many times a variant reads its input. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "timing/peaks.h"
 #include "timing/run_cases.h"
+#include "cases/norm_cases.h"
 #include "cases/shapes.h"
 #include "verify/verify.h"
 #include "timing/result_check.h"
@@ -196,15 +197,15 @@ static bool parse_softmax(const struct settings *set, const char *word,
     return true;
 }
 
-static bool is_softmax_case_in_run(const struct session *s,
-                                   const struct softmax_case *c)
+static bool is_case_in_run(const struct session *s, unsigned use,
+                           xl_dtype dtype)
 {
     const struct settings *set = &s->set;
-    if (!(c->use & CASE_BENCH) || (set->quick && !(c->use & CASE_QUICK)))
+    if (!(use & CASE_BENCH) || (set->quick && !(use & CASE_QUICK)))
         return false;
-    if ((c->use & CASE_BIG) && !set->full)
+    if ((use & CASE_BIG) && !set->full)
         return false;
-    return set->dtype == XL_N_DTYPES || set->dtype == c->dtype;
+    return set->dtype == XL_N_DTYPES || set->dtype == dtype;
 }
 
 static bool read_softmax_case(const struct session *s, unsigned i, void *arg,
@@ -214,7 +215,7 @@ static bool read_softmax_case(const struct session *s, unsigned i, void *arg,
     const struct softmax_case *row = &softmax_cases[i];
     if (!row->name)
         return false;
-    *is_selected = is_softmax_case_in_run(s, row);
+    *is_selected = is_case_in_run(s, row->use, row->dtype);
     *c = *row;
     c->is_log = s->set.log;
     return true;
@@ -235,4 +236,172 @@ const struct bench_op bench_softmax = {
     .count = count_special,
     .check = check_softmax,
     .check_whole = check_whole_softmax,
+};
+
+/* -- norm ----------------------------------------------------------------- */
+
+static void layout_norm_buffers(const void *arg, struct bench_buffer *buffers)
+{
+    const struct norm_case *c = arg;
+    for (unsigned x = 0; x < NORM_OPERANDS; x++) {
+        const size_t elems = (norm_is_rows(x) ? c->rows : 1) * c->cols;
+        if (norm_has(c, x))
+            buffers[x] = x == NORM_DST || x == NORM_SUM
+                             ? bench_result(elems, c->out, false)
+                             : bench_input(elems, norm_dtype(c, x));
+    }
+}
+
+static void describe_norm(const void *arg, xl_row *row)
+{
+    static const double flop_per_elem = 8;
+    const struct norm_case *c = arg;
+    const double elems = (double)c->rows * (double)c->cols;
+    row->dtype = c->dtype;
+    row->unit = "B/s";
+    xl_row_shape(row, "rows", (double)c->rows);
+    xl_row_shape(row, "cols", (double)c->cols);
+    if (c->kind == XL_NORM_RMS)
+        xl_row_param_text(row, "kind", "rms");
+    if (norm_has(c, NORM_RESIDUAL))
+        xl_row_param_text(row, "residual", "stored");
+    row->flop = flop_per_elem * elems;
+    row->bytes = 0;
+    for (unsigned x = 0; x < NORM_OPERANDS; x++)
+        row->bytes += norm_has(c, x) && norm_is_rows(x)
+                          ? elems * (double)xl_dtype_bytes(norm_dtype(c, x))
+                          : 0;
+}
+
+static xl_norm norm_descriptor(const struct case_run *w)
+{
+    const struct norm_case *c = w->c;
+    xl_mat view[NORM_OPERANDS];
+    for (unsigned x = 0; x < NORM_OPERANDS; x++)
+        view[x] = xl_mat_rows(w->data->mem[x], c->cols, norm_dtype(c, x));
+    return norm_call(c, view, w->variant);
+}
+
+static xl_status run_norm(xl_queue *q, const struct case_run *w)
+{
+    const xl_norm n = norm_descriptor(w);
+    return xl_norm_run(q, &n, NULL);
+}
+
+static xl_status explain_norm(xl_queue *q, const struct case_run *w,
+                              xl_choice *out, unsigned *n)
+{
+    const xl_norm desc = norm_descriptor(w);
+    return xl_norm_explain(q, &desc, out, *n, n);
+}
+
+static void count_conversions(const void *arg, const xl_choice *choice,
+                              xl_counts *work)
+{
+    const struct norm_case *c = arg;
+    diagnose_conversions(choice, c->dtype, work->bytes[XL_LEVEL_DRAM], work);
+}
+
+static double norm_host(const struct case_run *w, enum norm_operand x,
+                        size_t at, double otherwise)
+{
+    const struct norm_case *c = w->c;
+    return norm_has(c, x) ? ref_load(w->data->host[x], at, norm_dtype(c, x))
+                          : otherwise;
+}
+
+/* The last row and others at random. */
+static xl_status check_norm(xl_queue *q, const struct case_run *w,
+                            struct check_result *out)
+{
+    const struct norm_case *c = w->c;
+    const size_t bytes = c->cols * xl_dtype_bytes(c->out);
+    const size_t rows = SAMPLE_ELEMS / c->cols + 1;
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    void *line = malloc(bytes);
+    double *x = xl__calloc(c->cols, sizeof *x);
+    check_init(out);
+    xl__rng_seed(&rng, w->data->seed);
+    TRY(line && x ? XL_OK : XL_NO_MEMORY);
+    for (size_t s = 0; s < xl__min_size(rows, SAMPLE_ROWS); s++) {
+        struct checked_element e = {.name = "dst", .dtype = c->out};
+        e.i = s == 0 ? c->rows - 1 : (size_t)xl__rng_below(&rng, c->rows);
+        for (size_t j = 0; j < c->cols; j++) {
+            const size_t at = e.i * c->cols + j;
+            const volatile float sum =
+                (float)norm_host(w, NORM_SRC, at, 0) +
+                (float)norm_host(w, NORM_RESIDUAL, at, 0);
+            x[j] = (double)sum;
+        }
+        const struct norm_row row = norm_row(c, x);
+        TRY(xl_buffer_read(q, w->data->mem[NORM_DST], e.i * bytes, line,
+                           bytes));
+        for (e.j = 0; e.j < c->cols; e.j++) {
+            e.got = ref_load(line, e.j, c->out);
+            e.expected = norm_expected(c, &row, x[e.j],
+                                       norm_host(w, NORM_SCALE, e.j, 1),
+                                       norm_host(w, NORM_BIAS, e.j, 0),
+                                       &e.tol);
+            check_element(out, &e);
+        }
+    }
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(x);
+    return status;
+}
+
+static void set_norm_options(const struct settings *set, struct norm_case *c)
+{
+    c->kind = set->rms ? XL_NORM_RMS : XL_NORM_LAYER;
+    c->with = WITH(NORM_SCALE) | (set->rms ? 0 : WITH(NORM_BIAS)) |
+              (set->residual ? WITH_STREAM : 0);
+}
+
+static bool parse_norm(const struct settings *set, const char *word, void *arg,
+                       char *why, size_t why_cap)
+{
+    struct norm_case *c = arg;
+    size_t rows_cols[2];
+    if (!shape_rows(word, rows_cols, why, why_cap))
+        return false;
+    *c = (struct norm_case){
+        .name = "own", .use = CASE_BENCH, .rows = rows_cols[0],
+        .cols = rows_cols[1],
+        .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
+    c->out = c->dtype;
+    c->params = c->dtype;
+    set_norm_options(set, c);
+    return true;
+}
+
+static bool read_norm_case(const struct session *s, unsigned i, void *arg,
+                           bool *is_selected)
+{
+    struct norm_case *c = arg;
+    const struct norm_case *row = &norm_cases[i];
+    if (!row->name)
+        return false;
+    *is_selected = is_case_in_run(s, row->use, row->dtype);
+    *c = *row;
+    set_norm_options(&s->set, c);
+    return true;
+}
+
+const struct bench_op bench_norm = {
+    .name = "norm",
+    .title = "Norm",
+    .note = "over rows; one read and one write counted, roof from a copy "
+            "measured here",
+    .case_bytes = sizeof(struct norm_case),
+    .parse = parse_norm,
+    .table = read_norm_case,
+    .layout = layout_norm_buffers,
+    .describe = describe_norm,
+    .run = run_norm,
+    .explain = explain_norm,
+    .count = count_conversions,
+    .check = check_norm,
 };

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench softmax`, `clbench norm`: time an op over rows, of the command line
+ * or the case table. */
+#include "timing/run_cases.h"
+
+static int run_softmax(struct session *s)
+{
+    return bench_command(s, &bench_softmax);
+}
+
+static const char *const options[] = {
+    "device", "all-devices",  "variant", "dtype", "log",  "trace",
+    "json",   REPORT_OPTIONS, "seed",    "quick", "full", "max-time",
+    "roofs",  "strict",       NULL};
+
+const struct command cmd_softmax = {
+    .name = "softmax",
+    .summary = "time softmax over rows",
+    .words = "[SHAPE...]",
+    .about =
+        "Times a softmax over the rows of each SHAPE, ROWSxCOLS, or of the "
+        "built-in cases when none is given. One read and one write of the "
+        "matrix are counted, so a variant that reads its input twice does not "
+        "reach a higher rate by it. Each result is compared with the host in "
+        "double precision, on a sample of rows, before and after it is "
+        "timed.\n\n"
+        "  clbench softmax 4096x4096 64x1000000\n"
+        "  clbench softmax 8192x32000 --log --dtype f16",
+    .options = options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_softmax,
+};
+
+static int run_norm(struct session *s)
+{
+    return bench_command(s, &bench_norm);
+}
+
+static const char *const norm_options[] = {
+    "device",   "all-devices", "variant",      "dtype", "rms",
+    "residual", "trace",       "json",         REPORT_OPTIONS,
+    "seed",     "quick",       "full",         "max-time", "roofs",
+    "strict",   NULL};
+
+const struct command cmd_norm = {
+    .name = "norm",
+    .summary = "time layer norm or RMS norm over rows",
+    .words = "[SHAPE...]",
+    .about =
+        "Times a layer norm with scale and bias, or with --rms an RMS norm "
+        "with scale, over the rows of each SHAPE, ROWSxCOLS, or of the "
+        "built-in cases when none is given. One read and one write of the "
+        "matrix are counted, with --residual two of each. Each result is "
+        "compared with the host in double precision, on a sample of rows, "
+        "before and after it is timed.\n\n"
+        "  clbench norm 4096x4096 65536x128\n"
+        "  clbench norm 8192x5120 --rms --residual --dtype f16",
+    .options = norm_options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_norm,
+};
