@@ -28,10 +28,12 @@ struct command {
     bool is_live; /* runs until Ctrl-C, which is not a failure; its
                      --json is a log, not a result file */
     int (*run)(struct session *s); /* returns an exit_code */
+    bool has_summary;  /* of each device, above the progress line and last */
     bool draws_itself; /* --svg is the command's picture, not the report's */
 };
 
-/* Output files of every command that prints result rows. */
-#define REPORT_OPTIONS "csv", "markdown", "html", "svg"
+/* What is printed of result rows, and into which files: of every command that
+ * prints them. */
+#define REPORT_OPTIONS "csv", "markdown", "html", "svg", "describe"
 
 #endif

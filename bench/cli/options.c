@@ -319,6 +319,9 @@ const struct option_row option_rows[] = {
      "what floats may differ by, relative to the larger one of the expected "
      "value and the root mean square of its buffer; 1.5e-5 for f32 when not "
      "given, integers are exact", NULL, AT(kernel.tolerance), false, NULL},
+    {"describe", 0, OPT_FLAG, NULL,
+     "print with each table what it measures and what may mislead it", NULL,
+     AT(describe), false, NULL},
     {"strict", 0, OPT_FLAG, NULL, "a rejected row is a failure: exit code 1",
      NULL, AT(strict), false, NULL},
     {"list", 'l', OPT_FLAG, NULL,

@@ -56,7 +56,7 @@ struct settings {
     bool quick, full;  /* neither: the default extent */
     int roofs;         /* an enum roofs_kind */
     double max_time_s; /* 0: no limit */
-    bool strict, quiet, help, version;
+    bool strict, describe, quiet, help, version;
     bool list;                  /* limits: list all facts; probe: all probes */
     bool damaged;               /* cache clear: only damaged entries */
     double budget_s;            /* tune; 0: not given */

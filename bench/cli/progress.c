@@ -4,6 +4,7 @@
  * pipe or a terminal without cursor movement. */
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +16,6 @@
 
 static const double ns_per_s = 1e9;
 enum { MIN_REDRAW_NS = 100000000, SECONDS_A_MINUTE = 60 };
-static const char erase_line[] = "\r\033[K";
 
 static bool can_draw(const struct session *s)
 {
@@ -24,20 +24,34 @@ static bool can_draw(const struct session *s)
            !xl__streq(term, "dumb");
 }
 
-void progress_text(const struct progress *p, double elapsed_s, double bound_s,
-                   unsigned columns, char *out, unsigned cap)
+/* The time left; 0: it is not known. */
+static double time_left(struct progress *p, double elapsed_s, double bound_s)
 {
-    struct xl__str line = {0}, cut = {0};
     double left_s = p->left_s;
-    if (p->total > 0)
-        xl__str_printf(&line, "[%u/%u] ", p->done + 1, p->total);
-    else if (p->done > 0)
-        xl__str_printf(&line, "[%u] ", p->done + 1);
-    text_escape(&line, p->what);
-    if (left_s <= 0 && p->done > 0 && p->total > p->done)
+    if (left_s <= 0 && !p->is_part && p->done > 0 && p->total > p->done)
         left_s = elapsed_s / p->done * (p->total - p->done);
     if (bound_s > 0 && (left_s <= 0 || left_s > bound_s))
         left_s = bound_s;
+    if (p->shown_s > 0)
+        left_s = fmin(left_s,
+                      fmax(0, p->shown_s - (elapsed_s - p->shown_at_s)));
+    if (left_s > 0) {
+        p->shown_s = left_s;
+        p->shown_at_s = elapsed_s;
+    }
+    return left_s;
+}
+
+void progress_text(struct progress *p, double elapsed_s, double bound_s,
+                   unsigned columns, char *out, unsigned cap)
+{
+    struct xl__str line = {0}, cut = {0};
+    const double left_s = time_left(p, elapsed_s, bound_s);
+    if (p->total > 0 && !p->is_part)
+        xl__str_printf(&line, "[%u/%u] ", p->done + 1, p->total);
+    else if (p->done > 0 && !p->is_part)
+        xl__str_printf(&line, "[%u] ", p->done + 1);
+    text_escape(&line, p->what);
     text_cut(&cut, xl__str_text(&line), columns > 16 ? columns - 14 : columns);
     if (left_s > 0 && columns > 16) {
         unsigned long s = (unsigned long)(left_s + 0.5);
@@ -54,12 +68,19 @@ static void draw_line(struct session *s, uint64_t now)
     struct progress *p = &s->progress;
     char text[256];
     double left = 0;
-    if (s->limit_s > 0)
+    if (!p->visible && s->block.draw && xl__is_terminal(XL__STDOUT)) {
+        s->block.lines = s->block.draw(s->block.arg);
+        fflush(stdout);
+    }
+    if (p->is_part)
+        left = ((double)s->plan.end_ns - (double)now) / ns_per_s;
+    else if (s->limit_s > 0)
         left = s->limit_s - (double)(now - s->start_ns) / ns_per_s;
     progress_text(p, (double)(now - p->start_ns) / ns_per_s,
                   left > 0 ? left : 0, text_terminal_columns() - 1, text,
                   sizeof text);
-    fprintf(stderr, "%s%s", erase_line, text);
+    fprintf(stderr, PROGRESS_ERASE "%s",
+            session_interrupted() ? FINISHING : text);
     fflush(stderr);
     p->visible = true;
     p->drawn_ns = now;
@@ -68,7 +89,8 @@ static void draw_line(struct session *s, uint64_t now)
 void progress_begin(struct session *s, unsigned total)
 {
     progress_end(s);
-    s->progress = (struct progress){.enabled = can_draw(s), .total = total};
+    s->progress = (struct progress){.enabled = can_draw(s), .total = total,
+                                    .is_part = s->plan.end_ns > 0};
     s->progress.start_ns = xl__now_ns();
 }
 
@@ -104,8 +126,11 @@ void progress_hide(struct session *s)
 {
     if (!s->progress.visible)
         return;
-    fputs(erase_line, stderr);
+    fputs(PROGRESS_ERASE, stderr);
+    if (s->block.lines > 0)
+        fprintf(stderr, "\033[%uA\033[J", s->block.lines);
     fflush(stderr);
+    s->block.lines = 0;
     s->progress.visible = false;
 }
 

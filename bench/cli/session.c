@@ -4,6 +4,7 @@
  * program even when a driver hangs. */
 #include "cli/session.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +17,21 @@
 #include "base/str.h"
 #include "cli/console.h"
 #include "cli/hints.h"
+#include "host/host_info.h"
 
 static volatile sig_atomic_t interrupted;
+/* What Ctrl-C is answered with; NULL: a command that lasts until then. */
+static const char *answer;
 
 static const double ns_per_s = 1e9;
 
+/* Only what a signal handler may call. */
 static void on_interrupt(int number)
 {
     interrupted = 1;
     (void)signal(number, SIG_DFL);
+    if (answer)
+        xl__write_error(answer);
 }
 
 bool session_interrupted(void)
@@ -35,6 +42,9 @@ bool session_interrupted(void)
 void session_begin(struct session *s)
 {
     interrupted = 0;
+    answer = s->command->is_live              ? NULL
+             : xl__is_terminal(XL__STDERR) ? PROGRESS_ERASE FINISHING
+                                              : "clbench: " FINISHING "\n";
     s->start_ns = xl__now_ns();
     s->limit_s = s->set.max_time_s;
     (void)signal(SIGINT, on_interrupt);
@@ -179,13 +189,66 @@ xl_queue *session_queue(struct session *s, xl_device *dev)
     return NULL;
 }
 
-bool session_stopped(void *session)
+/* Seconds to a time, which may be over. */
+static double seconds_to(uint64_t ns)
+{
+    return ((double)ns - (double)xl__now_ns()) / ns_per_s;
+}
+
+double session_left_s(const struct session *s)
+{
+    return s->limit_s > 0 ? seconds_to(s->start_ns) + s->limit_s
+                          : (double)INFINITY;
+}
+
+double session_step_left_s(const struct session *s)
+{
+    return s->plan.step_end_ns > 0 ? seconds_to(s->plan.step_end_ns)
+                                   : (double)INFINITY;
+}
+
+void session_plan(struct session *s, double seconds, double weight)
+{
+    const uint64_t now = xl__now_ns();
+    seconds = fmin(seconds, session_left_s(s));
+    s->plan = (struct time_plan){
+        now + (uint64_t)(fmax(seconds, 0) * ns_per_s), 0, weight};
+}
+
+void session_step_begin(struct session *s, double weight)
+{
+    struct time_plan *p = &s->plan;
+    if (p->end_ns == 0)
+        return;
+    const double left_s = fmax(0, seconds_to(p->end_ns));
+    p->step_end_ns =
+        xl__now_ns() + (uint64_t)(left_s * weight / p->weight * ns_per_s);
+    p->weight -= weight;
+}
+
+void session_step_end(struct session *s)
+{
+    s->plan.step_end_ns = 0;
+}
+
+void session_step_share(struct session *s, unsigned n)
+{
+    const uint64_t now = xl__now_ns();
+    if (s->plan.step_end_ns > now)
+        s->plan.step_end_ns = now + (s->plan.step_end_ns - now) / n;
+}
+
+bool session_ended(void *session)
 {
     struct session *s = session;
     progress_tick(s);
-    double elapsed_s = (double)(xl__now_ns() - s->start_ns) / ns_per_s;
-    s->is_late |= s->limit_s > 0 && elapsed_s >= s->limit_s;
+    s->is_late |= session_left_s(s) <= 0;
     return s->is_late || session_interrupted();
+}
+
+bool session_stopped(void *session)
+{
+    return session_ended(session) || session_step_left_s(session) <= 0;
 }
 
 void session_section(struct session *s, enum rows_kind kind, const char *title,

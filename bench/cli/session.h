@@ -43,6 +43,12 @@ struct row_sink {
                    const xl_row *row);
 };
 
+/* The time that a command plans for itself; steps share it. */
+struct time_plan {
+    uint64_t end_ns, step_end_ns; /* 0: none */
+    double weight;                /* of the steps that have not begun */
+};
+
 struct report;
 struct json_t;
 struct trace;
@@ -65,10 +71,12 @@ struct session {
                               releases it */
     struct trace *trace;   /* --trace; NULL: none */
     struct progress progress;
+    struct live_block block; /* above the progress line */
     uint64_t start_ns;
     double limit_s; /* for the whole run; 0: none. --max-time, or the
                        command's own */
     bool is_late;   /* the limit has ended the run */
+    struct time_plan plan;
     struct run_state state;        /* of a command with rows that have roofs */
     bool is_state_shown, was_busy; /* as it was printed */
     unsigned n_rows, n_wrong, n_rejected, n_errors;
@@ -93,8 +101,22 @@ int session_open(struct session *s);
 int session_open_devices(struct session *s);
 /* Create a queue on a device; NULL after a message. */
 xl_queue *session_queue(struct session *s, xl_device *dev);
-/* Must the run end, by Ctrl-C or by the limit? May be used as `stop`
- * callback. */
+/* Plan the run: it takes `seconds`, or what --max-time leaves of them, and
+ * its steps have weights that add up to `weight`. */
+void session_plan(struct session *s, double seconds, double weight);
+/* Begin and end a step. Its share is of the time that is left, by its weight;
+ * when this is over, session_stopped() is true until the step is ended. Without
+ * a plan it has no end. */
+void session_step_begin(struct session *s, double weight);
+void session_step_end(struct session *s);
+/* End the step when the n-th part of its time is over. */
+void session_step_share(struct session *s, unsigned n);
+/* Seconds that the run's limit leaves, and the step; infinite without one. */
+double session_left_s(const struct session *s);
+double session_step_left_s(const struct session *s);
+/* Must the run end, by Ctrl-C or by the limit? Must it, or its step? Both may
+ * be used as `stop` callback. */
+bool session_ended(void *session);
 bool session_stopped(void *session);
 bool session_interrupted(void);
 /* Pass to the sink: the beginning of a section, a row (its verdict is

@@ -164,6 +164,14 @@ static void print_cell(struct printing *p, unsigned j, const char *text,
     xl__str_clear(&cut);
 }
 
+static bool has_titles(const struct table *t)
+{
+    for (unsigned j = 0; j < t->n_columns; j++)
+        if (*t->columns[j].title)
+            return true;
+    return false;
+}
+
 void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
 {
     size_t widths[MAX_COLUMNS] = {0};
@@ -174,7 +182,7 @@ void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
     total += n_gaps * gap;
     cut_columns(t, widths, total > width ? total - width : 0);
     struct printing p = {to, t, widths, colour, gap, 0};
-    for (unsigned j = 0; j < t->n_columns; j++)
+    for (unsigned j = 0; j < t->n_columns && has_titles(t); j++)
         print_cell(&p, j, t->columns[j].title, TABLE_PLAIN);
     for (size_t i = 0; i < t->n_cells; i++)
         print_cell(&p, (unsigned)(i % t->n_columns), text_of(&t->cells[i]),

@@ -54,7 +54,7 @@ static void print_file(const struct session *s, const struct result_file *file)
     if (*results_state(file))
         terminal.text(terminal.arg, results_state(file));
     terminal.gap(terminal.arg);
-    results_show(file, false, s->set.quiet, &terminal);
+    results_show(file, false, &s->set, &terminal);
     xl__str_reset(&text);
     results_tally(file, &text);
     terminal.title(terminal.arg, xl__str_text(&text));

@@ -1,162 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench` without a command: the quick suite. It prints the main facts of a
- * device and measures its peaks and the library's main operations in about a
- * minute. */
+/* `clbench` without a command: the suite. It measures the peaks of a device
+ * and the library's main operations against them, what a summary needs first.
+ */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/os/clock.h"
 #include "timing/run_cases.h"
 #include "timing/probes.h"
 #include "cli/progress.h"
-#include "cli/table.h"
-#include "cli/console.h"
-#include "cli/units.h"
 
-/* The facts that are printed, with their labels. */
-static const struct {
-    const char *fact, *label;
-} shown[] = {
-    {"driver", "driver"},
-    {"cl_version", "version"},
-    {"arch", "architecture"},
-    {"compute_units", "compute units"},
-    {"clock_hz", "clock"},
-    {"global_mem_bytes", "memory"},
-    {"llc_bytes", "last-level cache"},
-    {"local_mem_bytes", "local memory"},
-    {"max_wg_size", "largest work-group"},
-    {"subgroup_width", "sub-group width"},
-    {NULL, NULL},
+/* The steps in their order: a probe or an op, with its time in seconds on a
+ * CPU, in a quick run and in a usual one; 0: not in a quick run. A step ends
+ * when its time is over. What it does not need, the steps after it have. */
+/* clang-format off */
+static const struct step {
+    const char *probe;
+    const struct bench_op *op;
+    double quick_s, usual_s;
+} steps[] = {
+    {"timer",      NULL,             0.5, 0.5},
+    {"flops",      NULL,             2.5, 2.5},
+    {"matrix",     NULL,             1,   1},
+    {"bandwidth",  NULL,             4,   4}, /* before ops: their roofs */
+    {NULL,         &bench_gemm,      5,   5},
+    {"launch",     NULL,             1,   1},
+    {NULL,         &bench_softmax,   2,   2.5},
+    {"ints",       NULL,             2,   2.5},
+    {NULL,         &bench_expr,      3,   4},
+    {NULL,         &bench_conv,      2.5, 3},
+    {NULL,         &bench_attention, 2,   2.5},
+    {"cache",      NULL,             3.5, 3.5},
+    {"transfer",   NULL,             2.5, 4},
+    {"local",      NULL,             1.5, 2.5},
+    {"subgroup",   NULL,             0,   0.5},
+    {"occupancy",  NULL,             0,   0.5},
+    {"tile",       NULL,             0,   2.5},
+    {"coalescing", NULL,             0,   5},
 };
-
-static void format_fact(const xl_fact *f, char *out, size_t cap)
-{
-    if (f->kind == XL_FACT_TEXT)
-        snprintf(out, cap, "%s", f->text ? f->text : "-");
-    else
-        units_format(out, cap, f->value, f->unit);
-}
-
-static void print_facts(const xl_device *dev)
-{
-    static const struct table_column columns[] = {
-        {"limit", false, 0}, {"value", false, 12}, {"source", false, 0}};
-    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
-    struct table *t = table_create(columns, N_COLUMNS);
-    xl_fact f;
-    for (unsigned i = 0; shown[i].fact; i++) {
-        char text[160];
-        if (xl_device_fact(dev, shown[i].fact, XL_UNKNOWN, &f) != XL_OK ||
-            f.source == XL_UNKNOWN)
-            continue;
-        format_fact(&f, text, sizeof text);
-        table_cell(t, "%s", shown[i].label);
-        table_cell(t, "%s", text);
-        table_cell(t, "%s%s%s", xl_source_name(f.source), f.note ? " " : "",
-                   f.note ? f.note : "");
-    }
-    table_print(stdout, t, text_terminal_columns(), text_has_colour());
-    table_destroy(t);
-}
-
-static void print_all_facts(struct session *s)
-{
-    xl_fact name;
-    for (unsigned i = 0; i < s->n_devices; i++) {
-        const xl_device *dev = s->devices[i];
-        bool is_named = xl_device_fact(dev, "name", XL_UNKNOWN, &name) ==
-                            XL_OK && name.text;
-        struct xl__str clean = {0};
-        text_escape(&clean, is_named ? name.text : "?");
-        printf("Device %u: %s\n", xl_device_index(dev), xl__str_text(&clean));
-        xl__str_clear(&clean);
-        print_facts(dev);
-        printf("\n");
-    }
-    fflush(stdout);
-}
+/* clang-format on */
+enum { N_STEPS = sizeof steps / sizeof *steps };
 
 /* Each row is measured in N_PASSES passes that lie apart in the run, so that
  * its file shows by how much equal measurements differ: `clbench compare`
- * judges by that. Of the probes only short ones are repeated, unless --full is
- * given, so that the run stays short. */
-enum { N_PASSES = 3, MOST_PROBES = 64 };
+ * judges by that. Ops and short probes are repeated, with --full all probes. */
+enum { N_QUICK_PASSES = 2, N_PASSES = 3 };
+static const double short_s = 2, pass_s = 7; /* of a probe; of a pass */
 
 static int first_failure(int code, int next)
 {
     return code != EXIT_FINE ? code : next;
 }
 
-static int run_ops(struct session *s, unsigned pass)
+struct suite {
+    struct session *s;
+    bool is_quick;
+    double took_s[N_STEPS]; /* of the first pass */
+};
+
+static double step_s(const struct suite *m, size_t i)
 {
-    static const struct bench_op *const ops[] = {&bench_gemm, &bench_softmax,
-                                                 &bench_expr};
-    int code = EXIT_FINE;
-    s->pass = pass;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops && !session_stopped(s);
-         i++)
-        code = first_failure(code, bench_table(s, ops[i]));
-    s->pass = 0;
-    return code;
+    return m->is_quick ? steps[i].quick_s : steps[i].usual_s;
 }
 
-static const xl_probe_info *suite_probe(const struct session *s, unsigned i)
+static int run_step(const struct suite *m, size_t i)
 {
-    const xl_probe_info *p = xl_probe_at(i);
-    return p && (p->in_quick || s->set.full) ? p : NULL;
+    return steps[i].op ? bench_table(m->s, steps[i].op)
+                       : probes_run(m->s, probes_find(steps[i].probe));
 }
 
-static int repeat_probes(struct session *s, const double *took_s,
-                         unsigned pass)
+/* The first pass, whose rows are printed. */
+static int measure_rows(struct suite *m)
 {
-    static const double most_s = 2;
     int code = EXIT_FINE;
-    s->pass = pass;
-    for (unsigned i = 0; i < MOST_PROBES && !session_stopped(s); i++)
-        if (suite_probe(s, i) && (s->set.full || took_s[i] < most_s))
-            code = first_failure(code, probes_run(s, suite_probe(s, i)));
-    s->pass = 0;
-    return code;
-}
-
-/* The first pass over the probes, with one over the operations in its
- * middle. */
-static int run_probes(struct session *s, double *took_s)
-{
-    unsigned n = 0, n_done = 0;
-    int code = EXIT_FINE;
-    for (unsigned i = 0; i < MOST_PROBES; i++)
-        n += suite_probe(s, i) != NULL;
-    for (unsigned i = 0; i < MOST_PROBES && !session_stopped(s); i++) {
-        if (!suite_probe(s, i))
-            continue;
-        if (n_done++ == n / 2)
-            code = first_failure(code, run_ops(s, 1));
+    for (size_t i = 0; i < N_STEPS && !session_stopped(m->s); i++) {
         const uint64_t start = xl__now_ns();
-        code = first_failure(code, probes_run(s, suite_probe(s, i)));
-        took_s[i] = (double)(xl__now_ns() - start) * 1e-9;
+        if (step_s(m, i) <= 0)
+            continue;
+        session_step_begin(m->s, step_s(m, i));
+        if (session_step_left_s(m->s) > 0)
+            code = first_failure(code, run_step(m, i));
+        session_step_end(m->s);
+        m->took_s[i] = (double)(xl__now_ns() - start) * 1e-9;
     }
     return code;
+}
+
+static int repeat_rows(struct suite *m, unsigned pass)
+{
+    int code = EXIT_FINE;
+    m->s->pass = pass;
+    session_step_begin(m->s, pass_s);
+    for (size_t i = 0; i < N_STEPS && !session_stopped(m->s); i++)
+        if (step_s(m, i) > 0 &&
+            (m->s->set.full || steps[i].op || m->took_s[i] < short_s))
+            code = first_failure(code, run_step(m, i));
+    session_step_end(m->s);
+    m->s->pass = 0;
+    return code;
+}
+
+static bool is_gpu(const xl_device *dev)
+{
+    xl_fact f;
+    return xl_device_fact(dev, "is_gpu", XL_UNKNOWN, &f) == XL_OK &&
+           f.value == 1;
+}
+
+/* The time of the run: a quick one needs less on a GPU. */
+static void plan_time(const struct suite *m, unsigned n_passes)
+{
+    enum { QUICK_GPU_S = 15, QUICK_S = 30, USUAL_S = 60 };
+    double all_s = 0, steps_s = (n_passes - 1) * pass_s;
+    for (unsigned i = 0; i < m->s->n_devices; i++)
+        all_s += !m->is_quick                  ? USUAL_S
+                 : is_gpu(m->s->devices[i]) ? QUICK_GPU_S
+                                               : QUICK_S;
+    for (size_t i = 0; i < N_STEPS; i++)
+        steps_s += step_s(m, i);
+    session_plan(m->s, all_s, steps_s);
 }
 
 static int run_suite(struct session *s)
 {
-    double took_s[MOST_PROBES] = {0};
+    struct suite m = {.s = s, .is_quick = s->set.quick};
+    const unsigned n_passes = m.is_quick ? N_QUICK_PASSES : N_PASSES;
     int code = session_open_devices(s);
     if (code != EXIT_FINE)
         return code;
-    /* The suite has the quick extent unless --full is given. */
+    if (!s->set.full)
+        plan_time(&m, n_passes);
+    /* Rows have the quick extent unless --full is given. */
     s->set.quick = !s->set.full;
-    if (session_tables(s))
-        print_all_facts(s);
-    code = run_probes(s, took_s);
-    code = first_failure(code, run_ops(s, 0));
-    for (unsigned pass = 2; pass < N_PASSES && !session_stopped(s); pass++) {
-        code = first_failure(code, repeat_probes(s, took_s, pass - 1));
-        code = first_failure(code, run_ops(s, pass));
-        code = first_failure(code, repeat_probes(s, took_s, pass));
-    }
+    code = measure_rows(&m);
+    for (unsigned pass = 1; pass < n_passes && !session_stopped(s); pass++)
+        code = first_failure(code, repeat_rows(&m, pass));
     return code != EXIT_FINE ? code : session_result(s);
 }
 
@@ -167,15 +144,18 @@ static const char *const options[] = {
 
 const struct command cmd_suite = {
     .name = "",
-    .summary = "limits, peaks, coalescing, GEMM, softmax, fusion in a minute",
+    .summary = "a device in a screen: peaks, memory, launches, operations",
     .about =
         "Without a command clbench measures the chosen device in about a "
-        "minute: its limits with their sources, its peaks, coalescing, and "
-        "the library's GEMM, softmax and fused expressions against these "
-        "peaks. --full takes all cases and more repetitions. Ctrl-C ends the "
-        "run and keeps its results.",
+        "minute: its peaks by type, memory, launches and transfers, and the "
+        "library's operations against these peaks. The summary is refined in "
+        "place on a terminal and printed last, below the tables of all rows. "
+        "--quick takes half a minute on a CPU and a quarter on a GPU, and "
+        "leaves out what the summary does not show; --full takes all cases "
+        "and more repetitions. Ctrl-C ends the run and keeps its results.",
     .options = options,
     .min_words = 0,
     .max_words = 0,
     .run = run_suite,
+    .has_summary = true,
 };

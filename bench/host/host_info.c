@@ -30,6 +30,20 @@ unsigned xl__terminal_columns(int fd)
     return (unsigned)(info.srWindow.Right - info.srWindow.Left + 1);
 }
 
+unsigned xl__terminal_lines(int fd)
+{
+    DWORD handle = fd == XL__STDOUT ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE;
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (!GetConsoleScreenBufferInfo(GetStdHandle(handle), &info))
+        return 0;
+    return (unsigned)(info.srWindow.Bottom - info.srWindow.Top + 1);
+}
+
+void xl__write_error(const char *text)
+{
+    (void)_write(XL__STDERR, text, (unsigned)strlen(text));
+}
+
 static void read_system(struct xl__host *out)
 {
     MEMORYSTATUSEX memory = {.dwLength = sizeof memory};
@@ -62,6 +76,18 @@ unsigned xl__terminal_columns(int fd)
 {
     struct winsize size = {0};
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+unsigned xl__terminal_lines(int fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
+void xl__write_error(const char *text)
+{
+    const ssize_t written = write(XL__STDERR, text, strlen(text));
+    (void)written;
 }
 
 #ifdef __APPLE__

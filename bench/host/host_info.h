@@ -23,5 +23,8 @@ enum { XL__STDOUT = 1, XL__STDERR = 2 };
 
 bool xl__is_terminal(int fd);
 unsigned xl__terminal_columns(int fd); /* 0: not a terminal, or not known */
+unsigned xl__terminal_lines(int fd);   /* likewise */
+/* Write to standard error, unbuffered; may be called by a signal handler. */
+void xl__write_error(const char *text);
 
 #endif

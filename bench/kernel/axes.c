@@ -19,42 +19,33 @@ static char *copy_n(const char *text, size_t len)
     return out;
 }
 
-static bool fail(struct xl__str *why, const char *fmt, ...) XL__PRINTF(2, 3);
-
-static bool fail(struct xl__str *why, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    xl__str_vprintf(why, fmt, args);
-    va_end(args);
-    return false;
-}
-
 static struct axis *add_axis(struct axes *a, const char *name, size_t len,
                              struct xl__str *why)
 {
     if (!formula_is_name(name, len)) {
-        fail(why,
-             "'%.*s' is not a name; must be NAME=VALUE, a name of letters, "
-             "digits and _",
-             (int)len, name);
+        formula_refuse(
+            why,
+            "'%.*s' is not a name; must be NAME=VALUE, a name of letters, "
+            "digits and _",
+            (int)len, name);
         return NULL;
     }
     for (unsigned i = 0; i < a->n; i++)
         if (strlen(a->at[i].name) == len &&
             memcmp(a->at[i].name, name, len) == 0) {
-            fail(why, "%s is given twice; give its values in one list",
-                 a->at[i].name);
+            formula_refuse(why,
+                           "%s is given twice; give its values in one list",
+                           a->at[i].name);
             return NULL;
         }
     if (a->n == AXES_MOST) {
-        fail(why, "more than %d names", AXES_MOST);
+        formula_refuse(why, "more than %d names", AXES_MOST);
         return NULL;
     }
     struct axis *out = &a->at[a->n++];
     out->name = copy_n(name, len);
     if (!out->name)
-        fail(why, "out of memory");
+        formula_refuse(why, "out of memory");
     return out->name ? out : NULL;
 }
 
@@ -62,13 +53,13 @@ static bool add_value(struct axis *axis, const char *value, size_t len,
                       struct xl__str *why)
 {
     if (len == 0)
-        return fail(why, "a value of %s is empty", axis->name);
+        return formula_refuse(why, "a value of %s is empty", axis->name);
     if (axis->n == AXIS_VALUES_MOST)
-        return fail(why, "%s has more than %d values", axis->name,
-                    AXIS_VALUES_MOST);
+        return formula_refuse(why, "%s has more than %d values", axis->name,
+                              AXIS_VALUES_MOST);
     axis->value[axis->n] = copy_n(value, len);
     if (!axis->value[axis->n])
-        return fail(why, "out of memory");
+        return formula_refuse(why, "out of memory");
     axis->n++;
     return true;
 }
@@ -140,7 +131,7 @@ static struct binding *add_binding(struct bindings *out, const char *name,
 {
     for (unsigned i = 0; i < out->n; i++)
         if (strcmp(out->at[i].name, name) == 0) {
-            fail(why, "%s is both a --size and a -D", name);
+            formula_refuse(why, "%s is both a --size and a -D", name);
             return NULL;
         }
     struct binding *b = &out->at[out->n++];
@@ -159,13 +150,15 @@ bool axes_bind_sizes(const struct axes *a, unsigned i, struct bindings *out,
         const bool is_read =
             b && formula_value(text, &before, &b->value, &formula);
         if (b && !is_read)
-            fail(why, "--size %s: %s", b->name, xl__str_text(&formula));
+            formula_refuse(why, "--size %s: %s", b->name,
+                           xl__str_text(&formula));
         xl__str_clear(&formula);
         if (!is_read)
             return false;
         if (b->value <= 0)
-            return fail(why, "--size %s is %" PRId64 "; must be 1 or more",
-                        b->name, b->value);
+            return formula_refuse(
+                why, "--size %s is %" PRId64 "; must be 1 or more", b->name,
+                b->value);
         b->is_number = true;
     }
     return true;

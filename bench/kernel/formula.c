@@ -346,6 +346,15 @@ bool formula_value(const char *text, const struct bindings *names,
     return !r.failed;
 }
 
+bool formula_refuse(struct xl__str *why, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    xl__str_vprintf(why, fmt, args);
+    va_end(args);
+    return false;
+}
+
 bool formula_is_name(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)

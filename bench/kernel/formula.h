@@ -38,6 +38,10 @@ struct bindings {
 bool formula_value(const char *text, const struct bindings *names,
                    int64_t *out, struct xl__str *why);
 
+/* Append a message. Returns false. */
+bool formula_refuse(struct xl__str *why, const char *fmt, ...)
+    XL__PRINTF(2, 3);
+
 /* Is it a name: a letter or _, then letters, digits and _? */
 bool formula_is_name(const char *text, size_t len);
 

@@ -12,20 +12,9 @@
 #include "base/alloc.h"
 #include "base/os/files.h"
 
-static bool fail(struct xl__str *why, const char *fmt, ...) XL__PRINTF(2, 3);
-
-static bool fail(struct xl__str *why, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    xl__str_vprintf(why, fmt, args);
-    va_end(args);
-    return false;
-}
-
 static bool fail_memory(struct xl__str *why)
 {
-    return fail(why, "out of memory");
+    return formula_refuse(why, "out of memory");
 }
 
 /* -- files ---------------------------------------------------------------- */
@@ -36,8 +25,8 @@ static bool read_launch(const char *option, const char *text,
     while (text) {
         const size_t len = formula_item(text);
         if (out->n == KERNEL_DIMS)
-            return fail(why, "%s has more than %d dimensions", option,
-                        KERNEL_DIMS);
+            return formula_refuse(why, "%s has more than %d dimensions",
+                                  option, KERNEL_DIMS);
         out->dim[out->n] = xl__calloc(len + 1, 1);
         if (!out->dim[out->n])
             return fail_memory(why);
@@ -73,8 +62,8 @@ static bool read_source(const char *option, const char *text,
         !read_launch(option, local, &out->local, why))
         return false;
     if (xl__file_read(out->path, &out->text, &out->len) != XL_OK)
-        return fail(why, "%s '%s': %s; must be a file of OpenCL C", option,
-                    out->path, strerror(errno));
+        return formula_refuse(why, "%s '%s': %s; must be a file of OpenCL C",
+                              option, out->path, strerror(errno));
     return true;
 }
 
@@ -101,8 +90,9 @@ static bool read_sources(const struct settings *set, struct kernel_job *job,
         !read_launch("--global", k->global, &tested->global, why))
         return false;
     if (tested->global.n == 0)
-        return fail(why, "missing --global: the work-items of the launch, "
-                         "such as --global N");
+        return formula_refuse(
+            why, "missing --global: the work-items of the launch, "
+                 "such as --global N");
     return tested->local.n > 0 ||
            read_launch("--local", k->local, &tested->local, why);
 }
@@ -116,14 +106,16 @@ static bool read_arguments(const struct settings *set, struct kernel_job *job,
     unsigned n_buffers = 0;
     for (unsigned i = 0; i < list->n; i++) {
         if (i == KERNEL_ARGS_MOST)
-            return fail(why, "more than %d arguments", KERNEL_ARGS_MOST);
+            return formula_refuse(why, "more than %d arguments",
+                                  KERNEL_ARGS_MOST);
         struct argument *a = &job->arg[job->n_args++];
         if (!argument_read(list->value[i], a, why))
             return false;
         n_buffers += argument_is_buffer(a);
     }
     if (n_buffers > BENCH_BUFFERS)
-        return fail(why, "%u buffers; at most %d", n_buffers, BENCH_BUFFERS);
+        return formula_refuse(why, "%u buffers; at most %d", n_buffers,
+                              BENCH_BUFFERS);
     return true;
 }
 
@@ -152,17 +144,18 @@ static bool read_variants(const struct settings *set, struct kernel_job *job,
     job->n_timed = set->kernel.against ? 2 : 1;
     job->n_cases = axes_combinations(&job->sizes, KERNEL_CASES_MOST);
     if (job->n_cases > KERNEL_CASES_MOST)
-        return fail(why,
-                    "more than %d combinations of sizes; give fewer "
-                    "values",
-                    KERNEL_CASES_MOST);
+        return formula_refuse(why,
+                              "more than %d combinations of sizes; give fewer "
+                              "values",
+                              KERNEL_CASES_MOST);
     const unsigned most = BENCH_MAX_CHOICES / job->n_timed;
     job->n_defines = axes_combinations(&job->defines, most);
     if (job->n_defines > most)
-        return fail(why,
-                    "more than %u combinations of -D; give fewer values, "
-                    "and the others in a second run",
-                    most);
+        return formula_refuse(
+            why,
+            "more than %u combinations of -D; give fewer values, "
+            "and the others in a second run",
+            most);
     for (unsigned i = 0; i < job->n_defines * job->n_timed; i++)
         if (!add_label(job, i))
             return fail_memory(why);
@@ -205,12 +198,12 @@ static bool read_formula(const char *option, const char *text,
     struct xl__str formula = {0};
     const bool is_read = formula_value(text, names, out, &formula);
     if (!is_read)
-        fail(why, "%s: %s", option, xl__str_text(&formula));
+        formula_refuse(why, "%s: %s", option, xl__str_text(&formula));
     xl__str_clear(&formula);
     if (is_read && *out < least)
-        return fail(why,
-                    "%s: '%s' is %" PRId64 "; must be %" PRId64 " or more",
-                    option, text, *out, least);
+        return formula_refuse(
+            why, "%s: '%s' is %" PRId64 "; must be %" PRId64 " or more",
+            option, text, *out, least);
     return is_read;
 }
 
@@ -239,18 +232,20 @@ static bool check_launch(const struct kernel_case *c,
                          const struct kernel_plan *p, struct xl__str *why)
 {
     if (source->local.n > 0 && source->local.n != p->dims)
-        return fail(why,
-                    "%s: --local has %u of the %u dimensions of --global; "
-                    "give as many",
-                    source->path, source->local.n, p->dims);
+        return formula_refuse(
+            why,
+            "%s: --local has %u of the %u dimensions of --global; "
+            "give as many",
+            source->path, source->local.n, p->dims);
     for (unsigned i = 0; i < source->local.n; i++)
         if (p->global[i] % p->local[i] != 0 && !may_be_uneven(&c->job->s->set))
-            return fail(why,
-                        "%s: the work-group %zu does not divide the "
-                        "launch %zu in dimension %u; use 'round_up(%s, "
-                        "%s)' and a bound in the kernel",
-                        source->path, p->local[i], p->global[i], i,
-                        source->global.dim[i], source->local.dim[i]);
+            return formula_refuse(
+                why,
+                "%s: the work-group %zu does not divide the "
+                "launch %zu in dimension %u; use 'round_up(%s, "
+                "%s)' and a bound in the kernel",
+                source->path, p->local[i], p->global[i], i,
+                source->global.dim[i], source->local.dim[i]);
     return true;
 }
 

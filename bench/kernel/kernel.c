@@ -55,19 +55,12 @@ static int try_sources(struct session *s, struct kernel_job *job)
     return code;
 }
 
-static double read_size(const xl_device *dev, const char *name)
-{
-    xl_fact f;
-    const bool is_known = xl_device_fact(dev, name, XL_UNKNOWN, &f) == XL_OK;
-    return is_known && f.value > 0 ? f.value : (double)INFINITY;
-}
-
 /* Do the buffers of a case fit on a device? */
 static bool check_memory(struct session *s, const struct kernel_case *c,
                          const xl_device *dev)
 {
-    const double most = read_size(dev, "max_alloc_bytes");
-    const double memory = read_size(dev, "global_mem_bytes");
+    const double most = kernel_device_fact(dev, "max_alloc_bytes");
+    const double memory = kernel_device_fact(dev, "global_mem_bytes");
     double all = 0;
     for (unsigned i = 0; i < c->job->n_args; i++) {
         const struct argument *a = &c->job->arg[i];
@@ -76,7 +69,7 @@ static bool check_memory(struct session *s, const struct kernel_case *c,
         const double bytes = (double)c->elems[i] * (double)a->element->bytes +
                              2 * BENCH_GUARD_BYTES;
         all += bytes;
-        if (bytes <= most && all <= memory)
+        if (!(bytes > most) && !(all > memory)) /* either may be NaN */
             continue;
         struct xl__str text = {0};
         char need[UNITS_CAP], limit[UNITS_CAP];

@@ -260,13 +260,6 @@ static void set_type(const void *c, const xl_choice *choice, xl_counts *work)
         work->flop[0].dtype = XL_F32;
 }
 
-static double read_fact(const xl_device *dev, const char *name)
-{
-    xl_fact f;
-    const bool is_known = xl_device_fact(dev, name, XL_UNKNOWN, &f) == XL_OK;
-    return is_known && f.value > 0 ? f.value : 0;
-}
-
 /* The higher one of the rates of a copy and of reading, since the directions
  * of the bytes are not known; no roof where nothing is counted. */
 static struct bench_roof find_roof(const void *c, const xl_device *dev,
@@ -276,7 +269,8 @@ static struct bench_roof find_roof(const void *c, const xl_device *dev,
     (void)c;
     if (!(row->flop > 0 || row->bytes > 0))
         return (struct bench_roof){NULL, "", false};
-    if (read_fact(dev, read) > read_fact(dev, copy))
+    const double copied = kernel_device_fact(dev, copy);
+    if (isnan(copied) || kernel_device_fact(dev, read) > copied)
         return (struct bench_roof){read, "read", true};
     return (struct bench_roof){copy, "copy", true};
 }

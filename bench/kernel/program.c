@@ -4,7 +4,7 @@
  * launch. */
 #include "kernel/program.h"
 
-#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,13 @@ static cl_device_id device_of(const xl_queue *q)
     (void)clGetCommandQueueInfo(xl_queue_cl(q), CL_QUEUE_DEVICE, sizeof id,
                                 &id, NULL);
     return id;
+}
+
+double kernel_device_fact(const xl_device *dev, const char *name)
+{
+    xl_fact f;
+    const bool is_known = xl_device_fact(dev, name, XL_UNKNOWN, &f) == XL_OK;
+    return is_known ? f.value : NAN;
 }
 
 static xl_status fail(struct xl__str *why, xl_status status, const char *fmt,
@@ -479,10 +486,7 @@ void kernel_program_use(xl_queue *q, const struct kernel_program *p,
                         xl_choice *out)
 {
     const cl_device_id device = device_of(q);
-    xl_fact f;
-    const bool is_cpu = xl_device_fact(xl_queue_device(q), "is_cpu",
-                                       XL_UNKNOWN, &f) == XL_OK &&
-                        f.value == 1;
+    const bool is_cpu = kernel_device_fact(xl_queue_device(q), "is_cpu") == 1;
     out->local_mem_bytes =
         query_size(p->kernel, device, CL_KERNEL_LOCAL_MEM_SIZE);
     /* A CPU's is its stack, in the first cache, and PoCL 3.1 states 1024 bytes

@@ -13,6 +13,9 @@ struct kernel_program {
     char *log;  /* of the build, on the heap; NULL: there is none */
 };
 
+/* A number among the device's facts; NaN: not known. */
+double kernel_device_fact(const xl_device *dev, const char *name);
+
 /* Build a file and find its kernel. XL_BUILD_FAILED; XL_BAD_ARGUMENT: the file
  * has no such kernel, or its arguments are others; or an OpenCL code. Then
  * *why is the message. kernel_program_close() in any case. */

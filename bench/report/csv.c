@@ -5,7 +5,7 @@
  * left out, and what is not known is empty. A text that a spreadsheet would
  * take for a formula gets an apostrophe in front of it: results may come from
  * anywhere. */
-#include "report/csv.h"
+#include "report/outputs.h"
 
 #include <math.h>
 #include <stdint.h>

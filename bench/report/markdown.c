@@ -177,7 +177,7 @@ static void render_files(const struct result_file *files, size_t n,
     xl__str_add(out, "# Results of clbench\n\n");
     for (size_t i = 0; i < n; i++) {
         add_file(&p, &files[i]);
-        results_show(&files[i], true, false, &display);
+        results_show(&files[i], true, NULL, &display);
     }
 }
 

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
-#include "report/csv.h"
 #include "report/figure_files.h"
 #include "report/html_page.h"
 #include "report/markdown.h"

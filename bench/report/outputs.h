@@ -23,6 +23,7 @@ struct renderer {
                    struct xl__str *out);
 };
 extern const struct renderer *const renderers[]; /* NULL-terminated */
+extern const struct renderer render_csv;         /* RFC 4180 */
 /* The result document itself; of the first file only. */
 extern const struct renderer render_json;
 

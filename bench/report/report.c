@@ -12,8 +12,11 @@
 #include "base/str.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
+#include "cli/table.h"
+#include "host/host_info.h"
 #include "report/outputs.h"
 #include "report/section.h"
+#include "report/summary.h"
 #include "results/document.h"
 
 /* A destination of rows. A section is begun, given its rows, and ended. */
@@ -113,6 +116,136 @@ static const struct report_writer table_functions = {
     .add_row = add_table_row,
     .end_section = end_table_section,
     .close = close_table,
+};
+
+/* -- the summary ---------------------------------------------------------- */
+
+/* Of the devices so far: drawn above the progress line for the one that was
+ * measured last, and printed of each at the end, where a reader of a terminal
+ * and of a log looks first. */
+struct summary_writer {
+    struct session *s;
+    struct summary summary;
+    const xl_device *last;
+};
+
+static void show_device(const struct summary_writer *w, const xl_device *dev,
+                        bool is_growing, const struct display *to)
+{
+    struct xl__str name = {0}, detail = {0}, state = {0};
+    json_t *device = document_device(dev);
+    results_device_head(device, &name, &detail);
+    if (w->s->state.is_known)
+        run_state_format(&w->s->state, &state);
+    const struct summary_head head = {
+        xl__str_text(&name), xl__str_text(&detail), xl__str_text(&state),
+        w->s->state.is_busy, is_growing};
+    summary_show(&w->summary, dev, &head, to);
+    json_decref(device);
+    xl__str_clear(&name);
+    xl__str_clear(&detail);
+    xl__str_clear(&state);
+}
+
+/* The lines that a display prints of a summary, whose texts are one line. */
+struct line_counter {
+    struct display terminal;
+    unsigned n;
+};
+
+static void count_title(void *arg, const char *text)
+{
+    struct line_counter *c = arg;
+    c->terminal.title(c->terminal.arg, text);
+    c->n++;
+}
+
+static void count_text(void *arg, const char *text)
+{
+    struct line_counter *c = arg;
+    c->terminal.text(c->terminal.arg, text);
+    c->n++;
+}
+
+static void count_table(void *arg, const struct table *t)
+{
+    struct line_counter *c = arg;
+    c->terminal.table(c->terminal.arg, t);
+    c->n += (unsigned)table_lines(t);
+}
+
+static void count_gap(void *arg)
+{
+    struct line_counter *c = arg;
+    c->terminal.gap(c->terminal.arg);
+    c->n++;
+}
+
+static unsigned draw_summary(void *arg)
+{
+    const struct summary_writer *w = arg;
+    bool colour = false;
+    struct line_counter c = {display_terminal(&colour), 0};
+    const struct display to = {&c, c.terminal.width, count_title, count_text,
+                               count_table, NULL, count_gap};
+    if (w->last && xl__terminal_lines(XL__STDOUT) > SUMMARY_LINES + 1)
+        show_device(w, w->last, true, &to);
+    return c.n;
+}
+
+static void *open_summary(struct session *s)
+{
+    struct summary_writer *w = xl__calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->s = s;
+    s->block = (struct live_block){draw_summary, w, 0};
+    return w;
+}
+
+static void begin_no_section(void *state, enum rows_kind kind,
+                             const char *title, const char *note)
+{
+    (void)state;
+    (void)kind;
+    (void)title;
+    (void)note;
+}
+
+static void add_summary_row(void *state, xl_device *dev, const xl_row *row)
+{
+    struct summary_writer *w = state;
+    summary_add(&w->summary, dev, row);
+    w->last = dev;
+    progress_hide(w->s); /* it is drawn again with the row */
+}
+
+static void end_no_section(void *state)
+{
+    (void)state;
+}
+
+static int close_summary(void *state)
+{
+    struct summary_writer *w = state;
+    struct session *s = w->s;
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    progress_hide(s);
+    s->block = (struct live_block){NULL, NULL, 0};
+    for (unsigned i = 0; i < s->n_devices; i++)
+        show_device(w, s->devices[i], false, &terminal);
+    summary_clear(&w->summary);
+    free(w);
+    return EXIT_FINE;
+}
+
+static const struct report_writer summary_functions = {
+    .open = open_summary,
+    .begin_section = begin_no_section,
+    .add_row = add_summary_row,
+    .end_section = end_no_section,
+    .close = close_summary,
 };
 
 /* -- files ---------------------------------------------------------------- */
@@ -227,11 +360,18 @@ static bool requests_files(const struct session *s)
     return has_results && !s->command->is_live && outputs_requested(&s->set);
 }
 
+static bool requests_summary(const struct session *s)
+{
+    return session_tables(s) && s->command->has_summary;
+}
+
+/* In the order in which they print. */
 static const struct {
     const struct report_writer *writer;
     bool (*is_requested)(const struct session *s);
 } writers[] = {
     {&table_functions, requests_tables},
+    {&summary_functions, requests_summary},
     {&files_functions, requests_files},
 };
 enum { N_WRITERS = sizeof writers / sizeof writers[0] };

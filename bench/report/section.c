@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "report/columns.h"
+#include "report/summary.h"
 #include "results/json.h"
 #include "results/telemetry.h"
 
@@ -196,7 +197,7 @@ static void show_title(const struct section *p, const struct display *to)
     result_table_common(&p->rows, &common);
     if (common.len > 0)
         to->text(to->arg, xl__str_text(&common));
-    if (p->note && !p->set->quiet)
+    if (p->note && p->set->describe)
         to->text(to->arg, p->note);
     xl__str_clear(&line);
     xl__str_clear(&common);
@@ -320,6 +321,32 @@ void results_device_line(const json_t *device, struct xl__str *out)
     if (more.len > 0)
         xl__str_printf(out, " (%s)", xl__str_text(&more));
     xl__str_clear(&more);
+}
+
+void results_device_head(const json_t *device, struct xl__str *name,
+                         struct xl__str *detail)
+{
+    static const struct {
+        const char *fact, *unit;
+    } facts[] = {
+        {"compute_units", "units"}, {"clock_hz", NULL}, {"global_mem_bytes", NULL}};
+    const json_t *index = json_object_get(device, "index");
+    if (json_is_integer(index))
+        xl__str_printf(name, "%lld: ", (long long)json_integer_value(index));
+    xl__str_add(name, json_text_at(device, "name"));
+    add_field(detail, "", json_text_at(device, "platform"));
+    add_field(detail, ", driver ", json_text_at(device, "driver"));
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        char text[UNITS_CAP];
+        const json_t *fact = result_fact(device, facts[i].fact);
+        const json_t *value = json_object_get(fact, "value");
+        if (!json_is_number(value))
+            continue;
+        units_format(text, sizeof text, json_number_value(value),
+                     json_text_at(fact, "unit"));
+        add_field(detail, ", ", text);
+        add_field(detail, " ", facts[i].unit ? facts[i].unit : "");
+    }
 }
 
 /* Is the member one that every document has? */
@@ -514,14 +541,47 @@ static void show_file_section(const struct file_view *s, size_t first)
     notes_clear(&p.notes);
 }
 
-void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
-                  const struct display *to)
+/* Shows the summary of each device, of a file that the suite has written. */
+static void show_summaries(const struct result_file *file,
+                           const struct display *to)
+{
+    const json_t *list = json_object_get(file->document, "devices");
+    const json_t *state = json_object_get(file->document, "state");
+    const json_t *tool = json_object_get(file->document, "tool");
+    struct summary summary = {NULL, 0, 0};
+    xl_row *row = xl__calloc(1, sizeof *row);
+    const bool is_suite = xl__streq(json_text_at(tool, "command"), "suite");
+    for (size_t i = 0; is_suite && row && i < file->n_rows; i++) {
+        result_row_read(&file->rows[i], row);
+        summary_add(&summary, result_device(file, &file->rows[i]), row);
+    }
+    for (size_t i = 0; i < file->n_devices; i++) {
+        struct xl__str name = {0}, detail = {0};
+        const json_t *dev = json_array_get(list, i);
+        results_device_head(dev, &name, &detail);
+        const struct summary_head head = {
+            xl__str_text(&name), xl__str_text(&detail), results_state(file),
+            json_is_true(json_object_get(state, "is_busy")), false};
+        summary_show(&summary, dev, &head, to);
+        xl__str_clear(&name);
+        xl__str_clear(&detail);
+    }
+    free(row);
+    summary_clear(&summary);
+}
+
+void results_show(const struct result_file *file, bool is_whole,
+                  const struct settings *set, const struct display *to)
 {
     const json_t *list = json_object_get(file->document, "devices");
     struct file_view s = {.file = file, .is_whole = is_whole, .to = to};
+    const bool is_page = to->width == 0; /* which is read from its top */
     s.set.quick = has_option(file, "quick");
     s.set.full = has_option(file, "full");
-    s.set.quiet = is_quiet;
+    s.set.quiet = set && set->quiet;
+    s.set.describe = is_whole || (set && set->describe);
+    if (is_page)
+        show_summaries(file, to);
     s.devices = xl__calloc(file->n_devices + 1, sizeof *s.devices);
     for (size_t i = 0; s.devices && i < file->n_devices; i++) {
         const json_t *dev = json_array_get(list, i);
@@ -538,5 +598,7 @@ void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
             show_file_section(&s, i);
     for (size_t i = 0; file->n_rows == 0 && i < file->n_devices; i++)
         show_facts(json_array_get(list, i), to);
+    if (!is_page)
+        show_summaries(file, to);
     free(s.devices);
 }

@@ -49,12 +49,17 @@ const char *results_state(const struct result_file *file);
 bool results_are_interrupted(const struct result_file *file);
 /* "0: NAME (PLATFORM, driver 1.2)" */
 void results_device_line(const json_t *device, struct xl__str *out);
+/* Append "0: NAME", and "PLATFORM, driver 1.2, 2 units, 2.30 GHz, 19 GiB". */
+void results_device_head(const json_t *device, struct xl__str *name,
+                         struct xl__str *detail);
 /* "37 rows: 36 ok, 1 rejected"; and what the file has in addition to rows. */
 void results_tally(const struct result_file *file, struct xl__str *out);
-/* Every section of the file; rows that belong to none are grouped by op.
- * `is_whole`: with the points of curves, which a section leaves out. Of a file
- * without rows, the facts of its devices. */
-void results_show(const struct result_file *file, bool is_whole, bool is_quiet,
-                  const struct display *to);
+/* Every section of the file; rows that belong to none are grouped by op. Of a
+ * file of the suite also the summary of each device: first on a page, last on
+ * a terminal. `is_whole`: with the points of curves and all notes, which a
+ * section leaves out. Of a file without rows, the facts of its devices.
+ * `set`: how it is printed; NULL: nothing is given. */
+void results_show(const struct result_file *file, bool is_whole,
+                  const struct settings *set, const struct display *to);
 
 #endif

@@ -167,6 +167,11 @@ static const struct field device_fields[] = {
 };
 /* clang-format on */
 
+json_t *document_device(const xl_device *dev)
+{
+    return fields_object(device_fields, dev);
+}
+
 /* -- a row ---------------------------------------------------------------- */
 
 /* Where a row is in the document, and what belongs to it there. */

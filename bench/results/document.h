@@ -36,6 +36,8 @@ void document_pass(struct document *d, const struct session *s,
  * `is_interrupted`: the run has not come to its end. */
 json_t *document_json(const struct document *d, const struct session *s,
                       bool is_interrupted);
+/* An entry of its "devices", likewise. */
+json_t *document_device(const xl_device *dev);
 /* The JSON Schema of result documents, likewise. */
 json_t *document_schema(void);
 

@@ -21,13 +21,6 @@ static const double doubt_s = 1, look_s = 0.02;
 /* Between two looks: they take a hundredth of the run. */
 static const double apart_ns = 2e9;
 
-/* Seconds that the session's limit leaves; infinite without one. */
-static double seconds_left(const struct session *s)
-{
-    double passed = (double)(xl__now_ns() - s->start_ns) * 1e-9;
-    return s->limit_s > 0 ? s->limit_s - passed : (double)INFINITY;
-}
-
 /* Would this row take too long? If so, print a message. */
 static bool is_too_long(const struct attempt *t, double run_ns)
 {
@@ -37,7 +30,7 @@ static bool is_too_long(const struct attempt *t, double run_ns)
     double need_s = runs * run_ns * 1e-9;
     bool exceeds_row =
         t->b->origin == CASES_OF_TABLE && e->row_s > 0 && need_s > e->row_s;
-    bool exceeds_run = need_s > seconds_left(s);
+    bool exceeds_run = need_s > session_left_s(s);
     if (!exceeds_row && !exceeds_run)
         return false;
     char shape[96];
@@ -57,6 +50,13 @@ static bool is_too_long(const struct attempt *t, double run_ns)
                 exceeds_run ? "over --max-time"
                             : "--full, or its SHAPE, runs it");
     return true;
+}
+
+/* Are runs longer than the step's time? Then the row is not begun. */
+static bool exceeds_step(const struct attempt *t, double run_ns)
+{
+    return t->b->extent->sampling.min_runs * run_ns * 1e-9 >
+           session_step_left_s(t->b->s);
 }
 
 static void report_row(struct attempt *t, xl_verdict verdict, const char *why)
@@ -164,7 +164,7 @@ void attempt_prepare(struct attempt *t)
     if (!choose_variant(t, &est_ns))
         return;
     est_ns = pace_estimate(&t->b->paces, t->dev, &t->row, est_ns);
-    if (est_ns > 0 && is_too_long(t, est_ns))
+    if (est_ns > 0 && (is_too_long(t, est_ns) || exceeds_step(t, est_ns)))
         return;
     if (t->b->s->pass > 0) { /* checked in the first pass */
         t->is_live = true;

@@ -35,6 +35,8 @@ static xl_status measure_peak(xl_queue *q, const xl_roof *roof, bool again)
 /* How long bursts look for a higher roof: where one is kept, and on a CPU,
  * which other programs share, where none is. */
 static const double look_s = 0.05, search_s = 1.5;
+/* At most this share of a step of a planned run. */
+static const double look_share = 0.1;
 
 static bool is_cpu(const xl_queue *q)
 {
@@ -58,8 +60,9 @@ xl_status roofs_begin(const struct session *s, xl_queue *q)
     const xl_status status = xl_peaks_measure(q, XL_F32);
     if (status != XL_OK)
         return status;
+    const double most_s = is_kept || !is_cpu(q) ? look_s : search_s;
     return xl_roof_measure(q, &f32, NAN,
-                           is_kept || !is_cpu(q) ? look_s : search_s);
+                           fmin(most_s, look_share * session_step_left_s(s)));
 }
 
 void roofs_keep(const struct session *s, xl_queue *q)

@@ -12,12 +12,22 @@
 struct row_target {
     struct session *s;
     xl_device *dev;
+    unsigned n_rows;
 };
 
 static void pass_row(const xl_row *row, void *arg)
 {
     struct row_target *to = arg;
+    to->n_rows++;
     session_row(to->s, to->dev, row);
+}
+
+/* A step that is over ends a probe after a row: kernels that were built for
+ * none would be built in vain. */
+static bool must_stop(void *arg)
+{
+    const struct row_target *to = arg;
+    return to->n_rows > 0 ? session_stopped(to->s) : session_ended(to->s);
 }
 
 /* A device that lacks what a probe requires gets an unsupported row. */
@@ -41,9 +51,9 @@ static int report_failure(struct row_target *to, const char *name, xl_queue *q,
 static int run_on_device(struct session *s, xl_device *dev,
                          const xl_probe_info *probe)
 {
-    struct row_target to = {s, dev};
+    struct row_target to = {s, dev, 0};
     xl_probing how = {.quick = !s->set.full, .seed = s->set.seed,
-                      .stop = session_stopped, .stop_arg = s};
+                      .stop = must_stop, .stop_arg = &to};
     xl_queue *q = session_queue(s, dev);
     int code = EXIT_FINE;
     if (!q)
@@ -82,7 +92,11 @@ int probes_run(struct session *s, const xl_probe_info *probe)
     progress_begin(s, s->n_devices);
     session_section(s, kind_of(probe), title, probe->what);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
+        /* Each device has an equal share of the time that is left. */
+        const struct time_plan plan = s->plan;
+        session_step_share(s, s->n_devices - i);
         int failed = run_on_device(s, s->devices[i], probe);
+        s->plan = plan;
         code = failed ? failed : code;
     }
     progress_hide(s);

@@ -4,6 +4,7 @@
  * their times is valid on a machine whose speed drifts. */
 #include "timing/run_cases.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,23 @@ static const struct extent *extent_of(const struct session *s)
     return &extents[s->set.full ? 2 : s->set.quick ? 0 : 1];
 }
 
+/* A step that has begun has a first case, also when the measurement of its
+ * roofs has taken its time. */
+static bool must_stop(struct session *s, unsigned n_done)
+{
+    return n_done > 0 ? session_stopped(s) : session_ended(s);
+}
+
+/* What was built is measured, if only briefly when the step's time is over. */
+static void shorten(xl_sampling *how, double left_s)
+{
+    static const double least_s = 0.3;
+    if (left_s >= how->max_s * how->patience)
+        return;
+    how->patience = 1;
+    how->max_s = fmin(how->max_s, fmax(least_s, left_s));
+}
+
 /* Time all live attempts, interleaved. */
 static xl_status sample_interleaved(struct attempt *const *live, unsigned n)
 {
@@ -54,7 +72,8 @@ static xl_status sample_interleaved(struct attempt *const *live, unsigned n)
     xl_piece *pieces = xl__calloc(n, sizeof *pieces);
     xl_samples *samples = xl__calloc(n, sizeof *samples);
     TRY(pieces && samples ? XL_OK : XL_NO_MEMORY);
-    how.stop = session_stopped;
+    shorten(&how, session_step_left_s(b->s));
+    how.stop = session_ended;
     how.stop_arg = b->s;
     for (unsigned i = 0; i < n; i++)
         pieces[i] = (xl_piece){attempt_enqueue, live[i]};
@@ -150,7 +169,7 @@ static void run_variants(struct bench *b, unsigned i_dev,
         (void)session_fail(b->s, "starting", XL_NO_MEMORY, "");
         return;
     }
-    for (; n < BENCH_MAX_CHOICES && !session_stopped(b->s); n++) {
+    for (; n < BENCH_MAX_CHOICES && !must_stop(b->s, n); n++) {
         struct attempt *t = &list[n];
         attempt_init(t, b, i_dev);
         t->work = *work;
@@ -161,7 +180,7 @@ static void run_variants(struct bench *b, unsigned i_dev,
         if (t->is_live)
             live[n_live++] = t;
     }
-    if (n_live > 0 && !session_stopped(b->s))
+    if (n_live > 0 && !session_ended(b->s))
         time_attempts(live, n_live);
     for (unsigned i = 0; i < n; i++)
         if (list[i].is_open)
@@ -279,7 +298,7 @@ int bench_run(struct session *s, const struct bench_op *op,
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
         session_section(s, op->kind, op->title, op->note);
-        for (unsigned i = 0; i < n && !session_stopped(s); i++) {
+        for (unsigned i = 0; i < n && !must_stop(s, i); i++) {
             int failed = run_case(&b, cases[i]);
             code = failed ? failed : code;
         }

@@ -201,6 +201,7 @@ class Reports(unittest.TestCase):
             "--csv", "part.csv",
             before=(sys.executable, INTERRUPT, "part.csv", "probe_"))
         self.assertEqual(done.returncode, 130, done.stderr)
+        self.assertIn("finishing this run; again to stop", done.stderr)
         with open("part.json", encoding="utf-8") as file:
             document = json.load(file)
         rows = document["rows"]

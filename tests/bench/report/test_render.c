@@ -13,7 +13,6 @@
 #include "base/os/files.h"
 #include "base/str.h"
 #include "results/document.h"
-#include "report/csv.h"
 #include "report/figure_files.h"
 #include "report/html_page.h"
 #include "report/markdown.h"
@@ -255,7 +254,7 @@ static void files_show_what_runs_show(void **state)
     notes_clear(&p.notes);
     struct result_file file = read_document(full_document());
     to = recorder(&later, 80);
-    results_show(&file, false, false, &to);
+    results_show(&file, false, NULL, &to);
     /* After it comes the row that belongs to no section. */
     assert_int_equal(strncmp(xl__str_text(&live), xl__str_text(&later),
                              live.len), 0);
@@ -290,7 +289,7 @@ static void devices_are_side_by_side(void **state)
     snprintf(text, sizeof text, two_devices, "false");
     struct result_file file = read_text(text);
     struct display to = recorder(&shown, 90);
-    results_show(&file, false, false, &to);
+    results_show(&file, false, NULL, &to);
     assert_non_null(strstr(xl__str_text(&shown),
                            "case;variant;3: Left;roof;5: Right;roof;\n"
                            "1;a;2 \\x1B[0m;-;4 B/s [1];-;\n"));
@@ -298,7 +297,7 @@ static void devices_are_side_by_side(void **state)
     assert_null(strstr(xl__str_text(&shown), "\n2;b;"));
     xl__str_reset(&shown);
     to.width = 0;
-    results_show(&file, true, false, &to);
+    results_show(&file, true, NULL, &to);
     assert_non_null(strstr(xl__str_text(&shown), "4 B/s, suspicious [1]"));
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
     result_file_clear(&file);
@@ -306,7 +305,7 @@ static void devices_are_side_by_side(void **state)
     snprintf(text, sizeof text, two_devices, "true");
     file = read_text(text);
     xl__str_reset(&shown);
-    results_show(&file, false, false, &to);
+    results_show(&file, false, NULL, &to);
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
     result_file_clear(&file);
     xl__str_clear(&shown);
@@ -378,7 +377,7 @@ static void files_without_rows_show_facts(void **state)
     (void)state;
     struct result_file file = read_text(text);
     const struct display to = recorder(&shown, 80);
-    results_show(&file, false, false, &to);
+    results_show(&file, false, NULL, &to);
     assert_string_equal(xl__str_text(&shown),
                         "<Chip>\nfact;value;source;note;\n"
                         "a;yes;queried;;\nb;64 KiB;;N-1;\nc;1 B, 2 B;;;\n"

@@ -14,6 +14,7 @@
 #include "base/os/files.h"
 #include "results/json.h"
 #include "report/report.h"
+#include "report/summary.h"
 #include "results/result_file.h"
 #include "results/result.h"
 #include "cli/session.h"
@@ -248,11 +249,194 @@ static void progress_shows_time_left(void **state)
     assert_string_equal(text, "[4/12] gemm 1024, 1:30 left");
     progress_text(&p, 30, 20, 80, text, sizeof text);
     assert_string_equal(text, "[4/12] gemm 1024, 0:20 left");
-    p.done = 0;
+    p = (struct progress){.total = 12, .what = "gemm 1024"};
     progress_text(&p, 30, 0, 80, text, sizeof text);
     assert_string_equal(text, "[1/12] gemm 1024");
     progress_text(&p, 30, 0, 12, text, sizeof text);
     assert_true(strlen(text) <= 12);
+}
+
+/* A step that lasts longer than those before it does not raise the time. */
+static void time_left_never_rises(void **state)
+{
+    struct progress p = {.done = 1, .total = 4, .what = "gemm 1024"};
+    char text[128];
+    double least = INFINITY;
+    (void)state;
+    for (unsigned at = 1; at < 60; at++) {
+        unsigned minutes = 0, seconds = 0;
+        p.done = at < 20 ? 1 : at < 40 ? 2 : 3;
+        progress_text(&p, at, 0, 80, text, sizeof text);
+        const char *comma = strchr(text, ',');
+        if (!comma)
+            continue;
+        assert_int_equal(sscanf(comma, ", %u:%u left", &minutes, &seconds), 2);
+        assert_true(60.0 * minutes + seconds <= least);
+        least = 60.0 * minutes + seconds;
+    }
+    assert_true(least < 1.5);
+    /* Of a planned run: its time, and no count of steps. */
+    p = (struct progress){.done = 1, .total = 4, .is_part = true,
+                          .what = "gemm 1024"};
+    progress_text(&p, 3, 27, 80, text, sizeof text);
+    assert_string_equal(text, "gemm 1024, 0:27 left");
+}
+
+/* -- the summary ---------------------------------------------------------- */
+
+/* What a display was given: each title, text and line of a table is a line. */
+struct seen_lines {
+    FILE *to;
+};
+
+static void see_text(void *arg, const char *text)
+{
+    fprintf(((struct seen_lines *)arg)->to, "%s\n", text);
+}
+
+static void see_table(void *arg, const struct table *t)
+{
+    table_print(((struct seen_lines *)arg)->to, t, 80, false);
+}
+
+static void see_gap(void *arg)
+{
+    fputc('\n', ((struct seen_lines *)arg)->to);
+}
+
+static void summarise(const struct summary *s, const char *name, char *out,
+                      size_t cap)
+{
+    struct seen_lines seen = {tmpfile()};
+    const struct display to = {&seen, 80, see_text, see_text,
+                               see_table, NULL, see_gap};
+    const struct summary_head head = {.name = name, .detail = name,
+                                      .state = "QUIET (load 0.1 on 2 cores)"};
+    assert_non_null(seen.to);
+    summary_show(s, s, &head, &to);
+    rewind(seen.to);
+    out[fread(out, 1, cap - 1, seen.to)] = '\0';
+    fclose(seen.to);
+}
+
+static void add_summary_row(struct summary *s, const char *op,
+                            const char *variant, xl_dtype dtype, double value,
+                            const char *unit, xl_verdict verdict)
+{
+    xl_row row;
+    xl_row_init(&row, op, variant);
+    row.dtype = dtype;
+    row.value = value;
+    row.unit = unit;
+    row.roof.value = 2 * value;
+    row.verdict = verdict;
+    memset(row.reason, 'r', sizeof row.reason - 1);
+    row.reason[sizeof row.reason - 1] = '\0';
+    summary_add(s, s, &row);
+}
+
+/* Every cell that there is, of the widest values, and all in doubt. */
+static void fill_summary(struct summary *s, xl_verdict verdict)
+{
+    static const char *const flops[] = {"f32", "f64", "f16"};
+    static const char *const ints[] = {"i8", "i16", "i32", "i64"};
+    static const char *const memory[] = {"read", "write", "copy", "copy_llc"};
+    static const char *const caches[] = {"l1_read", "l2_read", "l3_read"};
+    static const char *const launches[] = {"back_to_back", "round_trip",
+                                           "enqueue"};
+    static const char *const transfers[] = {"pinned_up", "pinned_down"};
+    static const char *const ops[] = {"gemm", "conv", "attention", "softmax"};
+    static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I8, XL_F64};
+    static const xl_dtype of_flops[] = {XL_F32, XL_F64, XL_F16};
+    for (unsigned i = 0; i < 3; i++) {
+        add_summary_row(s, "probe_flops", flops[i], of_flops[i], 888.8e12,
+                        "flop/s", verdict);
+        add_summary_row(s, "probe_cache", caches[i], XL_N_DTYPES, 888.8e12,
+                        "B/s", verdict);
+        add_summary_row(s, "probe_launch", launches[i], XL_N_DTYPES, 88.8e-6,
+                        "s", verdict);
+        add_summary_row(s, "expr", "expr_fused", dtypes[i], 888.8e12, "B/s",
+                        verdict);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        add_summary_row(s, "probe_ints", ints[i], XL_N_DTYPES, 888.8e12,
+                        "op/s", verdict);
+        add_summary_row(s, "probe_bandwidth", memory[i], XL_N_DTYPES,
+                        888.8e12, "B/s", verdict);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        add_summary_row(s, "probe_transfer", transfers[i], XL_N_DTYPES,
+                        888.8e9, "B/s", verdict);
+    add_summary_row(s, "probe_transfer", "latency_up", XL_N_DTYPES, 8e-6, "s",
+                    verdict);
+    add_summary_row(s, "probe_local", "read", XL_N_DTYPES, 888.8e12, "B/s",
+                    verdict);
+    for (unsigned d = 0; d < 5; d++) {
+        add_summary_row(s, "probe_matrix", "mma", dtypes[d], 888.8e15,
+                        "flop/s", verdict);
+        for (unsigned i = 0; i < 4; i++)
+            add_summary_row(s, ops[i], "v", dtypes[d], 888.8e12, "flop/s",
+                            verdict);
+    }
+}
+
+static void a_summary_is_a_screen(void **state)
+{
+    static const xl_verdict verdicts[] = {XL_ROW_OK, XL_ROW_SUSPICIOUS,
+                                          XL_ROW_REJECTED};
+    char out[4096], name[300];
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+        struct summary s = {NULL, 0, 0};
+        unsigned n = 0;
+        fill_summary(&s, verdicts[i]);
+        summarise(&s, name, out, sizeof out);
+        for (char *at = out; *at; n++) {
+            char *end = strchr(at, '\n');
+            assert_non_null(end);
+            *end = '\0';
+            /* The title is cut by the display. */
+            assert_true(n == 0 || text_columns(at) <= 80);
+            *end = ' ';
+            at = end + 1;
+        }
+        assert_true(n <= SUMMARY_LINES);
+        assert_non_null(strstr(out, "f32 889 TFLOP/s"));
+        if (verdicts[i] == XL_ROW_REJECTED)
+            assert_non_null(strstr(out, "clbench verify"));
+        summary_clear(&s);
+    }
+}
+
+static void a_summary_keeps_the_best(void **state)
+{
+    struct summary s = {NULL, 0, 0};
+    char out[4096];
+    (void)state;
+    summarise(&s, "d", out, sizeof out);
+    assert_string_equal(out, ""); /* no rows */
+    add_summary_row(&s, "probe_flops", "f32", XL_F32, 100e9, "flop/s",
+                    XL_ROW_OK);
+    add_summary_row(&s, "probe_flops", "f64", XL_F64, NAN, "flop/s",
+                    XL_ROW_UNSUPPORTED);
+    add_summary_row(&s, "gemm", "a", XL_F32, 50e9, "flop/s", XL_ROW_OK);
+    add_summary_row(&s, "gemm", "b", XL_F32, 70e9, "flop/s", XL_ROW_OK);
+    add_summary_row(&s, "gemm", "c", XL_F32, 90e9, "flop/s",
+                    XL_ROW_REJECTED);
+    add_summary_row(&s, "probe_launch", "round_trip", XL_N_DTYPES, 9e-6, "s",
+                    XL_ROW_OK);
+    add_summary_row(&s, "probe_launch", "round_trip", XL_N_DTYPES, 7e-6, "s",
+                    XL_ROW_OK);
+    summarise(&s, "d", out, sizeof out);
+    assert_non_null(strstr(out, "f32 100 GFLOP/s"));
+    assert_non_null(strstr(out, "f64 -"));
+    assert_non_null(strstr(out, "f32 70 GFLOP/s 50%"));
+    assert_non_null(strstr(out, "waited 7 us"));
+    assert_non_null(strstr(out, "! 1 rejected, first gemm c"));
+    assert_null(strstr(out, "softmax "));
+    summary_clear(&s);
 }
 
 /* -- rows ----------------------------------------------------------------- */
@@ -625,6 +809,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(terminal_obeys_variables),
         cmocka_unit_test(tables_fit),
         cmocka_unit_test(progress_shows_time_left),
+        cmocka_unit_test(time_left_never_rises),
+        cmocka_unit_test(a_summary_is_a_screen),
+        cmocka_unit_test(a_summary_keeps_the_best),
         cmocka_unit_test(common_settings_are_stated_once),
         cmocka_unit_test(lines_are_cases_or_kernels),
         cmocka_unit_test(notes_are_unique),

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/csv.h"
+#include "report/outputs.h"
 #include "report/outputs.h"
 #include "results/fields.h"
 #include "results/result.h"
