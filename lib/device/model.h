@@ -38,6 +38,12 @@ enum xl__device_class {
  XX(round_trip_ns,         0,     0,  45e3, 250e3, "a call that is waited for, where its cores sleep until then (CP-26)") \
  XX(latency_ns,          800,   800,   800,   800, "memory under load (NV-36)") \
  XX(item_registers,      255,   255,   255,   255, "of an item (NV-04)")      \
+ /* waits that nothing hides, in clocks (NV-58) */                            \
+ XX(tiled_step_clocks,    60,    60,     0,     0, "a step of k of gemm_tiled, and of CLBlast")  \
+ XX(ahead_step_clocks,    28,    28,     0,     0, "of gemm_simt")              \
+ XX(conv_step_clocks,     75,    75,     0,     0, "of conv_tiled")             \
+ XX(direct_step_clocks,  140,   140,     0,     0, "a tap of conv_direct, of one channel") \
+ XX(skinny_row_clocks,  1350,  1350,     0,     0, "a row of gemm_skinny, whose items add their sums") \
  /* shares of the FMA rate */                                                 \
  XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
@@ -47,7 +53,7 @@ enum xl__device_class {
  XX(norm_frac,           0.3,   0.3,   0.3,  0.02, "norm_online")            \
  XX(clblast_frac,       0.45,  0.45,  0.03, 0.012, "CLBlast")                 \
  XX(gemm_ref_frac,      0.03,  0.03, 0.004,  0.01, "gemm_ref")                \
- XX(conv_direct_frac,   0.25,  0.25,   0.4,  0.25, "conv_direct: operands from caches or local memory") \
+ XX(conv_direct_frac,   0.05,  0.05,   0.4,  0.25, "conv_direct: operands from caches or local memory (NV-58)") \
  XX(conv_depthwise_frac, 0.3,   0.3,  0.01,  0.01, "conv_depthwise: with the loads and the stores") \
  XX(gather_fmas,         20,    20,    20,    20, "conv_tiled: as long as an element of a window takes, alone (NV-55)") \
  XX(conv_ref_frac,      0.02,  0.02, 0.003, 0.003, "conv_ref")                \

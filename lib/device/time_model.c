@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time model:
  *
- *   t = start + overlap(flop / flop rate / fill, bytes / memory rate)
+ *   t = start + overlap(max(flop / flop rate / fill, chain),
+ *                       bytes / memory rate)
  *       + serial bytes / memory rate + serial + launches * launch time
  *
  * with the rates that the device's facts state, and the shares of them that
@@ -35,13 +36,13 @@ double xl__alone_ns(const struct xl__limits *l)
 double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
                    const char **bound)
 {
-    static const double least_fill = 1e-3;
+    static const double least_fill = 1e-12; /* not 0 */
     const double fill = fmax(w->fill, least_fill);
-    const double compute =
-        w->start_ns +
-        (w->busy_ns > 0
-             ? w->busy_ns
-             : w->flop / (xl__rate_fma(l) * w->flop_frac * fill) * ns_per_s);
+    const double busy =
+        w->busy_ns > 0
+            ? w->busy_ns
+            : w->flop / (xl__rate_fma(l) * w->flop_frac * fill) * ns_per_s;
+    const double compute = w->start_ns + fmax(busy, w->chain_ns);
     const double memory =
         w->start_ns +
         w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;

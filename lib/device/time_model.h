@@ -12,6 +12,8 @@ struct xl__cost {
     double flop, flop_frac;   /* fraction of xl__rate_fma() it can reach */
     double fill;              /* share of the compute units kept busy, 0..1 */
     double busy_ns;           /* > 0: in place of these, of the busiest unit */
+    double chain_ns; /* of steps that wait for each other in the busiest unit:
+                        it computes no faster */
     double bytes, bytes_frac; /* of xl__rate_memory() */
     double overlap; /* exponent with which the two times combine; 0: the longer
                        hides the shorter */

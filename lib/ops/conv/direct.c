@@ -351,6 +351,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
+    static const double ns_per_s = 1e9;
+    const xl_conv *d = desc;
     struct job j = describe_job(desc);
     if (!apply_tunables(l, params, &j))
         return XL_UNSUPPORTED;
@@ -368,6 +370,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .bytes = p->bytes,
         .bytes_frac = xl__model(l, XL__M_conv_direct_bytes_frac),
         .fill = xl__fill(l, (double)j.tiles),
+        .chain_ns = (double)(d->r * d->s * (d->c / d->groups)) *
+                    xl__model(l, XL__M_direct_step_clocks) /
+                    xl__rate_clock(l) * ns_per_s,
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;

@@ -324,12 +324,15 @@ static double busy_frac(const struct xl__limits *l, const xl_gemm *g)
 static void estimate_clblast(const struct xl__limits *l, const xl_gemm *g,
                              struct xl__plan *p)
 {
+    static const double ns_per_s = 1e9;
     const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__model(l, XL__M_clblast_frac),
         .bytes = p->bytes,
         .bytes_frac = bytes_frac,
         .fill = busy_frac(l, g),
+        .chain_ns = (double)g->k * xl__model(l, XL__M_tiled_step_clocks) /
+                    xl__rate_clock(l) * ns_per_s,
         .launches = 4}; /* including its copies of operands before the
                            product */
     xl__estimate(l, &work, p);

@@ -636,6 +636,7 @@ static double thread_flop(const struct skinny_job *j)
 static void estimate_skinny(const struct xl__limits *l,
                             const struct skinny_job *j, struct xl__plan *p)
 {
+    static const double ns_per_s = 1e9;
     const double units = (double)xl__n_units(l);
     const double groups = (double)j->blocks * (double)j->row_blocks *
                           (double)j->n_parts * (double)j->g->batch.count;
@@ -658,6 +659,9 @@ static void estimate_skinny(const struct xl__limits *l,
         .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac) * fmin(1, busy) *
                       (j->by_threads ? 1 : used),
         .fill = xl__fill(l, groups),
+        .chain_ns = j->join > 1 ? tm * xl__model(l, XL__M_skinny_row_clocks) /
+                                      xl__rate_clock(l) * ns_per_s
+                                : 0,
         .launches = p->n_steps};
     xl__estimate(l, &work, p);
 }

@@ -8,7 +8,8 @@
  *   time = tiles of the busiest unit x flop of a tile / rate of the tile.
  *
  * The rate of a tile grows with the reuse of values in registers and falls if
- * too few items are resident to hide latency. */
+ * too few items are resident to hide latency. A tile takes no less than its
+ * steps of k one after another. */
 #include "ops/gemm/tiles.h"
 
 #include <math.h>
@@ -352,6 +353,16 @@ void xl__tile_waves(const struct xl__tile *t, const struct xl__tile_job *job,
                            (double)xl__tile_value_bytes(job->in);
 }
 
+/* Clocks of a step of k that is not hidden behind other work. */
+static double step_clocks(const struct xl__limits *l, const struct xl__tile *t)
+{
+    static const enum xl__model_id ids[XL__N_TILE_KERNELS] = {
+        [XL__TILES_GEMM] = XL__M_tiled_step_clocks,
+        [XL__TILES_GEMM_AHEAD] = XL__M_ahead_step_clocks,
+        [XL__TILES_CONV] = XL__M_conv_step_clocks};
+    return xl__model(l, ids[t->kernel]);
+}
+
 void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
                    const struct xl__tile_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w)
@@ -359,7 +370,7 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     /* The loads of a product of one slice are all in flight at once; groups
      * that may go on with another tile need more registers and
      * instructions. */
-    static const double one_slice = 1.05, cut = 0.95;
+    static const double one_slice = 1.05, cut = 0.95, ns_per_s = 1e9;
     const double n_cus = n_resident_units(l);
     const double items = (double)xl__tile_items(t);
     const double groups =
@@ -373,6 +384,9 @@ void xl__tile_rate(const struct xl__limits *l, const struct xl__tile *t,
     xl__tile_waves(t, job, grid, n_cus, w);
     w->flop_frac = steady_frac(l, t) * xl__relative_rate(l, job->in) * items *
                    at_once / (items * at_once + LATENCY_ITEMS);
+    w->chain_ns = fmin(1, busiest_tiles(grid, n_cus) / at_once) *
+                  (double)(grid->units * t->tk) * step_clocks(l, t) /
+                  xl__rate_clock(l) * ns_per_s;
     if (job->gathers_m || job->gathers_n) {
         /* Each element serves that many multiplications. */
         const double serves = (double)(job->gathers_m ? t->tn : t->tm);

@@ -168,13 +168,13 @@ static void stub_order(void **state)
     (void)state;
     open_watched(&w, NULL);
     w.plant = plant_valley;
-    w.stop_after = 120;
+    w.stop_after = 200;
     /* Nothing is right on the stub itself: the final says so. */
     assert_int_equal(tune(&w, unhurried_s, NULL, &out), XL_UNSUPPORTED);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "in this process"));
-    assert_int_equal(w.n, 120);
+    assert_int_equal(w.n, 200);
     assert_int_equal(w.n_retimed, 1);
-    assert_true(out.n_candidates >= 120);
+    assert_true(out.n_candidates >= 200);
     assert_true(out.n_space > out.n_candidates);
     for (unsigned i = 0; i < w.n; i++) {
         for (unsigned k = 0; k < i; k++)

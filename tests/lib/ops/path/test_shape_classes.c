@@ -191,8 +191,9 @@ static void test_choices(void **state)
     } ops[] = {{"gemm", compare_gemm},
                {"softmax", compare_softmax},
                {"conv", compare_conv}};
-    /* The largest size of a class is below 1.125 times the least. */
-    static const double most_mean = 1.01, most_worst = 1.125;
+    /* The largest size of a class is below 1.125 times the least; a row
+     * alone, which has no stride, may be aligned where its class is not. */
+    static const double most_mean = 1.01, most_worst = 1.3;
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                 .cache_dir = ""};
     xl_lib *lib;
@@ -339,7 +340,8 @@ enum { N_RUNS = 300, MOST = 1024 };
 
 static void copy_label(const xl_span *span, void *arg)
 {
-    snprintf(arg, 64, "%s", span->label);
+    if (!*(char *)arg) /* a join is a step of another kernel */
+        snprintf(arg, 64, "%s", span->label);
 }
 
 enum { TEXT_CAP = sizeof((xl_choice *)NULL)->tunables + 64 };
