@@ -5,9 +5,10 @@
  *               and 0.6. Every chain ends in the map's fixed point (1 -
  *               sqrt(1 - 4 c)) / 2, which the host computes but no compiler
  *               does; the map is quadratic, so steps cannot be merged.
- *               Integers: out[i] = the exclusive-or of the low 32 bits of x
- *               after as many steps, modulo 2^bits, from x = c, with c = 2 (16
- *               (CHAINS i + k) + lane) + 1 of chain k.
+ *               Integers: out[i] = the exclusive-or of x after as many steps,
+ *               modulo 2^bits, from x = c, with c = 2 (16 (CHAINS i + k) +
+ *               lane) + 1 of chain k; of 64 bits both halves count, since the
+ *               lower one alone needs no product of 64 bits.
  * Arguments:    out: one float, or uint, per item. iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
@@ -56,6 +57,11 @@
 #define NUMBER ulong
 #endif
 #define IS_FLOAT (TYPE < 3)
+#if TYPE == 6
+#define WORD(x) ((uint)((x) ^ ((x) >> 32)))
+#else
+#define WORD(x) ((uint)(x))
+#endif
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -64,7 +70,7 @@ typedef NUMBER number;
 typedef NUMBER numbers;
 #define IOTA ((number)0)
 #define SUM(v) (v)
-#define JOIN(v) ((uint)(v))
+#define JOIN(v) WORD(v)
 #else
 typedef CAT(NUMBER, VEC) numbers;
 #define SUM(v) CAT(SUM, VEC)(v)
@@ -83,7 +89,7 @@ typedef CAT(NUMBER, VEC) numbers;
 #define SUM4(v) SUM2((v).lo + (v).hi)
 #define SUM8(v) SUM4((v).lo + (v).hi)
 #define SUM16(v) SUM8((v).lo + (v).hi)
-#define JOIN2(v) ((uint)(v).x ^ (uint)(v).y)
+#define JOIN2(v) (WORD((v).x) ^ WORD((v).y))
 #define JOIN4(v) (JOIN2((v).lo) ^ JOIN2((v).hi))
 #define JOIN8(v) (JOIN4((v).lo) ^ JOIN4((v).hi))
 #define JOIN16(v) (JOIN8((v).lo) ^ JOIN8((v).hi))

@@ -11,6 +11,7 @@ enum {
     TRANSACTION_BYTES = 64, /* GE-08 */
     LANES = 8,              /* IN-03 */
     ITEM_REGISTERS = 128,   /* IN-04 */
+    HELD_ELEMS = 16,        /* IN-14 */
     WIDTH = 16              /* IN-02 */
 };
 
@@ -70,6 +71,7 @@ static void correct_facts(struct xl__limits *l)
         l->model.tiles = g->tiles;
         l->model.build_option = g->build_option;
     }
+    l->model.value[XL__M_held_elems] = HELD_ELEMS;
     if (!isnan(cache))
         xl__limits_correct(l, XL__F_llc_bytes, cache, XL_QUERIED, "IN-06");
     if (!isnan(memory))

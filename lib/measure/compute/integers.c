@@ -43,7 +43,7 @@ static cl_uint expected_item(const struct integer_launch *b, cl_uint item,
             uint64_t x = c & mask;
             for (size_t i = 0; i < steps; i++)
                 x = (x * x + c) & mask;
-            all ^= (cl_uint)x;
+            all ^= (cl_uint)(x ^ (x >> 32));
         }
     return all;
 }
