@@ -135,7 +135,7 @@ refused 2 --fail-on "'faster:5%'" slower : compare "$folder/a.json" \
 # -- 1: a wrong result --------------------------------------------------------
 # A kernel that is wrong on purpose: the self-check must reject it.
 cp -r "$source_dir/cl" "$folder/cl"
-header=$(grep -rl 'fma(x, y, sum)' "$folder/cl")
+header=$folder/cl/gemm/gemm.clh
 sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$header" >"$folder/gemm.clh"
 mv "$folder/gemm.clh" "$header"
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
