@@ -178,6 +178,7 @@ static int print_kernels(struct session *s, struct kernel_job *job)
 static int time_job(struct session *s, struct kernel_job *job)
 {
     struct kernel_case *cases = xl__calloc(job->n_cases, sizeof *cases);
+    s->set.describe = true; /* the text above a table names its axes */
     int code = cases ? session_open_devices(s)
                      : session_fail(s, "starting", XL_NO_MEMORY, "");
     if (code == EXIT_FINE)
