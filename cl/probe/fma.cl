@@ -5,10 +5,13 @@
  *               and 0.6. Every chain ends in the map's fixed point (1 -
  *               sqrt(1 - 4 c)) / 2, which the host computes but no compiler
  *               does; the map is quadratic, so steps cannot be merged.
- *               Integers: out[i] = the exclusive-or of x after as many steps,
- *               modulo 2^bits, from x = c, with c = 2 (16 (CHAINS i + k) +
- *               lane) + 1 of chain k; of 64 bits both halves count, since the
- *               lower one alone needs no product of 64 bits.
+ *               Integers: x after as many steps of x = m x + c from x = c,
+ *               modulo 2^bits, with m = 4 i + 5 and c = 2 (16 k + lane) + 1 of
+ *               chain k: 2^bits different values follow each other. m is no
+ *               constant, so steps cannot be merged. out[i] = the sum of 3^j x
+ *               over all x, the last one j = 0, modulo 2^32; of 64 bits both
+ *               halves of x are joined, since the lower one alone needs no
+ *               product of 64 bits.
  * Arguments:    out: one float, or uint, per item. iterations: of the loop.
  * Launch:       one dimension, any size.
  * Local memory: none.
@@ -89,10 +92,15 @@ typedef CAT(NUMBER, VEC) numbers;
 #define SUM4(v) SUM2((v).lo + (v).hi)
 #define SUM8(v) SUM4((v).lo + (v).hi)
 #define SUM16(v) SUM8((v).lo + (v).hi)
-#define JOIN2(v) (WORD((v).x) ^ WORD((v).y))
-#define JOIN4(v) (JOIN2((v).lo) ^ JOIN2((v).hi))
-#define JOIN8(v) (JOIN4((v).lo) ^ JOIN4((v).hi))
-#define JOIN16(v) (JOIN8((v).lo) ^ JOIN8((v).hi))
+#define JOIN2(v) (POWER1 * WORD((v).x) + WORD((v).y))
+#define JOIN4(v) (POWER2 * JOIN2((v).lo) + JOIN2((v).hi))
+#define JOIN8(v) (POWER4 * JOIN4((v).lo) + JOIN4((v).hi))
+#define JOIN16(v) (POWER8 * JOIN8((v).lo) + JOIN8((v).hi))
+#define POWER1 3u /* to the power of 1, 2, 4, 8, 16 */
+#define POWER2 9u
+#define POWER4 81u
+#define POWER8 6561u
+#define POWER16 43046721u
 
 #if CHAINS == 1
 #define EACH(f) f(0)
@@ -108,7 +116,7 @@ typedef CAT(NUMBER, VEC) numbers;
     numbers x##k = (numbers)((number)(k + 1) / (number)16) +                  \
                    IOTA / (numbers)((number)256);
 #if !IS_FLOAT
-#define STEP(k) x##k = (numbers)(x##k * x##k + c##k);
+#define STEP(k) x##k = (numbers)(x##k * m + c##k);
 #elif FORM == 0
 #define STEP(k) x##k = x##k * x##k + c;
 #else
@@ -133,15 +141,14 @@ __kernel void flops(__global float *restrict out, const uint iterations)
 }
 #else
 #define START_OF(k)                                                           \
-    const numbers c##k =                                                      \
-        (numbers)((number)(2 * (16 * (CHAINS * item + k)) + 1)) + IOTA +      \
-        IOTA;                                                                 \
+    const numbers c##k = (numbers)((number)(32 * k + 1)) + IOTA + IOTA;       \
     numbers x##k = c##k;
-#define ADD_TO(k) all ^= JOIN(x##k);
+#define ADD_TO(k) all = CAT(POWER, VEC) * all + JOIN(x##k);
 
 __kernel void integers(__global uint *restrict out, const uint iterations)
 {
     const uint item = (uint)get_global_id(0);
+    const numbers m = (numbers)((number)(4 * item + 5));
     uint all = 0;
     EACH(START_OF)
     for (uint i = 0; i < iterations; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe `ints`: the peak rate of integer multiply-add in 8, 16, 32 and 64
- * bits, by chains of x = x * x + c; results must be exact. */
+ * bits, by chains of x = m x + c; results must be exact. */
 #include "base/alloc.h"
 #include "measure/probe.h"
 
@@ -35,15 +35,15 @@ static cl_uint expected_item(const struct integer_launch *b, cl_uint item,
                              size_t steps)
 {
     const uint64_t mask = UINT64_MAX >> (64 - b->type->bits);
+    const uint64_t m = 4 * (uint64_t)item + 5;
     cl_uint all = 0;
     for (cl_uint k = 0; k < CHAINS; k++)
         for (cl_uint lane = 0; lane < b->vec; lane++) {
-            const uint64_t c =
-                2 * (MOST_LANES * (CHAINS * item + k) + lane) + 1;
+            const uint64_t c = 2 * (MOST_LANES * k + lane) + 1;
             uint64_t x = c & mask;
             for (size_t i = 0; i < steps; i++)
-                x = (x * x + c) & mask;
-            all ^= (cl_uint)(x ^ (x >> 32));
+                x = (m * x + c) & mask;
+            all = 3 * all + (cl_uint)(x ^ (x >> 32));
         }
     return all;
 }
@@ -142,7 +142,7 @@ fail:
 const struct xl__probe xl__probe_ints = {
     {"ints",
      "The peak rate of integer multiply-add (2 operations) in 8, 16, 32 and 64 "
-     "bits, by independent chains of x * x + c in single numbers and in "
+     "bits, by independent chains of m * x + c in single numbers and in "
      "vectors; the faster one is the peak. Results must be exact, and the "
      "time proportional to the work. Dot products of bytes are faster where "
      "the device has an instruction for them (probe dot).",

@@ -102,7 +102,7 @@ static const struct fault {
     {"special", "probe/special_functions.cl", "(1.0f / 1024)",
      "(1.0f / 1000)"},
     {"dot", "probe/dot_product.cl", "i < iterations", less},
-    {"ints", "probe/fma.cl", "uint all = 0", "uint all = 1"},
+    {"ints", "probe/fma.cl", "i < iterations", less},
     {"local", "probe/local_memory.cl", "t < iterations", "t + 1 < iterations"},
     {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
     {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
