@@ -622,6 +622,7 @@ static void set_dense_view(xl_mat *mat, size_t rows, size_t cols)
     } else if (mat->col_stride > 1) {
         mat->col_stride = xl__max_size(rows, SPREAD);
     }
+    set_unit_strides(mat, rows, cols);
 }
 
 /* Likewise the steps of a batch, from matrix to matrix of so many elements. */

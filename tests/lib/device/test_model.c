@@ -91,6 +91,30 @@ static void a_vendor_replaces_values(void **state)
     xl__limits_clear(&l);
 }
 
+/* Steps that wait for each other are a lower bound of what is computed, and
+ * each share of busy units counts, however few they are. */
+static void nothing_hides_a_chain(void **state)
+{
+    static const double near = 1e-9, chain_ns = 5000;
+    struct xl__cost w = {
+        .flop = 1e6, .flop_frac = 1, .fill = 1, .bytes = 1, .bytes_frac = 1};
+    struct xl__limits l;
+    const char *bound;
+    (void)state;
+    init(&l, false, false);
+    xl__limits_answer(&l, XL__F_compute_units, 100, NULL);
+    assert_true(xl__work_ns(&l, &w, &bound) < chain_ns);
+    w.chain_ns = chain_ns;
+    assert_true(fabs(xl__work_ns(&l, &w, &bound) / chain_ns - 1) < near);
+    assert_string_equal(bound, "fma");
+    w.chain_ns = 0;
+    w.fill = 1e-4;
+    const double few = xl__work_ns(&l, &w, &bound);
+    w.fill = 1e-6;
+    assert_true(fabs(xl__work_ns(&l, &w, &bound) / few / 100 - 1) < near);
+    xl__limits_clear(&l);
+}
+
 static double estimate(const struct xl__limits *l, const struct xl__variant *v,
                        xl_dtype in, size_t m, size_t n, size_t k)
 {
@@ -186,6 +210,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(classes_by_facts),
         cmocka_unit_test(caches_keep),
         cmocka_unit_test(a_vendor_replaces_values),
+        cmocka_unit_test(nothing_hides_a_chain),
         cmocka_unit_test(software_is_slow),
         cmocka_unit_test(doubles_by_their_rate),
     };

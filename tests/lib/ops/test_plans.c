@@ -730,6 +730,40 @@ static void gemm_simt_choice(void **state)
     each_machine(gemm_simt_on);
 }
 
+/* A product that is much smaller than the largest tile has no such tile, and
+ * takes its steps of k one after another where they are not cut. */
+static void gemm_few_on(const struct xl__limits *l, const struct machine *m)
+{
+    enum { FEW_ROWS = 3, FEW_COLS = 20, DEPTH = 234, MOST_AREA = 32 * 32 };
+    const double step_ns = 1e9 * xl__model(l, XL__M_tiled_step_clocks) /
+                           xl__rate_clock(l);
+    for (size_t k = DEPTH; k <= 16 * DEPTH; k *= 4) {
+        struct xl__params params;
+        struct xl__call call;
+        struct xl__gemm_canonical canonical;
+        xl_gemm g = {XL_GEMM_INIT, .m = FEW_ROWS, .n = FEW_COLS, .k = k,
+                     .alpha = 1};
+        g.a = xl_mat_rows(NULL, k, XL_F32);
+        g.b = g.c = xl_mat_rows(NULL, FEW_COLS, XL_F32);
+        assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &g, &canonical, &call));
+        struct xl__plan *p = plan_of(l, &xl__gemm_tiled, &canonical, &params);
+        if (p && !m->is_cpu) {
+            assert_true(params.value[XL__GEMM_TM] *
+                            params.value[XL__GEMM_TN] <=
+                        MOST_AREA);
+            if (params.value[XL__TILE_PARTS] == 1)
+                assert_true(p->est_ns >= (double)k * step_ns);
+        }
+        free(p);
+    }
+}
+
+static void gemm_few(void **state)
+{
+    (void)state;
+    each_machine(gemm_few_on);
+}
+
 /* By the model: tiles, of threads where items are such, before CLBlast's guess
  * before the reference. */
 static void gemm_order(void **state)
@@ -1043,6 +1077,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_plans),    cmocka_unit_test(gemm_huge),
+        cmocka_unit_test(gemm_few),
         cmocka_unit_test(gemm_order),
         cmocka_unit_test(vendor_tiles),
         cmocka_unit_test(gemm_canonical),

@@ -191,9 +191,8 @@ static void test_choices(void **state)
     } ops[] = {{"gemm", compare_gemm},
                {"softmax", compare_softmax},
                {"conv", compare_conv}};
-    /* The largest size of a class is below 1.125 times the least; a row
-     * alone, which has no stride, may be aligned where its class is not. */
-    static const double most_mean = 1.01, most_worst = 1.3;
+    /* The largest size of a class is below 1.125 times the least. */
+    static const double most_mean = 1.01, most_worst = 1.125;
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                 .cache_dir = ""};
     xl_lib *lib;
