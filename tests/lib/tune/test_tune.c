@@ -144,15 +144,15 @@ static void end_right(xl_candidate_result *out, double median_ns)
 
 /* -- order, without a device -----------------------------------------------*/
 
-/* Times by a rule of the test's own: the further the tile from 64 x 32, the
- * slower. */
+/* Times by a rule of the test's own: the further gemm_tiled's tile from 64 x
+ * 32, the slower; other variants are slow. */
 static void plant_valley(struct watched *w, unsigned i,
                          xl_candidate_result *out)
 {
     const char *tm = strstr(w->tried[i].tunables, "TM=");
     const char *tn = strstr(w->tried[i].tunables, "TN=");
     double ns = 1e6;
-    if (tm && tn)
+    if (tm && tn && strcmp(w->tried[i].variant, "gemm_tiled") == 0)
         ns = 1e4 * (1 + fabs(log2(atof(tm + 3) / 64)) +
                     fabs(log2(atof(tn + 3) / 32)));
     end_right(out, ns);
@@ -168,13 +168,13 @@ static void stub_order(void **state)
     (void)state;
     open_watched(&w, NULL);
     w.plant = plant_valley;
-    w.stop_after = 200;
+    w.stop_after = 120;
     /* Nothing is right on the stub itself: the final says so. */
     assert_int_equal(tune(&w, unhurried_s, NULL, &out), XL_UNSUPPORTED);
     assert_non_null(strstr(xl_error_detail(w.t.queue), "in this process"));
-    assert_int_equal(w.n, 200);
+    assert_int_equal(w.n, 120);
     assert_int_equal(w.n_retimed, 1);
-    assert_true(out.n_candidates >= 200);
+    assert_true(out.n_candidates >= 120);
     assert_true(out.n_space > out.n_candidates);
     for (unsigned i = 0; i < w.n; i++) {
         for (unsigned k = 0; k < i; k++)
@@ -510,7 +510,7 @@ static void device_wrong_kernel(void **state)
     w.is_real = true;
     w.plant = plant_by_tm;
     w.g.variant = "gemm_tiled";
-    w.stop_after = 200;
+    w.stop_after = 120;
     assert_status(tune(&w, unhurried_s, NULL, &out), XL_OK,
                   xl_error_detail(w.t.queue));
     for (unsigned i = 0; i < w.n; i++) {
