@@ -489,9 +489,7 @@ void kernel_program_use(xl_queue *q, const struct kernel_program *p,
     const bool is_cpu = kernel_device_fact(xl_queue_device(q), "is_cpu") == 1;
     out->local_mem_bytes =
         query_size(p->kernel, device, CL_KERNEL_LOCAL_MEM_SIZE);
-    /* A CPU's is its stack, in the first cache, and PoCL 3.1 states 1024 bytes
-     * for each kernel. */
-    if (!is_cpu)
+    if (!is_cpu) /* CP-34 */
         out->private_bytes =
             query_size(p->kernel, device, CL_KERNEL_PRIVATE_MEM_SIZE);
 }

@@ -77,7 +77,7 @@ typedef struct xl_choice {
     size_t local_mem_bytes;
     size_t scratch_bytes;
     size_t private_bytes; ///< of a work-item, by the chosen variant's built
-                          ///< kernels: register spills
+                          ///< kernels: register spills; 0 on CPUs
     double registers;   ///< of the chosen variant's largest launch: of a
                         ///< work-item, or of a hardware thread where the
                         ///< driver counts these; NaN: not stated

@@ -234,6 +234,8 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
 {
     xl_status status = XL_OK;
     *bytes = 0;
+    if (xl__is(&q->ctx->device->limits, XL__F_is_cpu))
+        return XL_OK; /* CP-34 */
     for (unsigned i = 0; i < plan->plan.n_steps; i++) {
         cl_ulong own = 0;
         if (!plan->kernel[i]) /* an external step */

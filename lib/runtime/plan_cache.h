@@ -44,7 +44,7 @@ XL__PRIVATE_API xl_status xl__cached_plan_build(xl_queue *q,
 XL__PRIVATE_API void xl__cached_plan_clear(struct xl__cached_plan *plan);
 
 /* Private memory of a work-item, in bytes, by the driver: the maximum over its
- * kernels. */
+ * kernels. 0 on CPUs. */
 xl_status xl__cached_plan_private_bytes(xl_queue *q,
                                         const struct xl__cached_plan *plan,
                                         size_t *bytes);

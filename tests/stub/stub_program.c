@@ -455,6 +455,7 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d,
     size_t size = DEFAULT_WG_SIZE;
     const size_t fixed[3] = {0, 0, 0}, step = DEFAULT_WG_STEP;
     const cl_ulong none = 0;
+    const cl_ulong private_bytes = 64;
     switch (key) {
     case CL_KERNEL_WORK_GROUP_SIZE:
         (void)answer_give(answers, ANSWER_DEVICE,
@@ -466,8 +467,10 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d,
     case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
         return answer_bytes(&step, sizeof step, cap, out, n_out);
     case CL_KERNEL_LOCAL_MEM_SIZE:
-    case CL_KERNEL_PRIVATE_MEM_SIZE:
         return answer_bytes(&none, sizeof none, cap, out, n_out);
+    case CL_KERNEL_PRIVATE_MEM_SIZE:
+        return answer_bytes(&private_bytes, sizeof private_bytes, cap, out,
+                            n_out);
     default:
         return CL_INVALID_VALUE;
     }

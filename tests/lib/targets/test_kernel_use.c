@@ -158,6 +158,9 @@ static void test_explain(void **state)
         const struct xl__kernel_use use = {choice.registers,
                                            choice.spill_bytes};
         has(&use, stated[at].registers, stated[at].spill_bytes);
+        /* The stub's is that of each kernel. */
+        assert_int_equal(choice.private_bytes,
+                         strcmp(stated[at].vendor, "cpu") == 0 ? 0 : 64);
         xl_queue_destroy(q);
     }
     xl_close(lib);
