@@ -13,8 +13,10 @@ enum {
 };
 
 #define CASE(name, use, rows, cols, kind, dtype, ...)                         \
-    {name,  use,   rows, cols, XL_NORM_##kind, dtype, .out = dtype,           \
-     .params = XL_F32, __VA_ARGS__}
+    {                                                                         \
+        name, use, rows, cols, XL_NORM_##kind, dtype,                         \
+            .out = dtype, .params = XL_F32, __VA_ARGS__                       \
+    }
 
 const struct norm_case norm_cases[] = {
     CASE("1 column", V, 37, 1, LAYER, XL_F32, .with = WITH_AFFINE),
@@ -57,8 +59,10 @@ const struct norm_case norm_cases[] = {
          .with = WITH_STREAM | NORM_IN_PLACE, .off = 5),
 
 #define INTO(name, use, from, to, of)                                         \
-    {name, use, 33, 521, XL_NORM_LAYER, from, .out = to, .params = of,        \
-     .with = WITH_AFFINE | WITH_STREAM}
+    {                                                                         \
+        name, use, 33, 521, XL_NORM_LAYER, from,                              \
+            .out = to, .params = of, .with = WITH_AFFINE | WITH_STREAM        \
+    }
     INTO("f16 into f32", VQ, XL_F16, XL_F32, XL_F16),
     INTO("f32 into bf16", V, XL_F32, XL_BF16, XL_BF16),
     INTO("bf16 into f16", V, XL_BF16, XL_F16, XL_F32),
@@ -95,7 +99,7 @@ bool norm_has(const struct norm_case *c, enum norm_operand x)
 xl_dtype norm_dtype(const struct norm_case *c, enum norm_operand x)
 {
     const bool is_param = x == NORM_SCALE || x == NORM_BIAS;
-    return is_param ? c->params
+    return is_param                         ? c->params
            : x == NORM_DST || x == NORM_SUM ? c->out
                                             : c->dtype;
 }
@@ -108,9 +112,9 @@ bool norm_is_rows(enum norm_operand x)
 xl_norm norm_call(const struct norm_case *c, const xl_mat *view,
                   const char *variant)
 {
-    xl_norm n = {XL_NORM_INIT, .rows = c->rows, .cols = c->cols,
-                 .src = view[NORM_SRC], .dst = view[NORM_DST],
-                 .kind = c->kind, .variant = variant};
+    xl_norm n = {XL_NORM_INIT,          .rows = c->rows,       .cols = c->cols,
+                 .src = view[NORM_SRC], .dst = view[NORM_DST], .kind = c->kind,
+                 .variant = variant};
     if (norm_has(c, NORM_RESIDUAL))
         n.residual = view[NORM_RESIDUAL];
     if (norm_has(c, NORM_SUM))
@@ -136,15 +140,14 @@ struct norm_row norm_row(const struct norm_case *c, const double *x)
         squares += (x[j] - row.mean) * (x[j] - row.mean);
     row.factor = 1 / sqrt(squares / (double)c->cols + eps);
     if (c->kind == XL_NORM_LAYER)
-        row.r = of_random +
-                fabs(row.mean) * ref_roundoff(XL_F32) * row.factor;
+        row.r = of_random + fabs(row.mean) * ref_roundoff(XL_F32) * row.factor;
     for (size_t j = 0; j < c->cols; j++) /* infinities */
         row.mean = isinf(x[j]) ? (double)NAN : row.mean;
     return row;
 }
 
-/* norm.h, Accuracy: |error of y| <= (1 + r^2) ((1.5 k + 8) |y| + k + 1) u, then
- * the product and the sum, then the rounding to the type of dst. */
+/* norm.h, Accuracy: |error of y| <= (1 + r^2) ((1.5 k + 8) |y| + k + 1) u,
+ * then the product and the sum, then the rounding to the type of dst. */
 double norm_expected(const struct norm_case *c, const struct norm_row *row,
                      double x, double scale, double bias, double *tol)
 {

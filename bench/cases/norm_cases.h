@@ -22,7 +22,8 @@ enum norm_operand {
 #define WITH(operand) (1u << (operand))
 #define WITH_AFFINE (WITH(NORM_SCALE) | WITH(NORM_BIAS))
 #define WITH_STREAM (WITH(NORM_RESIDUAL) | WITH(NORM_SUM))
-#define NORM_IN_PLACE (1u << NORM_OPERANDS) /* dst is src, sum the residual */
+#define NORM_IN_PLACE (1u << NORM_OPERANDS) /* dst is src, sum the residual   \
+                                             */
 
 struct norm_case {
     const char *name;
@@ -31,8 +32,8 @@ struct norm_case {
     xl_norm_kind kind;
     xl_dtype dtype, out, params; /* of src and residual, results, the rest */
     unsigned with;
-    double mean;     /* of src, with a deviation of 1 */
-    size_t pad, off; /* elements between rows, and before the first */
+    double mean;         /* of src, with a deviation of 1 */
+    size_t pad, off;     /* elements between rows, and before the first */
     enum case_data data; /* DATA_SPECIALS: equal values, infinity, NaN */
 };
 

@@ -75,8 +75,8 @@ struct settings {
     int pass;   /* conv: an xl_conv_pass */
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
-    bool log;          /* softmax */
-    bool rms, residual; /* norm */
+    bool log;                             /* softmax */
+    bool rms, residual;                   /* norm */
     bool causal;       /* attention */
     size_t share, window; /* attention; 0: not given */
     size_t batch;      /* products of a call; 0: not given */

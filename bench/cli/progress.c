@@ -33,8 +33,8 @@ static double time_left(struct progress *p, double elapsed_s, double bound_s)
     if (bound_s > 0 && (left_s <= 0 || left_s > bound_s))
         left_s = bound_s;
     if (p->shown_s > 0)
-        left_s = fmin(left_s,
-                      fmax(0, p->shown_s - (elapsed_s - p->shown_at_s)));
+        left_s =
+            fmin(left_s, fmax(0, p->shown_s - (elapsed_s - p->shown_at_s)));
     if (left_s > 0) {
         p->shown_s = left_s;
         p->shown_at_s = elapsed_s;
@@ -89,8 +89,8 @@ static void draw_line(struct session *s, uint64_t now)
 void progress_begin(struct session *s, unsigned total)
 {
     progress_end(s);
-    s->progress = (struct progress){.enabled = can_draw(s), .total = total,
-                                    .is_part = s->plan.end_ns > 0};
+    s->progress = (struct progress){
+        .enabled = can_draw(s), .total = total, .is_part = s->plan.end_ns > 0};
     s->progress.start_ns = xl__now_ns();
 }
 

@@ -32,7 +32,8 @@ struct progress {
     bool is_part;  /* of a planned run: its steps are not counted, and the time
                       left is that of the plan */
     double left_s; /* as the command estimates; 0: from the steps done */
-    double shown_s, shown_at_s; /* time left as shown last, and when; 0: none */
+    double shown_s,
+        shown_at_s; /* time left as shown last, and when; 0: none */
     char what[64];
 };
 

@@ -42,9 +42,9 @@ bool session_interrupted(void)
 void session_begin(struct session *s)
 {
     interrupted = 0;
-    answer = s->command->is_live              ? NULL
+    answer = s->command->is_live           ? NULL
              : xl__is_terminal(XL__STDERR) ? PROGRESS_ERASE FINISHING
-                                              : "clbench: " FINISHING "\n";
+                                           : "clbench: " FINISHING "\n";
     s->start_ns = xl__now_ns();
     s->limit_s = s->set.max_time_s;
     (void)signal(SIGINT, on_interrupt);
@@ -211,8 +211,8 @@ void session_plan(struct session *s, double seconds, double weight)
 {
     const uint64_t now = xl__now_ns();
     seconds = fmin(seconds, session_left_s(s));
-    s->plan = (struct time_plan){
-        now + (uint64_t)(fmax(seconds, 0) * ns_per_s), 0, weight};
+    s->plan = (struct time_plan){now + (uint64_t)(fmax(seconds, 0) * ns_per_s),
+                                 0, weight};
 }
 
 void session_step_begin(struct session *s, double weight)

@@ -105,8 +105,8 @@ xl_queue *session_queue(struct session *s, xl_device *dev);
  * its steps have weights that add up to `weight`. */
 void session_plan(struct session *s, double seconds, double weight);
 /* Begin and end a step. Its share is of the time that is left, by its weight;
- * when this is over, session_stopped() is true until the step is ended. Without
- * a plan it has no end. */
+ * when this is over, session_stopped() is true until the step is ended.
+ * Without a plan it has no end. */
 void session_step_begin(struct session *s, double weight);
 void session_step_end(struct session *s);
 /* End the step when the n-th part of its time is over. */

@@ -31,7 +31,8 @@ unsigned table_columns(const struct table *t,
                        const struct table_column **columns);
 size_t table_lines(const struct table *t);
 const char *table_text(const struct table *t, size_t line, unsigned column);
-/* Print with titles, if any is not empty, indented by 2. `width`: columns of the terminal. */
+/* Print with titles, if any is not empty, indented by 2. `width`: columns of
+ * the terminal. */
 void table_print(FILE *to, const struct table *t, unsigned width, bool colour);
 
 #endif

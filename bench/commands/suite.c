@@ -42,7 +42,8 @@ enum { N_STEPS = sizeof steps / sizeof *steps };
 
 /* Each row is measured in N_PASSES passes that lie apart in the run, so that
  * its file shows by how much equal measurements differ: `clbench compare`
- * judges by that. Ops and short probes are repeated, with --full all probes. */
+ * judges by that. Ops and short probes are repeated, with --full all probes.
+ */
 enum { N_QUICK_PASSES = 2, N_PASSES = 3 };
 static const double short_s = 2, pass_s = 7; /* of a probe; of a pass */
 
@@ -112,9 +113,9 @@ static void plan_time(const struct suite *m, unsigned n_passes)
     enum { QUICK_GPU_S = 15, QUICK_S = 30, USUAL_S = 60 };
     double all_s = 0, steps_s = (n_passes - 1) * pass_s;
     for (unsigned i = 0; i < m->s->n_devices; i++)
-        all_s += !m->is_quick                  ? USUAL_S
+        all_s += !m->is_quick               ? USUAL_S
                  : is_gpu(m->s->devices[i]) ? QUICK_GPU_S
-                                               : QUICK_S;
+                                            : QUICK_S;
     for (size_t i = 0; i < N_STEPS; i++)
         steps_s += step_s(m, i);
     session_plan(m->s, all_s, steps_s);

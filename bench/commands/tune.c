@@ -223,10 +223,10 @@ static int run_tune(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "variant", "dtype", "trans", "accuracy", "batch", "log",
-    "rms", "residual",
-    "shapes", "budget", "tries", "patience", "output", "dry-run", "list",
-    "json", REPORT_OPTIONS, NULL};
+    "device", "variant", "dtype",        "trans",    "accuracy",
+    "batch",  "log",     "rms",          "residual", "shapes",
+    "budget", "tries",   "patience",     "output",   "dry-run",
+    "list",   "json",    REPORT_OPTIONS, NULL};
 
 const struct command cmd_tune = {
     .name = "tune",
@@ -236,7 +236,8 @@ const struct command cmd_tune = {
         "Tries variants and tunables of OP, gemm, softmax, norm or attention, "
         "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for softmax and "
         "norm, "
-        "BATCHxHEADSxNxD for attention), or for a default list. Candidates that do not fit the device are left out before they "
+        "BATCHxHEADSxNxD for attention), or for a default list. Candidates "
+        "that do not fit the device are left out before they "
         "are built; the others run in the order of the model's times, and are "
         "stopped at three times the best time so far. A candidate must agree "
         "with the host before it is accepted, and the best one is timed again "

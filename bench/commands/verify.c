@@ -141,11 +141,10 @@ static const struct {
     const char *name;
     read_case_fn *row;
 } tables[] = {
-    {"gemm", read_gemm_case},       {"conv", read_conv_case},
-    {"conv_data", read_data_case},  {"conv_filters", read_filters_case},
-    {"softmax", read_softmax_case}, {"norm", read_norm_case},
-    {"attention", read_attention_case},
-    {"expr", read_expr_case}};
+    {"gemm", read_gemm_case},           {"conv", read_conv_case},
+    {"conv_data", read_data_case},      {"conv_filters", read_filters_case},
+    {"softmax", read_softmax_case},     {"norm", read_norm_case},
+    {"attention", read_attention_case}, {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* The next case of an op that belongs to this run, from row *i on; false past
@@ -163,12 +162,12 @@ static bool next_case(const struct session *s, read_case_fn *row, unsigned *i,
 
 static const char *case_name(const struct verify_case_ref *c)
 {
-    return c->gemm      ? c->gemm->name
-           : c->conv    ? c->conv->name
-           : c->softmax ? c->softmax->name
+    return c->gemm        ? c->gemm->name
+           : c->conv      ? c->conv->name
+           : c->softmax   ? c->softmax->name
            : c->norm      ? c->norm->name
            : c->attention ? c->attention->name
-                        : c->expr->name;
+                          : c->expr->name;
 }
 
 static void format_case(const struct verify_case_ref *c, char *out, size_t cap)

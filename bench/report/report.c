@@ -186,8 +186,9 @@ static unsigned draw_summary(void *arg)
     const struct summary_writer *w = arg;
     bool colour = false;
     struct line_counter c = {display_terminal(&colour), 0};
-    const struct display to = {&c, c.terminal.width, count_title, count_text,
-                               count_table, NULL, count_gap};
+    const struct display to = {&c,         c.terminal.width, count_title,
+                               count_text, count_table,      NULL,
+                               count_gap};
     if (w->last && xl__terminal_lines(XL__STDOUT) > SUMMARY_LINES + 1)
         show_device(w, w->last, true, &to);
     return c.n;

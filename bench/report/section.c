@@ -328,8 +328,9 @@ void results_device_head(const json_t *device, struct xl__str *name,
 {
     static const struct {
         const char *fact, *unit;
-    } facts[] = {
-        {"compute_units", "units"}, {"clock_hz", NULL}, {"global_mem_bytes", NULL}};
+    } facts[] = {{"compute_units", "units"},
+                 {"clock_hz", NULL},
+                 {"global_mem_bytes", NULL}};
     const json_t *index = json_object_get(device, "index");
     if (json_is_integer(index))
         xl__str_printf(name, "%lld: ", (long long)json_integer_value(index));

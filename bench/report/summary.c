@@ -28,12 +28,12 @@ static const struct line {
     unsigned most;
     bool is_fixed;
 } lines[] = {
-    {"rates", ACROSS, true},      {"integers", 2 * ACROSS, true},
-    {"engine", ACROSS, true},     {"memory", ACROSS, false},
+    {"rates", ACROSS, true},       {"integers", 2 * ACROSS, true},
+    {"engine", ACROSS, true},      {"memory", ACROSS, false},
     {"caches", 2 * ACROSS, false}, {"launch", ACROSS, false},
-    {"transfer", ACROSS, false},  {"gemm", ACROSS, false},
-    {"conv", ACROSS, false},      {"attention", ACROSS, false},
-    {"softmax", ACROSS, false},   {"expr", ACROSS, false},
+    {"transfer", ACROSS, false},   {"gemm", ACROSS, false},
+    {"conv", ACROSS, false},       {"attention", ACROSS, false},
+    {"softmax", ACROSS, false},    {"expr", ACROSS, false},
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
@@ -143,10 +143,13 @@ static void keep_best(struct best *b, const xl_row *row)
 {
     if (!is_better(row, b))
         return;
-    *b = (struct best){true, row->verdict, row->value,
-                       row->roof.value > 0 ? row->value / row->roof.value
-                                           : NAN,
-                       result_finding(row, "size_bytes"), ""};
+    *b =
+        (struct best){true,
+                      row->verdict,
+                      row->value,
+                      row->roof.value > 0 ? row->value / row->roof.value : NAN,
+                      result_finding(row, "size_bytes"),
+                      ""};
     xl__strcpy(b->unit, sizeof b->unit, row->unit ? row->unit : "");
 }
 
@@ -292,9 +295,8 @@ static void show_doubt(const struct summary_device *d,
     static const struct {
         xl_verdict verdict;
         const char *mark;
-    } gravest[] = {{XL_ROW_ERROR, "!"},
-                   {XL_ROW_REJECTED, "!"},
-                   {XL_ROW_SUSPICIOUS, "?"}};
+    } gravest[] = {
+        {XL_ROW_ERROR, "!"}, {XL_ROW_REJECTED, "!"}, {XL_ROW_SUSPICIOUS, "?"}};
     struct xl__str text = {0};
     unsigned most = 0;
     for (size_t i = 0; i < sizeof gravest / sizeof *gravest && !text.len;

@@ -284,8 +284,8 @@ static void add_axis(struct xl__str *out, const xl_param *p, bool is_named)
     char number[UNITS_CAP];
     add_separator(out, " ");
     units_number(number, sizeof number, p->value);
-    xl__str_printf(out, "%s%s%s", is_named ? p->name : "",
-                   is_named ? "=" : "", *p->text ? p->text : number);
+    xl__str_printf(out, "%s%s%s", is_named ? p->name : "", is_named ? "=" : "",
+                   *p->text ? p->text : number);
 }
 
 void result_table_axes(const struct result_table *rows, size_t i,

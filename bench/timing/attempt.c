@@ -69,8 +69,7 @@ static void report_row(struct attempt *t, xl_verdict verdict, const char *why)
 
 void attempt_fail(struct attempt *t, xl_status status)
 {
-    const char *detail =
-        *t->work.why ? t->work.why : xl_error_detail(t->q);
+    const char *detail = *t->work.why ? t->work.why : xl_error_detail(t->q);
     report_row(t, status == XL_UNSUPPORTED ? XL_ROW_UNSUPPORTED : XL_ROW_ERROR,
                *detail ? detail : xl_status_text(status));
 }
@@ -195,9 +194,8 @@ static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
         xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) != XL_OK ||
         !(fact.value > 0))
         return;
-    row->roof =
-        (xl_bound){fact.value * (is_rate ? 1 : row->flop / row->bytes),
-                   row->unit, roof->name, fact.source};
+    row->roof = (xl_bound){fact.value * (is_rate ? 1 : row->flop / row->bytes),
+                           row->unit, roof->name, fact.source};
     if (!is_rate &&
         xl_roofline_bound(t->dev, &engine, row->flop, 0, &arithmetic) ==
             XL_OK &&

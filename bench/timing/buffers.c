@@ -126,16 +126,18 @@ fail:
     return status;
 }
 
-/* -- guards ---------------------------------------------------------------- */
+/* -- guards ----------------------------------------------------------------
+ */
 
 /* The first of n bytes, which begin at byte `from` of the whole, that has not
  * its value of the fill; n: none. */
 static size_t find_changed(const unsigned char *bytes, size_t n, size_t from)
 {
     size_t i = 0;
-    while (i < n &&
-           bytes[i] == ((const unsigned char *)&NAN_WORD)[(from + i) %
-                                                          sizeof NAN_WORD])
+    while (
+        i < n &&
+        bytes[i] ==
+            ((const unsigned char *)&NAN_WORD)[(from + i) % sizeof NAN_WORD])
         i++;
     return i;
 }
@@ -146,9 +148,8 @@ static xl_status find_outside(xl_queue *q, const struct bench_buffer *x,
     xl_status status = XL_OK;
     const size_t end = BENCH_GUARD_BYTES + bytes_of(x);
     const size_t from[] = {0, end};
-    const size_t n[] = {BENCH_GUARD_BYTES,
-                        words_of(x) * sizeof NAN_WORD + 2 * BENCH_GUARD_BYTES -
-                            end};
+    const size_t n[] = {BENCH_GUARD_BYTES, words_of(x) * sizeof NAN_WORD +
+                                               2 * BENCH_GUARD_BYTES - end};
     unsigned char *bytes = malloc(xl__max_size(n[0], n[1]));
     TRY(bytes ? XL_OK : XL_NO_MEMORY);
     for (unsigned side = 0; !*is_found && side < 2; side++) {

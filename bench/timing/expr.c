@@ -24,9 +24,13 @@ static void layout_expr_buffers(const void *arg, struct bench_buffer *buffers)
     for (unsigned k = 0; k < job->spec.n; k++) {
         const struct expr_name *n = &job->spec.name[k];
         if (!n->is_scalar)
-            buffers[k] = (struct bench_buffer){
-                expr_stored_elems(n), n->dtype, n->is_input, n->is_result,
-                expr_stored_elems(n) != expr_elems(n), false};
+            buffers[k] =
+                (struct bench_buffer){expr_stored_elems(n),
+                                      n->dtype,
+                                      n->is_input,
+                                      n->is_result,
+                                      expr_stored_elems(n) != expr_elems(n),
+                                      false};
     }
 }
 

@@ -52,8 +52,10 @@ static int run_on_device(struct session *s, xl_device *dev,
                          const xl_probe_info *probe)
 {
     struct row_target to = {s, dev, 0};
-    xl_probing how = {.quick = !s->set.full, .seed = s->set.seed,
-                      .stop = must_stop, .stop_arg = &to};
+    xl_probing how = {.quick = !s->set.full,
+                      .seed = s->set.seed,
+                      .stop = must_stop,
+                      .stop_arg = &to};
     xl_queue *q = session_queue(s, dev);
     int code = EXIT_FINE;
     if (!q)

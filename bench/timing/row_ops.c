@@ -48,9 +48,9 @@ static xl_softmax softmax_descriptor(const struct case_run *w)
     const struct softmax_case *c = w->c;
     const cl_mem *mem = w->data->mem;
     size_t ld = c->cols + c->pad;
-    xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
-                    .scale = c->scale, .variant = w->variant,
-                    .is_log = c->is_log};
+    xl_softmax s = {XL_SOFTMAX_INIT,       .rows = c->rows,
+                    .cols = c->cols,       .scale = c->scale,
+                    .variant = w->variant, .is_log = c->is_log};
     s.src = xl_mat_rows(mem[SRC], ld, c->dtype);
     s.dst = xl_mat_rows(mem[DST], ld, c->dtype);
     return s;
@@ -104,10 +104,9 @@ static void check_row(const struct softmax_case *c, const void *src, size_t i,
                                     .expected = y[j],
                                     .dtype = c->dtype};
         e.got = ref_load(line, j, c->dtype);
-        e.tol = c->is_log
-                    ? ref_log_softmax_tol(y[j], slack, c->cols, c->dtype)
-                    : ref_softmax_tol(y[j], max - x[j], slack, c->cols,
-                                      c->dtype);
+        e.tol = c->is_log ? ref_log_softmax_tol(y[j], slack, c->cols, c->dtype)
+                          : ref_softmax_tol(y[j], max - x[j], slack, c->cols,
+                                            c->dtype);
         check_element(out, &e);
     }
 }
@@ -171,8 +170,7 @@ static xl_status check_whole_softmax(xl_queue *q, const struct case_run *w,
         out->right = false;
         snprintf(out->why, sizeof out->why,
                  "%srow %zu adds up to %.9g, the others to 1",
-                 c->is_log ? "exp of " : "", row,
-                 1 + error[row]);
+                 c->is_log ? "exp of " : "", row, 1 + error[row]);
         status = XL_WRONG_RESULT;
     }
 fail:
@@ -339,10 +337,9 @@ static xl_status check_norm(xl_queue *q, const struct case_run *w,
                            bytes));
         for (e.j = 0; e.j < c->cols; e.j++) {
             e.got = ref_load(line, e.j, c->out);
-            e.expected = norm_expected(c, &row, x[e.j],
-                                       norm_host(w, NORM_SCALE, e.j, 1),
-                                       norm_host(w, NORM_BIAS, e.j, 0),
-                                       &e.tol);
+            e.expected = norm_expected(
+                c, &row, x[e.j], norm_host(w, NORM_SCALE, e.j, 1),
+                norm_host(w, NORM_BIAS, e.j, 0), &e.tol);
             check_element(out, &e);
         }
     }
@@ -367,10 +364,12 @@ static bool parse_norm(const struct settings *set, const char *word, void *arg,
     size_t rows_cols[2];
     if (!shape_rows(word, rows_cols, why, why_cap))
         return false;
-    *c = (struct norm_case){
-        .name = "own", .use = CASE_BENCH, .rows = rows_cols[0],
-        .cols = rows_cols[1],
-        .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
+    *c = (struct norm_case){.name = "own",
+                            .use = CASE_BENCH,
+                            .rows = rows_cols[0],
+                            .cols = rows_cols[1],
+                            .dtype = set->dtype == XL_N_DTYPES ? XL_F32
+                                                               : set->dtype};
     c->out = c->dtype;
     c->params = c->dtype;
     set_norm_options(set, c);

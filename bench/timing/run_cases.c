@@ -323,7 +323,7 @@ int bench_run(struct session *s, const struct bench_op *op,
 const struct bench_op *bench_op_find(const char *name)
 {
     static const struct bench_op *const ops[] = {
-        &bench_gemm, &bench_conv, &bench_conv_data, &bench_conv_filters,
+        &bench_gemm,    &bench_conv, &bench_conv_data, &bench_conv_filters,
         &bench_softmax, &bench_norm, &bench_attention};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)

@@ -24,8 +24,8 @@ struct case_run {
     const struct bench_data *data;
     const char *variant; /* NULL: the library's choice */
     void *state;         /* of the op's own, made by open() */
-    char why[512]; /* of a failure in open(), where the op knows it; "":
-                      xl_error_detail() */
+    char why[512];       /* of a failure in open(), where the op knows it; "":
+                            xl_error_detail() */
 };
 
 /* A bandwidth as a roof: its fact (NULL: no roof), and its name in the report.

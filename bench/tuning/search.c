@@ -31,7 +31,7 @@ static const char *gemm_shapes[] = {
     "512",          "1024",         "2048", "1x4096x4096",
     "16x4096x4096", "64x4096x4096", NULL};
 static const char *row_shapes[] = {"4096x4096", "16384x1024", "64x100000",
-                                       NULL};
+                                   NULL};
 
 static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
                                          NULL};
@@ -78,8 +78,8 @@ static void class_of_softmax(const void *arg, struct tune_class *out)
     out->dtype = c->dtype;
     out->is_log = c->is_log;
     out->desc.softmax = (xl_softmax){
-        XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
-        .src = rows,     .dst = rows,     .variant = out->variant,
+        XL_SOFTMAX_INIT,    .rows = c->rows, .cols = c->cols,
+        .src = rows,        .dst = rows,     .variant = out->variant,
         .is_log = c->is_log};
 }
 
@@ -143,7 +143,7 @@ xl_problem tune_class_problem(const struct tune_class *c)
     return c->op == &bench_gemm      ? xl_problem_gemm(&c->desc.gemm)
            : c->op == &bench_softmax ? xl_problem_softmax(&c->desc.softmax)
            : c->op == &bench_norm    ? xl_problem_norm(&c->desc.norm)
-                                     : xl_problem_attention(&c->desc.attention);
+                                  : xl_problem_attention(&c->desc.attention);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,

@@ -19,7 +19,7 @@ struct tune_class {
     size_t batch;   /* products of a call; 0: one, and no batch */
     xl_dtype dtype;
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
-    bool is_log; /* softmax */
+    bool is_log;               /* softmax */
     bool is_rms, has_residual; /* norm */
     xl_accuracy accuracy;
     const char *variant; /* NULL: all */

@@ -155,11 +155,10 @@ static struct child *start_child(struct tune_worker *w)
         : c->has_residual ? "--residual"
         : trans           ? "--trans"
                           : NULL,
-        trans          ? trans
+        trans                          ? trans
         : c->is_rms && c->has_residual ? "--residual"
                                        : NULL,
-        c->batch ? "--batch" : NULL, batch,
-        NULL};
+        c->batch ? "--batch" : NULL, batch, NULL};
     static const char *const variables[] = {TUNE_VARIABLE "=1", NULL};
     const struct child_step step = {.args = args,
                                     .variables = variables,

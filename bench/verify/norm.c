@@ -70,9 +70,8 @@ static xl_status prepare_buffers(struct norm_check *t, struct xl__rng *rng)
                 const bool is_special =
                     x == NORM_SRC && c->data == DATA_SPECIALS;
                 guarded_set(g, i, j,
-                            is_special
-                                ? special_value(i, j, c->cols, normal)
-                                : normal);
+                            is_special ? special_value(i, j, c->cols, normal)
+                                       : normal);
             }
         }
     }
@@ -130,17 +129,15 @@ static void check_row(const struct norm_check *t, size_t i, double *x,
     const struct norm_case *c = t->c;
     struct checked_element e = {.i = i};
     for (size_t j = 0; j < c->cols; j++) {
-        const volatile float sum =
-            (float)host_at(t, NORM_SRC, i, j, 0) +
-            (float)host_at(t, NORM_RESIDUAL, i, j, 0);
+        const volatile float sum = (float)host_at(t, NORM_SRC, i, j, 0) +
+                                   (float)host_at(t, NORM_RESIDUAL, i, j, 0);
         x[j] = (double)sum;
     }
     const struct norm_row row = norm_row(c, x);
     for (e.j = 0; e.j < c->cols; e.j++) {
         const double bias = host_at(t, NORM_BIAS, 0, e.j, 0);
-        e.expected = norm_expected(c, &row, x[e.j],
-                                   host_at(t, NORM_SCALE, 0, e.j, 1), bias,
-                                   &e.tol);
+        e.expected = norm_expected(
+            c, &row, x[e.j], host_at(t, NORM_SCALE, 0, e.j, 1), bias, &e.tol);
         if (c->kind == XL_NORM_LAYER && c->data == DATA_SPECIALS &&
             i % 4 == 0) { /* equal values: exactly bias */
             e.expected = bias;

@@ -110,9 +110,9 @@ static xl_status run_case(struct softmax_check *t, xl_queue *q,
     xl_binding m = {.name = "m"};
     const struct softmax_case *c = t->c;
     xl_status status;
-    xl_softmax s = {XL_SOFTMAX_INIT, .rows = c->rows, .cols = c->cols,
-                    .scale = c->scale, .variant = variant,
-                    .is_log = c->is_log};
+    xl_softmax s = {XL_SOFTMAX_INIT,    .rows = c->rows,
+                    .cols = c->cols,    .scale = c->scale,
+                    .variant = variant, .is_log = c->is_log};
     TRY(guarded_upload(&t->src, q));
     s.src = s.dst = guarded_view(&t->src, false);
     if (!c->in_place) {
@@ -193,8 +193,9 @@ static void check_row(const struct softmax_check *t, size_t i, double *x_y[2],
         const bool hooks = c->mask >= MASK_HOOKS;
         const xl_dtype dtype = hooks ? XL_F32 : c->dtype;
         e.got = ref_at(&got, i, j);
-        e.tol = c->is_log ? ref_log_softmax_tol(y[j], slack, c->cols, dtype)
-                          : ref_softmax_tol(y[j], below, slack, c->cols, dtype);
+        e.tol = c->is_log
+                    ? ref_log_softmax_tol(y[j], slack, c->cols, dtype)
+                    : ref_softmax_tol(y[j], below, slack, c->cols, dtype);
         if (hooks) { /* a product of f32, then what is stored */
             e.tol = times * (e.tol + ref_roundoff(XL_F32) * fabs(y[j]));
             e.expected = ref_epilogue_stored(times * y[j], out_dtype, &e.tol);

@@ -116,7 +116,7 @@ const struct xl__vendor xl__vendor_nvidia = {
     .matches = matches_nvidia,
     .correct = correct_facts,
     .build_options = "-w -cl-nv-verbose -DXL_EXP2_PTX", /* NV-59, 28, 53 */
-    .lane_option = "-DXL_LANE_PTX",                  /* NV-08 */
+    .lane_option = "-DXL_LANE_PTX",                     /* NV-08 */
     .rebuild = &xl__nvidia_rebuild,
     .use = &xl__nvidia_use,
     .variants = {[XL__OP_GEMM] = gemm,

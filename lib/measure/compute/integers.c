@@ -57,8 +57,7 @@ static xl_status check_items(struct xl__session *p, struct xl__iterated *t,
     bool right = true;
     TRY(xl_buffer_read(p->q, b->out, 0, seen, sizeof seen));
     for (cl_uint i = 0; i < N_CHECKED; i++)
-        right = right &&
-                seen[i] == expected_item(b, i, STEPS * t->iterations);
+        right = right && seen[i] == expected_item(b, i, STEPS * t->iterations);
     if (!right)
         xl__probe_reject(row, "wrong result: a number differs from the "
                               "host's");
@@ -126,8 +125,8 @@ static xl_status run_ints_probe(struct xl__session *p)
     const struct xl__limits *l = &p->q->ctx->device->seen;
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const bool is_scalar = xl__probe_is_scalar(l);
-    struct integer_launch b = {
-        .wg = is_scalar ? 1 : xl__min_size(WG, p->most_wg)};
+    struct integer_launch b = {.wg = is_scalar ? 1
+                                               : xl__min_size(WG, p->most_wg)};
     b.items = b.wg * units * (is_scalar ? XL__CPU_GROUPS : GROUPS_A_UNIT);
     TRY(xl_buffer_create(p->q, b.items * sizeof(cl_uint), &b.out));
     for (unsigned i = 0; i < N_TYPES; i++) {
@@ -141,7 +140,8 @@ fail:
 
 const struct xl__probe xl__probe_ints = {
     {"ints",
-     "The peak rate of integer multiply-add (2 operations) in 8, 16, 32 and 64 "
+     "The peak rate of integer multiply-add (2 operations) in 8, 16, 32 and "
+     "64 "
      "bits, by independent chains of m * x + c in single numbers and in "
      "vectors; the faster one is the peak. Results must be exact, and the "
      "time proportional to the work. Dot products of bytes are faster where "

@@ -117,7 +117,8 @@ static bool is_aligned(const struct xl__attention_canonical *c)
  * the scores of its rows and keys, weights and values of v for its sums. */
 static double local_bytes_per_fma(const struct layout *s)
 {
-    const double element = sizeof(float), rows = (double)(s->bq * s->lx / s->wg),
+    const double element = sizeof(float),
+                 rows = (double)(s->bq * s->lx / s->wg),
                  keys = (double)(s->bk / s->lx);
     return element * (1 / rows + 1 / keys + 1 / rows + 1 / (double)VECTOR) / 2;
 }
@@ -148,8 +149,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const struct xl__cost work = {
         .flop = p->flop * (double)s.dp / (double)c->d_head *
                 (double)xl__round_up(rows, s.bq) / (double)rows,
-        .flop_frac = xl__model(l, XL__M_attention_flash_frac) *
-                     LEAST_BYTES / local_bytes_per_fma(&s),
+        .flop_frac = xl__model(l, XL__M_attention_flash_frac) * LEAST_BYTES /
+                     local_bytes_per_fma(&s),
         .bytes = p->bytes,
         .bytes_frac = 1,
         .fill = xl__fill(l, (double)groups),

@@ -39,9 +39,9 @@ static struct layout layout_of(const struct xl__attention_canonical *c,
     s.rk = s.ly ? s.bk / s.ly : 0;
     s.dp = xl__round_up(c->d_head, s.vw * s.lx);
     const size_t scores = s.lx > 1 ? s.bq * s.bk * (s.lx + 2) : 0;
-    s.local_bytes =
-        sizeof(float) * (s.bq * s.dp + scores + s.wg * s.vw + 2 * s.bq * s.ly) +
-        ROW_BYTES * s.bq;
+    s.local_bytes = sizeof(float) * (s.bq * s.dp + scores + s.wg * s.vw +
+                                     2 * s.bq * s.ly) +
+                    ROW_BYTES * s.bq;
     return s;
 }
 
@@ -93,17 +93,17 @@ static bool fits(const struct xl__limits *l,
            !xl__iterations_refused(l, iterations_of(l, c, s));
 }
 
-/* 32-bit registers of an item: sums, products and scores of its rows, values of
- * its keys, and the rest. */
+/* 32-bit registers of an item: sums, products and scores of its rows, values
+ * of its keys, and the rest. */
 static double registers_of(size_t bq, size_t columns, size_t vw)
 {
     enum { OTHER = 60 }; /* for addresses and loop counters */
     return (double)(bq * (columns + 2 * KEYS) + KEYS * vw + OTHER);
 }
 
-/* A group is one item where items are threads with vector registers, else lines
- * of items, each of which covers a row of k. Rows as there are, as far as an
- * item's registers hold them. */
+/* A group is one item where items are threads with vector registers, else
+ * lines of items, each of which covers a row of k. Rows as there are, as far
+ * as an item's registers hold them. */
 static void set_tunables(const struct xl__limits *l,
                          const struct xl__attention_canonical *c, size_t wg,
                          struct xl__params *out)
@@ -215,8 +215,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         return XL_UNSUPPORTED;
     const size_t heads = c->n_kv_heads * c->n_batch,
                  rows = c->n_heads * c->n_batch * c->n_q,
-                 groups = count_groups(c, s.bq),
-                 parts = count_parts(l, c, &s),
+                 groups = count_groups(c, s.bq), parts = count_parts(l, c, &s),
                  join_wg = xl__most_items(l, JOIN_ITEMS);
     p->scratch_bytes = rows * parts * (c->d_head + STATE) * sizeof(float);
     p->flop = xl__attention_flop(c);
@@ -230,11 +229,11 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                         xl__round_up(rows * c->d_head, join_wg), join_wg);
     add_shared(c, &s, parts, step);
     xl__arg_u64(step, rows);
-    const size_t padded = xl__round_up(c->n_q * xl__attention_share(c), s.bq) *
-                          heads;
+    const size_t padded =
+        xl__round_up(c->n_q * xl__attention_share(c), s.bq) * heads;
     const struct xl__cost work = {
-        .flop = p->flop * (double)s.dp / (double)c->d_head *
-                (double)padded / (double)rows,
+        .flop = p->flop * (double)s.dp / (double)c->d_head * (double)padded /
+                (double)rows,
         .flop_frac = xl__model(l, XL__M_attention_split_frac),
         .bytes = p->bytes + VISITS * (double)p->scratch_bytes,
         .bytes_frac = 1,

@@ -59,10 +59,9 @@ static void describe_class(const void *canonical, struct xl__str *out)
 {
     const xl_norm *n = canonical;
     bool is_strided = false;
-    xl__str_printf(out, "%s%s rows%zu cols%zu",
-                   n->kind == XL_NORM_RMS ? "rms " : "",
-                   xl_dtype_name(n->src.dtype), xl__bucket(n->rows),
-                   xl__bucket(n->cols));
+    xl__str_printf(
+        out, "%s%s rows%zu cols%zu", n->kind == XL_NORM_RMS ? "rms " : "",
+        xl_dtype_name(n->src.dtype), xl__bucket(n->rows), xl__bucket(n->cols));
     for (unsigned v = 0; v < XL__NORM_N_VIEWS; v++) {
         const xl_mat *view = xl__norm_view(n, v);
         if (!xl__norm_has(n, v))
@@ -268,7 +267,8 @@ void xl__norm_args(struct xl__step *step, const void *canonical)
     xl__arg_value_f32(step, XL__NORM_EPS);
 }
 
-/* Those of the views that are given, a list that ends with XL__NORM_N_VIEWS. */
+/* Those of the views that are given, a list that ends with XL__NORM_N_VIEWS.
+ */
 static bool are_aligned(const xl_norm *n, const unsigned *views, size_t vw)
 {
     bool are = true;

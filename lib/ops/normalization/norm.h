@@ -56,7 +56,11 @@ extern const struct xl__variant xl__norm_ref, xl__norm_online;
 
 /* Call slots of norms' plans besides those of every op over rows, whose
  * `added` is the residual and whose scale is 1. */
-enum { XL__NORM_MEM_GAIN = XL__ROWS_OWN_MEM, XL__NORM_MEM_BIAS, XL__NORM_MEM_SUM };
+enum {
+    XL__NORM_MEM_GAIN = XL__ROWS_OWN_MEM,
+    XL__NORM_MEM_BIAS,
+    XL__NORM_MEM_SUM
+};
 enum {
     XL__NORM_OFF_GAIN = XL__ROWS_OWN_VALUE,
     XL__NORM_OFF_BIAS,

@@ -11,8 +11,7 @@ enum { WG = 64, SWEEPS = 3, BLOCK = 16 }; /* BLOCK: of an iteration */
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const xl_norm *n = desc;
-    return xl__iterations_refused(l,
-                                  (double)SWEEPS * (double)n->cols / BLOCK);
+    return xl__iterations_refused(l, (double)SWEEPS * (double)n->cols / BLOCK);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The self-check case of norms (row_case.c): values around 1000 with a
- * deviation of 3, one row of equal values, one with a NaN. The host computes in
- * double; the tolerance is the Accuracy line of xl_norm_run(), with r at most
- * 1. */
+ * deviation of 3, one row of equal values, one with a NaN. The host computes
+ * in double; the tolerance is the Accuracy line of xl_norm_run(), with r at
+ * most 1. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -51,8 +51,7 @@ static double input_at(const struct xl__selfcheck_case *t, size_t i, size_t j)
     const volatile float x = (float)value_at(t, XL__NORM_SRC, i, j);
     if (!xl__norm_has(t->of, XL__NORM_RESIDUAL))
         return (double)x;
-    const volatile float sum =
-        x + (float)value_at(t, XL__NORM_RESIDUAL, i, j);
+    const volatile float sum = x + (float)value_at(t, XL__NORM_RESIDUAL, i, j);
     return (double)sum;
 }
 
@@ -69,8 +68,7 @@ static double expected_value(const struct xl__selfcheck_case *t,
     *error = 0;
     if (!result) {
         y = (y - row->mean) * row->factor;
-        *error = (1 + most_r * most_r) *
-                 ((1.5 * k + 8) * fabs(y) + k + 1) * u;
+        *error = (1 + most_r * most_r) * ((1.5 * k + 8) * fabs(y) + k + 1) * u;
         if (xl__norm_has(n, XL__NORM_GAIN)) {
             const double gain = value_at(t, XL__NORM_GAIN, 0, at[1]);
             y *= gain;
@@ -142,9 +140,8 @@ xl_status xl__norm_case_init(void *small, struct xl__selfcheck_case *t)
             return XL_NO_MEMORY;
         if (!what->is_result)
             continue;
-        struct xl__case_result *r =
-            xl__case_add_result(t, what->name, what->mem, view->dtype,
-                                xl__row_case_start(view));
+        struct xl__case_result *r = xl__case_add_result(
+            t, what->name, what->mem, view->dtype, xl__row_case_start(view));
         if (!r || !xl__row_case_memory(t, view, rows, n->cols, what->mem,
                                        what->offset))
             return XL_NO_MEMORY;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ops over rows share: the views of a row's operands, the arguments and
- * -D's of their kernels (normalization/row_access.clh), the regimes by which rows of
- * any length and number are computed, and the memory of self-check cases. */
+ * -D's of their kernels (normalization/row_access.clh), the regimes by which
+ * rows of any length and number are computed, and the memory of self-check
+ * cases. */
 #ifndef XL_OPS_ROW_OP_H
 #define XL_OPS_ROW_OP_H
 
 #include "ops/path/op.h"
 
-/* -- views: row_views.c ---------------------------------------------------- */
+/* -- views: row_views.c ----------------------------------------------------
+ */
 
 /* Call slots of every op over rows; its own follow. `added` is what is added
  * to src before all else: a mask, a residual. */
@@ -35,9 +37,11 @@ void xl__row_view(const xl_mat *from, size_t rows, size_t cols, size_t base,
                   xl_mat *to);
 /* Rows without gaps, where it has several. */
 void xl__row_view_set_dense(xl_mat *view, size_t cols);
-/* Whether every row of a canonical view begins at a multiple of vw elements. */
+/* Whether every row of a canonical view begins at a multiple of vw elements.
+ */
 bool xl__row_view_is_aligned(const xl_mat *view, size_t vw);
-/* MU of normalization/row_access.clh, for a view whose columns may have any stride.
+/* MU of normalization/row_access.clh, for a view whose columns may have any
+ * stride.
  */
 long xl__row_view_access(const xl_mat *view, size_t vw);
 /* The next smaller case of an audition: the rows first, since variants differ
@@ -51,7 +55,8 @@ void xl__row_defines(struct xl__step *step, const xl_mat *src,
                      const xl_mat *dst, const xl_mat *added, size_t cols,
                      size_t vw);
 
-/* -- regimes: row_regimes.c ------------------------------------------------ */
+/* -- regimes: row_regimes.c ------------------------------------------------
+ */
 
 /* -DMODE of the kernels. */
 enum xl__row_mode {
@@ -88,16 +93,16 @@ struct xl__rows {
     size_t widest_bytes; /* of the elements of a vector access */
     size_t src_bytes;    /* of an element of src */
     double flop, read_bytes, write_bytes; /* of a sweep over all rows */
-    bool is_in_place; /* results replace operands */
-    bool is_f32;      /* src is of f32 */
+    bool is_in_place;                     /* results replace operands */
+    bool is_f32;                          /* src is of f32 */
 };
 
 /* The kernels of an op. */
 struct xl__row_kernels {
     const char *group_file, *item_file;
     const char *kernel[XL__ROWS_N_MODES][2]; /* NULL: there is no such mode */
-    size_t words; /* of a chunk, in scratch memory */
-    size_t rooms; /* ROOM of common/reduce.clh, in floats */
+    size_t words;           /* of a chunk, in scratch memory */
+    size_t rooms;           /* ROOM of common/reduce.clh, in floats */
     enum xl__model_id frac; /* of the FMA rate that they reach */
     void (*args)(struct xl__step *step, const void *canonical);
     void (*defines)(struct xl__step *step, const void *canonical, size_t vw);
@@ -105,13 +110,17 @@ struct xl__row_kernels {
 
 /* Largest work-group in one dimension, a power of two, at most 1024. */
 size_t xl__rows_most_items(const struct xl__limits *l);
-void xl__row_regime_choose(const struct xl__limits *l, const struct xl__rows *r,
-                     const struct xl__row_kernels *k, struct xl__params *out);
-xl_status xl__row_regime_plan(const struct xl__limits *l, const struct xl__rows *r,
-                        const struct xl__row_kernels *k, const void *canonical,
-                        const struct xl__params *params, struct xl__plan *p);
+void xl__row_regime_choose(const struct xl__limits *l,
+                           const struct xl__rows *r,
+                           const struct xl__row_kernels *k,
+                           struct xl__params *out);
+xl_status
+xl__row_regime_plan(const struct xl__limits *l, const struct xl__rows *r,
+                    const struct xl__row_kernels *k, const void *canonical,
+                    const struct xl__params *params, struct xl__plan *p);
 
-/* -- self-check cases: row_case.c ------------------------------------------ */
+/* -- self-check cases: row_case.c ------------------------------------------
+ */
 
 enum { XL__ROWS_CASE_LEAST = 3 }; /* rows of a case, at least */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The regimes by which rows are computed, for any op: a row in the registers of
- * a group if it fits, else in chunks; on CPUs one work-item a row with explicit
- * vectors. One table of modes states how each is planned. */
+/* The regimes by which rows are computed, for any op: a row in the registers
+ * of a group if it fits, else in chunks; on CPUs one work-item a row with
+ * explicit vectors. One table of modes states how each is planned. */
 #include "ops/normalization/row_op.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 enum {
     VECTOR_BYTES = 16, /* of one access of a GPU's item */
     MOST_HELD_ELEMS = 64,
-    LEAST_WG = 128,   /* with smaller groups too few items are resident */
+    LEAST_WG = 128, /* with smaller groups too few items are resident */
     CHUNK_WG = 256,
     SHARED_PER_UNIT = 2, /* groups of XL__ROWS_SHARED resident at least */
     ROWS_AT_WORK = 2,    /* of them at least: one waits, the other moves */
@@ -78,8 +78,8 @@ static size_t widest_vector(const struct xl__rows *r)
 static bool may_share(const struct xl__limits *l, const struct xl__rows *r,
                       const struct xl__row_kernels *k)
 {
-    return k->kernel[XL__ROWS_SHARED][0] && !r->is_in_place && !xl__is(l, XL__F_is_cpu) &&
-           !(xl__num(l, XL__F_max_loop_turns) > 0);
+    return k->kernel[XL__ROWS_SHARED][0] && !r->is_in_place &&
+           !xl__is(l, XL__F_is_cpu) && !(xl__num(l, XL__F_max_loop_turns) > 0);
 }
 
 /* Whether sharing a row pays: for 16-bit types waiting takes longer than a
@@ -153,8 +153,8 @@ static void choose_work_groups(struct choice *c)
     const size_t most = most_items(c->l, c->k);
     c->vw = widest_vector(c->r);
     c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->l, c->r->cols));
-    c->lanes = xl__min_size(c->lanes, xl__min_size(xl__model_size(c->l, XL__M_held_lanes),
-                                              most));
+    c->lanes = xl__min_size(
+        c->lanes, xl__min_size(xl__model_size(c->l, XL__M_held_lanes), most));
     const size_t vectors = xl__ceil_div(c->r->cols, c->vw);
     const size_t held = xl__ceil_div(vectors, c->lanes);
     if (legal_held(held) >= held && held * c->vw <= MOST_HELD_ELEMS) {
@@ -174,8 +174,10 @@ size_t xl__rows_most_items(const struct xl__limits *l)
     return xl__floor_power_of_two(xl__most_items(l, MOST));
 }
 
-void xl__row_regime_choose(const struct xl__limits *l, const struct xl__rows *r,
-                     const struct xl__row_kernels *k, struct xl__params *out)
+void xl__row_regime_choose(const struct xl__limits *l,
+                           const struct xl__rows *r,
+                           const struct xl__row_kernels *k,
+                           struct xl__params *out)
 {
     struct choice c = {.l = l,
                        .r = r,
@@ -384,13 +386,12 @@ static const struct {
 static bool is_legal(const struct job *j)
 {
     const size_t n_modes = sizeof modes / sizeof *modes;
-    return j->mode > 0 && j->mode < n_modes &&
-           j->k->kernel[j->mode][0] && modes[j->mode].fits(j) &&
-           xl__is_power_of_two(j->wg) && xl__is_power_of_two(j->lanes) &&
-           j->lanes <= j->wg && xl__is_power_of_two(j->vw) && j->held > 0 &&
+    return j->mode > 0 && j->mode < n_modes && j->k->kernel[j->mode][0] &&
+           modes[j->mode].fits(j) && xl__is_power_of_two(j->wg) &&
+           xl__is_power_of_two(j->lanes) && j->lanes <= j->wg &&
+           xl__is_power_of_two(j->vw) && j->held > 0 &&
            (j->mode >= XL__ROWS_CACHED ||
-            (j->vw <= widest_vector(j->r) &&
-             j->stream == XL__ROWS_THROUGH)) &&
+            (j->vw <= widest_vector(j->r) && j->stream == XL__ROWS_THROUGH)) &&
            j->wg <= xl__rows_most_items(j->l);
 }
 
@@ -406,9 +407,10 @@ static void estimate_time(const struct job *j, size_t n_groups)
     xl__estimate(j->l, &work, j->p);
 }
 
-xl_status xl__row_regime_plan(const struct xl__limits *l, const struct xl__rows *r,
-                        const struct xl__row_kernels *k, const void *canonical,
-                        const struct xl__params *params, struct xl__plan *p)
+xl_status
+xl__row_regime_plan(const struct xl__limits *l, const struct xl__rows *r,
+                    const struct xl__row_kernels *k, const void *canonical,
+                    const struct xl__params *params, struct xl__plan *p)
 {
     struct job j = {.l = l,
                     .r = r,

@@ -50,7 +50,8 @@ static xl_status check_types(const xl_softmax *s, struct xl__error *e)
 {
     const xl_dtype t = s->src.dtype, to = s->dst.dtype;
     const bool has_epilogue = s->epilogue.expr != NULL;
-    if (xl__view_is_set(&s->mask) && s->mask.dtype > XL_F64 && s->mask.dtype < XL_N_DTYPES)
+    if (xl__view_is_set(&s->mask) && s->mask.dtype > XL_F64 &&
+        s->mask.dtype < XL_N_DTYPES)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "softmax with a mask of %s; it must be of f32, "
                              "f16, bf16 or f64",
@@ -178,7 +179,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     if (xl__mem_is_set(s->dst.mem) && xl__view_is_same(&s->src, &s->dst))
         c->dst.mem.svm = (void *)1;
     if (xl__view_is_set(&s->mask)) {
-        xl__row_view(&s->mask, s->rows, s->cols, xl__operand_base(q, 2), &c->mask);
+        xl__row_view(&s->mask, s->rows, s->cols, xl__operand_base(q, 2),
+                     &c->mask);
         c->mask.mem.svm = (void *)1;
     }
     call->mem[XL__ROWS_SRC] = s->src.mem;

@@ -22,8 +22,8 @@ struct xl__softmax_canonical {
 
 bool xl__softmax_has_mask(const xl_softmax *canonical);
 /* Append the arguments that every softmax kernel begins with, and its -D's for
- * accesses of vw elements: ROW_PARAMS of normalization/row_access.clh. canonical: a
- * struct xl__softmax_canonical, as below. */
+ * accesses of vw elements: ROW_PARAMS of normalization/row_access.clh.
+ * canonical: a struct xl__softmax_canonical, as below. */
 void xl__softmax_args(struct xl__step *step, const void *canonical);
 void xl__softmax_defines(struct xl__step *step, const void *canonical,
                          size_t vw);

@@ -170,9 +170,8 @@ xl_status xl__softmax_case_init(void *small, struct xl__selfcheck_case *t)
     const size_t size[XL__N_ALONG] = {1, 1, s->rows, s->cols};
     struct softmax_case *own =
         xl__calloc(1, sizeof *own + s->rows * sizeof *own->row);
-    void *src = xl__row_case_filled(
-        t, &s->src, s->rows, s->cols, XL__ROWS_SRC, XL__ROWS_OFF_SRC,
-        deviation);
+    void *src = xl__row_case_filled(t, &s->src, s->rows, s->cols, XL__ROWS_SRC,
+                                    XL__ROWS_OFF_SRC, deviation);
     struct xl__case_result *r = xl__case_add_result(
         t, "dst", XL__ROWS_DST, s->dst.dtype, xl__row_case_start(&s->dst));
     t->of = small;

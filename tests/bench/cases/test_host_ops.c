@@ -468,8 +468,10 @@ static void softmax_tolerance(void **state)
     assert_true(ref_softmax_tol(0.5, 0, 1e-6, 1, XL_F32) > base);
     assert_true(ref_softmax_tol(0.5, 0, 0, 1, XL_F16) > 100 * base);
     /* Of a logarithm: 76 u, 2 u of its size, and one rounding to f32. */
-    near(ref_log_softmax_tol(-2, 0, 1, XL_F32), (76 + 2 * 2 + 2) * u, 1e-3 * u);
-    near(ref_log_softmax_tol(-2, 0, 2, XL_F32), (83 + 2 * 2 + 2) * u, 1e-3 * u);
+    near(ref_log_softmax_tol(-2, 0, 1, XL_F32), (76 + 2 * 2 + 2) * u,
+         1e-3 * u);
+    near(ref_log_softmax_tol(-2, 0, 2, XL_F32), (83 + 2 * 2 + 2) * u,
+         1e-3 * u);
     near(ref_softmax_tol(1, 0, 0, 1, XL_F32), 2 * base, 1e-3 * u);
     /* What should be 0 may be as small as the smallest number, no more. */
     assert_true(ref_softmax_tol(0, 0, 0, 1024, XL_F32) < 1e-37);

@@ -276,8 +276,8 @@ static void time_left_never_rises(void **state)
     }
     assert_true(least < 1.5);
     /* Of a planned run: its time, and no count of steps. */
-    p = (struct progress){.done = 1, .total = 4, .is_part = true,
-                          .what = "gemm 1024"};
+    p = (struct progress){
+        .done = 1, .total = 4, .is_part = true, .what = "gemm 1024"};
     progress_text(&p, 3, 27, 80, text, sizeof text);
     assert_string_equal(text, "gemm 1024, 0:27 left");
 }
@@ -308,10 +308,10 @@ static void summarise(const struct summary *s, const char *name, char *out,
                       size_t cap)
 {
     struct seen_lines seen = {tmpfile()};
-    const struct display to = {&seen, 80, see_text, see_text,
+    const struct display to = {&seen,     80,   see_text, see_text,
                                see_table, NULL, see_gap};
-    const struct summary_head head = {.name = name, .detail = name,
-                                      .state = "QUIET (load 0.1 on 2 cores)"};
+    const struct summary_head head = {
+        .name = name, .detail = name, .state = "QUIET (load 0.1 on 2 cores)"};
     assert_non_null(seen.to);
     summary_show(s, s, &head, &to);
     rewind(seen.to);
@@ -361,8 +361,8 @@ static void fill_summary(struct summary *s, xl_verdict verdict)
     for (unsigned i = 0; i < 4; i++) {
         add_summary_row(s, "probe_ints", ints[i], XL_N_DTYPES, 888.8e12,
                         "op/s", verdict);
-        add_summary_row(s, "probe_bandwidth", memory[i], XL_N_DTYPES,
-                        888.8e12, "B/s", verdict);
+        add_summary_row(s, "probe_bandwidth", memory[i], XL_N_DTYPES, 888.8e12,
+                        "B/s", verdict);
     }
     for (unsigned i = 0; i < 2; i++)
         add_summary_row(s, "probe_transfer", transfers[i], XL_N_DTYPES,
@@ -423,8 +423,7 @@ static void a_summary_keeps_the_best(void **state)
                     XL_ROW_UNSUPPORTED);
     add_summary_row(&s, "gemm", "a", XL_F32, 50e9, "flop/s", XL_ROW_OK);
     add_summary_row(&s, "gemm", "b", XL_F32, 70e9, "flop/s", XL_ROW_OK);
-    add_summary_row(&s, "gemm", "c", XL_F32, 90e9, "flop/s",
-                    XL_ROW_REJECTED);
+    add_summary_row(&s, "gemm", "c", XL_F32, 90e9, "flop/s", XL_ROW_REJECTED);
     add_summary_row(&s, "probe_launch", "round_trip", XL_N_DTYPES, 9e-6, "s",
                     XL_ROW_OK);
     add_summary_row(&s, "probe_launch", "round_trip", XL_N_DTYPES, 7e-6, "s",

@@ -735,8 +735,8 @@ static void gemm_simt_choice(void **state)
 static void gemm_few_on(const struct xl__limits *l, const struct machine *m)
 {
     enum { FEW_ROWS = 3, FEW_COLS = 20, DEPTH = 234, MOST_AREA = 32 * 32 };
-    const double step_ns = 1e9 * xl__model(l, XL__M_tiled_step_clocks) /
-                           xl__rate_clock(l);
+    const double step_ns =
+        1e9 * xl__model(l, XL__M_tiled_step_clocks) / xl__rate_clock(l);
     for (size_t k = DEPTH; k <= 16 * DEPTH; k *= 4) {
         struct xl__params params;
         struct xl__call call;
@@ -1026,8 +1026,11 @@ static xl_norm random_norm(struct xl__rng *rng)
 {
     static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
     const xl_softmax s = random_softmax(rng);
-    xl_norm n = {XL_NORM_INIT, .rows = s.rows, .cols = s.cols,
-                 .src = s.src, .dst = s.dst,
+    xl_norm n = {XL_NORM_INIT,
+                 .rows = s.rows,
+                 .cols = s.cols,
+                 .src = s.src,
+                 .dst = s.dst,
                  .kind = (xl_norm_kind)xl__rng_below(rng, XL_N_NORM_KINDS)};
     n.dst.dtype = types[xl__rng_below(rng, 3)];
     if (xl__rng_below(rng, 2))
@@ -1076,12 +1079,10 @@ static void norm_plans(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm_plans),    cmocka_unit_test(gemm_huge),
-        cmocka_unit_test(gemm_few),
-        cmocka_unit_test(gemm_order),
-        cmocka_unit_test(vendor_tiles),
-        cmocka_unit_test(gemm_canonical),
-        cmocka_unit_test(softmax_plans), cmocka_unit_test(norm_plans),
+        cmocka_unit_test(gemm_plans),       cmocka_unit_test(gemm_huge),
+        cmocka_unit_test(gemm_few),         cmocka_unit_test(gemm_order),
+        cmocka_unit_test(vendor_tiles),     cmocka_unit_test(gemm_canonical),
+        cmocka_unit_test(softmax_plans),    cmocka_unit_test(norm_plans),
         cmocka_unit_test(gemm_simt_choice),
     };
     test_args(argc, argv);

@@ -530,8 +530,9 @@ static void timeline_of_the_application(void **state)
     cl_event marker = NULL;
     (void)state;
     set_up(&w, false);
-    assert_int_equal(clEnqueueMarkerWithWaitList(xl_queue_cl(w.q), 0, NULL,
-                                                 &marker), CL_SUCCESS);
+    assert_int_equal(
+        clEnqueueMarkerWithWaitList(xl_queue_cl(w.q), 0, NULL, &marker),
+        CL_SUCCESS);
     assert_status(xl_timeline_record(w.q, "before", marker), XL_OK, "");
     assert_int_equal(drain(&w, &s), 0); /* nothing is recorded */
     assert_status(xl_timeline_enable(w.q, true), XL_OK, "");

@@ -485,16 +485,11 @@ static bool read_option(const char *word)
         const char *name, **text;
         double *number;
     } all[] = {
-        {"device=", &set.device, NULL},
-        {"cases=", NULL, &set.cases},
-        {"op=", &set.op, NULL},
-        {"seed=", NULL, &set.seed},
-        {"ms=", NULL, &set.ms},
-        {"each=", NULL, &set.each},
-        {"calls=", NULL, &set.calls},
-        {"audition=", &set.audition, NULL},
-        {"clblast=", &set.clblast, NULL},
-        {"only=", &set.only, NULL},
+        {"device=", &set.device, NULL},   {"cases=", NULL, &set.cases},
+        {"op=", &set.op, NULL},           {"seed=", NULL, &set.seed},
+        {"ms=", NULL, &set.ms},           {"each=", NULL, &set.each},
+        {"calls=", NULL, &set.calls},     {"audition=", &set.audition, NULL},
+        {"clblast=", &set.clblast, NULL}, {"only=", &set.only, NULL},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t len = strlen(all[i].name);

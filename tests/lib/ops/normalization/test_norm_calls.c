@@ -26,7 +26,9 @@ static void upload(unsigned m, const float *from, size_t n)
 
 static xl_norm describe(size_t cols, const char *variant)
 {
-    return (xl_norm){XL_NORM_INIT, .rows = ROWS, .cols = cols,
+    return (xl_norm){XL_NORM_INIT,
+                     .rows = ROWS,
+                     .cols = cols,
                      .src = xl_mat_rows(mem[0], cols, XL_F32),
                      .dst = xl_mat_rows(mem[1], cols, XL_F32),
                      .variant = variant};
@@ -41,7 +43,8 @@ static void run_norm(const xl_norm *n, unsigned result)
                   XL_OK, xl_error_detail(t.queue));
 }
 
-/* -- each mode -------------------------------------------------------------- */
+/* -- each mode --------------------------------------------------------------
+ */
 
 static void by_mode(void **state)
 {
@@ -69,16 +72,17 @@ static void by_mode(void **state)
             n.residual = n.sum = xl_mat_rows(mem[3], cols, XL_F32);
         snprintf(candidate.tunables, sizeof candidate.tunables, "%s",
                  modes[i / 2].tunables);
-        assert_status(xl_tune_candidate(t.queue, xl_problem_norm(&n),
-                                        &candidate, 0, &r),
-                      XL_OK, xl_error_detail(t.queue));
+        assert_status(
+            xl_tune_candidate(t.queue, xl_problem_norm(&n), &candidate, 0, &r),
+            XL_OK, xl_error_detail(t.queue));
         if (r.end != XL_CANDIDATE_RIGHT)
             fail_msg("%s, %zu columns: end %d, %s", candidate.tunables, cols,
                      (int)r.end, r.why);
     }
 }
 
-/* -- values ----------------------------------------------------------------- */
+/* -- values -----------------------------------------------------------------
+ */
 
 static const size_t lengths[] = {1, 7, 4096, MOST_COLS};
 enum { N_LENGTHS = sizeof lengths / sizeof *lengths };
@@ -156,9 +160,9 @@ static void check_in_place(const char *variant, size_t cols)
     n.dst = n.src;
     run_norm(&n, 2);
     assert_memory_equal(got, apart[0], ROWS * cols * sizeof *got);
-    assert_status(xl_buffer_read(t.queue, mem[0], 0, got,
-                                 ROWS * cols * sizeof *got),
-                  XL_OK, xl_error_detail(t.queue));
+    assert_status(
+        xl_buffer_read(t.queue, mem[0], 0, got, ROWS * cols * sizeof *got),
+        XL_OK, xl_error_detail(t.queue));
     assert_memory_equal(got, apart[1], ROWS * cols * sizeof *got);
 }
 
@@ -188,7 +192,8 @@ static void in_place(void **state)
     each(check_in_place);
 }
 
-/* -- what is refused -------------------------------------------------------- */
+/* -- what is refused --------------------------------------------------------
+ */
 
 static void refused(const xl_norm *n, xl_status want, const char *part)
 {
@@ -233,7 +238,7 @@ static void bad_descriptors(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_mode),      cmocka_unit_test(far_from_0),
+        cmocka_unit_test(by_mode), cmocka_unit_test(far_from_0),
         cmocka_unit_test(equal_values), cmocka_unit_test(in_place),
         cmocka_unit_test(bad_descriptors)};
     test_args(argc, argv);

@@ -14,7 +14,11 @@
 #include "support/support.h"
 
 /* Rows that one item holds, and a little longer ones (softmax.h). */
-enum { KINDS = 9, MOST_COLS = XL__ROWS_MOST_CACHED + 3, ELEMS = KINDS * MOST_COLS };
+enum {
+    KINDS = 9,
+    MOST_COLS = XL__ROWS_MOST_CACHED + 3,
+    ELEMS = KINDS * MOST_COLS
+};
 
 static struct test_device t;
 static cl_mem mem[3]; /* src, mask, dst */
@@ -165,7 +169,8 @@ static void check_distances(const char *variant, size_t cols, float top,
 
 static void distances(void **state)
 {
-    static const float tops[] = {0, 88.5f, -1000, 3e4f, 1e30f, FLT_MAX, -FLT_MAX};
+    static const float tops[] = {0,     88.5f,   -1000,   3e4f,
+                                 1e30f, FLT_MAX, -FLT_MAX};
     const char *variant;
     (void)state;
     for (unsigned v = 0; (variant = xl_variant_name(t.device, "softmax", v));

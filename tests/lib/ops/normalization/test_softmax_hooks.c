@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prologue and epilogue of a softmax on a real device: by each variant, and
  * each mode of softmax_online, against the host in double; results and their
- * logarithms; operands of each layout; results of each type; padded rows with guard zones; dst as an
- * operand; what is refused. */
+ * logarithms; operands of each layout; results of each type; padded rows with
+ * guard zones; dst as an operand; what is refused. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -225,8 +225,8 @@ static double score(const struct trial *c, size_t i, size_t j)
                     f->q == XL_N_DTYPES ? 0 : load(c, Q, i, j));
 }
 
-/* y, from softmax.h: relative (12 + 48 + 2 log2 MOST_COLS) u, 2^-17.5, and twice
- * the two roundings of a score, at most 16 u; of a logarithm, absolute,
+/* y, from softmax.h: relative (12 + 48 + 2 log2 MOST_COLS) u, 2^-17.5, and
+ * twice the two roundings of a score, at most 16 u; of a logarithm, absolute,
  * (2 |y| + 76 + 7 log2 MOST_COLS) u and these 16 u, 2^-16 (1 + |y|); of the
  * epilogue twice two roundings of terms of y and p, then one to the type of
  * dst. */
@@ -252,9 +252,8 @@ static void check_element(const char *variant, const struct trial *c, size_t i,
         fail_msg("%s%s, %s, %s, %zux%zu of %s into %s: [%zu][%zu] is %.9g, "
                  "not %.9g to %.9g",
                  variant, c->is_log ? " log" : "", c->f->text, a->text,
-                 c->rows, c->cols,
-                 xl_dtype_name(c->at[SRC].dtype), xl_dtype_name(l->dtype), i,
-                 j, got, least, most);
+                 c->rows, c->cols, xl_dtype_name(c->at[SRC].dtype),
+                 xl_dtype_name(l->dtype), i, j, got, least, most);
 }
 
 static void check_row(const char *variant, const struct trial *c, size_t i)
@@ -424,7 +423,8 @@ static void refused(const xl_softmax *s, xl_status want, const char *part)
 
 static void bad_prologues(void **state)
 {
-    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
+    const struct trial c =
+        make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
     xl_binding b[MOST_BINDINGS];
     xl_softmax s = describe(&c, NULL, b);
     (void)state;
@@ -474,7 +474,8 @@ static void bad_prologues(void **state)
 
 static void bad_epilogues(void **state)
 {
-    const struct trial c = make_trial(&forms[0], &afters[2], 5, 99, XL_F32, false);
+    const struct trial c =
+        make_trial(&forms[0], &afters[2], 5, 99, XL_F32, false);
     xl_binding b[MOST_BINDINGS], many[XL_EPILOGUE_MAX_BINDINGS];
     xl_softmax s = describe(&c, NULL, b);
     (void)state;
@@ -517,7 +518,8 @@ static void bad_epilogues(void **state)
 /* Memory of another context. */
 static void other_context(void **state)
 {
-    const struct trial c = make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
+    const struct trial c =
+        make_trial(&forms[1], &afters[0], 5, 99, XL_F32, false);
     struct test_device other;
     xl_binding b[MOST_BINDINGS];
     const xl_softmax s = describe(&c, NULL, b);
