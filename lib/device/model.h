@@ -60,7 +60,7 @@ enum xl__device_class {
  XX(attention_cpu_frac, 0.73,  0.73,  0.73,  0.73, "attention_cpu")           \
  XX(pack_rows,            16,    16,    16,    16, "attention_cpu: rows whose products take as long as packing their keys") \
  XX(attention_flash_frac, 0.35, 0.3, 0.02,  0.02, "attention_flash: operands from local memory") \
- XX(attention_split_frac, 0.2, 0.2, 0.11, 0.012, "attention_split: with the sums of items") \
+ XX(attention_split_frac, 0.1, 0.1, 0.11, 0.012, "attention_split: with the sums of items (NV-60)") \
  XX(attention_ref_frac, 0.01,  0.01, 0.003, 0.003, "attention_ref")           \
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \
