@@ -22,8 +22,8 @@ enum norm_operand {
 #define WITH(operand) (1u << (operand))
 #define WITH_AFFINE (WITH(NORM_SCALE) | WITH(NORM_BIAS))
 #define WITH_STREAM (WITH(NORM_RESIDUAL) | WITH(NORM_SUM))
-#define NORM_IN_PLACE (1u << NORM_OPERANDS) /* dst is src, sum the residual   \
-                                             */
+/* dst is src, sum the residual. */
+#define NORM_IN_PLACE (1u << NORM_OPERANDS)
 
 struct norm_case {
     const char *name;

@@ -91,11 +91,12 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            and without a sink an lse of -inf. A row with a score that is NaN
  *            or +inf is all NaN. Other scores of -inf have the weight 0. An
  *            infinity or NaN in v of a key with the weight 0, and in k or v
- *            of one that the query does not see but others do, may be
- * multiplied by it, which gives NaN, or be skipped. Cost:      4 d_head flop
- * for each pair of a query and a key that it sees; at least q, k, v and o
- * once. Accuracy:  with d[j] the bound of the error of the score x[j], D the
- * largest of them in the row, and a the largest difference of two scores of
+ *            of one that the query does not see but others do, may be multiplied
+ *            by it, which gives NaN, or be skipped.
+ * Cost:      4 d_head flop for each pair of a query and a key that it sees; at
+ *            least q, k, v and o once.
+ * Accuracy:  with d[j] the bound of the error of the score x[j], D the largest
+ *            of them in the row, and a the largest difference of two scores of
  *            the row, but at most 104, since below that weights are 0,
  *              |error of o| <= (expm1(2 D) + (2 a + 2 n_kv + 64) u + w)
  *                              sum_j p[j] |v[j]| + 2^-126 sum_j |v[j]|

@@ -89,8 +89,8 @@ typedef struct xl_choice {
 } xl_choice;
 
 /** Name of the @p i-th variant of an op ("gemm", "softmax", "norm", "conv",
- *  "attention", "expr") that the device's vendor table lists, best first; NULL
- * past the last or for no such op. */
+ *  "attention", "expr") that the device's vendor table lists, best first; NULL past the last
+ *  or for no such op. */
 XL_API const char *xl_variant_name(const xl_device *dev, const char *op,
                                    unsigned i);
 

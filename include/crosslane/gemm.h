@@ -17,9 +17,8 @@
 extern "C" {
 #endif
 
-/** Accuracy that an operation may give up for speed: a GEMM, where A and B
- * have one type, or a convolution of floats. Bounds: xl_gemm_run(),
- * xl_conv_run(). */
+/** Accuracy that an operation may give up for speed: a GEMM, where A and B have
+ *  one type, or a convolution of floats. Bounds: xl_gemm_run(), xl_conv_run(). */
 typedef enum xl_accuracy {
     /** Products of f32 are f32 products; sums have the sum's type. */
     XL_ACCURACY_FULL,
@@ -27,11 +26,11 @@ typedef enum xl_accuracy {
      *  matrix engine multiplies. The error of the product, relative to the
      *  norms of the rows of A and columns of B, is no larger than that of a
      *  chain of f32 FMAs. This does not hold element by element: an element of
-     *  A (B) below 2^-16 of the largest in its row (column) loses bits, and
-     * one below 2^-39 counts as 0. Rows and columns may have any scale. Where
-     * an operand has an infinity or NaN, the device itself computes the
-     * product in plain f32 instead. The workspace holds the terms. A
-     * convolution may use Winograd's F(2x2, 3x3): an error relative to the
+     *  A (B) below 2^-16 of the largest in its row (column) loses bits, and one
+     *  below 2^-39 counts as 0. Rows and columns may have any scale. Where an
+     *  operand has an infinity or NaN, the device itself computes the product
+     *  in plain f32 instead. The workspace holds the terms.
+     *  A convolution may use Winograd's F(2x2, 3x3): an error relative to the
      *  largest magnitudes of filters and windows, not element by element. */
     XL_ACCURACY_SPLIT,
     /** f32 operands may be rounded to 11 significant bits (TF32), and sums

@@ -22,11 +22,11 @@ typedef enum xl_norm_kind {
 
 /** A norm of rows. Zero in an optional field is its default. */
 typedef struct xl_norm {
-    size_t size;       ///< XL_NORM_INIT
-    size_t rows, cols; ///< at least 1
-    xl_mat src, dst;   ///< contiguous columns are faster than strided ones
+    size_t size;        ///< XL_NORM_INIT
+    size_t rows, cols;  ///< at least 1
+    xl_mat src, dst;    ///< contiguous columns are faster than strided ones
     xl_norm_kind kind;
-    double eps; ///< 0: 1e-5
+    double eps;         ///< 0: 1e-5
     /** Optional: rows x cols, added to src before all else; row_stride 0: one
      *  row for all. */
     xl_mat residual;
@@ -34,7 +34,8 @@ typedef struct xl_norm {
      *  same view as src or residual. */
     xl_mat sum;
     /** Optional: one row of cols elements each, by which results are
-     * multiplied, and which is added to them; its row_stride is not read. */
+     *  multiplied, and which is added to them; its row_stride is not
+     *  read. */
     xl_mat scale, bias;
     xl_mem workspace;    ///< optional: scratch, xl_norm_workspace() bytes
     const char *variant; ///< "norm_online" to force one; NULL: the best
@@ -52,24 +53,27 @@ typedef struct xl_norm {
  *
  * Types:     all operands are of f32, f16 or bf16, each of its own. Sums in
  *            f32; the norm is that of x before it is rounded to the type of
- * sum. Memory:    dst and sum may be the same view as src or residual, and
- * must otherwise be disjoint from all operands and from each other. Specials:
- * a row of x with a NaN or an infinity, or whose sum of squares exceeds f32,
- * is all NaN. A row of equal values gives exactly bias in a layer norm, 0
- * without one. Cost:      8 rows cols flop; at least one read of src and
- * residual, one write of dst and sum. Accuracy:  |error of y| <= (1 + r^2)
- * ((1.5 k + 8) |y| + k + 1) u, u = 2^-24, k = 13 + 2 log2 cols. Sums are of x
- * - c and of its square, for an f32 c near the mean, and r is |c - mean| /
- * sqrt(variance + eps). Where an item or work-group holds a row, on most
- * devices one of at most 16384 columns, c is its mean but for rounding, and r
- * at most
- *            (|mean| + k (|x[i][0] - mean| + sqrt(variance))) u /
- * sqrt(variance
+ *            sum.
+ * Memory:    dst and sum may be the same view as src or residual, and must
+ *            otherwise be disjoint from all operands and from each other.
+ * Specials:  a row of x with a NaN or an infinity, or whose sum of squares
+ *            exceeds f32, is all NaN. A row of equal values gives exactly bias
+ *            in a layer norm, 0 without one.
+ * Cost:      8 rows cols flop; at least one read of src and residual, one
+ *            write of dst and sum.
+ * Accuracy:  |error of y| <= (1 + r^2) ((1.5 k + 8) |y| + k + 1) u, u = 2^-24,
+ *            k = 13 + 2 log2 cols. Sums are of x - c and of its square, for an
+ *            f32 c near the mean, and r is |c - mean| / sqrt(variance + eps).
+ *            Where an item or work-group holds a row, on most devices one of at
+ *            most 16384 columns, c is its mean but for rounding, and r at most
+ *            (|mean| + k (|x[i][0] - mean| + sqrt(variance))) u / sqrt(variance
  *            + eps). In longer rows c is the mean of the first 256 elements of
  *            the row or of a part of it, and r at most sqrt(cols / 256). Of an
- *            RMS norm c and r are 0. scale and bias add 2 u |y scale| + u
- * |dst|; dst is rounded once. Source: Chan, Golub, LeVeque 1983, the corrected
- * two-pass algorithm. Blocks, @param, @return: as xl_gemm_run().
+ *            RMS norm c and r are 0. scale and bias add 2 u |y scale| +
+ *            u |dst|;
+ *            dst is rounded once. Source: Chan, Golub, LeVeque 1983, the
+ *            corrected two-pass algorithm.
+ * Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_norm_run(xl_queue *q, const xl_norm *n,
                              const xl_sync *sync);

@@ -160,7 +160,7 @@ XL_API xl_status xl_timeline_enable(xl_queue *q, bool on);
  * @return XL_OK or XL_BAD_ARGUMENT
  */
 XL_API xl_status xl_timeline_record(xl_queue *q, const char *label,
-                                    cl_event event);
+                                 cl_event event);
 
 /** Pass every recorded span to @p each, in order of enqueueing, and remove
  *  them. Waits for the launches to end. */

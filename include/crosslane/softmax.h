@@ -41,12 +41,12 @@ typedef struct xl_softmax {
  * Enqueue dst[i][j] = epilogue(exp(x[i][j] - max_j x[i]) / sum_j exp(x[i][j] -
  * max_j x[i])), x = prologue(scale * src + mask): a product and a sum of f32,
  * each rounded. With is_log it is the epilogue of the logarithm, x[i][j] -
- * max_j x[i] - log(sum_j exp(x[i][j] - max_j x[i])). The prologue of an
- * element may be evaluated several times, the epilogue once, before the
- * element is stored.
+ * max_j x[i] - log(sum_j exp(x[i][j] - max_j x[i])). The prologue of an element
+ * may be evaluated several times, the epilogue once, before the element is
+ * stored.
  *
- * Types:     src is of f32, f16 or bf16, dst of the same type; with an
- * epilogue dst may be of f32, f16, bf16, i32, i8, u8 or bool, and its text
+ * Types:     src is of f32, f16 or bf16, dst of the same type; with an epilogue
+ *            dst may be of f32, f16, bf16, i32, i8, u8 or bool, and its text
  *            casts where the language requires it. Sums in f32.
  * Specials:  a row of x with a NaN or +inf is all NaN; a row that is all -inf
  *            (fully masked) is all 0, as in the language of
@@ -65,9 +65,9 @@ typedef struct xl_softmax {
  *            <= (2 |result| + 76 + 7 log2 cols) u before the rounding: that of
  *            the sum; 3 ulp, 6 u, of its logarithm, at most 4 + ln cols, since
  *            the sum may be taken under a value up to 4 below the maximum; one
- *            rounding of each difference. With an epilogue the bound is that
- * of y, which is not rounded to dst's type. Blocks, @param, @return: as
- * xl_gemm_run().
+ *            rounding of each difference. With an epilogue the bound is that of
+ *            y, which is not rounded to dst's type.
+ * Blocks, @param, @return: as xl_gemm_run().
  */
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,
                                 const xl_sync *sync);

@@ -41,7 +41,7 @@ typedef struct xl_problem {
         const xl_softmax *softmax; ///< XL_OP_SOFTMAX
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
         const xl_attention *attention; ///< XL_OP_ATTENTION
-        const xl_norm *norm;           ///< XL_OP_NORM
+        const xl_norm *norm;       ///< XL_OP_NORM
     } desc;
 } xl_problem;
 

@@ -74,6 +74,14 @@ static xl_status run_softmax(struct fixture *f, const void *d)
 {
     return xl_softmax_run(f->t.queue, d, NULL);
 }
+static xl_status run_norm(struct fixture *f, const void *d)
+{
+    return xl_norm_run(f->t.queue, d, NULL);
+}
+static xl_status prepare_norm_range(struct fixture *f, const void *d)
+{
+    return xl_norm_prepare_range(f->t.queue, d, SIDE + 2);
+}
 static xl_status prepare_softmax_range(struct fixture *f, const void *d)
 {
     return xl_softmax_prepare_range(f->t.queue, d, SIDE + 2);
@@ -152,6 +160,7 @@ union descriptor {
     xl_gemm gemm;
     xl_conv conv;
     xl_softmax softmax;
+    xl_norm norm;
     xl_expr_args args;
     xl_sync sync;
     xl_sampling sampling;
@@ -195,6 +204,14 @@ static void make_softmax(const struct fixture *f, union descriptor *d)
     d->softmax = (xl_softmax){XL_SOFTMAX_INIT, .rows = SIDE, .cols = SIDE,
                               .src = xl_mat_rows(f->mem[0], SIDE, XL_F32),
                               .dst = xl_mat_rows(f->mem[2], SIDE, XL_F32)};
+}
+static void make_norm(const struct fixture *f, union descriptor *d)
+{
+    d->norm = (xl_norm){XL_NORM_INIT,
+                        .rows = SIDE,
+                        .cols = SIDE,
+                        .src = xl_mat_rows(f->mem[0], SIDE, XL_F32),
+                        .dst = xl_mat_rows(f->mem[2], SIDE, XL_F32)};
 }
 static void make_args(const struct fixture *f, union descriptor *d)
 {
@@ -245,6 +262,9 @@ static const struct described_call {
      false},
     {"XL_SOFTMAX_INIT", make_softmax, offsetof(xl_softmax, variant),
      prepare_softmax_range, false},
+    {"XL_NORM_INIT", make_norm, offsetof(xl_norm, residual), run_norm, false},
+    {"XL_NORM_INIT", make_norm, offsetof(xl_norm, variant), prepare_norm_range,
+     false},
     {"XL_EXPR_ARGS_INIT", make_args, offsetof(xl_expr_args, variant),
      compile_expr, false},
     {"XL_EXPR_ARGS_INIT", make_args, offsetof(xl_expr_args, variant), run_expr,
