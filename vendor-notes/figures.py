@@ -20,6 +20,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "data")
 DOCUMENTS = [os.path.join(HERE, os.pardir, "README.md"),
+             os.path.join(HERE, os.pardir, "README.zh-CN.md"),
              os.path.join(HERE, "measured.md")]
 MARK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)",
                   re.DOTALL)

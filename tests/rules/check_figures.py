@@ -38,11 +38,13 @@ def main(source):
     if code:
         sys.exit(f"FAILED: {said}\nrun python3 vendor-notes/figures.py write")
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(os.path.join(source, "README.md"), folder)
+        for name in ("README.md", "README.zh-CN.md"):
+            shutil.copy(os.path.join(source, name), folder)
         shutil.copytree(os.path.join(source, "vendor-notes"),
                         os.path.join(folder, "vendor-notes"))
         for path, pattern in [
                 ("README.md", r"gemm_cpu +(\d)"),
+                ("README.zh-CN.md", r"gemm_cpu +(\d)"),
                 ("vendor-notes/measured.md", r"cuBLAS, graph \| (\d)"),
                 ("vendor-notes/data/pocl-suite.json", r'"value": (\d)'),
                 ("vendor-notes/data/h200-gemm.json", r'"ratio": 0\.(\d)')]:
