@@ -15,6 +15,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,9 +35,9 @@ def rows_of(name):
 # -- numbers ------------------------------------------------------------------
 
 def scaled(value, units, step=1e3):
-    """Three digits, with the unit that leaves less than a thousand."""
+    """Three digits, with the unit that leaves less than a step."""
     for unit in units[:-1]:
-        if value < 999.5:
+        if value < step - 0.5:
             break
         value /= step
     else:
@@ -49,15 +50,23 @@ def time(ns):
     return scaled(ns, ["ns", "us", "ms", "s"])
 
 
-def rate(row):
+def value(row):
     unit = row["unit"]
+    if unit == "s":
+        return time(1e9 * row["value"])
+    if unit == "1":
+        return f"{row['value']:.3g}"
     name = "FLOP/s" if unit == "flop/s" else unit
     return scaled(row["value"], [unit, "k" + name, "M" + name, "G" + name,
                                  "T" + name])
 
 
+def size(count, units=("B", "kB", "MB", "GB"), step=1e3):
+    return scaled(count, list(units), step).replace(".0 ", " ")
+
+
 def percent(share, digits=0):
-    return f"{100 * share:.{digits}f} %"
+    return "-" if share is None else f"{100 * share:.{digits}f} %"
 
 
 # -- tables -------------------------------------------------------------------
@@ -87,8 +96,36 @@ def verdict(row):
     return ", ".join([row["verdict"]] + [f"`{w}`" for w in row["warnings"]])
 
 
-def suite(name, op=None):
-    return [row for row in rows_of(name) if op in (None, row["op"])]
+# Columns of Markdown: alignment and cell.
+COLUMNS = {
+    "op": ("l", lambda row: "GEMM" if row["op"] == "gemm" else row["op"]),
+    "probe": ("l", lambda row: row["op"].removeprefix("probe_")),
+    "case": ("l", lambda row: row["case"]),
+    "variant": ("l", lambda row: f"`{row['variant']}`"),
+    "kernels": ("r", lambda row: str(row["kernels"])),
+    "bytes moved": ("r", lambda row: size(row["bytes"])),
+    "median": ("r", lambda row: time(row["median_ns"])),
+    "MAD / median": ("r", lambda row: percent(row["mad"], 1)),
+    "value": ("r", value),
+    "rate": ("r", value),
+    "share of the roof": ("r", lambda row: percent(row["roof"])),
+    "speedup": ("r", lambda row: f"{row['gain']:.2f}" if row.get("gain")
+                else ""),
+    "limit": ("l", lambda row: row["limit"] or "-"),
+    "verdict": ("l", verdict),
+}
+
+
+def rows_table(columns, *names, where=lambda row: True):
+    """A block: the rows of the files, or those that `where` takes."""
+    return lambda: markdown(
+        columns, [COLUMNS[column][0] for column in columns],
+        [[COLUMNS[column][1](row) for column in columns]
+         for name in names for row in rows_of(name) if where(row)])
+
+
+def is_of(*ops):
+    return lambda row: row["op"] in ops
 
 
 def readme_suite():
@@ -96,39 +133,9 @@ def readme_suite():
         ["case", "variant", "median", "+-", "value", "roof", "limit",
          "verdict"], "llrrrrll",
         [[row["case"], row["variant"], time(row["median_ns"]),
-          percent(row["mad"], 1).replace(" ", ""), rate(row),
+          percent(row["mad"], 1).replace(" ", ""), value(row),
           percent(row["roof"]).replace(" ", ""), row["limit"], row["verdict"]]
-         for row in suite("pocl-suite", "gemm")])
-
-
-def pocl_suite():
-    title = {"gemm": "GEMM ", "softmax": "softmax "}
-    return markdown(
-        ["case", "variant", "median", "MAD / median", "rate",
-         "share of the roof"], "llrrrr",
-        [[title[row["op"]] + row["case"], f"`{row['variant']}`",
-          time(row["median_ns"]), percent(row["mad"], 1), rate(row),
-          percent(row["roof"])] for row in suite("pocl-suite")])
-
-
-def h200_suite():
-    return markdown(
-        ["case", "variant", "median", "MAD / median", "rate",
-         "share of the roof", "limit", "verdict"], "llrrrrll",
-        [[row["case"], f"`{row['variant']}`", time(row["median_ns"]),
-          percent(row["mad"], 1), rate(row), percent(row["roof"]),
-          row["limit"], verdict(row)] for row in suite("h200-suite", "gemm")])
-
-
-def pocl_expression():
-    return markdown(
-        ["variant", "kernels", "bytes moved", "median", "rate",
-         "share of a copy", "speedup"], "lrrrrrr",
-        [[row["variant"], str(row["kernels"]),
-          scaled(row["bytes"], ["B", "kB", "MB", "GB"]).replace(".0 ", " "),
-          time(row["median_ns"]), rate(row), percent(row["roof"]),
-          f"{row['gain']:.2f}" if row["gain"] else ""]
-         for row in suite("pocl-expression")])
+         for row in rows_of("pocl-suite") if is_of("gemm")(row)])
 
 
 # -- ratios to other libraries ------------------------------------------------
@@ -231,11 +238,17 @@ def h200_ratios():
     return markdown(["types", "case", "other library", "ratio"], "lllr", lines)
 
 
+TIMED = ["case", "variant", "median", "MAD / median", "rate",
+         "share of the roof"]
+JUDGED = [*TIMED, "limit", "verdict"]
+EXPRESSION = ["variant", "kernels", "bytes moved", "median", "rate",
+              "share of the roof", "speedup"]
 BLOCKS = {
     "readme-suite": readme_suite,
-    "pocl-suite": pocl_suite,
-    "pocl-expression": pocl_expression,
-    "h200-suite": h200_suite,
+    "pocl-suite": rows_table(["op", *TIMED], "pocl-suite",
+                             where=is_of("gemm", "softmax")),
+    "pocl-expression": rows_table(EXPRESSION, "pocl-expression"),
+    "h200-suite": rows_table(JUDGED, "h200-suite", where=is_of("gemm")),
     "h200-ratios": h200_ratios,
 }
 
@@ -270,35 +283,67 @@ def documents(is_written):
     return 0 if is_written else wrong + len(BLOCKS.keys() - used)
 
 
-def label(row):
-    shape = list(row["shape"].values())
-    text = "x".join(f"{x:.0f}" for x in shape)
-    if len(shape) == 3 and len(set(shape)) == 1:
-        text = f"{shape[0]:.0f}^3"
-    if row["params"].get("batch", 1) > 1:
-        text += f" x{row['params']['batch']:.0f}"
-    return f"{text} {row['dtype']}"
+def settings(row):
+    """What was set, without what the run found."""
+    return {name: x for name, x in row["params"].items()
+            if name not in row["found"]}
+
+
+def label(row, shared):
+    """Sizes, settings but those of `shared`, and type of a row."""
+    sizes, own = dict(row["shape"]), settings(row)
+    batch = sizes.pop("batch") if [*sizes][-1:] == ["batch"] else 1
+    text = "x".join(f"{x:.0f}" for x in sizes.values())
+    if len(sizes) == 3 and len(set(sizes.values())) == 1:
+        text = text.split("x", 1)[0] + "^3"
+    if [*sizes] == ["bytes"]:
+        text = size(sizes["bytes"], ("B", "KiB", "MiB", "GiB"), 1024)
+    words = [own.pop("case", None), text, f"x{batch:.0f}" if batch > 1 else "",
+             *(f"{name}={x}" for name, x in own.items()
+               if (name, x) not in shared),
+             row["dtype"], "cold" if row["cache"] == "cold" else ""]
+    return " ".join(filter(None, words)) or "-"
+
+
+# Options that change no result, and values that mean as much.
+NO_CONDITIONS = ("device", "json", "csv", "markdown", "html", "svg", "trace")
+DEFAULTS = (("seed", 1), ("roofs", "kept"), ("accuracy", "full"))
+
+
+def command(doc):
+    """The command line that measures the file anew."""
+    words = ["clbench", doc["tool"]["command"].replace("suite", ""),
+             *doc["environment"]["arguments"]]
+    for name, given in doc["environment"]["options"].items():
+        if given and name not in NO_CONDITIONS and \
+                (name, given) not in DEFAULTS:
+            for x in given if isinstance(given, list) else [given]:
+                words += ["--" + name] + [str(x)] * (x is not True)
+    return shlex.join(filter(None, words))
 
 
 def keep(run, name):
     with open(run, encoding="utf-8") as file:
         doc = json.load(file)
     device = doc["devices"][0]
-    words = [doc["tool"].get("command") or "",
-             *(doc["environment"].get("arguments") or [])]
-    command = " ".join(["clbench", *filter(None, words)])
     out = {"schema": "crosslane-data/1", "device": device["name"],
            "driver": device["driver"], "date": doc["environment"]["date"],
            "libraries": {"crosslane": doc["tool"]["library"]},
-           "method": f"{command}; {doc['state']['text']}"}
-    rows = [{"op": row["op"], "case": label(row), "variant": row["variant"],
-             "median_ns": row["median_ns"],
-             "mad": row["mad_ns"] / row["median_ns"], "value": row["value"],
-             "unit": row["unit"], "roof": (row["roof"] or {}).get("frac"),
+           "method": f"{command(doc)}; {doc['state']['text']}"}
+    shared = {}  # the settings that all rows of an op have
+    for row in doc["rows"]:
+        own = set(settings(row).items())
+        shared[row["op"]] = shared.get(row["op"], own) & own
+    rows = [{"op": row["op"], "case": label(row, shared[row["op"]]),
+             "variant": row["variant"], "median_ns": row["median_ns"],
+             "mad": row["median_ns"] and row["mad_ns"] / row["median_ns"],
+             "value": row["value"], "unit": row["unit"],
+             "bytes": row["bytes"],
+             **{name: row["params"][name] for name in row["found"]},
+             "roof": (row["roof"] or {}).get("frac"),
              "limit": (row["diagnosis"] or {}).get("limiter"),
              "verdict": row["verdict"], "warnings": row["warnings"]}
-            for row in doc["rows"]
-            if row["op"] in ("gemm", "softmax") and row["median_ns"]]
+            for row in doc["rows"] if row["value"] is not None]
     write(os.path.join(DATA, name + ".json"), out, rows)
     return 0
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of documents are those of vendor-notes/data; a figure that is
-edited by hand, in a document or in its data, is found.
+edited by hand, in a document or in its data, is found. Rows of every op are
+kept, with the command that measures them.
 
 check_figures.py SOURCE
 """
+import json
 import os
 import re
 import shutil
@@ -33,6 +35,47 @@ def is_found(folder, path, pattern):
     return code == 1
 
 
+def row(op, shape, params, dtype=None, found=(), ns=2e6):
+    return {"op": op, "shape": shape, "params": params, "found": list(found),
+            "dtype": dtype, "cache": "hot", "variant": "any", "median_ns": ns,
+            "mad_ns": ns and ns / 100, "value": 5, "unit": "s", "bytes": 8,
+            "roof": None, "diagnosis": None, "verdict": "ok", "warnings": []}
+
+
+RUN = {
+    "tool": {"library": "0.1.0", "command": "conv"},
+    "environment": {"date": "2026-01-01", "arguments": ["a b"], "options": {
+        "dtype": None, "stride": 2, "shape": ["x=1", "y=2"], "json": "r.json",
+        "seed": 1, "quick": True}},
+    "state": {"text": "QUIET"}, "devices": [{"name": "D", "driver": "1"}],
+    "rows": [
+        row("gemm", {"m": 8, "n": 8, "k": 8, "batch": 9}, {"trans": "nn"},
+            "f32"),
+        row("gemm", {"m": 8, "n": 1, "k": 8}, {"trans": "nn"}, "f16"),
+        row("conv", {"n": 1, "h": 9}, {"layout": "nchw", "pad": 1}, "f32"),
+        row("conv", {"n": 1, "h": 9}, {"layout": "nchw"}, "f32"),
+        row("expr", {"d0": 4}, {"case": "sum", "gain": 3}, "f32", ["gain"]),
+        row("probe_bandwidth", {"bytes": 1536}, {}),
+        row("probe_timer", {}, {}, ns=None)]}
+CASES = ["8^3 x9 f32", "8x1x8 f16", "1x9 pad=1 f32", "1x9 f32", "sum 4 f32",
+         "1.50 KiB", "-"]
+METHOD = "clbench conv 'a b' --stride 2 --shape x=1 --shape y=2 --quick; QUIET"
+
+
+def keeps(folder):
+    """Does `keep` write the cases, a found number and the command of RUN?"""
+    run = os.path.join(folder, "run.json")
+    with open(run, "w", encoding="utf-8") as file:
+        json.dump(RUN, file)
+    subprocess.run([sys.executable, "vendor-notes/figures.py", "keep", run,
+                    "kept"], cwd=folder, check=True)
+    with open(os.path.join(folder, "vendor-notes/data/kept.json"),
+              encoding="utf-8") as file:
+        kept = json.load(file)
+    return kept["method"] == METHOD and kept["rows"][4]["gain"] == 3 and \
+        [row["case"] for row in kept["rows"]] == CASES
+
+
 def main(source):
     code, said = check(source)
     if code:
@@ -50,6 +93,8 @@ def main(source):
                 ("vendor-notes/data/h200-gemm.json", r'"ratio": 0\.(\d)')]:
             if not is_found(folder, path, pattern):
                 sys.exit(f"FAILED: an edit of {path} is not found")
+        if not keeps(folder):
+            sys.exit("FAILED: rows are not kept as they should be")
 
 
 main(sys.argv[1])
