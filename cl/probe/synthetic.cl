@@ -13,10 +13,11 @@
  *                     item 0      n0  n1  n2 ..        n0  n1  n2 ..
  *                     item 1      n0  n1  n2 ..        item 1, the same column
  *
- *               stack: 2 chases along a ring of WORDS words in private memory,
- *                   since its indices are not known at compile time; the two
- *                   words reached are exchanged in each step, so that the
- *                   input ring cannot replace it.
+ *               stack: out[i] = the sum of WORDS words in private memory, of
+ *                   which each iteration replaces 8 by x 1664525 + 1013904223:
+ *                   the next 8, in turn. Their indices are not known at compile
+ *                   time, so the words cannot be in registers; the 8 are
+ *                   independent, so the latency of one is not the limit.
  *               contended: atomic additions, to one word for `share` items.
  *               special: out[i] = the mean of 4 VEC chains of x = 2^-x, whose
  *                   fixed point the host computes.
@@ -24,7 +25,8 @@
  *               only. out: one word per item; contended: one for all. share:
  *               the number of items, as an argument, since a compiler that
  *               knows it would add within a sub-group first
- *               (probe/atomics.cl). iterations: of the loop.
+ *               (probe/atomics.cl). iterations: of the loop. step: 8, as an
+ *               argument for the same reason.
  * Launch:       one dimension; banks: groups of WG.
  * Local memory: banks: 4 ROWS BANKS bytes.
  * -D:           ONLY    1 branches, 2 banks, 3 stack, 4 contended, 5 special;
@@ -33,8 +35,8 @@
  *               VEC     values of a chain: 4 8 16
  * Needs:        nothing.
  * Cost:         per iteration and item: branches 8 * 8 * 2 flop; banks 16
- *               loads of 4 bytes; stack 4 steps of 2 loads and 2 stores of 4
- *               bytes; contended 4 additions; special 16 VEC functions.
+ *               loads of 4 bytes; stack 8 loads and 8 stores of 4 bytes;
+ *               contended 4 additions; special 16 VEC functions.
  * Source:       the limiter of each: crosslane/diagnosis.h. */
 #ifndef ONLY
 #define ONLY 0
@@ -119,17 +121,25 @@ __kernel void banks(__global const uint *restrict ring,
 
 #if WANTED(3)
 __kernel void stack(__global const uint *restrict ring,
-                    __global uint *restrict out, const uint iterations)
+                    __global uint *restrict out, const uint step,
+                    const uint iterations)
 {
-    uint next[WORDS];
+    uint words[WORDS];
     for (uint i = 0; i < WORDS; i++)
-        next[i] = ring[i];
-    uint a = 0, b = 1, kept;
+        words[i] = ring[i];
+    uint at = 0;
     for (uint i = 0; i < iterations; i++) {
-        FOUR(a = next[a]; b = next[b]; kept = next[a];
-             next[a] = next[b]; next[b] = kept;)
+        uint x[8];
+        for (uint j = 0; j < 8; j++)
+            x[j] = words[at + j];
+        for (uint j = 0; j < 8; j++)
+            words[at + j] = x[j] * 1664525u + 1013904223u;
+        at = (at + step) % WORDS;
     }
-    out[get_global_id(0)] = a + WORDS * b;
+    uint sum = 0;
+    for (uint i = 0; i < WORDS; i++)
+        sum += words[i];
+    out[get_global_id(0)] = sum;
 }
 #endif
 

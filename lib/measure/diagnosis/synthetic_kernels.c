@@ -19,8 +19,12 @@ enum {
     UNROLL = 4,               /* of probe/bandwidth.cl */
     WAYS = 4,                 /* of branches */
     LAUNCHES = 64,
-    STACK_WORDS = XL__SYNTHETIC_RING
+    STACK_WORDS = XL__SYNTHETIC_RING,
+    STACK_STEP = 8 /* of probe/synthetic.cl */
 };
+
+/* x := LCG_FACTOR x + LCG_ADDEND in probe/synthetic.cl */
+static const cl_uint LCG_FACTOR = 1664525u, LCG_ADDEND = 1013904223u;
 
 /* -- launch layout -------------------------------------------------------- */
 
@@ -141,12 +145,13 @@ static void plan_banks(const struct xl__synthetic_target *on,
 static void plan_stack(const struct xl__synthetic_target *on,
                        size_t iterations, struct xl__synthetic_run *r)
 {
-    enum { BYTES_PER_ITERATION = 4 * 4 * 4 };
+    enum { BYTES_PER_ITERATION = 2 * STACK_STEP * 4 };
     const size_t groups = group_count(on), wg = group_items(on);
     struct xl__step *s = init_synthetic(r, "stack", 3, groups, wg);
     xl__define(s, "WORDS", STACK_WORDS);
     xl__arg_mem(s, XL__SYNTHETIC_IN);
     xl__arg_mem(s, XL__SYNTHETIC_OUT);
+    xl__arg_u32(s, STACK_STEP);
     xl__arg_u32(s, iterations);
     r->ring = STACK_WORDS;
     r->counts.private_bytes = STACK_WORDS * sizeof(cl_uint);
@@ -341,20 +346,18 @@ static bool is_ring_end(const struct xl__synthetic_word *w)
     return w->word == word;
 }
 
-static bool is_stack_end(const struct xl__synthetic_word *w)
+static bool is_stack_sum(const struct xl__synthetic_word *w)
 {
-    enum { STEPS = 4 };
-    cl_uint next[XL__SYNTHETIC_RING];
-    cl_uint a = 0, b = 1;
-    memcpy(next, w->ring, w->n_ring * sizeof *next);
-    for (size_t i = 0; i < STEPS * w->iterations; i++) {
-        a = next[a];
-        b = next[b];
-        const cl_uint kept = next[a];
-        next[a] = next[b];
-        next[b] = kept;
+    const size_t blocks = w->n_ring / STACK_STEP;
+    cl_uint sum = 0;
+    for (size_t i = 0; i < w->n_ring; i++) {
+        const size_t block = i / STACK_STEP;
+        cl_uint x = w->ring[i];
+        for (size_t turn = block; turn < w->iterations; turn += blocks)
+            x = x * LCG_FACTOR + LCG_ADDEND;
+        sum += x;
     }
-    return w->word == a + (cl_uint)w->n_ring * b;
+    return w->word == sum;
 }
 
 /* A step is linear in an item's number x, so each item's sum is slope * x +
@@ -362,11 +365,10 @@ static bool is_stack_end(const struct xl__synthetic_word *w)
 static bool is_atomic_sum(const struct xl__synthetic_word *w)
 {
     enum { ADDS = 4 };
-    static const cl_uint factor = 1664525u, addend = 1013904223u;
     cl_uint a = 1, c = 0, slope = 0, offset = 0;
     for (size_t i = 0; i < ADDS * w->iterations; i++) {
-        a *= factor;
-        c = c * factor + addend;
+        a *= LCG_FACTOR;
+        c = c * LCG_FACTOR + LCG_ADDEND;
         slope += a;
         offset += c;
     }
@@ -441,7 +443,7 @@ const struct xl__synthetic xl__synthetic[] = {
     {"bank_conflict", XL_LIMITER_BANKS,      XL__F_local_bytes_per_s,
      require_banks,        plan_banks,    is_ring_end,     false, false},
     {"spill",         XL_LIMITER_SPILLS,     XL__F_copy_bytes_per_s,
-     require_far_stack,   plan_stack,    is_stack_end,    false, false},
+     require_far_stack,   plan_stack,    is_stack_sum,    false, false},
     {"special",       XL_LIMITER_SPECIAL,    XL__F_special_per_s,
      NULL,            plan_special,  is_exp2_fixed_point,     false, false},
     {"atomics",       XL_LIMITER_ATOMICS,    XL__F_atomic_same_per_s,
