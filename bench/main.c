@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clbench, the benchmark program: parse the command line, run the command with
  * its report and trace, return the exit code. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
@@ -40,7 +41,7 @@ static void report_incomplete(const struct session *s)
     if (session_interrupted())
         fprintf(stderr, "clbench: interrupted; the results so far were "
                         "kept\n");
-    else if (s->is_late && s->set.max_time_s > 0)
+    else if ((s->is_late || s->is_cut) && s->set.max_time_s > 0)
         fprintf(stderr,
                 "clbench: --max-time %g ended the run before all cases "
                 "were measured; %s\n",
@@ -48,6 +49,43 @@ static void report_incomplete(const struct session *s)
                 s->n_rows > 0 ? "the results so far were kept"
                               : "give more: a first run builds kernels and "
                                 "measures the device's peaks");
+}
+
+/* Each device that the run did not reach, with the reason. */
+static void report_not_run(const struct session *s)
+{
+    for (unsigned i = 0; s->n_devices > 1 && i < s->n_devices; i++) {
+        const char *why = session_not_run(s, i);
+        if (why)
+            fprintf(stderr, "clbench: device %u was not run: %s\n",
+                    xl_device_index(s->devices[i]), why);
+    }
+}
+
+/* --max-time is over by a second and a driver has not come back: write what
+ * there is, and end without it. The deadline's lock is held. */
+static void end_late(void *session)
+{
+    struct session *s = session;
+    s->is_late = true;
+    progress_hide(s);
+    const int report_code = report_close(s->report);
+    report_incomplete(s);
+    report_not_run(s);
+    int code = s->n_rows > 0 ? session_result(s) : EXIT_USAGE;
+    code = code == EXIT_FINE ? report_code : code;
+    fflush(stdout);
+    _Exit(code);
+}
+
+/* A deadline for commands whose rows come one by one. */
+static void begin_deadline(struct session *s)
+{
+    static const double grace_s = 1, ns_per_s = 1e9;
+    if (s->limit_s > 0 && command_takes(s->command, option_find("roofs")))
+        s->deadline = deadline_begin(
+            s->start_ns + (uint64_t)((s->limit_s + grace_s) * ns_per_s),
+            end_late, s);
 }
 
 static int run_command(struct session *s)
@@ -60,8 +98,11 @@ static int run_command(struct session *s)
     if (!s->report)
         return EXIT_FILE;
     int code = trace_open(s, &s->trace);
+    begin_deadline(s);
     if (code == EXIT_FINE)
         code = s->command->run(s);
+    deadline_end(s->deadline);
+    s->deadline = NULL;
     progress_hide(s);
     int report_code = report_close(s->report);
     s->report = NULL;
@@ -70,6 +111,7 @@ static int run_command(struct session *s)
     report_code = trace_code > report_code ? trace_code : report_code;
     if (!s->command->is_live) {
         report_incomplete(s);
+        report_not_run(s);
         code = session_interrupted() ? EXIT_INTERRUPTED : code;
     }
     session_close(s);

@@ -36,4 +36,9 @@ struct command {
  * prints them. */
 #define REPORT_OPTIONS "csv", "markdown", "html", "svg", "describe"
 
+/* How often a row is run: of every command that times something; and those of
+ * commands whose rows can begin with cold caches. */
+#define SAMPLING_OPTIONS "runs", "warmup", "min-time"
+#define RUN_OPTIONS SAMPLING_OPTIONS, "cold"
+
 #endif

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <crosslane/sampling.h>
+
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -207,6 +209,21 @@ const struct option_row option_rows[] = {
     {"max-time", 'm', OPT_SECONDS, "S",
      "stop the run after S seconds and keep the results so far", NULL,
      AT(max_time_s), false, NULL},
+    {"runs", 0, OPT_COUNT, "N",
+     "take N samples of each row, at most 1024, whatever their spread; until "
+     "the median is known when not given", NULL, AT(runs), false, NULL},
+    {"warmup", 0, OPT_SIZE, "N",
+     "discard N runs of each row, at most 1024, before the first sample, "
+     "besides the one whose result is checked; 1 to 3 when not given", NULL,
+     AT(warmup), false, NULL},
+    {"min-time", 0, OPT_SECONDS, "S",
+     "take samples of each row for at least S seconds, or 1024 of them", NULL,
+     AT(min_time_s), false, NULL},
+    {"cold", 0, OPT_FLAG, NULL,
+     "before each run write a buffer of twice the last-level cache, so that "
+     "caches have none of the data (128 MiB where the device does not state "
+     "its cache; at most its largest buffer); a sample is one run", NULL,
+     AT(cold), false, NULL},
     {"budget", 0, OPT_SECONDS, "90s|5m|1h",
      "time for all shapes together; 5m when not given", NULL, AT(budget_s),
      false, NULL},
@@ -743,6 +760,14 @@ static bool check_settings(const struct command *c, const struct settings *set)
     if (set->quick && set->full)
         return report_usage_error(c,
                                   "--quick and --full are mutually exclusive");
+    if (set->runs > XL_MAX_SAMPLES || set->warmup > XL_MAX_SAMPLES)
+        return report_usage_error(
+            c, "invalid value '%zu' for --%s: must be at most %d",
+            set->runs > XL_MAX_SAMPLES ? set->runs : set->warmup,
+            set->runs > XL_MAX_SAMPLES ? "runs" : "warmup", XL_MAX_SAMPLES);
+    if (set->runs > 0 && set->min_time_s > 0)
+        return report_usage_error(
+            c, "--runs and --min-time are mutually exclusive");
     if (set->device && set->all_devices)
         return report_usage_error(
             c, "--device and --all-devices are mutually exclusive");

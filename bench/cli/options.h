@@ -46,9 +46,9 @@ struct settings {
     const char *device; /* NULL: device 0 */
     bool all_devices;
     const char *as; /* a listing of devices; NULL: those of this machine */
-    const char *variant; /* NULL: the library's choice; "all": every one */
+    const char *variant;     /* NULL: the library's choice; "all": every one */
     xl_dtype dtype, dtype_b; /* XL_N_DTYPES: not given */
-    int trans;           /* bit 0: A transposed, bit 1: B; -1: not given */
+    int trans;               /* bit 0: A transposed, bit 1: B; -1: not given */
     xl_accuracy accuracy;
     /* Files of results. NULL: none; "-": standard output. */
     const char *json, *csv, *markdown, *html;
@@ -56,6 +56,10 @@ struct settings {
     bool quick, full;  /* neither: the default extent */
     int roofs;         /* an enum roofs_kind */
     double max_time_s; /* 0: no limit */
+    size_t runs;       /* of a row; 0: its own */
+    size_t warmup;     /* likewise, if given */
+    double min_time_s; /* of a row; 0: no bound */
+    bool cold;         /* caches are emptied before each run */
     bool strict, describe, quiet, help, version;
     bool list;                  /* limits: list all facts; probe: all probes */
     bool damaged;               /* cache clear: only damaged entries */
@@ -77,8 +81,8 @@ struct settings {
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool log;                             /* softmax */
     bool rms, residual;                   /* norm */
-    bool causal;       /* attention */
-    size_t share, window; /* attention; 0: not given */
+    bool causal;                          /* attention */
+    size_t share, window;                 /* attention; 0: not given */
     size_t batch;      /* products of a call; 0: not given */
     size_t heads;      /* products for each of these; 0: not given */
     size_t calls;      /* peers: runs per wait; 0: one */

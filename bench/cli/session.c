@@ -168,6 +168,9 @@ int session_open_devices(struct session *s)
     }
     code =
         s->set.all_devices ? choose_all_devices(s, n) : choose_one_device(s);
+    s->rows_of = xl__calloc(s->n_devices + 1, sizeof *s->rows_of);
+    if (code == EXIT_FINE && !s->rows_of)
+        code = session_fail(s, "listing devices", XL_NO_MEMORY, "");
     for (unsigned i = 0; i < s->n_devices; i++)
         xl_telemetry_watch(s->devices[i], true);
     if (code == EXIT_FINE)
@@ -251,17 +254,50 @@ bool session_stopped(void *session)
     return session_ended(session) || session_step_left_s(session) <= 0;
 }
 
+void session_sampling(const struct session *s, xl_sampling *how)
+{
+    const struct settings *set = &s->set;
+    if (option_is_given(option_find("warmup"), set))
+        how->warmup = (unsigned)set->warmup;
+    if (set->runs > 0) {
+        how->min_runs = how->max_runs = (unsigned)set->runs;
+        how->max_s = how->patience = 0;
+    }
+    how->min_s = set->min_time_s;
+    how->cold = set->cold;
+}
+
+const char *session_not_run(const struct session *s, unsigned i)
+{
+    if (!s->rows_of || s->rows_of[i] > 0)
+        return NULL;
+    return session_interrupted() ? "interrupted before its first row"
+           : s->is_late || s->is_cut
+               ? "--max-time did not suffice for its first row"
+               : NULL;
+}
+
+static void count_row(struct session *s, const xl_device *dev)
+{
+    for (unsigned i = 0; s->rows_of && i < s->n_devices; i++)
+        s->rows_of[i] += s->devices[i] == dev;
+}
+
 void session_section(struct session *s, enum rows_kind kind, const char *title,
                      const char *note)
 {
+    deadline_lock(s->deadline);
     if (s->pass == 0)
         s->sink.section(s->sink.arg, kind, title, note);
+    deadline_unlock(s->deadline);
 }
 
 void session_section_end(struct session *s)
 {
+    deadline_lock(s->deadline);
     if (s->pass == 0)
         s->sink.section_end(s->sink.arg);
+    deadline_unlock(s->deadline);
 }
 
 /* In a busy run a row that is ok may be one that was lucky. */
@@ -285,23 +321,29 @@ static const xl_row *judge_by_state(struct session *s, const xl_row *row,
 void session_record(struct session *s, xl_device *dev, const xl_row *row)
 {
     xl_row copy;
+    deadline_lock(s->deadline);
+    count_row(s, dev);
     s->sink.record(s->sink.arg, dev, judge_by_state(s, row, &copy));
+    deadline_unlock(s->deadline);
 }
 
 void session_row(struct session *s, xl_device *dev, const xl_row *row)
 {
     xl_row copy;
+    deadline_lock(s->deadline);
     if (s->pass > 0) {
         s->sink.repeat(s->sink.arg, dev, s->pass, row);
-        return;
+    } else {
+        row = judge_by_state(s, row, &copy);
+        s->n_rows++;
+        count_row(s, dev);
+        s->n_rejected += row->verdict == XL_ROW_REJECTED;
+        s->n_errors += row->verdict == XL_ROW_ERROR;
+        s->sink.row(s->sink.arg, dev, row);
+        if (s->watch)
+            s->watch(s->watch_arg, dev, row);
     }
-    row = judge_by_state(s, row, &copy);
-    s->n_rows++;
-    s->n_rejected += row->verdict == XL_ROW_REJECTED;
-    s->n_errors += row->verdict == XL_ROW_ERROR;
-    s->sink.row(s->sink.arg, dev, row);
-    if (s->watch)
-        s->watch(s->watch_arg, dev, row);
+    deadline_unlock(s->deadline);
 }
 
 static const struct {
@@ -362,6 +404,8 @@ void session_close(struct session *s)
     s->extra = NULL;
     free(s->devices);
     s->devices = NULL;
+    free(s->rows_of);
+    s->rows_of = NULL;
     free(s->listing);
     s->listing = NULL;
     s->n_devices = 0;

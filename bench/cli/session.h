@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "host/deadline.h"
 #include "host/run_state.h"
 
 /* What the rows of a section are, which decides the columns of their table;
@@ -62,6 +63,7 @@ struct session {
                       frees it */
     xl_lib *lib;            /* NULL until session_open() */
     xl_device **devices;    /* the chosen ones */
+    unsigned *rows_of;      /* rows of each, with those outside of sections */
     unsigned n_devices;
     struct row_sink sink;  /* while a command runs */
     struct report *report; /* of the sink; not NULL while a command runs */
@@ -76,6 +78,9 @@ struct session {
     double limit_s; /* for the whole run; 0: none. --max-time, or the
                        command's own */
     bool is_late;   /* the limit has ended the run */
+    bool is_cut;    /* a row was left out that the limit had no time for */
+    struct deadline *deadline; /* some time behind the limit; NULL: none. The
+                                  sink is used with its lock */
     struct time_plan plan;
     struct run_state state;        /* of a command with rows that have roofs */
     bool is_state_shown, was_busy; /* as it was printed */
@@ -119,6 +124,10 @@ double session_step_left_s(const struct session *s);
 bool session_ended(void *session);
 bool session_stopped(void *session);
 bool session_interrupted(void);
+/* Why device i has no row, when the run was ended early; NULL: it has one. */
+const char *session_not_run(const struct session *s, unsigned i);
+/* Sample as --runs, --warmup, --min-time and --cold ask. */
+void session_sampling(const struct session *s, xl_sampling *how);
 /* Pass to the sink: the beginning of a section, a row (its verdict is
  * counted; in a busy run no row is ok), the end of the section; a row outside
  * of any section. In a further pass only samples reach it. */

@@ -570,8 +570,8 @@ static const char *const options[] = {
     "shape",   "scalar",  "range",    "dtype",        "fast-math",
     "variant", "explain", "source",   "device",       "all-devices",
     "as",      "trace",   "json",     REPORT_OPTIONS, "seed",
-    "quick",   "full",    "max-time", "roofs",        "strict",
-    "list",    NULL};
+    "quick",   "full",    "max-time", RUN_OPTIONS,    "roofs",
+    "strict",  "list",    NULL};
 
 const struct command cmd_expr = {
     .name = "expr",

@@ -137,9 +137,9 @@ static int run_pipeline(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",  "all-devices", "stages", "dtype",        "mode", "chunks",
-    "buffers", "trace",       "json",   REPORT_OPTIONS, "seed", "quick",
-    "full",    "max-time",    "roofs",  "strict",       NULL};
+    "device",  "all-devices", "stages",    "dtype",        "mode",   "chunks",
+    "buffers", "trace",       "json",      REPORT_OPTIONS, "seed",   "quick",
+    "full",    "max-time",    RUN_OPTIONS, "roofs",        "strict", NULL};
 
 const struct command cmd_pipeline = {
     .name = "pipeline",

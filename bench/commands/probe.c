@@ -79,8 +79,9 @@ static int run_probe(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "json",  REPORT_OPTIONS, "seed", "quick",
-    "full",   "max-time",    "roofs", "strict",       "list", NULL};
+    "device", "all-devices", "json",     REPORT_OPTIONS,   "seed",
+    "quick",  "full",        "max-time", SAMPLING_OPTIONS, "roofs",
+    "strict", "list",        NULL};
 
 const struct command cmd_probe = {
     .name = "probe",

@@ -335,8 +335,9 @@ static int run_roofline(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "json",  REPORT_OPTIONS, "seed", "quick",
-    "full",   "max-time",    "roofs", "strict",       NULL};
+    "device",         "all-devices", "json",   REPORT_OPTIONS,
+    "seed",           "quick",       "full",   "max-time",
+    SAMPLING_OPTIONS, "roofs",       "strict", NULL};
 
 const struct command cmd_roofline = {
     .name = "roofline",

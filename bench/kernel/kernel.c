@@ -211,7 +211,8 @@ static const char *const options[] = {
     "bytes",    "flop",         "define", "options",     "against",
     "check",    "tolerance",    "device", "all-devices", "trace",
     "json",     REPORT_OPTIONS, "seed",   "quick",       "full",
-    "max-time", "roofs",        "strict", "list",        NULL};
+    "max-time", RUN_OPTIONS,    "roofs",  "strict",      "list",
+    NULL};
 
 const struct command cmd_kernel = {
     .name = "kernel",

@@ -182,6 +182,7 @@ static void init_row(struct pipe_bench *b, struct pipe_result *x)
     x->row.seed = b->s->set.seed;
     x->row.dtype = w->dtype;
     x->row.unit = "s";
+    x->row.cold = b->s->set.cold;
     x->row.flop = pipe_flop(w);
     x->row.bytes = x->mode->moves ? pipe_bytes(w, PIPE_HOST) : 0;
     for (unsigned i = 0; i < PIPE_SIZES; i++)
@@ -325,6 +326,7 @@ static xl_status time_modes(struct pipe_bench *b)
     xl_sampling how = extents[set->full ? 2 : set->quick ? 0 : 1];
     xl_samples *samples = xl__calloc(PIPE_MODES + N_LANES, sizeof *samples);
     TRY(samples ? XL_OK : XL_NO_MEMORY);
+    session_sampling(b->s, &how);
     how.stop = session_stopped;
     how.stop_arg = b->s;
     list_timed(b, &t);

@@ -288,7 +288,7 @@ static void write_files(struct files_writer *w, bool is_end)
     char why[512];
     struct result_file file;
     const bool is_interrupted =
-        !is_end || session_interrupted() || w->s->is_late;
+        !is_end || session_interrupted() || w->s->is_late || w->s->is_cut;
     json_t *document =
         document_json(&w->document, w->s, is_interrupted);
     if (result_file_from(document, find_result_name(w->s), &file, why,

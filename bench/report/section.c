@@ -185,6 +185,21 @@ bool section_shows(const xl_row *row, const struct settings *set)
     return !is_point || set->full || row->verdict >= XL_ROW_REJECTED;
 }
 
+/* "20 runs after 3 of warm-up, cold caches": what the command line asks for.
+ */
+static void add_method(const struct settings *set, struct xl__str *out)
+{
+    if (set->runs > 0)
+        xl__str_printf(out, ", %zu runs", set->runs);
+    if (option_is_given(option_find("warmup"), set))
+        xl__str_printf(out, ", %zu of warm-up", set->warmup);
+    if (set->min_time_s > 0)
+        xl__str_printf(out, ", sampled for %g s or more", set->min_time_s);
+    if (set->cold && set->describe)
+        xl__str_add(out, ", before each run a buffer of twice the last-level "
+                         "cache is written");
+}
+
 /* Title, common settings and note. */
 static void show_title(const struct section *p, const struct display *to)
 {
@@ -195,8 +210,10 @@ static void show_title(const struct section *p, const struct display *to)
                        p->devices[0].name);
     to->title(to->arg, xl__str_text(&line));
     result_table_common(&p->rows, &common);
+    const bool is_method_first = common.len == 0;
+    add_method(p->set, &common);
     if (common.len > 0)
-        to->text(to->arg, xl__str_text(&common));
+        to->text(to->arg, xl__str_text(&common) + (is_method_first ? 2 : 0));
     if (p->note && p->set->describe)
         to->text(to->arg, p->note);
     xl__str_clear(&line);
@@ -354,8 +371,8 @@ void results_device_head(const json_t *device, struct xl__str *name,
 static bool is_standard_member(const char *member)
 {
     static const char *const members[] = {
-        "schema",      "tool",  "host", "devices", "parts", "rows",
-        "environment", "state", "interrupted"};
+        "schema", "tool",        "host",  "devices",     "parts",
+        "rows",   "environment", "state", "interrupted", "not_run"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (strcmp(members[i], member) == 0)
             return true;

@@ -438,6 +438,22 @@ static json_t *write_rows(const struct field *f, const void *at)
     return json_incref(((const struct document_view *)at)->d->rows);
 }
 
+/* The devices without a row, each with the reason. */
+static json_t *write_not_run(const struct field *f, const void *at)
+{
+    const struct session *s = ((const struct document_view *)at)->s;
+    json_t *out = json_array();
+    (void)f;
+    for (unsigned i = 0; i < s->n_devices; i++) {
+        const char *why = session_not_run(s, i);
+        if (why)
+            json_add(out, json_pack("{s:i, s:s}", "device",
+                                    (int)xl_device_index(s->devices[i]), "why",
+                                    why));
+    }
+    return out;
+}
+
 static const struct field_type
     schema_name_type = {FIELD_SCALAR, "{\"const\": \"clbench/1\"}",
                         write_schema_name, NULL},
@@ -447,6 +463,11 @@ static const struct field_type
     state_type = {FIELD_SCALAR, NULL, write_state, NULL},
     devices_type = {FIELD_BULK, NULL, write_devices, NULL},
     parts_type = {FIELD_BULK, NULL, write_parts, NULL},
+    not_run_type = {FIELD_BULK,
+                    "{\"type\": \"array\", \"items\": {\"type\": \"object\", "
+                    "\"properties\": {\"device\": {\"type\": \"integer\"}, "
+                    "\"why\": {\"type\": \"string\"}}}}",
+                    write_not_run, NULL},
     rows_type = {FIELD_BULK, NULL, write_rows, NULL};
 
 static bool has_state(const void *at)
@@ -470,6 +491,8 @@ static const struct field document_fields[] = {
           .members = state_fields, .is_known = has_state),
     FIELD("devices", &devices_type, 0, "those of the run",
           .members = device_fields),
+    FIELD("not_run", &not_run_type, 0,
+          "devices that the time did not reach, by index, and why"),
     FIELD("parts", &parts_type, 0, "sections, each with a table of its rows",
           .members = part_fields),
     FIELD("rows", &rows_type, 0, "the measurements",

@@ -221,6 +221,11 @@ static const struct field_type samples_type = {
 static const struct field samples_fields[] = {
     FIELD("runs", &field_uint, SAMPLES(runs), "number of samples",
           .is_derived = true),
+    FIELD("batch", &field_uint, SAMPLES(batch), "runs of a sample"),
+    FIELD("warmup", &field_uint, SAMPLES(warmup),
+          "runs that were discarded before the first sample"),
+    FIELD("sampled_s", &field_count, SAMPLES(spent_s),
+          "time of all samples, with the emptying of caches"),
     FIELD("samples_ns", &samples_type, 0, "time of one run, a sample"),
     FIELD("median_ns", &field_number, SAMPLES(median_ns),
           "median of the samples", .is_derived = true),

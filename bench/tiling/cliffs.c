@@ -301,11 +301,11 @@ static void report_cliffs(struct cliff_search *c)
 
 static int run_device(struct cliff_search *c)
 {
-    static const struct extent extent = {{XL_SAMPLING_INIT, .warmup = 1,
-                                          .min_runs = 5, .max_runs = 30,
-                                          .max_noise = 0.02, .max_s = 0.3},
-                                         0};
+    struct extent extent = {{XL_SAMPLING_INIT, .warmup = 1, .min_runs = 5,
+                             .max_runs = 30, .max_noise = 0.02, .max_s = 0.3},
+                            0};
     struct session *s = c->s;
+    session_sampling(s, &extent.sampling);
     xl_queue *queue = session_queue(s, s->devices[0]);
     if (!queue)
         return EXIT_NO_DEVICE;

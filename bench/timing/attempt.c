@@ -33,6 +33,7 @@ static bool is_too_long(const struct attempt *t, double run_ns)
     bool exceeds_run = need_s > session_left_s(s);
     if (!exceeds_row && !exceeds_run)
         return false;
+    s->is_cut |= exceeds_run;
     char shape[96];
     size_t at = 0;
     for (unsigned i = 0; i < t->row.n_params; i++)
@@ -43,7 +44,7 @@ static bool is_too_long(const struct attempt *t, double run_ns)
         at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%.0f",
                                i ? "x" : "", t->row.shape[i].value);
     progress_hide(s);
-    if (!s->set.quiet && s->pass == 0)
+    if (!s->set.quiet && s->pass == 0 && !session_ended(s))
         fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
                 t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
                 need_s,
@@ -88,6 +89,7 @@ void attempt_describe(struct attempt *t)
     const char *variant = t->work.variant;
     xl_row_init(&t->row, t->b->op->name, variant ? variant : "");
     t->row.seed = t->b->s->set.seed;
+    t->row.cold = t->b->extent->sampling.cold;
     t->b->op->describe(t->work.c, &t->row);
     if (t->b->op->describe_variant)
         t->b->op->describe_variant(&t->work, &t->row);

@@ -52,8 +52,13 @@ static int run_on_device(struct session *s, xl_device *dev,
                          const xl_probe_info *probe)
 {
     struct row_target to = {s, dev, 0};
+    const unsigned warmup = (unsigned)s->set.warmup;
+    const bool has_warmup = option_is_given(option_find("warmup"), &s->set);
     xl_probing how = {.quick = !s->set.full,
                       .seed = s->set.seed,
+                      .runs = (unsigned)s->set.runs,
+                      .warmup = has_warmup ? &warmup : NULL,
+                      .min_s = s->set.min_time_s,
                       .stop = must_stop,
                       .stop_arg = &to};
     xl_queue *q = session_queue(s, dev);

@@ -228,8 +228,13 @@ static int run_case(struct bench *b, const void *c)
     xl_status status = bench_data_init(&data, b->op, c, b->s->set.seed);
     if (status != XL_OK)
         code = session_fail(b->s, "preparing data", status, "");
-    for (unsigned i = 0; status == XL_OK && i < b->s->n_devices; i++)
+    for (unsigned i = 0; status == XL_OK && i < b->s->n_devices; i++) {
+        /* Each device has an equal share of the time that is left. */
+        const struct time_plan plan = b->s->plan;
+        session_step_share(b->s, b->s->n_devices - i);
         run_on_device(b, i, c, &data);
+        b->s->plan = plan;
+    }
     bench_data_clear(&data);
     return code;
 }
@@ -293,7 +298,9 @@ int bench_run(struct session *s, const struct bench_op *op,
         return strcmp(s->command->name, op->name) == 0
                    ? report_no_variant(s, op)
                    : EXIT_FINE;
-    b.extent = extent_of(s);
+    struct extent extent = *extent_of(s);
+    session_sampling(s, &extent.sampling);
+    b.extent = &extent;
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {

@@ -24,10 +24,15 @@ typedef struct xl_sampling {
                        ///< (without max_s: patience x max_runs), while the
                        ///< interval of the median is too wide to be
                        ///< reported; 0 is 1
-    bool cold;         ///< empty the caches before each run
+    bool cold; ///< before each run write a buffer of twice the last-level
+               ///< cache (128 MiB where its size is not known; at most the
+               ///< largest buffer), and wait; a sample is one run
     bool (*stop)(void *arg); ///< called between runs; true ends the sampling;
                              ///< NULL: never
     void *stop_arg;
+    double min_s; ///< go on for at least this many seconds, whatever max_runs
+                  ///< and max_s, but for XL_MAX_SAMPLES samples at most; 0:
+                  ///< no bound
 } xl_sampling;
 #define XL_SAMPLING_INIT XL_SIZED(xl_sampling)
 
@@ -57,6 +62,8 @@ typedef struct xl_samples {
     unsigned runs;  ///< samples taken, at most XL_MAX_SAMPLES
     unsigned batch; ///< runs per sample; sample = total / batch, or the
                     ///< median run where each run is timed separately
+    unsigned warmup; ///< runs before the first sample, as they were asked for
+    double spent_s;  ///< time of all samples, with the emptying of caches
     double median_ns, mad_ns, min_ns, p95_ns;
     double lo_ns, hi_ns;    ///< 95 % interval of the median
     double overhead_ns;     ///< median of host time minus device time

@@ -88,6 +88,12 @@ xl_sampling xl__probe_sampling(const struct xl__session *p)
                         .max_runs = 60,   .max_noise = 0.01, .max_s = 1};
     xl_sampling how = p->how->quick ? quick : full;
     how.patience = p->is_hasty ? 0 : PATIENCE;
+    how.warmup = p->how->warmup ? *p->how->warmup : how.warmup;
+    how.min_s = p->how->min_s;
+    if (p->how->runs > 0) {
+        how.min_runs = how.max_runs = p->how->runs;
+        how.max_s = how.patience = 0;
+    }
     how.stop = p->how->stop;
     how.stop_arg = p->how->stop_arg;
     return how;

@@ -257,6 +257,8 @@ static void finish_loop(struct sample_loop *l)
 {
     xl_samples *out = l->out;
     out->wall_clock = l->wall;
+    out->warmup = l->how->warmup;
+    out->spent_s = l->spent_ns / 1e9;
     if (l->wall) {
         out->warnings |= XL_WARN(WALL_CLOCK);
     } else {
@@ -289,6 +291,7 @@ static bool is_done(struct sample_loop *loops, unsigned n, unsigned rounds)
 {
     const xl_sampling *how = loops->how;
     const double most_ns = n * how->max_s * 1e9;
+    const double least_ns = n * how->min_s * 1e9;
     double spent_ns = 0;
     bool all_steady = true, any_wild = false;
     for (unsigned i = 0; i < n; i++) {
@@ -297,6 +300,8 @@ static bool is_done(struct sample_loop *loops, unsigned n, unsigned rounds)
         all_steady = all_steady && is_steady(how, loops[i].out);
         any_wild = any_wild || is_unsettled(loops[i].out);
     }
+    if (rounds < XL_MAX_SAMPLES && spent_ns < least_ns)
+        return false;
     if (all_steady || rounds >= XL_MAX_SAMPLES)
         return true;
     if (!any_wild || how->patience <= 1)

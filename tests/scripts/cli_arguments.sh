@@ -105,6 +105,12 @@ refused 2 "'gemm_magic'" gemm_ref : gemm 16 --variant gemm_magic
 refused 2 "q=1:2" : gemm --sweep q=1:2
 refused 2 "ld=60:70" 64x64x64 : gemm 64 --sweep ld=60:70 # too short
 refused 2 --max-time : gemm 24 --max-time 0.001
+refused 2 --runs "'0'" : gemm 16 --runs 0
+refused 2 --runs "'1025'" 1024 : gemm 16 --runs 1025
+refused 2 --warmup "'-1'" : softmax 16 --warmup -1
+refused 2 --warmup "'1025'" 1024 : conv --warmup 1025
+refused 2 --min-time "'soon'" : expr x --min-time soon
+refused 2 --runs --min-time : probe launch --runs 3 --min-time 1
 refused 2 compare : compare
 refused 2 bash zsh fish : completion tcsh
 

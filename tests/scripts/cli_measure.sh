@@ -41,6 +41,16 @@ expect 0 "8-bit floats, colour off" env NO_COLOR=1 COLUMNS=60 "$clbench" gemm \
 says "f8e5m2"
 says "accuracy=fast"
 is_plain
+expect 0 "runs, warm-up, cold caches" "$clbench" softmax 9x70 --runs 4 \
+    --warmup 3 --cold --max-time 5000 --json "$folder/runs.json"
+says "cold caches, 4 runs, 3 of warm-up"
+is_json "$folder/runs.json"
+"$python" - "$folder/runs.json" <<'PYTHON' || bad "not as asked"
+import json, sys
+[row] = json.load(open(sys.argv[1], encoding="utf-8"))["rows"]
+assert (row["runs"], row["warmup"], row["batch"]) == (4, 3, 1), row
+assert row["cache"] == "cold" and row["sampled_s"] > 0, row
+PYTHON
 printf 'small one: 33x17x9 f16 nt\n16 batch=3 heads=2 # f32\n' >"$folder/s.txt"
 expect 0 "shapes of a file" "$clbench" gemm --shapes "$folder/s.txt" --quick \
     --variant gemm_ref --max-time 5000 --json "$folder/f.json"

@@ -20,6 +20,9 @@ typedef struct xl_probing {
     bool (*stop)(void *arg); ///< called between points; true ends the probe;
                              ///< NULL: never
     void *stop_arg;
+    unsigned runs; ///< samples of a point; 0: the probe's choice
+    const unsigned *warmup; ///< runs before them; NULL: the probe's choice
+    double min_s; ///< least seconds of a point, as in xl_sampling; 0: none
 } xl_probing;
 
 /** One probe. */

@@ -612,7 +612,8 @@ static void json_row_has_its_members(void **state)
         "value", "unit",    "flop",   "bytes",      "roof",      "cache",
         "clock", "verdict", "reason", "warnings",   "diagnosis",
         "part",  "conditions", "passes", "found",    "lo_ns",     "hi_ns",
-        "launch", "joules", "flop_per_joule"};
+        "launch", "joules", "flop_per_joule", "batch", "warmup",
+        "sampled_s"};
     (void)state;
     struct session s = {.command = &cmd_gemm};
     char path[512];

@@ -107,6 +107,25 @@ static void time_ends_it(void **state)
     assert_true(s.warnings & XL_WARN(FEW_RUNS));
 }
 
+/* min_s is above max_runs and max_s, and below XL_MAX_SAMPLES. */
+static void least_time_goes_on(void **state)
+{
+    (void)state;
+    struct fake f = {.device_ns = 1e8};
+    xl_sampling how = usual;
+    how.max_s = 0.3;
+    how.max_runs = 7;
+    how.min_s = 2;
+    const xl_samples s = sample(&f, &how, 1, false, XL_OK);
+    assert_int_equal(s.runs, 20);
+    assert_near(s.spent_s, 2);
+    assert_int_equal(s.warmup, 2);
+    struct fake brief = {.device_ns = 2e6};
+    how.min_s = 1e3;
+    assert_int_equal(sample(&brief, &how, 1, false, XL_OK).runs,
+                     XL_MAX_SAMPLES);
+}
+
 static bool stop_at_once(void *arg)
 {
     (void)arg;
@@ -892,6 +911,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(steady_work_stops_at_the_least),
         cmocka_unit_test(noise_goes_on_to_the_most),
         cmocka_unit_test(time_ends_it),
+        cmocka_unit_test(least_time_goes_on),
         cmocka_unit_test(a_request_ends_it),
         cmocka_unit_test(sources_are_interleaved),
         cmocka_unit_test(a_failure_is_handed_on),
