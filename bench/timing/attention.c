@@ -174,11 +174,18 @@ static bool read_attention_case(const struct session *s, unsigned i, void *c,
     return true;
 }
 
+static xl_roof attention_engine(const void *arg)
+{
+    const struct attention_case *c = arg;
+    return roof_of_products(c->dtype, false);
+}
+
 const struct bench_op bench_attention = {
     .name = "attention",
     .title = "Attention",
     .note = "4 d flop for each pair of a query and a key that it sees, roof "
-            "from this device's measured peaks",
+            "from this device's measured peaks, the matrix engine's where it "
+            "multiplies the type",
     .case_bytes = sizeof(struct attention_case),
     .parse = parse_attention,
     .table = read_attention_case,
@@ -187,5 +194,6 @@ const struct bench_op bench_attention = {
     .run = run_attention,
     .explain = explain_attention,
     .count = count_products,
+    .engine = attention_engine,
     .check = check_attention,
 };

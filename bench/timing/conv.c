@@ -295,15 +295,22 @@ PASS_FUNCTIONS(forward, XL_CONV_FORWARD)
 PASS_FUNCTIONS(data, XL_CONV_BACKWARD_DATA)
 PASS_FUNCTIONS(filters, XL_CONV_BACKWARD_FILTERS)
 
+static xl_roof conv_engine(const void *arg)
+{
+    const struct conv_case *c = arg;
+    return roof_of_products(c->in, c->accuracy == XL_ACCURACY_FAST);
+}
+
 #define PASS(called, op, heading)                                             \
     {                                                                         \
         .name = op, .title = heading,                                         \
         .note = "2 n k p q c r s / groups flop a run, roof from this "        \
-                "device's measured peaks",                                    \
+                "device's measured peaks, the matrix engine's where it "      \
+                "multiplies the type",                                        \
         .case_bytes = sizeof(struct conv_case), .parse = parse_##called,      \
         .table = read_##called, .layout = layout_conv_buffers,                \
         .describe = describe_conv, .run = run_conv, .explain = explain_conv,  \
-        .count = count_products, .check = check_conv,                         \
+        .count = count_products, .engine = conv_engine, .check = check_conv,  \
     }
 const struct bench_op bench_conv = PASS(forward, "conv", "Convolution");
 const struct bench_op bench_conv_data =

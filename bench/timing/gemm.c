@@ -121,25 +121,17 @@ static xl_status explain_gemm(xl_queue *q, const struct case_run *w,
     return xl_gemm_explain(q, &g, out, *n, n);
 }
 
-/* The roof is that of a matrix engine where one multiplies the type, whatever
- * variant ran, since it is a property of the device. A split f32 product
- * counts as three products of f16, the least number of terms for full
- * accuracy. */
+/* A split f32 product counts as three products of f16, the least number of
+ * terms for full accuracy. */
 static xl_roof gemm_engine(const void *arg)
 {
     enum { TERMS = 3 };
     const struct gemm_case *c = arg;
-    xl_roof roof = {.dtype = c->in, .engine = XL_ENGINE_MATRIX};
     if (gemm_case_b(c) != c->in) /* no engine takes such a pair */
         return roof_usual(XL_F32);
-    if (c->in == XL_F64 ||
-        (c->in == XL_F32 && c->accuracy == XL_ACCURACY_FULL))
-        return roof_usual(c->in);
-    if (c->in == XL_F32 && c->accuracy == XL_ACCURACY_SPLIT) {
-        roof.dtype = XL_F16;
-        roof.terms = TERMS;
-    }
-    return roof;
+    if (c->in == XL_F32 && c->accuracy == XL_ACCURACY_SPLIT)
+        return (xl_roof){XL_F16, XL_ENGINE_MATRIX, .terms = TERMS};
+    return roof_of_products(c->in, c->accuracy == XL_ACCURACY_FAST);
 }
 
 /* Bytes from the last-level cache: each tile reads its rows of A and its

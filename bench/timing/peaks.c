@@ -24,6 +24,13 @@ xl_roof roof_usual(xl_dtype dtype)
     return usual;
 }
 
+xl_roof roof_of_products(xl_dtype dtype, bool is_rounded)
+{
+    if (dtype == XL_F64 || (dtype == XL_F32 && !is_rounded))
+        return roof_usual(dtype);
+    return (xl_roof){.dtype = dtype, .engine = XL_ENGINE_MATRIX};
+}
+
 static xl_status measure_peak(xl_queue *q, const xl_roof *roof, bool again)
 {
     if (roof->engine == XL_ENGINE_MATRIX)

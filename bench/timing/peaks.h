@@ -17,6 +17,10 @@ struct session;
 /* The roof of an op without `engine`: f64, or the rate of f32 for all narrower
  * types. */
 xl_roof roof_usual(xl_dtype dtype);
+/* The roof of an op of products, whatever variant ran, since it is a property
+ * of the device: the matrix engine's, but of f64, and of f32 unless the call
+ * permits its products to be rounded. */
+xl_roof roof_of_products(xl_dtype dtype, bool is_rounded);
 
 /* The bound of a row, from its flop and bytes, or from its bytes only if its
  * unit is B/s. Peaks are measured at their first use; `again`: measured again.
