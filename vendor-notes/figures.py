@@ -6,6 +6,8 @@ figures.py check            is each figure in the documents that of its data?
 figures.py write            write the figures into the documents
 figures.py keep RUN NAME    keep the rows of a result file of clbench as
                             data/NAME.json
+figures.py ship RUN NAME    the whole file as bench/reference_runs/NAME.json,
+                            without the identity of a card, variables, paths
 
 A document has its figures between <!-- figures: BLOCK --> and
 <!-- end of figures -->; BLOCKS has how each is made. A run is measured anew by
@@ -20,6 +22,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "data")
+RUNS = os.path.join(HERE, os.pardir, "bench", "reference_runs")
 DOCUMENTS = [os.path.join(HERE, os.pardir, "README.md"),
              os.path.join(HERE, os.pardir, "README.zh-CN.md"),
              os.path.join(HERE, "measured.md")]
@@ -250,6 +253,17 @@ BLOCKS = {
     "pocl-expression": rows_table(EXPRESSION, "pocl-expression"),
     "h200-suite": rows_table(JUDGED, "h200-suite", where=is_of("gemm")),
     "h200-ratios": h200_ratios,
+    "h100-probes": rows_table(
+        ["probe", "case", "variant", "value", "verdict"], "h100-probes",
+        where=is_of(*("probe_" + name for name in (
+            "bandwidth", "cache", "flops", "ints", "matrix", "special", "dot",
+            "launch", "sync", "switch", "build")))),
+    "h100-softmax": rows_table(JUDGED, "h100-softmax"),
+    "h100-norm": rows_table(JUDGED, "h100-norm"),
+    "h100-expressions": rows_table(["case", *EXPRESSION], "h100-expressions"),
+    "h100-convolution": rows_table(JUDGED, "h100-convolution"),
+    "h100-pipeline": rows_table(["case", "variant", "median", "MAD / median",
+                                 "verdict"], "h100-pipeline"),
 }
 
 
@@ -306,7 +320,7 @@ def label(row, shared):
 
 
 # Options that change no result, and values that mean as much.
-NO_CONDITIONS = ("device", "json", "csv", "markdown", "html", "svg", "trace")
+NO_CONDITIONS = {"device", "json", "csv", "markdown", "html", "svg", "trace"}
 DEFAULTS = (("seed", 1), ("roofs", "kept"), ("accuracy", "full"))
 
 
@@ -343,8 +357,24 @@ def keep(run, name):
              "roof": (row["roof"] or {}).get("frac"),
              "limit": (row["diagnosis"] or {}).get("limiter"),
              "verdict": row["verdict"], "warnings": row["warnings"]}
-            for row in doc["rows"] if row["value"] is not None]
+            for row in doc["rows"]
+            if row["value"] is not None and "curve" not in row["params"]]
     write(os.path.join(DATA, name + ".json"), out, rows)
+    return 0
+
+
+def ship(run, name):
+    with open(run, encoding="utf-8") as file:
+        doc = json.load(file)
+    for device in doc["devices"]:
+        device.update(uuid=None, pci=None)
+        device["facts"] = [fact for fact in device["facts"]
+                           if fact["name"] not in ("uuid", "pci")]
+    doc["environment"]["variables"] = {}
+    doc["environment"]["options"].update(
+        dict.fromkeys(NO_CONDITIONS & doc["environment"]["options"].keys()))
+    doc["host"]["kernel"] = None
+    write(os.path.join(RUNS, name + ".json"), doc, doc.pop("rows"))
     return 0
 
 
@@ -359,8 +389,8 @@ def write(path, head, rows):
 def main(words):
     if words in (["check"], ["write"]):
         return min(1, documents(words == ["write"]))
-    if len(words) == 3 and words[0] == "keep":
-        return keep(*words[1:])
+    if len(words) == 3 and words[0] in ("keep", "ship"):
+        return {"keep": keep, "ship": ship}[words[0]](*words[1:])
     print(__doc__, file=sys.stderr)
     return 2
 

@@ -56,6 +56,7 @@ RUN = {
         row("conv", {"n": 1, "h": 9}, {"layout": "nchw"}, "f32"),
         row("expr", {"d0": 4}, {"case": "sum", "gain": 3}, "f32", ["gain"]),
         row("probe_bandwidth", {"bytes": 1536}, {}),
+        row("probe_cache", {"bytes": 2}, {"curve": 1}, found=["curve"]),
         row("probe_timer", {}, {}, ns=None)]}
 CASES = ["8^3 x9 f32", "8x1x8 f16", "1x9 pad=1 f32", "1x9 f32", "sum 4 f32",
          "1.50 KiB", "-"]
