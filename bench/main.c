@@ -5,11 +5,40 @@
 #include <string.h>
 
 #include "commands.h"
+#include "base/str.h"
+#include "cases/shape_file.h"
 #include "cli/subprocess.h"
 #include "report/outputs.h"
 #include "report/report.h"
 #include "cli/session.h"
+#include "results/listings.h"
+#include "results/result_file.h"
 #include "timing/trace.h"
+
+/* Options that take the name of a text that comes with clbench. */
+static const struct {
+    const char *option;
+    const struct embedded *texts;
+} named[] = {
+    {"as", device_texts},
+    {"shapes", shape_texts},
+    {"with", reference_runs},
+};
+
+static const char *find_text_name(const struct option_row *row, unsigned i)
+{
+    for (size_t k = 0; k < sizeof named / sizeof *named; k++) {
+        const struct embedded *at = named[k].texts;
+        if (!xl__streq(named[k].option, row->name))
+            continue;
+        while (at->name && i > 0) {
+            at++;
+            i--;
+        }
+        return at->name;
+    }
+    return NULL;
+}
 
 static void print_version(void)
 {
@@ -123,6 +152,7 @@ int main(int argc, char **argv)
     struct session s = {.command = NULL};
     int code = EXIT_FINE;
     commands_set(commands);
+    option_names_set(find_text_name);
     child_save_variables();
     if (!args_parse(argc, argv, &s.set, &s.command))
         code = EXIT_USAGE;

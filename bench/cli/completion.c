@@ -29,7 +29,22 @@ static const char fish_quote[] = "\\'";
 static bool has_file_value(const struct option_row *row)
 {
     const char *value = row->value ? row->value : "";
-    return strcmp(value, "FILE") == 0 || strcmp(value, "FOLDER") == 0;
+    return strcmp(value, "FILE") == 0 || strcmp(value, "FILE|NAME") == 0 ||
+           strcmp(value, "FOLDER") == 0;
+}
+
+/* Print the values of a choice, or the names that an option takes besides
+ * files, separated by blanks; false: there are none. */
+static bool print_values(FILE *to, const struct option_row *row,
+                         const char *before)
+{
+    const char *value = NULL;
+    unsigned i = 0;
+    while ((value = row->choices ? row->choices[i] : option_name_at(row, i)) !=
+           NULL)
+        fprintf(to, "%s%.*s", i++ ? " " : before, (int)strcspn(value, "."),
+                value);
+    return i > 0;
 }
 
 /* The alternatives in a command's first word, "bash|zsh|fish", else NULL. */
@@ -70,15 +85,11 @@ static void print_bash_values(FILE *to)
         if (row->letter)
             fprintf(to, "|-%c", row->letter);
         fputs(") ", to);
-        if (has_file_value(row))
-            fputs("COMPREPLY=($(compgen -f -- \"$cur\")); ", to);
-        else if (row->choices) {
-            fputs("COMPREPLY=($(compgen -W '", to);
-            for (unsigned i = 0; row->choices[i]; i++)
-                fprintf(to, "%s%s", i ? " " : "", row->choices[i]);
-            fputs("' -- \"$cur\")); ", to);
-        }
-        fputs("return ;;\n", to);
+        const char *files = has_file_value(row) ? "-f " : "";
+        fprintf(to, "COMPREPLY=($(compgen %s", files);
+        if (print_values(to, row, "-W '"))
+            fputs("' ", to);
+        fputs("-- \"$cur\")); return ;;\n", to);
     }
     fputs("    esac\n", to);
 }
@@ -156,12 +167,10 @@ static void print_zsh_option(FILE *to, const struct option_row *row)
         fputc(':', to);
         print_zsh_text(to, row->value);
         fputc(':', to);
+        const bool has_values = print_values(to, row, "{compadd ");
         if (has_file_value(row))
-            fputs("_files", to);
-        for (unsigned i = 0; row->choices && row->choices[i]; i++)
-            fprintf(to, "%s%s", i ? " " : "(", row->choices[i]);
-        if (row->choices)
-            fputc(')', to);
+            fputs(has_values ? "; _files" : "_files", to);
+        fputs(has_values ? "}" : "", to);
     }
     fputs("' \\\n", to);
 }
@@ -234,12 +243,8 @@ static void print_fish_option(FILE *to, const struct command *c,
         fprintf(to, " -s %c", row->letter);
     if (row->kind != OPT_FLAG)
         fputs(has_file_value(row) ? " -rF" : " -x", to);
-    if (row->choices) {
-        fputs(" -a '", to);
-        for (unsigned i = 0; row->choices[i]; i++)
-            fprintf(to, "%s%s", i ? " " : "", row->choices[i]);
+    if (print_values(to, row, " -a '"))
         fputc('\'', to);
-    }
     fputs(" -d ", to);
     print_quoted(to, row->help, fish_quote);
     fputc('\n', to);

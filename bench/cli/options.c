@@ -349,6 +349,9 @@ const struct option_row option_rows[] = {
      false, NULL},
     {"damaged", 0, OPT_FLAG, NULL, "clear: remove only damaged entries", NULL,
      AT(damaged), false, NULL},
+    {"with", 0, OPT_LIST, "FILE|NAME",
+     "also a run that comes with clbench, by its NAME, or a FILE; repeatable",
+     NULL, AT(with), false, NULL},
     {"fail-on", 0, OPT_LIST, "slower:P%|rejected|missing,...",
      "exit code 5 when the whole interval of a row, of an operation or of "
      "all together exceeds P percent; when a row that had a time is rejected or fails; when a row is "
@@ -565,6 +568,19 @@ void commands_set(const struct command *const *list)
 const struct command *const *commands_all(void)
 {
     return all_commands;
+}
+
+static const char *(*find_name)(const struct option_row *row, unsigned i);
+
+void option_names_set(const char *(*name_at)(const struct option_row *row,
+                                             unsigned i))
+{
+    find_name = name_at;
+}
+
+const char *option_name_at(const struct option_row *row, unsigned i)
+{
+    return find_name ? find_name(row, i) : NULL;
 }
 
 static const struct option_row *find_option_n(const char *name, size_t len)

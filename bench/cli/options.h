@@ -71,6 +71,7 @@ struct settings {
     size_t tries;               /* tune: candidates of a class; 0: no limit */
     const char *output;         /* tune: file of the sets; NULL: the user's */
     bool dry_run;               /* tune: only list candidates */
+    struct option_list with; /* compare, site: runs that come with clbench */
     struct option_list fail_on; /* compare: gates */
     double margin, noise;       /* compare: in percent; NaN: not given */
     struct option_list shapes, scalars, ranges; /* expr */
@@ -133,6 +134,12 @@ struct option_row {
 };
 
 extern const struct option_row option_rows[]; /* NULL name last */
+
+/* The i-th name that an option takes besides files, up to a dot in it; NULL:
+ * there are no more. Shells complete them. main() sets the function. */
+void option_names_set(const char *(*name_at)(const struct option_row *row,
+                                             unsigned i));
+const char *option_name_at(const struct option_row *row, unsigned i);
 
 struct command;
 

@@ -97,6 +97,15 @@ static int compare_files(struct session *s, struct comparisons *comparisons,
     return gate->n_compared > 0 ? EXIT_FINE : report_no_match(&comparisons->list[0]);
 }
 
+static bool read_sets(const struct settings *set, struct comparisons *out,
+                      char *why, size_t cap)
+{
+    bool is_fine = comparisons_read(out, set->words, set->n_words, why, cap);
+    for (unsigned i = 0; is_fine && i < set->with.n; i++)
+        is_fine = comparisons_add_reference(out, set->with.value[i], why, cap);
+    return is_fine;
+}
+
 static int run_compare(struct session *s)
 {
     struct gate gate;
@@ -117,21 +126,23 @@ static int run_compare(struct session *s)
     if (!comparisons)
         return session_fail(s, "comparing", XL_NO_MEMORY, "");
     int code = EXIT_FINE;
-    if (!comparisons_read(comparisons, s->set.words, s->set.n_words, why, sizeof why))
-        code = report_error(why, EXIT_FILE);
-    else if (!s->set.portability)
+    if (!read_sets(&s->set, comparisons, why, sizeof why)) {
+        session_message(s, "", why);
+        code = EXIT_FILE;
+    } else if (!s->set.portability) {
         code = compare_files(s, comparisons, &gate);
-    else if (!portability_print(comparisons->files, comparisons->n_files,
-                                s->set.variant))
+    } else if (!portability_print(comparisons->files, comparisons->n_files,
+                                  s->set.variant)) {
         code = session_fail(s, "comparing", XL_NO_MEMORY, "");
+    }
     comparisons_clear(comparisons);
     free(comparisons);
     return code;
 }
 
-static const char *const options[] = {
-    "fail-on", "margin", "noise", "portability", "variant",
-    "markdown", NULL};
+static const char *const options[] = {"with",     "fail-on",     "margin",
+                                      "noise",    "portability", "variant",
+                                      "markdown", NULL};
 
 const struct command cmd_compare = {
     .name = "compare",
@@ -157,7 +168,8 @@ const struct command cmd_compare = {
         "Several files, devices or libraries (from bench/peers, or CLBlast by "
         "--variant all) make one table: times relative to the first file's "
         "own "
-        "rows, with geometric means.\n\n"
+        "rows, with geometric means. --with adds a run that comes with "
+        "clbench.\n\n"
         "--portability takes the files of several devices and prints which "
         "fraction of each device a case reaches, of its roof and of the best "
         "known there, with the harmonic means over the devices; --variant "

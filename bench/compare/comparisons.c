@@ -121,6 +121,21 @@ bool comparisons_read(struct comparisons *s, const char *const *names,
     return !has_sides(s) || split_files(s, why, cap);
 }
 
+bool comparisons_add_reference(struct comparisons *s, const char *name,
+                               char *why, size_t cap)
+{
+    if (s->n_files == COMPARISONS_MAX_FILES ||
+        s->n_sets == COMPARISONS_MAX_SETS) {
+        snprintf(why, cap, "too many result files: at most %d",
+                 COMPARISONS_MAX_SETS);
+        return false;
+    }
+    struct result_file *file = &s->files[s->n_files++];
+    s->set[s->n_sets++] = (struct result_set){.files = file, .n_files = 1};
+    s->is_paired = false;
+    return result_file_read_reference(name, file, why, cap);
+}
+
 /* -- comparisons ---------------------------------------------------------- */
 
 /* True if a file has rows of peer libraries that were measured interleaved, or

@@ -30,6 +30,10 @@ struct comparisons {
  * comparisons_clear() in either case. */
 bool comparisons_read(struct comparisons *s, const char *const *names,
                       size_t n, char *why, size_t cap);
+/* Adds a set: a run that comes with clbench, by its name, or a file. Likewise.
+ */
+bool comparisons_add_reference(struct comparisons *s, const char *name,
+                               char *why, size_t cap);
 /* Makes the sides of a document of `clbench ab` two sets. Likewise. */
 bool comparisons_read_sides(struct comparisons *s, const json_t *both,
                             char *why, size_t cap);

@@ -48,7 +48,7 @@ static bool is_plain(char c)
 }
 
 /* "NVIDIA H200" is "nvidia-h200". */
-static char *make_label(const char *name)
+char *figure_files_label(const char *name)
 {
     struct xl__str out = {0};
     for (; *name; name++) {
@@ -95,7 +95,8 @@ static struct figure_device *list_devices(const struct result_file *files,
         for (size_t j = 0; j < files[i].n_devices; j++, at++) {
             list[at].file = &files[i];
             list[at].json = json_array_get(devices, j);
-            list[at].label = make_label(json_text_at(list[at].json, "name"));
+            list[at].label =
+                figure_files_label(json_text_at(list[at].json, "name"));
         }
     }
     if (list)

@@ -14,6 +14,9 @@ struct session;
 /* Every figure of a report, in the order of the page. */
 extern const struct figure *const figures[]; /* NULL-terminated */
 
+/* A device's name in letters, digits and dashes, on the heap; NULL: out of
+ * memory. */
+char *figure_files_label(const char *name);
 /* Make the folder if it does not exist. True when files can be written to it;
  * false after a message on stderr. */
 bool figure_files_check(struct session *s, const char *folder);

@@ -169,15 +169,34 @@ static bool label_rows(struct html_group *group)
     return is_ok;
 }
 
-/* Adds all devices and rows of a file; false: out of memory. */
+static bool is_chosen_device(const struct html_page *page,
+                             const json_t *device)
+{
+    return !page->choice.device ||
+           (device && is_same_device(page->choice.device, device));
+}
+
+static bool is_chosen_row(const struct html_page *page,
+                          const struct result_file *file,
+                          const struct result_row *row)
+{
+    return is_chosen_device(page, result_device(file, row)) &&
+           (!page->choice.op ||
+            xl__streq(page->choice.op, json_text_at(row->json, "op")));
+}
+
+/* Adds the chosen devices and rows of a file; false: out of memory. */
 static bool gather_file(struct html_page *page, const struct result_file *file)
 {
     const json_t *devices = json_object_get(file->document, "devices");
-    for (size_t i = 0; i < json_array_size(devices); i++)
-        if (!add_run(page, file, json_array_get(devices, i)))
+    for (size_t i = 0; i < json_array_size(devices) && !page->choice.op; i++) {
+        const json_t *device = json_array_get(devices, i);
+        if (is_chosen_device(page, device) && !add_run(page, file, device))
             return false;
+    }
     for (size_t i = 0; i < file->n_rows; i++)
-        if (!add_row(page, file, &file->rows[i]))
+        if (is_chosen_row(page, file, &file->rows[i]) &&
+            !add_row(page, file, &file->rows[i]))
             return false;
     return true;
 }
@@ -199,9 +218,9 @@ static void order_groups(struct html_page *page)
 }
 
 bool html_page_gather(struct html_page *page, const struct result_file *files,
-                      size_t n)
+                      size_t n, struct html_choice choice)
 {
-    *page = (struct html_page){.files = files, .n_files = n};
+    *page = (struct html_page){.choice = choice, .files = files, .n_files = n};
     for (size_t i = 0; i < n; i++)
         if (!gather_file(page, &files[i]))
             return false;
@@ -212,6 +231,15 @@ bool html_page_gather(struct html_page *page, const struct result_file *files,
     }
     order_groups(page);
     return true;
+}
+
+bool html_page_has(const struct html_page *page,
+                   const struct result_file *file)
+{
+    bool has = !page->choice.device && !page->choice.op;
+    for (size_t i = 0; i < page->n_runs; i++)
+        has = has || page->runs[i].file == file;
+    return has;
 }
 
 void html_page_clear(struct html_page *page)
@@ -237,6 +265,8 @@ static const struct {
     {"gemm", "Matrix products (GEMM)"},
     {"conv", "Convolution"},
     {"softmax", "Softmax"},
+    {"norm", "Layer norm and RMS norm"},
+    {"attention", "Attention"},
     {"expr", "Expressions"},
     {"pipeline", "Pipeline"},
 };

@@ -44,7 +44,14 @@ struct html_group {
     char *common; /* what all rows share: "trans=nn"; "" when nothing */
 };
 
+/* What a page shows of its files; NULL: all. */
+struct html_choice {
+    const json_t *device; /* an entry of "devices" */
+    const char *op;       /* rows of this op, and the devices that have any */
+};
+
 struct html_page {
+    struct html_choice choice;
     const struct result_file *files;
     size_t n_files;
     struct html_run *runs;
@@ -59,8 +66,22 @@ struct html_page {
 /* False when memory runs out; the caller clears the page either way. The files
  * must live as long as the page. */
 bool html_page_gather(struct html_page *page, const struct result_file *files,
-                      size_t n);
+                      size_t n, struct html_choice choice);
 void html_page_clear(struct html_page *page);
+/* Has the page anything of the file? Without a choice also where the file has
+ * no device. */
+bool html_page_has(const struct html_page *page,
+                   const struct result_file *file);
+
+/* The frame of a page, and which of its sections it has. */
+struct html_layout {
+    const char *title; /* escaped already */
+    const char *links; /* markup: <li> elements before those of the sections */
+    const char *intro; /* markup: before the first section */
+    bool has_devices, has_pictures, has_rows, has_environments;
+};
+void html_page_write(struct xl__str *out, const struct html_page *page,
+                     const struct html_layout *layout);
 
 /* "GEMM" of "gemm", "Probe: bandwidth" of "probe_bandwidth". */
 void html_op_title(struct xl__str *out, const char *op);

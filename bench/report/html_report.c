@@ -210,7 +210,8 @@ static void add_figures(struct xl__str *out, const struct html_page *page)
 {
     struct xl__str all = {0};
     for (const struct figure *const *f = figures; *f; f++)
-        add_figure(&all, page, *f);
+        if (!page->choice.op || xl__streq(page->choice.op, (*f)->name))
+            add_figure(&all, page, *f);
     if (all.len > 0)
         html_add(out,
                  "<section id=\"pictures\" aria-labelledby=\"h-pictures\">\n"
@@ -370,7 +371,8 @@ static void add_environments(struct xl__str *out, const struct html_page *page)
                      "<h2 id=\"h-environment\">Environment, and how to run it "
                      "again</h2>\n");
     for (size_t i = 0; i < page->n_files; i++)
-        add_file(out, &page->files[i], i, page->n_files > MOST_UNFOLDED);
+        if (html_page_has(page, &page->files[i]))
+            add_file(out, &page->files[i], i, page->n_files > MOST_UNFOLDED);
     xl__str_add(out, "</section>\n");
 }
 
@@ -395,9 +397,12 @@ static void add_page_title(struct xl__str *out, const struct html_page *page)
 static void add_runs(struct xl__str *out, const struct html_page *page)
 {
     enum { MOST = 4 };
+    size_t n_files = 0;
     xl__str_add(out, "<ul class=\"runs\">\n");
-    for (size_t i = 0; i < page->n_files && i < MOST; i++) {
+    for (size_t i = 0; i < page->n_files; i++) {
         struct xl__str date = {0};
+        if (!html_page_has(page, &page->files[i]) || n_files++ >= MOST)
+            continue;
         html_date(&date, &page->files[i]);
         const json_t *tool = json_object_get(page->files[i].document, "tool");
         const char *command = json_text_at(tool, "command");
@@ -406,8 +411,8 @@ static void add_runs(struct xl__str *out, const struct html_page *page)
                  xl__str_text(&date), json_text_at(tool, "version"));
         xl__str_clear(&date);
     }
-    if (page->n_files > MOST)
-        html_add(out, "<li>and %z more files</li>\n", page->n_files - MOST);
+    if (n_files > MOST)
+        html_add(out, "<li>and %z more files</li>\n", n_files - MOST);
     for (size_t i = 0; i < page->n_devices && i < MOST; i++) {
         const struct html_device *d = &page->devices[i];
         html_add(out, "<li>%s: %s, driver %s</li>\n", d->name,
@@ -417,50 +422,70 @@ static void add_runs(struct xl__str *out, const struct html_page *page)
     xl__str_add(out, "</ul>\n");
 }
 
+static void add_link(struct xl__str *out, bool is_shown, const char *section,
+                     const char *title)
+{
+    if (is_shown)
+        html_add(out, "<li><a href=\"#%m\">%m</a></li>\n", section, title);
+}
+
 static void add_header(struct xl__str *out, const struct html_page *page,
-                       const char *title, bool has_pictures)
+                       const struct html_layout *layout, bool has_pictures)
 {
     html_add(out,
              "<header>\n<p class=\"name\">clbench results</p>\n"
              "<h1>%m</h1>\n",
-             title);
+             layout->title);
     add_runs(out, page);
-    html_add(out,
-             "</header>\n<nav aria-label=\"Sections\"><ul>\n"
-             "<li><a href=\"#summary\">Summary</a></li>\n"
-             "<li><a href=\"#devices\">Devices</a></li>\n%m"
-             "<li><a href=\"#rows\">Every row</a></li>\n"
-             "<li><a href=\"#environment\">Environment</a></li>\n"
-             "</ul></nav>\n",
-             has_pictures ? "<li><a href=\"#pictures\">Pictures</a></li>\n"
-                          : "");
+    html_add(out, "</header>\n<nav aria-label=\"Sections\"><ul>\n%m",
+             layout->links);
+    add_link(out, true, "summary", "Summary");
+    add_link(out, layout->has_devices, "devices", "Devices");
+    add_link(out, has_pictures, "pictures", "Pictures");
+    add_link(out, layout->has_rows, "rows", "Every row");
+    add_link(out, layout->has_environments, "environment", "Environment");
+    xl__str_add(out, "</ul></nav>\n");
+}
+
+void html_page_write(struct xl__str *out, const struct html_page *page,
+                     const struct html_layout *layout)
+{
+    struct xl__str pictures = {0};
+    if (layout->has_pictures)
+        add_figures(&pictures, page);
+    html_begin(out, layout->title);
+    add_header(out, page, layout, pictures.len > 0);
+    html_add(out, "<main id=\"main\">\n%m", layout->intro);
+    html_summary(out, page);
+    if (layout->has_devices)
+        add_devices(out, page);
+    xl__str_add(out, xl__str_text(&pictures));
+    if (layout->has_rows)
+        html_rows(out, page);
+    if (layout->has_environments)
+        add_environments(out, page);
+    xl__str_add(out, "</main>\n");
+    html_end(out);
+    out->broken = out->broken || pictures.broken;
+    xl__str_clear(&pictures);
 }
 
 static void render_page(const struct result_file *files, size_t n,
                         struct xl__str *out)
 {
     struct html_page page;
-    struct xl__str title = {0}, pictures = {0};
-    if (html_page_gather(&page, files, n)) {
+    struct xl__str title = {0};
+    if (html_page_gather(&page, files, n, (struct html_choice){NULL, NULL})) {
         add_page_title(&title, &page);
-        add_figures(&pictures, &page);
-        html_begin(out, xl__str_text(&title));
-        add_header(out, &page, xl__str_text(&title), pictures.len > 0);
-        xl__str_add(out, "<main id=\"main\">\n");
-        html_summary(out, &page);
-        add_devices(out, &page);
-        xl__str_add(out, xl__str_text(&pictures));
-        html_rows(out, &page);
-        add_environments(out, &page);
-        xl__str_add(out, "</main>\n");
-        html_end(out);
+        const struct html_layout all = {
+            xl__str_text(&title), "", "", true, true, true, true};
+        html_page_write(out, &page, &all);
     } else {
         out->broken = true;
     }
-    out->broken = out->broken || title.broken || pictures.broken;
+    out->broken = out->broken || title.broken;
     html_page_clear(&page);
     xl__str_clear(&title);
-    xl__str_clear(&pictures);
 }
 
 const struct renderer render_html = {

@@ -10,11 +10,9 @@
 static const struct embedded *find_text(const struct embedded *all,
                                         const char *name)
 {
-    static const char ending[] = ".txt";
     const size_t len = strlen(name);
     for (const struct embedded *t = all; t->name; t++)
-        if (strncmp(t->name, name, len) == 0 &&
-            strcmp(t->name + len, ending) == 0)
+        if (strncmp(t->name, name, len) == 0 && t->name[len] == '.')
             return t;
     return NULL;
 }

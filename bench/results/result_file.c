@@ -234,12 +234,23 @@ bool result_file_from(json_t *document, const char *path,
     return read_rows(out, why, cap);
 }
 
+static bool read_text(const char *text, size_t len, const char *path,
+                      struct result_file *out, char *why, size_t cap)
+{
+    json_error_t error;
+    json_t *document = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    if (document)
+        return result_file_from(document, path, out, why, cap);
+    snprintf(why, cap, "'%s' is not JSON: line %d: %s", path, error.line,
+             error.text);
+    return false;
+}
+
 bool result_file_read(const char *path, struct result_file *out, char *why,
                       size_t cap)
 {
     char *text = NULL;
     size_t len = 0;
-    json_error_t error;
     *out = (struct result_file){.path = path};
     errno = 0;
     if (xl__file_read(path, &text, &len) != XL_OK) {
@@ -247,14 +258,25 @@ bool result_file_read(const char *path, struct result_file *out, char *why,
                  errno ? strerror(errno) : "out of memory");
         return false;
     }
-    json_t *document = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    const bool is_fine = read_text(text, len, path, out, why, cap);
     free(text);
-    if (!document) {
-        snprintf(why, cap, "'%s' is not JSON: line %d: %s", path, error.line,
-                 error.text);
-        return false;
-    }
-    return result_file_from(document, path, out, why, cap);
+    return is_fine;
+}
+
+bool result_file_read_reference(const char *name, struct result_file *out,
+                                char *why, size_t cap)
+{
+    char *text = NULL;
+    struct xl__str said = {0};
+    *out = (struct result_file){.path = name};
+    bool is_fine = embedded_read(reference_runs, "reference run", NULL, name,
+                                 &text, &said);
+    if (!is_fine)
+        snprintf(why, cap, "%s", xl__str_text(&said));
+    is_fine = is_fine && read_text(text, strlen(text), name, out, why, cap);
+    free(text);
+    xl__str_clear(&said);
+    return is_fine;
 }
 
 void result_file_clear(struct result_file *file)

@@ -11,6 +11,9 @@
 #include <jansson.h>
 
 #include "cli/session.h"
+#include "results/embedded.h"
+
+extern const struct embedded reference_runs[]; /* NULL name last */
 
 /* A row of a file. */
 struct result_row {
@@ -40,6 +43,9 @@ struct result_file {
  * with the path. The caller clears `out` either way. */
 bool result_file_read(const char *path, struct result_file *out, char *why,
                       size_t cap);
+/* The same of a run that comes with clbench, by its name, or of a path. */
+bool result_file_read_reference(const char *name, struct result_file *out,
+                                char *why, size_t cap);
 /* The same of a document in memory, whose reference is taken over. `path` is
  * its name in messages and in what is shown. */
 bool result_file_from(json_t *document, const char *path,

@@ -12,7 +12,7 @@ a folder of its own below FOLDER. A program that still runs after S seconds
 exits with 2 (usage), 4 (a file), a code that the manual does not list, or a
 signal. On the stub driver kernels compute nothing, so 1 (a wrong result), 3
 (no usable device, of doctor) and 5 (a gate) are expected there. For the same
-reason each file that report, compare or plan reads is replaced by result.json,
+reason each file that report, compare, site or plan reads is replaced by result.json,
 which was measured on PoCL. A block ```opencl whose first line is // NAME is
 the file of a kernel.
 
@@ -55,7 +55,7 @@ def read_examples(path):
 
 def supply_results(command, folder):
     """Writes the result files that the example reads."""
-    if not re.match(r"clbench (report|compare|plan)\b", command):
+    if not re.match(r"clbench (report|compare|site|plan)\b", command):
         return
     read = re.sub(r"--(json|csv|html|markdown|svg|model) \S+", "", command)
     for name in re.findall(r"[\w-]+\.json\b", read):

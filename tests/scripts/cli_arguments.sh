@@ -14,7 +14,7 @@ says "usage"
 fits
 is_plain
 for command in devices limits probe gemm softmax expr tune verify explain \
-        split plan compare doctor cache completion; do
+        split plan compare site doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
     fits
@@ -23,6 +23,16 @@ for shell in bash zsh fish man; do
     expect 0 "completion $shell" "$clbench" completion "$shell"
     says "gemm"
     is_quiet "$err"
+done
+# shellcheck disable=SC2016
+expect 0 "bash completes names" bash -c '. <("$0" completion bash)
+    COMP_WORDS=(clbench compare a.json --with "") COMP_CWORD=4
+    _clbench && printf "%s\n" "${COMPREPLY[@]}"' "$clbench"
+for run in "$source_dir"/bench/reference_runs/*.json; do
+    expect 0 "a reference run beside itself" "$clbench" compare "$run" \
+        --with "$(basename "$run" .json)"
+    says " 0 SLOWER, 0 FASTER, 0 AMBIGUOUS, [1-9]"
+    fits
 done
 expect 0 "shapes that come with clbench" "$clbench" gemm --list
 says "gemm_llm"
@@ -113,6 +123,7 @@ refused 2 --min-time "'soon'" : expr x --min-time soon
 refused 2 --runs --min-time : probe launch --runs 3 --min-time 1
 refused 2 compare : compare
 refused 2 bash zsh fish : completion tcsh
+refused 2 "run.json" : site "$folder/pages"
 
 # Positions in a text: line, column and a mark below the place.
 refused 2 "1:6: " "^  sin(x" "^       ^" : expr 'sin(x' --shape x=10
@@ -185,5 +196,8 @@ refused 4 binary.txt "line 2" : devices --as "$folder/binary.txt"
 refused 4 empty.txt CL_DEVICE_NAME : explain gemm 16 --as "$folder/empty.txt"
 refused 4 none.json : compare "$folder/none.json" "$folder/w.json"
 refused 4 broken.json : compare "$folder/broken.json" "$folder/w.json"
+refused 4 "'nothing'" h100 : compare "$folder/w.json" --with nothing
+refused 4 none.json : site "$folder/pages" "$folder/none.json"
+refused 4 broken.json/pages : site "$folder/broken.json/pages" "$folder/w.json"
 
 finish

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTML page in a browser: it loads without console messages and without
 further requests, shows every row, sorts, filters, follows its links, fits a
-narrow screen, and runs no script of a document.
+narrow screen, and runs no script of a document. So do the pages of `clbench site`,
+each with the rows of its device or op.
 
 page.py CLBENCH FOLDER CHROMIUM
 
@@ -392,6 +393,40 @@ class Page(unittest.TestCase):
             self.assertLessEqual(self.browser.run(
                 "document.documentElement.scrollWidth"), 400, name)
         self.browser.picture("400")
+
+    def test_site(self):
+        """What does not fit, or leads nowhere, of each page of a site."""
+        subprocess.run([CLBENCH, "site", "site", "plain.json", "hostile.json"],
+                       check=True, timeout=LONGEST_S)
+        shown = {}
+        for name in os.listdir("site"):
+            with open(f"site/{name}", encoding="utf-8") as file:
+                checked = Balance()
+                checked.feed(file.read())
+            self.assertEqual((checked.bad, checked.open), ([], []), name)
+            self.loads(f"site/{name.removesuffix('.html')}", width=400)
+            self.assertLessEqual(self.browser.run(
+                "document.documentElement.scrollWidth"), 400, name)
+            links, shown[name] = self.browser.run("""[
+                Array.from(document.querySelectorAll("a"), function (a) {
+                  return a.getAttribute("href"); }),
+                Array.from(document.querySelectorAll("table.rows tbody th"),
+                  function (th) { return th.title; }).sort()]""")
+            self.assertEqual([link for link in links if not (
+                link[1:] in checked.ids if link.startswith("#")
+                else os.path.exists(f"site/{link}"))], [], name)
+            if name == "index.html":
+                pages = {link for link in links if not link.startswith("#")}
+        self.assertEqual(pages | {"index.html"}, shown.keys())
+        rows = self.made["plain"]["rows"]
+        for i in range(2):
+            made = [row["id"] for row in rows if row["device"] == i]
+            self.assertEqual(sorted(made), shown[next(
+                name for name in pages if name.startswith(f"device-{i + 1}"))])
+        self.assertEqual(
+            sorted(row["id"] for row in rows if row["op"] == "softmax"),
+            shown["op-softmax.html"])
+        self.assertNotIn("op-probe-bandwidth.html", pages)
 
     def test_contrast(self):
         for scheme in ("light", "dark"):

@@ -12,6 +12,8 @@
 #include "report/html_page.h"
 #include "report/outputs.h"
 
+static const struct html_choice everything = {NULL, NULL};
+
 /* -- elements ------------------------------------------------------------- */
 
 static void text_is_never_markup(void **state)
@@ -314,7 +316,7 @@ static void devices_are_merged_over_files(void **state)
             DOCUMENT(DEVICE(0, "D", "null") "," DEVICE(1, "D", "null"), ""),
             "c.json")};
     (void)state;
-    assert_true(html_page_gather(&page, files, 3));
+    assert_true(html_page_gather(&page, files, 3, everything));
     assert_int_equal(page.n_devices, 2);
     assert_int_equal(page.n_runs, 5);
     assert_int_equal(page.devices[0].n_rows, 0);
@@ -353,7 +355,7 @@ static void the_best_row_is_ok(void **state)
         "a.json");
     /* clang-format on */
     (void)state;
-    assert_true(html_page_gather(&page, &file, 1));
+    assert_true(html_page_gather(&page, &file, 1, everything));
     const struct html_row *best =
         html_best_row(&page, &page.groups[0], 0, NULL);
     assert_non_null(best);
@@ -379,7 +381,7 @@ static void measured_facts_come_first(void **state)
     struct result_file files[3] = {read_document(a.text, "a.json"),
                                    read_document(b.text, "b.json"),
                                    read_document(a.text, "c.json")};
-    assert_true(html_page_gather(&page, files, 3));
+    assert_true(html_page_gather(&page, files, 3, everything));
     assert_int_equal(page.n_devices, 1);
     html_fact_value(&text, html_fact(&page, 0, "subgroup_width"));
     assert_string_equal(xl__str_text(&text), "32");
