@@ -260,6 +260,7 @@ BLOCKS = {
             "launch", "sync", "switch", "build")))),
     "h100-softmax": rows_table(JUDGED, "h100-softmax"),
     "h100-norm": rows_table(JUDGED, "h100-norm"),
+    "h100-attention": rows_table(JUDGED, "h100-attention"),
     "h100-expressions": rows_table(["case", *EXPRESSION], "h100-expressions"),
     "h100-convolution": rows_table(JUDGED, "h100-convolution"),
     "h100-pipeline": rows_table(["case", "variant", "median", "MAD / median",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of documents are those of vendor-notes/data; a figure that is
 edited by hand, in a document or in its data, is found. Rows of every op are
-kept, with the command that measures them.
+kept, with the command that measures them. A shipped run has nothing that
+identifies a card or a machine.
 
 check_figures.py SOURCE
 """
@@ -44,10 +45,16 @@ def row(op, shape, params, dtype=None, found=(), ns=2e6):
 
 RUN = {
     "tool": {"library": "0.1.0", "command": "conv"},
-    "environment": {"date": "2026-01-01", "arguments": ["a b"], "options": {
-        "dtype": None, "stride": 2, "shape": ["x=1", "y=2"], "json": "r.json",
-        "seed": 1, "quick": True}},
-    "state": {"text": "QUIET"}, "devices": [{"name": "D", "driver": "1"}],
+    "environment": {
+        "date": "2026-01-01", "arguments": ["a b"],
+        "variables": {"A": "SECRET"}, "options": {
+            "dtype": None, "stride": 2, "shape": ["x=1", "y=2"],
+            "json": "SECRET", "seed": 1, "quick": True}},
+    "state": {"text": "QUIET"}, "host": {"cpu": "C", "kernel": "SECRET"},
+    "devices": [{"name": "D", "driver": "1", "uuid": "SECRET",
+                 "pci": "SECRET", "facts": [
+                     {"name": "uuid", "value": "SECRET"},
+                     {"name": "clock_hz", "value": 5}]}],
     "rows": [
         row("gemm", {"m": 8, "n": 8, "k": 8, "batch": 9}, {"trans": "nn"},
             "f32"),
@@ -77,6 +84,19 @@ def keeps(folder):
         [row["case"] for row in kept["rows"]] == CASES
 
 
+def ships(folder):
+    """Does `ship` write all of RUN but what identifies?"""
+    run, path = (os.path.join(folder, name) for name in (
+        "run.json", "bench/reference_runs/shipped.json"))
+    os.makedirs(os.path.dirname(path))
+    subprocess.run([sys.executable, "vendor-notes/figures.py", "ship", run,
+                    "shipped"], cwd=folder, check=True)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return "SECRET" not in text and json.loads(text)["rows"] == RUN["rows"] \
+        and json.loads(text)["devices"][0]["facts"][0]["value"] == 5
+
+
 def main(source):
     code, said = check(source)
     if code:
@@ -96,6 +116,8 @@ def main(source):
                 sys.exit(f"FAILED: an edit of {path} is not found")
         if not keeps(folder):
             sys.exit("FAILED: rows are not kept as they should be")
+        if not ships(folder):
+            sys.exit("FAILED: a run is not shipped as it should be")
 
 
 main(sys.argv[1])
