@@ -59,6 +59,9 @@ const struct option_row option_rows[] = {
     {"variant", 'v', OPT_TEXT, "NAME|all",
      "force one variant, or run each that supports the case; 'clbench "
      "explain' lists them", NULL, AT(variant), false, NULL},
+    {"same-kernel", 0, OPT_TEXT, "NAME",
+     "also run this variant on each device, and show it in a table of its own",
+     NULL, AT(same_kernel), false, NULL},
     {"dtype", 't', OPT_CHOICE, "f32|f16|bf16|f64|i8|u8|f8e4m3|f8e5m2",
      "element type; sums are in f32, for f64 in f64, for i8 and u8 in i32 "
      "(f64, bytes and the 8-bit floats, whose C is bf16: gemm only)", dtypes,

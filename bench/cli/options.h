@@ -47,6 +47,7 @@ struct settings {
     bool all_devices;
     const char *as; /* a listing of devices; NULL: those of this machine */
     const char *variant;     /* NULL: the library's choice; "all": every one */
+    const char *same_kernel; /* a variant to run on each device; or NULL */
     xl_dtype dtype, dtype_b; /* XL_N_DTYPES: not given */
     int trans;               /* bit 0: A transposed, bit 1: B; -1: not given */
     xl_accuracy accuracy;

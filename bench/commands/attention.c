@@ -9,9 +9,10 @@ static int run_attention(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant",   "dtype",        "causal", "share",
-    "window", "trace",       "json",      REPORT_OPTIONS, "seed",   "quick",
-    "full",   "max-time",    RUN_OPTIONS, "roofs",        "strict", NULL};
+    "device",       "all-devices", "variant", "same-kernel", "dtype",
+    "causal",       "share",       "window",  "trace",       "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",        "max-time",
+    RUN_OPTIONS,    "roofs",       "strict",  NULL};
 
 const struct command cmd_attention = {
     .name = "attention",

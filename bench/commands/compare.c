@@ -79,6 +79,7 @@ static int compare_files(struct session *s, struct comparisons *comparisons,
     };
     if (!comparisons_make(comparisons, &how))
         return session_fail(s, "comparing", XL_NO_MEMORY, "");
+    comparisons->same_kernel = s->set.same_kernel;
     for (size_t i = 0; i < comparisons->n; i++)
         gate_mark(gate, &comparisons->list[i]);
     if (comparisons->n == 0)
@@ -140,9 +141,9 @@ static int run_compare(struct session *s)
     return code;
 }
 
-static const char *const options[] = {"with",     "fail-on",     "margin",
-                                      "noise",    "portability", "variant",
-                                      "markdown", NULL};
+static const char *const options[] = {
+    "with", "fail-on", "margin", "noise", "portability", "variant",
+    "same-kernel", "markdown", NULL};
 
 const struct command cmd_compare = {
     .name = "compare",

@@ -14,10 +14,11 @@ static int run_conv(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",   "all-devices", "variant",      "dtype",  "pass",   "layout",
-    "stride",   "pad",         "dilation",     "groups", "shapes", "list",
-    "trace",    "json",        REPORT_OPTIONS, "seed",   "quick",  "full",
-    "max-time", RUN_OPTIONS,   "accuracy",     "roofs",  "strict", NULL};
+    "device",       "all-devices", "variant", "same-kernel", "dtype",
+    "pass",         "layout",      "stride",  "pad",         "dilation",
+    "groups",       "shapes",      "list",    "trace",       "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",        "max-time",
+    RUN_OPTIONS,    "accuracy",    "roofs",   "strict",      NULL};
 
 const struct command cmd_conv = {
     .name = "conv",

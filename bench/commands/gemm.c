@@ -22,11 +22,12 @@ static int run_gemm(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",   "all-devices",  "variant", "dtype",  "dtype-b",
-    "trans",    "accuracy",     "batch",   "heads",  "shapes",
-    "sweep",    "reads",        "cliff",   "list",   "trace",
-    "json",     REPORT_OPTIONS, "seed",    "quick",  "full",
-    "max-time", RUN_OPTIONS,    "roofs",   "strict", NULL};
+    "device",  "all-devices", "variant",      "same-kernel", "dtype",
+    "dtype-b", "trans",       "accuracy",     "batch",       "heads",
+    "shapes",  "sweep",       "reads",        "cliff",       "list",
+    "trace",   "json",        REPORT_OPTIONS, "seed",        "quick",
+    "full",    "max-time",    RUN_OPTIONS,    "roofs",       "strict",
+    NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",

@@ -100,7 +100,8 @@ static int run_report(struct session *s)
     return code;
 }
 
-static const char *const options[] = {REPORT_OPTIONS, "schema", NULL};
+static const char *const options[] = {REPORT_OPTIONS, "same-kernel", "schema",
+                                      NULL};
 
 const struct command cmd_report = {
     .name = "report",

@@ -9,9 +9,9 @@ static int run_softmax(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",    "all-devices",  "variant", "dtype", "log",  "trace",
-    "json",      REPORT_OPTIONS, "seed",    "quick", "full", "max-time",
-    RUN_OPTIONS, "roofs",        "strict",  NULL};
+    "device",   "all-devices", "variant",      "same-kernel", "dtype", "log",
+    "trace",    "json",        REPORT_OPTIONS, "seed",        "quick", "full",
+    "max-time", RUN_OPTIONS,   "roofs",        "strict",      NULL};
 
 const struct command cmd_softmax = {
     .name = "softmax",
@@ -38,9 +38,9 @@ static int run_norm(struct session *s)
 }
 
 static const char *const norm_options[] = {
-    "device",   "all-devices", "variant",      "dtype",  "rms",   "residual",
-    "trace",    "json",        REPORT_OPTIONS, "seed",   "quick", "full",
-    "max-time", RUN_OPTIONS,   "roofs",        "strict", NULL};
+    "device",   "all-devices", "variant",   "same-kernel",  "dtype",  "rms",
+    "residual", "trace",       "json",      REPORT_OPTIONS, "seed",   "quick",
+    "full",     "max-time",    RUN_OPTIONS, "roofs",        "strict", NULL};
 
 const struct command cmd_norm = {
     .name = "norm",

@@ -139,9 +139,10 @@ static int run_suite(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",   "all-devices",    "variant", "dtype",  "trans",
-    "json",     REPORT_OPTIONS,   "seed",    "quick",  "full",
-    "max-time", SAMPLING_OPTIONS, "roofs",   "strict", NULL};
+    "device",         "all-devices", "variant", "same-kernel",
+    "dtype",          "trans",       "json",    REPORT_OPTIONS,
+    "seed",           "quick",       "full",    "max-time",
+    SAMPLING_OPTIONS, "roofs",       "strict",  NULL};
 
 const struct command cmd_suite = {
     .name = "",

@@ -54,9 +54,7 @@ static double row_median_ns(const struct result_row *row)
     return xl__summarise(row->ns, row->n).median;
 }
 
-/* True if a row belongs to the device and library of a result set. */
-static bool is_in_set(const struct result_set *set,
-                      const struct result_row *row)
+bool result_set_has(const struct result_set *set, const struct result_row *row)
 {
     if (set->device && strcmp(row->device, set->device) != 0)
         return false;
@@ -71,7 +69,7 @@ const struct result_row *result_set_fastest(const struct result_set *set,
     const struct result_row *best = NULL;
     for (size_t i = 0; i < f->n_rows; i++) {
         const struct result_row *r = &f->rows[i];
-        if (strcmp(r->case_id, row->case_id) == 0 && is_in_set(set, r) &&
+        if (strcmp(r->case_id, row->case_id) == 0 && result_set_has(set, r) &&
             result_is_timed(r) &&
             (!best || row_median_ns(r) < row_median_ns(best)))
             best = r;

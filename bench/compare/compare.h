@@ -101,6 +101,9 @@ void compare_clear(struct comparison *c);
  */
 const struct result_row *results_match(const struct result_file *a, size_t i,
                                        const struct result_file *b);
+/* Does a row belong to the device and library of a result set? */
+bool result_set_has(const struct result_set *set,
+                    const struct result_row *row);
 /* The fastest timed row of the same case as `row` in run `i_file` of a result
  * set; NULL: none. */
 const struct result_row *result_set_fastest(const struct result_set *set,

@@ -23,6 +23,7 @@ struct comparisons {
     bool is_paired; /* the sets are the sides of `clbench ab` */
     bool is_table; /* one line for each case, one column for each comparison */
     double margin; /* percent */
+    const char *same_kernel; /* of the devices side by side; NULL: not given */
 };
 
 /* Reads every file of the n arguments. The sides of files of `clbench ab` in a

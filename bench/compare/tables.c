@@ -6,10 +6,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/units.h"
 #include "compare/differences.h"
+#include "compare/sides.h"
 #include "results/json.h"
 
 /* -- formats -------------------------------------------------------------- */
@@ -229,6 +232,68 @@ static void print_set(char letter, const struct result_set *set,
     xl__str_clear(&line);
 }
 
+/* -- devices side by side ------------------------------------------------- */
+
+static bool is_of_op(const struct result_row *row, const char *op)
+{
+    return xl__streq(json_text_at(row->json, "op"), op);
+}
+
+/* Adds the rows of an op of a set as those of the device `set`. */
+static void add_set_rows(const struct result_set *set, const char *op,
+                         struct result_table *out)
+{
+    const struct result_file *f = set->files;
+    xl_row *row = xl__calloc(1, sizeof *row);
+    for (size_t i = 0; row && i < f->n_rows; i++) {
+        if (!is_of_op(&f->rows[i], op) || !result_set_has(set, &f->rows[i]))
+            continue;
+        result_row_read(&f->rows[i], row);
+        if (isnan(result_finding(row, "curve")))
+            (void)result_table_add(out, set, row);
+    }
+    free(row);
+}
+
+static const struct result_set *side_of(const struct comparisons *s, size_t i)
+{
+    return i == 0 ? &s->list[0].a : &s->list[i - 1].b;
+}
+
+static void print_op_sides(const struct comparisons *s, const char *op,
+                           const struct display *to)
+{
+    struct side list[SIDES_MOST];
+    struct result_table rows = {.n = 0};
+    struct sides sides = {
+        .rows = &rows, .list = list, .first = 'a', .kernel = s->same_kernel};
+    for (; sides.n <= s->n && sides.n < SIDES_MOST; sides.n++) {
+        const struct result_set *set = side_of(s, sides.n);
+        list[sides.n] = (struct side){set, NULL};
+        add_set_rows(set, op, &rows);
+    }
+    to->title(to->arg, op);
+    sides_show(&sides, to);
+    to->gap(to->arg);
+    result_table_clear(&rows);
+}
+
+/* Each op of the first set, where other devices or libraries are beside it. */
+static void print_sides(const struct comparisons *s, const struct display *to)
+{
+    const struct result_set *a = &s->list[0].a;
+    const struct result_file *f = a->files;
+    for (size_t i = 0; i < f->n_rows; i++) {
+        const char *op = json_text_at(f->rows[i].json, "op");
+        bool is_new = result_set_has(a, &f->rows[i]);
+        for (size_t j = 0; j < i && is_new; j++)
+            is_new =
+                !is_of_op(&f->rows[j], op) || !result_set_has(a, &f->rows[j]);
+        if (is_new)
+            print_op_sides(s, op, to);
+    }
+}
+
 static void print_heading(const struct comparison *c, const struct display *to)
 {
     struct xl__str text = {0};
@@ -253,11 +318,14 @@ static void print_heading(const struct comparison *c, const struct display *to)
 }
 
 /* Prints one comparison: heading, rows, changes, ops, summary. */
-static void print_comparison(const struct comparison *c,
+static void print_comparison(const struct comparisons *s,
                              const struct display *to)
 {
+    const struct comparison *c = &s->list[0];
     struct xl__str text = {0};
     print_heading(c, to);
+    if (!s->is_paired && !c->is_alike)
+        print_sides(s, to);
     print_rows(c, to);
     to->gap(to->arg);
     compare_describe_changes(c, &text);
@@ -392,6 +460,7 @@ static void print_set_table(const struct comparisons *s,
                       : 1;
     each = to->width == 0 || each > MOST_SHOWN ? MOST_SHOWN : each;
     print_sets(s, to);
+    print_sides(s, to);
     for (size_t first = 0; first < s->n; first += each)
         print_columns(s->list + first,
                       first + each < s->n ? each : s->n - first, first, to);
@@ -418,7 +487,7 @@ void compare_print(const struct comparisons *s, const struct gate *gate,
     if (s->is_table)
         print_set_table(s, to);
     else
-        print_comparison(&s->list[0], to);
+        print_comparison(s, to);
     gate_report(gate, &text);
     print_lines(&text, to);
     xl__str_clear(&text);

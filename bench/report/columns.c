@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of a section. Of one device: the columns of its kind of rows, each
- * with the function that fills a cell, for the terminal, Markdown and the page.
- * Of several devices: a line per case, two columns a device, in several tables
- * where they do not fit side by side. */
+ * with the function that fills a cell, for the terminal, Markdown and the
+ * page.
+ */
 #include "report/columns.h"
 
 #include <math.h>
@@ -15,6 +15,14 @@
 #include "report/section.h"
 
 /* -- one device ----------------------------------------------------------- */
+
+bool report_has_default(const struct result_table *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (result_finding(&rows->list[i].row, "is_default") > 0)
+            return true;
+    return false;
+}
 
 /* The row that a line of the table is filled from. */
 struct table_line {
@@ -64,9 +72,30 @@ static void cell_case(const struct table_line *l)
     report_cell_case(l->t, l->rows, l->i);
 }
 
+/* Is it the fastest of its case that can be quoted? */
+static bool is_fastest(const struct table_line *l)
+{
+    const struct measured_row *own = &l->rows->list[l->i];
+    for (size_t i = 0; i < l->rows->n; i++) {
+        const struct measured_row *other = &l->rows->list[i];
+        if (other->row.verdict <= XL_ROW_SUSPICIOUS &&
+            other->row.samples.median_ns < own->row.samples.median_ns &&
+            strcmp(other->case_key.id, own->case_key.id) == 0)
+            return false;
+    }
+    return own->row.verdict <= XL_ROW_SUSPICIOUS;
+}
+
+/* With "*" behind the library's choice and "+" behind the fastest, where it is
+ * known which one the library chooses: all variants were run. */
 static void cell_variant(const struct table_line *l)
 {
-    table_cell(l->t, "%s", *l->row->variant ? l->row->variant : "-");
+    const bool is_default = result_finding(l->row, "is_default") > 0;
+    const bool is_marked = report_has_default(l->rows);
+    const char *mark = is_default ? "*" : "";
+    const char *fastest = is_marked && is_fastest(l) ? "+" : "";
+    table_cell(l->t, "%s%s%s%s", *l->row->variant ? l->row->variant : "-",
+               *mark || *fastest ? " " : "", mark, fastest);
 }
 
 /* The variant without its op, "fused" of "expr_fused", since the op is the
@@ -537,152 +566,4 @@ struct table *report_device_table(const struct result_table *rows,
             columns[c]->cell(&l);
     }
     return l.t;
-}
-
-/* -- several devices ------------------------------------------------------ */
-
-enum {
-    CASE_COLUMNS = 30,
-    DEVICE_COLUMNS = 24,
-    NAME_COLUMNS = 12,
-    MOST_DEVICES = 8
-};
-
-/* Do two rows belong in one line? By kernel; or by case, when no device has
- * several kernels for a case, since each may have chosen its own. */
-static bool is_same_line(const struct result_table *rows, size_t i, size_t j)
-{
-    bool is_by_case = rows->n_repeats == 0;
-    const struct measured_row *list = rows->list;
-    const struct row_key *a =
-        is_by_case ? &list[i].case_key : &list[i].kernel_key;
-    const struct row_key *b =
-        is_by_case ? &list[j].case_key : &list[j].kernel_key;
-    return a->repeat == b->repeat && strcmp(a->id, b->id) == 0;
-}
-
-/* The row of a device in the line of row `i`; NULL: none. */
-static const xl_row *find_row(const struct result_table *rows, size_t i,
-                              const struct section_device *dev)
-{
-    for (size_t j = 0; j < rows->n; j++)
-        if (rows->list[j].dev == dev->key && is_same_line(rows, i, j))
-            return &rows->list[j].row;
-    return NULL;
-}
-
-/* Is row `i` the first of its line? */
-static bool is_first_of_line(const struct result_table *rows, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (is_same_line(rows, i, j))
-            return false;
-    return true;
-}
-
-/* The variant of a line; a note when the devices differ. */
-static void add_line_variant(struct section *p, struct table *t, size_t i)
-{
-    struct xl__str note = {0};
-    const char *variant = p->rows.list[i].row.variant;
-    bool is_different = false;
-    for (unsigned d = 0; d < p->n_devices; d++) {
-        const xl_row *row = find_row(&p->rows, i, &p->devices[d]);
-        if (!row)
-            continue;
-        is_different = is_different || strcmp(row->variant, variant) != 0;
-        xl__str_printf(&note, "%s%u: %s", note.len ? ", " : "",
-                       p->devices[d].index,
-                       *row->variant ? row->variant : "-");
-    }
-    if (is_different)
-        table_cell(t, "differs [%zu]",
-                   notes_add(&p->notes, xl__str_text(&note)));
-    else
-        table_cell(t, "%s", *variant ? variant : "-");
-    xl__str_clear(&note);
-}
-
-/* The two cells of a device: rate or verdict with its notes, and the share of
- * the roof. `row` NULL: the device did not run the case. */
-static void add_device_cells(struct section *p, struct table *t,
-                             const xl_row *row, bool is_wide)
-{
-    char number[UNITS_CAP];
-    struct xl__str text = {0}, marks = {0};
-    if (!row) {
-        table_cell(t, "-");
-        table_cell(t, "-");
-        return;
-    }
-    bool is_quotable =
-        row->verdict == XL_ROW_OK || row->verdict == XL_ROW_SUSPICIOUS;
-    if (is_quotable && result_finding(row, "size_bytes") > 0) {
-        units_format(number, sizeof number, result_finding(row, "size_bytes"),
-                     "B");
-        xl__str_printf(&text, "%s: ", number);
-    }
-    units_format(number, sizeof number, row->value, row->unit);
-    xl__str_add(&text, is_quotable ? number : xl_verdict_name(row->verdict));
-    if (is_wide && row->verdict == XL_ROW_SUSPICIOUS)
-        xl__str_printf(&text, ", %s", xl_verdict_name(row->verdict));
-    notes_add_row(&p->notes, row, p->set, &marks);
-    if (marks.len > 0)
-        xl__str_printf(&text, " [%s]", xl__str_text(&marks));
-    table_cell_coloured(
-        t, is_quotable ? TABLE_PLAIN : report_colour(row->verdict),
-        xl__str_text(&text));
-    report_cell_percent(t, is_quotable ? report_frac(row) : NAN);
-    xl__str_clear(&text);
-    xl__str_clear(&marks);
-}
-
-/* Shows a table of the devices first .. end - 1. */
-static void show_devices(struct section *p, const struct display *to,
-                         unsigned first, unsigned end)
-{
-    struct table_column columns[2 + 2 * MOST_DEVICES] = {
-        {"case", false, 8}, {"variant", false, 8}};
-    char titles[MOST_DEVICES][4 * NAME_COLUMNS + 16];
-    for (unsigned d = first; d < end; d++) {
-        struct xl__str clean = {0}, cut = {0};
-        text_escape(&clean, p->devices[d].name);
-        text_cut(&cut, xl__str_text(&clean), NAME_COLUMNS);
-        snprintf(titles[d - first], sizeof titles[0], "%u: %s",
-                 p->devices[d].index, xl__str_text(&cut));
-        xl__str_clear(&clean);
-        xl__str_clear(&cut);
-        struct table_column *c = &columns[2 + 2 * (d - first)];
-        c[0] = (struct table_column){titles[d - first], true, 0};
-        c[1] = (struct table_column){"roof", true, 0};
-    }
-    struct table *t = table_create(columns, 2 + 2 * (end - first));
-    for (size_t i = 0; i < p->rows.n; i++) {
-        if (!is_first_of_line(&p->rows, i))
-            continue;
-        report_cell_case(t, &p->rows, i);
-        add_line_variant(p, t, i);
-        for (unsigned d = first; d < end; d++)
-            add_device_cells(p, t, find_row(&p->rows, i, &p->devices[d]),
-                             to->width == 0);
-    }
-    to->table(to->arg, t);
-    table_destroy(t);
-}
-
-/* As many devices a table as the width allows; without a width (Markdown) up
- * to MOST_DEVICES. */
-void report_devices_tables(struct section *p, const struct display *to)
-{
-    unsigned n_per_table = to->width == 0 ? MOST_DEVICES : 1;
-    if (to->width > CASE_COLUMNS + DEVICE_COLUMNS)
-        n_per_table = (to->width - CASE_COLUMNS) / DEVICE_COLUMNS;
-    n_per_table = n_per_table > MOST_DEVICES ? MOST_DEVICES : n_per_table;
-    for (unsigned first = 0; first < p->n_devices; first += n_per_table) {
-        unsigned end = first + n_per_table;
-        end = end < p->n_devices ? end : p->n_devices;
-        if (first > 0)
-            to->gap(to->arg);
-        show_devices(p, to, first, end);
-    }
 }

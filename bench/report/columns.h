@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a section: of one device, or of several side by side; and the
- * cells that any table of results has. */
+/* The table of a section of one device, and the cells that any table of
+ * results has. */
 #ifndef CLBENCH_REPORT_COLUMNS_H
 #define CLBENCH_REPORT_COLUMNS_H
 
@@ -40,8 +40,8 @@ double report_key(const struct report_column *c, const xl_row *row);
 struct table *report_device_table(const struct result_table *rows,
                                   struct notes *notes,
                                   const struct settings *set, bool is_wide);
-/* The same cases of several devices, two columns a device. */
-void report_devices_tables(struct section *s, const struct display *to);
+/* Is it known of a row that its variant is the library's choice? */
+bool report_has_default(const struct result_table *rows);
 
 double report_frac(const xl_row *row); /* of the roof; NaN: none */
 enum table_colour report_colour(xl_verdict verdict);

@@ -127,8 +127,24 @@ static bool has_run_rows(const struct html_group *group, size_t i_run)
     return false;
 }
 
-/* The cell of a run in the table side by side; a dash without a row. */
-static void add_run_cell(struct xl__str *out, const struct html_row *row)
+/* The speed of a row over that of the first run's; NaN: not comparable. */
+static double speed_over(const struct html_row *row,
+                         const struct html_row *first)
+{
+    const char *unit = json_text_at(row->row->json, "unit");
+    if (!first || !result_is_timed(row->row) || !result_is_timed(first->row) ||
+        strcmp(unit, json_text_at(first->row->json, "unit")) != 0)
+        return NAN;
+    const double ratio = result_number(row->row, NULL, "value") /
+                         result_number(first->row, NULL, "value");
+    return strcmp(unit, "s") == 0 || strcmp(unit, "ns") == 0 ? 1 / ratio
+                                                             : ratio;
+}
+
+/* The cell of a run in the table side by side; a dash without a row. `first`:
+ * of the first run, in the others; else NULL. */
+static void add_run_cell(struct xl__str *out, const struct html_row *row,
+                         const struct html_row *first)
 {
     char text[UNITS_CAP];
     if (!row) {
@@ -141,6 +157,10 @@ static void add_run_cell(struct xl__str *out, const struct html_row *row)
         units_format(text, sizeof text, value,
                      json_text_at(row->row->json, "unit"));
         html_add(out, "<b class=\"figure\">%s</b> ", text);
+    }
+    if (speed_over(row, first) > 0) {
+        units_number(text, sizeof text, speed_over(row, first));
+        html_add(out, "<b>x %s</b> ", text);
     }
     if (!isnan(row->row->frac)) {
         xl__str_add(out, "<span class=\"share\">");
@@ -160,11 +180,14 @@ static void add_side_by_side(struct xl__str *out, const struct html_page *page,
         if (!is_first_of_case(group, i))
             continue;
         html_add(&body, "<tr><th scope=\"row\">%s</th>", group->rows[i].label);
-        for (size_t r = 0; r < page->n_runs; r++)
+        const struct html_row *first = NULL;
+        for (size_t r = 0; r < page->n_runs; r++) {
+            const struct html_row *best =
+                find_best_row(group, r, group->rows[i].row->case_id);
             if (has_run_rows(group, r))
-                add_run_cell(
-                    &body,
-                    find_best_row(group, r, group->rows[i].row->case_id));
+                add_run_cell(&body, best, first);
+            first = first ? first : best;
+        }
         xl__str_add(&body, "</tr>\n");
     }
     if (body.len > 0) {

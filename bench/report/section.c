@@ -14,6 +14,7 @@
 #include "cli/console.h"
 #include "cli/table.h"
 #include "cli/units.h"
+#include "compare/sides.h"
 #include "report/columns.h"
 #include "report/summary.h"
 #include "results/json.h"
@@ -220,12 +221,71 @@ static void show_title(const struct section *p, const struct display *to)
     xl__str_clear(&common);
 }
 
+/* The time of the library's choice over that of the fastest variant of its
+ * case, where it is largest. */
+static double find_worst_choice(const struct result_table *rows)
+{
+    double worst = 1;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct measured_row *own = &rows->list[i];
+        for (size_t j = 0; j < rows->n; j++) {
+            const struct measured_row *other = &rows->list[j];
+            if (result_finding(&own->row, "is_default") > 0 &&
+                other->row.verdict <= XL_ROW_SUSPICIOUS &&
+                strcmp(other->case_key.id, own->case_key.id) == 0)
+                worst = fmax(worst, own->row.samples.median_ns /
+                                        other->row.samples.median_ns);
+        }
+    }
+    return worst;
+}
+
+static void show_choice(const struct result_table *rows,
+                        const struct display *to)
+{
+    static const double notable = 1.2;
+    struct xl__str text = {0};
+    const double worst = find_worst_choice(rows);
+    if (!report_has_default(rows))
+        return;
+    xl__str_add(&text, "* the library's choice, + the fastest of a case");
+    if (worst > notable)
+        xl__str_printf(&text,
+                       "; the fastest takes as little as %.2f of the "
+                       "choice's time: 'clbench tune' keeps it",
+                       1 / worst);
+    to->text(to->arg, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 static void show_table(struct section *p, const struct display *to)
 {
     struct table *t =
         report_device_table(&p->rows, &p->notes, p->set, to->width == 0);
     to->table(to->arg, t);
     table_destroy(t);
+    show_choice(&p->rows, to);
+}
+
+static void show_sides(struct section *p, const struct display *to)
+{
+    struct side list[SIDES_MOST];
+    struct xl__str name[SIDES_MOST] = {{0}};
+    struct sides s = {.rows = &p->rows,
+                      .list = list,
+                      .first = 'A',
+                      .kernel = p->set->same_kernel,
+                      .notes = &p->notes,
+                      .set = p->set};
+    for (; s.n < p->n_devices && s.n < SIDES_MOST; s.n++) {
+        xl__str_printf(&name[s.n], "%u: %s", p->devices[s.n].index,
+                       p->devices[s.n].name);
+        list[s.n] =
+            (struct side){p->devices[s.n].key, xl__str_text(&name[s.n])};
+    }
+    sides_show(&s, to);
+    for (unsigned d = 0; d < s.n; d++)
+        xl__str_clear(&name[d]);
 }
 
 /* The ceilings that the shares are of, each once. */
@@ -277,7 +337,7 @@ void section_show(struct section *p, const struct display *to)
         return;
     show_title(p, to);
     if (p->n_devices > 1)
-        report_devices_tables(p, to);
+        show_sides(p, to);
     else
         show_table(p, to);
     show_roofs(p, to);
@@ -597,6 +657,7 @@ void results_show(const struct result_file *file, bool is_whole,
     s.set.quick = has_option(file, "quick");
     s.set.full = has_option(file, "full");
     s.set.quiet = set && set->quiet;
+    s.set.same_kernel = set ? set->same_kernel : NULL;
     s.set.describe = is_whole || (set && set->describe);
     if (is_page)
         show_summaries(file, to);

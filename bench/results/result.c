@@ -182,7 +182,7 @@ const char *rows_kind_finding(enum rows_kind kind, unsigned i)
 static bool is_hidden_param(const xl_row *row, const xl_param *p)
 {
     static const char *const not_shown[] = {"curve", "launches", "model_ns",
-                                            NULL};
+                                            "is_default", NULL};
     for (unsigned k = 0; k < N_ROWS_KINDS; k++)
         if (is_one_of(p->name, kinds[k].findings))
             return true;

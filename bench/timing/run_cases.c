@@ -141,14 +141,51 @@ const char *bench_variant(const struct bench_op *op, const xl_device *dev,
     return op->variants[i];
 }
 
-/* The i-th variant of this run; false past the last. */
-static bool variant_of_run(const struct bench *b, const xl_device *dev,
-                           unsigned i, const char **variant)
+static bool runs_all(const struct bench *b)
 {
     const char *requested = b->s->set.variant;
-    bool is_all = requested ? strcmp(requested, "all") == 0 : b->op->runs_all;
-    *variant = is_all ? bench_variant(b->op, dev, i) : requested;
-    return is_all ? *variant != NULL : i == 0;
+    return requested ? strcmp(requested, "all") == 0 : b->op->runs_all;
+}
+
+static bool is_variant(const struct bench_op *op, const xl_device *dev,
+                       const char *name)
+{
+    const char *one;
+    for (unsigned i = 0; (one = bench_variant(op, dev, i)) != NULL; i++)
+        if (strcmp(one, name) == 0)
+            return true;
+    return false;
+}
+
+/* The i-th variant of this run; false past the last. The second one is that of
+ * --same-kernel, unless `first`, which ran, is it. */
+static bool variant_of_run(const struct bench *b, const xl_device *dev,
+                           unsigned i, const char *first, const char **variant)
+{
+    const char *same = b->s->set.same_kernel;
+    if (runs_all(b)) {
+        *variant = bench_variant(b->op, dev, i);
+        return *variant != NULL;
+    }
+    *variant = i == 0 ? b->s->set.variant : same;
+    return i == 0 || (i == 1 && same && strcmp(first, same) != 0 &&
+                      is_variant(b->op, dev, same));
+}
+
+/* The variant that the library chooses; "": unknown. */
+static void find_default(const struct bench *b, unsigned i_dev,
+                         const struct case_run *work, char *name, size_t cap)
+{
+    xl_choice choices[BENCH_MAX_CHOICES];
+    unsigned n = BENCH_MAX_CHOICES;
+    memset(choices, 0, sizeof choices);
+    *name = '\0';
+    if (b->op->open || !runs_all(b) ||
+        b->op->explain(b->queues[i_dev], work, choices, &n) != XL_OK)
+        return;
+    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
+        if (choices[i].chosen)
+            xl__strcpy(name, cap, choices[i].variant);
 }
 
 static void attempt_init(struct attempt *t, struct bench *b, unsigned i_dev)
@@ -165,6 +202,8 @@ static void run_variants(struct bench *b, unsigned i_dev,
     struct attempt *live[BENCH_MAX_CHOICES];
     struct attempt *list = xl__calloc(BENCH_MAX_CHOICES, sizeof *list);
     unsigned n = 0, n_live = 0;
+    char usual[sizeof list->row.variant];
+    find_default(b, i_dev, work, usual, sizeof usual);
     if (!list) {
         (void)session_fail(b->s, "starting", XL_NO_MEMORY, "");
         return;
@@ -173,9 +212,11 @@ static void run_variants(struct bench *b, unsigned i_dev,
         struct attempt *t = &list[n];
         attempt_init(t, b, i_dev);
         t->work = *work;
-        if (!variant_of_run(b, t->dev, n, &t->work.variant))
+        if (!variant_of_run(b, t->dev, n, list->row.variant, &t->work.variant))
             break;
         attempt_describe(t);
+        if (*usual && strcmp(t->row.variant, usual) == 0)
+            xl_row_found(&t->row, "is_default", 1);
         attempt_prepare(t);
         if (t->is_live)
             live[n_live++] = t;
@@ -262,26 +303,22 @@ static int open_queues(struct bench *b)
     return EXIT_FINE;
 }
 
-/* Does any chosen device have the variant of --variant? */
-static bool has_variant(const struct session *s, const struct bench_op *op)
+/* Does any chosen device have the variant, if one is given? */
+static bool has_variant(const struct session *s, const struct bench_op *op,
+                        const char *name)
 {
-    const char *name, *requested = s->set.variant;
-    if (!requested || strcmp(requested, "all") == 0)
-        return true;
-    for (unsigned d = 0; d < s->n_devices; d++)
-        for (unsigned i = 0;
-             (name = bench_variant(op, s->devices[d], i)) != NULL; i++)
-            if (strcmp(name, requested) == 0)
-                return true;
-    return false;
+    for (unsigned d = 0; name && d < s->n_devices; d++)
+        if (is_variant(op, s->devices[d], name))
+            return true;
+    return !name || strcmp(name, "all") == 0;
 }
 
 static int report_no_variant(const struct session *s,
-                             const struct bench_op *op)
+                             const struct bench_op *op, const char *requested)
 {
     const char *name;
     fprintf(stderr, "clbench: %s has no variant '%s'; must be all", op->name,
-            s->set.variant);
+            requested);
     for (unsigned i = 0;
          (name = bench_variant(op, s->devices[0], i)) != NULL; i++)
         fprintf(stderr, ", %s", name);
@@ -294,10 +331,11 @@ int bench_run(struct session *s, const struct bench_op *op,
 {
     struct bench b = {.s = s, .op = op, .origin = origin};
     /* An error only where the command runs this op and no other. */
-    if (!has_variant(s, op))
-        return strcmp(s->command->name, op->name) == 0
-                   ? report_no_variant(s, op)
-                   : EXIT_FINE;
+    const bool is_own = strcmp(s->command->name, op->name) == 0;
+    if (!has_variant(s, op, s->set.variant))
+        return is_own ? report_no_variant(s, op, s->set.variant) : EXIT_FINE;
+    if (is_own && !has_variant(s, op, s->set.same_kernel))
+        return report_no_variant(s, op, s->set.same_kernel);
     struct extent extent = *extent_of(s);
     session_sampling(s, &extent.sampling);
     b.extent = &extent;

@@ -115,6 +115,14 @@ refused 2 "'gemm_magic'" gemm_ref : gemm 16 --variant gemm_magic
 refused 2 "q=1:2" : gemm --sweep q=1:2
 refused 2 "ld=60:70" 64x64x64 : gemm 64 --sweep ld=60:70 # too short
 refused 2 --max-time : gemm 24 --max-time 0.001
+refused 2 "'gemm_magic'" gemm_ref : gemm 16 --same-kernel gemm_magic
+expect 1 "two devices" env \
+    XL_STUB_DEVICE="$source_dir/tests/stub/devices/h200.txt,$source_dir/tests/stub/devices/liar.txt" \
+    "$clbench" gemm 64 --all-devices --roofs theoretical --runs 3 --max-time 60
+says "A = 0: "
+says "B = 1: "
+says "case  *kernel  *A  *B  *x A"
+fits
 refused 2 --runs "'0'" : gemm 16 --runs 0
 refused 2 --runs "'1025'" 1024 : gemm 16 --runs 1025
 refused 2 --warmup "'-1'" : softmax 16 --warmup -1

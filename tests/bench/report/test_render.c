@@ -291,14 +291,14 @@ static void devices_are_side_by_side(void **state)
     struct display to = recorder(&shown, 90);
     results_show(&file, false, NULL, &to);
     assert_non_null(strstr(xl__str_text(&shown),
-                           "case;variant;3: Left;roof;5: Right;roof;\n"
-                           "1;a;2 \\x1B[0m;-;4 B/s [1];-;\n"));
+                           "case;kernel;A;B;x A;\n"
+                           "1;a;2 \\x1B[0m;4 B/s?[1];-;\n"));
     /* A point of a curve, which only a whole report has. */
     assert_null(strstr(xl__str_text(&shown), "\n2;b;"));
     xl__str_reset(&shown);
     to.width = 0;
     results_show(&file, true, NULL, &to);
-    assert_non_null(strstr(xl__str_text(&shown), "4 B/s, suspicious [1]"));
+    assert_non_null(strstr(xl__str_text(&shown), "4 B/s?[1]"));
     assert_non_null(strstr(xl__str_text(&shown), "\n2;b;"));
     result_file_clear(&file);
     /* As a run with --full had it. */
