@@ -9,11 +9,16 @@ install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTar
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         NAMELINK_COMPONENT dev
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+if(TARGET crosslane_clblast)
+    install(TARGETS crosslane_clblast
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+            NAMELINK_COMPONENT dev)
+endif()
 install(DIRECTORY include/crosslane
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING
     PATTERN "*.h" PATTERN "*.hpp")
 
-# clbench finds the library where both were installed, wherever that is. The
+# clbench and libcrosslane-clblast find the library where both were installed, wherever that is. The
 # loader searches some folders by itself.
 if(NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
         CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
@@ -21,6 +26,10 @@ if(NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
         ${CMAKE_INSTALL_FULL_LIBDIR})
     set_target_properties(clbench PROPERTIES
         INSTALL_RPATH "$ORIGIN/${XL_RPATH}")
+    if(TARGET crosslane_clblast)
+        set_target_properties(crosslane_clblast PROPERTIES
+            INSTALL_RPATH "$ORIGIN")
+    endif()
 endif()
 install(TARGETS clbench
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)

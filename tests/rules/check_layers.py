@@ -88,8 +88,10 @@ for line in symbols.splitlines():
     elif len(fields) == 2 and fields[0] == "U":
         uses.add((objects[file], fields[1]))
 for source, name in sorted(uses):
-    # bench calls the library through its public functions.
-    if name in defined and not (source.parts[0] == "bench" and
+    # Those outside the library call its public functions.
+    is_outside = source.is_relative_to("bench") or \
+        source.is_relative_to("lib/clblast")
+    if name in defined and not (is_outside and
                                 name.startswith("xl_") and
                                 not name.startswith("xl__")):
         check_use(source, defined[name], name)
