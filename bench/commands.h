@@ -5,6 +5,13 @@
 
 #include "cli/command.h"
 
+struct bench_op;
+
+/* Print all facts of the chosen devices: `devices --verbose`. */
+int limits_run(struct session *s);
+/* Explain each case of the command line: OP --explain. */
+int explain_run(struct session *s, const struct bench_op *op);
+
 extern const struct command cmd_suite, cmd_devices, cmd_limits, cmd_probe,
     cmd_gemm, cmd_softmax, cmd_norm, cmd_attention, cmd_expr, cmd_verify,
     cmd_explain, cmd_compare, cmd_doctor, cmd_cache, cmd_calibrate,

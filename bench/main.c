@@ -122,6 +122,9 @@ static int run_command(struct session *s)
     if (files_clash(s))
         return EXIT_USAGE;
     session_begin(s);
+    if (s->command->instead && !s->set.quiet)
+        fprintf(stderr, "clbench: '%s' is an old name: use 'clbench %s'\n",
+                s->command->name, s->command->instead);
     s->is_stdout_taken = outputs_use_stdout(&s->set);
     s->report = report_open(s);
     if (!s->report)

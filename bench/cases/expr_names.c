@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "base/str.h"
 #include "cases/host_ops.h"
+#include "cli/options.h"
 
 /* -- names ---------------------------------------------------------------- */
 
@@ -259,9 +260,10 @@ static bool next_field(struct list_item *r, const char **word, size_t *len)
 
 static bool read_dtype(struct expr_name *n, const char *word, size_t len)
 {
+    char text[16];
+    snprintf(text, sizeof text, "%.*s", (int)len, word);
     for (int d = 0; d < XL_N_DTYPES; d++) {
-        const char *name = xl_dtype_name((xl_dtype)d);
-        if (strlen(name) != len || memcmp(name, word, len) != 0)
+        if (strcmp(xl_dtype_name((xl_dtype)d), option_type_name(text)) != 0)
             continue;
         n->has_dtype = true;
         n->dtype = (xl_dtype)d;

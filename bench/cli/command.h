@@ -25,6 +25,8 @@ struct command {
     const char *const *options; /* long names of the options that it takes
                                    besides the common ones; NULL-terminated */
     unsigned min_words, max_words;
+    const char *instead; /* of an old name: what to use, "devices --verbose";
+                            it works for a while, with a note */
     bool is_live; /* runs until Ctrl-C, which is not a failure; its
                      --json is a log, not a result file */
     int (*run)(struct session *s); /* returns an exit_code */

@@ -47,6 +47,23 @@ static bool print_values(FILE *to, const struct option_row *row,
     return i > 0;
 }
 
+/* Options whose values depend on the machine: `clbench completion devices`
+ * prints them. */
+static const struct {
+    const char *option, *kind;
+} asked[] = {{"device", "devices"},
+             {"variant", "variants"},
+             {"same-kernel", "variants"}};
+enum { N_ASKED = sizeof asked / sizeof *asked };
+
+static const char *kind_of(const struct option_row *row)
+{
+    for (size_t i = 0; i < N_ASKED; i++)
+        if (strcmp(asked[i].option, row->name) == 0)
+            return asked[i].kind;
+    return NULL;
+}
+
 /* The alternatives in a command's first word, "bash|zsh|fish", else NULL. */
 static const char *argument_choices(const struct command *c)
 {
@@ -85,6 +102,10 @@ static void print_bash_values(FILE *to)
         if (row->letter)
             fprintf(to, "|-%c", row->letter);
         fputs(") ", to);
+        if (kind_of(row)) {
+            fprintf(to, "_clbench_values %s; return ;;\n", kind_of(row));
+            continue;
+        }
         const char *files = has_file_value(row) ? "-f " : "";
         fprintf(to, "COMPREPLY=($(compgen %s", files);
         if (print_values(to, row, "-W '"))
@@ -111,13 +132,19 @@ static void print_bash_commands(FILE *to)
 
 static void print_bash(FILE *to)
 {
-    fputs("# bash completion of clbench, made by: clbench completion bash\n"
-          "_clbench()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]}\n"
-          "    local prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local command='' options='' words='' files=0 word i\n"
-          "    COMPREPLY=()\n",
-          to);
+    fputs(
+        "# bash completion of clbench, made by: clbench completion bash\n"
+        "_clbench_values()\n{\n    local IFS=$'\\n'\n"
+        "    COMPREPLY=($(compgen -W \"$(clbench completion $1 2>/dev/null)\""
+        " -- \"$cur\"))\n"
+        "    ((${#COMPREPLY[@]} == 0)) ||\n"
+        "        COMPREPLY=($(printf '%q\\n' \"${COMPREPLY[@]}\"))\n}\n"
+        "_clbench()\n{\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]}\n"
+        "    local prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "    local command='' options='' words='' files=0 word i\n"
+        "    COMPREPLY=()\n",
+        to);
     print_bash_values(to);
     fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        word=${COMP_WORDS[i]}\n        case $word in\n        ",
@@ -167,6 +194,11 @@ static void print_zsh_option(FILE *to, const struct option_row *row)
         fputc(':', to);
         print_zsh_text(to, row->value);
         fputc(':', to);
+        if (kind_of(row))
+            fprintf(to,
+                    "{compadd -- ${(f)\"$(clbench completion %s "
+                    "2>/dev/null)\"}}",
+                    kind_of(row));
         const bool has_values = print_values(to, row, "{compadd ");
         if (has_file_value(row))
             fputs(has_values ? "; _files" : "_files", to);
@@ -243,6 +275,8 @@ static void print_fish_option(FILE *to, const struct command *c,
         fprintf(to, " -s %c", row->letter);
     if (row->kind != OPT_FLAG)
         fputs(has_file_value(row) ? " -rF" : " -x", to);
+    if (kind_of(row))
+        fprintf(to, " -a '(clbench completion %s 2>/dev/null)'", kind_of(row));
     if (print_values(to, row, " -a '"))
         fputc('\'', to);
     fputs(" -d ", to);
@@ -299,9 +333,42 @@ bool args_completion(FILE *to, const char *shell)
 /* -- the command -----------------------------------------------------------
  */
 
+/* Each device by its number and by its name. */
+static void print_device(xl_device *dev)
+{
+    xl_fact f;
+    printf("%u\n", xl_device_index(dev));
+    if (xl_device_fact(dev, "name", XL_UNKNOWN, &f) == XL_OK && f.text)
+        printf("%s\n", f.text);
+}
+
+static void print_variants(xl_device *dev)
+{
+    static const char *const ops[] = {"gemm", "conv", "softmax", "norm",
+                                      "attention"};
+    const char *name;
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        for (unsigned i = 0; (name = xl_variant_name(dev, ops[k], i)); i++)
+            printf("%s\n", name);
+}
+
+/* The values of `asked`, a line each. */
+static int print_asked(struct session *s, bool is_of_variants)
+{
+    s->set.quiet = true;
+    s->set.all_devices = !is_of_variants;
+    const int code = session_open_devices(s);
+    for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
+        (is_of_variants ? print_variants : print_device)(s->devices[i]);
+    return code;
+}
+
 static int run_completion(struct session *s)
 {
     const char *shell = s->set.words[0];
+    for (size_t i = 0; i < N_ASKED; i++)
+        if (xl__streq(shell, asked[i].kind))
+            return print_asked(s, xl__streq(shell, "variants"));
     if (xl__streq(shell, "man")) {
         args_man(stdout);
         return EXIT_FINE;

@@ -173,7 +173,10 @@ const struct option_row option_rows[] = {
      "permit native functions and inexact algebra", NULL, AT(fast_math), false,
      NULL},
     {"explain", 0, OPT_FLAG, NULL,
-     "print what each kernel computes, why, and what it moves; time nothing",
+     "print the limits that the library used with their sources, the variants "
+     "in order, why each before the chosen one was not chosen, tile and "
+     "work-group, and the bound by the device's peaks; of an expression what "
+     "each kernel computes, why, and what it moves. Nothing is timed",
      NULL, AT(explain), false, NULL},
     {"source", 0, OPT_FLAG, NULL,
      "as --explain, with the OpenCL C of each kernel", NULL, AT(source), false,
@@ -350,6 +353,9 @@ const struct option_row option_rows[] = {
     {"schema", 0, OPT_FLAG, NULL,
      "print the JSON Schema of result files, and stop", NULL, AT(schema),
      false, NULL},
+    {"verbose", 'v', OPT_FLAG, NULL,
+     "print all facts of each device, with their sources", NULL, AT(verbose),
+     false, NULL},
     {"damaged", 0, OPT_FLAG, NULL, "clear: remove only damaged entries", NULL,
      AT(damaged), false, NULL},
     {"with", 0, OPT_LIST, "FILE|NAME",
@@ -452,8 +458,30 @@ static bool read_percent(const char *text, double *out)
     return read_real(text, '%', out);
 }
 
+/* Types by the names of C, OpenCL C and other tools. */
+static const struct {
+    const char *name, *type;
+} type_aliases[] = {
+    {"fp32", "f32"},    {"float", "f32"},      {"float32", "f32"},
+    {"single", "f32"},  {"fp16", "f16"},       {"half", "f16"},
+    {"float16", "f16"}, {"bfloat16", "bf16"},  {"fp64", "f64"},
+    {"double", "f64"},  {"float64", "f64"},    {"int8", "i8"},
+    {"char", "i8"},     {"uint8", "u8"},       {"uchar", "u8"},
+    {"int32", "i32"},   {"int", "i32"},        {"fp8e4m3", "f8e4m3"},
+    {"e4m3", "f8e4m3"}, {"fp8e5m2", "f8e5m2"}, {"e5m2", "f8e5m2"},
+};
+
+const char *option_type_name(const char *text)
+{
+    for (size_t i = 0; i < sizeof type_aliases / sizeof *type_aliases; i++)
+        if (strcmp(type_aliases[i].name, text) == 0)
+            return type_aliases[i].type;
+    return text;
+}
+
 static bool read_choice(const char *text, const char *const *choices, int *out)
 {
+    text = choices == dtypes ? option_type_name(text) : text;
     for (int i = 0; choices[i]; i++)
         if (strcmp(choices[i], text) == 0) {
             *out = i;
@@ -550,6 +578,7 @@ struct cursor {
     int argc, i_arg;
     const char *letters; /* the rest of "-qh", or NULL */
     bool is_past_dashes; /* after "--": positional arguments only */
+    const struct command *command; /* NULL: not known yet */
 };
 
 struct item {
@@ -594,12 +623,20 @@ static const struct option_row *find_option_n(const char *name, size_t len)
     return NULL;
 }
 
-static const struct option_row *find_letter(char letter)
+/* Two commands may have the same letter for options of their own: that of `c`,
+ * or the first one if c has none. */
+static const struct option_row *find_letter(const struct command *c,
+                                            char letter)
 {
-    for (const struct option_row *row = option_rows; row->name; row++)
-        if (row->letter == letter && letter)
+    const struct option_row *first = NULL;
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        if (row->letter != letter || !letter)
+            continue;
+        if (c && command_takes(c, row))
             return row;
-    return NULL;
+        first = first ? first : row;
+    }
+    return first;
 }
 
 /* Take the value from the next argument, if the option requires one. */
@@ -629,7 +666,7 @@ static void read_letter(struct cursor *c, struct item *item)
     char letter = *c->letters++;
     memcpy(item->letter, (char[]){'-', letter, '\0'}, 3);
     item->text = item->letter;
-    item->row = find_letter(letter);
+    item->row = find_letter(c->command, letter);
     bool has_value = item->row && item->row->kind != OPT_FLAG;
     if (has_value && *c->letters) {
         item->value = c->letters + (*c->letters == '=');
@@ -726,7 +763,7 @@ static bool report_unknown_command(const char *text)
 static const struct command *find_command(int argc, char **argv,
                                           const char **name, bool *is_help)
 {
-    struct cursor c = {argv, argc, 1, NULL, false};
+    struct cursor c = {argv, argc, 1, NULL, false, NULL};
     struct item item;
     *name = "";
     *is_help = false;
@@ -819,7 +856,7 @@ bool args_parse(int argc, char **argv, struct settings *set,
     set->words = xl__calloc((size_t)argc + 1, sizeof *set->words);
     if (!set->words)
         return report_usage_error(*command, "out of memory");
-    struct cursor c = {argv, argc, 1, NULL, false};
+    struct cursor c = {argv, argc, 1, NULL, false, *command};
     struct item item;
     bool is_command_read = *name == '\0';
     while (next_item(&c, &item)) {

@@ -63,6 +63,7 @@ struct settings {
     bool cold;         /* caches are emptied before each run */
     bool strict, describe, quiet, help, version;
     bool list;                  /* limits: list all facts; probe: all probes */
+    bool verbose;               /* devices: with all facts */
     bool damaged;               /* cache clear: only damaged entries */
     double budget_s;            /* tune; 0: not given */
     double patience_s;          /* tune, doctor; 0: not given */
@@ -159,6 +160,9 @@ const struct option_row *option_find(const char *name);
 /* Parse `text` as the option's value into its field; false: invalid. */
 bool option_set(const struct option_row *row, const char *text,
                 struct settings *set);
+/* The name of an element type: "f32" of "fp32" or "float"; other texts are
+ * returned. */
+const char *option_type_name(const char *text);
 /* What a value must be, for messages: "a positive integer", "nn|nt|tn|tt". */
 const char *option_requirement(const struct option_row *row);
 bool option_is_given(const struct option_row *row, const struct settings *set);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench attention`: time attention, of the command line or the case table.
  */
+#include "commands.h"
 #include "timing/run_cases.h"
 
 static int run_attention(struct session *s)
 {
-    return bench_command(s, &bench_attention);
+    return s->set.explain || s->set.as ? explain_run(s, &bench_attention)
+                                       : bench_command(s, &bench_attention);
 }
 
 static const char *const options[] = {
-    "device",       "all-devices", "variant", "same-kernel", "dtype",
-    "causal",       "share",       "window",  "trace",       "json",
-    REPORT_OPTIONS, "seed",        "quick",   "full",        "max-time",
-    RUN_OPTIONS,    "roofs",       "strict",  NULL};
+    "device",      "all-devices", "explain",      "as",    "variant",
+    "same-kernel", "dtype",       "causal",       "share", "window",
+    "trace",       "json",        REPORT_OPTIONS, "seed",  "quick",
+    "full",        "max-time",    RUN_OPTIONS,    "roofs", "strict",
+    NULL};
 
 const struct command cmd_attention = {
     .name = "attention",

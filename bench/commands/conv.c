@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench conv`: time convolutions, of the command line or the case table. */
+#include "commands.h"
 #include "timing/run_cases.h"
 
 static int run_conv(struct session *s)
@@ -10,15 +11,18 @@ static int run_conv(struct session *s)
     }
     static const struct bench_op *const passes[] = {
         &bench_conv, &bench_conv_data, &bench_conv_filters};
-    return bench_command(s, passes[s->set.pass]);
+    const struct bench_op *op = passes[s->set.pass];
+    return s->set.explain || s->set.as ? explain_run(s, op)
+                                       : bench_command(s, op);
 }
 
 static const char *const options[] = {
-    "device",       "all-devices", "variant", "same-kernel", "dtype",
-    "pass",         "layout",      "stride",  "pad",         "dilation",
-    "groups",       "shapes",      "list",    "trace",       "json",
-    REPORT_OPTIONS, "seed",        "quick",   "full",        "max-time",
-    RUN_OPTIONS,    "accuracy",    "roofs",   "strict",      NULL};
+    "device",      "all-devices", "explain",      "as",       "variant",
+    "same-kernel", "dtype",       "pass",         "layout",   "stride",
+    "pad",         "dilation",    "groups",       "shapes",   "list",
+    "trace",       "json",        REPORT_OPTIONS, "seed",     "quick",
+    "full",        "max-time",    RUN_OPTIONS,    "accuracy", "roofs",
+    "strict",      NULL};
 
 const struct command cmd_conv = {
     .name = "conv",

@@ -3,6 +3,7 @@
  * --device takes. */
 #include <math.h>
 
+#include "commands.h"
 #include "report/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -104,6 +105,8 @@ static int run_devices(struct session *s)
         return EXIT_FINE;
     }
     s->set.all_devices = s->set.device == NULL;
+    if (s->set.verbose)
+        return limits_run(s);
     int code = listing_choose(s);
     if (code == EXIT_FINE)
         code = session_open_devices(s);
@@ -118,7 +121,9 @@ static int run_devices(struct session *s)
     return session_result(s);
 }
 
-static const char *const options[] = {"device", "as", "json", "list", NULL};
+static const char *const options[] = {"device", "as",           "verbose",
+                                      "json",   REPORT_OPTIONS, "seed",
+                                      "list",   "max-time",     NULL};
 
 const struct command cmd_devices = {
     .name = "devices",
@@ -128,13 +133,21 @@ const struct command cmd_devices = {
         "accelerators, CPUs; within these by platform name, PCI address and "
         "UUID. Device 0 is used when --device is not given. Devices of two "
         "drivers with the same hardware are marked as the same silicon.\n\n"
+        "  clbench devices --verbose --device 0\n"
         "  clbench devices --list\n"
         "  clinfo --raw >there.txt; clbench devices --as there.txt\n\n"
         "--list prints the devices that come with clbench, by the names that "
         "--as takes, with their sources. A FILE for --as is the output of "
         "'clinfo --raw'; a line 'subgroup_width 32' behind a device, or "
-        "another fact of 'clbench limits --list', is a measured value of "
-        "it.",
+        "another fact that --verbose names, is a measured value of it.\n\n"
+        "--verbose prints each fact about a device, with its unit and its "
+        "source: queried (the driver returned it), measured (by a probe on "
+        "this device), known (a vendor document, cited by its id in "
+        "vendor-notes) or assumed; its extensions and matrix instructions. A "
+        "note shows where driver and probe differ from the value that is "
+        "printed. The sub-group width and the event clock are measured "
+        "first; with --as nothing is, since the device is not here. Variants "
+        "are selected without measured values.",
     .options = options,
     .run = run_devices,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench explain`: why a variant, a tile and a work-group are chosen, from
- * the data by which the library chooses. */
+/* `clbench OP --explain`, once `clbench explain OP`: why a variant, a tile and
+ * a work-group are chosen, from the data by which the library chooses. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "commands.h"
 #include "results/listings.h"
 #include "results/result.h"
 #include "timing/run_cases.h"
@@ -174,7 +175,8 @@ static void print_heading(const char *op, const char *shape, xl_device *dev)
 }
 
 static int explain_case(struct session *s, xl_device *dev,
-                        const struct bench_op *op, const void *c)
+                        const struct bench_op *op, const void *c,
+                        const char *shape)
 {
     xl_choice choices[BENCH_MAX_CHOICES];
     unsigned n = BENCH_MAX_CHOICES;
@@ -189,7 +191,7 @@ static int explain_case(struct session *s, xl_device *dev,
     xl_row_init(&row, op->name, "");
     op->describe(c, &row);
     xl_status status = op->explain(q, &work, choices, &n);
-    print_heading(op->name, s->set.words[1], dev);
+    print_heading(op->name, shape, dev);
     print_limits(dev);
     const bool is_measured = print_profile(q);
     printf("\n  Variants, best first\n");
@@ -210,26 +212,54 @@ static int explain_case(struct session *s, xl_device *dev,
     return code;
 }
 
+/* The case as it was written; of a shape file its sizes. */
+static void add_shape(const struct session *s, const struct bench_op *op,
+                      const void *c, size_t i, struct xl__str *out)
+{
+    xl_row row;
+    if (i < s->set.n_words) {
+        xl__str_add(out, s->set.words[i]);
+        return;
+    }
+    xl_row_init(&row, op->name, "");
+    op->describe(c, &row);
+    for (unsigned k = 0; k < row.n_shape; k++)
+        xl__str_printf(out, "%s%.0f", k ? "x" : "", row.shape[k].value);
+}
+
+int explain_run(struct session *s, const struct bench_op *op)
+{
+    struct bench_cases cases;
+    int code = bench_cases_read(s, op, &cases);
+    if (code == EXIT_FINE && cases.n == 0) {
+        fprintf(stderr, "clbench: missing argument: --explain takes a "
+                        "SHAPE\n");
+        code = EXIT_USAGE;
+    }
+    if (code == EXIT_FINE)
+        code = listing_choose(s);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
+    for (size_t i = 0; code == EXIT_FINE && i < cases.n; i++)
+        for (unsigned d = 0; code == EXIT_FINE && d < s->n_devices; d++) {
+            struct xl__str shape = {0};
+            add_shape(s, op, cases.list[i], i, &shape);
+            code = explain_case(s, s->devices[d], op, cases.list[i],
+                                xl__str_text(&shape));
+            xl__str_clear(&shape);
+        }
+    bench_cases_clear(&cases);
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
 static int run_explain(struct session *s)
 {
     const struct bench_op *op = bench_op_find(s->set.words[0]);
-    char why[160];
-    if (!op)
-        return EXIT_USAGE;
-    void *c = calloc(1, op->case_bytes);
-    if (!c)
-        return session_fail(s, "reading shapes", XL_NO_MEMORY, "");
-    int code = EXIT_USAGE;
-    if (op->parse(&s->set, s->set.words[1], c, why, sizeof why))
-        code = listing_choose(s);
-    else
-        fprintf(stderr, "clbench: %s\n", why);
-    if (code == EXIT_FINE)
-        code = session_open_devices(s);
-    for (unsigned i = 0; code == EXIT_FINE && i < s->n_devices; i++)
-        code = explain_case(s, s->devices[i], op, c);
-    free(c);
-    return code != EXIT_FINE ? code : session_result(s);
+    s->set.words++;
+    s->set.n_words--;
+    const int code = op ? explain_run(s, op) : EXIT_USAGE;
+    s->set.words--;
+    return code;
 }
 
 static const char *const options[] = {
@@ -240,21 +270,11 @@ static const char *const options[] = {
 
 const struct command cmd_explain = {
     .name = "explain",
-    .summary = "why a variant, tile and work-group are chosen",
+    .summary = "old name of 'OP --explain'",
+    .instead = "OP SHAPE --explain",
     .words = "OP SHAPE",
-    .about =
-        "Prints what the library would do for one call and why: the limits "
-        "that it used with their sources, the variants in order, why each one "
-        "before the chosen variant was not chosen, tile and work-group, local "
-        "memory, and the bound by the device's measured peaks.\n\n"
-        "  clbench explain gemm 1000x1000x1000 --device 1\n"
-        "  clbench explain softmax 4096x4096 --dtype f16\n"
-        "  clbench explain conv 8x56x56x64:64x3x3 --pad 1\n"
-        "  clbench explain gemm 4096 --as rx-7900-xtx\n\n"
-        "With --as it is what would be chosen on a device that is not here, "
-        "from what its driver states: no driver is needed, nothing is built "
-        "or run, and times are from peak rates.\n\n"
-        "Expressions are explained by 'clbench expr TEXT --explain'.",
+    .about = "'clbench OP SHAPE --explain' prints the same; expressions are "
+             "explained by 'clbench expr TEXT --explain'.",
     .options = options,
     .min_words = 2,
     .max_words = 2,

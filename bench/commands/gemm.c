@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench gemm`: time matrix products, of the command line or the case table;
  * sweeps of sizes; reads of global memory; random shapes against a bound. */
+#include <stdio.h>
+#include <string.h>
+
 #include "tiling/cliffs.h"
 #include "tiling/operand_reads.h"
 #include "tiling/sweep.h"
+#include "commands.h"
 #include "timing/run_cases.h"
+
+/* Three sizes are three cubes here, and one product elsewhere. */
+static void hint_sizes(const struct session *s)
+{
+    const char *const *w = s->set.words;
+    if (s->set.n_words != 3 || s->set.quiet)
+        return;
+    for (unsigned i = 0; i < 3; i++)
+        if (w[i][strspn(w[i], "0123456789")])
+            return;
+    fprintf(stderr,
+            "clbench: these are three cubes; one product is %sx%sx%s\n", w[0],
+            w[1], w[2]);
+}
 
 static int run_gemm(struct session *s)
 {
@@ -18,16 +36,18 @@ static int run_gemm(struct session *s)
         return operand_reads_run(s);
     if (s->set.cliff)
         return cliff_run(s);
-    return bench_command(s, &bench_gemm);
+    hint_sizes(s);
+    return s->set.explain || s->set.as ? explain_run(s, &bench_gemm)
+                                       : bench_command(s, &bench_gemm);
 }
 
 static const char *const options[] = {
-    "device",  "all-devices", "variant",      "same-kernel", "dtype",
-    "dtype-b", "trans",       "accuracy",     "batch",       "heads",
-    "shapes",  "sweep",       "reads",        "cliff",       "list",
-    "trace",   "json",        REPORT_OPTIONS, "seed",        "quick",
-    "full",    "max-time",    RUN_OPTIONS,    "roofs",       "strict",
-    NULL};
+    "device",      "all-devices", "explain", "as",       "variant",
+    "same-kernel", "dtype",       "dtype-b", "trans",    "accuracy",
+    "batch",       "heads",       "shapes",  "sweep",    "reads",
+    "cliff",       "list",        "trace",   "json",     REPORT_OPTIONS,
+    "seed",        "quick",       "full",    "max-time", RUN_OPTIONS,
+    "roofs",       "strict",      NULL};
 
 const struct command cmd_gemm = {
     .name = "gemm",
@@ -43,12 +63,15 @@ const struct command cmd_gemm = {
         "that come with clbench: gemm_square, gemm_llm, gemm_batched. --sweep "
         "shows the effects of tiles, waves and row alignment, --reads counts "
         "what tiles read, --cliff searches for shapes that are much slower "
-        "than their bound.\n\n"
+        "than their bound. --explain prints what the library would do and "
+        "why; "
+        "--as implies it.\n\n"
         "  clbench gemm 1000x1023x517 --dtype f16 --trans nt --variant all\n"
         "  clbench gemm 512x512x128 --trans nt --batch 4 --heads 32\n"
         "  clbench gemm --shapes gemm_llm --quick --json llm.json\n"
         "  clbench gemm --sweep n=1780:2060:4 --dtype f16\n"
         "  clbench gemm 2048 --sweep ld=2048:2056\n"
+        "  clbench gemm 4096 --explain --as rx-7900-xtx\n"
         "  clbench gemm --cliff 200 --seed 7 --max-time 600",
     .options = options,
     .min_words = 0,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench limits`: all facts about a device, with their sources. The two that
- * drivers most often report wrongly, the sub-group width and the event clock,
- * are measured first. */
+/* `clbench devices --verbose`, once `clbench limits`: all facts about a
+ * device, with their sources. The two that drivers most often report wrongly,
+ * the sub-group width and the event clock, are measured first. */
 #include <math.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "commands.h"
 #include "report/report.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -184,16 +185,9 @@ static int list_names(void)
     return EXIT_FINE;
 }
 
-static int run_limits(struct session *s)
+static void show_facts(struct session *s)
 {
     enum { PROBES_A_DEVICE = 2 };
-    if (s->set.list)
-        return list_names();
-    int code = listing_choose(s);
-    if (code == EXIT_FINE)
-        code = session_open_devices(s);
-    if (code != EXIT_FINE)
-        return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
         if (!s->listing)
@@ -203,7 +197,22 @@ static int run_limits(struct session *s)
             print_facts(s->devices[i]);
     }
     progress_end(s);
+}
+
+int limits_run(struct session *s)
+{
+    int code = listing_choose(s);
+    if (code == EXIT_FINE)
+        code = session_open_devices(s);
+    if (code != EXIT_FINE)
+        return code;
+    show_facts(s);
     return session_result(s);
+}
+
+static int run_limits(struct session *s)
+{
+    return s->set.list ? list_names() : limits_run(s);
 }
 
 static const char *const options[] = {
@@ -212,15 +221,11 @@ static const char *const options[] = {
 
 const struct command cmd_limits = {
     .name = "limits",
-    .summary = "all facts about a device, with their sources",
-    .about =
-        "Prints each fact about the device, with its unit and its source: "
-        "queried (the driver returned it), measured (by a probe on this "
-        "device), known (a vendor document, cited by its id in vendor-notes) "
-        "or assumed. A note shows where driver and probe differ from the "
-        "value that is printed. The sub-group width and the event clock are "
-        "measured first; with --as nothing is, since the device is not here. "
-        "Variants are selected without measured values.",
+    .summary = "old name of 'devices --verbose'",
+    .instead = "devices --verbose",
+    .about = "'clbench devices --verbose' prints the same: each fact about a "
+             "device, with its unit and its source. --list prints the names "
+             "of the facts.",
     .options = options,
     .run = run_limits,
 };

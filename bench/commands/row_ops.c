@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench softmax`, `clbench norm`: time an op over rows, of the command line
  * or the case table. */
+#include "commands.h"
 #include "timing/run_cases.h"
 
 static int run_softmax(struct session *s)
 {
-    return bench_command(s, &bench_softmax);
+    return s->set.explain || s->set.as ? explain_run(s, &bench_softmax)
+                                       : bench_command(s, &bench_softmax);
 }
 
 static const char *const options[] = {
-    "device",   "all-devices", "variant",      "same-kernel", "dtype", "log",
-    "trace",    "json",        REPORT_OPTIONS, "seed",        "quick", "full",
-    "max-time", RUN_OPTIONS,   "roofs",        "strict",      NULL};
+    "device",       "all-devices", "explain", "as",    "variant",
+    "same-kernel",  "dtype",       "log",     "trace", "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",  "max-time",
+    RUN_OPTIONS,    "roofs",       "strict",  NULL};
 
 const struct command cmd_softmax = {
     .name = "softmax",
@@ -34,13 +37,15 @@ const struct command cmd_softmax = {
 
 static int run_norm(struct session *s)
 {
-    return bench_command(s, &bench_norm);
+    return s->set.explain || s->set.as ? explain_run(s, &bench_norm)
+                                       : bench_command(s, &bench_norm);
 }
 
 static const char *const norm_options[] = {
-    "device",   "all-devices", "variant",   "same-kernel",  "dtype",  "rms",
-    "residual", "trace",       "json",      REPORT_OPTIONS, "seed",   "quick",
-    "full",     "max-time",    RUN_OPTIONS, "roofs",        "strict", NULL};
+    "device",      "all-devices",  "explain", "as",       "variant",
+    "same-kernel", "dtype",        "rms",     "residual", "trace",
+    "json",        REPORT_OPTIONS, "seed",    "quick",    "full",
+    "max-time",    RUN_OPTIONS,    "roofs",   "strict",   NULL};
 
 const struct command cmd_norm = {
     .name = "norm",

@@ -42,6 +42,7 @@ struct bench {
     enum bench_origin origin;
     xl_queue **queues;
     struct paces paces;
+    bool is_futile;     /* no case fits on a device: no roof is measured */
     uint64_t looked_ns; /* when a roof was last measured in bursts */
 };
 

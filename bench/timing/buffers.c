@@ -2,12 +2,15 @@
 /* The memory of a timed case, on the host and on one device. */
 #include "timing/buffers.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/alloc.h"
 #include "timing/run_cases.h"
+#include "cli/units.h"
 #include "cases/host_ops.h"
 
 static const uint32_t NAN_WORD = BENCH_NAN_WORD;
@@ -39,6 +42,41 @@ xl_status bench_data_init(struct bench_data *data, const struct bench_op *op,
             ref_fill(data->host[i], x->elems, x->dtype, &rng);
     }
     return XL_OK;
+}
+
+/* A fact in bytes; infinite: it is not known. */
+static double limit_of(const xl_device *dev, const char *name)
+{
+    xl_fact f;
+    return xl_device_fact(dev, name, XL_UNKNOWN, &f) == XL_OK && f.value > 0
+               ? f.value
+               : (double)INFINITY;
+}
+
+bool bench_data_fits(const struct bench_op *op, const void *c,
+                     const xl_device *dev, char *why, size_t cap)
+{
+    struct bench_buffer buffer[BENCH_BUFFERS] = {{0}};
+    char text[2][UNITS_CAP];
+    const double largest = limit_of(dev, "max_alloc_bytes");
+    const double memory = limit_of(dev, "global_mem_bytes");
+    double all = 0, most = 0;
+    op->layout(c, buffer);
+    for (unsigned i = 0; i < BENCH_BUFFERS; i++) {
+        const double bytes =
+            (double)buffer[i].elems * (double)xl_dtype_bytes(buffer[i].dtype);
+        all += buffer[i].elems ? bytes : 0;
+        most = buffer[i].elems ? fmax(most, bytes) : most;
+    }
+    if (most <= largest && all <= memory)
+        return true;
+    units_format(text[0], sizeof text[0], most > largest ? most : all, "B");
+    units_format(text[1], sizeof text[1], most > largest ? largest : memory,
+                 "B");
+    snprintf(why, cap, "%s of %s; the device's %s %s: give a smaller shape",
+             most > largest ? "a buffer" : "buffers", text[0],
+             most > largest ? "largest buffer has" : "memory has", text[1]);
+    return false;
 }
 
 void bench_data_clear(struct bench_data *data)

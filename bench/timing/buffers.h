@@ -48,6 +48,10 @@ struct bench_data {
     uint64_t seed;
 };
 
+/* Do the buffers of a case fit on a device, by its largest buffer and its
+ * memory? False: *why. */
+bool bench_data_fits(const struct bench_op *op, const void *c,
+                     const xl_device *dev, char *why, size_t cap);
 /* Create random data for all inputs, the same on each device. */
 xl_status bench_data_init(struct bench_data *data, const struct bench_op *op,
                           const void *c, uint64_t seed);

@@ -229,11 +229,24 @@ static void run_variants(struct bench *b, unsigned i_dev,
     free(list);
 }
 
+/* Report the row of a case that does not fit on a device; false: it fits. */
+static bool is_too_large(struct bench *b, unsigned i_dev, const void *c)
+{
+    struct attempt t;
+    attempt_init(&t, b, i_dev);
+    if (bench_data_fits(b->op, c, t.dev, t.work.why, sizeof t.work.why))
+        return false;
+    t.work.c = c;
+    attempt_describe(&t);
+    attempt_fail(&t, XL_UNSUPPORTED);
+    return true;
+}
+
 static void run_on_device(struct bench *b, unsigned i_dev, const void *c,
                           struct bench_data *data)
 {
     const struct case_run work = {.c = c, .data = data};
-    if (!b->queues[i_dev])
+    if (!b->queues[i_dev] || is_too_large(b, i_dev, c))
         return;
     xl_status status = bench_data_upload(b->queues[i_dev], data);
     if (status == XL_OK) {
@@ -261,11 +274,25 @@ static void show_progress(struct bench *b, const void *c)
     progress_step(b->s, what);
 }
 
+static bool fits_none(const struct bench *b, const void *c)
+{
+    char why[160];
+    for (unsigned i = 0; i < b->s->n_devices; i++)
+        if (bench_data_fits(b->op, c, b->s->devices[i], why, sizeof why))
+            return false;
+    return true;
+}
+
 static int run_case(struct bench *b, const void *c)
 {
     struct bench_data data;
     int code = EXIT_FINE;
     show_progress(b, c);
+    if (fits_none(b, c)) { /* before its data are made */
+        for (unsigned i = 0; i < b->s->n_devices; i++)
+            (void)is_too_large(b, i, c);
+        return b->origin == CASES_OF_USER ? EXIT_USAGE : EXIT_FINE;
+    }
     xl_status status = bench_data_init(&data, b->op, c, b->s->set.seed);
     if (status != XL_OK)
         code = session_fail(b->s, "preparing data", status, "");
@@ -291,7 +318,7 @@ static int open_queues(struct bench *b)
         b->queues[i] = session_queue(s, s->devices[i]);
         if (!b->queues[i])
             return EXIT_NO_DEVICE;
-        if (s->pass > 0)
+        if (s->pass > 0 || b->is_futile)
             continue;
         progress_step(s, "measuring peaks");
         xl_status status = roofs_begin(s, b->queues[i]);
@@ -339,6 +366,9 @@ int bench_run(struct session *s, const struct bench_op *op,
     struct extent extent = *extent_of(s);
     session_sampling(s, &extent.sampling);
     b.extent = &extent;
+    b.is_futile = n > 0;
+    for (unsigned i = 0; i < n; i++)
+        b.is_futile = b.is_futile && fits_none(&b, cases[i]);
     progress_begin(s, n + s->n_devices);
     int code = open_queues(&b);
     if (code == EXIT_FINE) {
@@ -354,7 +384,7 @@ int bench_run(struct session *s, const struct bench_op *op,
     }
     progress_end(s);
     for (unsigned i = 0; b.queues && i < s->n_devices; i++) {
-        if (b.queues[i] && code != EXIT_NO_DEVICE)
+        if (b.queues[i] && code != EXIT_NO_DEVICE && !b.is_futile)
             roofs_end(s, b.queues[i]);
         xl_queue_destroy(b.queues[i]);
     }

@@ -58,7 +58,7 @@ measure() {
 variants() {
     for what in "gemm 64" "conv 1x8x8x8:8x3x3" "softmax 64"; do
         # shellcheck disable=SC2086 # an op and its shape
-        "$clbench" explain $what --device "$device" 2>/dev/null </dev/null
+        "$clbench" $what --explain --device "$device" 2>/dev/null </dev/null
     done | awk '$1 ~ /^[0-9]+[.]$/ { print $2 }' | sort -u
 }
 

@@ -51,7 +51,7 @@ fits
 is_plain
 for name in $(awk '/captured$|assembled$/ { print $1 }' "$out"); do
     expect 0 "explain --as $name" env OCL_ICD_VENDORS="$no_drivers" \
-        "$clbench" explain gemm 1000x1023x517 --as "$name"
+        "$clbench" gemm 1000x1023x517 --explain --as "$name"
     says "<- chosen"
     says "work-group  *[1-9]"
     says "expected .*(from peak rates), limited by"
@@ -60,7 +60,7 @@ for name in $(awk '/captured$|assembled$/ { print $1 }' "$out"); do
     fits
     is_plain
     expect 0 "limits --as $name" env OCL_ICD_VENDORS="$no_drivers" \
-        "$clbench" limits --as "$name"
+        "$clbench" devices -v --as "$name"
     says "address_bits  *[36][24]  *queried"
     fits
     is_plain
@@ -76,10 +76,15 @@ is_json "$folder/a.json"
     echo "subgroup_width 1"
     echo "copy_bytes_per_s 4e12"
 } >"$folder/own.txt"
-expect 0 "limits, a contradiction" "$clbench" limits --as "$folder/own.txt"
+expect 0 "facts, a contradiction" "$clbench" devices -v --as "$folder/own.txt"
+is_quiet "$err"
+expect 0 "an old name" "$clbench" limits --as "$folder/own.txt"
+warns "devices --verbose"
+expect 0 "another" "$clbench" explain gemm 16 --as "$folder/own.txt"
+warns "OP SHAPE --explain"
 says "subgroup_width  *64  *queried"
 says "measured 1, a contradiction that is not used (GE-32)"
-expect 0 "explain, a contradiction" "$clbench" explain softmax 64x64 \
+expect 0 "explain, a contradiction" "$clbench" softmax 64x64 --explain \
     --as "$folder/own.txt"
 says "measured 1 contradicts it and is not used (GE-32)"
 says "copy_bytes_per_s  *4.*measured"
@@ -123,6 +128,11 @@ says "A = 0: "
 says "B = 1: "
 says "case  *kernel  *A  *B  *x A"
 fits
+refused 2 --explain SHAPE : gemm --explain
+expect 0 "types by other names" "$clbench" gemm 64 --dtype half --explain \
+    --as m4-pro
+expect 0 "values for a shell" "$clbench" completion variants
+says "gemm_tiled"
 refused 2 --runs "'0'" : gemm 16 --runs 0
 refused 2 --runs "'1025'" 1024 : gemm 16 --runs 1025
 refused 2 --warmup "'-1'" : softmax 16 --warmup -1

@@ -12,7 +12,7 @@
 expect 0 "devices" "$clbench" devices
 fits
 is_plain
-expect 0 "limits" "$clbench" limits
+expect 0 "facts" "$clbench" devices --verbose
 says "max_wg_size"
 fits
 expect 0 "doctor" "$clbench" doctor --patience 10m
@@ -26,7 +26,7 @@ is_trace "$folder/g.json"
 fits
 is_plain
 is_json "$folder/a.json"
-expect 0 "explain" "$clbench" explain gemm 33x17x9
+expect 0 "explain" "$clbench" gemm 33x17x9 --explain
 says "gemm_ref"
 fits
 for command in list stats verify; do

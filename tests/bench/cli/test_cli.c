@@ -285,7 +285,10 @@ static void option_names_are_unique(void **state)
         assert_true((a->kind == OPT_FLAG) == (a->value == NULL));
         assert_true((a->kind == OPT_CHOICE) == (a->choices != NULL));
         for (const struct option_row *b = option_rows; b != a; b++)
-            assert_false(a->letter && a->letter == b->letter);
+            for (unsigned c = 0; commands[c]; c++) /* of a command */
+                assert_false(a->letter && a->letter == b->letter &&
+                             command_takes(commands[c], a) &&
+                             command_takes(commands[c], b));
     }
 }
 
