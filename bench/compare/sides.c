@@ -217,15 +217,17 @@ static void add_value(const struct side_tables *t, struct table *table,
 
 static void add_ratio(struct table *table, const xl_row *a, const xl_row *b)
 {
-    static const double large = 10;
+    static const double small = 0.1, large = 10;
     char text[UNITS_CAP];
     const bool is_right = a && b && a->verdict <= XL_ROW_SUSPICIOUS &&
                           b->verdict <= XL_ROW_SUSPICIOUS &&
                           strcmp(a->unit, b->unit) == 0;
     const double ratio = is_right ? speed_of(b) / speed_of(a) : NAN;
     units_number(text, sizeof text, ratio);
-    if (ratio < large)
-        table_cell(table, "%.*f", ratio < 0.1 ? 3 : 2, ratio);
+    if (ratio < small)
+        table_cell(table, "%.2g", ratio);
+    else if (ratio < large)
+        table_cell(table, "%.2f", ratio);
     else
         table_cell(table, "%s", isnan(ratio) ? "-" : text);
 }

@@ -33,6 +33,49 @@ struct report_writer {
     int (*close)(void *w);        /* an exit_code */
 };
 
+/* -- above the progress line ------------------------------------------------
+ */
+
+/* The lines that a display prints above the progress line. Its texts must be
+ * of one line. */
+struct line_counter {
+    struct display terminal;
+    unsigned n;
+};
+
+static void count_title(void *arg, const char *text)
+{
+    struct line_counter *c = arg;
+    c->terminal.title(c->terminal.arg, text);
+    c->n++;
+}
+
+static void count_text(void *arg, const char *text)
+{
+    struct line_counter *c = arg;
+    c->terminal.text(c->terminal.arg, text);
+    c->n++;
+}
+
+static void count_table(void *arg, const struct table *t)
+{
+    struct line_counter *c = arg;
+    const struct table_column *columns = NULL;
+    const unsigned n = table_columns(t, &columns);
+    bool has_titles = false;
+    for (unsigned i = 0; i < n; i++)
+        has_titles = has_titles || *columns[i].title;
+    c->terminal.table(c->terminal.arg, t);
+    c->n += (unsigned)table_lines(t) + has_titles;
+}
+
+static void count_gap(void *arg)
+{
+    struct line_counter *c = arg;
+    c->terminal.gap(c->terminal.arg);
+    c->n++;
+}
+
 /* -- tables --------------------------------------------------------------- */
 
 struct table_writer {
@@ -49,11 +92,78 @@ static void clear_section(struct table_writer *w)
     w->title = w->note = NULL;
 }
 
+/* The section as it is so far, with room for its devices. */
+static void view_section(const struct table_writer *w,
+                         struct section_device *devices, struct section *out)
+{
+    const struct session *s = w->s;
+    *out = (struct section){w->title, w->note, devices, s->n_devices,
+                            &s->set,  w->rows, {0}};
+    for (unsigned i = 0; i < s->n_devices; i++)
+        devices[i] = (struct section_device){
+            s->devices[i], xl_device_index(s->devices[i]),
+            device_fact_text(s->devices[i], "name", "?")};
+}
+
+/* Shows the rows of the section on the terminal. */
+static void show_section(struct table_writer *w)
+{
+    struct section_device *devices =
+        xl__calloc(w->s->n_devices + 1, sizeof *devices);
+    bool colour = false;
+    const struct display terminal = display_terminal(&colour);
+    struct section p;
+    if (!devices)
+        return;
+    view_section(w, devices, &p);
+    section_show(&p, &terminal);
+    notes_clear(&p.notes);
+    free(devices);
+}
+
+static void count_no_text(void *arg, const char *text)
+{
+    (void)arg;
+    (void)text;
+}
+
+/* The rows so far, as many of the last as the terminal has lines for; the
+ * table is printed whole at the end of its section. */
+static unsigned draw_rows(void *arg)
+{
+    enum { AROUND = 6, FEWEST = 4 }; /* heads, gaps, the progress line */
+    struct table_writer *w = arg;
+    struct section_device *devices =
+        xl__calloc(w->s->n_devices + 1, sizeof *devices);
+    bool colour = false;
+    struct line_counter c = {display_terminal(&colour), 0};
+    const struct display to = {
+        &c,   c.terminal.width, count_no_text, count_no_text, count_table,
+        NULL, count_gap};
+    const size_t lines = xl__terminal_lines(XL__STDOUT);
+    struct section p;
+    if (devices && w->rows.n > 0 && lines >= AROUND + FEWEST) {
+        view_section(w, devices, &p);
+        const size_t most = (lines - AROUND) / (p.n_devices > 1 ? 3 : 1);
+        if (p.rows.n > most) {
+            p.rows.list += p.rows.n - most;
+            p.rows.n = most;
+        }
+        section_show_rows(&p, &to);
+        notes_clear(&p.notes);
+    }
+    free(devices);
+    return c.n;
+}
+
 static void *open_table(struct session *s)
 {
     struct table_writer *w = xl__calloc(1, sizeof *w);
-    if (w)
-        w->s = s;
+    if (!w)
+        return NULL;
+    w->s = s;
+    if (!s->command->has_summary) /* which is drawn there instead */
+        s->block = (struct live_block){draw_rows, w, 0};
     return w;
 }
 
@@ -70,28 +180,10 @@ static void begin_table_section(void *state, enum rows_kind kind,
 static void add_table_row(void *state, xl_device *dev, const xl_row *row)
 {
     struct table_writer *w = state;
-    if (section_shows(row, &w->s->set))
-        (void)result_table_add(&w->rows, dev, row);
-}
-
-/* Shows the rows of the section on the terminal. */
-static void show_section(struct table_writer *w)
-{
-    const struct session *s = w->s;
-    struct section_device *devices =
-        xl__calloc(s->n_devices + 1, sizeof *devices);
-    bool colour = false;
-    const struct display terminal = display_terminal(&colour);
-    struct section p = {w->title, w->note, devices, s->n_devices,
-                        &s->set,  w->rows, {0}};
-    for (unsigned i = 0; devices && i < s->n_devices; i++)
-        devices[i] = (struct section_device){
-            s->devices[i], xl_device_index(s->devices[i]),
-            device_fact_text(s->devices[i], "name", "?")};
-    if (devices)
-        section_show(&p, &terminal);
-    notes_clear(&p.notes);
-    free(devices);
+    if (!section_shows(row, &w->s->set))
+        return;
+    progress_hide(w->s); /* it is drawn again with the row */
+    (void)result_table_add(&w->rows, dev, row);
 }
 
 static void end_table_section(void *state)
@@ -105,6 +197,8 @@ static void end_table_section(void *state)
 static int close_table(void *state)
 {
     struct table_writer *w = state;
+    if (!w->s->command->has_summary)
+        w->s->block = (struct live_block){NULL, NULL, 0};
     clear_section(w);
     free(w);
     return ferror(stdout) ? EXIT_FILE : EXIT_FINE;
@@ -145,40 +239,6 @@ static void show_device(const struct summary_writer *w, const xl_device *dev,
     xl__str_clear(&name);
     xl__str_clear(&detail);
     xl__str_clear(&state);
-}
-
-/* The lines that a display prints of a summary, whose texts are one line. */
-struct line_counter {
-    struct display terminal;
-    unsigned n;
-};
-
-static void count_title(void *arg, const char *text)
-{
-    struct line_counter *c = arg;
-    c->terminal.title(c->terminal.arg, text);
-    c->n++;
-}
-
-static void count_text(void *arg, const char *text)
-{
-    struct line_counter *c = arg;
-    c->terminal.text(c->terminal.arg, text);
-    c->n++;
-}
-
-static void count_table(void *arg, const struct table *t)
-{
-    struct line_counter *c = arg;
-    c->terminal.table(c->terminal.arg, t);
-    c->n += (unsigned)table_lines(t);
-}
-
-static void count_gap(void *arg)
-{
-    struct line_counter *c = arg;
-    c->terminal.gap(c->terminal.arg);
-    c->n++;
 }
 
 static unsigned draw_summary(void *arg)

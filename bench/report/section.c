@@ -331,15 +331,20 @@ static void show_conditions(const struct section *p, const struct display *to)
     xl__str_clear(&seen);
 }
 
+void section_show_rows(struct section *p, const struct display *to)
+{
+    if (p->n_devices > 1)
+        show_sides(p, to);
+    else
+        show_table(p, to);
+}
+
 void section_show(struct section *p, const struct display *to)
 {
     if (p->rows.n == 0)
         return;
     show_title(p, to);
-    if (p->n_devices > 1)
-        show_sides(p, to);
-    else
-        show_table(p, to);
+    section_show_rows(p, to);
     show_roofs(p, to);
     show_conditions(p, to);
     if (!p->set->quiet)

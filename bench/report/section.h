@@ -27,6 +27,8 @@ struct section {
 /* Is the row shown in a section? A point of a curve is left to the files,
  * unless --full asks for it or it is wrong. */
 bool section_shows(const xl_row *row, const struct settings *set);
+/* Only the table or tables, for a section that grows. */
+void section_show_rows(struct section *s, const struct display *to);
 /* Nothing when there are no rows. */
 void section_show(struct section *s, const struct display *to);
 
