@@ -18,10 +18,36 @@
 
 #include <stddef.h>
 
+#include <crosslane/status.h>
+
 #if defined(__cplusplus) && !defined(__cpp_designated_initializers)
 #define XL_SIZED(type) sizeof(type)
 #else
 #define XL_SIZED(type) .size = sizeof(type)
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A member of a public struct, as this library was compiled. Bindings of
+ *  languages that do not read headers make their structs from these, or compare
+ *  theirs. */
+typedef struct xl_member {
+    const char *in;       ///< the struct's name: "xl_gemm"
+    size_t in_bytes;      ///< the struct's size
+    const char *name;     ///< "alpha"
+    const char *type;     ///< as in the header, "double", "const xl_sizes *";
+                          ///< of an array that of an element; "(*)": a
+                          ///< function
+    size_t offset, bytes; ///< in the struct; of an array, of all elements
+} xl_member;
+
+/** Member @p i of all public structs, those of a struct one after another in
+ *  the order of its header; NULL past the last. Static. */
+XL_API const xl_member *xl_member_at(unsigned i);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -2,8 +2,9 @@
 """Checks the layout of every public struct against layout.txt.
 
 The structs are read from include/crosslane; a program that the compiler builds
-prints the size of each one, and the offset and size of each member. layout.txt
-is that of a 64-bit Linux. What may change in which release: crosslane.h.
+prints the size of each one, and the offset, size and type of each member.
+layout.txt is that of a 64-bit Linux; xl_member_at() is made from its names and
+types. What may change in which release: crosslane.h.
 
     check_layout.py TREE CC            compare
     check_layout.py TREE CC --write    replace layout.txt
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 tree, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
-stored = tree / "tests/rules/layout.txt"
+stored = tree / "lib/layout.txt"
 
 
 def split(text, separator):
@@ -32,15 +33,21 @@ def split(text, separator):
 
 
 def members(body):
-    """The names of a struct's members."""
+    """The name and the type of each of a struct's members; of an array the
+    type of an element."""
     for declaration in split(body, ";"):
         if m := re.fullmatch(r"(?:struct|union)\s*\{(.*)\}", declaration, re.S):
             yield from members(m[1])  # without a name: its members are the
             continue                  # struct's own
         declaration = re.sub(r"\{.*\}", " ", declaration, flags=re.S)
+        base = None
         for part in split(declaration, ","):
-            yield (re.search(r"\(\s*\*\s*(\w+)", part) or
-                   re.search(r"(\w+)\s*(?:\[[^]]*\]\s*)*$", part))[1]
+            name = (re.search(r"\(\s*\*\s*(\w+)", part) or
+                    re.search(r"(\w+)\s*(?:\[[^]]*\]\s*)*$", part))
+            before = part[:name.start(1)]
+            base = base or " ".join(re.sub(r"[(*]", " ", before).split())
+            yield name[1], ("(*)" if "(" in before else
+                            base + " *" * before.count("*"))
 
 
 headers = sorted((tree / "include").rglob("*.h"))
@@ -52,8 +59,8 @@ for header in headers:
         name, body = m[1], split(text[m.end() - 1:], ";")[0]
         body = body[1:body.rindex("}")]
         prints[name] = [f'printf("{name} %zu\\n", sizeof(struct {name}));']
-        for x in members(body):
-            prints[name].append(f'printf("    {x} %zu %zu\\n", '
+        for x, kind in members(body):
+            prints[name].append(f'printf("    {x} %zu %zu {kind}\\n", '
                                 f"offsetof(struct {name}, {x}), "
                                 f"sizeof ((struct {name} *)0)->{x});")
 if not prints:
@@ -69,14 +76,14 @@ with tempfile.TemporaryDirectory() as folder:
                     program], check=True)
     found = subprocess.run([program], check=True, stdout=subprocess.PIPE,
                            text=True).stdout
-head = ("# struct: its bytes; member: its offset and bytes. "
-        "Written by check_layout.py.\n")
+head = ("# struct: its bytes; member: its offset, bytes and type. Written by "
+        "check_layout.py.\n")
 if "--write" in sys.argv[3:]:
     stored.write_text(head + found)
     sys.exit()
 changes = list(difflib.unified_diff(
     stored.read_text().splitlines(), (head + found).splitlines(),
-    "tests/rules/layout.txt", "the headers", lineterm="", n=3))
+    "lib/layout.txt", "the headers", lineterm="", n=3))
 if changes:
     sys.exit("\n".join(changes) + "\nThe layout of a public struct changed: "
              "see include/crosslane/crosslane.h. Where it may, write the new "

@@ -2,6 +2,7 @@
 /* Descriptors of other headers (crosslane/sized.h), in each call that takes
  * one: of no size or a wrong one, smaller, larger, larger with a member that
  * the library lacks. Runs on the stub driver. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,14 @@ static xl_status prepare_norm_range(struct fixture *f, const void *d)
 {
     return xl_norm_prepare_range(f->t.queue, d, SIDE + 2);
 }
+static xl_status run_attention(struct fixture *f, const void *d)
+{
+    return xl_attention_run(f->t.queue, d, NULL);
+}
+static xl_status prepare_attention_range(struct fixture *f, const void *d)
+{
+    return xl_attention_prepare_range(f->t.queue, d, SIDE + 2);
+}
 static xl_status prepare_softmax_range(struct fixture *f, const void *d)
 {
     return xl_softmax_prepare_range(f->t.queue, d, SIDE + 2);
@@ -161,6 +170,7 @@ union descriptor {
     xl_conv conv;
     xl_softmax softmax;
     xl_norm norm;
+    xl_attention attention;
     xl_expr_args args;
     xl_sync sync;
     xl_sampling sampling;
@@ -212,6 +222,18 @@ static void make_norm(const struct fixture *f, union descriptor *d)
                         .cols = SIDE,
                         .src = xl_mat_rows(f->mem[0], SIDE, XL_F32),
                         .dst = xl_mat_rows(f->mem[2], SIDE, XL_F32)};
+}
+static void make_attention(const struct fixture *f, union descriptor *d)
+{
+    d->attention = (xl_attention){XL_ATTENTION_INIT,
+                                  .n_heads = 1,
+                                  .n_q = SIDE,
+                                  .n_kv = SIDE,
+                                  .d_head = SIDE,
+                                  .q = {.mem = {f->mem[0]}},
+                                  .k = {.mem = {f->mem[1]}},
+                                  .v = {.mem = {f->mem[1]}},
+                                  .o = {.mem = {f->mem[2]}}};
 }
 static void make_args(const struct fixture *f, union descriptor *d)
 {
@@ -265,6 +287,10 @@ static const struct described_call {
     {"XL_NORM_INIT", make_norm, offsetof(xl_norm, residual), run_norm, false},
     {"XL_NORM_INIT", make_norm, offsetof(xl_norm, variant), prepare_norm_range,
      false},
+    {"XL_ATTENTION_INIT", make_attention, offsetof(xl_attention, mask),
+     run_attention, false},
+    {"XL_ATTENTION_INIT", make_attention, offsetof(xl_attention, variant),
+     prepare_attention_range, false},
     {"XL_EXPR_ARGS_INIT", make_args, offsetof(xl_expr_args, variant),
      compile_expr, false},
     {"XL_EXPR_ARGS_INIT", make_args, offsetof(xl_expr_args, variant), run_expr,
@@ -471,6 +497,29 @@ static void size_of_a_convolution(void **state)
     assert_int_equal(p, 0);
 }
 
+/* Bindings learn the same layouts from the library. */
+static void members_as_compiled(void **state)
+{
+    unsigned n = 0, n_found = 0;
+    (void)state;
+    for (const xl_member *m; (m = xl_member_at(n)); n++) {
+        assert_true(m->offset + m->bytes <= m->in_bytes);
+        if (!strcmp(m->in, "xl_scales") && !strcmp(m->name, "zero")) {
+            assert_int_equal(m->in_bytes, sizeof(xl_scales));
+            assert_int_equal(m->offset, offsetof(xl_scales, zero));
+            assert_string_equal(m->type, "const xl_mat *");
+            n_found++;
+        } else if (!strcmp(m->in, "xl_tensor") && !strcmp(m->name, "stride")) {
+            assert_int_equal(m->bytes, XL_MAX_DIMS * sizeof(size_t));
+            assert_string_equal(m->type, "size_t");
+            n_found++;
+        }
+    }
+    assert_int_equal(n_found, 2);
+    assert_null(xl_member_at(n));
+    assert_null(xl_member_at(UINT_MAX));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +528,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(larger_ones_end_with_zeros),
         cmocka_unit_test(products_of_other_headers),
         cmocka_unit_test(size_of_a_convolution),
+        cmocka_unit_test(members_as_compiled),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,7 @@ static void call_of_others(void)
     REFUSES(xl_conv_out_size, NULL, NULL, NULL);
     REFUSES(xl_terms_create, NULL);
     IS_NULL(xl_fact_name, ~0U, NULL);
+    IS_NULL(xl_member_at, ~0U);
     IS_NULL(xl_device_matrix_op, NULL, 0);
     IS_NULL(xl_probe_at, ~0U);
     IGNORES(xl_counts_set_times, NULL, NULL);
