@@ -63,7 +63,8 @@ step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
 step("a probe, from C" ${SCRATCH}/cmake/consumer_probe)
 step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
 step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
-file(GLOB programs ${SCRATCH}/cmake/consumer_classes_*
+file(GLOB programs ${SCRATCH}/cmake/example_*
+    ${SCRATCH}/cmake/consumer_classes_*
     ${SCRATCH}/cmake/consumer_khronos_*)
 foreach(program IN LISTS programs)
     step("run ${program}" ${program})
