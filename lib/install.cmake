@@ -2,7 +2,7 @@
 # What `cmake --install` puts where: headers, libraries, clbench with its manual
 # and completions, and the two ways to find the library: pkg-config and
 # find_package(crosslane). Components: `library` for programs that run, `dev` for
-# programs that are built, `tool` for clbench.
+# programs that are built, `tool` for clbench, `python` for the module.
 
 install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
@@ -61,6 +61,27 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
     install(FILES ${XL_PAGES}/clbench.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
         COMPONENT tool)
+endif()
+
+# -- the Python module -------------------------------------------------------
+# A wheel for pip; below /usr, where Debian's Python searches, the module itself.
+find_program(XL_PYTHON NAMES python3)
+if(XL_PYTHON)
+    set(wheel ${CMAKE_CURRENT_BINARY_DIR}/python)
+    set(name crosslane-${PROJECT_VERSION}-py3-none-any.whl)
+    file(GLOB sources CONFIGURE_DEPENDS lib/python/*.* lib/python/crosslane/*.*)
+    add_custom_command(OUTPUT ${wheel}/${name}
+        COMMAND ${XL_PYTHON} ${PROJECT_SOURCE_DIR}/lib/python/wheel.py
+            ${PROJECT_VERSION} ${wheel}/module
+        DEPENDS ${sources} COMMENT "Making the Python wheel" VERBATIM)
+    add_custom_target(wheel ALL DEPENDS ${wheel}/${name})
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        install(DIRECTORY ${wheel}/module/
+            DESTINATION lib/python3/dist-packages COMPONENT python)
+    else()
+        install(FILES ${wheel}/${name}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane COMPONENT python)
+    endif()
 endif()
 
 # -- how others find it ------------------------------------------------------
