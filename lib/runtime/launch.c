@@ -30,9 +30,9 @@ struct launch {
     xl_queue *q;
     struct xl__cached_plan *ready;
     const struct xl__call *call;
-    xl_mem scratch, list;
-    cl_mem own_scratch; /* of this launch only, released after enqueueing;
-                           NULL: none */
+    xl_mem scratch, list, zeros;
+    cl_mem own_scratch, own_zeros; /* of this launch only, released after
+                                      enqueueing; NULL: none */
     cl_uint n_wait;
     const cl_event *wait; /* of the next command */
     cl_event first, last; /* of the first command, if wants_first, and of the
@@ -86,6 +86,29 @@ static xl_status prepare_scratch(struct launch *r)
     xl__scratch_release(q);
     q->scratch = mem;
     q->scratch_bytes = bytes;
+fail:
+    return status;
+}
+
+/* The zeros of one plan: as with scratch memory, calls on an in-order queue
+ * share a buffer, which each of them leaves as it was. */
+static xl_status prepare_zeros(struct launch *r)
+{
+    xl_status status = XL_OK;
+    struct xl__cached_plan *ready = r->ready;
+    const size_t bytes = ready->plan.zeros_bytes;
+    cl_int code;
+    r->zeros.buf = ready->zeros;
+    if (bytes == 0 || ready->zeros)
+        return XL_OK;
+    void *none = xl__calloc(1, bytes);
+    TRY(xl__check_alloc(&r->q->error, none, "zeros"));
+    cl_mem mem = xl__buffer_new(r->q, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                bytes, none, &code);
+    free(none);
+    CL_TRY(&r->q->error, code);
+    r->zeros.buf = mem;
+    *(r->q->is_out_of_order ? &r->own_zeros : &ready->zeros) = mem;
 fail:
     return status;
 }
@@ -214,6 +237,7 @@ static cl_int set_arg(const struct launch *r, cl_kernel kernel, cl_uint at,
         return set_mem(kernel, at,
                        arg->slot == XL__MEM_SCRATCH ? r->scratch
                        : arg->slot == XL__MEM_LIST  ? r->list
+                       : arg->slot == XL__MEM_ZEROS ? r->zeros
                                                     : r->call->mem[arg->slot]);
     case XL__ARG_VALUE_F32:
         return set_f32(kernel, at, r->call->value[arg->slot].f);
@@ -403,6 +427,7 @@ static xl_status run_steps(struct launch *r)
         TRY(xl__queue_begin(r->q));
     for (; r->ready; r->ready = r->ready->next) {
         const struct xl__plan *plan = &r->ready->plan;
+        TRY(prepare_zeros(r));
         for (unsigned i = 0; i < plan->n_steps; i++)
             TRY(plan->step[i].external
                     ? run_external(r, &plan->step[i])
@@ -446,6 +471,8 @@ xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
     const xl_status status = run_steps(&r);
     if (r.own_scratch)
         clReleaseMemObject(r.own_scratch); /* enqueued commands retain it */
+    if (r.own_zeros)
+        clReleaseMemObject(r.own_zeros);
     pass_event(r.first, status == XL_OK ? s->first : NULL);
     pass_event(r.last, status == XL_OK ? s->done : NULL);
     return status;

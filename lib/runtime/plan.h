@@ -30,6 +30,7 @@ enum {
                             of an epilogue */
     XL__MEM_SCRATCH = 0,
     XL__MEM_LIST = XL__MAX_MEMS, /* the device buffer of the call's lists */
+    XL__MEM_ZEROS, /* zeros, which the kernels of the plan leave so */
     XL__MAX_LISTS = 3,
     XL__MAX_WORDS = 32 /* ulongs of one XL__ARG_WORDS */
 };
@@ -121,7 +122,7 @@ struct xl__plan {
     void (*clear_own)(void *own);
     unsigned n_steps;
     bool has_large; /* xl__plan_permit_large() */
-    size_t scratch_bytes;
+    size_t scratch_bytes, zeros_bytes;
     double flop, bytes;  /* counted, of the call */
     double est_ns;       /* the model's time */
     const char *bound;   /* the model's limiter; static */

@@ -303,6 +303,9 @@ void xl__cached_plan_clear(struct xl__cached_plan *plan)
     if (plan->list)
         clReleaseMemObject(plan->list);
     free(plan->list_copy);
+    if (plan->zeros)
+        clReleaseMemObject(plan->zeros);
+    plan->zeros = NULL;
     plan->list = NULL;
     plan->list_copy = NULL;
 }

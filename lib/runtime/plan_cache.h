@@ -18,6 +18,7 @@ struct xl__cached_plan {
     cl_mem list;         /* the last call's lists on the device; NULL: none */
     void *list_copy;     /* their contents on the host */
     size_t list_bytes;
+    cl_mem zeros; /* of the calls on an in-order queue; NULL: none */
     /* Launched after this one in the same call, with the first one's scratch;
      * heap; NULL: none. */
     struct xl__cached_plan *next;
