@@ -122,6 +122,7 @@ const struct attention_case attention_cases[] = {
     CASE("grouped heads", B, 1, 32, 1024, 1024, 128, XL_F16, .share = 4,
          .is_causal = true, .rows_first = true),
     CASE("decode", B, 8, 32, 1, 4096, 128, XL_F16, .share = 4),
+    CASE("decode, long", BB, 1, 64, 1, 32768, 128, XL_F16, .share = 8),
     {.name = NULL},
 };
 

@@ -15,19 +15,14 @@
  *                   scores  = sums of these, through local memory
  *                   weights = exp(scores - shift), a shift for each line
  *                   sums    = sums + weights v
- *                 sums of the lines, to memory: for each row and part the
- *                 shift, the sum of weights, D sums
- *
- *               attention_join: o from the parts of a row.
+ *                 sums of the lines, to memory: attention/join.cl
  *
  *               Row r of a group is query r / share of the head r % share of
  *               those that read the head of k, so all of them read a key once.
  * Arguments:    ATTENTION_PARAMS (attention/attention.clh), contiguous columns;
- *               n_parts (D + 2) floats for each row; n_parts; of attention_join
- *               the number of rows.
- * Launch:       attention_split: 3-D, local (WG, 1, 1); groups: ceil(n_q share /
- *               BQ) times heads of k times n_batch, times n_parts.
- *               attention_join: global >= rows D, any local size.
+ *               parts, n_parts: attention/join.cl.
+ * Launch:       3-D, local (WG, 1, 1); groups: ceil(n_q share / BQ) times heads
+ *               of k times n_batch, times n_parts.
  * Local memory: 4 (BQ DP + LY NS (LX + 2) + WG VW + 2 BQ LY) + 80 BQ bytes, DP =
  *               D rounded up to W = VW LX, NS = BQ RK; without LY NS (LX + 2)
  *               where LX is 1.
@@ -41,6 +36,7 @@
  * Source:       Dao, Haziza, Massa, Sizov 2023, "Flash-Decoding for long-context
  *               inference". */
 #include "attention/attention.clh"
+#include "attention/parts.clh"
 #include "common/exp.clh"
 #include "common/subgroup.clh"
 #if XL_HAS_FMA
@@ -297,11 +293,11 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
         const float factor = exp(top[r] - shift);
         const ulong row = seen[r].z * n.n_q + seen[r].i;
         __global float *to =
-            parts + (row * n_parts + xl_group_id(2)) * (D + 2);
+            parts + PART_AT(row, xl_group_id(2), n_parts);
         const bool is_row = row0 + r < rows;
         if (is_row && item == 0) {
-            to[0] = most;
-            to[1] = sum;
+            to[PART_TOP] = most;
+            to[PART_WEIGHT] = sum;
         }
 #pragma unroll
         for (uint c = 0; c < NC; c++) {
@@ -312,35 +308,9 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
                 for (uint i = 0; i < LY; i++)
                     y += lines[i * W + col];
                 if (is_row && c * W + col < D)
-                    to[2 + c * W + col] = y;
+                    to[c * W + col] = y;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-}
-
-__kernel XL_OF_WIDTH
-void attention_join(ATTENTION_PARAMS, __global const float *parts,
-                    const ulong n_parts, const ulong rows)
-{
-    const ulong row = get_global_id(0) / D;
-    const uint c = get_global_id(0) % D;
-    if (row >= rows)
-        return;
-    const ulong i = row % n.n_q, b = row / n.n_q / n.n_heads;
-    const ulong h = row / n.n_q % n.n_heads;
-    float top = SINK(b, h), y = 0.0f;
-    parts += row * n_parts * (D + 2);
-    for (ulong p = 0; p < n_parts; p++)
-        top = fmax(top, parts[p * (D + 2)]);
-    const float shift = shift_of(top);
-    float sum = exp(SINK(b, h) - shift);
-    for (ulong p = 0; p < n_parts; p++) {
-        const float factor = exp(parts[p * (D + 2)] - shift);
-        sum += factor * parts[p * (D + 2) + 1];
-        y += factor * parts[p * (D + 2) + 2 + c];
-    }
-    STORE(DT, o, ROW_AT(at.o, b, h, i) + c * at.o.col, y * share_of(sum));
-    if (c == 0)
-        STORE_LSE(b, h, i, shift, sum);
 }

@@ -126,6 +126,10 @@ struct xl__mma_model {
     double begin_clocks;    /* of a tile: until its first slice has arrived */
     double sums_per_clock;  /* stored to C */
     double bytes_frac;      /* of the memory's rate */
+    double attention_frac[2]; /* of the instructions' rate, by attention: with
+                                 one fragment along rows, with two */
+    double attention_bytes_frac; /* of the memory's rate */
+    double attention_load_bytes; /* from the cache, per clock of a unit */
 };
 
 /* The same where operands are in local memory. */

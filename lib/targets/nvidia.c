@@ -82,6 +82,7 @@ static void correct_facts(struct xl__limits *l)
     if (isnan(xl__num(l, XL__F_subgroup_width)))
         xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
     xl__limits_correct_text(l, XL__F_unit_id, "ptx", XL_KNOWN, "NV-46");
+    xl__limits_correct_text(l, XL__F_device_fence, "ptx", XL_KNOWN, "NV-61");
     xl__limits_correct(l, XL__F_local_banks, BANKS, XL_KNOWN, "NV-04");
     xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
                        "NV-04");
@@ -101,8 +102,9 @@ static const struct xl__variant *const gemm[] = {
 };
 
 static const struct xl__variant *const attention[] = {
-    &xl__attention_wgmma, &xl__attention_split, &xl__attention_flash,
-    &xl__attention_ref, NULL};
+    &xl__attention_wgmma, &xl__attention_mma, &xl__attention_split,
+    &xl__attention_flash, &xl__attention_ref, NULL,
+};
 
 static const struct xl__variant *const conv[] = {
     &xl__conv_gemm_wgmma,  &xl__conv_gemm_mma,   &xl__conv_gemm_simt,

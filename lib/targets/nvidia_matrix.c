@@ -35,6 +35,9 @@ static const struct xl__mma_model mma_sync = { /* NV-36 */
     .begin_clocks = 1200,
     .sums_per_clock = 16,
     .bytes_frac = 0.88,
+    .attention_frac = {0.34, 0.37}, /* NV-62 */
+    .attention_bytes_frac = 0.95,
+    .attention_load_bytes = 48,
 };
 static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .operand_bytes = 128,

@@ -7,8 +7,8 @@ check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
 TARGET      compiler   what is checked
 portable    clang      plain OpenCL C 1.2, every extension off, no warning
 gfx*        clang      AMD: optimised, no register spilled
-sm_*        clang      NVIDIA's own kernels: then assembled by ptxas, nothing
-                       spilled and nothing serialized
+sm_*        clang      NVIDIA's own kernels and option sets: then assembled by
+                       ptxas, nothing spilled and nothing serialized
 any other   ocloc      Intel: that device, no register spilled
 
 Compiled are the files below cl/ by themselves, the option sets of
@@ -203,9 +203,12 @@ def compile_for_target(build, folder):
         return f"registers are spilled: {spilled}" if spilled else ""
     # The text states the size of a group and, where registers move between
     # warps, that one group is enough for a compute unit.
-    assembly.write_text(
-        re.sub(r"\n\)[ \t]*\n", "\n)\n.minnctapersm 1\n.reqntid "
-               f"{build.items}, 1, 1\n", text), encoding="utf-8")
+    if build.items:
+        text = re.sub(r"\n\)[ \t]*\n", "\n)\n.minnctapersm 1\n.reqntid "
+                      f"{build.items}, 1, 1\n", text)
+    # The assembler alone allows 48 KiB of local memory that has a size.
+    text = re.sub(r"(\.shared .*\[)\d{5,}\]", r"\g<1>1024]", text)
+    assembly.write_text(text, encoding="utf-8")
     output, error = run(args.assembler, "-arch=" + args.target, "-v",
                          assembly, "-o", assembly.with_suffix(".bin"))
     if re.search("serialized|C7[56][0-9][0-9]|[1-9][0-9]* bytes spill", output):
@@ -216,7 +219,7 @@ def compile_for_target(build, folder):
 def is_for_target(path, words=()):
     """Is a file below cl/, with the words of the table's line, compiled?"""
     name = path.relative_to(CL).as_posix()
-    if NVIDIA.search(name):
+    if NVIDIA.search(name) or "-DXL_MMA_PTX=1" in words:
         return is_nvidia and bool(words)
     if is_nvidia:
         return False

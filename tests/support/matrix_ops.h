@@ -21,11 +21,15 @@ static const xl_matrix_op emulated_matrix_ops[] = {
 #undef EMULATED
 
 /* Of no device; the tests force variants. */
-static const struct xl__mma_model emulated_mma_model = {.shown = 0.1,
-                                                        .elems_per_clock = 8,
-                                                        .begin_clocks = 1000,
-                                                        .sums_per_clock = 16,
-                                                        .bytes_frac = 0.9};
+static const struct xl__mma_model emulated_mma_model = {
+    .shown = 0.1,
+    .elems_per_clock = 8,
+    .begin_clocks = 1000,
+    .sums_per_clock = 16,
+    .bytes_frac = 0.9,
+    .attention_frac = {0.5, 0.5},
+    .attention_bytes_frac = 0.9,
+    .attention_load_bytes = 64};
 
 static inline void emulate_matrix_ops(struct xl__limits *l)
 {

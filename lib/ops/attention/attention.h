@@ -107,10 +107,26 @@ double xl__attention_bytes(const struct xl__attention_canonical *c);
 /* NULL, or why a variant with vector accesses along columns refuses. */
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c);
 
+/* join.c, of variants whose groups divide the keys into parts: as many as take
+ * no more memory than a copy of k and v; bytes of scratch memory that they
+ * take; the last arguments of the step that makes them; the step that joins
+ * them. */
+size_t xl__attention_most_parts(const struct xl__attention_canonical *c);
+size_t xl__attention_parts_bytes(const struct xl__attention_canonical *c,
+                                 size_t parts);
+void xl__attention_parts_args(struct xl__step *step, size_t parts);
+void xl__attention_join(const struct xl__limits *l,
+                        const struct xl__attention_canonical *c, size_t parts,
+                        struct xl__plan *p);
+
 extern const struct xl__op xl__op_attention;
+
+/* The i-th set of tunables of attention_mma; false: past the last. */
+bool xl__attention_mma_listed(size_t i, struct xl__params *out);
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
-    xl__attention_ref, xl__attention_split, xl__attention_wgmma;
+    xl__attention_mma, xl__attention_ref, xl__attention_split,
+    xl__attention_wgmma;
 
 #endif

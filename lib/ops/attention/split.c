@@ -8,7 +8,6 @@
 enum { WG = XL__ATTENTION_TUNABLES, LX, VW, EACH };
 enum {
     KEYS = 4,      /* of an item; the kernel also has 8 */
-    STATE = 2,     /* floats of a part besides its sums */
     ROW_BYTES = 80 /* of struct row, attention/attention.clh */
 };
 
@@ -60,8 +59,7 @@ static size_t count_parts(const struct xl__limits *l,
     enum { LEAST_BLOCKS = 4 };
     const size_t blocks = xl__ceil_div(c->n_kv, s->bk),
                  groups = count_groups(c, s->bq),
-                 rows = c->n_q * xl__attention_share(c),
-                 most = 2 * c->n_kv * c->d_head / rows / (c->d_head + STATE);
+                 most = xl__attention_most_parts(c);
     size_t parts = xl__ceil_div(s->each * xl__n_units(l), groups);
     parts = xl__max_size(2, xl__min_size(parts, blocks / LEAST_BLOCKS));
     return xl__max_size(1, xl__min_size(parts, xl__min_size(blocks, most)));
@@ -189,46 +187,33 @@ static size_t access_of(const struct xl__attention_canonical *c, size_t vw)
     return ALIGNED;
 }
 
-/* What the two kernels of a program share. */
-static void add_shared(const struct xl__attention_canonical *c,
-                       const struct layout *s, size_t parts,
-                       struct xl__step *step)
-{
-    const struct xl__defined defines[] = {
-        {"BQ", s->bq}, {"RK", s->rk}, {"WG", s->wg},
-        {"LX", s->lx}, {"VW", s->vw}, {"VA", access_of(c, s->vw)}};
-    xl__define_all(step, defines, sizeof defines / sizeof *defines);
-    xl__attention_defines(step, c);
-    xl__attention_args(step, c);
-    xl__arg_mem(step, XL__MEM_SCRATCH);
-    xl__arg_u64(step, parts);
-}
-
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    enum { JOIN_ITEMS = 64, VISITS = 2 };
+    enum { VISITS = 2 };
     const struct xl__attention_canonical *c = desc;
     const struct layout s = layout_of(c, params->value);
     if (!is_legal(&s) || !fits(l, c, &s))
         return XL_UNSUPPORTED;
     const size_t heads = c->n_kv_heads * c->n_batch,
                  rows = c->n_heads * c->n_batch * c->n_q,
-                 groups = count_groups(c, s.bq), parts = count_parts(l, c, &s),
-                 join_wg = xl__most_items(l, JOIN_ITEMS);
-    p->scratch_bytes = rows * parts * (c->d_head + STATE) * sizeof(float);
+                 groups = count_groups(c, s.bq), parts = count_parts(l, c, &s);
+    p->scratch_bytes = xl__attention_parts_bytes(c, parts);
     p->flop = xl__attention_flop(c);
     p->bytes = xl__attention_bytes(c);
     struct xl__step *step =
         xl__plan_add(p, "attention/split.cl", "attention_split", s.wg, s.wg);
     xl__step_set_3d(step, s.wg, groups / heads * s.wg, heads, parts);
     step->local_mem_bytes = s.local_bytes;
-    add_shared(c, &s, parts, step);
-    step = xl__plan_add(p, "attention/split.cl", "attention_join",
-                        xl__round_up(rows * c->d_head, join_wg), join_wg);
-    add_shared(c, &s, parts, step);
-    xl__arg_u64(step, rows);
+    const struct xl__defined defines[] = {
+        {"BQ", s.bq}, {"RK", s.rk}, {"WG", s.wg},
+        {"LX", s.lx}, {"VW", s.vw}, {"VA", access_of(c, s.vw)}};
+    xl__define_all(step, defines, sizeof defines / sizeof *defines);
+    xl__attention_defines(step, c);
+    xl__attention_args(step, c);
+    xl__attention_parts_args(step, parts);
+    xl__attention_join(l, c, parts, p);
     const size_t padded =
         xl__round_up(c->n_q * xl__attention_share(c), s.bq) * heads;
     const struct xl__cost work = {

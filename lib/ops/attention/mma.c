@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_mma: attention on a sub-group's matrix instructions. Tiles of many
+ * rows for prompts; for few queries and many keys, tiles of one instruction's
+ * rows, whose groups divide the keys. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/attention/attention.h"
+#include "ops/path/cost.h"
+#include "ops/path/matrix_engine.h"
+
+enum { RM = XL__ATTENTION_TUNABLES, SK, ST, SPLIT, N_TUNABLES };
+enum { WHOLE = 1, PARTS };
+enum {
+    ALIGN = 16,    /* bytes of a copy */
+    EACH = 8,      /* elements of one */
+    STATE = 2,     /* floats of a row's part besides its sums */
+    ROW_BYTES = 80 /* of struct row, attention/attention.clh */
+};
+
+static const struct xl__tunable tunables[] = {
+    [XL__ATTENTION_BQ] = {"BQ", "rows of a group", {16, 32, 64, 128, 0}},
+    [XL__ATTENTION_BK] = {"BK", "keys of a block", {32, 48, 64, 128, 0}},
+    [RM] = {"RM", "fragments along the rows of a sub-group", {1, 2, 0}},
+    [SK] = {"SK", "sub-groups along the keys", {1, 2, 4, 8, 0}},
+    [ST] = {"ST", "blocks in local memory", {2, 3, 4, 6, 0}},
+    [SPLIT] = {"SPLIT", "keys: 1 whole, 2 in parts", {WHOLE, PARTS, 0}},
+    {NULL, NULL, {0}}};
+
+/* Largest first. */
+static const int sets[][N_TUNABLES] = {
+    {128, 64, 2, 1, 2, WHOLE}, {128, 48, 2, 1, 2, WHOLE},
+    {128, 32, 2, 1, 2, WHOLE}, {128, 64, 1, 1, 2, WHOLE},
+    {64, 64, 1, 1, 2, WHOLE},  {64, 64, 1, 1, 2, PARTS},
+    {64, 32, 1, 1, 2, WHOLE},  {64, 32, 1, 1, 2, PARTS},
+    {32, 64, 1, 2, 3, WHOLE},  {32, 64, 1, 2, 3, PARTS},
+    {32, 32, 1, 1, 2, WHOLE},  {32, 32, 1, 1, 2, PARTS},
+    {16, 128, 1, 8, 2, WHOLE}, {16, 128, 1, 8, 2, PARTS},
+    {16, 64, 1, 4, 2, WHOLE},  {16, 64, 1, 4, 2, PARTS},
+    {16, 32, 1, 2, 2, WHOLE},  {16, 32, 1, 2, 2, PARTS},
+};
+enum { N_SETS = sizeof sets / sizeof *sets };
+
+/* The kernel's. */
+struct layout {
+    size_t bq, bk, rm, sm, sk, stages, items, dp, room_bytes, local_bytes;
+    bool holds_q, is_split;
+};
+
+static struct layout layout_of(const struct xl__attention_canonical *c,
+                               const xl_matrix_op *op, const int *value)
+{
+    enum { PAD = 8, BANKS = 128, HELD_FRAGMENTS = 8 };
+    struct layout s = {.bq = (size_t)value[XL__ATTENTION_BQ],
+                       .bk = (size_t)value[XL__ATTENTION_BK],
+                       .rm = (size_t)value[RM],
+                       .sk = (size_t)value[SK],
+                       .stages = (size_t)value[ST],
+                       .is_split = value[SPLIT] == PARTS};
+    s.sm = s.bq / (s.rm * op->m);
+    s.items = op->lanes * s.sm * s.sk;
+    s.dp = xl__round_up(c->d_head, op->k);
+    s.holds_q = s.rm * s.dp <= HELD_FRAGMENTS * op->k;
+    const size_t bytes = s.dp * xl_dtype_bytes(op->a);
+    size_t line = 2 * op->k;
+    while (line < bytes)
+        line += line < BANKS ? line : BANKS;
+    s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
+                                sizeof(float) * s.sk * s.bq * (s.dp + PAD));
+    s.local_bytes = s.room_bytes +
+                    s.bq * (line + ROW_BYTES + STATE * sizeof(float) * s.sk);
+    return s;
+}
+
+static const xl_matrix_op *find_op(const struct xl__limits *l,
+                                   const struct xl__attention_canonical *c)
+{
+    return xl__mma_op(l, c->view[XL__ATTENTION_Q].dtype);
+}
+
+static double item_registers(const struct xl__limits *l)
+{
+    return xl__num_or(l, XL__F_registers_per_item,
+                      xl__model(l, XL__M_item_registers));
+}
+
+/* Those that an item needs: sums, scores, the held part of q, and the rest,
+ * which is more where scores are more than scaled products. */
+static double registers_of(const struct xl__attention_canonical *c,
+                           const struct layout *s)
+{
+    enum { OTHER = 64, OPTIONS = 48, SUMS = 2, HELD = 4 };
+    const bool is_plain = !c->score && !c->has_cap &&
+                          !xl__attention_has(c, XL__ATTENTION_MASK) &&
+                          !xl__attention_has(c, XL__ATTENTION_SLOPES);
+    return (double)(s->rm * (s->dp / SUMS + s->bk / s->sk / SUMS) +
+                    (s->holds_q ? s->rm * s->dp / HELD : 0) + OTHER +
+                    (is_plain ? 0 : OPTIONS));
+}
+
+static bool fits(const struct xl__limits *l,
+                 const struct xl__attention_canonical *c,
+                 const xl_matrix_op *op, const struct layout *s)
+{
+    return s->sm > 0 && s->sm * s->rm * op->m == s->bq &&
+           s->bk % (s->sk * op->k) == 0 &&
+           s->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0) &&
+           s->items <= xl__most_items(l, s->items) &&
+           registers_of(c, s) <= item_registers(l);
+}
+
+/* -- parts of the keys ---------------------------------------------------- */
+
+static size_t count_groups(const struct xl__attention_canonical *c, size_t bq)
+{
+    return xl__ceil_div(c->n_q * xl__attention_share(c), bq) * c->n_kv_heads *
+           c->n_batch;
+}
+
+/* Groups that the device has at a time. */
+static size_t resident_groups(const struct xl__limits *l,
+                              const struct layout *s)
+{
+    const struct xl__group_needs needs = {.items = (double)s->items,
+                                          .item_registers = item_registers(l),
+                                          .local_bytes =
+                                              (double)s->local_bytes};
+    const double each = xl__resident_groups(
+        l, xl__num_or(l, XL__F_registers_per_cu, INFINITY), &needs);
+    return (size_t)(each * (double)xl__n_units(l));
+}
+
+/* JOIN of the kernel: the last group of a row joins its parts where groups see
+ * what others have stored before a fence. */
+enum { NO_PARTS, BY_LAUNCH, IN_GROUPS };
+static size_t join_of(const struct xl__limits *l, const struct layout *s)
+{
+    if (!s->is_split)
+        return NO_PARTS;
+    return *xl__text(l, XL__F_device_fence) ? IN_GROUPS : BY_LAUNCH;
+}
+
+/* The fewest parts that leave the device busy until the end, or nearly. */
+static size_t count_parts(const struct xl__limits *l,
+                          const struct xl__attention_canonical *c,
+                          const struct layout *s)
+{
+    enum { LEAST_BLOCKS = 3 };
+    static const double enough = 0.94;
+    const size_t groups = count_groups(c, s->bq),
+                 at_a_time = resident_groups(l, s),
+                 blocks = xl__ceil_div(c->n_kv, s->bk);
+    const size_t most = xl__max_size(
+        1, xl__min_size(xl__min_size(xl__attention_most_parts(c),
+                                     blocks / LEAST_BLOCKS),
+                        s->room_bytes / (STATE * sizeof(float) * s->bq)));
+    size_t best = 1;
+    double best_busy = 0;
+    if (!s->is_split)
+        return 1;
+    for (size_t parts = 1; parts <= most; parts++) {
+        const size_t n = groups * parts;
+        const double busy = (double)n / (double)xl__round_up(n, at_a_time);
+        if (busy > best_busy) {
+            best = parts;
+            best_busy = busy;
+        }
+        if (busy >= enough)
+            break;
+    }
+    return best;
+}
+
+bool xl__attention_mma_listed(size_t i, struct xl__params *out)
+{
+    *out = (struct xl__params){.source = "model"};
+    for (unsigned t = 0; i < N_SETS && t < N_TUNABLES; t++)
+        out->value[t] = sets[i][t];
+    return i < N_SETS;
+}
+
+/* -- cost ----------------------------------------------------------------- */
+
+/* k and v from memory, or from the cache for each group, beside products; a
+ * tile's start; the parts, which are written and read once more. */
+static struct xl__cost cost_of(const struct xl__limits *l,
+                               const struct xl__attention_canonical *c,
+                               const xl_matrix_op *op, const struct layout *s,
+                               size_t parts)
+{
+    enum { VISITS = 2 };
+    static const double ns_per_s = 1e9;
+    const struct xl__mma_model *m = l->model.mma;
+    const size_t rows = c->n_q * xl__attention_share(c),
+                 groups = count_groups(c, s->bq);
+    const double busy = (double)(groups * parts),
+                 slots = (double)resident_groups(l, s);
+    const double padded = (double)xl__round_up(rows, s->bq) / (double)rows *
+                          (double)s->dp / (double)c->d_head;
+    const double joined =
+        s->is_split ? VISITS * (double)xl__attention_parts_bytes(c, parts) : 0;
+    const double waves = ceil(busy / slots);
+    const double fill = busy / (waves * slots), flop = xl__attention_flop(c),
+                 rate = xl__mma_rate(l, op),
+                 bytes_rate = xl__rate_memory(l) * m->attention_bytes_frac;
+    /* k and v once for each group: an element of both for 4 flop of a row. */
+    const double elem = (double)xl_dtype_bytes(op->a),
+                 loaded = flop / (double)s->bq * elem / 2;
+    const double multiply =
+        flop * padded / (rate * m->attention_frac[s->rm > 1]);
+    const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
+    const double load =
+        loaded * clock / ((double)xl__n_units(l) * m->attention_load_bytes);
+    const double compute = fmax(multiply, load) / fill +
+                           waves * m->begin_clocks * clock,
+                 copy = xl__attention_bytes(c) / (bytes_rate * fill);
+    return (struct xl__cost){.busy_ns = compute * ns_per_s,
+                             .bytes = xl__attention_bytes(c),
+                             .bytes_frac = m->attention_bytes_frac * fill,
+                             .serial_bytes = joined,
+                             .serial_ns =
+                                 m->shown * fmin(compute, copy) * ns_per_s,
+                             .launches = join_of(l, s) == BY_LAUNCH ? 2 : 1};
+}
+
+/* The set of the least estimate; false: none fits. */
+static bool find_tunables(const struct xl__limits *l,
+                          const struct xl__attention_canonical *c,
+                          struct xl__params *out)
+{
+    const xl_matrix_op *op = find_op(l, c);
+    double least = INFINITY;
+    struct xl__params params;
+    for (size_t i = 0; op && xl__attention_mma_listed(i, &params); i++) {
+        const struct layout s = layout_of(c, op, params.value);
+        const char *bound;
+        if (!fits(l, c, op, &s))
+            continue;
+        const struct xl__cost work =
+            cost_of(l, c, op, &s, count_parts(l, c, &s));
+        const double ns = xl__work_ns(l, &work, &bound);
+        if (ns >= least)
+            continue;
+        least = ns;
+        *out = params;
+    }
+    return least < INFINITY;
+}
+
+/* -- plan ----------------------------------------------------------------- */
+
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    const struct xl__attention_canonical *c = desc;
+    const xl_matrix_op *op = find_op(l, c);
+    if (!op)
+        return XL_UNSUPPORTED;
+    const struct layout s = layout_of(c, op, params->value);
+    if (!fits(l, c, op, &s))
+        return XL_UNSUPPORTED;
+    const size_t heads = c->n_kv_heads * c->n_batch,
+                 groups = count_groups(c, s.bq), parts = count_parts(l, c, &s);
+    const size_t join = join_of(l, &s);
+    const struct xl__defined defines[] = {
+        {"SM", s.sm},        {"SK", s.sk},     {"RM", s.rm},
+        {"BK", s.bk / s.sk}, {"ST", s.stages}, {"QREG", s.holds_q},
+        {"JOIN", join}};
+    p->flop = xl__attention_flop(c);
+    p->bytes = xl__attention_bytes(c);
+    struct xl__step *step =
+        xl__plan_add(p, "attention/mma.cl", "attention_mma", s.items, s.items);
+    xl__step_set_3d(step, s.items, groups / heads * s.items, heads, parts);
+    step->local_mem_bytes = s.local_bytes;
+    xl__mma_define(step, l, op);
+    xl__define_all(step, defines, sizeof defines / sizeof *defines);
+    xl__attention_defines(step, c);
+    xl__attention_args(step, c);
+    xl__define_choice(step, "XL_FENCE", xl__text(l, XL__F_device_fence));
+    xl__attention_parts_args(step, parts);
+    xl__arg_mem(step, XL__MEM_ZEROS);
+    if (s.is_split)
+        p->scratch_bytes = xl__attention_parts_bytes(c, parts);
+    if (join == IN_GROUPS)
+        p->zeros_bytes = groups * sizeof(cl_uint);
+    if (join == BY_LAUNCH)
+        xl__attention_join(l, c, parts, p);
+    const struct xl__cost work = cost_of(l, c, op, &s, parts);
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+/* -- choice --------------------------------------------------------------- */
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    const struct xl__attention_canonical *c = desc;
+    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
+    struct xl__params params;
+    if (dtype != XL_F16 && dtype != XL_BF16)
+        return "f32 would be rounded";
+    if (!find_op(l, c))
+        return xl__mma_refused(l, dtype);
+    if (c->d_head % EACH != 0)
+        return "d_head must be a multiple of 8";
+    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
+        if (c->view[i].stride[XL__HEADS_COL] != 1 || c->view[i].offset < ALIGN)
+            return "rows of q, k, v and o must be contiguous and begin at "
+                   "multiples of 16 bytes";
+    }
+    if (c->n_q * xl__attention_share(c) > INT32_MAX / 2 ||
+        c->n_heads * c->n_batch > INT32_MAX)
+        return "rows are counted in 32 bits";
+    if (!find_tunables(l, desc, &params))
+        return "no tile fits the device's local memory and work-groups";
+    return NULL;
+}
+
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
+{
+    (void)find_tunables(l, desc, out);
+}
+
+const struct xl__variant xl__attention_mma = {
+    .name = "attention_mma",
+    .repeats = "bit for bit: each row's sums are in an order of keys",
+    .tunables = tunables,
+    .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
+    .refuses = find_refusal,
+    .choose = choose_tunables,
+    .plan = plan_steps,
+};

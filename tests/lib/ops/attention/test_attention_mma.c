@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attention_mma on a device that has no matrix engine, by the emulation of
+ * cl/common/matrix.clh: the case table with the model's tile, then each tile
+ * of the list on odd lengths. The comparison is clbench's own: the host in
+ * double, guard zones around every buffer.
+ *
+ * XL_TEST_FULL  set: each tile with every option */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "ops/attention/attention.h"
+#include "ops/variants.h"
+#include "runtime/launch.h"
+#include "support/matrix_ops.h"
+#include "support/support.h"
+#include "verify/verify.h"
+
+enum { SEED = 21 };
+
+static struct test_device t;
+static bool takes_all;
+
+/* The device's vendor table with attention_mma alone, once as it is and once
+ * with the tile that the test wants. */
+static struct xl__vendor vendor;
+static struct xl__variant mma;
+static struct xl__params wanted; /* all 0: the model's choice */
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    if (wanted.value[XL__ATTENTION_BQ])
+        *out = wanted;
+    else
+        xl__attention_mma.choose(l, desc, out);
+}
+
+static const struct xl__variant *const attention[] = {&mma, NULL};
+
+static int open_device(void **state)
+{
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
+    (void)state;
+    test_device_open(&t, &quick);
+    mma = xl__attention_mma;
+    mma.choose = choose;
+    vendor = *t.device->vendor;
+    vendor.variants[XL__OP_ATTENTION] = attention;
+    t.device->vendor = &vendor;
+    emulate_matrix_ops(&t.device->limits);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+/* A case that came out right; false: it is not taken. */
+static bool is_right(const struct attention_case *c, const char *what)
+{
+    struct check_result r = {0};
+    const int status = verify_attention(t.queue, c, "attention_mma", SEED, &r);
+    if (status == XL_UNSUPPORTED)
+        return false;
+    if (status != XL_OK || !r.right)
+        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
+                 r.why, xl_error_detail(t.queue));
+    return true;
+}
+
+static void case_table(void **state)
+{
+    unsigned n_right = 0, n_refused = 0;
+    (void)state;
+    for (const struct attention_case *c = attention_cases; c->name; c++) {
+        if (!(c->use & CASE_VERIFY) || c->dtype == XL_F32 ||
+            (!takes_all && !(c->use & CASE_QUICK)))
+            continue;
+        if (is_right(c, "the model's tile"))
+            n_right++;
+        else
+            n_refused++;
+    }
+    print_message("%u cases right, %u not taken\n", n_right, n_refused);
+    assert_in_range(n_right, 3, 1000);
+}
+
+/* Three heads of queries to one of keys, so that rows are no multiples of
+ * anything; more keys than three blocks; a window that cuts both ends. */
+static struct attention_case over(const struct xl__params *p, unsigned i)
+{
+    static const size_t columns[] = {64, 128, 72, 24};
+    enum { N_COLUMNS = sizeof columns / sizeof *columns };
+    struct attention_case c = {
+        .name = "over a tile",
+        .n_batch = 2,
+        .n_heads = 3,
+        .share = 3,
+        .n_q = (size_t)p->value[XL__ATTENTION_BQ] / 3 + 2,
+        .n_kv = 3 * (size_t)p->value[XL__ATTENTION_BK] + 5,
+        .d = columns[i % N_COLUMNS],
+        .dtype = i % 2 ? XL_BF16 : XL_F16,
+        .with = i % 2 ? WITH_LSE : WITH_SINKS};
+    c.is_causal = i % 3 == 1;
+    c.window = i % 3 == 2 ? c.n_kv / 2 : 0;
+    c.scale = i % 4 == 3 ? -0.25 : 0;
+    return c;
+}
+
+static void every_tile(void **state)
+{
+    unsigned n_right = 0;
+    (void)state;
+    for (unsigned i = 0; xl__attention_mma_listed(i, &wanted); i++) {
+        char text[64];
+        const struct attention_case c = over(&wanted, i);
+        /* Parts joined by a second launch, and by the groups. */
+        xl__limits_correct_text(&t.device->limits, XL__F_device_fence,
+                                i / 2 % 2 ? "emulated" : "", XL_ASSUMED,
+                                "GE-01");
+        xl__plan_cache_clear(t.queue);
+        xl__selections_clear(t.queue->ctx);
+        snprintf(text, sizeof text, "set %u", i);
+        n_right += is_right(&c, text);
+    }
+    print_message("%u tiles right\n", n_right);
+    assert_in_range(n_right, 5, 1000);
+    wanted = (struct xl__params){.source = "model"};
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(case_table),
+        cmocka_unit_test(every_tile),
+    };
+    takes_all = getenv("XL_TEST_FULL") != NULL;
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

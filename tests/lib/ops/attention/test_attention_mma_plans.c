@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of attention_mma without a device, on machines made up here: what it
+ * refuses; what the kernel asks of its tile; that few queries on many keys get
+ * rows of one instruction and keys in parts that fill the device, and prompts
+ * large tiles; memory and launches of both. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/attention/attention.h"
+#include "support/support.h"
+#include "targets/targets.h"
+
+enum { SPLIT = 5 }; /* of its tunables, the last: 2: keys are in parts */
+
+/* clang-format off */
+static const struct machine {
+    unsigned cc;
+    double units, hz, local_kib, copy;
+} machines[] = {
+    {90,  132, 1.98e9,  226,   4.2e12},
+    {80,  108, 1.41e9,  162,   1.7e12},
+    {86,   20, 1.50e9,   98,   0.3e12},
+    {120, 170, 2.40e9,   98,   1.6e12},
+};
+/* clang-format on */
+enum { N_MACHINES = sizeof machines / sizeof *machines };
+
+static void make_limits(const struct machine *m, struct xl__limits *l)
+{
+    const struct {
+        enum xl__fact_id id;
+        double value;
+    } facts[] = {{XL__F_is_gpu, 1},
+                 {XL__F_compute_units, m->units},
+                 {XL__F_clock_hz, m->hz},
+                 {XL__F_max_wg_size, 1024},
+                 {XL__F_local_mem_bytes, m->local_kib * 1024},
+                 {XL__F_registers_per_cu, 65536},
+                 {XL__F_registers_per_item, 255},
+                 {XL__F_simd_per_cu_f32, 128},
+                 {XL__F_copy_bytes_per_s, m->copy},
+                 {XL__F_launch_ns, 1500}};
+    xl__limits_init(l);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
+                           "GE-01");
+    xl__nvidia_matrix_engine(m->cc, l);
+}
+
+static struct xl__attention_canonical make_case(size_t batch, size_t heads,
+                                                size_t share, size_t n_q,
+                                                size_t n_kv, size_t d)
+{
+    const xl_attention a = {XL_ATTENTION_INIT, .n_batch = batch,
+                            .n_heads = heads,  .n_kv_heads = heads / share,
+                            .n_q = n_q,        .n_kv = n_kv,
+                            .d_head = d};
+    struct xl__attention_canonical c;
+    xl__attention_set_sizes(&a, &c);
+    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
+        size_t size[XL__HEADS_DIMS], step = 1;
+        c.view[i] =
+            (xl_heads){.mem.svm = (void *)1, .offset = 256, .dtype = XL_F16};
+        xl__attention_sizes(&c, i, size);
+        for (unsigned dim = XL__HEADS_DIMS; dim-- > 0; step *= size[dim])
+            c.view[i].stride[dim] = step;
+    }
+    return c;
+}
+
+static void check_refused(const struct xl__limits *l,
+                          const struct xl__attention_canonical *c,
+                          const char *word)
+{
+    const char *why = xl__attention_mma.refuses(l, c);
+    assert_non_null(why);
+    assert_non_null(strstr(why, word));
+}
+
+static void refuses(void **state)
+{
+    struct xl__limits l;
+    struct xl__attention_canonical c = make_case(2, 8, 4, 9, 90, 72);
+    (void)state;
+    make_limits(&machines[0], &l);
+    assert_null(xl__attention_mma.refuses(&l, &c));
+    c.view[XL__ATTENTION_V].offset = 8;
+    check_refused(&l, &c, "16 bytes");
+    c = make_case(2, 8, 4, 9, 90, 72);
+    c.view[XL__ATTENTION_K].stride[XL__HEADS_COL] = 2;
+    check_refused(&l, &c, "contiguous");
+    c = make_case(2, 8, 4, 9, 90, 76);
+    check_refused(&l, &c, "multiple of 8");
+    c = make_case(2, 8, 4, 9, 90, 64);
+    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++)
+        c.view[i].dtype = XL_F32;
+    check_refused(&l, &c, "f32");
+    c = make_case(2, 8, 4, 9, 90, 64);
+    l.matrix_ops = NULL;
+    check_refused(&l, &c, "matrix instructions");
+}
+
+static void plans(void **state)
+{
+    /* Sequences, heads, of one of keys, queries, keys. */
+    static const struct {
+        size_t batch, heads, share, n_q, n_kv;
+    } shapes[] = {{1, 64, 8, 1, 32768},   {8, 64, 8, 1, 16384},
+                  {1, 8, 1, 1, 8192},     {1, 64, 8, 2, 131072},
+                  {4, 16, 1, 4096, 4096}, {2, 32, 4, 1024, 1024}};
+    static const size_t columns[] = {64, 96, 128, 192, 256};
+    (void)state;
+    for (size_t i = 0; i < N_MACHINES; i++) {
+        struct xl__limits l;
+        make_limits(&machines[i], &l);
+        for (size_t k = 0; k < 5 * sizeof shapes / sizeof *shapes; k++) {
+            const size_t e = k / 5, d = columns[k % 5];
+            const struct xl__attention_canonical c =
+                make_case(shapes[e].batch, shapes[e].heads, shapes[e].share,
+                          shapes[e].n_q, shapes[e].n_kv, d);
+            struct xl__plan *p = calloc(1, sizeof *p);
+            struct xl__params params;
+            assert_non_null(p);
+            assert_null(xl__attention_mma.refuses(&l, &c));
+            xl__attention_mma.choose(&l, &c, &params);
+            assert_int_equal(XL_OK,
+                             xl__attention_mma.plan(&l, &c, &params, p));
+            const struct xl__step *s = &p->step[0];
+            const size_t bq = (size_t)params.value[XL__ATTENTION_BQ];
+            const size_t groups = s->global[0] / s->local[0] * s->global[1];
+            const size_t rows = c.n_q * shapes[e].share;
+            assert_true(s->local_mem_bytes <= machines[i].local_kib * 1024);
+            assert_int_equal(groups, xl__ceil_div(rows, bq) * c.n_kv_heads *
+                                         c.n_batch);
+            const bool is_split = params.value[SPLIT] == 2;
+            assert_int_equal(1 + is_split, p->n_steps);
+            assert_int_equal(p->scratch_bytes,
+                             is_split *
+                                 xl__attention_parts_bytes(&c, s->global[2]));
+            if (rows <= 16) {
+                assert_int_equal(16, bq);
+                assert_true((double)(groups * s->global[2]) >
+                            0.9 * machines[i].units);
+            } else {
+                assert_false(is_split);
+            }
+            assert_true(p->est_ns > p->bytes / machines[i].copy * 1e9);
+            free(p);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses),
+                                       cmocka_unit_test(plans)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests_name("attention_mma_plans", tests, NULL,
+                                       NULL);
+}
