@@ -77,7 +77,8 @@ if(XL_PYTHON)
     add_custom_target(wheel ALL DEPENDS ${wheel}/${name})
     if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
         install(DIRECTORY ${wheel}/module/
-            DESTINATION lib/python3/dist-packages COMPONENT python)
+            DESTINATION lib/python3/dist-packages COMPONENT python
+            PATTERN LICENSE EXCLUDE) # Debian has one of its own
     else()
         install(FILES ${wheel}/${name}
             DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane COMPONENT python)

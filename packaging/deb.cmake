@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages by CPack: libcrosslane0.1, libcrosslane-dev and clbench, the
-# components of lib/install.cmake. `./quickstart deb` configures with
-# CMAKE_INSTALL_PREFIX=/usr, where Debian's paths hold, and makes them.
+# Debian packages by CPack: libcrosslane0.1, libcrosslane-dev, clbench and
+# python3-crosslane, the components of lib/install.cmake. `./quickstart deb`
+# configures with CMAKE_INSTALL_PREFIX=/usr, where Debian's paths hold, and makes
+# them.
 # deb_files.cmake adds what Debian's policy wants of each package.
 
 set(name "$ENV{DEBFULLNAME}")
@@ -16,6 +17,9 @@ set(XL_MAINTAINER "${name} <${address}>" CACHE STRING
 set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL library dev tool)
+if(XL_PYTHON)
+    list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -65,7 +69,18 @@ set(CPACK_DEBIAN_TOOL_DESCRIPTION
 Medians with their spread, the share of the device's own measured peak and a
 verdict, for the kernels of libcrosslane and for the hardware below them.")
 
-foreach(component LIBRARY DEV TOOL)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-crosslane)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_COMPONENT_PYTHON_DEPENDS library)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS python3-pyopencl)
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+"OpenCL compute library: Python module
+Matrix products, convolutions, softmax, norms, attention and fused expressions
+on NumPy's and PyOpenCL's arrays, by libcrosslane.")
+
+foreach(component LIBRARY DEV TOOL PYTHON)
     set(CPACK_COMPONENT_${component}_DESCRIPTION
         "${CPACK_DEBIAN_${component}_DESCRIPTION}")
 endforeach()
