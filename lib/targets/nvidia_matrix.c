@@ -37,7 +37,7 @@ static const struct xl__mma_model mma_sync = { /* NV-36 */
     .bytes_frac = 0.88,
     .attention_frac = {0.34, 0.37}, /* NV-62 */
     .attention_bytes_frac = 0.95,
-    .attention_load_bytes = 48,
+    .attention_load_bytes = 20,
 };
 static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .operand_bytes = 128,

@@ -195,8 +195,9 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                  groups = count_groups(c, s->bq);
     const double busy = (double)(groups * parts),
                  slots = (double)resident_groups(l, s);
-    const double padded = (double)xl__round_up(rows, s->bq) / (double)rows *
-                          (double)s->dp / (double)c->d_head;
+    const double padded_rows =
+        (double)xl__round_up(rows, s->bq) / (double)rows;
+    const double padded = padded_rows * (double)s->dp / (double)c->d_head;
     const double joined =
         s->is_split ? VISITS * (double)xl__attention_parts_bytes(c, parts) : 0;
     const double waves = ceil(busy / slots);
@@ -205,14 +206,14 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                  bytes_rate = xl__rate_memory(l) * m->attention_bytes_frac;
     /* k and v once for each group: an element of both for 4 flop of a row. */
     const double elem = (double)xl_dtype_bytes(op->a),
-                 loaded = flop / (double)s->bq * elem / 2;
+                 loaded = flop * padded_rows / (double)s->bq * elem / 2;
     const double multiply =
         flop * padded / (rate * m->attention_frac[s->rm > 1]);
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
     const double load =
         loaded * clock / ((double)xl__n_units(l) * m->attention_load_bytes);
-    const double compute = fmax(multiply, load) / fill +
-                           waves * m->begin_clocks * clock,
+    const double both = fmax(multiply, load) + m->shown * fmin(multiply, load);
+    const double compute = both / fill + waves * m->begin_clocks * clock,
                  copy = xl__attention_bytes(c) / (bytes_rate * fill);
     return (struct xl__cost){.busy_ns = compute * ns_per_s,
                              .bytes = xl__attention_bytes(c),

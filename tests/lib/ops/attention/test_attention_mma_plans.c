@@ -144,6 +144,7 @@ static void plans(void **state)
                             0.9 * machines[i].units);
             } else {
                 assert_false(is_split);
+                assert_true(machines[i].cc != 90 || bq == 128);
             }
             assert_true(p->est_ns > p->bytes / machines[i].copy * 1e9);
             free(p);
