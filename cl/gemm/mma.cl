@@ -30,7 +30,9 @@
  *               vectors. CUT: gemm/tile_order.clh; parts of a tile go
  *               to scratch as TM x TN sums, and gemm_mma_join (STEP 2) adds
  *               them in order.
- * Arguments     as gemm/tiled.cl
+ *               WINDOWS: A is gathered from images (gemm/windows.clh).
+ * Arguments     as gemm/tiled.cl; WINDOWS: A has struct windows in place of its
+ *               strides
  * Launch        local MMA_LANES SM SN SK; global that times the tiles of all
  *               products, or `whole` and the groups behind; the join: that
  *               times TM / (MMA_M SM) and the tiles behind `whole`. 1-D
@@ -40,6 +42,7 @@
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
  *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
  *               gemm/gemm.clh;
+ *               WINDOWS (UA 0, VA 16);
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB bytes of a copy (4, 8, 16): lines aligned to them; 0:
  *               elements, of any strides; VC vector width of C (1, 2, 4),
@@ -79,6 +82,9 @@
 #ifndef VC
 #define VC 1
 #endif
+#ifndef WINDOWS
+#define WINDOWS 0
+#endif
 #if VC > 1
 #define XL_VW VC
 #else
@@ -89,6 +95,7 @@
 #include "gemm/tile_order.clh"
 #include "common/matrix.clh"
 #include "common/async_copy.clh"
+#include "gemm/windows.clh"
 
 #define ITEMS (MMA_LANES * SM * SN * SK)
 #define INLINED static inline __attribute__((always_inline))
@@ -226,6 +233,57 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
         }                                                                     \
     }
 
+#if WINDOWS
+/* An item's lines of a tile of A, which are windows, and its place in them. */
+#define EVERY_A (ITEMS / CHUNKS(LINE_A))
+#define N_WINDOWS ((LINES_A + EVERY_A - 1) / EVERY_A)
+struct gathered {
+    struct window at[N_WINDOWS];
+    struct tap tap;
+};
+
+INLINED void locate_gathered(struct gathered *g, const struct windows *v,
+                             const uint m0, const uint m, const uint k)
+{
+    #pragma unroll
+    for (uint j = 0; j < N_WINDOWS; j++)
+        g->at[j] =
+            locate_window(v, m0 + LINE_OF(LINE_A) + j * EVERY_A, m);
+    g->tap = locate_tap(v, (k + ELEM_OF(LINE_A)) / EACH);
+}
+
+INLINED void gather_slice(struct gathered *g, const struct windows *v,
+                          __global const BITS *in, __local uchar *slice)
+{
+    const uint i0 = LINE_OF(LINE_A), chunk = ELEM_OF(LINE_A) / EACH;
+    const struct pixel pixel = pixel_of(v, &g->tap);
+    #pragma unroll
+    for (uint j = 0; j < N_WINDOWS; j++) {
+        const uint i = i0 + j * EVERY_A;
+        if (LINES_A % EVERY_A == 0 || i < LINES_A)
+            XL_COPY_PART(16, slice + MMA_AT_ALONG(LINE_A, i, chunk),
+                         in + (ulong)PIXEL_AT(g->at[j], pixel) * EACH,
+                         PIXEL_BYTES(v, g->at[j], pixel));
+    }
+    next_tap(v, &g->tap);
+}
+#define COPY_A(depth, slice) gather_slice(&gathered, &images, ga, slice)
+#define A_PARAMS                                                              \
+    __global const BITS *restrict a, ulong off_a, struct windows images
+#define AT_A(k0) (off_a + GEMM_AT_A(p.z))
+#else
+#define COPY_A(depth, slice)                                                  \
+    do {                                                                      \
+        copy_slice_a(slice, ga, APART_A, STEP_A, LEFT_A(depth));              \
+        ga += TK * sk_a;                                                      \
+    } while (0)
+#define A_PARAMS                                                              \
+    __global const BITS *restrict a, ulong off_a, ulong sx_a, ulong sk_a
+#define AT_A(k0)                                                              \
+    (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + (k0) * sk_a +                     \
+     LINE_OF(LINE_A) * APART_A + ELEM_OF(LINE_A) * STEP_A)
+#endif
+
 /* Strides of lines and elements, and the rest of both from a slice on. */
 #if ACROSS_A
 COPY_SLICE(copy_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
@@ -255,11 +313,9 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
     do {                                                                      \
         if (to_copy > 0) {                                                    \
             const uint depth = min((uint)TK, rest_k);                         \
-            copy_slice_a(slices + write * SLICE_A, ga, APART_A, STEP_A,       \
-                         LEFT_A(depth));                                      \
+            COPY_A(depth, slices + write * SLICE_A);                          \
             copy_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
                          APART_B, STEP_B, LEFT_B(depth));                     \
-            ga += TK * sk_a;                                                  \
             gb += TK * sk_b;                                                  \
             rest_k -= depth;                                                  \
             to_copy--;                                                        \
@@ -287,9 +343,8 @@ INLINED SUMV(VC) sums_of_all(__local const SUM *at)
     } while (0)
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
-gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
-         ulong sk_a, __global const BITS *restrict b, ulong off_b,
-         ulong sx_b, ulong sk_b, TILE_PARAMS)
+gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
+         ulong sk_b, TILE_PARAMS)
 {
     __local uchar slices[ROOM] __attribute__((aligned(128)));
     __local SUM *const room = (__local SUM *)slices;
@@ -302,9 +357,7 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
     do {
         const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const ulong k0 = w.unit * TK;
-        __global const BITS *ga =
-            a + (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + k0 * sk_a +
-                 LINE_OF(LINE_A) * APART_A + ELEM_OF(LINE_A) * STEP_A);
+        __global const BITS *ga = a + AT_A(k0);
         __global const BITS *gb =
             b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b +
                  LINE_OF(LINE_B) * APART_B + ELEM_OF(LINE_B) * STEP_B);
@@ -313,6 +366,10 @@ gemm_mma(__global const BITS *restrict a, ulong off_a, ulong sx_a,
         mma_c sum[MI][NI];
         uint read = 0, write = 0;
         uint to_copy = (uint)w.n, rest_k = (uint)(k - k0);
+#if WINDOWS
+        struct gathered gathered;
+        locate_gathered(&gathered, &images, (uint)p.m0, (uint)m, (uint)k0);
+#endif
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL

@@ -126,8 +126,8 @@ XL_API xl_status xl_conv_out_size(const xl_conv *c, size_t *p, size_t *q);
  *            Source: Lavin, Gray 2016; Barabasz et al. 2020;
  *            lib/ops/conv/winograd.c.
  * Memory:    in is not copied into a matrix (no im2col buffer); some variants
- *            pack the filters, and with 1x1 filters in, into scratch memory
- *            in every run.
+ *            pack the filters, and with 1x1 filters or pixels that are no
+ *            multiples of 16 bytes in, into scratch memory in every run.
  * Layouts:   any combination.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
  *

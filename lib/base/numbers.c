@@ -42,3 +42,13 @@ size_t xl__shrink_to_divisor(size_t width, size_t x)
         width /= 2;
     return width;
 }
+
+size_t xl__inverse_32(size_t d)
+{
+    return d == 1 ? UINT32_MAX : (size_t)(((uint64_t)1 << 32) / d);
+}
+
+uint64_t xl__pack_words(size_t low, size_t high)
+{
+    return (uint32_t)low | (uint64_t)high << 32;
+}

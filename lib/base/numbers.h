@@ -19,6 +19,11 @@ uint64_t xl__floor_power_of_two(uint64_t x);
 uint64_t xl__ceil_power_of_two(uint64_t x);
 /* `width`, a power of two, halved until it divides x. */
 size_t xl__shrink_to_divisor(size_t width, size_t x);
+/* 2^32 / d, rounded down; for d = 1 2^32 - 1: cl/common/divide.clh corrects
+ * the quotient by one. */
+size_t xl__inverse_32(size_t d);
+/* Two numbers of 32 bits as one of 64, as kernels' vectors have them. */
+uint64_t xl__pack_words(size_t low, size_t high);
 /* The largest e with 2^e <= x; 0 for 0. */
 unsigned xl__floor_log2(uint64_t x);
 

@@ -149,6 +149,10 @@ struct xl__wgmma_model {
     double cut_cost;     /* least gain for which tiles are cut */
     double enough_units; /* fraction of the units that keep memory busy */
     double bytes_frac;   /* of the memory's rate */
+    /* Where A is gathered: clocks of a stage besides bytes of local memory,
+     * read and written, per clock; bytes from the cache, per clock of a unit,
+     * with all units together. */
+    double gather_clocks, gather_local_bytes, gather_cache_bytes;
 };
 
 /* A tile of attention on the same instructions, and the clocks of a unit that

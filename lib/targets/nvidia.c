@@ -107,10 +107,10 @@ static const struct xl__variant *const attention[] = {
 };
 
 static const struct xl__variant *const conv[] = {
-    &xl__conv_gemm_wgmma,  &xl__conv_gemm_mma,   &xl__conv_gemm_simt,
-    &xl__conv_gemm_skinny, &xl__conv_gemm_tiled, &xl__conv_depthwise,
-    &xl__conv_direct,      &xl__conv_tiled,      &xl__conv_ref,
-    NULL,
+    &xl__conv_gemm_wgmma, &xl__conv_gemm_mma,  &xl__conv_wgmma,
+    &xl__conv_mma,        &xl__conv_gemm_simt, &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled, &xl__conv_depthwise, &xl__conv_direct,
+    &xl__conv_tiled,      &xl__conv_ref,       NULL,
 };
 
 const struct xl__vendor xl__vendor_nvidia = {

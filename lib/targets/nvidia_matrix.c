@@ -55,6 +55,9 @@ static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .cut_cost = 1.05,
     .enough_units = 0.5,
     .bytes_frac = 0.98, /* NV-49 */
+    .gather_clocks = 60, /* NV-63 */
+    .gather_local_bytes = 125,
+    .gather_cache_bytes = 39,
 };
 static const struct xl__attention_model attention = { /* NV-56 */
     .tiles = (const struct xl__attention_tile[]){

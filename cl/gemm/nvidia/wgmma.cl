@@ -15,16 +15,19 @@
  *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
  *               columns a group. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
- *               i and j with i + j < PLANES are multiplied into one sum
+ *               i and j with i + j < PLANES are multiplied into one sum.
+ *               WINDOWS: A is gathered from images (gemm/windows.clh) by all
+ *               items of four or eight producing warps, 16 bytes a copy
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the
  *               maps behind them (NV-32). A and B: pointer and map of rank 3,
  *               boxes of 128 bytes by TM (TN) lines along k, or 64 elements
  *               across by TK lines; the third dimension is products times
  *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
  *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
- *               gemm/gemm.clh. TURNED: rows of the tile are columns of C, so
+ *               gemm/gemm.clh. WINDOWS: A has struct windows in place of its
+ *               map. TURNED: rows of the tile are columns of C, so
  *               that a product of few rows fills it
- * Launch        local 128 NC + 32, global that times groups, no more than
+ * Launch        local 128 NC + PRODUCERS, global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
  *               0: 2 TM TN, else 8192 NC; 16 ST
@@ -38,13 +41,13 @@
  *               elements of an access to C in FORM 2 and the join (1 2 4 8),
  *               dividing n and lines, else 2; PLANES (1 2 3); PROMOTE 1 where
  *               sums leave the engine after each stage; SCALES, FLAG, TURNED,
- *               CUT; TA TC TY BATCH (0 1) EPILOGUE: gemm/gemm.clh;
+ *               CUT, WINDOWS (UA 0, PLANES 1, TURNED 0); XL_COPY_NEAR:
+ *               common/async_copy.clh; TA TC TY BATCH (0 1) EPILOGUE: gemm/gemm.clh;
  *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
  * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
 #include "gemm/nvidia/wgmma_ring.clh"
-#include "common/nvidia/warp.clh"
 #include "common/nvidia/wgmma_ptx.clh"
 
 /* -- what is multiplied --------------------------------------------------- */
@@ -88,6 +91,13 @@
 #define CLEAR_GROUP(d, g) d##g##_0 = d##g##_1 = d##g##_2 = d##g##_3 = 0;
 #else
 #define RESULT d
+#endif
+
+/* Gathered lines are not written by the engine that copies boxes. */
+#if WINDOWS
+#define WAIT_FULL(bar, phase) (xl_bar_wait(bar, phase), xl_box_fence())
+#else
+#define WAIT_FULL(bar, phase) xl_bar_wait(bar, phase)
 #endif
 
 /* -- a tile's sums to C --------------------------------------------------- */
@@ -180,8 +190,14 @@ static inline void store_rows(__local const uchar *kept, uint lane, uint col0,
 }
 #endif
 
+#if WINDOWS
+#define A_PARAMS __global const ushort *a, struct windows images
+#else
+#define A_PARAMS __global const uchar *a, struct xl_map a_map
+#endif
+
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
-gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
+gemm_wgmma(const ulong16 head, A_PARAMS,
            __global const uchar *b_, struct xl_map b_map,
            C_PARAMS SCRATCH_PARAMS, GEMM_LAST_PARAMS)
 {
@@ -190,11 +206,13 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
     const uint ring = XL_LOCAL(mem);
     const uint full = ring + BARS_AT, empty = full + ST * 8;
     const uint2 counts = COUNTS;
+#if !WINDOWS
     XL_MAP(map_a, gemm_wgmma, 1);
+    uint early = 0;
+#endif
     XL_MAP(map_b, gemm_wgmma, 3);
     struct share w;
     const uint four = xl_warpgroup(lid);
-    uint early = 0;
     first_share(&w, counts FIRST_ARGS);
 #if FLAG
     if (scratch[AT_FLAG] != 0)
@@ -202,6 +220,14 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
 #endif
 
     if (lid == NC * 128) {
+#if WINDOWS
+        xl_map_fetch(map_b);
+        for (uint s = 0; s < ST; s++) {
+            xl_bar_init(full + s * 8, 1 + PRODUCERS);
+            xl_bar_init(empty + s * 8, NC * 4);
+        }
+        xl_bar_publish();
+#else
         const struct tile p = locate_tile(w.tile, GRID, INVERSE);
         const struct box_corner at = locate_boxes(&p, PLACE_A, PLACE_B, APART);
         xl_map_fetch(map_a);
@@ -219,17 +245,44 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
         for (uint s = 1; s < early; s++)
             load_stage(ring + s * STAGE, full + s * 8, map_a, map_b, &at,
                        w.unit + s);
+#endif
     }
-    /* The producer does not wait at the barrier. */
-    if (four == NC)
+    /* One item that loads all does not wait at the barrier. */
+    if (four == NC && !WINDOWS)
         xl_named_arrive(0, ITEMS);
     else
         xl_named_sync(0, ITEMS);
 
-    if (four == NC) {
+    if (four >= NC) {
 #if MORE
         XL_GIVE_REGISTERS(PRODUCER_KEEPS);
 #endif
+#if WINDOWS
+        const uint item = lid - NC * 128;
+        uint s = 0, phase = 1;
+        do {
+            const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+            const struct box_corner at =
+                locate_boxes(&p, PLACE_A, PLACE_B, APART);
+            __global const uint4 *in = (__global const uint4 *)(
+                a + (OFF_A + (ulong)p.z * APART.x));
+            struct gathered g;
+            locate_gathered(&g, &images, item, p.m0, SIZES.x, w.unit);
+            #pragma unroll 1
+            for (uint u = 0; u < w.n; u++) {
+                xl_bar_wait(empty + s * 8, phase);
+                if (item == 0)
+                    load_stage(ring + s * STAGE, full + s * 8, 0, map_b, &at,
+                               w.unit + u);
+                gather_stage(&g, &images, item, in, ring + s * STAGE,
+                             full + s * 8);
+                if (++s == ST) {
+                    s = 0;
+                    phase ^= 1;
+                }
+            }
+        } while (NEXT_SHARE(w));
+#else
         if (lid == NC * 128) {
             uint s = early == ST ? 0 : early, phase = early < ST;
             do {
@@ -249,6 +302,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
                 early = 0;
             } while (NEXT_SHARE(w));
         }
+#endif
     } else {
 #if MORE
         XL_TAKE_REGISTERS(CONSUMER_HAS);
@@ -284,7 +338,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
             for (uint u = 0; u < w.n; u++) {
-                xl_bar_wait(full + s * 8, phase);
+                WAIT_FULL(full + s * 8, phase);
                 const ulong at = s * (STAGE / 16);
                 wg_open();
                 TERMS(0);
@@ -303,7 +357,7 @@ gemm_wgmma(const ulong16 head, __global const uchar *a, struct xl_map a_map,
             uint last = s, more = 0;
             #pragma unroll 1
             for (uint u = 0; u < w.n; u++) {
-                xl_bar_wait(full + s * 8, phase);
+                WAIT_FULL(full + s * 8, phase);
                 const ulong at = s * (STAGE / 16);
                 wg_open();
                 TERMS(more);

@@ -78,6 +78,7 @@ struct xl__conv_own {
     /* It has no tiles among its tunables, and its -D depend on a filter's
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
+    bool has_plain; /* other programs where out is not read (beta = 0) */
     /* Of a backward pass: it has the tunables of a forward variant, whose tile
      * is of those convolutions (backward_lowered.c). */
     bool is_lowered;
@@ -108,6 +109,9 @@ void xl__conv_filter_strides(const xl_conv *d, size_t stride[XL__N_AT]);
 bool xl__conv_is_flat(const xl_images *x, const size_t size[XL__N_AT]);
 /* That pitch, in elements. */
 size_t xl__conv_pixel_stride(const xl_images *x);
+/* Two dimensions as one, the outer of which has `step`. The inner one's stride
+ * becomes that of both; false: there is none. */
+bool xl__conv_join(size_t outer, size_t step, size_t inner, size_t *stride);
 /* Elements of in from the first to one past the last. */
 size_t xl__conv_span_of_input(const xl_conv *d);
 /* Whether all sizes that kernels count in 32 bits fit. */
@@ -120,6 +124,8 @@ xl_dtype xl__conv_read_dtype(const xl_conv *d);
 xl_dtype xl__conv_result_dtype(const xl_conv *d);
 /* Whether what the pass reads counts: alpha, rounded to y's type, is not 0. */
 bool xl__conv_reads(const xl_conv *d);
+/* Whether the epilogue has operands other than scalars. */
+bool xl__conv_has_tensors(const struct xl__conv_canonical *c);
 /* Products that are summed to one element of the pass's result. */
 size_t xl__conv_terms(const struct xl__conv_canonical *c);
 
@@ -163,8 +169,8 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
-    xl__conv_depthwise, xl__conv_direct, xl__conv_winograd_2,
-    xl__conv_winograd_4;
+    xl__conv_depthwise, xl__conv_direct, xl__conv_mma, xl__conv_wgmma,
+    xl__conv_winograd_2, xl__conv_winograd_4;
 extern const struct xl__variant xl__conv_gemm_wgmma, xl__conv_gemm_mma,
     xl__conv_gemm_cpu, xl__conv_gemm_simt, xl__conv_gemm_skinny,
     xl__conv_gemm_tiled;

@@ -13,15 +13,6 @@
 #include "base/numbers.h"
 #include "ops/conv/conv.h"
 
-/* Two dimensions as one, the outer of which has `step`. The inner one's stride
- * becomes that of both; false: there is none. */
-static bool join(size_t outer, size_t step, size_t inner, size_t *stride)
-{
-    if (inner == 1)
-        *stride = step;
-    return outer == 1 || inner == 1 || step == inner * *stride;
-}
-
 /* The pixels of in that a product reads, those of out that it writes. */
 struct pixels {
     size_t images; /* products of the batch */
@@ -37,12 +28,12 @@ static bool find_pixels(const struct xl__conv_canonical *c, struct pixels *x)
                          .n = c->p * c->q,
                          .in = d->stride_w * in[XL__AT_W],
                          .out = out[XL__AT_W]};
-    if (!join(c->p, d->stride_h * in[XL__AT_H], c->q, &x->in) ||
-        !join(c->p, out[XL__AT_H], c->q, &x->out))
+    if (!xl__conv_join(c->p, d->stride_h * in[XL__AT_H], c->q, &x->in) ||
+        !xl__conv_join(c->p, out[XL__AT_H], c->q, &x->out))
         return false;
     struct pixels all = *x;
-    if (!c->by_image && join(d->n, in[XL__AT_N], x->n, &all.in) &&
-        join(d->n, out[XL__AT_N], x->n, &all.out)) {
+    if (!c->by_image && xl__conv_join(d->n, in[XL__AT_N], x->n, &all.in) &&
+        xl__conv_join(d->n, out[XL__AT_N], x->n, &all.out)) {
         all.n *= d->n;
         all.images = 1;
         *x = all;
@@ -112,15 +103,6 @@ static void set_operands(const struct xl__conv_canonical *c,
 
 /* -- the product ---------------------------------------------------------- */
 
-static bool has_tensors(const struct xl__epilogue_text *s)
-{
-    for (unsigned k = 0; s && k < s->n_operands; k++) {
-        if (!s->operand[k].is_scalar)
-            return true;
-    }
-    return false;
-}
-
 /* NULL, or why the convolution is no product of matrices. */
 static const char *find_refusal(const struct xl__conv_canonical *c,
                                 struct pixels *x)
@@ -133,7 +115,7 @@ static const char *find_refusal(const struct xl__conv_canonical *c,
     if (!find_pixels(c, x))
         return "the pixels of an image that are read, or written, have no "
                "common stride";
-    if (d->groups > 1 && has_tensors(c->snippet))
+    if (d->groups > 1 && xl__conv_has_tensors(c))
         return "the epilogue has operands, and a product is of one group of "
                "channels";
     return NULL;

@@ -171,7 +171,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
     else
         shrink_filters(&c->d, &t, &to->d);
     shrink_pixels(c, &t, keeps, to);
-    to->d.beta = 1;
+    to->d.beta = own && own->has_plain ? c->d.beta : 1;
     to->d.accuracy = own ? own->accuracy : XL_ACCURACY_FULL;
     xl__conv_sizes(c, in, out);
     xl__conv_sizes(to, small_in, small_out);
@@ -184,7 +184,7 @@ void xl__conv_shrink(const void *canonical, const struct xl__variant *variant,
 
 static double choose_beta(const struct xl__conv_canonical *small)
 {
-    return xl__conv_y(small) == XL_I32 ? -2 : -0.5;
+    return small->d.beta == 0 ? 0 : xl__conv_y(small) == XL_I32 ? -2 : -0.5;
 }
 
 static size_t find_start(size_t offset, xl_dtype dtype)

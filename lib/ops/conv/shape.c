@@ -120,6 +120,13 @@ size_t xl__conv_pixel_stride(const xl_images *x)
     return x->stride[XL__AT_W] ? x->stride[XL__AT_W] : x->stride[XL__AT_H];
 }
 
+bool xl__conv_join(size_t outer, size_t step, size_t inner, size_t *stride)
+{
+    if (inner == 1)
+        *stride = step;
+    return outer == 1 || inner == 1 || step == inner * *stride;
+}
+
 size_t xl__conv_span_of_input(const xl_conv *d)
 {
     return (d->n - 1) * d->in.stride[XL__AT_N] +
@@ -210,4 +217,14 @@ double xl__conv_bytes(const struct xl__conv_canonical *c)
            filters * (double)xl_dtype_bytes(d->filters.dtype) +
            out * (double)xl_dtype_bytes(d->out.dtype) +
            old * result * (double)xl_dtype_bytes(xl__conv_result_dtype(d));
+}
+
+bool xl__conv_has_tensors(const struct xl__conv_canonical *c)
+{
+    const struct xl__epilogue_text *s = c->snippet;
+    for (unsigned k = 0; s && k < s->n_operands; k++) {
+        if (!s->operand[k].is_scalar)
+            return true;
+    }
+    return false;
 }

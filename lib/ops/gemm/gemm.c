@@ -729,8 +729,11 @@ double xl__gemm_bytes(const xl_gemm *g)
     const double touched = g->beta != 0 ? 2 : 1;
     const struct xl__places a = xl__batch_a(&g->batch),
                             b = xl__batch_b(&g->batch);
-    return (double)xl__places_matrices(&a) * m * k *
-               (double)xl_dtype_bytes(g->a.dtype) +
+    return (xl__gemm_windows(g)
+                ? ((const struct xl__gemm_canonical *)(const void *)g)
+                      ->windows_bytes
+                : (double)xl__places_matrices(&a) * m * k *
+                      (double)xl_dtype_bytes(g->a.dtype)) +
            (double)xl__places_matrices(&b) * k * n *
                (double)xl_dtype_bytes(g->b.dtype) +
            count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype) +

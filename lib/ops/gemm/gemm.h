@@ -38,6 +38,10 @@ struct xl__gemm_canonical {
         } of[2];                             /* scales, zeros */
     } scales[2];                             /* of A, of B */
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
+    const struct xl__windows *windows; /* NULL: A is a matrix; else windows of
+                                          images, of so many bytes
+                                          (engines/windows.h) */
+    double windows_bytes;
 };
 
 /* Call slots of gemm's plans. The offset lists of a batch are those of A, B
@@ -66,6 +70,10 @@ enum {
 static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void *canonical)
 {
     return ((const struct xl__gemm_canonical *)canonical)->snippet;
+}
+static inline const struct xl__windows *xl__gemm_windows(const void *canonical)
+{
+    return ((const struct xl__gemm_canonical *)canonical)->windows;
 }
 /* Set A, B and C of a canonical descriptor, which are zero, from those of `g`
  * and the addresses of their memory, of which the alignments count. */

@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "ops/gemm/transpose.h"
+#include "ops/gemm/engines/windows.h"
 #include "ops/gemm/tile_plan.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/gemm/gemm.h"
@@ -77,6 +78,8 @@ static struct xl__step *add_step(const struct mma_plan *j, bool is_join,
     };
     xl__mma_define(s, j->l, j->op);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (j->c.windows)
+        xl__windows_define(s, j->c.windows);
     xl__gemm_define(s, &j->c, j->s.is_swapped);
     return s;
 }
@@ -96,12 +99,29 @@ static void arg_operand(struct xl__step *s,
     xl__arg_u64(s, operand->stride_k);
 }
 
+/* Append memory, offset, and the windows of its images. */
+static void arg_windows(struct xl__step *s, const struct mma_plan *j)
+{
+    const struct xl__windows *w = j->c.windows;
+    if (w->images.n > 0) {
+        xl__arg_mem(s, XL__MEM_SCRATCH);
+        xl__arg_u64(s, j->copy[0].first);
+    } else {
+        xl__arg_mem(s, j->s.a.mem);
+        xl__arg_value_u64(s, j->s.a.offset);
+    }
+    xl__arg_windows(s, w, j->set.tile.tk);
+}
+
 static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, false, p);
     s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__mma_local_bytes(j->op, &j->set);
-    arg_operand(s, &j->s.a, &j->copy[0]);
+    if (j->c.windows)
+        arg_windows(s, j);
+    else
+        arg_operand(s, &j->s.a, &j->copy[0]);
     arg_operand(s, &j->s.b, &j->copy[1]);
     xl__tile_args(s, &j->c, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
@@ -176,6 +196,22 @@ static bool transpose_slow(struct mma_plan *j, const xl_gemm *g,
             transpose_operand(j, g, &j->s.b, &j->copy[1], w, p));
 }
 
+/* Append the steps that copy images and filters whose windows are gathered. */
+static void copy_windows(struct mma_plan *j, struct xl__cost *w,
+                         struct xl__plan *p)
+{
+    const struct xl__windows *v = j->c.windows;
+    const struct xl__window_copies at = xl__windows_place(v, p->scratch_bytes);
+    xl__windows_copy(j->l, v, &at, p);
+    j->copy[0].first = at.images;
+    if (v->filters.n > 0)
+        j->copy[1] =
+            (struct xl__gemm_transpose){.line = j->c.g.k, .first = at.filters};
+    p->scratch_bytes = at.end_bytes;
+    w->serial_bytes += at.moved_bytes;
+    w->launches += at.launches;
+}
+
 /* -- the plan ------------------------------------------------------------- */
 
 static struct xl__cost product_cost(const xl_gemm *g)
@@ -245,6 +281,8 @@ static xl_status plan_mma(const struct xl__limits *l, const void *desc,
         !transpose_slow(&j, g, &work, p))
         return XL_UNSUPPORTED;
     job = mma_job(l, g, &j.s);
+    if (j.c.windows)
+        copy_windows(&j, &work, p);
     add_tiles(&j, p);
     if (j.grid.is_cut)
         add_join(&j, p);

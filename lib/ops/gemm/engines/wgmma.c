@@ -11,11 +11,13 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/gemm/engines/tensor_map.h"
 #include "ops/gemm/engines/wgmma_model.h"
 #include "ops/gemm/gemm.h"
 #include "ops/gemm/tile_plan.h"
 #include "ops/gemm/transpose.h"
+#include "ops/gemm/engines/windows.h"
 #include "ops/path/cost.h"
 
 enum { SLAB = 64, WORD = 4, ALIGN = 16 };
@@ -55,22 +57,13 @@ static struct xl__tensor_map result_map(const struct xl__wgmma_tiling *v)
 
 /* -- arguments ------------------------------------------------------------ */
 
-static uint64_t pack_words(size_t low, size_t high)
-{
-    return (uint32_t)low | (uint64_t)high << 32;
-}
-
-/* 2^32 / d, rounded down. For d = 1, 2^32 - 1: the kernel corrects the
- * quotient by one. */
-static size_t reciprocal(size_t d)
-{
-    return d == 1 ? UINT32_MAX : (size_t)(((uint64_t)1 << 32) / d);
-}
-
-/* Step of an operand's third coordinate from product to product. */
+/* Step of an operand's third coordinate from product to product; of windows,
+ * in elements. */
 static size_t product_step(const struct xl__wgmma_tiling *v,
                            const struct xl__wgmma_operand *operand)
 {
+    if (operand->windows)
+        return operand->step;
     return operand->step > 0 ? v->job->planes : 0;
 }
 
@@ -93,21 +86,27 @@ static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
     const size_t band = v->t.band * v->tiles_n;
     const size_t last = v->tiles_m % v->t.band;
     xl__arg_words(s, NUMBERS);
-    xl__arg_map_offset(s, v->a->offset, v->a->first, v->a->line);
+    if (!v->a->windows)
+        xl__arg_map_offset(s, v->a->offset, v->a->first, v->a->line);
+    else if (v->a->offset == XL__WGMMA_NONE)
+        xl__arg_u64(s, v->a->first);
+    else
+        xl__arg_value_u64(s, (unsigned)v->a->offset);
     xl__arg_map_offset(s, v->b->offset, v->b->first, v->b->line);
     if (v->form == XL__FORM_BOXES)
         xl__arg_map_offset(s, XL__GEMM_OFF_C, 0, v->s.row_stride);
     else
         xl__arg_value_u64(s, XL__GEMM_OFF_C);
-    xl__arg_u64(s, pack_words(v->m, v->n));
-    xl__arg_u64(s, pack_words(v->tiles, v->units));
-    xl__arg_u64(s, pack_words(v->tiles_m, v->tiles_n));
+    xl__arg_u64(s, xl__pack_words(v->m, v->n));
+    xl__arg_u64(s, xl__pack_words(v->tiles, v->units));
+    xl__arg_u64(s, xl__pack_words(v->tiles_m, v->tiles_n));
+    xl__arg_u64(s, xl__pack_words(xl__inverse_32(band),
+                                  xl__inverse_32(last > 0 ? last : 1)));
     xl__arg_u64(s,
-                pack_words(reciprocal(band), reciprocal(last > 0 ? last : 1)));
-    xl__arg_u64(s, pack_words(product_step(v, v->a), product_step(v, v->b)));
+                xl__pack_words(product_step(v, v->a), product_step(v, v->b)));
     xl__arg_u64(s, v->s.row_stride);
-    xl__arg_u64(s, pack_words(cut->whole, cut->groups));
-    xl__arg_u64(s, pack_words(cut->each, cut->extra));
+    xl__arg_u64(s, xl__pack_words(cut->whole, cut->groups));
+    xl__arg_u64(s, xl__pack_words(cut->each, cut->extra));
     xl__arg_u64(s, sums_offset(v->job));
     xl__arg_u64(s, offset_or_0(v->job->at_rows));
     xl__arg_u64(s, offset_or_0(v->job->at_cols));
@@ -121,7 +120,10 @@ static void arg_operand(const struct xl__wgmma_tiling *v,
 {
     const struct xl__tensor_map m = operand_map(v, operand, extent, lines);
     xl__arg_mem(s, operand->mem);
-    xl__arg_tensor_map(s, &m, operand->offset, operand->first);
+    if (operand->windows)
+        xl__arg_windows(s, operand->windows, v->t.bk);
+    else
+        xl__arg_tensor_map(s, &m, operand->offset, operand->first);
 }
 
 /* The arguments from C on; maps: C has a map. */
@@ -166,6 +168,8 @@ static struct xl__step *add_step(const struct xl__wgmma_tiling *v,
     };
     s->slice_dim = -1;
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (v->a->windows)
+        xl__windows_define(s, v->a->windows);
     xl__gemm_define(s, v->job->canonical, v->s.is_swapped);
     return s;
 }
@@ -217,6 +221,8 @@ static const char *map_refused(const struct xl__limits *l,
                                size_t extent, const struct xl__wgmma_job *j)
 {
     const xl_gemm *g = j->canonical;
+    if (operand->windows)
+        return NULL;
     const size_t third = j->planes > 1 ? operand->plane : operand->step;
     const struct xl__tensor_map m = {
         .dtype = j->in,
@@ -294,6 +300,7 @@ struct wgmma_product {
     struct xl__wgmma_job job;
     struct xl__gemm_transpose copy[2]; /* of A, of B */
     bool is_copied[2];
+    struct xl__window_copies windows;
 };
 
 /* Can the instruction read the operand where it is? */
@@ -328,6 +335,27 @@ transposed_operand(const struct xl__gemm_transpose *t)
                                       .step = t->step};
 }
 
+/* Windows of images, and filters, that are copied. */
+static void use_copies(const struct xl__windows *w, size_t k,
+                       struct wgmma_product *out)
+{
+    struct xl__wgmma_operand *const a = &out->job.a, *const b = &out->job.b;
+    out->windows = xl__windows_place(w, 0);
+    out->job.taken_bytes = out->windows.end_bytes;
+    a->windows = w;
+    if (w->images.n > 0) {
+        a->mem = XL__MEM_SCRATCH;
+        a->offset = XL__WGMMA_NONE;
+        a->first = out->windows.images;
+    }
+    if (w->filters.n > 0)
+        *b = (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
+                                        .offset = XL__WGMMA_NONE,
+                                        .first = out->windows.filters,
+                                        .line = k,
+                                        .step = b->step};
+}
+
 static bool is_f8(xl_dtype dtype)
 {
     return dtype == XL_F8E4M3 || dtype == XL_F8E5M2;
@@ -343,6 +371,7 @@ static bool prepare_operands(const struct xl__limits *l, const void *desc,
     const size_t step[] = {s.is_swapped ? g->batch.b_step : g->batch.a_step,
                            s.is_swapped ? g->batch.a_step : g->batch.b_step};
     struct xl__wgmma_operand *to[] = {&out->job.a, &out->job.b};
+    const struct xl__windows *w = xl__gemm_windows(desc);
     *out = (struct wgmma_product){
         .job = {.canonical = desc,
                 .in = g->a.dtype,
@@ -353,7 +382,7 @@ static bool prepare_operands(const struct xl__limits *l, const void *desc,
                 .at_cols = XL__WGMMA_NONE,
                 .at_flag = XL__WGMMA_NONE}};
     for (unsigned i = 0; i < 2; i++) {
-        out->is_copied[i] = !is_readable(g, operand[i]);
+        out->is_copied[i] = !w && !is_readable(g, operand[i]);
         if (!out->is_copied[i]) {
             *to[i] = direct_operand(operand[i], step[i]);
             continue;
@@ -364,6 +393,8 @@ static bool prepare_operands(const struct xl__limits *l, const void *desc,
         out->job.taken_bytes = out->copy[i].end_bytes;
         *to[i] = transposed_operand(&out->copy[i]);
     }
+    if (w)
+        use_copies(w, g->k, out);
     return true;
 }
 
@@ -405,8 +436,10 @@ static double copies_ns(const struct xl__limits *l,
         .flop_frac = 1,
         .bytes_frac = 1,
         .fill = 1,
-        .serial_bytes = p->copy[0].moved_bytes + p->copy[1].moved_bytes,
-        .launches = 1U + p->is_copied[0] + p->is_copied[1]};
+        .serial_bytes = p->copy[0].moved_bytes + p->copy[1].moved_bytes +
+                        p->windows.moved_bytes,
+        .launches =
+            1U + p->is_copied[0] + p->is_copied[1] + p->windows.launches};
     const char *bound;
     return xl__work_ns(l, &work, &bound);
 }
@@ -424,6 +457,8 @@ static xl_status plan_wgmma(const struct xl__limits *l, const void *desc,
         xl__gemm_transpose_add(desc, &s.a, &before.copy[0], p);
     if (before.is_copied[1])
         xl__gemm_transpose_add(desc, &s.b, &before.copy[1], p);
+    if (before.job.a.windows)
+        xl__windows_copy(l, before.job.a.windows, &before.windows, p);
     const xl_status status =
         xl__wgmma_add(l, &before.job, params, p, &ns, &p->bound);
     if (status != XL_OK)

@@ -90,9 +90,19 @@ static bool has_register_transfer(const struct xl__wgmma_tiling *v)
  * warps of the group and on the registers that the producer gives up. */
 static bool registers_fit(const struct xl__wgmma_tiling *v)
 {
-    enum { OF_1 = 192, OF_2 = 128, OF_3 = 96, MORE_OF_2 = 192,
-           MORE_OF_3 = 96, BESIDE_EPILOGUE = 64 };
+    enum {
+        OF_1 = 192,
+        OF_2 = 128,
+        OF_3 = 96,
+        MORE_OF_2 = 192,
+        MORE_OF_3 = 96,
+        BESIDE_EPILOGUE = 64,
+        BESIDE_WINDOWS = 80
+    };
     const size_t held = sum_registers(v);
+    if (v->a->windows && v->t.bm == 3 * v->op->m &&
+        (has_register_transfer(v) || held > BESIDE_WINDOWS))
+        return false;
     if (v->t.bm == 3 * v->op->m && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == v->op->m)
@@ -102,10 +112,23 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
     return held <= (has_register_transfer(v) ? MORE_OF_3 : OF_3);
 }
 
+/* PRODUCERS of gemm/nvidia/wgmma.cl. */
+static size_t producers(const struct xl__wgmma_tiling *v)
+{
+    enum { FEW_SUMS = 64 };
+    if (v->a->windows &&
+        (v->t.bm == v->op->m ||
+         (v->t.bm == 2 * v->op->m && v->form != XL__FORM_VALUES &&
+          sum_registers(v) <= FEW_SUMS)))
+        return 2 * v->op->lanes;
+    return v->a->windows || has_register_transfer(v)
+               ? v->op->lanes
+               : v->op->lanes / SUBGROUPS;
+}
+
 size_t xl__wgmma_items(const struct xl__wgmma_tiling *v)
 {
-    return v->t.bm / v->op->m * v->op->lanes +
-           v->op->lanes / (has_register_transfer(v) ? 1 : SUBGROUPS);
+    return v->t.bm / v->op->m * v->op->lanes + producers(v);
 }
 
 static size_t stage_bytes(const struct xl__wgmma_tiling *v)
@@ -253,7 +276,7 @@ bool xl__wgmma_tiling_init(const struct xl__limits *l,
     out->m = t->is_swapped ? out->s.n : out->s.m;
     out->n = t->is_swapped ? out->s.m : out->s.n;
     out->form = choose_form(out);
-    return is_listed(out) && registers_fit(out) &&
+    return is_listed(out) && !out->b->windows && registers_fit(out) &&
            t->stages <= most_stages(l, out) && count_tiles(l, out);
 }
 
@@ -296,8 +319,12 @@ static double stage_clocks(const struct xl__wgmma_model *c,
     const double planes = (double)v->job->planes;
     const double multiply =
         2 * bm * bn * (double)v->t.bk / v->op->flop_per_clock;
-    const double operands =
-        bm / rows * (rows + bn) * LINE_BYTES / c->operand_bytes;
+    const double operand_bytes = bm / rows * (rows + bn) * LINE_BYTES;
+    const double operands = operand_bytes / c->operand_bytes;
+    if (v->a->windows)
+        return fmax(multiply, c->gather_clocks +
+                                  (operand_bytes + (double)stage_bytes(v)) /
+                                      c->gather_local_bytes);
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load = (double)stage_bytes(v) /
@@ -320,6 +347,15 @@ static double store_clocks(const struct xl__wgmma_model *c,
     return c->values_clocks +
            sums * (v->t.is_swapped ? 2 : 1) / c->values_sums +
            flop;
+}
+
+/* Clocks in which the cache supplies what all units gather. */
+static double gather_clocks(const struct xl__wgmma_model *c,
+                            const struct xl__wgmma_tiling *v, double n_cus)
+{
+    return v->a->windows ? (double)(v->tiles * v->units * stage_bytes(v)) /
+                               (c->gather_cache_bytes * n_cus)
+                         : 0;
 }
 
 /* Clocks of the group with the most tiles. */
@@ -350,11 +386,12 @@ double xl__wgmma_ns(const struct xl__limits *l,
     const double all = v->is_cut ? c->cut_cost : 1;
     const double tile_bytes = (double)(v->t.bm * v->t.bn) * sizeof(float);
     struct xl__cost work = {
-        .busy_ns = all * group_clocks(c, v, units) * clock_ns,
+        .busy_ns = all * clock_ns *
+                   fmax(group_clocks(c, v, units), gather_clocks(c, v, units)),
         .bytes = all * xl__gemm_bytes(v->g),
-        .bytes_frac = c->bytes_frac *
-                      xl__fill(l, (double)xl__wgmma_groups(l, v) /
-                                      c->enough_units),
+        .bytes_frac =
+            c->bytes_frac *
+            xl__fill(l, (double)xl__wgmma_groups(l, v) / c->enough_units),
         .overlap = c->blend,
         .start_ns = all * c->start_clocks * clock_ns};
     if (v->is_cut) {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      a dense copy of images, or filters, of n x h x w x c elements
+ *               of 2 bytes, with zeros before and behind the pixels of a row
+ *               and behind the channels of a pixel
+ * Arguments     from, off, sn sc sh sw: base, offset and strides along images,
+ *               channels, rows, columns, in elements; from_w, from_c: columns
+ *               and channels that there are; to, first: base and first element
+ *               of the copy, a multiple of 8; chunks: of 8 elements of its row;
+ *               h, c: its rows and channels; left: columns of zeros before a
+ *               row
+ * Launch        global (chunks rounded up to the local size, rows, images)
+ * Local memory  none
+ * Needs         OpenCL C 1.2
+ * Cost          2 bytes an element, once read and once written
+ * Source        own */
+
+__kernel void gemm_windows_copy(__global const ushort *from, ulong off,
+                                ulong sn, ulong sc, ulong sh, ulong sw,
+                                uint from_w, uint from_c, __global ushort *to,
+                                ulong first, uint chunks, uint h, uint c,
+                                uint left)
+{
+    const uint chunk = get_global_id(0);
+    const uint row = get_global_id(1), image = get_global_id(2);
+    if (chunk >= chunks)
+        return;
+    const uint col = chunk * 8 / c;
+    uint channel = chunk * 8 - col * c, x = col - left;
+    ushort all[8];
+    from += off + image * sn + row * sh;
+    #pragma unroll
+    for (uint i = 0; i < 8; i++) {
+        all[i] = 0;
+        if (x < from_w && channel < from_c)
+            all[i] = from[x * sw + channel * sc];
+        if (++channel == c) {
+            channel = 0;
+            x++;
+        }
+    }
+    to += first + ((ulong)image * h + row) * chunks * 8 + chunk * 8;
+    *(__global ushort8 *)to = (ushort8)(all[0], all[1], all[2], all[3],
+                                        all[4], all[5], all[6], all[7]);
+}

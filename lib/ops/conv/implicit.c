@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution in NHWC as a product of matrices on a matrix engine, by the
+ * variants of GEMM, whose kernels gather A from the images:
+ *
+ *   out   is  rows x columns     depth
+ *             pixels x filters   rows, columns and channels of a filter
+ *
+ * with the pixels of all images. Kernels copy 16 bytes of a pixel at a time.
+ * Images whose pixels are no multiples of that, which are those of a network's
+ * first layer, are copied before, and so are filters of another layout. Groups
+ * are products of a batch. */
+#include "base/alloc.h"
+#include "ops/conv/conv.h"
+#include "ops/gemm/orientation.h"
+#include "ops/gemm/engines/windows.h"
+
+enum { ELEM_BYTES = 2, COPY_BYTES = 16, CHUNK = COPY_BYTES / ELEM_BYTES };
+
+/* Elements from a pixel of out to the next, of all images; false: they have no
+ * common stride. */
+static bool find_pixel_stride(const struct xl__conv_canonical *c, size_t *to)
+{
+    const size_t *out = c->d.out.stride;
+    *to = out[XL__AT_W];
+    return xl__conv_join(c->p, out[XL__AT_H], c->q, to) &&
+           xl__conv_join(c->d.n, out[XL__AT_N], c->p * c->q, to);
+}
+
+/* -- copies --------------------------------------------------------------- */
+
+static bool reads_images(const xl_conv *d)
+{
+    const size_t bytes = xl__conv_cg(d) * ELEM_BYTES;
+    return bytes % COPY_BYTES == 0 && d->in.offset % COPY_BYTES == 0;
+}
+
+/* The narrowest pixel with which every window begins at a multiple of 16
+ * bytes: then a row of a window is one run of pixels. Else pixels are such
+ * multiples. */
+static size_t copied_channels(const xl_conv *d)
+{
+    size_t c = 1;
+    while (c < d->c)
+        c *= 2;
+    return c < CHUNK && d->dilation_w == 1 && d->stride_w * c % CHUNK == 0
+               ? c
+               : xl__round_up(d->c, CHUNK);
+}
+
+/* Copy images, with pixels of c elements, and change the convolution to that
+ * of the copy. Returns the columns of a filter's copy. */
+static size_t copy_images(size_t c, struct xl__windows *w)
+{
+    xl_conv *const d = &w->conv;
+    struct xl__window_copy *const to = &w->images;
+    size_t columns = d->s;
+    *to = (struct xl__window_copy){.mem = xl__conv_slot_in(d),
+                                   .value = XL__CONV_OFF_A,
+                                   .n = d->n,
+                                   .h = d->h,
+                                   .w = d->w,
+                                   .c = c,
+                                   .from_w = d->w,
+                                   .from_c = d->c};
+    for (unsigned at = 0; at < XL__N_AT; at++)
+        to->stride[at] = d->in.stride[at];
+    d->in.stride[XL__AT_W] = c;
+    d->c = c;
+    if (c < CHUNK) {
+        const size_t run = xl__round_up(d->s * c, CHUNK);
+        columns = run / c;
+        to->left = d->pad_left;
+        to->w = xl__round_up(xl__max_size((w->q - 1) * d->stride_w + columns,
+                                          d->pad_left + d->w),
+                             CHUNK / c);
+        d->in.stride[XL__AT_W] = d->stride_w * c;
+        d->c = run;
+        d->s = d->stride_w = 1;
+        d->w = w->q;
+        d->pad_left = 0;
+    }
+    d->in.stride[XL__AT_H] = to->w * c;
+    d->in.stride[XL__AT_N] = to->h * to->w * c;
+    return columns;
+}
+
+static void find_copies(const xl_conv *d, struct xl__windows *w)
+{
+    const bool is_read = reads_images(d);
+    const size_t c = is_read ? xl__conv_cg(d) : copied_channels(d);
+    const size_t columns = is_read ? d->s : copy_images(c, w);
+    if (is_read && d->filters.offset % COPY_BYTES == 0 &&
+        (d->filters.layout == XL_KRSC || d->r * d->s == 1))
+        return;
+    w->filters = (struct xl__window_copy){.mem = xl__conv_slot_filters(d),
+                                          .value = XL__CONV_OFF_B,
+                                          .n = d->k,
+                                          .h = d->r,
+                                          .w = columns,
+                                          .c = c,
+                                          .from_w = d->s,
+                                          .from_c = xl__conv_cg(d)};
+    xl__conv_filter_strides(d, w->filters.stride);
+}
+
+/* -- the product ---------------------------------------------------------- */
+
+static const char *find_refusal(const struct xl__conv_canonical *c)
+{
+    const xl_conv *d = &c->d;
+    size_t stride;
+    if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16)
+        return "it multiplies f16 and bf16 alone";
+    if (d->in.layout != XL_NHWC || d->out.layout != XL_NHWC ||
+        d->in.stride[XL__AT_C] > 1 || d->out.stride[XL__AT_C] > 1)
+        return "the channels of a pixel are not contiguous (NHWC)";
+    if (d->c == 0 || (d->groups > 1 && !reads_images(d)))
+        return "the channels of a group are no aligned multiples of 16 bytes";
+    if (!xl__conv_fits_32(c))
+        return "a size does not fit in 32 bits";
+    if (!find_pixel_stride(c, &stride))
+        return "the pixels of all images of out have no common stride";
+    if (c->by_image)
+        return "an operand of the epilogue differs from image to image";
+    if (d->groups > 1 && xl__conv_has_tensors(c))
+        return "the epilogue has operands, and a product is of one group of "
+               "channels";
+    return NULL;
+}
+
+/* A product and the images that its A is gathered from. */
+struct implicit {
+    struct xl__gemm_canonical product;
+    struct xl__windows windows;
+};
+
+static const char *map_to_product(const struct xl__conv_canonical *c,
+                                  struct implicit *to)
+{
+    enum { ALIGNED = 64 }; /* a copy */
+    const xl_conv *d = &c->d;
+    const char *why = find_refusal(c);
+    size_t stride;
+    if (why)
+        return why;
+    find_pixel_stride(c, &stride);
+    *to = (struct implicit){.windows = {.conv = *d, .p = c->p, .q = c->q}};
+    find_copies(d, &to->windows);
+    const xl_conv *w = &to->windows.conv;
+    if (xl__conv_span_of_input(w) / CHUNK > UINT32_MAX)
+        return "offsets in 16 bytes do not fit in 32 bits";
+    const size_t cg = xl__conv_cg(w), kg = xl__conv_kg(w);
+    const size_t depth = xl__conv_depth(w);
+    const size_t base[] = {to->windows.images.n > 0 ? ALIGNED : d->in.offset,
+                           to->windows.filters.n > 0 ? ALIGNED
+                                                     : d->filters.offset,
+                           d->out.offset};
+    xl_gemm g = {.m = d->n * c->p * c->q, .n = kg, .k = depth, .alpha = 1};
+    g.a = (xl_mat){.mem.svm = d->in.mem.svm,
+                   .row_stride = cg,
+                   .col_stride = 1,
+                   .dtype = d->in.dtype};
+    g.b = (xl_mat){.mem.svm = d->filters.mem.svm,
+                   .row_stride = 1,
+                   .col_stride = depth,
+                   .dtype = d->filters.dtype};
+    g.c = (xl_mat){.mem.svm = d->out.mem.svm,
+                   .row_stride = xl__max_size(stride, kg),
+                   .col_stride = 1,
+                   .dtype = d->out.dtype};
+    g.batch.count = d->groups;
+    if (d->groups > 1) {
+        g.batch.a_step = cg;
+        g.batch.b_step = kg * depth;
+        g.batch.c_step = kg;
+    }
+    xl_gemm *const p = &to->product.g;
+    p->m = g.m;
+    p->n = g.n;
+    p->k = g.k;
+    p->alpha = g.alpha;
+    p->beta = d->beta;
+    p->batch = g.batch;
+    to->product.snippet = c->snippet;
+    to->product.windows = &to->windows;
+    to->product.windows_bytes = xl__windows_bytes(&to->windows);
+    xl__gemm_set_views(&g, base, p);
+    return xl__gemm_orient(p).is_swapped ? "there is one filter" : NULL;
+}
+
+static const char *refuse(const struct xl__limits *l, const void *desc,
+                          const struct xl__variant *of)
+{
+    struct implicit i;
+    const char *why = map_to_product(desc, &i);
+    return why ? why : of->refuses(l, &i.product);
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   const struct xl__variant *of, struct xl__params *out)
+{
+    struct implicit i;
+    if (!map_to_product(desc, &i))
+        of->choose(l, &i.product, out);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__variant *of,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    struct implicit i;
+    if (map_to_product(desc, &i))
+        return XL_UNSUPPORTED;
+    const xl_status status = of->plan(l, &i.product, params, p);
+    p->flop = xl__conv_flop(desc);
+    p->bytes = xl__conv_bytes(desc);
+    return status;
+}
+
+#define VARIANT(method)                                                       \
+    static const char *refuse_##method(const struct xl__limits *l,            \
+                                       const void *desc)                      \
+    {                                                                         \
+        return refuse(l, desc, &xl__gemm_##method);                           \
+    }                                                                         \
+    static void choose_##method(const struct xl__limits *l, const void *desc, \
+                                struct xl__params *out)                       \
+    {                                                                         \
+        choose(l, desc, &xl__gemm_##method, out);                             \
+    }                                                                         \
+    static xl_status plan_##method(                                           \
+        const struct xl__limits *l, const void *desc,                         \
+        const struct xl__params *params, struct xl__plan *p)                  \
+    {                                                                         \
+        return plan(l, desc, &xl__gemm_##method, params, p);                  \
+    }                                                                         \
+    const struct xl__variant xl__conv_##method = {                            \
+        .name = "conv_" #method,                                              \
+        .repeats =                                                            \
+            "bit for bit: each element's sum, or parts, in a fixed order",    \
+        .tunables = xl__gemm_##method##_tunables,                             \
+        .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                       \
+        .refuses = refuse_##method,                                           \
+        .choose = choose_##method,                                            \
+        .plan = plan_##method,                                                \
+        .own = &(const struct xl__conv_own){.has_plain = true},               \
+    };
+VARIANT(wgmma)
+VARIANT(mma)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The argument of kernels that gather windows of images, and the steps that
+ * copy images and filters before. */
+#include "ops/gemm/engines/windows.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/numbers.h"
+#include "ops/path/cost.h"
+
+enum { N, C, H, W };                /* of strides */
+enum { ELEM_BYTES = 2, CHUNK = 8 }; /* elements of an item's store */
+
+/* Of few channels, windows beside each other share cache lines. */
+void xl__windows_define(struct xl__step *s, const struct xl__windows *v)
+{
+    xl__define(s, "WINDOWS", 1);
+    if (v->images.n > 0)
+        xl__define(s, "XL_COPY_NEAR", 1);
+}
+
+void xl__arg_windows(struct xl__step *s, const struct xl__windows *v,
+                     size_t depth)
+{
+    const xl_conv *d = &v->conv;
+    const size_t chunks = d->c / d->groups / CHUNK, per_image = v->p * v->q;
+    const size_t pixels = depth / CHUNK / chunks;
+    const size_t below = d->in.stride[H] / CHUNK,
+                 beside = d->in.stride[W] / CHUNK;
+    const size_t halves[XL__WINDOWS_WORDS][2] = {
+        {d->in.stride[N] / CHUNK, below},
+        {beside, d->dilation_h * below},
+        {d->dilation_w * beside, d->h},
+        {d->w, per_image},
+        {v->q, xl__inverse_32(per_image)},
+        {xl__inverse_32(v->q), d->r},
+        {d->s, d->stride_h},
+        {d->stride_w, d->dilation_h},
+        {d->dilation_w, d->pad_top},
+        {d->pad_left, chunks},
+        {depth / CHUNK % chunks, pixels / d->s},
+        {pixels % d->s, 0},
+    };
+    xl__arg_words(s, XL__WINDOWS_WORDS);
+    for (unsigned i = 0; i < XL__WINDOWS_WORDS; i++)
+        xl__arg_u64(s, xl__pack_words(halves[i][0], halves[i][1]));
+}
+
+static double copied_elems(const struct xl__window_copy *c)
+{
+    return (double)c->n * (double)c->h * (double)c->w * (double)c->c;
+}
+
+double xl__windows_bytes(const struct xl__windows *v)
+{
+    const xl_conv *d = &v->conv;
+    const double elems = v->images.n > 0 ? copied_elems(&v->images)
+                                         : (double)d->n * (double)d->c *
+                                               (double)d->h * (double)d->w;
+    return elems * ELEM_BYTES;
+}
+
+/* -- copies --------------------------------------------------------------- */
+
+/* Place one behind `end_bytes`, at a multiple of `unit` elements. */
+static size_t place_copy(const struct xl__window_copy *c, size_t unit,
+                         struct xl__window_copies *to)
+{
+    const size_t first =
+        xl__round_up(xl__ceil_div(to->end_bytes, ELEM_BYTES), unit);
+    if (c->n == 0)
+        return 0;
+    to->end_bytes = (first + c->n * c->h * c->w * c->c) * ELEM_BYTES;
+    to->moved_bytes +=
+        copied_elems(c) * ELEM_BYTES +
+        (double)(c->n * c->h * c->from_w * c->from_c) * ELEM_BYTES;
+    to->launches++;
+    return first;
+}
+
+struct xl__window_copies xl__windows_place(const struct xl__windows *v,
+                                           size_t taken)
+{
+    const xl_conv *d = &v->conv;
+    struct xl__window_copies to = {.end_bytes = taken};
+    to.images = place_copy(&v->images, CHUNK, &to);
+    to.filters = place_copy(&v->filters, d->c / d->groups * d->r * d->s, &to);
+    return to;
+}
+
+static void add_copy(const struct xl__limits *l,
+                     const struct xl__window_copy *c, size_t to,
+                     struct xl__plan *p)
+{
+    enum { MOST_ITEMS = 128 }; /* of a group */
+    const size_t chunks = c->w * c->c / CHUNK;
+    if (c->n == 0)
+        return;
+    struct xl__step *s =
+        xl__plan_add(p, "gemm/windows_copy.cl", "gemm_windows_copy", 0, 0);
+    xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), chunks, c->h, c->n);
+    s->is_aid = true;
+    xl__arg_mem(s, c->mem);
+    xl__arg_value_u64(s, c->value);
+    for (unsigned i = N; i <= W; i++)
+        xl__arg_u64(s, c->stride[i]);
+    xl__arg_u32(s, c->from_w);
+    xl__arg_u32(s, c->from_c);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, to);
+    xl__arg_u32(s, chunks);
+    xl__arg_u32(s, c->h);
+    xl__arg_u32(s, c->c);
+    xl__arg_u32(s, c->left);
+}
+
+void xl__windows_copy(const struct xl__limits *l, const struct xl__windows *v,
+                      const struct xl__window_copies *at, struct xl__plan *p)
+{
+    add_copy(l, &v->images, at->images, p);
+    add_copy(l, &v->filters, at->filters, p);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product whose A is the matrix of a convolution, which is never formed: its
+ * rows are windows of images, gathered by the kernels (cl/gemm/windows.clh).
+ * Images and filters whose pixels are no multiples of 16 bytes, or whose
+ * channels are not contiguous, are first copied to scratch memory. */
+#ifndef XL_OPS_WINDOWS_H
+#define XL_OPS_WINDOWS_H
+
+#include <crosslane/conv.h>
+
+#include "device/facts.h"
+#include "runtime/plan.h"
+
+/* A copy of n x h x w x c elements of 2 bytes, dense in this order; all 0:
+ * there is none. Its rows begin with `left` pixels of 0; then from_w x from_c
+ * elements of the source follow, and zeros. */
+struct xl__window_copy {
+    unsigned mem, value; /* the source's slots */
+    size_t stride[4];    /* the source's, along n, c, h, w */
+    size_t n, h, w, c;
+    size_t left, from_w, from_c;
+};
+
+/* Images in NHWC as they are gathered, copied or not, with all fields of a
+ * canonical convolution set; p and q rows and columns of windows. */
+struct xl__windows {
+    xl_conv conv;
+    size_t p, q;
+    struct xl__window_copy images, filters;
+};
+
+/* Define what cl/gemm/windows.clh and the copies of lines require. */
+void xl__windows_define(struct xl__step *s, const struct xl__windows *v);
+/* Append struct windows, XL__WINDOWS_WORDS words, as one argument. depth: k of
+ * a slice. */
+enum { XL__WINDOWS_WORDS = 15 };
+void xl__arg_windows(struct xl__step *s, const struct xl__windows *v,
+                     size_t depth);
+/* Bytes of the images that are gathered. */
+double xl__windows_bytes(const struct xl__windows *v);
+
+/* Where in scratch memory the copies are, behind `taken` bytes, in elements;
+ * where they end, and what is moved. */
+struct xl__window_copies {
+    size_t images, filters, end_bytes;
+    double moved_bytes;
+    unsigned launches;
+};
+struct xl__window_copies xl__windows_place(const struct xl__windows *v,
+                                           size_t taken);
+/* Append the steps that make them. */
+void xl__windows_copy(const struct xl__limits *l, const struct xl__windows *v,
+                      const struct xl__window_copies *at, struct xl__plan *p);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_mma on a device that has no matrix engine, by the emulation of
+ * cl/common/matrix_emulated.clh: the case table of convolution, then tiles of
+ * the model with strides, dilation, padding and groups by turns. The
+ * comparison is clbench's own: host sums in double, guard zones around every
+ * buffer.
+ *
+ * XL_TEST_FULL  set: every tile with every shape, also large ones */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cases/conv_cases.h"
+#include "device/device.h"
+#include "ops/conv/conv.h"
+#include "ops/gemm/engines/mma.h"
+#include "ops/variants.h"
+#include "runtime/launch.h"
+#include "support/matrix_ops.h"
+#include "support/support.h"
+#include "verify/verify.h"
+
+enum { SEED = 20 };
+
+static struct test_device t;
+static bool takes_all;
+
+/* The device's vendor table with conv_mma alone, once as it is and once with
+ * the tile that the test wants. */
+static struct xl__vendor vendor;
+static struct xl__variant mma;
+static struct xl__params wanted; /* all 0: the model's choice */
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   struct xl__params *out)
+{
+    if (wanted.value[XL__CONV_TM])
+        *out = wanted;
+    else
+        xl__conv_mma.choose(l, desc, out);
+}
+
+static const struct xl__variant *const conv[] = {&mma, NULL};
+
+static int open_device(void **state)
+{
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
+    (void)state;
+    test_device_open(&t, &quick);
+    mma = xl__conv_mma;
+    mma.choose = choose;
+    vendor = *t.device->vendor;
+    vendor.variants[XL__OP_CONV] = conv;
+    t.device->vendor = &vendor;
+    emulate_matrix_ops(&t.device->limits);
+    return 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    test_device_close(&t);
+    return 0;
+}
+
+/* A case that came out right; false: it is not taken. */
+static bool is_right(const struct conv_case *c, const char *what)
+{
+    struct check_result r = {0};
+    const int status = verify_conv(t.queue, c, "conv_mma", SEED, &r);
+    if (status == XL_UNSUPPORTED)
+        return false;
+    if (status != XL_OK || !r.right)
+        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
+                 r.why, xl_error_detail(t.queue));
+    return true;
+}
+
+static void case_table(void **state)
+{
+    unsigned n_right = 0, n_refused = 0;
+    (void)state;
+    for (const struct conv_case *c = conv_cases; c->name; c++) {
+        if (!(c->use & CASE_VERIFY))
+            continue;
+        if (is_right(c, "the model's tile"))
+            n_right++;
+        else
+            n_refused++;
+    }
+    print_message("%u cases right, %u not taken\n", n_right, n_refused);
+    assert_in_range(n_right, 15, 1000);
+}
+
+/* Every kind of window; channels that slices hold a part of, one and several
+ * pixels of; a product cut by k. */
+static const struct conv_case shapes[] = {
+    {.n = 3,
+     .c = 40,
+     .h = 11,
+     .w = 9,
+     .k = 40,
+     .r = 3,
+     .s = 3,
+     .pad = {1, 1, 1, 1}},
+    {.n = 2,
+     .c = 16,
+     .h = 17,
+     .w = 14,
+     .k = 24,
+     .r = 5,
+     .s = 2,
+     .pad = {4, 0, 1, 2},
+     .stride = {2, 3}},
+    {.n = 1,
+     .c = 8,
+     .h = 23,
+     .w = 19,
+     .k = 72,
+     .r = 7,
+     .s = 7,
+     .pad = {3, 3, 3, 3},
+     .dilation = {1, 2},
+     .beta = 1,
+     .gap = 8,
+     .off = 24},
+    {.n = 5,
+     .c = 144,
+     .h = 7,
+     .w = 6,
+     .k = 33,
+     .r = 1,
+     .s = 1,
+     .stride = {2, 2}},
+    {.n = 2,
+     .c = 80,
+     .h = 8,
+     .w = 7,
+     .k = 96,
+     .r = 3,
+     .s = 3,
+     .groups = 2,
+     .dilation = {2, 1},
+     .pad = {2, 1, 0, 1}},
+    {.n = 2,
+     .c = 3,
+     .h = 19,
+     .w = 27,
+     .k = 40,
+     .r = 7,
+     .s = 7,
+     .pad = {3, 3, 3, 3},
+     .stride = {2, 2}},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, BAND = 4, MOST_PARTS = 2 };
+
+/* What takes the emulation seconds. */
+static bool is_large(unsigned i)
+{
+    enum { MOST = 128 * 128 };
+    const struct xl__params p = xl__mma_listed(i, XL_F16);
+    return p.value[XL__CONV_TM] * p.value[XL__CONV_TN] >= MOST;
+}
+
+static void every_tile(void **state)
+{
+    unsigned n_right = 0;
+    (void)state;
+    for (unsigned i = 0; xl__mma_listed(i, XL_F16).value[XL__CONV_TM]; i++) {
+        for (unsigned j = 0; j < N_SHAPES; j++) {
+            char what[64];
+            if (!takes_all && (j != i / 2 % N_SHAPES || i % 2 || is_large(i)))
+                continue;
+            struct conv_case c = shapes[j];
+            c.name = "over a tile";
+            c.order = CONV_NHWC;
+            c.in = i / 2 % 2 ? XL_F16 : XL_BF16;
+            c.out = j % 2 ? XL_F32 : c.in;
+            c.alpha = 2;
+            c.has_norm = j != N_SHAPES - 1 && i % 3 == 0;
+            wanted = xl__mma_listed(i, c.in);
+            wanted.value[XL__MMA_GR] = BAND;
+            wanted.value[XL__MMA_PARTS] = 1 + (int)(i / 4) % MOST_PARTS;
+            xl__plan_cache_clear(t.queue);
+            xl__selections_clear(t.queue->ctx);
+            snprintf(what, sizeof what, "set %u, shape %u", i, j);
+            n_right += is_right(&c, what);
+        }
+    }
+    print_message("%u right\n", n_right);
+    assert_in_range(n_right, 5, 1000);
+    wanted = (struct xl__params){.source = "model"};
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(case_table),
+        cmocka_unit_test(every_tile),
+    };
+    takes_all = getenv("XL_TEST_FULL") != NULL;
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
