@@ -127,8 +127,9 @@ const struct option_row option_rows[] = {
      "dimensions; without a SHAPE m, n and k are equal", NULL, AT(sweep),
      false, NULL},
     {"reads", 0, OPT_FLAG, NULL,
-     "count what square tiles of 8 to 128 read from global memory, with their "
-     "measured rates", NULL, AT(reads), false, NULL},
+     "count what tiles read from global memory, with measured times: square "
+     "tiles of a product; of attention, over keys and over the rows of a "
+     "block", NULL, AT(reads), false, NULL},
     {"cliff", 0, OPT_COUNT, "N",
      "time N random shapes and compare each with twice the roofline's bound "
      "and a launch; exit code 5 when one is slower", NULL, AT(cliff), false,

@@ -2,20 +2,22 @@
 /* `clbench attention`: time attention, of the command line or the case table.
  */
 #include "commands.h"
+#include "tiling/operand_reads.h"
 #include "timing/run_cases.h"
 
 static int run_attention(struct session *s)
 {
+    if (s->set.reads)
+        return operand_reads_run(s, &reads_of_attention);
     return s->set.explain || s->set.as ? explain_run(s, &bench_attention)
                                        : bench_command(s, &bench_attention);
 }
 
 static const char *const options[] = {
-    "device",      "all-devices", "explain",      "as",    "variant",
-    "same-kernel", "dtype",       "causal",       "share", "window",
-    "trace",       "json",        REPORT_OPTIONS, "seed",  "quick",
-    "full",        "max-time",    RUN_OPTIONS,    "roofs", "strict",
-    NULL};
+    "device",    "all-devices",  "explain", "as",     "variant", "same-kernel",
+    "dtype",     "causal",       "share",   "window", "reads",   "trace",
+    "json",      REPORT_OPTIONS, "seed",    "quick",  "full",    "max-time",
+    RUN_OPTIONS, "roofs",        "strict",  NULL};
 
 const struct command cmd_attention = {
     .name = "attention",
@@ -27,7 +29,8 @@ const struct command cmd_attention = {
         "built-in cases when none is given. 4 D flop are counted for each "
         "pair of a query and a key that it sees. Each result is compared with "
         "the host in double precision, on a sample of rows, before and after "
-        "it is timed.\n\n"
+        "it is timed. --reads counts what is moved with and without a matrix "
+        "of scores in memory.\n\n"
         "  clbench attention 4x16x1024x128 --dtype f16 --causal\n"
         "  clbench attention 8x32x1x4096x128 --share 4 --variant all",
     .options = options,

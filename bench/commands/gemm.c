@@ -33,7 +33,7 @@ static int run_gemm(struct session *s)
     if (s->set.sweep)
         return sweep_run(s);
     if (s->set.reads)
-        return operand_reads_run(s);
+        return operand_reads_run(s, &reads_of_gemm);
     if (s->set.cliff)
         return cliff_run(s);
     hint_sizes(s);

@@ -511,7 +511,7 @@ static const struct {
     {"pairs", "array", "interleaved times of this library and another"},
     {"pipeline", "array", "of pipeline: each mode, with its commands"},
     {"plan", "object", "of plan: memory and speed of a language model"},
-    {"reads", "array", "of gemm --reads: global reads of tiles"},
+    {"reads", "array", "of gemm and attention --reads: global reads of tiles"},
     {"roofline", "array", "of roofline: ceilings and the rows below them"},
     {"sides", "array", "of ab: set-up, tool, host and devices of each side"},
     {"split", "array", "of split: tiles and the units that ran them"},

@@ -42,6 +42,42 @@ struct tile_reads tile_reads(const size_t mnk[3], size_t tile, size_t bytes)
     return out;
 }
 
+/* The keys that the queries from..to - 1 see: query i is at the place of key
+ * i + n_kv - n_q. */
+static double keys_seen(const struct attention_sizes *a, size_t from,
+                        size_t to)
+{
+    const double shift = (double)a->n_kv - (double)a->n_q;
+    const double reach =
+        a->window ? (double)a->window : (double)(a->n_kv + a->n_q);
+    const double last = (double)(to - 1) + shift;
+    const double end =
+        fmin((double)a->n_kv, last + (a->is_causal ? 1 : reach));
+    return fmax(0, end - fmax(0, (double)from + shift - reach + 1));
+}
+
+struct attention_reads attention_reads(const struct attention_sizes *a,
+                                       size_t block, double chip_bytes)
+{
+    const double heads = (double)a->n_heads, d = (double)a->d,
+                 bytes = (double)a->elem_bytes;
+    const double q_and_o = 2 * heads * (double)a->n_q * d * bytes;
+    const double k_and_v =
+        2 * (double)a->n_kv_heads * (double)a->n_kv * d * bytes;
+    double read = 0, pairs = 0;
+    for (size_t i = 0; i < a->n_q; i += block)
+        read += keys_seen(a, i, i + block < a->n_q ? i + block : a->n_q);
+    for (size_t i = 0; i < a->n_q; i++)
+        pairs += keys_seen(a, i, i + 1);
+    struct attention_reads out = {.scores = heads * (double)a->n_q *
+                                            (double)a->n_kv * bytes};
+    out.plain = q_and_o + k_and_v + 4 * out.scores;
+    out.tiled = q_and_o + 2 * heads * read * d * bytes;
+    out.bound = fmax(q_and_o + k_and_v,
+                     heads * pairs * d * d * bytes * bytes / chip_bytes);
+    return out;
+}
+
 size_t tile_alignment(size_t ld, size_t elem_bytes)
 {
     enum { LINE = 128 }; /* the largest memory transaction */

@@ -40,6 +40,32 @@ struct tile_reads {
 };
 struct tile_reads tile_reads(const size_t mnk[3], size_t tile, size_t bytes);
 
+/* What attention reads and writes beyond the compute units, in bytes.
+ *
+ *     plain = Q + K + V + O + 4 S       S = pairs of all heads, masked or not:
+ *                                       scores written, read, weights written,
+ *                                       read, each element as wide as Q's
+ *     tiled = Q + O + sum over blocks of block rows of Q, of the keys that one
+ *             of them sees, in K and V
+ *     bound = max(Q + K + V + O, pairs d^2 / M)         elements
+ *
+ * M: elements of memory on the chip, of one compute unit, d <= M. Source of
+ * the bound, up to a constant: Dao et al. 2022, FlashAttention, proposition 3.
+ */
+struct attention_sizes {
+    size_t n_heads, n_kv_heads; /* of all sequences */
+    size_t n_q, n_kv, d;
+    size_t elem_bytes;
+    bool is_causal;
+    size_t window; /* 0: none */
+};
+struct attention_reads {
+    double scores; /* S as bytes: what the plain way has to keep */
+    double plain, tiled, bound;
+};
+struct attention_reads attention_reads(const struct attention_sizes *a,
+                                       size_t block, double chip_bytes);
+
 /* The largest power of two in bytes, up to 128, that divides the start of each
  * contiguous row of a matrix. */
 size_t tile_alignment(size_t ld, size_t elem_bytes);

@@ -70,6 +70,12 @@ expect 0 "reads by tile" "$clbench" gemm 64 --reads --quick \
 says "128x128"
 fits
 is_json "$folder/r.json"
+expect 0 "memory traffic of attention" "$clbench" attention 1x2x256x32 \
+    --causal --reads --quick --json "$folder/t.json"
+says "bound"
+says "Reads by rows of Q in a block"
+fits
+is_json "$folder/t.json"
 # The speed of a busy machine is not checked: 0, or 5 beyond the bound.
 "$clbench" gemm --cliff 2 --seed 3 --quick --max-time 5000 \
     --json "$folder/c.json" >"$out" 2>"$err"

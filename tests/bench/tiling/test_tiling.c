@@ -37,6 +37,57 @@ static void a_128_square_is_256_tiles(void **state)
     assert_int_equal(tiling_n_pieces(&huge), 0);
 }
 
+/* The bytes of attention against a walk over all queries and keys. */
+static void attention_reads_what_it_sees(void **state)
+{
+    enum {
+        HEADS = 6,
+        KV_HEADS = 2,
+        N_Q = 37,
+        N_KV = 53,
+        D = 24,
+        BYTES = 2,
+        CHIP = 2048
+    };
+    static const struct {
+        bool is_causal;
+        size_t window, block;
+    } cases[] = {{false, 0, 16}, {true, 0, 16}, {true, 5, 8},
+                 {false, 7, 37}, {true, 1, 1},  {true, 60, 64}};
+    const double q_and_o = 2.0 * HEADS * N_Q * D * BYTES;
+    const double k_and_v = 2.0 * KV_HEADS * N_KV * D * BYTES;
+    (void)state;
+    for (size_t x = 0; x < sizeof cases / sizeof *cases; x++) {
+        const struct attention_sizes a = {
+            HEADS,          KV_HEADS, N_Q, N_KV, D, BYTES, cases[x].is_causal,
+            cases[x].window};
+        double pairs = 0, read = 0;
+        for (size_t i0 = 0; i0 < N_Q; i0 += cases[x].block) {
+            bool seen[N_KV] = {false};
+            for (size_t i = i0; i < i0 + cases[x].block && i < N_Q; i++)
+                for (size_t j = 0; j < N_KV; j++) {
+                    const long behind = (long)i + N_KV - N_Q - (long)j;
+                    const long reach = a.window ? (long)a.window : N_Q + N_KV;
+                    if ((a.is_causal && behind < 0) || behind >= reach ||
+                        -behind >= reach)
+                        continue;
+                    pairs++;
+                    read += !seen[j];
+                    seen[j] = true;
+                }
+        }
+        const struct attention_reads r =
+            attention_reads(&a, cases[x].block, CHIP);
+        assert_near(r.scores, (double)HEADS * N_Q * N_KV * BYTES, 0);
+        assert_near(r.plain, q_and_o + k_and_v + 4 * r.scores, 0);
+        assert_near(r.tiled, q_and_o + 2 * HEADS * read * D * BYTES, 1e-6);
+        assert_near(r.bound,
+                    fmax(q_and_o + k_and_v,
+                         HEADS * pairs * D * D * BYTES * BYTES / CHIP),
+                    1e-6);
+    }
+}
+
 /* Bands of two rows are numbered column by column; five rows end with half a
  * band. */
 static void bands_are_numbered_by_columns(void **state)
@@ -469,6 +520,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_128_square_is_256_tiles),
+        cmocka_unit_test(attention_reads_what_it_sees),
         cmocka_unit_test(bands_are_numbered_by_columns),
         cmocka_unit_test(each_tile_is_one_piece),
         cmocka_unit_test(split_tiles_add_up),
