@@ -447,11 +447,11 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         xl_device_fence();
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (n_before[0] + 1 < n_parts)
-        return;
-    if (item == 0)
+    /* The others pass the barriers too, and do nothing between them. */
+    const bool is_last = n_before[0] + 1 == n_parts;
+    const uint n_rows = is_last ? BQ : 0, n_states = n_rows * (uint)n_parts;
+    if (is_last && item == 0)
         *counts = 0;
-    const uint n_states = BQ * (uint)n_parts;
     for (uint i = item; i < n_states; i += ITEMS) {
         __global const float *part =
             parts + PART_OF(i / (uint)n_parts, i % (uint)n_parts);
@@ -459,7 +459,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         room[n_states + i] = part[PART_WEIGHT];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint r = item; r < BQ; r += ITEMS) {
+    for (uint r = item; r < n_rows; r += ITEMS) {
         float most = SINK(b, HEAD(r));
         for (uint p = 0; p < (uint)n_parts; p++)
             most = fmax(most, room[r * (uint)n_parts + p]);
@@ -469,7 +469,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     for (uint i = item; i < n_states; i += ITEMS)
         room[i] = WEIGHT(room[i], tops[i / (uint)n_parts]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; i < BQ * (D / 4); i += ITEMS) {
+    for (uint i = item; i < n_rows * (D / 4); i += ITEMS) {
         const uint r = i / (D / 4), c = i % (D / 4) * 4;
         const uint h = HEAD(r);
         __local const float *factor = room + r * (uint)n_parts;
