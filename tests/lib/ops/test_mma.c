@@ -10,12 +10,10 @@
 #include <stdlib.h>
 
 #include "cases/gemm_cases.h"
-#include "device/device.h"
 #include "ops/gemm/engines/mma.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/matrix_ops.h"
-#include "support/support.h"
+#include "support/emulated_variant.h"
 #include "verify/verify.h"
 
 enum { SEED = 20 };
@@ -23,35 +21,10 @@ enum { SEED = 20 };
 static struct test_device t;
 static bool takes_all;
 
-/* The device's vendor table with gemm_mma alone, once as it is and once with
- * the tile that the test wants. */
-static struct xl__vendor vendor;
-static struct xl__variant mma;
-static struct xl__params wanted; /* all 0: the model's choice */
-
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
-{
-    if (wanted.value[XL__GEMM_TM])
-        *out = wanted;
-    else
-        xl__gemm_mma.choose(l, desc, out);
-}
-
-static const struct xl__variant *const gemm[] = {&mma, NULL};
-
 static int open_device(void **state)
 {
-    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
-                              .cache_dir = ""};
     (void)state;
-    test_device_open(&t, &quick);
-    mma = xl__gemm_mma;
-    mma.choose = choose;
-    vendor = *t.device->vendor;
-    vendor.variants[XL__OP_GEMM] = gemm;
-    t.device->vendor = &vendor;
-    emulate_matrix_ops(&t.device->limits);
+    emulated_open(&t, XL__OP_GEMM, &xl__gemm_mma);
     return 0;
 }
 
@@ -140,11 +113,11 @@ static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
                      int turn)
 {
     char text[128];
-    wanted = xl__mma_listed(i, types[i_type].in);
-    wanted.value[XL__MMA_GR] = BAND;
-    wanted.value[XL__MMA_PARTS] = parts;
-    wanted.value[XL__MMA_TURN] = turn;
-    const struct gemm_case c = over(&wanted, i_type, i_aligned);
+    emulated.wanted = xl__mma_listed(i, types[i_type].in);
+    emulated.wanted.value[XL__MMA_GR] = BAND;
+    emulated.wanted.value[XL__MMA_PARTS] = parts;
+    emulated.wanted.value[XL__MMA_TURN] = turn;
+    const struct gemm_case c = over(&emulated.wanted, i_type, i_aligned);
     xl__plan_cache_clear(t.queue);
     xl__selections_clear(t.queue->ctx);
     snprintf(text, sizeof text,
@@ -171,7 +144,7 @@ static void every_tile(void **state)
                   n_turned);
     assert_in_range(n_plain, 15, 1000);
     assert_in_range(n_turned, 3, 1000);
-    wanted = (struct xl__params){.source = "model"};
+    emulated.wanted = (struct xl__params){.source = "model"};
 }
 
 int main(int argc, char **argv)

@@ -8,12 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "device/device.h"
 #include "ops/attention/attention.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/matrix_ops.h"
-#include "support/support.h"
+#include "support/emulated_variant.h"
 #include "verify/verify.h"
 
 enum { SEED = 21 };
@@ -21,35 +19,10 @@ enum { SEED = 21 };
 static struct test_device t;
 static bool takes_all;
 
-/* The device's vendor table with attention_mma alone, once as it is and once
- * with the tile that the test wants. */
-static struct xl__vendor vendor;
-static struct xl__variant mma;
-static struct xl__params wanted; /* all 0: the model's choice */
-
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
-{
-    if (wanted.value[XL__ATTENTION_BQ])
-        *out = wanted;
-    else
-        xl__attention_mma.choose(l, desc, out);
-}
-
-static const struct xl__variant *const attention[] = {&mma, NULL};
-
 static int open_device(void **state)
 {
-    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
-                              .cache_dir = ""};
     (void)state;
-    test_device_open(&t, &quick);
-    mma = xl__attention_mma;
-    mma.choose = choose;
-    vendor = *t.device->vendor;
-    vendor.variants[XL__OP_ATTENTION] = attention;
-    t.device->vendor = &vendor;
-    emulate_matrix_ops(&t.device->limits);
+    emulated_open(&t, XL__OP_ATTENTION, &xl__attention_mma);
     return 0;
 }
 
@@ -116,9 +89,9 @@ static void every_tile(void **state)
 {
     unsigned n_right = 0;
     (void)state;
-    for (unsigned i = 0; xl__attention_mma_listed(i, &wanted); i++) {
+    for (unsigned i = 0; xl__attention_mma_listed(i, &emulated.wanted); i++) {
         char text[64];
-        const struct attention_case c = over(&wanted, i);
+        const struct attention_case c = over(&emulated.wanted, i);
         /* Parts joined by a second launch, and by the groups. */
         xl__limits_correct_text(&t.device->limits, XL__F_device_fence,
                                 i / 2 % 2 ? "emulated" : "", XL_ASSUMED,
@@ -130,7 +103,7 @@ static void every_tile(void **state)
     }
     print_message("%u tiles right\n", n_right);
     assert_in_range(n_right, 5, 1000);
-    wanted = (struct xl__params){.source = "model"};
+    emulated.wanted = (struct xl__params){.source = "model"};
 }
 
 int main(int argc, char **argv)

@@ -10,13 +10,11 @@
 #include <stdlib.h>
 
 #include "cases/conv_cases.h"
-#include "device/device.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/engines/mma.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/matrix_ops.h"
-#include "support/support.h"
+#include "support/emulated_variant.h"
 #include "verify/verify.h"
 
 enum { SEED = 20 };
@@ -24,35 +22,10 @@ enum { SEED = 20 };
 static struct test_device t;
 static bool takes_all;
 
-/* The device's vendor table with conv_mma alone, once as it is and once with
- * the tile that the test wants. */
-static struct xl__vendor vendor;
-static struct xl__variant mma;
-static struct xl__params wanted; /* all 0: the model's choice */
-
-static void choose(const struct xl__limits *l, const void *desc,
-                   struct xl__params *out)
-{
-    if (wanted.value[XL__CONV_TM])
-        *out = wanted;
-    else
-        xl__conv_mma.choose(l, desc, out);
-}
-
-static const struct xl__variant *const conv[] = {&mma, NULL};
-
 static int open_device(void **state)
 {
-    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
-                              .cache_dir = ""};
     (void)state;
-    test_device_open(&t, &quick);
-    mma = xl__conv_mma;
-    mma.choose = choose;
-    vendor = *t.device->vendor;
-    vendor.variants[XL__OP_CONV] = conv;
-    t.device->vendor = &vendor;
-    emulate_matrix_ops(&t.device->limits);
+    emulated_open(&t, XL__OP_CONV, &xl__conv_mma);
     return 0;
 }
 
@@ -178,9 +151,10 @@ static void every_tile(void **state)
             c.out = j % 2 ? XL_F32 : c.in;
             c.alpha = 2;
             c.has_norm = j != N_SHAPES - 1 && i % 3 == 0;
-            wanted = xl__mma_listed(i, c.in);
-            wanted.value[XL__MMA_GR] = BAND;
-            wanted.value[XL__MMA_PARTS] = 1 + (int)(i / 4) % MOST_PARTS;
+            emulated.wanted = xl__mma_listed(i, c.in);
+            emulated.wanted.value[XL__MMA_GR] = BAND;
+            emulated.wanted.value[XL__MMA_PARTS] =
+                1 + (int)(i / 4) % MOST_PARTS;
             xl__plan_cache_clear(t.queue);
             xl__selections_clear(t.queue->ctx);
             snprintf(what, sizeof what, "set %u, shape %u", i, j);
@@ -189,7 +163,7 @@ static void every_tile(void **state)
     }
     print_message("%u right\n", n_right);
     assert_in_range(n_right, 5, 1000);
-    wanted = (struct xl__params){.source = "model"};
+    emulated.wanted = (struct xl__params){.source = "model"};
 }
 
 int main(int argc, char **argv)
