@@ -218,32 +218,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 }
 
 #define VARIANT(method)                                                       \
-    static const char *refuse_##method(const struct xl__limits *l,            \
-                                       const void *desc)                      \
-    {                                                                         \
-        return refuse(l, desc, &xl__gemm_##method);                           \
-    }                                                                         \
-    static void choose_##method(const struct xl__limits *l, const void *desc, \
-                                struct xl__params *out)                       \
-    {                                                                         \
-        choose(l, desc, &xl__gemm_##method, out);                             \
-    }                                                                         \
-    static xl_status plan_##method(                                           \
-        const struct xl__limits *l, const void *desc,                         \
-        const struct xl__params *params, struct xl__plan *p)                  \
-    {                                                                         \
-        return plan(l, desc, &xl__gemm_##method, params, p);                  \
-    }                                                                         \
-    const struct xl__variant xl__conv_##method = {                            \
-        .name = "conv_" #method,                                              \
-        .repeats =                                                            \
-            "bit for bit: each element's sum, or parts, in a fixed order",    \
-        .tunables = xl__gemm_##method##_tunables,                             \
-        .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                       \
-        .refuses = refuse_##method,                                           \
-        .choose = choose_##method,                                            \
-        .plan = plan_##method,                                                \
-        .own = &(const struct xl__conv_own){.has_plain = true},               \
-    };
+    XL__CONV_BY_GEMM(conv_, method,                                           \
+                     .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},          \
+                     .own = &(const struct xl__conv_own){.has_plain = true})
 VARIANT(wgmma)
 VARIANT(mma)

@@ -178,34 +178,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* `on`: as the variant of GEMM has it. */
 #define VARIANT(method, ...)                                                  \
-    static const char *refuse_##method(const struct xl__limits *l,            \
-                                       const void *desc)                      \
-    {                                                                         \
-        return refuse(l, desc, &xl__gemm_##method);                           \
-    }                                                                         \
-    static void choose_##method(const struct xl__limits *l, const void *desc, \
-                                struct xl__params *out)                       \
-    {                                                                         \
-        choose(l, desc, &xl__gemm_##method, out);                             \
-    }                                                                         \
-    static xl_status plan_##method(                                           \
-        const struct xl__limits *l, const void *desc,                         \
-        const struct xl__params *params, struct xl__plan *p)                  \
-    {                                                                         \
-        return plan(l, desc, &xl__gemm_##method, params, p);                  \
-    }                                                                         \
-    const struct xl__variant xl__conv_gemm_##method = {                       \
-        .name = "conv_gemm_" #method,                                         \
-        .repeats =                                                            \
-            "bit for bit: each element's sum, or parts, in a fixed order",    \
-        .tunables = xl__gemm_##method##_tunables,                             \
-        .on = {__VA_ARGS__},                                                  \
-        .refuses = refuse_##method,                                           \
-        .choose = choose_##method,                                            \
-        .plan = plan_##method,                                                \
-        .inner = &(const struct xl__inner){&xl__op_gemm, &xl__gemm_##method,  \
-                                           map_to_product},                   \
-    };
+    XL__CONV_BY_GEMM(conv_gemm_, method, .on = {__VA_ARGS__},                 \
+                     .inner = &(const struct xl__inner){                      \
+                         &xl__op_gemm, &xl__gemm_##method, map_to_product})
 VARIANT(wgmma, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANT(mma, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANT(cpu, .engine = XL_ENGINE_FMA)
