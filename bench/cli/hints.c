@@ -24,7 +24,7 @@ static const struct status_advice by_status[] = {
                    "reports why one may be hidden"},
     {XL_AMBIGUOUS, "give the number of the device: --device N"},
     {XL_UNSUPPORTED,
-     "`clbench explain` prints why each variant was not chosen"},
+     "`clbench OP SHAPE --explain` prints why each variant was not chosen"},
     {XL_BUILD_FAILED, "the driver's compiler failed on a kernel: try a newer "
                       "driver, and report the log above"},
     {XL_UNTRUSTED, "this driver computes wrong results: try a newer one, and "

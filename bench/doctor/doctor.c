@@ -178,7 +178,7 @@ static void report_device(struct doctor *d,
                      dev->cl_version);
     } else {
         findings_add(&d->findings, FINDING_PROBLEM, devices_section,
-                     "Try a newer driver; `clbench limits` shows what this "
+                     "Try a newer driver; `clbench devices -v` shows what this "
                      "one reports of its device",
                      "device %u: %s (%s) does not run a kernel: %s",
                      dev->index, dev->name, dev->platform,

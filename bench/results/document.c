@@ -71,7 +71,7 @@ struct named_fact {
 /* clang-format off */
 static const struct field fact_fields[] = {
     FIELD("name", &field_string, FACT(name),
-          "as clbench limits --list has it"),
+          "as clbench devices -v has it"),
     FIELD("value", &fact_value_type, FACT(fact), "null: unknown"),
     FIELD("unit", &field_string, FACT(fact.unit), "unit of value"),
     FIELD("source", &field_name, FACT(fact.source), "where it comes from",

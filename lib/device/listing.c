@@ -316,7 +316,7 @@ static xl_status read_fact(struct reader *r)
         return fail_line(
             r,
             "neither a property as in the output of `clinfo --raw` (CL_...) "
-            "nor a fact that `clbench limits --list` names");
+            "nor a fact that `clbench devices -v` names");
     if (!r->device)
         return fail_line(r, "it must follow CL_DEVICE_NAME");
     if (xl__facts[i].kind == XL_FACT_TEXT ||

@@ -59,7 +59,7 @@ class Device:
         self.handle = c_void_p(lib.xl_device_at(opened(), c_uint(index)))
 
     def fact(self, name: str) -> Union[None, bool, float, str, list[float]]:
-        """A property, "compute_units", as `clbench limits` lists them; None
+        """A property, "compute_units", as `clbench devices -v` lists them; None
         where it is not known."""
         fact = new("xl_fact")
         status = lib.xl_device_fact(self.handle, name.encode(), 0, byref(fact))
