@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case table of norms, and their reference in double. */
+/* The case tables of norms and of gradients over rows, and their reference in
+ * double. */
 #include "cases/norm_cases.h"
 
 #include <math.h>
@@ -161,4 +162,245 @@ double norm_expected(const struct norm_case *c, const struct norm_row *row,
     if (c->out != XL_F32)
         *tol += ref_roundoff(c->out) * (fabs(want) + *tol) + ref_floor(c->out);
     return want;
+}
+
+/* -- gradients -------------------------------------------------------------
+ */
+
+#undef CASE
+#define CASE(name, use, kind, rows, cols, dtype, ...)                         \
+    {                                                                         \
+        name, use, GRADIENT_##kind, rows, cols, dtype, .out = dtype,          \
+                                                       __VA_ARGS__            \
+    }
+#define WITH_SUMS (WITH(GRADIENT_OF_SCALE) | WITH(GRADIENT_OF_BIAS))
+#define WITH_ALL (WITH(GRADIENT_SCALE) | WITH_SUMS)
+
+const struct gradient_case gradient_cases[] = {
+    CASE("softmax 1 column", V, SOFTMAX, 37, 1, XL_F32, .pad = 0),
+    CASE("softmax 7 columns", V, SOFTMAX, 1021, 7, XL_F16, .pad = 0),
+    CASE("softmax 127", VQ, SOFTMAX, 129, 127, XL_F32, .scale = 0.125),
+    CASE("softmax 255 f16", VQ, SOFTMAX, 65, 255, XL_F16, .pad = 0),
+    CASE("softmax 1031 bf16", V, SOFTMAX, 33, 1031, XL_BF16, .scale = -3),
+    CASE("softmax 16385", V, SOFTMAX, 3, 16385, XL_F32, .pad = 0),
+    CASE("softmax 10^6", V, SOFTMAX, 2, 1000003, XL_F32, .pad = 0),
+    CASE("softmax gaps", V, SOFTMAX, 33, 521, XL_F16, .pad = 3, .off = 5),
+    CASE("softmax in place", VQ, SOFTMAX, 33, 1024, XL_F32, .place = INTO_SRC),
+    CASE("softmax into grad, long", V, SOFTMAX, 3, 65537, XL_F32,
+         .place = INTO_GRAD),
+    CASE("log 521", VQ, LOG, 33, 521, XL_F32, .pad = 1),
+    CASE("log 1024 f16", V, LOG, 33, 1024, XL_F16, .scale = 0.5),
+    CASE("log 65537", VQ, LOG, 3, 65537, XL_F32, .pad = 0),
+    CASE("log in place", V, LOG, 33, 1031, XL_BF16, .place = INTO_GRAD),
+
+    CASE("norm 1 column", V, LAYER, 37, 1, XL_F32, .with = WITH_ALL),
+    CASE("norm 5 columns", V, LAYER, 10007, 5, XL_F16, .with = WITH_ALL),
+    CASE("norm 127", VQ, LAYER, 129, 127, XL_F32, .with = WITH_ALL),
+    CASE("norm 521 rms", VQ, RMS, 33, 521, XL_F32,
+         .with = WITH(GRADIENT_SCALE) | WITH(GRADIENT_OF_SCALE)),
+    CASE("norm 1024 f16", VQ, LAYER, 65, 1024, XL_F16, .with = WITH_ALL),
+    CASE("norm 1031 bf16", V, RMS, 33, 1031, XL_BF16, .with = WITH_ALL),
+    CASE("norm 4099", V, LAYER, 5, 4099, XL_F32, .with = WITH_SUMS),
+    CASE("norm 16385", VQ, LAYER, 3, 16385, XL_F32, .with = WITH_ALL),
+    CASE("norm 65537 rms f16", V, RMS, 3, 65537, XL_F16, .with = WITH_ALL),
+    CASE("norm 10^6", V, LAYER, 2, 1000003, XL_F32, .with = WITH_ALL),
+    CASE("norm many long", V, LAYER, 40, 20001, XL_BF16, .with = WITH_ALL),
+    CASE("norm many rows", V, RMS, 100003, 5, XL_F32, .with = WITH_ALL),
+    CASE("norm, sum of bias only", V, LAYER, 33, 521, XL_F32,
+         .with = WITH(GRADIENT_OF_BIAS)),
+    CASE("norm, no sums", VQ, LAYER, 33, 521, XL_F32,
+         .with = WITH(GRADIENT_SCALE)),
+    CASE("norm around 1000", V, LAYER, 33, 1031, XL_F32, .with = WITH_ALL,
+         .mean = 1000),
+    CASE("norm around 1000 long", V, LAYER, 3, 100003, XL_F32,
+         .with = WITH_ALL, .mean = 1000),
+    CASE("norm in place", V, LAYER, 33, 521, XL_F32,
+         .with = WITH(GRADIENT_SCALE), .place = INTO_SRC, .pad = 3),
+    CASE("norm into grad, long", V, RMS, 3, 65537, XL_F32, .with = 0,
+         .place = INTO_GRAD),
+    CASE("norm gaps", V, LAYER, 33, 512, XL_F16, .with = WITH_ALL, .pad = 5,
+         .off = 3),
+    {"norm f16 into f32", VQ, GRADIENT_LAYER, 33, 520, XL_F16, .out = XL_F32,
+     .with = WITH_ALL},
+
+    CASE("4096x4096 f32", BQ, SOFTMAX, 4096, 4096, XL_F32, .pad = 0),
+    CASE("4096x4096 f16", BQ, SOFTMAX, 4096, 4096, XL_F16, .pad = 0),
+    CASE("65536x128 f16", B, SOFTMAX, 65536, 128, XL_F16, .pad = 0),
+    CASE("64x1000000 f32", B, SOFTMAX, 64, 1000000, XL_F32, .pad = 0),
+    CASE("4096x4096 f32", BQ, LAYER, 4096, 4096, XL_F32, .with = WITH_ALL),
+    CASE("4096x4096 f16", BQ, LAYER, 4096, 4096, XL_F16, .with = WITH_ALL),
+    CASE("65536x128 f32", B, LAYER, 65536, 128, XL_F32, .with = WITH_ALL),
+    CASE("16384x1024 f16", B, LAYER, 16384, 1024, XL_F16, .with = WITH_ALL),
+    CASE("64x1000000 f32", B, LAYER, 64, 1000000, XL_F32, .with = WITH_ALL),
+    {NULL, 0, GRADIENT_SOFTMAX, 0, 0, XL_F32, .pad = 0},
+};
+
+const char *const gradient_names[GRADIENT_OPERANDS] = {
+    "src", "grad", "dst", "scale", "grad_scale", "grad_bias"};
+
+bool gradient_is_norm(const struct gradient_case *c)
+{
+    return c->kind >= GRADIENT_LAYER;
+}
+
+const char *gradient_op(const struct gradient_case *c)
+{
+    return gradient_is_norm(c) ? "norm_backward" : "softmax_backward";
+}
+
+bool gradient_has(const struct gradient_case *c, enum gradient_operand x)
+{
+    return x <= GRADIENT_DST || (c->with & WITH(x));
+}
+
+bool gradient_is_result(enum gradient_operand x)
+{
+    return x == GRADIENT_DST || x > GRADIENT_SCALE;
+}
+
+bool gradient_is_rows(enum gradient_operand x)
+{
+    return x <= GRADIENT_DST;
+}
+
+xl_dtype gradient_dtype(const struct gradient_case *c, enum gradient_operand x)
+{
+    return x == GRADIENT_SCALE     ? XL_F32
+           : gradient_is_result(x) ? c->out
+                                   : c->dtype;
+}
+
+xl_softmax gradient_softmax(const struct gradient_case *c, const xl_mat *view,
+                            const char *variant)
+{
+    return (xl_softmax){
+        XL_SOFTMAX_INIT,           .rows = c->rows,
+        .cols = c->cols,           .src = view[GRADIENT_SRC],
+        .dst = view[GRADIENT_DST], .scale = c->scale,
+        .variant = variant,        .is_log = c->kind == GRADIENT_LOG,
+        .is_backward = true,       .grad = view[GRADIENT_GRAD]};
+}
+
+xl_norm gradient_norm(const struct gradient_case *c, const xl_mat *view,
+                      const char *variant)
+{
+    xl_norm n = {XL_NORM_INIT,
+                 .rows = c->rows,
+                 .cols = c->cols,
+                 .src = view[GRADIENT_SRC],
+                 .dst = view[GRADIENT_DST],
+                 .kind = c->kind == GRADIENT_RMS ? XL_NORM_RMS : XL_NORM_LAYER,
+                 .variant = variant,
+                 .is_backward = true,
+                 .grad = view[GRADIENT_GRAD]};
+    if (gradient_has(c, GRADIENT_SCALE))
+        n.scale = view[GRADIENT_SCALE];
+    if (gradient_has(c, GRADIENT_OF_SCALE))
+        n.grad_scale = view[GRADIENT_OF_SCALE];
+    if (gradient_has(c, GRADIENT_OF_BIAS))
+        n.grad_bias = view[GRADIENT_OF_BIAS];
+    return n;
+}
+
+xl_status gradient_run(xl_queue *q, const struct gradient_case *c,
+                       const xl_mat *view, const char *variant)
+{
+    const xl_softmax s = gradient_softmax(c, view, variant);
+    const xl_norm n = gradient_norm(c, view, variant);
+    return gradient_is_norm(c) ? xl_norm_run(q, &n, NULL)
+                               : xl_softmax_run(q, &s, NULL);
+}
+
+static struct gradient_row softmax_row(const struct gradient_case *c,
+                                       const double *x, const double *g)
+{
+    struct gradient_row row = {.mean = 0};
+    for (size_t j = 0; j < c->cols; j++) {
+        const double term = c->kind == GRADIENT_LOG ? g[j] : x[j] * g[j];
+        row.g += term;
+        row.size += fabs(term);
+    }
+    return row;
+}
+
+struct gradient_row gradient_row(const struct gradient_case *c,
+                                 const double *x, const double *g)
+{
+    if (!gradient_is_norm(c))
+        return softmax_row(c, x, g);
+    const bool is_layer = c->kind == GRADIENT_LAYER;
+    const struct norm_case of = {NULL,
+                                 0,
+                                 c->rows,
+                                 c->cols,
+                                 is_layer ? XL_NORM_LAYER : XL_NORM_RMS,
+                                 c->dtype,
+                                 .with = 0};
+    const struct norm_row norm = norm_row(&of, x);
+    const double n = (double)c->cols;
+    struct gradient_row row = {norm.mean, norm.factor, norm.r, 0, 0, 0, 0};
+    for (size_t j = 0; j < c->cols; j++) {
+        const double y = (x[j] - row.mean) * row.factor;
+        row.g += is_layer ? g[j] / n : 0;
+        row.gy += g[j] * y / n;
+        row.size += fabs(g[j]) / n;
+        row.spread += fabs(g[j]) * (1 + fabs(y)) / n;
+    }
+    return row;
+}
+
+static double stored_tol(xl_dtype out, double want, double tol)
+{
+    return out == XL_F32
+               ? tol
+               : tol + ref_roundoff(out) * (fabs(want) + tol) + ref_floor(out);
+}
+
+/* The Accuracy lines of softmax.h and norm.h. */
+double gradient_expected(const struct gradient_case *c,
+                         const struct gradient_row *row, double x, double g,
+                         double *tol)
+{
+    const double u = ref_roundoff(XL_F32), log_cols = log2((double)c->cols);
+    const double scale = c->scale == 0 ? 1 : c->scale;
+    double want;
+    if (gradient_is_norm(c)) {
+        const double k = 13 + 2 * log_cols;
+        const double y = (x - row->mean) * row->factor;
+        want = row->factor * (g - row->g - y * row->gy);
+        *tol =
+            row->factor * (1 + row->r * row->r) * (7 * k + 32) * u *
+            (fabs(g) + row->size + (1 + fabs(y)) * (1 + row->r) * row->spread);
+    } else {
+        const bool is_log = c->kind == GRADIENT_LOG;
+        const double p = is_log ? exp(x) : x;
+        want = scale * (is_log ? g - p * row->g : p * (g - row->g));
+        *tol = fabs(scale) * (25 + 2 * log_cols) * u *
+               (is_log ? fabs(g) + p * row->size
+                       : fabs(p) * (fabs(g) + row->size));
+    }
+    *tol = stored_tol(c->out, want, *tol + ref_floor(XL_F32));
+    return want;
+}
+
+void gradient_column_add(const struct gradient_case *c,
+                         enum gradient_operand x, double src, double grad,
+                         const struct gradient_row *row, double *sum,
+                         double *tol)
+{
+    const double u = ref_roundoff(XL_F32);
+    const double k = 13 + 2 * log2((double)c->cols);
+    const bool is_scale = x == GRADIENT_OF_SCALE;
+    const double y = is_scale ? (src - row->mean) * row->factor : 1;
+    *sum += grad * y;
+    *tol += 24 * u * fabs(grad * y);
+    if (is_scale)
+        *tol += fabs(grad) * (1 + row->r * row->r) *
+                ((1.5 * k + 8) * fabs(y) + k + 1) * u;
+}
+
+double gradient_column_tol(const struct gradient_case *c, double sum,
+                           double tol)
+{
+    return stored_tol(c->out, sum, tol + ref_floor(XL_F32));
 }

@@ -103,6 +103,10 @@ const struct option_row option_rows[] = {
     {"residual", 0, OPT_FLAG, NULL,
      "a residual is added before the norm, and the sum is stored", NULL,
      AT(residual), false, NULL},
+    {"backward", 0, OPT_FLAG, NULL,
+     "the gradients, from that of the result; in tune they are ops such as "
+     "norm_backward",
+     NULL, AT(backward), false, NULL},
     {"causal", 0, OPT_FLAG, NULL,
      "a query sees the keys up to its own place, the last query the last key",
      NULL, AT(causal), false, NULL},

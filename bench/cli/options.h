@@ -84,6 +84,7 @@ struct settings {
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool log;                             /* softmax */
     bool rms, residual;                   /* norm */
+    bool backward;                        /* softmax, norm */
     bool causal;                          /* attention */
     size_t share, window;                 /* attention; 0: not given */
     size_t batch;      /* products of a call; 0: not given */

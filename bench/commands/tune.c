@@ -233,9 +233,10 @@ const struct command cmd_tune = {
     .summary = "search for the fastest variant and tunables of shapes",
     .words = "OP [SHAPE...]",
     .about =
-        "Tries variants and tunables of OP, gemm, softmax, norm or attention, "
-        "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for softmax and "
-        "norm, "
+        "Tries variants and tunables of OP, gemm, softmax, norm, attention or "
+        "a gradient (softmax_backward, norm_backward), "
+        "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for ops over "
+        "rows, "
         "BATCHxHEADSxNxD for attention), or for a default list. Candidates "
         "that do not fit the device are left out before they "
         "are built; the others run in the order of the model's times, and are "

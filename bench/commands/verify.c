@@ -31,6 +31,7 @@ struct verify_case_ref {
     struct conv_case own;
     const struct softmax_case *softmax;
     const struct norm_case *norm;
+    const struct gradient_case *gradient;
     const struct attention_case *attention;
     const struct expr_case *expr;
 };
@@ -113,6 +114,31 @@ static bool read_norm_case(const struct session *s, unsigned i,
     return c->name != NULL;
 }
 
+/* Of the table of both ops, in turn. */
+static bool read_gradient_case(const struct session *s, unsigned i,
+                               struct verify_case_ref *out, bool *is_selected,
+                               bool is_norm)
+{
+    const struct gradient_case *c = &gradient_cases[i];
+    out->gradient = c;
+    *is_selected = c->name && gradient_is_norm(c) == is_norm &&
+                   is_case_in_run(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
+static bool read_softmax_gradient(const struct session *s, unsigned i,
+                                  struct verify_case_ref *out,
+                                  bool *is_selected)
+{
+    return read_gradient_case(s, i, out, is_selected, false);
+}
+
+static bool read_norm_gradient(const struct session *s, unsigned i,
+                               struct verify_case_ref *out, bool *is_selected)
+{
+    return read_gradient_case(s, i, out, is_selected, true);
+}
+
 static bool read_attention_case(const struct session *s, unsigned i,
                                 struct verify_case_ref *out,
                                 bool *is_selected)
@@ -140,11 +166,16 @@ static bool read_expr_case(const struct session *s, unsigned i,
 static const struct {
     const char *name;
     read_case_fn *row;
-} tables[] = {
-    {"gemm", read_gemm_case},           {"conv", read_conv_case},
-    {"conv_data", read_data_case},      {"conv_filters", read_filters_case},
-    {"softmax", read_softmax_case},     {"norm", read_norm_case},
-    {"attention", read_attention_case}, {"expr", read_expr_case}};
+} tables[] = {{"gemm", read_gemm_case},
+              {"conv", read_conv_case},
+              {"conv_data", read_data_case},
+              {"conv_filters", read_filters_case},
+              {"softmax", read_softmax_case},
+              {"norm", read_norm_case},
+              {"softmax_backward", read_softmax_gradient},
+              {"norm_backward", read_norm_gradient},
+              {"attention", read_attention_case},
+              {"expr", read_expr_case}};
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* The next case of an op that belongs to this run, from row *i on; false past
@@ -166,6 +197,7 @@ static const char *case_name(const struct verify_case_ref *c)
            : c->conv      ? c->conv->name
            : c->softmax   ? c->softmax->name
            : c->norm      ? c->norm->name
+           : c->gradient  ? c->gradient->name
            : c->attention ? c->attention->name
                           : c->expr->name;
 }
@@ -191,6 +223,10 @@ static void format_case(const struct verify_case_ref *c, char *out, size_t cap)
     else if (c->norm)
         snprintf(out, cap, "norm '%s' %zux%zu %s", c->norm->name,
                  c->norm->rows, c->norm->cols, xl_dtype_name(c->norm->dtype));
+    else if (c->gradient)
+        snprintf(out, cap, "%s '%s' %zux%zu %s", gradient_op(c->gradient),
+                 c->gradient->name, c->gradient->rows, c->gradient->cols,
+                 xl_dtype_name(c->gradient->dtype));
     else if (c->attention)
         snprintf(out, cap, "attention '%s' %zux%zux%zux%zux%zu %s",
                  c->attention->name, c->attention->n_batch,
@@ -212,6 +248,8 @@ static xl_status verify_case(xl_queue *q, const struct verify_case_ref *c,
         return verify_softmax(q, c->softmax, variant, seed, found);
     if (c->norm)
         return verify_norm(q, c->norm, variant, seed, found);
+    if (c->gradient)
+        return verify_gradient(q, c->gradient, variant, seed, found);
     if (c->attention)
         return verify_attention(q, c->attention, variant, seed, found);
     return verify_expr(q, c->expr, variant, seed, found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and norms as timed ops. One read and one write of each matrix are
- * counted, however many times a variant reads its input. */
+/* Softmax, norms and their gradients as timed ops. One read and one write of
+ * each matrix are counted, however many times a variant reads its input. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,3 +404,245 @@ const struct bench_op bench_norm = {
     .count = count_conversions,
     .check = check_norm,
 };
+
+/* -- gradients -------------------------------------------------------------
+ */
+
+static void layout_gradient_buffers(const void *arg,
+                                    struct bench_buffer *buffers)
+{
+    const struct gradient_case *c = arg;
+    for (unsigned x = 0; x < GRADIENT_OPERANDS; x++) {
+        const size_t elems = (gradient_is_rows(x) ? c->rows : 1) * c->cols;
+        if (gradient_has(c, x))
+            buffers[x] = gradient_is_result(x)
+                             ? bench_result(elems, c->out, false)
+                             : bench_input(elems, gradient_dtype(c, x));
+    }
+}
+
+static void describe_gradient(const void *arg, xl_row *row)
+{
+    static const double of_softmax = 4, of_norm = 14, of_sums = 5;
+    static const char *const kinds[] = {NULL, "log", NULL, "rms"};
+    const struct gradient_case *c = arg;
+    const double elems = (double)c->rows * (double)c->cols;
+    row->dtype = c->dtype;
+    row->unit = "B/s";
+    xl_row_shape(row, "rows", (double)c->rows);
+    xl_row_shape(row, "cols", (double)c->cols);
+    if (kinds[c->kind])
+        xl_row_param_text(row, "kind", kinds[c->kind]);
+    row->flop = elems * (gradient_is_norm(c) ? of_norm : of_softmax);
+    if (gradient_has(c, GRADIENT_OF_SCALE))
+        row->flop += elems * of_sums;
+    row->bytes = 0;
+    for (unsigned x = 0; x <= GRADIENT_DST; x++)
+        row->bytes += elems * (double)xl_dtype_bytes(gradient_dtype(c, x));
+}
+
+static void view_gradient(const struct case_run *w,
+                          xl_mat view[GRADIENT_OPERANDS])
+{
+    const struct gradient_case *c = w->c;
+    for (unsigned x = 0; x < GRADIENT_OPERANDS; x++)
+        view[x] = xl_mat_rows(w->data->mem[x], c->cols, gradient_dtype(c, x));
+}
+
+static xl_status run_gradient(xl_queue *q, const struct case_run *w)
+{
+    xl_mat view[GRADIENT_OPERANDS];
+    view_gradient(w, view);
+    return gradient_run(q, w->c, view, w->variant);
+}
+
+static xl_status explain_gradient(xl_queue *q, const struct case_run *w,
+                                  xl_choice *out, unsigned *n)
+{
+    xl_mat view[GRADIENT_OPERANDS];
+    view_gradient(w, view);
+    const xl_softmax s = gradient_softmax(w->c, view, w->variant);
+    const xl_norm norm = gradient_norm(w->c, view, w->variant);
+    return gradient_is_norm(w->c) ? xl_norm_explain(q, &norm, out, *n, n)
+                                  : xl_softmax_explain(q, &s, out, *n, n);
+}
+
+static void count_gradient(const void *arg, const xl_choice *choice,
+                           xl_counts *work)
+{
+    const struct gradient_case *c = arg;
+    if (c->kind == GRADIENT_LOG)
+        work->special = (double)c->rows * (double)c->cols;
+    diagnose_conversions(choice, c->dtype, work->bytes[XL_LEVEL_DRAM], work);
+}
+
+/* Row i of src and of the gradient times scale. */
+static void host_gradient_row(const struct case_run *w, size_t i, double *x,
+                              double *g)
+{
+    const struct gradient_case *c = w->c;
+    void *const *host = w->data->host;
+    for (size_t j = 0; j < c->cols; j++) {
+        x[j] = ref_load(host[GRADIENT_SRC], i * c->cols + j, c->dtype);
+        g[j] = ref_load(host[GRADIENT_GRAD], i * c->cols + j, c->dtype);
+        if (gradient_has(c, GRADIENT_SCALE))
+            g[j] *= ref_load(host[GRADIENT_SCALE], j, XL_F32);
+    }
+}
+
+/* A sum over the rows, in the last column. */
+static xl_status check_gradient_sum(xl_queue *q, const struct case_run *w,
+                                    enum gradient_operand x, double *x_g[2],
+                                    struct check_result *out)
+{
+    const struct gradient_case *c = w->c;
+    const size_t bytes = xl_dtype_bytes(c->out), j = c->cols - 1;
+    double tol = 0;
+    char stored[sizeof(double)];
+    struct checked_element e = {
+        .name = gradient_names[x], .j = j, .dtype = c->out};
+    xl_status status = XL_OK;
+    if (!gradient_has(c, x) || c->rows * c->cols > WHOLE_ELEMS / 2)
+        return XL_OK;
+    for (size_t i = 0; i < c->rows; i++) {
+        struct gradient_row row = {.mean = 0};
+        if (x == GRADIENT_OF_SCALE) {
+            host_gradient_row(w, i, x_g[0], x_g[1]);
+            row = gradient_row(c, x_g[0], x_g[1]);
+        }
+        gradient_column_add(
+            c, x, x_g[0][j],
+            ref_load(w->data->host[GRADIENT_GRAD], i * c->cols + j, c->dtype),
+            &row, &e.expected, &tol);
+    }
+    e.tol = gradient_column_tol(c, e.expected, tol);
+    TRY(xl_buffer_read(q, w->data->mem[x], j * bytes, stored, bytes));
+    e.got = ref_load(stored, 0, c->out);
+    check_element(out, &e);
+fail:
+    return status;
+}
+
+/* The last row and others at random, and the sums of the last column. */
+static xl_status check_gradient(xl_queue *q, const struct case_run *w,
+                                struct check_result *out)
+{
+    const struct gradient_case *c = w->c;
+    const size_t bytes = c->cols * xl_dtype_bytes(c->out);
+    const size_t rows = SAMPLE_ELEMS / c->cols + 1;
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    void *line = malloc(bytes);
+    double *x_g[2] = {xl__calloc(c->cols, sizeof(double)),
+                      xl__calloc(c->cols, sizeof(double))};
+    check_init(out);
+    xl__rng_seed(&rng, w->data->seed);
+    TRY(line && x_g[0] && x_g[1] ? XL_OK : XL_NO_MEMORY);
+    for (size_t s = 0; s < xl__min_size(rows, SAMPLE_ROWS); s++) {
+        struct checked_element e = {.name = "dst", .dtype = c->out};
+        e.i = s == 0 ? c->rows - 1 : (size_t)xl__rng_below(&rng, c->rows);
+        host_gradient_row(w, e.i, x_g[0], x_g[1]);
+        const struct gradient_row row = gradient_row(c, x_g[0], x_g[1]);
+        TRY(xl_buffer_read(q, w->data->mem[GRADIENT_DST], e.i * bytes, line,
+                           bytes));
+        for (e.j = 0; e.j < c->cols; e.j++) {
+            e.got = ref_load(line, e.j, c->out);
+            e.expected =
+                gradient_expected(c, &row, x_g[0][e.j], x_g[1][e.j], &e.tol);
+            check_element(out, &e);
+        }
+    }
+    TRY(check_gradient_sum(q, w, GRADIENT_OF_SCALE, x_g, out));
+    TRY(check_gradient_sum(q, w, GRADIENT_OF_BIAS, x_g, out));
+    status = out->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(x_g[0]);
+    free(x_g[1]);
+    return status;
+}
+
+static bool parse_gradient(const struct settings *set, const char *word,
+                           void *arg, enum gradient_kind kind, char *why,
+                           size_t why_cap)
+{
+    struct gradient_case *c = arg;
+    size_t rows_cols[2];
+    if (!shape_rows(word, rows_cols, why, why_cap))
+        return false;
+    *c = (struct gradient_case){
+        .name = "own",
+        .use = CASE_BENCH,
+        .kind = kind,
+        .rows = rows_cols[0],
+        .cols = rows_cols[1],
+        .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
+    c->out = c->dtype;
+    if (gradient_is_norm(c))
+        c->with = WITH(GRADIENT_SCALE) | WITH(GRADIENT_OF_SCALE);
+    if (kind == GRADIENT_LAYER)
+        c->with |= WITH(GRADIENT_OF_BIAS);
+    return true;
+}
+
+static bool parse_softmax_gradient(const struct settings *set,
+                                   const char *word, void *c, char *why,
+                                   size_t why_cap)
+{
+    return parse_gradient(set, word, c,
+                          set->log ? GRADIENT_LOG : GRADIENT_SOFTMAX, why,
+                          why_cap);
+}
+
+static bool parse_norm_gradient(const struct settings *set, const char *word,
+                                void *c, char *why, size_t why_cap)
+{
+    return parse_gradient(
+        set, word, c, set->rms ? GRADIENT_RMS : GRADIENT_LAYER, why, why_cap);
+}
+
+static bool read_gradient_case(const struct session *s, unsigned i, void *arg,
+                               bool is_norm, bool *is_selected)
+{
+    struct gradient_case *c = arg;
+    if (!gradient_cases[i].name)
+        return false;
+    *c = gradient_cases[i];
+    *is_selected =
+        gradient_is_norm(c) == is_norm && is_case_in_run(s, c->use, c->dtype);
+    if (!is_norm && s->set.log)
+        c->kind = GRADIENT_LOG;
+    if (is_norm && s->set.rms)
+        c->kind = GRADIENT_RMS;
+    return true;
+}
+
+static bool read_softmax_gradient(const struct session *s, unsigned i, void *c,
+                                  bool *is_selected)
+{
+    return read_gradient_case(s, i, c, false, is_selected);
+}
+
+static bool read_norm_gradient(const struct session *s, unsigned i, void *c,
+                               bool *is_selected)
+{
+    return read_gradient_case(s, i, c, true, is_selected);
+}
+
+#define GRADIENT(name_, title_, parse_, table_)                               \
+    {                                                                         \
+        .name = name_, .title = title_,                                       \
+        .note = "over rows; two reads and one write counted, roof from a "    \
+                "copy measured here",                                         \
+        .case_bytes = sizeof(struct gradient_case), .parse = parse_,          \
+        .table = table_, .layout = layout_gradient_buffers,                   \
+        .describe = describe_gradient, .run = run_gradient,                   \
+        .explain = explain_gradient, .count = count_gradient,                 \
+        .check = check_gradient,                                              \
+    }
+const struct bench_op bench_softmax_backward = GRADIENT(
+                          "softmax_backward", "Softmax, backward",
+                          parse_softmax_gradient, read_softmax_gradient),
+                      bench_norm_backward =
+                          GRADIENT("norm_backward", "Norms, backward",
+                                   parse_norm_gradient, read_norm_gradient);

@@ -96,6 +96,22 @@ static void class_of_norm(const void *arg, struct tune_class *out)
     out->desc.norm = norm_call(c, view, out->variant);
 }
 
+static void class_of_gradient(const void *arg, struct tune_class *out)
+{
+    const struct gradient_case *c = arg;
+    xl_mat view[GRADIENT_OPERANDS];
+    for (unsigned x = 0; x < GRADIENT_OPERANDS; x++)
+        view[x] = operand_view(c->rows, c->cols, gradient_dtype(c, x), false);
+    snprintf(out->shape, sizeof out->shape, "%zux%zu", c->rows, c->cols);
+    out->dtype = c->dtype;
+    out->is_log = c->kind == GRADIENT_LOG;
+    out->is_rms = c->kind == GRADIENT_RMS;
+    if (gradient_is_norm(c))
+        out->desc.norm = gradient_norm(c, view, out->variant);
+    else
+        out->desc.softmax = gradient_softmax(c, view, out->variant);
+}
+
 static void class_of_attention(const void *arg, struct tune_class *out)
 {
     const struct attention_case *c = arg;
@@ -118,6 +134,8 @@ static const struct op {
     {&bench_gemm, gemm_shapes, class_of_gemm},
     {&bench_softmax, row_shapes, class_of_softmax},
     {&bench_norm, row_shapes, class_of_norm},
+    {&bench_softmax_backward, row_shapes, class_of_gradient},
+    {&bench_norm_backward, row_shapes, class_of_gradient},
     {&bench_attention, attention_shapes, class_of_attention},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -140,10 +158,13 @@ static const struct op *find_op(const char *name)
 
 xl_problem tune_class_problem(const struct tune_class *c)
 {
-    return c->op == &bench_gemm      ? xl_problem_gemm(&c->desc.gemm)
-           : c->op == &bench_softmax ? xl_problem_softmax(&c->desc.softmax)
-           : c->op == &bench_norm    ? xl_problem_norm(&c->desc.norm)
-                                  : xl_problem_attention(&c->desc.attention);
+    const struct bench_op *op = c->op;
+    return op == &bench_gemm ? xl_problem_gemm(&c->desc.gemm)
+           : op == &bench_softmax || op == &bench_softmax_backward
+               ? xl_problem_softmax(&c->desc.softmax)
+           : op == &bench_norm || op == &bench_norm_backward
+               ? xl_problem_norm(&c->desc.norm)
+               : xl_problem_attention(&c->desc.attention);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,

@@ -50,6 +50,9 @@ xl_status verify_softmax(xl_queue *q, const struct softmax_case *c,
 xl_status verify_norm(xl_queue *q, const struct norm_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);
+xl_status verify_gradient(xl_queue *q, const struct gradient_case *c,
+                          const char *variant, unsigned long long seed,
+                          struct check_result *out);
 xl_status verify_conv(xl_queue *q, const struct conv_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);

@@ -885,6 +885,11 @@ public:
     Softmax &mask(const xl_mat &view) { return desc_.mask = view, *this; }
     Softmax &scale(double value) { return desc_.scale = value, *this; }
     Softmax &log(bool is_log = true) { return desc_.is_log = is_log, *this; }
+    /** dst is the gradient of src, from the gradient of the result. */
+    Softmax &backward(const xl_mat &grad)
+    {
+        return desc_.is_backward = true, desc_.grad = grad, *this;
+    }
     /** An expression over `x`, each score before the reduction. */
     Softmax &prologue(const char *text, Bindings bindings = {})
     {
@@ -922,6 +927,20 @@ public:
     Norm &sum(const xl_mat &view) { return desc_.sum = view, *this; }
     Norm &scale(const xl_mat &row) { return desc_.scale = row, *this; }
     Norm &bias(const xl_mat &row) { return desc_.bias = row, *this; }
+    /** dst is the gradient of src, from the gradient of the result. */
+    Norm &backward(const xl_mat &grad)
+    {
+        return desc_.is_backward = true, desc_.grad = grad, *this;
+    }
+    /** Where the gradients of scale and bias are stored. */
+    Norm &grad_scale(const xl_mat &row)
+    {
+        return desc_.grad_scale = row, *this;
+    }
+    Norm &grad_bias(const xl_mat &row)
+    {
+        return desc_.grad_bias = row, *this;
+    }
 };
 
 /** softmax(scale Q K^T) V (xl_attention). */

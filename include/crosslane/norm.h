@@ -4,6 +4,7 @@
 #ifndef CROSSLANE_NORM_H
 #define CROSSLANE_NORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <crosslane/explain.h>
@@ -39,6 +40,11 @@ typedef struct xl_norm {
     xl_mat scale, bias;
     xl_mem workspace;    ///< optional: scratch, xl_norm_workspace() bytes
     const char *variant; ///< "norm_online" to force one; NULL: the best
+    bool is_backward;    ///< dst is the gradient of src instead; see below
+    xl_mat grad;         ///< with is_backward only: rows x cols, read
+    /** Optional, with is_backward only: where the gradients of scale and bias
+     *  are stored, one row of cols elements each. */
+    xl_mat grad_scale, grad_bias;
 } xl_norm;
 #define XL_NORM_INIT XL_SIZED(xl_norm)
 
@@ -74,6 +80,23 @@ typedef struct xl_norm {
  *            dst is rounded once. Source: Chan, Golub, LeVeque 1983, the
  *            corrected two-pass algorithm.
  * Blocks, @param, @return: as xl_gemm_run().
+ *
+ * With is_backward src is what the norm took (after a residual its sum), grad
+ * the gradient of its result, and with g = grad scale
+ *   dst = factor (g - mean_j g - y mean_j (g y)),   grad_scale = sum_i grad y,
+ *                                                   grad_bias = sum_i grad,
+ * factor = 1 / sqrt(variance + eps); of XL_NORM_RMS without mean_j g. Mean and
+ * variance are computed again. kind, eps and scale are the norm's; bias is not
+ * read; residual and sum must not be given (XL_UNSUPPORTED). All are of f32,
+ * f16 or bf16, each of its own. dst may be the same view as src or grad, unless
+ * grad_scale or grad_bias is given. Cost: 14 rows cols flop, at least one read
+ * of src and grad, with grad_scale or grad_bias a second one and 5 rows cols
+ * flop more. Accuracy, with r as above:
+ *   |error of dst| <= factor (1 + r^2) (7 k + 32) u (|g| + mean_j |g| +
+ *                     (1 + |y|) (1 + r) mean_j (|g| (1 + |y|))),
+ *   |error of grad_scale| <= sum_i |grad| (e + 24 u |y|), e the bound of y,
+ *   |error of grad_bias| <= 24 u sum_i |grad|, each rounded once.
+ * Sums are in a fixed order: results repeat bit for bit.
  */
 XL_API xl_status xl_norm_run(xl_queue *q, const xl_norm *n,
                              const xl_sync *sync);

@@ -34,6 +34,8 @@ typedef struct xl_softmax {
      *  XL_EPILOGUE_MAX_BINDINGS bindings. */
     xl_epilogue epilogue;
     bool is_log; ///< the result is its logarithm
+    xl_mat grad; ///< with is_backward only: rows x cols, read
+    bool is_backward; ///< dst is the gradient of src instead; see below
 } xl_softmax;
 #define XL_SOFTMAX_INIT XL_SIZED(xl_softmax)
 
@@ -68,6 +70,20 @@ typedef struct xl_softmax {
  *            rounding of each difference. With an epilogue the bound is that of
  *            y, which is not rounded to dst's type.
  * Blocks, @param, @return: as xl_gemm_run().
+ *
+ * With is_backward src is the result y of a softmax, grad the gradient of that
+ * result, and dst becomes the gradient of what the softmax took as src, its
+ * scale and is_log those of this call:
+ *   dst[i][j] = scale y[i][j] (grad[i][j] - sum_l y[i][l] grad[i][l]),
+ *   with is_log   scale (grad[i][j] - exp(y[i][j]) sum_l grad[i][l]).
+ * src, grad and dst are of f32, f16 or bf16, each of its own; dst may be the
+ * same view as src or grad. There is no mask, prologue or epilogue
+ * (XL_UNSUPPORTED): an added mask changes y alone. A row of y that is all 0
+ * gives 0, an infinity or NaN what the formula gives. Cost: 4 rows cols flop,
+ * at least one read of src and of grad. Accuracy: |error| <= |scale| (25 + 2
+ * log2 cols) u |y| (|grad| + sum_l |y grad|), with is_log |scale| (25 + 2 log2
+ * cols) u (|grad| + exp(y) sum_l |grad|), and 2^-126; dst is rounded once.
+ * Sums are in a fixed order: results repeat bit for bit.
  */
 XL_API xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s,
                                 const xl_sync *sync);

@@ -29,6 +29,8 @@ typedef enum xl_op_kind {
     XL_OP_CONV_FILTERS, ///< xl_conv with XL_CONV_BACKWARD_FILTERS
     XL_OP_ATTENTION,
     XL_OP_NORM,
+    XL_OP_SOFTMAX_BACKWARD, ///< xl_softmax with is_backward
+    XL_OP_NORM_BACKWARD,    ///< xl_norm with is_backward
     XL_N_OPS
 } xl_op_kind;
 
@@ -38,10 +40,10 @@ typedef struct xl_problem {
     xl_op_kind op;
     union {
         const xl_gemm *gemm;       ///< XL_OP_GEMM
-        const xl_softmax *softmax; ///< XL_OP_SOFTMAX
+        const xl_softmax *softmax; ///< XL_OP_SOFTMAX and its gradient
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
         const xl_attention *attention; ///< XL_OP_ATTENTION
-        const xl_norm *norm;       ///< XL_OP_NORM
+        const xl_norm *norm;       ///< XL_OP_NORM and its gradient
     } desc;
 } xl_problem;
 
@@ -56,7 +58,7 @@ static inline xl_problem xl_problem_gemm(const xl_gemm *g)
 static inline xl_problem xl_problem_softmax(const xl_softmax *s)
 {
     xl_problem p;
-    p.op = XL_OP_SOFTMAX;
+    p.op = s && s->is_backward ? XL_OP_SOFTMAX_BACKWARD : XL_OP_SOFTMAX;
     p.desc.softmax = s;
     return p;
 }
@@ -82,7 +84,7 @@ static inline xl_problem xl_problem_attention(const xl_attention *a)
 static inline xl_problem xl_problem_norm(const xl_norm *n)
 {
     xl_problem p;
-    p.op = XL_OP_NORM;
+    p.op = n && n->is_backward ? XL_OP_NORM_BACKWARD : XL_OP_NORM;
     p.desc.norm = n;
     return p;
 }

@@ -7,6 +7,7 @@
 #include "ops/conv/conv.h"
 #include "ops/gemm/gemm.h"
 #include "ops/normalization/norm.h"
+#include "ops/normalization/row_backward.h"
 #include "ops/normalization/softmax.h"
 
 extern const struct xl__op *const xl__ops[XL__N_OPS]; /* by id */

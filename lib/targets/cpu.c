@@ -135,7 +135,9 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
                  [XL__OP_ATTENTION] = attention,
-                 [XL__OP_NORM] = xl__generic_norm},
+                 [XL__OP_NORM] = xl__generic_norm,
+                 [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -150,5 +152,7 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
                  [XL__OP_ATTENTION] = attention,
-                 [XL__OP_NORM] = xl__generic_norm},
+                 [XL__OP_NORM] = xl__generic_norm,
+                 [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
 };

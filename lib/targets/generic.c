@@ -53,6 +53,12 @@ const struct xl__variant *const xl__generic_attention[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_softmax_backward[] = {
+    &xl__softmax_backward_online, &xl__softmax_backward_ref, NULL};
+
+const struct xl__variant *const xl__generic_norm_backward[] = {
+    &xl__norm_backward_online, &xl__norm_backward_ref, NULL};
+
 const struct xl__variant *const xl__generic_norm[] = {
     &xl__norm_online,
     &xl__norm_ref,
@@ -132,5 +138,7 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
                  [XL__OP_ATTENTION] = xl__generic_attention,
-                 [XL__OP_NORM] = xl__generic_norm},
+                 [XL__OP_NORM] = xl__generic_norm,
+                 [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
 };

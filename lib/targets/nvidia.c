@@ -127,5 +127,7 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
                  [XL__OP_ATTENTION] = attention,
-                 [XL__OP_NORM] = xl__generic_norm},
+                 [XL__OP_NORM] = xl__generic_norm,
+                 [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
 };

@@ -34,6 +34,8 @@ extern const struct xl__variant *const xl__generic_conv_data[];
 extern const struct xl__variant *const xl__generic_conv_filters[];
 extern const struct xl__variant *const xl__generic_attention[];
 extern const struct xl__variant *const xl__generic_norm[];
+extern const struct xl__variant *const xl__generic_norm_backward[];
+extern const struct xl__variant *const xl__generic_softmax_backward[];
 
 extern const struct xl__telemetry_source xl__nvidia_telemetry,
     xl__amd_telemetry, xl__intel_telemetry, xl__cpu_telemetry;

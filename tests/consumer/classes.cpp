@@ -296,6 +296,45 @@ void run_norm(xl::Queue &q)
     }
 }
 
+// The sums of a gradient over its rows, and the gradient of bias.
+void run_gradients(xl::Queue &q)
+{
+    const Floats x = fill(m * n, 7), g = fill(m * n, 5);
+    const xl::Buffer from = upload(q, x), grad = upload(q, g),
+                     to(q, m * n * sizeof(float)), bias(q, n * sizeof(float));
+    xl::Softmax(m, n)
+        .src(xl::rows(from, n, XL_F32))
+        .dst(xl::rows(to, n, XL_F32))
+        .log()
+        .backward(xl::rows(grad, n, XL_F32))
+        .run(q);
+    const Floats of_log = download(q, to, m * n);
+    xl::Norm(XL_NORM_LAYER, m, n)
+        .src(xl::rows(from, n, XL_F32))
+        .dst(xl::rows(to, n, XL_F32))
+        .backward(xl::rows(grad, n, XL_F32))
+        .grad_bias(xl::rows(bias, n, XL_F32))
+        .run(q);
+    const Floats of_norm = download(q, to, m * n), sums = download(q, bias, n);
+    for (std::size_t i = 0; i < m; i++) {
+        double sum = 0, all = 0;
+        for (std::size_t j = 0; j < n; j++) {
+            all += static_cast<double>(g[i * n + j]);
+            sum += static_cast<double>(of_norm[i * n + j]);
+        }
+        expect(std::fabs(sum) < 1e-3, "the gradient of a layer norm");
+        expect(std::fabs(static_cast<double>(g[i * n]) -
+                         std::exp(static_cast<double>(x[i * n])) * all -
+                         static_cast<double>(of_log[i * n])) < 1e-3,
+               "the gradient of a log-softmax");
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < m; i++)
+        sum += static_cast<double>(g[i * n]);
+    expect(std::fabs(sum - static_cast<double>(sums[0])) < 1e-4,
+           "the gradient of bias");
+}
+
 // One head of d columns, causal, with a sink of 0 and log-sum-exp.
 void run_attention(xl::Queue &q)
 {
@@ -477,6 +516,7 @@ void run(cl_command_queue native)
     run_conv(q);
     run_softmax(q);
     run_norm(q);
+    run_gradients(q);
     run_attention(q);
     run_expr(q);
     run_others(lib, q);

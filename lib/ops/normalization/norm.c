@@ -2,7 +2,7 @@
 /* Norms as an op: the check of the descriptor, the canonical descriptor and
  * the call that it splits into, its shape class, the arguments that its
  * kernels share, and the public functions. */
-#include "ops/normalization/norm.h"
+#include "ops/normalization/row_backward.h"
 
 #include <float.h>
 #include <string.h>
@@ -127,6 +127,9 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     xl_status status = XL_OK;
     const xl_norm *n = desc;
     q->memory.n = 0;
+    if (n->is_backward)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "the descriptor is of a gradient, the op is not"));
     TRY(check_scalars(n, &q->error));
     for (unsigned v = 0; v < XL__NORM_N_VIEWS; v++) {
         if (is_given(n, v))
@@ -147,10 +150,15 @@ static bool is_in_place(const xl_norm *n, unsigned result)
                                        xl__view_is_same(to, &n->residual));
 }
 
+static double eps_of(const xl_norm *n)
+{
+    static const double usual_eps = 1e-5;
+    return n->eps == 0 ? usual_eps : n->eps;
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
-    static const double usual_eps = 1e-5;
     const xl_norm *n = desc;
     xl_norm *c = canonical;
     memset(c, 0, sizeof *c);
@@ -174,7 +182,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         c->dst.mem.svm = (void *)1;
     call->mem[XL__MEM_SCRATCH] = n->workspace;
     call->value[XL__ROWS_SCALE].f = 1;
-    call->value[XL__NORM_EPS].f = n->eps == 0 ? usual_eps : n->eps;
+    call->value[XL__NORM_EPS].f = eps_of(n);
     return XL_OK;
 }
 
@@ -214,6 +222,9 @@ static void keep_memory(struct xl__kept *k, void *desc)
     own->variant = xl__keep_text(k, own->variant);
     for (unsigned v = 0; v < XL__NORM_N_VIEWS; v++)
         xl__keep_mem(k, &xl__norm_view_of(own, v)->mem);
+    xl__keep_mem(k, &own->grad.mem);
+    xl__keep_mem(k, &own->grad_scale.mem);
+    xl__keep_mem(k, &own->grad_bias.mem);
     xl__keep_mem(k, &own->workspace);
 }
 
@@ -300,37 +311,121 @@ void xl__norm_defines(struct xl__step *step, const void *canonical, size_t vw)
         xl__define(step, "ST", (long)n->sum.dtype);
 }
 
+/* -- the gradient ----------------------------------------------------------
+ */
+
+static void list_backward(const xl_norm *n, xl__backward_list views)
+{
+    const struct {
+        unsigned view;
+        const xl_mat *mat;
+    } optional[] = {{XL__BACKWARD_GAIN, &n->scale},
+                    {XL__BACKWARD_TO_GAIN, &n->grad_scale},
+                    {XL__BACKWARD_TO_BIAS, &n->grad_bias}};
+    memset(views, 0, sizeof(xl__backward_list));
+    views[XL__BACKWARD_SRC] = &n->src;
+    views[XL__BACKWARD_GRAD] = &n->grad;
+    views[XL__BACKWARD_DST] = &n->dst;
+    for (unsigned i = 0; i < sizeof optional / sizeof *optional; i++) {
+        if (xl__view_is_set(optional[i].mat))
+            views[optional[i].view] = optional[i].mat;
+    }
+}
+
+static xl_status check_backward(xl_queue *q, const void *desc,
+                                bool with_memory)
+{
+    static const char *const names[XL__BACKWARD_N_VIEWS] = {
+        "src", "grad", "dst", "scale", "grad_scale", "grad_bias"};
+    xl_status status = XL_OK;
+    const xl_norm *n = desc;
+    xl__backward_list views;
+    if (!n->is_backward)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "the op is a gradient, the descriptor is not"));
+    if (xl__view_is_set(&n->residual) || xl__view_is_set(&n->sum))
+        TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
+                          "a gradient of a norm takes no residual and no sum; "
+                          "give the sum that the norm stored as src"));
+    TRY(check_scalars(n, &q->error));
+    list_backward(n, views);
+    TRY(xl__backward_check(q, views, names, n->rows, n->cols, with_memory));
+fail:
+    return status;
+}
+
+static xl_status bind_backward(xl_queue *q, const void *desc, void *canonical,
+                               struct xl__call *call)
+{
+    const xl_norm *n = desc;
+    xl__backward_list views;
+    list_backward(n, views);
+    xl__backward_bind(q, views, n->rows, n->cols,
+                      n->kind == XL_NORM_RMS ? XL__BACKWARD_RMS
+                                             : XL__BACKWARD_LAYER,
+                      canonical, call);
+    call->mem[XL__MEM_SCRATCH] = n->workspace;
+    call->value[XL__ROWS_SCALE].f = 1;
+    call->value[XL__NORM_EPS].f = eps_of(n);
+    return XL_OK;
+}
+
+const struct xl__op xl__op_norm_backward = {
+    .id = XL__OP_NORM_BACKWARD,
+    .name = "norm_backward",
+    .descriptor = XL__DESCRIPTOR(xl_norm, XL_NORM_INIT),
+    .canonical_bytes = sizeof(struct xl__row_backward),
+    .check = check_backward,
+    .bind = bind_backward,
+    .forced = forced_variant,
+    .represent = xl__backward_represent,
+    .shape_class = xl__backward_describe,
+    .halve = xl__backward_halve,
+    .shrink = xl__backward_shrink,
+    .case_init = xl__backward_case_init,
+    .range_at = offsetof(xl_norm, rows),
+    .keep = keep_memory,
+};
+
+/* An older descriptor states no gradient. */
+static const struct xl__op *find_op(const xl_norm *n)
+{
+    const bool is_backward =
+        n && n->size > offsetof(xl_norm, is_backward) && n->is_backward;
+    return is_backward ? &xl__op_norm_backward : &xl__op_norm;
+}
+
 /* -- the public functions ------------------------------------------------- */
 
 xl_status xl_norm_run(xl_queue *q, const xl_norm *n, const xl_sync *sync)
 {
-    return xl__op_run(q, &xl__op_norm, n, sync);
+    return xl__op_run(q, find_op(n), n, sync);
 }
 
 xl_status xl_norm_prepare(xl_queue *q, const xl_norm *n)
 {
-    return xl__op_prepare(q, &xl__op_norm, n);
+    return xl__op_prepare(q, find_op(n), n);
 }
 
 xl_status xl_norm_prepare_range(xl_queue *q, const xl_norm *n,
                                 size_t rows_last)
 {
-    return xl__op_prepare_range(q, &xl__op_norm, n, rows_last);
+    return xl__op_prepare_range(q, find_op(n), n, rows_last);
 }
 
 xl_status xl_norm_prepare_async(xl_queue *q, const xl_norm *n,
                                 size_t rows_last, xl_prepared done, void *arg)
 {
-    return xl__op_prepare_async(q, &xl__op_norm, n, rows_last, done, arg);
+    return xl__op_prepare_async(q, find_op(n), n, rows_last, done, arg);
 }
 
 xl_status xl_norm_workspace(xl_queue *q, const xl_norm *n, size_t *bytes)
 {
-    return xl__op_workspace(q, &xl__op_norm, n, bytes);
+    return xl__op_workspace(q, find_op(n), n, bytes);
 }
 
 xl_status xl_norm_explain(xl_queue *q, const xl_norm *n, xl_choice *out,
                           unsigned cap, unsigned *n_out)
 {
-    return xl__op_explain(q, &xl__op_norm, n, out, cap, n_out);
+    return xl__op_explain(q, find_op(n), n, out, cap, n_out);
 }

@@ -19,6 +19,7 @@ static const struct xl__row_kernels kernels = {
                [XL__ROWS_CACHED] = {"norm_item_rows"},
                [XL__ROWS_LONG] = {"norm_item_long"},
                [XL__ROWS_PIECES] = {"norm_item_sum", "norm_item_norm"}},
+    .n_read = 1,
     .words = 3,
     .rooms = 3,
     .frac = XL__M_norm_frac,

@@ -91,7 +91,7 @@ struct xl__rows {
     size_t rows, cols;
     size_t align_elems;  /* at a multiple of which every row begins */
     size_t widest_bytes; /* of the elements of a vector access */
-    size_t src_bytes;    /* of an element of src */
+    size_t src_bytes;    /* of an element of what is read */
     double flop, read_bytes, write_bytes; /* of a sweep over all rows */
     bool is_in_place;                     /* results replace operands */
     bool is_f32;                          /* src is of f32 */
@@ -101,6 +101,7 @@ struct xl__rows {
 struct xl__row_kernels {
     const char *group_file, *item_file;
     const char *kernel[XL__ROWS_N_MODES][2]; /* NULL: there is no such mode */
+    size_t n_read;          /* rows of which an item holds vectors: operands */
     size_t words;           /* of a chunk, in scratch memory */
     size_t rooms;           /* ROOM of common/reduce.clh, in floats */
     enum xl__model_id frac; /* of the FMA rate that they reach */

@@ -127,12 +127,13 @@ static void choose_items(struct choice *c)
 
 /* Few items a row, since a reduction takes as long for all of them; but more
  * than one where neighbours can read adjacent elements. */
-static size_t lanes_for(const struct xl__limits *l, size_t cols)
+static size_t lanes_for(const struct choice *c)
 {
     enum { SIDE_BY_SIDE = 8, LEAST_ELEMS = 4 };
     return xl__max_size(
-        xl__min_size(SIDE_BY_SIDE, xl__ceil_div(cols, LEAST_ELEMS)),
-        xl__ceil_div(cols, xl__model_size(l, XL__M_held_elems)));
+        xl__min_size(SIDE_BY_SIDE, xl__ceil_div(c->r->cols, LEAST_ELEMS)),
+        xl__ceil_div(c->r->cols * c->k->n_read,
+                     xl__model_size(c->l, XL__M_held_elems)));
 }
 
 /* Largest work-group, its reductions' local memory counted: common/reduce.clh
@@ -152,19 +153,21 @@ static void choose_work_groups(struct choice *c)
 {
     const size_t most = most_items(c->l, c->k);
     c->vw = widest_vector(c->r);
-    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c->l, c->r->cols));
+    c->lanes = (size_t)xl__ceil_power_of_two(lanes_for(c));
     c->lanes = xl__min_size(
         c->lanes, xl__min_size(xl__model_size(c->l, XL__M_held_lanes), most));
     const size_t vectors = xl__ceil_div(c->r->cols, c->vw);
     const size_t held = xl__ceil_div(vectors, c->lanes);
-    if (legal_held(held) >= held && held * c->vw <= MOST_HELD_ELEMS) {
+    if (legal_held(held) >= held &&
+        held * c->vw * c->k->n_read <= MOST_HELD_ELEMS) {
         c->mode = XL__ROWS_HELD;
         c->held = legal_held(held);
         c->wg = xl__max_size(c->lanes, xl__min_size(LEAST_WG, most));
         return;
     }
     c->wg = c->lanes = xl__min_size(CHUNK_WG, most);
-    c->held = legal_held(xl__model_size(c->l, XL__M_held_elems) / c->vw);
+    c->held = legal_held(xl__model_size(c->l, XL__M_held_elems) /
+                         (c->vw * c->k->n_read));
     c->mode = should_share(c) ? XL__ROWS_SHARED : XL__ROWS_SPLIT;
 }
 

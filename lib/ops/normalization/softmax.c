@@ -2,7 +2,7 @@
 /* Softmax as an op: the check of its descriptor, the canonical descriptor and
  * the call that it splits into, its shape class, the arguments that its
  * kernels share, and the public functions. */
-#include "ops/normalization/softmax.h"
+#include "ops/normalization/row_backward.h"
 
 #include <float.h>
 #include <math.h>
@@ -102,6 +102,9 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     struct xl__error *e = &q->error;
     struct xl__region *r;
     q->memory.n = 0;
+    if (s->is_backward)
+        TRY(xl__error_set(e, XL_BAD_ARGUMENT,
+                          "the descriptor is of a gradient, the op is not"));
     TRY(xl__operand_add_mat(q, "src", &s->src, s->rows, s->cols, &r));
     r->may_be_result = true;
     TRY(xl__operand_add_mat(q, "dst", &s->dst, s->rows, s->cols, &r));
@@ -251,6 +254,7 @@ static void keep_memory(struct xl__kept *k, void *desc)
     xl__keep_mem(k, &own->src.mem);
     xl__keep_mem(k, &own->dst.mem);
     xl__keep_mem(k, &own->mask.mem);
+    xl__keep_mem(k, &own->grad.mem);
     xl__keep_mem(k, &own->workspace);
     xl__keep_epilogue(k, &own->prologue);
     xl__keep_epilogue(k, &own->epilogue);
@@ -315,38 +319,110 @@ void xl__softmax_defines(struct xl__step *step, const void *canonical,
         xl__define(step, "LOG", 1);
 }
 
+/* -- the gradient ----------------------------------------------------------
+ */
+
+static void list_backward(const xl_softmax *s, xl__backward_list views)
+{
+    memset(views, 0, sizeof(xl__backward_list));
+    views[XL__BACKWARD_SRC] = &s->src;
+    views[XL__BACKWARD_GRAD] = &s->grad;
+    views[XL__BACKWARD_DST] = &s->dst;
+}
+
+static xl_status check_backward(xl_queue *q, const void *desc,
+                                bool with_memory)
+{
+    static const char *const names[XL__BACKWARD_N_VIEWS] = {"src", "grad",
+                                                            "dst"};
+    xl_status status = XL_OK;
+    const xl_softmax *s = desc;
+    xl__backward_list views;
+    if (!s->is_backward)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "the op is a gradient, the descriptor is not"));
+    if (xl__view_is_set(&s->mask) || s->prologue.expr || s->epilogue.expr)
+        TRY(xl__error_set(&q->error, XL_UNSUPPORTED,
+                          "a gradient of softmax takes no mask, prologue or "
+                          "epilogue; src is the result of the softmax"));
+    TRY(check_scale(s, &q->error));
+    list_backward(s, views);
+    TRY(xl__backward_check(q, views, names, s->rows, s->cols, with_memory));
+fail:
+    return status;
+}
+
+static xl_status bind_backward(xl_queue *q, const void *desc, void *canonical,
+                               struct xl__call *call)
+{
+    const xl_softmax *s = desc;
+    xl__backward_list views;
+    list_backward(s, views);
+    xl__backward_bind(q, views, s->rows, s->cols,
+                      s->is_log ? XL__BACKWARD_LOG : XL__BACKWARD_SOFTMAX,
+                      canonical, call);
+    call->mem[XL__MEM_SCRATCH] = s->workspace;
+    call->value[XL__ROWS_SCALE].f = s->scale == 0 ? 1 : s->scale;
+    return XL_OK;
+}
+
+const struct xl__op xl__op_softmax_backward = {
+    .id = XL__OP_SOFTMAX_BACKWARD,
+    .name = "softmax_backward",
+    .descriptor = XL__DESCRIPTOR(xl_softmax, XL_SOFTMAX_INIT),
+    .canonical_bytes = sizeof(struct xl__row_backward),
+    .check = check_backward,
+    .bind = bind_backward,
+    .forced = forced_variant,
+    .represent = xl__backward_represent,
+    .shape_class = xl__backward_describe,
+    .halve = xl__backward_halve,
+    .shrink = xl__backward_shrink,
+    .case_init = xl__backward_case_init,
+    .range_at = offsetof(xl_softmax, rows),
+    .keep = keep_memory,
+};
+
+/* An older descriptor states no gradient. */
+static const struct xl__op *find_op(const xl_softmax *s)
+{
+    const bool is_backward =
+        s && s->size > offsetof(xl_softmax, is_backward) && s->is_backward;
+    return is_backward ? &xl__op_softmax_backward : &xl__op_softmax;
+}
+
 /* -- the public functions ------------------------------------------------ */
 
 xl_status xl_softmax_run(xl_queue *q, const xl_softmax *s, const xl_sync *sync)
 {
-    return xl__op_run(q, &xl__op_softmax, s, sync);
+    return xl__op_run(q, find_op(s), s, sync);
 }
 
 xl_status xl_softmax_prepare(xl_queue *q, const xl_softmax *s)
 {
-    return xl__op_prepare(q, &xl__op_softmax, s);
+    return xl__op_prepare(q, find_op(s), s);
 }
 
 xl_status xl_softmax_prepare_range(xl_queue *q, const xl_softmax *s,
                                    size_t rows_last)
 {
-    return xl__op_prepare_range(q, &xl__op_softmax, s, rows_last);
+    return xl__op_prepare_range(q, find_op(s), s, rows_last);
 }
 
 xl_status xl_softmax_prepare_async(xl_queue *q, const xl_softmax *s,
                                    size_t rows_last, xl_prepared done,
                                    void *arg)
 {
-    return xl__op_prepare_async(q, &xl__op_softmax, s, rows_last, done, arg);
+    return xl__op_prepare_async(q, find_op(s), s, rows_last, done, arg);
 }
 
 xl_status xl_softmax_workspace(xl_queue *q, const xl_softmax *s, size_t *bytes)
 {
-    return xl__op_workspace(q, &xl__op_softmax, s, bytes);
+    return xl__op_workspace(q, find_op(s), s, bytes);
 }
 
 xl_status xl_softmax_explain(xl_queue *q, const xl_softmax *s, xl_choice *out,
                              unsigned cap, unsigned *n)
 {
-    return xl__op_explain(q, &xl__op_softmax, s, out, cap, n);
+    return xl__op_explain(q, find_op(s), s, out, cap, n);
 }

@@ -21,6 +21,7 @@ static const struct xl__row_kernels kernels = {
                [XL__ROWS_CACHED] = {"softmax_item_rows"},
                [XL__ROWS_LONG] = {"softmax_item_long"},
                [XL__ROWS_PIECES] = {"softmax_item_sum", "softmax_item_norm"}},
+    .n_read = 1,
     .words = 2,
     .rooms = 2,
     .frac = XL__M_softmax_frac,

@@ -100,6 +100,17 @@ static void random_norm(struct xl__rng *rng, void *out)
     memcpy(out, &n, sizeof n);
 }
 
+static void random_gradient(struct xl__rng *rng, void *out)
+{
+    xl_norm n;
+    random_norm(rng, &n);
+    n.is_backward = true;
+    n.grad = n.src;
+    n.residual = n.sum = n.bias = (xl_mat){.offset = 0};
+    n.grad_scale = n.grad_bias = n.scale;
+    memcpy(out, &n, sizeof n);
+}
+
 static void random_conv(struct xl__rng *rng, void *out)
 {
     static const xl_dtype types[][2] = {{XL_F32, XL_F32}, {XL_F16, XL_F16},
@@ -251,6 +262,7 @@ static void norm(void **state)
 {
     (void)state;
     check_op(XL__OP_NORM, random_norm);
+    check_op(XL__OP_NORM_BACKWARD, random_gradient);
 }
 
 static void conv(void **state)

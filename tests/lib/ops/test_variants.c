@@ -150,6 +150,29 @@ static void one_norm(void **state)
     judge(&t);
 }
 
+static void check_gradients(const char *variant, bool is_norm)
+{
+    struct tally t = {.variant = variant};
+
+    for (const struct gradient_case *c = gradient_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use) && gradient_is_norm(c) == is_norm)
+            count(&t, c->name,
+                  verify_gradient(queue, c, t.variant, SEED, &found), &found);
+    }
+    judge(&t);
+}
+
+static void one_softmax_gradient(void **state)
+{
+    check_gradients(*state, false);
+}
+
+static void one_norm_gradient(void **state)
+{
+    check_gradients(*state, true);
+}
+
 static void one_attention(void **state)
 {
     struct tally t = {.variant = *state};
@@ -252,6 +275,8 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "conv_filters", one_conv_filters);
         n += add_variants(tests + n, "softmax", one_softmax);
         n += add_variants(tests + n, "norm", one_norm);
+        n += add_variants(tests + n, "softmax_backward", one_softmax_gradient);
+        n += add_variants(tests + n, "norm_backward", one_norm_gradient);
         n += add_variants(tests + n, "attention", one_attention);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
