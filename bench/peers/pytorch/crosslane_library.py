@@ -113,7 +113,8 @@ class Softmax(Descriptor):
                 ("dst", Mat), ("scale", ct.c_double), ("mask", Mat),
                 ("workspace", Mem), ("variant", ct.c_char_p),
                 ("prologue", Epilogue), ("epilogue", Epilogue),
-                ("is_log", ct.c_bool)]
+                ("is_log", ct.c_bool), ("grad", Mat),
+                ("is_backward", ct.c_bool)]
 
 
 class Images(ct.Structure):

@@ -15,10 +15,10 @@ import types
 import unittest
 from unittest import mock
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(here, "..", "..", "..", "bench", "peers"))
+tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3)
+sys.path.insert(0, os.path.join(tree, "bench", "peers"))
 
-from pytorch import expr_cases  # noqa: E402
+from pytorch import crosslane_expr, expr_cases  # noqa: E402
 from pytorch import gemm_case_sets as sets  # noqa: E402
 from pytorch import gemm_cases as cases  # noqa: E402
 from pytorch import gemm_libraries as libraries  # noqa: E402
@@ -268,6 +268,30 @@ class Summaries(unittest.TestCase):
                 text = f.read()
         self.assertEqual(len(json.loads(text)["rows"]), 2)
         self.assertEqual(text.count("\n"), 6)
+
+
+class Structs(unittest.TestCase):
+    @staticmethod
+    def fields(kind):
+        return [getattr(kind, name) for base in reversed(kind.__mro__)
+                for name, _ in base.__dict__.get("_fields_", ())]
+
+    def test_they_are_those_of_the_headers(self):
+        layout, name = {}, None
+        with open(os.path.join(tree, "lib", "layout.txt"),
+                  encoding="utf-8") as f:
+            for line in f.readlines()[1:]:
+                words = line.split()
+                if line.startswith(" "):
+                    layout[name].append((int(words[1]), int(words[2])))
+                else:
+                    name = words[0]
+                    layout[name] = []
+        for name, kind in crosslane_expr.STRUCTS.items():
+            with self.subTest(name):
+                self.assertEqual([(field.offset, field.size)
+                                  for field in self.fields(kind)],
+                                 layout.get("xl_" + name))
 
 
 if __name__ == "__main__":
