@@ -4,7 +4,7 @@
 # find_package(crosslane). Components: `library` for programs that run, `dev` for
 # programs that are built, `tool` for clbench, `python` for the module.
 
-install(TARGETS crosslane crosslane_static crosslane_measure EXPORT crosslaneTargets
+install(TARGETS ${XL_LIBRARIES} EXPORT crosslaneTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         NAMELINK_COMPONENT dev
@@ -20,7 +20,7 @@ install(DIRECTORY include/crosslane
 
 # clbench and libcrosslane-clblast find the library where both were installed, wherever that is. The
 # loader searches some folders by itself.
-if(NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
+if(XL_PROGRAMS AND NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
         CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
     file(RELATIVE_PATH XL_RPATH ${CMAKE_INSTALL_FULL_BINDIR}
         ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -31,14 +31,16 @@ if(NOT APPLE AND NOT WIN32 AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST
             INSTALL_RPATH "$ORIGIN")
     endif()
 endif()
-install(TARGETS clbench
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
-# clbench has them in itself; these are to be read, and for the peers.
-install(DIRECTORY bench/cases/shapes
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane COMPONENT tool)
+if(XL_PROGRAMS)
+    install(TARGETS clbench
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+    # clbench has them in itself; these are to be read, and for the peers.
+    install(DIRECTORY bench/cases/shapes
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/crosslane COMPONENT tool)
+endif()
 
 # -- manual and completions, from the program's own option table --------------
-if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
+if(XL_PROGRAMS AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
     set(XL_PAGES ${CMAKE_CURRENT_BINARY_DIR}/pages)
     add_custom_command(OUTPUT ${XL_PAGES}/clbench.1 ${XL_PAGES}/clbench
         ${XL_PAGES}/_clbench ${XL_PAGES}/clbench.fish
@@ -66,7 +68,7 @@ endif()
 # -- the Python module -------------------------------------------------------
 # A wheel for pip; below /usr, where Debian's Python searches, the module itself.
 find_program(XL_PYTHON NAMES python3)
-if(XL_PYTHON)
+if(XL_PROGRAMS AND XL_PYTHON)
     set(wheel ${CMAKE_CURRENT_BINARY_DIR}/python)
     set(name crosslane-${PROJECT_VERSION}-py3-none-any.whl)
     file(GLOB sources CONFIGURE_DEPENDS lib/python/*.* lib/python/crosslane/*.*)
@@ -122,6 +124,9 @@ foreach(name crosslane crosslane-static crosslane-measure)
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
 
+if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+endif()
 # What a whole installation put there, for ./quickstart uninstall: a path below
 # the prefix a line, the last that of the list itself.
 install(CODE [[

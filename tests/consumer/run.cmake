@@ -11,18 +11,8 @@ set(here ${SOURCE_DIR}/tests/consumer)
 file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH})
 
-function(step what)
-    message("-- ${what}")
-    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result
-        WORKING_DIRECTORY ${SCRATCH})
-    if(result)
-        message(FATAL_ERROR "${what} failed: ${result}")
-    endif()
-endfunction()
-
-# The examples of the documents: the lists `examples` and `examples_cpp`.
-set(FOLDER ${SCRATCH}/examples)
-include(${here}/examples.cmake)
+# step(), check_needs(), and the lists `examples` and `examples_cpp`.
+include(${here}/steps.cmake)
 
 if(DEB)
     find_program(DPKG_DEB dpkg-deb)
@@ -52,6 +42,7 @@ if(NOT soname)
     message(FATAL_ERROR "no libcrosslane.so.0.1 is installed")
 endif()
 get_filename_component(libdir ${soname} DIRECTORY)
+check_needs(${soname} ${library_needs})
 
 step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
     -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLES=${SCRATCH}/examples
@@ -120,12 +111,9 @@ step("run a probe, C" ${SCRATCH}/probe_by_pc)
 step("run, C" ${SCRATCH}/by_pc)
 step("run, with the archive" ${SCRATCH}/static_by_pc)
 foreach(program cmake/consumer_static static_by_pc)
-    execute_process(COMMAND readelf -d ${SCRATCH}/${program}
-        OUTPUT_VARIABLE needs RESULT_VARIABLE result)
-    if(result OR needs MATCHES "libcrosslane")
-        message(FATAL_ERROR "${program} needs the shared library: ${needs}")
-    endif()
+    check_needs(${SCRATCH}/${program} ${library_needs})
 endforeach()
+check_needs(${SCRATCH}/by_pc ${application_needs})
 step("run, C++" ${SCRATCH}/by_pc_cpp)
 step("run an expression, C" ${SCRATCH}/expr_by_pc)
 step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)

@@ -25,6 +25,7 @@ xl_python_rule(layers ${CMAKE_BINARY_DIR})
 xl_python_rule(tree)
 xl_python_rule(constants)
 xl_python_rule(figures)
+xl_python_rule(recipes)
 xl_python_rule(translation)
 if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT WIN32) # what layout.txt is for
     xl_python_rule(layout ${CMAKE_C_COMPILER})

@@ -26,7 +26,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     set(doc ${share}/doc/${name})
     configure_file(${CMAKE_CURRENT_LIST_DIR}/copyright ${doc}/copyright
         COPYONLY)
-    compress(${CMAKE_CURRENT_LIST_DIR}/../CHANGELOG.md ${doc}/changelog.gz)
+    compress(${CMAKE_CURRENT_LIST_DIR}/../../../CHANGELOG.md ${doc}/changelog.gz)
     compress(${entry} ${doc}/changelog.Debian.gz)
     set(answers ${CMAKE_CURRENT_LIST_DIR}/lintian_${component})
     if(EXISTS ${answers})
