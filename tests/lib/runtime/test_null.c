@@ -201,6 +201,11 @@ static void call_of_others(void)
     IGNORES(xl_term_reduce, NULL, NULL, 0, NULL, 0);
     IGNORES(xl_terms_destroy, NULL);
     HAS_NO_POINTER(xl_candidate_end_name);
+    HAS_NO_POINTER(xl_qformat_layout);
+    IGNORES(xl_qformat_find, NULL);
+    REFUSES(xl_qshape_bytes, NULL, NULL);
+    REFUSES(xl_qmat_quantise_host, NULL, NULL, NULL);
+    REFUSES(xl_qmat_dequantise_host, NULL, NULL, NULL);
     HAS_NO_POINTER(xl_dtype_bytes);
     HAS_NO_POINTER(xl_dtype_name);
     HAS_NO_POINTER(xl_limiter_advice);

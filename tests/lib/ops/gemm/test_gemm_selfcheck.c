@@ -44,7 +44,8 @@ static void make_case(struct xl__limits *l, bool has_matrix)
     xl__nvidia_matrix_engine(90, l);
 }
 
-/* -- shapes ---------------------------------------------------------------- */
+/* -- shapes ----------------------------------------------------------------
+ */
 
 static size_t pick(struct xl__rng *rng, const size_t *list, size_t n)
 {
@@ -73,11 +74,11 @@ static xl_mat random_view(struct xl__rng *rng, size_t rows, size_t cols,
 }
 
 /* Of A and B, of C. */
-static const xl_dtype types[][2] = {
-    {XL_F16, XL_F16},  {XL_F16, XL_F32}, {XL_BF16, XL_BF16},
-    {XL_BF16, XL_F16}, {XL_F32, XL_F32}, {XL_F32, XL_F16},
-    {XL_I8, XL_I32},   {XL_I8, XL_F16},  {XL_F8E4M3, XL_BF16},
-    {XL_F8E5M2, XL_F32}};
+static const xl_dtype types[][2] = {{XL_F16, XL_F16},     {XL_F16, XL_F32},
+                                    {XL_BF16, XL_BF16},   {XL_BF16, XL_F16},
+                                    {XL_F32, XL_F32},     {XL_F32, XL_F16},
+                                    {XL_I8, XL_I32},      {XL_I8, XL_F16},
+                                    {XL_F8E4M3, XL_BF16}, {XL_F8E5M2, XL_F32}};
 enum { N_TYPES = sizeof types / sizeof *types, N_LISTED = 120 };
 
 static xl_gemm random_gemm(struct xl__rng *rng)
@@ -103,11 +104,11 @@ static xl_gemm random_gemm(struct xl__rng *rng)
 static xl_gemm listed_gemm(size_t i, const xl_dtype t[2])
 {
     static const size_t sizes[][3] = {
-        {256, 256, 256},    {1024, 1024, 1024},  {1536, 1536, 1536},
-        {2048, 2048, 2048}, {3072, 3072, 3072},  {4096, 4096, 4096},
-        {8192, 8192, 8192}, {16, 4096, 4096},    {16, 4096, 14336},
-        {64, 4096, 4096},   {128, 14336, 4096},  {4096, 16, 4096},
-        {512, 6144, 4096},  {100, 264, 72},      {129, 136, 1000}};
+        {256, 256, 256},    {1024, 1024, 1024}, {1536, 1536, 1536},
+        {2048, 2048, 2048}, {3072, 3072, 3072}, {4096, 4096, 4096},
+        {8192, 8192, 8192}, {16, 4096, 4096},   {16, 4096, 14336},
+        {64, 4096, 4096},   {128, 14336, 4096}, {4096, 16, 4096},
+        {512, 6144, 4096},  {100, 264, 72},     {129, 136, 1000}};
     const size_t *size = sizes[i / 8 % (sizeof sizes / sizeof *sizes)];
     xl_gemm g = {XL_GEMM_INIT, .m = size[0], .n = size[1], .k = size[2],
                  .alpha = 1};
@@ -121,7 +122,8 @@ static xl_gemm listed_gemm(size_t i, const xl_dtype t[2])
     return g;
 }
 
-/* -- the check ------------------------------------------------------------- */
+/* -- the check -------------------------------------------------------------
+ */
 
 static void describe(char *out, size_t cap, const xl_gemm *g)
 {
@@ -193,9 +195,9 @@ static void trials_on(bool has_matrix)
     make_case(&l, has_matrix);
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES + N_LISTED * N_TYPES; i++) {
-        const xl_gemm desc = i < N_SHAPES
-                                 ? random_gemm(&rng)
-                                 : listed_gemm(i / N_TYPES, types[i % N_TYPES]);
+        const xl_gemm desc =
+            i < N_SHAPES ? random_gemm(&rng)
+                         : listed_gemm(i / N_TYPES, types[i % N_TYPES]);
         struct xl__gemm_canonical g;
         struct xl__call call;
         assert_int_equal(XL_OK, xl__op_gemm.bind(NULL, &desc, &g, &call));
