@@ -14,7 +14,7 @@ struct figure {
     const char
         *about; /* what it shows and how to read it: a sentence or two */
     /* Append one whole SVG element for device `device` (an entry of the file's
-     * "devices"), 720 wide by convention. False: the file has no data for it,
+     * "devices"), SVG_WIDTH wide. False: the file has no data for it,
      * and `out` is unchanged. */
     bool (*draw)(const struct result_file *file, const json_t *device,
                  struct xl__str *out);

@@ -219,17 +219,12 @@ void figure_write(struct xl__str *out, const struct figure *figure,
 double figure_headline(struct xl__str *out, const json_t *device,
                        const char *headline)
 {
-    enum { LETTERS = 70, NAME_LETTERS = 100, LINE = 20, NEXT = 26 };
+    enum { LINE = 20, NEXT = 10 };
     const char *name = json_text_at(device, "name");
-    struct xl__str line = {0};
-    text_cut(&line, headline, LETTERS);
-    svg_heading(out, PLOT_EDGE, LINE, xl__str_text(&line));
-    xl__str_reset(&line);
-    text_cut(&line, *name ? name : "unknown device", NAME_LETTERS);
+    double y = svg_heading(out, PLOT_EDGE, LINE, headline);
     svg_aside(out);
-    svg_text(out, PLOT_EDGE, 2 * LINE, svg_small, "start", svg_ink,
-             xl__str_text(&line));
+    y = svg_paragraph(out, PLOT_EDGE, y, svg_small, SVG_LETTERS,
+                      *name ? name : "unknown device");
     svg_group_end(out);
-    xl__str_clear(&line);
-    return 2 * LINE + NEXT;
+    return y + NEXT;
 }

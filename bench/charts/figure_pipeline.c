@@ -16,7 +16,6 @@ enum {
     LANE_GAP = 3,
     MODE_GAP = 14,
     MOST_COMMANDS = 2048, /* of a mode: more are not drawn */
-    LETTERS = 106,
     BELOW = 6
 };
 
@@ -199,7 +198,7 @@ static double draw_text(struct xl__str *out, const json_t *entry, double y)
     for (const char *c = xl__str_text(&text); *c; c++)
         xl__str_add_n(&line, *c == '\n' ? " " : c, 1);
     svg_aside(out);
-    y = svg_paragraph(out, PLOT_EDGE, y, svg_small, LETTERS,
+    y = svg_paragraph(out, PLOT_EDGE, y, svg_small, SVG_LETTERS,
                       xl__str_text(&line));
     svg_group_end(out);
     xl__str_clear(&text);

@@ -487,7 +487,8 @@ enum {
     BAR_STEP = 22,
     BAR_HEIGHT = 12, /* a bar */
     BAR_VALUES = 92, /* room for values, right of the area */
-    BAR_NAME = 30    /* letters */
+    BAR_GAP = 10,    /* of names and values to the area */
+    BAR_BASELINE = 4 /* of text below its middle */
 };
 
 bool plot_bars_add(struct plot_bars *bars, struct plot_axis *axis,
@@ -512,21 +513,11 @@ void plot_bars_clear(struct plot_bars *bars)
     *bars = (struct plot_bars){.n = 0};
 }
 
-/* A name of at most BAR_NAME letters. */
-static void cut_name(const struct plot_bar *bar, struct xl__str *out)
-{
-    text_cut(out, bar->name, BAR_NAME);
-}
-
 static double find_widest_name(const struct plot_bars *bars)
 {
     double widest = 0;
-    for (size_t i = 0; i < bars->n; i++) {
-        struct xl__str name = {0};
-        cut_name(&bars->at[i], &name);
-        widest = fmax(widest, svg_text_width(xl__str_text(&name), svg_small));
-        xl__str_clear(&name);
-    }
+    for (size_t i = 0; i < bars->n; i++)
+        widest = fmax(widest, svg_text_width(bars->at[i].name, svg_small));
     return widest;
 }
 
@@ -563,38 +554,36 @@ static void draw_bar(struct xl__str *out, const struct plot *p,
     draw_bar_interval(out, p, bar, y);
 }
 
-/* A name, its bar or mark, and its value. */
+/* A bar or mark, and its value. */
 static void draw_bar_row(struct xl__str *out, const struct plot *p,
                          const struct plot_bar *bar, double y)
 {
-    static const double gap = 10, baseline = 4;
-    struct xl__str name = {0};
     char value[UNITS_CAP];
     const double end =
         isnan(bar->high) ? bar->value : fmax(bar->value, bar->high);
-    cut_name(bar, &name);
     plot_format(value, sizeof value, bar->value, p->x.unit);
-    svg_text(out, p->left - gap, y + baseline, svg_small, "end", svg_ink,
-             xl__str_text(&name));
     draw_bar(out, p, bar, y);
-    svg_text(out, plot_x(p, end) + gap, y + baseline, svg_small, "start",
-             svg_ink, value);
-    xl__str_clear(&name);
+    svg_text(out, plot_x(p, end) + BAR_GAP, y + BAR_BASELINE, svg_small,
+             "start", svg_ink, value);
 }
 
+/* Names stand beside the bars, or above them where they are long. */
 double plot_bars_draw(struct xl__str *out, const struct plot_bars *bars,
                       struct plot_axis axis, double line, double y)
 {
-    static const double gap = 10;
+    static const double widest_beside = 0.4;
+    const double widest = find_widest_name(bars);
+    const bool is_above = widest > widest_beside * SVG_WIDTH;
+    const double step = is_above ? 2 * BAR_STEP - BAR_GAP / 2.0 : BAR_STEP;
     struct plot p = {.top = y,
-                     .height = (double)bars->n * BAR_STEP + BAR_STEP / 2.0,
+                     .height = (double)bars->n * step + BAR_STEP / 2.0,
                      .x = axis,
                      .y = plot_axis(0, "1", "")};
     if (axis.log_base == 0)
         plot_axis_hold(&p.x, 0);
     plot_axis_hold(&p.x, line);
     plot_axis_widen(&p.x);
-    p.left = PLOT_EDGE + find_widest_name(bars) + gap;
+    p.left = PLOT_EDGE + (is_above ? 0 : widest) + BAR_GAP;
     p.width = SVG_WIDTH - p.left - BAR_VALUES;
     const double bottom = plot_frame(out, &p);
     if (plot_can_show(&p.x, line)) {
@@ -603,7 +592,15 @@ double plot_bars_draw(struct xl__str *out, const struct plot_bars *bars,
                  p.top + p.height, 1);
         svg_group_end(out);
     }
-    for (size_t i = 0; i < bars->n; i++)
-        draw_bar_row(out, &p, &bars->at[i], y + ((double)i + 0.75) * BAR_STEP);
+    for (size_t i = 0; i < bars->n; i++) {
+        const double middle = y + ((double)i + 1) * step - BAR_STEP / 4.0;
+        draw_bar_row(out, &p, &bars->at[i], middle);
+        if (is_above)
+            svg_text(out, p.left + BAR_BASELINE, middle - BAR_GAP, svg_small,
+                     "start", svg_ink, bars->at[i].name);
+        else
+            svg_text(out, p.left - BAR_GAP, middle + BAR_BASELINE, svg_small,
+                     "end", svg_ink, bars->at[i].name);
+    }
     return bottom;
 }

@@ -102,16 +102,6 @@ void svg_text(struct xl__str *out, double x, double y, double size,
     xl__str_add(out, "</text>\n");
 }
 
-void svg_heading(struct xl__str *out, double x, double y, const char *text)
-{
-    xl__str_printf(out,
-                   "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.4g\" "
-                   "font-weight=\"600\">",
-                   x, y, svg_large);
-    add_escaped(out, text);
-    xl__str_add(out, "</text>\n");
-}
-
 void svg_text_rotated(struct xl__str *out, double x, double y, double size,
                       double degrees, const char *text)
 {
@@ -148,6 +138,15 @@ double svg_paragraph(struct xl__str *out, double x, double y, double size,
         text += *text == ' ';
         y += line_height * size;
     }
+    return y;
+}
+
+double svg_heading(struct xl__str *out, double x, double y, const char *text)
+{
+    const unsigned letters = (unsigned)(SVG_LETTERS * svg_small / svg_large);
+    xl__str_add(out, "<g font-weight=\"600\">\n");
+    y = svg_paragraph(out, x, y, svg_large, letters, text);
+    svg_group_end(out);
     return y;
 }
 

@@ -16,7 +16,13 @@ void svg_ramp(double at, char out[SVG_COLOUR_CAP]);
 /* The colour of the enclosing group; outside of groups, that of text. */
 extern const char svg_ink[];
 
-enum { SVG_WIDTH = 720, SVG_SERIES = 8, SVG_SHAPES = 8, SVG_DASHES = 4 };
+enum {
+    SVG_WIDTH = 560,
+    SVG_LETTERS = 80 /* of a line of small text */,
+    SVG_SERIES = 8,
+    SVG_SHAPES = 8,
+    SVG_DASHES = 4
+};
 /* Sizes of text: headings, usual, small. */
 extern const double svg_large, svg_medium, svg_small;
 
@@ -36,8 +42,9 @@ void svg_group_end(struct xl__str *out);
 /* `anchor`: "start", "middle" or "end". */
 void svg_text(struct xl__str *out, double x, double y, double size,
               const char *anchor, const char *colour, const char *text);
-/* In bold; and rotated by degrees around its own start. */
-void svg_heading(struct xl__str *out, double x, double y, const char *text);
+/* In bold and in lines; the y below the last one. */
+double svg_heading(struct xl__str *out, double x, double y, const char *text);
+/* Rotated by degrees around its own start. */
 void svg_text_rotated(struct xl__str *out, double x, double y, double size,
                       double degrees, const char *text);
 /* Text in lines of at most `letters`; the y below the last one. */

@@ -386,42 +386,20 @@ static bool has_best(const struct result_table *rows)
     return false;
 }
 
-static double key_median(const xl_row *row)
-{
-    return row->samples.runs > 0 ? row->samples.median_ns : NAN;
-}
-
-static double key_verdict(const xl_row *row)
-{
-    return row->verdict;
-}
-
-static double key_moved(const xl_row *row)
-{
-    return row->bytes > 0 ? row->bytes : NAN;
-}
-
 /* Columns that several tables have; `least` is the width to which a text may
  * be cut, 0: it is not cut. */
 /* clang-format off */
-#define CASE(title, least)                                                     \
-    {{title, false, least}, "Case", cell_case, .look = LOOK_TEXT}
-#define VARIANT(title, least)                                                  \
-    {{title, false, least}, "Variant", cell_variant, .look = LOOK_TEXT}
-#define METHOD(least)                                                          \
-    {{"variant", false, least}, "Variant", cell_method, .look = LOOK_TEXT}
-#define MEDIAN                                                                 \
-    {{"median", true, 0}, "Median", cell_median, .look = LOOK_TIME,            \
-     .key = key_median}
-#define SPREAD {{"+-", true, 0}, "Spread", cell_spread, .look = LOOK_TEXT}
-#define VALUE {{"value", true, 0}, "Figure", cell_value, .key = row_value}
+#define CASE(title, least) {{title, false, least}, "Case", .cell = cell_case}
+#define VARIANT(title, least) {{title, false, least}, "Variant", .cell = cell_variant}
+#define METHOD(least) {{"variant", false, least}, "Variant", .cell = cell_method}
+#define MEDIAN {{"median", true, 0}, "Median", .cell = cell_median}
+#define SPREAD {{"+-", true, 0}, "Spread", .cell = cell_spread}
+#define VALUE {{"value", true, 0}, "Figure", .cell = cell_value}
 #define ROOF                                                                   \
-    {{"roof", true, 0}, "Of its roof", cell_roof, .look = LOOK_SHARE,          \
-     .key = report_frac}
+    {{"roof", true, 0}, "Of its roof", .cell = cell_roof, .look = LOOK_SHARE}
 #define VERDICT                                                                \
-    {{"verdict", false, 0}, "Verdict", cell_verdict, .look = LOOK_VERDICT,     \
-     .key = key_verdict}
-#define BAR(cell, least) {{"", false, least}, "", cell, .look = LOOK_BAR}
+    {{"verdict", false, 0}, "Verdict", .cell = cell_verdict, .look = LOOK_VERDICT}
+#define BAR(bar, least) {{"", false, least}, "", .cell = bar}
 
 static const struct report_column usual_columns[] = {
     CASE("case", 12),
@@ -430,7 +408,7 @@ static const struct report_column usual_columns[] = {
     SPREAD,
     VALUE,
     ROOF,
-    {{"limit", false, 6}, "Limited by", cell_explained, .look = LOOK_LIMITER,
+    {{"limit", false, 6}, "Limited by", .cell = cell_explained,
      .is_shown = has_limiter},
     VERDICT,
     {.name = NULL},
@@ -440,13 +418,13 @@ static const struct report_column usual_columns[] = {
 static const struct report_column expression_columns[] = {
     CASE("case", 8),
     METHOD(0),
-    {{"n", true, 0}, "Kernels", cell_kernels, .finding = "kernels"},
-    {{"moved", true, 0}, "Moved", cell_moved, .key = key_moved},
+    {{"n", true, 0}, "Kernels", .cell = cell_kernels},
+    {{"moved", true, 0}, "Moved", .cell = cell_moved},
     MEDIAN,
-    {{"GB/s", true, 0}, "GB/s", cell_gigabytes, .key = row_value},
+    {{"GB/s", true, 0}, "GB/s", .cell = cell_gigabytes},
     ROOF,
-    {{"gain", true, 0}, "Gain", cell_gain, .finding = "gain"},
-    {{"limit", false, 4}, "Limited by", cell_explained, .look = LOOK_LIMITER},
+    {{"gain", true, 0}, "Gain", .cell = cell_gain},
+    {{"limit", false, 4}, "Limited by", .cell = cell_explained},
     VERDICT,
     {.name = NULL},
 };
@@ -455,8 +433,8 @@ static const struct report_column expression_columns[] = {
 static const struct report_column limiter_columns[] = {
     VARIANT("kernel", 8),
     CASE("expected", 8),
-    {{"found", false, 8}, "Limited by", cell_limiter, .look = LOOK_LIMITER},
-    {{"share", true, 0}, "Share", cell_share, .finding = "share"},
+    {{"found", false, 8}, "Limited by", .cell = cell_limiter},
+    {{"share", true, 0}, "Share", .cell = cell_share},
     MEDIAN,
     VERDICT,
     {.name = NULL},
@@ -470,14 +448,13 @@ static const struct report_column sweep_columns[] = {
     MEDIAN,
     VALUE,
     BAR(cell_bar, 6),
-    {{"area", true, 0}, "Area", cell_area, .finding = "area"},
-    {{"waves", true, 0}, "Waves", cell_waves, .finding = "waves"},
-    {{"fill", true, 0}, "Fill", cell_fill, .finding = "fill"},
-    {{"rows", true, 0}, "Alignment of rows", cell_align,
-     .finding = "align_bytes"},
-    {{"rest", true, 0}, "Rest", cell_rest, .key = unexplained_rate},
-    {{"verdict", false, 0}, "Verdict", cell_verdict, .look = LOOK_VERDICT,
-     .key = key_verdict, .is_wide = true},
+    {{"area", true, 0}, "Area", .cell = cell_area},
+    {{"waves", true, 0}, "Waves", .cell = cell_waves},
+    {{"fill", true, 0}, "Fill", .cell = cell_fill},
+    {{"rows", true, 0}, "Alignment of rows", .cell = cell_align},
+    {{"rest", true, 0}, "Rest", .cell = cell_rest},
+    {{"verdict", false, 0}, "Verdict", .cell = cell_verdict, .look = LOOK_VERDICT,
+     .is_wide = true},
     {.name = NULL},
 };
 
@@ -486,16 +463,16 @@ static const struct report_column bound_columns[] = {
     CASE("case", 12),
     VARIANT("variant", 8),
     MEDIAN,
-    {{"allowed", true, 0}, "Allowed", cell_bound, .finding = "bound_ns"},
-    {{"times", true, 0}, "Times", cell_times, .finding = "times"},
-    {{"limit", false, 0}, "Limited by", cell_limit, .look = LOOK_TEXT},
+    {{"allowed", true, 0}, "Allowed", .cell = cell_bound},
+    {{"times", true, 0}, "Times", .cell = cell_times},
+    {{"limit", false, 0}, "Limited by", .cell = cell_limit},
     VERDICT,
     {.name = NULL},
 };
 
 static const struct report_column level_columns[] = {
     VARIANT("level", 0),
-    {{"size", true, 0}, "Size", cell_size, .finding = "size_bytes"},
+    {{"size", true, 0}, "Size", .cell = cell_size},
     VALUE,
     BAR(cell_latency_bar, 4),
     SPREAD,
@@ -505,17 +482,14 @@ static const struct report_column level_columns[] = {
 };
 
 static const struct report_column kernel_columns[] = {
-    {{"case", false, 12}, "Case", cell_axes, .look = LOOK_TEXT},
-    {{"kernel", false, 8}, "Kernel", cell_variant, .look = LOOK_TEXT,
-     .is_shown = has_variants},
+    {{"case", false, 12}, "Case", .cell = cell_axes},
+    {{"kernel", false, 8}, "Kernel", .cell = cell_variant, .is_shown = has_variants},
     MEDIAN,
-    {{"+-", true, 0}, "Spread", cell_spread, .look = LOOK_TEXT,
-     .is_wide = true},
+    {{"+-", true, 0}, "Spread", .cell = cell_spread, .is_wide = true},
     VALUE,
     ROOF,
-    {{"best", true, 0}, "Of the best", cell_of_best, .finding = "of_best",
-     .is_shown = has_best},
-    {{"limit", false, 6}, "Limited by", cell_explained, .look = LOOK_LIMITER,
+    {{"best", true, 0}, "Of the best", .cell = cell_of_best, .is_shown = has_best},
+    {{"limit", false, 6}, "Limited by", .cell = cell_explained,
      .is_shown = has_limiter},
     VERDICT,
     {.name = NULL},
@@ -540,13 +514,6 @@ unsigned report_columns(const struct result_table *rows, bool is_wide,
         if ((is_wide || !c->is_wide) && (!c->is_shown || c->is_shown(rows)))
             out[n++] = c;
     return n;
-}
-
-double report_key(const struct report_column *c, const xl_row *row)
-{
-    return c->finding ? result_finding(row, c->finding)
-           : c->key   ? c->key(row)
-                      : NAN;
 }
 
 struct table *report_device_table(const struct result_table *rows,

@@ -10,19 +10,20 @@
 #include "results/result.h"
 
 /* How a page shows the cells of a column. */
-enum column_look { LOOK_TEXT, LOOK_TIME, LOOK_SHARE, LOOK_VERDICT,
-                   LOOK_LIMITER, LOOK_BAR /* not at all: of letters */ };
+enum column_look {
+    LOOK_TEXT,
+    LOOK_NUMBER,
+    LOOK_SHARE /* with a bar */,
+    LOOK_VERDICT
+};
 
 struct table_line; /* the row that a line is filled from */
 
 struct report_column {
     struct table_column head; /* on the terminal and in Markdown */
-    const char *name;         /* the title on a page */
+    const char *name;         /* the title on a page; "": not there */
     void (*cell)(const struct table_line *l);
     enum column_look look;
-    double (*key)(const xl_row *row); /* what rows are sorted by; NULL: the
-                                         text */
-    const char *finding;              /* likewise, what the run found */
     bool (*is_shown)(const struct result_table *rows); /* NULL: always */
     bool is_wide; /* only where there is room */
 };
@@ -31,8 +32,6 @@ enum { REPORT_MOST_COLUMNS = 12 };
 /* The columns of a table; their number. */
 unsigned report_columns(const struct result_table *rows, bool is_wide,
                         const struct report_column **out);
-/* What a row is sorted by in a column; NaN: the text. */
-double report_key(const struct report_column *c, const xl_row *row);
 
 /* The rows of one device, a line a case: time, rate, share of the roof and
  * verdict, and what else rows of their kind have. `is_wide`: there is room. The caller calls table_destroy(); NULL: out of

@@ -12,11 +12,8 @@
 #include <crosslane/measure.h>
 
 #include "base/alloc.h"
-#include "cli/units.h"
-#include "report/html.h"
 #include "results/json.h"
 #include "results/result.h"
-#include "results/warnings.h"
 
 /* -- devices -------------------------------------------------------------- */
 
@@ -144,7 +141,7 @@ static void mark_mixed(struct html_group *group)
 
 /* Labels each row with what distinguishes it, as the tables of the terminal
  * do. */
-static bool label_rows(struct html_group *group)
+static bool label_rows(const struct html_page *page, struct html_group *group)
 {
     struct result_table *rows = &group->table;
     struct xl__str text = {0};
@@ -152,7 +149,8 @@ static bool label_rows(struct html_group *group)
     for (size_t i = 0; i < group->n && is_ok; i++) {
         xl_row row;
         result_row_read(group->rows[i].row, &row);
-        is_ok = result_table_add(rows, NULL, &row);
+        is_ok =
+            result_table_add(rows, &page->runs[group->rows[i].i_run], &row);
     }
     for (size_t i = 0; i < group->n && is_ok; i++) {
         result_table_label(rows, i, &text);
@@ -226,7 +224,7 @@ bool html_page_gather(struct html_page *page, const struct result_file *files,
             return false;
     for (size_t i = 0; i < page->n_groups; i++) {
         mark_mixed(&page->groups[i]);
-        if (!label_rows(&page->groups[i]))
+        if (!label_rows(page, &page->groups[i]))
             return false;
     }
     order_groups(page);
@@ -358,52 +356,6 @@ const json_t *html_fact(const struct html_page *page, size_t i_device,
             best = fact;
     }
     return best;
-}
-
-static void add_number(struct xl__str *out, const json_t *value,
-                       const char *unit)
-{
-    char text[UNITS_CAP];
-    units_format(text, sizeof text, json_number_value(value),
-                 *unit ? unit : NULL);
-    xl__str_add(out, text);
-}
-
-void html_fact_value(struct xl__str *out, const json_t *fact)
-{
-    const json_t *value = json_object_get(fact, "value");
-    const char *unit = json_text_at(fact, "unit");
-    if (json_is_number(value))
-        add_number(out, value, unit);
-    else if (json_is_boolean(value))
-        xl__str_add(out, json_is_true(value) ? "yes" : "no");
-    else if (json_is_string(value))
-        xl__str_add(out, json_string_value(value));
-    else if (!json_is_array(value))
-        xl__str_add(out, "-");
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        xl__str_add(out, i > 0 ? " x " : "");
-        add_number(out, json_array_get(value, i), unit);
-    }
-}
-
-/* -- names of the library ------------------------------------------------- */
-
-unsigned html_warning_of(const char *code)
-{
-    unsigned bit = 0;
-    while (bit < XL_N_WARN && strcmp(warn_code(bit), code) != 0)
-        bit++;
-    return bit;
-}
-
-unsigned html_limiter_of(const char *name)
-{
-    unsigned i = 0;
-    while (i < XL_N_LIMITERS &&
-           strcmp(xl_limiter_name((xl_limiter)i), name) != 0)
-        i++;
-    return i;
 }
 
 /* -- the best row --------------------------------------------------------- */

@@ -38,7 +38,7 @@ struct html_row {
 /* All rows of an op and a kind. */
 struct html_group {
     const char *op;
-    struct result_table table; /* the rows as the run had them */
+    struct result_table table; /* the rows as the run had them, of runs */
     struct html_row *rows;
     size_t n, cap;
     char *common; /* what all rows share: "trans=nn"; "" when nothing */
@@ -99,13 +99,6 @@ const char *html_file_name(const struct result_file *file);
  * before a reported one. NULL: no file has it. */
 const json_t *html_fact(const struct html_page *page, size_t i_device,
                         const char *name);
-/* A fact's value as text with its unit; "-" when unknown. */
-void html_fact_value(struct xl__str *out, const json_t *fact);
-/* The number of a warning's code, or of a limiter's name; their count when
- * there is none of that name. */
-unsigned html_warning_of(const char *code);
-unsigned html_limiter_of(const char *name);
-
 /* Is more of this unit better? */
 bool html_is_rate(const char *unit);
 /* The row with the highest rate of this library in a group, of one type if

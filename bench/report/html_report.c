@@ -19,148 +19,85 @@
 
 /* -- devices -------------------------------------------------------------- */
 
-/* The facts on a card, in this order. */
-static const struct {
-    const char *fact, *title;
-} card_facts[] = {
-    {"arch", "Architecture"},
-    {"driver", "Driver"},
-    {"cl_version", "OpenCL"},
-    {"compute_units", "Compute units"},
-    {"clock_hz", "Highest clock"},
-    {"subgroup_width", "Sub-group width"},
-    {"max_wg_size", "Largest work-group"},
-    {"global_mem_bytes", "Memory"},
-    {"llc_bytes", "Last-level cache"},
-    {"local_mem_bytes", "Local memory"},
-    {"peak_f32_flop_per_s", "Peak, f32 FMA"},
-    {"peak_matrix_f16_flop_per_s", "Peak, f16 matrix"},
-    {"read_bytes_per_s", "Memory, read"},
-    {"launch_ns", "Launch"},
-    {"timer_ok", "Event clock reliable"},
-    {"uuid", "UUID"},
-    {"pci", "PCI address"},
+/* The facts that are shown unfolded. */
+static const char *const main_facts[] = {
+    "arch",
+    "driver",
+    "cl_version",
+    "compute_units",
+    "clock_hz",
+    "subgroup_width",
+    "max_wg_size",
+    "global_mem_bytes",
+    "llc_bytes",
+    "local_mem_bytes",
+    "launch_ns",
+    "peak_f32_flop_per_s",
+    "uuid",
+    "peak_matrix_f16_flop_per_s",
+    "read_bytes_per_s",
+    "pci",
 };
 
-/* What the source of a fact means, in the order of xl_source. */
-static const char *const sources[] = {
-    [XL_UNKNOWN] = "unknown",
-    [XL_QUERIED] = "the driver's answer",
-    [XL_MEASURED] = "on this device, by a probe",
-    [XL_KNOWN] = "documented: the vendor table, with its note",
-    [XL_ASSUMED] = "assumed by the vendor table",
-    [XL_CALIBRATED] = "measured earlier: the device profile",
-};
-enum { N_SOURCES = sizeof sources / sizeof *sources };
-
-/* Where the value of a fact is from, with the note of the vendor table. */
-static void add_source(struct xl__str *out, const json_t *fact)
+static bool is_main(const char *name)
 {
-    const char *source = json_text_at(fact, "source");
+    for (size_t i = 0; i < sizeof main_facts / sizeof *main_facts; i++)
+        if (strcmp(main_facts[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* "132 (queried)", with the note of the vendor table. */
+static void add_fact(json_t *row, const json_t *fact)
+{
+    struct xl__str text = {0};
     const char *note = json_text_at(fact, "note");
-    const char *about = "";
-    for (unsigned i = 0; i < N_SOURCES; i++)
-        if (xl__streq(xl_source_name((xl_source)i), source))
-            about = sources[i];
-    html_add(out, "<small class=\"source\" title=\"%s\">%s%m%s</small>", about,
-             *source ? source : "unknown", *note ? " " : "", note);
+    results_fact_value(fact, &text);
+    if (fact)
+        xl__str_printf(&text, " (%s%s%s)", json_text_at(fact, "source"),
+                       *note ? ", " : "", note);
+    html_cell(row, xl__str_text(&text));
+    xl__str_clear(&text);
 }
 
-/* -- cards ---------------------------------------------------------------- */
-
-static void add_card_fact(struct xl__str *out, const char *title,
-                          const json_t *fact)
-{
-    struct xl__str value = {0};
-    html_fact_value(&value, fact);
-    html_add(out, "<div><dt>%m</dt><dd>%s ", title, xl__str_text(&value));
-    add_source(out, fact);
-    xl__str_add(out, "</dd></div>\n");
-    xl__str_clear(&value);
-}
-
-/* The card of a device; facts that no file has are left out. */
-static void add_card(struct xl__str *out, const struct html_page *page,
-                     size_t i_device)
-{
-    const struct html_device *d = &page->devices[i_device];
-    html_add(out,
-             "<article class=\"card\" aria-labelledby=\"device-%z\">\n"
-             "<h3 id=\"device-%z\">%s</h3>\n<p>%s</p>\n<dl>\n",
-             i_device, i_device, d->name,
-             *d->platform ? d->platform : "platform unknown");
-    for (size_t i = 0; i < sizeof card_facts / sizeof *card_facts; i++) {
-        const json_t *fact = html_fact(page, i_device, card_facts[i].fact);
-        if (fact)
-            add_card_fact(out, card_facts[i].title, fact);
-    }
-    xl__str_add(out, "</dl>\n</article>\n");
-}
-
-/* -- all facts ------------------------------------------------------------ */
-
-/* A row of the table of all facts; none if no device has the fact. */
-static void add_fact_row(struct xl__str *out, const struct html_page *page,
-                         const char *name, const char *help)
-{
-    bool is_known = false;
-    for (size_t d = 0; d < page->n_devices; d++)
-        is_known = is_known || html_fact(page, d, name);
-    if (!is_known)
-        return;
-    html_add(out,
-             "<tr><th scope=\"row\"><code>%m</code> <small>%s</small>"
-             "</th>",
-             name, help);
-    for (size_t d = 0; d < page->n_devices; d++) {
-        struct xl__str value = {0};
-        const json_t *fact = html_fact(page, d, name);
-        html_fact_value(&value, fact);
-        html_add(out, "<td>%s ", xl__str_text(&value));
-        if (fact)
-            add_source(out, fact);
-        xl__str_add(out, "</td>");
-        xl__str_clear(&value);
-    }
-    xl__str_add(out, "</tr>\n");
-}
-
-static void add_fact_table(struct xl__str *out, const struct html_page *page)
+/* A row a fact that any device has, a column a device. */
+static void add_facts(struct xl__str *out, const struct html_page *page,
+                      const char *caption, bool is_all)
 {
     const char *name = NULL, *help = NULL;
-    xl__str_add(out, "<details><summary>Every fact that is known, and where "
-                     "it comes from</summary>\n");
-    html_table_begin(out, "facts", "Facts by device");
-    html_column(out, "Fact", false);
+    json_t *table = html_table(caption);
+    html_column(table, "Fact", LOOK_TEXT);
     for (size_t d = 0; d < page->n_devices; d++)
-        html_column(out, page->devices[d].name, false);
-    html_table_body(out);
-    for (unsigned i = 0; (name = xl_fact_name(i, &help)) != NULL; i++)
-        add_fact_row(out, page, name, help);
-    html_table_end(out);
-    xl__str_add(out, "</details>\n");
-}
-
-static void add_source_legend(struct xl__str *out)
-{
-    xl__str_add(out, "<dl class=\"legend\">");
-    for (unsigned i = XL_QUERIED; i < N_SOURCES; i++)
-        html_add(out, "<div><dt>%m</dt><dd>%m</dd></div>\n",
-                 xl_source_name((xl_source)i), sources[i]);
-    xl__str_add(out, "</dl>\n");
+        html_column(table, page->devices[d].name, LOOK_TEXT);
+    html_column(table, "Meaning", LOOK_TEXT);
+    for (unsigned i = 0; (name = xl_fact_name(i, &help)) != NULL; i++) {
+        bool is_known = false;
+        for (size_t d = 0; d < page->n_devices; d++)
+            is_known = is_known || html_fact(page, d, name);
+        if (!is_known || !(is_all || is_main(name)))
+            continue;
+        json_t *row = html_row(table, NULL);
+        html_cell(row, name);
+        for (size_t d = 0; d < page->n_devices; d++)
+            add_fact(row, html_fact(page, d, name));
+        html_cell(row, help);
+    }
+    html_table_end(out, table);
 }
 
 static void add_devices(struct xl__str *out, const struct html_page *page)
 {
-    xl__str_add(out, "<section id=\"devices\" aria-labelledby=\"h-devices\">"
-                     "\n<h2 id=\"h-devices\">Devices</h2>\n"
-                     "<div class=\"cards\">\n");
-    for (size_t i = 0; i < page->n_devices; i++)
-        add_card(out, page, i);
-    xl__str_add(out, "</div>\n");
-    add_source_legend(out);
-    add_fact_table(out, page);
-    xl__str_add(out, "</section>\n");
+    xl__str_add(out,
+                "<section id=\"devices\" aria-labelledby=\"h-devices\">"
+                "\n<h2 id=\"h-devices\">Devices</h2>\n"
+                "<p>Behind each value is its source: queried, the "
+                "driver's answer; measured, by a probe; known, a vendor's "
+                "document, with the note that cites it; assumed; "
+                "calibrated, measured earlier.</p>\n");
+    add_facts(out, page, "Facts by device", false);
+    xl__str_add(out, "<details><summary>Every fact that is known</summary>\n");
+    add_facts(out, page, "Every fact by device", true);
+    xl__str_add(out, "</details>\n</section>\n");
 }
 
 /* -- pictures ------------------------------------------------------------- */
@@ -177,8 +114,9 @@ static bool add_picture(struct xl__str *out, const struct html_page *page,
         html_add(out,
                  "<figure><div class=\"scroll picture\" tabindex=\"0\" "
                  "role=\"region\" aria-label=\"%s: %s\">\n%m</div>\n"
-                 "<figcaption>%s</figcaption></figure>\n",
+                 "<figcaption%m>%s</figcaption></figure>\n",
                  figure->title, xl__str_text(&name), xl__str_text(&svg),
+                 page->n_runs == page->n_devices ? " hidden" : "",
                  xl__str_text(&name));
     }
     out->broken = out->broken || svg.broken || name.broken;
@@ -413,12 +351,6 @@ static void add_runs(struct xl__str *out, const struct html_page *page)
     }
     if (n_files > MOST)
         html_add(out, "<li>and %z more files</li>\n", n_files - MOST);
-    for (size_t i = 0; i < page->n_devices && i < MOST; i++) {
-        const struct html_device *d = &page->devices[i];
-        html_add(out, "<li>%s: %s, driver %s</li>\n", d->name,
-                 *d->platform ? d->platform : "platform unknown",
-                 *d->driver ? d->driver : "unknown");
-    }
     xl__str_add(out, "</ul>\n");
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The summary at the top of a page: a sentence a device, how many rows have
- * each verdict, the best figure of each op by type, the roofs that were
- * measured, why rows are not ok (alike reasons as one), and the warnings with
- * what to do about them. */
+/* The first screen of a page: banners, the devices, how many rows have each
+ * verdict, and the best figures as bars, device against device; then why rows
+ * are not ok (alike reasons as one), and the warnings with what to do about
+ * them. */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,139 +12,290 @@
 #include <crosslane/measure.h>
 
 #include "base/alloc.h"
+#include "charts/svg.h"
 #include "cli/units.h"
 #include "report/html.h"
 #include "report/html_page.h"
+#include "report/section.h"
+#include "report/summary.h"
 #include "results/json.h"
 #include "results/warnings.h"
 
-/* -- best figures and roofs ----------------------------------------------- */
+/* -- banners -------------------------------------------------------------- */
 
-/* The rate of the best row, its share of the roof, its case and variant. */
-static void add_best_cell(struct xl__str *out, const struct html_row *best)
+/* What makes all figures of a file doubtful. */
+static void add_banner(struct xl__str *out, const struct result_file *file)
 {
-    char value[UNITS_CAP];
-    if (!best) {
-        xl__str_add(out, "<td>-</td>");
+    const json_t *state = json_object_get(file->document, "state");
+    if (json_is_true(json_object_get(state, "is_busy")))
+        html_add(out,
+                 "<p class=\"banner\" role=\"note\"><b>The machine was "
+                 "busy:</b> %s, in %s. Rates may be too low, and are not to "
+                 "be quoted: close other programs, and run again.</p>\n",
+                 results_state(file), html_file_name(file));
+    if (results_are_interrupted(file))
+        html_add(out,
+                 "<p class=\"banner\" role=\"note\"><b>%s:</b> "
+                 "interrupted: rows may be missing.</p>\n",
+                 html_file_name(file));
+}
+
+/* -- devices -------------------------------------------------------------- */
+
+/* The letter and colour that a device has in the bars. */
+static void add_letter(struct xl__str *out, const struct html_page *page,
+                       size_t i_device, const char *element)
+{
+    const char letter[] = {(char)('A' + i_device % 26), '\0'};
+    if (page->n_devices < 2)
+        return;
+    html_add(out, "<%m class=\"letter s%z\">%s</%m>", element,
+             i_device % SVG_SERIES, letter, element);
+}
+
+static void add_device(struct xl__str *out, const struct html_page *page,
+                       size_t i_device)
+{
+    const struct html_device *d = &page->devices[i_device];
+    struct xl__str name = {0}, detail = {0};
+    results_device_head(d->json, &name, &detail);
+    xl__str_add(out, "<li>");
+    add_letter(out, page, i_device, "b");
+    html_add(out,
+             " <b>%s</b> <small>%s</small> <small>%z of %z rows ok</small>"
+             "</li>\n",
+             d->name, xl__str_text(&detail), d->n_verdict[XL_ROW_OK],
+             d->n_rows);
+    xl__str_clear(&name);
+    xl__str_clear(&detail);
+}
+
+static void add_devices(struct xl__str *out, const struct html_page *page)
+{
+    xl__str_add(out, "<ul class=\"sides\">\n");
+    for (size_t i = 0; i < page->n_devices; i++)
+        add_device(out, page, i);
+    xl__str_add(out, "</ul>\n");
+}
+
+/* -- bars ----------------------------------------------------------------- */
+
+/* A figure of a device. */
+struct bar {
+    const char *label, *unit;
+    double value, frac; /* of its roof; NaN: none */
+    xl_verdict verdict;
+    const struct html_row *row; /* NULL: of a probe */
+};
+
+/* Lines of a bar a device, under a title. */
+struct bars {
+    const struct html_page *page;
+    struct xl__str *out;
+    struct bar *list; /* n_devices of each line */
+    size_t n, cap;
+    bool is_broken;
+};
+
+static void add_bar(struct bars *b, const struct bar *bar)
+{
+    const bool is_kept =
+        xl__grow(&b->list, &b->cap, b->n + 1, sizeof *b->list);
+    if (is_kept)
+        b->list[b->n++] = *bar;
+    b->is_broken = b->is_broken || !is_kept;
+}
+
+static bool is_shown(const struct bar *bar)
+{
+    return bar->value > 0 && bar->verdict <= XL_ROW_SUSPICIOUS;
+}
+
+static double speed_of(const struct bar *bar)
+{
+    return xl__streq(bar->unit, "s") ? 1 / bar->value : bar->value;
+}
+
+/* What a bar is as long as: one device's share of the roof, else its speed
+ * over the best with that unit; of several devices those of a line. */
+static double length_of(const struct bars *b, size_t i)
+{
+    const size_t n = b->page->n_devices, line = i / n * n;
+    const struct bar *bar = &b->list[i];
+    double most = 0;
+    if (n == 1 && !isnan(bar->frac))
+        return bar->frac;
+    for (size_t j = n > 1 ? line : 0; j < (n > 1 ? line + n : b->n); j++)
+        if (is_shown(&b->list[j]) && xl__streq(b->list[j].unit, bar->unit))
+            most = fmax(most, speed_of(&b->list[j]));
+    return speed_of(bar) / most;
+}
+
+/* The speed over that of the first device, and the share of the roof. */
+static void add_relation(const struct bars *b, size_t i)
+{
+    const size_t n = b->page->n_devices;
+    const struct bar *bar = &b->list[i], *first = &b->list[i / n * n];
+    char text[UNITS_CAP];
+    xl__str_add(b->out, "<td class=\"n\"><small>");
+    if (bar != first && is_shown(first)) {
+        const double ratio = speed_of(bar) / speed_of(first);
+        xl__str_printf(b->out, ratio < 0.1 ? "x %.2g" : "x %.3g", ratio);
+    }
+    if (n == 1 && !isnan(bar->frac)) {
+        units_percent(text, sizeof text, bar->frac);
+        xl__str_add(b->out, text);
+    }
+    xl__str_add(b->out, "</small></td>");
+}
+
+/* The cells of a device. What was not measured has no bar. */
+static void show_bar(const struct bars *b, size_t i)
+{
+    const struct bar *bar = &b->list[i];
+    const size_t n = b->page->n_devices;
+    const bool is_doubtful = bar->verdict == XL_ROW_SUSPICIOUS;
+    char kind[32], value[UNITS_CAP];
+    add_letter(b->out, b->page, i % n, "td");
+    if (!is_shown(bar)) {
+        xl__str_add(b->out, "<td></td><td class=\"n\">-</td><td></td>");
         return;
     }
-    const struct result_row *row = best->row;
-    units_format(value, sizeof value, result_number(row, NULL, "value"),
-                 json_text_at(row->json, "unit"));
-    html_add(out, "<td><b class=\"figure\">%s</b> ", value);
-    if (!isnan(row->frac)) {
-        xl__str_add(out, "<span class=\"share\">");
-        html_share(out, row->frac);
-        html_add(out, " of %s</span> ",
-                 json_text_at(json_object_get(row->json, "roof"), "name"));
-    }
-    if (html_verdict_rank(row->verdict) != XL_ROW_OK)
-        html_verdict(out, row->verdict);
-    html_add(out, "<small>%s, %s</small></td>", best->label,
-             *row->variant ? row->variant : "-");
+    xl__strfmt(kind, sizeof kind, " s%zu%s", i % n % SVG_SERIES,
+               is_doubtful ? " doubt" : "");
+    units_format(value, sizeof value, bar->value, bar->unit);
+    xl__str_add(b->out, "<td>");
+    html_bar(b->out, length_of(b, i), kind);
+    html_add(b->out, "</td><td class=\"n\"%m>%s%m</td>",
+             is_doubtful ? " title=\"suspicious\"" : "", value,
+             is_doubtful ? "?" : "");
+    add_relation(b, i);
 }
 
-static void add_best_row(struct xl__str *out, const struct html_page *page,
-                         const struct html_group *group, const char *dtype)
+/* Writes the lines under their title, and empties the list. */
+static void show_bars(struct bars *b, const char *title)
 {
-    struct xl__str title = {0};
-    html_op_title(&title, group->op);
-    html_add(out, "<tr><th scope=\"row\">%s <small>%s</small></th>",
-             xl__str_text(&title), dtype);
-    for (size_t d = 0; d < page->n_devices; d++)
-        add_best_cell(out, html_best_row(page, group, d, dtype));
-    xl__str_add(out, "</tr>\n");
-    xl__str_clear(&title);
+    const size_t n = b->page->n_devices;
+    bool is_any = false;
+    for (size_t i = 0; i < b->n; i++)
+        is_any = is_any || is_shown(&b->list[i]);
+    if (is_any)
+        html_add(b->out, "<table class=\"bars\"><caption>%s</caption>\n",
+                 title);
+    for (size_t i = 0; i < b->n && is_any; i++) {
+        xl__str_add(b->out, i % n ? "<tr>" : "<tr class=\"first\">");
+        if (i % n == 0)
+            html_add(b->out, "<th scope=\"row\" rowspan=\"%z\">%s</th>", n,
+                     b->list[i].label);
+        show_bar(b, i);
+        xl__str_add(b->out, "</tr>\n");
+    }
+    xl__str_add(b->out, is_any ? "</table>\n" : "");
+    b->n = 0;
 }
 
-/* Is row `i` the first of its type that has a rate on any device? */
-static bool is_first_of_dtype(const struct html_page *page,
-                              const struct html_group *group, size_t i)
+/* Is row `i` the first of its type? */
+static bool is_first_of_dtype(const struct html_group *group, size_t i)
 {
     const char *dtype = json_text_at(group->rows[i].row->json, "dtype");
-    bool has_rate = false;
     for (size_t j = 0; j < i; j++)
-        if (strcmp(json_text_at(group->rows[j].row->json, "dtype"), dtype) ==
-            0)
+        if (xl__streq(json_text_at(group->rows[j].row->json, "dtype"), dtype))
             return false;
-    for (size_t d = 0; d < page->n_devices; d++)
-        has_rate = has_rate || html_best_row(page, group, d, dtype);
-    return has_rate;
+    return true;
 }
 
-static void add_best_rows(struct xl__str *out, const struct html_page *page)
+/* The best rows of an op, a line a type that has any. */
+static void add_op(struct bars *b, const struct html_group *group)
 {
+    for (size_t i = 0; i < group->n; i++) {
+        const char *dtype = json_text_at(group->rows[i].row->json, "dtype");
+        const size_t before = b->n;
+        bool is_any = false;
+        for (size_t d = 0;
+             d < b->page->n_devices && is_first_of_dtype(group, i); d++) {
+            const struct html_row *best =
+                html_best_row(b->page, group, d, dtype);
+            struct bar bar = {dtype, "", NAN, NAN, XL_ROW_OK, best};
+            if (best) {
+                bar.unit = json_text_at(best->row->json, "unit");
+                bar.value = result_number(best->row, NULL, "value");
+                bar.frac = best->row->frac;
+                bar.verdict =
+                    (xl_verdict)html_verdict_rank(best->row->verdict);
+            }
+            is_any = is_any || best;
+            add_bar(b, &bar);
+        }
+        b->n = is_any ? b->n : before;
+    }
+}
+
+/* What the summary of the terminal has of the probes, a title a line of it. */
+static void show_probes(struct bars *b, const struct summary *summary)
+{
+    const struct html_device *devices = b->page->devices;
+    struct summary_cell cell, next;
+    for (unsigned i = 0; summary_cell(summary, devices, i, &cell); i++) {
+        const size_t before = b->n;
+        bool is_any = false;
+        if (!html_op_is_probe(cell.op))
+            continue;
+        for (size_t d = 0; d < b->page->n_devices; d++) {
+            (void)summary_cell(summary, &devices[d], i, &cell);
+            const struct bar bar = {cell.label, cell.unit,    cell.value,
+                                    NAN,        cell.verdict, NULL};
+            add_bar(b, &bar);
+            is_any = is_any || is_shown(&bar);
+        }
+        b->n = is_any ? b->n : before;
+        if (!summary_cell(summary, devices, i + 1, &next) ||
+            strcmp(next.line, cell.line) != 0)
+            show_bars(b, cell.line);
+    }
+}
+
+static void add_bars(struct xl__str *out, const struct html_page *page)
+{
+    struct bars b = {.page = page, .out = out};
+    struct summary summary = {NULL, 0, 0};
+    if (page->n_devices == 0 || page->n_rows == 0)
+        return;
+    html_add(out,
+             "<p class=\"aside\">The longer, the better: %m. ? is "
+             "suspicious.</p>\n<div class=\"bars-of-all\">\n",
+             page->n_devices > 1
+                 ? "each bar is relative to the best device of its line, x is "
+                   "the speed over that of A"
+                 : "a bar is the share of the measured roof, or relative to "
+                   "the best of its table");
     for (size_t g = 0; g < page->n_groups; g++) {
         const struct html_group *group = &page->groups[g];
-        for (size_t i = 0; i < group->n && !html_op_is_probe(group->op); i++)
-            if (is_first_of_dtype(page, group, i))
-                add_best_row(out, page, group,
-                             json_text_at(group->rows[i].row->json, "dtype"));
+        struct xl__str title = {0};
+        for (size_t i = 0; i < group->n; i++)
+            if (!group->rows[i].row->is_other)
+                summary_add(
+                    &summary,
+                    &page->devices[page->runs[group->rows[i].i_run].i_device],
+                    &group->table.list[i].row);
+        if (html_op_is_probe(group->op))
+            continue;
+        add_op(&b, group);
+        html_op_title(&title, group->op);
+        show_bars(&b, xl__str_text(&title));
+        xl__str_clear(&title);
     }
+    show_probes(&b, &summary);
+    xl__str_add(out, "</div>\n");
+    out->broken = out->broken || b.is_broken;
+    summary_clear(&summary);
+    free(b.list);
 }
 
-/* -- measured roofs ------------------------------------------------------- */
-
-/* A row of the table of roofs; none if no device measured the fact. */
-static void add_roof_row(struct xl__str *out, const struct html_page *page,
-                         const char *name, const char *help)
+static void add_count(json_t *row, size_t n)
 {
-    bool is_measured = false;
-    for (size_t d = 0; d < page->n_devices; d++) {
-        const json_t *fact = html_fact(page, d, name);
-        is_measured =
-            is_measured || (fact && html_is_rate(json_text_at(fact, "unit")) &&
-                            xl__streq(json_text_at(fact, "source"),
-                                      xl_source_name(XL_MEASURED)));
-    }
-    if (!is_measured)
-        return;
-    html_add(out, "<tr><th scope=\"row\">%s</th>", help);
-    for (size_t d = 0; d < page->n_devices; d++) {
-        struct xl__str value = {0};
-        html_fact_value(&value, html_fact(page, d, name));
-        html_add(out, "<td>%s</td>", xl__str_text(&value));
-        xl__str_clear(&value);
-    }
-    xl__str_add(out, "</tr>\n");
-}
-
-static void add_roof_rows(struct xl__str *out, const struct html_page *page)
-{
-    const char *name = NULL, *help = NULL;
-    for (unsigned i = 0; (name = xl_fact_name(i, &help)) != NULL; i++)
-        add_roof_row(out, page, name, help);
-}
-
-/* Adds a table with a column a device; nothing when it has no rows. */
-static void add_device_table(struct xl__str *out, const struct html_page *page,
-                             const char *caption, const char *first,
-                             void (*lines)(struct xl__str *out,
-                                           const struct html_page *page))
-{
-    struct xl__str body = {0};
-    lines(&body, page);
-    if (body.len > 0) {
-        html_table_begin(out, "best", caption);
-        html_column(out, first, false);
-        for (size_t d = 0; d < page->n_devices; d++)
-            html_column(out, page->devices[d].name, false);
-        html_table_body(out);
-        xl__str_add(out, body.text);
-        html_table_end(out);
-    }
-    out->broken = out->broken || body.broken;
-    xl__str_clear(&body);
-}
-
-static void add_best_tables(struct xl__str *out, const struct html_page *page)
-{
-    add_device_table(out, page,
-                     "Best figure of each op, and its share of the "
-                     "measured roof",
-                     "Op", add_best_rows);
-    add_device_table(out, page, "Roofs measured on each device", "Roof",
-                     add_roof_rows);
+    char text[UNITS_CAP];
+    units_number(text, sizeof text, (double)n);
+    html_cell(row, text);
 }
 
 /* -- reasons -------------------------------------------------------------- */
@@ -214,44 +364,34 @@ static int compare_reasons(const void *a, const void *b)
     return x->n < y->n ? 1 : x->n > y->n ? -1 : strcmp(x->text, y->text);
 }
 
-static void add_reason_row(struct xl__str *out, const struct reason *r)
-{
-    struct xl__str title = {0};
-    html_op_title(&title, r->group->op);
-    xl__str_add(out, "<tr><th scope=\"row\">");
-    html_verdict(out, r->rank < HTML_VERDICTS
-                          ? xl_verdict_name((xl_verdict)r->rank)
-                          : "unknown");
-    html_add(out, "</th><td class=\"n\">%z</td><td>%s</td><td>%s</td></tr>\n",
-             r->n, *r->text ? r->text : "no reason is given",
-             r->n_groups > 1 ? "several ops" : xl__str_text(&title));
-    xl__str_clear(&title);
-}
-
 static void add_reason_table(struct xl__str *out, const struct html_page *page)
 {
-    enum { MOST = 20 };
     struct reasons r = {0};
+    json_t *table = html_table("Why rows are not ok");
+    html_column(table, "Verdict", LOOK_VERDICT);
+    html_column(table, "Rows", LOOK_NUMBER);
+    html_column(table, "Reason", LOOK_TEXT);
+    html_column(table, "Of", LOOK_TEXT);
     for (size_t g = 0; g < page->n_groups; g++)
         for (size_t i = 0; i < page->groups[g].n; i++)
             add_reason(&r, &page->groups[g], page->groups[g].rows[i].row);
-    if (r.n > 0) {
+    if (r.n > 0)
         qsort(r.list, r.n, sizeof *r.list, compare_reasons);
-        html_table_begin(out, "", "Why rows are not ok");
-        html_column(out, "Verdict", false);
-        html_column(out, "Rows", true);
-        html_column(out, "Reason", false);
-        html_column(out, "Of", false);
-        html_table_body(out);
-        for (size_t i = 0; i < r.n && i < MOST; i++)
-            add_reason_row(out, &r.list[i]);
-        html_table_end(out);
-        if (r.n > MOST)
-            html_add(out,
-                     "<p><small>%z more reasons are in the tables of "
-                     "all rows.</small></p>\n",
-                     r.n - MOST);
+    for (size_t i = 0; i < r.n; i++) {
+        const struct reason *reason = &r.list[i];
+        struct xl__str title = {0};
+        json_t *row = html_row(table, NULL);
+        html_op_title(&title, reason->group->op);
+        html_cell(row, reason->rank < HTML_VERDICTS
+                           ? xl_verdict_name((xl_verdict)reason->rank)
+                           : "unknown");
+        add_count(row, reason->n);
+        html_cell(row, *reason->text ? reason->text : "no reason is given");
+        html_cell(row,
+                  reason->n_groups > 1 ? "several ops" : xl__str_text(&title));
+        xl__str_clear(&title);
     }
+    html_table_end(out, table);
     free(r.list);
 }
 
@@ -270,136 +410,31 @@ static void read_settings(const struct html_page *page, struct settings *set)
     }
 }
 
-/* Counts the rows of each warning. */
-static void count_warnings(const struct html_page *page,
-                           size_t count[XL_N_WARN])
-{
-    for (size_t g = 0; g < page->n_groups; g++)
-        for (size_t i = 0; i < page->groups[g].n; i++) {
-            const json_t *list =
-                json_object_get(page->groups[g].rows[i].row->json, "warnings");
-            for (size_t w = 0; w < json_array_size(list); w++) {
-                const char *code = json_string_value(json_array_get(list, w));
-                const unsigned bit = html_warning_of(code ? code : "");
-                if (bit < XL_N_WARN)
-                    count[bit]++;
-            }
-        }
-}
-
-static void add_warning_row(struct xl__str *out, unsigned bit, size_t n,
-                            const struct settings *set)
-{
-    const char *advice = warn_advice(bit, set);
-    html_add(out,
-             "<tr id=\"warn-%m\"><th scope=\"row\">%m</th>"
-             "<td class=\"n\">%z</td><td>%m</td><td>%m</td></tr>\n",
-             warn_code(bit), warn_code(bit), n, warn_text(bit),
-             advice ? advice : "-");
-}
-
 static void add_warning_table(struct xl__str *out,
                               const struct html_page *page)
 {
-    size_t count[XL_N_WARN] = {0}, all = 0;
     struct settings set;
+    json_t *table = html_table("Warnings");
     read_settings(page, &set);
-    count_warnings(page, count);
-    for (unsigned bit = 0; bit < XL_N_WARN; bit++)
-        all += count[bit];
-    if (all == 0)
-        return;
-    html_table_begin(out, "", "Warnings");
-    html_column(out, "Warning", false);
-    html_column(out, "Rows", true);
-    html_column(out, "Observed", false);
-    html_column(out, "What to do", false);
-    html_table_body(out);
-    for (unsigned bit = 0; bit < XL_N_WARN; bit++)
-        if (count[bit] > 0)
-            add_warning_row(out, bit, count[bit], &set);
-    html_table_end(out);
-}
-
-static void add_reasons(struct xl__str *out, const struct html_page *page)
-{
-    add_reason_table(out, page);
-    add_warning_table(out, page);
-}
-
-/* -- a sentence a device -------------------------------------------------- */
-
-/* Appends the best rates of up to three ops to the sentence of a device. */
-static void add_best_rates(struct xl__str *out, const struct html_page *page,
-                           size_t i_device)
-{
-    enum { MOST = 3 };
-    unsigned n_shown = 0;
-    for (size_t i = 0; i < page->n_groups && n_shown < MOST; i++) {
-        struct xl__str title = {0};
-        const struct html_group *group = &page->groups[i];
-        const struct html_row *best =
-            html_op_is_probe(group->op)
-                ? NULL
-                : html_best_row(page, group, i_device, NULL);
-        char value[UNITS_CAP], share[UNITS_CAP];
-        if (!best)
+    html_column(table, "Warning", LOOK_TEXT);
+    html_column(table, "Rows", LOOK_NUMBER);
+    html_column(table, "Observed", LOOK_TEXT);
+    html_column(table, "What to do", LOOK_TEXT);
+    for (unsigned bit = 0; bit < XL_N_WARN; bit++) {
+        const char *advice = warn_advice(bit, &set);
+        size_t n = 0;
+        for (size_t g = 0; g < page->n_groups; g++)
+            for (size_t i = 0; i < page->groups[g].n; i++)
+                n += page->groups[g].table.list[i].row.warnings >> bit & 1;
+        if (n == 0)
             continue;
-        units_format(value, sizeof value,
-                     result_number(best->row, NULL, "value"),
-                     json_text_at(best->row->json, "unit"));
-        units_percent(share, sizeof share, best->row->frac);
-        html_op_title(&title, group->op);
-        html_add(out, "%m%s reached <b>%s</b> %s", n_shown > 0 ? ", " : ": ",
-                 xl__str_text(&title), value,
-                 json_text_at(best->row->json, "dtype"));
-        if (!isnan(best->row->frac))
-            html_add(out, " (%s of its measured roof)", share);
-        xl__str_clear(&title);
-        n_shown++;
+        json_t *row = html_row(table, NULL);
+        html_cell(row, warn_code(bit));
+        add_count(row, n);
+        html_cell(row, warn_text(bit));
+        html_cell(row, advice ? advice : "-");
     }
-}
-
-/* Appends the measured peaks to the sentence of a device. */
-static void add_peaks(struct xl__str *out, const struct html_page *page,
-                      size_t i_device)
-{
-    static const struct {
-        const char *fact, *what;
-    } peaks[] = {{"peak_f32_flop_per_s", "f32 FMA"},
-                 {"peak_matrix_f16_flop_per_s", "f16 on its matrix engine"},
-                 {"read_bytes_per_s", "reading memory"}};
-    const char *before = "; measured peaks are ";
-    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
-        struct xl__str value = {0};
-        const json_t *fact = html_fact(page, i_device, peaks[i].fact);
-        if (!fact || !xl__streq(json_text_at(fact, "source"),
-                                xl_source_name(XL_MEASURED)))
-            continue;
-        html_fact_value(&value, fact);
-        html_add(out, "%m<b>%s</b> %m", before, xl__str_text(&value),
-                 peaks[i].what);
-        before = ", ";
-        xl__str_clear(&value);
-    }
-}
-
-/* The sentence of a device: best rates, peaks, and how many rows are ok. */
-static void add_device_sentence(struct xl__str *out,
-                                const struct html_page *page, size_t i_device)
-{
-    const struct html_device *d = &page->devices[i_device];
-    const size_t n_ok = d->n_verdict[XL_ROW_OK];
-    html_add(out, "<p class=\"lead\"><b>%s</b>", d->name);
-    add_best_rates(out, page, i_device);
-    add_peaks(out, page, i_device);
-    if (d->n_rows == 0)
-        xl__str_add(out, "; nothing was measured on it");
-    else if (n_ok == d->n_rows)
-        html_add(out, "; all of its %z rows can be quoted", d->n_rows);
-    else
-        html_add(out, "; %z of its %z rows can be quoted", n_ok, d->n_rows);
-    xl__str_add(out, ".</p>\n");
+    html_table_end(out, table);
 }
 
 /* -- verdicts ------------------------------------------------------------- */
@@ -458,10 +493,13 @@ void html_summary(struct xl__str *out, const struct html_page *page)
 {
     xl__str_add(out, "<section id=\"summary\" aria-labelledby=\"h-summary\">"
                      "\n<h2 id=\"h-summary\">Summary</h2>\n");
-    for (size_t i = 0; i < page->n_devices; i++)
-        add_device_sentence(out, page, i);
+    for (size_t i = 0; i < page->n_files; i++)
+        if (html_page_has(page, &page->files[i]))
+            add_banner(out, &page->files[i]);
+    add_devices(out, page);
+    add_bars(out, page);
     add_verdict_counts(out, page);
-    add_best_tables(out, page);
-    add_reasons(out, page);
+    add_reason_table(out, page);
+    add_warning_table(out, page);
     xl__str_add(out, "</section>\n");
 }

@@ -485,12 +485,12 @@ static void add_number(struct xl__str *out, const json_t *value,
                        const char *unit)
 {
     char text[UNITS_CAP];
-    units_format(text, sizeof text, json_number_value(value), unit);
+    units_format(text, sizeof text, json_number_value(value),
+                 *unit ? unit : NULL);
     xl__str_add(out, text);
 }
 
-/* The value of a fact as text; lists with commas, "-" when unknown. */
-static void add_value(struct xl__str *out, const json_t *fact)
+void results_fact_value(const json_t *fact, struct xl__str *out)
 {
     const json_t *value = json_object_get(fact, "value");
     const char *unit = json_text_at(fact, "unit");
@@ -540,7 +540,7 @@ static void show_facts(const json_t *device, const struct display *to)
     for (size_t i = 0; i < json_array_size(facts); i++) {
         const json_t *fact = json_array_get(facts, i);
         struct xl__str value = {0};
-        add_value(&value, fact);
+        results_fact_value(fact, &value);
         table_cell(t, "%s", json_text_at(fact, "name"));
         table_cell(t, "%s", xl__str_text(&value));
         table_cell(t, "%s", json_text_at(fact, "source"));

@@ -54,6 +54,8 @@ void results_device_line(const json_t *device, struct xl__str *out);
 /* Append "0: NAME", and "PLATFORM, driver 1.2, 2 units, 2.30 GHz, 19 GiB". */
 void results_device_head(const json_t *device, struct xl__str *name,
                          struct xl__str *detail);
+/* Append the value of a fact; lists with commas, "-" when unknown. */
+void results_fact_value(const json_t *fact, struct xl__str *out);
 /* "37 rows: 36 ok, 1 rejected"; and what the file has in addition to rows. */
 void results_tally(const struct result_file *file, struct xl__str *out);
 /* Every section of the file; rows that belong to none are grouped by op. Of a

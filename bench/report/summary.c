@@ -179,6 +179,24 @@ void summary_clear(struct summary *s)
     *s = (struct summary){NULL, 0, 0};
 }
 
+bool summary_cell(const struct summary *s, const void *dev, unsigned i,
+                  struct summary_cell *out)
+{
+    const struct summary_device *d = find_device(s, dev);
+    if (i >= N_KINDS)
+        return false;
+    const bool is_seen = d && d->best[i].is_seen;
+    *out = (struct summary_cell){
+        kinds[i].line,
+        kinds[i].label,
+        kinds[i].op,
+        is_seen ? d->best[i].unit : "",
+        is_seen ? d->best[i].verdict : XL_ROW_UNSUPPORTED,
+        is_seen ? d->best[i].value : NAN,
+    };
+    return true;
+}
+
 /* -- lines ---------------------------------------------------------------- */
 
 static void add_extra(const struct summary_device *d, unsigned i,

@@ -31,6 +31,16 @@ struct summary_head {
 /* Take in a row of device `dev`, which is only compared. */
 void summary_add(struct summary *s, const void *dev, const xl_row *row);
 void summary_clear(struct summary *s);
+/* The best of the rows that a cell is of; `value` is NaN when there are none.
+ * Lines and labels are those of the screen. */
+struct summary_cell {
+    const char *line, *label, *op, *unit;
+    xl_verdict verdict;
+    double value;
+};
+/* The i-th cell of all; false: past the last. */
+bool summary_cell(const struct summary *s, const void *dev, unsigned i,
+                  struct summary_cell *out);
 /* Show what is known of the device; nothing when it has no rows. */
 void summary_show(const struct summary *s, const void *dev,
                   const struct summary_head *head, const struct display *to);

@@ -17,18 +17,16 @@ enum {
     PAGE_LEFT = 44,
     PAGE_RIGHT = 8,
     PAGE_INNER = SVG_WIDTH - PAGE_LEFT - PAGE_RIGHT,
-    PANEL_GAP = 34,    /* between panels */
-    PAGE_LETTERS = 106 /* of a line of small text */
+    PANEL_GAP = 34 /* between panels */
 };
 
 /* Draws title and note of a panel. Returns the y below. */
 static double draw_panel(struct xl__str *out, double y, const char *title,
                          const char *note)
 {
-    svg_heading(out, PAGE_EDGE, y, title);
+    y = svg_heading(out, PAGE_EDGE, y, title);
     svg_aside(out);
-    y = svg_paragraph(out, PAGE_EDGE, y + 18, svg_small, PAGE_LETTERS, note) +
-        2;
+    y = svg_paragraph(out, PAGE_EDGE, y - 3, svg_small, SVG_LETTERS, note) + 2;
     svg_group_end(out);
     return y;
 }
@@ -454,9 +452,9 @@ void tiling_svg(const struct tiling_report *p, struct xl__str *out)
     const xl_tiling *t = &p->tiling;
     double y = svg_large + 2;
     xl__str_printf(&title, "Split of %s", p->title);
-    svg_heading(&body, PAGE_EDGE, y, xl__str_text(&title));
+    y = svg_heading(&body, PAGE_EDGE, y, xl__str_text(&title));
     svg_aside(&body);
-    svg_text(&body, PAGE_EDGE, y + 20, svg_small, "start", svg_ink, p->where);
+    y = svg_paragraph(&body, PAGE_EDGE, y, svg_small, SVG_LETTERS, p->where);
     if (tiling_has_map(t))
         xl__str_printf(&waves, "%zu x %zu tiles of %zu x %zu%s%s; waves: ",
                        t->tiles_m, t->tiles_n, t->rows, t->cols,
@@ -465,7 +463,7 @@ void tiling_svg(const struct tiling_report *p, struct xl__str *out)
         xl__str_printf(&waves, "%zu groups%s%s; waves: ", t->groups,
                        *p->variant ? " of " : "", p->variant);
     tiling_describe_waves(p, &waves);
-    y = svg_paragraph(&body, PAGE_EDGE, y + 38, svg_small, PAGE_LETTERS,
+    y = svg_paragraph(&body, PAGE_EDGE, y + 2, svg_small, SVG_LETTERS,
                       xl__str_text(&waves)) +
         PANEL_GAP / 2;
     svg_group_end(&body);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting, a filter, and tooltips. The page shows every row without this
- * script. Texts are set as textContent, never as markup. */
+/* Tables from the JSON that the page has of each, sorting, a search, and
+ * tooltips. Texts are set as textContent, never as markup. Without this script
+ * the tables are plain text, in <noscript>. */
 "use strict";
 (function () {
   function all(selector, root) {
@@ -14,6 +15,112 @@
     if (text) element.textContent = text;
     return element;
   }
+
+  /* A number as units.c writes it, for sorting: "1.5 GB/s", "64 KiB", "3 us",
+   * "87%"; of "64 KiB: 3 GB/s" the second. NaN: it is none. */
+  var scales = { n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12,
+    P: 1e15, Ki: 1024, Mi: 1048576, Gi: 1073741824, Ti: 1099511627776 };
+  function readNumber(text) {
+    var parts = text.replace(/^.*: /, "").match(
+      /^(-?[0-9.]+(?:e[-+]?[0-9]+)?) ?(?:([KMGT]i|[numkMGTP])(?=[A-Za-z]))?/);
+    return parts ? parts[1] * (scales[parts[2]] || 1) : NaN;
+  }
+
+  /* The looks of a column, of columns.h. */
+  var TEXT = 0, SHARE = 2, VERDICT = 3;
+
+  /* "2-4,7" as numbers. */
+  function listMarks(text) {
+    var all = [];
+    text.split(",").forEach(function (range) {
+      var ends = range.split("-").map(Number);
+      for (var i = ends[0]; i <= ends[ends.length - 1]; i++) all.push(i);
+    });
+    return all;
+  }
+  /* "suspicious [1,2]": the verdict, and links to its notes. */
+  function fillVerdict(cell, text, notesId) {
+    var parts = text.match(/^([a-z]+)(?: \[([-0-9,]+)\])?$/);
+    if (!parts) { cell.textContent = text; return; }
+    cell.append(makeElement("span", { "class": "verdict " + parts[1] },
+      parts[1]));
+    listMarks(parts[2] || "").filter(Boolean).forEach(function (mark) {
+      cell.append(" ", makeElement("a", { "class": "tag",
+        href: "#" + notesId + mark }, String(mark)));
+    });
+  }
+  function fillShare(cell, text) {
+    var share = parseFloat(text);
+    var bar = makeElement("span", { "class": share > 100
+      ? "bar past" : "bar" });
+    bar.append(makeElement("i"));
+    bar.firstChild.style.width = Math.min(share, 100) + "%";
+    cell.append(bar, text);
+  }
+  function makeCell(text, look, isHead, notesId) {
+    var number = look === TEXT || look === VERDICT ? NaN : readNumber(text);
+    var cell = makeElement(isHead ? "th" : "td",
+      isHead ? { scope: "row" } : {});
+    if (look !== TEXT && look !== VERDICT) cell.className = "n";
+    if (!isNaN(number)) cell.setAttribute("data-v", number);
+    if (look === VERDICT) fillVerdict(cell, text, notesId);
+    else if (look === SHARE && !isNaN(number)) fillShare(cell, text);
+    else cell.textContent = text;
+    return cell;
+  }
+  /* Long texts are folded up. */
+  function fold(cell) {
+    var text = cell.textContent;
+    var details = makeElement("details", { "class": "details" });
+    if (!text) return;
+    details.append(makeElement("summary", {}, "show"), text);
+    cell.replaceChildren(details);
+  }
+  /* A table in its box; columns without anything are left out. */
+  function makeTable(box, index) {
+    var data = JSON.parse(box.querySelector("script").textContent);
+    var notesId = "note-" + index + "-";
+    var columns = data.columns.map(function (column, i) {
+      return { title: column[0], look: column[1], at: i };
+    }).filter(function (column) {
+      return data.rows.some(function (row) {
+        return row[column.at] && row[column.at] !== "-";
+      });
+    });
+    var hasRows = data.titles.some(Boolean);
+    var table = makeElement("table", { "class": hasRows ? "rows" : "plain" });
+    if (data.caption)
+      table.append(makeElement("caption", {}, data.caption));
+    var head = table.createTHead().insertRow(), body = table.createTBody();
+    columns.forEach(function (column) {
+      var isRight = column.look !== TEXT && column.look !== VERDICT;
+      head.append(makeElement("th", isRight
+        ? { scope: "col", "class": "n" } : { scope: "col" }, column.title));
+    });
+    data.rows.forEach(function (texts, i) {
+      var row = body.insertRow();
+      columns.forEach(function (column, c) {
+        var cell = makeCell(texts[column.at], column.look, c === 0, notesId);
+        if (column.title === "Details") fold(cell);
+        row.append(cell);
+        if (column.look === VERDICT)
+          row.setAttribute("data-verdict",
+            texts[column.at].split(" ")[0]);
+      });
+      if (data.titles[i]) row.cells[0].title = data.titles[i];
+    });
+    var scroll = makeElement("div", { "class": "scroll", tabindex: "0",
+      role: "region", "aria-label": data.caption || "Table" });
+    scroll.append(table);
+    box.replaceChildren(scroll);
+    if (data.notes.length === 0) return;
+    var notes = makeElement("ol", { "class": "notes" });
+    data.notes.forEach(function (note, i) {
+      notes.append(makeElement("li", { id: notesId + (i + 1) }, note));
+    });
+    box.append(notes);
+  }
+  all("div.data").forEach(makeTable);
 
   /* Sorting: by a cell's data-v, else by its text; cells without either are
    * last in both directions. */
@@ -45,7 +152,7 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     rows.forEach(function (entry) { body.appendChild(entry.row); });
   }
-  all("table.rows, table.beside").forEach(function (table) {
+  all("div.data table").forEach(function (table) {
     if (table.tBodies[0].rows.length < 3) return;
     all("th", table.tHead).forEach(function (head) {
       var button = makeElement("button", { type: "button" }, head.textContent);
@@ -116,8 +223,8 @@
   var section = document.getElementById("rows");
   if (section && section.querySelector("table.rows")) addFilter(section);
 
-  /* Tooltips: the title of an element of a figure, or the cells of the row that
-   * a link within the page leads to, without the delay of the browser. */
+  /* Tooltips: the title of an element of a figure, or the note that a link
+   * within the page leads to, without the delay of the browser. */
   var tip = makeElement("div", { "class": "tip", role: "tooltip", hidden: "" });
   document.body.append(tip);
   function tipText(element) {
@@ -128,12 +235,7 @@
       element.setAttribute("data-tip", title.textContent);
       title.remove();
     }
-    return element.getAttribute("data-tip") ||
-      (to && to.cells
-        ? Array.from(to.cells).slice(2).map(function (cell) {
-            return cell.textContent;
-          }).join(": ")
-        : null);
+    return element.getAttribute("data-tip") || (to && to.textContent);
   }
   function findTarget(event) {
     var element = event.target;

@@ -38,8 +38,8 @@ def find_faults(root):
         yield "no role or no label"
     if not root.findtext(SVG + "title") or not root.findtext(SVG + "desc"):
         yield "no title or no description"
-    if width != 720:
-        yield "not 720 wide"
+    if width != 560:
+        yield "not 560 wide"
     for e in root.iter():
         if e.get("id"):
             yield "an id, which another figure may have too"
@@ -52,6 +52,8 @@ def find_faults(root):
     for text, box in boxes:
         if float(text.get("font-size")) < 11:
             yield f"too small: {text.text}"
+        if (text.text or "").endswith(".."):
+            yield f"cut: {text.text}"
         if box and not (box[0] >= 0 and box[1] >= 0 and box[2] <= width and
                         box[3] <= height):
             yield f"outside of the figure: {text.text}"
