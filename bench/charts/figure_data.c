@@ -228,3 +228,22 @@ double figure_headline(struct xl__str *out, const json_t *device,
     svg_group_end(out);
     return y + NEXT;
 }
+
+double figure_plot(struct xl__str *out, struct plot *p, double y,
+                   const struct plot_series *s, unsigned n)
+{
+    static const double label = 26; /* of the y axis, above it */
+    plot_axis_widen(&p->x);
+    plot_axis_widen(&p->y);
+    p->width = SVG_WIDTH - p->left - 2 * PLOT_EDGE;
+    p->top = plot_legend(out, PLOT_EDGE, y, SVG_WIDTH - 2 * PLOT_EDGE, s, n) +
+             label;
+    const double bottom = plot_frame(out, p);
+    for (unsigned i = n; i-- > 0;)
+        if (s[i].has_line)
+            plot_line(out, p, &s[i]);
+    for (unsigned i = n; i-- > 0;)
+        if (s[i].has_marks)
+            plot_marks(out, p, &s[i]);
+    return bottom;
+}

@@ -57,4 +57,9 @@ void figure_write(struct xl__str *out, const struct figure *figure,
 double figure_headline(struct xl__str *out, const json_t *device,
                        const char *headline);
 
+/* Draw a plot below y, from its left to the right edge: legend, axes, which
+ * are widened, lines and marks. Returns the y below it. */
+double figure_plot(struct xl__str *out, struct plot *p, double y,
+                   const struct plot_series *s, unsigned n);
+
 #endif

@@ -261,18 +261,11 @@ static void draw_cache_picture(struct xl__str *out,
     for (unsigned i = 0; i < n; i++)
         plot_axis_hold(&p->y, level[i].s);
     plot_axis_hold(&p->y, p->y.to * room);
-    plot_axis_widen(&p->x);
-    plot_axis_widen(&p->y);
-    const double legend = draw_cache_headline(&body, device, level, n);
-    p->top = plot_legend(&body, PLOT_EDGE, legend, SVG_WIDTH - 2 * PLOT_EDGE,
-                         s, N_CACHE_SERIES) +
-             26;
-    const double bottom = plot_frame(&body, p);
-    for (unsigned i = N_CACHE_SERIES; i-- > 0;) {
+    const double bottom =
+        figure_plot(&body, p, draw_cache_headline(&body, device, level, n), s,
+                    N_CACHE_SERIES);
+    for (unsigned i = N_CACHE_SERIES; i-- > 0;)
         plot_reserve_marks(&taken, p, &s[i]);
-        plot_line(&body, p, &s[i]);
-        plot_marks(&body, p, &s[i]);
-    }
     draw_levels(&body, p, &taken, level, n);
     figure_write(out, &figure_cache, &body, bottom + BELOW);
 }
@@ -296,7 +289,6 @@ static bool draw_cache(const struct result_file *file, const json_t *device,
                           .has_line = true,
                           .has_marks = true}};
     struct plot p = {.left = CACHE_LEFT,
-                     .width = SVG_WIDTH - CACHE_LEFT - 2 * PLOT_EDGE,
                      .height = CACHE_HEIGHT,
                      .x = plot_axis(2, "B", "size of the set"),
                      .y = plot_axis(10, "s", "Time of a dependent load")};
@@ -417,19 +409,11 @@ static double draw_strides(struct xl__str *out, const struct result_file *file,
     add_ideal(p, &s[STRIDE_IDEAL], &s[STRIDE_MEMORY], far);
     if (gather)
         plot_axis_hold(&p->y, figure_value(gather));
-    plot_axis_widen(&p->x);
-    plot_axis_widen(&p->y);
-    const double legend = draw_coalescing_headline(out, device, far, near);
-    p->top = plot_legend(out, PLOT_EDGE, legend, SVG_WIDTH - 2 * PLOT_EDGE, s,
-                         N_STRIDE_SERIES) +
-             26;
-    const double bottom = plot_frame(out, p);
-    for (unsigned i = 0; i < N_STRIDE_SERIES; i++) {
+    const double bottom =
+        figure_plot(out, p, draw_coalescing_headline(out, device, far, near),
+                    s, N_STRIDE_SERIES);
+    for (unsigned i = 0; i < N_STRIDE_SERIES; i++)
         plot_reserve_marks(&taken, p, &s[i]);
-        plot_line(out, p, &s[i]);
-    }
-    plot_marks(out, p, &s[STRIDE_MEMORY]);
-    plot_marks(out, p, &s[STRIDE_LLC]);
     draw_granule(out, p, &taken, far, s[STRIDE_MEMORY].colour);
     draw_granule(out, p, &taken, near, s[STRIDE_LLC].colour);
     if (gather && plot_can_show(&p->y, figure_value(gather)))
@@ -506,7 +490,6 @@ static bool draw_coalescing(const struct result_file *file,
                           .dash = 2,
                           .has_line = true}};
     struct plot p = {.left = COALESCING_LEFT,
-                     .width = SVG_WIDTH - COALESCING_LEFT - 2 * PLOT_EDGE,
                      .height = COALESCING_HEIGHT,
                      .x = plot_axis(2, "B", "stride between neighbours"),
                      .y = plot_axis(10, "B/s", "Useful rate")};
@@ -607,7 +590,6 @@ static bool draw_banks(const struct result_file *file, const json_t *device,
                          .dash = 1,
                          .has_line = true}};
     struct plot p = {.left = BANKS_LEFT,
-                     .width = SVG_WIDTH - BANKS_LEFT - 2 * PLOT_EDGE,
                      .height = BANKS_HEIGHT,
                      .x =
                          plot_axis(2, "1", "stride between neighbours, words"),
@@ -619,17 +601,10 @@ static bool draw_banks(const struct result_file *file, const json_t *device,
     if (is_drawn) {
         add_model(&p, &s[BANKS_MODEL], banks);
         plot_axis_hold(&p.y, 0);
-        plot_axis_widen(&p.x);
-        plot_axis_widen(&p.y);
-        const double legend =
+        const double y =
             draw_banks_headline(&body, device, banks, &s[BANKS_SEEN]);
-        p.top = plot_legend(&body, PLOT_EDGE, legend,
-                            SVG_WIDTH - 2 * PLOT_EDGE, s, N_BANKS_SERIES) +
-                26;
-        const double bottom = plot_frame(&body, &p);
-        plot_line(&body, &p, &s[BANKS_MODEL]);
-        plot_marks(&body, &p, &s[BANKS_SEEN]);
-        figure_write(out, &figure_banks, &body, bottom + BELOW);
+        figure_write(out, &figure_banks, &body,
+                     figure_plot(&body, &p, y, s, N_BANKS_SERIES) + BELOW);
     }
     for (unsigned i = 0; i < N_BANKS_SERIES; i++)
         plot_series_clear(&s[i]);
@@ -702,7 +677,6 @@ static bool draw_transfer(const struct result_file *file, const json_t *device,
         [PINNED_DOWN] = {.name = "down, pinned", .colour = 1},
         [PAGEABLE_DOWN] = {.name = "down, pageable", .colour = 1, .dash = 1}};
     struct plot p = {.left = TRANSFER_LEFT,
-                     .width = SVG_WIDTH - TRANSFER_LEFT - 2 * PLOT_EDGE,
                      .height = TRANSFER_HEIGHT,
                      .x = plot_axis(2, "B", "size of a copy"),
                      .y = plot_axis(10, "B/s", "Bytes per second")};
@@ -715,18 +689,9 @@ static bool draw_transfer(const struct result_file *file, const json_t *device,
         n += s[i].n > 1;
     }
     if (n > 0) {
-        plot_axis_widen(&p.x);
-        plot_axis_widen(&p.y);
-        const double legend = draw_transfer_headline(&body, device, s);
-        p.top = plot_legend(&body, PLOT_EDGE, legend,
-                            SVG_WIDTH - 2 * PLOT_EDGE, s, N_TRANSFER_SERIES) +
-                26;
-        const double bottom = plot_frame(&body, &p);
-        for (unsigned i = 0; i < N_TRANSFER_SERIES; i++)
-            plot_line(&body, &p, &s[i]);
-        for (unsigned i = 0; i < N_TRANSFER_SERIES; i++)
-            plot_marks(&body, &p, &s[i]);
-        figure_write(out, &figure_transfer, &body, bottom + BELOW);
+        const double y = draw_transfer_headline(&body, device, s);
+        figure_write(out, &figure_transfer, &body,
+                     figure_plot(&body, &p, y, s, N_TRANSFER_SERIES) + BELOW);
     }
     for (unsigned i = 0; i < N_TRANSFER_SERIES; i++)
         plot_series_clear(&s[i]);

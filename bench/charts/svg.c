@@ -12,7 +12,7 @@
 #include "cli/console.h"
 
 const char svg_ink[] = "currentColor";
-const double svg_large = 16, svg_medium = 13, svg_small = 12;
+const double svg_large = 16, svg_small = 12;
 
 /* Colours that remain distinct with colour blindness, a dark set for light
  * backgrounds and a light set for dark ones; the contrast of each with its

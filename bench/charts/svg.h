@@ -23,8 +23,8 @@ enum {
     SVG_SHAPES = 8,
     SVG_DASHES = 4
 };
-/* Sizes of text: headings, usual, small. */
-extern const double svg_large, svg_medium, svg_small;
+/* Sizes of text: headings, and all else. */
+extern const double svg_large, svg_small;
 
 /* The element, and its text alternative for screen readers: `about`. */
 void svg_begin(struct xl__str *out, double width, double height,

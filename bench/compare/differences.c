@@ -12,6 +12,15 @@
 #include "results/json.h"
 #include "cli/units.h"
 
+/* From the most similar to the least. */
+enum relation {
+    RELATION_SAME,     /* device, driver and program */
+    RELATION_PROGRAM,  /* another clbench or library */
+    RELATION_DRIVER,   /* another version of the driver */
+    RELATION_PLATFORM, /* another driver on the same chip */
+    RELATION_DEVICE    /* another chip */
+};
+
 static const char *device_text(const json_t *device, const char *name)
 {
     return json_text_at(device, name);
@@ -90,8 +99,9 @@ static const json_t *device_of(const struct result_set *set)
     return json_array_get(json_object_get(f->document, "devices"), 0);
 }
 
-enum relation compare_relation(const struct result_set *a,
-                               const struct result_set *b)
+/* The least similar relation over all devices of two result sets. */
+static enum relation compare_relation(const struct result_set *a,
+                                      const struct result_set *b)
 {
     const json_t *all_a =
         json_object_get(a->files[0].document, "devices");
@@ -234,7 +244,8 @@ void compare_describe_noise(const struct comparison *c, struct xl__str *out)
     }
 }
 
-void compare_describe_ratio(double ratio, struct xl__str *out)
+/* "1.48x slower", "1.20x faster" */
+static void describe_ratio(double ratio, struct xl__str *out)
 {
     add_factor(ratio < 1 ? 1 / ratio : ratio, out);
     xl__str_add(out, ratio < 1 ? "x faster" : "x slower");
@@ -246,7 +257,7 @@ void compare_describe_common(const struct comparison *c, struct xl__str *out)
     if (all.call != CALL_SLOWER && all.call != CALL_FASTER)
         return;
     xl__str_add(out, "Everything is ");
-    compare_describe_ratio(all.ratio, out);
+    describe_ratio(all.ratio, out);
     xl__str_printf(out,
                    " in b (%.2f..%.2f): machine, clock or driver. Rows are "
                    "judged by what is beyond that. ",
@@ -268,7 +279,7 @@ void compare_describe_findings(const struct comparison *c, struct xl__str *out)
         for (enum call k = 0; call_has_interval(k); k++)
             n += op->n_call[k];
         xl__str_printf(out, "%s: b is ", op->op);
-        compare_describe_ratio(op->mean.ratio, out);
+        describe_ratio(op->mean.ratio, out);
         xl__str_printf(out, " (%zu of %zu rows).\n", op->n_call[op->mean.call],
                        n);
     }
@@ -278,24 +289,9 @@ void compare_describe_findings(const struct comparison *c, struct xl__str *out)
             c->ops[p->shift.op].mean.call == p->ratio.call)
             continue;
         xl__str_printf(out, "%s: b is ", p->label);
-        compare_describe_ratio(p->ratio.ratio, out);
+        describe_ratio(p->ratio.ratio, out);
         xl__str_add(out, ".\n");
     }
-}
-
-void compare_describe_missing(const struct comparison *c, const struct pair *p,
-                              struct xl__str *out)
-{
-    static const double most = 99; /* more are no advice */
-    const double n = pair_missing_passes(c, p);
-    if (p->ratio.call != CALL_AMBIGUOUS)
-        return;
-    if (isinf(n))
-        xl__str_add(out, "at the margin");
-    else if (n > most)
-        xl__str_add(out, "run again when quiet");
-    else
-        xl__str_printf(out, "about %.0f more passes", n);
 }
 
 /* Reports a load above 1.5 times the number of cores. */

@@ -7,18 +7,6 @@
 #include "base/str.h"
 #include "compare/compare.h"
 
-/* From the most similar to the least. */
-enum relation {
-    RELATION_SAME,     /* device, driver and program */
-    RELATION_PROGRAM,  /* another clbench or library */
-    RELATION_DRIVER,   /* another version of the driver */
-    RELATION_PLATFORM, /* another driver on the same chip */
-    RELATION_DEVICE    /* another chip */
-};
-
-/* The least similar relation over all devices of two result sets. */
-enum relation compare_relation(const struct result_set *a,
-                               const struct result_set *b);
 /* True if most rows of b are expected to have the times of a. */
 bool compare_is_alike(const struct result_set *a, const struct result_set *b);
 /* "s1.json and 2 more: NVIDIA H200, NVIDIA CUDA 580.159, clbench 0.1.0,
@@ -39,12 +27,6 @@ void compare_describe_common(const struct comparison *c, struct xl__str *out);
  * and for each row of other ops. */
 void compare_describe_findings(const struct comparison *c,
                                struct xl__str *out);
-/* "1.48x slower", "1.20x faster" */
-void compare_describe_ratio(double ratio, struct xl__str *out);
-/* What would decide an ambiguous row: "about 9 more passes"; nothing for other
- * rows. */
-void compare_describe_missing(const struct comparison *c, const struct pair *p,
-                              struct xl__str *out);
 /* "9 rows compared: 3 SLOWER, 1 FASTER, ..." */
 void compare_describe_calls(const struct comparison *c, struct xl__str *out);
 

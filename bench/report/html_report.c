@@ -222,95 +222,73 @@ static void add_command_line(struct xl__str *out, const json_t *document)
 
 /* -- a file --------------------------------------------------------------- */
 
-static void add_entry(struct xl__str *out, const char *title, const char *text)
+static void add_entry(json_t *table, const char *name, const char *text)
 {
-    if (*text)
-        html_add(out, "<div><dt>%m</dt><dd>%s</dd></div>\n", title, text);
+    json_t *row = *text ? html_row(table, NULL) : NULL;
+    html_cell(row, name);
+    html_cell(row, text);
 }
 
-static void add_host(struct xl__str *out, const json_t *host)
-{
-    char text[UNITS_CAP];
-    struct xl__str cpu = {0};
-    const json_t *cores = json_object_get(host, "cores");
-    const json_t *memory = json_object_get(host, "memory_bytes");
-    const json_t *load = json_object_get(host, "load");
-    xl__str_add(&cpu, json_text_at(host, "cpu"));
-    if (json_is_integer(cores))
-        xl__str_printf(&cpu, ", %" JSON_INTEGER_FORMAT " cores",
-                       json_integer_value(cores));
-    add_entry(out, "Processor", xl__str_text(&cpu));
-    if (json_is_number(memory)) {
-        units_format(text, sizeof text, json_number_value(memory), "B");
-        add_entry(out, "Memory", text);
-    }
-    add_entry(out, "System", json_text_at(host, "os"));
-    add_entry(out, "Kernel", json_text_at(host, "kernel"));
-    add_entry(out, "Machine", json_text_at(host, "machine"));
-    if (json_is_number(load)) {
-        units_number(text, sizeof text, json_number_value(load));
-        add_entry(out, "Load when it ended", text);
-    }
-    xl__str_clear(&cpu);
-}
-
-static void add_variables(struct xl__str *out, const json_t *variables)
+/* The texts and numbers of an object, a row each. */
+static void add_members(json_t *table, const json_t *object)
 {
     const char *name = NULL;
     json_t *value = NULL;
-    json_object_foreach((json_t *)(uintptr_t)variables, name, value)
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        const char *text = json_string_value(value);
-        html_add(out,
-                 "<div><dt><code>%s</code></dt><dd><code>%s</code></dd>"
-                 "</div>\n",
-                 name, text ? text : "");
+        char text[UNITS_CAP];
+        const char *end = strstr(name, "_bytes");
+        units_format(text, sizeof text, json_number_value(value),
+                     end ? "B" : "1");
+        if (json_is_string(value))
+            add_entry(table, name, json_string_value(value));
+        else if (json_is_number(value))
+            add_entry(table, name, text);
     }
 }
 
-/* The environment of one file; folded where there are many files. */
+/* The command line and the environment of one file. */
 static void add_file(struct xl__str *out, const struct result_file *file,
-                     size_t i_file, bool is_folded)
+                     size_t i_file)
 {
-    static const char fold[] =
-        "<details><summary>Versions, host, variables</summary>\n";
-    struct xl__str command = {0}, date = {0};
-    const json_t *doc = file->document;
-    const json_t *tool = json_object_get(doc, "tool");
-    const json_t *env = json_object_get(doc, "environment");
-    add_command_line(&command, doc);
-    html_date(&date, file);
+    struct xl__str command = {0}, caption = {0};
+    const json_t *env = json_object_get(file->document, "environment");
+    add_command_line(&command, file->document);
+    xl__str_printf(&caption, "Environment of %s", html_file_name(file));
     html_add(out,
              "<article aria-labelledby=\"file-%z\">\n"
              "<h3 id=\"file-%z\">%s</h3>\n<pre class=\"scroll\" "
              "tabindex=\"0\" role=\"region\" "
-             "aria-label=\"Command line of %s\"><code>%s</code></pre>\n"
-             "%m<dl>\n",
+             "aria-label=\"Command line of %s\"><code>%s</code></pre>\n",
              i_file, i_file, html_file_name(file), html_file_name(file),
-             xl__str_text(&command), is_folded ? fold : "");
-    add_entry(out, "Date", xl__str_text(&date));
-    add_entry(out, "State", results_state(file));
-    if (results_are_interrupted(file))
-        add_entry(out, "End", "interrupted: rows may be missing");
-    add_entry(out, "clbench", json_text_at(tool, "version"));
-    add_entry(out, "Library", json_text_at(tool, "library"));
-    add_host(out, json_object_get(doc, "host"));
-    add_variables(out, json_object_get(env, "variables"));
-    html_add(out, "</dl>\n%m</article>\n", is_folded ? "</details>\n" : "");
+             xl__str_text(&command));
+    json_t *table = html_table(xl__str_text(&caption));
+    html_column(table, "Item", LOOK_TEXT);
+    html_column(table, "Value", LOOK_TEXT);
+    add_entry(table, "state", results_state(file));
+    add_entry(table, "end",
+              results_are_interrupted(file)
+                  ? "interrupted: rows may be missing"
+                  : "");
+    add_members(table, json_object_get(file->document, "tool"));
+    add_members(table, json_object_get(file->document, "host"));
+    add_members(table, env);
+    add_members(table, json_object_get(env, "variables"));
+    html_table_end(out, table);
+    xl__str_add(out, "</article>\n");
     xl__str_clear(&command);
-    xl__str_clear(&date);
+    xl__str_clear(&caption);
 }
 
 static void add_environments(struct xl__str *out, const struct html_page *page)
 {
-    enum { MOST_UNFOLDED = 4 };
     xl__str_add(out, "<section id=\"environment\" "
                      "aria-labelledby=\"h-environment\">\n"
                      "<h2 id=\"h-environment\">Environment, and how to run it "
                      "again</h2>\n");
     for (size_t i = 0; i < page->n_files; i++)
         if (html_page_has(page, &page->files[i]))
-            add_file(out, &page->files[i], i, page->n_files > MOST_UNFOLDED);
+            add_file(out, &page->files[i], i);
     xl__str_add(out, "</section>\n");
 }
 
