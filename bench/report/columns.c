@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charts/plot.h"
 #include "cli/options.h"
 #include "cli/console.h"
 #include "cli/units.h"
@@ -34,7 +35,7 @@ struct table_line {
     struct table *t;
 };
 
-double report_frac(const xl_row *row)
+static double row_frac(const xl_row *row)
 {
     return row->roof.value > 0 ? row->value / row->roof.value : NAN;
 }
@@ -49,8 +50,8 @@ enum table_colour report_colour(xl_verdict verdict_column)
     return colours[verdict_column];
 }
 
-void report_cell_case(struct table *t, const struct result_table *rows,
-                      size_t i)
+static void add_case(struct table *t, const struct result_table *rows,
+                     size_t i)
 {
     struct xl__str text = {0};
     result_table_label(rows, i, &text);
@@ -69,7 +70,7 @@ void report_cell_percent(struct table *t, double frac)
 
 static void cell_case(const struct table_line *l)
 {
-    report_cell_case(l->t, l->rows, l->i);
+    add_case(l->t, l->rows, l->i);
 }
 
 /* Is it the fastest of its case that can be quoted? */
@@ -135,7 +136,20 @@ static void cell_value(const struct table_line *l)
 
 static void cell_roof(const struct table_line *l)
 {
-    report_cell_percent(l->t, report_frac(l->row));
+    report_cell_percent(l->t, row_frac(l->row));
+}
+
+/* A number that the run found; nothing for an unknown factor. */
+static void cell_finding(const struct table_line *l,
+                         const struct report_column *c)
+{
+    char text[UNITS_CAP] = "";
+    const double value = result_finding(l->row, c->finding);
+    if (!xl__streq(c->unit, "x"))
+        plot_format(text, sizeof text, value, c->unit);
+    else if (!isnan(value))
+        snprintf(text, sizeof text, "%.2fx", value);
+    table_cell(l->t, "%s", text);
 }
 
 static void cell_verdict(const struct table_line *l)
@@ -149,13 +163,6 @@ static void cell_verdict(const struct table_line *l)
                         xl__str_text(&verdict_column));
     xl__str_clear(&verdict_column);
     xl__str_clear(&marks);
-}
-
-static void cell_kernels(const struct table_line *l)
-{
-    char text[UNITS_CAP];
-    units_number(text, sizeof text, result_finding(l->row, "kernels"));
-    table_cell(l->t, "%s", text);
 }
 
 /* Bytes that the row moves, by its count. */
@@ -173,12 +180,6 @@ static void cell_gigabytes(const struct table_line *l)
     char text[UNITS_CAP];
     units_number(text, sizeof text, l->row->value / giga);
     table_cell(l->t, "%s", text);
-}
-
-static void cell_gain(const struct table_line *l)
-{
-    const double gain = result_finding(l->row, "gain");
-    table_cell(l->t, isnan(gain) ? "" : "%.2fx", gain);
 }
 
 /* -- cells of kernels ----------------------------------------------------- */
@@ -202,13 +203,6 @@ static void cell_axes(const struct table_line *l)
     else
         cell_case(l);
     xl__str_clear(&text);
-}
-
-/* The time over that of the fastest variant of the case. */
-static void cell_of_best(const struct table_line *l)
-{
-    const double times = result_finding(l->row, "of_best");
-    table_cell(l->t, isnan(times) ? "" : "%.2fx", times);
 }
 
 /* -- cells of a sweep ----------------------------------------------------- */
@@ -250,49 +244,10 @@ static void cell_bar(const struct table_line *l)
     table_cell(l->t, "%s", bar);
 }
 
-static void cell_area(const struct table_line *l)
-{
-    report_cell_percent(l->t, result_finding(l->row, "area"));
-}
-
-static void cell_waves(const struct table_line *l)
-{
-    char text[UNITS_CAP];
-    units_number(text, sizeof text, result_finding(l->row, "waves"));
-    table_cell(l->t, "%s", text);
-}
-
-static void cell_fill(const struct table_line *l)
-{
-    report_cell_percent(l->t, result_finding(l->row, "fill"));
-}
-
-static void cell_align(const struct table_line *l)
-{
-    char text[UNITS_CAP];
-    units_format(text, sizeof text, result_finding(l->row, "align_bytes"),
-                 "B");
-    table_cell(l->t, "%s", text);
-}
-
 static void cell_rest(const struct table_line *l)
 {
     report_cell_percent(l->t, unexplained_rate(l->row) /
                                   find_largest(l, unexplained_rate));
-}
-
-/* -- cells of a bound ----------------------------------------------------- */
-
-static void cell_bound(const struct table_line *l)
-{
-    char text[UNITS_CAP];
-    units_time(text, sizeof text, result_finding(l->row, "bound_ns"));
-    table_cell(l->t, "%s", text);
-}
-
-static void cell_times(const struct table_line *l)
-{
-    table_cell(l->t, "%.2f", result_finding(l->row, "times"));
 }
 
 static void cell_limit(const struct table_line *l)
@@ -355,11 +310,6 @@ static void cell_explained(const struct table_line *l)
                l->row->diagnosis.share >= 0 ? share : "");
 }
 
-static void cell_share(const struct table_line *l)
-{
-    report_cell_percent(l->t, result_finding(l->row, "share"));
-}
-
 /* -- tables --------------------------------------------------------------- */
 
 static bool has_limiter(const struct result_table *rows)
@@ -418,12 +368,12 @@ static const struct report_column usual_columns[] = {
 static const struct report_column expression_columns[] = {
     CASE("case", 8),
     METHOD(0),
-    {{"n", true, 0}, "Kernels", .cell = cell_kernels},
+    {{"n", true, 0}, "Kernels", .finding = "kernels", .unit = "1"},
     {{"moved", true, 0}, "Moved", .cell = cell_moved},
     MEDIAN,
     {{"GB/s", true, 0}, "GB/s", .cell = cell_gigabytes},
     ROOF,
-    {{"gain", true, 0}, "Gain", .cell = cell_gain},
+    {{"gain", true, 0}, "Gain", .finding = "gain", .unit = "x"},
     {{"limit", false, 4}, "Limited by", .cell = cell_explained},
     VERDICT,
     {.name = NULL},
@@ -434,7 +384,7 @@ static const struct report_column limiter_columns[] = {
     VARIANT("kernel", 8),
     CASE("expected", 8),
     {{"found", false, 8}, "Limited by", .cell = cell_limiter},
-    {{"share", true, 0}, "Share", .cell = cell_share},
+    {{"share", true, 0}, "Share", .finding = "share", .unit = "%"},
     MEDIAN,
     VERDICT,
     {.name = NULL},
@@ -448,10 +398,10 @@ static const struct report_column sweep_columns[] = {
     MEDIAN,
     VALUE,
     BAR(cell_bar, 6),
-    {{"area", true, 0}, "Area", .cell = cell_area},
-    {{"waves", true, 0}, "Waves", .cell = cell_waves},
-    {{"fill", true, 0}, "Fill", .cell = cell_fill},
-    {{"rows", true, 0}, "Alignment of rows", .cell = cell_align},
+    {{"area", true, 0}, "Area", .finding = "area", .unit = "%"},
+    {{"waves", true, 0}, "Waves", .finding = "waves", .unit = "1"},
+    {{"fill", true, 0}, "Fill", .finding = "fill", .unit = "%"},
+    {{"rows", true, 0}, "Alignment of rows", .finding = "align_bytes", .unit = "B"},
     {{"rest", true, 0}, "Rest", .cell = cell_rest},
     {{"verdict", false, 0}, "Verdict", .cell = cell_verdict, .look = LOOK_VERDICT,
      .is_wide = true},
@@ -463,8 +413,8 @@ static const struct report_column bound_columns[] = {
     CASE("case", 12),
     VARIANT("variant", 8),
     MEDIAN,
-    {{"allowed", true, 0}, "Allowed", .cell = cell_bound},
-    {{"times", true, 0}, "Times", .cell = cell_times},
+    {{"allowed", true, 0}, "Allowed", .finding = "bound_ns", .unit = "ns"},
+    {{"times", true, 0}, "Times", .finding = "times", .unit = "x"},
     {{"limit", false, 0}, "Limited by", .cell = cell_limit},
     VERDICT,
     {.name = NULL},
@@ -488,7 +438,7 @@ static const struct report_column kernel_columns[] = {
     {{"+-", true, 0}, "Spread", .cell = cell_spread, .is_wide = true},
     VALUE,
     ROOF,
-    {{"best", true, 0}, "Of the best", .cell = cell_of_best, .is_shown = has_best},
+    {{"best", true, 0}, "Of the best", .finding = "of_best", .unit = "x", .is_shown = has_best},
     {{"limit", false, 6}, "Limited by", .cell = cell_explained,
      .is_shown = has_limiter},
     VERDICT,
@@ -530,7 +480,10 @@ struct table *report_device_table(const struct result_table *rows,
     for (l.i = 0; l.i < rows->n; l.i++) {
         l.row = &rows->list[l.i].row;
         for (unsigned c = 0; c < n; c++)
-            columns[c]->cell(&l);
+            if (columns[c]->finding)
+                cell_finding(&l, columns[c]);
+            else
+                columns[c]->cell(&l);
     }
     return l.t;
 }

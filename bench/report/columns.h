@@ -23,6 +23,8 @@ struct report_column {
     struct table_column head; /* on the terminal and in Markdown */
     const char *name;         /* the title on a page; "": not there */
     void (*cell)(const struct table_line *l);
+    const char *finding, *unit; /* or what the run found, as plot_format();
+                                   "x": a factor */
     enum column_look look;
     bool (*is_shown)(const struct result_table *rows); /* NULL: always */
     bool is_wide; /* only where there is room */
@@ -42,11 +44,8 @@ struct table *report_device_table(const struct result_table *rows,
 /* Is it known of a row that its variant is the library's choice? */
 bool report_has_default(const struct result_table *rows);
 
-double report_frac(const xl_row *row); /* of the roof; NaN: none */
 enum table_colour report_colour(xl_verdict verdict);
-/* Add a cell: what distinguishes row `i`; a fraction as a percentage. */
-void report_cell_case(struct table *t, const struct result_table *rows,
-                      size_t i);
+/* Add a cell: a fraction as a percentage. */
 void report_cell_percent(struct table *t, double frac);
 
 #endif

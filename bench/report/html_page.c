@@ -360,7 +360,8 @@ const json_t *html_fact(const struct html_page *page, size_t i_device,
 
 /* -- the best row --------------------------------------------------------- */
 
-bool html_is_rate(const char *unit)
+/* Is more of this unit better? */
+static bool is_rate(const char *unit)
 {
     const size_t len = strlen(unit);
     return len > 2 && strcmp(unit + len - 2, "/s") == 0;
@@ -388,7 +389,7 @@ const struct html_row *html_best_row(const struct html_page *page,
             row->row->is_other ||
             html_verdict_rank(row->row->verdict) > XL_ROW_SUSPICIOUS ||
             isnan(result_number(row->row, NULL, "value")) ||
-            !html_is_rate(json_text_at(json, "unit")) ||
+            !is_rate(json_text_at(json, "unit")) ||
             (dtype && strcmp(dtype, json_text_at(json, "dtype")) != 0))
             continue;
         if (!best || is_better(row->row, best->row))

@@ -99,8 +99,6 @@ const char *html_file_name(const struct result_file *file);
  * before a reported one. NULL: no file has it. */
 const json_t *html_fact(const struct html_page *page, size_t i_device,
                         const char *name);
-/* Is more of this unit better? */
-bool html_is_rate(const char *unit);
 /* The row with the highest rate of this library in a group, of one type if
  * `dtype` is given: a row that is ok before one that is suspicious. NULL:
  * there is no rate. */

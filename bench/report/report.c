@@ -19,14 +19,15 @@
 #include "report/summary.h"
 #include "results/document.h"
 
-/* A destination of rows. A section is begun, given its rows, and ended. */
+/* A destination of rows. A section is begun, given its rows, and ended; NULL:
+ * nothing is done then. */
 struct report_writer {
     void *(*open)(struct session *s); /* NULL: reported on stderr */
     /* Begin a table. Title "GEMM"; note: a line below it, or NULL. */
     void (*begin_section)(void *w, enum rows_kind kind, const char *title,
                           const char *note);
     void (*add_row)(void *w, xl_device *dev, const xl_row *row);
-    /* Another pass over a row; NULL: not kept. */
+    /* Another pass over a row. */
     void (*add_pass)(void *w, xl_device *dev, unsigned pass,
                      const xl_row *row);
     void (*end_section)(void *w); /* print it, or rewrite the files */
@@ -264,26 +265,12 @@ static void *open_summary(struct session *s)
     return w;
 }
 
-static void begin_no_section(void *state, enum rows_kind kind,
-                             const char *title, const char *note)
-{
-    (void)state;
-    (void)kind;
-    (void)title;
-    (void)note;
-}
-
 static void add_summary_row(void *state, xl_device *dev, const xl_row *row)
 {
     struct summary_writer *w = state;
     summary_add(&w->summary, dev, row);
     w->last = dev;
     progress_hide(w->s); /* it is drawn again with the row */
-}
-
-static void end_no_section(void *state)
-{
-    (void)state;
 }
 
 static int close_summary(void *state)
@@ -303,9 +290,7 @@ static int close_summary(void *state)
 
 static const struct report_writer summary_functions = {
     .open = open_summary,
-    .begin_section = begin_no_section,
     .add_row = add_summary_row,
-    .end_section = end_no_section,
     .close = close_summary,
 };
 
@@ -458,7 +443,7 @@ static void end_section(void *arg)
         return;
     r->is_open = false;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_active(r, i))
+        if (is_active(r, i) && writers[i].writer->end_section)
             writers[i].writer->end_section(r->state[i]);
 }
 
@@ -469,7 +454,7 @@ static void begin_section(void *arg, enum rows_kind kind, const char *title,
     end_section(r);
     r->is_open = true;
     for (unsigned i = 0; i < N_WRITERS; i++)
-        if (is_active(r, i))
+        if (is_active(r, i) && writers[i].writer->begin_section)
             writers[i].writer->begin_section(r->state[i], kind, title, note);
 }
 
@@ -490,7 +475,8 @@ static void write_record(void *arg, xl_device *dev, const xl_row *row)
         if (!r->state[i] || w == &table_functions)
             continue;
         w->add_row(r->state[i], dev, row);
-        w->end_section(r->state[i]);
+        if (w->end_section)
+            w->end_section(r->state[i]);
     }
 }
 
