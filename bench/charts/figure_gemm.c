@@ -236,9 +236,9 @@ enum {
     LEFT = 92,
     RIGHT = 24,
     HEIGHT = 340,
-    PANEL_WIDTH = 244,
+    PANEL_WIDTH = 164,
     PANEL_HEIGHT = 150,
-    PANEL_STEP = 364, /* from one to the next */
+    PANEL_STEP = 276, /* from one to the next */
     PANEL_GAP = 44,
     BELOW = 12
 };

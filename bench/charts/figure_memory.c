@@ -319,7 +319,7 @@ enum {
     COALESCING_LEFT = 92,
     COALESCING_HEIGHT = 280,
     BETWEEN = 52,
-    PANEL_LEFT = 440, /* of the right one */
+    PANEL_LEFT = 350, /* of the right one */
     PANEL_HEIGHT = 130
 };
 
@@ -461,7 +461,7 @@ static double draw_panels(struct xl__str *out, const struct result_file *file,
         p.left = PANEL_LEFT;
         p.width = SVG_WIDTH - PANEL_LEFT - 2 * PLOT_EDGE;
     }
-    p.x = plot_axis(2, "1", "words of a work-item's load");
+    p.x = plot_axis(2, "1", "words of a load");
     return fmax(fmax(left, draw_panel(out, file, device, "vector", p)), top);
 }
 

@@ -259,11 +259,6 @@ void html_table_end(struct xl__str *out, json_t *table)
 
 /* -- display -------------------------------------------------------------- */
 
-static void show_title(void *arg, const char *text)
-{
-    html_add(arg, "<h4>%s</h4>\n", text);
-}
-
 static void show_text(void *arg, const char *text)
 {
     html_add(arg, "<p>%s</p>\n", text);
@@ -297,7 +292,7 @@ static void show_gap(void *arg)
 
 struct display html_display(struct xl__str *out)
 {
-    return (struct display){out,        0,         show_title, show_text,
+    return (struct display){out,        0,         show_text, show_text,
                             show_table, show_note, show_gap};
 }
 

@@ -207,7 +207,7 @@ static void add_group(struct xl__str *out, const struct html_page *page,
              "<h3 id=\"op-%z\">%s</h3>\n",
              group->n > MANY ? " long" : "", i_group, i_group,
              xl__str_text(&title));
-    if (about)
+    if (about && !*find_note(page, &group->rows[0]))
         html_add(out, "<p>%s</p>\n", about);
     add_notes(out, page, group);
     if (*group->common)

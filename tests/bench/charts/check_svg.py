@@ -46,6 +46,9 @@ def find_faults(root):
         for name in NUMBERS:
             if e.get(name) and not math.isfinite(float(e.get(name))):
                 yield f"{name} is {e.get(name)}"
+        for name in ("x", "x1", "x2"):
+            if not -0.5 <= float(e.get(name, 0)) <= width + 0.5:
+                yield f"{name} is outside of the figure: {e.get(name)}"
         for name in ("d", "points"):
             if re.search("nan|inf", e.get(name, "")):
                 yield f"{name} has a value that is not a number"

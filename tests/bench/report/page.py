@@ -107,7 +107,16 @@ def busy():
                    [row(0, op, "tiled", 10 + i, (1 + i) * 1e12, "suspicious",
                         {"shape": {"n": 128, "c": 1024, "k": 512 + i,
                                    "h": 224, "w": 224, "r": 3, "s": 3}})
-                    for op in ("gemm", "conv", "softmax") for i in range(5)])
+                    for op in ("gemm", "conv", "softmax") for i in range(5)] +
+                   [row(0, "gemm", variant, 256 << i, (9 + i) * 1e12, "ok", {
+                       "dtype": dtype, "shape": {
+                           side: 256 << i for side in "mnk"}})
+                    for variant in ("tiled", "peer_library")
+                    for dtype in ("f32", "f16") for i in range(4)] +
+                   [row(0, "probe_coalescing", what, 1 << i, 1e12, "ok", {
+                       "unit": "B/s", "params": {what: 1 << i}})
+                    for what in ("stride", "offset", "vector")
+                    for i in range(4)])
     out["state"] = {"text": "BUSY (load 9 on 2 cores, others 63 %)",
                     "is_busy": True}
     out["interrupted"] = True
@@ -455,7 +464,11 @@ class Page(unittest.TestCase):
                       "h1, h2, h3, h4, figcaption, svg text, svg"))
                   .filter(function (e) {
                     var box = e.getBoundingClientRect();
-                    return box.right > innerWidth + 0.5 || box.left < -0.5 ||
+                    var own = (e.ownerSVGElement || document.body)
+                      .getBoundingClientRect();
+                    return box.right > own.right + 0.5 ||
+                      box.left < own.left - 0.5 ||
+                      box.right > innerWidth + 0.5 || box.left < -0.5 ||
                       !(e instanceof SVGElement) &&
                       e.scrollWidth > e.clientWidth + 1 ||
                       /\\.\\.$/.test(e.textContent);
@@ -579,4 +592,4 @@ if __name__ == "__main__":
     if not os.access(CHROMIUM, os.X_OK):
         print("SKIPPED: no Chromium")
         sys.exit(0)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
