@@ -94,7 +94,7 @@ static double draw_bandwidth_headline(struct xl__str *out,
                                       const struct plot_bars *bars)
 {
     const struct plot_bar *best = &bars->at[0], *worst = &bars->at[0];
-    char most[UNITS_CAP], least[UNITS_CAP], text[192];
+    char most[UNITS_CAP], least[UNITS_CAP], text[256];
     for (size_t i = 1; i < bars->n; i++) {
         best = bars->at[i].value > best->value ? &bars->at[i] : best;
         worst = bars->at[i].value < worst->value ? &bars->at[i] : worst;

@@ -79,7 +79,7 @@ static void add_row(struct plot_bars *bars, struct plot_axis *axis,
     bar.high = fmin(bar.value * high, most_share);
     figure_case(row, name, sizeof name);
     if (is_one_of_many(file, row))
-        snprintf(bar.name, sizeof bar.name, "%.30s %.16s", name,
+        snprintf(bar.name, sizeof bar.name, "%.50s %.28s", name,
                  skip_peer_prefix(row));
     else
         xl__strcpy(bar.name, sizeof bar.name, name);

@@ -47,7 +47,7 @@ double plot_y(const struct plot *p, double value);
 /* Draw grid, ticks and the labels of the axes; the y below all of it. */
 double plot_frame(struct xl__str *out, const struct plot *p);
 
-enum { PLOT_TIP = 224, PLOT_NAME = 64, PLOT_LABEL = 48 };
+enum { PLOT_TIP = 224, PLOT_NAME = 64, PLOT_LABEL = 80 };
 struct plot_point {
     double x, y, low, high; /* low and high NaN: no interval */
     bool is_hollow;         /* it is not to be relied on */
