@@ -2,6 +2,7 @@
 /* The tables of all rows, one an op: the columns of the terminal's table
  * (columns.c), the same cases of several runs side by side, and what limits
  * the rows. Points of curves have a table of their own, folded up. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <crosslane/crosslane.h>
@@ -11,6 +12,7 @@
 #include "cli/table.h"
 #include "compare/sides.h"
 #include "report/columns.h"
+#include "report/figure_files.h"
 #include "report/html.h"
 #include "report/html_page.h"
 #include "report/section.h"
@@ -188,6 +190,23 @@ static void add_title(struct xl__str *out, const struct html_page *page,
         }
 }
 
+/* "op-gemm" for links; with a number where an earlier section has the same. */
+static void add_id(struct xl__str *out, const struct html_page *page,
+                   size_t i_group)
+{
+    char *own = figure_files_label(page->groups[i_group].op);
+    size_t earlier = 0;
+    for (size_t i = 0; i < i_group; i++) {
+        char *other = figure_files_label(page->groups[i].op);
+        earlier += xl__streq(own, other);
+        free(other);
+    }
+    xl__str_printf(out, "op-%s", own ? own : "");
+    if (earlier > 0)
+        xl__str_printf(out, "-n%zu", earlier + 1);
+    free(own);
+}
+
 /* The section of an op: title, notes, side by side, all rows, and the points
  * of curves in a folded table. */
 static void add_group(struct xl__str *out, const struct html_page *page,
@@ -196,17 +215,18 @@ static void add_group(struct xl__str *out, const struct html_page *page,
     enum { MANY = 100 };
     const struct html_group *group = &page->groups[i_group];
     const struct display to = html_display(out);
-    struct xl__str title = {0}, caption = {0};
+    struct xl__str title = {0}, caption = {0}, id = {0};
     const char *about = describe_probe(group->op);
     size_t n_points = 0;
     for (size_t i = 0; i < group->n; i++)
         n_points += group->rows[i].is_point;
     add_title(&title, page, group);
+    add_id(&id, page, i_group);
     html_add(out,
-             "<section class=\"op%m\" aria-labelledby=\"op-%z\">\n"
-             "<h3 id=\"op-%z\">%s</h3>\n",
-             group->n > MANY ? " long" : "", i_group, i_group,
-             xl__str_text(&title));
+             "<section class=\"op%m\" aria-labelledby=\"%s\">\n"
+             "<h3 id=\"%s\">%s</h3>\n",
+             group->n > MANY ? " long" : "", xl__str_text(&id),
+             xl__str_text(&id), xl__str_text(&title));
     if (about && !*find_note(page, &group->rows[0]))
         html_add(out, "<p>%s</p>\n", about);
     add_notes(out, page, group);
@@ -228,6 +248,7 @@ static void add_group(struct xl__str *out, const struct html_page *page,
     xl__str_add(out, "</section>\n");
     xl__str_clear(&title);
     xl__str_clear(&caption);
+    xl__str_clear(&id);
 }
 
 void html_rows(struct xl__str *out, const struct html_page *page)

@@ -215,7 +215,19 @@
       count.textContent = shown === rows.length
         ? "" : shown + " of " + rows.length + " rows";
     }
-    form.addEventListener("input", apply);
+    form.addEventListener("input", function () {
+      apply();
+      history.replaceState(null, "", text.value
+        ? "#find=" + encodeURIComponent(text.value) : "#rows");
+    });
+    /* A link with "#find=gemm f16" searches. */
+    if (location.hash.startsWith("#find=")) {
+      try {
+        text.value = decodeURIComponent(location.hash.slice(6));
+      } catch (error) { /* not such a link */ }
+      apply();
+      section.scrollIntoView();
+    }
     form.addEventListener("submit", function (event) {
       event.preventDefault();
     });

@@ -455,6 +455,18 @@ class Page(unittest.TestCase):
         self.browser.open("plain", fragment="note-5-1")
         self.assertTrue(self.browser.run(
             "document.querySelector('li:target').checkVisibility()"))
+        self.loads("busy")
+        self.browser.open("plain", fragment="op-softmax")
+        self.assertEqual(self.browser.run(
+            "document.querySelector('h3:target').textContent"), "Softmax")
+        self.loads("busy")
+        self.browser.open("plain", fragment="find=softmax%20m=12%")
+        self.assertEqual(self.browser.console_events(), [])
+        self.loads("busy")
+        self.browser.open("plain", fragment="find=softmax%20m=12")
+        self.assertEqual(self.browser.run(
+            "document.querySelector('.filter output').textContent"),
+            "1 of 60 rows")
 
     def test_nothing_is_cut(self):
         """Titles and pictures, on a wide and a narrow screen."""
