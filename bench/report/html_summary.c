@@ -85,7 +85,6 @@ struct bar {
     const char *label, *unit;
     double value, frac; /* of its roof; NaN: none */
     xl_verdict verdict;
-    const struct html_row *row; /* NULL: of a probe */
 };
 
 /* Lines of a bar a device, under a title. */
@@ -94,16 +93,14 @@ struct bars {
     struct xl__str *out;
     struct bar *list; /* n_devices of each line */
     size_t n, cap;
-    bool is_broken;
 };
 
 static void add_bar(struct bars *b, const struct bar *bar)
 {
-    const bool is_kept =
-        xl__grow(&b->list, &b->cap, b->n + 1, sizeof *b->list);
-    if (is_kept)
+    if (xl__grow(&b->list, &b->cap, b->n + 1, sizeof *b->list))
         b->list[b->n++] = *bar;
-    b->is_broken = b->is_broken || !is_kept;
+    else
+        b->out->broken = true;
 }
 
 static bool is_shown(const struct bar *bar)
@@ -138,7 +135,7 @@ static void add_relation(const struct bars *b, size_t i)
     const struct bar *bar = &b->list[i], *first = &b->list[i / n * n];
     char text[UNITS_CAP];
     xl__str_add(b->out, "<td class=\"n\"><small>");
-    if (bar != first && is_shown(first)) {
+    if (bar != first && is_shown(first) && xl__streq(bar->unit, first->unit)) {
         const double ratio = speed_of(bar) / speed_of(first);
         xl__str_printf(b->out, ratio < 0.1 ? "x %.2g" : "x %.3g", ratio);
     }
@@ -179,6 +176,7 @@ static void show_bars(struct bars *b, const char *title)
     bool is_any = false;
     for (size_t i = 0; i < b->n; i++)
         is_any = is_any || is_shown(&b->list[i]);
+    is_any = is_any && !b->out->broken; /* of whole lines */
     if (is_any)
         html_add(b->out, "<table class=\"bars\"><caption>%s</caption>\n",
                  title);
@@ -211,11 +209,12 @@ static void add_op(struct bars *b, const struct html_group *group)
         const char *dtype = json_text_at(group->rows[i].row->json, "dtype");
         const size_t before = b->n;
         bool is_any = false;
-        for (size_t d = 0;
-             d < b->page->n_devices && is_first_of_dtype(group, i); d++) {
+        if (!is_first_of_dtype(group, i))
+            continue;
+        for (size_t d = 0; d < b->page->n_devices; d++) {
             const struct html_row *best =
                 html_best_row(b->page, group, d, dtype);
-            struct bar bar = {dtype, "", NAN, NAN, XL_ROW_OK, best};
+            struct bar bar = {dtype, "", NAN, NAN, XL_ROW_OK};
             if (best) {
                 bar.unit = json_text_at(best->row->json, "unit");
                 bar.value = result_number(best->row, NULL, "value");
@@ -242,8 +241,8 @@ static void show_probes(struct bars *b, const struct summary *summary)
             continue;
         for (size_t d = 0; d < b->page->n_devices; d++) {
             (void)summary_cell(summary, &devices[d], i, &cell);
-            const struct bar bar = {cell.label, cell.unit,    cell.value,
-                                    NAN,        cell.verdict, NULL};
+            const struct bar bar = {cell.label, cell.unit, cell.value, NAN,
+                                    cell.verdict};
             add_bar(b, &bar);
             is_any = is_any || is_shown(&bar);
         }
@@ -286,7 +285,6 @@ static void add_bars(struct xl__str *out, const struct html_page *page)
     }
     show_probes(&b, &summary);
     xl__str_add(out, "</div>\n");
-    out->broken = out->broken || b.is_broken;
     summary_clear(&summary);
     free(b.list);
 }
