@@ -476,7 +476,7 @@ class Page(unittest.TestCase):
                 self.loads(name, width=width)
                 self.assertEqual(self.browser.run("""Array.from(
                     document.querySelectorAll(
-                      "h1, h2, h3, h4, figcaption, svg text, svg"))
+                      "h1, h2, h3, h4, nav a, figcaption, svg text, svg"))
                   .filter(function (e) {
                     var box = e.getBoundingClientRect();
                     var own = (e.ownerSVGElement || document.body)
