@@ -151,7 +151,9 @@ void expr_column_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
     XL_CAT4(xl_, acc, _fold_, XL_VW)(&XL_OF(N), b##N + from, k + from, some);
 #define XL_PART_FOLD(acc, N) XL_VECTOR_FOLD(acc, N)
 #define XL_PART_ARRAYS_0 XL_VECTOR_ARRAYS_0
+#ifndef XL_PART_RESULTS_0 /* defined if elements are stored */
 #define XL_PART_RESULTS_0 XL_VECTOR_RESULTS_0
+#endif
 #define XL_VECTOR_ROW_0 XL_ROW_0
 
 /* Steps of n lines, as long as there are n, for the vectors c of the item from

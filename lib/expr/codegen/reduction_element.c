@@ -262,10 +262,24 @@ static void write_vector_macros(struct xl__reduction_writer *r)
     write_sweep_macro(r, "VECTOR_RESULTS_", write_results);
 }
 
+/* Does the sweep store elements, and not only values of rows? */
+static bool stores_elements(const struct xl__reduction_writer *r)
+{
+    for (unsigned k = 0; k < r->group->n_operands; k++) {
+        const struct xl__operand *o = &r->group->operand[k];
+        if (o->is_written && o->sweep == r->sweep &&
+            !xl__operand_is_of_rows(r->group, o))
+            return true;
+    }
+    return false;
+}
+
 static void write_part_macros(struct xl__reduction_writer *r)
 {
     r->count = "count";
     write_sweep_macro(r, "PART_LOADS_", write_loads);
+    if (stores_elements(r))
+        write_sweep_macro(r, "PART_RESULTS_", write_results);
     r->count = NULL;
 }
 

@@ -42,6 +42,7 @@ static const struct named_case named_cases[] = {
     {"primes", "softmax(x)", "x f32 101,499; out f32 101,499"},
     {"prime columns", "sum(x, axis=0)", "x f32 4999,5; out f32 1,5"},
     {"wide columns", "out = x - mean(x, axis=0)", "x f32 97,1031; out f32 97,1031"},
+    {"elements beside columns", "a = x / r; b = sum(x, axis=0)", "x f32 29,47; r f32 29,1; a f32 29,47; b f32 1,47"},
     {"middle axis", "max(x, axis=1)", "x f16 31,17,29; out f32 31,1,29"},
     {"outer and inner axis", "var(x, axis=(0, 2))", "x f32 31,17,29; out f32 1,17,1"},
     {"rows of 3", "softmax(x)", "x f32 1000,3; out f32 1000,3"},
