@@ -336,6 +336,17 @@ struct num expr_ref_add_transposed(const struct expr_point *p)
     return n_add(ref_in(p, 0), ref_in(&swapped, 1));
 }
 
+struct num expr_ref_smoothed(const struct expr_point *p)
+{
+    struct expr_point at = *p;
+    struct num sum = n_gelu(ref_in(&at, 0));
+    for (unsigned i = 0; i < 2; i++) {
+        at.i[0]++;
+        sum = n_add(sum, n_gelu(ref_in(&at, 0)));
+    }
+    return sum;
+}
+
 /* -- cases with reductions ---------------------------------------------------
  */
 

@@ -41,7 +41,7 @@ expr_ref expr_ref_axpy, expr_ref_linear_relu, expr_ref_sin2_cos2,
     expr_ref_lstm, expr_ref_gru, expr_ref_dropout, expr_ref_quantise,
     expr_ref_dequantise, expr_ref_gamma, expr_ref_black_scholes,
     expr_ref_horner, expr_ref_distance, expr_ref_mandelbrot, expr_ref_masks,
-    expr_ref_add_transposed;
+    expr_ref_add_transposed, expr_ref_smoothed;
 expr_ref expr_ref_masked_softmax, expr_ref_masked_log_softmax;
 expr_ref expr_ref_softmax, expr_ref_log_softmax, expr_ref_layer_norm,
     expr_ref_layer_norm_residual, expr_ref_rms_norm, expr_ref_channel_stats,

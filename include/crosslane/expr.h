@@ -26,8 +26,8 @@
  *   size 1, so a result broadcasts back; an output may omit them.
  * Rows:        softmax log_softmax (x, axis=-1), layer_norm(x, gain, bias,
  *   eps), rms_norm(x, gain, eps) over the last axis.
- * Views:       x[2:10:2, ...] of a bound tensor, transpose(x),
- *   permute(x, 1, 0, 2): no copy is made.
+ * Views:       x[2:10:2, ...], x[::-1], x[:, None], transpose(x),
+ *   permute(x, 1, 0, 2), reshape(x, 4, -1), of any value, one after another.
  *
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
  * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
@@ -46,6 +46,15 @@
  * of a row that is all -inf (fully masked) is 0; log_softmax and logsumexp of
  * it are -inf. NaN in a row gives NaN in all three; so does +inf, except that
  * logsumexp is +inf.
+ *
+ * Views follow NumPy's rules; an index drops its axis, None is a new axis of
+ * size 1, -1 in reshape is what remains, orders and sizes may be in
+ * parentheses. A slice without elements is an error. Views of a bound tensor
+ * make no copy, unless strides cannot express a reshape. A view of a computed
+ * value is computed again from views of its operands, or the value is stored
+ * for it: what takes less time on the device by its rates (xl_expr_kernels()
+ * has the numbers). Values of reductions, of random numbers and those that are
+ * reshaped are stored.
  *
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be

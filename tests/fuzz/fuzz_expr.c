@@ -19,6 +19,7 @@
 #include "expr/fuse/fuse.h"
 #include "expr/graph/group_eval.h"
 #include "expr/graph/infer.h"
+#include "expr/graph/views.h"
 #include "expr/language/parser.h"
 #include "expr/language/tree.h"
 #include "expr_shapes.h"
@@ -251,7 +252,8 @@ static size_t last_of(const struct xl__group *group,
 {
     size_t last = o->offset;
     for (unsigned d = 0; d < group->n_loops; d++)
-        last += (group->loop[d].size - 1) * o->stride[d];
+        if (xl__stride_length(o->stride[d]) == o->stride[d])
+            last += (group->loop[d].size - 1) * o->stride[d];
     return last;
 }
 
@@ -265,20 +267,22 @@ static void run_group(const struct xl__graph *g, const struct inputs *in,
         size_t last = last_of(group, o);
         if (o->at == XL__AT_INDEX)
             continue;
+        const size_t first = o->offset - xl__operand_before(group, o);
+        OWED(first <= o->offset);
         if (o->at == XL__AT_TEMP) {
             const struct xl__temp *t = &s->temp[o->index];
             OWED(o->index < s->n_temps);
             OWED(t->offset + t->bytes <= s->scratch_bytes);
             OWED((last + 1) * xl_dtype_bytes(t->dtype) <= t->bytes);
-            mem[i].value = m->scratch + t->offset + o->offset;
-            mem[i].error = m->scratch_error + t->offset + o->offset;
+            mem[i].value = m->scratch + t->offset + first;
+            mem[i].error = m->scratch_error + t->offset + first;
         } else {
             unsigned at = in->signature.b[o->index].same_as;
             OWED(o->index < in->signature.n && last < in->elems[o->index]);
-            mem[i].value = m->value[at] + o->offset;
-            mem[i].error = m->error[at] + o->offset;
+            mem[i].value = m->value[at] + first;
+            mem[i].error = m->error[at] + first;
         }
-        mem[i].elems = last - o->offset + 1;
+        mem[i].elems = last - first + 1;
     }
     OWED(xl__eval_group(g, group, in->scalar, mem) == XL_OK);
 }
@@ -321,7 +325,7 @@ static void compare(const struct inputs *in, const struct memory *f,
     }
 }
 
-static void run_both(const struct xl__graph *g, const struct inputs *in,
+static void run_both(const struct xl__graph g[2], const struct inputs *in,
                      const struct xl__schedule s[2])
 {
     struct memory m[2];
@@ -331,7 +335,7 @@ static void run_both(const struct xl__graph *g, const struct inputs *in,
     for (unsigned i = 0; i < 2; i++) {
         remember(in, &s[i], &m[i]);
         for (unsigned k = 0; k < s[i].n_groups; k++)
-            run_group(g, in, &s[i], &s[i].group[k], &m[i]);
+            run_group(&g[i], in, &s[i], &s[i].group[k], &m[i]);
     }
     compare(in, &m[0], &m[1]);
     forget(&m[0]);
@@ -359,19 +363,26 @@ static bool is_refused(xl_status status, struct xl__error *e)
 static void back_end(const struct xl__graph *g, const struct inputs *in,
                      const struct xl__limits *l)
 {
+    struct xl__graph own[2] = {{0}};
     struct xl__schedule s[2] = {{0}};
     struct xl__error e = {0};
+    struct xl__str why = {0};
     bool refused = false;
     for (unsigned i = 0; i < 2 && !refused; i++) {
+        OWED(xl__graph_lower_views(g, &in->signature, i == 1 ? NULL : l,
+                                   &own[i], &why) == XL_OK);
         refused = is_refused(
-            xl__fuse(g, &in->signature, l, i == 1, &s[i], &e), &e);
+            xl__fuse(&own[i], &in->signature, l, i == 1, &s[i], &e), &e);
         if (!refused)
-            check_plans(g, l, &s[i]);
+            check_plans(&own[i], l, &s[i]);
     }
     if (!refused)
-        run_both(g, in, s);
-    xl__schedule_clear(&s[0]);
-    xl__schedule_clear(&s[1]);
+        run_both(own, in, s);
+    for (unsigned i = 0; i < 2; i++) {
+        xl__schedule_clear(&s[i]);
+        xl__graph_clear(&own[i]);
+    }
+    xl__str_clear(&why);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -35,9 +35,7 @@ static unsigned view_args(const struct xl__view *v)
 
 static unsigned load_args(const struct xl__fusion *f, unsigned n)
 {
-    struct xl__view v = xl__view_dense(&f->mark[n].extent);
-    if (f->g->node[n].op == XL__E_INPUT)
-        v = xl__view_input(&f->g->node[n]);
+    const struct xl__view v = xl__view_loaded(f, n);
     return view_args(&v);
 }
 

@@ -2,7 +2,8 @@
 /* The clusters of a graph, fused: growing, hoisting and splitting.
  *
  * Growing. A cluster starts from a seed: the first reduction that is not in a
- * cluster yet or, after all reductions, the first output that is not stored.
+ * cluster yet or, after all reductions, the first output that is not stored. A
+ * value that a VIEW reads is stored before what comes after the VIEW.
  * It takes in reductions and outputs that have the same domain and that read
  * the same memory or depend on its results. Then temporaries.c decides which
  * values are stored for later clusters.
@@ -359,11 +360,12 @@ static uint64_t load_bit(const struct xl__fusion *f,
     enum { BINDINGS = 32 };
     static const double worth = 0.125;
     const struct xl__node *node = &f->g->node[n];
+    const unsigned memory = node->op == XL__E_VIEW ? node->arg[0] : n;
     if (f->mark[n].elems < worth * xl__extent_elems(&c->domain.all))
         return 0;
     return node->op == XL__E_INPUT
                ? UINT64_C(1) << f->s->b[node->binding].same_as
-               : UINT64_C(1) << (BINDINGS + n % BINDINGS);
+               : UINT64_C(1) << (BINDINGS + memory % BINDINGS);
 }
 
 static bool same_domain(const struct xl__domain *a, const struct xl__domain *b)
@@ -429,6 +431,8 @@ static void spread_states(struct xl__fusion *f, struct growth *w)
             continue;
         }
         m->sweep = sweep_of(f, n);
+        if (node->op == XL__E_VIEW)
+            m->state = XL__OTHERS; /* what it reads is stored before it */
         for (unsigned a = 0; a < xl__n_args(node); a++) {
             const struct xl__mark *arg = &f->mark[node->arg[a]];
             m->loads |= arg->loads;
@@ -497,9 +501,7 @@ static bool is_reduced_inside(struct xl__fusion *f, const struct xl__domain *d,
         if (!f->mark[n].is_below || !xl__is_loaded(f, n, at))
             continue;
         const bool is_input = node->op == XL__E_INPUT;
-        const struct xl__view v = is_input
-                                      ? xl__view_input(node)
-                                      : xl__view_dense(&f->mark[n].extent);
+        const struct xl__view v = xl__view_loaded(f, n);
         const unsigned inner = xl__view_inner(&v);
         const double bytes =
             f->mark[n].elems *
@@ -578,13 +580,43 @@ static unsigned first_reduction(const struct xl__fusion *f)
     return XL__NEVER;
 }
 
+/* The first view of what is not stored. */
+static unsigned first_view(const struct xl__fusion *f)
+{
+    for (unsigned n = 0; n < f->g->n_nodes; n++)
+        if (f->g->node[n].op == XL__E_VIEW &&
+            f->mark[n].stored_in == XL__NEVER)
+            return n;
+    return XL__NEVER;
+}
+
+/* Store the argument of a view, below which no reduction is left. */
+static xl_status store_viewed(struct xl__fusion *f, unsigned view)
+{
+    xl_status status;
+    const unsigned n = f->g->node[view].arg[0];
+    struct xl__cluster own = {.domain = {.all = f->mark[n].extent}};
+    TRY(xl__sinks_add_outputs(f, &own, n));
+    TRY(xl__cluster_store(f, &own, n));
+    TRY(hoist_nodes(f, &own));
+    TRY(push_split(f, &own));
+    return XL_OK;
+fail:
+    xl__cluster_clear(&own);
+    return status;
+}
+
 xl_status xl__grow_clusters(struct xl__fusion *f)
 {
     xl_status status = XL_OK;
     for (;;) {
-        const unsigned seed = first_reduction(f);
-        if (seed == XL__NEVER)
+        const unsigned seed = first_reduction(f), view = first_view(f);
+        if (seed == XL__NEVER && view == XL__NEVER)
             break;
+        if (view < seed) {
+            TRY(store_viewed(f, view));
+            continue;
+        }
         const struct xl__domain d = xl__domain_of(f, seed);
         TRY(grow_cluster(f, seed, &d));
     }

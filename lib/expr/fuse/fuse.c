@@ -75,6 +75,14 @@ struct xl__view xl__view_input(const struct xl__node *n)
     return aligned_view(n->offset, &n->shape, n->stride);
 }
 
+struct xl__view xl__view_loaded(const struct xl__fusion *f, unsigned n)
+{
+    const struct xl__node *node = &f->g->node[n];
+    return node->op == XL__E_INPUT || node->op == XL__E_VIEW
+               ? xl__view_input(node)
+               : xl__view_dense(&f->mark[n].extent);
+}
+
 struct xl__view xl__view_output(const struct xl__output *o)
 {
     return aligned_view(o->offset, &o->shape, o->stride);
@@ -97,7 +105,8 @@ unsigned xl__view_inner(const struct xl__view *v)
     for (unsigned d = XL_MAX_DIMS; d-- > 0;) {
         if (v->stride[d] == 0)
             continue;
-        if (inner == XL__NEVER || v->stride[d] < v->stride[inner])
+        if (inner == XL__NEVER || xl__stride_length(v->stride[d]) <
+                                      xl__stride_length(v->stride[inner]))
             inner = d;
     }
     return inner;
@@ -174,6 +183,20 @@ xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,
     return XL_OK;
 }
 
+xl_status xl__sinks_add_outputs(struct xl__fusion *f, struct xl__cluster *c,
+                                unsigned node)
+{
+    xl_status status = XL_OK;
+    for (unsigned o = 0; o < f->g->n_outputs; o++) {
+        const struct xl__extent to = xl__extent_of(&f->g->output[o].shape);
+        if (f->g->output[o].node == node && f->output_in[o] == XL__NEVER &&
+            xl__extent_equal(&to, &f->mark[node].extent))
+            TRY(xl__sink_add(f, c, node, o));
+    }
+fail:
+    return status;
+}
+
 xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c,
                             unsigned node)
 {
@@ -195,6 +218,15 @@ void xl__cluster_clear(struct xl__cluster *c)
     *c = (struct xl__cluster){0};
 }
 
+/* A node that is stored is in memory, and so are the views of it. */
+static void set_stored(struct xl__fusion *f, unsigned node, unsigned at)
+{
+    f->mark[node].stored_in = at;
+    for (unsigned n = node + 1; n < f->g->n_nodes; n++)
+        if (f->g->node[n].op == XL__E_VIEW && f->g->node[n].arg[0] == node)
+            f->mark[n].stored_in = at;
+}
+
 xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
 {
     const unsigned at = f->n_clusters;
@@ -210,7 +242,7 @@ xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
         if (sink->output != XL__NEVER)
             f->output_in[sink->output] = at;
         if (sink->is_kept && !c->is_copy)
-            f->mark[sink->node].stored_in = at;
+            set_stored(f, sink->node, at);
     }
     f->cluster[f->n_clusters++] = *c;
     *c = (struct xl__cluster){0};
@@ -219,14 +251,27 @@ xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c)
 
 /* -- the start ------------------------------------------------------------ */
 
+static bool is_dense(const struct xl__view *v)
+{
+    const struct xl__view dense = xl__view_dense(&v->extent);
+    for (unsigned d = 0; d < XL_MAX_DIMS; d++)
+        if (v->stride[d] != dense.stride[d])
+            return false;
+    return true;
+}
+
 /* Can later clusters read the output instead of a temporary? Only if its dtype
- * and shape hold the node exactly, and no other output overlaps it. */
+ * and shape hold the node exactly, and no other output overlaps it. A view
+ * counts elements in their order, so they are dense. */
 static bool can_read_back(const struct xl__fusion *f, unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
     const struct xl__extent to = xl__extent_of(&out->shape);
     if (out->dtype != xl__wide_dtype(f->g->node[out->node].type) ||
         !xl__extent_equal(&to, &f->mark[out->node].extent))
+        return false;
+    const struct xl__view v = xl__view_output(out);
+    if (f->mark[out->node].is_viewed && !is_dense(&v))
         return false;
     for (unsigned i = 0; i < f->g->n_outputs; i++)
         if (i != o && xl__outputs_overlap(f, i, o))
@@ -246,10 +291,12 @@ static xl_status init_marks(struct xl__fusion *f)
         m->extent = xl__extent_of(&node->shape);
         m->elems = xl__extent_elems(&m->extent);
         m->stored_in = m->reduced_in = XL__NEVER;
-        m->is_scalar = node->op != XL__E_INPUT && !xl__is_rand(node) &&
-                       !xl__is_reduction(node);
+        m->is_scalar = node->op != XL__E_INPUT && node->op != XL__E_VIEW &&
+                       !xl__is_rand(node) && !xl__is_reduction(node);
         for (unsigned a = 0; a < xl__n_args(node); a++)
             m->is_scalar &= f->mark[node->arg[a]].is_scalar;
+        if (node->op == XL__E_VIEW)
+            f->mark[node->arg[0]].is_viewed = true;
     }
     for (unsigned o = 0; o < f->g->n_outputs; o++) {
         f->output_in[o] = XL__NEVER;
@@ -265,7 +312,10 @@ static xl_status init_marks(struct xl__fusion *f)
 static bool is_inline(const struct xl__fusion *f, unsigned n)
 {
     const struct xl__node *node = &f->g->node[n];
-    return node->op == XL__E_INPUT || f->mark[n].is_scalar ||
+    if (f->mark[n].is_viewed)
+        return false;
+    return node->op == XL__E_INPUT || node->op == XL__E_VIEW ||
+           f->mark[n].is_scalar ||
            (node->op == XL__E_CAST &&
             f->g->node[node->arg[0]].op == XL__E_INPUT);
 }
@@ -290,12 +340,7 @@ static xl_status push_single_node(struct xl__fusion *f, unsigned n)
         c.domain = xl__domain_of(f, n);
         c.form = xl__form_of(f, &c.domain, n);
     }
-    for (unsigned o = 0; o < f->g->n_outputs; o++) {
-        const struct xl__extent to = xl__extent_of(&f->g->output[o].shape);
-        if (f->g->output[o].node == n &&
-            xl__extent_equal(&to, &f->mark[n].extent))
-            TRY(xl__sink_add(f, &c, n, o));
-    }
+    TRY(xl__sinks_add_outputs(f, &c, n));
     if (c.n_sinks == 0 || has_user(f, n))
         TRY(xl__cluster_store(f, &c, n));
     xl__str_add(&c.why, "One operation, because fusion is off. ");

@@ -89,6 +89,7 @@ struct xl__mark {
     unsigned stored_in;  /* the cluster after which it is in memory */
     unsigned reduced_in; /* the cluster that computes it, of a reduction */
     bool is_scalar;      /* computed from numbers and scalars only */
+    bool is_viewed;      /* a VIEW reads it, so it is stored */
 
     /* About the current cluster: */
     bool is_needed;      /* xl__cluster_close(): computed or loaded by it */
@@ -131,6 +132,8 @@ struct xl__domain xl__domain_of(const struct xl__fusion *f,
                                 unsigned reduction);
 
 struct xl__view xl__view_input(const struct xl__node *n);
+/* Of a node that is loaded; of a VIEW, in its argument's memory. */
+struct xl__view xl__view_loaded(const struct xl__fusion *f, unsigned n);
 struct xl__view xl__view_output(const struct xl__output *o);
 struct xl__view xl__view_dense(const struct xl__extent *x);
 /* The dimension with the smallest stride; XL__NEVER: one element. */
@@ -182,6 +185,10 @@ xl_status xl__cluster_store(struct xl__fusion *f, struct xl__cluster *c,
 /* Add a sink; output XL__NEVER: a temporary. XL_NO_MEMORY. */
 xl_status xl__sink_add(struct xl__fusion *f, struct xl__cluster *c,
                        unsigned node, unsigned output);
+/* Add the outputs of the node's own extent that are not stored yet as sinks.
+ * XL_NO_MEMORY. */
+xl_status xl__sinks_add_outputs(struct xl__fusion *f, struct xl__cluster *c,
+                                unsigned node);
 /* Append *c to the clusters, and record what it stores and reduces. *c is
  * moved and zero afterwards. XL_NO_MEMORY. */
 xl_status xl__cluster_push(struct xl__fusion *f, struct xl__cluster *c);

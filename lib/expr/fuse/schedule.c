@@ -87,11 +87,19 @@ static struct xl__view source_of(const struct group_builder *m, unsigned n,
         *p = (struct xl__operand){.at = XL__AT_INDEX, .node = n};
         return xl__view_dense(&f->mark[n].extent);
     }
+    const bool is_view = node->op == XL__E_VIEW;
+    const unsigned stored = is_view ? node->arg[0] : n;
     from = f->cluster[f->mark[n].stored_in].sink;
-    while (from->node != n || !from->is_kept)
+    while (from->node != stored || !from->is_kept)
         from++;
     *p = sink_memory(f, from);
-    return sink_view(from, f->g);
+    p->node = n;
+    const struct xl__view memory = sink_view(from, f->g);
+    if (!is_view)
+        return memory;
+    struct xl__view v = xl__view_input(node);
+    v.offset += memory.offset; /* it is dense */
+    return v;
 }
 
 /* Append an operand with its strides along the group's loops. */
@@ -188,7 +196,8 @@ static void add_loops(struct group_builder *m, const struct xl__view *v,
             continue;
         add_loop(m, d, is_reduced);
         for (; by_stride && i > first && v->stride[d] != 0 &&
-               v->stride[m->order[i - 1]] < v->stride[d];
+               xl__stride_length(v->stride[m->order[i - 1]]) <
+                   xl__stride_length(v->stride[d]);
              i--) {
             const struct xl__loop loop = m->group->loop[i];
             m->group->loop[i] = m->group->loop[i - 1];

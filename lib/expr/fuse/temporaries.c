@@ -116,6 +116,8 @@ static bool is_kept(struct xl__fusion *f, struct xl__cluster *c, unsigned n,
         return true;
     if (!is_element(f, c, n))
         return false;
+    if (m->is_viewed && m->is_needed)
+        return true;
     if (is_cut && m->state == XL__MINE)
         return true;
     return m->is_needed && (*n_estimates)++ < MAX_QUESTIONS &&
@@ -134,8 +136,10 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
         const struct xl__mark *m = &f->mark[n];
         if (!m->is_used_later || xl__is_loaded(f, n, f->n_clusters))
             continue;
-        if (reductions_only ? m->state == XL__MINE && xl__is_reduction(node)
-                            : is_kept(f, c, n, is_cut, &n_estimates)) {
+        const bool is_view = node->op == XL__E_VIEW; /* keeps its argument */
+        if (reductions_only
+                ? m->state == XL__MINE && xl__is_reduction(node)
+                : !is_view && is_kept(f, c, n, is_cut, &n_estimates)) {
             TRY(xl__cluster_store(f, c, n));
             continue;
         }

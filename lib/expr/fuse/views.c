@@ -49,10 +49,24 @@ static bool sorted_dims(const struct xl__parameter *b, unsigned *dim, unsigned *
     return true;
 }
 
+/* The same elements with no negative stride. */
+static struct xl__view forward_view(const struct xl__view *of)
+{
+    struct xl__view v = *of;
+    for (unsigned d = 0; d < XL_MAX_DIMS; d++) {
+        if (xl__stride_length(v.stride[d]) == v.stride[d])
+            continue;
+        v.offset += (v.extent.size[d] - 1) * v.stride[d];
+        v.stride[d] = xl__stride_length(v.stride[d]);
+    }
+    return v;
+}
+
 /* The box of a view; false: the view is not a box, or not certainly. */
-static bool find_box(const struct xl__parameter *b, const struct xl__view *v,
+static bool find_box(const struct xl__parameter *b, const struct xl__view *of,
                      struct index_box *box)
 {
+    const struct xl__view forward = forward_view(of), *v = &forward;
     unsigned dim[XL_MAX_DIMS], n;
     size_t rest = v->offset;
     memset(box, 0, sizeof *box);

@@ -27,6 +27,11 @@ enum { FIRST_BUCKETS = 256, KEY_WORDS = 5 + 2 * XL_MAX_DIMS };
 
 /* -- equality of nodes ------------------------------------------------ */
 
+static bool has_strides(enum xl__expr_op op)
+{
+    return op == XL__E_INPUT || op == XL__E_VIEW;
+}
+
 /* The node with every field that does not concern its operation set to zero.
  */
 static struct xl__node normalize_node(const struct xl__node *spec)
@@ -47,7 +52,7 @@ static struct xl__node normalize_node(const struct xl__node *spec)
         n.axes = spec->axes;
     if (op == XL__E_INPUT || op == XL__E_SCALAR)
         n.binding = spec->binding;
-    if (op != XL__E_INPUT)
+    if (!has_strides(op))
         return n;
     n.offset = spec->offset;
     for (unsigned d = 0; d < n.shape.n_dims; d++)
@@ -89,7 +94,7 @@ static size_t write_key(const struct xl__node *n, uint64_t key[KEY_WORDS])
     *at++ = n->offset;
     for (unsigned d = 0; d < n->shape.n_dims; d++)
         *at++ = n->shape.size[d];
-    for (unsigned d = 0; n->op == XL__E_INPUT && d < n->shape.n_dims; d++)
+    for (unsigned d = 0; has_strides(n->op) && d < n->shape.n_dims; d++)
         *at++ = n->stride[d];
     return (size_t)(at - key);
 }

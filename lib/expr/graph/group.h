@@ -53,7 +53,9 @@ struct xl__operand {
     size_t offset;                 /* elements, in addition to the binding's
                                       own offset */
     size_t stride[XL__EXPR_LOOPS]; /* elements, by loop of the group; 0 where
-                                      the loop's size is 1 */
+                                      the loop's size is 1; a negative one,
+                                      of an operand that is read, is modulo
+                                      2^64, and geo.is_wide */
     unsigned
         align;      /* elements: the largest power of two, at most 16, that
                        divides every index at which the innermost loop begins */
@@ -145,6 +147,18 @@ struct xl__schedule {
     size_t scratch_bytes;
     double flop, bytes, est_ns;
 };
+
+/* Elements of an operand that are in memory before its offset: those along
+ * negative strides. */
+static inline size_t xl__operand_before(const struct xl__group *group,
+                                        const struct xl__operand *o)
+{
+    size_t n = 0;
+    for (unsigned d = 0; d < group->n_loops; d++)
+        if (o->stride[d] > SIZE_MAX / 2)
+            n += (group->loop[d].size - 1) * (0 - o->stride[d]);
+    return n;
+}
 
 /* Frees what the schedule owns; it is empty then. */
 void xl__schedule_clear(struct xl__schedule *s);

@@ -95,6 +95,7 @@ static num load_number(const struct group_eval *e, unsigned operand,
     const struct xl__node *n = &e->g->node[o->node];
     if (o->at == XL__AT_INDEX)
         return random_number(e, n, o->offset + index);
+    index += xl__operand_before(e->group, o);
     num out = {m->value[index], m->error ? m->error[index] : 0};
     if (n->type == XL__V_BOOL)
         return xl__interval_round(out, XL_BOOL);

@@ -9,7 +9,7 @@
 #include "expr/graph/group.h"
 
 /* The elements of one operand; an element's index is the sum of loop index *
- * stride, without the operand's offset. */
+ * stride, without the operand's offset, plus xl__operand_before(). */
 struct xl__eval_mem {
     double *value, *error; /* error bounds: NULL means all 0; never NULL of a
                               written operand */

@@ -360,17 +360,6 @@ static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
     return xl__infer_map(in, n->op, arg);
 }
 
-static unsigned infer_view(struct xl__infer *in, const struct xl__tree_node *n)
-{
-    const unsigned of = read_name(in, n->name);
-    if (of == XL__NO_NODE)
-        return of;
-    struct xl__node spec = in->g->node[of];
-    if (!xl__infer_view(in, n, &spec, NULL))
-        return XL__NO_NODE;
-    return xl__infer_node(in, &spec);
-}
-
 /* -- statements ------------------------------------------------------- */
 
 static unsigned infer_tree_node(struct xl__infer *in,
@@ -387,7 +376,7 @@ static unsigned infer_tree_node(struct xl__infer *in,
     case XL__T_NAME:
         return read_name(in, n->name);
     case XL__T_VIEW:
-        return infer_view(in, n);
+        return xl__infer_view(in, n, in->value[in->t->arg[n->first_arg]]);
     default:
         break;
     }
@@ -407,8 +396,8 @@ static unsigned mark_needed(struct xl__infer *in, unsigned value)
             continue;
         n_open--;
         first = i;
-        if (n->kind != XL__T_CALL || is_negative_integer(in->t, n))
-            continue;
+        if (is_negative_integer(in->t, n))
+            continue; /* other leaves have no arguments */
         for (unsigned a = 0; a < n->n_args; a++) {
             unsigned char *arg = &in->is_needed[in->t->arg[n->first_arg + a]];
             n_open += !*arg;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Type inference: bound tensors, views and assignments.
  *
- * A bound tensor is an INPUT node; a slice or a permutation of it is another
- * INPUT node with other offset and strides, and no element is moved. Slices
- * follow Python's rules with a positive step:
+ * A bound tensor is an INPUT node; a view of it is another INPUT node with
+ * other offset and strides, and no element is moved. A view of a computed
+ * value is a VIEW node, whose offset and strides count in the value's elements
+ * in order; graph/views.c decides whether the value is stored for it. Slices
+ * follow Python's rules:
  *
  *     offset' = offset + first * stride,  stride' = step * stride,
  *     size'   = ceil((last - first) / step)
+ *
+ * A negative stride is modulo 2^64, like every index. A reshape that strides
+ * cannot express is one of a copy.
  *
  * An assigned name that is not bound is a temporary. A bound one is an output,
  * whose content is the last value assigned; disjoint slices of one are
@@ -73,17 +78,10 @@ unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
 
 /* -- slices ----------------------------------------------------------- */
 
+/* first, first + step ...; a negative step is modulo 2^64, as strides are. */
 struct index_range {
     size_t first, step, count;
 };
-
-/* An index as written to one from the front, limited to [0, size]. */
-static size_t from_front(int64_t at, size_t size)
-{
-    if (at < 0)
-        return (uint64_t) - (at + 1) >= size ? 0 : size - (size_t)-at;
-    return (uint64_t)at > size ? size : (size_t)at;
-}
 
 static bool read_index(struct xl__infer *in, const struct xl__slice *s,
                        size_t size, unsigned axis, struct index_range *out)
@@ -97,82 +95,123 @@ static bool read_index(struct xl__infer *in, const struct xl__slice *s,
                        s->first, axis, size);
         return false;
     }
-    *out = (struct index_range){from_front(s->first, size), 1, 1};
+    *out = (struct index_range){
+        s->first < 0 ? size - (size_t)-s->first : (size_t)s->first, 1, 1};
     return true;
+}
+
+/* An index as written, from the front and limited to the range of a slice.
+ * Forward that is 0 to size; backward -1 to size - 1, and 1 is added. */
+static size_t limit_index(int64_t at, size_t size, bool is_backward)
+{
+    if (at < 0)
+        return (uint64_t) - (at + 1) >= size
+                   ? 0
+                   : size - (size_t)-at + is_backward;
+    return (uint64_t)at >= size ? size : (size_t)at + is_backward;
 }
 
 static bool read_range(struct xl__infer *in, const struct xl__slice *s,
                        size_t size, unsigned axis, struct index_range *out)
 {
-    const size_t first = s->has_first ? from_front(s->first, size) : 0;
-    const size_t last = s->has_last ? from_front(s->last, size) : size;
-    if (s->step < 1) {
-        XL__INFER_FAIL(
-            in, XL_BAD_ARGUMENT,
-            "invalid step %" PRId64 " of a slice: must be 1 or more", s->step);
+    const bool is_backward = s->step < 0;
+    const size_t first = s->has_first
+                             ? limit_index(s->first, size, is_backward)
+                             : (is_backward ? size : 0);
+    const size_t last = s->has_last ? limit_index(s->last, size, is_backward)
+                                    : (is_backward ? 0 : size);
+    const uint64_t step = is_backward ? -(uint64_t)s->step : (uint64_t)s->step;
+    if (is_backward ? first <= last : first >= last) {
+        XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                       "the slice is empty: from %" PRId64 " to %" PRId64
+                       " of axis %u, whose size is %zu%s",
+                       (int64_t)first - is_backward,
+                       (int64_t)last - is_backward, axis, size,
+                       is_backward ? ", backward" : "");
         return false;
     }
-    if (first >= last) {
-        XL__INFER_FAIL(
-            in, XL_BAD_SHAPE,
-            "the slice is empty: from %zu to %zu of axis %u, whose size "
-            "is %zu",
-            first, last, axis, size);
-        return false;
-    }
-    out->first = first;
+    out->first = first - is_backward;
     out->count =
-        (size_t)(((uint64_t)(last - first) - 1) / (uint64_t)s->step) + 1;
+        (size_t)(((is_backward ? first - last : last - first) - (uint64_t)1) /
+                 step) +
+        1;
     out->step = out->count > 1 ? (size_t)s->step : 1;
     return true;
 }
 
-/* The number of axes that "..." covers. */
+/* The number of axes that "..." covers: without it, those after the slices. */
 static bool count_rest(struct xl__infer *in, const struct xl__tree_node *view,
                        unsigned n_dims, unsigned *rest)
 {
-    unsigned n_rest = 0, n = 0;
-    for (unsigned i = 0; i < view->n_slices; i++)
-        *(view->slice[i].is_rest ? &n_rest : &n) += 1;
-    if (n_rest > 1)
-        XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
-                       "'...' is given twice in one slice");
-    else if (n > n_dims)
+    unsigned n = 0, n_new = 0;
+    for (unsigned i = 0; i < view->n_slices; i++) {
+        n_new += view->slice[i].is_new;
+        n += !view->slice[i].is_new && !view->slice[i].is_rest;
+    }
+    if (n > n_dims)
         XL__INFER_FAIL(in, XL_BAD_SHAPE,
                        "the slice names %u axes and the tensor has %u", n,
                        n_dims);
-    else
-        *rest = n_dims - n;
+    *rest = n > n_dims ? 0 : n_dims - n;
     return in->status == XL_OK;
 }
 
-/* Read one range for each axis; keeps[d]: axis d remains, since it is not an
- * index. */
-static bool read_slices(struct xl__infer *in, const struct xl__tree_node *view,
-                        const struct xl__shape *of,
-                        struct index_range range[XL_MAX_DIMS],
-                        bool keeps[XL_MAX_DIMS])
+/* A view that is being made: from the next axis of `from` to one more
+ * dimension of `to`, unless `range` is a single index. */
+struct view_builder {
+    struct xl__infer *in;
+    const struct xl__node *from;
+    struct xl__node *to;
+    struct xl__slice_region *region;
+    unsigned axis;
+};
+
+static bool add_dim(struct view_builder *v, size_t size, size_t stride)
 {
-    unsigned rest = 0, axis = 0;
-    for (unsigned d = 0; d < of->n_dims; d++) {
-        range[d] = (struct index_range){0, 1, of->size[d]};
-        keeps[d] = true;
-    }
-    if (!count_rest(in, view, of->n_dims, &rest))
+    struct xl__shape *s = &v->to->shape;
+    if (s->n_dims == XL_MAX_DIMS) {
+        XL__INFER_FAIL(v->in, XL_BAD_SHAPE, "the view has more than %d axes",
+                       XL_MAX_DIMS);
         return false;
-    for (unsigned i = 0; i < view->n_slices; i++) {
-        const struct xl__slice *s = &view->slice[i];
-        if (s->is_rest) {
-            axis += rest;
-            continue;
-        }
-        keeps[axis] = !s->is_index;
-        if (!(s->is_index ? read_index : read_range)(in, s, of->size[axis],
-                                                     axis, &range[axis]))
-            return false;
-        axis++;
     }
+    v->to->stride[s->n_dims] = stride;
+    s->size[s->n_dims++] = size;
     return true;
+}
+
+static bool add_range(struct view_builder *v, struct index_range range,
+                      bool is_index)
+{
+    const unsigned d = v->axis++;
+    const size_t stride = v->from->stride[d];
+    if (v->region != NULL) {
+        v->region->first[d] = range.first;
+        v->region->step[d] = range.step;
+        v->region->count[d] = range.count;
+    }
+    v->to->offset += range.first * stride;
+    return is_index || add_dim(v, range.count, range.step * stride);
+}
+
+static bool add_whole(struct view_builder *v, unsigned n)
+{
+    bool is_right = true;
+    while (n-- > 0 && is_right)
+        is_right = add_range(
+            v, (struct index_range){0, 1, v->from->shape.size[v->axis]},
+            false);
+    return is_right;
+}
+
+static bool add_slice(struct view_builder *v, const struct xl__slice *s)
+{
+    struct index_range range;
+    const size_t size = v->from->shape.size[v->axis];
+    if (s->is_new)
+        return add_dim(v, 1, 0);
+    return (s->is_index ? read_index : read_range)(v->in, s, size, v->axis,
+                                                   &range) &&
+           add_range(v, range, s->is_index);
 }
 
 static bool apply_slices(struct xl__infer *in,
@@ -181,24 +220,14 @@ static bool apply_slices(struct xl__infer *in,
                          struct xl__slice_region *region)
 {
     const struct xl__node from = *node;
-    struct index_range range[XL_MAX_DIMS];
-    bool keeps[XL_MAX_DIMS];
-    if (!read_slices(in, view, &from.shape, range, keeps))
-        return false;
+    struct view_builder v = {in, &from, node, region, 0};
+    unsigned rest;
+    bool is_right = count_rest(in, view, from.shape.n_dims, &rest);
     node->shape.n_dims = 0;
-    for (unsigned d = 0; d < from.shape.n_dims; d++) {
-        const unsigned to = node->shape.n_dims;
-        if (region != NULL) {
-            region->first[d] = range[d].first;
-            region->step[d] = range[d].step;
-            region->count[d] = range[d].count;
-        }
-        node->offset += range[d].first * from.stride[d];
-        node->shape.size[to] = range[d].count;
-        node->stride[to] = range[d].step * from.stride[d];
-        node->shape.n_dims += keeps[d];
-    }
-    return true;
+    for (unsigned i = 0; i < view->n_slices && is_right; i++)
+        is_right = view->slice[i].is_rest ? add_whole(&v, rest)
+                                          : add_slice(&v, &view->slice[i]);
+    return is_right && add_whole(&v, from.shape.n_dims - v.axis);
 }
 
 /* -- permutations ----------------------------------------------------- */
@@ -229,21 +258,179 @@ static bool permute_axes(struct xl__infer *in,
     return true;
 }
 
-bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__slice_region *region)
+/* -- reshapes --------------------------------------------------------- */
+
+/* The sizes of a reshape, with -1 replaced by what remains. */
+static bool read_sizes(struct xl__infer *in, const struct xl__tree_node *view,
+                       const struct xl__shape *from, struct xl__shape *to)
 {
-    if (node->op != XL__E_INPUT) {
-        XL__INFER_FAIL(
-            in, XL_BAD_ARGUMENT,
-            node->op == XL__E_SCALAR
-                ? "'%s' is a scalar and has no axes"
-                : "'%s' is computed: only bound tensors have views; slice "
-                  "those that it is computed from",
-            in->t->name[view->name]);
+    char a[XL__SHAPE_TEXT];
+    const size_t n = xl__shape_elems(from);
+    size_t given = 1;
+    unsigned open = XL_MAX_DIMS;
+    bool fits = true;
+    to->n_dims = view->n_sizes;
+    for (unsigned d = 0; d < view->n_sizes; d++) {
+        to->size[d] = (size_t)view->size[d];
+        if (view->size[d] == -1)
+            open = d;
+        else
+            fits = fits && xl__mul(given, to->size[d], &given);
+    }
+    fits = fits && (open < XL_MAX_DIMS ? n % given == 0 : n == given);
+    if (!fits) {
+        XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                       "%zu elements, of shape %s, do not have the shape of "
+                       "this reshape",
+                       n, xl__shape_text(from, a));
         return false;
     }
-    return apply_slices(in, view, node, region) &&
-           (!view->is_permutation || permute_axes(in, view, node));
+    if (open < XL_MAX_DIMS)
+        to->size[open] = n / given;
+    return true;
+}
+
+/* Elements at equal distances, made of one axis or of several. */
+struct run {
+    size_t size, stride;
+};
+
+/* The axes with more than one element as runs, each as long as possible. */
+static unsigned find_runs(const struct xl__node *from,
+                          struct run run[XL_MAX_DIMS])
+{
+    unsigned n = 0;
+    for (unsigned d = 0; d < from->shape.n_dims; d++) {
+        const size_t size = from->shape.size[d], stride = from->stride[d];
+        if (size == 1)
+            continue;
+        if (n > 0 && run[n - 1].stride == size * stride)
+            run[n - 1] = (struct run){run[n - 1].size * size, stride};
+        else
+            run[n++] = (struct run){size, stride};
+    }
+    return n;
+}
+
+/* Give the node another shape with as many elements; false: no strides can
+ * express it. */
+static bool set_shape(const struct xl__shape *shape, struct xl__node *node)
+{
+    struct run run[XL_MAX_DIMS];
+    unsigned at = find_runs(node, run);
+    struct xl__node to = *node;
+    to.shape = *shape;
+    for (unsigned d = shape->n_dims; d-- > 0;) {
+        const size_t size = shape->size[d];
+        to.stride[d] = 0;
+        if (size == 1)
+            continue;
+        if (run[at - 1].size % size != 0)
+            return false;
+        to.stride[d] = run[at - 1].stride;
+        run[at - 1].stride *= size;
+        run[at - 1].size /= size;
+        at -= run[at - 1].size == 1;
+    }
+    *node = to;
+    return true;
+}
+
+/* -- views ------------------------------------------------------------ */
+
+static void set_dense(struct xl__node *node)
+{
+    size_t step = 1;
+    node->offset = 0;
+    for (unsigned d = node->shape.n_dims; d-- > 0;) {
+        node->stride[d] = node->shape.size[d] > 1 ? step : 0;
+        step *= node->shape.size[d];
+    }
+}
+
+/* Node `of` as a view that is in no graph: an INPUT, or a VIEW of a computed
+ * value in the order of its elements. */
+static struct xl__node whole_view(struct xl__infer *in, unsigned of)
+{
+    struct xl__node v = in->g->node[of];
+    if (v.op == XL__E_INPUT || v.op == XL__E_VIEW)
+        return v;
+    v = (struct xl__node){
+        .op = XL__E_VIEW, .type = v.type, .shape = v.shape, .arg = {of}};
+    set_dense(&v);
+    return v;
+}
+
+static unsigned add_copy(struct xl__infer *in, unsigned of)
+{
+    struct xl__node copy = {.op = XL__E_COPY,
+                            .type = in->g->node[of].type,
+                            .shape = in->g->node[of].shape,
+                            .arg = {of}};
+    return xl__infer_node(in, &copy);
+}
+
+/* Reshape *node, which is the value `of`; of a copy if it has to be. */
+static bool reshape(struct xl__infer *in, const struct xl__tree_node *view,
+                    unsigned of, struct xl__node *node)
+{
+    struct xl__shape shape;
+    if (!read_sizes(in, view, &node->shape, &shape))
+        return false;
+    if (set_shape(&shape, node))
+        return true;
+    const unsigned copy = add_copy(in, of);
+    if (copy == XL__NO_NODE)
+        return false;
+    *node = whole_view(in, copy);
+    return set_shape(&shape, node);
+}
+
+static bool has_shape(const struct xl__shape *a, const struct xl__shape *b)
+{
+    bool is = a->n_dims == b->n_dims;
+    for (unsigned d = 0; is && d < a->n_dims; d++)
+        is = a->size[d] == b->size[d];
+    return is;
+}
+
+static bool is_same_view(const struct xl__node *a, const struct xl__node *b)
+{
+    bool is = a->offset == b->offset && has_shape(&a->shape, &b->shape);
+    for (unsigned d = 0; is && d < a->shape.n_dims; d++)
+        is = a->shape.size[d] == 1 || a->stride[d] == b->stride[d];
+    return is;
+}
+
+/* Is the view its argument itself? */
+static bool is_whole(struct xl__infer *in, const struct xl__node *view)
+{
+    struct xl__node whole = {.shape = in->g->node[view->arg[0]].shape};
+    set_dense(&whole);
+    return is_same_view(view, &whole);
+}
+
+unsigned xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
+                        unsigned of)
+{
+    if (in->status != XL_OK || !xl__infer_has_shape(in, of))
+        return XL__NO_NODE;
+    const struct xl__node value = in->g->node[of];
+    struct xl__node node = whole_view(in, of);
+    const bool is_right =
+        view->view == XL__VIEW_RESHAPE   ? reshape(in, view, of, &node)
+        : view->view == XL__VIEW_PERMUTE ? permute_axes(in, view, &node)
+                                         : apply_slices(in, view, &node, NULL);
+    if (!is_right)
+        return XL__NO_NODE;
+    if (node.op == XL__E_VIEW && is_whole(in, &node))
+        return node.arg[0];
+    if (value.op == XL__E_CONST || value.op == XL__E_SCALAR) {
+        const struct xl__shape shape = node.shape;
+        node = value; /* one value for all elements */
+        node.shape = shape;
+    }
+    return xl__infer_node(in, &node);
 }
 
 /* -- assignments: types and shapes ------------------------------------ */
@@ -342,22 +529,42 @@ static bool fit_shape(struct xl__infer *in, const char *name,
 
 /* -- outputs ---------------------------------------------------------- */
 
-/* Set output `at`: `value` is written to the INPUT node `target`. Returns the
+/* A value that is another one reshaped is that one, in a target of its shape.
+ */
+static unsigned undo_reshape(struct xl__infer *in, struct xl__node *target,
+                             unsigned value)
+{
+    const struct xl__node *n = &in->g->node[value];
+    struct xl__node dense = {.shape = n->shape};
+    set_dense(&dense);
+    const unsigned arg = n->arg[0];
+    const bool is_reshape = n->op == XL__E_VIEW && is_same_view(n, &dense) &&
+                            xl__shape_elems(&n->shape) ==
+                                xl__shape_elems(&in->g->node[arg].shape) &&
+                            has_shape(&target->shape, &n->shape) &&
+                            set_shape(&in->g->node[arg].shape, target);
+    return is_reshape ? arg : value;
+}
+
+/* Set output `at`: `value` is written to the INPUT node `to`. Returns the
  * value, whose rand() has the target's shape. */
-static unsigned set_output(struct xl__infer *in, const struct xl__node *target,
+static unsigned set_output(struct xl__infer *in, const struct xl__node *to,
                            unsigned value, unsigned at)
 {
+    struct xl__node reshaped = *to, *target = &reshaped;
     const char *name = in->s->b[target->binding].name;
     struct xl__output out = {.binding = target->binding,
                              .offset = target->offset,
                              .dtype = target->dtype};
     value = xl__infer_set_rand_shape(in, value, &target->shape);
-    if (in->status != XL_OK ||
-        !check_type(in, name, out.dtype, in->g->node[value].type) ||
-        !fit_shape(in, name, &in->g->node[value].shape, target, &out))
+    if (in->status != XL_OK)
         return XL__NO_NODE;
-    out.node = xl__infer_as(in, value,
-                            xl__wide_dtype(register_type_of(out.dtype)));
+    const unsigned written = undo_reshape(in, target, value);
+    if (!check_type(in, name, out.dtype, in->g->node[value].type) ||
+        !fit_shape(in, name, &in->g->node[written].shape, target, &out))
+        return XL__NO_NODE;
+    out.node =
+        xl__infer_as(in, written, xl__wide_dtype(register_type_of(out.dtype)));
     in->g->output[at] = out;
     return value;
 }
@@ -446,6 +653,19 @@ static bool check_regions(struct xl__infer *in, unsigned binding,
     return true;
 }
 
+static bool check_forward(struct xl__infer *in,
+                          const struct xl__tree_node *view)
+{
+    for (unsigned i = 0; i < view->n_slices; i++)
+        if (view->slice[i].step < 0) {
+            XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                           "a slice that is assigned has a positive step; "
+                           "reverse the value instead, like value[::-1]");
+            return false;
+        }
+    return true;
+}
+
 static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
                           const struct xl__tree_node *view, unsigned value)
 {
@@ -455,7 +675,7 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "'%s' is not bound: only slices of bound tensors can be assigned",
-            in->t->name[view->name]);
+            in->t->name[symbol - in->symbol]);
         return;
     }
     if (!find_target(in, symbol, &target))
@@ -468,7 +688,8 @@ static void assign_region(struct xl__infer *in, struct xl__symbol *symbol,
         return;
     }
     in->location = view->location;
-    if (!xl__infer_view(in, view, &target, &region) ||
+    if (!apply_slices(in, view, &target, &region) ||
+        !check_forward(in, view) ||
         !check_regions(in, symbol->binding, &region))
         return;
     const unsigned at = add_output(in);

@@ -7,11 +7,9 @@
 
 /* The node of a bound tensor or scalar. */
 unsigned xl__infer_binding(struct xl__infer *in, unsigned binding);
-/* Apply a slice or a permutation to *node, a copy of an INPUT node that is in
- * no graph. `region` (may be NULL) gets the region of the bound tensor. False
- * after an error. */
-bool xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
-                    struct xl__node *node, struct xl__slice_region *region);
+/* The node of a view of node `of`. */
+unsigned xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
+                        unsigned of);
 
 /* Assign a value to the target of a statement: a temporary name, a bound
  * tensor or a slice of one. */

@@ -58,7 +58,8 @@ static void sort_loops(struct xl__group *g)
         by++;
     for (unsigned i = 1; i < g->n_loops; i++)
         for (unsigned k = i;
-             k > 0 && g->operand[by].stride[k - 1] < g->operand[by].stride[k];
+             k > 0 && xl__stride_length(g->operand[by].stride[k - 1]) <
+                          xl__stride_length(g->operand[by].stride[k]);
              k--)
             swap_loops(g, k - 1, k);
 }

@@ -60,44 +60,70 @@ struct printer {
 
 /* -- views ------------------------------------------------------------ */
 
-/* Has dimension d of the view the size and the stride of dimension `as` of the
- * bound tensor? */
-static bool has_dimension(const struct xl__node *n, unsigned d,
-                          const struct xl__parameter *b, unsigned as)
+/* What is viewed: a bound tensor, or a computed value in the order of its
+ * elements. */
+struct viewed {
+    struct xl__shape shape;
+    size_t stride[XL_MAX_DIMS];
+};
+
+static struct viewed bound_tensor(const struct xl__parameter *b)
 {
-    return n->shape.size[d] == b->size[as] &&
-           (b->size[as] == 1 || n->stride[d] == b->stride[as]);
+    struct viewed v = {.shape.n_dims = b->n_dims};
+    memcpy(v.shape.size, b->size, sizeof b->size);
+    memcpy(v.stride, b->stride, sizeof b->stride);
+    return v;
 }
 
-/* Are the dimensions those of the bound tensor, in order or reversed? */
-static bool is_whole(const struct xl__node *n, const struct xl__parameter *b,
+static struct viewed computed_value(const struct xl__node *n)
+{
+    struct viewed v = {.shape = n->shape};
+    size_t step = 1;
+    for (unsigned d = n->shape.n_dims; d-- > 0;) {
+        v.stride[d] = step;
+        step *= n->shape.size[d];
+    }
+    return v;
+}
+
+/* Has dimension d of the view the size and the stride of dimension `as`? */
+static bool has_dimension(const struct xl__node *n, unsigned d,
+                          const struct viewed *of, unsigned as)
+{
+    return n->shape.size[d] == of->shape.size[as] &&
+           (of->shape.size[as] == 1 || n->stride[d] == of->stride[as]);
+}
+
+/* Are the dimensions those of what is viewed, in order or reversed? */
+static bool is_whole(const struct xl__node *n, const struct viewed *of,
                      bool is_reverse)
 {
-    if (n->offset != 0 || n->shape.n_dims != b->n_dims)
+    const unsigned n_dims = of->shape.n_dims;
+    if (n->offset != 0 || n->shape.n_dims != n_dims)
         return false;
-    for (unsigned d = 0; d < b->n_dims; d++)
-        if (!has_dimension(n, d, b, is_reverse ? b->n_dims - 1 - d : d))
+    for (unsigned d = 0; d < n_dims; d++)
+        if (!has_dimension(n, d, of, is_reverse ? n_dims - 1 - d : d))
             return false;
     return true;
 }
 
 /* Find the index of the view's first element from its offset, beginning with
  * the dimension of the widest stride. */
-static bool find_first(const struct xl__node *n, const struct xl__parameter *b,
+static bool find_first(const struct xl__node *n, const struct viewed *of,
                        size_t first[XL_MAX_DIMS])
 {
     size_t n_left = n->offset;
     bool is_done[XL_MAX_DIMS] = {false};
-    for (unsigned i = 0; i < b->n_dims; i++) {
+    for (unsigned i = 0; i < of->shape.n_dims; i++) {
         unsigned widest = XL_MAX_DIMS;
-        for (unsigned d = 0; d < b->n_dims; d++)
+        for (unsigned d = 0; d < of->shape.n_dims; d++)
             if (!is_done[d] &&
-                (widest == XL_MAX_DIMS || b->stride[d] > b->stride[widest]))
+                (widest == XL_MAX_DIMS || of->stride[d] > of->stride[widest]))
                 widest = d;
-        const size_t stride = b->stride[widest];
+        const size_t stride = of->stride[widest];
         is_done[widest] = true;
         first[widest] = stride > 0 ? n_left / stride : 0;
-        if (first[widest] >= b->size[widest])
+        if (first[widest] >= of->shape.size[widest])
             return false;
         n_left -= first[widest] * stride;
     }
@@ -107,19 +133,36 @@ static bool find_first(const struct xl__node *n, const struct xl__parameter *b,
 /* Is dimension d of the view a range of dimension `as` that begins at `first`?
  */
 static bool is_range(const struct xl__node *n, unsigned d,
-                     const struct xl__parameter *b, unsigned as, size_t first)
+                     const struct viewed *of, unsigned as, size_t first)
 {
-    const size_t stride = b->stride[as], count = n->shape.size[d];
+    const size_t stride = of->stride[as], count = n->shape.size[d];
+    const size_t length = xl__stride_length(n->stride[d]);
+    const size_t room =
+        length == n->stride[d] ? of->shape.size[as] - 1 - first : first;
     if (count == 1)
         return true;
-    return stride > 0 && n->stride[d] >= stride &&
-           n->stride[d] % stride == 0 &&
-           n->stride[d] / stride <= (b->size[as] - 1 - first) / (count - 1);
+    return stride > 0 && length >= stride && length % stride == 0 &&
+           length / stride <= room / (count - 1);
+}
+
+static void print_backward(size_t first, size_t count, size_t step,
+                           size_t size, struct xl__str *out)
+{
+    if (first + 1 < size)
+        xl__str_printf(out, "%zu", first);
+    xl__str_add(out, ":");
+    if (first >= count * step) /* otherwise the slice ends with index 0 */
+        xl__str_printf(out, "%zu", first - count * step);
+    xl__str_printf(out, ":-%zu", step);
 }
 
 static void print_range(size_t first, size_t count, size_t step, size_t size,
                         struct xl__str *out)
 {
+    if (xl__stride_length(step) != step) {
+        print_backward(first, count, 0 - step, size, out);
+        return;
+    }
     const size_t last = first + (count - 1) * step + 1;
     if (first > 0)
         xl__str_printf(out, "%zu", first);
@@ -130,54 +173,76 @@ static void print_range(size_t first, size_t count, size_t step, size_t size,
         xl__str_printf(out, ":%zu", step);
 }
 
-/* Print one slice for each bound dimension: an index where the view has no
- * such dimension. */
-static bool print_slices(const struct xl__node *n, const struct xl__parameter *b,
+/* The step of dimension d of the view along a dimension of this stride. */
+static size_t step_of(const struct xl__node *n, unsigned d, size_t stride)
+{
+    if (n->shape.size[d] == 1)
+        return 1;
+    const size_t step = xl__stride_length(n->stride[d]) / stride;
+    return xl__stride_length(n->stride[d]) == n->stride[d] ? step : 0 - step;
+}
+
+/* Print one slice for each dimension: an index where the view has no such
+ * dimension. */
+static bool print_slices(const struct xl__node *n, const struct viewed *of,
                          struct xl__str *out)
 {
     size_t first[XL_MAX_DIMS];
+    const unsigned n_dims = of->shape.n_dims;
     unsigned d = 0;
-    if (n->shape.n_dims > b->n_dims || !find_first(n, b, first))
+    if (n->shape.n_dims > n_dims || !find_first(n, of, first))
         return false;
-    for (unsigned as = 0; as < b->n_dims; as++) {
+    for (unsigned as = 0; as < n_dims; as++) {
         const unsigned n_left = n->shape.n_dims - d;
-        const bool is_kept = n_left > 0 && is_range(n, d, b, as, first[as]) &&
-                             (n_left == b->n_dims - as ||
-                              n->shape.size[d] > 1 || b->size[as] == 1);
-        if (!is_kept && n_left == b->n_dims - as)
+        const bool is_kept = n_left > 0 && is_range(n, d, of, as, first[as]) &&
+                             (n_left == n_dims - as || n->shape.size[d] > 1 ||
+                              of->shape.size[as] == 1);
+        if (!is_kept && n_left == n_dims - as)
             return false;
         xl__str_add(out, as > 0 ? ", " : "[");
         if (!is_kept) {
             xl__str_printf(out, "%zu", first[as]);
             continue;
         }
-        const size_t count = n->shape.size[d];
-        print_range(first[as], count,
-                    count > 1 ? n->stride[d] / b->stride[as] : 1, b->size[as],
-                    out);
+        print_range(first[as], n->shape.size[d], step_of(n, d, of->stride[as]),
+                    of->shape.size[as], out);
         d++;
     }
     xl__str_add(out, "]");
     return true;
 }
 
-static void print_view(const struct xl__node *n, const struct xl__parameter *b,
-                       struct xl__str *out)
-{
-    struct xl__str slices = {0};
-    if (is_whole(n, b, false))
-        xl__str_add(out, b->name);
-    else if (is_whole(n, b, true))
-        xl__str_printf(out, "transpose(%s)", b->name);
-    else
-        xl__str_printf(out, "%s%s", b->name,
-                       print_slices(n, b, &slices) ? xl__str_text(&slices)
-                                                   : "[...]");
-    xl__str_clear(&slices);
-}
-
 static void print_node(const struct printer *p, unsigned node, int level,
                        unsigned depth);
+
+/* Print the name or the value that is viewed. */
+static void print_viewed(const struct printer *p, const struct xl__node *n,
+                         int level, unsigned depth)
+{
+    if (n->op == XL__E_INPUT)
+        xl__str_add(p->out, p->s->b[n->binding].name);
+    else
+        print_node(p, n->arg[0], level, depth + 1);
+}
+
+static void print_view(const struct printer *p, const struct xl__node *n,
+                       unsigned depth)
+{
+    const struct viewed of = n->op == XL__E_INPUT
+                                 ? bound_tensor(&p->s->b[n->binding])
+                                 : computed_value(&p->g->node[n->arg[0]]);
+    struct xl__str slices = {0};
+    const bool is_reverse = !is_whole(n, &of, false) && is_whole(n, &of, true);
+    xl__str_add(p->out, is_reverse ? "transpose(" : "");
+    print_viewed(p, n, is_reverse ? P_ALL : P_ATOM, depth);
+    if (is_reverse)
+        xl__str_add(p->out, ")");
+    else if (!is_whole(n, &of, false))
+        xl__str_add(p->out, print_slices(n, &of, &slices)
+                                ? xl__str_text(&slices)
+                                : "[...]");
+    xl__str_clear(&slices);
+}
 
 /* -- leaves ----------------------------------------------------------- */
 
@@ -281,8 +346,10 @@ static void print_node(const struct printer *p, unsigned node, int level,
     const struct xl__node *n = &p->g->node[node];
     if (depth == MAX_LEVELS || p->out->len > p->first + MAX_TEXT_BYTES)
         xl__str_add(p->out, depth == MAX_LEVELS ? "..." : "");
-    else if (n->op == XL__E_INPUT)
-        print_view(n, &p->s->b[n->binding], p->out);
+    else if (n->op == XL__E_INPUT || n->op == XL__E_VIEW)
+        print_view(p, n, depth);
+    else if (n->op == XL__E_COPY)
+        print_node(p, n->arg[0], level, depth + 1);
     else if (n->op == XL__E_SCALAR)
         xl__str_add(p->out, p->s->b[n->binding].name);
     else if (n->op == XL__E_CONST)

@@ -515,6 +515,8 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
         a[i] = xl__interval_convert(arg[i], g->node[n->arg[i]].type,
                                     operand_type(g, n, i));
     switch (n->op) {
+    case XL__E_COPY:
+        return a[0];
     case XL__E_NOT:
         return (num){a[0].x == 0, a[0].err};
     case XL__E_AND:

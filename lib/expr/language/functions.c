@@ -38,7 +38,7 @@ static const struct {
 static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
                                  XL_I8,  XL_U8,  XL_BOOL};
 
-static const char *const views[] = {"transpose", "permute"};
+static const char *const views[] = {"transpose", "permute", "reshape"};
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -96,7 +96,15 @@ bool xl__type_find(const char *name, size_t len, xl_dtype *out)
 
 bool xl__is_view_function(const char *name, size_t len)
 {
-    return is_equal(views[0], name, len) || is_equal(views[1], name, len);
+    for (size_t i = 0; i < COUNT(views); i++)
+        if (len > 0 && is_equal(views[i], name, len))
+            return true;
+    return false;
+}
+
+bool xl__is_none(const char *name, size_t len)
+{
+    return len > 0 && is_equal("None", name, len);
 }
 
 bool xl__is_reserved(const char *name, size_t len)
@@ -104,7 +112,7 @@ bool xl__is_reserved(const char *name, size_t len)
     struct xl__tree_node unused;
     return xl__function_find(name, len, 0) != NULL ||
            xl__constant_find(name, len, &unused) ||
-           xl__is_view_function(name, len);
+           xl__is_view_function(name, len) || xl__is_none(name, len);
 }
 
 /* -- spelling hints --------------------------------------------------- */

@@ -29,8 +29,11 @@ bool xl__constant_find(const char *name, size_t len,
  * bool. */
 bool xl__type_find(const char *name, size_t len, xl_dtype *out);
 
-/* Is the name transpose or permute? */
+/* Is the name transpose, permute or reshape? */
 bool xl__is_view_function(const char *name, size_t len);
+
+/* Is the name None, a new axis of a slice? */
+bool xl__is_none(const char *name, size_t len);
 
 /* Is the name reserved by the language, so that it cannot be bound or
  * assigned? */

@@ -22,6 +22,7 @@ enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
     XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN */
+    XL__C_VIEW,  /* VIEW: elements of the argument in other places */
     XL__C_MAP,   /* by element */
     XL__C_REDUCE /* over axes, which remain with size 1 */
 };
@@ -44,6 +45,8 @@ enum xl__result {
  XX(INPUT,     "",          LEAF,   0, OWN,   0,  0)              \
  XX(SCALAR,    "",          LEAF,   0, OWN,   0,  0)              \
  XX(CONST,     "",          LEAF,   0, OWN,   0,  0)              \
+ XX(VIEW,      "",          VIEW,   1, OWN,   0,  0)              \
+ XX(COPY,      "",          MAP,    1, OWN,   0,  0)              \
  XX(RAND,      "rand",      LEAF,   1, OWN,   30, 0)              \
  XX(RANDN,     "randn",     LEAF,   1, OWN,   60, 16)             \
  XX(NEG,       "-",         MAP,    1, SAME,  1,  0)              \
@@ -141,8 +144,10 @@ struct xl__node {
     unsigned axes;    /* reductions: bit d is axis d of the argument */
     double value;     /* CONST; whole for i32, 0 or 1 for bool */
     unsigned binding; /* INPUT, SCALAR */
-    size_t offset;    /* INPUT: of the view in the bound tensor, in elements */
-    size_t stride[XL_MAX_DIMS]; /* INPUT: per dimension of shape */
+    size_t offset;    /* INPUT: of the view in the bound tensor, in elements;
+                         VIEW: in the argument, in the order of its elements */
+    size_t stride[XL_MAX_DIMS]; /* INPUT, VIEW: per dimension of shape; a
+                                   negative one is modulo 2^64 */
     unsigned location;          /* byte offset in the text, for messages */
 };
 
@@ -188,6 +193,12 @@ struct xl__signature {
     unsigned fast_math;
     struct xl__parameter b[XL_EXPR_MAX_BINDINGS];
 };
+
+/* How far apart a stride's elements are, also of a negative one. */
+static inline size_t xl__stride_length(size_t stride)
+{
+    return stride > SIZE_MAX / 2 ? 0 - stride : stride;
+}
 
 /* The type of memory that holds the values of a type exactly. */
 static inline xl_dtype xl__wide_dtype(enum xl__vtype type)

@@ -9,9 +9,11 @@
  *     expression = unary { operator unary }        by precedence, below
  *     unary      = ( "-" | "!" ) unary | power
  *     power      = primary [ "^" unary ]
- *     primary    = number | name [ slices ] | call | "(" expression ")"
+ *     primary    = ( number | name | call | "(" expression ")" ) { slices }
  *     call       = name "(" [ argument { "," argument } ] ")"
  *     slices     = "[" slice { "," slice } "]"
+ *     slice      = number | [number] ":" [number] [":" [number]] | "..."
+ *                | "None"
  *
  * All binary operators share one loop over a table of precedences. Everything
  * that nests counts as a level, and the number of levels is limited
@@ -258,34 +260,88 @@ fail:
     return status;
 }
 
-/* Read transpose(x) or permute(x, 1, 0), from x on. */
-static xl_status parse_permutation(struct parser *p,
-                                   const struct xl__token *word, unsigned *out)
+/* -- views ------------------------------------------------------------ */
+
+/* Append a view of node `of`. */
+static xl_status add_view(struct parser *p, struct xl__tree_node *view,
+                          unsigned of, unsigned *out)
+{
+    view->kind = XL__T_VIEW;
+    return xl__tree_add_view(p->tree, view, of, out, p->lexer.e);
+}
+
+static xl_status parse_size(struct parser *p, struct xl__tree_node *view)
 {
     xl_status status;
-    bool has_order = word->len == strlen("permute");
-    struct xl__tree_node view = {.kind = XL__T_VIEW,
-                                 .is_permutation = true,
-                                 .location = word->location};
-    struct xl__token name = p->token;
-    if (name.kind != XL__TOK_NAME)
-        return fail_expected(p, "views are of a name, like transpose(x); a "
-                                "name is expected");
-    TRY(xl__tree_name(p->tree, name.text, name.len, name.location, &view.name,
-                      p->lexer.e));
-    TRY(next_token(p));
-    while (has_order && xl__is_sign(&p->token, ",")) {
+    const unsigned location = p->token.location;
+    int64_t *size = &view->size[view->n_sizes];
+    if (view->n_sizes >= XL_MAX_DIMS)
+        return fail_at(p, location,
+                       "more sizes than a tensor has dimensions: at most 6");
+    TRY(parse_whole_number(p, WHOLE_NUMBERS, size));
+    if (*size < 1 && *size != -1)
+        return fail_at(p, location,
+                       "a size is 1 or more, or -1 for what "
+                       "remains");
+    for (unsigned i = 0; i < view->n_sizes; i++)
+        if (*size == -1 && view->size[i] == -1)
+            return fail_at(p, location, "-1 occurs only once");
+    view->n_sizes++;
+fail:
+    return status;
+}
+
+/* Read the axes of permute or the sizes of reshape: 1, 0 or (1, 0). */
+static xl_status parse_view_numbers(struct parser *p,
+                                    struct xl__tree_node *view)
+{
+    xl_status status;
+    const bool is_tuple = xl__is_sign(&p->token, "(");
+    if (is_tuple)
         TRY(next_token(p));
-        TRY(parse_axis(p, view.axes, &view.n_axes));
+    for (;;) {
+        if (view->view == XL__VIEW_PERMUTE)
+            TRY(parse_axis(p, view->axes, &view->n_axes));
+        else
+            TRY(parse_size(p, view));
+        if (!xl__is_sign(&p->token, ","))
+            break;
+        TRY(next_token(p));
+        if (is_tuple && xl__is_sign(&p->token, ")"))
+            break;
     }
-    if (has_order && view.n_axes == 0)
-        return fail_expected(p, "permute takes a name and an order, like "
-                                "permute(x, 1, 0); ',' is expected");
+    if (is_tuple)
+        TRY(expect_sign(p, ")", "',' or ')' is expected"));
+fail:
+    return status;
+}
+
+/* Read transpose(x), permute(x, 1, 0) or reshape(x, 2, -1), from x on. */
+static xl_status parse_view_function(struct parser *p,
+                                     const struct xl__token *word,
+                                     unsigned *out)
+{
+    static const char *const what[] = {
+        [XL__VIEW_PERMUTE] = "permute takes a value and an order, like "
+                             "permute(x, 1, 0); ',' is expected",
+        [XL__VIEW_RESHAPE] = "reshape takes a value and sizes, like "
+                             "reshape(x, 2, -1); ',' is expected"};
+    xl_status status;
+    unsigned of;
+    const bool is_transpose = word->len == strlen("transpose");
+    struct xl__tree_node view = {.location = word->location};
+    view.view = *word->text == 'r' ? XL__VIEW_RESHAPE : XL__VIEW_PERMUTE;
+    TRY(parse_expression(p, &of));
+    if (!is_transpose) {
+        TRY(expect_sign(p, ",", what[view.view]));
+        TRY(parse_view_numbers(p, &view));
+    }
     TRY(expect_sign(p, ")",
-                    has_order ? "',' or ')' is expected"
-                              : "transpose takes only a name; ')' is "
-                                "expected"));
-    TRY(xl__tree_add(p->tree, &view, out, p->lexer.e));
+                    is_transpose ? "transpose takes one value and reverses "
+                                   "its axes; permute(x, 1, 0) takes an "
+                                   "order; ')' is expected"
+                                 : "',' or ')' is expected"));
+    TRY(add_view(p, &view, of, out));
 fail:
     return status;
 }
@@ -302,7 +358,7 @@ static xl_status parse_call(struct parser *p, const struct xl__token *word,
     const struct xl__function *f = xl__function_find(c.name, c.len, 1);
     TRY(next_token(p));
     if (xl__is_view_function(word->text, word->len))
-        return parse_permutation(p, word, out);
+        return parse_view_function(p, word, out);
     if (f == NULL) /* reported before errors in its arguments */
         return xl__tree_call(p->tree, &c, out, p->lexer.e);
     if (f->op == XL__E_CAST)
@@ -331,27 +387,29 @@ static xl_status parse_slice_step(struct parser *p, struct xl__slice *s)
     TRY(next_token(p));
     location = p->token.location;
     TRY(parse_slice_bound(p, &has, &s->step));
-    if (has && s->step <= 0)
-        return fail_at(p, location, "a step is 1 or more");
+    if (has && s->step == 0)
+        return fail_at(p, location, "a step is not 0");
 fail:
     return status;
 }
 
-/* Read 3, 2:10, ::2 or ... */
+/* Read 3, 2:10, ::-2, ... or None */
 static xl_status parse_slice(struct parser *p, struct xl__slice *s)
 {
     xl_status status;
     *s = (struct xl__slice){.step = 1};
     s->is_rest = xl__is_sign(&p->token, "...");
-    if (s->is_rest)
+    s->is_new = p->token.kind == XL__TOK_NAME &&
+                xl__is_none(p->token.text, p->token.len);
+    if (s->is_rest || s->is_new)
         return next_token(p);
     TRY(parse_slice_bound(p, &s->has_first, &s->first));
     s->is_index = s->has_first && !xl__is_sign(&p->token, ":");
     if (s->is_index)
         return XL_OK;
     TRY(expect_sign(p, ":",
-                    "a slice is whole numbers, like 3, 2:10, ::2 "
-                    "or ...; ':' is expected"));
+                    "a slice is whole numbers, like 3, 2:10 or ::-1, or it "
+                    "is ... or None; ':' is expected"));
     TRY(parse_slice_bound(p, &s->has_last, &s->last));
     if (xl__is_sign(&p->token, ":"))
         TRY(parse_slice_step(p, s));
@@ -363,9 +421,8 @@ static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
 {
     unsigned location = p->token.location;
     struct xl__slice *s = &view->slice[view->n_slices];
-    if (view->n_slices >= XL_MAX_DIMS)
-        return fail_at(p, location,
-                       "more slices than a tensor has dimensions: at most 6");
+    if (view->n_slices >= XL__TREE_SLICES)
+        return fail_at(p, location, "more than 12 slices in one bracket");
     xl_status status = parse_slice(p, s);
     for (unsigned i = 0; status == XL_OK && i < view->n_slices; i++)
         if (s->is_rest && view->slice[i].is_rest)
@@ -376,15 +433,18 @@ static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
     return status;
 }
 
-static xl_status parse_slices(struct parser *p, struct xl__tree_node *name)
+/* Read slices of node *out, which begins at `location`. */
+static xl_status parse_slices(struct parser *p, unsigned location,
+                              unsigned *out)
 {
     xl_status status;
-    name->kind = XL__T_VIEW;
+    struct xl__tree_node view = {.location = location};
     do {
         TRY(next_token(p)); /* skip '[' or ',' */
-        TRY(add_slice(p, name));
+        TRY(add_slice(p, &view));
     } while (xl__is_sign(&p->token, ","));
     TRY(expect_sign(p, "]", "',' or ']' is expected after a slice"));
+    TRY(add_view(p, &view, *out, out));
 fail:
     return status;
 }
@@ -444,7 +504,7 @@ fail:
     return status;
 }
 
-/* Read a name: a constant, a call, a view, or a bound or assigned name. */
+/* Read a name: a constant, a call, or a bound or assigned name. */
 static xl_status parse_name(struct parser *p, unsigned *out)
 {
     xl_status status;
@@ -461,6 +521,9 @@ static xl_status parse_name(struct parser *p, unsigned *out)
         node.location = word.location;
         return add_node(p, &node, out);
     }
+    if (xl__is_none(word.text, word.len))
+        return fail_at(p, word.location,
+                       "None is a new axis of a slice, like x[:, None]");
     if (xl__is_reserved(word.text, word.len))
         return xl__tree_error(
             p->tree, word.location, p->lexer.e, XL_BAD_ARGUMENT,
@@ -470,8 +533,6 @@ static xl_status parse_name(struct parser *p, unsigned *out)
         (struct xl__tree_node){.kind = XL__T_NAME, .location = word.location};
     TRY(xl__tree_name(p->tree, word.text, word.len, word.location, &node.name,
                       p->lexer.e));
-    if (xl__is_sign(&p->token, "["))
-        TRY(parse_slices(p, &node));
     TRY(add_node(p, &node, out));
 fail:
     return status;
@@ -480,6 +541,7 @@ fail:
 static xl_status parse_primary(struct parser *p, unsigned *out)
 {
     xl_status status;
+    const unsigned location = p->token.location;
     if (p->token.kind == XL__TOK_INTEGER || p->token.kind == XL__TOK_NUMBER)
         TRY(parse_number(p, out));
     else if (p->token.kind == XL__TOK_NAME)
@@ -489,11 +551,8 @@ static xl_status parse_primary(struct parser *p, unsigned *out)
     else
         TRY(fail_expected(p, "a name, a number, a function or '(' is "
                              "expected"));
-    if (!xl__is_sign(&p->token, "["))
-        return XL_OK;
-    return xl__tree_error(p->tree, p->token.location, p->lexer.e,
-                          XL_BAD_ARGUMENT,
-                          "only a name can be sliced, and once");
+    while (xl__is_sign(&p->token, "["))
+        TRY(parse_slices(p, location, out));
 fail:
     return status;
 }
@@ -603,17 +662,18 @@ static xl_status check_target(struct parser *p)
 static xl_status make_target(struct parser *p, const struct xl__token *first,
                              struct xl__statement *s)
 {
-    const struct xl__tree_node *node = &p->tree->node[s->value];
-    bool is_name =
-        first->kind == XL__TOK_NAME && node->location == first->location;
-    if (!is_name || (node->kind != XL__T_NAME &&
-                     (node->kind != XL__T_VIEW || node->is_permutation)))
+    const struct xl__tree *t = p->tree;
+    const struct xl__tree_node *node = &t->node[s->value], *name = node;
+    if (node->kind == XL__T_VIEW && node->view == XL__VIEW_SLICES)
+        name = &t->node[t->arg[node->first_arg]];
+    if (first->kind != XL__TOK_NAME || name->kind != XL__T_NAME ||
+        name->location != first->location)
         return xl__tree_error(p->tree, first->location, p->lexer.e,
                               XL_BAD_ARGUMENT,
                               "only a name or a slice of one can be assigned; "
                               "'is equal' is ==");
-    s->name = node->name;
-    if (node->kind == XL__T_VIEW)
+    s->name = name->name;
+    if (name != node)
         s->view = s->value;
     else
         p->tree->n_nodes--;

@@ -105,6 +105,18 @@ xl_status xl__tree_add(struct xl__tree *t, const struct xl__tree_node *node,
     return XL_OK;
 }
 
+xl_status xl__tree_add_view(struct xl__tree *t, struct xl__tree_node *view,
+                            unsigned of, unsigned *out, struct xl__error *e)
+{
+    if (!xl__grow(&t->arg, &t->cap_args, t->n_args + (size_t)1,
+                  sizeof *t->arg))
+        return fail_memory(e);
+    view->n_args = 1;
+    view->first_arg = t->n_args;
+    t->arg[t->n_args++] = of;
+    return xl__tree_add(t, view, out, e);
+}
+
 bool xl__is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

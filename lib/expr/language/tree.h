@@ -13,7 +13,7 @@ enum xl__tree_kind {
     XL__T_BOOL, /* these three have `value` */
     XL__T_NAME,
     XL__T_CALL, /* function, arguments, axes, dtype */
-    XL__T_VIEW  /* a slice or a permutation of a name */
+    XL__T_VIEW  /* of its one argument */
 };
 
 /* Functions that infer.c expands to several operations. */
@@ -25,28 +25,36 @@ enum xl__row_function {
     XL__ROW_RMS_NORM
 };
 
-struct xl__slice { /* first:last:step with Python's rules and step > 0 */
-    bool has_first, has_last, is_index, is_rest; /* is_rest: "..." */
+enum xl__view_kind { XL__VIEW_SLICES, XL__VIEW_PERMUTE, XL__VIEW_RESHAPE };
+
+/* first:last:step with Python's rules; or one index `first`; or "..."; or
+ * None. */
+struct xl__slice {
+    bool has_first, has_last, is_index, is_rest, is_new;
     int64_t first, last, step;
 };
+enum { XL__TREE_SLICES = 2 * XL_MAX_DIMS };
 
 struct xl__tree_node {
     enum xl__tree_kind kind;
     enum xl__expr_op op; /* CALL, when row is XL__ROW_NONE. MIN and MAX of one
                             argument are RMIN and RMAX already */
     enum xl__row_function row;
-    unsigned name;              /* NAME, VIEW: index into tree->name */
-    unsigned n_args, first_arg; /* CALL: tree->arg[first_arg ...]; nodes before
-                                   this one */
+    unsigned name;              /* NAME: index into tree->name */
+    unsigned n_args, first_arg; /* CALL, VIEW: tree->arg[first_arg ...]; nodes
+                                   before this one */
     double value;
     xl_dtype dtype; /* cast: the type to convert to */
     bool has_axes;
     int axes[XL_MAX_DIMS]; /* as written: negative ones count from the end.
                               Also the order of a permutation */
     unsigned n_axes;
-    bool is_permutation; /* VIEW; with n_axes == 0 all axes are reversed */
+    enum xl__view_kind view; /* VIEW; a permutation with n_axes == 0 reverses
+                                all axes */
     unsigned n_slices;
-    struct xl__slice slice[XL_MAX_DIMS];
+    struct xl__slice slice[XL__TREE_SLICES];
+    unsigned n_sizes; /* of a reshape; -1: what remains */
+    int64_t size[XL_MAX_DIMS];
     unsigned location; /* byte offset in the text */
 };
 
@@ -113,6 +121,10 @@ struct xl__tree_call {
     unsigned location;
 };
 enum { XL__TREE_ARGS = 4 };
+
+/* Append a view of node `of`. */
+xl_status xl__tree_add_view(struct xl__tree *t, struct xl__tree_node *view,
+                            unsigned of, unsigned *out, struct xl__error *e);
 
 /* Append a call. Checks that the function exists and takes these arguments. */
 xl_status xl__tree_call(struct xl__tree *t, const struct xl__tree_call *c,

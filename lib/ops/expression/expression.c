@@ -19,8 +19,8 @@ static void print_slices(struct xl__str *out, const struct xl__tree_node *n)
 {
     for (unsigned i = 0; i < n->n_slices; i++) {
         const struct xl__slice *s = &n->slice[i];
-        xl__str_printf(out, "[%d%d%d%d %lld %lld %lld", s->has_first,
-                       s->has_last, s->is_index, s->is_rest,
+        xl__str_printf(out, "[%d%d%d%d%d %lld %lld %lld", s->has_first,
+                       s->has_last, s->is_index, s->is_rest, s->is_new,
                        (long long)s->first, (long long)s->last,
                        (long long)s->step);
     }
@@ -32,11 +32,13 @@ static void print_node(struct xl__str *out, const struct xl__tree *t,
 {
     xl__str_printf(out, "%d %d %d %u %a %d %d%d %u:", (int)n->kind, (int)n->op,
                    (int)n->row, n->name, n->value, (int)n->dtype, n->has_axes,
-                   n->is_permutation, n->n_args);
+                   (int)n->view, n->n_args);
     for (unsigned i = 0; i < n->n_args; i++)
         xl__str_printf(out, " %u", t->arg[n->first_arg + i]);
     for (unsigned i = 0; i < n->n_axes; i++)
         xl__str_printf(out, ",%d", n->axes[i]);
+    for (unsigned i = 0; i < n->n_sizes; i++)
+        xl__str_printf(out, "x%lld", (long long)n->size[i]);
     print_slices(out, n);
     xl__str_add(out, "\n");
 }

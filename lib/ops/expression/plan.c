@@ -13,6 +13,7 @@
 #include "expr/fuse/fuse.h"
 #include "expr/graph/infer.h"
 #include "expr/graph/variance.h"
+#include "expr/graph/views.h"
 #include "ops/expression/expression.h"
 #include "runtime/context.h"
 
@@ -45,6 +46,25 @@ void xl__expr_clear_analysis(void *own)
 {
     xl__graph_clear(own);
     free(own);
+}
+
+/* The graph with its views and variances in the form that suits the device.
+ */
+static xl_status lower_graph(const struct xl__graph *from,
+                             const struct xl__signature *sig,
+                             const struct xl__limits *l, struct xl__graph *out,
+                             struct xl__str *why)
+{
+    xl_status status = XL_OK;
+    struct xl__graph own = {0};
+    if (xl__graph_has_views(from)) {
+        TRY(xl__graph_lower_views(from, sig, l, &own, why));
+        from = &own;
+    }
+    TRY(xl__graph_lower_variance(from, l, out));
+fail:
+    xl__graph_clear(&own);
+    return status;
 }
 
 /* -- a variant -------------------------------------------------------- */
@@ -121,12 +141,16 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     const struct xl__expr_canonical *key = (void *)w->key->canonical;
     const bool is_unfused = c->variant == &unfused;
     struct xl__plan *plan = NULL;
+    struct xl__str views = {0};
     struct xl__expr_schedule *x = xl__calloc(1, sizeof *x);
     TRY(xl__check_alloc(why, x, "a schedule"));
-    status = xl__graph_lower_variance(w->own, is_unfused ? NULL : l, &x->g);
+    status =
+        lower_graph(w->own, &key->sig, is_unfused ? NULL : l, &x->g, &views);
     if (status != XL_OK)
         TRY(xl__error_set(why, status, "an expression's graph"));
     TRY(xl__fuse(&x->g, &key->sig, l, is_unfused, &x->s, why));
+    xl__str_add(&x->s.group[0].why, xl__str_text(&views));
+    xl__str_clear(&views);
     TRY(plan_groups(w->q, x, &plan, why));
     plan->own = x;
     plan->clear_own = clear_schedule;
@@ -134,6 +158,7 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     c->plan = plan;
     return XL_OK;
 fail:
+    xl__str_clear(&views);
     xl__plan_destroy(plan);
     if (x)
         clear_schedule(x);

@@ -129,18 +129,21 @@ static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
     for (unsigned i_step = 0; i_step < g->n_loops; i_step++) {
         unsigned least = g->n_loops;
         for (unsigned d = g->n_loops; d-- > 0;) {
-            if (old[d] != 0 && (least == g->n_loops || old[d] < old[least]))
+            if (old[d] != 0 &&
+                (least == g->n_loops ||
+                 xl__stride_length(old[d]) < xl__stride_length(old[least])))
                 least = d;
         }
         if (least == g->n_loops)
             return;
+        const bool is_backward = xl__stride_length(old[least]) != old[least];
         const bool is_inner = least + 1 == g->n_loops;
         size_t step = is_inner || align == 1
                           ? next
                           : (xl__ceil_div(next, align) | 1) * align;
         if (old[least] > 1 && step == 1)
             step = 2; /* a stride of 1 is a class of its own */
-        o->stride[least] = step;
+        o->stride[least] = is_backward ? 0 - step : step;
         next = step * g->loop[least].size + 1;
         old[least] = 0;
     }
@@ -222,7 +225,7 @@ static size_t n_elems_spanned(const struct xl__group *g,
 {
     size_t last = 0;
     for (unsigned d = 0; d < g->n_loops; d++)
-        last += (g->loop[d].size - 1) * o->stride[d];
+        last += (g->loop[d].size - 1) * xl__stride_length(o->stride[d]);
     return last + 1;
 }
 
@@ -276,6 +279,7 @@ static void assign_offsets(struct group_case *c, const struct xl__group *from,
             xl__round_up(*end, BLOCK) / elem + xl__max_size(1, o->align);
         *end =
             (o->offset + n_elems_spanned(&c->group, o) + GUARD_ELEMS) * elem;
+        o->offset += xl__operand_before(&c->group, o);
     }
     if (c->group.partial_bytes > 0) {
         size_t *end = &t->bytes[XL__MEM_SCRATCH];
@@ -336,12 +340,14 @@ static xl_status add_results(struct group_case *c,
 
 /* -- data ------------------------------------------------------------- */
 
+/* Of the operand's i-th element in the order of memory. */
 static unsigned char *element_address(const struct xl__selfcheck_case *t,
                                       const struct group_case *c, unsigned k,
                                       size_t i)
 {
     const struct xl__operand *o = &c->group.operand[k];
-    return t->before[c->slot[k]] + (o->offset + i) * xl_dtype_bytes(o->dtype);
+    const size_t first = o->offset - xl__operand_before(&c->group, o);
+    return t->before[c->slot[k]] + (first + i) * xl_dtype_bytes(o->dtype);
 }
 
 /* Fill the operands that are read, with special numbers between others if

@@ -296,13 +296,14 @@ static void free_memory(struct model_memory *m)
 
 /* -- by groups -------------------------------------------------------- */
 
+/* From element `first` of the temporary on. */
 static void copy_temp(struct model_memory *m, const struct xl__temp *t,
-                      struct xl__eval_mem *to, bool back)
+                      size_t first, struct xl__eval_mem *to, bool back)
 {
     const size_t size = xl_dtype_bytes(t->dtype);
     for (size_t i = 0; i < to->elems; i++) {
-        double *value = &m->scratch[t->offset + i * size];
-        double *error = &m->scratch_error[t->offset + i * size];
+        double *value = &m->scratch[t->offset + (first + i) * size];
+        double *error = &m->scratch_error[t->offset + (first + i) * size];
         if (back) {
             *value = to->value[i];
             *error = to->error[i];
@@ -319,17 +320,17 @@ static void run_group(struct model_memory *m, const struct xl__schedule *plan,
     struct xl__eval_mem mem[XL__EXPR_OPERANDS] = {{0}};
     for (unsigned i = 0; i < p->n_operands; i++) {
         const struct xl__operand *o = &p->operand[i];
+        const size_t first = o->offset - xl__operand_before(p, o);
         if (o->at == XL__AT_BINDING) {
             const unsigned b = m->s->b[o->index].same_as;
-            mem[i] = (struct xl__eval_mem){m->value[b] + o->offset,
-                                           m->error[b] + o->offset,
-                                           m->elems[b] - o->offset};
+            mem[i] = (struct xl__eval_mem){
+                m->value[b] + first, m->error[b] + first, m->elems[b] - first};
         } else if (o->at == XL__AT_TEMP) {
             const struct xl__temp *t = &plan->temp[o->index];
-            mem[i].elems = t->bytes / xl_dtype_bytes(t->dtype);
+            mem[i].elems = t->bytes / xl_dtype_bytes(t->dtype) - first;
             mem[i].value = alloc_array(mem[i].elems);
             mem[i].error = alloc_array(mem[i].elems);
-            copy_temp(m, t, &mem[i], false);
+            copy_temp(m, t, first, &mem[i], false);
         }
     }
     assert_int_equal(xl__eval_group(m->g, p, m->scalar, mem), XL_OK);
@@ -338,7 +339,7 @@ static void run_group(struct model_memory *m, const struct xl__schedule *plan,
         if (o->at != XL__AT_TEMP)
             continue;
         if (o->is_written)
-            copy_temp(m, &plan->temp[o->index], &mem[i], true);
+            copy_temp(m, &plan->temp[o->index], 0, &mem[i], true);
         free(mem[i].value);
         free(mem[i].error);
     }
@@ -408,11 +409,16 @@ static void compute_node(const struct model_memory *m, double **all,
     for (size_t i = 0; i < elems; i++) {
         num arg[XL__EXPR_ARGS] = {{0, 0}};
         double *out = &all[id][i];
-        for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++) {
+        for (unsigned a = 0;
+             n->op != XL__E_VIEW && a < xl__expr_ops[n->op].n_args; a++) {
             const struct xl__shape *s = &m->g->node[n->arg[a]].shape;
             arg[a].x = all[n->arg[a]][dense_index(s, &n->shape, i)];
         }
         switch (n->op) {
+        case XL__E_VIEW:
+            *out = all[n->arg[0]]
+                      [n->offset + strided_index(&n->shape, n->stride, i)];
+            break;
         case XL__E_INPUT:
             *out =
                 m->value[m->s->b[n->binding].same_as]

@@ -38,6 +38,13 @@ static const char *const reductions[] = {
     "sum(",    "mean(",   "var(",       "max(",   "min(",
     "argmin(", "argmax(", "logsumexp(", "norm2(", "softmax("};
 static const char *const full[] = {"x * ", "h + ", "k - ", "y / 2 + "};
+/* Views of a value with three dimensions: before and after it. */
+static const char *const views[][2] = {
+    {"(", ")[::-1, :, ::-1]"},
+    {"permute(", ", 1, 2, 0)"},
+    {"reshape(permute(", ", 2, 1, 0), 4, 4, 4)"},
+    {"reshape((", ")[..., None], 1, -1)[0, :4]"},
+    {"(", ")[1, 2:3, None]"}};
 static const char *const axes[] = {"", ", axis=-1", ", axis=0", ", axis=1",
                                    ", axis=(0,2)"};
 /* What is assigned, and how much of it. */
@@ -51,7 +58,7 @@ static const char *const targets[] = {
 static void random_term(struct xl__rng *r, unsigned depth, unsigned n_temps,
                         struct xl__str *out)
 {
-    const uint64_t kind = depth == 0 ? 0 : xl__rng_below(r, 10);
+    const uint64_t kind = depth == 0 ? 0 : xl__rng_below(r, 11);
     if (kind < 2 && n_temps > 0 && xl__rng_below(r, 2)) {
         xl__str_printf(out, "t%u", (unsigned)xl__rng_below(r, n_temps) + 1);
     } else if (kind < 2) {
@@ -67,6 +74,11 @@ static void random_term(struct xl__rng *r, unsigned depth, unsigned n_temps,
         xl__str_add(out, PICK(r, binary));
         random_term(r, depth - 1, n_temps, out);
         xl__str_add(out, ")");
+    } else if (kind == 10) {
+        const char *const *view = PICK(r, views);
+        xl__str_printf(out, "%s%s", view[0], PICK(r, full));
+        random_term(r, depth - 1, n_temps, out);
+        xl__str_add(out, view[1]);
     } else {
         const char *f = PICK(r, reductions);
         /* With all three dimensions, so that every axis exists. */

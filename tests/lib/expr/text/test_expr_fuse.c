@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "expr/fuse/fuse.h"
 #include "expr/graph/variance.h"
+#include "expr/graph/views.h"
 #include "support/support.h"
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"
@@ -77,20 +78,37 @@ static void describe(const struct xl__schedule *plan, struct xl__str *out)
     }
 }
 
+/* Is there a view of an operation by element? */
+static bool has_computed_view(const struct xl__graph *g)
+{
+    for (unsigned i = 0; i < g->n_nodes; i++)
+        if (g->node[i].op == XL__E_VIEW &&
+            xl__expr_ops[g->node[g->node[i].arg[0]].op].cls == XL__C_MAP)
+            return true;
+    return false;
+}
+
 static void plan_of(unsigned machine, const char *text,
                     const struct xl__signature *s, bool unfused,
                     struct xl__graph *g, struct xl__schedule *plan)
 {
     struct xl__error e = {0};
-    struct xl__graph written = {0};
+    struct xl__graph written = {0}, viewed = {0};
+    struct xl__str why = {0};
     struct xl__limits l;
     set_machine(&machines[machine], &l);
     memset(g, 0, sizeof *g);
     assert_status(test_infer(text, s, &written, &e), XL_OK,
                   xl__str_text(&e.detail));
-    assert_status(xl__graph_lower_variance(&written, unfused ? NULL : &l, g),
+    assert_status(
+        xl__graph_lower_views(&written, s, unfused ? NULL : &l, &viewed, &why),
+        XL_OK, "");
+    assert_status(xl__graph_lower_variance(&viewed, unfused ? NULL : &l, g),
                   XL_OK, "");
+    assert_int_equal(why.len > 0, !unfused && has_computed_view(&written));
+    xl__str_clear(&why);
     xl__graph_clear(&written);
+    xl__graph_clear(&viewed);
     assert_status(xl__fuse(g, s, &l, unfused, plan, &e), XL_OK,
                   xl__str_text(&e.detail));
     xl__error_clear(&e);
@@ -213,6 +231,27 @@ static const struct named named[] = {
     /* Random numbers are a leaf, and an operation of their own. */
     {GPU, "x:f32[1000] y:f32[1000]", "y = where(rand(1) < 0.5, x, 0)",
      "map: 2 > 1", 0.008, "map: 1 > 1; map: 1 > 1; map: 2 > 1"},
+    /* Views of computed values: computed again, or stored if the arithmetic
+     * takes longer, for a reshape, and of reductions. */
+    {GPU, "x:f32[1000,1000] y:f32[999,1000]", "t = exp(x); y = t[1:] - t[:-1]",
+     "map: 2 > 1", 11.988, "map: 1 > 1; map: 2 > 1"},
+    {GPU, "x:f32[1000,1000] b:f32[1000] y:f32[1000,1000]",
+     "y = transpose(exp(x) + b)[::-1]", "map: 2 > 1", 8.004,
+     "map: 1 > 1; map: 2 > 1; map: 1 > 1"},
+    {GPU, "b:f32[10000000] y:f32[9999998]",
+     "t = " DEEP " + " DEEP "; y = t[1:-1] + t[2:] * t[:-2]",
+     "map: 1 > 1; map: 3 > 1", 239.999968, NULL},
+    {GPU, "x:f32[100,100] y:f32[50,200]", "y = reshape(exp(x), 50, 200)",
+     "map: 1 > 1", 0.08, "map: 1 > 1"},
+    {GPU, "x:f32[100,100] y:f32[50,200]",
+     "y = reshape(transpose(x), 50, 200) * 2", "map: 1 > 1; map: 1 > 1", 0.16,
+     "map: 1 > 1; map: 1 > 1"},
+    {GPU, "x:f32[100,100] y:f32[100,1]", "y = sum(x, axis=1)[::-1]",
+     "rows: 1 > 1; map: 1 > 1", 0.0412, "rows: 1 > 1; map: 1 > 1"},
+    /* An output that is viewed is read back. */
+    {GPU, "x:f32[1000] y:f32[1000] z:f32[1000,1000]",
+     "y = sin(x); z = reshape(y, 1000, 1) * reshape(y, 1, 1000)",
+     "map: 1 > 1; map: 2 > 1", 4.016, NULL},
     /* Scalars are computed where they are used. */
     {GPU, "x:f32[1000] y:f32[1000] a:f32 b:f32", "y = x * (a + exp(b))",
      "map: 1 > 1", 0.008, "map: 1 > 1"},

@@ -389,6 +389,13 @@ static bool eval_node(struct host_graph *h, const struct expr_case *c,
     case XL__C_MAP:
         eval_map(h, id, out);
         return true;
+    case XL__C_VIEW:
+        for (size_t i = 0; i < n; i++)
+            out[i] = h->node[node->arg[0]]
+                            [node->offset +
+                             host_place(&node->shape, i, node->shape.n_dims,
+                                        node->shape.size, node->stride)];
+        return true;
     default: break;
     }
     for (size_t i = 0; i < n; i++)
