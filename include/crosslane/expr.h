@@ -28,6 +28,7 @@
  *   eps), rms_norm(x, gain, eps) over the last axis.
  * Views:       x[2:10:2, ...], x[::-1], x[:, None], transpose(x),
  *   permute(x, 1, 0, 2), reshape(x, 4, -1), of any value, one after another.
+ * By index:    x[i], x[:, i] and gather(x, i, axis=0) of an integer value i.
  *
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
  * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
@@ -55,6 +56,14 @@
  * for it: what takes less time on the device by its rates (xl_expr_kernels()
  * has the numbers). Values of reductions, of random numbers and those that are
  * reshaped are stored.
+ *
+ * gather(x, i, axis) is NumPy's take(): the axes of i replace the axis of x,
+ * so a single i (a scalar, or an element in device memory) is an offset that
+ * is known at run time. x[2:, i, ::-1] is that of x[2:, :, ::-1]; beside i
+ * there are only slices. A negative index counts from the end; where an index
+ * is not in the axis, the element is NaN, or 0 or false, and no memory is
+ * read. x is stored first if it is computed, and the result if a reduction
+ * reads it.
  *
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be

@@ -250,11 +250,8 @@ static void remember(const struct inputs *in, const struct xl__schedule *s,
 static size_t last_of(const struct xl__group *group,
                       const struct xl__operand *o)
 {
-    size_t last = o->offset;
-    for (unsigned d = 0; d < group->n_loops; d++)
-        if (xl__stride_length(o->stride[d]) == o->stride[d])
-            last += (group->loop[d].size - 1) * o->stride[d];
-    return last;
+    return o->offset - xl__operand_before(group, o) +
+           xl__operand_span(group, o) - 1;
 }
 
 static void run_group(const struct xl__graph *g, const struct inputs *in,

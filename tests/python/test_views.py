@@ -13,6 +13,8 @@ RNG = np.random.default_rng(19)
 NAMES = {"x": (7, 9), "b": (9,), "z": (3, 4, 5), "w": (31,)}
 VALUES = {name: RNG.integers(-8, 9, shape).astype(np.float32)
           for name, shape in NAMES.items()}
+VALUES.update(i=RNG.integers(-4, 4, 11).astype(np.int32),
+              j=RNG.integers(-7, 7, (5, 6)).astype(np.int8), k=3)
 
 
 def order_of(numbers):
@@ -23,6 +25,7 @@ NUMPY = {
     "transpose": np.transpose,
     "permute": lambda a, *order: np.transpose(a, order_of(order)),
     "reshape": lambda a, *sizes: np.reshape(a, order_of(sizes)),
+    "gather": np.take,
     "exp": np.exp,
     "sum": lambda a, axis=None: np.sum(a, axis=axis, keepdims=True),
     "max": lambda a, axis=None: np.max(a, axis=axis, keepdims=True),
@@ -45,6 +48,9 @@ VIEWS = [
     "transpose(reshape(sum(z, axis=2), 3, 4))",
     "exp(x - max(x, axis=1))[::-1, 2:]", "sum(x[:, ::-1] * x, axis=0)",
     "sum(sum(z, axis=2)[::-1] * z, axis=1)",
+    # indices known at run time
+    "x[i]", "x[::-1, j]", "gather(z, i, axis=1)", "z[..., i, 1:]", "w[j][i]",
+    "exp(x)[i] + b", "x[k]", "transpose(x)[:, k - 1]", "sum(x[i], axis=1)",
 ]
 
 
@@ -56,7 +62,7 @@ def used(text):
 class Views(unittest.TestCase):
     def compare(self, text, variant):
         names = used(text)
-        wide = {name: value.astype(np.float64)
+        wide = {name: value if name in "ijk" else value.astype(np.float64)
                 for name, value in names.items()}
         expected = eval(text, dict(NUMPY), wide)
         found = xl.expr(text, variant=variant, **names)
@@ -73,6 +79,19 @@ class Views(unittest.TestCase):
             for variant in ("expr_fused", "expr_unfused"):
                 with self.subTest(text=text, variant=variant):
                     self.compare(text, variant)
+
+    def test_out_of_range(self):
+        i = np.array([-8, -7, 6, 7, 2 ** 31 - 1, -2 ** 31], np.int32)
+        for x in (VALUES["x"], np.ones((7, 9), np.int32),
+                  np.ones((7, 9), np.bool_)):
+            missing = np.nan if x.dtype == np.float32 else 0
+            for text in ("x[i]", "transpose(x)[:, i]"):
+                with self.subTest(text=text, dtype=x.dtype):
+                    found = xl.expr(text, x=x, i=i)
+                    rows = found if text == "x[i]" else found.T
+                    np.testing.assert_array_equal(rows[1:3], x[[0, 6]])
+                    np.testing.assert_array_equal(
+                        rows[[0, 3, 4, 5]], np.full((4, 9), missing))
 
     def test_mistakes(self):
         for text, message in (

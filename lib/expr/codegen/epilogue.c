@@ -98,6 +98,11 @@ static xl_status check_node(const struct epilogue_reader *r,
                               words_of(r)->one,
                               r->want->hook == XL__EPILOGUE ? "to the result"
                                                             : "before");
+    if (n->op == XL__E_GATHER)
+        return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
+                              "gather is not possible in %s; bind a tensor "
+                              "that xl_expr_run() has gathered",
+                              words_of(r)->one);
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
         return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
                               "random numbers are not possible in %s; bind "

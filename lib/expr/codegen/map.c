@@ -16,11 +16,11 @@
 #include "expr/codegen/map_tiles.h"
 
 /* Is the operand loaded directly from memory? Not: transposed operands, which
- * come from a tile, and random numbers. */
+ * come from a tile, random numbers, and sources of a GATHER. */
 static bool is_loaded(const struct xl__group *group,
                       const struct xl__operand *o)
 {
-    return !o->is_written && o->at != XL__AT_INDEX &&
+    return !o->is_written && o->at != XL__AT_INDEX && o->gather_size == 0 &&
            !xl__map_is_transposed(group, o);
 }
 
@@ -85,6 +85,8 @@ static void write_results_of(struct xl__emit *m, const char *count)
         const unsigned from = xl__emit_operand_of(group, node);
         if (from == XL__EXPR_OPERANDS)
             xl__emit_node(m, node, m->vw);
+        else if (group->operand[from].gather_size > 0)
+            xl__emit_gather(m, from, "at", count);
         else if (xl__map_is_transposed(group, &group->operand[from]))
             xl__map_write_tile_load(m, from);
         else if (group->operand[from].at == XL__AT_INDEX)
@@ -199,7 +201,7 @@ static size_t choose_gpu_vector(const struct xl__group *group)
         const size_t stride = o->stride[group->n_loops - 1];
         if (o->at == XL__AT_INDEX)
             continue;
-        if (stride > 1)
+        if (stride > 1 || o->gather_size > 0)
             return 1;
         vw = xl__min_size(vw, ACCESS_BYTES / xl_dtype_bytes(o->dtype));
         if (stride == 1)

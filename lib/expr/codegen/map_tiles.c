@@ -201,11 +201,19 @@ static void choose_cpu_tiles(const struct xl__limits *l,
     geo->per_wg = xl__map_per_group(l, group, n_tiles(group));
 }
 
+static bool has_gather(const struct xl__group *group)
+{
+    bool has = false;
+    for (unsigned k = 0; k < group->n_operands; k++)
+        has = has || group->operand[k].gather_size > 0;
+    return has;
+}
+
 void xl__map_tile_geometry(const struct xl__graph *g,
                            const struct xl__limits *l, struct xl__group *group)
 {
     const unsigned across = choose_across_loop(group);
-    if (across == group->n_loops ||
+    if (across == group->n_loops || has_gather(group) ||
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;

@@ -13,6 +13,7 @@
  * written at the width and type that the operation requires. */
 #include "expr/codegen/opencl.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "expr/codegen/geometry.h"
@@ -72,10 +73,18 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
 
 /* -- the list of parameters ----------------------------------------------- */
 
-enum param_kind { MEMORY, OFFSET, STRIDE, SIZE, SCALAR };
+enum param_kind {
+    MEMORY,
+    OFFSET,
+    STRIDE,
+    GATHER_SIZE,
+    GATHER_STRIDE,
+    SIZE,
+    SCALAR
+};
 
-/* One parameter: of operand k, of its stride along loop d, of the size of loop
- * d, or of the scalar `node`. */
+/* One parameter: of operand k, of its stride along loop d, of its axis that is
+ * gathered, of the size of loop d, or of the scalar `node`. */
 struct param {
     enum param_kind kind;
     unsigned k, d, node;
@@ -106,6 +115,10 @@ static void visit_operand_params(const struct xl__group *group, unsigned k,
     for (p.d = 0; p.d < group->n_loops; p.d++) {
         if (has_stride(group, o, p.d))
             each(arg, &p);
+    }
+    for (unsigned i = 0; o->gather_size > 0 && i < 2; i++) {
+        p.kind = i == 0 ? GATHER_SIZE : GATHER_STRIDE;
+        each(arg, &p);
     }
 }
 
@@ -181,6 +194,12 @@ static void write_param(void *arg, const struct param *p)
     case STRIDE:
         xl__str_printf(m->out, "const IDX s%u_%u", p->k, p->d);
         break;
+    case GATHER_SIZE:
+        xl__str_printf(m->out, "const IDX gn%u", p->k);
+        break;
+    case GATHER_STRIDE:
+        xl__str_printf(m->out, "const IDX gs%u", p->k);
+        break;
     case SIZE:
         xl__str_printf(m->out, "const IDX n%u", p->d);
         break;
@@ -254,6 +273,12 @@ static void set_argument(void *arg, const struct param *p)
         break;
     case STRIDE:
         set_index_arg(t, o->stride[p->d]);
+        break;
+    case GATHER_SIZE:
+        set_index_arg(t, o->gather_size);
+        break;
+    case GATHER_STRIDE:
+        set_index_arg(t, o->gather_stride);
         break;
     case SIZE:
         set_index_arg(t, t->m->group->loop[p->d].size);
@@ -352,6 +377,8 @@ static double max_index(const struct xl__group *group,
     double far = 0;
     for (unsigned d = 0; d < group->n_loops; d++)
         far += (double)o->stride[d] * (double)(group->loop[d].size - 1);
+    if (o->gather_size > 0)
+        far += fmax((double)o->gather_stride, 1) * (double)o->gather_size;
     return far;
 }
 
@@ -389,6 +416,8 @@ static void describe_operand(struct xl__emit *m, unsigned k)
         else
             xl__str_add(m->out, o->stride[d] ? " 1" : " 0");
     }
+    if (o->gather_size > 0)
+        xl__str_printf(m->out, " and gs%u by index", k);
     xl__str_add(m->out, "\n");
 }
 
@@ -402,6 +431,8 @@ void xl__emit_includes(struct xl__emit *m)
                 "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)
         xl__str_add(m->out, "#include \"expr/math.clh\"\n");
+    if (uses & XL__USES_GATHER)
+        xl__str_add(m->out, "#include \"expr/gather.clh\"\n");
     if (uses & XL__USES_RANDOM)
         xl__str_add(m->out, "#include \"expr/random.clh\"\n");
     xl__str_add(m->out, "\n");
@@ -711,6 +742,29 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
     else
         write_read(m, operand, at, count, width);
     xl__str_add(m->out, ";\n");
+}
+
+void xl__emit_gather(struct xl__emit *m, unsigned operand, const char *at,
+                     const char *count)
+{
+    const struct xl__operand *o = &m->group->operand[operand];
+    const struct xl__node *n = &m->g->node[o->node];
+    xl__emit_indent(m);
+    xl__str_printf(m->out, "const %s v%u = %sxl_gather_%s_%u(",
+                   xl__emit_type(n->type, m->vw), o->node,
+                   o->dtype == XL_BOOL && m->vw > 1 ? "-" : "",
+                   xl_dtype_name(o->dtype), m->vw);
+    write_address(m, operand, at);
+    if (inner_stride(m->group, o) > 1)
+        xl__str_printf(m->out, ", s%u_%u, ", operand, m->group->n_loops - 1);
+    else
+        xl__str_printf(m->out, ", %u, ", inner_stride(m->group, o));
+    xl__emit_ref_as(m, n->arg[XL__GATHER_INDEX], m->vw, XL__V_I32);
+    xl__str_printf(m->out, ", gn%u, gs%u, ", operand, operand);
+    if (count)
+        xl__str_printf(m->out, "%s);\n", count);
+    else
+        xl__str_printf(m->out, "%u);\n", m->vw);
 }
 
 /* The type of register value that is stored as a dtype. */

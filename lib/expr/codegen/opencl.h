@@ -83,6 +83,10 @@ void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last);
  * RANDN) the random numbers are computed. */
 void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
                    const char *count);
+/* Write the gather from an operand into the variable of its node, likewise;
+ * the index has its variable. */
+void xl__emit_gather(struct xl__emit *m, unsigned operand, const char *at,
+                     const char *count);
 /* Write the store of a node's value to a written operand, likewise. */
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count);

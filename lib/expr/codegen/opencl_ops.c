@@ -29,6 +29,7 @@ enum { M = XL__USES_MATH, R = XL__USES_RANDOM };
 
 /* clang-format off */
 static const struct op_template templates[XL__N_EXPR_OPS] = {
+    [XL__E_GATHER] = {.uses = XL__USES_GATHER},
     [XL__E_COPY]  = {.f32 = "$a", .i32 = "$a"},
     [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_int$s(-as_uint$s($a))"},
     [XL__E_NOT]   = {.i32 = "!$a"},

@@ -6,7 +6,7 @@
 #include "expr/codegen/opencl.h"
 
 /* Headers of cl/expr besides expr.clh that an operation's text needs. */
-enum { XL__USES_MATH = 1, XL__USES_RANDOM = 2 };
+enum { XL__USES_MATH = 1, XL__USES_RANDOM = 2, XL__USES_GATHER = 4 };
 
 /* The template of a MAP-class operation on arguments of a type: text in which
  * $a $b $c stand for the arguments, $n for the width and $s for the suffix of

@@ -35,8 +35,9 @@ static unsigned view_args(const struct xl__view *v)
 
 static unsigned load_args(const struct xl__fusion *f, unsigned n)
 {
+    enum { GATHER_ARGS = 2 };
     const struct xl__view v = xl__view_loaded(f, n);
-    return view_args(&v);
+    return view_args(&v) + (xl__is_gather(&f->g->node[n]) ? GATHER_ARGS : 0);
 }
 
 static unsigned sink_args(const struct xl__fusion *f, const struct xl__sink *s)
@@ -203,7 +204,8 @@ static bool fits_arguments(const struct xl__fusion *f,
         if (!f->mark[n].is_needed)
             continue;
         args += node->op == XL__E_SCALAR;
-        if (!xl__is_loaded(f, n, at) && !xl__is_rand(node))
+        if (!xl__is_loaded(f, n, at) && !xl__is_rand(node) &&
+            !xl__is_gather(node))
             continue;
         operands++;
         args += load_args(f, n);

@@ -3,7 +3,8 @@
  *
  * Growing. A cluster starts from a seed: the first reduction that is not in a
  * cluster yet or, after all reductions, the first output that is not stored. A
- * value that a VIEW reads is stored before what comes after the VIEW.
+ * value that a VIEW reads is stored before what comes after the VIEW, and so
+ * is a GATHER below a reduction: only the form MAP computes one.
  * It takes in reductions and outputs that have the same domain and that read
  * the same memory or depend on its results. Then temporaries.c decides which
  * values are stored for later clusters.
@@ -65,7 +66,7 @@ static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
         if (!f->mark[n].is_needed)
             continue;
         const bool is_loaded = xl__is_loaded(f, n, f->n_clusters);
-        if (is_loaded || xl__is_rand(node)) {
+        if (is_loaded || xl__is_rand(node) || xl__is_gather(node)) {
             own[loads / WORD] |= UINT64_C(1) << loads % WORD;
             loads++;
         }
@@ -420,6 +421,7 @@ static unsigned sweep_of(const struct xl__fusion *f, unsigned n)
  * on the way. */
 static void spread_states(struct xl__fusion *f, struct growth *w)
 {
+    const bool reduces = w->cluster->domain.reduced != 0;
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
         const struct xl__node *node = &f->g->node[n];
         struct xl__mark *m = &f->mark[n];
@@ -431,8 +433,8 @@ static void spread_states(struct xl__fusion *f, struct growth *w)
             continue;
         }
         m->sweep = sweep_of(f, n);
-        if (node->op == XL__E_VIEW)
-            m->state = XL__OTHERS; /* what it reads is stored before it */
+        if (node->op == XL__E_VIEW || (xl__is_gather(node) && reduces))
+            m->state = XL__OTHERS; /* stored before this cluster, if below */
         for (unsigned a = 0; a < xl__n_args(node); a++) {
             const struct xl__mark *arg = &f->mark[node->arg[a]];
             m->loads |= arg->loads;
@@ -580,21 +582,30 @@ static unsigned first_reduction(const struct xl__fusion *f)
     return XL__NEVER;
 }
 
-/* The first view of what is not stored. */
-static unsigned first_view(const struct xl__fusion *f)
+/* The first node that is to be stored before a reduction (XL__NEVER: before
+ * the outputs): what a VIEW reads, or a GATHER below the reduction, which can
+ * compute none. */
+static unsigned first_stored(struct xl__fusion *f, unsigned reduction)
 {
-    for (unsigned n = 0; n < f->g->n_nodes; n++)
-        if (f->g->node[n].op == XL__E_VIEW &&
-            f->mark[n].stored_in == XL__NEVER)
+    if (reduction != XL__NEVER)
+        xl__mark_below(f, reduction, f->n_clusters);
+    for (unsigned n = 0; n < f->g->n_nodes && n < reduction; n++) {
+        const struct xl__node *node = &f->g->node[n];
+        if (f->mark[n].stored_in != XL__NEVER)
+            continue;
+        if (node->op == XL__E_VIEW)
+            return node->arg[0];
+        if (xl__is_gather(node) && reduction != XL__NEVER &&
+            f->mark[n].is_below)
             return n;
+    }
     return XL__NEVER;
 }
 
-/* Store the argument of a view, below which no reduction is left. */
-static xl_status store_viewed(struct xl__fusion *f, unsigned view)
+/* Store a node, below which no reduction is left. */
+static xl_status store_node(struct xl__fusion *f, unsigned n)
 {
     xl_status status;
-    const unsigned n = f->g->node[view].arg[0];
     struct xl__cluster own = {.domain = {.all = f->mark[n].extent}};
     TRY(xl__sinks_add_outputs(f, &own, n));
     TRY(xl__cluster_store(f, &own, n));
@@ -610,11 +621,12 @@ xl_status xl__grow_clusters(struct xl__fusion *f)
 {
     xl_status status = XL_OK;
     for (;;) {
-        const unsigned seed = first_reduction(f), view = first_view(f);
-        if (seed == XL__NEVER && view == XL__NEVER)
+        const unsigned seed = first_reduction(f);
+        const unsigned stored = first_stored(f, seed);
+        if (seed == XL__NEVER && stored == XL__NEVER)
             break;
-        if (view < seed) {
-            TRY(store_viewed(f, view));
+        if (stored != XL__NEVER) {
+            TRY(store_node(f, stored));
             continue;
         }
         const struct xl__domain d = xl__domain_of(f, seed);

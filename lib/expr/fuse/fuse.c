@@ -292,7 +292,8 @@ static xl_status init_marks(struct xl__fusion *f)
         m->elems = xl__extent_elems(&m->extent);
         m->stored_in = m->reduced_in = XL__NEVER;
         m->is_scalar = node->op != XL__E_INPUT && node->op != XL__E_VIEW &&
-                       !xl__is_rand(node) && !xl__is_reduction(node);
+                       !xl__is_rand(node) && !xl__is_reduction(node) &&
+                       !xl__is_gather(node);
         for (unsigned a = 0; a < xl__n_args(node); a++)
             m->is_scalar &= f->mark[node->arg[a]].is_scalar;
         if (node->op == XL__E_VIEW)

@@ -147,9 +147,14 @@ static inline bool xl__is_rand(const struct xl__node *n)
 {
     return n->op == XL__E_RAND || n->op == XL__E_RANDN;
 }
+static inline bool xl__is_gather(const struct xl__node *n)
+{
+    return n->op == XL__E_GATHER;
+}
+/* Arguments that are values in a kernel: not the source of a GATHER. */
 static inline unsigned xl__n_args(const struct xl__node *n)
 {
-    return xl__expr_ops[n->op].n_args;
+    return xl__is_gather(n) ? 1 : xl__expr_ops[n->op].n_args;
 }
 /* Has an earlier cluster than number `at` stored node n? */
 static inline bool xl__is_stored(const struct xl__fusion *f, unsigned n,

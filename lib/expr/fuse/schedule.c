@@ -114,6 +114,31 @@ static void add_operand(struct group_builder *m, const struct xl__view *v,
     m->group->operand[m->group->n_operands++] = p;
 }
 
+/* Append the source of a GATHER: a stride for each axis of the result that the
+ * source has, and its own along the axis of the index. */
+static void add_gather(struct group_builder *m, unsigned n)
+{
+    const struct xl__node *node = &m->f->g->node[n];
+    const unsigned from = node->arg[XL__GATHER_SOURCE];
+    const struct xl__shape *source = &m->f->g->node[from].shape;
+    struct xl__operand p;
+    const struct xl__view memory = source_of(m, from, &p);
+    struct xl__view v = {memory.offset, m->f->mark[n].extent, {0}};
+    const unsigned first = XL_MAX_DIMS - source->n_dims;
+    const unsigned to = XL_MAX_DIMS - node->shape.n_dims;
+    unsigned axis = 0;
+    while (!(node->axes >> axis & 1))
+        axis++;
+    for (unsigned d = 0; d < axis; d++)
+        v.stride[to + d] = memory.stride[first + d];
+    for (unsigned d = first + axis + 1; d < XL_MAX_DIMS; d++)
+        v.stride[d] = memory.stride[d];
+    p.node = n;
+    p.gather_size = source->size[axis];
+    p.gather_stride = memory.stride[first + axis];
+    add_operand(m, &v, p);
+}
+
 /* Append the operands of all loads, random numbers and sinks. */
 static xl_status add_operands(struct group_builder *m)
 {
@@ -121,9 +146,12 @@ static xl_status add_operands(struct group_builder *m)
     struct xl__operand p;
     for (unsigned n = 0; n < m->f->g->n_nodes; n++) {
         const struct xl__node *node = &m->f->g->node[n];
-        if (!m->f->mark[n].is_needed ||
-            !(m->c->is_copy || xl__is_loaded(m->f, n, m->at) ||
-              xl__is_rand(node)))
+        if (!m->f->mark[n].is_needed)
+            continue;
+        if (is_computed(m, n) && xl__is_gather(node))
+            add_gather(m, n);
+        if (!m->c->is_copy && !xl__is_loaded(m->f, n, m->at) &&
+            !xl__is_rand(node))
             continue;
         const struct xl__view v = source_of(m, n, &p);
         add_operand(m, &v, p);
@@ -401,7 +429,9 @@ static void count_cost(struct group_builder *m)
         const struct xl__operand *o = &p->operand[i];
         double elems = 1;
         for (unsigned k = 0; k < p->n_loops; k++)
-            elems *= o->stride[k] != 0 ? (double)p->loop[k].size : 1;
+            elems *= o->stride[k] != 0 || o->gather_size > 0
+                         ? (double)p->loop[k].size
+                         : 1;
         if (o->at != XL__AT_INDEX)
             p->bytes += elems * (double)xl_dtype_bytes(o->dtype);
     }

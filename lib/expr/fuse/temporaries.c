@@ -143,8 +143,9 @@ xl_status xl__cluster_keep(struct xl__fusion *f, struct xl__cluster *c,
             TRY(xl__cluster_store(f, c, n));
             continue;
         }
-        for (unsigned a = 0; !xl__is_reduction(node) && a < xl__n_args(node);
-             a++)
+        /* also the source of a GATHER */
+        const unsigned n_args = xl__expr_ops[node->op].n_args;
+        for (unsigned a = 0; !xl__is_reduction(node) && a < n_args; a++)
             f->mark[node->arg[a]].is_used_later = true;
     }
 fail:

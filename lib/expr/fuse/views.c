@@ -171,9 +171,13 @@ static bool is_safe_read(const struct xl__fusion *f, unsigned output,
 static bool is_read(const struct xl__fusion *f, unsigned output, unsigned at)
 {
     for (unsigned n = 0; n < f->g->n_nodes; n++) {
-        const struct xl__node *node = &f->g->node[n];
-        if (f->mark[n].is_needed && node->op == XL__E_INPUT &&
-            !is_safe_read(f, output, node, f->output_in[output] == at))
+        const struct xl__node *node = &f->g->node[n], *source = node;
+        const bool gathers = xl__is_gather(node) && !xl__is_loaded(f, n, at);
+        if (gathers) /* by any item */
+            source = &f->g->node[node->arg[XL__GATHER_SOURCE]];
+        if (f->mark[n].is_needed && source->op == XL__E_INPUT &&
+            !is_safe_read(f, output, source,
+                          !gathers && f->output_in[output] == at))
             return true;
     }
     return false;

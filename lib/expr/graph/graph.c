@@ -48,7 +48,7 @@ static struct xl__node normalize_node(const struct xl__node *spec)
         n.value = spec->value;
     if (op == XL__E_CAST || op == XL__E_INPUT)
         n.dtype = spec->dtype;
-    if (xl__expr_ops[op].cls == XL__C_REDUCE)
+    if (xl__expr_ops[op].cls == XL__C_REDUCE || op == XL__E_GATHER)
         n.axes = spec->axes;
     if (op == XL__E_INPUT || op == XL__E_SCALAR)
         n.binding = spec->binding;

@@ -56,6 +56,10 @@ struct xl__operand {
                                       the loop's size is 1; a negative one,
                                       of an operand that is read, is modulo
                                       2^64, and geo.is_wide */
+    size_t gather_size; /* of a GATHER's source along its axis, and the stride
+                           there; 0: no source. Its node is computed by the
+                           group, in the form MAP, from an index */
+    size_t gather_stride;
     unsigned
         align;      /* elements: the largest power of two, at most 16, that
                        divides every index at which the innermost loop begins */
@@ -157,7 +161,21 @@ static inline size_t xl__operand_before(const struct xl__group *group,
     for (unsigned d = 0; d < group->n_loops; d++)
         if (o->stride[d] > SIZE_MAX / 2)
             n += (group->loop[d].size - 1) * (0 - o->stride[d]);
+    if (o->gather_stride > SIZE_MAX / 2)
+        n += (o->gather_size - 1) * (0 - o->gather_stride);
     return n;
+}
+
+/* Elements of an operand from the first one in memory to the last one. */
+static inline size_t xl__operand_span(const struct xl__group *group,
+                                      const struct xl__operand *o)
+{
+    size_t last = 0;
+    for (unsigned d = 0; d < group->n_loops; d++)
+        last += (group->loop[d].size - 1) * xl__stride_length(o->stride[d]);
+    if (o->gather_size > 0)
+        last += (o->gather_size - 1) * xl__stride_length(o->gather_stride);
+    return last + 1;
 }
 
 /* Frees what the schedule owns; it is empty then. */

@@ -9,6 +9,7 @@
  *     for each row:  load operands, compute values in order, store operands */
 #include "expr/graph/group_eval.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -138,9 +139,40 @@ static void compute_map(struct group_eval *e, unsigned node)
     }
 }
 
-static void compute_node(struct group_eval *e, unsigned node)
+/* An element at an index that counts from the end if it is negative; NaN or 0
+ * if there is none. */
+static void gather_number(struct group_eval *e, unsigned operand, size_t row)
+{
+    const struct xl__operand *o = &e->group->operand[operand];
+    const struct xl__node *n = &e->g->node[o->node];
+    const num at = e->node[n->arg[XL__GATHER_INDEX]].a[0];
+    const double from_first = at.x < 0 ? at.x + (double)o->gather_size : at.x;
+    num *to = e->node[o->node].a;
+    *to = (num){n->type == XL__V_F32 ? (double)NAN : 0, 0};
+    if (from_first >= 0 && from_first < (double)o->gather_size)
+        *to = load_number(e, operand,
+                          operand_index(e->group, o, false, row) +
+                              (size_t)from_first * o->gather_stride);
+    if (at.err > 0)
+        to->err = xl__unbounded;
+}
+
+/* The operand that the node gathers from; XL__EXPR_OPERANDS: none. */
+static unsigned gathered_operand(const struct xl__group *group, unsigned node)
+{
+    unsigned k = 0;
+    while (k < group->n_operands && (group->operand[k].gather_size == 0 ||
+                                     group->operand[k].node != node))
+        k++;
+    return k < group->n_operands ? k : XL__EXPR_OPERANDS;
+}
+
+static void compute_node(struct group_eval *e, unsigned node, size_t row)
 {
     const struct xl__node *n = &e->g->node[node];
+    const unsigned gathered = gathered_operand(e->group, node);
+    if (gathered < XL__EXPR_OPERANDS)
+        gather_number(e, gathered, row);
     if (e->node[node].is_loaded)
         return;
     if (xl__expr_ops[n->op].cls == XL__C_MAP) {
@@ -175,11 +207,11 @@ static void compute_row(struct group_eval *e, size_t row)
 {
     const struct xl__group *group = e->group;
     for (unsigned i = 0; i < group->n_operands; i++) {
-        if (!group->operand[i].is_written)
+        if (!group->operand[i].is_written && !group->operand[i].gather_size)
             load_operand(e, i, row);
     }
     for (unsigned i = 0; i < group->n_values; i++)
-        compute_node(e, group->value[i].node);
+        compute_node(e, group->value[i].node, row);
     for (unsigned i = 0; i < group->n_operands; i++) {
         if (group->operand[i].is_written)
             store_operand(e, i, row);

@@ -355,6 +355,8 @@ static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
         return infer_random(in, n, arg[0]);
     if (n->op == XL__E_CAST)
         return xl__infer_as(in, arg[0], n->dtype);
+    if (n->op == XL__E_GATHER)
+        return xl__infer_gather(in, n, arg[0], arg[1]);
     if (xl__expr_ops[n->op].cls == XL__C_REDUCE)
         return infer_reduction(in, n, arg[0]);
     return xl__infer_map(in, n->op, arg);

@@ -433,6 +433,82 @@ unsigned xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
     return xl__infer_node(in, &node);
 }
 
+/* -- gather ----------------------------------------------------------- */
+
+/* The index with axes of size 1 for those of the source behind the axis. */
+static unsigned align_index(struct xl__infer *in, unsigned index, unsigned n)
+{
+    if (n == 0 || in->g->node[index].shape.n_dims == 0)
+        return index;
+    struct xl__tree_node view = {.kind = XL__T_VIEW,
+                                 .n_slices = n + 1,
+                                 .slice = {{.is_rest = true, .step = 1}}};
+    for (unsigned i = 1; i <= n; i++)
+        view.slice[i] = (struct xl__slice){.is_new = true, .step = 1};
+    return xl__infer_view(in, &view, index);
+}
+
+/* Memory that can be gathered from: the node itself if it has strides. */
+static unsigned as_memory(struct xl__infer *in, unsigned source)
+{
+    struct xl__node view = whole_view(in, source);
+    return in->g->node[source].op == view.op ? source
+                                             : xl__infer_node(in, &view);
+}
+
+/* The shape of a gather; false after an error. */
+static bool gather_shape(struct xl__infer *in, const struct xl__shape *source,
+                         unsigned axis, const struct xl__shape *index,
+                         struct xl__shape *out)
+{
+    out->n_dims = source->n_dims + index->n_dims - 1;
+    if (out->n_dims > XL_MAX_DIMS) {
+        XL__INFER_FAIL(in, XL_BAD_SHAPE, "the result has %u axes; at most %d",
+                       out->n_dims, XL_MAX_DIMS);
+        return false;
+    }
+    for (unsigned d = 0; d < out->n_dims; d++) {
+        const unsigned behind = axis + index->n_dims;
+        out->size[d] = d < axis     ? source->size[d]
+                       : d < behind ? index->size[d - axis]
+                                    : source->size[d - index->n_dims + 1];
+    }
+    return xl__infer_fits(in, out);
+}
+
+unsigned xl__infer_gather(struct xl__infer *in,
+                          const struct xl__tree_node *call, unsigned source,
+                          unsigned index)
+{
+    struct xl__node spec = {.op = XL__E_GATHER};
+    unsigned axis[XL_MAX_DIMS] = {0};
+    if (in->status != XL_OK || !xl__infer_has_shape(in, source) ||
+        !xl__infer_has_shape(in, index))
+        return XL__NO_NODE;
+    const struct xl__shape from = in->g->node[source].shape;
+    const struct xl__shape at = in->g->node[index].shape;
+    if (in->g->node[index].type != XL__V_I32)
+        return XL__INFER_FAIL(
+            in, XL_BAD_ARGUMENT,
+            "an index is an integer and is %s here: write cast(index, i32)",
+            xl__vtype_name(in->g->node[index].type));
+    if (from.n_dims == 0)
+        return XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                              "a single value has no axis to be indexed");
+    if (call->has_axes && call->n_axes != 1)
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "gather takes one axis, as in axis=0");
+    if (!xl__infer_axes(in, call, from.n_dims, axis) ||
+        !gather_shape(in, &from, axis[0], &at, &spec.shape))
+        return XL__NO_NODE;
+    spec.type = in->g->node[source].type;
+    spec.axes = 1u << axis[0];
+    spec.arg[XL__GATHER_INDEX] =
+        align_index(in, index, from.n_dims - 1 - axis[0]);
+    spec.arg[XL__GATHER_SOURCE] = as_memory(in, source);
+    return xl__infer_node(in, &spec);
+}
+
 /* -- assignments: types and shapes ------------------------------------ */
 
 static enum xl__vtype register_type_of(xl_dtype dtype)

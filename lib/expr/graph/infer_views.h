@@ -11,6 +11,11 @@ unsigned xl__infer_binding(struct xl__infer *in, unsigned binding);
 unsigned xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
                         unsigned of);
 
+/* The node of gather(source, index, axis=...). */
+unsigned xl__infer_gather(struct xl__infer *in,
+                          const struct xl__tree_node *call, unsigned source,
+                          unsigned index);
+
 /* Assign a value to the target of a statement: a temporary name, a bound
  * tensor or a slice of one. */
 void xl__infer_assign(struct xl__infer *in, const struct xl__statement *s,

@@ -328,11 +328,15 @@ static void print_call(const struct printer *p, const struct xl__node *n,
                        unsigned depth)
 {
     const struct xl__expr_op_info *info = &xl__expr_ops[n->op];
+    const bool is_gather = n->op == XL__E_GATHER; /* the source comes last */
     xl__str_printf(p->out, "%s(", info->name);
     for (unsigned a = 0; a < info->n_args; a++) {
         xl__str_add(p->out, a > 0 ? ", " : "");
-        print_node(p, n->arg[a], P_ALL, depth);
+        print_node(p, n->arg[is_gather ? !a : a], P_ALL, depth);
     }
+    for (unsigned d = 0; is_gather && d < XL_MAX_DIMS; d++)
+        if (n->axes >> d & 1)
+            xl__str_printf(p->out, ", axis=%u", d);
     if (n->op == XL__E_CAST)
         xl__str_printf(p->out, ", %s", xl_dtype_name(n->dtype));
     if (info->cls == XL__C_REDUCE)

@@ -289,6 +289,21 @@ static unsigned lower_view(struct view_lowering *w,
     return xl__graph_node(w->to, &node);
 }
 
+/* Memory for a GATHER: an INPUT, or a VIEW of what is stored. */
+static unsigned as_memory(struct view_lowering *w, unsigned n)
+{
+    const struct xl__node *node = &w->to->node[n];
+    struct xl__node view = {.op = XL__E_VIEW,
+                            .type = node->type,
+                            .shape = node->shape,
+                            .arg = {n},
+                            .location = node->location};
+    if (node->op == XL__E_INPUT || node->op == XL__E_VIEW)
+        return n;
+    dense_strides(&view.shape, view.stride);
+    return xl__graph_node(w->to, &view);
+}
+
 static unsigned lower_node(struct view_lowering *w, unsigned i)
 {
     struct xl__node node = w->from->node[i];
@@ -296,6 +311,11 @@ static unsigned lower_node(struct view_lowering *w, unsigned i)
         return lower_view(w, &node, w->number[node.arg[0]]);
     for (unsigned a = 0; a < xl__expr_ops[node.op].n_args; a++)
         node.arg[a] = w->number[node.arg[a]];
+    if (node.op == XL__E_GATHER)
+        node.arg[XL__GATHER_SOURCE] =
+            as_memory(w, node.arg[XL__GATHER_SOURCE]);
+    if (node.op == XL__E_GATHER && node.arg[XL__GATHER_SOURCE] == UINT_MAX)
+        return UINT_MAX;
     return xl__graph_node(w->to, &node);
 }
 

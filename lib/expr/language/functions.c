@@ -68,7 +68,7 @@ const struct xl__function *xl__function_find(const char *name, size_t len,
 bool xl__function_has_axes(const struct xl__function *f)
 {
     return f->cls == XL__C_REDUCE || f->row == XL__ROW_SOFTMAX ||
-           f->row == XL__ROW_LOG_SOFTMAX;
+           f->row == XL__ROW_LOG_SOFTMAX || f->op == XL__E_GATHER;
 }
 
 bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)

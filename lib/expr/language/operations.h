@@ -22,7 +22,7 @@ enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
     XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN */
-    XL__C_VIEW,  /* VIEW: elements of the argument in other places */
+    XL__C_VIEW,  /* VIEW GATHER: elements of an argument in other places */
     XL__C_MAP,   /* by element */
     XL__C_REDUCE /* over axes, which remain with size 1 */
 };
@@ -46,6 +46,7 @@ enum xl__result {
  XX(SCALAR,    "",          LEAF,   0, OWN,   0,  0)              \
  XX(CONST,     "",          LEAF,   0, OWN,   0,  0)              \
  XX(VIEW,      "",          VIEW,   1, OWN,   0,  0)              \
+ XX(GATHER,    "gather",    VIEW,   2, OWN,   1,  0)              \
  XX(COPY,      "",          MAP,    1, OWN,   0,  0)              \
  XX(RAND,      "rand",      LEAF,   1, OWN,   30, 0)              \
  XX(RANDN,     "randn",     LEAF,   1, OWN,   60, 16)             \
@@ -133,6 +134,14 @@ struct xl__shape {
 
 enum { XL__EXPR_ARGS = 3 };
 
+/* GATHER takes elements along one axis of an INPUT or of a VIEW, at indices:
+ *
+ *     result[a..., i..., b...] = source[a..., index[i...], b...]
+ *
+ * The index, broadcast to the result, is the first argument, and the source
+ * the second one. */
+enum { XL__GATHER_INDEX, XL__GATHER_SOURCE };
+
 struct xl__node {
     enum xl__expr_op op;
     enum xl__vtype type;
@@ -141,7 +150,8 @@ struct xl__node {
     xl_dtype dtype;   /* INPUT: type in memory; CAST: type to round to */
     bool is_unshaped; /* depends on a rand() that has no shape yet, and has
                          none itself */
-    unsigned axes;    /* reductions: bit d is axis d of the argument */
+    unsigned axes;    /* reductions: bit d is axis d of the argument; GATHER:
+                         of the second argument, which is gathered */
     double value;     /* CONST; whole for i32, 0 or 1 for bool */
     unsigned binding; /* INPUT, SCALAR */
     size_t offset;    /* INPUT: of the view in the bound tensor, in elements;

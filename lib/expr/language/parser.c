@@ -13,7 +13,7 @@
  *     call       = name "(" [ argument { "," argument } ] ")"
  *     slices     = "[" slice { "," slice } "]"
  *     slice      = number | [number] ":" [number] [":" [number]] | "..."
- *                | "None"
+ *                | "None" | expression       an index known at run time
  *
  * All binary operators share one loop over a table of precedences. Everything
  * that nests counts as a level, and the number of levels is limited
@@ -417,8 +417,85 @@ fail:
     return status;
 }
 
-static xl_status add_slice(struct parser *p, struct xl__tree_node *view)
+/* An index that is known at run time, among the slices of a bracket. */
+struct run_time_index {
+    unsigned node;  /* UINT_MAX: there is none */
+    unsigned slice; /* its number, and its place */
+    unsigned location;
+};
+
+/* Does the slice begin with an expression? */
+static bool is_expression(const struct parser *p)
 {
+    return xl__is_sign(&p->token, "(") ||
+           (p->token.kind == XL__TOK_NAME &&
+            !xl__is_none(p->token.text, p->token.len));
+}
+
+/* Read an index that is an expression: in place of it, the view has all of the
+ * axis. */
+static xl_status parse_index(struct parser *p, struct xl__tree_node *view,
+                             struct run_time_index *index)
+{
+    xl_status status;
+    if (view->n_slices >= XL__TREE_SLICES || index->node != UINT_MAX)
+        return fail_at(p, p->token.location,
+                       "only one index of a bracket is a value");
+    index->slice = view->n_slices;
+    index->location = p->token.location;
+    TRY(enter_level(p));
+    TRY(parse_expression(p, &index->node));
+    p->depth--;
+    if (xl__is_sign(&p->token, ":"))
+        return fail_at(p, p->token.location,
+                       "the bounds of a slice are whole numbers; for elements "
+                       "from an offset on, use an index of several");
+    view->slice[view->n_slices++] = (struct xl__slice){.step = 1};
+fail:
+    return status;
+}
+
+/* Append x[..., index, ...] as gather(x[..., :, ...], index, axis). */
+static xl_status add_gather(struct parser *p, struct xl__tree_node *view,
+                            const struct run_time_index *index, unsigned *out)
+{
+    xl_status status;
+    static const char name[] = "gather";
+    bool has_rest = false, is_plain = true;
+    int axis = 0;
+    for (unsigned i = 0; i < view->n_slices; i++) {
+        const struct xl__slice *s = &view->slice[i];
+        if (s->is_index)
+            return fail_at(p, index->location,
+                           "an index that is a value has only slices beside "
+                           "it; write the whole number in a bracket of its "
+                           "own");
+        has_rest = has_rest || (i < index->slice && s->is_rest);
+        is_plain = is_plain && !s->is_rest && !s->is_new && !s->has_first &&
+                   !s->has_last && s->step == 1;
+    }
+    axis =
+        has_rest ? (int)index->slice - (int)view->n_slices : (int)index->slice;
+    if (!is_plain)
+        TRY(add_view(p, view, *out, out));
+    struct xl__tree_call c = {.name = name,
+                              .len = strlen(name),
+                              .arg = (const unsigned[]){*out, index->node},
+                              .n_args = 2,
+                              .has_axes = true,
+                              .axes = {axis},
+                              .n_axes = 1,
+                              .location = view->location};
+    TRY(xl__tree_call(p->tree, &c, out, p->lexer.e));
+fail:
+    return status;
+}
+
+static xl_status add_slice(struct parser *p, struct xl__tree_node *view,
+                           struct run_time_index *index)
+{
+    if (is_expression(p))
+        return parse_index(p, view, index);
     unsigned location = p->token.location;
     struct xl__slice *s = &view->slice[view->n_slices];
     if (view->n_slices >= XL__TREE_SLICES)
@@ -439,12 +516,16 @@ static xl_status parse_slices(struct parser *p, unsigned location,
 {
     xl_status status;
     struct xl__tree_node view = {.location = location};
+    struct run_time_index index = {.node = UINT_MAX};
     do {
         TRY(next_token(p)); /* skip '[' or ',' */
-        TRY(add_slice(p, &view));
+        TRY(add_slice(p, &view, &index));
     } while (xl__is_sign(&p->token, ","));
     TRY(expect_sign(p, "]", "',' or ']' is expected after a slice"));
-    TRY(add_view(p, &view, *out, out));
+    if (index.node == UINT_MAX)
+        TRY(add_view(p, &view, *out, out));
+    else
+        TRY(add_gather(p, &view, &index, out));
 fail:
     return status;
 }

@@ -36,7 +36,10 @@ static unsigned add_node(struct renumbering *r, unsigned node, bool is_loaded)
     struct xl__node *to = &r->to->node[r->to->n_nodes];
     *to = *n;
     memset(to->arg, 0, sizeof to->arg);
-    for (unsigned i = 0; i < xl__expr_ops[n->op].n_args && !is_loaded; i++)
+    /* A GATHER's source is an operand, not a value. */
+    const unsigned n_args =
+        n->op == XL__E_GATHER ? 1 : xl__expr_ops[n->op].n_args;
+    for (unsigned i = 0; i < n_args && !is_loaded; i++)
         to->arg[i] = r->number[n->arg[i]];
     if (is_loaded)
         to->op = XL__E_INPUT;
@@ -66,7 +69,7 @@ static void renumber_group(struct renumbering *r, struct xl__group *group)
 {
     for (unsigned k = 0; k < group->n_operands; k++) {
         struct xl__operand *o = &group->operand[k];
-        if (o->is_written)
+        if (o->is_written || o->gather_size > 0)
             continue;
         if (o->at == XL__AT_INDEX)
             add_free_nodes(r, o->node);
@@ -80,7 +83,7 @@ static void renumber_group(struct renumbering *r, struct xl__group *group)
     }
     for (unsigned k = 0; k < group->n_operands; k++) {
         struct xl__operand *o = &group->operand[k];
-        if (!o->is_written)
+        if (!o->is_written && o->gather_size == 0)
             continue;
         add_free_nodes(r, o->node);
         o->node = r->number[o->node];

@@ -39,7 +39,12 @@ struct group_case {
 
 /* -- shape ------------------------------------------------------------ */
 
-enum { FEW = 3, MAX_CHUNKS = 3, ITERATIONS = 2 };
+enum {
+    FEW = 3,
+    MAX_CHUNKS = 3,
+    ITERATIONS = 2,
+    GATHERED = 61 /* of the indices of draw_number(), most are within it */
+};
 
 static size_t at_least_one(size_t x)
 {
@@ -135,7 +140,7 @@ static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
                 least = d;
         }
         if (least == g->n_loops)
-            return;
+            break;
         const bool is_backward = xl__stride_length(old[least]) != old[least];
         const bool is_inner = least + 1 == g->n_loops;
         size_t step = is_inner || align == 1
@@ -147,6 +152,12 @@ static void shrink_strides(const struct xl__group *g, struct xl__operand *o)
         next = step * g->loop[least].size + 1;
         old[least] = 0;
     }
+    if (o->gather_size == 0)
+        return;
+    o->gather_size = xl__min_size(o->gather_size, GATHERED);
+    o->gather_stride = xl__stride_length(o->gather_stride) == o->gather_stride
+                           ? next
+                           : 0 - next;
 }
 
 /* Results of chunks: kept elements times chunks, in whole vectors. */
@@ -220,15 +231,6 @@ static double draw_number(struct xl__rng *rng, xl_dtype dtype)
 
 /* -- memory ----------------------------------------------------------- */
 
-static size_t n_elems_spanned(const struct xl__group *g,
-                              const struct xl__operand *o)
-{
-    size_t last = 0;
-    for (unsigned d = 0; d < g->n_loops; d++)
-        last += (g->loop[d].size - 1) * xl__stride_length(o->stride[d]);
-    return last + 1;
-}
-
 static unsigned slot_of(const struct xl__operand *o,
                         const struct xl__signature *sig)
 {
@@ -241,6 +243,8 @@ static bool is_same_view(const struct xl__operand *a,
 {
     return a->at == b->at && a->dtype == b->dtype && a->offset == b->offset &&
            (a->at != XL__AT_TEMP || a->index == b->index) &&
+           a->gather_size == b->gather_size &&
+           a->gather_stride == b->gather_stride &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
 }
 
@@ -278,7 +282,7 @@ static void assign_offsets(struct group_case *c, const struct xl__group *from,
         o->offset =
             xl__round_up(*end, BLOCK) / elem + xl__max_size(1, o->align);
         *end =
-            (o->offset + n_elems_spanned(&c->group, o) + GUARD_ELEMS) * elem;
+            (o->offset + xl__operand_span(&c->group, o) + GUARD_ELEMS) * elem;
         o->offset += xl__operand_before(&c->group, o);
     }
     if (c->group.partial_bytes > 0) {
@@ -308,7 +312,7 @@ static xl_status add_memory(struct group_case *c,
         struct xl__eval_mem *m = &c->mem[k];
         if (c->group.operand[k].at == XL__AT_INDEX)
             continue;
-        m->elems = n_elems_spanned(&c->group, &c->group.operand[k]);
+        m->elems = xl__operand_span(&c->group, &c->group.operand[k]);
         m->value = xl__calloc(m->elems, sizeof *m->value);
         m->error = xl__calloc(m->elems, sizeof *m->error);
         if (!m->value || !m->error)

@@ -396,6 +396,36 @@ static void reduce_node(const struct model_memory *m, double **all,
     free(row);
 }
 
+/* Element i of a gather: the index has the places of the result, and the
+ * source those before and behind its axis. */
+static double gathered(const struct model_memory *m, double **all, unsigned id,
+                       size_t i)
+{
+    const struct xl__node *n = &m->g->node[id];
+    const struct xl__node *index = &m->g->node[n->arg[XL__GATHER_INDEX]];
+    const struct xl__node *from = &m->g->node[n->arg[XL__GATHER_SOURCE]];
+    size_t behind = 1, size = 0, ahead = 1;
+    for (unsigned d = 0, seen = 0; d < from->shape.n_dims; d++) {
+        if (n->axes >> d & 1) {
+            seen = 1;
+            size = from->shape.size[d];
+        } else if (seen) {
+            behind *= from->shape.size[d];
+        } else {
+            ahead *= from->shape.size[d];
+        }
+    }
+    const size_t indices = xl__shape_elems(&n->shape) / ahead / behind;
+    double at = all[n->arg[XL__GATHER_INDEX]]
+                   [dense_index(&index->shape, &n->shape, i)];
+    at += at < 0 ? (double)size : 0;
+    if (at < 0 || at >= (double)size)
+        return n->type == XL__V_F32 ? (double)NAN : 0;
+    return all[n->arg[XL__GATHER_SOURCE]]
+              [(i / behind / indices * size + (size_t)at) * behind +
+               i % behind];
+}
+
 static void compute_node(const struct model_memory *m, double **all,
                          unsigned id)
 {
@@ -409,6 +439,10 @@ static void compute_node(const struct model_memory *m, double **all,
     for (size_t i = 0; i < elems; i++) {
         num arg[XL__EXPR_ARGS] = {{0, 0}};
         double *out = &all[id][i];
+        if (n->op == XL__E_GATHER) {
+            *out = gathered(m, all, id, i);
+            continue;
+        }
         for (unsigned a = 0;
              n->op != XL__E_VIEW && a < xl__expr_ops[n->op].n_args; a++) {
             const struct xl__shape *s = &m->g->node[n->arg[a]].shape;

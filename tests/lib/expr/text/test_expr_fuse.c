@@ -248,6 +248,14 @@ static const struct named named[] = {
      "map: 1 > 1; map: 1 > 1"},
     {GPU, "x:f32[100,100] y:f32[100,1]", "y = sum(x, axis=1)[::-1]",
      "rows: 1 > 1; map: 1 > 1", 0.0412, "rows: 1 > 1; map: 1 > 1"},
+    /* A gather shares a kernel with what follows by element; before a
+     * reduction it is stored. */
+    {GPU, "x:f32[1000,100] i:i32[500] b:f32[100] y:f32[500,100]",
+     "y = exp(x[i]) * b", "map: 3 > 1", 0.4024, NULL},
+    {GPU, "x:f32[1000,100] i:i32[500] y:f32[500,1]",
+     "y = sum(exp(x[i]), axis=1)", "map: 2 > 1; rows: 1 > 1", 0.604, NULL},
+    {GPU, "x:f32[1000] i:i32[1000]", "x = x[i]", "map: 2 > 1; map: 1 > 1",
+     0.02, NULL},
     /* An output that is viewed is read back. */
     {GPU, "x:f32[1000] y:f32[1000] z:f32[1000,1000]",
      "y = sin(x); z = reshape(y, 1000, 1) * reshape(y, 1, 1000)",

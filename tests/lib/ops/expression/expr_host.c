@@ -345,6 +345,38 @@ static void eval_map(struct host_graph *h, unsigned id, num *out)
     }
 }
 
+/* By places: those of the result before, along and behind the index. */
+static void eval_gather(struct host_graph *h, const struct xl__node *node,
+                        num *out)
+{
+    const unsigned index = node->arg[XL__GATHER_INDEX];
+    const struct xl__shape *at = &h->graph.node[index].shape;
+    const struct xl__node *from = &h->graph.node[node->arg[XL__GATHER_SOURCE]];
+    size_t stride[XL_MAX_DIMS], behind = 1;
+    unsigned axis = from->shape.n_dims;
+    while (!(node->axes >> --axis & 1))
+        behind *= from->shape.size[axis];
+    size_t ahead = 1;
+    for (unsigned d = 0; d < axis; d++)
+        ahead *= from->shape.size[d];
+    const size_t n = xl__shape_elems(&node->shape), each = n / ahead;
+    const long long size = (long long)from->shape.size[axis];
+    dense_strides(at, stride);
+    for (size_t i = 0; i < n; i++) {
+        const num k = h->node[index][host_place(&node->shape, i, at->n_dims,
+                                                at->size, stride)];
+        const long long place = (long long)k.x + (k.x < 0 ? size : 0);
+        out[i] = (num){node->type == XL__V_F32 ? (double)NAN : 0, 0};
+        if (place >= 0 && place < size)
+            out[i] =
+                h->node[node->arg[XL__GATHER_SOURCE]]
+                       [(i / each * (size_t)size + (size_t)place) * behind +
+                        i % behind];
+        if (k.err > 0)
+            out[i].err = INFINITY;
+    }
+}
+
 static num eval_leaf(const struct expr_case *c, const struct host_graph *h,
                      const struct xl__node *node, size_t i)
 {
@@ -390,6 +422,10 @@ static bool eval_node(struct host_graph *h, const struct expr_case *c,
         eval_map(h, id, out);
         return true;
     case XL__C_VIEW:
+        if (node->op == XL__E_GATHER) {
+            eval_gather(h, node, out);
+            return true;
+        }
         for (size_t i = 0; i < n; i++)
             out[i] = h->node[node->arg[0]]
                             [node->offset +
