@@ -132,6 +132,17 @@ struct xl__mma_model {
     double attention_load_bytes; /* from the cache, per clock of a unit */
 };
 
+/* The same where block reads load them from the cache. */
+struct xl__dpas_model {
+    double shown;          /* of the shorter of two overlapping activities */
+    double load_bytes;     /* from the cache, per clock of a unit */
+    double begin_clocks;   /* of a tile: until its first loads have arrived */
+    double sums_per_clock; /* stored to C */
+    double bytes_frac;     /* of the memory's rate */
+    const char *registers_option; /* of a build whose kernels have all
+                                     registers that a sub-group can have */
+};
+
 /* The same where operands are in local memory. */
 struct xl__wgmma_model {
     double operand_bytes; /* from local memory, per clock */
@@ -175,6 +186,7 @@ struct xl__model {
     const char *build_option; /* of all programs; static. NULL: none */
     const struct xl__tile_sets *tiles;
     const struct xl__mma_model *mma;     /* NULL: no such instructions */
+    const struct xl__dpas_model *dpas;   /* likewise */
     const struct xl__wgmma_model *wgmma; /* likewise */
     const struct xl__attention_model *attention; /* likewise */
 };

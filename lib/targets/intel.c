@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ops/variants.h"
+
 enum {
     TRANSACTION_BYTES = 64, /* GE-08 */
     LANES = 8,              /* IN-03 */
@@ -20,18 +22,19 @@ static const struct generation {
     const char *arch;
     double lanes;     /* IN-03 */
     double registers; /* IN-04 */
+    double bytes_per_s;       /* of memory, for each unit; 0: shared (IN-16) */
     const char *build_option; /* IN-12 */
     const struct xl__tile_sets *tiles;
 } generations[] = {
-    {"gen9", 8, 7168, NULL, &xl__intel_narrow_tiles},
-    {"gen11", 8, 7168, NULL, &xl__intel_narrow_tiles},
-    {"xe-lp", 8, 7168, NULL, &xl__intel_narrow_tiles},
-    {"xe-hpg", 8, 8192, NULL, &xl__intel_narrow_tiles},
-    {"xe-hpc", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
-    {"xe-lpg", 8, 8192, NULL, &xl__intel_narrow_tiles},
-    {"xe-lpg+", 8, 8192, NULL, &xl__intel_narrow_tiles},
-    {"xe2", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
-    {"xe3", 16, 16384, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
+    {"gen9", 8, 7168, 0, NULL, &xl__intel_narrow_tiles},
+    {"gen11", 8, 7168, 0, NULL, &xl__intel_narrow_tiles},
+    {"xe-lp", 8, 7168, 0, NULL, &xl__intel_narrow_tiles},
+    {"xe-hpg", 8, 8192, 1.1e9, NULL, &xl__intel_narrow_tiles},
+    {"xe-hpc", 16, 16384, 3.2e9, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
+    {"xe-lpg", 8, 8192, 0, NULL, &xl__intel_narrow_tiles},
+    {"xe-lpg+", 8, 8192, 0, NULL, &xl__intel_narrow_tiles},
+    {"xe2", 16, 16384, 2.85e9, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
+    {"xe3", 16, 16384, 0, "-DXL_WIDTH=16", &xl__intel_wide_tiles},
 };
 
 /* IN-11 */
@@ -68,8 +71,10 @@ static void correct_facts(struct xl__limits *l)
                            "IN-04");
         xl__limits_correct(l, XL__F_registers_per_item, ITEM_REGISTERS,
                            XL_KNOWN, "IN-04");
+        l->model.value[XL__M_unit_bytes_per_s] = g->bytes_per_s;
         l->model.tiles = g->tiles;
         l->model.build_option = g->build_option;
+        xl__intel_matrix_engine(g->arch, l);
     }
     l->model.value[XL__M_held_elems] = HELD_ELEMS;
     if (!isnan(cache))
@@ -86,6 +91,16 @@ static void correct_facts(struct xl__limits *l)
 static const struct xl__use_source use = {.registers = 0x425B,
                                           .spill_bytes = 0x4109}; /* IN-13 */
 
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_dpas,
+    &xl__gemm_simt,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_intel = {
     .name = "intel",
     .matches = matches_intel,
@@ -94,7 +109,7 @@ const struct xl__vendor xl__vendor_intel = {
     .lane_option = "-DXL_LANE_SUBGROUP", /* IN-07 */
     .large_buffers = &large_buffers,
     .use = &use,
-    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+    .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,

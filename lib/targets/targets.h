@@ -15,6 +15,9 @@ extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
 void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l);
 /* amd_tiles.c: NULL: those of the class of devices. */
 const struct xl__tile_sets *xl__amd_tiles(const char *arch);
+/* intel_matrix.c: set the matrix instructions of an architecture, and what
+ * they reach, where the driver has them. */
+void xl__intel_matrix_engine(const char *arch, struct xl__limits *l);
 /* intel_tiles.c */
 extern const struct xl__tile_sets xl__intel_narrow_tiles,
     xl__intel_wide_tiles;

@@ -44,6 +44,12 @@ LONGEST_S = 600  # a compiler that hangs
 
 # Which compilers a file is for, by its path below cl/.
 NVIDIA = re.compile(r"(^|/)nvidia/")
+INTEL = {"@dg2", "@pvc"}
+# The functions of the matrix engine (IN-15), which ocloc does not declare by
+# itself, with those that other kernels need.
+ENGINE = ["-cl-ext=-all,+cl_khr_fp16,+cl_intel_subgroups,"
+          "+cl_intel_subgroups_short,+cl_intel_required_subgroup_size,"
+          "+cl_intel_subgroup_matrix_multiply_accumulate"]
 # Intel: emulated matrix instructions, which are never chosen there; probes that
 # fill the registers; IN-12; tiles of other devices: its own are in its lists;
 # attention, whose arrays of sums that compiler keeps in memory.
@@ -168,7 +174,8 @@ def compile_for_target(build, folder):
             args.compiler, "compile", "-q", "-file", build.path, "-device",
             args.target, "-out_dir", folder, "-options",
             " ".join(flags + words), "-internal_options",
-            "-cl-intel-allow-zebin")
+            " ".join(["-cl-intel-allow-zebin"] +
+                     ENGINE * ("-DXL_DPAS_INTEL=1" in words)))
         if error:
             return error
         binary = next(pathlib.Path(folder).glob("*.bin")).read_bytes()
@@ -219,6 +226,8 @@ def compile_for_target(build, folder):
 def is_for_target(path, words=()):
     """Is a file below cl/, with the words of the table's line, compiled?"""
     name = path.relative_to(CL).as_posix()
+    if INTEL & set(words):
+        return "@" + args.target in words
     if NVIDIA.search(name) or "-DXL_MMA_PTX=1" in words:
         return is_nvidia and bool(words)
     if is_nvidia:

@@ -20,6 +20,38 @@ static const xl_matrix_op emulated_matrix_ops[] = {
     {0}};
 #undef EMULATED
 
+/* The same of cl/common/intel/dpas.clh. */
+#define DPAS(width, in, out, depth)                                           \
+    {                                                                         \
+        .name = "emulated", .fragments = "dpas", .code = "emulated", .a = in, \
+        .b = in, .sum = out, .m = 8, .n = width, .k = depth, .n_most = width, \
+        .lanes = width                                                        \
+    }
+#define DPAS_OF_WIDTH(width)                                                  \
+    DPAS(width, XL_F16, XL_F32, 16), DPAS(width, XL_BF16, XL_F32, 16),        \
+        DPAS(width, XL_I8, XL_I32, 32),                                       \
+    {                                                                         \
+        0                                                                     \
+    }
+static const xl_matrix_op emulated_narrow_dpas[] = {DPAS_OF_WIDTH(8)};
+static const xl_matrix_op emulated_wide_dpas[] = {DPAS_OF_WIDTH(16)};
+#undef DPAS_OF_WIDTH
+#undef DPAS
+
+static const struct xl__dpas_model emulated_dpas_model = {
+    .shown = 0.2,
+    .load_bytes = 32,
+    .begin_clocks = 600,
+    .sums_per_clock = 4,
+    .bytes_frac = 0.8,
+    .registers_option = "-DALL_REGISTERS"};
+
+static inline void emulate_dpas_ops(struct xl__limits *l, unsigned width)
+{
+    l->matrix_ops = width == 8 ? emulated_narrow_dpas : emulated_wide_dpas;
+    l->model.dpas = &emulated_dpas_model;
+}
+
 /* Of no device; the tests force variants. */
 static const struct xl__mma_model emulated_mma_model = {
     .shown = 0.1,

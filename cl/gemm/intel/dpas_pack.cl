@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      an operand of GEMM in tiles of the systolic matrix
+ *               instruction, one after the other along k, then along x (m of
+ *               A, n of B), filled up with zeros:
+ *
+ *               SIDE 0, A    word DPAS_WORDS i + w: row i of the tile
+ *               SIDE 1, B    word DPAS_N w + i: column i
+ *
+ *               where w counts the words of DPAS_PACK elements along k
+ * Arguments     from: element (i, l) of product z, of `extent` by k, at off +
+ *               z step + i sx + l sk; to: words, product z from first + z
+ *               to_step on; lines of `line` words, a tile along x each
+ * Launch        3-D: a word each, `line` along x; tiles along x; products
+ * Local memory  none
+ * -D            SIDE; DPAS_LANES, DPAS_T: common/intel/dpas.clh; UNIT: `from`
+ *               is contiguous along k (0), or may not be (1)
+ * Needs         OpenCL C 1.2
+ * Cost          no flop; the operand is read and written once
+ * Source        the definition */
+#ifndef SIDE
+#define SIDE 0
+#endif
+#include "common/intel/dpas.clh"
+
+#if DPAS_T == 5
+typedef uchar elem;
+#else
+typedef ushort elem;
+#endif
+#if SIDE == 0
+#define EXTENT DPAS_M
+#define TILE_WORDS DPAS_A_WORDS
+#define INDEX(t) ((t) / DPAS_WORDS)
+#define WORD(t) ((t) % DPAS_WORDS)
+#else
+#define EXTENT DPAS_N
+#define TILE_WORDS DPAS_B_WORDS
+#define INDEX(t) ((t) % DPAS_N)
+#define WORD(t) ((t) / DPAS_N)
+#endif
+
+__kernel void gemm_dpas_pack(__global const elem *restrict from,
+                             const ulong off, const ulong sx, const ulong sk,
+                             const ulong step, const ulong extent,
+                             const ulong k, __global uint *restrict to,
+                             const ulong first, const ulong to_step,
+                             const ulong line)
+{
+    const ulong at = get_global_id(0);
+    const ulong tile = get_global_id(1), z = get_global_id(2);
+    const uint t = (uint)(at % TILE_WORDS);
+    const ulong i = tile * EXTENT + INDEX(t);
+    const ulong l = at / TILE_WORDS * DPAS_K + WORD(t) * DPAS_PACK;
+    uint word = 0;
+    if (at >= line)
+        return;
+    if (i < extent) {
+        from += off + z * step + i * sx + l * sk;
+        for (uint j = 0; j < DPAS_PACK; j++) {
+            if (l + j < k)
+                word |= (uint)from[j * sk] << (j * (32 / DPAS_PACK));
+        }
+    }
+    to[first + z * to_step + tile * line + at] = word;
+}
