@@ -484,15 +484,19 @@ void conv_norm_bind(const xl_conv *d, const cl_mem mem[CONV_N_NORM],
             .tensor = xl_tensor_dense(mem[i], XL_F32, n_dims, size)};
 }
 
-static double image_at(const struct ref_mat *lines, xl_layout layout,
-                       const size_t size[4], const size_t at[4])
+/* The place of an element in a matrix of lines. */
+struct line_place {
+    size_t i, j;
+};
+
+static struct line_place image_place(xl_layout layout, const size_t size[4],
+                                     const size_t at[4])
 {
     if (layout == XL_NCHW)
-        return ref_at(lines, at[AT_N] * size[AT_C] + at[AT_C],
-                      at[AT_H] * size[AT_W] + at[AT_W]);
-    return ref_at(lines,
-                  (at[AT_N] * size[AT_H] + at[AT_H]) * size[AT_W] + at[AT_W],
-                  at[AT_C]);
+        return (struct line_place){at[AT_N] * size[AT_C] + at[AT_C],
+                                   at[AT_H] * size[AT_W] + at[AT_W]};
+    return (struct line_place){
+        (at[AT_N] * size[AT_H] + at[AT_H]) * size[AT_W] + at[AT_W], at[AT_C]};
 }
 
 static size_t one_if_zero(size_t x)
@@ -526,39 +530,55 @@ struct conv_lines conv_filter_lines(const struct conv_case *c)
     return (struct conv_lines){c->k, group_channels(c) * c->r * c->s};
 }
 
-/* An element of a filter, of indices k, c within the group, r, s. */
-static double filter_at(const struct conv_case *c, const struct ref_mat *lines,
-                        const size_t at[4])
+/* Of an element of a filter, of indices k, c within the group, r, s. */
+static struct line_place filter_place(const struct conv_case *c,
+                                      const size_t at[4])
 {
     const size_t cg = group_channels(c);
-    return ref_at(lines, at[0],
-                  layout_filters(c) == XL_KRSC
-                      ? (at[2] * c->s + at[3]) * cg + at[1]
-                      : (at[1] * c->r + at[2]) * c->s + at[3]);
+    return (struct line_place){at[0],
+                               layout_filters(c) == XL_KRSC
+                                   ? (at[2] * c->s + at[3]) * cg + at[1]
+                                   : (at[1] * c->r + at[2]) * c->s + at[3]};
 }
 
-static double in_at(const struct conv_case *c, const struct ref_mat *lines,
-                    const size_t at[4])
+static struct line_place in_place(const struct conv_case *c,
+                                  const size_t at[4])
 {
     size_t size[4];
     conv_in_size(c, size);
-    return image_at(lines, layout_in(c), size, at);
+    return image_place(layout_in(c), size, at);
 }
 
-static double out_at(const struct conv_case *c, const struct ref_mat *lines,
-                     const size_t at[4])
+static struct line_place out_place(const struct conv_case *c,
+                                   const size_t at[4])
 {
     size_t size[4];
     conv_out_size(c, size);
-    return image_at(lines, layout_out(c), size, at);
+    return image_place(layout_out(c), size, at);
+}
+
+static double load_at(const struct ref_mat *lines, struct line_place p)
+{
+    return ref_at(lines, p.i, p.j);
+}
+
+void conv_result_place(const struct conv_case *c, const size_t at[4],
+                       size_t *i, size_t *j)
+{
+    const struct line_place p =
+        c->pass == XL_CONV_BACKWARD_DATA      ? in_place(c, at)
+        : c->pass == XL_CONV_BACKWARD_FILTERS ? filter_place(c, at)
+                                              : out_place(c, at);
+    *i = p.i;
+    *j = p.j;
 }
 
 double conv_result_at(const struct conv_case *c, const struct ref_mat *lines,
                       const size_t at[4])
 {
-    return c->pass == XL_CONV_BACKWARD_DATA      ? in_at(c, lines, at)
-           : c->pass == XL_CONV_BACKWARD_FILTERS ? filter_at(c, lines, at)
-                                                 : out_at(c, lines, at);
+    struct line_place p;
+    conv_result_place(c, at, &p.i, &p.j);
+    return load_at(lines, p);
 }
 
 void conv_indices(const struct conv_case *c, size_t i, size_t at[4])
@@ -600,8 +620,8 @@ static void sum_forward(const struct conv_ref *r, const size_t at[4],
                 continue;
             for (tap[1] = 0; tap[1] < group_channels(c); tap[1]++) {
                 from[AT_C] = first + tap[1];
-                add_product(in_at(c, &r->in, from) *
-                                filter_at(c, &r->filters, tap),
+                add_product(load_at(&r->in, in_place(c, from)) *
+                                load_at(&r->filters, filter_place(c, tap)),
                             sum, mag);
             }
         }
@@ -630,9 +650,10 @@ static void sum_data(const struct conv_ref *r, const size_t at[4], double *sum,
                         continue;
                     for (size_t k = group * kg; k < (group + 1) * kg; k++) {
                         from[AT_C] = tap[0] = k;
-                        add_product(out_at(c, &r->out, from) *
-                                        filter_at(c, &r->filters, tap),
-                                    sum, mag);
+                        add_product(
+                            load_at(&r->out, out_place(c, from)) *
+                                load_at(&r->filters, filter_place(c, tap)),
+                            sum, mag);
                     }
                 }
             }
@@ -657,8 +678,8 @@ static void sum_filters(const struct conv_ref *r, const size_t at[4],
             for (size_t q = 0; q < size[AT_W]; q++) {
                 place[AT_W] = q;
                 if (image_index(c, 1, q, at[3], &from[AT_W]))
-                    add_product(out_at(c, &r->out, place) *
-                                    in_at(c, &r->in, from),
+                    add_product(load_at(&r->out, out_place(c, place)) *
+                                    load_at(&r->in, in_place(c, from)),
                                 sum, mag);
             }
         }
@@ -700,9 +721,8 @@ static double window_magnitude(const struct conv_ref *r, const size_t at[4],
 {
     const struct conv_case *c = r->c;
     const bool last = layout_filters(c) == XL_KRSC;
-    size_t size[4], from[4] = {at[AT_N], 0, 0, 0};
+    size_t from[4] = {at[AT_N], 0, 0, 0};
     double sum = 0;
-    conv_in_size(c, size);
     for (; from[AT_C] < c->c; from[AT_C]++) {
         double filter = 0, window = 0;
         for (size_t i = 0; i < c->r * c->s; i++) {
@@ -716,8 +736,8 @@ static double window_magnitude(const struct conv_ref *r, const size_t at[4],
                                 &from[AT_H]) &&
                     image_index(c, 1, at[AT_W] / side * side, j,
                                 &from[AT_W]))
-                    window = fmax(window, fabs(image_at(&r->in, layout_in(c),
-                                                        size, from)));
+                    window =
+                        fmax(window, fabs(load_at(&r->in, in_place(c, from))));
             }
         }
         sum += filter * window;

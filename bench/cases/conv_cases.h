@@ -83,7 +83,10 @@ struct conv_ref {
  */
 double conv_expected(const struct conv_ref *r, const size_t at[4],
                      double *tol);
-/* The element of `lines`, the result as such a matrix. */
+/* The row and column of an element of the result as such a matrix; the element
+ * of `lines`. */
+void conv_result_place(const struct conv_case *c, const size_t at[4],
+                       size_t *i, size_t *j);
 double conv_result_at(const struct conv_case *c, const struct ref_mat *lines,
                       const size_t at[4]);
 /* The indices of the i-th of all elements of the result. */

@@ -105,11 +105,21 @@ bool softmax_mask_is_row(const struct softmax_case *c);
 extern const struct gemm_case gemm_cases[];       /* NULL name last */
 extern const struct softmax_case softmax_cases[]; /* NULL name last */
 
+/* An element that is wrong. */
+struct wrong_element {
+    cl_mem mem; /* NULL: the check does not say */
+    size_t at;  /* index in the buffer */
+    xl_dtype dtype;
+    bool is_outside; /* it had to stay as it was; else: */
+    double got, expected, tol;
+};
+
 /* The result of a check. */
 struct check_result {
     bool right;
     double worst;     /* largest error over its tolerance */
     char why[256];    /* where and what, when wrong */
+    struct wrong_element first; /* when wrong */
 };
 
 #endif

@@ -252,7 +252,8 @@ const struct option_row option_rows[] = {
     {"rounds", 0, OPT_COUNT, "N",
      "stop after N rounds; 10 when not given", NULL, AT(rounds), false, NULL},
     {"output", 'o', OPT_TEXT, "FILE",
-     "add the tuned sets or the profile to FILE instead of the user's settings", NULL,
+     "add the tuned sets or the profile to FILE instead of the user's "
+     "settings; report --bug: the folder, bug-VARIANT when not given", NULL,
      AT(output), false, NULL},
     {"dry-run", 'n', OPT_FLAG, NULL,
      "list the candidates in the order of the model's times; run nothing",
@@ -355,6 +356,9 @@ const struct option_row option_rows[] = {
     {"list", 'l', OPT_FLAG, NULL,
      "list the available items with a description, and stop", NULL, AT(list),
      false, NULL},
+    {"bug", 0, OPT_TEXT, "VARIANT",
+     "look for a wrong result of this variant, and write a folder that "
+     "reproduces it without crosslane", NULL, AT(bug), false, NULL},
     {"schema", 0, OPT_FLAG, NULL,
      "print the JSON Schema of result files, and stop", NULL, AT(schema),
      false, NULL},

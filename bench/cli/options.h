@@ -98,6 +98,7 @@ struct settings {
     const char *svg;   /* folder of the pictures; split, plan: or a file;
                           NULL: none */
     bool schema;       /* report: print the schema of result files */
+    const char *bug;   /* report: a variant whose result is wrong; or NULL */
     bool portability;  /* compare: over the devices of all files */
     const char *trace; /* NULL: none */
     struct option_list modes; /* pipeline; empty: all */

@@ -80,7 +80,10 @@ static void add_line(struct xl__str *text, const char *line)
 
 int session_open(struct session *s)
 {
-    xl_options options = {XL_OPTIONS_INIT, .log = on_log, .log_arg = s,
+    xl_options options = {XL_OPTIONS_INIT,
+                          .log = on_log,
+                          .log_arg = s,
+                          .skip_selfcheck = s->no_selfcheck,
                           .cache_dir = s->no_cache ? "" : NULL,
                           .listing = s->listing};
     if (s->lib)

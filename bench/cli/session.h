@@ -58,6 +58,7 @@ struct session {
     const struct command *command;
     struct settings set;
     bool no_cache;          /* set before session_open(): no program cache */
+    bool no_selfcheck;      /* likewise: kernels run without one */
     char *listing; /* --as: likewise, the devices are those of this output of
                       `clinfo --raw`; NULL: the machine's. session_close()
                       frees it */

@@ -9,6 +9,7 @@
 #include "results/document.h"
 #include "results/json.h"
 #include "cli/session.h"
+#include "verify/bug/bug.h"
 
 enum { MOST_FILES = 16 };
 
@@ -81,6 +82,8 @@ static int run_report(struct session *s)
     const size_t n = s->set.n_words;
     if (s->set.schema)
         return print_schema(s);
+    if (s->set.bug)
+        return bug_report(s);
     if (n == 0) {
         session_message(s, "", "report takes result files, such as run.json; "
                                "--schema describes them");
@@ -100,13 +103,14 @@ static int run_report(struct session *s)
     return code;
 }
 
-static const char *const options[] = {REPORT_OPTIONS, "same-kernel", "schema",
-                                      NULL};
+static const char *const options[] = {
+    REPORT_OPTIONS, "same-kernel", "schema", "bug",      "output", "device",
+    "dtype",        "trans",       "seed",   "max-time", NULL};
 
 const struct command cmd_report = {
     .name = "report",
     .summary = "result files as tables, page, spreadsheet, charts",
-    .words = "[RUN.json...]",
+    .words = "[RUN.json...|SHAPE]",
     .about =
         "Prints results that --json wrote, without measuring again: on the "
         "terminal as the run printed them, or as files. Each file has all "
@@ -124,7 +128,16 @@ const struct command cmd_report = {
         "Points of curves are in the files and not on the terminal. Drawings "
         "that a command prints itself, such as the timeline of a pipeline, "
         "are "
-        "plain tables here.",
+        "plain tables here.\n\n"
+        "--bug VARIANT runs the cases of 'clbench verify' without self-checks "
+        "until a result is wrong, or a SHAPE of the variant's op with the "
+        "transposes, types and offsets of these cases. It makes the sizes as "
+        "small as they may be and writes a folder for the driver's vendor: "
+        "the kernels as they were built, a host program in plain OpenCL, the "
+        "inputs, facts about the device, and README.txt. Exit code 1 when it "
+        "is written, 0 when no result is wrong.\n\n"
+        "  clbench report --bug gemm_tiled\n"
+        "  clbench report --bug gemm_mma 320x320x64 --dtype f16 -o folder",
     .options = options,
     .min_words = 0,
     .max_words = MOST_FILES,

@@ -103,7 +103,7 @@ static void check_row(const struct attention_check *t,
     struct checked_element e = {.name = "o", .dtype = c->dtype};
     e.i = attention_line(c, ATTENTION_O, row->b, row->h, i);
     for (e.j = 0; e.j < c->d; e.j++) {
-        e.got = ref_at(&got, e.i, e.j);
+        check_read(&e, &t->operand[ATTENTION_O], &got, e.i, e.j);
         e.expected = attention_expected(ref, row, e.j, &e.tol);
         check_element(out, &e);
     }
@@ -116,7 +116,7 @@ static void check_row(const struct attention_check *t,
                                  .expected = row->lse,
                                  .tol = row->lse_tol,
                                  .dtype = XL_F32};
-    e.got = ref_at(&got, e.i, e.j);
+    check_read(&e, &t->operand[ATTENTION_LSE], &got, e.i, e.j);
     check_element(out, &e);
 }
 

@@ -130,13 +130,14 @@ static void check_conv_element(const struct conv_check *t, size_t i,
 {
     struct checked_element e = {
         .name = result_name(t->c), .i = i, .dtype = t->c->out};
-    size_t at[4], size[4];
+    size_t at[4], size[4], i_line, j_line;
     conv_result_size(t->c, size);
     conv_indices(t->c, i, at);
     e.i = at[0] * size[1] + at[1];
     e.j = at[2] * size[3] + at[3];
     e.expected = conv_expected(&t->ref, at, &e.tol);
-    e.got = conv_result_at(t->c, &t->got, at);
+    conv_result_place(t->c, at, &i_line, &j_line);
+    check_read(&e, t->result, &t->got, i_line, j_line);
     check_element(out, &e);
 }
 
@@ -158,14 +159,12 @@ static void check_all(const struct conv_check *t, struct xl__rng *rng,
     for (unsigned s = 0; s < SAMPLE; s++)
         check_conv_element(t, (size_t)xl__rng_below(rng, elems), out);
     for (size_t i = 0; i < elems && out->right; i++) {
-        const struct checked_element e = {
-            result_name(c),
-            i / t->result->cols,
-            i % t->result->cols,
-            ref_at(&t->got, i / t->result->cols, i % t->result->cols),
-            0,
-            1,
-            c->out};
+        struct checked_element e = {.name = result_name(c),
+                                    .i = i / t->result->cols,
+                                    .j = i % t->result->cols,
+                                    .tol = 1,
+                                    .dtype = c->out};
+        check_read(&e, t->result, &t->got, e.i, e.j);
         if (isnan(e.got))
             check_element(out, &e);
     }

@@ -76,7 +76,8 @@ static void check_elements(const struct expr_run *t, const struct expr_case *c,
         e.i = n->n_dims > 1 ? at / n->size[n->n_dims - 1] : 0;
         e.j = n->n_dims > 1 ? at % n->size[n->n_dims - 1] : at;
         e.tol = expr_tolerance(expected, n->dtype);
-        e.got = ref_load(g->back, g->first + expr_offset(n, p.i), n->dtype);
+        const struct ref_mat got = guarded_back(g, false);
+        check_read(&e, g, &got, 0, expr_offset(n, p.i));
         check_element(out, &e);
     }
 }

@@ -254,7 +254,7 @@ static void check_product_element(const struct gemm_check *t,
         e.tol += ref_roundoff(XL_F32) * (fabs(e.expected) + fabs(bias));
         e.expected = ref_epilogue_stored(e.expected, c->out, &e.tol);
     }
-    e.got = ref_at(&t->got, at[0], at[1]);
+    check_read(&e, &t->result, &t->got, at[0], at[1]);
     check_element(out, &e);
 }
 
@@ -307,8 +307,12 @@ static void check_sample(const struct gemm_check *t, struct xl__rng *rng,
         }
     }
     for (size_t i = 0; i < c->m * c->n && out->right; i++) {
-        struct checked_element e = {"C", i / c->n, i % c->n, 0, 0, 1, c->out};
-        e.got = ref_at(&t->got, e.i, e.j);
+        struct checked_element e = {.name = "C",
+                                    .i = i / c->n,
+                                    .j = i % c->n,
+                                    .tol = 1,
+                                    .dtype = c->out};
+        check_read(&e, &t->result, &t->got, e.i, e.j);
         if (isnan(e.got))
             check_element(out, &e);
     }

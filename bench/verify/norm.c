@@ -115,11 +115,11 @@ static double host_at(const struct norm_check *t, enum norm_operand x,
 static void check_result(const struct norm_check *t, enum norm_operand x,
                          struct checked_element *e, struct check_result *out)
 {
-    const struct ref_mat got =
-        guarded_back(&t->operand[place_of(t->c, x)], false);
+    const struct guarded *g = &t->operand[place_of(t->c, x)];
+    const struct ref_mat got = guarded_back(g, false);
     e->name = names[x];
     e->dtype = t->c->out;
-    e->got = ref_at(&got, e->i, e->j);
+    check_read(e, g, &got, e->i, e->j);
     check_element(out, e);
 }
 

@@ -100,11 +100,11 @@ static void check_result(const struct gradient_check *t,
                          enum gradient_operand x, struct checked_element *e,
                          struct check_result *out)
 {
-    const struct ref_mat got =
-        guarded_back(&t->operand[place_of(t->c, x)], false);
+    const struct guarded *g = &t->operand[place_of(t->c, x)];
+    const struct ref_mat got = guarded_back(g, false);
     e->name = gradient_names[x];
     e->dtype = t->c->out;
-    e->got = ref_at(&got, e->i, e->j);
+    check_read(e, g, &got, e->i, e->j);
     check_element(out, e);
 }
 

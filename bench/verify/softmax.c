@@ -192,7 +192,7 @@ static void check_row(const struct softmax_check *t, size_t i, double *x_y[2],
         double below = isfinite(x[j]) && isfinite(max) ? max - x[j] : 0;
         const bool hooks = c->mask >= MASK_HOOKS;
         const xl_dtype dtype = hooks ? XL_F32 : c->dtype;
-        e.got = ref_at(&got, i, j);
+        check_read(&e, result, &got, i, j);
         e.tol = c->is_log
                     ? ref_log_softmax_tol(y[j], slack, c->cols, dtype)
                     : ref_softmax_tol(y[j], below, slack, c->cols, dtype);

@@ -15,6 +15,14 @@ void check_init(struct check_result *r)
     r->right = true;
 }
 
+void check_read(struct checked_element *e, const struct guarded *g,
+                const struct ref_mat *view, size_t i, size_t j)
+{
+    e->mem = g->mem;
+    e->at = view->offset + i * view->row_stride + j * view->col_stride;
+    e->got = ref_load(view->data, e->at, view->dtype);
+}
+
 void check_element(struct check_result *r, const struct checked_element *e)
 {
     double error = ref_error(e->got, e->expected, e->tol, e->dtype);
@@ -23,6 +31,12 @@ void check_element(struct check_result *r, const struct checked_element *e)
     if (error <= 1 || !r->right)
         return;
     r->right = false;
+    r->first = (struct wrong_element){.mem = e->mem,
+                                      .at = e->at,
+                                      .dtype = e->dtype,
+                                      .got = e->got,
+                                      .expected = e->expected,
+                                      .tol = e->tol};
     snprintf(r->why, sizeof r->why,
              "%s[%zu][%zu] is %.9g, should be %.9g, tolerance %.2g", e->name,
              e->i, e->j, e->got, e->expected, e->tol);
@@ -36,6 +50,8 @@ void check_guards(struct check_result *r, const struct guarded *g,
         return;
     r->right = false;
     r->worst = INFINITY;
+    r->first = (struct wrong_element){
+        .mem = g->mem, .at = at, .dtype = g->dtype, .is_outside = true};
     snprintf(r->why, sizeof r->why,
              "%s %s at element %" PRIdMAX " from its first", name,
              is_result ? "was written outside its elements" : "was changed",
@@ -81,8 +97,12 @@ static void check_sums(const struct guarded *y, struct check_result *out)
          * by y add up to at most (E|x - max| + 14 + log2 cols + 1) u, and
          * y |x - max| is at most 1/e for each element. */
         double bound = 15 + log2((double)y->cols) + 0.37 * (double)y->cols;
-        struct checked_element e = {"row sum", i,         0,     sum,
-                                    1,         bound * u, XL_F32};
+        const struct checked_element e = {.name = "row sum",
+                                          .i = i,
+                                          .got = sum,
+                                          .expected = 1,
+                                          .tol = bound * u,
+                                          .dtype = XL_F32};
         check_element(out, &e);
     }
 }

@@ -18,9 +18,15 @@ struct checked_element {
     size_t i, j;
     double got, expected, tol;
     xl_dtype dtype;
+    cl_mem mem; /* where it is, and its index there; NULL: not given */
+    size_t at;
 };
 
 void check_init(struct check_result *r);
+/* Set `got`, and where it is: element (i, j) of `view`, the data of g that
+ * were read back. */
+void check_read(struct checked_element *e, const struct guarded *g,
+                const struct ref_mat *view, size_t i, size_t j);
 /* Check one element: it updates r->worst, and the first wrong one sets r->why.
  */
 void check_element(struct check_result *r, const struct checked_element *e);

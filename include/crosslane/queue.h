@@ -168,6 +168,45 @@ XL_API xl_status xl_timeline_drain(xl_queue *q,
                                    void (*each)(const xl_span *, void *),
                                    void *arg);
 
+/** What an argument of a kernel is. */
+typedef enum xl_kernel_arg_kind {
+    XL_ARG_VALUE, ///< bytes at value
+    XL_ARG_MEM,   ///< the cl_mem at value; NULL: no buffer
+    XL_ARG_SVM,   ///< the pointer at value
+    XL_ARG_LOCAL  ///< so many bytes of local memory; value is NULL
+} xl_kernel_arg_kind;
+typedef struct xl_kernel_arg {
+    xl_kernel_arg_kind kind;
+    size_t bytes;
+    const void *value;
+} xl_kernel_arg;
+
+/** A launch of a kernel. What it points to is valid during the callback. */
+typedef struct xl_kernel_launch {
+    cl_kernel kernel; ///< with its arguments set; its program has the source
+    const char *name; ///< of the kernel
+    unsigned dims;
+    const size_t *offset, *global, *local; ///< of dims sizes; offset NULL: 0,
+                                           ///< local NULL: the driver's choice
+    unsigned n_args;
+    const xl_kernel_arg *arg;
+} xl_kernel_launch;
+
+/** Called before a launch is enqueued. It may enqueue commands of its own on
+ *  the native queue, and read buffers; it must not call the library with this
+ *  queue, but for xl_queue_cl() and its like. */
+typedef void (*xl_launch_watch)(const xl_kernel_launch *launch, void *arg);
+
+/**
+ * Pass each launch of the library on @p q to @p watch from now on, those of
+ * self-checks and auditions on this queue included; NULL: no longer. Calls of
+ * other libraries are not passed. For reports of faults: a launch with its
+ * program's source and the contents of its buffers can be run again anywhere.
+ *
+ * @return XL_OK, XL_BAD_ARGUMENT or XL_NO_MEMORY; then nothing is watched
+ */
+XL_API xl_status xl_queue_watch(xl_queue *q, xl_launch_watch watch, void *arg);
+
 #ifdef __cplusplus
 }
 #endif

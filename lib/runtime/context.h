@@ -121,6 +121,16 @@ struct xl__kernel {     /* of one queue: setting arguments is not thread safe */
 
 struct xl__cached_plan; /* launch.h */
 
+/* xl_queue_watch(): the function, and the arguments of the next launch. */
+struct xl__watcher {
+    xl_launch_watch fn;
+    void *fn_arg;
+    xl_kernel_arg arg[XL__MAX_ARGS];
+    unsigned n_args;
+    unsigned char bytes[XL__MAX_ARGS * sizeof(cl_ulong)];
+    size_t n_bytes;
+};
+
 struct xl_queue {
     struct xl__context *ctx;
     cl_command_queue cl; /* NULL: of a device of a listing, for which plans
@@ -128,6 +138,7 @@ struct xl_queue {
     struct xl__error error;
     bool can_profile, is_out_of_order;
     bool is_background; /* of a call in the background */
+    struct xl__watcher *watch; /* NULL: none */
     struct xl__kernel *kernels;
     size_t n_kernels, cap_kernels;
     /* Epilogue texts that its plans may have: lists by hash. */

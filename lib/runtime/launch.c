@@ -40,6 +40,23 @@ struct launch {
     bool needs_events, wants_first;
 };
 
+xl_status xl_queue_watch(xl_queue *q, xl_launch_watch watch, void *arg)
+{
+    if (!q)
+        return XL_BAD_ARGUMENT;
+    xl__error_reset(&q->error);
+    free(q->watch);
+    q->watch = NULL;
+    if (!watch)
+        return XL_OK;
+    q->watch = xl__calloc(1, sizeof *q->watch);
+    if (!q->watch)
+        return xl__error_set(&q->error, XL_NO_MEMORY, "a watch");
+    q->watch->fn = watch;
+    q->watch->fn_arg = arg;
+    return XL_OK;
+}
+
 /* -- scratch --------------------------------------------------------------- */
 
 void xl__scratch_release(xl_queue *q)
@@ -176,36 +193,72 @@ fail:
 
 /* -- arguments ------------------------------------------------------------- */
 
-static cl_int set_mem(cl_kernel kernel, cl_uint at, xl_mem mem)
+/* Keeps what is passed to the driver for the queue's watch. */
+static void note_arg(struct xl__watcher *w, cl_uint at, xl_kernel_arg arg)
+{
+    unsigned char *copy = w->bytes + w->n_bytes;
+    if (arg.value) {
+        memcpy(copy, arg.value, arg.bytes);
+        arg.value = copy;
+        w->n_bytes += arg.bytes;
+    }
+    w->arg[at] = arg;
+}
+
+/* Sets argument `at`; value NULL: local memory, or no buffer. */
+static cl_int set(const struct launch *r, cl_kernel kernel, cl_uint at,
+                  xl_kernel_arg arg)
+{
+    if (r->q->watch)
+        note_arg(r->q->watch, at, arg);
+    if (arg.kind == XL_ARG_SVM)
+        return clSetKernelArgSVMPointer(kernel, at, *(void *const *)arg.value);
+    return clSetKernelArg(kernel, at, arg.bytes, arg.value);
+}
+
+static cl_int set_value(const struct launch *r, cl_kernel kernel, cl_uint at,
+                        const void *value, size_t bytes)
+{
+    return set(r, kernel, at, (xl_kernel_arg){XL_ARG_VALUE, bytes, value});
+}
+
+static cl_int set_mem(const struct launch *r, cl_kernel kernel, cl_uint at,
+                      xl_mem mem)
 {
     if (mem.svm)
-        return clSetKernelArgSVMPointer(kernel, at, mem.svm);
-    return clSetKernelArg(kernel, at, sizeof mem.buf,
-                          mem.buf ? (const void *)&mem.buf : NULL);
+        return set(r, kernel, at,
+                   (xl_kernel_arg){XL_ARG_SVM, sizeof mem.svm, &mem.svm});
+    return set(r, kernel, at,
+               (xl_kernel_arg){XL_ARG_MEM, sizeof mem.buf,
+                               mem.buf ? &mem.buf : NULL});
 }
 
-static cl_int set_f32(cl_kernel kernel, cl_uint at, double value)
+static cl_int set_f32(const struct launch *r, cl_kernel kernel, cl_uint at,
+                      double value)
 {
     const cl_float x = (cl_float)value;
-    return clSetKernelArg(kernel, at, sizeof x, &x);
+    return set_value(r, kernel, at, &x, sizeof x);
 }
 
-static cl_int set_f64(cl_kernel kernel, cl_uint at, double value)
+static cl_int set_f64(const struct launch *r, cl_kernel kernel, cl_uint at,
+                      double value)
 {
     const cl_double x = value;
-    return clSetKernelArg(kernel, at, sizeof x, &x);
+    return set_value(r, kernel, at, &x, sizeof x);
 }
 
-static cl_int set_u64(cl_kernel kernel, cl_uint at, uint64_t value)
+static cl_int set_u64(const struct launch *r, cl_kernel kernel, cl_uint at,
+                      uint64_t value)
 {
     const cl_ulong x = value;
-    return clSetKernelArg(kernel, at, sizeof x, &x);
+    return set_value(r, kernel, at, &x, sizeof x);
 }
 
-static cl_int set_u32(cl_kernel kernel, cl_uint at, uint64_t value)
+static cl_int set_u32(const struct launch *r, cl_kernel kernel, cl_uint at,
+                      uint64_t value)
 {
     const cl_uint x = (cl_uint)value;
-    return clSetKernelArg(kernel, at, sizeof x, &x);
+    return set_value(r, kernel, at, &x, sizeof x);
 }
 
 /* The value of an XL__ARG_COORDS. */
@@ -226,7 +279,7 @@ static cl_int set_words(const struct launch *r, cl_kernel kernel, cl_uint at,
         if (arg[i].kind == XL__ARG_VALUE_U64)
             x[i] += r->call->value[arg[i].slot].u;
     }
-    return clSetKernelArg(kernel, at, n * sizeof *x, x);
+    return set_value(r, kernel, at, x, n * sizeof *x);
 }
 
 static cl_int set_arg(const struct launch *r, cl_kernel kernel, cl_uint at,
@@ -234,33 +287,34 @@ static cl_int set_arg(const struct launch *r, cl_kernel kernel, cl_uint at,
 {
     switch (arg->kind) {
     case XL__ARG_MEM:
-        return set_mem(kernel, at,
+        return set_mem(r, kernel, at,
                        arg->slot == XL__MEM_SCRATCH ? r->scratch
                        : arg->slot == XL__MEM_LIST  ? r->list
                        : arg->slot == XL__MEM_ZEROS ? r->zeros
                                                     : r->call->mem[arg->slot]);
     case XL__ARG_VALUE_F32:
-        return set_f32(kernel, at, r->call->value[arg->slot].f);
+        return set_f32(r, kernel, at, r->call->value[arg->slot].f);
     case XL__ARG_VALUE_F64:
-        return set_f64(kernel, at, r->call->value[arg->slot].f);
+        return set_f64(r, kernel, at, r->call->value[arg->slot].f);
     case XL__ARG_VALUE_I32:
-        return set_u32(kernel, at, (uint32_t)(int32_t)
-                                       r->call->value[arg->slot].f);
+        return set_u32(r, kernel, at,
+                       (uint32_t)(int32_t)r->call->value[arg->slot].f);
     case XL__ARG_VALUE_U32:
-        return set_u32(kernel, at, r->call->value[arg->slot].u);
+        return set_u32(r, kernel, at, r->call->value[arg->slot].u);
     case XL__ARG_VALUE_U64:
-        return set_u64(kernel, at, r->call->value[arg->slot].u + arg->as.u);
+        return set_u64(r, kernel, at, r->call->value[arg->slot].u + arg->as.u);
     case XL__ARG_U32:
     case XL__ARG_I32: /* the same four bytes */
-        return set_u32(kernel, at, arg->as.u);
+        return set_u32(r, kernel, at, arg->as.u);
     case XL__ARG_U64:
-        return set_u64(kernel, at, arg->as.u);
+        return set_u64(r, kernel, at, arg->as.u);
     case XL__ARG_COORDS:
-        return set_u64(kernel, at, pack_coords(r, arg));
+        return set_u64(r, kernel, at, pack_coords(r, arg));
     case XL__ARG_F32:
-        return set_f32(kernel, at, arg->as.f);
+        return set_f32(r, kernel, at, arg->as.f);
     case XL__ARG_LOCAL:
-        return clSetKernelArg(kernel, at, (size_t)arg->as.u, NULL);
+        return set(r, kernel, at,
+                   (xl_kernel_arg){XL_ARG_LOCAL, (size_t)arg->as.u, NULL});
     case XL__ARG_WORDS:
         return set_words(r, kernel, at, arg + 1, (size_t)arg->as.u);
     }
@@ -272,6 +326,8 @@ static xl_status set_args(const struct launch *r, const struct xl__step *step,
 {
     cl_uint at = 0; /* index of the kernel's argument: a struct of several
                        entries of step->args is one */
+    if (r->q->watch)
+        r->q->watch->n_bytes = 0;
     for (unsigned i = 0; i < step->n_args; i++, at++) {
         const struct xl__arg *arg = &step->args[i];
         const cl_int code = set_arg(r, kernel, at, arg);
@@ -282,6 +338,8 @@ static xl_status set_args(const struct launch *r, const struct xl__step *step,
         if (arg->kind == XL__ARG_WORDS)
             i += (unsigned)arg->as.u;
     }
+    if (r->q->watch)
+        r->q->watch->n_args = at;
     return XL_OK;
 }
 
@@ -329,11 +387,29 @@ static xl_status set_last_event(struct launch *r, cl_event event)
     return set_first_event(r, event);
 }
 
+static void show_launch(const struct xl__watcher *w,
+                        const struct xl__step *step, cl_kernel kernel,
+                        const size_t *offset, const size_t *global)
+{
+    const xl_kernel_launch launch = {.kernel = kernel,
+                                     .name = step->kernel,
+                                     .dims = step->dims,
+                                     .offset = offset,
+                                     .global = global,
+                                     .local =
+                                         step->local[0] ? step->local : NULL,
+                                     .n_args = w->n_args,
+                                     .arg = w->arg};
+    w->fn(&launch, w->fn_arg);
+}
+
 static xl_status enqueue(struct launch *r, const struct xl__step *step,
                          cl_kernel kernel, const size_t *offset,
                          const size_t *global)
 {
     cl_event event = NULL;
+    if (r->q->watch)
+        show_launch(r->q->watch, step, kernel, offset, global);
     const cl_int code =
         clEnqueueNDRangeKernel(r->q->cl, kernel, step->dims, offset, global,
                                step->local[0] ? step->local : NULL, r->n_wait,

@@ -217,6 +217,7 @@ void xl_queue_destroy(xl_queue *q)
     xl__context_drop(q->ctx);
     xl__lock_drop(&lib->lock);
     xl__error_clear(&q->error);
+    free(q->watch);
     free(q);
 }
 

@@ -507,7 +507,13 @@ static void error_over_tolerance(void **state)
 static void first_wrong_element_is_reported(void **state)
 {
     struct check_result r;
-    struct checked_element e = {"C", 2, 3, 1, 1, 0.5, XL_F32};
+    struct checked_element e = {.name = "C",
+                                .i = 2,
+                                .j = 3,
+                                .got = 1,
+                                .expected = 1,
+                                .tol = 0.5,
+                                .dtype = XL_F32};
 
     (void)state;
     check_init(&r);

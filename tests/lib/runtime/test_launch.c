@@ -544,6 +544,57 @@ static void timeline_of_the_application(void **state)
     tear_down(&w);
 }
 
+struct watched {
+    const struct world *w;
+    unsigned n;
+    bool has_operand[2];
+    size_t n_values;
+};
+
+static void see_launch(const xl_kernel_launch *l, void *arg)
+{
+    struct watched *seen = arg;
+    char name[64] = "";
+    assert_int_equal(clGetKernelInfo(l->kernel, CL_KERNEL_FUNCTION_NAME,
+                                     sizeof name, name, NULL),
+                     CL_SUCCESS);
+    assert_string_equal(name, l->name);
+    assert_int_equal(calls("clEnqueueNDRangeKernel"), seen->n++);
+    assert_in_range(l->dims, 1, 3);
+    for (unsigned d = 0; d < l->dims; d++)
+        assert_true(l->global[d] > 0);
+    for (unsigned i = 0; i < l->n_args; i++) {
+        const xl_kernel_arg *a = &l->arg[i];
+        assert_true(a->bytes > 0);
+        for (unsigned k = 0; k < 2 && a->kind == XL_ARG_MEM; k++)
+            seen->has_operand[k] |=
+                *(const cl_mem *)a->value == seen->w->mem[k];
+        seen->n_values += a->kind == XL_ARG_VALUE && a->value != NULL;
+    }
+}
+
+/* Each launch of a call is passed before it is enqueued, with its arguments,
+ * and none after the watch has ended. */
+static void watch_of_launches(void **state)
+{
+    struct world w;
+    (void)state;
+    set_up(&w, false);
+    run_expr(&w, NULL); /* kernels are built */
+    struct watched seen = {.w = &w};
+    test_stub()->reset();
+    assert_status(xl_queue_watch(w.q, see_launch, &seen), XL_OK, "");
+    run_expr(&w, NULL);
+    assert_int_equal(seen.n, STEPS);
+    assert_true(seen.has_operand[0] && seen.has_operand[1]);
+    assert_true(seen.n_values > 0);
+    assert_status(xl_queue_watch(w.q, NULL, NULL), XL_OK, "");
+    run_expr(&w, NULL);
+    assert_int_equal(seen.n, STEPS);
+    assert_status(xl_queue_watch(w.q, see_launch, &seen), XL_OK, "");
+    tear_down(&w); /* the queue frees it */
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +611,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(queue_without_profiling),
         cmocka_unit_test(timeline),
         cmocka_unit_test(timeline_of_the_application),
+        cmocka_unit_test(watch_of_launches),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,7 @@ static void call_without_queue(void)
     REFUSES(xl_queue_finish, NULL);
     REFUSES(xl_queue_set_scratch_limit, NULL, 0);
     REFUSES(xl_queue_trim, NULL);
+    REFUSES(xl_queue_watch, NULL, NULL, NULL);
     REFUSES(xl_timeline_record, NULL, "", NULL);
     REFUSES(xl_timeline_enable, NULL, true);
     IS_NULL(xl_queue_cl, NULL);
