@@ -33,18 +33,33 @@ static bool has_file_value(const struct option_row *row)
            strcmp(value, "FOLDER") == 0;
 }
 
+/* Is a choice among the alternatives of the help? A table of choices has all
+ * types, in their order; --dtype takes those that an operation has. */
+static bool is_offered(const struct option_row *row, const char *choice)
+{
+    const size_t n = strlen(choice);
+    for (const char *at = row->value; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, choice, n) == 0 && (at[n] == '|' || at[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* Print the values of a choice, or the names that an option takes besides
  * files, separated by blanks; false: there are none. */
 static bool print_values(FILE *to, const struct option_row *row,
                          const char *before)
 {
     const char *value = NULL;
-    unsigned i = 0;
-    while ((value = row->choices ? row->choices[i] : option_name_at(row, i)) !=
-           NULL)
-        fprintf(to, "%s%.*s", i++ ? " " : before, (int)strcspn(value, "."),
-                value);
-    return i > 0;
+    unsigned n = 0;
+    for (unsigned i = 0;
+         (value = row->choices ? row->choices[i] : option_name_at(row, i));
+         i++)
+        if (!row->choices || is_offered(row, value))
+            fprintf(to, "%s%.*s", n++ ? " " : before, (int)strcspn(value, "."),
+                    value);
+    return n > 0;
 }
 
 /* Options whose values depend on the machine: `clbench completion devices`

@@ -110,7 +110,7 @@ static const char *const options[] = {
 const struct command cmd_report = {
     .name = "report",
     .summary = "result files as tables, page, spreadsheet, charts",
-    .words = "[RUN.json...|SHAPE]",
+    .words = "[RUN.json... or SHAPE]",
     .about =
         "Prints results that --json wrote, without measuring again: on the "
         "terminal as the run printed them, or as files. Each file has all "

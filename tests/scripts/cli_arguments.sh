@@ -25,6 +25,8 @@ for shell in bash zsh fish man; do
     is_quiet "$err"
 done
 # shellcheck disable=SC2016
+expect 0 "only types of operations" sh -c \
+    '"$0" completion bash | grep "f64 i8 u8 f8e4m3" | grep -qvw "i32\|bool"' "$clbench"
 expect 0 "bash completes names" bash -c '. <("$0" completion bash)
     COMP_WORDS=(clbench compare a.json --with "") COMP_CWORD=4
     _clbench && printf "%s\n" "${COMPREPLY[@]}"' "$clbench"

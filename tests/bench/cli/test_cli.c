@@ -416,8 +416,11 @@ static void completions_agree_with_the_table(void **state)
             if (!has_word(text))
                 fail_msg("%s does not complete --%s", shells[i], row->name);
             for (unsigned j = 0; row->choices && row->choices[j]; j++)
-                assert_true(has_word(row->choices[j]));
+                assert_true(has_word(row->choices[j]) ||
+                            !strstr(row->value, row->choices[j]));
         }
+        if (i == 0) /* the others have help texts */
+            assert_false(has_word("i32"));
         for (unsigned j = 0; commands[j]; j++)
             assert_true(has_word(commands[j]->name));
     }
