@@ -27,9 +27,9 @@
 #include "cli/console.h"
 
 /* In the order of xl_dtype. */
-static const char *const dtypes[] = {
-    "f32", "f16", "bf16", "f64",    "i32",    "i8",
-    "u8",  "bool", "f8e4m3", "f8e5m2", NULL};
+static const char *const dtypes[] = {"f32",    "f16",    "bf16", "f64",
+                                     "i32",    "i8",     "u8",   "bool",
+                                     "f8e4m3", "f8e5m2", NULL};
 /* In the order of xl_accuracy. */
 static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
@@ -585,8 +585,8 @@ const char *option_requirement(const struct option_row *row)
 struct cursor {
     char **argv;
     int argc, i_arg;
-    const char *letters; /* the rest of "-qh", or NULL */
-    bool is_past_dashes; /* after "--": positional arguments only */
+    const char *letters;           /* the rest of "-qh", or NULL */
+    bool is_past_dashes;           /* after "--": positional arguments only */
     const struct command *command; /* NULL: not known yet */
 };
 
@@ -751,9 +751,22 @@ static bool report_unknown_option(const struct command *c, const char *text)
     return report_usage_error(c, "unknown option '%s'", text);
 }
 
+/* What other programs call a command. */
+static const struct {
+    const char *name, *ours;
+} other_names[] = {{"list", "devices"},
+                   {"info", "devices --verbose"},
+                   {"version", "--version"},
+                   {"selftest", "verify"}};
+
 static bool report_unknown_command(const char *text)
 {
     enum { MOST = 64 };
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        if (strcmp(text, other_names[i].name) == 0)
+            return report_usage_error(
+                NULL, "unknown command '%s'; did you mean '%s'?", text,
+                other_names[i].ours);
     const char *names[MOST + 1] = {NULL};
     for (unsigned i = 0; commands_all()[i] && i < MOST; i++)
         names[i] = commands_all()[i]->name;
@@ -768,15 +781,20 @@ static bool report_unknown_command(const char *text)
  */
 
 /* Find the command; `*name` is its text, "" when none is given. "help COMMAND"
- * is the same as "COMMAND --help". */
+ * is the same as "COMMAND --help". *unknown: an option before it that no
+ * command has, whose value may have been read as the command; or NULL. */
 static const struct command *find_command(int argc, char **argv,
-                                          const char **name, bool *is_help)
+                                          const char **name, bool *is_help,
+                                          const char **unknown)
 {
     struct cursor c = {argv, argc, 1, NULL, false, NULL};
     struct item item;
     *name = "";
+    *unknown = NULL;
     *is_help = false;
     while (next_item(&c, &item)) {
+        if (item.is_option && !item.row && !*unknown)
+            *unknown = item.text;
         if (item.is_option)
             continue;
         if (*is_help || strcmp(item.text, "help") != 0) {
@@ -858,8 +876,10 @@ bool args_parse(int argc, char **argv, struct settings *set,
                              .margin = NAN,
                              .noise = NAN,
                              .kernel.tolerance = NAN};
-    const char *name = NULL;
-    *command = find_command(argc, argv, &name, &set->help);
+    const char *name = NULL, *unknown = NULL;
+    *command = find_command(argc, argv, &name, &set->help, &unknown);
+    if (!*command && unknown)
+        return report_unknown_option(commands_all()[0], unknown);
     if (!*command)
         return report_unknown_command(name);
     set->words = xl__calloc((size_t)argc + 1, sizeof *set->words);

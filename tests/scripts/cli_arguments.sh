@@ -142,6 +142,9 @@ refused 2 --warmup "'1025'" 1024 : conv --warmup 1025
 refused 2 --min-time "'soon'" : expr x --min-time soon
 refused 2 --runs --min-time : probe launch --runs 3 --min-time 1
 refused 2 compare : compare
+refused 2 "'--devic'" "'--device'" : --devic 1
+refused 2 "'devices'" : list
+refused 2 "'--version'" : version
 refused 2 bash zsh fish : completion tcsh
 refused 2 "run.json" : site "$folder/pages"
 
