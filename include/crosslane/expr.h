@@ -11,17 +11,21 @@
  * before that, it is an input as well and is changed in place. `#` begins a
  * comment.
  *
- * Operators, tightest first: x[...], then ^ (to the right), unary - and !,
- * then
- * * and /, then + and -, then < <= > >= == != (which do not chain; write a < b
- * & b < c), then &, then |. Numbers: 2 (an i32), 2.5 and 1e-3 (f32); pi, inf,
- * nan, true, false.
+ * Operators, tightest first: x[...], then powers ^ or ** (to the right), unary
+ * - ! ~, then * / // %, then + -, then << >>, then < <= > >= == != (which do
+ * not chain; write a < b & b < c), then &, then |. Numbers: 2 (an i32), 2.5
+ * and 1e-3 (f32); pi, inf, nan, true, false.
  *
  * By element:  abs ceil floor round trunc sign sqrt rsqrt exp exp2 expm1 log
- *   log2 log1p sin cos tan tanh erf sigmoid relu gelu gelu_tanh silu softplus
- *   isnan (1), min max pow mod (2), where clamp fma (3), cast(x, f16);
- *   rand(seed), randn(seed): Philox of the seed and the element's index.
- * Over axes:   sum mean var min max argmin argmax any all logsumexp norm2
+ *   log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
+ *   atanh erf sigmoid relu gelu gelu_tanh silu softplus isnan isinf isfinite
+ *   (1), min or minimum, max or maximum, pow mod fmod atan2 hypot copysign xor
+ *   (2), where clamp fma (3), cast(x, f16); rand(seed), randn(seed): Philox of
+ *   the seed and the element's index; index(axis): the element's index along
+ *   an axis (i32), as in where(index(-1) <= index(-2), x, 0) for the lower
+ *   triangle.
+ * Over axes:   sum prod mean var std min max argmin argmax any all logsumexp
+ *   norm2
  *   f(x) over all axes, f(x, axis=-1), f(x, axis=(0, 2)). The axes stay, with
  *   size 1, so a result broadcasts back; an output may omit them.
  * Rows:        softmax log_softmax (x, axis=-1), layer_norm(x, gain, bias,
@@ -33,11 +37,17 @@
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
  * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
  * i32 combined with a float becomes f32; `/` and functions give f32, but abs,
- * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, sum of integers
- * and integers ^ 2 (a whole number in the text) are i32; comparisons give
- * bool, the only type of & | ! any all and of where's condition. x^n is
- * multiplied out for integers n from -5 to 16. min and max propagate NaN. mod
- * has the sign of its first argument, as C's fmod; an i32 mod 0 is 0. gelu,
+ * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, fmod, //, sum of
+ * integers and integers ^ 2 (a whole number in the text) are i32; comparisons
+ * give bool, the only type of ! any all and of where's condition. & | xor are
+ * of two bools, or bit by bit of two i32; ~ is ! of a bool and the complement
+ * of an i32; << and >> are of integers, and a count below 0 or above 31 gives
+ * what shifting one by one would: 0, or -1 of a negative x >> n. x^n is
+ * multiplied out for integers n from -5 to 16. min and max propagate NaN. x //
+ * y is the quotient rounded down and x % y = mod(x, y) what is left, with the
+ * sign of y, as in NumPy; fmod has the sign of x, as in C. Division of an i32
+ * by 0 by these three gives 0; of floats x // 0 is x / 0, and the others NaN.
+ * A quotient of floats is exact below 2^20; beyond it is within 8 ulp. gelu,
  * gelu_tanh and silu of -inf are 0. round is to even. cast to an integer
  * truncates and saturates; NaN gives 0; cast to bool is x != 0. An output
  * accepts a value of its own kind or a lower one (bool < integers < floats),
@@ -68,9 +78,9 @@
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be
  * assigned one by one (y[:4] = a; y[4:] = b); y cannot be read after that.
- * rand() has no shape of its own: it gets that of the first operation with a
- * tensor or a reduction's result, or of the output that it is assigned to.
- * Equal seeds and shapes give equal numbers. */
+ * rand() and index() have no shape of their own: they get that of the first
+ * operation with a tensor or a reduction's result, or of the output that they
+ * are assigned to. Equal seeds and shapes give equal numbers. */
 #ifndef CROSSLANE_EXPR_H
 #define CROSSLANE_EXPR_H
 
@@ -113,8 +123,10 @@ typedef struct xl_expr xl_expr;
  *
  * Accuracy:  each operation within OpenCL's bound for it (OpenCL C 3.0,
  *            section 7.4). sum: |error| <= 8 u sum |x|, mean and norm2
- *            accordingly, whatever the count; u = 2^-24. var: <= 16 u (var +
- *            u mean^2) count-free to first order.
+ *            accordingly, whatever the count; u = 2^-24. No square of norm2
+ *            overflows or underflows. var: <= 16 u (var + u mean^2) count-free
+ *            to first order. prod of n: <= 2 n u |prod| unless a product of
+ *            some of them is out of range.
  * Repeats:   bit for bit on one device and driver.
  *
  * @param text  ended by a 0 byte; not kept

@@ -71,11 +71,14 @@ bool batch_node(enum xl__expr_op op, enum xl__vtype type, struct xl__node *out)
                              .type = type == XL__V_BOOL ? XL__V_I32 : type};
     for (unsigned i = 0; i < INPUTS; i++)
         out->arg[i] = i;
-    if (xl__expr_ops[op].cls != XL__C_MAP || op == XL__E_CAST)
+    const bool is_of_bits = result == XL__R_BITS || result == XL__R_INT;
+    if (xl__expr_ops[op].cls != XL__C_MAP || op == XL__E_CAST ||
+        (is_of_bits && type == XL__V_F32))
         return false;
     if (result == XL__R_FLOAT)
         out->type = XL__V_F32;
-    if (result == XL__R_BOOL || result == XL__R_LOGIC || op == XL__E_ISNAN)
+    if (result == XL__R_BOOL || result == XL__R_TEST ||
+        result == XL__R_LOGIC || (result == XL__R_BITS && type == XL__V_BOOL))
         out->type = XL__V_BOOL;
     if (op == XL__E_WHERE) {
         out->type = type;

@@ -103,10 +103,12 @@ static xl_status check_node(const struct epilogue_reader *r,
                               "gather is not possible in %s; bind a tensor "
                               "that xl_expr_run() has gathered",
                               words_of(r)->one);
-    if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
+    if (xl__is_of_place(n->op))
         return xl__tree_error(&r->tree, n->location, r->e, XL_BAD_ARGUMENT,
-                              "random numbers are not possible in %s; bind "
-                              "a tensor that xl_expr_run() has filled",
+                              "%s not possible in %s; bind a tensor that "
+                              "xl_expr_run() has filled",
+                              n->op == XL__E_INDEX ? "index() is"
+                                                   : "random numbers are",
                               words_of(r)->one);
     return XL_OK;
 }

@@ -677,24 +677,29 @@ static void write_access_args(struct xl__emit *m, unsigned k,
         xl__str_printf(m->out, ", %s", count);
 }
 
-/* -- random numbers ------------------------------------------------------- */
+/* -- random numbers and indices ------------------------------------------- */
 
-/* Append a call that gives random numbers by element index. Four adjacent
- * elements from a multiple of four on share one evaluation of the generator
- * (cl/expr/random.clh), so aligned contiguous vectors use its block function.
- */
-static void write_random(struct xl__emit *m, unsigned k, const char *at,
-                         unsigned width)
+/* Append a call that gives random numbers by element index, or the index. Four
+ * adjacent elements from a multiple of four on share one evaluation of the
+ * generator (cl/expr/random.clh), so aligned contiguous vectors use its block
+ * function. */
+static void write_from_place(struct xl__emit *m, unsigned k, const char *at,
+                             unsigned width)
 {
     enum { WORDS = 4 };
     const struct xl__operand *o = &m->group->operand[k];
     const struct xl__node *n = &m->g->node[o->node];
     const unsigned stride = inner_stride(m->group, o);
-    const bool is_block = width >= WORDS && stride == 1 && o->align >= WORDS;
-    xl__str_printf(m->out, "xl_%s%s_%u(", xl__opencl_op(m, n->op, XL__V_F32),
+    const bool is_random = n->op != XL__E_INDEX;
+    const bool is_block =
+        is_random && width >= WORDS && stride == 1 && o->align >= WORDS;
+    xl__str_printf(m->out, "xl_%s%s_%u(", xl__opencl_op(m, n->op, n->type),
                    is_block ? "_block" : "", width);
-    xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
-    xl__str_printf(m->out, ", o%u + ", k);
+    if (is_random) {
+        xl__emit_ref_as(m, n->arg[0], 1, XL__V_I32);
+        xl__str_add(m->out, ", ");
+    }
+    xl__str_printf(m->out, "o%u + ", k);
     add_index(m, k, m->depth);
     if (stride > 0 && !xl__streq(at, "0"))
         xl__str_printf(m->out, " + (ulong)(%s)", at);
@@ -738,7 +743,7 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
     xl__str_printf(m->out, "const %s v%u = ",
                    xl__emit_type(m->g->node[o->node].type, width), o->node);
     if (o->at == XL__AT_INDEX)
-        write_random(m, operand, at, width);
+        write_from_place(m, operand, at, width);
     else
         write_read(m, operand, at, count, width);
     xl__str_add(m->out, ";\n");

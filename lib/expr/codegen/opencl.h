@@ -79,8 +79,8 @@ void xl__emit_indices(struct xl__emit *m, unsigned first, unsigned last);
 /* Write the load of an operand into the variable of its node. `at` (text) is
  * the index along the group's last loop. The load has vw elements, or one for
  * a row value; with `count` (text; NULL: all) only so many exist, and the last
- * one fills the rest. For an operand without memory (XL__AT_INDEX: RAND and
- * RANDN) the random numbers are computed. */
+ * one fills the rest. For an operand without memory (XL__AT_INDEX) the
+ * random numbers or indices are computed. */
 void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
                    const char *count);
 /* Write the gather from an operand into the variable of its node, likewise;

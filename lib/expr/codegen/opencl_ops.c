@@ -33,13 +33,16 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_COPY]  = {.f32 = "$a", .i32 = "$a"},
     [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_int$s(-as_uint$s($a))"},
     [XL__E_NOT]   = {.i32 = "!$a"},
+    [XL__E_BITNOT] = {.i32 = "~$a"},
     [XL__E_ABS]   = {.f32 = "fabs($a)", .i32 = "as_int$s(abs($a))"},
     [XL__E_SIGN]  = {.f32 = OWN("sign"), .i32 = "clamp($a, -1, 1)"},
     [XL__E_CEIL]  = {.f32 = "ceil($a)", .i32 = "$a"},
     [XL__E_FLOOR] = {.f32 = "floor($a)", .i32 = "$a"},
     [XL__E_ROUND] = {.f32 = "rint($a)", .i32 = "$a"},
     [XL__E_TRUNC] = {.f32 = "trunc($a)", .i32 = "$a"},
-    [XL__E_ISNAN] = {.f32 = "isnan($a)", .i32 = "(int$s)(0)"},
+    [XL__E_ISNAN] = {.f32 = "isnan($a)"},
+    [XL__E_ISINF] = {.f32 = "isinf($a)"},
+    [XL__E_ISFINITE] = {.f32 = "isfinite($a)"},
     [XL__E_SQRT]  = {.f32 = "sqrt($a)", .fast = "native_sqrt($a)"},
     [XL__E_RSQRT] = {.f32 = "rsqrt($a)", .fast = "native_rsqrt($a)"},
     [XL__E_EXP]   = {.f32 = "exp($a)", .fast = "native_exp($a)",
@@ -48,11 +51,20 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_EXPM1] = {.f32 = "expm1($a)"},
     [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
     [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)", .uses = M},
+    [XL__E_LOG10] = {.f32 = "log10($a)"},
     [XL__E_LOG1P] = {.f32 = "log1p($a)"},
     [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = OWN("native_sin"), .uses = M},
     [XL__E_COS]   = {.f32 = OWN("cos"), .fast = OWN("native_cos"), .uses = M},
     [XL__E_TAN]   = {.f32 = OWN("tan"), .uses = M},
+    [XL__E_ASIN]  = {.f32 = "asin($a)"},
+    [XL__E_ACOS]  = {.f32 = "acos($a)"},
+    [XL__E_ATAN]  = {.f32 = "atan($a)"},
+    [XL__E_SINH]  = {.f32 = "sinh($a)"},
+    [XL__E_COSH]  = {.f32 = "cosh($a)"},
     [XL__E_TANH]  = {.f32 = "tanh($a)"},
+    [XL__E_ASINH] = {.f32 = "asinh($a)"},
+    [XL__E_ACOSH] = {.f32 = "acosh($a)"},
+    [XL__E_ATANH] = {.f32 = "atanh($a)"},
     [XL__E_ERF]   = {.f32 = OWN("erf"), .uses = M},
     [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"), .uses = M},
     [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0)"},
@@ -64,7 +76,13 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_SUB]   = {.f32 = "$a - $b", .i32 = WRAPPED("-")},
     [XL__E_MUL]   = {.f32 = "$a * $b", .i32 = WRAPPED("*")},
     [XL__E_DIV]   = {.f32 = "$a / $b", .fast = "native_divide($a, $b)"},
-    [XL__E_MOD]   = {.f32 = "fmod($a, $b)", .i32 = "xl_mod_$n($a, $b)"},
+    [XL__E_FLOORDIV] = {.f32 = "xl_floordiv_$n($a, $b)",
+                     .i32 = "xl_quotient_$n($a, $b)"},
+    [XL__E_MOD]   = {.f32 = "xl_modf_$n($a, $b)", .i32 = "xl_mod_$n($a, $b)"},
+    [XL__E_FMOD]  = {.f32 = "fmod($a, $b)", .i32 = "xl_rest_$n($a, $b)"},
+    [XL__E_ATAN2] = {.f32 = "atan2($a, $b)"},
+    [XL__E_HYPOT] = {.f32 = "hypot($a, $b)"},
+    [XL__E_COPYSIGN] = {.f32 = "copysign($a, $b)"},
     [XL__E_POW]   = {.f32 = "xl_power_$n($a, $b)", .i32 = "xl_pow_$n($a, $b)",
                      .uses = M},
     [XL__E_MIN]   = {.f32 = "xl_min_$n($a, $b)", .i32 = "min($a, $b)"},
@@ -77,12 +95,16 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_NE]    = {.f32 = "$a != $b", .i32 = "$a != $b"},
     [XL__E_AND]   = {.i32 = "$a & $b"},
     [XL__E_OR]    = {.i32 = "$a | $b"},
+    [XL__E_XOR]   = {.i32 = "$a ^ $b"},
+    [XL__E_SHL]   = {.i32 = "xl_shl_$n($a, $b)"},
+    [XL__E_SHR]   = {.i32 = "xl_shr_$n($a, $b)"},
     [XL__E_FMA]   = {.f32 = "fma($a, $b, $c)"},
     [XL__E_WHERE] = {.f32 = "$a ? $b : $c", .i32 = "$a ? $b : $c"},
     [XL__E_CLAMP] = {.f32 = "xl_min_$n(xl_max_$n($a, $b), $c)",
                      .i32 = "min(max($a, $b), $c)"},
     [XL__E_RAND]  = {.f32 = "rand", .uses = R},
     [XL__E_RANDN] = {.f32 = "randn", .uses = R | M},
+    [XL__E_INDEX] = {.i32 = "index"},
 };
 /* clang-format on */
 
@@ -120,10 +142,13 @@ enum xl__vtype xl__opencl_arg_type(const struct xl__graph *g,
     const enum xl__vtype a = g->node[n->arg[0]].type;
     switch (xl__expr_ops[n->op].result) {
     case XL__R_FLOAT:
+    case XL__R_TEST:
         return XL__V_F32;
     case XL__R_LOGIC:
         return XL__V_BOOL;
     case XL__R_SAME:
+    case XL__R_BITS:
+    case XL__R_INT:
         return n->type;
     case XL__R_BOOL: /* bools are compared as numbers: in vectors, true is -1
                       */

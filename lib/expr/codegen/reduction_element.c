@@ -187,10 +187,6 @@ static void write_folded_value(struct xl__emit *m,
 {
     xl__str_printf(m->out, "b%u[u] = ", a->node);
     xl__emit_ref_as(m, a->arg, m->vw, a->acc->type);
-    if (a->acc->is_squared) {
-        xl__str_add(m->out, " * ");
-        xl__emit_ref_as(m, a->arg, m->vw, a->acc->type);
-    }
     xl__str_add(m->out, ";\n");
 }
 

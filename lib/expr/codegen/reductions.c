@@ -16,22 +16,23 @@
 
 /* -- tables --------------------------------------------------------------- */
 
-static const struct xl__accumulator
-    sumf = {"sumf", XL__V_F32, 2, false, false},
-    sumi = {"sumi", XL__V_I32, 1, false, false},
-    squares = {"sumf", XL__V_F32, 2, false, true},
-    var = {"var", XL__V_F32, 6, false, false},
-    lse = {"lse", XL__V_F32, 3, false, false},
-    any = {"oneof", XL__V_BOOL, 1, false, false},
-    all = {"allof", XL__V_BOOL, 1, false, false},
-    maxf = {"maxf", XL__V_F32, 1, false, false},
-    minf = {"minf", XL__V_F32, 1, false, false},
-    maxi = {"maxi", XL__V_I32, 1, false, false},
-    mini = {"mini", XL__V_I32, 1, false, false},
-    argmaxf = {"argmaxf", XL__V_F32, 2, true, false},
-    argminf = {"argminf", XL__V_F32, 2, true, false},
-    argmaxi = {"argmaxi", XL__V_I32, 2, true, false},
-    argmini = {"argmini", XL__V_I32, 2, true, false};
+static const struct xl__accumulator sumf = {"sumf", XL__V_F32, 2, false},
+                                    sumi = {"sumi", XL__V_I32, 1, false},
+                                    prodf = {"prodf", XL__V_F32, 1, false},
+                                    prodi = {"prodi", XL__V_I32, 1, false},
+                                    norm = {"norm", XL__V_F32, 3, false},
+                                    var = {"var", XL__V_F32, 6, false},
+                                    lse = {"lse", XL__V_F32, 3, false},
+                                    any = {"oneof", XL__V_BOOL, 1, false},
+                                    all = {"allof", XL__V_BOOL, 1, false},
+                                    maxf = {"maxf", XL__V_F32, 1, false},
+                                    minf = {"minf", XL__V_F32, 1, false},
+                                    maxi = {"maxi", XL__V_I32, 1, false},
+                                    mini = {"mini", XL__V_I32, 1, false},
+                                    argmaxf = {"argmaxf", XL__V_F32, 2, true},
+                                    argminf = {"argminf", XL__V_F32, 2, true},
+                                    argmaxi = {"argmaxi", XL__V_I32, 2, true},
+                                    argmini = {"argmini", XL__V_I32, 2, true};
 
 /* The state of a reduction by the type of its argument (float or not), and the
  * result's name in cl/expr/states.clh. */
@@ -42,7 +43,8 @@ static const struct reduction_rule {
     [XL__E_SUM] = {&sumf, &sumi, "XL_RESULT"},
     [XL__E_MEAN] = {&sumf, &sumf, "XL_RESULT_MEAN"},
     [XL__E_VAR] = {&var, &var, "XL_RESULT"},
-    [XL__E_NORM2] = {&squares, &squares, "XL_RESULT_ROOT"},
+    [XL__E_PROD] = {&prodf, &prodi, "XL_RESULT"},
+    [XL__E_NORM2] = {&norm, &norm, "XL_RESULT"},
     [XL__E_RMIN] = {&minf, &mini, "XL_RESULT"},
     [XL__E_RMAX] = {&maxf, &maxi, "XL_RESULT"},
     [XL__E_ARGMIN] = {&argminf, &argmini, "XL_RESULT"},

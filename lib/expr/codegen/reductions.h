@@ -18,7 +18,6 @@ struct xl__accumulator {
     enum xl__vtype type; /* of the elements that are folded */
     unsigned words;      /* size of a state of width 1, in 4 bytes */
     bool needs_index;    /* argmin, argmax: elements come with their index */
-    bool is_squared;     /* x * x is folded instead of x */
 };
 
 /* One state of a kernel. Reductions of the same argument may share a state:

@@ -204,7 +204,7 @@ static bool fits_arguments(const struct xl__fusion *f,
         if (!f->mark[n].is_needed)
             continue;
         args += node->op == XL__E_SCALAR;
-        if (!xl__is_loaded(f, n, at) && !xl__is_rand(node) &&
+        if (!xl__is_loaded(f, n, at) && !xl__is_of_place(node->op) &&
             !xl__is_gather(node))
             continue;
         operands++;

@@ -66,7 +66,7 @@ static xl_status find_load_sets(struct xl__fusion *f, struct load_sets *s)
         if (!f->mark[n].is_needed)
             continue;
         const bool is_loaded = xl__is_loaded(f, n, f->n_clusters);
-        if (is_loaded || xl__is_rand(node) || xl__is_gather(node)) {
+        if (is_loaded || xl__is_of_place(node->op) || xl__is_gather(node)) {
             own[loads / WORD] |= UINT64_C(1) << loads % WORD;
             loads++;
         }

@@ -99,6 +99,16 @@ struct xl__view xl__view_dense(const struct xl__extent *x)
     return v;
 }
 
+struct xl__view xl__view_place(const struct xl__fusion *f, unsigned n)
+{
+    const struct xl__node *node = &f->g->node[n];
+    size_t stride[XL_MAX_DIMS] = {0};
+    if (node->op != XL__E_INDEX)
+        return xl__view_dense(&f->mark[n].extent);
+    stride[(unsigned)f->g->node[node->arg[0]].value] = 1;
+    return aligned_view(0, &node->shape, stride);
+}
+
 unsigned xl__view_inner(const struct xl__view *v)
 {
     unsigned inner = XL__NEVER;
@@ -292,8 +302,8 @@ static xl_status init_marks(struct xl__fusion *f)
         m->elems = xl__extent_elems(&m->extent);
         m->stored_in = m->reduced_in = XL__NEVER;
         m->is_scalar = node->op != XL__E_INPUT && node->op != XL__E_VIEW &&
-                       !xl__is_rand(node) && !xl__is_reduction(node) &&
-                       !xl__is_gather(node);
+                       !xl__is_of_place(node->op) &&
+                       !xl__is_reduction(node) && !xl__is_gather(node);
         for (unsigned a = 0; a < xl__n_args(node); a++)
             m->is_scalar &= f->mark[node->arg[a]].is_scalar;
         if (node->op == XL__E_VIEW)

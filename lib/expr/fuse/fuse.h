@@ -136,16 +136,15 @@ struct xl__view xl__view_input(const struct xl__node *n);
 struct xl__view xl__view_loaded(const struct xl__fusion *f, unsigned n);
 struct xl__view xl__view_output(const struct xl__output *o);
 struct xl__view xl__view_dense(const struct xl__extent *x);
+/* Of a node made from its place: its element's index along one axis, of INDEX,
+ * or in its own shape. */
+struct xl__view xl__view_place(const struct xl__fusion *f, unsigned n);
 /* The dimension with the smallest stride; XL__NEVER: one element. */
 unsigned xl__view_inner(const struct xl__view *v);
 
 static inline bool xl__is_reduction(const struct xl__node *n)
 {
     return xl__expr_ops[n->op].cls == XL__C_REDUCE;
-}
-static inline bool xl__is_rand(const struct xl__node *n)
-{
-    return n->op == XL__E_RAND || n->op == XL__E_RANDN;
 }
 static inline bool xl__is_gather(const struct xl__node *n)
 {

@@ -83,9 +83,9 @@ static struct xl__view source_of(const struct group_builder *m, unsigned n,
                                   .node = n};
         return xl__view_input(node);
     }
-    if (!xl__is_stored(f, n, m->at)) { /* random numbers */
+    if (!xl__is_stored(f, n, m->at)) {
         *p = (struct xl__operand){.at = XL__AT_INDEX, .node = n};
-        return xl__view_dense(&f->mark[n].extent);
+        return xl__view_place(f, n);
     }
     const bool is_view = node->op == XL__E_VIEW;
     const unsigned stored = is_view ? node->arg[0] : n;
@@ -139,7 +139,8 @@ static void add_gather(struct group_builder *m, unsigned n)
     add_operand(m, &v, p);
 }
 
-/* Append the operands of all loads, random numbers and sinks. */
+/* Append the operands of all loads, of values made from their place, and of
+ * sinks. */
 static xl_status add_operands(struct group_builder *m)
 {
     xl_status status = XL_OK;
@@ -151,7 +152,7 @@ static xl_status add_operands(struct group_builder *m)
         if (is_computed(m, n) && xl__is_gather(node))
             add_gather(m, n);
         if (!m->c->is_copy && !xl__is_loaded(m->f, n, m->at) &&
-            !xl__is_rand(node))
+            !xl__is_of_place(node->op))
             continue;
         const struct xl__view v = source_of(m, n, &p);
         add_operand(m, &v, p);

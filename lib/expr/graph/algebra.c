@@ -109,6 +109,14 @@ static const struct {
     {XL__E_AND, 0, OF_BOOL, false, GIVES_VALUE},
     {XL__E_OR, 0, OF_BOOL, false, GIVES_FIRST},
     {XL__E_OR, 1, OF_BOOL, false, GIVES_VALUE},
+    {XL__E_AND, -1, OF_I32, false, GIVES_FIRST},
+    {XL__E_AND, 0, OF_I32, false, GIVES_VALUE},
+    {XL__E_OR, 0, OF_I32, false, GIVES_FIRST},
+    {XL__E_OR, -1, OF_I32, false, GIVES_VALUE},
+    {XL__E_XOR, 0, OF_BOOL | OF_I32, false, GIVES_FIRST},
+    {XL__E_SHL, 0, OF_I32, false, GIVES_FIRST},
+    {XL__E_SHR, 0, OF_I32, false, GIVES_FIRST},
+    {XL__E_FLOORDIV, 1, OF_I32, false, GIVES_FIRST},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -142,6 +150,7 @@ static const struct {
 } nested[] = {
     {XL__E_NEG, XL__E_NEG, GIVES_INNERMOST},
     {XL__E_NOT, XL__E_NOT, GIVES_INNERMOST},
+    {XL__E_BITNOT, XL__E_BITNOT, GIVES_INNERMOST},
     {XL__E_ABS, XL__E_ABS, GIVES_INNER},
     {XL__E_ABS, XL__E_NEG, GIVES_OUTER},
     {XL__E_SIGN, XL__E_SIGN, GIVES_INNER},
@@ -270,14 +279,15 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
     return true;
 }
 
-/* isnan() of a converted integer is false. */
-static bool rule_isnan(struct xl__graph *g, const struct xl__node *n,
-                       unsigned *out)
+/* A converted integer is finite. */
+static bool rule_finite(struct xl__graph *g, const struct xl__node *n,
+                        unsigned *out)
 {
-    if (n->op != XL__E_ISNAN || arg_node(g, n, 0)->op != XL__E_CAST ||
+    if (xl__expr_ops[n->op].result != XL__R_TEST ||
+        arg_node(g, n, 0)->op != XL__E_CAST ||
         arg_node(g, arg_node(g, n, 0), 0)->type == XL__V_F32)
         return false;
-    *out = add_constant_like(g, n, 0, true);
+    *out = add_constant_like(g, n, n->op == XL__E_ISFINITE, true);
     return true;
 }
 
@@ -384,6 +394,15 @@ static double wrap_i32(uint64_t x)
     return (double)(low > INT32_MAX ? low - UINT32_MAX - 1 : low);
 }
 
+/* c^n modulo 2^32. */
+static double power_i32(double c, size_t n)
+{
+    uint32_t out = 1, square = (uint32_t)(int32_t)c;
+    for (; n > 0; n >>= 1, square *= square)
+        out *= n & 1 ? square : 1;
+    return wrap_i32(out);
+}
+
 /* The reduction of n equal numbers c. */
 static double reduce_constant(const struct xl__node *node, double c, size_t n)
 {
@@ -392,6 +411,8 @@ static double reduce_constant(const struct xl__node *node, double c, size_t n)
         if (node->type == XL__V_I32)
             return wrap_i32((uint64_t)(int64_t)c * n);
         return c * (double)n;
+    case XL__E_PROD:
+        return node->type == XL__V_I32 ? power_i32(c, n) : pow(c, (double)n);
     case XL__E_VAR:
         return c - c;
     case XL__E_LOGSUMEXP:
@@ -448,7 +469,7 @@ static bool (*const rules[])(struct xl__graph *, const struct xl__node *,
     rule_signs,
     rule_where,
     rule_cast,
-    rule_isnan,
+    rule_finite,
     rule_division,
     rule_power,
     rule_reduction,

@@ -72,6 +72,8 @@ static bool is_commutative(enum xl__expr_op op)
     case XL__E_NE:
     case XL__E_AND:
     case XL__E_OR:
+    case XL__E_XOR:
+    case XL__E_HYPOT:
     case XL__E_FMA:
         return true;
     default:
@@ -143,7 +145,7 @@ static bool reserve_node(struct xl__graph *g)
 
 static bool is_unshaped(const struct xl__graph *g, const struct xl__node *n)
 {
-    bool is = n->op == XL__E_RAND || n->op == XL__E_RANDN;
+    bool is = xl__is_of_place(n->op);
     for (unsigned a = 0; a < xl__expr_ops[n->op].n_args; a++)
         is |= g->node[n->arg[a]].is_unshaped;
     return is && n->shape.n_dims == 0;

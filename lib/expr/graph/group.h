@@ -41,7 +41,8 @@ enum xl__memory_kind {
     XL__AT_BINDING, /* memory slot and value slot 1 + index of the call */
     XL__AT_TEMP,    /* scratch, from byte xl__schedule.temp[index].offset */
     XL__AT_INDEX    /* no memory: the strides give the element's index in the
-                       node's own shape, which RAND and RANDN take */
+                       node's own shape, which RAND and RANDN take, or along
+                       the axis of INDEX */
 };
 
 struct xl__operand {

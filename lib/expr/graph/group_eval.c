@@ -94,6 +94,8 @@ static num load_number(const struct group_eval *e, unsigned operand,
     const struct xl__operand *o = &e->group->operand[operand];
     const struct xl__eval_mem *m = &e->mem[operand];
     const struct xl__node *n = &e->g->node[o->node];
+    if (o->at == XL__AT_INDEX && n->op == XL__E_INDEX)
+        return (num){(double)(o->offset + index), 0};
     if (o->at == XL__AT_INDEX)
         return random_number(e, n, o->offset + index);
     index += xl__operand_before(e->group, o);

@@ -312,7 +312,8 @@ static unsigned add_f32(struct xl__infer *in, double value)
 /* -- calls ------------------------------------------------------------ */
 
 static unsigned infer_reduction(struct xl__infer *in,
-                                const struct xl__tree_node *n, unsigned arg)
+                                const struct xl__tree_node *n,
+                                enum xl__expr_op op, unsigned arg)
 {
     const unsigned n_dims = in->g->node[arg].shape.n_dims;
     unsigned axis[XL_MAX_DIMS], axes = 0;
@@ -326,7 +327,7 @@ static unsigned infer_reduction(struct xl__infer *in,
         return XL__NO_NODE;
     for (unsigned i = 0; i < n->n_axes; i++)
         axes |= 1u << axis[i];
-    return xl__infer_reduce(in, n->op, arg,
+    return xl__infer_reduce(in, op, arg,
                             n->n_axes > 0 ? axes : (1u << n_dims) - 1);
 }
 
@@ -344,21 +345,39 @@ static unsigned infer_random(struct xl__infer *in,
     return xl__infer_node(in, &spec);
 }
 
+/* As rand(), it has no shape yet; the axis may be negative until it has. */
+static unsigned infer_index(struct xl__infer *in, unsigned axis)
+{
+    const struct xl__node *a = &in->g->node[axis];
+    struct xl__node spec = {
+        .op = XL__E_INDEX, .type = XL__V_I32, .arg = {axis}};
+    if (a->op != XL__E_CONST || a->type != XL__V_I32)
+        return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                              "index takes an axis, a whole number: index(0), "
+                              "or index(-1) for the last one");
+    return xl__infer_node(in, &spec);
+}
+
 static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
 {
     unsigned arg[XL__TREE_ARGS];
     for (unsigned i = 0; i < n->n_args; i++)
         arg[i] = in->value[in->t->arg[n->first_arg + i]];
+    if (n->row == XL__ROW_STD)
+        return add_map1(in, XL__E_SQRT,
+                        infer_reduction(in, n, XL__E_VAR, arg[0]));
     if (n->row != XL__ROW_NONE)
         return expand_row_function(in, n, arg);
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
         return infer_random(in, n, arg[0]);
+    if (n->op == XL__E_INDEX)
+        return infer_index(in, arg[0]);
     if (n->op == XL__E_CAST)
         return xl__infer_as(in, arg[0], n->dtype);
     if (n->op == XL__E_GATHER)
         return xl__infer_gather(in, n, arg[0], arg[1]);
     if (xl__expr_ops[n->op].cls == XL__C_REDUCE)
-        return infer_reduction(in, n, arg[0]);
+        return infer_reduction(in, n, n->op, arg[0]);
     return xl__infer_map(in, n->op, arg);
 }
 

@@ -8,10 +8,10 @@
  * Shapes: NumPy's broadcasting. Shapes are aligned at the last axis; sizes are
  * equal, or one of them is 1.
  *
- * rand() is written without a shape. It takes that of the tensor with which it
- * is combined, or to which it is assigned. Until then the nodes that depend on
- * it are `unshaped`: they are single values, and are built again around a
- * rand() with a shape when one is known. */
+ * rand() and index() are written without a shape. They take that of the tensor
+ * with which they are combined, or to which they are assigned. Until then the
+ * nodes that depend on them are `unshaped`: they are single values, and are
+ * built again around a rand() with a shape when one is known. */
 #include "expr/graph/infer_types.h"
 
 #include <stdio.h>
@@ -90,23 +90,31 @@ bool xl__infer_broadcast(struct xl__infer *in, const unsigned *node,
     return xl__infer_fits(in, out);
 }
 
+/* The index of an axis as written: negative ones count from the end. */
+static bool find_axis(struct xl__infer *in, int axis, unsigned n_dims,
+                      int *from_first)
+{
+    *from_first = axis < 0 ? axis + (int)n_dims : axis;
+    if (*from_first >= 0 && *from_first < (int)n_dims)
+        return true;
+    XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                   n_dims > 0 ? "axis %d is out of range: axes are 0 to %d, "
+                                "or -1 to -%u from the last"
+                              : "axis %d is out of range: a single value has "
+                                "none",
+                   axis, (int)n_dims - 1, n_dims);
+    return false;
+}
+
 bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
                     unsigned n_dims, unsigned out[XL_MAX_DIMS])
 {
     unsigned seen = 0;
     for (unsigned i = 0; i < call->n_axes; i++) {
         const int axis = call->axes[i];
-        const int from_first = axis < 0 ? axis + (int)n_dims : axis;
-        if (from_first < 0 || from_first >= (int)n_dims) {
-            XL__INFER_FAIL(
-                in, XL_BAD_SHAPE,
-                n_dims > 0 ? "axis %d is out of range: axes are 0 to %d, or "
-                             "-1 to -%u from the last"
-                           : "axis %d is out of range: a single value has "
-                             "none",
-                axis, (int)n_dims - 1, n_dims);
+        int from_first;
+        if (!find_axis(in, axis, n_dims, &from_first))
             return false;
-        }
         if (seen >> from_first & 1) {
             XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "axis %d is named twice",
                            axis);
@@ -246,6 +254,51 @@ static bool check_bool(struct xl__infer *in, enum xl__expr_op op,
     return false;
 }
 
+/* Operations on bits: of bools, or of integers. A bool beside an integer is
+ * most often a comparison that was meant to come last: i & 1 == 0. */
+static bool find_bits_type(struct xl__infer *in, enum xl__expr_op op,
+                           const unsigned *arg, enum xl__vtype *from,
+                           enum xl__vtype *to)
+{
+    const struct xl__expr_op_info *info = &xl__expr_ops[op];
+    bool has_bool = false, has_i32 = false;
+    for (unsigned i = 0; i < info->n_args; i++) {
+        const enum xl__vtype type = in->g->node[arg[i]].type;
+        has_bool = has_bool || type == XL__V_BOOL;
+        has_i32 = has_i32 || type == XL__V_I32;
+        if (type != XL__V_F32)
+            continue;
+        XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                       "'%s' requires %s and was given f32; compare, as in "
+                       "x != 0, or convert, as in cast(x, i32)",
+                       info->name,
+                       info->result == XL__R_BITS ? "bool or integers"
+                                                  : "integers");
+        return false;
+    }
+    *from = *to =
+        has_i32 || info->result == XL__R_INT ? XL__V_I32 : XL__V_BOOL;
+    if (info->result == XL__R_INT || !has_bool || !has_i32)
+        return true;
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                   "'%s' was given a bool and an i32; comparisons bind more "
+                   "tightly: write (i & 1) == 0",
+                   info->name);
+    return false;
+}
+
+/* In other languages m ^ n of bools is an exclusive or. */
+static bool check_power(struct xl__infer *in, const unsigned *arg)
+{
+    if (in->g->node[arg[0]].type != XL__V_BOOL ||
+        in->g->node[arg[1]].type != XL__V_BOOL)
+        return true;
+    XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
+                   "'^' is a power and was given bools; an exclusive or is "
+                   "xor(x, y)");
+    return false;
+}
+
 /* The type to which the arguments are converted, and that of the result. The
  * condition of WHERE remains bool. */
 static bool find_types(struct xl__infer *in, enum xl__expr_op op,
@@ -265,19 +318,26 @@ static bool find_types(struct xl__infer *in, enum xl__expr_op op,
         *from = common_type(in, arg, n, XL__V_I32);
         *to = xl__expr_ops[op].result == XL__R_BOOL ? XL__V_BOOL : XL__V_I32;
         return true;
+    case XL__R_TEST:
+        *from = XL__V_F32;
+        *to = XL__V_BOOL;
+        return true;
     case XL__R_LOGIC:
         *from = *to = XL__V_BOOL;
         for (unsigned i = 0; i < n; i++)
             if (!check_bool(in, op, arg[i]))
                 return false;
         return true;
+    case XL__R_BITS:
+    case XL__R_INT:
+        return find_bits_type(in, op, arg, from, to);
     default:
         break;
     }
-    *from = *to = XL__V_F32; /* ISNAN, POW */
-    if (op == XL__E_ISNAN)
-        *to = XL__V_BOOL;
-    else if (op == XL__E_POW && is_integer_power(in, arg))
+    *from = *to = XL__V_F32; /* POW */
+    if (op == XL__E_POW && !check_power(in, arg))
+        return false;
+    if (op == XL__E_POW && is_integer_power(in, arg))
         *from = *to = XL__V_I32;
     else if (op == XL__E_WHERE)
         *from = *to = common_type(in, arg + 1, 2, XL__V_BOOL);
@@ -300,9 +360,13 @@ unsigned xl__infer_map(struct xl__infer *in, enum xl__expr_op op,
                        const unsigned *arg)
 {
     const unsigned n = xl__expr_ops[op].n_args;
-    struct xl__node spec = {.op = op};
     enum xl__vtype from;
-    if (in->status != XL_OK || !find_types(in, op, arg, &from, &spec.type) ||
+    if (in->status != XL_OK)
+        return XL__NO_NODE;
+    if (op == XL__E_BITNOT && in->g->node[arg[0]].type == XL__V_BOOL)
+        op = XL__E_NOT;
+    struct xl__node spec = {.op = op};
+    if (!find_types(in, op, arg, &from, &spec.type) ||
         !xl__infer_broadcast(in, arg, n, &spec.shape))
         return XL__NO_NODE;
     for (unsigned i = 0; i < n; i++)
@@ -343,15 +407,15 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
     return xl__infer_node(in, &spec);
 }
 
-/* -- random numbers --------------------------------------------------- */
+/* -- random numbers and indices --------------------------------------- */
 
 bool xl__infer_has_shape(struct xl__infer *in, unsigned node)
 {
     if (in->g->node[node].is_unshaped)
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "rand() has no shape here: combine it with a tensor, or "
-            "assign it to a bound one");
+            "rand() or index() has no shape here: combine it with a tensor, "
+            "or assign it to a bound one");
     return in->status == XL_OK;
 }
 
@@ -367,11 +431,28 @@ static void mark_held(const struct xl__infer *in, unsigned node, bool *is_held)
     }
 }
 
+/* Give an index() its shape: the axis becomes one counted from the first. */
+static bool set_index_axis(struct xl__infer *in, struct xl__node *n)
+{
+    const int axis = (int)in->g->node[n->arg[0]].value;
+    int from_first;
+    in->location = n->location;
+    if (!find_axis(in, axis, n->shape.n_dims, &from_first))
+        return false;
+    if (n->shape.size[from_first] > (size_t)MAX_INDEX + 1)
+        XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                       "index over %zu elements: an index is an i32, which "
+                       "ends at %d",
+                       n->shape.size[from_first], MAX_INDEX);
+    else
+        n->arg[0] = xl__infer_const(in, XL__V_I32, from_first);
+    return in->status == XL_OK;
+}
+
 unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
                                   const struct xl__shape *shape)
 {
-    if (in->status != XL_OK || !in->g->node[node].is_unshaped ||
-        shape->n_dims == 0)
+    if (in->status != XL_OK || !in->g->node[node].is_unshaped)
         return node;
     bool *is_held = xl__calloc((size_t)node + 1, sizeof *is_held);
     unsigned *again = xl__calloc((size_t)node + 1, sizeof *again);
@@ -389,7 +470,8 @@ unsigned xl__infer_set_rand_shape(struct xl__infer *in, unsigned node,
         n.shape = *shape;
         for (unsigned a = 0; a < xl__expr_ops[n.op].n_args; a++)
             n.arg[a] = again[n.arg[a]];
-        again[i] = xl__infer_node(in, &n);
+        if (n.op != XL__E_INDEX || set_index_axis(in, &n))
+            again[i] = xl__infer_node(in, &n);
     }
     out = in->status == XL_OK ? again[node] : XL__NO_NODE;
 done:

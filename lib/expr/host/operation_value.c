@@ -120,6 +120,25 @@ static double quotient(double a, double b)
     return a / b;
 }
 
+/* a / b rounded down, and what is left, with the sign of b: as NumPy. */
+static double floor_quotient(double a, double b)
+{
+    const double rest = fmod(a, b);
+    if (b == 0)
+        return a / b;
+    const double down =
+        rint((a - rest) / b) - (rest != 0 && (rest < 0) != (b < 0));
+    return down == 0 ? copysign(0, a / b) : down;
+}
+
+static double floor_rest(double a, double b)
+{
+    const double rest = fmod(a, b);
+    if (rest == 0)
+        return copysign(0, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 static double min_nan(double a, double b)
 {
     return isnan(a) || isnan(b) ? (double)NAN : fmin(a, b);
@@ -160,11 +179,20 @@ static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_EXPM1] = {.f1 = expm1, .by = SCALE_RESULT},
     [XL__E_LOG] = {.f1 = log, .by = SCALE_RESULT},
     [XL__E_LOG2] = {.f1 = log2, .by = SCALE_RESULT},
+    [XL__E_LOG10] = {.f1 = log10, .by = SCALE_RESULT},
     [XL__E_LOG1P] = {.f1 = log1p, .by = SCALE_RESULT},
     [XL__E_SIN] = {.f1 = sin, .by = SCALE_RESULT, .slope = 1, .range = 1},
     [XL__E_COS] = {.f1 = cos, .by = SCALE_RESULT, .slope = 1, .range = 1},
     [XL__E_TAN] = {.f1 = tan, .by = SCALE_RESULT},
+    [XL__E_ASIN] = {.f1 = asin, .by = SCALE_RESULT},
+    [XL__E_ACOS] = {.f1 = acos, .by = SCALE_RESULT},
+    [XL__E_ATAN] = {.f1 = atan, .by = SCALE_RESULT},
+    [XL__E_SINH] = {.f1 = sinh, .by = SCALE_RESULT},
+    [XL__E_COSH] = {.f1 = cosh, .by = SCALE_RESULT},
     [XL__E_TANH] = {.f1 = tanh, .by = SCALE_RESULT},
+    [XL__E_ASINH] = {.f1 = asinh, .by = SCALE_RESULT},
+    [XL__E_ACOSH] = {.f1 = acosh, .by = SCALE_RESULT},
+    [XL__E_ATANH] = {.f1 = atanh, .by = SCALE_RESULT},
     [XL__E_ERF] = {.f1 = erf, .by = SCALE_RESULT},
     [XL__E_SIGMOID] = {.f1 = sigmoid, .by = SCALE_RESULT},
     [XL__E_SOFTPLUS] = {.f1 = softplus, .by = SCALE_RESULT},
@@ -175,7 +203,12 @@ static const struct operation_rule rules[XL__N_EXPR_OPS] = {
     [XL__E_SUB] = {.f2 = sub, .by = SCALE_RESULT},
     [XL__E_MUL] = {.f2 = mul, .by = SCALE_RESULT},
     [XL__E_DIV] = {.f2 = quotient, .by = SCALE_RESULT},
-    [XL__E_MOD] = {.f2 = fmod},
+    [XL__E_FLOORDIV] = {.f2 = floor_quotient, .by = SCALE_RESULT},
+    [XL__E_MOD] = {.f2 = floor_rest, .by = SCALE_RESULT},
+    [XL__E_FMOD] = {.f2 = fmod},
+    [XL__E_ATAN2] = {.f2 = atan2, .by = SCALE_RESULT},
+    [XL__E_HYPOT] = {.f2 = hypot, .by = SCALE_RESULT, .slope = 1},
+    [XL__E_COPYSIGN] = {.f2 = copysign},
     [XL__E_POW] = {.f2 = pow, .by = SCALE_RESULT},
     [XL__E_MIN] = {.f2 = min_nan},
     [XL__E_MAX] = {.f2 = max_nan},
@@ -227,6 +260,17 @@ static bool has_discontinuity(enum xl__expr_op op, const num *a)
         return contains_zero(a[1]) && (a[1].err > 0 || a[0].x != 0);
     case XL__E_RSQRT:
         return contains_zero(a[0]);
+    case XL__E_FLOORDIV:
+        return contains_zero(a[1]);
+    case XL__E_ASIN: /* both ends of the box may be out of the domain */
+    case XL__E_ACOS:
+    case XL__E_ATANH:
+        return a[0].err > 0 && !(fabs(fabs(a[0].x) - 1) > a[0].err);
+    case XL__E_COPYSIGN:
+        return contains_zero(a[1]) && a[1].err > 0;
+    case XL__E_ATAN2: /* the cut along the negative axis, and its end */
+        return contains_zero(a[0]) && !(a[1].x - a[1].err > 0) &&
+               (a[0].err > 0 || a[1].err > 0);
     case XL__E_TAN:
         return floor((a[0].x - a[0].err) / pi + 0.5) !=
                floor((a[0].x + a[0].err) / pi + 0.5);
@@ -244,21 +288,25 @@ static double deviation_at_zero(enum xl__expr_op op, const num *a, double f)
     return op == XL__E_POW && contains_zero(a[0]) && a[1].x != 0 ? fabs(f) : 0;
 }
 
-/* mod(x, y) = x - n y with n = trunc(x / y): the bound is finite only when n
- * is certain. */
-static double bound_mod(const num *a)
+static bool is_quotient(enum xl__expr_op op)
 {
-    const double n = trunc(a[0].x / a[1].x);
-    double top;
+    return op == XL__E_FLOORDIV || op == XL__E_MOD || op == XL__E_FMOD;
+}
+
+/* x // y = n and mod(x, y) = x - n y with n = floor(x / y); fmod(x, y) with n
+ * = trunc(x / y): the bound is finite only when n is certain. */
+static double bound_quotient(enum xl__expr_op op, const num *a)
+{
+    double (*const whole)(double) = op == XL__E_FMOD ? trunc : floor;
     const struct operation_rule *divide = &rules[XL__E_DIV];
+    const double q = a[0].x / a[1].x, n = whole(q);
+    double top;
     if (contains_zero(a[1]))
         return xl__unbounded;
-    const double q = a[0].x / a[1].x;
     const double deviation = largest_deviation(divide, 2, a, q, &top);
-    if (trunc(q - deviation) != n || trunc(q + deviation) != n ||
-        (n == 0 && fabs(q) + deviation >= 1))
+    if (whole(q - deviation) != n || whole(q + deviation) != n)
         return xl__unbounded;
-    return a[0].err + fabs(n) * a[1].err;
+    return op == XL__E_FLOORDIV ? 0 : a[0].err + fabs(n) * a[1].err;
 }
 
 /* A sum, difference or product of floats that is itself a float is exact: in
@@ -348,10 +396,10 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
         return (num){f, xl__unbounded};
     if (are_exact(a, n))
         err = 0;
-    else if (op == XL__E_MOD)
-        err = bound_mod(a);
+    else if (is_quotient(op))
+        err = bound_quotient(op, a);
     else if (r->slope > 0)
-        err = r->slope * a[0].err;
+        err = r->slope * (a[0].err + (n > 1 ? a[1].err : 0));
     else
         err = fmax(largest_deviation(r, n, a, f, &top),
                    deviation_at_zero(op, a, f));
@@ -377,6 +425,25 @@ static int32_t integer_power(int32_t x, int32_t n)
     return wrap_i32(out);
 }
 
+/* Near numbers may have quite different bits. */
+static bool is_of_bits(enum xl__expr_op op)
+{
+    return xl__expr_ops[op].result == XL__R_BITS ||
+           xl__expr_ops[op].result == XL__R_INT;
+}
+
+/* A count outside of 0 to 31 shifts all bits out. */
+static int32_t shift_left(int32_t x, int32_t n)
+{
+    return n < 0 || n > 31 ? 0 : wrap_i32((uint32_t)x << n);
+}
+
+static int32_t shift_right(int32_t x, int32_t n)
+{
+    const unsigned count = n < 0 || n > 31 ? 31 : (unsigned)n;
+    return (int32_t)floor(ldexp(x, -(int)count));
+}
+
 /* The exact value for integers, which wrap in 32 bits. */
 static double apply_to_integers(enum xl__expr_op op, const double at[])
 {
@@ -394,8 +461,26 @@ static double apply_to_integers(enum xl__expr_op op, const double at[])
         return at[0] < 0 ? wrap_i32(0 - a) : at[0];
     case XL__E_POW:
         return integer_power((int32_t)at[0], (int32_t)at[1]);
+    case XL__E_FLOORDIV:
+        return at[1] == 0    ? 0
+               : at[1] == -1 ? wrap_i32(0 - a)
+                             : floor_quotient(at[0], at[1]);
     case XL__E_MOD:
+        return at[1] == 0 ? 0 : floor_rest(at[0], at[1]);
+    case XL__E_FMOD:
         return at[1] == 0 ? 0 : fmod(at[0], at[1]);
+    case XL__E_BITNOT:
+        return wrap_i32(~a);
+    case XL__E_AND:
+        return wrap_i32(a & b);
+    case XL__E_OR:
+        return wrap_i32(a | b);
+    case XL__E_XOR:
+        return wrap_i32(a ^ b);
+    case XL__E_SHL:
+        return shift_left((int32_t)at[0], (int32_t)at[1]);
+    case XL__E_SHR:
+        return shift_right((int32_t)at[0], (int32_t)at[1]);
     default:
         return apply_rule(&rules[op], at);
     }
@@ -410,9 +495,9 @@ static num eval_integers(enum xl__expr_op op, const num *a)
     const double f = apply_to_integers(op, at);
     if (are_exact(a, n))
         return (num){f, 0};
-    if (has_unbounded(a, n) || has_discontinuity(op, a))
+    if (has_unbounded(a, n) || is_of_bits(op) || has_discontinuity(op, a))
         return (num){f, xl__unbounded};
-    err = op == XL__E_MOD ? bound_mod(a)
+    err = is_quotient(op) ? bound_quotient(op, a)
                           : largest_deviation(&rules[op], n, a, f, &top);
     if (op == XL__E_ABS)
         err = a[0].err;
@@ -465,8 +550,11 @@ static enum xl__vtype operand_type(const struct xl__graph *g,
     const enum xl__vtype own = g->node[n->arg[i]].type;
     switch (xl__expr_ops[n->op].result) {
     case XL__R_FLOAT:
+    case XL__R_TEST:
         return XL__V_F32;
     case XL__R_SAME:
+    case XL__R_BITS:
+    case XL__R_INT:
         return n->type;
     case XL__R_LOGIC:
         return XL__V_BOOL;
@@ -494,9 +582,22 @@ static bool is_division_by_zero(const struct xl__graph *g,
            (fabs(a[0].x) > a[0].err || a[0].err == 0);
 }
 
+/* isnan, isinf, isfinite: certain unless nothing is known of the number. */
+static num eval_test(enum xl__expr_op op, num a)
+{
+    const bool is = op == XL__E_ISNAN   ? isnan(a.x)
+                    : op == XL__E_ISINF ? isinf(a.x)
+                                        : isfinite(a.x);
+    return (num){is, isfinite(a.err) ? 0 : xl__unbounded};
+}
+
 static num eval_by_type(const struct xl__graph *g, const struct xl__node *n,
                         const num *a)
 {
+    if (n->type == XL__V_BOOL && (n->op == XL__E_AND || n->op == XL__E_OR))
+        return eval_logic(a[0], a[1], n->op == XL__E_OR);
+    if (xl__expr_ops[n->op].result == XL__R_TEST)
+        return eval_test(n->op, a[0]);
     if (is_division_by_zero(g, n, a))
         return (num){a[0].x / a[1].x, 0};
     if (xl__expr_ops[n->op].result == XL__R_BOOL)
@@ -519,13 +620,6 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
         return a[0];
     case XL__E_NOT:
         return (num){a[0].x == 0, a[0].err};
-    case XL__E_AND:
-        return eval_logic(a[0], a[1], 0);
-    case XL__E_OR:
-        return eval_logic(a[0], a[1], 1);
-    case XL__E_ISNAN:
-        return (num){isnan(a[0].x),
-                     a[0].err > 0 && !isfinite(a[0].err) ? xl__unbounded : 0};
     case XL__E_WHERE:
         if (a[0].err == 0)
             return a[0].x != 0 ? a[1] : a[2];

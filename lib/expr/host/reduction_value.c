@@ -70,6 +70,45 @@ static num reduce_sum_i32(const struct reduced_numbers *m)
                  s.err > 0 && s.size > INT32_MAX ? xl__unbounded : s.err};
 }
 
+/* n - 1 products of one rounding u each, whatever the order: (1 + u)^n - 1,
+ * which is at most 2 n u here. The arguments' errors enter relatively. A
+ * partial product may overflow, or be flushed to 0, although the product of
+ * all is neither: that leaves NaN, or an exact 0, certain. */
+static num reduce_prod_f32(const struct reduced_numbers *m)
+{
+    const double u = xl__unit_roundoff, n = (double)m->n;
+    double x = 1, most = 1, least = 1, wide = 1;
+    bool is_sure = n * u < 0.5, has_zero = false;
+    for (size_t i = 0; i < m->n; i++) {
+        const num a = get_number(m, i);
+        const double size = fabs(a.x);
+        x *= a.x;
+        wide *= a.err > 0 ? 1 + a.err / size : 1;
+        most *= fmax(size + a.err, 1);
+        least *= fmin(fmax(size - a.err, 0), 1);
+        is_sure = is_sure && (a.err == 0 || size > a.err);
+        has_zero = has_zero || (a.x == 0 && a.err == 0);
+    }
+    if (is_sure && (isnan(x) || (has_zero && most <= (double)FLT_MAX)))
+        return (num){x, 0};
+    if (!is_sure || most > (double)FLT_MAX || least < (double)FLT_MIN)
+        return (num){x, xl__unbounded};
+    return xl__interval_f32(x, fabs(x) * (wide * (1 + 2 * n * u) - 1));
+}
+
+static num reduce_prod_i32(const struct reduced_numbers *m)
+{
+    uint32_t bits = 1;
+    double err = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        bits *= (uint32_t)(int32_t)get_number(m, i).x;
+        err += get_number(m, i).err;
+    }
+    const int64_t x =
+        bits <= INT32_MAX ? (int64_t)bits : (int64_t)bits - UINT32_MAX - 1;
+    return (num){(double)x, err > 0 ? xl__unbounded : 0};
+}
+
 /* The device divides by n or multiplies by 1 / n: at most 2 roundings of 2.5
  * ulp, or 10 u. */
 static num reduce_mean(const struct reduced_numbers *m)
@@ -111,7 +150,8 @@ static num reduce_variance(const struct reduced_numbers *m)
 
 /* The arguments' errors e change the Euclidean norm by at most |e|, since | |x
  * + e| - |x| | <= |e|. Each square is rounded, the sum has the error of a sum,
- * and the root has 3 ulp. */
+ * and the root has 3 ulp. No square overflows or underflows; numbers below the
+ * least normal one may be flushed to 0. */
 static num reduce_norm2(const struct reduced_numbers *m)
 {
     enum { OF_ROOT = 6 };
@@ -121,12 +161,10 @@ static num reduce_norm2(const struct reduced_numbers *m)
         sum += a.x * a.x;
         moved += a.err * a.err;
     }
-    if (isfinite(sum) && sum > (double)FLT_MAX)
-        return (num){sqrt(sum), xl__unbounded};
-    const double x = sqrt(sum), lost = (double)m->n * (double)FLT_MIN;
+    const double x = sqrt(sum), lost = sqrt((double)m->n) * (double)FLT_MIN;
     if (!isfinite(x))
         return xl__interval_f32(x, sqrt(moved));
-    return xl__interval_f32(x, sqrt(moved) + x - sqrt(fmax(sum - lost, 0)) +
+    return xl__interval_f32(x, sqrt(moved) + lost +
                                    ((sum_roundings + 1) / 2 + OF_ROOT) *
                                        xl__unit_roundoff * x);
 }
@@ -264,6 +302,8 @@ struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
     switch (r->op) {
     case XL__E_SUM:
         return m.to == XL__V_F32 ? reduce_sum_f32(&m) : reduce_sum_i32(&m);
+    case XL__E_PROD:
+        return m.to == XL__V_F32 ? reduce_prod_f32(&m) : reduce_prod_i32(&m);
     case XL__E_MEAN:
         return reduce_mean(&m);
     case XL__E_VAR:

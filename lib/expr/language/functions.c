@@ -19,6 +19,11 @@ static const struct xl__function functions[] = {
     XL__EXPR_OP_MAP(ENTRY)
 #undef ENTRY
         {"pow", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
+    {"**", XL__C_MAP, XL__E_POW, XL__ROW_NONE, 2},
+    {"%", XL__C_MAP, XL__E_MOD, XL__ROW_NONE, 2},
+    {"minimum", XL__C_MAP, XL__E_MIN, XL__ROW_NONE, 2},
+    {"maximum", XL__C_MAP, XL__E_MAX, XL__ROW_NONE, 2},
+    {"std", XL__C_REDUCE, XL__N_EXPR_OPS, XL__ROW_STD, 1},
     {"softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_SOFTMAX, 1},
     {"log_softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LOG_SOFTMAX, 1},
     {"layer_norm", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LAYER_NORM, 4},
@@ -115,7 +120,95 @@ bool xl__is_reserved(const char *name, size_t len)
            xl__is_view_function(name, len) || xl__is_none(name, len);
 }
 
-/* -- spelling hints --------------------------------------------------- */
+/* -- hints ------------------------------------------------------------ */
+
+/* Names of other languages, and what to write instead. */
+static const struct {
+    const char *name, *instead;
+} others[] = {
+    {"absolute", "abs(x)"},
+    {"fabs", "abs(x)"},
+    {"add", "x + y"},
+    {"subtract", "x - y"},
+    {"multiply", "x * y"},
+    {"divide", "x / y"},
+    {"true_divide", "x / y"},
+    {"floor_divide", "x // y"},
+    {"negative", "-x"},
+    {"reciprocal", "1 / x"},
+    {"remainder", "x % y"},
+    {"power", "x ** y"},
+    {"square", "x ** 2"},
+    {"cbrt", "sign(x) * abs(x) ** (1 / 3)"},
+    {"arcsin", "asin(x)"},
+    {"arccos", "acos(x)"},
+    {"arctan", "atan(x)"},
+    {"arctan2", "atan2(y, x)"},
+    {"arcsinh", "asinh(x)"},
+    {"arccosh", "acosh(x)"},
+    {"arctanh", "atanh(x)"},
+    {"degrees", "x * (180 / pi)"},
+    {"rad2deg", "x * (180 / pi)"},
+    {"radians", "x * (pi / 180)"},
+    {"deg2rad", "x * (pi / 180)"},
+    {"ln", "log(x)"},
+    {"logaddexp", "max(x, y) + log1p(exp(-abs(x - y)))"},
+    {"erfc", "1 - erf(x)"},
+    {"rint", "round(x)"},
+    {"around", "round(x)"},
+    {"fix", "trunc(x)"},
+    {"sgn", "sign(x)"},
+    {"clip", "clamp(x, low, high)"},
+    {"fmin", "min(x, y)"},
+    {"fmax", "max(x, y)"},
+    {"amin", "min(x)"},
+    {"amax", "max(x)"},
+    {"average", "mean(x)"},
+    {"avg", "mean(x)"},
+    {"variance", "var(x)"},
+    {"arange", "index(axis)"},
+    {"iota", "index(axis)"},
+    {"tril", "where(index(-1) <= index(-2), x, 0)"},
+    {"triu", "where(index(-1) >= index(-2), x, 0)"},
+    {"product", "prod(x)"},
+    {"ptp", "max(x) - min(x)"},
+    {"count_nonzero", "sum(x != 0)"},
+    {"norm", "norm2(x)"},
+    {"dot", "sum(x * y)"},
+    {"logical_and", "x & y"},
+    {"logical_or", "x | y"},
+    {"logical_not", "!x"},
+    {"logical_xor", "xor(x, y)"},
+    {"bitwise_and", "x & y"},
+    {"bitwise_or", "x | y"},
+    {"bitwise_xor", "xor(x, y)"},
+    {"bitwise_not", "~x"},
+    {"invert", "~x"},
+    {"left_shift", "x << y"},
+    {"right_shift", "x >> y"},
+    {"equal", "x == y"},
+    {"not_equal", "x != y"},
+    {"less", "x < y"},
+    {"greater", "x > y"},
+    {"select", "where(condition, x, y)"},
+    {"astype", "cast(x, f16)"},
+    {"int", "cast(x, i32)"},
+    {"float", "cast(x, f32)"},
+    {"swish", "silu(x)"},
+    {"mish", "x * tanh(softplus(x))"},
+    {"leaky_relu", "where(x > 0, x, 0.01 * x)"},
+    {"elu", "where(x > 0, x, expm1(x))"},
+    {"hardtanh", "clamp(x, -1, 1)"},
+    {"random", "rand(seed)"},
+};
+
+const char *xl__function_instead(const char *name, size_t len)
+{
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (is_equal(others[i].name, name, len))
+            return others[i].instead;
+    return NULL;
+}
 
 static unsigned min_unsigned(unsigned a, unsigned b)
 {

@@ -39,6 +39,9 @@ bool xl__is_none(const char *name, size_t len);
  * assigned? */
 bool xl__is_reserved(const char *name, size_t len);
 
+/* What to write instead of a function of NumPy, torch or C that has another
+ * name here, or none: "clamp(x, low, high)" for clip. NULL: unknown. */
+const char *xl__function_instead(const char *name, size_t len);
 /* The function whose name is nearest to a misspelt one, for a hint; NULL when
  * none is near. Static. */
 const char *xl__nearest_function(const char *name, size_t len);

@@ -26,20 +26,22 @@ enum {
 
 /* Longest first, so that <= is not read as < and =. */
 static const char *const signs[] = {
-    "...", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "&",
-    "|",   "!",  "<",  ">",  "=",  "(", ")", "[", "]", ",", ":"};
+    "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+",
+    "-",   "*",  "/",  "%",  "^",  "&",  "|",  "!",  "~",  "<",
+    ">",   "=",  "(",  ")",  "[",  "]",  ",",  ":"};
 
 /* Operators of other languages, and what to write instead. */
 static const struct {
     const char *text, *instead;
 } other_languages[] = {
-    {"**", "a power is x^y"},
     {"&&", "'and' is &"},
     {"||", "'or' is |"},
-    {"//", "a quotient rounded down is floor(x / y)"},
-    {"%", "a remainder is mod(x, y)"},
+    {"+=", "write x = x + y"},
+    {"-=", "write x = x - y"},
+    {"*=", "write x = x * y"},
+    {"/=", "write x = x / y"},
     {"?", "a choice is where(condition, x, y)"},
-    {"~", "'not' is !"},
+    {".", "a name has no parts: write where(...), not np.where(...)"},
     {"{", "there are only ( and ["},
     {"}", "there are only ) and ]"},
 };
@@ -199,21 +201,21 @@ static xl_status fail_unknown_sign(const struct xl__lexer *l,
 static xl_status lex_sign(struct xl__lexer *l, struct xl__token *out)
 {
     out->kind = XL__TOK_SIGN;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs && out->len == 0; i++)
+        if (starts_with(out->text, signs[i]))
+            out->len = strlen(signs[i]);
     for (size_t i = 0; i < sizeof other_languages / sizeof *other_languages;
          i++)
-        if (starts_with(out->text, other_languages[i].text))
-            return fail_unknown_sign(l, out->location);
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (!starts_with(out->text, signs[i]))
-            continue;
-        out->len = strlen(signs[i]);
-        if (*out->text == '(' || *out->text == '[')
-            l->open++;
-        else if ((*out->text == ')' || *out->text == ']') && l->open > 0)
-            l->open--;
-        return XL_OK;
-    }
-    return fail_unknown_sign(l, out->location);
+        if (starts_with(out->text, other_languages[i].text) &&
+            strlen(other_languages[i].text) > out->len)
+            out->len = 0; /* "+=" is not "+" */
+    if (out->len == 0)
+        return fail_unknown_sign(l, out->location);
+    if (*out->text == '(' || *out->text == '[')
+        l->open++;
+    else if ((*out->text == ')' || *out->text == ']') && l->open > 0)
+        l->open--;
+    return XL_OK;
 }
 
 /* Skip blanks, comments, and newlines inside parentheses. */

@@ -21,7 +21,7 @@
 enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
 
 enum xl__op_class {
-    XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN */
+    XL__C_LEAF,  /* INPUT SCALAR CONST RAND RANDN INDEX */
     XL__C_VIEW,  /* VIEW GATHER: elements of an argument in other places */
     XL__C_MAP,   /* by element */
     XL__C_REDUCE /* over axes, which remain with size 1 */
@@ -32,7 +32,10 @@ enum xl__result {
     XL__R_FLOAT, /* f32 of f32: integers are converted first */
     XL__R_SAME,  /* the arguments' common type, bool becoming i32 */
     XL__R_BOOL,  /* a comparison: arguments are brought to a common type */
+    XL__R_TEST,  /* bool of f32 */
     XL__R_LOGIC, /* bool of bool */
+    XL__R_BITS,  /* bool of bools, or i32 of i32: not of both, not of floats */
+    XL__R_INT,   /* i32 of integers; bools are converted first */
     XL__R_INDEX, /* i32 */
     XL__R_OWN    /* by a rule of its own in infer_types.c */
 };
@@ -50,15 +53,19 @@ enum xl__result {
  XX(COPY,      "",          MAP,    1, OWN,   0,  0)              \
  XX(RAND,      "rand",      LEAF,   1, OWN,   30, 0)              \
  XX(RANDN,     "randn",     LEAF,   1, OWN,   60, 16)             \
+ XX(INDEX,     "index",     LEAF,   1, OWN,   2,  0)              \
  XX(NEG,       "-",         MAP,    1, SAME,  1,  0)              \
  XX(NOT,       "!",         MAP,    1, LOGIC, 0,  0)              \
+ XX(BITNOT,    "~",         MAP,    1, INT,   1,  0)              \
  XX(ABS,       "abs",       MAP,    1, SAME,  1,  0)              \
  XX(SIGN,      "sign",      MAP,    1, SAME,  1,  0)              \
  XX(CEIL,      "ceil",      MAP,    1, SAME,  1,  0)              \
  XX(FLOOR,     "floor",     MAP,    1, SAME,  1,  0)              \
  XX(ROUND,     "round",     MAP,    1, SAME,  1,  0)              \
  XX(TRUNC,     "trunc",     MAP,    1, SAME,  1,  0)              \
- XX(ISNAN,     "isnan",     MAP,    1, OWN,   1,  0)              \
+ XX(ISNAN,     "isnan",     MAP,    1, TEST,  1,  0)              \
+ XX(ISINF,     "isinf",     MAP,    1, TEST,  1,  0)              \
+ XX(ISFINITE,  "isfinite",  MAP,    1, TEST,  1,  0)              \
  XX(SQRT,      "sqrt",      MAP,    1, FLOAT, 4,  3)              \
  XX(RSQRT,     "rsqrt",     MAP,    1, FLOAT, 4,  2)              \
  XX(EXP,       "exp",       MAP,    1, FLOAT, 10, 3)              \
@@ -66,11 +73,20 @@ enum xl__result {
  XX(EXPM1,     "expm1",     MAP,    1, FLOAT, 16, 3)              \
  XX(LOG,       "log",       MAP,    1, FLOAT, 12, 3)              \
  XX(LOG2,      "log2",      MAP,    1, FLOAT, 12, 3)              \
+ XX(LOG10,     "log10",     MAP,    1, FLOAT, 12, 3)              \
  XX(LOG1P,     "log1p",     MAP,    1, FLOAT, 16, 2)              \
  XX(SIN,       "sin",       MAP,    1, FLOAT, 16, 4)              \
  XX(COS,       "cos",       MAP,    1, FLOAT, 16, 4)              \
  XX(TAN,       "tan",       MAP,    1, FLOAT, 24, 5)              \
+ XX(ASIN,      "asin",      MAP,    1, FLOAT, 20, 4)              \
+ XX(ACOS,      "acos",      MAP,    1, FLOAT, 20, 4)              \
+ XX(ATAN,      "atan",      MAP,    1, FLOAT, 20, 5)              \
+ XX(SINH,      "sinh",      MAP,    1, FLOAT, 20, 4)              \
+ XX(COSH,      "cosh",      MAP,    1, FLOAT, 20, 4)              \
  XX(TANH,      "tanh",      MAP,    1, FLOAT, 16, 5)              \
+ XX(ASINH,     "asinh",     MAP,    1, FLOAT, 24, 4)              \
+ XX(ACOSH,     "acosh",     MAP,    1, FLOAT, 24, 4)              \
+ XX(ATANH,     "atanh",     MAP,    1, FLOAT, 24, 5)              \
  XX(ERF,       "erf",       MAP,    1, FLOAT, 20, 16)             \
  XX(SIGMOID,   "sigmoid",   MAP,    1, FLOAT, 16, 8)              \
  XX(RELU,      "relu",      MAP,    1, SAME,  1,  0)              \
@@ -82,7 +98,12 @@ enum xl__result {
  XX(SUB,       "-",         MAP,    2, SAME,  1,  0)              \
  XX(MUL,       "*",         MAP,    2, SAME,  1,  0)              \
  XX(DIV,       "/",         MAP,    2, FLOAT, 4,  2.5)            \
- XX(MOD,       "mod",       MAP,    2, SAME,  8,  0)              \
+ XX(FLOORDIV,  "//",        MAP,    2, SAME,  16, 8)              \
+ XX(MOD,       "mod",       MAP,    2, SAME,  10, 0)              \
+ XX(FMOD,      "fmod",      MAP,    2, SAME,  8,  0)              \
+ XX(ATAN2,     "atan2",     MAP,    2, FLOAT, 28, 6)              \
+ XX(HYPOT,     "hypot",     MAP,    2, FLOAT, 16, 4)              \
+ XX(COPYSIGN,  "copysign",  MAP,    2, FLOAT, 1,  0)              \
  XX(POW,       "^",         MAP,    2, OWN,   30, 16)             \
  XX(MIN,       "min",       MAP,    2, SAME,  1,  0)              \
  XX(MAX,       "max",       MAP,    2, SAME,  1,  0)              \
@@ -92,13 +113,17 @@ enum xl__result {
  XX(GE,        ">=",        MAP,    2, BOOL,  1,  0)              \
  XX(EQ,        "==",        MAP,    2, BOOL,  1,  0)              \
  XX(NE,        "!=",        MAP,    2, BOOL,  1,  0)              \
- XX(AND,       "&",         MAP,    2, LOGIC, 0,  0)              \
- XX(OR,        "|",         MAP,    2, LOGIC, 0,  0)              \
+ XX(AND,       "&",         MAP,    2, BITS,  0,  0)              \
+ XX(OR,        "|",         MAP,    2, BITS,  0,  0)              \
+ XX(XOR,       "xor",       MAP,    2, BITS,  0,  0)              \
+ XX(SHL,       "<<",        MAP,    2, INT,   2,  0)              \
+ XX(SHR,       ">>",        MAP,    2, INT,   2,  0)              \
  XX(FMA,       "fma",       MAP,    3, FLOAT, 2,  0)              \
  XX(WHERE,     "where",     MAP,    3, OWN,   1,  0)              \
  XX(CLAMP,     "clamp",     MAP,    3, SAME,  2,  0)              \
  XX(CAST,      "cast",      MAP,    1, OWN,   1,  0)              \
  XX(SUM,       "sum",       REDUCE, 1, SAME,  4,  0)              \
+ XX(PROD,      "prod",      REDUCE, 1, SAME,  1,  0)              \
  XX(MEAN,      "mean",      REDUCE, 1, FLOAT, 4,  0)              \
  XX(VAR,       "var",       REDUCE, 1, FLOAT, 5,  0)              \
  XX(RMIN,      "min",       REDUCE, 1, SAME,  1,  0)              \
@@ -108,7 +133,7 @@ enum xl__result {
  XX(ANY,       "any",       REDUCE, 1, LOGIC, 1,  0)              \
  XX(ALL,       "all",       REDUCE, 1, LOGIC, 1,  0)              \
  XX(LOGSUMEXP, "logsumexp", REDUCE, 1, FLOAT, 12, 0)              \
- XX(NORM2,     "norm2",     REDUCE, 1, FLOAT, 5,  0)
+ XX(NORM2,     "norm2",     REDUCE, 1, FLOAT, 8,  0)
 /* clang-format on */
 
 enum xl__expr_op {
@@ -148,8 +173,8 @@ struct xl__node {
     unsigned arg[XL__EXPR_ARGS]; /* nodes before this one */
     struct xl__shape shape;      /* a CONST can have any */
     xl_dtype dtype;   /* INPUT: type in memory; CAST: type to round to */
-    bool is_unshaped; /* depends on a rand() that has no shape yet, and has
-                         none itself */
+    bool is_unshaped; /* depends on a rand() or index() that has no shape yet,
+                         and has none itself */
     unsigned axes;    /* reductions: bit d is axis d of the argument; GATHER:
                          of the second argument, which is gathered */
     double value;     /* CONST; whole for i32, 0 or 1 for bool */
@@ -208,6 +233,12 @@ struct xl__signature {
 static inline size_t xl__stride_length(size_t stride)
 {
     return stride > SIZE_MAX / 2 ? 0 - stride : stride;
+}
+
+/* Is the value made from the element's place instead of memory? */
+static inline bool xl__is_of_place(enum xl__expr_op op)
+{
+    return op == XL__E_RAND || op == XL__E_RANDN || op == XL__E_INDEX;
 }
 
 /* The type of memory that holds the values of a type exactly. */

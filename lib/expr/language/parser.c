@@ -7,8 +7,8 @@
  *     statement  = [ target "=" ] expression       without target: out =
  *     target     = name [ slices ]
  *     expression = unary { operator unary }        by precedence, below
- *     unary      = ( "-" | "!" ) unary | power
- *     power      = primary [ "^" unary ]
+ *     unary      = ( "-" | "!" | "~" ) unary | power
+ *     power      = primary [ ( "^" | "**" ) unary ]
  *     primary    = ( number | name | call | "(" expression ")" ) { slices }
  *     call       = name "(" [ argument { "," argument } ] ")"
  *     slices     = "[" slice { "," slice } "]"
@@ -35,14 +35,24 @@
 
 enum { LOWEST = 1, COMPARES = 3, QUOTED = 40 };
 
-/* Binary operators except ^; a higher level binds more tightly. */
+/* Binary operators except powers; a higher level binds more tightly. */
 static const struct {
     const char *sign;
     unsigned level;
 } operators[] = {
     {"|", LOWEST},   {"&", 2},         {"<", COMPARES},  {"<=", COMPARES},
     {">", COMPARES}, {">=", COMPARES}, {"==", COMPARES}, {"!=", COMPARES},
-    {"+", 4},        {"-", 4},         {"*", 5},         {"/", 5},
+    {"<<", 4},       {">>", 4},        {"+", 5},         {"-", 5},
+    {"*", 6},        {"/", 6},         {"//", 6},        {"%", 6},
+};
+
+/* Words that are operators of other languages, and what to write instead. */
+static const struct {
+    const char *word, *instead;
+} words[] = {
+    {"and", "'and' is &"},
+    {"or", "'or' is |"},
+    {"if", "a choice is where(condition, x, y)"},
 };
 
 struct parser {
@@ -54,9 +64,21 @@ struct parser {
 
 /* -- tokens and errors ------------------------------------------------ */
 
+/* What to write instead of a name that is an operator elsewhere; NULL: it is
+ * none. */
+static const char *instead_of_word(const struct xl__token *t)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (t->kind == XL__TOK_NAME && strlen(words[i].word) == t->len &&
+            memcmp(words[i].word, t->text, t->len) == 0)
+            return words[i].instead;
+    return NULL;
+}
+
 static xl_status fail_expected(struct parser *p, const char *what)
 {
     const struct xl__token *t = &p->token;
+    const char *instead = instead_of_word(t);
     int len = t->len > QUOTED ? QUOTED : (int)t->len;
     if (t->kind == XL__TOK_END)
         return xl__tree_error(p->tree, t->location, p->lexer.e,
@@ -69,7 +91,8 @@ static xl_status fail_expected(struct parser *p, const char *what)
                               "let it go on in the next line",
                               what);
     return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
-                          "%s, not '%.*s'", what, len, t->text);
+                          instead ? "%s, not '%.*s'; %s" : "%s, not '%.*s'",
+                          what, len, t->text, instead);
 }
 
 static xl_status next_token(struct parser *p)
@@ -558,6 +581,11 @@ fail:
     return status;
 }
 
+static bool is_power(const struct xl__token *t)
+{
+    return xl__is_sign(t, "^") || xl__is_sign(t, "**");
+}
+
 /* Read 2147483648 after '-': the one integer whose magnitude is not an i32. */
 static xl_status parse_least_integer(struct parser *p, unsigned *out)
 {
@@ -566,7 +594,7 @@ static xl_status parse_least_integer(struct parser *p, unsigned *out)
     struct xl__tree_node node = {
         .kind = XL__T_INTEGER, .value = -INTEGERS, .location = t.location};
     TRY(next_token(p));
-    if (xl__is_sign(&p->token, "^"))
+    if (is_power(&p->token))
         return fail_too_large(p, &t);
     TRY(add_node(p, &node, out));
 fail:
@@ -642,7 +670,7 @@ fail:
 
 static xl_status parse_unary(struct parser *p, unsigned *out);
 
-/* ^ is right-associative: a ^ b ^ c is a ^ (b ^ c), and a ^ -b needs no
+/* A power is right-associative: a ^ b ^ c is a ^ (b ^ c), and a ^ -b needs no
  * parentheses. */
 static xl_status parse_power(struct parser *p, unsigned *out)
 {
@@ -650,7 +678,7 @@ static xl_status parse_power(struct parser *p, unsigned *out)
     unsigned arg[2];
     TRY(parse_primary(p, &arg[0]));
     *out = arg[0];
-    if (!xl__is_sign(&p->token, "^"))
+    if (!is_power(&p->token))
         return XL_OK;
     struct xl__token sign = p->token;
     TRY(enter_level(p));
@@ -668,7 +696,7 @@ static xl_status parse_unary(struct parser *p, unsigned *out)
     unsigned arg;
     struct xl__token sign = p->token;
     bool is_minus = xl__is_sign(&sign, "-");
-    if (!is_minus && !xl__is_sign(&sign, "!"))
+    if (!is_minus && !xl__is_sign(&sign, "!") && !xl__is_sign(&sign, "~"))
         return parse_power(p, out);
     TRY(enter_level(p));
     TRY(next_token(p));

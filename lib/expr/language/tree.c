@@ -196,12 +196,14 @@ static xl_status fail_unknown_function(const struct xl__tree *t,
                                        const struct xl__tree_call *c,
                                        struct xl__error *e)
 {
+    const char *instead = xl__function_instead(c->name, c->len);
     const char *nearest = xl__nearest_function(c->name, c->len);
     int len = (int)xl__min_size(c->len, QUOTED);
     return xl__tree_error(t, c->location, e, XL_BAD_ARGUMENT,
-                          nearest ? "no function '%.*s'; did you mean '%s'?"
-                                  : "no function '%.*s'",
-                          len, c->name, nearest);
+                          instead   ? "no function '%.*s'; write %s"
+                          : nearest ? "no function '%.*s'; did you mean '%s'?"
+                                    : "no function '%.*s'",
+                          len, c->name, instead ? instead : nearest);
 }
 
 /* "1 argument", "1 or 2 arguments" */

@@ -19,6 +19,7 @@ enum xl__tree_kind {
 /* Functions that infer.c expands to several operations. */
 enum xl__row_function {
     XL__ROW_NONE,
+    XL__ROW_STD, /* a reduction */
     XL__ROW_SOFTMAX,
     XL__ROW_LOG_SOFTMAX,
     XL__ROW_LAYER_NORM,

@@ -426,6 +426,14 @@ static double gathered(const struct model_memory *m, double **all, unsigned id,
                i % behind];
 }
 
+/* The index along an axis of element i of a shape. */
+static size_t index_along(const struct xl__shape *s, unsigned axis, size_t i)
+{
+    for (unsigned d = s->n_dims - 1; d > axis; d--)
+        i /= s->size[d];
+    return i % s->size[axis];
+}
+
 static void compute_node(const struct model_memory *m, double **all,
                          unsigned id)
 {
@@ -467,6 +475,9 @@ static void compute_node(const struct model_memory *m, double **all,
         case XL__E_RAND:
         case XL__E_RANDN:
             *out = xl__eval_rand(n->op, (int32_t)arg[0].x, i);
+            break;
+        case XL__E_INDEX:
+            *out = (double)index_along(&n->shape, (unsigned)arg[0].x, i);
             break;
         default:
             *out = xl__eval_node(m->g, id, arg).x;

@@ -280,6 +280,8 @@ static const struct wrong {
     {"y", "", XL_I8, XL_BAD_ARGUMENT,
      "1:1: 'out' is i8 and its value is f32"},
     {"y", "", XL_BOOL, XL_BAD_ARGUMENT, "write the value != 0"},
+    {"y + index(0)", "", XL_F32, XL_BAD_ARGUMENT,
+     "index() is not possible"},
     {"y & true", "", XL_BOOL, XL_BAD_ARGUMENT, "1:3: '&' requires bool"},
     {"y + b", "b:f32[7]", XL_F32, XL_BAD_SHAPE,
      "1:5: 'b' of shape (7,) does not broadcast over the result's (1, 7, 9)"},

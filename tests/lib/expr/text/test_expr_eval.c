@@ -102,8 +102,9 @@ static void check_tight(const struct single_operation *o, const num *a,
     const enum xl__expr_op op = o->node[ARGS].op;
     const double ulp = fmax(xl__expr_ops[op].ulp, 0.5);
     const double most = 2 * ulp * xl__unit_roundoff * scale_of(o, a, got.x);
-    const bool has_pole = op == XL__E_DIV || op == XL__E_RSQRT;
-    if (isinf(got.err) && has_pole && a[op == XL__E_DIV].x == 0)
+    const bool has_pole =
+        op == XL__E_DIV || op == XL__E_FLOORDIV || op == XL__E_RSQRT;
+    if (isinf(got.err) && has_pole && a[op != XL__E_RSQRT].x == 0)
         return;
     if (isinf(got.err) && (op == XL__E_POW && a[0].x == 0))
         return;
@@ -119,10 +120,12 @@ static void test_elements(void **state)
     xl__rng_seed(&rng, 1);
     for (enum xl__expr_op op = XL__E_NEG; op < XL__E_CAST; op++) {
         const enum xl__result r = xl__expr_ops[op].result;
-        const bool is_bool = r == XL__R_BOOL || r == XL__R_LOGIC ||
-                             op == XL__E_ISNAN;
+        const bool is_of_bools = r == XL__R_LOGIC || r == XL__R_BITS;
+        const bool is_bool = is_of_bools || r == XL__R_BOOL || r == XL__R_TEST;
         struct single_operation o;
-        init_graph(&o, op, r == XL__R_LOGIC ? XL__V_BOOL : XL__V_F32,
+        if (r == XL__R_INT)
+            continue;
+        init_graph(&o, op, is_of_bools ? XL__V_BOOL : XL__V_F32,
                    is_bool ? XL__V_BOOL : XL__V_F32);
         if (op == XL__E_WHERE)
             o.node[0].type = XL__V_BOOL;
@@ -153,7 +156,8 @@ static void test_integers(void **state)
     for (enum xl__expr_op op = XL__E_NEG; op < XL__E_CAST; op++) {
         const enum xl__result r = xl__expr_ops[op].result;
         struct single_operation o;
-        if (r != XL__R_SAME && op != XL__E_POW)
+        if (r != XL__R_SAME && r != XL__R_BITS && r != XL__R_INT &&
+            op != XL__E_POW)
             continue;
         init_graph(&o, op, XL__V_I32, XL__V_I32);
         for (unsigned t = 0; t < TURNS; t++) {
@@ -197,9 +201,24 @@ static void test_values(void **state)
         {XL__E_RELU, XL__V_F32, nan, 0, nan},
         {XL__E_ROUND, XL__V_F32, 2.5, 0, 2},
         {XL__E_ROUND, XL__V_F32, 3.5, 0, 4},
-        {XL__E_MOD, XL__V_F32, -7, 3, -1},
-        {XL__E_MOD, XL__V_I32, -7, 3, -1},
+        {XL__E_MOD, XL__V_I32, -7, 3, 2},
+        {XL__E_MOD, XL__V_I32, 7, -3, -2},
         {XL__E_MOD, XL__V_I32, 7, 0, 0},
+        {XL__E_FMOD, XL__V_F32, -7, 3, -1},
+        {XL__E_FMOD, XL__V_I32, -7, 3, -1},
+        {XL__E_FMOD, XL__V_I32, 7, 0, 0},
+        {XL__E_FLOORDIV, XL__V_I32, -7, 3, -3},
+        {XL__E_FLOORDIV, XL__V_I32, -2147483648.0, -1, -2147483648.0},
+        {XL__E_FLOORDIV, XL__V_I32, 7, 0, 0},
+        {XL__E_SHL, XL__V_I32, 3, 31, -2147483648.0},
+        {XL__E_SHL, XL__V_I32, 3, 32, 0},
+        {XL__E_SHR, XL__V_I32, -5, 1, -3},
+        {XL__E_SHR, XL__V_I32, -5, -1, -1},
+        {XL__E_ISFINITE, XL__V_F32, inf, 0, 0},
+        {XL__E_ISINF, XL__V_F32, -inf, 0, 1},
+        {XL__E_ASIN, XL__V_F32, 2, 0, nan},
+        {XL__E_ATANH, XL__V_F32, -1, 0, -inf},
+        {XL__E_HYPOT, XL__V_F32, nan, inf, inf},
         {XL__E_ADD, XL__V_I32, 2147483647, 1, -2147483648.0},
         {XL__E_MUL, XL__V_I32, 65536, 65536, 0},
         {XL__E_MUL, XL__V_I32, 2147483647, 2147483647, 1},
@@ -260,9 +279,10 @@ enum { MOST = 300 };
 /* As a device can: in float, one after the other or in pairs. */
 static double in_float(enum xl__expr_op op, const num *a, size_t n)
 {
-    float sum = 0, squares = 0, top = -INFINITY, exps = 0;
+    float sum = 0, squares = 0, top = -INFINITY, exps = 0, product = 1;
     for (size_t i = 0; i < n; i++) {
         sum += (float)a[i].x;
+        product *= (float)a[i].x;
         top = fmaxf(top, (float)a[i].x);
     }
     const float mean = sum / (float)n;
@@ -274,6 +294,8 @@ static double in_float(enum xl__expr_op op, const num *a, size_t n)
     switch (op) {
     case XL__E_SUM:
         return (double)sum;
+    case XL__E_PROD:
+        return (double)product;
     case XL__E_MEAN:
         return (double)mean;
     case XL__E_VAR:

@@ -67,8 +67,8 @@ static void print_view(const struct xl__tree *t, const struct xl__tree_node *n,
 
 static const char *function_of(const struct xl__tree_node *n)
 {
-    static const char *const rows[] = {"?", "softmax", "log_softmax",
-                                       "layer_norm", "rms_norm"};
+    static const char *const rows[] = {
+        "?", "std", "softmax", "log_softmax", "layer_norm", "rms_norm"};
     if (n->row != XL__ROW_NONE)
         return rows[n->row];
     return n->op == XL__E_RMIN   ? "rmin"
@@ -274,6 +274,16 @@ static const struct {
     {"clamp(x, 0, 1)", "out = (clamp x 0 1)"},
     {"fma(a, b, c)", "out = (fma a b c)"},
     {"mod(a, 2)", "out = (mod a 2)"},
+    {"a % 2", "out = (mod a 2)"},
+    {"fmod(a, 2)", "out = (fmod a 2)"},
+    {"a // b * c % d / e", "out = (/ (mod (* (// a b) c) d) e)"},
+    {"-a ** -b ** c", "out = (neg (^ a (neg (^ b c))))"},
+    {"~a << b + c >> d", "out = (>> (<< (~ a) (+ b c)) d)"},
+    {"a << b < c & d", "out = (& (< (<< a b) c) d)"},
+    {"xor(a, b) | ~c", "out = (| (xor a b) (~ c))"},
+    {"minimum(a, maximum(b, c))", "out = (min a (max b c))"},
+    {"std(x, axis=(0, 1)) + prod(x)", "out = (+ (std x @0,1) (prod x))"},
+    {"index(-1) <= index(0)", "out = (<= (index (neg 1)) (index 0))"},
     {"rand(7) < 0.5", "out = (< (rand 7) 0.5f)"},
     {"randn(seed)", "out = (randn seed)"},
     {"isnan(x)", "out = (isnan x)"},
@@ -497,7 +507,7 @@ static const struct {
     {"softmax = 1", "1:1", "cannot be assigned"},
     {"permute = 1", "1:1", "cannot be assigned"},
     {"y = 1\n  sin = x", "2:3", "'sin'"},
-    {"y += 1", "1:4", "not '='"},
+    {"y += 1", "1:3", "write x = x + y"},
     /* names */
     {"abcdefghijabcdefghijabcdefghijab", "1:1", "32 letters; at most 31"},
     {"y = x + abcdefghijabcdefghijabcdefghijab", "1:9", "32 letters"},
@@ -513,13 +523,14 @@ static const struct {
     {"x\v", "1:2", "byte 0x0b"},
     {"x\x7f", "1:2", "byte 0x7f"},
     /* other languages */
-    {"a ** b", "1:3", "a power is x^y"},
     {"a && b", "1:3", "'and' is &"},
     {"a || b", "1:3", "'or' is |"},
-    {"a // b", "1:3", "floor(x / y)"},
-    {"a % b", "1:3", "mod(x, y)"},
     {"a ? b : c", "1:3", "where(condition, x, y)"},
-    {"~a", "1:1", "'not' is !"},
+    {"a and b", "1:3", "not 'and'; 'and' is &"},
+    {"a or b", "1:3", "'or' is |"},
+    {"a if b else c", "1:3", "where(condition, x, y)"},
+    {"np.where(a, b, c)", "1:3", "where(...), not np.where(...)"},
+    {"x *= 2", "1:3", "'*=' is not in the language; write x = x * y"},
     {"{a}", "1:1", "only ( and ["},
     {"a }", "1:3", "only ) and ]"},
     {"/* x */", "1:1", "not '/'"},
@@ -552,7 +563,13 @@ static const struct {
     {"soft_max(x)", "1:1", "did you mean 'softmax'?"},
     {"logsoftmax(x)", "1:1", "did you mean 'log_softmax'?"},
     {"SIN(x)", "1:1", "no function 'SIN'"},
-    {"avg(x)", "1:1", "no function 'avg'"},
+    {"avg(x)", "1:1", "no function 'avg'; write mean(x)"},
+    {"std(x, 0)", "1:1", "std takes 1 argument and was given 2; axes"},
+    {"arange(10)", "1:1", "write index(axis)"},
+    {"clip(x, 0, 1)", "1:1", "write clamp(x, low, high)"},
+    {"arctan2(a, b)", "1:1", "write atan2(y, x)"},
+    {"logical_xor(a, b)", "1:1", "write xor(x, y)"},
+    {"minimum = a", "1:1", "cannot be assigned"},
     {"transposed(x)", "1:1", "did you mean 'transpose'?"},
     {"frobnicate(x", "1:1", "no function 'frobnicate'\n"},
     {"x(1)", "1:1", "no function 'x'\n"},

@@ -71,6 +71,35 @@ static num reduce_isum(const num *v, size_t n)
     return (num){(double)(int32_t)sum, err > 0 ? INFINITY : 0};
 }
 
+/* 2 n u; if a partial product may exceed the range of f32, any result is
+ * correct. */
+static num reduce_prod(const num *v, size_t n)
+{
+    double x = 1, most = 1, least = 1, rel = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double size = fabs(v[i].x);
+        x *= v[i].x;
+        most *= fmax(1, size + v[i].err);
+        least *= fmin(1, size - v[i].err);
+        rel += v[i].err > 0 ? v[i].err / size : 0;
+    }
+    if (!(most < FLT_MAX && least > SMALL && rel < 0.01))
+        return (num){x, INFINITY};
+    return (num){x, fabs(x) * 2 * (rel + (double)n * U) + SMALL};
+}
+
+/* Products of i32 wrap. */
+static num reduce_iprod(const num *v, size_t n)
+{
+    uint32_t x = 1;
+    double err = 0;
+    for (size_t i = 0; i < n; i++) {
+        x *= (uint32_t)(int64_t)v[i].x;
+        err += v[i].err;
+    }
+    return (num){(double)(int32_t)x, err > 0 ? INFINITY : 0};
+}
+
 static num reduce_mean(const num *v, size_t n)
 {
     num s = reduce_sum(v, n);
@@ -226,27 +255,35 @@ static num reduce_norm2(const num *v, size_t n)
     }
     if (infinite)
         return (num){INFINITY, 0};
-    if (sum > FLT_MAX)
+    if (sqrt(sum) > FLT_MAX)
         return (num){sqrt(sum), INFINITY};
-    /* Squares below the smallest normal number may be flushed. */
+    /* Numbers below the smallest normal one may be flushed. */
     return (num){sqrt(sum), sqrt(err) + 12 * U * (sqrt(sum) + sqrt(err)) +
-                                sqrt((double)n * SMALL)};
+                                sqrt((double)n) * SMALL};
 }
 
 static host_reduction *const reductions[XL__N_EXPR_OPS] = {
-    [XL__E_SUM] = reduce_sum,           [XL__E_MEAN] = reduce_mean,
-    [XL__E_VAR] = reduce_var,           [XL__E_RMIN] = reduce_min,
-    [XL__E_RMAX] = reduce_max,          [XL__E_ARGMIN] = reduce_argmin,
-    [XL__E_ARGMAX] = reduce_argmax,     [XL__E_ANY] = reduce_any,
-    [XL__E_ALL] = reduce_all,           [XL__E_LOGSUMEXP] = reduce_logsumexp,
+    [XL__E_SUM] = reduce_sum,
+    [XL__E_MEAN] = reduce_mean,
+    [XL__E_PROD] = reduce_prod,
+    [XL__E_VAR] = reduce_var,
+    [XL__E_RMIN] = reduce_min,
+    [XL__E_RMAX] = reduce_max,
+    [XL__E_ARGMIN] = reduce_argmin,
+    [XL__E_ARGMAX] = reduce_argmax,
+    [XL__E_ANY] = reduce_any,
+    [XL__E_ALL] = reduce_all,
+    [XL__E_LOGSUMEXP] = reduce_logsumexp,
     [XL__E_NORM2] = reduce_norm2,
 };
 
 host_reduction *host_reduce(const struct xl__node *node)
 {
-    return node->op == XL__E_SUM && node->type == XL__V_I32
-               ? reduce_isum
-               : reductions[node->op];
+    if (node->type == XL__V_I32 && node->op == XL__E_SUM)
+        return reduce_isum;
+    if (node->type == XL__V_I32 && node->op == XL__E_PROD)
+        return reduce_iprod;
+    return reductions[node->op];
 }
 
 size_t host_place(const struct xl__shape *s, size_t i, unsigned n_dims,
@@ -402,6 +439,12 @@ static num eval_leaf(const struct expr_case *c, const struct host_graph *h,
         /* The factors of Box and Muller's method are at most 8; the bound is
          * absolute. */
         return (num){x, seed.err > 0 ? INFINITY : ulp * 2 * U * 8};
+    }
+    case XL__E_INDEX: {
+        const unsigned axis = (unsigned)h->graph.node[node->arg[0]].value;
+        for (unsigned d = node->shape.n_dims - 1; d > axis; d--)
+            i /= node->shape.size[d];
+        return (num){(double)(i % node->shape.size[axis]), 0};
     }
     default: return (num){node->value, 0}; /* CONST */
     }

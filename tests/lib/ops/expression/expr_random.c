@@ -447,7 +447,7 @@ static struct xl__shape write_power(struct writer *w, unsigned depth)
     return broadcast_shapes(s, t);
 }
 
-/* rand() or randn(), combined with a tensor, whose shape they get. */
+/* rand(), randn() or index(), combined with a tensor, whose shape they get. */
 static struct xl__shape write_random_numbers(struct writer *w, unsigned depth)
 {
     struct leaf *x = leaf_has_room(w) ? leaf_tensor(w, FLOATS) : NULL;
@@ -455,8 +455,11 @@ static struct xl__shape write_random_numbers(struct writer *w, unsigned depth)
         return writer_write(w, FLOATS, depth);
     if (x->shape.n_dims == 0)
         return leaf_put(w, x);
-    xl__str_printf(&w->c->text, "(%s(%u) %s %s)",
-                   once_in(w, 2) ? "rand" : "randn", random_below(w, 100),
+    const char *what = once_in(w, 3)   ? "index"
+                       : once_in(w, 2) ? "rand"
+                                       : "randn";
+    const unsigned most = *what == 'i' ? x->shape.n_dims : 100;
+    xl__str_printf(&w->c->text, "(%s(%u) %s %s)", what, random_below(w, most),
                    once_in(w, 2) ? "+" : "*", x->text);
     return x->shape;
 }
@@ -464,14 +467,15 @@ static struct xl__shape write_random_numbers(struct writer *w, unsigned depth)
 static struct xl__shape write_float(struct writer *w, unsigned depth)
 {
     static const char *const by_element[] = {
-        "abs",  "ceil", "floor",   "round", "trunc",     "sign", "sin",
-        "cos",  "tanh", "erf",     "relu",  "sigmoid",   "gelu", "silu",
-        "-",    "sin",  "gelu_tanh", "cos", "softplus",  "tanh", NULL};
+        "abs",   "ceil", "floor",     "round", "trunc",    "sign", "sin",
+        "cos",   "tanh", "erf",       "relu",  "sigmoid",  "gelu", "silu",
+        "-",     "sin",  "gelu_tanh", "cos",   "softplus", "tanh", "atan",
+        "asinh", "sinh", "cosh",      "acos",  "atanh",    NULL};
     static const char *const infixes[] = {"+", "-", "*", "+", "*", NULL};
-    static const char *const binary[] = {"min", "max", "mod", NULL};
-    static const char *const reductions[] = {"sum",  "mean",      "var",
-                                             "min",  "max",       "norm2",
-                                             "logsumexp", NULL};
+    static const char *const binary[] = {"min",   "max",   "mod", "fmod",
+                                         "atan2", "hypot", NULL};
+    static const char *const reductions[] = {
+        "sum", "mean", "var", "std", "min", "max", "norm2", "logsumexp", NULL};
     static const char *const types[] = {"f32", "f16", "bf16", NULL};
     switch (random_below(w, 14)) {
     case 0:
@@ -511,10 +515,13 @@ static struct xl__shape write_float(struct writer *w, unsigned depth)
 
 static struct xl__shape write_int(struct writer *w, unsigned depth)
 {
-    static const char *const by_element[] = {"abs", "-", "sign", "relu", NULL};
-    static const char *const infixes[] = {"+", "-", "*", NULL};
-    static const char *const binary[] = {"min", "max", "mod", NULL};
-    static const char *const reductions[] = {"sum", "min", "max", NULL};
+    static const char *const by_element[] = {"abs",  "-", "sign",
+                                             "relu", "~", NULL};
+    static const char *const infixes[] = {"+", "-", "*",  "//", "%",
+                                          "&", "|", "<<", ">>", NULL};
+    static const char *const binary[] = {"min", "max", "xor", "fmod", NULL};
+    static const char *const reductions[] = {"sum", "prod", "min", "max",
+                                             NULL};
     static const char *const index_reductions[] = {"argmin", "argmax", NULL};
     static const char *const types[] = {"i32", "i8", "u8", NULL};
     switch (random_below(w, 8)) {
@@ -562,7 +569,8 @@ static struct xl__shape write_bool(struct writer *w, unsigned depth)
     case 4:
         return write_reduction(w, writer_pick(w, reductions), BOOLS, depth);
     default:
-        return write_call1(w, "isnan", FLOATS, depth);
+        return write_call1(w, once_in(w, 2) ? "isnan" : "isfinite", FLOATS,
+                           depth);
     }
 }
 

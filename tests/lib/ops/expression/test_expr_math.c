@@ -355,26 +355,42 @@ static void test_bools(void **state)
         each_operation(XL__V_BOOL, batch_ways[i]);
 }
 
+static void begin_dense(struct batch_run *j, bool is_fast)
+{
+    batch_begin(&j->b, DENSE);
+    batch_add_input(&j->b, XL_F32, 1, 0);
+    j->b.g.fast_math = is_fast;
+}
+
+static void run_dense(struct batch_run *j, struct batch_way way,
+                      make_float *make)
+{
+    memset(worst_ulp, 0, sizeof worst_ulp);
+    run_and_check(j, way, make);
+    for (unsigned k = 1; k < j->b.group.n_operands && !j->b.g.fast_math; k++)
+        print_message("%-10s %s %6.2f ulp\n",
+                      xl__expr_ops[j->b.node[k].op].name,
+                      way.as_gpu ? "GPU" : "CPU", worst_ulp[k]);
+}
+
 /* Functions of one float over many arguments; prints the largest errors. */
 static void check_dense(struct batch_way way, bool is_fast, make_float *make)
 {
     struct batch_run j = {.memory = {NULL}};
-    memset(worst_ulp, 0, sizeof worst_ulp);
-    batch_begin(&j.b, DENSE);
-    batch_add_input(&j.b, XL_F32, 1, 0);
-    j.b.g.fast_math = is_fast;
+    begin_dense(&j, is_fast);
     for (int op = 0; op < XL__N_EXPR_OPS; op++) {
         struct xl__node n;
-        if (xl__expr_ops[op].n_args == 1 &&
-            xl__expr_ops[op].result == XL__R_FLOAT &&
-            batch_node((enum xl__expr_op)op, XL__V_F32, &n))
-            batch_add(&j.b, &n, XL_F32, 1, 0);
+        if (xl__expr_ops[op].n_args != 1 ||
+            xl__expr_ops[op].result != XL__R_FLOAT ||
+            !batch_node((enum xl__expr_op)op, XL__V_F32, &n))
+            continue;
+        if (j.b.group.n_operands == XL__EXPR_OPERANDS) {
+            run_dense(&j, way, make);
+            begin_dense(&j, is_fast);
+        }
+        batch_add(&j.b, &n, XL_F32, 1, 0);
     }
-    run_and_check(&j, way, make);
-    for (unsigned k = 1; k < j.b.group.n_operands && !is_fast; k++)
-        print_message("%-10s %s %6.2f ulp\n",
-                      xl__expr_ops[j.b.node[k].op].name,
-                      way.as_gpu ? "GPU" : "CPU", worst_ulp[k]);
+    run_dense(&j, way, make);
 }
 
 static void test_dense(void **state)
