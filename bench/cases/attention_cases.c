@@ -126,6 +126,18 @@ const struct attention_case attention_cases[] = {
     {.name = NULL},
 };
 
+const char *const attention_names[ATTENTION_OPERANDS] = {
+    "q",     "k",     "v",  "o",      "lse",    "mask",   "slopes",
+    "sinks", "slope", "at", "grad_o", "grad_q", "grad_k", "grad_v"};
+
+bool attention_case_of_gradient(unsigned i, struct attention_case *out)
+{
+    *out = attention_cases[i];
+    out->is_backward = true;
+    return !(out->with & WITH_SCORE) &&
+           (out->n_q > 1 || (out->use & CASE_VERIFY));
+}
+
 /* -- memory --------------------------------------------------------------- */
 
 bool attention_has(const struct attention_case *c, enum attention_operand x)
@@ -137,10 +149,19 @@ bool attention_has(const struct attention_case *c, enum attention_operand x)
         [ATTENTION_SINKS] = WITH_SINKS,
         [ATTENTION_SLOPE] = WITH_SCORE,
         [ATTENTION_AT] = WITH_SCORE};
+    if (c->is_backward && (x == ATTENTION_LSE || x >= ATTENTION_GRAD_O))
+        return true;
     return x < ATTENTION_LSE || (c->with & with[x]) != 0;
 }
 
-static size_t attention_share(const struct attention_case *c)
+bool attention_is_result(const struct attention_case *c,
+                         enum attention_operand x)
+{
+    return c->is_backward ? x > ATTENTION_GRAD_O
+                          : x == ATTENTION_O || x == ATTENTION_LSE;
+}
+
+size_t attention_share(const struct attention_case *c)
 {
     return c->share ? c->share : 1;
 }
@@ -150,15 +171,21 @@ size_t attention_kv_heads(const struct attention_case *c)
     return c->n_heads / attention_share(c);
 }
 
+static bool is_of_keys(enum attention_operand x)
+{
+    return x == ATTENTION_K || x == ATTENTION_V || x == ATTENTION_GRAD_K ||
+           x == ATTENTION_GRAD_V;
+}
+
 static size_t heads_of(const struct attention_case *c,
                        enum attention_operand x)
 {
-    return x == ATTENTION_K || x == ATTENTION_V ? attention_kv_heads(c) : c->n_heads;
+    return is_of_keys(x) ? attention_kv_heads(c) : c->n_heads;
 }
 
 static size_t rows_of(const struct attention_case *c, enum attention_operand x)
 {
-    return x == ATTENTION_K || x == ATTENTION_V ? c->n_kv : c->n_q;
+    return is_of_keys(x) ? c->n_kv : c->n_q;
 }
 
 struct attention_lines attention_lines(const struct attention_case *c,
@@ -191,8 +218,9 @@ size_t attention_line(const struct attention_case *c, enum attention_operand x,
     const size_t heads = heads_of(c, x), rows = rows_of(c, x);
     if (x == ATTENTION_MASK && !(c->with & WITH_MASK))
         return i;
-    return c->rows_first && x <= ATTENTION_O ? (b * rows + i) * heads + h
-                                             : (b * heads + h) * rows + i;
+    const bool is_of_columns = x <= ATTENTION_O || x >= ATTENTION_GRAD_O;
+    return c->rows_first && is_of_columns ? (b * rows + i) * heads + h
+                                          : (b * heads + h) * rows + i;
 }
 
 /* Its strides are those from line to line. */
@@ -207,7 +235,7 @@ static xl_heads view_of(const struct attention_case *c,
         v.stride[0] = c->n_heads * ld;
         v.stride[1] = ld;
         v.stride[2] = 1;
-    } else if (x > ATTENTION_MASK) {
+    } else if (x > ATTENTION_MASK && x < ATTENTION_GRAD_O) {
         v.stride[0] = ld;
         v.stride[1] = 1;
     } else {
@@ -227,19 +255,34 @@ void attention_call_init(struct attention_call *call,
     xl_heads *x = call->operand;
     for (unsigned i = 0; i < ATTENTION_OPERANDS; i++)
         x[i] = view_of(c, i, at);
-    call->a = (xl_attention){
-        XL_ATTENTION_INIT, .n_batch = c->n_batch, .n_heads = c->n_heads,
-        .n_kv_heads = attention_kv_heads(c), .n_q = c->n_q, .n_kv = c->n_kv,
-        .d_head = c->d, .q = x[ATTENTION_Q], .k = x[ATTENTION_K],
-        .v = x[ATTENTION_V], .o = x[ATTENTION_O], .scale = c->scale,
-        .is_causal = c->is_causal, .window = c->window,
-        .soft_cap = c->soft_cap, .variant = variant};
-    const xl_heads **const optional[] = {
-        [ATTENTION_LSE] = &call->a.lse, [ATTENTION_MASK] = &call->a.mask,
+    call->a = (xl_attention){XL_ATTENTION_INIT,
+                             .n_batch = c->n_batch,
+                             .n_heads = c->n_heads,
+                             .n_kv_heads = attention_kv_heads(c),
+                             .n_q = c->n_q,
+                             .n_kv = c->n_kv,
+                             .d_head = c->d,
+                             .q = x[ATTENTION_Q],
+                             .k = x[ATTENTION_K],
+                             .v = x[ATTENTION_V],
+                             .o = x[ATTENTION_O],
+                             .scale = c->scale,
+                             .is_causal = c->is_causal,
+                             .window = c->window,
+                             .soft_cap = c->soft_cap,
+                             .variant = variant,
+                             .is_backward = c->is_backward};
+    const xl_heads **const optional[ATTENTION_OPERANDS] = {
+        [ATTENTION_LSE] = &call->a.lse,
+        [ATTENTION_MASK] = &call->a.mask,
         [ATTENTION_SLOPES] = &call->a.slopes,
-        [ATTENTION_SINKS] = &call->a.sinks};
-    for (unsigned i = ATTENTION_LSE; i <= ATTENTION_SINKS; i++) {
-        if (attention_has(c, i))
+        [ATTENTION_SINKS] = &call->a.sinks,
+        [ATTENTION_GRAD_O] = &call->a.grad_o,
+        [ATTENTION_GRAD_Q] = &call->a.grad_q,
+        [ATTENTION_GRAD_K] = &call->a.grad_k,
+        [ATTENTION_GRAD_V] = &call->a.grad_v};
+    for (unsigned i = ATTENTION_LSE; i < ATTENTION_OPERANDS; i++) {
+        if (optional[i] && attention_has(c, i))
             *optional[i] = &x[i];
     }
     if (!(c->with & WITH_SCORE))
@@ -265,7 +308,7 @@ static double distance(const struct attention_case *c, size_t i, size_t j)
     return (double)i + (double)c->n_kv - (double)c->n_q - (double)j;
 }
 
-static bool sees(const struct attention_case *c, size_t i, size_t j)
+bool attention_sees(const struct attention_case *c, size_t i, size_t j)
 {
     const double d = distance(c, i, j);
     return (!c->is_causal || d >= 0) &&
@@ -286,43 +329,48 @@ double attention_pairs(const struct attention_case *c)
     return pairs * (double)c->n_batch * (double)c->n_heads;
 }
 
-/* A score, and the bound of a device's error: xl_attention_run(). */
-static double score(const struct attention_ref *r, const size_t at[3],
-                    size_t j, double *error)
+double attention_scale(const struct attention_case *c)
+{
+    return c->scale == 0 ? 1 / sqrt((double)c->d) : c->scale;
+}
+
+struct attention_score attention_score(const struct attention_ref *r, size_t b,
+                                       size_t h, size_t i, size_t j)
 {
     const struct attention_case *c = r->c;
     const struct ref_mat *m = r->operand;
-    const size_t b = at[0], h = at[1], i = at[2];
     const size_t q = attention_line(c, ATTENTION_Q, b, h, i);
     const size_t k = attention_line(c, ATTENTION_K, b,
                                     h / attention_share(c), j);
-    const double scale =
-        c->scale == 0 ? 1 / sqrt((double)c->d) : c->scale;
-    double x = 0, size = 0, bias = 0, slope = 0;
+    struct attention_score s = {.slope = 1};
+    double size = 0, bias = 0, slope = 0;
     for (size_t col = 0; col < c->d; col++) {
         const double term = ref_at(&m[ATTENTION_Q], q, col) *
                             ref_at(&m[ATTENTION_K], k, col);
-        x += term;
+        s.x += term;
         size += fabs(term);
     }
-    x *= scale;
-    if (c->soft_cap > 0)
-        x = c->soft_cap * tanh(x / c->soft_cap);
+    s.x *= attention_scale(c);
+    if (c->soft_cap > 0) {
+        const double y = tanh(s.x / c->soft_cap);
+        s.slope = 1 - y * y;
+        s.x = c->soft_cap * y;
+    }
     if (c->with & WITH_SLOPES)
         bias = ref_at(&m[ATTENTION_SLOPES], b, h) * fabs(distance(c, i, j));
-    x -= bias;
+    s.x -= bias;
     if (attention_has(c, ATTENTION_MASK))
-        x += ref_at(&m[ATTENTION_MASK],
-                    attention_line(c, ATTENTION_MASK, b, h, i), j);
+        s.x += ref_at(&m[ATTENTION_MASK],
+                      attention_line(c, ATTENTION_MASK, b, h, i), j);
     if (c->with & WITH_SCORE)
         slope = ref_at(&m[ATTENTION_SLOPE], 0, h) *
                 ref_at(&m[ATTENTION_AT], 0, j);
-    *error = ((double)c->d + 4) * fabs(scale) * size + 16 * c->soft_cap +
-             4 * fabs(bias) + 4 * fabs(x);
-    x += slope;
-    *error += 4 * fabs(slope) + fabs(x);
-    *error = isfinite(x) ? *error * ref_roundoff(XL_F32) : 0;
-    return x;
+    s.error = ((double)c->d + 4) * fabs(attention_scale(c)) * size +
+              16 * c->soft_cap + 4 * fabs(bias) + 4 * fabs(s.x);
+    s.x += slope;
+    s.error += 4 * fabs(slope) + fabs(s.x);
+    s.error = isfinite(s.x) ? s.error * ref_roundoff(XL_F32) : 0;
+    return s;
 }
 
 void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
@@ -330,7 +378,6 @@ void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
 {
     static const double lowest = 104, fixed = 64;
     const struct attention_case *c = r->c;
-    const size_t at[] = {b, h, i};
     const double u = ref_roundoff(XL_F32), n = (double)c->n_kv;
     const double sink = c->with & WITH_SINKS
                             ? ref_at(&r->operand[ATTENTION_SINKS], b, h)
@@ -341,15 +388,15 @@ void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
     row->h = h;
     row->first = row->last = 0;
     for (size_t j = 0; j < c->n_kv; j++) {
-        double error;
-        if (!sees(c, i, j))
+        if (!attention_sees(c, i, j))
             continue;
         row->first = row->last == 0 ? j : row->first;
         row->last = j + 1;
-        const double x = row->weight[j] = score(r, at, j, &error);
+        const struct attention_score s = attention_score(r, b, h, i, j);
+        const double x = row->weight[j] = s.x;
         is_nan = is_nan || isnan(x) || x == (double)INFINITY;
         top = fmax(top, x);
-        most = fmax(most, error);
+        most = fmax(most, s.error);
     }
     top = isinf(top) ? 0 : top;
     double sum = exp(sink - top);

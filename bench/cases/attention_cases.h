@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case table of attention, the layout of a case's memory, and its
- * reference on the host. */
+/* The case table of attention and of its gradient, the layout of a case's
+ * memory, and its reference on the host. */
 #ifndef CLBENCH_CASES_ATTENTION_CASES_H
 #define CLBENCH_CASES_ATTENTION_CASES_H
 
@@ -9,8 +9,8 @@
 #include "cases/gemm_cases.h"
 #include "cases/host_ops.h"
 
-/* The operands, and what the prologue "x + slope * at" reads: a number for
- * each head, one for each key. */
+/* The operands, what the prologue "x + slope * at" reads: a number for each
+ * head, one for each key; and those of a gradient. */
 enum attention_operand {
     ATTENTION_Q,
     ATTENTION_K,
@@ -22,6 +22,10 @@ enum attention_operand {
     ATTENTION_SINKS,
     ATTENTION_SLOPE,
     ATTENTION_AT,
+    ATTENTION_GRAD_O,
+    ATTENTION_GRAD_Q,
+    ATTENTION_GRAD_K,
+    ATTENTION_GRAD_V,
     ATTENTION_OPERANDS
 };
 
@@ -48,12 +52,20 @@ struct attention_case {
     unsigned with;          /* enum attention_with */
     size_t pad, off;        /* elements between rows, and before the first */
     enum case_data data;    /* DATA_SPECIALS: in the mask */
+    bool is_backward;       /* the gradients; o and lse are read */
 };
 
 extern const struct attention_case attention_cases[]; /* NULL name last */
+extern const char *const attention_names[ATTENTION_OPERANDS];
+/* The gradient of case i of the table; false: it has none, since it has a
+ * prologue, or is timed with one query. */
+bool attention_case_of_gradient(unsigned i, struct attention_case *out);
 
 size_t attention_kv_heads(const struct attention_case *c);
+size_t attention_share(const struct attention_case *c);
 bool attention_has(const struct attention_case *c, enum attention_operand x);
+bool attention_is_result(const struct attention_case *c,
+                         enum attention_operand x);
 /* An operand as a matrix, and the row of it that has query or key i of head h.
  */
 struct attention_lines {
@@ -90,6 +102,16 @@ struct attention_ref {
     const struct attention_case *c;
     struct ref_mat operand[ATTENTION_OPERANDS];
 };
+/* Whether query i sees key j. */
+bool attention_sees(const struct attention_case *c, size_t i, size_t j);
+/* The score of query i of head h and key j. */
+struct attention_score {
+    double x, error; /* of a device, at most: xl_attention_run() */
+    double slope;    /* the derivative of the soft cap; 1 without */
+};
+struct attention_score attention_score(const struct attention_ref *r, size_t b,
+                                       size_t h, size_t i, size_t j);
+double attention_scale(const struct attention_case *c);
 /* A row of the result: `weight` has room for n_kv, of which those that the
  * query sees are set. */
 struct attention_row {

@@ -1,37 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `clbench attention`: time attention, of the command line or the case table.
  */
+#include <stdio.h>
+
 #include "commands.h"
 #include "tiling/operand_reads.h"
 #include "timing/run_cases.h"
 
 static int run_attention(struct session *s)
 {
+    const struct bench_op *op =
+        s->set.backward ? &bench_attention_backward : &bench_attention;
+    if (s->set.reads && s->set.backward) {
+        fprintf(stderr, "clbench: --reads counts what attention reads, not "
+                        "its gradient; leave out --backward\n");
+        return EXIT_USAGE;
+    }
     if (s->set.reads)
         return operand_reads_run(s, &reads_of_attention);
-    return s->set.explain || s->set.as ? explain_run(s, &bench_attention)
-                                       : bench_command(s, &bench_attention);
+    return s->set.explain || s->set.as ? explain_run(s, op)
+                                       : bench_command(s, op);
 }
 
 static const char *const options[] = {
-    "device",    "all-devices",  "explain", "as",     "variant", "same-kernel",
-    "dtype",     "causal",       "share",   "window", "reads",   "trace",
-    "json",      REPORT_OPTIONS, "seed",    "quick",  "full",    "max-time",
-    RUN_OPTIONS, "roofs",        "strict",  NULL};
+    "device",      "all-devices", "explain", "as",       "variant",
+    "same-kernel", "dtype",       "causal",  "share",    "window",
+    "backward",    "reads",       "trace",   "json",     REPORT_OPTIONS,
+    "seed",        "quick",       "full",    "max-time", RUN_OPTIONS,
+    "roofs",       "strict",      NULL};
 
 const struct command cmd_attention = {
     .name = "attention",
     .summary = "time attention",
     .words = "[SHAPE...]",
     .about =
-        "Times softmax(scale Q K^T) V for each SHAPE, BATCHxHEADSxNxD or "
+        "Times softmax(scale Q K^T) V, or with --backward the gradients of Q, "
+        "K and V, for each SHAPE, BATCHxHEADSxNxD or "
         "BATCHxHEADSxQUERIESxKEYSxD (D: columns of a head), or for the "
         "built-in cases when none is given. 4 D flop are counted for each "
-        "pair of a query and a key that it sees. Each result is compared with "
+        "pair of a query and a key that it sees, of the gradients 10 D. Each "
+        "result is compared with "
         "the host in double precision, on a sample of rows, before and after "
         "it is timed. --reads counts what is moved with and without a matrix "
         "of scores in memory.\n\n"
         "  clbench attention 4x16x1024x128 --dtype f16 --causal\n"
+        "  clbench attention 1x16x1024x64 --causal --backward\n"
         "  clbench attention 8x32x1x4096x128 --share 4 --variant all",
     .options = options,
     .min_words = 0,

@@ -234,7 +234,7 @@ const struct command cmd_tune = {
     .words = "OP [SHAPE...]",
     .about =
         "Tries variants and tunables of OP, gemm, softmax, norm, attention or "
-        "a gradient (softmax_backward, norm_backward), "
+        "a gradient (softmax_backward, norm_backward, attention_backward), "
         "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for ops over "
         "rows, "
         "BATCHxHEADSxNxD for attention), or for a default list. Candidates "

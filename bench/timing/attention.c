@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention as a timed op: its shapes, buffers, counts and check. */
+/* Attention and its gradient as timed ops: shapes, buffers, counts and checks.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cases/shapes.h"
 #include "timing/peaks.h"
 #include "timing/run_cases.h"
+#include "verify/attention_gradients.h"
 #include "verify/verify.h"
 
 enum { SAMPLE_ROWS = 16 };
@@ -50,10 +52,12 @@ static void layout_attention_buffers(const void *arg,
                                      struct bench_buffer *buffers)
 {
     const struct attention_case *c = arg;
-    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+    for (unsigned x = ATTENTION_Q; x < ATTENTION_OPERANDS; x++) {
         const struct attention_lines lines = attention_lines(c, x);
         const size_t elems = lines.rows * lines.cols;
-        buffers[x] = x == ATTENTION_O
+        if (!attention_has(c, x))
+            continue;
+        buffers[x] = attention_is_result(c, x)
                          ? bench_result(elems, lines.dtype, false)
                          : bench_input(elems, lines.dtype);
     }
@@ -61,7 +65,8 @@ static void layout_attention_buffers(const void *arg,
 
 static void describe_attention(const void *arg, xl_row *row)
 {
-    static const double flop = 4; /* of a column of a pair */
+    /* Of a column of a pair. */
+    static const double forward = 4, backward = 10;
     const struct attention_case *c = arg;
     row->dtype = c->dtype;
     row->unit = "flop/s";
@@ -76,19 +81,21 @@ static void describe_attention(const void *arg, xl_row *row)
         xl_row_param_text(row, "mask", "causal");
     if (c->window)
         xl_row_param(row, "window", (double)c->window);
-    row->flop = flop * (double)c->d * attention_pairs(c);
+    row->flop = (c->is_backward ? backward : forward) * (double)c->d *
+                attention_pairs(c);
     row->bytes = 0;
-    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+    for (unsigned x = ATTENTION_Q; x < ATTENTION_OPERANDS; x++) {
         const struct attention_lines lines = attention_lines(c, x);
-        row->bytes += (double)lines.rows * (double)lines.cols *
-                      (double)xl_dtype_bytes(lines.dtype);
+        if (attention_has(c, x))
+            row->bytes += (double)lines.rows * (double)lines.cols *
+                          (double)xl_dtype_bytes(lines.dtype);
     }
 }
 
 static void make_call(const struct case_run *w, struct attention_call *call)
 {
     struct attention_memory at = {.ld = {0}};
-    for (unsigned x = ATTENTION_Q; x <= ATTENTION_O; x++) {
+    for (unsigned x = ATTENTION_Q; x < ATTENTION_OPERANDS; x++) {
         at.mem[x] = w->data->mem[x];
         at.ld[x] = attention_lines(w->c, x).cols;
     }
@@ -159,17 +166,22 @@ fail:
     return status;
 }
 
+static bool is_timed(const struct settings *set,
+                     const struct attention_case *row)
+{
+    return (row->use & CASE_BENCH) &&
+           (!set->quick || (row->use & CASE_QUICK)) &&
+           (set->full || !(row->use & CASE_BIG)) &&
+           (set->dtype == XL_N_DTYPES || set->dtype == row->dtype);
+}
+
 static bool read_attention_case(const struct session *s, unsigned i, void *c,
                                 bool *is_selected)
 {
-    const struct settings *set = &s->set;
     const struct attention_case *row = &attention_cases[i];
     if (!row->name)
         return false;
-    *is_selected = (row->use & CASE_BENCH) &&
-                   (!set->quick || (row->use & CASE_QUICK)) &&
-                   (set->full || !(row->use & CASE_BIG)) &&
-                   (set->dtype == XL_N_DTYPES || set->dtype == row->dtype);
+    *is_selected = is_timed(&s->set, row);
     memcpy(c, row, sizeof *row);
     return true;
 }
@@ -196,4 +208,119 @@ const struct bench_op bench_attention = {
     .count = count_products,
     .engine = attention_engine,
     .check = check_attention,
+};
+
+/* -- the gradient --------------------------------------------------------- */
+
+static bool parse_gradient(const struct settings *set, const char *word,
+                           void *arg, char *why, size_t why_cap)
+{
+    struct attention_case *c = arg;
+    const bool is_right = parse_attention(set, word, arg, why, why_cap);
+    if (is_right)
+        c->is_backward = true;
+    return is_right;
+}
+
+static bool read_gradient_case(const struct session *s, unsigned i, void *c,
+                               bool *is_selected)
+{
+    struct attention_case row;
+    *is_selected =
+        attention_case_of_gradient(i, &row) && is_timed(&s->set, &row);
+    memcpy(c, &row, sizeof row);
+    return row.name != NULL;
+}
+
+/* One exponential for each pair and step. */
+static void count_gradient(const void *arg, const xl_choice *choice,
+                           xl_counts *work)
+{
+    enum { STEPS = 2 };
+    count_products(arg, choice, work);
+    work->special *= STEPS;
+}
+
+/* A row of a gradient, in all columns. */
+static xl_status check_line(xl_queue *q, const struct case_run *w,
+                            const struct attention_ref *ref,
+                            const struct attention_line_at *at,
+                            struct attention_pair *pair, void *line,
+                            struct check_result *found)
+{
+    xl_status status = XL_OK;
+    const struct attention_case *c = w->c;
+    const size_t bytes = c->d * xl_dtype_bytes(c->dtype);
+    struct checked_element e = {.name = attention_names[at->operand],
+                                .dtype = c->dtype};
+    attention_pairs_of(ref, at, pair);
+    e.i = attention_line(c, at->operand, at->b, at->h, at->i);
+    TRY(xl_buffer_read(q, w->data->mem[at->operand], e.i * bytes, line,
+                       bytes));
+    for (e.j = 0; e.j < c->d; e.j++) {
+        e.got = ref_load(line, e.j, c->dtype);
+        e.expected = attention_gradient(ref, at, pair, e.j, &e.tol);
+        check_element(found, &e);
+    }
+fail:
+    return status;
+}
+
+/* The last row of each gradient and others at random. */
+static xl_status check_gradient(xl_queue *q, const struct case_run *w,
+                                struct check_result *found)
+{
+    enum { ROWS = SAMPLE_ROWS / 4 };
+    const struct attention_case *c = w->c;
+    const struct bench_data *d = w->data;
+    struct attention_ref ref = {.c = c};
+    struct attention_pair *pair =
+        xl__calloc(attention_most_pairs(c), sizeof *pair);
+    void *line = malloc(c->d * xl_dtype_bytes(c->dtype));
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    check_init(found);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line && pair ? XL_OK : XL_NO_MEMORY);
+    for (unsigned x = ATTENTION_Q; x < ATTENTION_OPERANDS; x++) {
+        const struct attention_lines lines = attention_lines(c, x);
+        ref.operand[x] =
+            (struct ref_mat){d->host[x], 0, lines.cols, 1, lines.dtype};
+    }
+    for (unsigned x = ATTENTION_GRAD_Q; x <= ATTENTION_GRAD_V; x++) {
+        const bool is_q = x == ATTENTION_GRAD_Q;
+        const size_t heads = is_q ? c->n_heads : attention_kv_heads(c),
+                     n = is_q ? c->n_q : c->n_kv,
+                     rows = c->n_batch * heads * n;
+        for (size_t s = 0; s < xl__min_size(rows, ROWS); s++) {
+            const size_t r =
+                s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
+            const struct attention_line_at at = {x, r / n / heads,
+                                                 r / n % heads, r % n};
+            TRY(check_line(q, w, &ref, &at, pair, line, found));
+        }
+    }
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(pair);
+    return status;
+}
+
+const struct bench_op bench_attention_backward = {
+    .name = "attention_backward",
+    .title = "Gradients of attention",
+    .note = "10 d flop for each pair of a query and a key that it sees, roof "
+            "from this device's measured peaks, the matrix engine's where it "
+            "multiplies the type",
+    .case_bytes = sizeof(struct attention_case),
+    .parse = parse_gradient,
+    .table = read_gradient_case,
+    .layout = layout_attention_buffers,
+    .describe = describe_attention,
+    .run = run_attention,
+    .explain = explain_attention,
+    .count = count_gradient,
+    .engine = attention_engine,
+    .check = check_gradient,
 };

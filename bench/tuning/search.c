@@ -19,7 +19,6 @@
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "base/os/paths.h"
-#include "cases/attention_cases.h"
 #include "cases/norm_cases.h"
 #include "cli/units.h"
 #include "results/result.h"
@@ -115,15 +114,14 @@ static void class_of_gradient(const void *arg, struct tune_class *out)
 static void class_of_attention(const void *arg, struct tune_class *out)
 {
     const struct attention_case *c = arg;
-    const struct attention_memory dense = {
-        .ld = {[ATTENTION_Q] = c->d, [ATTENTION_K] = c->d,
-               [ATTENTION_V] = c->d, [ATTENTION_O] = c->d}};
-    struct attention_call call;
+    struct attention_memory dense = {.ld = {0}};
+    struct attention_call *call = &out->desc.attention;
+    for (unsigned x = 0; x < ATTENTION_OPERANDS; x++)
+        dense.ld[x] = attention_lines(c, x).cols;
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zux%zux%zu", c->n_batch,
              c->n_heads, c->n_q, c->n_kv, c->d);
     out->dtype = c->dtype;
-    attention_call_init(&call, c, &dense, out->variant);
-    out->desc.attention = call.a;
+    attention_call_init(call, c, &dense, out->variant);
 }
 
 static const struct op {
@@ -137,6 +135,7 @@ static const struct op {
     {&bench_softmax_backward, row_shapes, class_of_gradient},
     {&bench_norm_backward, row_shapes, class_of_gradient},
     {&bench_attention, attention_shapes, class_of_attention},
+    {&bench_attention_backward, attention_shapes, class_of_attention},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
@@ -164,7 +163,7 @@ xl_problem tune_class_problem(const struct tune_class *c)
                ? xl_problem_softmax(&c->desc.softmax)
            : op == &bench_norm || op == &bench_norm_backward
                ? xl_problem_norm(&c->desc.norm)
-               : xl_problem_attention(&c->desc.attention);
+               : xl_problem_attention(&c->desc.attention.a);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,

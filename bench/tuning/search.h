@@ -4,6 +4,7 @@
 #ifndef CLBENCH_TUNING_SEARCH_H
 #define CLBENCH_TUNING_SEARCH_H
 
+#include "cases/attention_cases.h"
 #include "timing/run_cases.h"
 
 /* -- classes of shapes -----------------------------------------------------
@@ -27,7 +28,7 @@ struct tune_class {
         xl_gemm gemm;
         xl_softmax softmax;
         xl_norm norm;
-        xl_attention attention;
+        struct attention_call attention; /* refers to itself */
     } desc; /* the call, without memory */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verification of an attention case: all rows are compared with the host in
- * double precision. */
+/* Verification of an attention case, or of its gradient: all rows are compared
+ * with the host in double precision. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cases/attention_cases.h"
+#include "verify/attention_gradients.h"
 #include "verify/verify.h"
 
 struct attention_check {
@@ -14,13 +14,9 @@ struct attention_check {
     struct guarded operand[ATTENTION_OPERANDS];
 };
 
-static bool is_result(unsigned i)
-{
-    return i == ATTENTION_O || i == ATTENTION_LSE;
-}
-
 /* An element of a mask: one in eight is -inf; of DATA_SPECIALS rows are all
- * -inf, or have one infinity or NaN. */
+ * -inf, or have one infinity or NaN. Of a gradient such a row has no other
+ * keys, to which the NaN would spread. */
 static double mask_value(const struct attention_case *c, size_t i, size_t j,
                          struct xl__rng *rng)
 {
@@ -34,6 +30,8 @@ static double mask_value(const struct attention_case *c, size_t i, size_t j,
             return (double)INFINITY;
         if (j == c->n_kv / 3 && i % N_ROWS == ROW_NAN)
             return (double)NAN;
+        if (c->is_backward && i % N_ROWS != N_ROWS - 1)
+            return -(double)INFINITY;
     }
     return is_masked ? -(double)INFINITY : normal;
 }
@@ -49,7 +47,35 @@ static double value_at(const struct attention_case *c, unsigned operand,
     return ref_normal(rng);
 }
 
+static struct attention_ref host_ref(const struct attention_check *t)
+{
+    struct attention_ref ref = {.c = t->c};
+    for (unsigned x = 0; x < ATTENTION_OPERANDS; x++)
+        ref.operand[x] = guarded_host(&t->operand[x], false);
+    return ref;
+}
+
+/* The results of the forward pass, which a gradient reads. */
+static void set_forward(struct attention_check *t, struct attention_row *row)
+{
+    const struct attention_case *c = t->c;
+    const struct attention_ref ref = host_ref(t);
+    double tol;
+    for (size_t r = 0; r < c->n_batch * c->n_heads * c->n_q; r++) {
+        const size_t i = r % c->n_q, h = r / c->n_q % c->n_heads,
+                     b = r / c->n_q / c->n_heads,
+                     line = attention_line(c, ATTENTION_O, b, h, i);
+        attention_row(&ref, b, h, i, row);
+        for (size_t j = 0; j < c->d; j++)
+            guarded_set(&t->operand[ATTENTION_O], line, j,
+                        attention_expected(&ref, row, j, &tol));
+        guarded_set(&t->operand[ATTENTION_LSE], b * c->n_heads + h, i,
+                    row->lse);
+    }
+}
+
 static xl_status prepare_buffers(struct attention_check *t,
+                                 struct attention_row *row,
                                  struct xl__rng *rng)
 {
     xl_status status = XL_OK;
@@ -61,11 +87,13 @@ static xl_status prepare_buffers(struct attention_check *t,
         if (!attention_has(t->c, x))
             continue;
         TRY(guarded_init(g, &at));
-        for (size_t i = 0; !is_result(x) && i < g->rows; i++) {
+        for (size_t i = 0; !attention_is_result(t->c, x) && i < g->rows; i++) {
             for (size_t j = 0; j < g->cols; j++)
                 guarded_set(g, i, j, value_at(t->c, x, i, j, rng));
         }
     }
+    if (t->c->is_backward)
+        set_forward(t, row);
 fail:
     return status;
 }
@@ -120,29 +148,66 @@ static void check_row(const struct attention_check *t,
     check_element(out, &e);
 }
 
-static void check_all(const struct attention_check *t, double *weight,
-                      struct check_result *out)
+static void check_results(const struct attention_check *t,
+                          struct attention_row *row, struct check_result *out)
 {
-    static const char *const names[] = {"q",      "k",     "v",     "o",
-                                        "lse",    "mask",  "slopes", "sinks",
-                                        "slope", "at"};
     const struct attention_case *c = t->c;
-    struct attention_ref ref = {.c = c};
-    struct attention_row row = {.weight = weight};
-    for (unsigned x = 0; x < ATTENTION_OPERANDS; x++)
-        ref.operand[x] = guarded_host(&t->operand[x], false);
+    const struct attention_ref ref = host_ref(t);
     for (size_t b = 0; b < c->n_batch; b++) {
         for (size_t h = 0; h < c->n_heads; h++) {
             for (size_t i = 0; i < c->n_q; i++) {
-                attention_row(&ref, b, h, i, &row);
-                check_row(t, &ref, &row, i, out);
+                attention_row(&ref, b, h, i, row);
+                check_row(t, &ref, row, i, out);
             }
         }
     }
-    for (unsigned x = 0; x < ATTENTION_OPERANDS; x++) {
-        if (attention_has(c, x))
-            check_guards(out, &t->operand[x], names[x], is_result(x));
+}
+
+/* Row i of a gradient. */
+static void check_line(const struct attention_check *t,
+                       const struct attention_ref *ref,
+                       const struct attention_line_at *at,
+                       const struct attention_pair *pair,
+                       struct check_result *out)
+{
+    const struct attention_case *c = t->c;
+    const struct ref_mat got = guarded_back(&t->operand[at->operand], false);
+    struct checked_element e = {.name = attention_names[at->operand],
+                                .dtype = c->dtype};
+    e.i = attention_line(c, at->operand, at->b, at->h, at->i);
+    for (e.j = 0; e.j < c->d; e.j++) {
+        e.got = ref_at(&got, e.i, e.j);
+        e.expected = attention_gradient(ref, at, pair, e.j, &e.tol);
+        check_element(out, &e);
     }
+}
+
+static xl_status check_gradients(const struct attention_check *t,
+                                 struct check_result *out)
+{
+    const struct attention_case *c = t->c;
+    const struct attention_ref ref = host_ref(t);
+    struct attention_line_at at;
+    struct attention_pair *pair =
+        xl__calloc(attention_most_pairs(c), sizeof *pair);
+    if (!pair)
+        return XL_NO_MEMORY;
+    for (unsigned x = ATTENTION_GRAD_Q; x <= ATTENTION_GRAD_V; x++) {
+        const bool is_q = x == ATTENTION_GRAD_Q;
+        const size_t heads = is_q ? c->n_heads : attention_kv_heads(c),
+                     rows = is_q ? c->n_q : c->n_kv;
+        at.operand = x;
+        for (at.b = 0; at.b < c->n_batch; at.b++) {
+            for (at.h = 0; at.h < heads; at.h++) {
+                for (at.i = 0; at.i < rows; at.i++) {
+                    attention_pairs_of(&ref, &at, pair);
+                    check_line(t, &ref, &at, pair, out);
+                }
+            }
+        }
+    }
+    free(pair);
+    return XL_OK;
 }
 
 xl_status verify_attention(struct xl_queue *q, const struct attention_case *c,
@@ -150,19 +215,27 @@ xl_status verify_attention(struct xl_queue *q, const struct attention_case *c,
                            struct check_result *out)
 {
     struct attention_check t = {.c = c};
-    double *weight = xl__calloc(c->n_kv, sizeof *weight);
+    struct attention_row row = {.weight = xl__calloc(c->n_kv, sizeof(double))};
     struct xl__rng rng;
     xl_status status = XL_OK;
 
     check_init(out);
     xl__rng_seed(&rng, seed);
-    TRY(weight ? XL_OK : XL_NO_MEMORY);
-    TRY(prepare_buffers(&t, &rng));
+    TRY(row.weight ? XL_OK : XL_NO_MEMORY);
+    TRY(prepare_buffers(&t, &row, &rng));
     TRY(run_case(&t, q, variant));
-    check_all(&t, weight, out);
+    if (c->is_backward)
+        TRY(check_gradients(&t, out));
+    else
+        check_results(&t, &row, out);
+    for (unsigned x = 0; x < ATTENTION_OPERANDS; x++) {
+        if (attention_has(c, x))
+            check_guards(out, &t.operand[x], attention_names[x],
+                         attention_is_result(c, x));
+    }
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
-    free(weight);
+    free(row.weight);
     for (unsigned x = 0; x < ATTENTION_OPERANDS; x++)
         guarded_clear(&t.operand[x]);
     return status;

@@ -284,6 +284,15 @@ static bool read_attention(const struct session *s, unsigned i,
     return c->name != NULL;
 }
 
+static bool read_attention_gradient(const struct session *s, unsigned i,
+                                    struct verify_case *out, bool *is_selected)
+{
+    struct attention_case *c = &out->as.attention;
+    *is_selected = attention_case_of_gradient(i, c) &&
+                   is_case_in_run(s, c->use, c->dtype);
+    return c->name != NULL;
+}
+
 static const char *attention_name(const struct verify_case *c)
 {
     return c->as.attention.name;
@@ -293,9 +302,9 @@ static void format_attention(const struct verify_case *c, char *out,
                              size_t cap)
 {
     const struct attention_case *x = &c->as.attention;
-    snprintf(out, cap, "attention '%s' %zux%zux%zux%zux%zu %s", x->name,
-             x->n_batch, x->n_heads, x->n_q, x->n_kv, x->d,
-             xl_dtype_name(x->dtype));
+    snprintf(out, cap, "attention%s '%s' %zux%zux%zux%zux%zu %s",
+             x->is_backward ? "_backward" : "", x->name, x->n_batch,
+             x->n_heads, x->n_q, x->n_kv, x->d, xl_dtype_name(x->dtype));
 }
 
 static unsigned attention_sizes(struct verify_case *c, struct case_size *out)
@@ -371,6 +380,9 @@ static const struct verify_op ops[] = {
      "ROWSxCOLS", gradient_sizes, run_gradient},
     {"attention", read_attention, attention_name, format_attention,
      "BATCHxHEADSxQUERIESxKEYSxD", attention_sizes, run_attention},
+    {"attention_backward", read_attention_gradient, attention_name,
+     format_attention, "BATCHxHEADSxQUERIESxKEYSxD", attention_sizes,
+     run_attention},
     {"expr", read_expr, expr_name, format_expr, "", NULL, run_expr},
 };
 /* clang-format on */

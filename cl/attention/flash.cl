@@ -23,13 +23,12 @@
  * Local memory: 4 (BQ (DP + 4) + BK (W + 4) + BQ (BK + 4) + BQ LX) bytes, DP =
  *               D rounded up to W.
  * -D:           BQ, a multiple of LY; BK, of LX and 4; LX a power of two, LY;
- *               VA 1: rows of q, k, v are aligned to 4 elements and D is a
- *               multiple of 4; attention/attention.clh.
+ *               VA for q, k, v (attention/tile.clh); attention/attention.clh.
  * Needs:        nothing.
  * Cost:         4 D flop for each key that a row sees; k and v are read once
  *               for each BQ rows.
  * Source:       Dao, Fu, Ermon, Rudra, Re 2022, arXiv:2205.14135. */
-#include "attention/attention.clh"
+#include "attention/tile.clh"
 
 #ifndef BQ
 #define BQ 16
@@ -37,55 +36,11 @@
 #ifndef BK
 #define BK 32
 #endif
-#ifndef LX
-#define LX 8
-#endif
-#ifndef LY
-#define LY 8
-#endif
-#ifndef VA
-#define VA 0
-#endif
-
-#define W (4 * LX)
-#define DP ((D + W - 1) / W * W)
-#define NC (DP / W)
 #define RQ (BQ / LY)
 #define RK (BK / LX)
-#define WG (LX * LY)
 /* Lines in local memory are apart by an odd number of vectors. */
 #define QLD (DP + 4)
-#define TLD (W + 4)
 #define PLD (BK + 4)
-
-/* 4 elements of a row from column c on; 0 past its end. */
-static inline float4 load_4(__global const ELEM(DT) *x, const uint c)
-{
-#if VA
-    return c < D ? LOADVA(4, DT, x, c) : (float4)(0.0f);
-#else
-    float y[4];
-#pragma unroll
-    for (uint i = 0; i < 4; i++)
-        y[i] = c + i < D ? LOAD(DT, x, c + i) : 0.0f;
-    return vload4(0, y);
-#endif
-}
-
-/* W columns from c0 on of n_keys rows of k or v; 0 past the last one. */
-static inline void load_tile(__global const ELEM(DT) *x, const ulong step,
-                             const uint n_keys, const uint c0,
-                             __local float *tile, const uint item)
-{
-    for (uint i = item; i < BK * LX; i += WG) {
-        const uint key = i / LX, c = i % LX * 4;
-        vstore4(key < n_keys ? load_4(x + key * step, c0 + c) : (float4)(0.0f),
-                0, tile + key * TLD + c);
-    }
-}
-
-#define DOT(a, b, sum)                                                        \
-    mad(a.w, b.w, mad(a.z, b.z, mad(a.y, b.y, mad(a.x, b.x, sum))))
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void attention_flash(ATTENTION_PARAMS)
@@ -133,7 +88,7 @@ void attention_flash(ATTENTION_PARAMS)
 #pragma unroll 1
         for (uint c0 = 0; c0 < DP; c0 += W) {
             barrier(CLK_LOCAL_MEM_FENCE); /* the tile has been read */
-            load_tile(k + j * at.k.row, at.k.row, n_keys, c0, tile, item);
+            load_tile(k + j * at.k.row, at.k.row, n_keys, BK, c0, tile, item);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint c = 0; c < W; c += 4) {
@@ -187,7 +142,8 @@ void attention_flash(ATTENTION_PARAMS)
         for (uint c = 0; c < NC; c++) {
             if (c > 0)
                 barrier(CLK_LOCAL_MEM_FENCE);
-            load_tile(v + j * at.v.row, at.v.row, n_keys, c * W, tile, item);
+            load_tile(v + j * at.v.row, at.v.row, n_keys, BK, c * W, tile,
+                      item);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint i = 0; i < BK; i += 4) {
@@ -198,11 +154,7 @@ void attention_flash(ATTENTION_PARAMS)
 #pragma unroll
                 for (uint r = 0; r < RQ; r++) {
                     const float4 w = vload4(0, weights + (ly + r * LY) * PLD + i);
-                    sums[r][c] = mad(
-                        (float4)(w.w), v3,
-                        mad((float4)(w.z), v2,
-                            mad((float4)(w.y), v1,
-                                mad((float4)(w.x), v0, sums[r][c]))));
+                    sums[r][c] = WEIGHTED(w, v0, v1, v2, v3, sums[r][c]);
                 }
             }
         }
@@ -226,21 +178,8 @@ void attention_flash(ATTENTION_PARAMS)
         const float share = share_of(sum);
         __global ELEM(DT) *to = o + ROW_AT(at.o, b, h, i);
 #pragma unroll
-        for (uint c = 0; c < NC; c++) {
-            const float4 y = sums[r][c] * share;
-            const uint col = c * W + lx * 4;
-#if D % 4 == 0
-            if (col < D)
-                STOREV(4, DT, to, col, y);
-#else
-            float one[4];
-            vstore4(y, 0, one);
-#pragma unroll
-            for (uint e = 0; e < 4; e++)
-                if (col + e < D)
-                    STORE(DT, to, col + e, one[e]);
-#endif
-        }
+        for (uint c = 0; c < NC; c++)
+            store_4(to, c * W + lx * 4, sums[r][c] * share);
         if (lx == 0)
             STORE_LSE(b, h, i, shift_of(top[r]), sum);
     }

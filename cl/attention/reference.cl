@@ -11,31 +11,7 @@
  * Cost:         6 D flop for each key that a row sees.
  * Source:       the definition. */
 #include "attention/attention.clh"
-
-/* BODY(c) for each column, written out eight times an iteration: some drivers
- * end all loops of a work-item after 65535 iterations (GE-24), and a compiler
- * need not unroll. */
-#define IF(BODY, c)                                                           \
-    if ((c) < D) {                                                            \
-        BODY(c)                                                               \
-    }
-#define FOUR(BODY, c)                                                         \
-    IF(BODY, c) IF(BODY, c + 1) IF(BODY, c + 2) IF(BODY, c + 3)
-#define FOR_COLUMNS(BODY)                                                     \
-    _Pragma("unroll 1") for (uint c = 0; c < D; c += 8) {                                         \
-        FOUR(BODY, c) FOUR(BODY, c + 4)                                       \
-    }
-
-#define ADD_PRODUCT(c)                                                        \
-    x += LOAD(DT, q, (c) * q_col) * LOAD(DT, k, (c) * k_col);
-
-static inline float product(__global const ELEM(DT) *q, const ulong q_col,
-                            __global const ELEM(DT) *k, const ulong k_col)
-{
-    float x = 0.0f;
-    FOR_COLUMNS(ADD_PRODUCT)
-    return x;
-}
+#include "attention/columns.clh"
 
 #define SCORE(j)                                                              \
     score(r, product(q, at.q.col, k + (j) * at.k.row, at.k.col),              \

@@ -69,6 +69,10 @@ typedef struct xl_attention {
      *  sizes {n_heads, 1, 1} and {n_kv}. At most XL_ATTENTION_MAX_BINDINGS
      *  bindings. */
     xl_epilogue prologue;
+    /** The gradient of o, read, and where those of q, k and v are stored, each
+     *  of the sizes and the type of its operand; with is_backward only. */
+    const xl_heads *grad_o, *grad_q, *grad_k, *grad_v;
+    bool is_backward; ///< compute these gradients instead; see below
 } xl_attention;
 #define XL_ATTENTION_INIT XL_SIZED(xl_attention)
 
@@ -108,6 +112,42 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            |q| and |k[j]| by element, 0 where x[j] is -inf. Source: Higham
  *            2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
+ *
+ * With is_backward o and lse are read; they are what the call without it gave.
+ * With p[i][j] = exp(x[i][j] - lse[i]), 0 where x[i][j] is -inf or query i
+ * does not see key j, and cap' the derivative of the soft cap,
+ *
+ *   s[i][j] = p[i][j] (grad_o[i] . (v[j] - o[i])) cap', 0 where p[i][j] is 0,
+ *   grad_q[i] = scale sum_j s[i][j] k[j],
+ *   grad_k[j] = scale sum_i s[i][j] q[i],  grad_v[j] = sum_i p[i][j] grad_o[i],
+ *
+ * for each sequence and head, the sums over i also over the heads that read a
+ * head of k and v. All five of lse and the gradients are required
+ * (XL_BAD_ARGUMENT). A sink counts by way of lse; sinks are not read. The
+ * gradients of mask, slopes and sinks are not given. A prologue is refused
+ * (XL_UNSUPPORTED).
+ * Types:     as above; gradients have the type of q. Sums are f32.
+ * Specials:  a query that sees no key, or whose scores are all -inf, gives 0.
+ *            One with an lse of NaN gives NaN to its row of grad_q and to
+ *            those of grad_k and grad_v whose keys it sees with a score other
+ *            than -inf. An infinity or NaN in q, k, v or grad_o may be
+ *            multiplied by a weight of 0, as above.
+ * Cost:      10 d_head flop for each pair are counted; at least all operands
+ *            once. Memory beyond the operands is at most two f32 a query.
+ * Accuracy:  with d the bound of the error of the score x[i][j], y = x[i][j] -
+ *            lse[i], t = 2 d / soft_cap + 24 u with a soft cap, else 0,
+ *            e = expm1(d + (|y| + 8) u), f = expm1(d + t + (|y| + d_head + 24)
+ *            u), m = |grad_o[i]| . (|v[j]| + |o[i]|), n the queries of all
+ *            heads that read a head of k and v,
+ *              |error of grad_v[j]| <= sum_i (p (e + (n + 4) u) + z) |grad_o[i]|
+ *              |error of grad_q[i]| <= |scale| sum_j (p m (f + (n_kv + 4) u)
+ *                                      |k[j]| + z (1 + m) (1 + |k[j]|))
+ *              |error of grad_k[j]| <= |scale| sum_i (p m (f + (n + 4) u)
+ *                                      |q[i]| + z (1 + m) (1 + |q[i]|))
+ *            and z, by element, z = 2^-126, before one rounding to the
+ *            gradient's type. What o and lse differ from those of exact arithmetic is not
+ *            in it.
+ * Repeats:   bit for bit: each sum has one order, without atomics.
  */
 XL_API xl_status xl_attention_run(xl_queue *q, const xl_attention *a,
                                   const xl_sync *sync);

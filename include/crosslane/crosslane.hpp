@@ -968,13 +968,24 @@ public:
     Attention &mask(const xl_heads &view) { return mask_ = view, *this; }
     Attention &slopes(const xl_heads &view) { return slopes_ = view, *this; }
     Attention &sinks(const xl_heads &view) { return sinks_ = view, *this; }
-    /** Where log-sum-exp is stored. */
+    /** Where log-sum-exp is stored; of the gradients, read. */
     Attention &lse(const xl_heads &view) { return lse_ = view, *this; }
     /** An expression over `x`, each score before the softmax. */
     Attention &prologue(const char *text, Bindings bindings = {})
     {
         desc_.prologue.expr = text;
         before_ = std::move(bindings);
+        return *this;
+    }
+    /** The gradients of q, k and v from that of o; o and lse are read. */
+    Attention &backward(const xl_heads &grad_o, const xl_heads &grad_q,
+                        const xl_heads &grad_k, const xl_heads &grad_v)
+    {
+        desc_.is_backward = true;
+        grad_o_ = grad_o;
+        grad_q_ = grad_q;
+        grad_k_ = grad_k;
+        grad_v_ = grad_v;
         return *this;
     }
 
@@ -986,10 +997,15 @@ private:
         d.slopes = slopes_ ? &*slopes_ : nullptr;
         d.sinks = sinks_ ? &*sinks_ : nullptr;
         d.lse = lse_ ? &*lse_ : nullptr;
+        d.grad_o = grad_o_ ? &*grad_o_ : nullptr;
+        d.grad_q = grad_q_ ? &*grad_q_ : nullptr;
+        d.grad_k = grad_k_ ? &*grad_k_ : nullptr;
+        d.grad_v = grad_v_ ? &*grad_v_ : nullptr;
         d.prologue.bindings = before_.data();
         d.prologue.n_bindings = before_.size();
     }
     std::optional<xl_heads> mask_, slopes_, sinks_, lse_;
+    std::optional<xl_heads> grad_o_, grad_q_, grad_k_, grad_v_;
     Bindings before_;
 };
 

@@ -31,6 +31,7 @@ typedef enum xl_op_kind {
     XL_OP_NORM,
     XL_OP_SOFTMAX_BACKWARD, ///< xl_softmax with is_backward
     XL_OP_NORM_BACKWARD,    ///< xl_norm with is_backward
+    XL_OP_ATTENTION_BACKWARD, ///< xl_attention with is_backward
     XL_N_OPS
 } xl_op_kind;
 
@@ -42,7 +43,7 @@ typedef struct xl_problem {
         const xl_gemm *gemm;       ///< XL_OP_GEMM
         const xl_softmax *softmax; ///< XL_OP_SOFTMAX and its gradient
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
-        const xl_attention *attention; ///< XL_OP_ATTENTION
+        const xl_attention *attention; ///< XL_OP_ATTENTION and its gradient
         const xl_norm *norm;       ///< XL_OP_NORM and its gradient
     } desc;
 } xl_problem;
@@ -76,7 +77,7 @@ static inline xl_problem xl_problem_conv(const xl_conv *c)
 static inline xl_problem xl_problem_attention(const xl_attention *a)
 {
     xl_problem p;
-    p.op = XL_OP_ATTENTION;
+    p.op = a && a->is_backward ? XL_OP_ATTENTION_BACKWARD : XL_OP_ATTENTION;
     p.desc.attention = a;
     return p;
 }

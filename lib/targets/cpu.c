@@ -137,7 +137,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_ATTENTION] = attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
-                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -154,5 +155,6 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_ATTENTION] = attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
-                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
 };

@@ -59,6 +59,9 @@ const struct xl__variant *const xl__generic_softmax_backward[] = {
 const struct xl__variant *const xl__generic_norm_backward[] = {
     &xl__norm_backward_online, &xl__norm_backward_ref, NULL};
 
+const struct xl__variant *const xl__generic_attention_backward[] = {
+    &xl__attention_backward_flash, &xl__attention_backward_ref, NULL};
+
 const struct xl__variant *const xl__generic_norm[] = {
     &xl__norm_online,
     &xl__norm_ref,
@@ -140,5 +143,6 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_ATTENTION] = xl__generic_attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
-                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward},
+                 [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
 };

@@ -36,6 +36,7 @@ extern const struct xl__variant *const xl__generic_conv[];
 extern const struct xl__variant *const xl__generic_conv_data[];
 extern const struct xl__variant *const xl__generic_conv_filters[];
 extern const struct xl__variant *const xl__generic_attention[];
+extern const struct xl__variant *const xl__generic_attention_backward[];
 extern const struct xl__variant *const xl__generic_norm[];
 extern const struct xl__variant *const xl__generic_norm_backward[];
 extern const struct xl__variant *const xl__generic_softmax_backward[];

@@ -380,6 +380,41 @@ void run_attention(xl::Queue &q)
     }
 }
 
+// Weights of a row have the sum 1: for a gradient of o that is 1 everywhere,
+// those of v have the sum `rows` in each column, and those of q are 0.
+void run_attention_gradients(xl::Queue &q)
+{
+    constexpr std::size_t d = 8, rows = 11;
+    const Floats x = fill(rows * d, 7), v(rows * d, 0.5f);
+    const xl::Buffer mem = upload(q, x), mem_v = upload(q, v),
+                     ones = upload(q, Floats(rows * d, 1.0f)),
+                     out(q, rows * d * sizeof(float)),
+                     sums(q, rows * sizeof(float)),
+                     to_q(q, rows * d * sizeof(float)),
+                     to_k(q, rows * d * sizeof(float)),
+                     to_v(q, rows * d * sizeof(float));
+    const auto heads = [](const xl::Buffer &of) {
+        xl_heads view{};
+        view.mem.buf = of.get();
+        view.dtype = XL_F32;
+        return view;
+    };
+    xl::Attention a(1, rows, rows, d);
+    a.q(heads(mem)).k(heads(mem)).v(heads(mem_v)).o(heads(out));
+    a.lse(heads(sums)).causal().run(q);
+    a.backward(heads(ones), heads(to_q), heads(to_k), heads(to_v)).run(q);
+    const Floats of_q = download(q, to_q, rows * d),
+                 of_v = download(q, to_v, rows * d);
+    double sum = 0;
+    for (std::size_t i = 0; i < rows; i++) {
+        sum += static_cast<double>(of_v[i * d]);
+        expect(std::fabs(static_cast<double>(of_q[i * d])) < 1e-4,
+               "the gradient of q");
+    }
+    expect(std::fabs(sum - static_cast<double>(rows)) < 1e-4,
+           "the gradient of v");
+}
+
 void run_expr(xl::Queue &q)
 {
     const Floats x = fill(m * n, 7);
@@ -518,6 +553,7 @@ void run(cl_command_queue native)
     run_norm(q);
     run_gradients(q);
     run_attention(q);
+    run_attention_gradients(q);
     run_expr(q);
     run_others(lib, q);
 }

@@ -157,7 +157,10 @@ class Attention(Descriptor):
                 (name, ct.POINTER(Heads)) for name in
                 ("mask", "slopes", "sinks", "lse")] + [
                 ("workspace", Mem), ("variant", ct.c_char_p),
-                ("prologue", Epilogue)]
+                ("prologue", Epilogue)] + [
+                (name, ct.POINTER(Heads)) for name in
+                ("grad_o", "grad_q", "grad_k", "grad_v")] + [
+                ("is_backward", ct.c_bool)]
 
 
 class Fact(ct.Structure):

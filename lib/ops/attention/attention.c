@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention as an op: the canonical descriptor and the call that a descriptor
- * splits into, its shape class, the arguments that its kernels share, and the
- * public functions. */
+/* Attention and its gradient as ops: the canonical descriptor and the call
+ * that a descriptor splits into, its shape class, the arguments that its
+ * kernels share, and the public functions. */
 #include "ops/attention/attention.h"
 
 #include <math.h>
@@ -16,8 +16,11 @@
 void xl__attention_sizes(const struct xl__attention_canonical *c,
                          unsigned view, size_t size[XL__HEADS_DIMS])
 {
-    const bool is_kv = view == XL__ATTENTION_K || view == XL__ATTENTION_V;
-    const bool is_of_head = view >= XL__ATTENTION_SLOPES;
+    const bool is_kv = view == XL__ATTENTION_K || view == XL__ATTENTION_V ||
+                       view == XL__ATTENTION_GRAD_K ||
+                       view == XL__ATTENTION_GRAD_V;
+    const bool is_of_head =
+        view == XL__ATTENTION_SLOPES || view == XL__ATTENTION_SINKS;
     size[XL__HEADS_BATCH] = c->n_batch;
     size[XL__HEADS_HEAD] = is_kv ? c->n_kv_heads : c->n_heads;
     size[XL__HEADS_ROW] = is_of_head ? 1 : is_kv ? c->n_kv : c->n_q;
@@ -68,7 +71,9 @@ double xl__attention_pairs(const struct xl__attention_canonical *c)
 
 double xl__attention_flop(const struct xl__attention_canonical *c)
 {
-    static const double flop = 4; /* of a column: two products with sums */
+    /* Of a column: two products with sums, of a gradient five. */
+    static const double forward = 4, backward = 10;
+    const double flop = xl__attention_is_backward(c) ? backward : forward;
     const double of_score = c->score ? c->score->flop : 0;
     return xl__attention_pairs(c) * (flop * (double)c->d_head + of_score);
 }
@@ -76,7 +81,7 @@ double xl__attention_flop(const struct xl__attention_canonical *c)
 double xl__attention_bytes(const struct xl__attention_canonical *c)
 {
     double bytes = 0;
-    for (unsigned i = 0; i <= XL__ATTENTION_MASK; i++) {
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         size_t size[XL__HEADS_DIMS];
         double elems = xl__attention_has(c, i);
         xl__attention_sizes(c, i, size);
@@ -115,7 +120,7 @@ static void describe_class(const void *canonical, struct xl__str *out)
  * is repeated or not. */
 static void set_dense(struct xl__attention_canonical *c)
 {
-    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         size_t *stride = c->view[i].stride, size[XL__HEADS_DIMS], step = 1;
         xl__attention_sizes(c, i, size);
         for (unsigned d = XL__HEADS_DIMS; d-- > 0;) {
@@ -202,7 +207,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     const xl_attention *a = desc;
     struct xl__attention_canonical *to = canonical;
     xl__attention_set_sizes(a, to);
-    for (unsigned i = 0, n = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = 0, n = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
@@ -255,6 +260,10 @@ static void keep_memory(struct xl__kept *k, void *desc)
     keep_heads(k, &own->mask);
     keep_heads(k, &own->slopes);
     keep_heads(k, &own->sinks);
+    keep_heads(k, &own->grad_o);
+    keep_heads(k, &own->grad_q);
+    keep_heads(k, &own->grad_k);
+    keep_heads(k, &own->grad_v);
     xl__keep_epilogue(k, &own->prologue);
 }
 
@@ -275,13 +284,42 @@ const struct xl__op xl__op_attention = {
     .keep = keep_memory,
 };
 
+const struct xl__op xl__op_attention_backward = {
+    .id = XL__OP_ATTENTION_BACKWARD,
+    .name = "attention_backward",
+    .descriptor = XL__DESCRIPTOR(xl_attention, XL_ATTENTION_INIT),
+    .canonical_bytes = sizeof(struct xl__attention_canonical),
+    .check = xl__attention_backward_check,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .represent = represent_class,
+    .shape_class = describe_class,
+    .halve = halve_sizes,
+    .shrink = xl__attention_shrink,
+    .case_init = xl__attention_backward_case_init,
+    .range_at = offsetof(xl_attention, n_kv),
+    .keep = keep_memory,
+};
+
+/* An older descriptor states no gradient. */
+static const struct xl__op *find_op(const xl_attention *a)
+{
+    const bool is_backward =
+        a && a->size > offsetof(xl_attention, is_backward) && a->is_backward;
+    return is_backward ? &xl__op_attention_backward : &xl__op_attention;
+}
+
 /* -- for the variants ----------------------------------------------------- */
 
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c)
 {
-    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
-        if (c->view[i].stride[XL__HEADS_COL] != 1)
-            return "columns of q, k, v and o must be contiguous";
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
+        const bool is_of_columns =
+            i <= XL__ATTENTION_O || i >= XL__ATTENTION_GRAD_O;
+        if (is_of_columns && xl__attention_has(c, i) &&
+            c->view[i].stride[XL__HEADS_COL] != 1)
+            return "columns of q, k, v, o and their gradients must be "
+                   "contiguous";
     }
     return NULL;
 }
@@ -342,35 +380,35 @@ void xl__attention_defines(struct xl__step *step,
 xl_status xl_attention_run(xl_queue *q, const xl_attention *a,
                            const xl_sync *sync)
 {
-    return xl__op_run(q, &xl__op_attention, a, sync);
+    return xl__op_run(q, find_op(a), a, sync);
 }
 
 xl_status xl_attention_prepare(xl_queue *q, const xl_attention *a)
 {
-    return xl__op_prepare(q, &xl__op_attention, a);
+    return xl__op_prepare(q, find_op(a), a);
 }
 
 xl_status xl_attention_prepare_range(xl_queue *q, const xl_attention *a,
                                      size_t n_kv_last)
 {
-    return xl__op_prepare_range(q, &xl__op_attention, a, n_kv_last);
+    return xl__op_prepare_range(q, find_op(a), a, n_kv_last);
 }
 
 xl_status xl_attention_prepare_async(xl_queue *q, const xl_attention *a,
                                      size_t n_kv_last, xl_prepared done,
                                      void *arg)
 {
-    return xl__op_prepare_async(q, &xl__op_attention, a, n_kv_last, done, arg);
+    return xl__op_prepare_async(q, find_op(a), a, n_kv_last, done, arg);
 }
 
 xl_status xl_attention_workspace(xl_queue *q, const xl_attention *a,
                                  size_t *bytes)
 {
-    return xl__op_workspace(q, &xl__op_attention, a, bytes);
+    return xl__op_workspace(q, find_op(a), a, bytes);
 }
 
 xl_status xl_attention_explain(xl_queue *q, const xl_attention *a,
                                xl_choice *out, unsigned cap, unsigned *n)
 {
-    return xl__op_explain(q, &xl__op_attention, a, out, cap, n);
+    return xl__op_explain(q, find_op(a), a, out, cap, n);
 }

@@ -20,7 +20,12 @@ enum {
     XL__ATTENTION_MASK,
     XL__ATTENTION_SLOPES,
     XL__ATTENTION_SINKS,
-    XL__ATTENTION_N_VIEWS
+    XL__ATTENTION_N_VIEWS, /* of attention; its gradient has more */
+    XL__ATTENTION_GRAD_O = XL__ATTENTION_N_VIEWS,
+    XL__ATTENTION_GRAD_Q,
+    XL__ATTENTION_GRAD_K,
+    XL__ATTENTION_GRAD_V,
+    XL__ATTENTION_ALL_VIEWS
 };
 enum { XL__HEADS_BATCH, XL__HEADS_HEAD, XL__HEADS_ROW, XL__HEADS_COL, XL__HEADS_DIMS };
 
@@ -37,11 +42,12 @@ struct xl__attention_canonical {
     /* mem.svm is not NULL where it is there; offset is the alignment of its
      * rows in bytes; strides are complete, 1 along a column of size 1, else 0
      * along a dimension of size 1. */
-    xl_heads view[XL__ATTENTION_N_VIEWS];
+    xl_heads view[XL__ATTENTION_ALL_VIEWS];
     const struct xl__epilogue_text *score; /* of the prologue; NULL: none */
 };
 
-/* Call slots of its plans. */
+/* Call slots of its plans. A gradient has no operands of a prologue, in whose
+ * slots its views of XL__ATTENTION_N_VIEWS and more are. */
 enum {
     XL__ATTENTION_MEM = 1, /* + XL__ATTENTION_Q, ... */
     XL__ATTENTION_OPERAND = XL__ATTENTION_MEM + XL__ATTENTION_N_VIEWS
@@ -61,6 +67,12 @@ static inline bool xl__attention_has(const struct xl__attention_canonical *c,
 {
     return c->view[view].mem.svm != NULL;
 }
+/* Of the gradient, not of the op itself. */
+static inline bool
+xl__attention_is_backward(const struct xl__attention_canonical *c)
+{
+    return xl__attention_has(c, XL__ATTENTION_GRAD_O);
+}
 /* Query heads that read one head of K and V. */
 static inline size_t xl__attention_share(const struct xl__attention_canonical *c)
 {
@@ -79,17 +91,22 @@ void xl__attention_keys(const struct xl__attention_canonical *c, size_t i,
 void xl__attention_set_sizes(const xl_attention *a,
                              struct xl__attention_canonical *to);
 
-/* check.c: a member of xl__op_attention; names of the operands. */
+/* check.c: members of the two ops; names of the operands. */
 xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory);
-extern const char *const xl__attention_names[XL__ATTENTION_N_VIEWS];
-/* The operand of a descriptor; NULL: it has none. */
+xl_status xl__attention_backward_check(xl_queue *q, const void *desc,
+                                       bool with_memory);
+extern const char *const xl__attention_names[XL__ATTENTION_ALL_VIEWS];
+/* The operand of a descriptor; NULL: it has none, or does not read it. */
 const xl_heads *xl__attention_operand(const xl_attention *a, unsigned view);
+bool xl__attention_is_result(unsigned view, bool is_backward);
 
-/* selfcheck.c: members of xl__op_attention. */
+/* selfcheck.c, backward_selfcheck.c: members of the two ops. */
 void xl__attention_shrink(const void *canonical,
                           const struct xl__variant *variant,
                           const struct xl__params *params, void *small);
 xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t);
+xl_status xl__attention_backward_case_init(void *small,
+                                           struct xl__selfcheck_case *t);
 
 /* -- for the variants ----------------------------------------------------- */
 
@@ -99,8 +116,12 @@ void xl__attention_args(struct xl__step *step,
                         const struct xl__attention_canonical *c);
 void xl__attention_defines(struct xl__step *step,
                            const struct xl__attention_canonical *c);
+/* backward.c: the same of the gradients' kernels: BACKWARD_PARAMS of
+ * attention/backward.clh. */
+void xl__attention_backward_args(struct xl__step *step,
+                                 const struct xl__attention_canonical *c);
 /* Pairs of a query and a key that it sees, over all heads; operations of
- * these; bytes of q, k, v and o, once. */
+ * these; bytes of all operands, once. */
 double xl__attention_pairs(const struct xl__attention_canonical *c);
 double xl__attention_flop(const struct xl__attention_canonical *c);
 double xl__attention_bytes(const struct xl__attention_canonical *c);
@@ -119,7 +140,7 @@ void xl__attention_join(const struct xl__limits *l,
                         const struct xl__attention_canonical *c, size_t parts,
                         struct xl__plan *p);
 
-extern const struct xl__op xl__op_attention;
+extern const struct xl__op xl__op_attention, xl__op_attention_backward;
 
 /* The i-th set of tunables of attention_mma; false: past the last. */
 bool xl__attention_mma_listed(size_t i, struct xl__params *out);
@@ -128,5 +149,7 @@ bool xl__attention_mma_listed(size_t i, struct xl__params *out);
 extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
     xl__attention_mma, xl__attention_ref, xl__attention_split,
     xl__attention_wgmma;
+extern const struct xl__variant xl__attention_backward_flash,
+    xl__attention_backward_ref;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the descriptor of an attention. */
+/* Checks the descriptor of an attention or of its gradient. */
 #include <float.h>
 #include <math.h>
 
@@ -7,14 +7,25 @@
 #include "ops/attention/attention.h"
 #include "ops/path/operands.h"
 
-const char *const xl__attention_names[XL__ATTENTION_N_VIEWS] = {
-    "q", "k", "v", "o", "lse", "mask", "slopes", "sinks"};
+const char *const xl__attention_names[XL__ATTENTION_ALL_VIEWS] = {
+    "q",      "k",     "v",      "o",      "lse",    "mask",
+    "slopes", "sinks", "grad_o", "grad_q", "grad_k", "grad_v"};
 
 const xl_heads *xl__attention_operand(const xl_attention *a, unsigned view)
 {
-    const xl_heads *const views[] = {&a->q,   &a->k,   &a->v,     &a->o,
-                                     a->lse, a->mask, a->slopes, a->sinks};
-    return views[view];
+    const xl_heads *const views[] = {
+        &a->q,     &a->k,    &a->v,     &a->o,     a->lse,    a->mask,
+        a->slopes, a->sinks, a->grad_o, a->grad_q, a->grad_k, a->grad_v};
+    /* Of a gradient, lse has what sinks are needed for. */
+    const bool is_read = a->is_backward ? view != XL__ATTENTION_SINKS
+                                        : view < XL__ATTENTION_N_VIEWS;
+    return is_read ? views[view] : NULL;
+}
+
+bool xl__attention_is_result(unsigned view, bool is_backward)
+{
+    return is_backward ? view > XL__ATTENTION_GRAD_O
+                       : view == XL__ATTENTION_O || view == XL__ATTENTION_LSE;
 }
 
 /* -- sizes, types and scalars --------------------------------------------- */
@@ -67,13 +78,14 @@ static xl_status check_types(const xl_attention *a, struct xl__error *e)
                              "attention with a mask of %s; it must be of "
                              "f32, f16 or bf16",
                              xl_dtype_name(a->mask->dtype));
-    for (unsigned i = XL__ATTENTION_LSE; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = XL__ATTENTION_LSE; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
-        if (x && i != XL__ATTENTION_MASK && x->dtype != XL_F32)
+        const xl_dtype want = i < XL__ATTENTION_GRAD_O ? XL_F32 : t;
+        if (x && i != XL__ATTENTION_MASK && x->dtype != want)
             return xl__error_set(e, XL_UNSUPPORTED,
-                                 "attention with %s of %s; they must be f32",
+                                 "attention with %s of %s; they must be %s",
                                  xl__attention_names[i],
-                                 xl_dtype_name(x->dtype));
+                                 xl_dtype_name(x->dtype), xl_dtype_name(want));
     }
     return XL_OK;
 }
@@ -112,7 +124,7 @@ static xl_status check_prologue(const xl_attention *a, struct xl__error *e)
 /* -- memory --------------------------------------------------------------- */
 
 static xl_status add_view(xl_queue *q, const struct xl__attention_canonical *c,
-                          const xl_heads *x, unsigned view)
+                          const xl_heads *x, unsigned view, bool is_result)
 {
     xl_status status = XL_OK;
     struct xl__region *r = &q->memory.operand[q->memory.n++];
@@ -124,17 +136,17 @@ static xl_status add_view(xl_queue *q, const struct xl__attention_canonical *c,
                              "%s: its dense size does not fit in 64 bits",
                              xl__attention_names[view]);
     TRY(xl__region_init(r, xl__attention_names[view], &t, &q->error));
-    r->is_written = view == XL__ATTENTION_O || view == XL__ATTENTION_LSE;
+    r->is_written = is_result;
     if (r->is_written)
         TRY(xl__region_check_itself(r, &q->error));
 fail:
     return status;
 }
 
-xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory)
+static xl_status check_call(xl_queue *q, const xl_attention *a,
+                            bool with_memory)
 {
     xl_status status = XL_OK;
-    const xl_attention *a = desc;
     struct xl__memory *m = &q->memory;
     struct xl__attention_canonical c;
     m->n = 0;
@@ -143,11 +155,11 @@ xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory)
     TRY(check_scalars(a, &q->error));
     TRY(check_prologue(a, &q->error));
     xl__attention_set_sizes(a, &c);
-    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
-        TRY(add_view(q, &c, x, i));
+        TRY(add_view(q, &c, x, i, xl__attention_is_result(i, a->is_backward)));
         TRY(xl__operand_locate(m, m->n - 1, x->mem, with_memory, &q->error));
     }
     const unsigned n = m->n;
@@ -159,4 +171,38 @@ xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory)
         TRY(xl__operands_check_apart(m, &q->error));
 fail:
     return status;
+}
+
+xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory)
+{
+    const xl_attention *a = desc;
+    if (a->is_backward)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "the descriptor is of a gradient, the op is not");
+    return check_call(q, a, with_memory);
+}
+
+xl_status xl__attention_backward_check(xl_queue *q, const void *desc,
+                                       bool with_memory)
+{
+    static const unsigned required[] = {
+        XL__ATTENTION_LSE, XL__ATTENTION_GRAD_O, XL__ATTENTION_GRAD_Q,
+        XL__ATTENTION_GRAD_K, XL__ATTENTION_GRAD_V};
+    const xl_attention *a = desc;
+    if (!a->is_backward)
+        return xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                             "the op is a gradient, the descriptor is not");
+    for (unsigned i = 0; i < sizeof required / sizeof *required; i++) {
+        if (!xl__attention_operand(a, required[i]))
+            return xl__error_set(
+                &q->error, XL_BAD_ARGUMENT,
+                "a gradient of attention without %s; it needs lse, grad_o, "
+                "grad_q, grad_k and grad_v",
+                xl__attention_names[required[i]]);
+    }
+    if (a->prologue.expr)
+        return xl__error_set(&q->error, XL_UNSUPPORTED,
+                             "a gradient of attention with a prologue; its "
+                             "derivative is not known");
+    return check_call(q, a, with_memory);
 }

@@ -10,9 +10,8 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/rng.h"
-#include "ops/attention/attention.h"
+#include "ops/attention/case.h"
 #include "ops/path/check.h"
-#include "ops/path/selfcheck_data.h"
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
 enum { ROW_NAN = 2 };
@@ -38,6 +37,8 @@ static void shrink_view(struct xl__attention_canonical *c, unsigned view)
 {
     xl_heads *x = &c->view[view];
     const size_t grain = grain_of(x);
+    const bool is_repeatable =
+        view >= XL__ATTENTION_MASK && view < XL__ATTENTION_GRAD_O;
     size_t size[XL__HEADS_DIMS];
     xl__attention_sizes(c, view, size);
     if (x->stride[XL__HEADS_COL] > 1)
@@ -45,7 +46,7 @@ static void shrink_view(struct xl__attention_canonical *c, unsigned view)
     size_t step = grain * ((xl__max_size(1, x->stride[XL__HEADS_COL]) *
                                 size[XL__HEADS_COL] / grain + 1) | 1);
     for (unsigned d = XL__HEADS_COL; d-- > 0;) {
-        if (view > XL__ATTENTION_LSE && x->stride[d] == 0)
+        if (is_repeatable && x->stride[d] == 0)
             continue;
         x->stride[d] = step;
         step *= size[d];
@@ -74,11 +75,12 @@ void xl__attention_shrink(const void *canonical,
     to->n_batch = xl__min_size(to->n_batch, 2);
     to->n_kv_heads = xl__min_size(to->n_kv_heads, 2);
     to->n_heads = share * to->n_kv_heads;
-    to->n_q = rows / share + MORE;
+    /* Tiles of a gradient have the queries of one head. */
+    to->n_q = rows / (xl__attention_is_backward(to) ? 1 : share) + MORE;
     to->n_kv = TILES * keys + MORE;
     to->before = shrink_limit(to->before, keys);
     to->after = shrink_limit(to->after, keys);
-    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         if (xl__attention_has(to, i))
             shrink_view(to, i);
     }
@@ -94,8 +96,9 @@ static size_t locate_element(const xl_heads *x, const size_t at[XL__HEADS_DIMS])
     return i;
 }
 
-static double load_element(const struct xl__selfcheck_case *t, unsigned view,
-                           size_t b, size_t h, size_t i, size_t c)
+double xl__attention_case_load(const struct xl__selfcheck_case *t,
+                               unsigned view, size_t b, size_t h, size_t i,
+                               size_t c)
 {
     const xl_heads *x = view_of(t->of, view);
     const size_t at[XL__HEADS_DIMS] = {b, h, i, c};
@@ -104,13 +107,15 @@ static double load_element(const struct xl__selfcheck_case *t, unsigned view,
 }
 
 /* A value of an operand: normal; a mask has -inf here and there, a slope is
- * positive. */
+ * positive; the lse of a gradient is large enough for weights below 1. */
 static double draw_value(struct xl__rng *rng, unsigned view)
 {
     enum { ONE_IN = 8 };
-    static const double steepest = 0.25;
+    static const double steepest = 0.25, lse = 5;
     if (view == XL__ATTENTION_SLOPES)
         return steepest * xl__rng_uniform(rng);
+    if (view == XL__ATTENTION_LSE)
+        return lse + xl__rng_uniform(rng);
     if (view == XL__ATTENTION_MASK && xl__rng_below(rng, ONE_IN) == 0)
         return -(double)INFINITY;
     return xl__rng_normal(rng);
@@ -156,10 +161,12 @@ static xl_status make_view(struct xl__selfcheck_case *t,
     t->call.value[XL__ATTENTION_OFF + view].u = grain_of(x);
     if (!base)
         return XL_NO_MEMORY;
-    if (view == XL__ATTENTION_O || view == XL__ATTENTION_LSE)
+    const bool is_backward = xl__attention_is_backward(c);
+    if (xl__attention_is_result(view, is_backward))
         return make_result(t, x, size, view);
     fill_view(base, x, size, view);
-    if (view == XL__ATTENTION_Q && c->n_q > ROW_NAN) {
+    /* Of a gradient, a NaN would hide what sums over queries give. */
+    if (view == XL__ATTENTION_Q && c->n_q > ROW_NAN && !is_backward) {
         const size_t at[XL__HEADS_DIMS] = {0, 0, ROW_NAN, c->d_head / 2};
         xl__dtype_store(base, locate_element(x, at), x->dtype, (double)NAN);
     }
@@ -178,40 +185,55 @@ struct attention_case {
     double weight[];
 };
 
+struct xl__attention_score
+xl__attention_case_score(const struct xl__selfcheck_case *t, size_t b,
+                         size_t h, size_t i, size_t j)
+{
+    const struct xl__attention_canonical *c = t->of;
+    const size_t g = h / xl__attention_share(c);
+    const double scale = (double)(float)t->call.value[XL__ATTENTION_SCALE].f,
+                 cap = (double)(float)t->call.value[XL__ATTENTION_CAP].f;
+    struct xl__attention_score s = {.slope = 1};
+    double size = 0, bias = 0;
+    for (size_t col = 0; col < c->d_head; col++) {
+        const double term =
+            xl__attention_case_load(t, XL__ATTENTION_Q, b, h, i, col) *
+            xl__attention_case_load(t, XL__ATTENTION_K, b, g, j, col);
+        s.x += term;
+        size += fabs(term);
+    }
+    s.x *= scale;
+    if (c->has_cap) {
+        const double y = tanh(s.x / cap);
+        s.slope = 1 - y * y;
+        s.x = cap * y;
+    }
+    if (xl__attention_has(c, XL__ATTENTION_SLOPES))
+        bias = xl__attention_case_load(t, XL__ATTENTION_SLOPES, b, h, 0, 0) *
+               fabs((double)i + (double)c->n_kv - (double)c->n_q - (double)j);
+    s.x -= bias;
+    if (xl__attention_has(c, XL__ATTENTION_MASK))
+        s.x += xl__attention_case_load(t, XL__ATTENTION_MASK, b, h, i, j);
+    s.error = isinf(s.x) ? 0
+                         : u * (((double)c->d_head + 4) * fabs(scale) * size +
+                                16 * cap + 4 * bias + 4 * fabs(s.x));
+    return s;
+}
+
 /* Score j of a row, and the bound of a device's error. */
 static double score_at(const struct xl__selfcheck_case *t,
                        const size_t along[XL__N_ALONG], double *error)
 {
     const struct xl__attention_canonical *c = t->of;
     const struct attention_case *own = t->own;
-    const size_t b = along[XL__ALONG_OUTER], h = along[XL__ALONG_BATCH],
-                 i = along[XL__ALONG_ROWS], j = along[XL__ALONG_COLS],
-                 g = h / xl__attention_share(c);
-    const double scale = (double)(float)t->call.value[XL__ATTENTION_SCALE].f,
-                 cap = (double)(float)t->call.value[XL__ATTENTION_CAP].f;
-    double x = 0, size = 0, bias = 0;
-    for (size_t col = 0; col < c->d_head; col++) {
-        const double term = load_element(t, XL__ATTENTION_Q, b, h, i, col) *
-                            load_element(t, XL__ATTENTION_K, b, g, j, col);
-        x += term;
-        size += fabs(term);
-    }
-    x *= scale;
-    if (c->has_cap)
-        x = cap * tanh(x / cap);
-    if (xl__attention_has(c, XL__ATTENTION_SLOPES))
-        bias = load_element(t, XL__ATTENTION_SLOPES, b, h, 0, 0) *
-               fabs((double)i + (double)c->n_kv - (double)c->n_q - (double)j);
-    x -= bias;
-    if (xl__attention_has(c, XL__ATTENTION_MASK))
-        x += load_element(t, XL__ATTENTION_MASK, b, h, i, j);
-    *error = isinf(x) ? 0
-                      : u * (((double)c->d_head + 4) * fabs(scale) * size +
-                             16 * cap + 4 * bias + 4 * fabs(x));
-    if (c->score)
-        x = xl__case_epilogue_expected(&own->hook, t, along, XL_F32, x,
-                                       isnan(x) ? 0 : *error, error);
-    return x;
+    const struct xl__attention_score s = xl__attention_case_score(
+        t, along[XL__ALONG_OUTER], along[XL__ALONG_BATCH],
+        along[XL__ALONG_ROWS], along[XL__ALONG_COLS]);
+    *error = s.error;
+    return c->score
+               ? xl__case_epilogue_expected(&own->hook, t, along, XL_F32, s.x,
+                                            isnan(s.x) ? 0 : s.error, error)
+               : s.x;
 }
 
 /* Into `own`: the row's weights, lse and errors. */
@@ -222,9 +244,10 @@ static void compute_row(const struct xl__selfcheck_case *t, size_t b, size_t h,
     const struct xl__attention_canonical *c = t->of;
     struct attention_case *own = t->own;
     size_t along[XL__N_ALONG] = {b, h, i, 0};
-    const double sink = xl__attention_has(c, XL__ATTENTION_SINKS)
-                            ? load_element(t, XL__ATTENTION_SINKS, b, h, 0, 0)
-                            : -(double)INFINITY;
+    const double sink =
+        xl__attention_has(c, XL__ATTENTION_SINKS)
+            ? xl__attention_case_load(t, XL__ATTENTION_SINKS, b, h, 0, 0)
+            : -(double)INFINITY;
     double top = sink, deepest = 0, most = 0, sum = 0;
     bool is_nan = false;
     xl__attention_keys(c, i, &own->first, &own->last);
@@ -274,8 +297,9 @@ static double expected_value(const struct xl__selfcheck_case *t,
         return own->lse;
     }
     for (size_t j = own->first; j < own->last; j++) {
-        const double v = load_element(t, XL__ATTENTION_V, at[0],
-                                      at[1] / xl__attention_share(c), j, at[3]);
+        const double v =
+            xl__attention_case_load(t, XL__ATTENTION_V, at[0],
+                                    at[1] / xl__attention_share(c), j, at[3]);
         sum += own->weight[j] * v;
         size += own->weight[j] * fabs(v);
         all += fabs(v);
@@ -287,9 +311,24 @@ static double expected_value(const struct xl__selfcheck_case *t,
     return sum;
 }
 
-xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t)
+xl_status
+xl__attention_case_init_views(struct xl__selfcheck_case *t,
+                              const struct xl__attention_canonical *c)
 {
     static const double scale = 1.5, cap = 4;
+    xl_status status = XL_OK;
+    for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
+        if (xl__attention_has(c, i))
+            TRY(make_view(t, c, i));
+    }
+    t->call.value[XL__ATTENTION_SCALE].f = scale / sqrt((double)c->d_head);
+    t->call.value[XL__ATTENTION_CAP].f = c->has_cap ? cap : 0;
+fail:
+    return status;
+}
+
+xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t)
+{
     xl_status status = XL_OK;
     struct xl__attention_canonical *c = small;
     const size_t size[XL__N_ALONG] = {c->n_batch, c->n_heads, c->n_q, c->n_kv};
@@ -303,12 +342,7 @@ xl_status xl__attention_case_init(void *small, struct xl__selfcheck_case *t)
     if (xl__case_sample_step(xl__attention_flop(c)) > 1)
         t->every = xl__case_sample_step(xl__attention_flop(c) *
                                         (double)c->d_head) | 1;
-    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++) {
-        if (xl__attention_has(c, i))
-            TRY(make_view(t, c, i));
-    }
-    t->call.value[XL__ATTENTION_SCALE].f = scale / sqrt((double)c->d_head);
-    t->call.value[XL__ATTENTION_CAP].f = c->has_cap ? cap : 0;
+    TRY(xl__attention_case_init_views(t, c));
     TRY(xl__case_epilogue_init(&own->hook, &c->score, size,
                                XL__ATTENTION_OPERAND,
                                XL__ATTENTION_OPERAND_VALUE, t));

@@ -230,7 +230,7 @@ static void shapes_become_classes(void **state)
 
     assert_int_equal(classes("tune attention 2x3x50x24", &received),
                      EXIT_FINE);
-    const xl_attention *a = &received.list[0].desc.attention;
+    const xl_attention *a = &received.list[0].desc.attention.a;
     assert_true(a->n_batch == 2 && a->n_heads == 3 && a->n_q == 50 &&
                 a->n_kv == 50 && a->d_head == 24 && a->q.stride[2] == 24);
     tune_class_text(&received.list[0], false, text, sizeof text);

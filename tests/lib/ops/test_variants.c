@@ -173,6 +173,21 @@ static void one_norm_gradient(void **state)
     check_gradients(*state, true);
 }
 
+static void one_attention_gradient(void **state)
+{
+    struct tally t = {.variant = *state};
+    struct attention_case c;
+
+    for (unsigned i = 0; attention_cases[i].name; i++) {
+        struct check_result found = {0};
+        if (attention_case_of_gradient(i, &c) && is_wanted(c.use))
+            count(&t, c.name,
+                  verify_attention(queue, &c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
 static void one_attention(void **state)
 {
     struct tally t = {.variant = *state};
@@ -278,6 +293,8 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "softmax_backward", one_softmax_gradient);
         n += add_variants(tests + n, "norm_backward", one_norm_gradient);
         n += add_variants(tests + n, "attention", one_attention);
+        n += add_variants(tests + n, "attention_backward",
+                          one_attention_gradient);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
     xl_queue_destroy(queue);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random configurations of attention, each by one of the device's variants,
- * against the host in double with guard zones: head dims, lengths, groups of
- * heads, layouts, masks, options and types in any combination.
+/* Random configurations of attention and of its gradient, each by one of the
+ * device's variants, against the host in double with guard zones: head dims,
+ * lengths, groups of heads, layouts, masks, options and types in any
+ * combination.
  *
  * XL_TEST_CASES  their number; 2000 otherwise */
 #include <stdio.h>
@@ -66,21 +67,24 @@ static void describe(const struct attention_case *c, char *out, size_t cap)
              (int)c->data, c->pad, c->off);
 }
 
-static void agrees_with_the_host(void **state)
+/* Of a gradient: without a prologue, which has none. */
+static void check_op(const char *op, bool is_backward)
 {
     const char *asked = getenv("XL_TEST_CASES");
     const unsigned n = asked ? (unsigned)strtoul(asked, NULL, 10) : ALL;
     unsigned n_variants = 0, n_refused = 0;
     struct xl__rng rng;
     double worst = 0;
-    (void)state;
-    while (xl_variant_name(t.device, "attention", n_variants))
+    while (xl_variant_name(t.device, op, n_variants))
         n_variants++;
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < n; i++) {
-        const struct attention_case c = random_case(&rng);
+        struct attention_case c = random_case(&rng);
+        c.is_backward = is_backward;
+        if (is_backward)
+            c.with &= ~(unsigned)WITH_SCORE;
         const char *variant = xl_variant_name(
-            t.device, "attention", (unsigned)xl__rng_below(&rng, n_variants));
+            t.device, op, (unsigned)xl__rng_below(&rng, n_variants));
         struct check_result found;
         char text[256];
         const xl_status status =
@@ -102,9 +106,23 @@ static void agrees_with_the_host(void **state)
     assert_true(n_refused < n);
 }
 
+static void agrees_with_the_host(void **state)
+{
+    (void)state;
+    check_op("attention", false);
+}
+
+static void gradients_agree_with_the_host(void **state)
+{
+    (void)state;
+    check_op("attention_backward", true);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_host)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_host),
+        cmocka_unit_test(gradients_agree_with_the_host)};
     const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                               .cache_dir = ""};
     test_args(argc, argv);

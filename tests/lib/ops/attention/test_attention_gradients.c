@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of attention: what a call refuses; that the op of a descriptor is
+ * that of its is_backward; two calls after a forward pass, equal bit for bit,
+ * of each variant; every set of tiles by its self-check. Other values:
+ * `verify`, test_variants and test_attention_random. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { HEADS = 4, KV_HEADS = 2, N = 150, DIM = 64 };
+enum { Q, K, V, O, LSE, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N_VIEWS };
+enum { ELEMS = HEADS * N * DIM };
+
+static struct test_device t;
+static cl_mem mem[N_VIEWS];
+static xl_heads view[N_VIEWS];
+
+static xl_attention forward_call(void)
+{
+    return (xl_attention){
+        XL_ATTENTION_INIT, .n_heads = HEADS,  .n_kv_heads = KV_HEADS,
+        .n_q = N,          .n_kv = N,         .d_head = DIM,
+        .q = view[Q],      .k = view[K],      .v = view[V],
+        .o = view[O],      .is_causal = true, .lse = &view[LSE]};
+}
+
+static xl_attention good_call(void)
+{
+    xl_attention a = forward_call();
+    a.is_backward = true;
+    a.grad_o = &view[GRAD_O];
+    a.grad_q = &view[GRAD_Q];
+    a.grad_k = &view[GRAD_K];
+    a.grad_v = &view[GRAD_V];
+    return a;
+}
+
+static int open_buffers(void **state)
+{
+    float *host = malloc(ELEMS * sizeof *host);
+    (void)state;
+    assert_non_null(host);
+    for (unsigned i = 0; i < ELEMS; i++)
+        host[i] = (float)(i * 37 % 101) / 50 - 1;
+    for (unsigned i = 0; i < N_VIEWS; i++) {
+        assert_status(xl_buffer_create(t.queue, ELEMS * sizeof *host, &mem[i]),
+                      XL_OK, xl_error_detail(t.queue));
+        assert_status(
+            xl_buffer_write(t.queue, mem[i], 0, host, ELEMS * sizeof *host),
+            XL_OK, xl_error_detail(t.queue));
+        view[i] = (xl_heads){.mem = {.buf = mem[i]}, .dtype = XL_F32};
+    }
+    free(host);
+    return 0;
+}
+
+static int close_buffers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_VIEWS; i++)
+        clReleaseMemObject(mem[i]);
+    return 0;
+}
+
+static void refuses(const xl_attention *a, xl_status want, const char *word)
+{
+    assert_status(xl_attention_run(t.queue, a, NULL), want, word);
+    if (!strstr(xl_error_detail(t.queue), word))
+        fail_msg("no '%s' in: %s", word, xl_error_detail(t.queue));
+}
+
+static void calls_refused(void **state)
+{
+    xl_attention a = good_call();
+    xl_heads half = view[GRAD_K], repeated = view[GRAD_V];
+    (void)state;
+    const xl_heads **const needed[] = {&a.lse, &a.grad_o, &a.grad_q, &a.grad_k,
+                                       &a.grad_v};
+    static const char *const names[] = {"lse", "grad_o", "grad_q", "grad_k",
+                                        "grad_v"};
+    for (unsigned i = 0; i < 5; i++) {
+        const xl_heads *kept = *needed[i];
+        *needed[i] = NULL;
+        refuses(&a, XL_BAD_ARGUMENT, names[i]);
+        *needed[i] = kept;
+    }
+    a.prologue.expr = "2 * x";
+    refuses(&a, XL_UNSUPPORTED, "prologue");
+    a = good_call();
+    half.dtype = XL_F16;
+    a.grad_k = &half;
+    refuses(&a, XL_UNSUPPORTED, "grad_k");
+    a = good_call();
+    a.grad_q = &view[Q];
+    refuses(&a, XL_OVERLAP, "grad_q");
+    a = good_call();
+    repeated.stride[0] = repeated.stride[3] = 1;
+    a.grad_v = &repeated;
+    assert_int_not_equal(xl_attention_run(t.queue, &a, NULL), XL_OK);
+    a = good_call();
+    a.variant = "attention_flash";
+    assert_int_not_equal(xl_attention_run(t.queue, &a, NULL), XL_OK);
+}
+
+static void calls_of_the_other_op(void **state)
+{
+    const xl_attention backward = good_call(), forward = forward_call();
+    const xl_problem wrong[] = {
+        {.op = XL_OP_ATTENTION, .desc.attention = &backward},
+        {.op = XL_OP_ATTENTION_BACKWARD, .desc.attention = &forward}};
+    const xl_candidate none = {.variant = "attention_ref"};
+    xl_candidate_result r;
+    (void)state;
+    assert_int_equal(xl_problem_attention(&backward).op,
+                     XL_OP_ATTENTION_BACKWARD);
+    assert_int_equal(xl_problem_attention(&forward).op, XL_OP_ATTENTION);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_status(xl_tune_candidate(t.queue, wrong[i], &none, 0, &r),
+                      XL_BAD_ARGUMENT, "");
+        if (!strstr(xl_error_detail(t.queue), "gradient"))
+            fail_msg("%s", xl_error_detail(t.queue));
+    }
+}
+
+static void calls_repeat(void **state)
+{
+    const size_t bytes = ELEMS * sizeof(float);
+    const xl_attention forward = forward_call();
+    char *first = malloc(bytes), *second = malloc(bytes);
+    (void)state;
+    assert_true(first && second);
+    assert_status(xl_attention_run(t.queue, &forward, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    for (unsigned v = 0;; v++) {
+        xl_attention a = good_call();
+        a.variant = xl_variant_name(t.device, "attention_backward", v);
+        if (!a.variant)
+            break;
+        for (unsigned i = GRAD_Q; i <= GRAD_V; i++) {
+            assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK,
+                          xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, mem[i], 0, first, bytes),
+                          XL_OK, "");
+            assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK, "");
+            assert_status(xl_buffer_read(t.queue, mem[i], 0, second, bytes),
+                          XL_OK, "");
+            if (memcmp(first, second, bytes) != 0)
+                fail_msg("%s: result %u differs from call to call", a.variant,
+                         i);
+        }
+    }
+    free(first);
+    free(second);
+}
+
+static void every_set(void **state)
+{
+    static const char *const sets[] = {
+        "BQ=64 BK=64 LX=16 LY=16", "BQ=32 BK=32 LX=16 LY=16",
+        "BQ=32 BK=32 LX=8 LY=8",   "BQ=16 BK=16 LX=16 LY=16",
+        "BQ=16 BK=16 LX=8 LY=8",   "BQ=8 BK=8 LX=8 LY=8",
+        "BQ=16 BK=64 LX=8 LY=8",   "BQ=64 BK=32 LX=4 LY=16"};
+    enum { N_SETS = sizeof sets / sizeof *sets, N_CALLS = 3 };
+    xl_heads of[N_VIEWS], mask = {.stride = {0, 0, N, 1}, .dtype = XL_F16};
+    unsigned n_right = 0;
+    (void)state;
+    for (unsigned i = 0; i < N_CALLS * N_SETS; i++) {
+        static const size_t dims[] = {64, 40, 111};
+        static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+        const unsigned call = i % N_CALLS;
+        xl_attention a = good_call();
+        xl_candidate candidate = {.variant = "attention_backward_flash"};
+        xl_candidate_result r;
+        for (unsigned v = 0; v < N_VIEWS; v++)
+            of[v] = (xl_heads){.dtype = v == LSE ? XL_F32 : types[call]};
+        a.q = a.k = a.v = a.o = of[Q];
+        a.lse = &of[LSE];
+        a.grad_o = a.grad_q = a.grad_k = a.grad_v = &of[GRAD_O];
+        a.d_head = dims[call];
+        a.is_causal = call > 0;
+        a.window = call == 2 ? 20 : 0;
+        a.soft_cap = call == 1 ? 3 : 0;
+        a.slopes = call == 2 ? &of[LSE] : NULL;
+        a.mask = call == 1 ? &mask : NULL;
+        strcpy(candidate.tunables, sets[i / N_CALLS]);
+        assert_status(xl_tune_candidate(t.queue, xl_problem_attention(&a),
+                                        &candidate, 0, &r),
+                      XL_OK, xl_error_detail(t.queue));
+        if (r.end != XL_CANDIDATE_RIGHT && r.end != XL_CANDIDATE_REFUSED)
+            fail_msg("call %u, %s: end %d, %s", call, candidate.tunables,
+                     (int)r.end, r.why);
+        n_right += r.end == XL_CANDIDATE_RIGHT;
+    }
+    print_message("%u sets and calls\n", n_right);
+    assert_true(n_right >= 2 * N_SETS);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_refused),
+                                       cmocka_unit_test(calls_of_the_other_op),
+                                       cmocka_unit_test(calls_repeat),
+                                       cmocka_unit_test(every_set)};
+    test_args(argc, argv);
+    test_device_open(&t, NULL);
+    const int failed = cmocka_run_group_tests_name(
+        "attention_gradients", tests, open_buffers, close_buffers);
+    test_device_close(&t);
+    return failed;
+}
