@@ -430,3 +430,78 @@ bool softmax_mask_is_row(const struct softmax_case *c)
 {
     return c->mask == MASK_ROW || c->mask >= MASK_HOOKS;
 }
+
+/* -- quantised weights ---------------------------------------------------- */
+
+#define QGEMM(called, used, m_, n_, k_, format_, in_, out_, ...)              \
+    {                                                                         \
+        .name = called, .use = used, .m = m_, .n = n_, .k = k_,               \
+        .format = format_, .in = in_, .out = out_, __VA_ARGS__                \
+    }
+/* Timed: layers of a language model of 8 B parameters when it decodes. */
+#define LAYER(format_, used, ...)                                             \
+    QGEMM("layer", used, 1, 4096, 14336, format_, XL_F32, XL_F32, __VA_ARGS__)
+
+const struct qgemm_case qgemm_cases[] = {
+    QGEMM("q4_0", CASE_VERIFY | CASE_QUICK, 1, 67, 416, XL_Q4_0, XL_F32,
+          XL_F32, .off = 2),
+    QGEMM("q4_0 rows", CASE_VERIFY, 11, 35, 96, XL_Q4_0, XL_F16, XL_F32,
+          .pad = 3, .off = 6),
+    QGEMM("q4_0 many rows", CASE_VERIFY, 70, 9, 64, XL_Q4_0, XL_F32, XL_F16,
+          .pad = 1, .off = 2),
+    QGEMM("q4_0 long", CASE_VERIFY, 2, 5, 14336, XL_Q4_0, XL_BF16, XL_F32,
+          .pad = 0),
+    QGEMM("q4_0 one", CASE_VERIFY, 1, 1, 32, XL_Q4_0, XL_F32, XL_F32,
+          .pad = 0),
+    QGEMM("q4_0 columns", CASE_VERIFY, 5, 33, 128, XL_Q4_0, XL_F32, XL_F32,
+          .columns_c = true, .pad = 2),
+    QGEMM("q4_0 epilogue", CASE_VERIFY | CASE_QUICK, 3, 41, 160, XL_Q4_0,
+          XL_F16, XL_F16, .bias_relu = true, .pad = 5, .off = 4),
+    QGEMM("q4_1", CASE_VERIFY, 3, 37, 352, XL_Q4_1, XL_F32, XL_F32, .off = 2),
+    QGEMM("q5_0", CASE_VERIFY, 2, 37, 352, XL_Q5_0, XL_BF16, XL_F32, .off = 2),
+    QGEMM("q8_0", CASE_VERIFY | CASE_QUICK, 2, 37, 352, XL_Q8_0, XL_F32,
+          XL_BF16, .off = 2),
+    QGEMM("q8_0 rows", CASE_VERIFY, 17, 19, 1024, XL_Q8_0, XL_F32, XL_F32,
+          .pad = 7),
+    QGEMM("q4_k", CASE_VERIFY | CASE_QUICK, 2, 37, 768, XL_Q4_K, XL_F32,
+          XL_F32, .off = 2),
+    QGEMM("q6_k", CASE_VERIFY, 3, 37, 768, XL_Q6_K, XL_F16, XL_F32, .off = 2),
+    QGEMM("iq4_nl", CASE_VERIFY, 1, 37, 352, XL_IQ4_NL, XL_F32, XL_F32,
+          .off = 2),
+    QGEMM("mxfp4", CASE_VERIFY | CASE_QUICK, 1, 37, 352, XL_MXFP4, XL_BF16,
+          XL_BF16, .off = 3),
+    QGEMM("mxfp4 rows", CASE_VERIFY, 9, 37, 2080, XL_MXFP4, XL_F32, XL_F32,
+          .off = 1, .pad = 1),
+    QGEMM("int4/32", CASE_VERIFY, 4, 37, 288, XL_INT4, XL_F32, XL_F32,
+          .group = 32, .off = 2),
+    QGEMM("int4/96 zeros", CASE_VERIFY | CASE_QUICK, 2, 37, 288, XL_INT4,
+          XL_F16, XL_F32, .group = 96, .has_zeros = true, .off = 4),
+    QGEMM("int4/128 zeros", CASE_VERIFY, 1, 66, 1408, XL_INT4, XL_F32, XL_F32,
+          .group = 128, .has_zeros = true, .pad = 1),
+    QGEMM("int8", CASE_VERIFY, 2, 37, 352, XL_INT8, XL_F32, XL_F32, .off = 2),
+
+    LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
+    LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
+    LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
+    LAYER(XL_Q6_K, CASE_BENCH, .pad = 0),
+    LAYER(XL_MXFP4, CASE_BENCH, .pad = 0),
+    LAYER(XL_INT4, CASE_BENCH, .group = 128, .has_zeros = true),
+    LAYER(XL_INT8, CASE_BENCH, .pad = 0),
+    QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
+          .pad = 0),
+    {.name = NULL}};
+
+xl_qshape qgemm_case_shape(const struct qgemm_case *c)
+{
+    return (xl_qshape){c->format, c->n, c->k, c->group};
+}
+
+xl_qbytes qgemm_case_bytes(const struct qgemm_case *c)
+{
+    const xl_qshape shape = qgemm_case_shape(c);
+    xl_qbytes bytes = {0, 0, 0, 0};
+    (void)xl_qshape_bytes(&shape, &bytes);
+    if (!c->has_zeros)
+        bytes.zeros = 0;
+    return bytes;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case tables of GEMM and softmax, for the tests, `clbench verify` and the
- * benchmarks. */
+/* The case tables of GEMM, products with quantised weights and softmax, for
+ * the tests, `clbench verify` and the benchmarks. */
 #ifndef CLBENCH_CASES_H
 #define CLBENCH_CASES_H
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <crosslane/gemm.h>
+#include <crosslane/qgemm.h>
 
 /* The uses of a case. */
 enum case_use {
@@ -69,6 +70,27 @@ struct gemm_case {
 xl_dtype gemm_case_b(const struct gemm_case *c);
 /* A type of both for which a product's error bound is that of this case. */
 xl_dtype gemm_case_rounds_as(const struct gemm_case *c);
+
+/* C = A W^T, A m x k, W of n rows and k columns. */
+struct qgemm_case {
+    const char *name;
+    unsigned use;
+    size_t m, n, k;
+    xl_qformat format;
+    size_t group; /* of int4 */
+    bool has_zeros;
+    xl_dtype in, out;
+    size_t pad, off; /* of A and C: elements between rows, before the first;
+                        bytes before W, f16s before its scales */
+    bool columns_c;  /* C column-major */
+    bool bias_relu;  /* epilogue relu(y + bias) */
+};
+
+extern const struct qgemm_case qgemm_cases[]; /* NULL name last */
+
+xl_qshape qgemm_case_shape(const struct qgemm_case *c);
+/* Its bytes; all zero where the sizes do not fit the format. */
+xl_qbytes qgemm_case_bytes(const struct qgemm_case *c);
 
 /* The mask of a softmax case: none; full, of the rows' type; one f32 row for
  * all; full, of a type of its own; such a row added by a prologue, with an

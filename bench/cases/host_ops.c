@@ -161,6 +161,13 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
     return expected;
 }
 
+double ref_qgemm_tol(size_t k, double mag)
+{
+    static const double roundings = 8, u = 0x1p-23;
+    return expm1(((double)k + roundings) * log1p(u)) * mag +
+           2 * (double)k * ref_floor(XL_F32);
+}
+
 double ref_epilogue_stored(double x, xl_dtype out, double *tol)
 {
     static const double exact = 0.25;

@@ -61,6 +61,10 @@ struct ref_gemm_scale {
 double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
                          double mag, double old, double *tol);
 
+/* The same for a product with quantised weights of k columns: the Accuracy
+ * line of xl_qgemm_run(), before an epilogue or a rounding to C's type. */
+double ref_qgemm_tol(size_t k, double mag);
+
 /* The value stored for a result x >= 0 of an epilogue, which is known to
  * within *tol and cast to `out`: truncated for integers. *tol: its tolerance.
  */

@@ -30,6 +30,10 @@
 static const char *const dtypes[] = {"f32",    "f16",    "bf16", "f64",
                                      "i32",    "i8",     "u8",   "bool",
                                      "f8e4m3", "f8e5m2", NULL};
+/* In the order of xl_qformat. */
+static const char *const formats[] = {"q4_0", "q4_1", "q5_0",   "q8_0",
+                                      "q4_k", "q6_k", "iq4_nl", "mxfp4",
+                                      "int4", "int8", NULL};
 /* In the order of xl_accuracy. */
 static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
@@ -113,6 +117,13 @@ const struct option_row option_rows[] = {
     {"share", 0, OPT_COUNT, "N",
      "so many heads of queries read one head of keys and values; 1 when not "
      "given", NULL, AT(share), false, NULL},
+    {"format", 0, OPT_CHOICE,
+     "q4_0|q4_1|q5_0|q8_0|q4_k|q6_k|iq4_nl|mxfp4|int4|int8",
+     "format of the weights; q4_0 when not given", formats, AT(format), false,
+     NULL},
+    {"group", 0, OPT_COUNT, "N",
+     "columns of weights of int4 that share a scale and a zero; 128 when not "
+     "given", NULL, AT(group), false, NULL},
     {"window", 0, OPT_COUNT, "N",
      "a query sees the keys less than N from its place; all when not given",
      NULL, AT(window), false, NULL},
@@ -872,6 +883,7 @@ bool args_parse(int argc, char **argv, struct settings *set,
                              .dtype_b = XL_N_DTYPES,
                              .trans = -1,
                              .layout = -1,
+                             .format = -1,
                              .seed = 1,
                              .margin = NAN,
                              .noise = NAN,

@@ -266,7 +266,7 @@ static const char *const options[] = {
     "device", "all-devices", "as",     "variant", "dtype",  "dtype-b",
     "trans",  "accuracy",    "batch",  "heads",   "layout", "stride",
     "pad",    "dilation",    "groups", "log",     "rms",    "residual",
-    "causal", "share",       "window", NULL};
+    "causal", "share",       "window", "format",  "group",  NULL};
 
 const struct command cmd_explain = {
     .name = "explain",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench gemm`: time matrix products, of the command line or the case table;
- * sweeps of sizes; reads of global memory; random shapes against a bound. */
+/* `clbench gemm` and `qgemm`: time matrix products, of the command line or the
+ * case table; of gemm sweeps of sizes; reads of global memory; random shapes
+ * against a bound. */
 #include <stdio.h>
 #include <string.h>
 
@@ -77,4 +78,41 @@ const struct command cmd_gemm = {
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_gemm,
+};
+
+static int run_qgemm(struct session *s)
+{
+    return s->set.explain || s->set.as ? explain_run(s, &bench_qgemm)
+                                       : bench_command(s, &bench_qgemm);
+}
+
+static const char *const qgemm_options[] = {
+    "device",      "all-devices",  "explain", "as",     "variant",
+    "same-kernel", "dtype",        "format",  "group",  "trace",
+    "json",        REPORT_OPTIONS, "seed",    "quick",  "full",
+    "max-time",    RUN_OPTIONS,    "roofs",   "strict", NULL};
+
+const struct command cmd_qgemm = {
+    .name = "qgemm",
+    .summary = "time products with quantised weights",
+    .words = "[SHAPE...]",
+    .about =
+        "Times C = A W^T for each SHAPE, MxNxK: A has M rows of --dtype, W "
+        "has "
+        "N rows of K quantised weights in --format. Without a SHAPE the "
+        "built-in cases run, layers of a language model that decodes. Up to "
+        "16 "
+        "rows the value is bytes per second, the weights counted at their "
+        "bits, "
+        "and the roof is the rate of reading; beyond, flop per second. Each "
+        "result is compared with the host in double precision, on a sample, "
+        "before and after it is timed.\n\n"
+        "  clbench qgemm 1x4096x14336 --format q4_0\n"
+        "  clbench qgemm 8x4096x4096 --format int4 --group 64 --dtype f16 "
+        "--variant all\n"
+        "  clbench qgemm 1x8192x28672 --format q4_k --explain --as h200",
+    .options = qgemm_options,
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_qgemm,
 };

@@ -261,6 +261,7 @@ static const struct {
     const char *op, *title;
 } titles[] = {
     {"gemm", "Matrix products (GEMM)"},
+    {"qgemm", "Products with quantised weights"},
     {"conv", "Convolution"},
     {"softmax", "Softmax"},
     {"norm", "Layer norm and RMS norm"},

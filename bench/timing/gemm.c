@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMM as a timed op: its shapes, buffers, counts and roof. */
+/* GEMM, and products with quantised weights, as timed ops: their shapes,
+ * buffers, counts and roofs. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/error.h"
 #include "timing/gemm.h"
 #include "timing/gemm_check.h"
 #include "timing/peaks.h"
 #include "cases/shapes.h"
+#include "timing/result_check.h"
+#include "verify/verify.h"
 
 static void layout_gemm_buffers(const void *arg, struct bench_buffer *buffers)
 {
@@ -233,4 +240,243 @@ const struct bench_op bench_gemm = {
     .engine = gemm_engine,
     .check = gemm_check,
     .check_whole = gemm_check_whole,
+};
+
+/* -- quantised weights ---------------------------------------------------- */
+
+enum { QA, QBLOCKS, QSCALES, QZEROS, QC };
+enum { FEW_ROWS = 16, QUANT_ROWS = 61, QUANT_SAMPLE_COLS = 64 };
+
+static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
+{
+    const struct qgemm_case *c = arg;
+    const xl_qbytes bytes = qgemm_case_bytes(c);
+    buffers[QA] = bench_input(c->m * c->k, c->in);
+    buffers[QBLOCKS] = bench_input(bytes.blocks, XL_U8);
+    if (bytes.scales)
+        buffers[QSCALES] = bench_input(bytes.scales / 2, XL_F16);
+    if (bytes.zeros)
+        buffers[QZEROS] = bench_input(bytes.zeros, XL_U8);
+    buffers[QC] = bench_result(c->m * c->n, c->out, false);
+}
+
+/* Rows of quantised normal numbers, repeated; a prime number of them. */
+static void fill_blocks(const struct qgemm_case *c, unsigned char *host,
+                        struct xl__rng *rng)
+{
+    const xl_qshape row = {c->format, 1, c->k, c->k};
+    const size_t row_bytes = qgemm_case_bytes(c).blocks / c->n;
+    float *x = xl__calloc(c->k, sizeof *x);
+    unsigned short scale[1];
+    for (size_t j = 0; x && j < c->n; j++, host += row_bytes) {
+        const xl_qdata to = {host, scale, NULL};
+        if (j >= QUANT_ROWS) {
+            memcpy(host, host - QUANT_ROWS * row_bytes, row_bytes);
+            continue;
+        }
+        for (size_t l = 0; l < c->k; l++)
+            x[l] = (float)ref_normal(rng);
+        (void)xl_qmat_quantise_host(&row, x, &to);
+    }
+    free(x);
+}
+
+static void fill_qgemm(const void *arg, unsigned i, void *host,
+                       struct xl__rng *rng)
+{
+    static const double scale = 0.125;
+    const struct qgemm_case *c = arg;
+    const xl_qbytes bytes = qgemm_case_bytes(c);
+    if (i == QA)
+        ref_fill(host, c->m * c->k, c->in, rng);
+    else if (i == QBLOCKS)
+        fill_blocks(c, host, rng);
+    for (size_t at = 0; i == QSCALES && at < bytes.scales / 2; at++)
+        xl__dtype_store(host, at, XL_F16, scale * ref_normal(rng));
+    for (size_t at = 0; i == QZEROS && at < bytes.zeros; at++)
+        ((unsigned char *)host)[at] = (unsigned char)xl__rng_below(rng, 256);
+}
+
+static void describe_qgemm(const void *arg, xl_row *row)
+{
+    const struct qgemm_case *c = arg;
+    const xl_qbytes bytes = qgemm_case_bytes(c);
+    row->dtype = c->in;
+    row->unit = c->m <= FEW_ROWS ? "B/s" : "flop/s";
+    xl_row_shape(row, "m", (double)c->m);
+    xl_row_shape(row, "n", (double)c->n);
+    xl_row_shape(row, "k", (double)c->k);
+    xl_row_param_text(row, "format", xl_qformat_layout(c->format)->name);
+    if (c->format == XL_INT4)
+        xl_row_param(row, "group", (double)c->group);
+    xl_row_param_text(row, "out", xl_dtype_name(c->out));
+    row->flop = 2 * (double)c->m * (double)c->n * (double)c->k;
+    row->bytes =
+        (double)(bytes.blocks + bytes.scales + bytes.zeros) +
+        (double)c->m * ((double)c->k * (double)xl_dtype_bytes(c->in) +
+                        (double)c->n * (double)xl_dtype_bytes(c->out));
+}
+
+static xl_qgemm qgemm_descriptor(const struct case_run *w)
+{
+    const struct qgemm_case *c = w->c;
+    const cl_mem *mem = w->data->mem;
+    xl_qgemm g = {XL_QGEMM_INIT, .m = c->m, .variant = w->variant};
+    g.a = xl_mat_rows(mem[QA], c->k, c->in);
+    g.c = xl_mat_rows(mem[QC], c->n, c->out);
+    g.w.shape = qgemm_case_shape(c);
+    g.w.blocks.buf = mem[QBLOCKS];
+    g.w.scales.buf = mem[QSCALES];
+    g.w.zeros.buf = mem[QZEROS];
+    g.w.has_zeros = c->has_zeros;
+    return g;
+}
+
+static xl_status run_qgemm(xl_queue *q, const struct case_run *w)
+{
+    const xl_qgemm g = qgemm_descriptor(w);
+    return xl_qgemm_run(q, &g, NULL);
+}
+
+static xl_status explain_qgemm(xl_queue *q, const struct case_run *w,
+                               xl_choice *out, unsigned *n)
+{
+    const xl_qgemm g = qgemm_descriptor(w);
+    return xl_qgemm_explain(q, &g, out, *n, n);
+}
+
+/* Every weight is converted, and f16 or bf16 of A. */
+static void count_decoded(const void *arg, const xl_choice *choice,
+                          xl_counts *work)
+{
+    const struct qgemm_case *c = arg;
+    work->flop[0].is_product = true;
+    diagnose_conversions(
+        choice, c->in,
+        (double)c->m * (double)c->k * (double)xl_dtype_bytes(c->in), work);
+}
+
+static struct bench_roof qgemm_roof(const void *arg, const xl_device *dev,
+                                    const xl_row *row)
+{
+    (void)arg;
+    (void)dev;
+    (void)row;
+    return (struct bench_roof){"read_bytes_per_s", "read", true};
+}
+
+/* The last row of A and others, each with columns of C at random. */
+static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
+                             struct check_result *found)
+{
+    const struct qgemm_case *c = w->c;
+    const struct bench_data *d = w->data;
+    const xl_qbytes bytes = qgemm_case_bytes(c);
+    const xl_qshape shape = {c->format, 1, c->k, c->group};
+    const size_t size = xl_dtype_bytes(c->out);
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    float *weights = xl__calloc(c->k, sizeof *weights);
+    void *got = malloc(c->m * c->n * size);
+    check_init(found);
+    xl__rng_seed(&rng, d->seed);
+    TRY(weights && got ? XL_OK : XL_NO_MEMORY);
+    TRY(xl_buffer_read(q, d->mem[QC], 0, got, c->m * c->n * size));
+    for (size_t s = 0; s < QUANT_SAMPLE_COLS; s++) {
+        const size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
+        const size_t i = s == 0 ? c->m - 1 : (size_t)xl__rng_below(&rng, c->m);
+        const xl_qdata row = {
+            (unsigned char *)d->host[QBLOCKS] + j * (bytes.blocks / c->n),
+            d->host[QSCALES]
+                ? (unsigned char *)d->host[QSCALES] + j * (bytes.scales / c->n)
+                : NULL,
+            d->host[QZEROS]
+                ? (unsigned char *)d->host[QZEROS] + j * (bytes.zeros / c->n)
+                : NULL};
+        TRY(xl_qmat_dequantise_host(&shape, &row, weights));
+        const struct ref_mat a = {d->host[QA], 0, c->k, 1, c->in},
+                             b = {weights, 0, 1, c->k, XL_F32};
+        const size_t at[2] = {i, 0};
+        struct checked_element e = {
+            .name = "C", .i = i, .j = j, .dtype = c->out};
+        double mag;
+        ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
+        e.tol = ref_qgemm_tol(c->k, mag);
+        e.got = ref_load(got, i * c->n + j, c->out);
+        check_element(found, &e);
+    }
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(weights);
+    free(got);
+    return status;
+}
+
+static bool parse_qgemm(const struct settings *set, const char *word,
+                        void *arg, char *why, size_t why_cap)
+{
+    enum { GROUP = 128 };
+    struct qgemm_case *c = arg;
+    size_t mnk[3];
+    if (!shape_gemm(word, mnk, why, why_cap))
+        return false;
+    *c = (struct qgemm_case){
+        .name = "own",
+        .use = CASE_BENCH,
+        .m = mnk[0],
+        .n = mnk[1],
+        .k = mnk[2],
+        .format = set->format < 0 ? XL_Q4_0 : (xl_qformat)set->format,
+        .group = set->group ? set->group : GROUP,
+        .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
+    c->has_zeros = c->format == XL_INT4;
+    c->out = c->in;
+    if (c->in != XL_F32 && c->in != XL_F16 && c->in != XL_BF16) {
+        snprintf(why, why_cap,
+                 "invalid value '%s' for --dtype: must be f32, "
+                 "f16 or bf16 for qgemm",
+                 xl_dtype_name(c->in));
+        return false;
+    }
+    if (qgemm_case_bytes(c).blocks > 0)
+        return true;
+    snprintf(why, why_cap,
+             "invalid shape '%s': K must be a multiple of %zu for %s%s", word,
+             xl_qformat_layout(c->format)->block,
+             xl_qformat_layout(c->format)->name,
+             c->has_zeros ? " and of --group, a multiple of 32" : "");
+    return false;
+}
+
+static bool read_qgemm_case(const struct session *s, unsigned i, void *arg,
+                            bool *is_selected)
+{
+    const struct settings *set = &s->set;
+    const struct qgemm_case *row = &qgemm_cases[i];
+    if (!row->name)
+        return false;
+    *is_selected = (row->use & CASE_BENCH) &&
+                   (!set->quick || (row->use & CASE_QUICK)) &&
+                   (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
+                   (set->format < 0 || set->format == (int)row->format);
+    memcpy(arg, row, sizeof *row);
+    return true;
+}
+
+const struct bench_op bench_qgemm = {
+    .name = "qgemm",
+    .title = "Products with quantised weights",
+    .note = "C = A W^T; weights counted at their bits, roof from reading "
+            "measured here",
+    .case_bytes = sizeof(struct qgemm_case),
+    .parse = parse_qgemm,
+    .table = read_qgemm_case,
+    .layout = layout_qgemm_buffers,
+    .fill = fill_qgemm,
+    .describe = describe_qgemm,
+    .run = run_qgemm,
+    .explain = explain_qgemm,
+    .count = count_decoded,
+    .roof = qgemm_roof,
+    .check = check_qgemm,
 };

@@ -402,15 +402,16 @@ const struct bench_op *bench_op_find(const char *name)
         &bench_conv_data, &bench_conv_filters,
         &bench_softmax,   &bench_softmax_backward,
         &bench_norm,      &bench_norm_backward,
-        &bench_attention, &bench_attention_backward};
+        &bench_attention, &bench_attention_backward,
+        &bench_qgemm};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
             "clbench: unknown op '%s'; must be gemm, conv, conv_data, "
             "conv_filters, softmax, softmax_backward, norm, norm_backward, "
-            "attention or attention_backward (expressions: 'clbench expr TEXT "
-            "--explain')\n",
+            "attention, attention_backward or qgemm (expressions: 'clbench "
+            "expr TEXT --explain')\n",
             name);
     return NULL;
 }

@@ -35,6 +35,9 @@ static const char *row_shapes[] = {"4096x4096", "16384x1024", "64x100000",
 static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
                                          NULL};
 
+static const char *qgemm_shapes[] = {"1x4096x4096", "1x4096x14336",
+                                     "8x4096x4096", NULL};
+
 static xl_mat operand_view(size_t rows, size_t cols, xl_dtype dtype,
                            bool transposed)
 {
@@ -124,6 +127,21 @@ static void class_of_attention(const void *arg, struct tune_class *out)
     attention_call_init(call, c, &dense, out->variant);
 }
 
+static void class_of_qgemm(const void *arg, struct tune_class *out)
+{
+    const struct qgemm_case *c = arg;
+    snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
+    out->dtype = c->in;
+    out->format = xl_qformat_layout(c->format)->name;
+    out->desc.qgemm = (xl_qgemm){XL_QGEMM_INIT,
+                                 .m = c->m,
+                                 .a = operand_view(c->m, c->k, c->in, false),
+                                 .c = operand_view(c->m, c->n, c->out, false),
+                                 .w.shape = qgemm_case_shape(c),
+                                 .w.has_zeros = c->has_zeros,
+                                 .variant = out->variant};
+}
+
 static const struct op {
     const struct bench_op *bench;
     const char **shapes; /* by default */
@@ -136,6 +154,7 @@ static const struct op {
     {&bench_norm_backward, row_shapes, class_of_gradient},
     {&bench_attention, attention_shapes, class_of_attention},
     {&bench_attention_backward, attention_shapes, class_of_attention},
+    {&bench_qgemm, qgemm_shapes, class_of_qgemm},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
@@ -163,7 +182,8 @@ xl_problem tune_class_problem(const struct tune_class *c)
                ? xl_problem_softmax(&c->desc.softmax)
            : op == &bench_norm || op == &bench_norm_backward
                ? xl_problem_norm(&c->desc.norm)
-               : xl_problem_attention(&c->desc.attention.a);
+           : op == &bench_qgemm ? xl_problem_qgemm(&c->desc.qgemm)
+                                : xl_problem_attention(&c->desc.attention.a);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,
@@ -231,6 +251,8 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
         xl__str_printf(&text, " %s", xl_dtype_name(c->dtype));
     if (c->trans > 0)
         xl__str_printf(&text, " %s", trans);
+    if (c->format)
+        xl__str_printf(&text, " %s", c->format);
     if (c->is_log)
         xl__str_add(&text, " log");
     if (c->is_rms)

@@ -22,6 +22,7 @@ struct tune_class {
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     bool is_log;               /* softmax */
     bool is_rms, has_residual; /* norm */
+    const char *format;        /* qgemm; or NULL */
     xl_accuracy accuracy;
     const char *variant; /* NULL: all */
     union {
@@ -29,6 +30,7 @@ struct tune_class {
         xl_softmax softmax;
         xl_norm norm;
         struct attention_call attention; /* refers to itself */
+        xl_qgemm qgemm;
     } desc; /* the call, without memory */
 };
 

@@ -62,6 +62,9 @@ xl_status verify_gradient(xl_queue *q, const struct gradient_case *c,
 xl_status verify_conv(xl_queue *q, const struct conv_case *c,
                       const char *variant, unsigned long long seed,
                       struct check_result *out);
+xl_status verify_qgemm(xl_queue *q, const struct qgemm_case *c,
+                       const char *variant, unsigned long long seed,
+                       struct check_result *out);
 xl_status verify_attention(xl_queue *q, const struct attention_case *c,
                            const char *variant, unsigned long long seed,
                            struct check_result *out);

@@ -324,6 +324,46 @@ static xl_status run_attention(xl_queue *q, const struct verify_case *c,
     return verify_attention(q, x, variant, seed, out);
 }
 
+/* -- quantised weights -----------------------------------------------------
+ */
+
+static bool read_qgemm(const struct session *s, unsigned i,
+                       struct verify_case *out, bool *is_selected)
+{
+    const struct qgemm_case *c = &qgemm_cases[i];
+    out->as.qgemm = *c;
+    *is_selected = is_case_in_run(s, c->use, c->in);
+    return c->name != NULL;
+}
+
+static const char *qgemm_name(const struct verify_case *c)
+{
+    return c->as.qgemm.name;
+}
+
+static void format_qgemm(const struct verify_case *c, char *out, size_t cap)
+{
+    const struct qgemm_case *x = &c->as.qgemm;
+    snprintf(out, cap, "qgemm '%s' %zux%zux%zu %s %s", x->name, x->m, x->n,
+             x->k, xl_qformat_layout(x->format)->name, xl_dtype_name(x->in));
+}
+
+static unsigned qgemm_sizes(struct verify_case *c, struct case_size *out)
+{
+    struct qgemm_case *x = &c->as.qgemm;
+    return SIZES(out, 3, &x->m, &x->n, &x->k, &x->pad, &x->off);
+}
+
+/* Columns that are not whole blocks are no case. */
+static xl_status run_qgemm(xl_queue *q, const struct verify_case *c,
+                           const char *variant, uint64_t seed,
+                           struct check_result *out)
+{
+    if (qgemm_case_bytes(&c->as.qgemm).blocks == 0)
+        return XL_BAD_ARGUMENT;
+    return verify_qgemm(q, &c->as.qgemm, variant, seed, out);
+}
+
 /* -- expressions -----------------------------------------------------------
  */
 
@@ -383,6 +423,8 @@ static const struct verify_op ops[] = {
     {"attention_backward", read_attention_gradient, attention_name,
      format_attention, "BATCHxHEADSxQUERIESxKEYSxD", attention_sizes,
      run_attention},
+    {"qgemm", read_qgemm, qgemm_name, format_qgemm, "MxNxK", qgemm_sizes,
+     run_qgemm},
     {"expr", read_expr, expr_name, format_expr, "", NULL, run_expr},
 };
 /* clang-format on */

@@ -19,6 +19,7 @@ struct verify_case {
         struct norm_case norm;
         struct gradient_case gradient;
         struct attention_case attention;
+        struct qgemm_case qgemm;
         struct expr_case expr;
     } as;
 };

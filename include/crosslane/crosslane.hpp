@@ -590,6 +590,12 @@ inline Calls<xl_gemm> calls(const xl_gemm &)
     return {xl_gemm_run,           xl_gemm_prepare,   xl_gemm_prepare_range,
             xl_gemm_prepare_async, xl_gemm_workspace, xl_gemm_explain};
 }
+inline Calls<xl_qgemm> calls(const xl_qgemm &)
+{
+    return {xl_qgemm_run,           xl_qgemm_prepare,
+            xl_qgemm_prepare_range, xl_qgemm_prepare_async,
+            xl_qgemm_workspace,     xl_qgemm_explain};
+}
 inline Calls<xl_conv> calls(const xl_conv &)
 {
     return {xl_conv_run,           xl_conv_prepare,   xl_conv_prepare_range,
@@ -870,6 +876,19 @@ public:
         check(xl_conv_out_size(&desc_, &size.first, &size.second));
         return size;
     }
+};
+
+/** C = epilogue(A W^T), W quantised (xl_qgemm). */
+class Qgemm : public Stored<Qgemm, xl_qgemm> {
+public:
+    /** A is m x w.shape.cols, C is m x w.shape.rows. */
+    Qgemm(std::size_t m, const xl_qmat &w)
+    {
+        desc_.m = m;
+        desc_.w = w;
+    }
+    Qgemm &a(const xl_mat &view) { return desc_.a = view, *this; }
+    Qgemm &c(const xl_mat &view) { return desc_.c = view, *this; }
 };
 
 /** A softmax over rows (xl_softmax). */

@@ -14,6 +14,7 @@
 #include <crosslane/conv.h>
 #include <crosslane/gemm.h>
 #include <crosslane/norm.h>
+#include <crosslane/qgemm.h>
 #include <crosslane/softmax.h>
 
 #ifdef __cplusplus
@@ -29,9 +30,10 @@ typedef enum xl_op_kind {
     XL_OP_CONV_FILTERS, ///< xl_conv with XL_CONV_BACKWARD_FILTERS
     XL_OP_ATTENTION,
     XL_OP_NORM,
-    XL_OP_SOFTMAX_BACKWARD, ///< xl_softmax with is_backward
-    XL_OP_NORM_BACKWARD,    ///< xl_norm with is_backward
+    XL_OP_SOFTMAX_BACKWARD,   ///< xl_softmax with is_backward
+    XL_OP_NORM_BACKWARD,      ///< xl_norm with is_backward
     XL_OP_ATTENTION_BACKWARD, ///< xl_attention with is_backward
+    XL_OP_QGEMM,
     XL_N_OPS
 } xl_op_kind;
 
@@ -45,6 +47,7 @@ typedef struct xl_problem {
         const xl_conv *conv;       ///< XL_OP_CONV and its backward passes
         const xl_attention *attention; ///< XL_OP_ATTENTION and its gradient
         const xl_norm *norm;       ///< XL_OP_NORM and its gradient
+        const xl_qgemm *qgemm;     ///< XL_OP_QGEMM
     } desc;
 } xl_problem;
 
@@ -87,6 +90,14 @@ static inline xl_problem xl_problem_norm(const xl_norm *n)
     xl_problem p;
     p.op = n && n->is_backward ? XL_OP_NORM_BACKWARD : XL_OP_NORM;
     p.desc.norm = n;
+    return p;
+}
+
+static inline xl_problem xl_problem_qgemm(const xl_qgemm *g)
+{
+    xl_problem p;
+    p.op = XL_OP_QGEMM;
+    p.desc.qgemm = g;
     return p;
 }
 

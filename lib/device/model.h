@@ -48,6 +48,7 @@ enum xl__device_class {
  XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
  XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
+ XX(quantised_frac,     0.2,   0.2,   0.2,  0.02, "qgemm_cpu: weights are decoded in registers") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
  XX(norm_frac,           0.3,   0.3,   0.3,  0.02, "norm_online")            \

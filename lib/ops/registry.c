@@ -18,6 +18,7 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_SOFTMAX_BACKWARD] = &xl__op_softmax_backward,
     [XL__OP_NORM_BACKWARD] = &xl__op_norm_backward,
     [XL__OP_ATTENTION_BACKWARD] = &xl__op_attention_backward,
+    [XL__OP_QGEMM] = &xl__op_qgemm,
 };
 
 static const struct xl__op *find_op(const char *name)

@@ -9,6 +9,7 @@
 #include "ops/normalization/norm.h"
 #include "ops/normalization/row_backward.h"
 #include "ops/normalization/softmax.h"
+#include "ops/quantised/qgemm.h"
 
 extern const struct xl__op *const xl__ops[XL__N_OPS]; /* by id */
 

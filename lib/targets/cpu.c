@@ -118,6 +118,13 @@ static const struct xl__variant *const attention[] = {
     NULL,
 };
 
+static const struct xl__variant *const qgemm[] = {
+    &xl__qgemm_cpu,
+    &xl__qgemm_gemv,
+    &xl__qgemm_ref,
+    NULL,
+};
+
 static const struct xl__variant *const narrow_gemm[] = {
     &xl__gemm_skinny,  &xl__gemm_tiled, &xl__gemm_simt,
     &xl__gemm_clblast, &xl__gemm_ref,   NULL,
@@ -138,7 +145,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
-                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
+                 [XL__OP_QGEMM] = qgemm},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -156,5 +164,6 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
-                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
+                 [XL__OP_QGEMM] = qgemm},
 };

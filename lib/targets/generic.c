@@ -68,6 +68,9 @@ const struct xl__variant *const xl__generic_norm[] = {
     NULL,
 };
 
+const struct xl__variant *const xl__generic_qgemm[] = {&xl__qgemm_gemv,
+                                                       &xl__qgemm_ref, NULL};
+
 enum {
     APPLE_WIDTH = 32,       /* GE-14 */
     ADRENO_WIDTH = 64,      /* GE-13 */
@@ -144,5 +147,6 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
-                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward},
+                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
+                 [XL__OP_QGEMM] = xl__generic_qgemm},
 };

@@ -296,6 +296,36 @@ void run_norm(xl::Queue &q)
     }
 }
 
+// Weights of int8 that are the numbers themselves: scales of 1.
+void run_qgemm(xl::Queue &q)
+{
+    constexpr std::size_t depth = 32, rows = 3;
+    const Floats x = fill(m * depth, 7);
+    const std::vector<signed char> w(rows * depth, 2);
+    const std::vector<unsigned short> one(rows, 0x3c00);
+    const xl::Buffer from = upload(q, x), to(q, m * rows * sizeof(float)),
+                     blocks(q, w.size()), scales(q, 2 * rows);
+    q.write(blocks, 0, w.data(), w.size());
+    q.write(scales, 0, one.data(), 2 * rows);
+    xl_qmat weights{};
+    weights.shape = {XL_INT8, rows, depth, 0};
+    weights.blocks.buf = blocks.get();
+    weights.scales.buf = scales.get();
+    xl::Qgemm(m, weights)
+        .a(xl::rows(from, depth, XL_F32))
+        .c(xl::rows(to, rows, XL_F32))
+        .epilogue("y + 1")
+        .run(q);
+    const Floats y = download(q, to, m * rows);
+    for (std::size_t i = 0; i < m; i++) {
+        double sum = 1;
+        for (std::size_t l = 0; l < depth; l++)
+            sum += 2 * static_cast<double>(x[i * depth + l]);
+        expect(std::fabs(sum - static_cast<double>(y[i * rows])) < 1e-4,
+               "a product with quantised weights");
+    }
+}
+
 // The sums of a gradient over its rows, and the gradient of bias.
 void run_gradients(xl::Queue &q)
 {
@@ -551,6 +581,7 @@ void run(cl_command_queue native)
     run_conv(q);
     run_softmax(q);
     run_norm(q);
+    run_qgemm(q);
     run_gradients(q);
     run_attention(q);
     run_attention_gradients(q);

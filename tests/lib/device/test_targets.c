@@ -53,9 +53,12 @@ static bool is_of(const struct xl__variant *v, const char *op)
 static void lists_end_in_the_reference(void **state)
 {
     static const char *const ops[XL__N_OPS] = {
-        "gemm",          "softmax",           "conv", "conv_data",
-        "conv_filters",  "attention",         "norm", "softmax_backward",
-        "norm_backward", "attention_backward"};
+        "gemm",          "softmax",
+        "conv",          "conv_data",
+        "conv_filters",  "attention",
+        "norm",          "softmax_backward",
+        "norm_backward", "attention_backward",
+        "qgemm"};
 
     (void)state;
     for (size_t i = 0; i < count(); i++)

@@ -138,6 +138,23 @@ static void random_conv(struct xl__rng *rng, void *out)
     memcpy(out, &c, sizeof c);
 }
 
+static void random_qgemm(struct xl__rng *rng, void *out)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    static const size_t units[] = {8, 24, 128, 448};
+    const size_t k = 32 * pick(rng, units, 4);
+    xl_qgemm g = {XL_QGEMM_INIT, .m = 1 + xl__rng_below(rng, 20)};
+    g.w.shape = (xl_qshape){(xl_qformat)xl__rng_below(rng, XL_N_QFORMATS),
+                            random_size(rng), k, 64};
+    g.w.has_zeros = g.w.shape.format == XL_INT4 && xl__rng_below(rng, 2) == 0;
+    g.a = xl_mat_rows(NULL, k + xl__rng_below(rng, 3),
+                      types[xl__rng_below(rng, 3)]);
+    g.c = xl__rng_below(rng, 2)
+              ? xl_mat_rows(NULL, g.w.shape.rows, types[xl__rng_below(rng, 3)])
+              : xl_mat_cols(NULL, g.m, types[xl__rng_below(rng, 3)]);
+    memcpy(out, &g, sizeof g);
+}
+
 /* -- the check ------------------------------------------------------------ */
 
 /* The most of one variant on all devices. */
@@ -271,6 +288,12 @@ static void conv(void **state)
     check_op(XL__OP_CONV, random_conv);
 }
 
+static void qgemm(void **state)
+{
+    (void)state;
+    check_op(XL__OP_QGEMM, random_qgemm);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -287,10 +310,9 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm),
-        cmocka_unit_test(softmax),
-        cmocka_unit_test(norm),
-        cmocka_unit_test(conv),
+        cmocka_unit_test(gemm),  cmocka_unit_test(softmax),
+        cmocka_unit_test(norm),  cmocka_unit_test(conv),
+        cmocka_unit_test(qgemm),
     };
     test_args(argc, argv);
     test_setenv("XL_STUB_DEVICE", files);

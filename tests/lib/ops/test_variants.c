@@ -188,6 +188,19 @@ static void one_attention_gradient(void **state)
     judge(&t);
 }
 
+static void one_qgemm(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct qgemm_case *c = qgemm_cases; c->name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(c->use))
+            count(&t, c->name, verify_qgemm(queue, c, t.variant, SEED, &found),
+                  &found);
+    }
+    judge(&t);
+}
+
 static void one_attention(void **state)
 {
     struct tally t = {.variant = *state};
@@ -295,6 +308,7 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "attention", one_attention);
         n += add_variants(tests + n, "attention_backward",
                           one_attention_gradient);
+        n += add_variants(tests + n, "qgemm", one_qgemm);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
     xl_queue_destroy(queue);

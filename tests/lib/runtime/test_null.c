@@ -99,6 +99,12 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_norm_prepare_range, q, NULL, 1);
     REFUSES(xl_norm_run, q, NULL, NULL);
     REFUSES(xl_norm_workspace, q, NULL, NULL);
+    REFUSES(xl_qgemm_explain, q, NULL, NULL, 0, NULL);
+    REFUSES(xl_qgemm_prepare, q, NULL);
+    REFUSES(xl_qgemm_prepare_async, q, NULL, 1, NULL, NULL);
+    REFUSES(xl_qgemm_prepare_range, q, NULL, 1);
+    REFUSES(xl_qgemm_run, q, NULL, NULL);
+    REFUSES(xl_qgemm_workspace, q, NULL, NULL);
     REFUSES(xl_profile_find, q, NULL);
     REFUSES(xl_profile_save, q, NULL, NULL);
     REFUSES(xl_softmax_prepare, q, NULL);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     C = epilogue(A W^T), W quantised, few rows of A. LANES items
+ *               share RN rows of W: each takes every LANES-th unit of 32
+ *               columns, decodes it once and multiplies it with TM rows of A;
+ *               their sums join through local memory.
+ * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
+ * Launch:       2-D, local (WG, 1); groups: ceil(n / (RN WG / LANES)),
+ *               ceil(m / TM).
+ * Local memory: 8 (WG + 16 WG / LANES) bytes.
+ * -D:           WG, LANES, powers of two; RN 1, 2; TM 1, 2, 4, 8;
+ *               quantised/product.clh.
+ * Needs:        nothing.
+ * Cost:         2 m n k flop; W is read once for each TM rows of A.
+ * Source:       the definition. */
+#ifndef WG
+#define WG 64
+#endif
+#ifndef LANES
+#define LANES 32
+#endif
+#ifndef RN
+#define RN 1
+#endif
+#ifndef TM
+#define TM 1
+#endif
+
+#include "quantised/product.clh"
+#include "common/reduce.clh"
+
+/* A half at a time, to hold few registers. */
+static inline float multiply_16(const float16 x, __global const ELEM(TA) *a,
+                                const ulong at)
+{
+    const float8 p = MUL_ADD(x.hi, LOADV(8, TA, a, at + 8),
+                             x.lo * LOADV(8, TA, a, at));
+    return SUM_8(p);
+}
+
+__kernel void qgemm_gemv(PRODUCT_PARAMS)
+{
+    __local float room[2][ROOM];
+    const uint item = (uint)get_local_id(0), lane = item % LANES;
+    const uint j0 = ((uint)xl_group_id(0) * (WG / LANES) + item / LANES) * RN;
+    const uint i0 = (uint)xl_group_id(1) * TM;
+    struct weights w[RN];
+    float sum[RN][TM];
+    ulong at[TM];
+#pragma unroll
+    for (uint r = 0; r < RN; r++) {
+        const struct weights row = WEIGHTS_ROW(min(j0 + r, n - 1));
+        w[r] = row;
+#pragma unroll
+        for (uint i = 0; i < TM; i++)
+            sum[r][i] = 0.0f;
+    }
+#pragma unroll
+    for (uint i = 0; i < TM; i++)
+        at[i] = off_a + min(i0 + i, m - 1) * rs_a;
+#pragma unroll 1
+    for (uint u = lane; u < units; u += LANES) {
+#pragma unroll
+        for (uint r = 0; r < RN; r++) {
+            const struct unit x = load_unit(&w[r], u);
+#pragma unroll
+            for (uint i = 0; i < TM; i++) {
+                const ulong from = at[i] + 32 * (ulong)u;
+                sum[r][i] = MUL_ADD(x.of_lo, multiply_16(x.lo, a, from),
+                                    sum[r][i]);
+                sum[r][i] = MUL_ADD(x.of_hi, multiply_16(x.hi, a, from + 16),
+                                    sum[r][i]);
+            }
+        }
+    }
+#pragma unroll
+    for (uint r = 0; r < RN; r++) {
+#pragma unroll
+        for (uint i = 0; i < TM; i++) {
+            const float y = lanes_sum(sum[r][i], room[(r * TM + i) % 2]);
+            if (lane == 0 && j0 + r < n && i0 + i < m)
+                STORE_C(i0 + i, j0 + r, y);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     C = epilogue(A W^T), W quantised, an element by one item.
+ * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
+ * Launch:       2-D, global (n rounded up to the local size, m).
+ * Local memory: none.
+ * -D:           quantised/product.clh.
+ * Needs:        nothing.
+ * Cost:         2 m n k flop; W is read m times, A n times.
+ * Source:       the definition. */
+#include "quantised/product.clh"
+
+__kernel void qgemm_ref(PRODUCT_PARAMS)
+{
+    const uint j = (uint)get_global_id(0), i = (uint)get_global_id(1);
+    if (j >= n)
+        return;
+    const struct weights w = WEIGHTS_ROW(j);
+    float16 sum = (float16)(0.0f);
+    for (uint u = 0; u < units; u++) {
+        const struct unit x = load_unit(&w, u);
+        sum = add_unit(&x, a, off_a + i * rs_a + 32 * (ulong)u, sum);
+    }
+    STORE_C(i, j, SUM_16(sum));
+    (void)m;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qgemm_cpu: an item decodes units of a few rows of W into vector registers
+ * and multiplies them with a few rows of A. */
+#include "base/alloc.h"
+#include "base/numbers.h"
+#include "ops/path/cost.h"
+#include "ops/quantised/qgemm.h"
+
+static const struct xl__tunable tunables[] = {
+    [XL__QGEMM_TM] = {"TM", "rows of A of an item", {1, 2, 4, 8, 0}},
+    [XL__QGEMM_RN] = {"RN", "rows of W of an item", {1, 2, 4, 0}},
+    {NULL, NULL, {0}}};
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    (void)desc;
+    return xl__is(l, XL__F_is_cpu) ? NULL : "it is for CPUs";
+}
+
+/* Sums of four pairs of rows or more, so that additions do not wait. */
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
+{
+    enum { MOST_ROWS = 8, SUMS = 4 };
+    const struct xl__qgemm_canonical *c = desc;
+    const size_t tm = xl__min_size(MOST_ROWS, xl__ceil_power_of_two(c->m));
+    (void)l;
+    *out = (struct xl__params){.source = "model"};
+    out->value[XL__QGEMM_TM] = (int)tm;
+    out->value[XL__QGEMM_RN] = (int)(tm < SUMS ? SUMS / tm : 1);
+}
+
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    const struct xl__qgemm_canonical *c = desc;
+    const size_t tm = (size_t)params->value[XL__QGEMM_TM],
+                 rn = (size_t)params->value[XL__QGEMM_RN];
+    const size_t groups = xl__ceil_div(c->n, rn),
+                 blocks = xl__ceil_div(c->m, tm);
+    struct xl__step *step =
+        xl__plan_add(p, "quantised/cpu.cl", "qgemm_cpu", 0, 0);
+    p->flop = xl__qgemm_flop(c);
+    p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
+    xl__step_set_3d(step, 1, groups, blocks, 1);
+    step->slice_dim = 0;
+    for (unsigned i = 0; tunables[i].name; i++)
+        xl__define(step, tunables[i].name, params->value[i]);
+    xl__qgemm_add_args(step, c);
+    const struct xl__cost work = {
+        .flop = p->flop * (double)(blocks * tm) / (double)c->m,
+        .flop_frac = xl__model(l, XL__M_quantised_frac),
+        .bytes = xl__qgemm_weight_bytes(c) * (double)blocks +
+                 xl__qgemm_other_bytes(c),
+        .bytes_frac = 1,
+        .fill = xl__fill(l, (double)groups * (double)blocks),
+        .launches = 1};
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__qgemm_cpu = {
+    .name = "qgemm_cpu",
+    .repeats = "bit for bit: each element is one sum, in an order of k",
+    .tunables = tunables,
+    .refuses = find_refusal,
+    .choose = choose_tunables,
+    .plan = plan_steps,
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qgemm_gemv: few rows of A; the items of a group divide the columns of rows
+ * of W and join their sums in local memory. */
+#include "base/alloc.h"
+#include "base/numbers.h"
+#include "ops/path/cost.h"
+#include "ops/quantised/qgemm.h"
+
+static const struct xl__tunable tunables[] = {
+    [XL__QGEMM_TM] = {"TM", "rows of A of an item", {1, 2, 4, 8, 0}},
+    [XL__QGEMM_RN] = {"RN", "rows of W of an item", {1, 2, 0}},
+    [XL__QGEMM_WG] = {"WG", "items of a group", {1, 32, 64, 128, 256, 0}},
+    [XL__QGEMM_LANES] = {"LANES",
+                         "items that share a row of W",
+                         {1, 4, 8, 16, 32, 64, 128, 256, 0}},
+    {NULL, NULL, {0}}};
+
+static size_t tunable_value(const struct xl__params *p, unsigned i)
+{
+    return (size_t)p->value[i];
+}
+
+/* Of a row of A, and of lanes along k: units that an item decodes. */
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    const struct xl__qgemm_canonical *c = desc;
+    return xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
+}
+
+/* Rows of A whose elements fit in an item's registers beside a decoded unit:
+ * compilers load those of all rows before they multiply. */
+static size_t most_rows(const struct xl__limits *l, size_t m)
+{
+    enum { MOST = 4, OTHERS = 3 }; /* units: the decoded one, and what else */
+    const double registers = xl__num_or(l, XL__F_registers_per_item,
+                                        xl__model(l, XL__M_item_registers));
+    size_t tm = xl__min_size(MOST, xl__ceil_power_of_two(m));
+    while (tm > 1 && (double)((tm + OTHERS) * XL__QGEMM_UNIT) > registers)
+        tm /= 2;
+    return tm;
+}
+
+/* As many lanes as a row has units, of a group that every device can have. */
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
+{
+    enum { GROUP = 64, MOST_LANES = 32, LEAST_LANES = 4 };
+    const struct xl__qgemm_canonical *c = desc;
+    const size_t wg = xl__most_items(l, GROUP) < MOST_LANES
+                          ? 1
+                          : xl__floor_power_of_two(xl__most_items(l, GROUP));
+    const size_t lanes = xl__min_size(
+        MOST_LANES, xl__floor_power_of_two(c->k / XL__QGEMM_UNIT));
+    *out = (struct xl__params){.source = "model"};
+    out->value[XL__QGEMM_TM] = (int)most_rows(l, c->m);
+    out->value[XL__QGEMM_RN] = 1;
+    out->value[XL__QGEMM_WG] = (int)wg;
+    out->value[XL__QGEMM_LANES] =
+        (int)xl__min_size(wg, lanes < LEAST_LANES ? 1 : lanes);
+}
+
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    enum { ROOMS = 2, LEAD_MOST = 32 };
+    const struct xl__qgemm_canonical *c = desc;
+    const size_t tm = tunable_value(params, XL__QGEMM_TM),
+                 wg = tunable_value(params, XL__QGEMM_WG),
+                 lanes = tunable_value(params, XL__QGEMM_LANES);
+    if (lanes > wg || wg > xl__size_or(l, XL__F_max_wg_size, 1))
+        return XL_UNSUPPORTED;
+    const size_t local = ROOMS * sizeof(float) * (wg + wg / lanes * LEAD_MOST);
+    if (local > xl__size_or(l, XL__F_local_mem_bytes, 0))
+        return XL_UNSUPPORTED;
+    const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
+    const size_t groups = xl__ceil_div(c->n, rows);
+    const size_t blocks = xl__ceil_div(c->m, tm);
+    struct xl__step *step =
+        xl__plan_add(p, "quantised/gemv.cl", "qgemm_gemv", 0, 0);
+    p->flop = xl__qgemm_flop(c);
+    p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
+    xl__step_set_3d(step, wg, groups * wg, blocks, 1);
+    step->slice_dim = 0;
+    step->local_mem_bytes = local;
+    for (unsigned i = 0; tunables[i].name; i++)
+        xl__define(step, tunables[i].name, params->value[i]);
+    xl__qgemm_add_args(step, c);
+    const double used = (double)c->m / (double)(blocks * tm) * (double)c->n /
+                        (double)(groups * rows);
+    const struct xl__cost work = {
+        .flop = p->flop / used,
+        .flop_frac = xl__model(l, XL__M_skinny_frac),
+        .bytes = xl__qgemm_weight_bytes(c) * (double)blocks +
+                 xl__qgemm_other_bytes(c),
+        .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac),
+        .fill = xl__fill(l, (double)groups * (double)blocks),
+        .launches = 1};
+    xl__estimate(l, &work, p);
+    return XL_OK;
+}
+
+const struct xl__variant xl__qgemm_gemv = {
+    .name = "qgemm_gemv",
+    .repeats = "bit for bit: parts of a sum join in a fixed order",
+    .tunables = tunables,
+    .refuses = find_refusal,
+    .choose = choose_tunables,
+    .plan = plan_steps,
+};

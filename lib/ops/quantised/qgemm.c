@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products with quantised weights as an op: the check of the descriptor, the
+ * canonical descriptor and the call, the shape class, the arguments that its
+ * kernels share, and the public functions. */
+#include "ops/quantised/qgemm.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/path/check.h"
+#include "ops/path/operands.h"
+
+/* -- sizes ---------------------------------------------------------------- */
+
+xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c)
+{
+    return (xl_qshape){(xl_qformat)c->format, c->n, c->k, c->group};
+}
+
+double xl__qgemm_flop(const struct xl__qgemm_canonical *c)
+{
+    const double per_element = c->epilogue ? c->epilogue->flop : 0;
+    return (double)c->m * (double)c->n * (2 * (double)c->k + per_element);
+}
+
+/* By the bits of an element: sizes of a class need not be whole blocks. */
+double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c)
+{
+    enum { BITS = 8, SCALE_BITS = 16, ZERO_BITS = 4 };
+    const xl_qlayout *f = xl_qformat_layout((xl_qformat)c->format);
+    double bytes = (double)f->block_bytes / (double)f->block;
+    if (f->has_scales)
+        bytes += (SCALE_BITS + (c->has_zeros ? ZERO_BITS : 0)) /
+                 (double)c->group / BITS;
+    return bytes * (double)c->n * (double)c->k;
+}
+
+double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c)
+{
+    return (double)c->m *
+           ((double)c->k * (double)xl_dtype_bytes((xl_dtype)c->a) +
+            (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c));
+}
+
+/* -- check ---------------------------------------------------------------- */
+
+static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
+{
+    static const size_t most = (size_t)1 << 31;
+    const xl_qshape *s = &g->w.shape;
+    const xl_qlayout *f = xl_qformat_layout(s->format);
+    xl_qbytes bytes;
+    if (!f)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "invalid value %d for the format of w: must be "
+                             "an xl_qformat",
+                             (int)s->format);
+    const xl_status status = xl_qshape_bytes(s, &bytes);
+    if (status == XL_BAD_SHAPE || g->m == 0)
+        return xl__error_set(
+            e, XL_BAD_SHAPE,
+            "invalid sizes m = %zu, w %zu x %zu, group %zu for qgemm: each "
+            "must be at least 1, the columns of %s a multiple of %zu%s",
+            g->m, s->rows, s->cols, s->group, f->name, f->block,
+            f->has_zeros ? " and of the group, a multiple of 32" : "");
+    if (status != XL_OK)
+        return xl__error_set(e, status,
+                             "w has %zu x %zu elements, whose size "
+                             "does not fit in 64 bits",
+                             s->rows, s->cols);
+    if (g->m >= most || s->rows >= most)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "m = %zu, w of %zu rows for qgemm: both must be "
+                             "below 2^31",
+                             g->m, s->rows);
+    return XL_OK;
+}
+
+static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
+{
+    const xl_dtype a = g->a.dtype, c = g->c.dtype;
+    const bool has_epilogue = g->epilogue.expr != NULL;
+    const bool is_result = c == XL_F32 || c == XL_F16 || c == XL_BF16 ||
+                           (has_epilogue && c != XL_F64 && c < XL_F8E4M3);
+    if ((a != XL_F32 && a != XL_F16 && a != XL_BF16) || !is_result)
+        return xl__error_set(
+            e, XL_UNSUPPORTED,
+            "unsupported types A %s, C %s%s for qgemm: A must be f32, f16 or "
+            "bf16, C of these too, or with an epilogue i32, i8, u8 or bool",
+            xl_dtype_name(a), xl_dtype_name(c),
+            has_epilogue ? " with an epilogue" : "");
+    if (g->a.col_stride != 1)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "A has a column stride of %zu; qgemm needs "
+                             "contiguous columns",
+                             g->a.col_stride);
+    return XL_OK;
+}
+
+/* A part of W as a region: `bytes` of them, in elements of `dtype`. */
+static xl_status add_part(xl_queue *q, const char *name, size_t offset,
+                          size_t bytes, xl_dtype dtype)
+{
+    const size_t elem = xl_dtype_bytes(dtype);
+    const xl_tensor view = {.offset = offset,
+                            .n_dims = 1,
+                            .size = {bytes / elem},
+                            .stride = {1},
+                            .dtype = dtype};
+    return xl__region_init(&q->memory.operand[q->memory.n++], name, &view,
+                           &q->error);
+}
+
+/* The parts of W, in the order of the slots of a call. */
+static xl_status add_weights(xl_queue *q, const xl_qmat *w, xl_mem mem[])
+{
+    xl_status status = XL_OK;
+    const xl_qlayout *f = xl_qformat_layout(w->shape.format);
+    const bool is_even = f->block_bytes % 2 == 0;
+    xl_qbytes bytes;
+    TRY(xl_qshape_bytes(&w->shape, &bytes));
+    if (is_even && w->offset % 2 != 0)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "invalid value %zu for w's offset: must be even, "
+                          "since blocks of %s have f16s",
+                          w->offset, f->name));
+    if (w->has_zeros && !f->has_zeros)
+        TRY(xl__error_set(&q->error, XL_BAD_ARGUMENT,
+                          "w has zeros, which %s does not have", f->name));
+    mem[q->memory.n] = w->blocks;
+    TRY(add_part(q, "w", w->offset / (is_even ? 2 : 1), bytes.blocks,
+                 is_even ? XL_F16 : XL_U8));
+    if (f->has_scales) {
+        mem[q->memory.n] = w->scales;
+        TRY(add_part(q, "scales of w", w->scales_offset, bytes.scales,
+                     XL_F16));
+    }
+    if (w->has_zeros) {
+        mem[q->memory.n] = w->zeros;
+        TRY(add_part(q, "zeros of w", w->zeros_offset, bytes.zeros, XL_U8));
+    }
+fail:
+    return status;
+}
+
+static xl_status check_descriptor(xl_queue *q, const void *desc,
+                                  bool with_memory)
+{
+    enum { OPERANDS = 5 };
+    xl_status status = XL_OK;
+    const xl_qgemm *g = desc;
+    struct xl__region *r;
+    xl_mem mem[OPERANDS] = {g->a.mem, g->c.mem};
+    q->memory.n = 0;
+    TRY(check_shape(g, &q->error));
+    TRY(check_types(g, &q->error));
+    TRY(xl__operand_add_mat(q, "A", &g->a, g->m, g->w.shape.cols, &r));
+    TRY(xl__operand_add_mat(q, "C", &g->c, g->m, g->w.shape.rows, &r));
+    r->is_written = true;
+    TRY(xl__region_check_itself(r, &q->error));
+    TRY(add_weights(q, &g->w, mem));
+    for (unsigned i = 0; i < q->memory.n; i++)
+        TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
+    TRY(xl__operands_check(&g->epilogue, XL__EPILOGUE, &q->error));
+    TRY(xl__operands_check_memory(q, &g->epilogue, with_memory));
+fail:
+    return status;
+}
+
+/* -- bind ----------------------------------------------------------------- */
+
+static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
+                           struct xl__call *call)
+{
+    xl_status status = XL_OK;
+    const xl_qgemm *g = desc;
+    struct xl__qgemm_canonical *to = canonical;
+    *to = (struct xl__qgemm_canonical){
+        .m = g->m,
+        .n = g->w.shape.rows,
+        .k = g->w.shape.cols,
+        .format = (size_t)g->w.shape.format,
+        .group =
+            g->w.shape.format == XL_INT4 ? g->w.shape.group : g->w.shape.cols,
+        .has_zeros = g->w.has_zeros,
+        .a = (size_t)g->a.dtype,
+        .c = (size_t)g->c.dtype,
+        .row_stride_a = g->m == 1 ? 0 : g->a.row_stride,
+        .row_stride_c = g->m == 1 ? 0 : g->c.row_stride,
+        .col_stride_c = g->c.col_stride};
+    call->mem[XL__QGEMM_A] = g->a.mem;
+    call->mem[XL__QGEMM_BLOCKS] = g->w.blocks;
+    if (xl_qformat_layout(g->w.shape.format)->has_scales)
+        call->mem[XL__QGEMM_SCALES] = g->w.scales;
+    if (g->w.has_zeros)
+        call->mem[XL__QGEMM_ZEROS] = g->w.zeros;
+    call->mem[XL__QGEMM_C] = g->c.mem;
+    call->mem[XL__MEM_SCRATCH] = g->workspace;
+    call->value[XL__QGEMM_OFF_A].u = g->a.offset;
+    call->value[XL__QGEMM_OFF_BLOCKS].u = g->w.offset;
+    call->value[XL__QGEMM_OFF_SCALES].u = g->w.scales_offset;
+    call->value[XL__QGEMM_OFF_ZEROS].u = g->w.zeros_offset;
+    call->value[XL__QGEMM_OFF_C].u = g->c.offset;
+    if (g->epilogue.expr) {
+        const struct xl__epilogue_request want = {
+            &g->epilogue, {1, 1, to->m, to->n}, g->c.dtype, XL__EPILOGUE};
+        TRY(xl__epilogue_text_get(q, &want, &to->epilogue));
+        xl__operands_bind(&want, call, XL__QGEMM_OPERAND,
+                          XL__QGEMM_OPERAND_VALUE);
+    }
+fail:
+    return status;
+}
+
+static void describe_class(const void *canonical, struct xl__str *out)
+{
+    const struct xl__qgemm_canonical *c = canonical;
+    xl__str_printf(out, "%s %s m%zu n%zu k%zu",
+                   xl_qformat_layout((xl_qformat)c->format)->name,
+                   xl_dtype_name((xl_dtype)c->a), xl__bucket(c->m),
+                   xl__bucket(c->n), xl__bucket(c->k));
+    if (c->format == XL_INT4)
+        xl__str_printf(out, " group%zu%s", c->group,
+                       c->has_zeros ? " zeros" : "");
+    if (c->c != c->a)
+        xl__str_printf(out, " to:%s", xl_dtype_name((xl_dtype)c->c));
+    if (c->epilogue)
+        xl__str_add(out, " epilogue");
+}
+
+static void represent_class(const void *canonical, enum xl__class_end end,
+                            void *representative)
+{
+    struct xl__qgemm_canonical *to = representative;
+    memcpy(to, canonical, sizeof *to);
+    to->m = xl__size_end(to->m, 1, end);
+    to->n = xl__size_end(to->n, XL__SIZE_GRAIN, end);
+    to->k = xl__size_end(to->k, XL__QGEMM_UNIT, end);
+    if (to->format != XL_INT4)
+        to->group = to->k;
+    to->row_stride_a = to->m == 1 ? 0 : to->k;
+    to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c;
+}
+
+static const char *forced_variant(const void *desc)
+{
+    return ((const xl_qgemm *)desc)->variant;
+}
+
+static void keep_memory(struct xl__kept *k, void *desc)
+{
+    xl_qgemm *own = desc;
+    own->variant = xl__keep_text(k, own->variant);
+    xl__keep_mem(k, &own->a.mem);
+    xl__keep_mem(k, &own->w.blocks);
+    xl__keep_mem(k, &own->w.scales);
+    xl__keep_mem(k, &own->w.zeros);
+    xl__keep_mem(k, &own->c.mem);
+    xl__keep_mem(k, &own->workspace);
+    xl__keep_epilogue(k, &own->epilogue);
+}
+
+const struct xl__op xl__op_qgemm = {
+    .id = XL__OP_QGEMM,
+    .name = "qgemm",
+    .descriptor = XL__DESCRIPTOR(xl_qgemm, XL_QGEMM_INIT),
+    .canonical_bytes = sizeof(struct xl__qgemm_canonical),
+    .check = check_descriptor,
+    .bind = bind_call,
+    .forced = forced_variant,
+    .represent = represent_class,
+    .shape_class = describe_class,
+    .shrink = xl__qgemm_shrink,
+    .case_init = xl__qgemm_case_init,
+    .range_at = offsetof(xl_qgemm, m),
+    .keep = keep_memory,
+};
+
+/* -- for the variants ----------------------------------------------------- */
+
+void xl__qgemm_add_args(struct xl__step *step,
+                        const struct xl__qgemm_canonical *c)
+{
+    xl__define(step, "FORMAT", (long)c->format);
+    xl__define(step, "ZEROS", (long)c->has_zeros);
+    xl__define(step, "TA", (long)c->a);
+    xl__define(step, "TC", (long)c->c);
+    xl__arg_mem(step, XL__QGEMM_A);
+    xl__arg_value_u64(step, XL__QGEMM_OFF_A);
+    xl__arg_u64(step, c->row_stride_a);
+    for (unsigned i = 0; i < XL__QGEMM_C - XL__QGEMM_BLOCKS; i++) {
+        xl__arg_mem(step, XL__QGEMM_BLOCKS + i);
+        xl__arg_value_u64(step, XL__QGEMM_OFF_BLOCKS + i);
+    }
+    xl__arg_u32(step, c->k / XL__QGEMM_UNIT);
+    xl__arg_u32(step, c->group / XL__QGEMM_UNIT);
+    xl__arg_mem(step, XL__QGEMM_C);
+    xl__arg_value_u64(step, XL__QGEMM_OFF_C);
+    xl__arg_u64(step, c->row_stride_c);
+    xl__arg_u64(step, c->col_stride_c);
+    xl__arg_u32(step, c->m);
+    xl__arg_u32(step, c->n);
+    xl__arg_epilogue(step, c->epilogue, XL__QGEMM_OPERAND,
+                     XL__QGEMM_OPERAND_VALUE, 0, false);
+}
+
+/* -- the public functions ------------------------------------------------- */
+
+xl_status xl_qgemm_run(xl_queue *q, const xl_qgemm *g, const xl_sync *sync)
+{
+    return xl__op_run(q, &xl__op_qgemm, g, sync);
+}
+
+xl_status xl_qgemm_prepare(xl_queue *q, const xl_qgemm *g)
+{
+    return xl__op_prepare(q, &xl__op_qgemm, g);
+}
+
+xl_status xl_qgemm_prepare_range(xl_queue *q, const xl_qgemm *g, size_t m_last)
+{
+    return xl__op_prepare_range(q, &xl__op_qgemm, g, m_last);
+}
+
+xl_status xl_qgemm_prepare_async(xl_queue *q, const xl_qgemm *g, size_t m_last,
+                                 xl_prepared done, void *arg)
+{
+    return xl__op_prepare_async(q, &xl__op_qgemm, g, m_last, done, arg);
+}
+
+xl_status xl_qgemm_workspace(xl_queue *q, const xl_qgemm *g, size_t *bytes)
+{
+    return xl__op_workspace(q, &xl__op_qgemm, g, bytes);
+}
+
+xl_status xl_qgemm_explain(xl_queue *q, const xl_qgemm *g, xl_choice *out,
+                           unsigned cap, unsigned *n)
+{
+    return xl__op_explain(q, &xl__op_qgemm, g, out, cap, n);
+}

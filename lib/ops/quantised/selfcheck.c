@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The self-check case of products with quantised weights: rows of A and of W
+ * beyond those of a group, columns beyond an iteration of its lanes, gaps
+ * between rows, guard bytes. The host dequantises the weights and sums in
+ * double; the tolerance is the Accuracy line of xl_qgemm_run(). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/rng.h"
+#include "ops/path/selfcheck_data.h"
+#include "ops/quantised/qgemm.h"
+
+enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1, GAP = 5 };
+
+void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
+                      const struct xl__params *params, void *small)
+{
+    enum { ROWS = 3, UNITS = 5, BLOCK_UNITS = 8, GROUP_UNITS = 2 };
+    struct xl__qgemm_canonical *to = small;
+    const bool is_tiled = variant && variant->tunables && params;
+    memcpy(to, canonical, sizeof *to);
+    const int *value = is_tiled ? params->value : NULL;
+    const bool has_lanes = value && variant == &xl__qgemm_gemv;
+    const size_t rn = value ? (size_t)value[XL__QGEMM_RN] : 1;
+    const size_t lanes = has_lanes ? (size_t)value[XL__QGEMM_LANES] : 1;
+    const size_t rows =
+        has_lanes ? rn * (size_t)value[XL__QGEMM_WG] / lanes : rn;
+    to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
+    to->n = xl__min_size(to->n, 2 * rows + ROWS);
+    to->k = xl__round_up(lanes + UNITS,
+                         to->format == XL_INT4 ? GROUP_UNITS : BLOCK_UNITS) *
+            XL__QGEMM_UNIT;
+    to->group = to->format == XL_INT4 ? GROUP_UNITS * XL__QGEMM_UNIT : to->k;
+    to->col_stride_c = xl__min_size(to->col_stride_c, 2);
+    to->row_stride_a = to->m == 1 ? 0 : to->k + GAP;
+    to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c + GAP;
+}
+
+/* What a case owns besides its memory: the weights, n x k. */
+struct qgemm_case {
+    struct xl__case_epilogue hook;
+    float w[];
+};
+
+static double expected_value(const struct xl__selfcheck_case *t,
+                             unsigned result, const size_t *at, double *error)
+{
+    static const double roundings = 8, u = 0x1p-23, least = 0x1p-126;
+    const struct xl__qgemm_canonical *c = t->of;
+    const struct qgemm_case *own = t->own;
+    const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
+    const xl_dtype dtype = (xl_dtype)c->c;
+    double y = 0, size = 0;
+    (void)result;
+    for (size_t l = 0; l < c->k; l++) {
+        const double term =
+            xl__dtype_load(t->before[XL__QGEMM_A],
+                           GUARD_ELEMS + at[0] * c->row_stride_a + l,
+                           (xl_dtype)c->a) *
+            (double)own->w[at[1] * c->k + l];
+        y += term;
+        size += fabs(term);
+    }
+    *error = expm1(((double)c->k + roundings) * log1p(u)) * size +
+             2 * (double)c->k * least;
+    if (c->epilogue)
+        return xl__case_epilogue_expected(&own->hook, t, along, dtype, y,
+                                          *error, error);
+    if (dtype != XL_F32)
+        *error += xl__dtype_unit_roundoff(dtype) * (fabs(y) + *error) +
+                  xl__dtype_underflow(dtype);
+    return y;
+}
+
+/* Random weights, quantised, and their values. */
+static xl_status make_weights(const struct xl__qgemm_canonical *c,
+                              struct xl__selfcheck_case *t, float *w)
+{
+    xl_status status = XL_OK;
+    const xl_qshape shape = xl__qgemm_shape(c);
+    struct xl__rng rng;
+    xl_qbytes bytes;
+    TRY(xl_qshape_bytes(&shape, &bytes));
+    unsigned char *blocks = xl__case_add_memory(
+        t, XL__QGEMM_BLOCKS, bytes.blocks + 2 * GUARD_ELEMS, XL_U8, GUARD);
+    xl_qdata data = {blocks ? blocks + GUARD_ELEMS : NULL, NULL, NULL};
+    TRY(blocks ? XL_OK : XL_NO_MEMORY);
+    t->call.value[XL__QGEMM_OFF_BLOCKS].u = GUARD_ELEMS;
+    if (bytes.scales) {
+        uint16_t *scales = xl__case_add_memory(
+            t, XL__QGEMM_SCALES,
+            bytes.scales / sizeof *scales + 2 * GUARD_ELEMS, XL_F16, GUARD);
+        TRY(scales ? XL_OK : XL_NO_MEMORY);
+        data.scales = scales + GUARD_ELEMS;
+        t->call.value[XL__QGEMM_OFF_SCALES].u = GUARD_ELEMS;
+    }
+    if (c->has_zeros) {
+        unsigned char *zeros = xl__case_add_memory(
+            t, XL__QGEMM_ZEROS, bytes.zeros + 2 * GUARD_ELEMS, XL_U8, GUARD);
+        TRY(zeros ? XL_OK : XL_NO_MEMORY);
+        data.zeros = zeros + GUARD_ELEMS;
+        t->call.value[XL__QGEMM_OFF_ZEROS].u = GUARD_ELEMS;
+    }
+    xl__rng_seed(&rng, SEED);
+    for (size_t i = 0; i < c->n * c->k; i++)
+        w[i] = (float)xl__rng_normal(&rng);
+    TRY(xl_qmat_quantise_host(&shape, w, &data));
+    TRY(xl_qmat_dequantise_host(&shape, &data, w));
+fail:
+    return status;
+}
+
+/* A full-size case may be of a class whose columns are not whole blocks. */
+xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
+{
+    xl_status status = XL_OK;
+    struct xl__qgemm_canonical *c = small;
+    const size_t size[XL__N_ALONG] = {1, 1, c->m, c->n};
+    const size_t elems_a = (c->m - 1) * c->row_stride_a + c->k;
+    const size_t elems_c =
+        (c->m - 1) * c->row_stride_c + (c->n - 1) * c->col_stride_c + 1;
+    size_t bytes;
+    struct xl__rng rng;
+    if (!xl__mul(c->n, c->k, &bytes) || !xl__mul(bytes, sizeof(float), &bytes))
+        return XL_UNSUPPORTED;
+    struct qgemm_case *own = xl__calloc(1, sizeof *own + bytes);
+    struct xl__case_result *r =
+        xl__case_add_result(t, "C", XL__QGEMM_C, (xl_dtype)c->c, GUARD_ELEMS);
+    void *a = xl__case_add_memory(t, XL__QGEMM_A, elems_a + 2 * GUARD_ELEMS,
+                                  (xl_dtype)c->a, GUARD);
+    t->of = small;
+    t->expect = expected_value;
+    t->own = own;
+    t->every = xl__case_sample_step(xl__qgemm_flop(c));
+    if (!own || !r || !a ||
+        !xl__case_add_memory(t, XL__QGEMM_C, elems_c + 2 * GUARD_ELEMS,
+                             (xl_dtype)c->c, GUARD))
+        return XL_NO_MEMORY;
+    t->call.value[XL__QGEMM_OFF_A].u = GUARD_ELEMS;
+    t->call.value[XL__QGEMM_OFF_C].u = GUARD_ELEMS;
+    xl__case_add_dim(r, c->m, c->row_stride_c);
+    xl__case_add_dim(r, c->n, c->col_stride_c);
+    xl__rng_seed(&rng, SEED + 1);
+    for (size_t i = 0; i < c->m; i++) {
+        for (size_t l = 0; l < c->k; l++)
+            xl__dtype_store(a, GUARD_ELEMS + i * c->row_stride_a + l,
+                            (xl_dtype)c->a, xl__rng_normal(&rng));
+    }
+    TRY(make_weights(c, t, own->w));
+    TRY(xl__case_epilogue_init(&own->hook, &c->epilogue, size,
+                               XL__QGEMM_OPERAND, XL__QGEMM_OPERAND_VALUE, t));
+fail:
+    return status;
+}

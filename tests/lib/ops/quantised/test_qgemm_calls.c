@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a product with quantised weights refuses, with the operand or member
+ * that is named; preparations without memory and in the background; a NaN in a
+ * row of A, and in a scale. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/clock.h"
+#include "support/support.h"
+
+enum { M = 2, N = 5, K = 64, PENDING = 1, STEP_NS = 1000000 };
+enum { BLOCKS = N * K / 32 * 18, SCALES = N * 2, ZEROS = N };
+
+static struct test_device t;
+static cl_mem a, c, blocks, scales, zeros;
+static const struct {
+    cl_mem *mem;
+    size_t bytes;
+} all[] = {{&a, M *K * sizeof(float)},
+           {&c, M *N * sizeof(float)},
+           {&blocks, BLOCKS},
+           {&scales, SCALES * 2},
+           {&zeros, ZEROS}};
+enum { N_ALL = sizeof all / sizeof *all };
+
+static int open_buffers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_ALL; i++) {
+        void *zero = calloc(1, all[i].bytes);
+        assert_non_null(zero);
+        assert_status(xl_buffer_create(t.queue, all[i].bytes, all[i].mem),
+                      XL_OK, xl_error_detail(t.queue));
+        assert_status(
+            xl_buffer_write(t.queue, *all[i].mem, 0, zero, all[i].bytes),
+            XL_OK, xl_error_detail(t.queue));
+        free(zero);
+    }
+    return 0;
+}
+
+static int close_buffers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_ALL; i++)
+        clReleaseMemObject(*all[i].mem);
+    return 0;
+}
+
+static xl_qgemm good_call(xl_qformat format)
+{
+    const bool is_int4 = format == XL_INT4;
+    return (xl_qgemm){XL_QGEMM_INIT, .m = M, .a = xl_mat_rows(a, K, XL_F32),
+                      .w = {.shape = {format, N, K, 32},
+                            .blocks.buf = blocks,
+                            .scales.buf = is_int4 ? scales : NULL,
+                            .zeros.buf = is_int4 ? zeros : NULL,
+                            .has_zeros = is_int4},
+                      .c = xl_mat_rows(c, N, XL_F32)};
+}
+
+static void refuses(const xl_qgemm *g, xl_status want, const char *named)
+{
+    const xl_status got = xl_qgemm_run(t.queue, g, NULL);
+    const char *why = xl_error_detail(t.queue);
+    assert_status(got, want, why);
+    if (!strstr(why, named))
+        fail_msg("'%s' does not name '%s'", why, named);
+}
+
+/* Each from the good call, with one member changed. */
+#define REFUSES(format, change, status, named)                                \
+    do {                                                                      \
+        xl_qgemm g = good_call(format);                                       \
+        change;                                                               \
+        refuses(&g, status, named);                                           \
+    } while (0)
+
+static void wrong_members(void **state)
+{
+    (void)state;
+    REFUSES(XL_Q4_0, g.m = 0, XL_BAD_SHAPE, "m = 0");
+    REFUSES(XL_Q4_0, g.w.shape.rows = 0, XL_BAD_SHAPE, "w 0 x");
+    REFUSES(XL_Q4_0, g.w.shape.cols = 48, XL_BAD_SHAPE, "multiple of 32");
+    REFUSES(XL_Q4_K, (void)g, XL_BAD_SHAPE, "multiple of 256");
+    REFUSES(XL_INT4, g.w.shape.group = 48, XL_BAD_SHAPE, "group 48");
+    REFUSES(XL_Q4_0, g.w.shape.format = XL_N_QFORMATS, XL_BAD_ARGUMENT,
+            "format");
+    REFUSES(XL_Q4_0, g.m = (size_t)1 << 31, XL_UNSUPPORTED, "2^31");
+    REFUSES(XL_Q4_0, g.w.offset = 1, XL_BAD_ARGUMENT, "offset");
+    REFUSES(XL_Q4_0, g.w.has_zeros = true, XL_BAD_ARGUMENT, "zeros");
+    REFUSES(XL_Q4_0, g.w.blocks.buf = NULL, XL_BAD_ARGUMENT, "w");
+    REFUSES(XL_INT4, g.w.scales.buf = NULL, XL_BAD_ARGUMENT, "scales");
+    REFUSES(XL_INT4, g.w.zeros.buf = NULL, XL_BAD_ARGUMENT, "zeros");
+    REFUSES(XL_Q4_0, g.a.dtype = XL_I8, XL_UNSUPPORTED, "A i8");
+    REFUSES(XL_Q4_0, g.c.dtype = XL_I8, XL_UNSUPPORTED, "C i8");
+    REFUSES(XL_Q4_0, g.a = xl_mat_cols(a, M, XL_F32), XL_UNSUPPORTED,
+            "column stride");
+    REFUSES(XL_Q4_0, g.w.offset = 2, XL_BUFFER_TOO_SMALL, "w");
+    REFUSES(XL_Q8_0, (void)g, XL_BUFFER_TOO_SMALL, "w");
+    REFUSES(XL_INT4, g.w.scales_offset = 1, XL_BUFFER_TOO_SMALL, "scales");
+    REFUSES(XL_INT4, g.w.zeros_offset = 1, XL_BUFFER_TOO_SMALL, "zeros");
+    REFUSES(XL_Q4_0, g.a.offset = 1, XL_BUFFER_TOO_SMALL, "A");
+    REFUSES(XL_Q4_0, g.c.row_stride = 1, XL_OVERLAP, "C");
+    REFUSES(XL_Q4_0, g.c.mem.buf = a, XL_OVERLAP, "A");
+    REFUSES(XL_Q4_0, g.c.mem.buf = blocks, XL_OVERLAP, "w");
+    REFUSES(XL_Q4_0, g.variant = "qgemm_none", XL_BAD_ARGUMENT, "qgemm_none");
+    REFUSES(XL_Q4_0, g.epilogue.expr = "sum(y)", XL_BAD_ARGUMENT, "epilogue");
+    for (int f = XL_Q4_0; f <= XL_INT4; f += XL_INT4 - XL_Q4_0) {
+        const xl_qgemm good = good_call((xl_qformat)f);
+        assert_status(xl_qgemm_run(t.queue, &good, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+    }
+}
+
+static void set_status(xl_status status, const char *detail, void *arg)
+{
+    (void)detail;
+    atomic_store((atomic_int *)arg, status);
+}
+
+static void preparations(void **state)
+{
+    xl_qgemm g = good_call(XL_INT4);
+    atomic_int status = PENDING;
+    (void)state;
+    assert_status(xl_qgemm_prepare_async(t.queue, &g, 0, set_status, &status),
+                  XL_OK, xl_error_detail(t.queue));
+    g.a.mem = g.c.mem = g.w.blocks = g.w.scales = g.w.zeros =
+        (xl_mem){.buf = NULL};
+    assert_status(xl_qgemm_prepare(t.queue, &g), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_qgemm_prepare_range(t.queue, &g, M + 1), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_qgemm_prepare_range(t.queue, &g, M - 1), XL_BAD_ARGUMENT,
+                  "a range that descends");
+    while (atomic_load(&status) == PENDING)
+        xl__sleep_ns(STEP_NS);
+    assert_status(atomic_load(&status), XL_OK, "in the background");
+}
+
+/* Row 1 of A, and the scale of a block of row 2 of W. */
+static void not_a_number(void **state)
+{
+    enum { ROW_A = 1, ROW_W = 2 };
+    static const float nan_f32 = NAN;
+    static const unsigned short nan_f16 = 0x7e00;
+    const char *name;
+    (void)state;
+    assert_status(xl_buffer_write(t.queue, a, ROW_A * K * sizeof nan_f32,
+                                  &nan_f32, sizeof nan_f32),
+                  XL_OK, xl_error_detail(t.queue));
+    assert_status(xl_buffer_write(t.queue, blocks, ROW_W * (BLOCKS / N),
+                                  &nan_f16, sizeof nan_f16),
+                  XL_OK, xl_error_detail(t.queue));
+    for (unsigned v = 0; (name = xl_variant_name(t.device, "qgemm", v)); v++) {
+        xl_qgemm g = good_call(XL_Q4_0);
+        float got[M][N];
+        g.variant = name;
+        assert_status(xl_qgemm_run(t.queue, &g, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, c, 0, got, sizeof got), XL_OK,
+                      xl_error_detail(t.queue));
+        for (unsigned i = 0; i < M; i++) {
+            for (unsigned j = 0; j < N; j++)
+                assert_int_equal(isnan(got[i][j]) != 0,
+                                 i == ROW_A || j == ROW_W);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(wrong_members, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(preparations, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(not_a_number, open_buffers,
+                                        close_buffers)};
+    test_args(argc, argv);
+    return test_run_on_device(tests, &t, NULL);
+}
