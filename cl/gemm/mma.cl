@@ -23,7 +23,8 @@
  *               instructions cannot transpose (i8 across, those with two
  *               strides) are stored along k. Elements past an edge of a
  *               matrix are zeros in local memory, and no memory outside the
- *               matrix is read.
+ *               matrix is read. Devices without asynchronous copies:
+ *               gemm/slice_registers.clh.
  *
  *               At the end the sums pass through local memory too, MMA_M rows
  *               of each sub-group at a time, and rows of C are written in
@@ -37,7 +38,7 @@
  *               products, or `whole` and the groups behind; the join: that
  *               times TM / (MMA_M SM) and the tiles behind `whole`. 1-D
  * Local memory  the larger of ST TK (TM + TN) elements and SK SM MMA_M
- *               (TN + PAD) sums
+ *               (TN + MMA_C_PAD) sums
  * -D            TM TN TK powers of 2, SM SN SK dividing them into parts of at
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
  *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
@@ -103,12 +104,10 @@
 /* -- C -------------------------------------------------------------------- */
 
 /* A stripe: MMA_M rows of every sub-group along m, the tile's rows that pass
- * through local memory together. Rows are padded so that adjacent rows' pairs
- * of sums are in different banks. */
+ * through local memory together. */
 #define STRIPE (SM * MMA_M)
 #define STRIPES (TM / STRIPE)
-#define PAD 8
-#define LINE_C (TN + PAD)
+#define LINE_C (TN + MMA_C_PAD)
 
 /* Row of the tile of row r of the i-th stripe. */
 #define ROW(i, r) ((r) / MMA_M * (TM / SM) + (i) * MMA_M + (r) % MMA_M)
@@ -143,8 +142,13 @@ INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
 #define NI (TN / SN / MMA_N)
 #define KI (TK / SK / MMA_K)
 
+#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+#define ACROSS_A 0
+#define ACROSS_B 0
+#else
 #define ACROSS_A (UA == 1 && ELEM_BYTES(TA) > 1)
 #define ACROSS_B (UB == 1 && ELEM_BYTES(TA) > 1)
+#endif
 #if ACROSS_A
 #define LINE_A (TM * ELEM_BYTES(TA))
 #define LINES_A TK
@@ -169,9 +173,19 @@ INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
 #define ROOM_C (SK * STRIPE * LINE_C * 4)
 #define ROOM (SLICES > ROOM_C ? SLICES : ROOM_C)
 
+#define EACH (16 / ELEM_BYTES(TA))
+/* Chunks of 16 bytes are assigned to items cyclically, so that an item has the
+ * same position in lines a fixed number apart. */
+#define CHUNKS(LINE) ((LINE) / 16)
+#define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
+#define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
+#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+#include "gemm/slice_registers.clh"
+#else
+#define TURN_A 0
+#define TURN_B 0
 /* Copies 16 bytes to `to`: the first n elements of a line, `step` apart, and
  * zeros. V: bytes of a copy, 0: by elements. */
-#define EACH (16 / ELEM_BYTES(TA))
 INLINED void copy_chunk(const uint V, __local uchar *to,
                         __global const BITS *from, const ulong step,
                         const uint n)
@@ -204,13 +218,9 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
     }
 }
 
-/* Copies a slice. Chunks are assigned to items cyclically, so that an item has
- * the same position in lines a fixed number apart. apart: stride of lines in
+/* Copies a slice. apart: stride of lines in
  * memory; step: of elements; lines, elems: lines of the matrix, elements of a
  * line, from the slice on. from: the item's first chunk. */
-#define CHUNKS(LINE) ((LINE) / 16)
-#define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
-#define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
 #define COPY_SLICE(name, V, AT, LINE, LINES)                                  \
     INLINED void name(__local uchar *slice, __global const BITS *from,        \
                       const ulong apart, const ulong step, const uint lines,  \
@@ -232,6 +242,7 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
             from += every * apart;                                            \
         }                                                                     \
     }
+#endif
 
 #if WINDOWS
 /* An item's lines of a tile of A, which are windows, and its place in them. */
@@ -280,12 +291,16 @@ INLINED void gather_slice(struct gathered *g, const struct windows *v,
 #define A_PARAMS                                                              \
     __global const BITS *restrict a, ulong off_a, ulong sx_a, ulong sk_a
 #define AT_A(k0)                                                              \
-    (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + (k0) * sk_a +                     \
-     LINE_OF(LINE_A) * APART_A + ELEM_OF(LINE_A) * STEP_A)
+    (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + (k0) * sk_a + FIRST_A)
 #endif
 
 /* Strides of lines and elements, and the rest of both from a slice on. */
-#if ACROSS_A
+#if TURN_A
+TURN_SLICE(copy_slice_a, VA, LINE_A, LINES_A)
+#define APART_A sk_a
+#define STEP_A 1
+#define LEFT_A(depth) depth, p.rest_m
+#elif ACROSS_A
 COPY_SLICE(copy_slice_a, VA, MMA_AT_ACROSS, LINE_A, LINES_A)
 #define APART_A sk_a
 #define STEP_A (VA ? 1 : sx_a)
@@ -296,7 +311,12 @@ COPY_SLICE(copy_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
 #define STEP_A (VA ? 1 : sk_a)
 #define LEFT_A(depth) p.rest_m, depth
 #endif
-#if ACROSS_B
+#if TURN_B
+TURN_SLICE(copy_slice_b, VB, LINE_B, LINES_B)
+#define APART_B sk_b
+#define STEP_B 1
+#define LEFT_B(depth) depth, p.rest_n
+#elif ACROSS_B
 COPY_SLICE(copy_slice_b, VB, MMA_AT_ACROSS, LINE_B, LINES_B)
 #define APART_B sk_b
 #define STEP_B (VB ? 1 : sx_b)
@@ -308,6 +328,40 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
 #define LEFT_B(depth) p.rest_n, depth
 #endif
 
+/* The item's first chunk in a slice. */
+#define FIRST_A                                                               \
+    (TURN_A ? 0 : LINE_OF(LINE_A) * APART_A + ELEM_OF(LINE_A) * STEP_A)
+#define FIRST_B                                                               \
+    (TURN_B ? 0 : LINE_OF(LINE_B) * APART_B + ELEM_OF(LINE_B) * STEP_B)
+
+#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+/* Stores the slice that was fetched, and fetches the share's next. */
+#define COPY_NEXT()                                                           \
+    do {                                                                      \
+        if (to_copy > 0) {                                                    \
+            place_copy_slice_a(slices + write * SLICE_A, held_a);                  \
+            place_copy_slice_b(slices + ST * SLICE_A + write * SLICE_B, held_b);   \
+            write = write + 1 == ST ? 0 : write + 1;                          \
+            to_copy--;                                                        \
+            FETCH_NEXT();                                                     \
+        }                                                                     \
+    } while (0)
+#define FETCH_NEXT()                                                          \
+    do {                                                                      \
+        if (to_copy > 0) {                                                    \
+            const uint depth = min((uint)TK, rest_k);                         \
+            copy_slice_a(held_a, ga, APART_A, STEP_A, LEFT_A(depth));         \
+            copy_slice_b(held_b, gb, APART_B, STEP_B, LEFT_B(depth));         \
+            ga += TK * sk_a;                                                  \
+            gb += TK * sk_b;                                                  \
+            rest_k -= depth;                                                  \
+        }                                                                     \
+    } while (0)
+#define BEGIN_COPIES()                                                        \
+    uint4 held_a[TURN_A ? TURNED(LINE_A, LINES_A) : HELD(LINE_A, LINES_A)];   \
+    uint4 held_b[TURN_B ? TURNED(LINE_B, LINES_B) : HELD(LINE_B, LINES_B)];   \
+    FETCH_NEXT()
+#else
 /* Copies the share's next slice, if there is one. */
 #define COPY_NEXT()                                                           \
     do {                                                                      \
@@ -323,6 +377,8 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
         }                                                                     \
         XL_COPY_CLOSE();                                                      \
     } while (0)
+#define BEGIN_COPIES()
+#endif
 
 /* Sum over the sub-groups along k. */
 INLINED SUMV(VC) sums_of_all(__local const SUM *at)
@@ -359,8 +415,7 @@ gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
         const ulong k0 = w.unit * TK;
         __global const BITS *ga = a + AT_A(k0);
         __global const BITS *gb =
-            b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b +
-                 LINE_OF(LINE_B) * APART_B + ELEM_OF(LINE_B) * STEP_B);
+            b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b + FIRST_B);
         mma_a fa[2][MI];
         mma_b fb[2][NI];
         mma_c sum[MI][NI];
@@ -376,6 +431,7 @@ gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
             for (uint j = 0; j < NI; j++)
                 mma_zero(&sum[i][j]);
         }
+        BEGIN_COPIES();
         #pragma unroll
         for (uint s = 0; s < ST - 1; s++)
             COPY_NEXT();

@@ -119,9 +119,18 @@ struct xl__tile_sets {
     const struct xl__tile_set *of[XL__N_TILE_KERNELS]; /* end with tm 0 */
 };
 
+/* A tile of products on matrix instructions: rows, columns of a work-group's
+ * tile, bytes along k of a slice, sub-groups along m, n, k, slices kept in local
+ * memory. */
+struct xl__mma_tile {
+    unsigned short tm, tn, bytes, sm, sn, sk, stages;
+    unsigned short registers; /* as in xl__tile_set */
+};
+
 /* How far matrix instructions get whose operands are fragments in registers.
  * Clocks are of a compute unit. */
 struct xl__mma_model {
+    const struct xl__mma_tile *tiles; /* ends with tm 0 */
     double shown;           /* of the shorter of two overlapping activities */
     double elems_per_clock; /* copied one by one */
     double begin_clocks;    /* of a tile: until its first slice has arrived */

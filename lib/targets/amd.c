@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/variants.h"
+
 #define MIB (1024.0 * 1024.0)
 
 enum {
@@ -103,6 +105,7 @@ static void correct_facts(struct xl__limits *l)
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_KNOWN, "AM-06");
     correct_dot(l, arch);
     l->model.tiles = xl__amd_tiles(arch);
+    xl__amd_matrix_engine(arch, l);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strncmp(arch, families[i].prefix, strlen(families[i].prefix)) ==
             0) {
@@ -111,6 +114,12 @@ static void correct_facts(struct xl__limits *l)
         }
 }
 
+static const struct xl__variant *const gemm[] = {
+    &xl__gemm_mma,   &xl__gemm_simt,    &xl__gemm_skinny,
+    &xl__gemm_tiled, &xl__gemm_clblast, &xl__gemm_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_amd = {
     .name = "amd",
     .matches = matches_amd,
@@ -118,7 +127,7 @@ const struct xl__vendor xl__vendor_amd = {
     .build_options = "",
     .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
     .use = &xl__amd_use,
-    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
+    .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = xl__generic_conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,

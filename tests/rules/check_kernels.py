@@ -37,6 +37,8 @@ import sys
 import tempfile
 import time
 
+import engine_loop
+import engine_tiles
 import tile_sets
 
 CL = pathlib.Path(__file__).resolve().parents[2] / "cl"
@@ -50,6 +52,7 @@ INTEL = {"@dg2", "@pvc"}
 ENGINE = ["-cl-ext=-all,+cl_khr_fp16,+cl_intel_subgroups,"
           "+cl_intel_subgroups_short,+cl_intel_required_subgroup_size,"
           "+cl_intel_subgroup_matrix_multiply_accumulate"]
+AMD = re.compile(r"(^|/)amd/mma_amdgcn")
 # Intel: emulated matrix instructions, which are never chosen there; probes that
 # fill the registers; IN-12; tiles of other devices: its own are in its lists;
 # attention, whose arrays of sums that compiler keeps in memory.
@@ -106,7 +109,9 @@ def describe_tool(path):
 
 base = pathlib.Path(__file__).read_text(encoding="utf-8") + str(
     [args.target] + [describe_tool(f) for f in tools])
-tile_base = pathlib.Path(tile_sets.__file__).read_text(encoding="utf-8")
+tile_base = "".join(
+    pathlib.Path(m.__file__).read_text(encoding="utf-8")
+    for m in (tile_sets, engine_tiles, engine_loop))
 
 
 class Build:
@@ -119,7 +124,9 @@ class Build:
         self.extensions = [w for w in words if w.startswith("+")]
         self.items = "".join(w[1:] for w in words if w[1:].isdigit())
         self.is_written = is_written
-        self.tiles = tiles  # a tile_sets.Set, and is it the plain build?
+        # A row of tile_sets, and is it the plain build?; or of engine_tiles,
+        # and which of its builds
+        self.tiles = tiles
         self.figures = ""
         self.name = f"{path.name} {options}".strip()
         self.wall_s = 0
@@ -155,9 +162,14 @@ def run(*command):
     return done.stdout, error if done.returncode else ""
 
 
+def is_engine_tile(row):
+    return isinstance(row, engine_tiles.Tile)
+
+
 def judge_tiles(build, figures):
     build.figures = json.dumps(figures)
-    return tile_sets.judge(args.target, *build.tiles, figures)
+    module = engine_tiles if is_engine_tile(build.tiles[0]) else tile_sets
+    return module.judge(args.target, *build.tiles, figures)
 
 
 def compile_for_target(build, folder):
@@ -205,7 +217,9 @@ def compile_for_target(build, folder):
         return error
     text = assembly.read_text(encoding="utf-8")
     if build.tiles:
-        return judge_tiles(build, tile_sets.read_amd(text))
+        return judge_tiles(build, engine_tiles.read(args.target, text)
+                           if is_engine_tile(build.tiles[0])
+                           else tile_sets.read_amd(text))
     if is_amd:
         # Generated ones may have more pointers than scalar registers hold.
         has_many = build.is_written or MANY_SCALARS.search(
@@ -233,6 +247,8 @@ def is_for_target(path, words=()):
     name = path.relative_to(CL).as_posix()
     if INTEL & set(words):
         return "@" + args.target in words
+    if AMD.search(name):
+        return False  # it is compiled as a part of others
     if NVIDIA.search(name) or "-DXL_MMA_PTX=1" in words:
         return is_nvidia and bool(words)
     if is_nvidia:
@@ -257,6 +273,9 @@ if args.target in tile_sets.UNITS:
                for s in tile_sets.read_sets(args.target)
                for is_plain, options in zip(
                    (True, False), tile_sets.options(args.target, s))]
+builds += [Build(CL / tile_sets.KERNELS[s.kernel], options, tiles=(s, i))
+           for s in engine_tiles.read_tiles(args.target)
+           for i, options in enumerate(engine_tiles.options(args.target, s))]
 
 with tempfile.TemporaryDirectory() as scratch:
     for i, writer in enumerate(args.writer):
@@ -278,11 +297,12 @@ for build, error in zip(due, errors):
     if error:
         print(f"{build.name} {args.target}: {error}")
         n_failed += 1
-made = [b for b in builds if b.tiles and b.stamp().exists()]
-if made:
-    print(tile_sets.table(args.target, [
-        (b.tiles[0], json.loads(b.stamp().read_text(encoding="utf-8")))
-        for b in made]))
+for module in tile_sets, engine_tiles:
+    made = [(b.tiles[0], json.loads(b.stamp().read_text(encoding="utf-8")))
+            for b in builds if b.tiles and b.stamp().exists() and
+            is_engine_tile(b.tiles[0]) == (module is engine_tiles)]
+    if made:
+        print(module.table(args.target, made))
 for build in sorted(due, key=lambda b: -b.wall_s)[:3]:
     print(f"{build.wall_s:.1f} s: {build.name}")
 print(f"{len(builds)} for {args.target}: {len(due)} compiled, "

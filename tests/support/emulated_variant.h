@@ -29,12 +29,12 @@ static void emulated_choose(const struct xl__limits *l, const void *desc,
         emulated.own->choose(l, desc, out);
 }
 
-static void emulated_open(struct test_device *t, enum xl__op_id op,
-                          const struct xl__variant *own)
+static inline void emulated_open_with(struct test_device *t,
+                                      const xl_options *options,
+                                      enum xl__op_id op,
+                                      const struct xl__variant *own)
 {
-    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
-                              .cache_dir = ""};
-    test_device_open(t, &quick);
+    test_device_open(t, options);
     emulated.own = own;
     emulated.variant = *own;
     emulated.variant.choose = emulated_choose;
@@ -43,6 +43,14 @@ static void emulated_open(struct test_device *t, enum xl__op_id op,
     emulated.vendor.variants[op] = emulated.list;
     t->device->vendor = &emulated.vendor;
     emulate_matrix_ops(&t->device->limits);
+}
+
+static inline void emulated_open(struct test_device *t, enum xl__op_id op,
+                                 const struct xl__variant *own)
+{
+    const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                              .cache_dir = ""};
+    emulated_open_with(t, &quick, op, own);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_MATRIX_OPS_H
 
 #include "device/facts.h"
+#include "targets/targets.h"
 
 #define EMULATED(in, out, depth)                                              \
     {                                                                         \
@@ -63,10 +64,32 @@ static const struct xl__mma_model emulated_mma_model = {
     .attention_bytes_frac = 0.9,
     .attention_load_bytes = 64};
 
+/* With the tiles of NVIDIA's list. */
 static inline void emulate_matrix_ops(struct xl__limits *l)
 {
+    static struct xl__mma_model model;
+    enum { SM_80 = 80 };
+    struct xl__limits listed = {.matrix_ops = NULL};
+    xl__nvidia_matrix_engine(SM_80, &listed);
+    model = emulated_mma_model;
+    model.tiles = listed.model.mma->tiles;
     l->matrix_ops = emulated_matrix_ops;
-    l->model.mma = &emulated_mma_model;
+    l->model.mma = &model;
+}
+
+/* Those of an architecture of AMD, emulated, with its tiles. */
+static inline void emulate_amd_ops(struct xl__limits *l, const char *arch)
+{
+    enum { MOST = 16 };
+    static xl_matrix_op ops[MOST];
+    size_t n = 0;
+    xl__amd_matrix_engine(arch, l);
+    for (const xl_matrix_op *op = l->matrix_ops; op->name; op++) {
+        ops[n] = *op;
+        ops[n++].code = "emulated";
+    }
+    ops[n] = (xl_matrix_op){.name = NULL};
+    l->matrix_ops = ops;
 }
 
 #endif

@@ -302,7 +302,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if (dtype != XL_F16 && dtype != XL_BF16)
         return "f32 would be rounded";
     if (!find_op(l, c))
-        return xl__mma_refused(l, dtype);
+        return xl__mma_rows_refused(l, dtype);
     if (c->d_head % EACH != 0)
         return "d_head must be a multiple of 8";
     for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {

@@ -2,7 +2,29 @@
 /* The vendor table's instructions that cl/common/matrix.clh has code for. */
 #include "ops/path/matrix_engine.h"
 
+#include "base/str.h"
 #include "device/peak_rates.h"
+
+/* Fragments that cl/common/matrix.clh knows. */
+static const struct fragments {
+    const char *name;
+    unsigned deep_bytes; /* MMA_DEEP */
+    unsigned side_by_side, pad;
+    bool has_rows;
+} known[] = {
+    {"mma", 32, 2, 8, true},         {"mfma_32x32", 32, 1, 0, false},
+    {"mfma_16x16", 64, 1, 0, false}, {"wmma_gfx11", 32, 1, 0, false},
+    {"wmma_gfx12", 32, 1, 0, false},
+};
+
+static const struct fragments *find_fragments(const char *name)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (xl__streq(known[i].name, name))
+            return &known[i];
+    }
+    return NULL;
+}
 
 static bool is_type(xl_dtype in)
 {
@@ -11,8 +33,22 @@ static bool is_type(xl_dtype in)
 
 const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in)
 {
-    return is_type(in) && l->model.mma ? xl__find_matrix_op(l, "mma", in, in)
-                                       : NULL;
+    if (!is_type(in) || !l->model.mma)
+        return NULL;
+    for (const xl_matrix_op *op = l->matrix_ops; op && op->name; op++) {
+        if (op->a == in && op->b == in && find_fragments(op->fragments))
+            return op;
+    }
+    return NULL;
+}
+
+struct xl__mma_step xl__mma_step(const xl_matrix_op *op)
+{
+    const struct fragments *f = find_fragments(op->fragments);
+    if (!f)
+        return (struct xl__mma_step){op->k, 1, 0};
+    return (struct xl__mma_step){f->deep_bytes / xl_dtype_bytes(op->a),
+                                 f->side_by_side, f->pad};
 }
 
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
@@ -26,7 +62,21 @@ const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
     if (!xl__mma_op(l, in))
         return "the kernels do not know the fragments of this device's matrix "
                "instructions";
+    const xl_matrix_op *op = xl__mma_op(l, in);
+    if (xl__num_or(l, XL__F_subgroup_width, op->lanes) != op->lanes &&
+        !xl__streq(op->code, "emulated"))
+        return "sub-groups of this device have another width than its matrix "
+               "instructions";
     return NULL;
+}
+
+const char *xl__mma_rows_refused(const struct xl__limits *l, xl_dtype in)
+{
+    const xl_matrix_op *op = xl__mma_op(l, in);
+    if (op && !find_fragments(op->fragments)->has_rows)
+        return "the kernels do not reduce rows of the fragments of this "
+               "device's matrix instructions";
+    return xl__mma_refused(l, in);
 }
 
 double xl__mma_rate(const struct xl__limits *l, const xl_matrix_op *op)
@@ -39,5 +89,6 @@ void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
                     const xl_matrix_op *op)
 {
     xl__define_choice(s, "XL_MMA", op->code);
+    xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
     xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_async_copy));
 }

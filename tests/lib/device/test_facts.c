@@ -78,7 +78,14 @@ static void matrix_instructions(void **state)
     }
     assert_int_equal(n, 12);
     assert_int_equal(n_wide, 6);
-    assert_null(xl_device_matrix_op(find("gfx942"), 0));
+    op = xl_device_matrix_op(find("gfx942"), 0);
+    assert_string_equal(op->fragments, "mfma_32x32");
+    assert_int_equal(op->lanes, 64);
+    assert_true(op->flop_per_clock == 2048);
+    op = xl_device_matrix_op(find("gfx1100"), 0);
+    assert_string_equal(op->fragments, "wmma_gfx11");
+    assert_int_equal(op->lanes, 32);
+    assert_true(op->flop_per_clock == 512);
 }
 
 static void all_files_are_devices(void **state)

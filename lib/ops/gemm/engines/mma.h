@@ -34,9 +34,10 @@ struct xl__mma_job {
 };
 
 struct xl__mma_set xl__mma_set_of(const struct xl__params *params);
-/* The i-th set that the model considers for a type, without its band (GR); all 0
+/* The i-th set of the device's list for a type, without its band (GR); all 0
  * past the last. */
-struct xl__params xl__mma_listed(size_t i, xl_dtype in);
+struct xl__params xl__mma_listed(const struct xl__limits *l, size_t i,
+                                 xl_dtype in);
 size_t xl__mma_items(const xl_matrix_op *op, const struct xl__mma_set *s);
 size_t xl__mma_local_bytes(const xl_matrix_op *op,
                            const struct xl__mma_set *s);

@@ -39,26 +39,9 @@ enum {
                              memory word by word */
     MORE_REGISTERS = 100, /* fragments, addresses, counters */
     MOST_PARTS = 8,
-    PAD = 8, /* sums: gemm/mma.cl */
     CHUNK_BYTES = 16,
     BANK_BYTES = 4,
     GUESS_BANKS = 32
-};
-
-/* The sets; depths in bytes. */
-static const struct {
-    unsigned short tm, tn, bytes, sm, sn, sk, stages;
-} mma_sets[] = {
-    {128, 256, 128, 2, 4, 1, 3}, {256, 128, 128, 4, 2, 1, 3},
-    {128, 256, 64, 2, 4, 1, 4},  {256, 128, 64, 4, 2, 1, 4},
-    {128, 128, 64, 2, 2, 1, 4},  {128, 128, 128, 2, 4, 1, 3},
-    {128, 64, 64, 2, 2, 1, 4},   {64, 128, 64, 2, 2, 1, 4},
-    {64, 64, 128, 2, 2, 1, 4},   {64, 64, 64, 2, 2, 1, 4},
-    {64, 32, 128, 2, 1, 2, 4},   {32, 64, 128, 1, 2, 2, 4},
-    {32, 32, 256, 1, 1, 4, 4},   {64, 16, 256, 2, 1, 2, 4},
-    {16, 64, 256, 1, 2, 2, 4},   {16, 32, 256, 1, 1, 4, 6},
-    {32, 16, 256, 1, 1, 4, 6},   {16, 16, 256, 1, 1, 4, 6},
-    {16, 16, 64, 1, 1, 1, 2},
 };
 
 struct xl__mma_set xl__mma_set_of(const struct xl__params *params)
@@ -91,19 +74,24 @@ static struct xl__params params_of(const struct xl__mma_set *s)
     return p;
 }
 
-struct xl__params xl__mma_listed(size_t i, xl_dtype in)
+struct xl__params xl__mma_listed(const struct xl__limits *l, size_t i,
+                                 xl_dtype in)
 {
-    if (i >= sizeof mma_sets / sizeof *mma_sets)
+    const struct xl__mma_tile *t = l->model.mma->tiles;
+    while (i > 0 && t->tm) {
+        t++;
+        i--;
+    }
+    if (!t->tm)
         return (struct xl__params){.source = "model"};
-    const struct xl__mma_set s = {
-        {.tm = mma_sets[i].tm,
-         .tn = mma_sets[i].tn,
-         .tk = mma_sets[i].bytes / xl_dtype_bytes(in),
-         .stages = mma_sets[i].stages,
-         .parts = 1},
-        mma_sets[i].sm,
-        mma_sets[i].sn,
-        mma_sets[i].sk};
+    const struct xl__mma_set s = {{.tm = t->tm,
+                                   .tn = t->tn,
+                                   .tk = t->bytes / xl_dtype_bytes(in),
+                                   .stages = t->stages,
+                                   .parts = 1},
+                                  t->sm,
+                                  t->sn,
+                                  t->sk};
     return params_of(&s);
 }
 
@@ -119,7 +107,8 @@ size_t xl__mma_local_bytes(const xl_matrix_op *op, const struct xl__mma_set *s)
     const struct xl__tile *t = &s->tile;
     const size_t slices =
         t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(op->a);
-    const size_t sums = s->sk * s->sm * op->m * (t->tn + PAD) * sizeof(float);
+    const size_t sums = s->sk * s->sm * op->m *
+                        (t->tn + xl__mma_step(op).pad) * sizeof(float);
     return xl__max_size(slices, sums);
 }
 
@@ -129,13 +118,15 @@ static bool has_whole_instructions(const xl_matrix_op *op,
                                    const struct xl__mma_set *s)
 {
     const struct xl__tile *t = &s->tile;
+    const struct xl__mma_step step = xl__mma_step(op);
     const size_t bytes = xl_dtype_bytes(op->a);
     const size_t line =
         xl__max_size(t->tk, xl__max_size(t->tm, t->tn)) * bytes;
     return t->tm && t->tn && t->tk && s->sm && s->sn && s->sk &&
            t->stages >= 2 && t->band && t->parts &&
-           t->tm % (s->sm * op->m) == 0 && t->tn % (s->sn * 2 * op->n) == 0 &&
-           t->tk % (s->sk * 2 * op->k) == 0 &&
+           t->tm % (s->sm * op->m) == 0 &&
+           t->tn % (s->sn * step.side_by_side * op->n) == 0 &&
+           t->tk % (s->sk * 2 * step.k) == 0 &&
            line / CHUNK_BYTES <= xl__mma_items(op, s);
 }
 
@@ -144,14 +135,34 @@ static size_t sums_of_item(const xl_matrix_op *op, const struct xl__mma_set *s)
     return s->tile.tm / s->sm * (s->tile.tn / s->sn) / op->lanes;
 }
 
+/* Registers of an item: the list's, which a compiler has kept to, or an
+ * estimate. */
+struct item_registers {
+    size_t n;
+    bool is_listed;
+};
+static struct item_registers registers_of_item(const struct xl__limits *l,
+                                               const xl_matrix_op *op,
+                                               const struct xl__mma_set *s)
+{
+    const struct xl__tile *t = &s->tile;
+    const size_t bytes = t->tk * xl_dtype_bytes(op->a);
+    for (const struct xl__mma_tile *i = l->model.mma->tiles; i->tm; i++) {
+        if (i->tm == t->tm && i->tn == t->tn && i->bytes == bytes &&
+            i->sm == s->sm && i->sn == s->sn && i->sk == s->sk &&
+            i->stages == t->stages && i->registers > 0)
+            return (struct item_registers){i->registers, true};
+    }
+    return (struct item_registers){sums_of_item(op, s) + MORE_REGISTERS, false};
+}
+
 /* Number of groups whose registers a compute unit holds. */
 static double groups_in_registers(const struct xl__limits *l,
                                   const xl_matrix_op *op,
                                   const struct xl__mma_set *s)
 {
     return xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
-           (double)(xl__mma_items(op, s) *
-                    (sums_of_item(op, s) + MORE_REGISTERS));
+           (double)(xl__mma_items(op, s) * registers_of_item(l, op, s).n);
 }
 
 bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
@@ -160,9 +171,10 @@ bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
     const double registers = xl__num_or(l, XL__F_registers_per_item,
                                         xl__model(l, XL__M_item_registers));
     const size_t sums = sums_of_item(op, s);
+    const struct item_registers need = registers_of_item(l, op, s);
     return has_whole_instructions(op, s) &&
            (op->a != XL_F32 || sums <= MOST_SUMS_F32) &&
-           (double)(sums + MORE_REGISTERS) <= registers &&
+           (need.is_listed || (double)need.n <= registers) &&
            groups_in_registers(l, op, s) >= 1 &&
            xl__mma_items(op, s) <= xl__size_or(l, XL__F_max_wg_size, 1) &&
            xl__mma_local_bytes(op, s) <=
@@ -224,7 +236,7 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
         (double)(grid->is_cut ? grid->stream.groups : grid->tiles);
     const struct xl__group_needs needs = {
         (double)xl__mma_items(job->op, s),
-        (double)(sums_of_item(job->op, s) + MORE_REGISTERS),
+        (double)registers_of_item(l, job->op, s).n,
         (double)xl__mma_local_bytes(job->op, s)};
     const double at_once =
         fmin(ceil(groups / n_cus),
@@ -274,10 +286,10 @@ double xl__mma_choose(const struct xl__limits *l,
                       const struct xl__cost *work, struct xl__params *out)
 {
     struct mma_search b = {l, job, work, out, {.ns = INFINITY}};
-    struct xl__params p = xl__mma_listed(0, job->tiles.in);
+    struct xl__params p = xl__mma_listed(l, 0, job->tiles.in);
     *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
     for (size_t i = 0; p.value[XL__GEMM_TM];
-         p = xl__mma_listed(++i, job->tiles.in)) {
+         p = xl__mma_listed(l, ++i, job->tiles.in)) {
         struct xl__mma_set s = xl__mma_set_of(&p);
         s.tile.band = xl__model_size(l, XL__M_band);
         for (; s.tile.parts <= MOST_PARTS; s.tile.parts *= 2)

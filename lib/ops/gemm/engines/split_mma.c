@@ -219,7 +219,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 static const char *refuses(const struct xl__limits *l, const void *desc,
                            const struct xl__split_scheme *scheme)
 {
-    const char *why = xl__mma_refused(l, scheme->in);
+    const char *why = xl__mma_rows_refused(l, scheme->in);
     return why ? why : xl__split_refused(l, desc);
 }
 

@@ -131,7 +131,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes, BAND = 4, MOST_PARTS = 2 };
 static bool is_large(unsigned i)
 {
     enum { MOST = 128 * 128 };
-    const struct xl__params p = xl__mma_listed(i, XL_F16);
+    const struct xl__params p = xl__mma_listed(&t.device->limits, i, XL_F16);
     return p.value[XL__CONV_TM] * p.value[XL__CONV_TN] >= MOST;
 }
 
@@ -139,7 +139,9 @@ static void every_tile(void **state)
 {
     unsigned n_right = 0;
     (void)state;
-    for (unsigned i = 0; xl__mma_listed(i, XL_F16).value[XL__CONV_TM]; i++) {
+    for (unsigned i = 0;
+         xl__mma_listed(&t.device->limits, i, XL_F16).value[XL__CONV_TM];
+         i++) {
         for (unsigned j = 0; j < N_SHAPES; j++) {
             char what[64];
             if (!takes_all && (j != i / 2 % N_SHAPES || i % 2 || is_large(i)))
@@ -151,7 +153,7 @@ static void every_tile(void **state)
             c.out = j % 2 ? XL_F32 : c.in;
             c.alpha = 2;
             c.has_norm = j != N_SHAPES - 1 && i % 3 == 0;
-            emulated.wanted = xl__mma_listed(i, c.in);
+            emulated.wanted = xl__mma_listed(&t.device->limits, i, c.in);
             emulated.wanted.value[XL__MMA_GR] = BAND;
             emulated.wanted.value[XL__MMA_PARTS] =
                 1 + (int)(i / 4) % MOST_PARTS;

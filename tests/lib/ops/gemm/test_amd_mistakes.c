@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mistakes in the layout of AMD's fragments, planted one at a time in a copy of
+ * the kernels: the self-check of gemm_mma, on the emulated instructions, strikes
+ * each. Without a mistake the product is computed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/gemm/engines/mma.h"
+#include "runtime/store/sources.h"
+#include "support/emulated_variant.h"
+
+#define FRAGMENTS "common/amd/fragments.clh"
+#define REGISTERS "gemm/slice_registers.clh"
+
+static const struct mistake {
+    const char *what, *arch, *file, *from, *to;
+} mistakes[] = {
+    {"none", "gfx942", NULL, NULL, NULL},
+    {"none", "gfx1100", NULL, NULL, NULL},
+    {"none", "gfx1201", NULL, NULL, NULL},
+    {"sums of four rows too close", "gfx942", FRAGMENTS, "(4 * MMA_PARTS)",
+     "(2 * MMA_PARTS)"},
+    {"sums of four rows in reverse", "gfx942", FRAGMENTS, "* 4 + (e) % 4)",
+     "* 4 + 3 - (e) % 4)"},
+    {"halves of the sub-group swapped in C", "gfx942", FRAGMENTS,
+     "(l) / MMA_M * 4 + (e) % 4", "(1 - (l) / MMA_M) * 4 + (e) % 4"},
+    {"columns of C in pairs of lanes", "gfx942", FRAGMENTS,
+     "MMA_C_COL(l, e) ((l) % MMA_N)", "MMA_C_COL(l, e) ((l) / 2)"},
+    {"neighbours swapped in A and B", "gfx942", FRAGMENTS,
+     "MMA_A_ROW(l, e) ((l) % MMA_M)", "MMA_A_ROW(l, e) (((l) ^ 1) % MMA_M)"},
+    {"rows of A in pairs of lanes", "gfx942", FRAGMENTS,
+     "MMA_A_ROW(l, e) ((l) % MMA_M)", "MMA_A_ROW(l, e) ((l) / 2)"},
+    {"a word twice", "gfx942", FRAGMENTS, "= w.y;", "= w.z;"},
+    {"steps overlap", "gfx942", FRAGMENTS, "kk * (MMA_DEEP / 16)", "kk"},
+    {"both halves load the same", "gfx942", FRAGMENTS,
+     "t->lane / MMA_M % MMA_PARTS * MMA_A_CHUNKS", "0"},
+    {"the column's row in C", "gfx942", "gemm/mma.cl",
+     "MMA_C_COL(team.lane, e)] =", "MMA_C_ROW(team.lane, e)] ="},
+    {"rows of a stripe swapped", "gfx942", "gemm/mma.cl", "(r) % MMA_M)",
+     "((r) ^ 1) % MMA_M)"},
+    {"pairs along k swapped in one operand", "gfx942", REGISTERS,
+     "mma_halves(w[0].x, w[0].y, which)", "mma_halves(w[0].y, w[0].x, which)"},
+    {"two lines swapped in one operand", "gfx942", REGISTERS,
+     "held + 2 * j, first)", "held + 2 * j, 1 - first)"},
+    {"chunks along k swapped in one operand", "gfx942", REGISTERS,
+     "AT(LINE, i0 + j * every, chunk)", "AT(LINE, i0 + j * every, chunk ^ 1)"},
+    {"gfx12's rows of C on gfx11", "gfx1100", FRAGMENTS,
+     "(2 * (e) + (l) / MMA_M)", "((l) / MMA_M * MMA_C_ELEMS + (e))"},
+    {"the copies of gfx11 are of the next step", "gfx1100", FRAGMENTS,
+     "t->lane / MMA_M % MMA_PARTS * MMA_A_CHUNKS",
+     "t->lane / MMA_M % 2 * MMA_A_CHUNKS"},
+    {"half of a lane's bytes on gfx11", "gfx1100", FRAGMENTS, "chunk + c)",
+     "chunk)"},
+    {"gfx11's rows of C on gfx12", "gfx1201", FRAGMENTS,
+     "((l) / MMA_M * MMA_C_ELEMS + (e))", "(2 * (e) + (l) / MMA_M)"},
+    {"gfx11's copies on gfx12", "gfx1201", FRAGMENTS,
+     "t->lane / MMA_M % MMA_PARTS * MMA_A_CHUNKS", "0"},
+};
+
+static void write_kernel(const char *dir, const char *name, const char *text,
+                         size_t n)
+{
+    char path[1024];
+    test_kernel_path(dir, name, path, sizeof path);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Writes the library's kernels, with the mistake if there is one. */
+static void write_kernels(const char *dir, const struct mistake *m)
+{
+    bool is_planted = m->file == NULL;
+    for (const struct xl__embedded *e = xl__embedded; e->name; e++) {
+        struct xl__str all = {0};
+        xl__str_add_n(&all, (const char *)e->text, e->len);
+        const char *at = m->file && strcmp(e->name, m->file) == 0
+                             ? strstr(xl__str_text(&all), m->from)
+                             : NULL;
+        if (at) {
+            struct xl__str with = {0};
+            xl__str_add_n(&with, all.text, (size_t)(at - all.text));
+            xl__str_add(&with, m->to);
+            xl__str_add(&with, at + strlen(m->from));
+            xl__str_clear(&all);
+            all = with;
+            is_planted = true;
+        }
+        write_kernel(dir, e->name, all.text, all.len);
+        xl__str_clear(&all);
+    }
+    if (!is_planted)
+        fail_msg("%s: '%s' is not in %s", m->what, m->from, m->file);
+}
+
+static void one_mistake(const struct mistake *m)
+{
+    enum { SIDE = 64, DEEP = 128, BAND = 8, OPERANDS = 3 };
+    struct test_device t;
+    const char *dir = test_scratch("cl");
+    write_kernels(dir, m);
+    const xl_options options = {XL_OPTIONS_INIT, .cache_dir = "",
+                                .cl_dir = dir};
+    emulated_open_with(&t, &options, XL__OP_GEMM, &xl__gemm_mma);
+    emulate_amd_ops(&t.device->limits, m->arch);
+    emulated.wanted = (struct xl__params){.source = "model"};
+    for (size_t i = 0;; i++) {
+        const struct xl__params p =
+            xl__mma_listed(&t.device->limits, i, XL_F16);
+        if (p.value[XL__GEMM_TM] == 0)
+            break;
+        if (p.value[XL__GEMM_TM] == SIDE && p.value[XL__GEMM_TN] == SIDE)
+            emulated.wanted = p;
+    }
+    emulated.wanted.value[XL__MMA_GR] = BAND;
+    cl_mem mem[OPERANDS];
+    for (unsigned i = 0; i < OPERANDS; i++) {
+        assert_status(xl_buffer_create(t.queue, SIDE * DEEP * 2, &mem[i]),
+                      XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_fill(t.queue, mem[i], 0, 0,
+                                     SIDE * DEEP / 2),
+                      XL_OK, xl_error_detail(t.queue));
+    }
+    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE, .n = SIDE, .k = DEEP,
+                       .a = xl_mat_rows(mem[0], DEEP, XL_F16),
+                       .b = xl_mat_rows(mem[1], SIDE, XL_F16),
+                       .c = xl_mat_rows(mem[2], SIDE, XL_F16), .alpha = 1};
+    const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+    const char *why = xl_error_detail(t.queue);
+    if (m->file == NULL)
+        assert_status(status, XL_OK, why);
+    else if (status == XL_OK)
+        fail_msg("%s on %s: not struck", m->what, m->arch);
+    else if (!strstr(why, "gemm_mma: C("))
+        fail_msg("%s on %s: %s", m->what, m->arch, why);
+    assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
+    for (unsigned i = 0; i < OPERANDS; i++)
+        clReleaseMemObject(mem[i]);
+    test_device_close(&t);
+}
+
+static void each_is_struck(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        one_mistake(&mistakes[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_struck)};
+    test_args(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
