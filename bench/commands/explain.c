@@ -26,8 +26,9 @@ static const char *const limits[] = {"compute_units",    "max_wg_size",
                                      "cache_line_bytes", "llc_bytes",
                                      "mem_align_bytes",  "max_alloc_bytes",
                                      "has_f16_arith",    "has_watchdog",
-                                     "async_copy",       "peak_f32_flop_per_s",
-                                     "copy_bytes_per_s", NULL};
+                                     "async_copy",       "block_read",
+                                     "peak_f32_flop_per_s", "copy_bytes_per_s",
+                                     NULL};
 
 static void print_fact(const char *name, const xl_fact *f)
 {

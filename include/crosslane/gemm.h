@@ -151,11 +151,11 @@ typedef struct xl_gemm {
  *            For C of i32, alpha and beta are integers and sums wrap; for
  *            C of floats, a sum in i32 is rounded to f32 first. A and B of
  *            different types, and u8, have the variants gemm_ref, gemm_tiled,
- *            gemm_skinny, and gemm_simt for f32, f16 and bf16. With scales or
- *            zeros sums are f32, A and B not f64, and the variants gemm_ref
- *            and gemm_tiled. With an
- *            epilogue C may be of f32, f16, bf16, i32, i8, u8 or bool; its
- *            text casts where the language requires it; f64 has no epilogue.
+ *            gemm_skinny, and gemm_simt and gemm_block_read for f32, f16 and
+ *            bf16. With scales or zeros sums are f32, A and B not f64, and the
+ *            variants gemm_ref and gemm_tiled. With an epilogue C may be of
+ *            f32, f16, bf16, i32, i8, u8 or bool; its text casts where the
+ *            language requires it; f64 has no epilogue.
  * Scalars:   alpha and beta are rounded to the type of y first: f64 or i32
  *            where C is, and f32 otherwise or with an epilogue. With alpha = 0
  *            C = epilogue(beta C), as in BLAS: A and B are not read, so that a

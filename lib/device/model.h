@@ -41,6 +41,7 @@ enum xl__device_class {
  /* waits that nothing hides, in clocks (NV-58) */                            \
  XX(tiled_step_clocks,    60,    60,     0,     0, "a step of k of gemm_tiled, and of CLBlast")  \
  XX(ahead_step_clocks,    28,    28,     0,     0, "of gemm_simt")              \
+ XX(blocks_step_clocks,   60,    60,     0,     0, "of gemm_block_read: that of gemm_tiled, not measured") \
  XX(conv_step_clocks,     75,    75,     0,     0, "of conv_tiled")             \
  XX(direct_step_clocks,  140,   140,     0,     0, "a tap of conv_direct, of one channel") \
  XX(skinny_row_clocks,  1350,  1350,     0,     0, "a row of gemm_skinny, whose items add their sums") \
@@ -94,9 +95,11 @@ enum xl__model_id {
 
 /* The kernels that multiply from local memory and registers. */
 enum xl__tile_kernel {
-    XL__TILES_GEMM,       /* gemm/tiled.cl */
-    XL__TILES_GEMM_AHEAD, /* gemm/simt.cl */
-    XL__TILES_CONV,       /* conv/tiled.cl */
+    XL__TILES_GEMM,        /* gemm/tiled.cl */
+    XL__TILES_GEMM_AHEAD,  /* gemm/simt.cl */
+    XL__TILES_GEMM_BLOCKS, /* gemm/block_read.cl; only tables whose devices
+                              have block reads list sets of it */
+    XL__TILES_CONV,        /* conv/tiled.cl */
     XL__N_TILE_KERNELS
 };
 

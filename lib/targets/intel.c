@@ -82,6 +82,10 @@ static void correct_facts(struct xl__limits *l)
     if (!isnan(memory))
         xl__limits_correct(l, XL__F_max_alloc_bytes, memory, XL_KNOWN,
                            "IN-11");
+    if (xl__has_extension(l, "cl_intel_subgroups") &&
+        xl__has_extension(l, "cl_intel_subgroups_short"))
+        xl__limits_correct_text(l, XL__F_block_read, "intel", XL_KNOWN,
+                                "IN-18");
     xl__limits_correct_text(l, XL__F_unit_id, "intel", XL_KNOWN, "IN-09");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
@@ -91,8 +95,10 @@ static void correct_facts(struct xl__limits *l)
 static const struct xl__use_source use = {.registers = 0x425B,
                                           .spill_bytes = 0x4109}; /* IN-13 */
 
+/* In this order where estimates are equal; the last supports everything. */
 static const struct xl__variant *const gemm[] = {
     &xl__gemm_dpas,
+    &xl__gemm_block_read,
     &xl__gemm_simt,
     &xl__gemm_skinny,
     &xl__gemm_tiled,

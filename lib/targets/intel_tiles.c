@@ -92,6 +92,28 @@ static const struct xl__tile_set wide_conv[] = {
     {0, 0, 0, 0, 0, 0, 0, 0},
 };
 
+/* gemm/block_read.cl: a sub-group has rm rows, tn columns and the depth of its
+ * width at a time (IN-18). */
+static const struct xl__tile_set narrow_block[] = {
+    /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
+    {128,  32,  8, 16,  4, 1, 0.69, 128},
+    { 64,  32,  8, 16,  4, 1, 0.69, 128},
+    { 32,  32,  8, 16,  4, 1, 0.69, 128},
+    { 32,  32,  8,  8,  4, 1, 0.67, 128},
+    { 16,  16,  8,  8,  2, 1, 0.60, 128},
+    {0, 0, 0, 0, 0, 0, 0, 0},
+};
+
+static const struct xl__tile_set wide_block[] = {
+    /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */
+    {128,  64, 16, 16,  4, 1, 0.71, 128},
+    { 64,  64, 16, 16,  4, 1, 0.71, 128},
+    { 32,  64, 16, 16,  4, 1, 0.71, 128},
+    { 32,  32, 16, 16,  2, 1, 0.67, 128},
+    { 16,  32, 16, 16,  2, 1, 0.67, 128},
+    {0, 0, 0, 0, 0, 0, 0, 0},
+};
+
 /* clang-format on */
 
 const struct xl__tile_sets xl__intel_narrow_tiles = {
@@ -100,6 +122,7 @@ const struct xl__tile_sets xl__intel_narrow_tiles = {
     .one_depth = true,
     .of = {[XL__TILES_GEMM] = narrow_gemm,
            [XL__TILES_GEMM_AHEAD] = narrow_ahead,
+           [XL__TILES_GEMM_BLOCKS] = narrow_block,
            [XL__TILES_CONV] = narrow_conv},
 };
 
@@ -109,5 +132,6 @@ const struct xl__tile_sets xl__intel_wide_tiles = {
     .one_depth = true,
     .of = {[XL__TILES_GEMM] = wide_gemm,
            [XL__TILES_GEMM_AHEAD] = wide_ahead,
+           [XL__TILES_GEMM_BLOCKS] = wide_block,
            [XL__TILES_CONV] = wide_conv},
 };

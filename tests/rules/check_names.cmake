@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 
 set(allowed
     "^lib/targets/|^lib/device/identify\\.c$|^bench/cli/hints\\.c$"
-    "|^cl/common/(async_copy|subgroup|dot|exp2|matrix|compute_unit|device_fence)"
+    "|^cl/common/(async_copy|block_read|subgroup|dot|exp2|matrix|compute_unit|device_fence)"
     "\\.clh$"
     "|^cl/probe/matrix_engine\\.cl$"
     "|^cl/[a-z]+/(nvidia|amd|intel)/")

@@ -5,6 +5,7 @@ unit. The formulas: vendor-notes AM-15, IN-10."""
 import collections
 import pathlib
 import re
+import struct
 
 TARGETS = pathlib.Path(__file__).resolve().parents[2] / "lib" / "targets"
 
@@ -26,10 +27,11 @@ UNITS = {"gfx90a": CDNA, "gfx942": CDNA,
          "tgllp": XE_HPG, "dg2": XE_HPG, "pvc": XE_HPC}
 
 KERNELS = {"gemm": "gemm/tiled.cl", "ahead": "gemm/simt.cl",
-           "conv": "conv/tiled.cl", "mma": "gemm/mma.cl"}
+           "conv": "conv/tiled.cl", "mma": "gemm/mma.cl",
+           "block": "gemm/block_read.cl"}
 ONE_DEPTH = ("tgllp", "dg2", "pvc")  # struct xl__tile_sets
 # The share of the bound that tiles reach where it was measured.
-MEASURED = {"gemm": 0.75, "ahead": 0.67, "conv": 0.75}
+MEASURED = {"gemm": 0.75, "ahead": 0.67, "conv": 0.75, "block": 0.75}
 
 Set = collections.namedtuple("Set", "kernel tm tn tk rm rn st frac registers")
 
@@ -65,6 +67,9 @@ def options(target, s):
     common = (f"-DTM={s.tm} -DTN={s.tn} -DTK={s.tk} -DRM={s.rm} -DRN={s.rn} "
               f"-DST={s.st} -DGR=8 -DVC={min(4, s.rn)} -DTY=0 "
               f"-DXL_WIDTH={unit.width}")
+    if s.kernel == "block":
+        return [f"{common} -DXL_BLOCKS_INTEL=1 -DBATCH=0 -DUA=0 -DTA=0 -DTC=0",
+                f"{common} -DXL_BLOCKS_INTEL=1 -DBATCH=0 -DUA=1 -DTA=1 -DTC=1"]
     if s.kernel == "conv":
         common += f" -DAHEAD={int(target not in ONE_DEPTH)} -DXL_WIDE=0"
         return [f"{common} -DFIRST=1 -DLAST=1 -DMIX=0 -DVP=1 -DVF=1 -DTA=0 "
@@ -91,6 +96,35 @@ def read_amd(text):
             "barriers": len(re.findall(r"\ts_barrier\b", text))}
 
 
+def read_loop(binary):
+    """What the loop with most multiply-adds executes at a time: instructions,
+    multiply-adds, messages to memory. An instruction is 16 bytes, 8 with bit
+    29; its first 7 bits are the opcode; jmpi has its distance in the last 4
+    bytes (Intel's programmer's reference, Gen12)."""
+    compact, mad, send, jump = 1 << 29, 0x5b, (0x31, 0x32), 0x20
+    table, = struct.unpack_from("<Q", binary, 40)
+    n, names = struct.unpack_from("<HH", binary, 60)
+    sections = [struct.unpack_from("<IIQQQQ", binary, table + 64 * i)
+                for i in range(n)]
+    best = {"loop": 0, "fmas": 0, "sends": 0}
+    for name, _, _, _, begin, size in sections:
+        at = sections[names][4] + name
+        if not binary[at:].startswith(b".text.") or size < 16:
+            continue
+        code, listed, at = binary[begin:begin + size] + bytes(16), [], 0
+        while at < size:
+            word, = struct.unpack_from("<Q", code, at)
+            listed.append((at, word & 0x7f))
+            back, = struct.unpack_from("<i", code, at + 12)
+            if listed[-1][1] == jump and not word & compact and back < 0:
+                body = [op for i, op in listed if i >= at + back]
+                if body.count(mad) >= best["fmas"]:
+                    best = {"loop": len(body), "fmas": body.count(mad),
+                            "sends": sum(map(body.count, send))}
+            at += 8 if word & compact else 16
+    return best
+
+
 def read_intel(binary):
     """The figures of a binary's .ze_info: all registers of a thread are its
     kernel's."""
@@ -107,7 +141,7 @@ def read_intel(binary):
                 r"type: +(?:scratch|global)\n +usage: .*\n +size: +(\d+)",
                 text))),
             "local": number("slm_size"), "width": number("simd_size"),
-            "barriers": number("barrier_count")}
+            "barriers": number("barrier_count"), **read_loop(binary)}
 
 
 def common_option(target):
@@ -122,7 +156,7 @@ def occupancy(unit, s, f):
     """Waves of a SIMD, and what limits them."""
     each = -(-f["registers"] // unit.granule) * unit.granule
     waves = -(-items_of(s) // unit.width)
-    groups = unit.local // f["local"]
+    groups = unit.local // max(f["local"], 1)
     limits = {"waves": unit.waves, "registers": unit.file // each,
               "local memory": groups * waves / unit.simds}
     limit = min(limits, key=limits.get)
@@ -134,6 +168,8 @@ def bound(unit, s):
     to a set, times what tiles reach of that."""
     staged = (s.tm + s.tn) / items_of(s)
     fma = s.rm * s.rn / unit.issue
+    if s.kernel == "block":  # of a depth: reads and their addresses
+        return MEASURED["block"] * fma / (fma + 2 * (1 + s.rm / unit.width))
     issue = fma + (s.rm + s.rn) / 4 + 2 * staged
     local = (s.rm + s.rn + staged) * unit.lanes / unit.banks
     return MEASURED[s.kernel] * fma / max(issue, local)
@@ -150,6 +186,13 @@ def judge(target, s, is_plain, f):
         return f"sub-groups of {f['width']}, not {unit.width}"
     if f["barriers"] and items_of(s) <= unit.width:
         return "a barrier within one sub-group"
+    if s.kernel == "block":
+        if f["barriers"] or f["local"]:
+            return "a barrier or local memory"
+        if (f["fmas"], f["sends"]) != (s.rm * s.rn * unit.width,
+                                       s.rm + unit.width):
+            return (f"{f['fmas']} multiply-adds and {f['sends']} reads in the "
+                    "loop: not one read for each row of A and B")
     if occupancy(unit, s, f)[0] < 1 / unit.simds:
         return "no group fits"
     if abs(bound(unit, s) - s.frac) > 0.006:
@@ -172,5 +215,7 @@ def table(target, rows):
             f"  {s.kernel:5} {s.tm:3}x{s.tn:<3}x{s.tk:<2} {s.rm:2}x{s.rn:<2} "
             f"{s.st}  {plain['registers']:4} {most['registers']:4} "
             f"{most['scalars']:4} {most['spilled']:2} {most['local']:6}  "
-            f"{waves:5.2f} ({limit})  {s.frac}")
+            f"{waves:5.2f} ({limit})  {s.frac}" + (
+                f"  loop: {plain['fmas']} multiply-adds of {plain['loop']}, "
+                f"{plain['sends']} block reads" if s.kernel == "block" else ""))
     return "\n".join(lines)

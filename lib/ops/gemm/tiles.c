@@ -86,6 +86,8 @@ size_t xl__tile_value_bytes(xl_dtype in)
 
 size_t xl__tile_local_bytes(const struct xl__tile *t, xl_dtype in)
 {
+    if (t->kernel == XL__TILES_GEMM_BLOCKS)
+        return 0;
     const size_t value = xl__tile_value_bytes(in);
     const size_t pad = VECTOR_BYTES / value;
     const size_t taps = t->kernel == XL__TILES_CONV ? 2 * t->tk : 0;
@@ -278,6 +280,14 @@ size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                         : 0;
 }
 
+/* Blocks are read whole: where a tile ends outside, it begins earlier. */
+static bool holds_whole_blocks(const struct xl__tile *t,
+                               const struct xl__tile_job *job)
+{
+    return t->kernel != XL__TILES_GEMM_BLOCKS ||
+           (job->m >= t->rm && job->n >= t->tn && job->k >= t->tk);
+}
+
 bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out)
 {
@@ -289,7 +299,7 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
     /* Kernels and launches count tiles in 32 bits. */
     if (!xl__mul(out->tiles_m, out->tiles_n, &out->tiles) ||
         !xl__mul(out->tiles, job->count, &out->tiles) ||
-        out->tiles > INT32_MAX / t->band)
+        out->tiles > INT32_MAX / t->band || !holds_whole_blocks(t, job))
         return false;
     if (!out->is_cut)
         return true;
@@ -359,6 +369,7 @@ static double step_clocks(const struct xl__limits *l, const struct xl__tile *t)
     static const enum xl__model_id ids[XL__N_TILE_KERNELS] = {
         [XL__TILES_GEMM] = XL__M_tiled_step_clocks,
         [XL__TILES_GEMM_AHEAD] = XL__M_ahead_step_clocks,
+        [XL__TILES_GEMM_BLOCKS] = XL__M_blocks_step_clocks,
         [XL__TILES_CONV] = XL__M_conv_step_clocks};
     return xl__model(l, ids[t->kernel]);
 }

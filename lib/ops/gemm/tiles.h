@@ -113,7 +113,8 @@ bool xl__tile_runs(const struct xl__limits *l, const struct xl__tile *t,
 bool xl__tile_fits(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in);
 /* Divide a job into tiles. Returns false if the number of tiles exceeds what a
- * launch counts, or the partial sums exceed a buffer. */
+ * launch counts, the partial sums exceed a buffer, or the job is smaller than
+ * the blocks of XL__TILES_GEMM_BLOCKS. */
 bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
                   const struct xl__tile_job *job, struct xl__tile_grid *out);
 /* Add to *w how tiles fall on `n_cus` compute units: its fill, the launches,

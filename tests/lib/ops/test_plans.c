@@ -848,10 +848,12 @@ static void check_sets(const struct xl__limits *l, const struct machine *m)
     static const struct xl__variant *const variants[XL__N_TILE_KERNELS] = {
         [XL__TILES_GEMM] = &xl__gemm_tiled,
         [XL__TILES_GEMM_AHEAD] = &xl__gemm_simt,
+        [XL__TILES_GEMM_BLOCKS] = &xl__gemm_block_read,
         [XL__TILES_CONV] = &xl__conv_tiled,
     };
     for (unsigned i = 0; l->model.tiles && i < XL__N_TILE_KERNELS; i++) {
-        for (const struct xl__tile_set *s = l->model.tiles->of[i]; s->tm; s++)
+        const struct xl__tile_set *s = l->model.tiles->of[i];
+        for (; s && s->tm; s++)
             check_set(l, m, variants[i], i, s);
     }
 }
