@@ -123,8 +123,8 @@ struct xl__tile_sets {
 };
 
 /* A tile of products on matrix instructions: rows, columns of a work-group's
- * tile, bytes along k of a slice, sub-groups along m, n, k, slices kept in local
- * memory. */
+ * tile, bytes along k of a slice, sub-groups along m, n, k, slices kept in
+ * local memory. */
 struct xl__mma_tile {
     unsigned short tm, tn, bytes, sm, sn, sk, stages;
     unsigned short registers; /* as in xl__tile_set */

@@ -115,8 +115,12 @@ static void correct_facts(struct xl__limits *l)
 }
 
 static const struct xl__variant *const gemm[] = {
-    &xl__gemm_mma,   &xl__gemm_simt,    &xl__gemm_skinny,
-    &xl__gemm_tiled, &xl__gemm_clblast, &xl__gemm_ref,
+    &xl__gemm_mma,
+    &xl__gemm_simt,
+    &xl__gemm_skinny,
+    &xl__gemm_tiled,
+    &xl__gemm_clblast,
+    &xl__gemm_ref,
     NULL,
 };
 

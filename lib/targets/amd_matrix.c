@@ -106,8 +106,8 @@ static const struct {
     const xl_matrix_op *ops;
     const struct xl__mma_model *model;
 } archs[] = {
-    {"gfx90a", gfx90a, &mfma}, {"gfx942", gfx942, &mfma},
-    {"gfx950", gfx950, &mfma}, {"gfx11", gfx11, &wmma_gfx11},
+    {"gfx90a", gfx90a, &mfma},      {"gfx942", gfx942, &mfma},
+    {"gfx950", gfx950, &mfma},      {"gfx11", gfx11, &wmma_gfx11},
     {"gfx120", gfx12, &wmma_gfx12},
 };
 

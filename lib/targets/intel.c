@@ -97,14 +97,8 @@ static const struct xl__use_source use = {.registers = 0x425B,
 
 /* In this order where estimates are equal; the last supports everything. */
 static const struct xl__variant *const gemm[] = {
-    &xl__gemm_dpas,
-    &xl__gemm_block_read,
-    &xl__gemm_simt,
-    &xl__gemm_skinny,
-    &xl__gemm_tiled,
-    &xl__gemm_clblast,
-    &xl__gemm_ref,
-    NULL,
+    &xl__gemm_dpas,  &xl__gemm_block_read, &xl__gemm_simt, &xl__gemm_skinny,
+    &xl__gemm_tiled, &xl__gemm_clblast,    &xl__gemm_ref,  NULL,
 };
 
 const struct xl__vendor xl__vendor_intel = {

@@ -13,8 +13,8 @@ extern const struct xl__vendor xl__vendor_nvidia, xl__vendor_amd,
 /* nvidia_matrix.c: set the matrix instructions of a compute capability, times
  * ten, and what they reach. */
 void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l);
-/* amd_matrix.c: set the matrix instructions of an architecture, gfxNNN, and the
- * tiles; nothing where it has none. */
+/* amd_matrix.c: set the matrix instructions of an architecture, gfxNNN, and
+ * the tiles; nothing where it has none. */
 void xl__amd_matrix_engine(const char *arch, struct xl__limits *l);
 /* amd_tiles.c: NULL: those of the class of devices. */
 const struct xl__tile_sets *xl__amd_tiles(const char *arch);

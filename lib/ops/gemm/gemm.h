@@ -128,8 +128,8 @@ struct xl__gemm_variant {
 /* The variants: one file each, here and in engines/. */
 extern const struct xl__variant xl__gemm_ref, xl__gemm_tiled, xl__gemm_clblast,
     xl__gemm_wgmma, xl__gemm_dpas, xl__gemm_cpu, xl__gemm_mma, xl__gemm_simt,
-    xl__gemm_skinny, xl__gemm_block_read, xl__gemm_split_f16, xl__gemm_split_bf16,
-    xl__gemm_split_mma_f16, xl__gemm_split_mma_bf16;
+    xl__gemm_skinny, xl__gemm_block_read, xl__gemm_split_f16,
+    xl__gemm_split_bf16, xl__gemm_split_mma_f16, xl__gemm_split_mma_bf16;
 /* Of those that compute convolutions, too: conv/pointwise.c. */
 extern const struct xl__tunable xl__gemm_wgmma_tunables[],
     xl__gemm_mma_tunables[], xl__gemm_dpas_tunables[], xl__gemm_cpu_tunables[],

@@ -18,8 +18,8 @@ struct xl__mma_step {
 const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in);
 /* NULL, or the reason why there is none. */
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in);
-/* NULL, or the reason why there is none whose rows matrix.clh reduces and whose
- * sums it makes an operand. */
+/* NULL, or the reason why there is none whose rows matrix.clh reduces and
+ * whose sums it makes an operand. */
 const char *xl__mma_rows_refused(const struct xl__limits *l, xl_dtype in);
 struct xl__mma_step xl__mma_step(const xl_matrix_op *op);
 /* Its rate, flop/s; that of FMA where it is not known. */

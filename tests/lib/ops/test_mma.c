@@ -134,7 +134,9 @@ static void every_tile(void **state)
 {
     unsigned n_plain = 0, n_turned = 0;
     (void)state;
-    for (unsigned i = 0; xl__mma_listed(&t.device->limits, i, XL_F16).value[XL__GEMM_TM]; i++) {
+    for (unsigned i = 0;
+         xl__mma_listed(&t.device->limits, i, XL_F16).value[XL__GEMM_TM];
+         i++) {
         for (unsigned j = 0; j < N_TYPES; j++) {
             const unsigned i_aligned = (i + i / N_TYPES + j / 2) % N_ALIGNED;
             const int parts = 1 + (int)(i / 2 + j) % 2;

@@ -107,8 +107,8 @@ size_t xl__mma_local_bytes(const xl_matrix_op *op, const struct xl__mma_set *s)
     const struct xl__tile *t = &s->tile;
     const size_t slices =
         t->stages * t->tk * (t->tm + t->tn) * xl_dtype_bytes(op->a);
-    const size_t sums = s->sk * s->sm * op->m *
-                        (t->tn + xl__mma_step(op).pad) * sizeof(float);
+    const size_t sums =
+        s->sk * s->sm * op->m * (t->tn + xl__mma_step(op).pad) * sizeof(float);
     return xl__max_size(slices, sums);
 }
 
@@ -153,7 +153,8 @@ static struct item_registers registers_of_item(const struct xl__limits *l,
             i->stages == t->stages && i->registers > 0)
             return (struct item_registers){i->registers, true};
     }
-    return (struct item_registers){sums_of_item(op, s) + MORE_REGISTERS, false};
+    return (struct item_registers){sums_of_item(op, s) + MORE_REGISTERS,
+                                   false};
 }
 
 /* Number of groups whose registers a compute unit holds. */

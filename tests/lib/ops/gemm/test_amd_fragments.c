@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD's fragments of cl/common/matrix.clh, as they are emulated: products by
- * them against a model of each instruction on the host, which has the places of
- * the elements in registers as AMD's documents give them (AM-17), and against
- * the product of the matrices. Numbers are small integers, which every type
- * holds exactly, so that sums agree bit by bit in any order. */
+ * them against a model of each instruction on the host, which has the places
+ * of the elements in registers as AMD's documents give them (AM-17), and
+ * against the product of the matrices. Numbers are small integers, which every
+ * type holds exactly, so that sums agree bit by bit in any order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "runtime/launch.h"
 #include "support/support.h"
 
-/* -- the instructions, by the documents ------------------------------------ */
+/* -- the instructions, by the documents ------------------------------------
+ */
 
 /* Where element k of row i of A is, and of column i of B: lane, register and
  * place in the register. */
@@ -150,7 +151,8 @@ static const struct instruction {
 };
 enum { N_INSTRUCTIONS = sizeof instructions / sizeof *instructions };
 
-/* -- the kernel ------------------------------------------------------------ */
+/* -- the kernel ------------------------------------------------------------
+ */
 
 /* Two teams, one below the other, each of a fragment of A, two of B and two
  * steps. `words`: of each step, item and fragment, A first; `sums`: of each
@@ -261,12 +263,13 @@ static void run_kernel(const struct instruction *in, const cl_mem *mem,
     free(p);
 }
 
-/* -- comparing ------------------------------------------------------------- */
+/* -- comparing -------------------------------------------------------------
+ */
 
 static void put_element(unsigned char *to, xl_dtype type, int x)
 {
-    const uint16_t half = type == XL_F16 ? xl__f32_to_f16((float)x)
-                                         : xl__f32_to_bf16((float)x);
+    const uint16_t half =
+        type == XL_F16 ? xl__f32_to_f16((float)x) : xl__f32_to_bf16((float)x);
     const int8_t byte = (int8_t)x;
     memcpy(to, type == XL_I8 ? (const void *)&byte : (const void *)&half,
            xl_dtype_bytes(type));
@@ -341,10 +344,9 @@ static void sums_are_the_models(const struct held *h,
                 for (unsigned j = 0; j < in->m; j++) {
                     const struct place d = in->sum(i, j);
                     const unsigned item = team * in->lanes + d.lane;
-                    if (!is_value(
-                            &h->sums[(item * B_FRAGMENTS + f) * n_sums +
-                                     d.gpr],
-                            in->type, model_of(h, in, team, f, i, j)))
+                    if (!is_value(&h->sums[(item * B_FRAGMENTS + f) * n_sums +
+                                           d.gpr],
+                                  in->type, model_of(h, in, team, f, i, j)))
                         fail_msg("%s: D[%u][%u]", in->name, i, j);
                 }
             }
@@ -362,9 +364,8 @@ static void copies_are_equal(const struct held *h,
     for (unsigned lane = 0; lane < HALF; lane++) {
         for (unsigned f = 0; f < FRAGMENTS; f++) {
             for (unsigned w = 0; w < in->words; w++)
-                assert_int_equal(
-                    register_of(h, in, 1, 0, lane, f, w),
-                    register_of(h, in, 1, 0, lane + HALF, f, w));
+                assert_int_equal(register_of(h, in, 1, 0, lane, f, w),
+                                 register_of(h, in, 1, 0, lane + HALF, f, w));
         }
     }
 }

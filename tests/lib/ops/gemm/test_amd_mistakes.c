@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the layout of AMD's fragments, planted one at a time in a copy of
- * the kernels: the self-check of gemm_mma, on the emulated instructions, strikes
- * each. Without a mistake the product is computed. */
+/* Mistakes in the layout of AMD's fragments, planted one at a time in a copy
+ * of the kernels: the self-check of gemm_mma, on the emulated instructions,
+ * strikes each. Without a mistake the product is computed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -118,14 +118,17 @@ static void one_mistake(const struct mistake *m)
     for (unsigned i = 0; i < OPERANDS; i++) {
         assert_status(xl_buffer_create(t.queue, SIDE * DEEP * 2, &mem[i]),
                       XL_OK, xl_error_detail(t.queue));
-        assert_status(xl_buffer_fill(t.queue, mem[i], 0, 0,
-                                     SIDE * DEEP / 2),
+        assert_status(xl_buffer_fill(t.queue, mem[i], 0, 0, SIDE * DEEP / 2),
                       XL_OK, xl_error_detail(t.queue));
     }
-    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE, .n = SIDE, .k = DEEP,
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = SIDE,
+                       .n = SIDE,
+                       .k = DEEP,
                        .a = xl_mat_rows(mem[0], DEEP, XL_F16),
                        .b = xl_mat_rows(mem[1], SIDE, XL_F16),
-                       .c = xl_mat_rows(mem[2], SIDE, XL_F16), .alpha = 1};
+                       .c = xl_mat_rows(mem[2], SIDE, XL_F16),
+                       .alpha = 1};
     const xl_status status = xl_gemm_run(t.queue, &g, NULL);
     const char *why = xl_error_detail(t.queue);
     if (m->file == NULL)
