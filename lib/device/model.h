@@ -97,7 +97,7 @@ enum xl__model_id {
 enum xl__tile_kernel {
     XL__TILES_GEMM,        /* gemm/tiled.cl */
     XL__TILES_GEMM_AHEAD,  /* gemm/simt.cl */
-    XL__TILES_GEMM_BLOCKS, /* gemm/block_read.cl; only tables whose devices
+    XL__TILES_GEMM_BLOCKS, /* gemm/intel/block_read.cl; only tables whose devices
                               have block reads list sets of it */
     XL__TILES_CONV,        /* conv/tiled.cl */
     XL__N_TILE_KERNELS

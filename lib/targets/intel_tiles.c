@@ -92,7 +92,7 @@ static const struct xl__tile_set wide_conv[] = {
     {0, 0, 0, 0, 0, 0, 0, 0},
 };
 
-/* gemm/block_read.cl: a sub-group has rm rows, tn columns and the depth of its
+/* gemm/intel/block_read.cl: a sub-group has rm rows, tn columns and the depth of its
  * width at a time (IN-18). */
 static const struct xl__tile_set narrow_block[] = {
     /* tm  tn  tk  rm  rn st  share of the f32 rate, registers */

@@ -28,7 +28,7 @@ UNITS = {"gfx90a": CDNA, "gfx942": CDNA,
 
 KERNELS = {"gemm": "gemm/tiled.cl", "ahead": "gemm/simt.cl",
            "conv": "conv/tiled.cl", "mma": "gemm/mma.cl",
-           "block": "gemm/block_read.cl"}
+           "block": "gemm/intel/block_read.cl"}
 ONE_DEPTH = ("tgllp", "dg2", "pvc")  # struct xl__tile_sets
 # The share of the bound that tiles reach where it was measured.
 MEASURED = {"gemm": 0.75, "ahead": 0.67, "conv": 0.75, "block": 0.75}

@@ -70,7 +70,7 @@ static xl_status plan_block(const struct xl__limits *l, const void *desc,
         !xl__tile_cut(l, &j.t, &job, &j.grid))
         return XL_UNSUPPORTED;
     struct xl__step *s =
-        xl__tile_step(&j, "gemm/block_read.cl", "gemm_block_read", p);
+        xl__tile_step(&j, "gemm/intel/block_read.cl", "gemm_block_read", p);
     xl__define_choice(s, "XL_BLOCKS", xl__text(l, XL__F_block_read));
     xl__tile_launch(&j, s, p);
     xl__tile_finish(l, &j, p);
