@@ -95,11 +95,12 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            and without a sink an lse of -inf. A row with a score that is NaN
  *            or +inf is all NaN. Other scores of -inf have the weight 0. An
  *            infinity or NaN in v of a key with the weight 0, and in k or v
- *            of one that the query does not see but others do, may be
- * multiplied by it, which gives NaN, or be skipped. Cost:      4 d_head flop
- * for each pair of a query and a key that it sees; at least q, k, v and o
- * once. Accuracy:  with d[j] the bound of the error of the score x[j], D the
- * largest of them in the row, and a the largest difference of two scores of
+ *            of one that the query does not see but others do, may be multiplied
+ *            by it, which gives NaN, or be skipped.
+ * Cost:      4 d_head flop for each pair of a query and a key that it sees; at
+ *            least q, k, v and o once.
+ * Accuracy:  with d[j] the bound of the error of the score x[j], D the largest
+ *            of them in the row, and a the largest difference of two scores of
  *            the row, but at most 104, since below that weights are 0,
  *              |error of o| <= (expm1(2 D) + (2 a + 2 n_kv + 64) u + w)
  *                              sum_j p[j] |v[j]| + 2^-126 sum_j |v[j]|
@@ -118,8 +119,7 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *
  *   s[i][j] = p[i][j] (grad_o[i] . (v[j] - o[i])) cap', 0 where p[i][j] is 0,
  *   grad_q[i] = scale sum_j s[i][j] k[j],
- *   grad_k[j] = scale sum_i s[i][j] q[i],  grad_v[j] = sum_i p[i][j]
- * grad_o[i],
+ *   grad_k[j] = scale sum_i s[i][j] q[i],  grad_v[j] = sum_i p[i][j] grad_o[i],
  *
  * for each sequence and head, the sums over i also over the heads that read a
  * head of k and v. All five of lse and the gradients are required
@@ -139,15 +139,15 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            e = expm1(d + (|y| + 8) u), f = expm1(d + t + (|y| + d_head + 24)
  *            u), m = |grad_o[i]| . (|v[j]| + |o[i]|), n the queries of all
  *            heads that read a head of k and v,
- *              |error of grad_v[j]| <= sum_i (p (e + (n + 4) u) + z)
- * |grad_o[i]| |error of grad_q[i]| <= |scale| sum_j (p m (f + (n_kv + 4) u)
+ *              |error of grad_v[j]| <= sum_i (p (e + (n + 4) u) + z) |grad_o[i]|
+ *              |error of grad_q[i]| <= |scale| sum_j (p m (f + (n_kv + 4) u)
  *                                      |k[j]| + z (1 + m) (1 + |k[j]|))
  *              |error of grad_k[j]| <= |scale| sum_i (p m (f + (n + 4) u)
  *                                      |q[i]| + z (1 + m) (1 + |q[i]|))
  *            and z, by element, z = 2^-126, before one rounding to the
- *            gradient's type. What o and lse differ from those of exact
- * arithmetic is not in it. Repeats:   bit for bit: each sum has one order,
- * without atomics.
+ *            gradient's type. What o and lse differ from those of exact arithmetic is not
+ *            in it.
+ * Repeats:   bit for bit: each sum has one order, without atomics.
  */
 XL_API xl_status xl_attention_run(xl_queue *q, const xl_attention *a,
                                   const xl_sync *sync);

@@ -187,8 +187,8 @@ typedef struct xl_gemm {
  *            Source: Jeannerod, Rump 2013; lib/ops/gemm/selfcheck.c.
  * Repeats:   bit for bit on one device and driver, unless xl_gemm_explain()
  *            states otherwise for the variant.
- * Blocks:    only for the first call of its kind on a device and driver
- * (build, self-check, audition: xl_audition); xl_gemm_prepare() does that
+ * Blocks:    only for the first call of its kind on a device and driver (build,
+ *            self-check, audition: xl_audition); xl_gemm_prepare() does that
  *            ahead of time.
  * Memory:    the library allocates the queue's scratch where no workspace is
  *            given, and a device copy of a batch's offsets, kept until they
@@ -223,15 +223,19 @@ typedef struct xl_gemm {
  *         XL_OVERLAP           strides, steps or offsets make C overlap
  *                              itself, or C overlaps A, B, scales or zeros or
  *                              a binding; a leading dimension of A, B, scales
- *                              or zeros is shorter than a row and not 0; the
- * workspace overlaps an operand. Views of one buffer that interleave at a
- * common distance, as the rows of two blocks or the products of records [A, B,
- * C] do, are disjoint XL_BAD_SCALAR        alpha or beta is NaN or infinite,
- * overflows in the type of y, or is not a 32-bit integer where that is i32; a
- * scalar of the epilogue as in xl_expr_run() XL_UNSUPPORTED       no variant
- * supports these types on this device XL_BUILD_FAILED      the log is in the
- * detail XL_UNTRUSTED         every variant failed its self-check anything
- * else        an OpenCL code
+ *                              or zeros is shorter than a row and not 0; the workspace overlaps an
+ *                              operand. Views of one buffer that interleave
+ *                              at a common distance, as the rows of two
+ *                              blocks or the products of records [A, B, C]
+ *                              do, are disjoint
+ *         XL_BAD_SCALAR        alpha or beta is NaN or infinite, overflows in
+ *                              the type of y, or is not a 32-bit integer where
+ *                              that is i32; a scalar of the epilogue as in
+ *                              xl_expr_run()
+ *         XL_UNSUPPORTED       no variant supports these types on this device
+ *         XL_BUILD_FAILED      the log is in the detail
+ *         XL_UNTRUSTED         every variant failed its self-check
+ *         anything else        an OpenCL code
  */
 XL_API xl_status xl_gemm_run(xl_queue *q, const xl_gemm *g,
                              const xl_sync *sync);

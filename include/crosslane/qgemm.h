@@ -22,10 +22,10 @@ extern "C" {
 typedef struct xl_qmat {
     xl_qshape shape;
     xl_mem blocks;
-    xl_mem scales;  ///< of formats that have them
-    xl_mem zeros;   ///< where has_zeros
+    xl_mem scales; ///< of formats that have them
+    xl_mem zeros;  ///< where has_zeros
     bool has_zeros; ///< of XL_INT4; false: all are 8
-    size_t offset;  ///< of the first block, in bytes; even, but for XL_MXFP4
+    size_t offset; ///< of the first block, in bytes; even, but for XL_MXFP4
     size_t scales_offset; ///< of the first scale, in f16s
     size_t zeros_offset;  ///< of the first zero, in bytes
 } xl_qmat;
@@ -33,13 +33,13 @@ typedef struct xl_qmat {
 /** A product with quantised weights. Zero in an optional field is its
  *  default. */
 typedef struct xl_qgemm {
-    size_t size;          ///< XL_QGEMM_INIT
-    size_t m;             ///< rows of A and C; >= 1
-    xl_mat a;             ///< m x w.shape.cols; columns are contiguous
-    xl_qmat w;            ///< the weights; a row is an output channel
-    xl_mat c;             ///< m x w.shape.rows; must not overlap what is read
-    xl_mem workspace;     ///< optional: scratch, xl_qgemm_workspace() bytes
-    const char *variant;  ///< "qgemm_ref" to force one; NULL: the best
+    size_t size; ///< XL_QGEMM_INIT
+    size_t m;    ///< rows of A and C; >= 1
+    xl_mat a;    ///< m x w.shape.cols; columns are contiguous
+    xl_qmat w;   ///< the weights; a row is an output channel
+    xl_mat c;    ///< m x w.shape.rows; must not overlap what is read
+    xl_mem workspace;    ///< optional: scratch, xl_qgemm_workspace() bytes
+    const char *variant; ///< "qgemm_ref" to force one; NULL: the best
     xl_epilogue epilogue; ///< optional: an expression over `y`, as of xl_gemm
 } xl_qgemm;
 #define XL_QGEMM_INIT XL_SIZED(xl_qgemm)
@@ -48,26 +48,32 @@ typedef struct xl_qgemm {
  * Enqueue c[i][j] = epilogue(sum_l a[i][l] w[j][l]), w the values of the
  * weights (enum xl_qformat).
  *
- * Types:     A of f32, f16 or bf16; sums in f32; C of f32, f16 or bf16, with
- * an epilogue also of i32, i8, u8 or bool. Rows:      any number. Few rows of
- * A are bound by the bytes of the weights; the kernels read them again for
- * every 1 to 8 rows (TM of xl_qgemm_explain()). Specials:  a NaN or an
- * infinity in a row of A makes its row of C NaN or infinite; a scale that is
- * NaN its column. Cost:      2 m n k flop; at least the bytes of W, A and C
- * once. Accuracy:  |error| <= ((1 + u)^(k + 8) - 1) |A| |W|^T elementwise, u =
- * 2^-23, then one rounding to c's type: a term passes at most k + 8 roundings,
- * those of its weight, of the product, of a scale and of sums in any order;
- * codes times scales are exact. Add k 2^-126 (1 + s), s the largest scale,
- * since a device may flush products. A sum of 32 elements of A times their
- * codes (up to 2^8) must not exceed f32, although the product with the scale
- * may not. Source: Higham 2002, section 3.1. Repeats, Blocks, @param: as
- * xl_gemm_run().
+ * Types:     A of f32, f16 or bf16; sums in f32; C of f32, f16 or bf16, with an
+ *            epilogue also of i32, i8, u8 or bool.
+ * Rows:      any number. Few rows of A are bound by the bytes of the weights;
+ *            the kernels read them again for every 1 to 8 rows
+ *            (TM of xl_qgemm_explain()).
+ * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
+ *            infinite; a scale that is NaN its column.
+ * Cost:      2 m n k flop; at least the bytes of W, A and C once.
+ * Accuracy:  |error| <= ((1 + u)^(k + 8) - 1) |A| |W|^T elementwise, u = 2^-23,
+ *            then one rounding to c's type: a term passes at most k + 8
+ *            roundings, those of its weight, of the product, of a scale and of
+ *            sums in any order; codes times scales are exact. Add k 2^-126 (1 +
+ *            s), s the largest scale, since a device may flush products. A sum
+ *            of 32 elements of A times their codes (up to 2^8) must not exceed
+ *            f32, although the product with the scale may not. Source: Higham
+ *            2002, section 3.1.
+ * Repeats, Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run(), of A, W and C:
- *         XL_BAD_ARGUMENT  no such format; an odd offset; zeros of a format
- * that has none XL_BAD_SHAPE     a size of 0, columns that are not whole
- * blocks or groups XL_OVERLAP       C overlaps itself, A, W or a binding, or
- * the workspace an operand XL_UNSUPPORTED   types; columns of A that are not
- * contiguous; 2^31 rows or more
+ *         XL_BAD_ARGUMENT  no such format; an odd offset; zeros of a format that
+ *                          has none
+ *         XL_BAD_SHAPE     a size of 0, columns that are not whole blocks or
+ *                          groups
+ *         XL_OVERLAP       C overlaps itself, A, W or a binding, or the
+ *                          workspace an operand
+ *         XL_UNSUPPORTED   types; columns of A that are not contiguous; 2^31
+ *                          rows or more
  */
 XL_API xl_status xl_qgemm_run(xl_queue *q, const xl_qgemm *g,
                               const xl_sync *sync);
