@@ -98,7 +98,9 @@ static void end_late(void *session)
     struct session *s = session;
     s->is_late = true;
     progress_hide(s);
-    const int report_code = report_close(s->report);
+    int report_code = report_close(s->report);
+    const int trace_code = trace_write(s, s->trace);
+    report_code = trace_code > report_code ? trace_code : report_code;
     report_incomplete(s);
     report_not_run(s);
     int code = s->n_rows > 0 ? session_result(s) : EXIT_USAGE;

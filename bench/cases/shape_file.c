@@ -209,11 +209,14 @@ void shape_file_position(const struct shape_file *f, size_t i, unsigned word,
     add_position(f, l, l->word[word].column, out);
 }
 
-void shape_file_list(FILE *to)
+void shape_file_list(FILE *to, const char *command)
 {
     enum { NAME_COLUMNS = 14 };
+    const size_t n = strlen(command);
     for (const struct embedded *t = shape_texts; t->name; t++) {
         const char *text = (const char *)t->text;
+        if (strncmp(t->name, command, n) != 0 || t->name[n] != '_')
+            continue;
         /* The first line is the licence, the second the title. */
         const char *title = strchr(text, '\n');
         title = title ? title + 1 + strspn(title + 1, "# ") : "";

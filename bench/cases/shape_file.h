@@ -50,7 +50,8 @@ bool shape_file_settings(const struct shape_file *f, size_t i,
 /* "FILE:LINE:COLUMN: " for word `word` of line `i`. */
 void shape_file_position(const struct shape_file *f, size_t i, unsigned word,
                          struct xl__str *out);
-/* Print the names of those that come with clbench, each with its title. */
-void shape_file_list(FILE *to);
+/* Print the names of those that come with clbench for a command, "gemm_...",
+ * each with its title. */
+void shape_file_list(FILE *to, const char *command);
 
 #endif

@@ -215,6 +215,8 @@ bool quantity_read(const char *text, const struct quantity_range *q,
     xl__str_printf(why, "invalid value '%s' for --%s: must be %s", text,
                    q->option, scales[q->scale].requirement);
     if (is_read)
-        xl__str_printf(why, ", from %.4g to %.4g", q->least, q->most);
+        xl__str_printf(why, is_whole ? ", from %.0f to %.0f"
+                                     : ", from %.4g to %.4g",
+                       q->least, q->most);
     return false;
 }

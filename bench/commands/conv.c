@@ -6,7 +6,7 @@
 static int run_conv(struct session *s)
 {
     if (s->set.list) {
-        shape_file_list(stdout);
+        shape_file_list(stdout, s->command->name);
         return EXIT_FINE;
     }
     static const struct bench_op *const passes[] = {

@@ -28,7 +28,7 @@ static void hint_sizes(const struct session *s)
 static int run_gemm(struct session *s)
 {
     if (s->set.list) {
-        shape_file_list(stdout);
+        shape_file_list(stdout, s->command->name);
         return EXIT_FINE;
     }
     if (s->set.sweep)

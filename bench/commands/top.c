@@ -305,7 +305,7 @@ const struct command cmd_top = {
         "together, of the whole. clock: of the compute units; it is low when "
         "the device is idle. temp: of the chip, in degrees Celsius. power: "
         "drawn now, of the limit.\n\n"
-        "held by: what limits the clock. 'power limit' is usual under full "
+        "limited by: what limits the clock. 'power limit' is usual under full "
         "load: the device runs as fast as its power limit permits. 'thermal "
         "limit', 'hardware slowdown' and 'power brake' are faults: the device "
         "protects itself from heat or from a weak power supply, and "

@@ -93,7 +93,7 @@ void telemetry_table(FILE *to, const struct telemetry_device *d, unsigned n,
     static const struct table_column columns[] = {
         {"#", true, 0},      {"device", false, 8}, {"busy", true, 0},
         {"memory", true, 0}, {"clock", true, 0},   {"temp", true, 0},
-        {"power", true, 0},  {"held by", false, 7}};
+        {"power", true, 0},  {"limited by", false, 7}};
     struct table *t = table_create(columns, sizeof columns / sizeof *columns);
     for (unsigned i = 0; i < n; i++) {
         const xl_reading *r = &d[i].now;
@@ -178,7 +178,7 @@ void telemetry_legend(FILE *to, unsigned width)
         xl__str_printf(&text, "%s: %s", name, help);
         text_wrap(to, xl__str_text(&text), 2, width - 2);
     }
-    text_wrap(to, "held by: what keeps the clock from being higher", 2,
+    text_wrap(to, "limited by: what keeps the clock from being higher", 2,
               width - 2);
     xl__str_clear(&text);
 }
@@ -195,7 +195,7 @@ void telemetry_list(FILE *to, const struct telemetry_device *d, unsigned width)
         add_sensor_cell(t, r->value[i], unit);
         table_cell(t, "%s", r->source[i] ? r->source[i] : "-");
     }
-    table_cell(t, "held by");
+    table_cell(t, "limited by");
     add_throttle_cell(t, r);
     table_cell(t, "%s", r->throttle_source ? r->throttle_source : "-");
     table_print(to, t, width, false);

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/os/clock.h"
+#include "base/os/lock.h"
 #include "base/str.h"
 #include "cli/output_file.h"
 #include "cli/session.h"
@@ -36,6 +37,8 @@ struct call {
 };
 
 struct trace {
+    xl__lock lock; /* of all that follows: a deadline writes the trace while
+                      the main thread may add to it */
     const char *path;
     json_t *events;
     int64_t origin_ns; /* of all times; 0: nothing is there yet */
@@ -118,8 +121,8 @@ static void set_origin(struct trace *t, int64_t ns)
 
 /* -- the host ------------------------------------------------------------- */
 
-uint64_t trace_call(struct trace *t, const char *name, const char *detail,
-                    uint64_t begin_ns, uint64_t end_ns)
+static uint64_t add_call(struct trace *t, const char *name, const char *detail,
+                         uint64_t begin_ns, uint64_t end_ns)
 {
     set_origin(t, (int64_t)begin_ns);
     const size_t tid = find_track(t, HOST, "host", "calls");
@@ -137,6 +140,15 @@ uint64_t trace_call(struct trace *t, const char *name, const char *detail,
         return 0;
     t->calls[t->n_calls++] = (struct call){begin_ns};
     return t->n_calls;
+}
+
+uint64_t trace_call(struct trace *t, const char *name, const char *detail,
+                    uint64_t begin_ns, uint64_t end_ns)
+{
+    xl__lock_take(&t->lock);
+    const uint64_t number = add_call(t, name, detail, begin_ns, end_ns);
+    xl__lock_drop(&t->lock);
+    return number;
 }
 
 /* -- a device ------------------------------------------------------------- */
@@ -240,7 +252,7 @@ static void add_arrow(struct trace *t, unsigned pid, size_t tid,
     }
 }
 
-void trace_command(struct trace *t, const struct trace_command *command)
+static void add_command(struct trace *t, const struct trace_command *command)
 {
     struct trace_command c = *command;
     const unsigned pid = FIRST_DEVICE + c.device;
@@ -261,13 +273,22 @@ void trace_command(struct trace *t, const struct trace_command *command)
     add_arrow(t, pid, tid, &c);
 }
 
+void trace_command(struct trace *t, const struct trace_command *command)
+{
+    xl__lock_take(&t->lock);
+    add_command(t, command);
+    xl__lock_drop(&t->lock);
+}
+
 /* -- the document --------------------------------------------------------- */
 
 struct trace *trace_new(void)
 {
     struct trace *t = xl__calloc(1, sizeof *t);
-    if (t)
-        t->events = json_array();
+    if (!t)
+        return NULL;
+    xl__lock_init(&t->lock);
+    t->events = json_array();
     return t;
 }
 
@@ -278,6 +299,7 @@ void trace_free(struct trace *t)
     json_decref(t->events);
     free(t->tracks);
     free(t->calls);
+    xl__lock_clear(&t->lock);
     free(t);
 }
 
@@ -318,10 +340,21 @@ static int write_trace(struct session *s, const struct trace *t)
     return code;
 }
 
+int trace_write(struct session *s, struct trace *t)
+{
+    int code = EXIT_FINE;
+    if (!t)
+        return code;
+    xl__lock_take(&t->lock);
+    if (t->n_calls > 0)
+        code = write_trace(s, t);
+    xl__lock_drop(&t->lock);
+    return code;
+}
+
 int trace_close(struct session *s, struct trace *t)
 {
-    /* Without an event an older file is kept. */
-    const int code = t && t->n_calls > 0 ? write_trace(s, t) : EXIT_FINE;
+    const int code = trace_write(s, t);
     trace_free(t);
     return code;
 }

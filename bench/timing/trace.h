@@ -19,8 +19,10 @@ struct trace;
  * message if the file cannot be written: checked before the measurement
  * begins. */
 int trace_open(struct session *s, struct trace **out);
-/* Write the trace if it has an event, and free it; NULL is allowed. An
- * exit_code. */
+/* Write the trace if it has an event, else an older file is kept; NULL is
+ * allowed. Another thread may be adding to it. An exit_code. */
+int trace_write(struct session *s, struct trace *t);
+/* The same, and free it. */
 int trace_close(struct session *s, struct trace *t);
 
 /* A call of the host. Calls may nest. `detail` NULL: none. Returns the number

@@ -162,12 +162,14 @@ void tune_print_candidates(const struct session *s,
     static const struct table_column columns[] = {
         {"", true, 0}, {"expected", true, 0}, {"variant", false, 8},
         {"tunables", false, 8}};
+    enum { A_SCREEN = 40 };
+    const size_t n = r->n_attempts < A_SCREEN ? r->n_attempts : A_SCREEN;
     char name[96];
     if (!session_tables(s))
         return;
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
-    for (size_t i = 0; i < r->n_attempts; i++) {
+    for (size_t i = 0; i < n; i++) {
         const xl_candidate *c = &r->attempts[i].candidate;
         table_cell(t, "%zu", i + 1);
         add_time_cell(t, c->est_ns);
@@ -177,6 +179,9 @@ void tune_print_candidates(const struct session *s,
     tune_class_text(r->of, true, name, sizeof name);
     printf("%s: %zu candidates\n", name, r->n_attempts);
     table_print(stdout, t, text_terminal_columns(), text_has_colour());
+    if (n < r->n_attempts)
+        printf("  and %zu more: --json FILE writes all\n",
+               r->n_attempts - n);
     table_destroy(t);
 }
 
