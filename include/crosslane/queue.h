@@ -178,7 +178,7 @@ typedef enum xl_kernel_arg_kind {
 typedef struct xl_kernel_arg {
     xl_kernel_arg_kind kind;
     size_t bytes;
-    const void *value;
+    const void *value; ///< at a multiple of 8 bytes
 } xl_kernel_arg;
 
 /** A launch of a kernel. What it points to is valid during the callback. */

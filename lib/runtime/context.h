@@ -127,8 +127,8 @@ struct xl__watcher {
     void *fn_arg;
     xl_kernel_arg arg[XL__MAX_ARGS];
     unsigned n_args;
-    unsigned char bytes[XL__MAX_ARGS * sizeof(cl_ulong)];
-    size_t n_bytes;
+    cl_ulong words[XL__MAX_ARGS]; /* their values */
+    size_t n_words;
 };
 
 struct xl_queue {

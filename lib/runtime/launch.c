@@ -196,11 +196,11 @@ fail:
 /* Keeps what is passed to the driver for the queue's watch. */
 static void note_arg(struct xl__watcher *w, cl_uint at, xl_kernel_arg arg)
 {
-    unsigned char *copy = w->bytes + w->n_bytes;
+    cl_ulong *copy = w->words + w->n_words;
     if (arg.value) {
         memcpy(copy, arg.value, arg.bytes);
         arg.value = copy;
-        w->n_bytes += arg.bytes;
+        w->n_words += xl__ceil_div(arg.bytes, sizeof *copy);
     }
     w->arg[at] = arg;
 }
@@ -327,7 +327,7 @@ static xl_status set_args(const struct launch *r, const struct xl__step *step,
     cl_uint at = 0; /* index of the kernel's argument: a struct of several
                        entries of step->args is one */
     if (r->q->watch)
-        r->q->watch->n_bytes = 0;
+        r->q->watch->n_words = 0;
     for (unsigned i = 0; i < step->n_args; i++, at++) {
         const struct xl__arg *arg = &step->args[i];
         const cl_int code = set_arg(r, kernel, at, arg);

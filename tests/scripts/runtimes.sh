@@ -6,7 +6,8 @@
 #
 # intel: Intel's CPU runtime (intel-opencl-rt, and intel-cmplr-lib-rt, which it
 # needs and does not name). pocl: PoCL as built for pyopencl. What cannot be
-# fetched is said on a line that starts with SKIPPED.
+# fetched, or has no compiler for this machine's processor, is said on a line
+# that starts with SKIPPED.
 set -eu
 
 skip() { echo "SKIPPED: $*"; exit 0; }
@@ -61,6 +62,10 @@ export XL_TEST_PLATFORM="$platform"
 log="$folder/output"
 status=0
 "$@" >"$log" 2>&1 || status=$?
+if grep -q "error: unknown target CPU" "$log"; then
+    skip "its compiler does not know this processor:" \
+        "$(grep -m 1 "error: unknown target CPU" "$log")"
+fi
 cat "$log"
 if [ "$status" -eq 134 ] && grep -q "can't release LLVM context" "$log" &&
     grep -q '\[  PASSED  \]' "$log" && ! grep -q '\[  FAILED' "$log"; then

@@ -108,6 +108,8 @@ static const struct named_case named_cases[] = {
     {"products", "a = prod(x / 2 + 1, axis=1); b = prod(y, axis=0); c = prod(y)", "x f32 31,9; y i32 31,9; a f32 31,1; b i32 1,9; c i32 1"},
     {"norms far from 1", "a = norm2(x * 1e30, axis=1); b = norm2(x * 1e-33, axis=1); c = norm2(where(index(1) == 700, 1e25, x), axis=1); d = norm2(x * 1e25)",
      "x f32 5,1501; a f32 5,1; b f32 5,1; c f32 5,1; d f32 1"},
+    {"pairs far below 0", "a = logsumexp(x - 200); b = argmax(x - 300); c = max(x - 200); d = norm2(x)",
+     "x f32 90,90; a f32 1; b i32 1; c f32 1; d f32 1"},
     {"deviation", "(x - mean(x, axis=1)) / std(x, axis=1)", "x f32 19,301; out f32 19,301"},
     {"counting", "sum(x > 0)", "x f32 10007; out i32 1"},
     {"saturation", "a = x * 100; b = x * 100; c = cast(x, f32) * 1e9", "x i32 200; a i8 200; b u8 200; c f32 200"},
