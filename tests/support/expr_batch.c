@@ -80,6 +80,8 @@ bool batch_node(enum xl__expr_op op, enum xl__vtype type, struct xl__node *out)
     if (result == XL__R_BOOL || result == XL__R_TEST ||
         result == XL__R_LOGIC || (result == XL__R_BITS && type == XL__V_BOOL))
         out->type = XL__V_BOOL;
+    if (op == XL__E_COPY)
+        out->type = type;
     if (op == XL__E_WHERE) {
         out->type = type;
         out->arg[0] = INPUTS;
