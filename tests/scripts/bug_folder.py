@@ -61,7 +61,7 @@ PLANTS = [
     ("conv_filters_ref", "conv/backward_reference.cl",
      "for (ulong col = 0; col < q; col++)",
      "for (ulong col = q > 4; col < q; col++)"),
-    ("attention_flash", "attention/flash.cl",
+    ("attention_flash", "attention/tile.clh",
      "mad(a.w, b.w, mad(a.z, b.z,", "mad(a.w, b.z, mad(a.z, b.z,"),
     ("attention_cpu", "attention/cpu.cl",
      "MUL_ADD((vec)(a[r * lda + l]), line[v], sum[r][v]);",
