@@ -366,7 +366,7 @@ static void write_file(struct batch *b, const char *folder, unsigned type,
 static void write_type(const char *folder, enum xl__vtype type,
                        struct batch_way way)
 {
-    enum { EACH = 8 }; /* outputs, so that registers suffice */
+    enum { EACH = 6 }; /* outputs, so that registers suffice */
     struct batch b;
     unsigned i_file = 0;
     batch_begin_typed(&b, type, 1);
