@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/gemm_cases.h"
 #include "ops/gemm/engines/mma.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/emulated_variant.h"
-#include "verify/verify.h"
+#include "support/emulated_gemm.h"
 
 enum { SEED = 20 };
 
@@ -39,34 +37,10 @@ static int close_device(void **state)
     return 0;
 }
 
-/* A case that came out right; false: it is not taken. */
-static bool is_right(const struct gemm_case *c, const char *what)
-{
-    struct check_result r = {0};
-    const int status = verify_gemm(t.queue, c, "gemm_mma", SEED, &r);
-    if (status == XL_UNSUPPORTED)
-        return false;
-    if (status != XL_OK || !r.right)
-        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
-                 r.why, xl_error_detail(t.queue));
-    return true;
-}
-
 static void case_table(void **state)
 {
-    const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
-    unsigned n_right = 0, n_refused = 0;
     (void)state;
-    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
-        if ((c->use & need) != need)
-            continue;
-        if (is_right(c, "the model's tile"))
-            n_right++;
-        else
-            n_refused++;
-    }
-    print_message("%u cases right, %u not taken\n", n_right, n_refused);
-    assert_in_range(n_right, 5, 1000);
+    emulated_gemm_table(&t, takes_all, SEED, 5);
 }
 
 /* -- tiles ---------------------------------------------------------------- */
@@ -127,7 +101,7 @@ static bool one_tile(size_t i, unsigned i_type, unsigned i_aligned, int parts,
     snprintf(text, sizeof text,
              "set %zu, type %u, alignment %u, PARTS=%d TURN=%d", i, i_type,
              i_aligned, parts, turn);
-    return is_right(&c, text);
+    return emulated_gemm(&t, &c, SEED, text);
 }
 
 static void every_tile(void **state)

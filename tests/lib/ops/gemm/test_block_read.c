@@ -9,13 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/gemm_cases.h"
 #include "ops/gemm/tiles.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/emulated_variant.h"
+#include "support/emulated_gemm.h"
 #include "targets/targets.h"
-#include "verify/verify.h"
 
 enum { SEED = 22, BAND = 2, FEW = 3 };
 
@@ -39,34 +37,10 @@ static int close_device(void **state)
     return 0;
 }
 
-/* A case that came out right; false: it is not taken. */
-static bool is_right(const struct gemm_case *c, const char *what)
-{
-    struct check_result r = {0};
-    const int status = verify_gemm(t.queue, c, "gemm_block_read", SEED, &r);
-    if (status == XL_UNSUPPORTED)
-        return false;
-    if (status != XL_OK || !r.right)
-        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
-                 r.why, xl_error_detail(t.queue));
-    return true;
-}
-
 static void quick_cases(void **state)
 {
-    const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
-    unsigned n_right = 0, n_refused = 0;
     (void)state;
-    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
-        if ((c->use & need) != need)
-            continue;
-        if (is_right(c, "the model's tile"))
-            n_right++;
-        else
-            n_refused++;
-    }
-    print_message("%u cases right, %u not taken\n", n_right, n_refused);
-    assert_in_range(n_right, 10, 1000);
+    emulated_gemm_table(&t, takes_all, SEED, 10);
 }
 
 /* -- sets ----------------------------------------------------------------- */
@@ -127,7 +101,7 @@ static void one_case(const struct xl__tile_set *s, unsigned i)
     xl__selections_clear(t.queue->ctx);
     snprintf(text, sizeof text, "%ux%ux%u of %ux%u, case %u", s->tm, s->tn,
              s->tk, s->rm, s->rn, i);
-    if (!is_right(&c, text))
+    if (!emulated_gemm(&t, &c, SEED, text))
         fail_msg("%s is not taken: %s", text, xl_error_detail(t.queue));
     emulated.wanted = (struct xl__params){.source = "model"};
 }

@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/gemm_cases.h"
 #include "ops/gemm/engines/dpas.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
-#include "support/emulated_variant.h"
-#include "verify/verify.h"
+#include "support/emulated_gemm.h"
 
 enum { SEED = 21 };
 
@@ -143,37 +141,12 @@ static void quick_packing(void **state)
 
 /* -- cases ---------------------------------------------------------------- */
 
-/* A case that came out right; false: it is not taken. */
-static bool is_right(const struct gemm_case *c, const char *what)
-{
-    struct check_result r = {0};
-    const int status = verify_gemm(t.queue, c, "gemm_dpas", SEED, &r);
-    if (status == XL_UNSUPPORTED)
-        return false;
-    if (status != XL_OK || !r.right)
-        fail_msg("%s, '%s': %s: %s %s", what, c->name, xl_status_name(status),
-                 r.why, xl_error_detail(t.queue));
-    return true;
-}
-
 static void quick_case_table(void **state)
 {
-    const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
-    unsigned n_right = 0, n_refused = 0;
     (void)state;
     if (!takes_all && width == 8)
         skip(); /* slow_tiles has both widths */
-    for (const struct gemm_case *c = gemm_cases; c->name; c++) {
-        if ((c->use & need) != need)
-            continue;
-        if (is_right(c, "the model's tile"))
-            n_right++;
-        else
-            n_refused++;
-    }
-    print_message("width %u: %u cases right, %u not taken\n", width, n_right,
-                  n_refused);
-    assert_in_range(n_right, 4, 1000);
+    emulated_gemm_table(&t, takes_all, SEED, 4);
 }
 
 static const struct {
@@ -215,7 +188,7 @@ static void one_tile(size_t i, unsigned j)
     xl__plan_cache_clear(t.queue);
     xl__selections_clear(t.queue->ctx);
     snprintf(text, sizeof text, "width %u, set %zu, type %u", width, i, j);
-    if (!is_right(&c, text))
+    if (!emulated_gemm(&t, &c, SEED, text))
         fail_msg("%s is not taken", text);
 }
 
