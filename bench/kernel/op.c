@@ -228,7 +228,7 @@ static xl_status explain_kernel(xl_queue *q, const struct case_run *w,
     *n = 1;
     out->chosen = true;
     xl__strcpy(out->variant, sizeof out->variant, name_variant(c->job, file));
-    out->est_ns = out->registers = out->spill_bytes = NAN;
+    out->est_ns = NAN;
     out->flop = r->plan.flop;
     out->bytes = r->plan.moved_bytes;
     out->n_steps = 1;

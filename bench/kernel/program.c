@@ -492,4 +492,6 @@ void kernel_program_use(xl_queue *q, const struct kernel_program *p,
     if (!is_cpu) /* CP-34 */
         out->private_bytes =
             query_size(p->kernel, device, CL_KERNEL_PRIVATE_MEM_SIZE);
+    (void)xl_kernel_registers(q, p->kernel, &out->registers,
+                              &out->spill_bytes);
 }

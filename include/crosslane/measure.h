@@ -6,6 +6,7 @@
 
 #include <crosslane/measure/calibrate.h>
 #include <crosslane/measure/diagnosis.h>
+#include <crosslane/measure/kernel_registers.h>
 #include <crosslane/measure/probes.h>
 #include <crosslane/measure/roofline.h>
 #include <crosslane/measure/row.h>

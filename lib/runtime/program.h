@@ -83,21 +83,24 @@ void xl__kernels_release(xl_queue *q);
 
 /* The program's binary for one of its devices, *n bytes on the heap, also
  * after a failed build; NULL when the driver returns none. */
-unsigned char *xl__program_binary(cl_program program, cl_device_id device,
-                                  size_t *n);
+XL__PRIVATE_API unsigned char *
+xl__program_binary(cl_program program, cl_device_id device, size_t *n);
 /* The log of its last build, on the heap; "" when the driver returns none,
  * NULL when out of memory. */
-char *xl__program_build_log(cl_program program, cl_device_id device);
+XL__PRIVATE_API char *xl__program_build_log(cl_program program,
+                                            cl_device_id device);
 /* What a kernel of a built program takes of the registers, as far as the
  * driver states it. For reports: some drivers take long for it. */
-void xl__program_use(const struct xl__context *ctx,
-                     const struct xl__program *p, cl_kernel kernel,
-                     const char *name, struct xl__kernel_use *out);
+XL__PRIVATE_API void xl__program_use(const struct xl__context *ctx,
+                                     const struct xl__program *p,
+                                     cl_kernel kernel, const char *name,
+                                     struct xl__kernel_use *out);
 /* Create a program from a binary and build it. Returns an OpenCL code. *out is
  * NULL or is released by the caller, whatever the code. */
-cl_int xl__program_build_binary(struct xl__context *ctx, const void *bytes,
-                                size_t n, const char *options,
-                                cl_program *out);
+XL__PRIVATE_API cl_int xl__program_build_binary(struct xl__context *ctx,
+                                                const void *bytes, size_t n,
+                                                const char *options,
+                                                cl_program *out);
 
 /* retarget.c: the second stage of a build for a target that the driver's
  * compiler does not support. Replace p's program, the result of a successful

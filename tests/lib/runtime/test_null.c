@@ -76,6 +76,7 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_expr_workspace, q, NULL, NULL, NULL);
     REFUSES(xl_gemm_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_gemm_prepare, q, NULL);
+    REFUSES(xl_kernel_registers, q, NULL, NULL, NULL);
     REFUSES(xl_gemm_prepare_async, q, NULL, 1, NULL, NULL);
     REFUSES(xl_attention_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_attention_prepare, q, NULL);

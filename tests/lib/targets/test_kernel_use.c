@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registers and spills of a kernel: as texts of ptxas 13.0.88 and notes of
  * clang 19 for gfx90a, then what explain returns of them on stub drivers of
- * three vendors and of one that states nothing. */
+ * three vendors and of one that states nothing; and the same of a kernel that
+ * the application built. */
 #include "support/support.h"
 
 #include <math.h>
 #include <string.h>
+
+#include <crosslane/measure.h>
 
 #include "targets/targets.h"
 
@@ -166,12 +169,87 @@ static void test_explain(void **state)
     xl_close(lib);
 }
 
+/* -- a kernel of the application ------------------------------------------ */
+
+#define FIGURES                                                               \
+    "ptxas info    : Function properties for " KERNEL "\n"                    \
+    "    288 bytes stack frame, 548 bytes spill stores, 588 bytes spill "     \
+    "loads\nptxas info    : Used 255 registers, used 1 barriers\n"
+
+/* Builds a program of the application, which the driver makes a text, and
+ * reads its kernel's registers. */
+static void reads_own(xl_queue *q, double registers, double spill_bytes,
+                      unsigned long n_builds)
+{
+    const char *source = "a source";
+    struct xl__kernel_use use = {0, 0};
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(xl_queue_context(q), 1,
+                                                   &source, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clBuildProgram(program, 0, NULL, "-DOWN", NULL, NULL),
+                     CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(program, KERNEL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    const long live = test_stub()->live();
+    test_stub()->reset();
+    assert_status(xl_kernel_registers(q, kernel, &use.registers,
+                                      &use.spill_bytes),
+                  XL_OK, xl_error_detail(q));
+    has(&use, registers, spill_bytes);
+    assert_int_equal(test_stub()->calls("clBuildProgram"), n_builds);
+    assert_int_equal(test_stub()->live(), live);
+    /* What the driver fails to answer is not an error, but the kernel is. */
+    test_stub()->arm("clBuildProgram", 1, CL_OUT_OF_RESOURCES);
+    assert_status(xl_kernel_registers(q, kernel, &use.registers,
+                                      &use.spill_bytes),
+                  XL_OK, xl_error_detail(q));
+    if (n_builds > 0)
+        has(&use, NAN, NAN);
+    assert_int_equal(test_stub()->live(), live);
+    test_stub()->reset();
+    assert_int_equal(clReleaseKernel(kernel), CL_SUCCESS);
+    assert_int_equal(clReleaseProgram(program), CL_SUCCESS);
+}
+
+static void test_own_kernel(void **state)
+{
+    static const struct xl_builds how = {
+        CL_SUCCESS, NOTES, CL_SUCCESS, {FIGURES}};
+    xl_options options = {XL_OPTIONS_INIT, .cache_dir = ""};
+    xl_lib *lib = NULL;
+    (void)state;
+    assert_status(xl_open(&options, &lib), XL_OK, "xl_open");
+    for (unsigned i = 0; i < N_STATED; i++) {
+        xl_device *dev = xl_device_at(lib, i);
+        xl_queue *q = NULL;
+        unsigned at = 0;
+        while (strcmp(xl_device_vendor_table(dev), stated[at].vendor) != 0)
+            assert_true(++at < N_STATED);
+        assert_status(xl_queue_create(lib, dev, &q), XL_OK, xl_lib_error(lib));
+        test_stub()->builds(&how);
+        if (at == 0) /* the log of a second build has figures */
+            reads_own(q, 255, 548, 1);
+        else
+            reads_own(q, stated[at].registers, stated[at].spill_bytes, 0);
+        test_stub()->builds(NULL);
+        double registers = 0, spill_bytes = 0;
+        assert_int_equal(xl_kernel_registers(q, NULL, &registers,
+                                             &spill_bytes),
+                         XL_BAD_ARGUMENT);
+        assert_true(isnan(registers) && isnan(spill_bytes));
+        xl_queue_destroy(q);
+    }
+    xl_close(lib);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logs),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_own_kernel),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
