@@ -13,6 +13,7 @@ import sys
 
 clbench, folder, source, cc, which = sys.argv[1:]
 MOST_LINES = 149
+MOST_KERNEL_LINES = 700
 
 # variant, file, text, fault; the first FIRST are of the everyday loop
 FIRST = 4
@@ -105,6 +106,20 @@ def mend(out, fault, text):
     return any([replace(k, fault, text) for k in kernels])
 
 
+def check_kernels(name, out):
+    """Their sources are small: no conditional, no comment."""
+    for path in sorted(os.listdir(out)):
+        if not path.endswith(".cl"):
+            continue
+        with open(os.path.join(out, path), encoding="utf-8") as f:
+            text = f.read()
+        n = text.count("\n")
+        print(f"  {path}: {n} lines", flush=True)
+        left = [w for w in ("#if", "#el", "#endif", "/*", "//") if w in text]
+        if left or n > MOST_KERNEL_LINES:
+            bad(name, path, n, "lines, with", left)
+
+
 def reproduce(name, out, fault, text):
     """The folder alone: no variable of crosslane, no other file."""
     if lines_of(os.path.join(out, "repro.c")) > MOST_LINES:
@@ -136,8 +151,10 @@ def plant(variant, path, text, fault):
     replace(kernel, fault, text)
     if found.returncode != 1 or not os.path.isdir(out):
         return bad(variant, "exit code", found.returncode, found.stdout)
-    print(found.stdout.splitlines()[1].strip(),
+    print(next(line.strip() for line in found.stdout.splitlines()
+               if line.startswith("  ")),
           lines_of(os.path.join(out, "repro.c")), flush=True)
+    check_kernels(variant, out)
     for name in ("README.txt", "device.txt", "inputs.bin"):
         if not os.path.exists(os.path.join(out, name)):
             bad(variant, "no", name)

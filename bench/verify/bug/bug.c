@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/output_file.h"
 #include "verify/bug/folder.h"
+#include "verify/bug/shrink.h"
 #include "verify/verify_cases.h"
 
 enum { TEXT_CAP = 192, MOST_TRIES = 100, RECORDINGS = 3 };
@@ -174,12 +175,13 @@ static void print_outcome(const struct bug *b, const char *folder)
            folder);
 }
 
-static int write_report(struct search *w, const struct record *call)
+static int write_report(struct search *w, struct record *call)
 {
     char text[TEXT_CAP];
     struct xl__str folder = {0};
     const struct bug b = {w->variant, text, w->dev, call, &w->found};
     verify_case_text(&w->wrong, text, sizeof text);
+    bug_shrink_sources(w->s, call, &b);
     if (w->s->set.output)
         xl__str_add(&folder, w->s->set.output);
     else

@@ -7,9 +7,9 @@
 #include "cli/session.h"
 
 /* Look for a case whose result is wrong, with the sizes of a SHAPE if one is
- * given, make its sizes as small as they may be for the result to be wrong,
- * and write the folder. EXIT_WRONG: it is written; EXIT_FINE: no result is
- * wrong. */
+ * given, make its sizes and then the sources of its programs as small as they
+ * may be for the result to be wrong, and write the folder. EXIT_WRONG: it is
+ * written; EXIT_FINE: no result is wrong. */
 int bug_report(struct session *s);
 
 #endif
