@@ -24,6 +24,7 @@ struct command {
     const char *about;    /* paragraphs of --help and of the man page */
     const char *const *options; /* long names of the options that it takes
                                    besides the common ones; NULL-terminated */
+    const char *dtypes; /* what its --dtype takes, "f32|f16"; NULL: any */
     unsigned min_words, max_words;
     const char *instead; /* of an old name: what to use, "devices --verbose";
                             it works for a while, with a note */

@@ -33,30 +33,18 @@ static bool has_file_value(const struct option_row *row)
            strcmp(value, "FOLDER") == 0;
 }
 
-/* Is a choice among the alternatives of the help? A table of choices has all
- * types, in their order; --dtype takes those that an operation has. */
-static bool is_offered(const struct option_row *row, const char *choice)
+/* Print the values of a choice that the command takes, or the names that an
+ * option takes besides files, separated by blanks; false: there are none. A
+ * table of choices has all types, in their order. */
+static bool print_values(FILE *to, const struct command *c,
+                         const struct option_row *row, const char *before)
 {
-    const size_t n = strlen(choice);
-    for (const char *at = row->value; at; at = strchr(at, '|')) {
-        at += *at == '|';
-        if (strncmp(at, choice, n) == 0 && (at[n] == '|' || at[n] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-/* Print the values of a choice, or the names that an option takes besides
- * files, separated by blanks; false: there are none. */
-static bool print_values(FILE *to, const struct option_row *row,
-                         const char *before)
-{
-    const char *value = NULL;
+    const char *value = NULL, *all = option_values(c, row);
     unsigned n = 0;
     for (unsigned i = 0;
          (value = row->choices ? row->choices[i] : option_name_at(row, i));
          i++)
-        if (!row->choices || is_offered(row, value))
+        if (!row->choices || option_is_among(all, value))
             fprintf(to, "%s%.*s", n++ ? " " : before, (int)strcspn(value, "."),
                     value);
     return n > 0;
@@ -107,6 +95,20 @@ static void print_option_names(FILE *to, const struct command *c)
 
 /* -- bash ----------------------------------------------------------------- */
 
+/* Types that a command takes of --dtype; others get all of them, below. */
+static void print_bash_dtypes(FILE *to, const struct option_row *row)
+{
+    fputs("case $command in\n", to);
+    for (unsigned i = 0; commands_all()[i]; i++)
+        if (commands_all()[i]->dtypes) {
+            fprintf(to, "        %s) ", commands_all()[i]->name);
+            print_values(to, commands_all()[i], row,
+                         "COMPREPLY=($(compgen -W '");
+            fputs("' -- \"$cur\")); return ;;\n", to);
+        }
+    fputs("        esac; ", to);
+}
+
 static void print_bash_values(FILE *to)
 {
     fputs("    case $prev in\n", to);
@@ -121,9 +123,11 @@ static void print_bash_values(FILE *to)
             fprintf(to, "_clbench_values %s; return ;;\n", kind_of(row));
             continue;
         }
+        if (strcmp(row->name, "dtype") == 0)
+            print_bash_dtypes(to, row);
         const char *files = has_file_value(row) ? "-f " : "";
         fprintf(to, "COMPREPLY=($(compgen %s", files);
-        if (print_values(to, row, "-W '"))
+        if (print_values(to, NULL, row, "-W '"))
             fputs("' ", to);
         fputs("-- \"$cur\")); return ;;\n", to);
     }
@@ -160,7 +164,6 @@ static void print_bash(FILE *to)
         "    local command='' options='' words='' files=0 word i\n"
         "    COMPREPLY=()\n",
         to);
-    print_bash_values(to);
     fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        word=${COMP_WORDS[i]}\n        case $word in\n        ",
           to);
@@ -171,6 +174,7 @@ static void print_bash(FILE *to)
             bar = "|";
         }
     fputs(") command=$word; break ;;\n        esac\n    done\n", to);
+    print_bash_values(to);
     print_bash_commands(to);
     fputs("    if [[ $cur == -* ]]; then\n        words=$options\n"
           "    elif [[ -z $command ]]; then\n        words='",
@@ -200,21 +204,22 @@ static void print_zsh_text(FILE *to, const char *text)
     }
 }
 
-static void print_zsh_option(FILE *to, const struct option_row *row)
+static void print_zsh_option(FILE *to, const struct command *c,
+                             const struct option_row *row)
 {
     fprintf(to, "            '--%s[", row->name);
     print_zsh_text(to, row->help);
     fputc(']', to);
     if (row->kind != OPT_FLAG) {
         fputc(':', to);
-        print_zsh_text(to, row->value);
+        print_zsh_text(to, option_values(c, row));
         fputc(':', to);
         if (kind_of(row))
             fprintf(to,
                     "{compadd -- ${(f)\"$(clbench completion %s "
                     "2>/dev/null)\"}}",
                     kind_of(row));
-        const bool has_values = print_values(to, row, "{compadd ");
+        const bool has_values = print_values(to, c, row, "{compadd ");
         if (has_file_value(row))
             fputs(has_values ? "; _files" : "_files", to);
         fputs(has_values ? "}" : "", to);
@@ -227,7 +232,7 @@ static void print_zsh_command(FILE *to, const struct command *c)
     fprintf(to, "    %s)\n        _arguments \\\n", *c->name ? c->name : "''");
     for (const struct option_row *row = option_rows; row->name; row++)
         if (command_takes(c, row))
-            print_zsh_option(to, row);
+            print_zsh_option(to, c, row);
     if (!*c->name)
         fputs("            '1:command:->command'", to);
     else if (argument_choices(c)) {
@@ -292,7 +297,7 @@ static void print_fish_option(FILE *to, const struct command *c,
         fputs(has_file_value(row) ? " -rF" : " -x", to);
     if (kind_of(row))
         fprintf(to, " -a '(clbench completion %s 2>/dev/null)'", kind_of(row));
-    if (print_values(to, row, " -a '"))
+    if (print_values(to, c, row, " -a '"))
         fputc('\'', to);
     fputs(" -d ", to);
     print_quoted(to, row->help, fish_quote);

@@ -75,16 +75,45 @@ static void print_help_entry(FILE *to, const char *name, const char *text,
     text_wrap(to, text, HELP_INDENT, width);
 }
 
-static void print_help_option(FILE *to, const struct option_row *row,
-                              unsigned width)
+enum { NAME_CAP = 80, BRIEF_COLUMN = 28 };
+
+static void option_name(const struct command *c, const struct option_row *row,
+                        char out[NAME_CAP])
 {
-    char name[80];
     char letter[8] = "    ";
     if (row->letter)
         snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    snprintf(name, sizeof name, "%s--%s%s%s", letter, row->name,
-             row->value ? " " : "", row->value ? row->value : "");
+    snprintf(out, NAME_CAP, "%s--%s%s%s", letter, row->name,
+             row->value ? " " : "", row->value ? option_values(c, row) : "");
+}
+
+static void print_help_option(FILE *to, const struct command *c,
+                              const struct option_row *row, unsigned width)
+{
+    char name[NAME_CAP];
+    option_name(c, row, name);
     print_help_entry(to, name, row->help, width);
+}
+
+/* A line: the name, and the first clause of the text as far as it fits. */
+static void print_help_brief(FILE *to, const struct command *c,
+                             const struct option_row *row, unsigned width)
+{
+    char name[NAME_CAP];
+    option_name(c, row, name);
+    const char *text = row->help;
+    const size_t used = 2 + BRIEF_COLUMN + strlen("  ..");
+    const size_t most = width > used ? width - used : 0;
+    size_t n = strcspn(text, ",;:(");
+    const bool is_cut = n > most;
+    for (n = is_cut ? most : n; n > 0 && (is_cut || text[n - 1] == ' '); n--)
+        if (text[n - 1] == ' ' && text[n] != ' ' && is_cut)
+            break;
+    if (strlen(name) > BRIEF_COLUMN)
+        fprintf(to, "  %s\n  %-*s", name, BRIEF_COLUMN, "");
+    else
+        fprintf(to, "  %-*s", BRIEF_COLUMN, name);
+    fprintf(to, "  %.*s%s\n", (int)n, text, is_cut ? ".." : "");
 }
 
 static void print_exit_codes(FILE *to)
@@ -139,6 +168,29 @@ static const struct command *find_suite(void)
     return *c;
 }
 
+/* Of a command those that it has for itself, and a line for each of the
+ * others, which 'clbench --help' describes, as it does the exit codes. */
+static void print_options(FILE *to, const struct command *c, unsigned width)
+{
+    const struct command *suite = find_suite();
+    bool has_common = false;
+    fputs("\nOptions:\n", to);
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        const bool is_common = c != suite && command_takes(suite, row);
+        if (command_takes(c, row) && !is_common)
+            print_help_option(to, c, row, width);
+        has_common = has_common || (is_common && command_takes(c, row));
+    }
+    if (has_common)
+        fputs("\nOptions described in 'clbench --help', with exit codes:\n",
+              to);
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (c != suite && command_takes(suite, row) && command_takes(c, row))
+            print_help_brief(to, c, row, width);
+    if (c == suite)
+        print_exit_codes(to);
+}
+
 void args_help(FILE *to, const struct command *command)
 {
     unsigned width = text_terminal_columns();
@@ -151,11 +203,7 @@ void args_help(FILE *to, const struct command *command)
         text_wrap(to, command->about ? command->about : command->summary, 0,
                   width);
     }
-    fputs("\nOptions:\n", to);
-    for (const struct option_row *row = option_rows; row->name; row++)
-        if (command_takes(command, row))
-            print_help_option(to, row, width);
-    print_exit_codes(to);
+    print_options(to, command, width);
 }
 
 /* -- man page ------------------------------------------------------------- */

@@ -589,6 +589,23 @@ const char *option_requirement(const struct option_row *row)
     }
 }
 
+bool option_is_among(const char *values, const char *text)
+{
+    const size_t n = strlen(text);
+    for (const char *at = values; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, text, n) == 0 && (at[n] == '|' || at[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+const char *option_values(const struct command *c,
+                          const struct option_row *row)
+{
+    return c && c->dtypes && row->offset == AT(dtype) ? c->dtypes : row->value;
+}
+
 /* -- items of the command line ---------------------------------------------
  */
 
@@ -839,11 +856,16 @@ static bool set_option(const struct command *c, const struct item *item,
                                   row->name);
     if (row->kind != OPT_FLAG && !item->value)
         return report_usage_error(c, "option '--%s' requires a value: %s",
-                                  row->name, row->value);
-    if (!option_set(row, item->value, set))
+                                  row->name, option_values(c, row));
+    const bool is_read = option_set(row, item->value, set);
+    const bool is_narrowed = option_values(c, row) != row->value;
+    if (!is_read ||
+        (is_narrowed && !option_is_among(option_values(c, row),
+                                         option_type_name(item->value))))
         return report_usage_error(c, "invalid value '%s' for --%s: must be %s",
                                   item->value, row->name,
-                                  option_requirement(row));
+                                  is_narrowed ? option_values(c, row)
+                                              : option_requirement(row));
     return true;
 }
 

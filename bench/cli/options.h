@@ -169,6 +169,12 @@ bool option_set(const struct option_row *row, const char *text,
 const char *option_type_name(const char *text);
 /* What a value must be, for messages: "a positive integer", "nn|nt|tn|tt". */
 const char *option_requirement(const struct option_row *row);
+/* The same of one command: the types that its --dtype takes. */
+struct command;
+const char *option_values(const struct command *c,
+                          const struct option_row *row);
+/* Is a text one of "nn|nt|tn|tt"? */
+bool option_is_among(const char *values, const char *text);
 bool option_is_given(const struct option_row *row, const struct settings *set);
 /* The text of a choice; NULL when `value` is none of them. */
 const char *option_choice(const struct option_row *row, int value);

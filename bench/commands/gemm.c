@@ -112,6 +112,7 @@ const struct command cmd_qgemm = {
         "--variant all\n"
         "  clbench qgemm 1x8192x28672 --format q4_k --explain --as h200",
     .options = qgemm_options,
+    .dtypes = "f32|f16|bf16",
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_qgemm,

@@ -166,6 +166,7 @@ const struct command cmd_pipeline = {
         "  clbench pipeline --mode pinned,overlapped --chunks 8 --trace "
         "t.json",
     .options = options,
+    .dtypes = "f16|bf16|f32",
     .min_words = 0,
     .max_words = 1,
     .run = run_pipeline,

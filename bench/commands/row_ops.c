@@ -34,6 +34,7 @@ const struct command cmd_softmax = {
         "  clbench softmax 8192x32000 --log --dtype f16\n"
         "  clbench softmax 8192x32000 --log --backward",
     .options = options,
+    .dtypes = "f32|f16|bf16",
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_softmax,
@@ -71,6 +72,7 @@ const struct command cmd_norm = {
         "  clbench norm 8192x5120 --rms --residual --dtype f16\n"
         "  clbench norm 16384x1024 --backward",
     .options = norm_options,
+    .dtypes = "f32|f16|bf16",
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_norm,

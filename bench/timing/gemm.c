@@ -431,13 +431,6 @@ static bool parse_qgemm(const struct settings *set, const char *word,
         .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
     c->has_zeros = c->format == XL_INT4;
     c->out = c->in;
-    if (c->in != XL_F32 && c->in != XL_F16 && c->in != XL_BF16) {
-        snprintf(why, why_cap,
-                 "invalid value '%s' for --dtype: must be f32, "
-                 "f16 or bf16 for qgemm",
-                 xl_dtype_name(c->in));
-        return false;
-    }
     if (qgemm_case_bytes(c).blocks > 0)
         return true;
     snprintf(why, why_cap,

@@ -220,6 +220,8 @@ static void usage_errors_have_a_message(void **state)
         {"gemm --device=", "invalid value '' for --device"},
         {"gemm --dtype f8",
          "invalid value 'f8' for --dtype: must be f32|f16|bf16"},
+        {"conv --dtype i8",
+         "invalid value 'i8' for --dtype: must be f32|f16|bf16|f64"},
         {"gemm --trans nnn", "must be nn|nt|tn|tt"},
         {"gemm --seed -1", "invalid value '-1' for --seed"},
         {"gemm --seed 1x", "invalid value '1x' for --seed"},
@@ -317,25 +319,32 @@ static bool has_word(const char *part)
     return false;
 }
 
+/* Is the option in the help, with its value, and its text beside or below? */
+static bool is_listed(const struct command *c, const struct option_row *row)
+{
+    char option[128];
+    const int n = snprintf(option, sizeof option, " --%s%s%s", row->name,
+                           row->value ? " " : "",
+                           row->value ? option_values(c, row) : "");
+    for (const char *at = output; (at = strstr(at, option)) != NULL; at++)
+        if ((at[n] == '\n' || strncmp(at + n, "  ", 2) == 0) &&
+            (at[-1] == ' ' || at[-1] == ','))
+            return true;
+    return false;
+}
+
 static void help_agrees_with_the_table(void **state)
 {
     (void)state;
     for (unsigned i = 0; commands[i]; i++) {
         print_help(commands[i]);
-        for (const struct option_row *row = option_rows; row->name; row++) {
-            char option[64];
-            snprintf(option, sizeof option, "  --%s%s%s\n", row->name,
-                     row->value ? " " : "", row->value ? row->value : "");
-            bool listed = strstr(output, option) != NULL;
-            snprintf(option, sizeof option, ", --%s%s%s\n", row->name,
-                     row->value ? " " : "", row->value ? row->value : "");
-            listed = listed || strstr(output, option);
-            if (listed != command_takes(commands[i], row))
+        const bool is_suite = !*commands[i]->name;
+        for (const struct option_row *row = option_rows; row->name; row++)
+            if (is_listed(commands[i], row) != command_takes(commands[i], row))
                 fail_msg("clbench %s --help and --%s", commands[i]->name,
                          row->name);
-        }
-        assert_non_null(strstr(output, "Exit codes:"));
-        assert_non_null(strstr(output, "  130  interrupted"));
+        assert_true(is_suite == (strstr(output, "Exit codes:") != NULL));
+        assert_true(is_suite == (strstr(output, "  130  interr") != NULL));
     }
     print_help(NULL);
     for (unsigned i = 1; commands[i]; i++)
@@ -358,7 +367,7 @@ static void help_fits_the_terminal(void **state)
         print_help(commands[i]);
         for (char *line = strtok(output, "\n"); line;
              line = strtok(NULL, "\n"))
-            if (strlen(line) > 80 || line[strlen(line) - 1] == ' ')
+            if (strlen(line) > 79 || line[strlen(line) - 1] == ' ')
                 fail_msg("%s: %s", commands[i]->name, line);
     }
     test_setenv("COLUMNS", NULL);
