@@ -238,9 +238,17 @@ const char *text_nearest(const char *text, const char *const *names)
     return best;
 }
 
+enum { DEFAULT_COLUMNS = 80, FEWEST = 20, MOST_COLUMNS = 1000 };
+
+unsigned text_list_columns(void)
+{
+    return getenv("COLUMNS") || xl__terminal_columns(XL__STDOUT) > 0
+               ? text_terminal_columns()
+               : MOST_COLUMNS;
+}
+
 unsigned text_terminal_columns(void)
 {
-    enum { DEFAULT_COLUMNS = 80, FEWEST = 20, MOST = 1000 };
     const char *variable = getenv("COLUMNS");
     unsigned long columns = variable ? strtoul(variable, NULL, 10) : 0;
     if (columns == 0)
@@ -251,7 +259,7 @@ unsigned text_terminal_columns(void)
         return DEFAULT_COLUMNS;
     if (columns < FEWEST)
         return FEWEST;
-    return columns > MOST ? MOST : (unsigned)columns;
+    return columns > MOST_COLUMNS ? MOST_COLUMNS : (unsigned)columns;
 }
 
 static bool is_variable_set(const char *name)

@@ -32,6 +32,8 @@ const char *text_nearest(const char *text, const char *const *names);
 /* Columns of the terminal: the variable COLUMNS, else those of standard output
  * or standard error, else 80. */
 unsigned text_terminal_columns(void);
+/* The same for a list that other programs search: whole lines in a pipe. */
+unsigned text_list_columns(void);
 /* Is standard output coloured? It is when it is a terminal, TERM is not
  * "dumb" and NO_COLOR is not set; or when CLICOLOR_FORCE is set. */
 bool text_has_colour(void);

@@ -112,7 +112,7 @@ static int run_devices(struct session *s)
         code = session_open_devices(s);
     if (code != EXIT_FINE || !session_tables(s))
         return code;
-    unsigned width = text_terminal_columns();
+    const unsigned width = text_list_columns();
     print_devices(s, width);
     if (has_identity(s)) {
         fputc('\n', stdout);

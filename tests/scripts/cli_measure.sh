@@ -9,9 +9,13 @@
 . "$(dirname "$0")/cli_support.sh"
 
 # -- 0: the device ------------------------------------------------------------
-expect 0 "devices" "$clbench" devices
+expect 0 "devices" env COLUMNS=80 "$clbench" devices
 fits
 is_plain
+expect 0 "devices, in a pipe" "$clbench" devices
+says "$("$clbench" devices --json - | "$python" -c \
+    'import json, sys; print(json.load(sys.stdin)["devices"][0]["name"])' |
+    sed 's/[][().*]/./g')"
 expect 0 "facts" "$clbench" devices --verbose
 says "max_wg_size"
 fits
