@@ -593,7 +593,8 @@ const struct command cmd_expr = {
         "      --explain\n\n"
         "Operators: ^ - ! * / + < <= > >= == != & |; functions of elements, "
         "reductions (axis=-1, axis=(0, 2)), rows (softmax, layer_norm, "
-        "rms_norm), views (x[::-1, None], transpose, permute, reshape): "
+        "rms_norm), views (x[::-1, None], transpose, permute, reshape), "
+        "pieces (x[i:i + 4], gather, concat, pad, cumsum): "
         "<crosslane/expr.h> defines "
         "the language. A name that is assigned and read again is a temporary "
         "unless --shape makes it an output. --as implies --explain.",

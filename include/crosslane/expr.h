@@ -32,7 +32,11 @@
  *   eps), rms_norm(x, gain, eps) over the last axis.
  * Views:       x[2:10:2, ...], x[::-1], x[:, None], transpose(x),
  *   permute(x, 1, 0, 2), reshape(x, 4, -1), of any value, one after another.
- * By index:    x[i], x[:, i] and gather(x, i, axis=0) of an integer value i.
+ * By index:    x[i], x[:, i] and gather(x, i, axis=0) of an integer value i;
+ *   x[i:i + 4] and slice(x, i, i + 4, axis=0), elements from an offset on.
+ * Pieces:      concat(x, y, axis=0) of 2 to 4 values; pad(x, before, after),
+ *   pad(x, before, after, value), along all axes or those of axis=; cumsum(x)
+ *   in the order of the elements, cumsum(x, axis=1).
  *
  * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
  * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
@@ -60,12 +64,11 @@
  *
  * Views follow NumPy's rules; an index drops its axis, None is a new axis of
  * size 1, -1 in reshape is what remains, orders and sizes may be in
- * parentheses. A slice without elements is an error. Views of a bound tensor
- * make no copy, unless strides cannot express a reshape. A view of a computed
- * value is computed again from views of its operands, or the value is stored
- * for it: what takes less time on the device by its rates (xl_expr_kernels()
- * has the numbers). Values of reductions, of random numbers and those that are
- * reshaped are stored.
+ * parentheses. Views of a bound tensor make no copy, unless strides cannot
+ * express a reshape. A view of a computed value is computed again from views of
+ * its operands, or the value is stored for it: what takes less time on the
+ * device by its rates (xl_expr_kernels() has the numbers). Values of
+ * reductions, of random numbers and those that are reshaped are stored.
  *
  * gather(x, i, axis) is NumPy's take(): the axes of i replace the axis of x,
  * so a single i (a scalar, or an element in device memory) is an offset that
@@ -73,7 +76,17 @@
  * there are only slices. A negative index counts from the end; where an index
  * is not in the axis, the element is NaN, or 0 or false, and no memory is
  * read. x is stored first if it is computed, and the result if a reduction
- * reads it.
+ * reads it. x[i:i + n] is gather() of i, i + 1 ...: its bounds differ by a
+ * whole number in the text, which is the size. concat() and pad() are choices
+ * among such gathers, so they store what they read unless it is a view of a
+ * bound tensor. cumsum() along n elements, an i32 for integers and bools, is
+ * exact for integers, and of floats within 10 u l sum |x|, where l = 1 for n up
+ * to 64, and otherwise 1 more than for n / 32.
+ *
+ * A value without elements, as x[3:3], is one of size 0; a bound tensor may
+ * have none, and then needs no memory. sum, any and norm2 of no elements are 0,
+ * prod and all 1, mean and var NaN, logsumexp -inf; the others are an error, as
+ * in NumPy.
  *
  * After an assignment the name has the assigned value, with the value's own
  * shape and type, bound or not. Disjoint slices of a bound tensor can be
@@ -137,7 +150,8 @@ typedef struct xl_expr xl_expr;
  *                              types that do not match, a limit exceeded, a
  *                              name bound twice or never used
  *         XL_BAD_SHAPE         shapes that do not broadcast, an axis that
- *                              does not exist, an empty slice
+ *                              does not exist, max() of no
+ *                              elements
  *         XL_OVERFLOW          a view's extent does not fit in 64 bits
  *         XL_UNSUPPORTED       not possible on this device; the detail has
  *                              the reason

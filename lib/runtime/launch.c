@@ -494,6 +494,18 @@ fail:
     return status;
 }
 
+/* The event of a call without commands. */
+static xl_status enqueue_marker(struct launch *r)
+{
+    xl_status status = XL_OK;
+    cl_event event = NULL;
+    CL_TRY(&r->q->error,
+           clEnqueueMarkerWithWaitList(r->q->cl, r->n_wait, r->wait, &event));
+    TRY(set_last_event(r, event));
+fail:
+    return status;
+}
+
 static xl_status run_steps(struct launch *r)
 {
     xl_status status = XL_OK;
@@ -509,6 +521,8 @@ static xl_status run_steps(struct launch *r)
                     ? run_external(r, &plan->step[i])
                     : run_kernel(r, &plan->step[i], r->ready->kernel[i]));
     }
+    if (r->needs_events && !r->last)
+        TRY(enqueue_marker(r));
 fail:
     return status;
 }

@@ -309,6 +309,43 @@ def log_softmax(a, axis=-1):
     return below - NAMES["log"](sum_all(NAMES["exp"](below), axis=axis))
 
 
+# -- pieces ------------------------------------------------------------------
+
+def concat(*values, axis=0):
+    values = [lift(v) for v in values]
+    kinds = {"f" if v.is_float else v.x.dtype.kind for v in values}
+    if "f" in kinds:
+        values = [v.float() for v in values]
+    elif len(kinds) > 1:
+        values = [v.int() for v in values]
+    return Number(np.concatenate([v.x for v in values], axis),
+                  np.concatenate([v.e for v in values], axis))
+
+
+def pad(a, before, after, value=0, axis=None):
+    a = lift(a)
+    axes = range(a.x.ndim) if axis is None else np.atleast_1d(axis)
+    if isinstance(value, float):
+        a = a.float()
+    width = np.zeros((a.x.ndim, 2), int)
+    width[list(axes)] = before, after
+    return Number(np.pad(a.x, width, constant_values=value),
+                  np.pad(a.e, width))
+
+
+def cumsum(a, axis=None):
+    """A sum, and two roundings, for each time that the axis is cut."""
+    a = lift(a)
+    if not a.is_float:
+        return Number(np.cumsum(a.x, axis, np.int32))
+    n, cuts = (a.x.size if axis is None else a.x.shape[axis]), 1
+    while n > 64:
+        n, cuts = -(-n // 32), cuts + 1
+    size = np.cumsum(abs(a.x) + a.e, axis)
+    return finish(np.cumsum(a.x, axis),
+                  np.cumsum(a.e, axis) + 10 * cuts * U * size)
+
+
 def either(of_two, of_axes):
     return lambda a, b=None, axis=None: (
         of_axes(a, axis=axis) if b is None else of_two(a, b))
@@ -390,6 +427,7 @@ NAMES = {
     "norm2": reduction(norm_of, True),
     "logsumexp": reduction(logsumexp_of, True),
     "softmax": softmax, "log_softmax": log_softmax,
+    "concat": concat, "pad": pad, "cumsum": cumsum,
     "tril": triangle(np.tril), "triu": triangle(np.triu),
     "index": lambda a, axis: Number(
         np.indices(a.shape)[axis].astype(np.int32)),

@@ -366,6 +366,8 @@ static unsigned infer_call(struct xl__infer *in, const struct xl__tree_node *n)
     if (n->row == XL__ROW_STD)
         return add_map1(in, XL__E_SQRT,
                         infer_reduction(in, n, XL__E_VAR, arg[0]));
+    if (n->row >= XL__ROW_CONCAT)
+        return xl__infer_pieces(in, n, arg);
     if (n->row != XL__ROW_NONE)
         return expand_row_function(in, n, arg);
     if (n->op == XL__E_RAND || n->op == XL__E_RANDN)
@@ -473,6 +475,17 @@ static void infer_statements(struct xl__infer *in)
         infer_statement(in, &in->t->statement[i]);
 }
 
+/* Nothing is computed for an output without elements; and what has elements
+ * depends on no value that has none. */
+static void drop_empty_outputs(struct xl__graph *g)
+{
+    unsigned n = 0;
+    for (unsigned o = 0; o < g->n_outputs; o++)
+        if (xl__shape_elems(&g->output[o].shape) > 0)
+            g->output[n++] = g->output[o];
+    g->n_outputs = n;
+}
+
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
                     struct xl__graph *out, struct xl__error *e)
 {
@@ -482,6 +495,8 @@ xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
         check_outputs(&in);
     if (in.status == XL_OK)
         check_unused(&in);
+    if (in.status == XL_OK)
+        drop_empty_outputs(out);
     if (in.status == XL_OK && xl__graph_prune(out) != XL_OK)
         XL__INFER_FAIL(&in, XL_NO_MEMORY, "out of memory");
     if (in.status != XL_OK)

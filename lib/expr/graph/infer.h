@@ -3,6 +3,7 @@
  *
  *     infer.c         statements, names, calls, row functions
  *     infer_types.c   types and shapes of single nodes
+ *     infer_pieces.c  concat, pad, run-time slices, cumsum
  *     infer_views.c   bound tensors, slices, permutations, assignments
  *
  * The first error is recorded in `status`; from then on every node is

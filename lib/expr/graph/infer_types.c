@@ -14,6 +14,7 @@
  * built again around a rand() with a shape when one is known. */
 #include "expr/graph/infer_types.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -387,6 +388,36 @@ static size_t n_reduced(const struct xl__shape *s, unsigned axes)
     return out;
 }
 
+/* The reduction of no elements, of a type and shape; as NumPy's. */
+static unsigned reduce_nothing(struct xl__infer *in,
+                               const struct xl__node *reduction)
+{
+    struct xl__node out = {
+        .op = XL__E_CONST, .type = reduction->type, .shape = reduction->shape};
+    switch (reduction->op) {
+    case XL__E_SUM:
+    case XL__E_NORM2:
+    case XL__E_ANY:
+        break;
+    case XL__E_PROD:
+    case XL__E_ALL:
+        out.value = 1;
+        break;
+    case XL__E_MEAN:
+    case XL__E_VAR:
+        out.value = NAN;
+        break;
+    case XL__E_LOGSUMEXP:
+        out.value = -INFINITY;
+        break;
+    default:
+        return XL__INFER_FAIL(in, XL_BAD_SHAPE,
+                              "%s of no elements has no value",
+                              xl__expr_ops[reduction->op].name);
+    }
+    return xl__infer_node(in, &out);
+}
+
 unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
                           unsigned arg, unsigned axes)
 {
@@ -401,8 +432,11 @@ unsigned xl__infer_reduce(struct xl__infer *in, enum xl__expr_op op,
             in, XL_BAD_SHAPE,
             "%s over %zu elements: an index is an i32, which ends at %d",
             xl__expr_ops[op].name, n_reduced(&spec.shape, axes), MAX_INDEX);
+    const bool is_empty = n_reduced(&spec.shape, axes) == 0;
     for (unsigned d = 0; d < spec.shape.n_dims; d++)
         spec.shape.size[d] = axes >> d & 1 ? 1 : spec.shape.size[d];
+    if (is_empty)
+        return reduce_nothing(in, &spec);
     spec.arg[0] = convert_to(in, arg, from);
     return xl__infer_node(in, &spec);
 }

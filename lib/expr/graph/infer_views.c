@@ -21,6 +21,7 @@
 #include "expr/graph/infer_views.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/alloc.h"
 #include "base/numbers.h"
@@ -111,8 +112,8 @@ static size_t limit_index(int64_t at, size_t size, bool is_backward)
     return (uint64_t)at >= size ? size : (size_t)at + is_backward;
 }
 
-static bool read_range(struct xl__infer *in, const struct xl__slice *s,
-                       size_t size, unsigned axis, struct index_range *out)
+/* The indices of a slice; there may be none. */
+static struct index_range read_range(const struct xl__slice *s, size_t size)
 {
     const bool is_backward = s->step < 0;
     const size_t first = s->has_first
@@ -121,22 +122,12 @@ static bool read_range(struct xl__infer *in, const struct xl__slice *s,
     const size_t last = s->has_last ? limit_index(s->last, size, is_backward)
                                     : (is_backward ? 0 : size);
     const uint64_t step = is_backward ? -(uint64_t)s->step : (uint64_t)s->step;
-    if (is_backward ? first <= last : first >= last) {
-        XL__INFER_FAIL(in, XL_BAD_SHAPE,
-                       "the slice is empty: from %" PRId64 " to %" PRId64
-                       " of axis %u, whose size is %zu%s",
-                       (int64_t)first - is_backward,
-                       (int64_t)last - is_backward, axis, size,
-                       is_backward ? ", backward" : "");
-        return false;
-    }
-    out->first = first - is_backward;
-    out->count =
-        (size_t)(((is_backward ? first - last : last - first) - (uint64_t)1) /
-                 step) +
-        1;
-    out->step = out->count > 1 ? (size_t)s->step : 1;
-    return true;
+    if (is_backward ? first <= last : first >= last)
+        return (struct index_range){0, 1, 0};
+    const size_t length = is_backward ? first - last : last - first;
+    const size_t count = (size_t)((length - (uint64_t)1) / step) + 1;
+    return (struct index_range){first - is_backward,
+                                count > 1 ? (size_t)s->step : 1, count};
 }
 
 /* The number of axes that "..." covers: without it, those after the slices. */
@@ -205,12 +196,11 @@ static bool add_whole(struct view_builder *v, unsigned n)
 
 static bool add_slice(struct view_builder *v, const struct xl__slice *s)
 {
-    struct index_range range;
-    const size_t size = v->from->shape.size[v->axis];
     if (s->is_new)
         return add_dim(v, 1, 0);
-    return (s->is_index ? read_index : read_range)(v->in, s, size, v->axis,
-                                                   &range) &&
+    const size_t size = v->from->shape.size[v->axis];
+    struct index_range range = read_range(s, size);
+    return (!s->is_index || read_index(v->in, s, size, v->axis, &range)) &&
            add_range(v, range, s->is_index);
 }
 
@@ -320,10 +310,11 @@ static bool set_shape(const struct xl__shape *shape, struct xl__node *node)
     unsigned at = find_runs(node, run);
     struct xl__node to = *node;
     to.shape = *shape;
+    const bool is_empty = xl__shape_elems(shape) == 0;
     for (unsigned d = shape->n_dims; d-- > 0;) {
         const size_t size = shape->size[d];
         to.stride[d] = 0;
-        if (size == 1)
+        if (size == 1 || is_empty)
             continue;
         if (run[at - 1].size % size != 0)
             return false;
@@ -502,6 +493,11 @@ unsigned xl__infer_gather(struct xl__infer *in,
         !gather_shape(in, &from, axis[0], &at, &spec.shape))
         return XL__NO_NODE;
     spec.type = in->g->node[source].type;
+    if (xl__shape_elems(&from) == 0) { /* no index is in the axis */
+        spec.op = XL__E_CONST;
+        spec.value = spec.type == XL__V_F32 ? (double)NAN : 0;
+        return xl__infer_node(in, &spec);
+    }
     spec.axes = 1u << axis[0];
     spec.arg[XL__GATHER_INDEX] =
         align_index(in, index, from.n_dims - 1 - axis[0]);
@@ -702,6 +698,8 @@ static bool can_overlap(const struct xl__slice_region *a,
                         const struct xl__slice_region *b, unsigned n_dims)
 {
     for (unsigned d = 0; d < n_dims; d++) {
+        if (a->count[d] == 0 || b->count[d] == 0)
+            return false;
         const size_t a_last = a->first[d] + (a->count[d] - 1) * a->step[d];
         const size_t b_last = b->first[d] + (b->count[d] - 1) * b->step[d];
         const size_t every = (size_t)xl__gcd(a->step[d], b->step[d]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bound tensors, views of them, and assignments to them. */
+/* Bound tensors, views and pieces of values, and assignments. */
 #ifndef XL_EXPR_INFER_VIEWS_H
 #define XL_EXPR_INFER_VIEWS_H
 
@@ -15,6 +15,12 @@ unsigned xl__infer_view(struct xl__infer *in, const struct xl__tree_node *view,
 unsigned xl__infer_gather(struct xl__infer *in,
                           const struct xl__tree_node *call, unsigned source,
                           unsigned index);
+
+/* The node of a call of concat, pad, slice or cumsum (infer_pieces.c); `arg`
+ * has the nodes of its arguments. */
+unsigned xl__infer_pieces(struct xl__infer *in,
+                          const struct xl__tree_node *call,
+                          const unsigned *arg);
 
 /* Assign a value to the target of a statement: a temporary name, a bound
  * tensor or a slice of one. */

@@ -28,6 +28,13 @@ static const struct xl__function functions[] = {
     {"log_softmax", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LOG_SOFTMAX, 1},
     {"layer_norm", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_LAYER_NORM, 4},
     {"rms_norm", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_RMS_NORM, 3},
+    {"concat", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_CONCAT, 2},
+    {"concat", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_CONCAT, 3},
+    {"concat", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_CONCAT, 4},
+    {"pad", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_PAD, 3},
+    {"pad", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_PAD, 4},
+    {"slice", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_SLICE, 3},
+    {"cumsum", XL__C_MAP, XL__N_EXPR_OPS, XL__ROW_CUMSUM, 1},
 };
 
 static const struct {
@@ -73,7 +80,8 @@ const struct xl__function *xl__function_find(const char *name, size_t len,
 bool xl__function_has_axes(const struct xl__function *f)
 {
     return f->cls == XL__C_REDUCE || f->row == XL__ROW_SOFTMAX ||
-           f->row == XL__ROW_LOG_SOFTMAX || f->op == XL__E_GATHER;
+           f->row == XL__ROW_LOG_SOFTMAX || f->row >= XL__ROW_CONCAT ||
+           f->op == XL__E_GATHER;
 }
 
 bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
@@ -200,6 +208,19 @@ static const struct {
     {"elu", "where(x > 0, x, expm1(x))"},
     {"hardtanh", "clamp(x, -1, 1)"},
     {"random", "rand(seed)"},
+    {"concatenate", "concat(x, y, axis=0)"},
+    {"stack", "concat(x[None], y[None])"},
+    {"take", "gather(x, i, axis=0)"},
+    {"roll", "concat(x[-n:], x[:-n])"},
+    {"flip", "x[::-1]"},
+    {"squeeze", "x[0]"},
+    {"expand_dims", "x[None]"},
+    {"zeros_like", "0 * x"},
+    {"ones_like", "0 * x + 1"},
+    {"diff", "x[1:] - x[:-1]"},
+    {"dynamic_slice", "x[i:i + 4]"},
+    {"std_dev", "std(x)"},
+    {"sumsq", "sum(x ** 2)"},
 };
 
 const char *xl__function_instead(const char *name, size_t len)

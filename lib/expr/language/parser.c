@@ -440,9 +440,11 @@ fail:
     return status;
 }
 
-/* An index that is known at run time, among the slices of a bracket. */
+/* An index that is known at run time, among the slices of a bracket; or the
+ * bounds of a range. */
 struct run_time_index {
     unsigned node;  /* UINT_MAX: there is none */
+    unsigned last;  /* of a range; or UINT_MAX */
     unsigned slice; /* its number, and its place */
     unsigned location;
 };
@@ -469,21 +471,33 @@ static xl_status parse_index(struct parser *p, struct xl__tree_node *view,
     TRY(enter_level(p));
     TRY(parse_expression(p, &index->node));
     p->depth--;
+    if (xl__is_sign(&p->token, ":")) {
+        TRY(next_token(p));
+        if (xl__is_sign(&p->token, "]") || xl__is_sign(&p->token, ","))
+            return fail_at(p, p->token.location,
+                           "a slice from a value on has a last bound, like "
+                           "x[i:i + 4]");
+        TRY(enter_level(p));
+        TRY(parse_expression(p, &index->last));
+        p->depth--;
+    }
     if (xl__is_sign(&p->token, ":"))
         return fail_at(p, p->token.location,
-                       "the bounds of a slice are whole numbers; for elements "
-                       "from an offset on, use an index of several");
+                       "a slice whose bounds are values has no step; write it "
+                       "in a bracket of its own");
     view->slice[view->n_slices++] = (struct xl__slice){.step = 1};
 fail:
     return status;
 }
 
-/* Append x[..., index, ...] as gather(x[..., :, ...], index, axis). */
+/* Append x[..., index, ...] as gather(x[..., :, ...], index, axis), and a
+ * range as slice(x[..., :, ...], first, last, axis). */
 static xl_status add_gather(struct parser *p, struct xl__tree_node *view,
                             const struct run_time_index *index, unsigned *out)
 {
     xl_status status;
-    static const char name[] = "gather";
+    const bool is_range = index->last != UINT_MAX;
+    const char *name = is_range ? "slice" : "gather";
     bool has_rest = false, is_plain = true;
     int axis = 0;
     for (unsigned i = 0; i < view->n_slices; i++) {
@@ -501,14 +515,15 @@ static xl_status add_gather(struct parser *p, struct xl__tree_node *view,
         has_rest ? (int)index->slice - (int)view->n_slices : (int)index->slice;
     if (!is_plain)
         TRY(add_view(p, view, *out, out));
-    struct xl__tree_call c = {.name = name,
-                              .len = strlen(name),
-                              .arg = (const unsigned[]){*out, index->node},
-                              .n_args = 2,
-                              .has_axes = true,
-                              .axes = {axis},
-                              .n_axes = 1,
-                              .location = view->location};
+    struct xl__tree_call c = {
+        .name = name,
+        .len = strlen(name),
+        .arg = (const unsigned[]){*out, index->node, index->last},
+        .n_args = is_range ? 3 : 2,
+        .has_axes = true,
+        .axes = {axis},
+        .n_axes = 1,
+        .location = view->location};
     TRY(xl__tree_call(p->tree, &c, out, p->lexer.e));
 fail:
     return status;
@@ -539,7 +554,7 @@ static xl_status parse_slices(struct parser *p, unsigned location,
 {
     xl_status status;
     struct xl__tree_node view = {.location = location};
-    struct run_time_index index = {.node = UINT_MAX};
+    struct run_time_index index = {.node = UINT_MAX, .last = UINT_MAX};
     do {
         TRY(next_token(p)); /* skip '[' or ',' */
         TRY(add_slice(p, &view, &index));

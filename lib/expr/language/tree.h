@@ -23,7 +23,11 @@ enum xl__row_function {
     XL__ROW_SOFTMAX,
     XL__ROW_LOG_SOFTMAX,
     XL__ROW_LAYER_NORM,
-    XL__ROW_RMS_NORM
+    XL__ROW_RMS_NORM,
+    XL__ROW_CONCAT, /* this one and those below: infer_pieces.c */
+    XL__ROW_PAD,
+    XL__ROW_SLICE,
+    XL__ROW_CUMSUM
 };
 
 enum xl__view_kind { XL__VIEW_SLICES, XL__VIEW_PERMUTE, XL__VIEW_RESHAPE };

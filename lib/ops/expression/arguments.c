@@ -113,7 +113,26 @@ static xl_status check_scalar(const xl_binding *b, struct xl__error *e)
                          b->name, b->scalar);
 }
 
-/* Its region is operand i. Scalars have one too, without memory. */
+static bool is_empty(const xl_tensor *t)
+{
+    bool is = false;
+    for (unsigned d = 0; d < t->n_dims && d < XL_MAX_DIMS; d++)
+        is = is || t->size[d] == 0;
+    return is;
+}
+
+/* What xl__region_init() checks of others. */
+static xl_status check_empty(const xl_binding *b, struct xl__error *e)
+{
+    xl_tensor other = b->tensor;
+    struct xl__region r;
+    for (unsigned d = 0; d < other.n_dims && d < XL_MAX_DIMS; d++)
+        other.size[d] = 1;
+    return xl__region_init(&r, b->name, &other, e);
+}
+
+/* Its region is operand i. Scalars and tensors without elements have one too,
+ * without memory. */
 static xl_status check_binding(xl_queue *q, const struct xl__expr_desc *d,
                                unsigned i, bool with_memory)
 {
@@ -124,6 +143,10 @@ static xl_status check_binding(xl_queue *q, const struct xl__expr_desc *d,
     if (b->is_scalar) {
         r->is_located = r->is_written = false;
         return with_memory ? check_scalar(b, &q->error) : XL_OK;
+    }
+    if (is_empty(&b->tensor)) {
+        r->is_located = r->is_written = false;
+        return check_empty(b, &q->error);
     }
     TRY(xl__region_init(r, b->name, &b->tensor, &q->error));
     r->is_written = is_assigned(d->e, b->name);
@@ -205,7 +228,10 @@ static void bind_tensor(const struct xl__region *r, const xl_tensor *t,
         /* A stride of a dimension of size 1 is not used. */
         b[i].stride[d] = t->size[d] == 1 ? 0 : t->stride[d];
     }
-    compare_view(r, b, i);
+    if (is_empty(t))
+        b[i].align = 1;
+    else
+        compare_view(r, b, i);
 }
 
 xl_status xl__expr_bind(xl_queue *q, const void *desc, void *canonical,

@@ -35,7 +35,7 @@ xl_status xl__expr_analyse(struct xl__op_call *w)
     TRY(xl__check_alloc(&w->q->error, g, "a graph"));
     TRY(xl__expr_check_signature(w->q, &key->sig));
     TRY(xl__infer(&d->e->tree, &key->sig, g, &w->q->error));
-    if (g->n_outputs == 0)
+    if (d->e->tree.n_statements == 0)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
                           "no bound name is assigned"));
 fail:
@@ -116,11 +116,16 @@ static xl_status plan_group(xl_queue *q, const struct xl__expr_schedule *x,
     return status;
 }
 
-/* A plan for each group, behind *first. */
+/* A plan for each group, behind *first. Without a group, since no result has
+ * elements, one without a step. */
 static xl_status plan_groups(xl_queue *q, struct xl__expr_schedule *x,
                              struct xl__plan **first, struct xl__error *why)
 {
     xl_status status = XL_OK;
+    if (x->s.n_groups == 0) {
+        *first = xl__calloc(1, sizeof **first);
+        return xl__check_alloc(why, *first, "a plan");
+    }
     x->kernels = xl__calloc(x->s.n_groups, sizeof *x->kernels);
     TRY(xl__check_alloc(why, x->kernels, "kernels"));
     for (unsigned i = 0; i < x->s.n_groups; i++) {
@@ -149,7 +154,8 @@ xl_status xl__expr_plan(struct xl__op_call *w, struct xl__variant_candidate *c,
     if (status != XL_OK)
         TRY(xl__error_set(why, status, "an expression's graph"));
     TRY(xl__fuse(&x->g, &key->sig, l, is_unfused, &x->s, why));
-    xl__str_add(&x->s.group[0].why, xl__str_text(&views));
+    if (x->s.n_groups > 0)
+        xl__str_add(&x->s.group[0].why, xl__str_text(&views));
     xl__str_clear(&views);
     TRY(plan_groups(w->q, x, &plan, why));
     plan->own = x;

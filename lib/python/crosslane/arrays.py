@@ -142,8 +142,10 @@ class Queue:
         host = np.ascontiguousarray(values)
         made = self.empty(values.shape, host.dtype)
         with self.lock:
-            self.call("xl_buffer_write", c_void_p(made.int_ptr), c_size_t(0),
-                      host.ctypes.data_as(c_void_p), c_size_t(host.nbytes))
+            if host.size > 0:
+                self.call("xl_buffer_write", c_void_p(made.int_ptr),
+                          c_size_t(0), host.ctypes.data_as(c_void_p),
+                          c_size_t(host.nbytes))
             self.bytes_copied += host.nbytes
         if name == "bf16":
             return made.astype(name)
@@ -186,7 +188,8 @@ class Array:
         self.owner = owner              #: what keeps the memory
         if owner is None:
             mem = c_void_p()
-            queue.call("xl_buffer_create", c_size_t(self.nbytes), byref(mem))
+            queue.call("xl_buffer_create", c_size_t(max(1, self.nbytes)),
+                       byref(mem))
             self.int_ptr = mem.value    #: the cl_mem
             weakref.finalize(self, lib.clReleaseMemObject,
                              mem).atexit = False
@@ -287,6 +290,8 @@ class Array:
         """A copy in the host's memory, after all that is enqueued. bf16 becomes
         f32; 8-bit floats stay bytes."""
         kind = np.dtype(HOST[self.dtype])
+        if self.size == 0:
+            return np.empty(self.shape, "f4" if self.dtype == "bf16" else kind)
         extent = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
         flat = np.empty(extent, kind)
         with self.queue.lock:

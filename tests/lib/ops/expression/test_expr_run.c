@@ -219,7 +219,7 @@ static const struct {
     {no_dtype, false, XL_BAD_ARGUMENT, "x: invalid dtype 99"},
     {half_scalar, false, XL_BAD_ARGUMENT, "a scalar is f32 or i32"},
     {many_dims, false, XL_BAD_ARGUMENT, "x has 7 dimensions"},
-    {size_0, false, XL_BAD_SHAPE, "x: dimension 1 has size 0"},
+    {size_0, false, XL_BAD_SHAPE, "a value of shape (8, 0)"},
     {far_stride, false, XL_OVERFLOW, "x: "},
     {far_offset, true, XL_OVERFLOW, "x: "},
     {repeated, false, XL_OVERLAP, "y overlaps itself"},
