@@ -128,8 +128,8 @@ const struct option_row option_rows[] = {
      "a query sees the keys less than N from its place; all when not given",
      NULL, AT(window), false, NULL},
     {"batch", 0, OPT_COUNT, "N",
-     "products in one call, each with its own matrices; plan: sequences that "
-     "are decoded together", NULL, AT(batch), false, NULL},
+     "products in one call, each with its own matrices; plan, model: "
+     "sequences that are decoded together", NULL, AT(batch), false, NULL},
     {"heads", 0, OPT_COUNT, "N",
      "so many products for each of --batch, as the heads of a sequence: their "
      "matrices lie side by side, line by line", NULL, AT(heads), false, NULL},
@@ -280,8 +280,9 @@ const struct option_row option_rows[] = {
     {"experts", 0, OPT_TEXT, "USED/ALL",
      "experts of a layer that one token uses, and all of them: 2/8", NULL,
      AT(plan.experts), false, NULL},
-    {"layers", 0, OPT_TEXT, "N", "number of layers", NULL, AT(plan.layers),
-     false, NULL},
+    {"layers", 0, OPT_TEXT, "N",
+     "number of layers; model: run the first N of them", NULL,
+     AT(plan.layers), false, NULL},
     {"kv-heads", 0, OPT_TEXT, "N",
      "heads of keys and values: with grouped queries fewer than query heads",
      NULL, AT(plan.kv_heads), false, NULL},
@@ -289,15 +290,22 @@ const struct option_row option_rows[] = {
      "elements of a key, and of a value, of one head", NULL, AT(plan.head_dim),
      false, NULL},
     {"weights", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
-     "storage of weights: f32, f16, bf16, fp8, int8, int4, with an f16 scale "
-     "for each BLOCK of them if given (int4/32), or bits per weight including "
-     "scales (4.5); f16 when not given", NULL, AT(plan.weights), false, NULL},
+     "storage of weights: f32, f16, bf16, int8, int4, with an f16 scale for "
+     "each BLOCK of them if given (int4/32), or a format as q4_0 and q8_0; "
+     "plan: also fp8, or bits per weight including scales (4.5); f16 when not "
+     "given", NULL, AT(plan.weights), false, NULL},
     {"kv", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
      "storage of keys and values, likewise; f16 when not given", NULL,
      AT(plan.kv), false, NULL},
     {"context", 0, OPT_TEXT, "TOKENS",
-     "tokens of a sequence, k for 1024 of them: 32k; 8192 when not given",
-     NULL, AT(plan.context), false, NULL},
+     "tokens of a sequence, k for 1024 of them: 32k; 8192 when not given, "
+     "model: 4096", NULL, AT(plan.context), false, NULL},
+    {"prompt", 0, OPT_COUNT, "TOKENS",
+     "tokens of the prompt that is timed; 512 when not given", NULL,
+     AT(plan.prompt), false, NULL},
+    {"tokens", 0, OPT_COUNT, "N",
+     "steps of decoding in a run, up to the end of the context; 4 when not "
+     "given", NULL, AT(plan.tokens), false, NULL},
     {"training", 0, OPT_FLAG, NULL,
      "also the memory for training all weights with Adam", NULL,
      AT(plan.training), false, NULL},

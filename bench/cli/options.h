@@ -21,13 +21,15 @@ struct option_list {
 
 enum { OPTIONS_MOST = 128 }; /* rows of the option table */
 
-/* Options of `clbench plan`: quantities as text; NULL: not given. */
+/* Options of `clbench plan` and `clbench model`: quantities as text; NULL: not
+ * given. */
 struct plan_settings {
     const char *model, *params, *active, *experts, *layers, *kv_heads;
     const char *head_dim, *weights, *kv, *context;
     const char *bandwidth, *peak, *link, *memory; /* of a device */
     struct option_list from; /* result files with the devices to plan for */
     bool training;
+    size_t prompt, tokens; /* model; 0: not given */
 };
 
 /* Options of `clbench kernel`: formulas and files as text; NULL: not given. */

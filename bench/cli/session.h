@@ -22,6 +22,7 @@ enum rows_kind {
     ROWS_OF_LIMITERS, /* synthetic kernels, each made for one limiter */
     ROWS_OF_LEVELS,   /* of the memory hierarchy */
     ROWS_OF_KERNELS,  /* of the user */
+    ROWS_OF_MODELS,   /* operations of a language model */
     N_ROWS_KINDS
 };
 

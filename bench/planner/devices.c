@@ -174,6 +174,16 @@ static int measure_rates(struct session *s, xl_device *dev)
     return EXIT_FINE;
 }
 
+int planner_add_device(struct session *s, struct planner *p, xl_device *dev)
+{
+    const struct facts f = {dev, local_fact};
+    const int failed = measure_rates(s, dev);
+    return add_facts(p, &f, device_fact_text(dev, "name", "?"),
+                     "measured here", (int)xl_device_index(dev))
+               ? failed
+               : fail_no_memory(s);
+}
+
 /* Measures and adds the devices of this machine. An exit_code. */
 static int add_local_devices(struct session *s, struct planner *p)
 {
@@ -188,13 +198,8 @@ static int add_local_devices(struct session *s, struct planner *p)
         return code;
     progress_begin(s, PROBES_A_DEVICE * s->n_devices);
     for (unsigned i = 0; i < s->n_devices && !session_stopped(s); i++) {
-        xl_device *dev = s->devices[i];
-        const struct facts f = {dev, local_fact};
-        const int failed = measure_rates(s, dev);
+        const int failed = planner_add_device(s, p, s->devices[i]);
         code = failed ? failed : code;
-        if (!add_facts(p, &f, device_fact_text(dev, "name", "?"),
-                       "measured here", (int)xl_device_index(dev)))
-            code = fail_no_memory(s);
     }
     progress_end(s);
     return code;

@@ -71,6 +71,25 @@ static const struct {
              {"int8", 8, peaks_i8},    {"int4", 4, peaks_f16}};
 enum { N_TYPES = sizeof types / sizeof *types };
 
+const char *const *planner_peaks(xl_dtype dtype)
+{
+    return dtype == XL_F32    ? peaks_f32
+           : dtype == XL_BF16 ? peaks_bf16
+                              : peaks_f16;
+}
+
+/* A format of blocks, "q4_0": its bits are those of a whole block. */
+static bool read_format(const char *text, struct planner_type *out)
+{
+    static const double bits_a_byte = 8;
+    const xl_qlayout *l = xl_qformat_layout(xl_qformat_find(text));
+    if (!l || l->has_scales)
+        return false;
+    out->bits = bits_a_byte * (double)l->block_bytes / (double)l->block;
+    out->peak = peaks_f16;
+    return true;
+}
+
 /* Reads a number of bits, "4.5". */
 static bool read_bits(const char *text, struct planner_type *out)
 {
@@ -88,7 +107,7 @@ static bool read_type(const char *option, const char *text,
     const size_t len = strcspn(text, "/");
     double block = INFINITY;
     xl__strcpy(out->name, sizeof out->name, text);
-    if (read_bits(text, out))
+    if (read_bits(text, out) || read_format(text, out))
         return true;
     const char *end = text[len] ? number_read(text + len + 1, &block) : "";
     const bool is_block = end && !*end && block >= 1 &&
@@ -105,7 +124,8 @@ static bool read_type(const char *option, const char *text,
     for (unsigned i = 0; i < N_TYPES; i++)
         xl__str_printf(why, " %s", types[i].name);
     xl__str_add(why, ", with /BLOCK for an f16 scale for each BLOCK weights "
-                     "(int4/32), or a number of bits, such as 4.5");
+                     "(int4/32), a format of 'clbench qgemm' (q4_0), or a "
+                     "number of bits, such as 4.5");
     return false;
 }
 

@@ -4,6 +4,7 @@
  *
  *     layer = 2 hidden (queries + keys)          attention
  *           + 3 hidden inner x experts           MLP, or experts and a router
+ *                                                (2 without a gate: GPT-2)
  *     model = layers x layer + 1 or 2 x vocab x hidden
  *
  * Norms and biases (less than 1/2000) are not counted unless the table has the
@@ -42,6 +43,13 @@ static double read_field(const json_t *config, const char *const *names)
 static double default_to(double value, double instead)
 {
     return isnan(value) ? instead : value;
+}
+
+/* Its fields have other names, its MLP no gate, and its embedding is the
+ * head. */
+static bool is_gpt2(const json_t *config)
+{
+    return strcmp(json_text_at(config, "model_type"), "gpt2") == 0;
 }
 
 /* Fields of architectures that are not a stack of equal layers with keys and
@@ -105,18 +113,24 @@ static void count_weights(const json_t *config, struct planner_model *m)
     const double keys = m->kv_heads * m->head_dim;
     const double attention = 2 * m->hidden * (m->queries + keys);
     const double inner = m->inner / (m->used > 0 ? m->used : 1);
-    const double mlp = 3 * m->hidden * inner;
+    const double mlp = (is_gpt2(config) ? 2 : 3) * m->hidden * inner;
     const double table = m->vocab * m->hidden;
     const double router = m->hidden * m->experts;
     const bool is_tied =
+        is_gpt2(config) ||
         json_is_true(json_object_get(config, "tie_word_embeddings"));
     const double shared = m->layers * (attention + router) + table;
     const double all = m->experts > 0 ? m->experts : 1;
     const double used = m->used > 0 ? m->used : 1;
-    m->looked_up = is_tied ? 0 : table;
+    /* of GPT-2 a table of positions, and 13 norms and biases a layer */
+    const double positions = is_gpt2(config) ? m->most_context * m->hidden : 0;
+    const double vectors =
+        is_gpt2(config) ? (13 * m->layers + 2) * m->hidden : 0;
+    m->looked_up = is_tied ? positions : table;
     m->active = shared + m->layers * mlp * used;
-    m->params = default_to(FIELD(config, "params"),
-                           shared + m->layers * mlp * all + m->looked_up);
+    m->params =
+        default_to(FIELD(config, "params"),
+                   shared + m->layers * mlp * all + m->looked_up + vectors);
     if (!(m->experts > 0)) /* norms and biases are used as well */
         m->active = m->params - m->looked_up;
 }
@@ -159,9 +173,9 @@ bool planner_read_config(const json_t *config, struct planner_model *out,
         config = text;
     if (has_unsupported_field(config, why))
         return false;
-    const double heads = FIELD(config, "num_attention_heads");
-    m.layers = FIELD(config, "num_hidden_layers");
-    m.hidden = FIELD(config, "hidden_size");
+    const double heads = FIELD(config, "num_attention_heads", "n_head");
+    m.layers = FIELD(config, "num_hidden_layers", "n_layer");
+    m.hidden = FIELD(config, "hidden_size", "n_embd");
     m.kv_heads = default_to(FIELD(config, "num_key_value_heads"), heads);
     m.head_dim = default_to(FIELD(config, "head_dim"), m.hidden / heads);
     m.queries = heads * m.head_dim;
@@ -169,11 +183,14 @@ bool planner_read_config(const json_t *config, struct planner_model *out,
         default_to(FIELD(config, "num_local_experts", "num_experts"), 0);
     if (m.experts > 0)
         m.used = FIELD(config, "num_experts_per_tok", "experts_per_token");
-    m.inner = FIELD(config, "moe_intermediate_size", "intermediate_size");
+    m.inner =
+        FIELD(config, "moe_intermediate_size", "intermediate_size", "n_inner");
+    if (is_gpt2(config))
+        m.inner = default_to(m.inner, 4 * m.hidden);
     if (m.experts > 0)
         m.inner *= default_to(m.used, 1);
     m.vocab = FIELD(config, "vocab_size");
-    m.most_context = FIELD(config, "max_position_embeddings");
+    m.most_context = FIELD(config, "max_position_embeddings", "n_positions");
     m.window = default_to(FIELD(config, "sliding_window"), 0);
     m.window_layers = count_window_layers(config, m.layers);
     if (!check_fields(&m, why))
@@ -212,50 +229,41 @@ static bool report_unknown_model(const json_t *all, const char *name,
 }
 
 /* Finds a model in the table of known models. */
-static bool find_in_table(const char *name, struct planner_model *out,
-                          char source[PLANNER_SOURCE_CAP], struct xl__str *why)
+static json_t *find_in_table(const char *name, char source[PLANNER_SOURCE_CAP],
+                             struct xl__str *why)
 {
     json_t *all = planner_models_json();
-    const json_t *config = json_object_get(all, name);
-    const bool is_known = config ? planner_read_config(config, out, why)
-                                 : report_unknown_model(all, name, why);
+    json_t *config = json_incref(json_object_get(all, name));
     if (config)
         snprintf(source, PLANNER_SOURCE_CAP, "config.json of %s",
                  json_text_at(config, "source"));
+    else
+        (void)report_unknown_model(all, name, why);
     json_decref(all);
-    return is_known;
+    return config;
 }
 
 /* Reads the config.json of a file. */
-static bool read_model_file(const char *path, struct planner_model *out,
-                            char source[PLANNER_SOURCE_CAP],
-                            struct xl__str *why)
+static json_t *read_model_file(const char *path,
+                               char source[PLANNER_SOURCE_CAP],
+                               struct xl__str *why)
 {
     char *text = NULL;
     size_t len = 0;
     json_error_t error;
-    struct xl__str inner = {0};
     errno = 0;
     if (xl__file_read(path, &text, &len) != XL_OK) {
         xl__str_printf(why, "'%s' cannot be read: %s", path,
                        errno ? strerror(errno) : "out of memory");
-        return false;
+        return NULL;
     }
     json_t *config = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
     free(text);
-    bool is_read = false;
     if (!config)
         xl__str_printf(why, "'%s' is not JSON: line %d: %s", path, error.line,
                        error.text);
-    else if (planner_read_config(config, out, &inner))
-        is_read = true;
-    else
-        xl__str_printf(why, "'%s' is not supported: %s", path,
-                       xl__str_text(&inner));
     snprintf(source, PLANNER_SOURCE_CAP, "%s", path);
-    json_decref(config);
-    xl__str_clear(&inner);
-    return is_read;
+    return config;
 }
 
 static bool is_path(const char *name)
@@ -266,9 +274,23 @@ static bool is_path(const char *name)
            (len > end && strcmp(name + len - end, ending) == 0);
 }
 
+json_t *planner_find_config(const char *name, char source[PLANNER_SOURCE_CAP],
+                            struct xl__str *why)
+{
+    return is_path(name) ? read_model_file(name, source, why)
+                         : find_in_table(name, source, why);
+}
+
 bool planner_find_model(const char *name, struct planner_model *out,
                         char source[PLANNER_SOURCE_CAP], struct xl__str *why)
 {
-    return is_path(name) ? read_model_file(name, out, source, why)
-                         : find_in_table(name, out, source, why);
+    struct xl__str inner = {0};
+    json_t *config = planner_find_config(name, source, why);
+    const bool is_read = config && planner_read_config(config, out, &inner);
+    if (config && !is_read)
+        xl__str_printf(why, "'%s' is not supported: %s", name,
+                       xl__str_text(&inner));
+    json_decref(config);
+    xl__str_clear(&inner);
+    return is_read;
 }

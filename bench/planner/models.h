@@ -27,6 +27,10 @@ enum { PLANNER_SOURCE_CAP = 160 };
  * in .json. False: *why has the message. */
 bool planner_find_model(const char *name, struct planner_model *out,
                         char source[PLANNER_SOURCE_CAP], struct xl__str *why);
+/* The config.json itself, likewise; NULL: *why has the message. The caller
+ * releases it. */
+json_t *planner_find_config(const char *name, char source[PLANNER_SOURCE_CAP],
+                            struct xl__str *why);
 /* Reads the fields of a config.json. False: *why has the missing one. */
 bool planner_read_config(const json_t *config, struct planner_model *out,
                          struct xl__str *why);

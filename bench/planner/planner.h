@@ -53,12 +53,18 @@ bool planner_read_rates(const struct settings *set, struct planner_device *out,
 /* True if any of them was given. */
 bool planner_has_rates(const struct settings *set);
 
+/* The facts of engines for products of f32, f16 or bf16; NULL last. */
+const char *const *planner_peaks(xl_dtype dtype);
+
 /* -- devices.c ------------------------------------------------------------ */
 
 /* Adds the device of the options, those of --from, and, if there are neither
  * or a device is requested, those of this machine after measuring them. An
  * exit_code. */
 int planner_add_devices(struct session *s, struct planner *out);
+/* Measures one device of this machine with quick probes and adds it, with the
+ * peak of p->weights.peak. An exit_code. */
+int planner_add_device(struct session *s, struct planner *p, xl_device *dev);
 void planner_clear(struct planner *p);
 struct planner_rates planner_device_rates(const struct planner_device *dev);
 

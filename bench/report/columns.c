@@ -444,6 +444,21 @@ static const struct report_column kernel_columns[] = {
     VERDICT,
     {.name = NULL},
 };
+
+/* Operations of a pass, and their share of its time. */
+static const struct report_column model_columns[] = {
+    VARIANT("operation", 0),
+    CASE("sizes", 4),
+    {{"n", true, 0}, "Calls", .finding = "calls", .unit = "1"},
+    {{"moved", true, 0}, "Moved", .cell = cell_moved},
+    MEDIAN,
+    {{"+-", true, 0}, "Spread", .cell = cell_spread, .is_wide = true},
+    {{"share", true, 0}, "Of the pass", .finding = "of_pass", .unit = "%"},
+    VALUE,
+    ROOF,
+    VERDICT,
+    {.name = NULL},
+};
 /* clang-format on */
 
 static const struct report_column *const columns_of[N_ROWS_KINDS] = {
@@ -454,6 +469,7 @@ static const struct report_column *const columns_of[N_ROWS_KINDS] = {
     [ROWS_OF_LIMITERS] = limiter_columns,
     [ROWS_OF_LEVELS] = level_columns,
     [ROWS_OF_KERNELS] = kernel_columns,
+    [ROWS_OF_MODELS] = model_columns,
 };
 
 unsigned report_columns(const struct result_table *rows, bool is_wide,

@@ -165,6 +165,7 @@ static const struct {
     [ROWS_OF_LIMITERS] = {"limiters", {"share", NULL}},
     [ROWS_OF_LEVELS] = {"levels", {"size_bytes", NULL}},
     [ROWS_OF_KERNELS] = {"kernels", {"of_best", NULL}},
+    [ROWS_OF_MODELS] = {"models", {"calls", "of_pass", NULL}},
 };
 
 const char *rows_kind_name(unsigned kind)

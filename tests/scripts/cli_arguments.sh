@@ -14,7 +14,7 @@ says "usage"
 fits
 is_plain
 for command in devices limits probe gemm softmax expr tune verify explain \
-        split plan compare site doctor cache completion; do
+        split plan model compare site doctor cache completion; do
     expect 0 "help of $command" "$clbench" "$command" --help
     says "$command"
     fits
@@ -53,6 +53,28 @@ expect 0 "limits, with matrix instructions" "$clbench" limits --max-time 5 \
 says "wgmma  *f16 -> f32  *64 x 8\.\.256 x 16  *128  *4096 .*NV-26"
 fits
 is_json "$folder/l.json"
+
+# A language model: refused before anything is allocated.
+expect 2 "a model that does not fit" "$clbench" model llama-3.1-405b
+warns "not enough memory: weights 81[0-9] GB, cache [0-9.]* GB, activations"
+warns "this fits: .*--layers [1-9]"
+expect 2 "a model that is not known" "$clbench" model lama-3.1-8b
+warns "did you mean 'llama-3.1-8b'"
+expect 2 "experts" "$clbench" model mixtral-8x7b
+warns "model_type 'mixtral' is not supported: must be one of llama"
+expect 2 "a type of weights" "$clbench" model gpt2 --weights q9
+warns "invalid value 'q9' for --weights: must be f32, f16, bf16, q4_0"
+expect 2 "blocks that do not divide a row" "$clbench" model qwen2.5-7b \
+    --weights int4/96
+warns "the rows of a matrix of this model are not whole blocks"
+expect 2 "a context beyond the positions" "$clbench" model gpt2 --context 2k
+warns "invalid value '2k' for --context"
+expect 2 "a prompt beyond the context" "$clbench" model gpt2 --context 64 \
+    --prompt 65
+warns "invalid value '65' for --prompt: must be from 2 to the 64 tokens"
+expect 2 "more steps than the context" "$clbench" model gpt2 --context 64 \
+    --tokens 64
+warns "invalid value '64' for --tokens: must be below the 64 tokens"
 
 # Devices that are not here; nothing is built, no driver is needed.
 expect 0 "devices that come with clbench" "$clbench" devices --list

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `clbench model`: run the forward pass of a language model. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/console.h"
+#include "cli/units.h"
+#include "commands.h"
+#include "planner/forward/measurement.h"
+#include "report/report.h"
+#include "results/json.h"
+#include "results/result.h"
+
+static int refuse(struct session *s, const struct xl__str *why)
+{
+    session_message(s, "", xl__str_text(why));
+    return EXIT_USAGE;
+}
+
+/* -- options -------------------------------------------------------------- */
+
+/* Layers of --layers, which `plan` has as text; 0: all. False: *why. */
+static bool read_layers(const struct settings *set, size_t *out,
+                        struct xl__str *why)
+{
+    const struct quantity_range range = {"layers", QUANTITY_COUNT, 1,
+                                         LM_MOST_LAYERS};
+    double n = 0;
+    if (set->plan.layers && !quantity_read(set->plan.layers, &range, &n, why))
+        return false;
+    *out = (size_t)n;
+    return true;
+}
+
+static bool read_sizes(const struct settings *set, const struct lm_arch *a,
+                       struct lm_run *r, struct xl__str *why)
+{
+    enum { CONTEXT = 4096, PROMPT = 512, DECODED = 4, MOST_BATCH = 4096 };
+    const size_t most = a->positions > 0 ? a->positions : (size_t)1 << 24;
+    const struct quantity_range range = {"context", QUANTITY_TOKENS, 2,
+                                         (double)most};
+    double context = fmin(CONTEXT, (double)most);
+    if (set->plan.context &&
+        !quantity_read(set->plan.context, &range, &context, why))
+        return false;
+    r->size = (struct lm_size){.batch = set->batch > 0 ? set->batch : 1,
+                               .context = (size_t)context,
+                               .prompt = set->plan.prompt > 0
+                                             ? set->plan.prompt
+                                             : (size_t)fmin(PROMPT, context)};
+    r->decoded = set->plan.tokens > 0 ? set->plan.tokens
+                                      : (size_t)fmin(DECODED, context - 1);
+    if (r->size.prompt > r->size.context || r->size.prompt < 2)
+        xl__str_printf(why,
+                       "invalid value '%zu' for --prompt: must be from 2 "
+                       "to the %zu tokens of --context",
+                       r->size.prompt, r->size.context);
+    else if (r->decoded >= r->size.context)
+        xl__str_printf(why,
+                       "invalid value '%zu' for --tokens: must be below "
+                       "the %zu tokens of --context",
+                       r->decoded, r->size.context);
+    else if (r->size.batch > MOST_BATCH)
+        xl__str_printf(why,
+                       "invalid value '%zu' for --batch: must be at most "
+                       "%d",
+                       r->size.batch, MOST_BATCH);
+    return why->len == 0;
+}
+
+/* The type of activations: f32 or bf16 beside such weights, else f16. */
+static bool read_types(const struct settings *set, struct lm_run *r,
+                       struct xl__str *why)
+{
+    r->weights_name = set->plan.weights ? set->plan.weights : "f16";
+    if (!lm_type_read(r->weights_name, &r->type, why))
+        return false;
+    r->size.dtype = set->dtype != XL_N_DTYPES ? set->dtype
+                    : r->type.is_quantised    ? XL_F16
+                                              : r->type.dtype;
+    if (r->size.dtype == XL_F32 || r->size.dtype == XL_F16 ||
+        r->size.dtype == XL_BF16)
+        return true;
+    xl__str_printf(why,
+                   "invalid value '%s' for --dtype: activations must be "
+                   "f32, f16 or bf16",
+                   xl_dtype_name(r->size.dtype));
+    return false;
+}
+
+static bool read_arch(const char *name, size_t layers, struct lm_arch *out,
+                      char source[PLANNER_SOURCE_CAP], struct xl__str *why)
+{
+    struct xl__str inner = {0};
+    json_t *config = planner_find_config(name, source, why);
+    const bool is_read = config && lm_arch_read(config, layers, out, &inner);
+    if (config && !is_read)
+        xl__str_printf(why, "'%s': %s", name, xl__str_text(&inner));
+    json_decref(config);
+    xl__str_clear(&inner);
+    return is_read;
+}
+
+/* -- memory --------------------------------------------------------------- */
+
+static bool fits(const struct lm_run *r, const struct lm_arch *a,
+                 const struct lm_type *type, size_t context, double memory)
+{
+    struct lm_bytes bytes;
+    struct lm_size size = r->size;
+    size.context = context;
+    size.prompt = size.prompt < context ? size.prompt : context;
+    return lm_bytes(a, type, &size, &bytes) == XL_OK &&
+           lm_bytes_sum(&bytes) <= memory;
+}
+
+/* What would fit instead: other weights, a shorter context, fewer layers. */
+static void suggest(const struct lm_run *r, double memory, struct xl__str *out)
+{
+    static const char *const types[] = {"q8_0", "q4_0"};
+    const char *before = "; this fits: ";
+    struct xl__str unused = {0};
+    size_t n = r->size.context;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct lm_type type;
+        if (lm_type_read(types[i], &type, &unused) &&
+            type.bits < r->type.bits &&
+            fits(r, r->arch, &type, r->size.context, memory)) {
+            xl__str_printf(out, "%s--weights %s", before, types[i]);
+            before = ", ";
+            break;
+        }
+    }
+    while (n > 2 && !fits(r, r->arch, &r->type, n, memory))
+        n /= 2;
+    if (n > 2) {
+        xl__str_printf(out, "%s--context %zu", before, n);
+        before = ", ";
+    }
+    struct lm_arch fewer = *r->arch;
+    while (fewer.layers > 0 &&
+           !fits(r, &fewer, &r->type, r->size.context, memory))
+        fewer.layers--;
+    if (fewer.layers > 0)
+        xl__str_printf(out, "%s--layers %zu", before, fewer.layers);
+    xl__str_clear(&unused);
+}
+
+static void add_bytes(struct xl__str *out, double bytes)
+{
+    char text[UNITS_CAP];
+    units_bytes(text, sizeof text, bytes);
+    xl__str_add(out, text);
+}
+
+/* Check sizes before anything is allocated. An exit_code. */
+static int check_memory(const struct lm_run *r, struct lm_bytes *bytes)
+{
+    xl_fact fact;
+    struct xl__str why = {0};
+    int code = EXIT_FINE;
+    const xl_status status = lm_bytes(r->arch, &r->type, &r->size, bytes);
+    if (status != XL_OK) {
+        xl__str_printf(&why,
+                       "--weights %s: the rows of a matrix of this "
+                       "model are not whole blocks of it",
+                       r->weights_name);
+        code = EXIT_USAGE;
+    } else if (xl_device_fact(r->dev, "global_mem_bytes", XL_UNKNOWN, &fact) ==
+                   XL_OK &&
+               lm_bytes_sum(bytes) > fact.value) {
+        xl__str_add(&why, "not enough memory: weights ");
+        add_bytes(&why, bytes->weights);
+        xl__str_add(&why, ", cache ");
+        add_bytes(&why, bytes->cache);
+        xl__str_add(&why, ", activations ");
+        add_bytes(&why, bytes->activations);
+        xl__str_printf(&why, "; %s has ",
+                       device_fact_text(r->dev, "name", "the device"));
+        add_bytes(&why, fact.value);
+        suggest(r, fact.value, &why);
+        code = EXIT_USAGE;
+    }
+    if (code != EXIT_FINE)
+        session_message(r->s, "", xl__str_text(&why));
+    xl__str_clear(&why);
+    return code;
+}
+
+/* -- text ----------------------------------------------------------------- */
+
+static void print_paragraph(const struct xl__str *text)
+{
+    enum { INDENT = 2 };
+    struct xl__str clean = {0};
+    text_escape(&clean, xl__str_text(text));
+    text_wrap(stdout, xl__str_text(&clean), INDENT,
+              text_terminal_columns() - INDENT);
+    xl__str_clear(&clean);
+}
+
+static void print_model(const struct lm_run *r, const struct lm_bytes *bytes,
+                        const char *name)
+{
+    const struct lm_arch *a = r->arch;
+    struct xl__str text = {0};
+    xl__str_printf(&text,
+                   "%s, %s family: weights %s, activations and cache "
+                   "%s; ",
+                   name, a->family->name, r->weights_name,
+                   xl_dtype_name(r->size.dtype));
+    if (a->layers < a->layers_of_model)
+        xl__str_printf(&text, "only %zu of its %zu layers, ", a->layers,
+                       a->layers_of_model);
+    else
+        xl__str_printf(&text, "%zu layers, ", a->layers);
+    xl__str_printf(&text, "batch %zu, context %zu tokens. In memory: weights ",
+                   r->size.batch, r->size.context);
+    add_bytes(&text, bytes->weights);
+    xl__str_add(&text, " from seed ");
+    xl__str_printf(&text, "%llu, cache ", (unsigned long long)r->s->set.seed);
+    add_bytes(&text, bytes->cache);
+    xl__str_add(&text, ", activations ");
+    add_bytes(&text, bytes->activations);
+    print_paragraph(&text);
+    xl__str_clear(&text);
+}
+
+static void add_rate(struct xl__str *out, const char *what, double rate,
+                     double bound)
+{
+    char value[UNITS_CAP], most[UNITS_CAP], share[UNITS_CAP];
+    units_number(value, sizeof value, rate);
+    units_number(most, sizeof most, bound);
+    units_percent(share, sizeof share, rate / bound);
+    xl__str_printf(out, "%s: %s tokens/s", what, value);
+    if (bound > 0)
+        xl__str_printf(out, ", %s of the plan's bound of %s", share, most);
+    xl__str_add(out, ". ");
+}
+
+static void print_rates(const struct lm_run *r)
+{
+    struct xl__str text = {0};
+    if (!isnan(r->prompt_rate))
+        add_rate(&text, "Prompt", r->prompt_rate, r->prompt_bound);
+    if (!isnan(r->decode_rate))
+        add_rate(&text, "Decoding", r->decode_rate, r->decode_bound);
+    if (r->arch->layers < r->arch->layers_of_model)
+        xl__str_printf(&text,
+                       "These are of %zu of the %zu layers; the bound "
+                       "too.",
+                       r->arch->layers, r->arch->layers_of_model);
+    if (text.len > 0)
+        print_paragraph(&text);
+    xl__str_clear(&text);
+}
+
+/* -- the command ---------------------------------------------------------- */
+
+static int run_on_devices(struct lm_run *r, struct planner *p,
+                          const char *name)
+{
+    struct session *s = r->s;
+    int code = session_open_devices(s);
+    for (unsigned i = 0;
+         code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++) {
+        struct lm_bytes bytes;
+        r->dev = s->devices[i];
+        code = check_memory(r, &bytes);
+        if (code == EXIT_FINE)
+            code = planner_add_device(s, p, r->dev);
+        if (code != EXIT_FINE)
+            break;
+        r->rates = planner_device_rates(&p->dev[i]);
+        if (session_tables(s))
+            print_model(r, &bytes, name);
+        code = lm_measure(r);
+        if (session_tables(s))
+            print_rates(r);
+    }
+    return code != EXIT_FINE ? code : session_result(s);
+}
+
+static int run_model(struct session *s)
+{
+    static struct lm_arch arch;
+    struct lm_run r = {.s = s, .arch = &arch};
+    struct planner p = {.n = 0};
+    struct xl__str why = {0};
+    size_t layers = 0;
+    int code;
+    if (!read_layers(&s->set, &layers, &why) ||
+        !read_arch(s->set.words[0], layers, &arch, p.source, &why) ||
+        !read_sizes(&s->set, &arch, &r, &why) ||
+        !read_types(&s->set, &r, &why)) {
+        code = refuse(s, &why);
+    } else {
+        p.weights.peak = planner_peaks(r.size.dtype);
+        code = run_on_devices(&r, &p, s->set.words[0]);
+    }
+    planner_clear(&p);
+    xl__str_clear(&why);
+    return code;
+}
+
+static const char *const options[] = {
+    "device",         "all-devices", "weights", "dtype",  "context",
+    "prompt",         "tokens",      "batch",   "layers", "json",
+    REPORT_OPTIONS,   "seed",        "quick",   "full",   "max-time",
+    SAMPLING_OPTIONS, "roofs",       "strict",  NULL};
+
+const struct command cmd_model = {
+    .name = "model",
+    .summary = "run a language model's forward pass",
+    .words = "NAME|config.json",
+    .about =
+        "Runs the forward pass of a language model with this library's own "
+        "kernels and prints the tokens a second of a prompt and of decoding, "
+        "beside the bound that 'clbench plan' computes from the device's "
+        "rates, and the time, bytes and share of the roof of each operation. "
+        "The model is one of 'clbench plan --list', or a config.json, of the "
+        "families Llama, Mistral, Qwen, Gemma, Phi and GPT-2. Its weights are "
+        "made on the device from --seed; nothing is downloaded, and its "
+        "output has no meaning.\n\n"
+        "--weights is f32, f16, bf16, a format of 'clbench qgemm' such as "
+        "q8_0 or q4_0, or int4/GROUP. Tables of embeddings, the cache of keys "
+        "and values and activations are f16, beside weights of bf16 or f32 "
+        "of that type; --dtype changes them. What does not fit into the "
+        "device's memory is refused, with what would; --layers runs a part of "
+        "the layers.\n\n"
+        "  clbench model llama-3.1-8b --weights q4_0 --context 4096\n"
+        "  clbench model qwen2.5-7b --batch 16 --prompt 2048 --json run.json\n"
+        "  clbench model llama-3.2-1b --weights q8_0 --dtype f32 --layers 4",
+    .options = options,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_model,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times a forward pass: the whole of a prompt and of steps of decoding beside
+ * the bound of `clbench plan`, and each operation by itself, over all layers,
+ * beside the roofs. */
+#ifndef CLBENCH_FORWARD_MEASUREMENT_H
+#define CLBENCH_FORWARD_MEASUREMENT_H
+
+#include "cli/session.h"
+#include "planner/forward/forward.h"
+#include "planner/planner.h"
+
+struct lm_run {
+    struct session *s;
+    xl_device *dev;
+    const struct lm_arch *arch;
+    const char *weights_name; /* "q4_0" */
+    struct lm_type type;
+    struct lm_size size;
+    size_t decoded; /* steps of decoding in a sample */
+    struct planner_rates rates;
+    struct lm_model model;
+    /* tokens/s: measured, at most; NaN: not measured, not known */
+    double prompt_rate, prompt_bound, decode_rate, decode_bound;
+};
+
+/* Create the model, time it and report the rows. An exit_code. */
+int lm_measure(struct lm_run *r);
+
+#endif
