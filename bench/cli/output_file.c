@@ -54,8 +54,12 @@ static bool is_folder(const char *path)
 bool out_file_check(struct session *s, const char *option, const char *path)
 {
     struct xl__str test = {0};
-    if (out_file_is_stream(path))
-        return true;
+    if (out_file_is_stream(path)) {
+        errno = ENOENT;
+        return out_file_is_stdout(path) ||
+               xl__path_access(path) != XL__ABSENT ||
+               out_file_report(s, option, path, XL_IO);
+    }
     if (is_folder(path)) {
         errno = EISDIR;
         return out_file_report(s, option, path, XL_IO);

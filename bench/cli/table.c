@@ -101,6 +101,24 @@ const char *table_text(const struct table *t, size_t line, unsigned column)
     return i < t->n_cells ? text_of(&t->cells[i]) : "";
 }
 
+static void swap_rows(struct table *t, size_t a, size_t b)
+{
+    for (unsigned j = 0; j < t->n_columns; j++) {
+        const struct cell kept = t->cells[a * t->n_columns + j];
+        t->cells[a * t->n_columns + j] = t->cells[b * t->n_columns + j];
+        t->cells[b * t->n_columns + j] = kept;
+    }
+}
+
+void table_sort_down(struct table *t, unsigned column)
+{
+    for (size_t i = 1; t && i < t->n_cells / t->n_columns; i++)
+        for (size_t k = i; k > 0 && strcmp(table_text(t, k, column),
+                                           table_text(t, k - 1, column)) > 0;
+             k--)
+            swap_rows(t, k, k - 1);
+}
+
 static size_t measure_columns(const struct table *t, size_t *widths)
 {
     size_t total = INDENT;

@@ -31,6 +31,9 @@ unsigned table_columns(const struct table *t,
                        const struct table_column **columns);
 size_t table_lines(const struct table *t);
 const char *table_text(const struct table *t, size_t line, unsigned column);
+/* Sort the rows by the text of a column, the last one first; equal rows keep
+ * their order. */
+void table_sort_down(struct table *t, unsigned column);
 /* Print with titles, if any is not empty, indented by 2. `width`: columns of
  * the terminal. */
 void table_print(FILE *to, const struct table *t, unsigned width, bool colour);

@@ -72,8 +72,10 @@ static void add_entry_row(const xl_cache_entry *e, void *table)
                e->is_system ? ", system" : "");
 }
 
+/* Those that were used last come first. */
 static int list_entries(struct session *s)
 {
+    enum { LAST_USED = 4 };
     static const struct table_column columns[] = {
         {"source", false, 12}, {"options", false, 10},  {"device", false, 8},
         {"size", true, 0},     {"last used", false, 0}, {"check", false, 0},
@@ -81,6 +83,7 @@ static int list_entries(struct session *s)
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     xl_status status = xl_cache_list(s->lib, add_entry_row, t);
+    table_sort_down(t, LAST_USED);
     if (status == XL_OK)
         table_print(stdout, t, text_terminal_columns(), false);
     table_destroy(t);

@@ -122,6 +122,19 @@ static bool is_folder(const char *path)
     return len > 0 && path[len - 1] == '/';
 }
 
+/* The state of a busy machine, which a measured launch depends on. */
+static void note_busy(struct session *s, struct tiling_report *p)
+{
+    struct xl__str text = {0};
+    if (!s->state.is_known)
+        return;
+    run_state_update(&s->state);
+    if (s->state.is_busy)
+        run_state_format(&s->state, &text);
+    xl__strcpy(p->busy, sizeof p->busy, xl__str_text(&text));
+    xl__str_clear(&text);
+}
+
 /* The file of --svg, or a file in its folder, named by op, shape and device.
  */
 static char *picture_path(const struct session *s, const xl_device *dev)
@@ -167,6 +180,7 @@ static int split_on_device(const struct tiling_job *job, xl_device *dev,
     int code = tiling_measure(job, dev, &report);
     progress_hide(s);
     if (code == EXIT_FINE) {
+        note_busy(s, &report);
         json_t *entry = tiling_json(&report);
         json_put(entry, "device",
                  dev ? json_integer(xl_device_index(dev)) : NULL);
@@ -197,6 +211,7 @@ static int split_on_devices(const struct tiling_job *job)
         return report_usage(
             "invalid value for --svg: must be a folder, with a / at "
             "the end, when there are several devices");
+    run_state_begin(&s->state, s->devices, s->n_devices);
     const size_t sizes = job->sweep ? sweep_count(job->sweep) : 0;
     progress_begin(s, s->n_devices * (unsigned)(1 + sizes));
     for (unsigned i = 0; i < s->n_devices && !session_interrupted(); i++) {

@@ -328,10 +328,10 @@ static bool has_variants(const struct result_table *rows)
     return false;
 }
 
-static bool has_best(const struct result_table *rows)
+static bool has_finding(const struct result_table *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(result_finding(&rows->list[i].row, "of_best")))
+        if (!isnan(result_finding(&rows->list[i].row, name)))
             return true;
     return false;
 }
@@ -357,6 +357,9 @@ static const struct report_column usual_columns[] = {
     MEDIAN,
     SPREAD,
     VALUE,
+    {{"ulps", true, 0}, "ULPs", .finding = "ulps", .unit = "1", .is_optional = true},
+    {{"gain", true, 0}, "Gain", .finding = "gain", .unit = "x", .is_optional = true},
+    {{"overlap", true, 0}, "Overlap", .finding = "overlap", .unit = "%", .is_optional = true},
     ROOF,
     {{"limit", false, 6}, "Limited by", .cell = cell_explained,
      .is_shown = has_limiter},
@@ -438,7 +441,7 @@ static const struct report_column kernel_columns[] = {
     {{"+-", true, 0}, "Spread", .cell = cell_spread, .is_wide = true},
     VALUE,
     ROOF,
-    {{"best", true, 0}, "Of the best", .finding = "of_best", .unit = "x", .is_shown = has_best},
+    {{"best", true, 0}, "Of the best", .finding = "of_best", .unit = "x", .is_optional = true},
     {{"limit", false, 6}, "Limited by", .cell = cell_explained,
      .is_shown = has_limiter},
     VERDICT,
@@ -477,7 +480,8 @@ unsigned report_columns(const struct result_table *rows, bool is_wide,
 {
     unsigned n = 0;
     for (const struct report_column *c = columns_of[rows->kind]; c->name; c++)
-        if ((is_wide || !c->is_wide) && (!c->is_shown || c->is_shown(rows)))
+        if ((is_wide || !c->is_wide) && (!c->is_shown || c->is_shown(rows)) &&
+            (!c->is_optional || has_finding(rows, c->finding)))
             out[n++] = c;
     return n;
 }

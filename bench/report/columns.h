@@ -27,6 +27,7 @@ struct report_column {
                                    "x": a factor */
     enum column_look look;
     bool (*is_shown)(const struct result_table *rows); /* NULL: always */
+    bool is_optional; /* shown only where a row has the finding */
     bool is_wide; /* only where there is room */
 };
 enum { REPORT_MOST_COLUMNS = 12 };

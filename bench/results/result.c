@@ -157,7 +157,7 @@ static const struct {
     const char *name;
     const char *findings[MOST_FINDINGS + 1];
 } kinds[N_ROWS_KINDS] = {
-    [ROWS_USUAL] = {"usual", {NULL}},
+    [ROWS_USUAL] = {"usual", {"ulps", "gain", "overlap", NULL}},
     [ROWS_OF_EXPRESSIONS] = {"expressions", {"kernels", "gain", NULL}},
     [ROWS_OF_A_SWEEP] = {"sweep",
                          {"align_bytes", "area", "waves", "fill", NULL}},
@@ -182,8 +182,8 @@ const char *rows_kind_finding(enum rows_kind kind, unsigned i)
  * nothing, and some findings have a column of their own or are not shown. */
 static bool is_hidden_param(const xl_row *row, const xl_param *p)
 {
-    static const char *const not_shown[] = {"curve", "launches", "model_ns",
-                                            "is_default", NULL};
+    static const char *const not_shown[] = {
+        "curve", "launches", "model_ns", "scaling", "is_default", NULL};
     for (unsigned k = 0; k < N_ROWS_KINDS; k++)
         if (is_one_of(p->name, kinds[k].findings))
             return true;

@@ -28,6 +28,7 @@ struct tiling_report {
     unsigned concurrent; /* groups on a unit at a time, in the model */
     xl_watched watched;
     char why_not[160]; /* the reason why it was not measured */
+    char busy[96];     /* "BUSY (load 5.6 ...)" while it was; "": it was not */
     double op_ns;      /* median time of the op; NaN: not timed */
     struct sawtooth saw;
     size_t size; /* of the launch on the sawtooth; 0: it has none */

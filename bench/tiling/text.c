@@ -25,7 +25,7 @@ static void add_share_cell(struct table *t, double share)
 }
 
 /* least differences that are reported */
-static const double least_frac = 0.005, least_ratio = 0.1;
+static const double least_frac = 0.005, least_ratio = 0.1, least_tail = 0.05;
 
 const struct tiling_record *tiling_shown_record(const struct tiling_report *p)
 {
@@ -115,9 +115,9 @@ void tiling_describe_imbalance(const struct tiling_report *p,
         xl__str_printf(out, "%stiles split by k are shorter than whole ones",
                        out->len > start ? "; " : "");
     if (p->measured.n > 0 && measured->used < model->used)
-        xl__str_printf(out, "%sonly %u unit%s were used, the model uses %u",
+        xl__str_printf(out, "%sonly %u unit%s used, the model uses %u",
                        out->len > start ? "; " : "", measured->used,
-                       measured->used == 1 ? "" : "s", model->used);
+                       measured->used == 1 ? " was" : "s were", model->used);
     units_percent(text, sizeof text, measured->imbalance - 1);
     if (p->measured.n > 0 &&
         measured->imbalance > model->imbalance + least_ratio)
@@ -125,6 +125,13 @@ void tiling_describe_imbalance(const struct tiling_report *p,
                        "%sthe busiest unit was active %s longer than the "
                        "mean, by the distribution of groups",
                        out->len > start ? "; " : "", text);
+    units_percent(text, sizeof text, measured->tail);
+    if (p->measured.n > 0 && measured->tail > model->tail + least_tail)
+        xl__str_printf(out, "%sthe first unit ended %s before the last",
+                       out->len > start ? "; " : "", text);
+    if (out->len > start && *p->busy && p->measured.n > 0)
+        xl__str_printf(out, "; the machine was %s, which may be the cause",
+                       p->busy);
     if (out->len == start)
         xl__str_add(out, "none: equal tiles, all waves full");
 }

@@ -45,6 +45,10 @@ for run in "$source_dir"/bench/reference_runs/*.json; do
     says " 0 SLOWER, 0 FASTER, 0 AMBIGUOUS, [1-9]"
     fits
 done
+expect 0 "findings have columns" "$clbench" report \
+    "$source_dir/bench/reference_runs/h100.json"
+says "value  *overlap  *roof  *verdict"
+says "both_ways  *700 us .* 95.8 GB/s  *89%  *-  *ok"
 expect 0 "shapes that come with clbench" "$clbench" gemm --list
 says "gemm_llm"
 fits
@@ -168,6 +172,7 @@ expect 0 "types by other names" "$clbench" gemm 64 --dtype half --explain \
     --as m4-pro
 expect 0 "values for a shell" "$clbench" completion variants
 says "gemm_tiled"
+refused 4 --json "'/proc/x.json'" : gemm 16 --json /proc/x.json
 refused 2 --runs "'0'" : gemm 16 --runs 0
 refused 2 --runs "'1025'" 1024 : gemm 16 --runs 1025
 refused 2 --warmup "'-1'" : softmax 16 --warmup -1

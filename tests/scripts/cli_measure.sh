@@ -35,6 +35,9 @@ says "gemm_ref"
 fits
 for command in list stats verify; do
     expect 0 "cache $command" "$clbench" cache "$command"
+    [ "$command" != list ] ||
+        grep -o ' [0-9]*-[0-9-]* [0-9:]* ' "$out" | sort -rc ||
+        bad "the last used is not first"
 done
 expect 0 "all variants to stdout" "$clbench" gemm 40x23x17 --dtype f16 \
     --trans nt --variant all --max-time 5000 --json -

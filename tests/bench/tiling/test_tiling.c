@@ -513,6 +513,16 @@ static void sentences_match_the_load(void **state)
                         "only 100 units were used, the model uses 132; the "
                         "busiest unit was active 50% longer than the mean, "
                         "by the distribution of groups");
+    xl__str_reset(&out);
+    p.measured_load =
+        (struct tiling_load){.used = 1, .imbalance = 1, .tail = 0.102};
+    p.model_load = (struct tiling_load){.used = 2, .imbalance = 1};
+    strcpy(p.busy, "BUSY (load 5.6 on 2 cores)");
+    tiling_describe_imbalance(&p, &out);
+    assert_string_equal(xl__str_text(&out),
+                        "only 1 unit was used, the model uses 2; the first "
+                        "unit ended 10% before the last; the machine was "
+                        "BUSY (load 5.6 on 2 cores), which may be the cause");
     xl__str_clear(&out);
 }
 
