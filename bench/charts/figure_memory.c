@@ -10,6 +10,7 @@
 
 #include "charts/figure_data.h"
 #include "cli/units.h"
+#include "results/json.h"
 
 enum { BELOW = 12 }; /* left free below a figure */
 
@@ -647,15 +648,23 @@ static double find_highest(const struct plot_series *a,
     return most;
 }
 
-static double draw_transfer_headline(struct xl__str *out, const json_t *device,
+/* Copies within one memory have times, but no rates. */
+static double draw_transfer_headline(struct xl__str *out,
+                                     const struct result_file *file,
+                                     const json_t *device,
                                      const struct plot_series *s)
 {
-    char up[UNITS_CAP], down[UNITS_CAP], text[128];
+    char up[UNITS_CAP], down[UNITS_CAP], text[160];
+    const struct result_row *row =
+        figure_find(file, device, transfer_op, "pageable_up");
+    const bool is_copy =
+        row && !xl__streq(json_text_at(row->json, "unit"), "B/s");
     units_format(up, sizeof up, find_highest(&s[PINNED_UP], &s[PAGEABLE_UP]),
                  "B/s");
     units_format(down, sizeof down,
                  find_highest(&s[PINNED_DOWN], &s[PAGEABLE_DOWN]), "B/s");
-    snprintf(text, sizeof text, "%s to the device, %s back", up, down);
+    snprintf(text, sizeof text, "%s%s to the device, %s back",
+             is_copy ? "Copies within one memory: " : "", up, down);
     return figure_headline(out, device, text);
 }
 
@@ -689,7 +698,7 @@ static bool draw_transfer(const struct result_file *file, const json_t *device,
         n += s[i].n > 1;
     }
     if (n > 0) {
-        const double y = draw_transfer_headline(&body, device, s);
+        const double y = draw_transfer_headline(&body, file, device, s);
         figure_write(out, &figure_transfer, &body,
                      figure_plot(&body, &p, y, s, N_TRANSFER_SERIES) + BELOW);
     }
