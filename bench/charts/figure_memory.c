@@ -658,7 +658,7 @@ static double draw_transfer_headline(struct xl__str *out,
     const struct result_row *row =
         figure_find(file, device, transfer_op, "pageable_up");
     const bool is_copy =
-        row && !xl__streq(json_text_at(row->json, "unit"), "B/s");
+        row && xl__streq(json_text_at(row->json, "unit"), "s");
     units_format(up, sizeof up, find_highest(&s[PINNED_UP], &s[PAGEABLE_UP]),
                  "B/s");
     units_format(down, sizeof down,

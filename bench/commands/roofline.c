@@ -176,6 +176,17 @@ static void cell_number(struct table *t, double value, const char *unit)
     table_cell(t, "%s", text);
 }
 
+/* A rate that is not to be quoted is marked as in tables side by side. */
+static void cell_rate(struct table *t, const xl_row *row)
+{
+    char text[UNITS_CAP];
+    units_format(text, sizeof text, rate_of(row), "flop/s");
+    table_cell(t, "%s%s", text,
+               row->verdict == XL_ROW_REJECTED     ? "!"
+               : row->verdict == XL_ROW_SUSPICIOUS ? "?"
+                                                   : "");
+}
+
 static void cell_percent(struct table *t, double frac)
 {
     char text[UNITS_CAP];
@@ -199,9 +210,9 @@ static void print_cases(const struct session *s,
                         const struct roofline_rows *found, struct notes *notes)
 {
     static const struct table_column columns[] = {
-        {"", false, 0},       {"op", false, 0},      {"case", false, 10},
-        {"flop/B", true, 0},  {"rate", true, 0},     {"of roof", true, 0},
-        {"model", true, 0},   {"gap by", false, 12}};
+        {"", false, 0},      {"op", false, 0},    {"case", false, 10},
+        {"flop/B", true, 0}, {"rate", true, 0},   {"of roof", true, 0},
+        {"model", true, 0},  {"limit", false, 12}};
     struct table *t =
         table_create(columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < found->result_table.n; i++) {
@@ -211,7 +222,7 @@ static void print_cases(const struct session *s,
         table_cell(t, "%s", row->op);
         table_cell(t, "%s", found->name[i]);
         cell_number(t, row->diagnosis.intensity, "1");
-        cell_number(t, rate_of(row), "flop/s");
+        cell_rate(t, row);
         cell_percent(t, rate_of(row) / bound_of(row));
         cell_percent(t, model / row->samples.median_ns);
         cell_gap(t, notes, s, row);
@@ -239,8 +250,8 @@ static void print_roofline(const struct session *s, const xl_device *dev,
         terminal.text(
             terminal.arg,
             "of roof: fraction of the bound by these ceilings; model: the "
-            "library's estimate over the measured time; gap by: what limits "
-            "it, ? where this is only likely");
+            "library's estimate over the measured time; limit: what limits "
+            "it; a rate with ? is suspicious, with ! rejected");
         report_limits(result_table, &terminal);
     }
     for (size_t i = 0; i < notes.n; i++)

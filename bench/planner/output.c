@@ -185,6 +185,22 @@ static void print_note(FILE *to, const char *text)
 
 /* -- the model ------------------------------------------------------------ */
 
+/* The answer: does it fit? Nothing where the memory is not known. */
+static void print_fit(FILE *to, const struct planner *p,
+                      const struct planner_device *dev)
+{
+    const double needed = planner_total_bytes(&p->workload);
+    const double memory = planner_device_rates(dev).memory;
+    struct xl__str line = {0};
+    if (!(memory > 0))
+        return;
+    xl__str_printf(&line, "%s %s: needs %.3g GB, has %.3g GB",
+                   needed <= memory ? "Fits" : "Does not fit", dev->name,
+                   needed / 1e9, memory / 1e9);
+    print_paragraph(to, &line);
+    xl__str_clear(&line);
+}
+
 static void print_heading(FILE *to, const struct planner *p)
 {
     struct xl__str line = {0}, clean = {0};
@@ -195,6 +211,8 @@ static void print_heading(FILE *to, const struct planner *p)
     text_escape(&clean, xl__str_text(&line));
     fprintf(to, "%s\n", xl__str_text(&clean));
     xl__str_reset(&line);
+    for (size_t i = 0; i < p->n; i++)
+        print_fit(to, p, &p->dev[i]);
     describe_model(&line, p);
     print_paragraph(to, &line);
     if (p->workload.context > p->workload.model.most_context) {
@@ -338,7 +356,8 @@ static void add_device_row(struct table *t, const struct planner *p,
     } else {
         add_count_cell(t, planner_most_batch(w, r.memory), PLANNER_MOST_BATCH);
         add_count_cell(t, planner_most_context(w, r.memory),
-                       PLANNER_MOST_CONTEXT);
+                       w->model.most_context > 0 ? w->model.most_context
+                                                 : PLANNER_MOST_CONTEXT);
     }
     add_value_cell(t, planner_decode_at(w, &r, 1).tokens_per_s, "1");
     if (w->batch > 1)

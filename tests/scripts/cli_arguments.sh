@@ -49,6 +49,18 @@ expect 0 "findings have columns" "$clbench" report \
     "$source_dir/bench/reference_runs/h100.json"
 says "value  *overlap  *roof  *verdict"
 says "both_ways  *700 us .* 95.8 GB/s  *89%  *-  *ok"
+expect 0 "charts of a CPU" "$clbench" report \
+    "$source_dir/bench/reference_runs/pocl-2core.json" --svg "$folder/charts"
+grep -q ">Copies within one memory: " "$folder/charts/transfer.svg" ||
+    bad "copies of a CPU have no name"
+expect 0 "a model that does not fit" "$clbench" plan --model llama-3.1-70b \
+    --from "$source_dir/bench/reference_runs/h100.json"
+says "^  Does not fit NVIDIA H100 80GB HBM3: needs 144 GB, has 85 GB$"
+fits
+expect 0 "a model that fits" "$clbench" plan --model llama-3.1-8b \
+    --from "$source_dir/bench/reference_runs/h100.json"
+says "^  Fits NVIDIA H100 80GB HBM3: needs "
+says "^  NVIDIA H100 80GB HBM3 .* >131072 "
 expect 0 "shapes that come with clbench" "$clbench" gemm --list
 says "gemm_llm"
 fits
