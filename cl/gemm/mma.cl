@@ -31,9 +31,10 @@
  *               vectors. CUT: gemm/tile_order.clh; parts of a tile go
  *               to scratch as TM x TN sums, and gemm_mma_join (STEP 2) adds
  *               them in order.
- *               WINDOWS: A is gathered from images (gemm/windows.clh).
- * Arguments     as gemm/tiled.cl; WINDOWS: A has struct windows in place of its
- *               strides
+ *               WINDOWS: A (1) or B (2) is gathered from images
+ *               (gemm/windows.clh).
+ * Arguments     as gemm/tiled.cl; WINDOWS: A, or B, has struct windows in
+ *               place of its strides
  * Launch        local MMA_LANES SM SN SK; global that times the tiles of all
  *               products, or `whole` and the groups behind; the join: that
  *               times TM / (MMA_M SM) and the tiles behind `whole`. 1-D
@@ -43,7 +44,7 @@
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
  *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
  *               gemm/gemm.clh;
- *               WINDOWS (UA 0, VA 16);
+ *               WINDOWS (of that operand contiguous along k, copies of 16);
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB bytes of a copy (4, 8, 16): lines aligned to them; 0:
  *               elements, of any strides; VC vector width of C (1, 2, 4),
@@ -142,7 +143,7 @@ INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
 #define NI (TN / SN / MMA_N)
 #define KI (TK / SK / MMA_K)
 
-#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+#ifdef MMA_VIA_REGISTERS
 #define ACROSS_A 0
 #define ACROSS_B 0
 #else
@@ -179,7 +180,7 @@ INLINED void store_vector(__global ELEM(TC) *c, const ulong at,
 #define CHUNKS(LINE) ((LINE) / 16)
 #define LINE_OF(LINE) ((uint)get_local_id(0) / CHUNKS(LINE))
 #define ELEM_OF(LINE) ((uint)get_local_id(0) % CHUNKS(LINE) * EACH)
-#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+#ifdef MMA_VIA_REGISTERS
 #include "gemm/slice_registers.clh"
 #else
 #define TURN_A 0
@@ -245,47 +246,72 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
 #endif
 
 #if WINDOWS
-/* An item's lines of a tile of A, which are windows, and its place in them. */
-#define EVERY_A (ITEMS / CHUNKS(LINE_A))
-#define N_WINDOWS ((LINES_A + EVERY_A - 1) / EVERY_A)
+/* An item's lines of a tile of A or B, which are windows, and its place in
+ * them. */
+#if WINDOWS == 1
+#define LINE_W LINE_A
+#define LINES_W LINES_A
+#define PLACE_W place_copy_slice_a
+#else
+#define LINE_W LINE_B
+#define LINES_W LINES_B
+#define PLACE_W place_copy_slice_b
+#endif
+#define EVERY_W (ITEMS / CHUNKS(LINE_W))
+#define N_WINDOWS ((LINES_W + EVERY_W - 1) / EVERY_W)
 struct gathered {
     struct window at[N_WINDOWS];
     struct tap tap;
 };
 
 INLINED void locate_gathered(struct gathered *g, const struct windows *v,
-                             const uint m0, const uint m, const uint k)
+                             const uint x0, const uint lines, const uint k)
 {
     #pragma unroll
     for (uint j = 0; j < N_WINDOWS; j++)
         g->at[j] =
-            locate_window(v, m0 + LINE_OF(LINE_A) + j * EVERY_A, m);
-    g->tap = locate_tap(v, (k + ELEM_OF(LINE_A)) / EACH);
+            locate_window(v, x0 + LINE_OF(LINE_W) + j * EVERY_W, lines);
+    g->tap = locate_tap(v, (k + ELEM_OF(LINE_W)) / EACH);
 }
 
+#ifdef MMA_VIA_REGISTERS
+/* `to`: what the item holds of the slice. */
+#define GATHERED uint4
+#define GATHER(to, i, j, chunk, in, at, bytes)                                \
+    (to)[j] = fetch_chunk(in, at, bytes)
+PLACE_SLICE(PLACE_W, MMA_AT_ALONG, LINE_W, LINES_W)
+#else
+#define GATHERED __local uchar
+#define GATHER(to, i, j, chunk, in, at, bytes)                                \
+    XL_COPY_PART(16, (to) + MMA_AT_ALONG(LINE_W, i, chunk), (in) + (at), bytes)
+#endif
 INLINED void gather_slice(struct gathered *g, const struct windows *v,
-                          __global const BITS *in, __local uchar *slice)
+                          __global const BITS *in, GATHERED *to)
 {
-    const uint i0 = LINE_OF(LINE_A), chunk = ELEM_OF(LINE_A) / EACH;
+    const uint i0 = LINE_OF(LINE_W), chunk = ELEM_OF(LINE_W) / EACH;
     const struct pixel pixel = pixel_of(v, &g->tap);
     #pragma unroll
     for (uint j = 0; j < N_WINDOWS; j++) {
-        const uint i = i0 + j * EVERY_A;
-        if (LINES_A % EVERY_A == 0 || i < LINES_A)
-            XL_COPY_PART(16, slice + MMA_AT_ALONG(LINE_A, i, chunk),
-                         in + (ulong)PIXEL_AT(g->at[j], pixel) * EACH,
-                         PIXEL_BYTES(v, g->at[j], pixel));
+        const uint i = i0 + j * EVERY_W;
+        if (LINES_W % EVERY_W == 0 || i < LINES_W)
+            GATHER(to, i, j, chunk, in,
+                   (ulong)PIXEL_AT(g->at[j], pixel) * EACH,
+                   PIXEL_BYTES(v, g->at[j], pixel));
     }
     next_tap(v, &g->tap);
 }
-#define COPY_A(depth, slice) gather_slice(&gathered, &images, ga, slice)
+#endif
+
+/* Copies an operand's next slice; its first element in the tile p. */
+#if WINDOWS == 1
+#define COPY_A(depth, to) gather_slice(&gathered, &images, ga, to)
 #define A_PARAMS                                                              \
     __global const BITS *restrict a, ulong off_a, struct windows images
 #define AT_A(k0) (off_a + GEMM_AT_A(p.z))
 #else
-#define COPY_A(depth, slice)                                                  \
+#define COPY_A(depth, to)                                                     \
     do {                                                                      \
-        copy_slice_a(slice, ga, APART_A, STEP_A, LEFT_A(depth));              \
+        copy_slice_a(to, ga, APART_A, STEP_A, LEFT_A(depth));                 \
         ga += TK * sk_a;                                                      \
     } while (0)
 #define A_PARAMS                                                              \
@@ -293,9 +319,26 @@ INLINED void gather_slice(struct gathered *g, const struct windows *v,
 #define AT_A(k0)                                                              \
     (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + (k0) * sk_a + FIRST_A)
 #endif
+#if WINDOWS == 2
+#define COPY_B(depth, to) gather_slice(&gathered, &images, gb, to)
+#define B_PARAMS                                                              \
+    __global const BITS *restrict b, ulong off_b, struct windows images
+#define AT_B(k0) (off_b + GEMM_AT_B(p.z))
+#else
+#define COPY_B(depth, to)                                                     \
+    do {                                                                      \
+        copy_slice_b(to, gb, APART_B, STEP_B, LEFT_B(depth));                 \
+        gb += TK * sk_b;                                                      \
+    } while (0)
+#define B_PARAMS                                                              \
+    __global const BITS *restrict b, ulong off_b, ulong sx_b, ulong sk_b
+#define AT_B(k0)                                                              \
+    (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + (k0) * sk_b + FIRST_B)
+#endif
 
 /* Strides of lines and elements, and the rest of both from a slice on. */
-#if TURN_A
+#if WINDOWS == 1
+#elif TURN_A
 TURN_SLICE(copy_slice_a, VA, LINE_A, LINES_A)
 #define APART_A sk_a
 #define STEP_A 1
@@ -311,7 +354,8 @@ COPY_SLICE(copy_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
 #define STEP_A (VA ? 1 : sk_a)
 #define LEFT_A(depth) p.rest_m, depth
 #endif
-#if TURN_B
+#if WINDOWS == 2
+#elif TURN_B
 TURN_SLICE(copy_slice_b, VB, LINE_B, LINES_B)
 #define APART_B sk_b
 #define STEP_B 1
@@ -334,7 +378,7 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
 #define FIRST_B                                                               \
     (TURN_B ? 0 : LINE_OF(LINE_B) * APART_B + ELEM_OF(LINE_B) * STEP_B)
 
-#if defined(MMA_VIA_REGISTERS) && !WINDOWS
+#ifdef MMA_VIA_REGISTERS
 /* Stores the slice that was fetched, and fetches the share's next. */
 #define COPY_NEXT()                                                           \
     do {                                                                      \
@@ -350,10 +394,8 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
     do {                                                                      \
         if (to_copy > 0) {                                                    \
             const uint depth = min((uint)TK, rest_k);                         \
-            copy_slice_a(held_a, ga, APART_A, STEP_A, LEFT_A(depth));         \
-            copy_slice_b(held_b, gb, APART_B, STEP_B, LEFT_B(depth));         \
-            ga += TK * sk_a;                                                  \
-            gb += TK * sk_b;                                                  \
+            COPY_A(depth, held_a);                                            \
+            COPY_B(depth, held_b);                                            \
             rest_k -= depth;                                                  \
         }                                                                     \
     } while (0)
@@ -368,9 +410,7 @@ COPY_SLICE(copy_slice_b, VB, MMA_AT_ALONG, LINE_B, LINES_B)
         if (to_copy > 0) {                                                    \
             const uint depth = min((uint)TK, rest_k);                         \
             COPY_A(depth, slices + write * SLICE_A);                          \
-            copy_slice_b(slices + ST * SLICE_A + write * SLICE_B, gb,         \
-                         APART_B, STEP_B, LEFT_B(depth));                     \
-            gb += TK * sk_b;                                                  \
+            COPY_B(depth, slices + ST * SLICE_A + write * SLICE_B);           \
             rest_k -= depth;                                                  \
             to_copy--;                                                        \
             write = write + 1 == ST ? 0 : write + 1;                          \
@@ -399,8 +439,7 @@ INLINED SUMV(VC) sums_of_all(__local const SUM *at)
     } while (0)
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
-gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
-         ulong sk_b, TILE_PARAMS)
+gemm_mma(A_PARAMS, B_PARAMS, TILE_PARAMS)
 {
     __local uchar slices[ROOM] __attribute__((aligned(128)));
     __local SUM *const room = (__local SUM *)slices;
@@ -414,8 +453,7 @@ gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
         const struct tile p = locate_tile(w.tile, tiles_m, tiles_n, m, n);
         const ulong k0 = w.unit * TK;
         __global const BITS *ga = a + AT_A(k0);
-        __global const BITS *gb =
-            b + (off_b + GEMM_AT_B(p.z) + p.n0 * sx_b + k0 * sk_b + FIRST_B);
+        __global const BITS *gb = b + AT_B(k0);
         mma_a fa[2][MI];
         mma_b fb[2][NI];
         mma_c sum[MI][NI];
@@ -423,7 +461,9 @@ gemm_mma(A_PARAMS, __global const BITS *restrict b, ulong off_b, ulong sx_b,
         uint to_copy = (uint)w.n, rest_k = (uint)(k - k0);
 #if WINDOWS
         struct gathered gathered;
-        locate_gathered(&gathered, &images, (uint)p.m0, (uint)m, (uint)k0);
+        locate_gathered(&gathered, &images,
+                        (uint)(WINDOWS == 1 ? p.m0 : p.n0),
+                        (uint)(WINDOWS == 1 ? m : n), (uint)k0);
 #endif
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {

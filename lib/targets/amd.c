@@ -124,6 +124,13 @@ static const struct xl__variant *const gemm[] = {
     NULL,
 };
 
+static const struct xl__variant *const conv[] = {
+    &xl__conv_gemm_mma,    &xl__conv_mma,        &xl__conv_gemm_simt,
+    &xl__conv_gemm_skinny, &xl__conv_gemm_tiled, &xl__conv_depthwise,
+    &xl__conv_direct,      &xl__conv_tiled,      &xl__conv_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_amd = {
     .name = "amd",
     .matches = matches_amd,
@@ -133,7 +140,7 @@ const struct xl__vendor xl__vendor_amd = {
     .use = &xl__amd_use,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = xl__generic_conv_data,
                  [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
                  [XL__OP_ATTENTION] = xl__generic_attention,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution in NHWC as a product of matrices on a matrix engine, by the
- * variants of GEMM, whose kernels gather A from the images:
+/* Convolution as a product of matrices on a matrix engine, by the variants of
+ * GEMM, whose kernels gather an operand from the images:
  *
- *   out   is  rows x columns     depth
- *             pixels x filters   rows, columns and channels of a filter
+ *   out    is  rows x columns     depth
+ *   NHWC       pixels x filters   rows, columns and channels of a filter
+ *   NCHW       filters x pixels   likewise
  *
- * with the pixels of all images. Kernels copy 16 bytes of a pixel at a time.
- * Images whose pixels are no multiples of that, which are those of a network's
- * first layer, are copied before, and so are filters of another layout. Groups
- * are products of a batch. */
+ * with the pixels of all images, in NCHW of one. Kernels copy 16 bytes of a
+ * pixel at a time. Images whose pixels are no multiples of that, which are
+ * those of a network's first layer, or whose channels are not contiguous, are
+ * copied before, and so are filters of another layout. Products of a batch are
+ * groups, in NCHW images. */
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/orientation.h"
@@ -16,22 +18,35 @@
 
 enum { ELEM_BYTES = 2, COPY_BYTES = 16, CHUNK = COPY_BYTES / ELEM_BYTES };
 
-/* Elements from a pixel of out to the next, of all images; false: they have no
- * common stride. */
+static bool is_by_image(const xl_conv *d)
+{
+    return d->out.layout == XL_NCHW;
+}
+
+/* Elements from a pixel of out to the next, of all that are of a product;
+ * false: they have no common stride. */
 static bool find_pixel_stride(const struct xl__conv_canonical *c, size_t *to)
 {
     const size_t *out = c->d.out.stride;
     *to = out[XL__AT_W];
     return xl__conv_join(c->p, out[XL__AT_H], c->q, to) &&
-           xl__conv_join(c->d.n, out[XL__AT_N], c->p * c->q, to);
+           (is_by_image(&c->d) ||
+            xl__conv_join(c->d.n, out[XL__AT_N], c->p * c->q, to));
 }
 
 /* -- copies --------------------------------------------------------------- */
 
+/* The value that is the offset of a slot's operand. */
+static unsigned value_of(unsigned slot)
+{
+    return slot - XL__CONV_A + XL__CONV_OFF_A;
+}
+
 static bool reads_images(const xl_conv *d)
 {
     const size_t bytes = xl__conv_cg(d) * ELEM_BYTES;
-    return bytes % COPY_BYTES == 0 && d->in.offset % COPY_BYTES == 0;
+    return d->in.layout == XL_NHWC && d->in.stride[XL__AT_C] <= 1 &&
+           bytes % COPY_BYTES == 0 && d->in.offset % COPY_BYTES == 0;
 }
 
 /* The narrowest pixel with which every window begins at a multiple of 16
@@ -55,7 +70,7 @@ static size_t copy_images(size_t c, struct xl__windows *w)
     struct xl__window_copy *const to = &w->images;
     size_t columns = d->s;
     *to = (struct xl__window_copy){.mem = xl__conv_slot_in(d),
-                                   .value = XL__CONV_OFF_A,
+                                   .value = value_of(xl__conv_slot_in(d)),
                                    .n = d->n,
                                    .h = d->h,
                                    .w = d->w,
@@ -93,7 +108,7 @@ static void find_copies(const xl_conv *d, struct xl__windows *w)
         (d->filters.layout == XL_KRSC || d->r * d->s == 1))
         return;
     w->filters = (struct xl__window_copy){.mem = xl__conv_slot_filters(d),
-                                          .value = XL__CONV_OFF_B,
+                                          .value = value_of(xl__conv_slot_filters(d)),
                                           .n = d->k,
                                           .h = d->r,
                                           .w = columns,
@@ -111,16 +126,18 @@ static const char *find_refusal(const struct xl__conv_canonical *c)
     size_t stride;
     if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16)
         return "it multiplies f16 and bf16 alone";
-    if (d->in.layout != XL_NHWC || d->out.layout != XL_NHWC ||
-        d->in.stride[XL__AT_C] > 1 || d->out.stride[XL__AT_C] > 1)
-        return "the channels of a pixel are not contiguous (NHWC)";
+    if (is_by_image(d) && d->groups > 1)
+        return "in NCHW a product is of one group of channels";
+    if (d->out.stride[is_by_image(d) ? XL__AT_W : XL__AT_C] > 1)
+        return "the columns (NCHW) or channels (NHWC) of out are not "
+               "contiguous";
     if (d->c == 0 || (d->groups > 1 && !reads_images(d)))
         return "the channels of a group are no aligned multiples of 16 bytes";
     if (!xl__conv_fits_32(c))
         return "a size does not fit in 32 bits";
     if (!find_pixel_stride(c, &stride))
-        return "the pixels of all images of out have no common stride";
-    if (c->by_image)
+        return "the pixels of out have no common stride";
+    if (c->by_image && !is_by_image(d))
         return "an operand of the epilogue differs from image to image";
     if (d->groups > 1 && xl__conv_has_tensors(c))
         return "the epilogue has operands, and a product is of one group of "
@@ -134,6 +151,43 @@ struct implicit {
     struct xl__windows windows;
 };
 
+/* Operands and steps of the batch, before views are made canonical. */
+static xl_gemm product_of(const struct xl__conv_canonical *c,
+                          const xl_conv *w, size_t pixel_stride)
+{
+    const bool by_image = is_by_image(w);
+    const size_t cg = xl__conv_cg(w), kg = xl__conv_kg(w);
+    const size_t depth = xl__conv_depth(w), pixels = c->p * c->q;
+    const xl_mat images = {.mem.svm = w->in.mem.svm,
+                           .row_stride = by_image ? 1 : cg,
+                           .col_stride = by_image ? cg : 1,
+                           .dtype = w->in.dtype};
+    const xl_mat filters = {.mem.svm = w->filters.mem.svm,
+                            .row_stride = by_image ? depth : 1,
+                            .col_stride = by_image ? 1 : depth,
+                            .dtype = w->filters.dtype};
+    const size_t *out = w->out.stride;
+    xl_gemm g = {.m = by_image ? kg : w->n * pixels,
+                 .n = by_image ? pixels : kg,
+                 .k = depth,
+                 .alpha = 1,
+                 .a = by_image ? filters : images,
+                 .b = by_image ? images : filters,
+                 .c = {.mem.svm = w->out.mem.svm,
+                       .row_stride = by_image
+                                         ? xl__max_size(out[XL__AT_C], pixels)
+                                         : xl__max_size(pixel_stride, kg),
+                       .col_stride = 1,
+                       .dtype = w->out.dtype},
+                 .batch.count = by_image ? w->n : w->groups};
+    if (g.batch.count > 1) {
+        g.batch.a_step = by_image ? 0 : cg;
+        g.batch.b_step = by_image ? w->in.stride[XL__AT_N] : kg * depth;
+        g.batch.c_step = by_image ? out[XL__AT_N] : kg;
+    }
+    return g;
+}
+
 static const char *map_to_product(const struct xl__conv_canonical *c,
                                   struct implicit *to)
 {
@@ -144,36 +198,20 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
     if (why)
         return why;
     find_pixel_stride(c, &stride);
-    *to = (struct implicit){.windows = {.conv = *d, .p = c->p, .q = c->q}};
+    *to = (struct implicit){.windows = {.of_b = is_by_image(d),
+                                        .conv = *d,
+                                        .p = c->p,
+                                        .q = c->q}};
     find_copies(d, &to->windows);
     const xl_conv *w = &to->windows.conv;
     if (xl__conv_span_of_input(w) / CHUNK > UINT32_MAX)
         return "offsets in 16 bytes do not fit in 32 bits";
-    const size_t cg = xl__conv_cg(w), kg = xl__conv_kg(w);
-    const size_t depth = xl__conv_depth(w);
-    const size_t base[] = {to->windows.images.n > 0 ? ALIGNED : d->in.offset,
-                           to->windows.filters.n > 0 ? ALIGNED
-                                                     : d->filters.offset,
-                           d->out.offset};
-    xl_gemm g = {.m = d->n * c->p * c->q, .n = kg, .k = depth, .alpha = 1};
-    g.a = (xl_mat){.mem.svm = d->in.mem.svm,
-                   .row_stride = cg,
-                   .col_stride = 1,
-                   .dtype = d->in.dtype};
-    g.b = (xl_mat){.mem.svm = d->filters.mem.svm,
-                   .row_stride = 1,
-                   .col_stride = depth,
-                   .dtype = d->filters.dtype};
-    g.c = (xl_mat){.mem.svm = d->out.mem.svm,
-                   .row_stride = xl__max_size(stride, kg),
-                   .col_stride = 1,
-                   .dtype = d->out.dtype};
-    g.batch.count = d->groups;
-    if (d->groups > 1) {
-        g.batch.a_step = cg;
-        g.batch.b_step = kg * depth;
-        g.batch.c_step = kg;
-    }
+    const size_t images = to->windows.images.n > 0 ? ALIGNED : d->in.offset;
+    const size_t filters =
+        to->windows.filters.n > 0 ? ALIGNED : d->filters.offset;
+    const size_t base[] = {is_by_image(d) ? filters : images,
+                           is_by_image(d) ? images : filters, d->out.offset};
+    const xl_gemm g = product_of(c, w, stride);
     xl_gemm *const p = &to->product.g;
     p->m = g.m;
     p->n = g.n;
@@ -185,7 +223,9 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
     to->product.windows = &to->windows;
     to->product.windows_bytes = xl__windows_bytes(&to->windows);
     xl__gemm_set_views(&g, base, p);
-    return xl__gemm_orient(p).is_swapped ? "there is one filter" : NULL;
+    return xl__gemm_orient(p).is_swapped
+               ? "there is one filter, or in NCHW one pixel"
+               : NULL;
 }
 
 static const char *refuse(const struct xl__limits *l, const void *desc,

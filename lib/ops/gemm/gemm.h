@@ -38,9 +38,9 @@ struct xl__gemm_canonical {
         } of[2];                             /* scales, zeros */
     } scales[2];                             /* of A, of B */
     const struct xl__epilogue_text *snippet; /* NULL: no epilogue */
-    const struct xl__windows *windows; /* NULL: A is a matrix; else windows of
-                                          images, of so many bytes
-                                          (engines/windows.h) */
+    const struct xl__windows *windows; /* NULL: A and B are matrices; else
+                                          one is windows of images, of so many
+                                          bytes (engines/windows.h) */
     double windows_bytes;
 };
 

@@ -100,15 +100,17 @@ static void arg_operand(struct xl__step *s,
 }
 
 /* Append memory, offset, and the windows of its images. */
-static void arg_windows(struct xl__step *s, const struct mma_plan *j)
+static void arg_windows(struct xl__step *s, const struct mma_plan *j,
+                        const struct xl__gemm_operand *operand,
+                        const struct xl__gemm_transpose *copy)
 {
     const struct xl__windows *w = j->c.windows;
     if (w->images.n > 0) {
         xl__arg_mem(s, XL__MEM_SCRATCH);
-        xl__arg_u64(s, j->copy[0].first);
+        xl__arg_u64(s, copy->first);
     } else {
-        xl__arg_mem(s, j->s.a.mem);
-        xl__arg_value_u64(s, j->s.a.offset);
+        xl__arg_mem(s, operand->mem);
+        xl__arg_value_u64(s, operand->offset);
     }
     xl__arg_windows(s, w, j->set.tile.tk);
 }
@@ -118,11 +120,13 @@ static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
     struct xl__step *s = add_step(j, false, p);
     s->global[0] = xl__tile_groups(&j->grid) * s->local[0];
     s->local_mem_bytes = xl__mma_local_bytes(j->op, &j->set);
-    if (j->c.windows)
-        arg_windows(s, j);
-    else
-        arg_operand(s, &j->s.a, &j->copy[0]);
-    arg_operand(s, &j->s.b, &j->copy[1]);
+    for (unsigned i = 0; i < OPERANDS; i++) {
+        const struct xl__gemm_operand *operand = i ? &j->s.b : &j->s.a;
+        if (j->c.windows && j->c.windows->of_b == i)
+            arg_windows(s, j, operand, &j->copy[i]);
+        else
+            arg_operand(s, operand, &j->copy[i]);
+    }
     xl__tile_args(s, &j->c, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
                                   (xl_tiling){.rows = j->set.tile.tm,
@@ -203,9 +207,9 @@ static void copy_windows(struct mma_plan *j, struct xl__cost *w,
     const struct xl__windows *v = j->c.windows;
     const struct xl__window_copies at = xl__windows_place(v, p->scratch_bytes);
     xl__windows_copy(j->l, v, &at, p);
-    j->copy[0].first = at.images;
+    j->copy[v->of_b].first = at.images;
     if (v->filters.n > 0)
-        j->copy[1] =
+        j->copy[!v->of_b] =
             (struct xl__gemm_transpose){.line = j->c.g.k, .first = at.filters};
     p->scratch_bytes = at.end_bytes;
     w->serial_bytes += at.moved_bytes;

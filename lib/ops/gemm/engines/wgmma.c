@@ -401,8 +401,11 @@ static bool prepare_operands(const struct xl__limits *l, const void *desc,
 static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
+    const struct xl__windows *w = xl__gemm_windows(desc);
     struct wgmma_product p;
     const char *why;
+    if (w && w->of_b)
+        return "it gathers windows as rows of A alone";
     if (g->a.dtype == XL_F64)
         return "f64 is not supported on the matrix engine";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)

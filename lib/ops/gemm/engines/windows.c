@@ -14,7 +14,7 @@ enum { ELEM_BYTES = 2, CHUNK = 8 }; /* elements of an item's store */
 /* Of few channels, windows beside each other share cache lines. */
 void xl__windows_define(struct xl__step *s, const struct xl__windows *v)
 {
-    xl__define(s, "WINDOWS", 1);
+    xl__define(s, "WINDOWS", v->of_b ? 2 : 1);
     if (v->images.n > 0)
         xl__define(s, "XL_COPY_NEAR", 1);
 }

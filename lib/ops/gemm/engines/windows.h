@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product whose A is the matrix of a convolution, which is never formed: its
- * rows are windows of images, gathered by the kernels (cl/gemm/windows.clh).
+/* A product whose A, or B, is the matrix of a convolution, which is never
+ * formed: its rows, or columns, are windows of images, gathered by the kernels (cl/gemm/windows.clh).
  * Images and filters whose pixels are no multiples of 16 bytes, or whose
  * channels are not contiguous, are first copied to scratch memory. */
 #ifndef XL_OPS_WINDOWS_H
@@ -22,8 +22,10 @@ struct xl__window_copy {
 };
 
 /* Images in NHWC as they are gathered, copied or not, with all fields of a
- * canonical convolution set; p and q rows and columns of windows. */
+ * canonical convolution set; p and q rows and columns of windows; of_b: B is
+ * gathered, A has the filters. */
 struct xl__windows {
+    bool of_b;
     xl_conv conv;
     size_t p, q;
     struct xl__window_copy images, filters;

@@ -5,7 +5,8 @@
  * comparison is clbench's own: host sums in double, guard zones around every
  * buffer.
  *
- * XL_TEST_FULL  set: every tile with every shape, also large ones */
+ * XL_TEST_FULL  set: every tile with every shape, also large ones
+ * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,11 +22,14 @@ enum { SEED = 20 };
 
 static struct test_device t;
 static bool takes_all;
+static const char *arch; /* of AMD; NULL: mma.sync */
 
 static int open_device(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_CONV, &xl__conv_mma);
+    if (arch)
+        emulate_amd_ops(&t.device->limits, arch);
     return 0;
 }
 
@@ -144,11 +148,13 @@ static void every_tile(void **state)
          i++) {
         for (unsigned j = 0; j < N_SHAPES; j++) {
             char what[64];
-            if (!takes_all && (j != i / 2 % N_SHAPES || i % 2 || is_large(i)))
+            const bool is_turn = arch ? j == i % N_SHAPES
+                                      : j == i / 2 % N_SHAPES && i % 2 == 0;
+            if (!takes_all && (!is_turn || is_large(i)))
                 continue;
             struct conv_case c = shapes[j];
             c.name = "over a tile";
-            c.order = CONV_NHWC;
+            c.order = i % 4 == 1 && c.groups <= 1 ? CONV_NCHW : CONV_NHWC;
             c.in = i / 2 % 2 ? XL_F16 : XL_BF16;
             c.out = j % 2 ? XL_F32 : c.in;
             c.alpha = 2;
@@ -175,6 +181,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_tile),
     };
     takes_all = getenv("XL_TEST_FULL") != NULL;
+    arch = getenv("XL_TEST_ARCH");
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -66,17 +66,20 @@ static const struct machine {
     const char *name;
     double is_cpu, units, max_wg, local_bytes, width, registers, vector;
     unsigned capability; /* of matrix instructions; 0: it has none */
+    const char *arch;    /* likewise, of AMD */
 } machines[] = {
-    /*       cpu units   wg    local width registers vector cc */
-    {"gpu",    0,  132, 1024,   49152, 32,    65536,      1,  0},
-    {"mma",    0,  108, 1024,  165888, 32,    65536,      1, 80},
-    {"wgmma",  0,  132, 1024,  231424, 32,    65536,      1, 90},
-    {"narrow", 0,  512, 1024,   65536, 16,     8192,      1,  0},
-    {"wide",   1,    2, 4096, 1048576, 16,       -1,     16,  0},
-    {"avx2",   1,    8, 8192,   32768,  8,       -1,      8,  0},
-    {"neon",   1,    4, 4096,   65536,  4,       -1,      4,  0},
-    {"tiny",   0,    1,   64,    1024,  8,       -1,      1,  0},
-    {"single", 0,    1,    1,    1024,  1,       -1,      1,  0},
+    /*       cpu units   wg    local width registers vector cc arch */
+    {"gpu",    0,  132, 1024,   49152, 32,    65536,      1,  0, NULL},
+    {"mma",    0,  108, 1024,  165888, 32,    65536,      1, 80, NULL},
+    {"wgmma",  0,  132, 1024,  231424, 32,    65536,      1, 90, NULL},
+    {"cdna3",  0,  304, 1024,   65536, 64,   131072,      1,  0, "gfx942"},
+    {"rdna4",  0,   64, 1024,   65536, 32,    98304,      1,  0, "gfx1201"},
+    {"narrow", 0,  512, 1024,   65536, 16,     8192,      1,  0, NULL},
+    {"wide",   1,    2, 4096, 1048576, 16,       -1,     16,  0, NULL},
+    {"avx2",   1,    8, 8192,   32768,  8,       -1,      8,  0, NULL},
+    {"neon",   1,    4, 4096,   65536,  4,       -1,      4,  0, NULL},
+    {"tiny",   0,    1,   64,    1024,  8,       -1,      1,  0, NULL},
+    {"single", 0,    1,    1,    1024,  1,       -1,      1,  0, NULL},
 };
 /* clang-format on */
 
@@ -99,12 +102,15 @@ static void make_plan(const struct machine *m, struct xl__limits *l)
     set(l, XL__F_subgroup_width, m->width);
     set(l, XL__F_registers_per_cu, m->registers);
     set(l, XL__F_native_vector_f32, m->vector);
-    if (m->capability > 0) {
+    if (m->capability > 0 || m->arch) {
         set(l, XL__F_clock_hz, 1.98e9);
         set(l, XL__F_simd_per_cu_f32, 128);
         set(l, XL__F_max_alloc_bytes, 35e9);
-        xl__nvidia_matrix_engine(m->capability, l);
     }
+    if (m->capability > 0)
+        xl__nvidia_matrix_engine(m->capability, l);
+    if (m->arch)
+        xl__amd_matrix_engine(m->arch, l);
 }
 
 /* -- plans -------------------------------------------------------------- */
@@ -332,7 +338,7 @@ static void on_machine(const struct machine *m)
     assert_int_equal(planned[4] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[4] >= planned[5]);
     assert_true(planned[6] > 0 && planned[6] < planned[3]);
-    assert_int_equal(planned[7] > 0, m->capability >= 80);
+    assert_int_equal(planned[7] > 0, m->capability >= 80 || m->arch);
     assert_int_equal(planned[8] > 0, m->capability == 90);
     xl__limits_clear(&l);
 }

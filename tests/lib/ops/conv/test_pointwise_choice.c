@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variant a convolution with filters of one element takes, on the stub
- * of a GPU with matrix engines: an engine's for half precision, and GEMM's
- * tuned set where there is one of the product's class. */
+/* Which variant a convolution takes on the stub of a GPU with matrix engines:
+ * an engine's for half precision, and with filters of one element GEMM's tuned
+ * set where there is one of the product's class. */
 #include <string.h>
 
 #include "base/str.h"
@@ -63,6 +63,30 @@ static void engines(void **state)
     test_device_close(&t);
 }
 
+/* 3x3 layers of networks for images and for boards, of few images too. */
+static void windows(void **state)
+{
+    static const size_t sizes[][3] = {{56, 64, 64},   {28, 128, 128},
+                                      {14, 256, 256}, {7, 512, 512},
+                                      {19, 192, 192}, {8, 256, 256}};
+    enum { N_SIZES = sizeof sizes / sizeof *sizes, TAPS = 3 };
+    struct test_device t;
+    (void)state;
+    test_device_open(&t, NULL);
+    for (size_t i = 0; i < 4 * N_SIZES; i++) {
+        xl_conv d = make_layer(sizes[i / 4], i % 2 ? 32 : 1,
+                               i / 2 % 2 ? XL_NCHW : XL_NHWC, XL_F16);
+        d.r = d.s = TAPS;
+        d.pad_top = d.pad_bottom = d.pad_left = d.pad_right = 1;
+        const struct xl__variant_candidate c = choose(t.queue, &d);
+        if (c.variant->on.engine != XL_ENGINE_MATRIX)
+            fail_msg("%zux%zux%zux%zu in %s: %s", d.n, d.h, d.c, d.k,
+                     d.in.layout == XL_NCHW ? "NCHW" : "NHWC",
+                     c.variant->name);
+    }
+    test_device_close(&t);
+}
+
 static void save_set(const struct test_device *t, const char *shape_class)
 {
     struct xl__error e = {0};
@@ -105,6 +129,7 @@ static void tuned(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(engines),
+                                       cmocka_unit_test(windows),
                                        cmocka_unit_test(tuned)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

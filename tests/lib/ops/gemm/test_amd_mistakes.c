@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes in the layout of AMD's fragments, planted one at a time in a copy
- * of the kernels: the self-check of gemm_mma, on the emulated instructions,
- * strikes each. Without a mistake the product is computed. */
+ * of the kernels: the self-check of gemm_mma or conv_mma, on the emulated
+ * instructions, strikes each. Without a mistake the result is computed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +11,13 @@
 
 #define FRAGMENTS "common/amd/fragments.clh"
 #define REGISTERS "gemm/slice_registers.clh"
+#define WINDOWS "gemm/windows.clh"
 
-static const struct mistake {
+enum call { GEMM, CONV_NHWC, CONV_NCHW };
+struct mistake {
     const char *what, *arch, *file, *from, *to;
-} mistakes[] = {
+};
+static const struct mistake in_gemm[] = {
     {"none", "gfx942", NULL, NULL, NULL},
     {"none", "gfx1100", NULL, NULL, NULL},
     {"none", "gfx1201", NULL, NULL, NULL},
@@ -56,6 +59,29 @@ static const struct mistake {
     {"gfx11's copies on gfx12", "gfx1201", FRAGMENTS,
      "t->lane / MMA_M % MMA_PARTS * MMA_A_CHUNKS", "0"},
 };
+static const struct mistake in_nhwc[] = {
+    {"none", "gfx942", NULL, NULL, NULL},
+    {"half of a lane's bytes on gfx11", "gfx1100", FRAGMENTS, "chunk + c)",
+     "chunk)"},
+    {"what is outside is the first chunk", "gfx942", REGISTERS,
+     "return bytes ? x : 0;", "return x;"},
+    {"windows of the line beside", "gfx942", "gemm/mma.cl",
+     "x0 + LINE_OF(LINE_W)", "x0 + (LINE_OF(LINE_W) ^ 1)"},
+    {"an image's last column is outside", "gfx1201", WINDOWS,
+     "(pixel).x < (v)->w", "(pixel).x < (v)->w - 1"},
+    {"one image for all", "gfx1100", WINDOWS, "n * v->step_n +", ""},
+};
+static const struct mistake in_nchw[] = {
+    {"none", "gfx1100", NULL, NULL, NULL},
+    {"sums of four rows too close", "gfx942", FRAGMENTS, "(4 * MMA_PARTS)",
+     "(2 * MMA_PARTS)"},
+    {"a slice's taps are those of the last", "gfx942", "gemm/mma.cl",
+     "next_tap(v, &g->tap);", ""},
+    {"windows without padding on the left", "gfx1201", WINDOWS,
+     "- (int)v->pad_left", ""},
+    {"a pixel's first channels for all", "gfx1201", WINDOWS,
+     "t->c + t->r * v->below", "t->r * v->below"},
+};
 
 static void write_kernel(const char *dir, const char *name, const char *text,
                          size_t n)
@@ -94,15 +120,59 @@ static void write_kernels(const char *dir, const struct mistake *m)
         fail_msg("%s: '%s' is not in %s", m->what, m->from, m->file);
 }
 
-static void one_mistake(const struct mistake *m)
+enum { SIDE = 64, DEEP = 128, BAND = 8, OPERANDS = 3 };
+
+/* A product of a side of 64 and a depth of 128, or a convolution of 3 x 3,
+ * from `mem`, which has room for both. */
+static xl_status run_call(const struct test_device *t, enum call of,
+                          const cl_mem *mem)
 {
-    enum { SIDE = 64, DEEP = 128, BAND = 8, OPERANDS = 3 };
+    enum { IMAGES = 2, PIXELS = 6, TAPS = 3 };
+    const xl_layout layout = of == CONV_NCHW ? XL_NCHW : XL_NHWC;
+    const xl_gemm g = {XL_GEMM_INIT,
+                       .m = SIDE,
+                       .n = SIDE,
+                       .k = DEEP,
+                       .a = xl_mat_rows(mem[0], DEEP, XL_F16),
+                       .b = xl_mat_rows(mem[1], SIDE, XL_F16),
+                       .c = xl_mat_rows(mem[2], SIDE, XL_F16),
+                       .alpha = 1};
+    const xl_conv d = {XL_CONV_INIT,
+                       .n = IMAGES,
+                       .c = SIDE,
+                       .h = PIXELS,
+                       .w = PIXELS,
+                       .k = SIDE,
+                       .r = TAPS,
+                       .s = TAPS,
+                       .pad_top = 1,
+                       .pad_bottom = 1,
+                       .pad_left = 1,
+                       .pad_right = 1,
+                       .in = {.mem.buf = mem[0], .layout = layout,
+                              .dtype = XL_F16},
+                       .filters = {.mem.buf = mem[1],
+                                   .layout = XL_KRSC,
+                                   .dtype = XL_F16},
+                       .out = {.mem.buf = mem[2], .layout = layout,
+                               .dtype = XL_F16},
+                       .alpha = 1};
+    return of == GEMM ? xl_gemm_run(t->queue, &g, NULL)
+                      : xl_conv_run(t->queue, &d, NULL);
+}
+
+static void one_mistake(const struct mistake *m, enum call of)
+{
+    enum { BYTES = SIDE * SIDE * 9 * 2 }; /* of filters, the largest */
     struct test_device t;
     const char *dir = test_scratch("cl");
     write_kernels(dir, m);
     const xl_options options = {XL_OPTIONS_INIT, .cache_dir = "",
                                 .cl_dir = dir};
-    emulated_open_with(&t, &options, XL__OP_GEMM, &xl__gemm_mma);
+    if (of == GEMM)
+        emulated_open_with(&t, &options, XL__OP_GEMM, &xl__gemm_mma);
+    else
+        emulated_open_with(&t, &options, XL__OP_CONV, &xl__conv_mma);
     emulate_amd_ops(&t.device->limits, m->arch);
     emulated.wanted = (struct xl__params){.source = "model"};
     for (size_t i = 0;; i++) {
@@ -116,26 +186,19 @@ static void one_mistake(const struct mistake *m)
     emulated.wanted.value[XL__MMA_GR] = BAND;
     cl_mem mem[OPERANDS];
     for (unsigned i = 0; i < OPERANDS; i++) {
-        assert_status(xl_buffer_create(t.queue, SIDE * DEEP * 2, &mem[i]),
-                      XL_OK, xl_error_detail(t.queue));
-        assert_status(xl_buffer_fill(t.queue, mem[i], 0, 0, SIDE * DEEP / 2),
-                      XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_create(t.queue, BYTES, &mem[i]), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_fill(t.queue, mem[i], 0, 0, BYTES / 4), XL_OK,
+                      xl_error_detail(t.queue));
     }
-    const xl_gemm g = {XL_GEMM_INIT,
-                       .m = SIDE,
-                       .n = SIDE,
-                       .k = DEEP,
-                       .a = xl_mat_rows(mem[0], DEEP, XL_F16),
-                       .b = xl_mat_rows(mem[1], SIDE, XL_F16),
-                       .c = xl_mat_rows(mem[2], SIDE, XL_F16),
-                       .alpha = 1};
-    const xl_status status = xl_gemm_run(t.queue, &g, NULL);
+    const xl_status status = run_call(&t, of, mem);
     const char *why = xl_error_detail(t.queue);
+    const char *where = of == GEMM ? "gemm_mma: C(" : "conv_mma: out(";
     if (m->file == NULL)
         assert_status(status, XL_OK, why);
     else if (status == XL_OK)
         fail_msg("%s on %s: not struck", m->what, m->arch);
-    else if (!strstr(why, "gemm_mma: C("))
+    else if (!strstr(why, where))
         fail_msg("%s on %s: %s", m->what, m->arch, why);
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
     for (unsigned i = 0; i < OPERANDS; i++)
@@ -143,16 +206,27 @@ static void one_mistake(const struct mistake *m)
     test_device_close(&t);
 }
 
+#define EACH(list, of)                                                        \
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)                   \
+    one_mistake(&list[i], of)
+
 static void each_is_struck(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
-        one_mistake(&mistakes[i]);
+    EACH(in_gemm, GEMM);
+}
+
+static void each_of_conv_is_struck(void **state)
+{
+    (void)state;
+    EACH(in_nhwc, CONV_NHWC);
+    EACH(in_nchw, CONV_NCHW);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_struck)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_struck),
+                                       cmocka_unit_test(each_of_conv_is_struck)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
