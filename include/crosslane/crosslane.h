@@ -24,6 +24,7 @@
 #include <crosslane/qgemm.h>
 #include <crosslane/qmat.h>
 #include <crosslane/queue.h>
+#include <crosslane/record.h>
 #include <crosslane/sampling.h>
 #include <crosslane/sized.h>
 #include <crosslane/softmax.h>

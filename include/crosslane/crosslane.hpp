@@ -74,6 +74,7 @@ namespace detail {
 inline void release(xl_lib *h) { xl_close(h); }
 inline void release(xl_queue *h) { xl_queue_destroy(h); }
 inline void release(xl_expr *h) { xl_expr_destroy(h); }
+inline void release(xl_record *h) { xl_record_destroy(h); }
 inline void release(xl_terms *h) { xl_terms_destroy(h); }
 inline void release(cl_mem h) { clReleaseMemObject(h); }
 inline void release(cl_event h) { clReleaseEvent(h); }
@@ -1149,6 +1150,46 @@ inline xl_tensor expr_result(QueueHandle q, const char *text,
     return detail::result<xl_tensor>(q.get(), xl_expr_result, q, text, &args,
                                      name);
 }
+
+/* -- recorded calls -------------------------------------------------------- */
+
+/** A sequence of calls of one queue (crosslane/record.h). Destroy it before its
+ *  queue. */
+class Record : public Owner<xl_record *> {
+public:
+    Record() = default;
+    explicit Record(const Queue &q)
+        : Owner(detail::result<xl_record *>(q.get(), xl_record_create,
+                                            q.get())),
+          queue_(q.get())
+    {}
+
+    /** Record the calls that @p calls() makes on the queue, from call number
+     *  @p at on. Ended also where it throws. */
+    template <class Calls> void add(std::size_t at, Calls &&calls)
+    {
+        struct Open {
+            xl_record *r;
+            ~Open() { xl_record_end(r); }
+        };
+        check(xl_record_begin(get(), at), queue_);
+        const Open open{get()};
+        std::forward<Calls>(calls)();
+    }
+    std::size_t size() const { return xl_record_calls(get()); }
+    void replay(const Sync &sync = {})
+    {
+        sync.pass(queue_, xl_record_replay, get());
+    }
+    /** Use another buffer in place of @p from. */
+    void set_mem(Handle<cl_mem> from, Handle<cl_mem> to)
+    {
+        check(xl_record_set_mem(get(), from, to), queue_);
+    }
+
+private:
+    xl_queue *queue_ = nullptr;
+};
 
 } // namespace xl
 

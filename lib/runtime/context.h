@@ -23,7 +23,7 @@
 #include "runtime/memory/resolve.h"
 #include "runtime/plan.h"
 #include "runtime/store/store.h"
-#include "runtime/timeline.h"
+#include "runtime/commands/timeline.h"
 #include "runtime/tuned/auditions.h"
 #include "runtime/tuned/tuned_sets.h"
 
@@ -139,6 +139,7 @@ struct xl_queue {
     bool can_profile, is_out_of_order;
     bool is_background; /* of a call in the background */
     struct xl__watcher *watch; /* NULL: none */
+    struct xl_record *record;  /* the open one; NULL: calls are enqueued */
     struct xl__kernel *kernels;
     size_t n_kernels, cap_kernels;
     /* Epilogue texts that its plans may have: lists by hash. */

@@ -20,6 +20,7 @@
 #include "base/sized.h"
 #include "device/cl_info.h"
 #include "runtime/buffer.h"
+#include "runtime/commands/record.h"
 
 /* Half of the 100 ms that a watchdog allows (GE-11), since the time is an
  * estimate. */
@@ -38,6 +39,8 @@ struct launch {
     cl_event first, last; /* of the first command, if wants_first, and of the
                              last one, if needs_events; owned */
     bool needs_events, wants_first;
+    struct xl__recorded_call
+        *to; /* takes the launches; NULL: the queue does */
 };
 
 xl_status xl_queue_watch(xl_queue *q, xl_launch_watch watch, void *arg)
@@ -213,7 +216,10 @@ static cl_int set(const struct launch *r, cl_kernel kernel, cl_uint at,
         note_arg(r->q->watch, at, arg);
     if (arg.kind == XL_ARG_SVM)
         return clSetKernelArgSVMPointer(kernel, at, *(void *const *)arg.value);
-    return clSetKernelArg(kernel, at, arg.bytes, arg.value);
+    const cl_int code = clSetKernelArg(kernel, at, arg.bytes, arg.value);
+    if (code != CL_SUCCESS || !r->to || arg.kind != XL_ARG_MEM || !arg.value)
+        return code;
+    return xl__record_mem(r->to, at, *(const cl_mem *)arg.value);
 }
 
 static cl_int set_value(const struct launch *r, cl_kernel kernel, cl_uint at,
@@ -408,6 +414,8 @@ static xl_status enqueue(struct launch *r, const struct xl__step *step,
                          const size_t *global)
 {
     cl_event event = NULL;
+    if (r->to)
+        return xl__record_launch(r->q, r->to, step, offset, global);
     if (r->q->watch)
         show_launch(r->q->watch, step, kernel, offset, global);
     const cl_int code =
@@ -440,10 +448,13 @@ static size_t count_slices(const struct launch *r, const struct xl__step *step)
 }
 
 static xl_status run_kernel(struct launch *r, const struct xl__step *step,
+                            const struct xl__program *program,
                             cl_kernel kernel)
 {
     xl_status status = XL_OK;
     const size_t n = count_slices(r, step);
+    if (r->to)
+        TRY(xl__record_kernel(r->q, r->to, program, step, &kernel));
     TRY(set_args(r, step, kernel));
     if (n == 1)
         return enqueue(r, step, kernel, NULL, step->global);
@@ -484,6 +495,11 @@ static xl_status run_external(struct launch *r, const struct xl__step *step)
     xl_status status = XL_OK;
     cl_event event = NULL;
     char why[160] = "";
+    if (r->to)
+        TRY(xl__error_set(&r->q->error, XL_UNSUPPORTED,
+                          "%s is a call of another library, which cannot be "
+                          "recorded: name another variant",
+                          step->kernel));
     TRY(enqueue_barrier(r));
     status = step->external(step, r->call, r->q->cl, &event, why, sizeof why);
     if (status != XL_OK)
@@ -519,7 +535,8 @@ static xl_status run_steps(struct launch *r)
         for (unsigned i = 0; i < plan->n_steps; i++)
             TRY(plan->step[i].external
                     ? run_external(r, &plan->step[i])
-                    : run_kernel(r, &plan->step[i], r->ready->kernel[i]));
+                    : run_kernel(r, &plan->step[i], r->ready->program[i],
+                                 r->ready->kernel[i]));
     }
     if (r->needs_events && !r->last)
         TRY(enqueue_marker(r));
@@ -566,6 +583,14 @@ xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
     pass_event(r.first, status == XL_OK ? s->first : NULL);
     pass_event(r.last, status == XL_OK ? s->done : NULL);
     return status;
+}
+
+xl_status xl__launch_into(xl_queue *q, struct xl__cached_plan *ready,
+                          const struct xl__call *call,
+                          struct xl__recorded_call *to)
+{
+    struct launch r = {.q = q, .ready = ready, .call = call, .to = to};
+    return run_steps(&r);
 }
 
 xl_status xl__plan_launch(xl_queue *q, const struct xl__plan *plan,

@@ -22,6 +22,14 @@ const xl_sync *xl__sync_read(const xl_sync *given, xl_sync *full,
 XL__PRIVATE_API xl_status xl__launch(xl_queue *q, struct xl__cached_plan *ready,
                      const struct xl__call *call, const xl_sync *sync);
 
+struct xl__recorded_call; /* commands/record.h */
+
+/* The same, but nothing is enqueued: add the launches to a recorded call. On
+ * an in-order queue. */
+xl_status xl__launch_into(xl_queue *q, struct xl__cached_plan *ready,
+                          const struct xl__call *call,
+                          struct xl__recorded_call *to);
+
 /* Release the queue's own scratch; enqueued commands retain it. */
 void xl__scratch_release(xl_queue *q);
 

@@ -503,6 +503,34 @@ void run_expr(xl::Queue &q)
     }
 }
 
+// A product that is recorded, replayed, and recorded again.
+void run_record(xl::Queue &q)
+{
+    const Floats a = fill(m * k, 7), other = fill(m * k, 5),
+                 b = fill(k * n, 11), zeros(m * n, -1.0f);
+    const xl::Buffer mem_a = upload(q, a), mem_other = upload(q, other),
+                     mem_b = upload(q, b), mem_c = upload(q, zeros);
+    const xl::Gemm g = describe(mem_a, mem_b, mem_c);
+    xl::Record record(q);
+    record.add(0, [&] { g.run(q); });
+    expect(record.size() == 1 && download(q, mem_c, m * n) == zeros,
+           "a recorded call does not run");
+    xl::Event done;
+    record.replay(xl::Sync().done(done));
+    done.wait();
+    check_product(a.data(), b.data(), download(q, mem_c, m * n).data(), {},
+                  "replay()");
+    record.set_mem(mem_a, mem_other);
+    record.replay();
+    check_product(other.data(), b.data(), download(q, mem_c, m * n).data(), {},
+                  "set_mem()");
+    record.add(0, [&] { g.run(q); });
+    record.replay();
+    check_product(a.data(), b.data(), download(q, mem_c, m * n).data(), {},
+                  "a call that is recorded again");
+    expect_error(XL_BAD_ARGUMENT, "", [&] { record.add(2, [] {}); });
+}
+
 // Callbacks, errors, and calls of the library.
 void run_others(xl::Library &lib, xl::Queue &q)
 {
@@ -586,6 +614,7 @@ void run(cl_command_queue native)
     run_attention(q);
     run_attention_gradients(q);
     run_expr(q);
+    run_record(q);
     run_others(lib, q);
 }
 

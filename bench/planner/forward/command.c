@@ -334,6 +334,7 @@ const struct command cmd_model = {
         "  clbench model qwen2.5-7b --batch 16 --prompt 2048 --json run.json\n"
         "  clbench model llama-3.2-1b --weights q8_0 --dtype f32 --layers 4",
     .options = options,
+    .dtypes = "f32|f16|bf16",
     .min_words = 1,
     .max_words = 1,
     .run = run_model,

@@ -437,6 +437,7 @@ xl_status lm_pass_build(struct lm_model *m, size_t tokens, size_t past,
 
 void lm_pass_clear(struct lm_pass *p)
 {
+    xl_record_destroy(p->record);
     free(p->list);
     *p = (struct lm_pass){0};
 }
@@ -469,8 +470,27 @@ static xl_status run_call(xl_queue *q, struct lm_call *c)
 xl_status lm_pass_run(xl_queue *q, const struct lm_pass *p, const char *name)
 {
     xl_status status = XL_OK;
+    if (p->record && !name)
+        return xl_record_replay(p->record, NULL);
     for (size_t i = 0; status == XL_OK && i < p->n; i++)
         if (!name || strcmp(name, p->list[i].name) == 0)
             status = run_call(q, &p->list[i]);
+    return status;
+}
+
+xl_status lm_pass_record(xl_queue *q, struct lm_pass *p)
+{
+    xl_record *r;
+    xl_status status = xl_record_create(q, &r);
+    if (status != XL_OK)
+        return status;
+    status = xl_record_begin(r, 0);
+    if (status == XL_OK)
+        status = lm_pass_run(q, p, NULL);
+    (void)xl_record_end(r);
+    if (status == XL_OK)
+        p->record = r;
+    else
+        xl_record_destroy(r);
     return status;
 }

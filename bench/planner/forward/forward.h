@@ -100,11 +100,14 @@ struct lm_pass {
     size_t tokens, past;
     struct lm_call *list;
     size_t n, cap;
+    xl_record *record; /* NULL: calls are made */
 };
 /* Make the calls; expressions are compiled. Clear it also after a failure. */
 xl_status lm_pass_build(struct lm_model *m, size_t tokens, size_t past,
                         struct lm_pass *out);
 void lm_pass_clear(struct lm_pass *p);
+/* From now on all calls together are replayed. */
+xl_status lm_pass_record(xl_queue *q, struct lm_pass *p);
 /* Enqueue the calls of this name; NULL: all. */
 xl_status lm_pass_run(xl_queue *q, const struct lm_pass *p, const char *name);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times a model. A run of the whole is one call after another, as an
- * application makes them. An operation by itself is its calls in all layers,
- * so that weights come from memory as in a pass. */
+ * application makes them, in steps of decoding also as a replay of a record.
+ * An operation by itself is its calls in all layers, so that weights come from
+ * memory as in a pass. */
 #include "planner/forward/measurement.h"
 
 #include <math.h>
@@ -128,12 +129,12 @@ static double decode_bound(const struct lm_run *r)
 }
 
 /* The whole phase, in tokens/s, beside its bound. */
-static void measure_whole(struct phase *p, double tokens)
+static void measure_whole(struct phase *p, const char *variant, double tokens)
 {
     double *rate = p->is_decode ? &p->r->decode_rate : &p->r->prompt_rate;
     double *bound = p->is_decode ? &p->r->decode_bound : &p->r->prompt_bound;
     xl_row row;
-    begin_row(p, "all", &row);
+    begin_row(p, variant, &row);
     row.unit = "token/s";
     xl_row_shape(&row, "tokens", tokens / (double)p->r->size.batch);
     for (size_t i = 0; i < p->n_passes; i++)
@@ -142,7 +143,7 @@ static void measure_whole(struct phase *p, double tokens)
             row.bytes += p->pass[i].list[c].bytes;
         }
     xl_row_found(&row, "calls", (double)(p->pass[0].n * p->n_passes));
-    progress_step(p->r->s, p->is_decode ? "decode" : "prompt");
+    progress_step(p->r->s, variant);
     p->name = NULL;
     xl_status status = sample(p, &row.samples);
     if (status == XL_OK)
@@ -223,10 +224,16 @@ static int measure_phase(struct phase *p, const char *title, double tokens)
     }
     session_section(s, ROWS_OF_MODELS, title,
                     "an operation: its calls in all layers, one behind the "
-                    "other, each operand counted once; all: every call of "
-                    "the pass, as a row of tokens/s beside the bound of "
-                    "'clbench plan'");
-    measure_whole(p, tokens);
+                    "other, each operand counted once; calls: all of the "
+                    "pass, made one by one; recorded: all of them, replayed "
+                    "from a record; both beside the bound of 'clbench "
+                    "plan'");
+    measure_whole(p, "calls", tokens);
+    for (size_t i = 0; p->is_decode && i < p->n_passes; i++)
+        if (status == XL_OK)
+            status = lm_pass_record(p->r->model.q, &p->pass[i]);
+    if (p->is_decode && status == XL_OK)
+        measure_whole(p, "recorded", tokens);
     for (size_t i = 0; i < last->n && !session_stopped(s); i++)
         if (is_first_of_name(last, i))
             measure_op(p, &last->list[i], samples);

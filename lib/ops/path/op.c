@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "ops/path/tunables.h"
 #include "runtime/buffer.h"
+#include "runtime/commands/record.h"
 #include "runtime/context.h"
 
 const char *xl__op_call_forced(const struct xl__op_call *w)
@@ -436,7 +437,8 @@ static xl_status launch_call(struct xl__op_call *w, const xl_sync *sync)
     TRY(xl__operands_check_workspace(
         &w->q->memory, w->call.mem[XL__MEM_SCRATCH],
         ready->plan.scratch_bytes, &w->q->error));
-    TRY(xl__launch(w->q, ready, &w->call, sync));
+    TRY(w->q->record ? xl__record_call(w->q, ready, &w->call, sync)
+                     : xl__launch(w->q, ready, &w->call, sync));
 fail:
     return status;
 }

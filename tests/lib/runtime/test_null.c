@@ -131,13 +131,20 @@ static void call_without_queue(void)
     REFUSES(xl_queue_set_scratch_limit, NULL, 0);
     REFUSES(xl_queue_trim, NULL);
     REFUSES(xl_queue_watch, NULL, NULL, NULL);
+    REFUSES(xl_record_begin, NULL, 0);
+    REFUSES(xl_record_create, NULL, NULL);
+    REFUSES(xl_record_end, NULL);
+    REFUSES(xl_record_replay, NULL, NULL);
+    REFUSES(xl_record_set_mem, NULL, NULL, NULL);
     REFUSES(xl_timeline_record, NULL, "", NULL);
     REFUSES(xl_timeline_enable, NULL, true);
     IS_NULL(xl_queue_cl, NULL);
     IS_NULL(xl_queue_context, NULL);
     IS_NULL(xl_queue_device, NULL);
     IS_EMPTY(xl_error_detail, NULL);
+    expect_nothing(begin_call("xl_record_calls"), xl_record_calls(NULL) == 0);
     IGNORES(xl_queue_destroy, NULL);
+    IGNORES(xl_record_destroy, NULL);
 }
 
 static void call_of_library(void)

@@ -10,7 +10,10 @@ enum { XL__TIMELINE_CAP = 4096 };
 
 struct xl__timeline {
     bool on;
-    struct { cl_event event; const char *label; } *ring; /* NULL until on */
+    struct {
+        cl_event event;
+        const char *label;
+    } * ring; /* NULL until on */
     unsigned first, n;
 };
 

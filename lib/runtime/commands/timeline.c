@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a queue. Recording an event does not wait for the device;
  * the times are read by xl_timeline_drain(). */
-#include "runtime/timeline.h"
+#include "runtime/commands/timeline.h"
 
 #include <stdlib.h>
 
@@ -93,8 +93,8 @@ fail:
     return status;
 }
 
-xl_status xl_timeline_drain(xl_queue *q,
-                            void (*each)(const xl_span *, void *), void *arg)
+xl_status xl_timeline_drain(xl_queue *q, void (*each)(const xl_span *, void *),
+                            void *arg)
 {
     if (!q)
         return XL_BAD_ARGUMENT;
