@@ -10,29 +10,29 @@
 /* -- programs --------------------------------------------------------------
  */
 
-static char *read_source(cl_program program, size_t *n)
-{
-    char *text = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, n) == CL_SUCCESS)
-        text = xl__calloc(*n + 1, 1);
-    if (text && *n > 0 &&
-        clGetProgramInfo(program, CL_PROGRAM_SOURCE, *n, text, NULL) !=
-            CL_SUCCESS)
-        *text = '\0';
-    *n = text ? strlen(text) : 0;
-    return text;
-}
-
-static char *read_options(cl_program program, cl_device_id device)
+char *program_text(cl_program program, cl_program_info what)
 {
     size_t n = 0;
     char *text = NULL;
-    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, 0,
-                              NULL, &n) == CL_SUCCESS)
+    if (clGetProgramInfo(program, what, 0, NULL, &n) == CL_SUCCESS)
         text = xl__calloc(n + 1, 1);
     if (text && n > 0 &&
-        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, n,
-                              text, NULL) != CL_SUCCESS)
+        clGetProgramInfo(program, what, n, text, NULL) != CL_SUCCESS)
+        *text = '\0';
+    return text;
+}
+
+char *build_text(cl_program program, cl_device_id device,
+                 cl_program_build_info what)
+{
+    size_t n = 0;
+    char *text = NULL;
+    if (clGetProgramBuildInfo(program, device, what, 0, NULL, &n) ==
+        CL_SUCCESS)
+        text = xl__calloc(n + 1, 1);
+    if (text && n > 0 &&
+        clGetProgramBuildInfo(program, device, what, n, text, NULL) !=
+            CL_SUCCESS)
         *text = '\0';
     return text;
 }
@@ -78,10 +78,11 @@ static xl_status add_program(struct record *r, cl_kernel kernel, size_t *at)
     struct recorded_program *p = &r->program[r->n_programs++];
     *p = (struct recorded_program){.cl = program};
     clRetainProgram(program);
-    p->source = read_source(program, &p->n_bytes);
-    p->options = read_options(program, device);
+    p->source = program_text(program, CL_PROGRAM_SOURCE);
+    p->options = build_text(program, device, CL_PROGRAM_BUILD_OPTIONS);
     if (!p->source || !p->options)
         return XL_NO_MEMORY;
+    p->n_bytes = strlen(p->source);
     return *p->source ? XL_OK : read_binary(p, device);
 }
 

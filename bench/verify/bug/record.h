@@ -57,6 +57,12 @@ xl_status record_begin(struct record *r, xl_queue *q);
 xl_status record_end(struct record *r);
 void record_clear(struct record *r);
 
+/* A text that the driver has of a program, or of its build; on the heap, ""
+ * where it is not given; NULL: out of memory, or there is none. */
+char *program_text(cl_program program, cl_program_info what);
+char *build_text(cl_program program, cl_device_id device,
+                 cl_program_build_info what);
+
 /* The index of a buffer; r->n_buffers: no launch has it. */
 size_t record_find(const struct record *r, cl_mem mem);
 /* Whether a buffer's bytes repeat 8 bytes, which are *word then. */

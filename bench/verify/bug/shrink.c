@@ -117,19 +117,6 @@ static bool text_is_same(struct shrinking *w, const struct xl__str *text)
 /* -- smaller ---------------------------------------------------------------
  */
 
-static char *read_log(cl_program p, cl_device_id device)
-{
-    size_t n = 0;
-    char *log = NULL;
-    if (clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n) ==
-        CL_SUCCESS)
-        log = xl__calloc(n + 1, 1);
-    if (log && n > 0)
-        (void)clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_LOG, n, log,
-                                    NULL);
-    return log;
-}
-
 /* Take in what the compiler lacks, build by build; the text is in *out,
  * whether it can be built or not. */
 static void reach(struct shrinking *w, struct source_parts *p,
@@ -141,7 +128,8 @@ static void reach(struct shrinking *w, struct source_parts *p,
         source_reach(p, out);
         cl_program program = create(w, xl__str_text(out));
         if (program && !compile(w, program))
-            log = read_log(program, xl_device_cl(w->b->dev));
+            log = build_text(program, xl_device_cl(w->b->dev),
+                             CL_PROGRAM_BUILD_LOG);
         if (program)
             clReleaseProgram(program);
         is_more = log && source_want(p, log) > 0 && w->n_builds < MOST_BUILDS;
@@ -189,19 +177,6 @@ static void shrink_parts(struct shrinking *w, struct xl__str *text)
     xl__str_clear(&smaller);
 }
 
-static char *kernel_names(cl_program program)
-{
-    size_t n = 0;
-    char *names = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &n) ==
-        CL_SUCCESS)
-        names = xl__calloc(n + 1, 1);
-    if (names && n > 0)
-        (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, n, names,
-                               NULL);
-    return names;
-}
-
 /* *text without the branches that the compiler does not take; false: the
  * compiler does not state them. */
 static bool resolve(struct shrinking *w, const char *text, struct xl__str *out)
@@ -212,7 +187,7 @@ static bool resolve(struct shrinking *w, const char *text, struct xl__str *out)
     source_mark(xl__str_text(&bare), &marked);
     cl_program p = marked.broken ? NULL : build(w, xl__str_text(&marked));
     if (p) {
-        names = kernel_names(p);
+        names = program_text(p, CL_PROGRAM_KERNEL_NAMES);
         clReleaseProgram(p);
     }
     if (names)
