@@ -13,7 +13,10 @@
  *                       2 those of four sub-groups, operands in local memory
  *                         in rows of 128 bytes, 4 instructions per step; out
  *                         is an item's first element
- *               XL_MMA_PTX   the instructions
+ *                       3 as 1, by common/matrix.clh, whose fragments are
+ *                         lines (common/amd/fragments.clh)
+ *                       4 as 1, by common/intel/dpas.clh
+ *               XL_MMA_..., XL_DPAS_...   the instructions
  *               TI      dtype of the operands: 0 (rounded to 11 bits) 1 2 5 8
  *               KEEP, SET    bits of a random word that are kept and set:
  *                       sign, lowest bit of the exponent and fraction random,
@@ -21,10 +24,11 @@
  *               STEPS   per iteration
  *               TN, UA, UB   WAY 2: 256, 0, 0, as in
  *                       common/nvidia/wgmma_ptx.clh
- * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a.
+ * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a. WAY 3, 4: what
+ *               the instructions need; or their emulation.
  * Cost:         iterations * STEPS * 2 m n k flop: m n k of a sub-group is
  *               CHAINS * 16 * 8 * 32 / sizeof(TI), of four 4 * 64 * 256 * 32
- *               / sizeof(TI).
+ *               / sizeof(TI), of WAY 3 and 4 CHAINS * those of an instruction.
  * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
  *               zeros draw less power: NV-45. */
 #ifndef WAY
@@ -37,13 +41,15 @@
 #define TI 1
 #endif
 
+#include "common/types.clh"
+
 #if TI == 5
 typedef int number;
 #else
 typedef float number;
 #endif
 
-#if WAY > 0 && !defined(XL_MMA_PTX)
+#if (WAY == 1 || WAY == 2) && !defined(XL_MMA_PTX)
 #error "this way to a matrix engine has no probe"
 #endif
 
@@ -167,5 +173,109 @@ void matrix(__global number *restrict out, const uint iterations)
     }
     WG_WAIT(d);
     out[get_global_id(0)] = d0_0;
+}
+#endif
+
+#if WAY > 2
+#define FIRST_B 1024
+#define TILES_A 2
+#define TILES_B 2
+#define UNROLL _Pragma("unroll")
+#endif
+
+/* Operands change by what is 0 in every iteration, so that no compiler computes
+ * one product for all. */
+#if WAY == 3
+#define MMA_T TI
+#include "common/matrix.clh"
+#define HELD (MMA_M * MMA_PARTS) /* lanes with words of their own */
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void matrix(__global number *restrict out, const uint iterations)
+{
+    MMA_TEAM(team, WG);
+    const uint at = team.lane % HELD, change = iterations >> 31;
+    mma_a a[TILES_A];
+    mma_b b[TILES_B];
+    mma_c d[TILES_A * TILES_B];
+    number sum = 0;
+    UNROLL
+    for (uint w = 0; w < TILES_A * MMA_A_WORDS; w++)
+        a[w / MMA_A_WORDS].w[w % MMA_A_WORDS] = word_of(w * HELD + at);
+    UNROLL
+    for (uint w = 0; w < TILES_B * MMA_B_WORDS; w++)
+        b[w / MMA_B_WORDS].w[w % MMA_B_WORDS] =
+            word_of(FIRST_B + w * HELD + at);
+    for (uint t = 0; t < iterations; t++) {
+        UNROLL
+        for (uint c = 0; c < TILES_A * TILES_B; c++)
+            mma_zero(&d[c]);
+        UNROLL
+        for (uint i = 0; i < TILES_A; i++)
+            a[i].w[0] ^= change;
+        MMA_UNROLL
+        for (uint s = 0; s < STEPS; s++) {
+            MMA_UNROLL
+            for (uint c = 0; c < TILES_A * TILES_B; c++)
+                mma(&team, &d[c], &a[c / TILES_B], &b[c % TILES_B]);
+        }
+    }
+    UNROLL
+    for (uint c = 0; c < TILES_A * TILES_B; c++)
+        sum += d[c].e[0];
+    out[get_global_id(0)] = sum;
+}
+#endif
+
+#if WAY == 4
+#define DPAS_T TI
+#include "common/intel/dpas.clh"
+
+/* An item's bytes of row r of A's i-th tile; word w of its column of B's. */
+static inline dpas_piece piece_of(const uint i, const uint r, const uint lane)
+{
+    const uint each = DPAS_LANES / DPAS_WORDS; /* pieces of a word */
+    const uint word = word_of(i * DPAS_A_WORDS + r * DPAS_WORDS + lane / each);
+    return (dpas_piece)(word >> lane % each * 16);
+}
+#define PIECE(r) piece_of(i, r, team.lane)
+#define COLUMN(w) word_of(FIRST_B + (i * DPAS_WORDS + w) * DPAS_LANES + team.lane)
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) DPAS_ATTRIBUTE
+void matrix(__global number *restrict out, const uint iterations)
+{
+    DPAS_TEAM(team, WG);
+    const dpas_piece change = (dpas_piece)(iterations >> 31);
+    dpas_a a[TILES_A];
+    dpas_b b[TILES_B];
+    dpas_c d[TILES_A * TILES_B];
+    number sum = 0;
+    UNROLL
+    for (uint i = 0; i < TILES_A; i++)
+        a[i] = (dpas_a)(PIECE(0), PIECE(1), PIECE(2), PIECE(3), PIECE(4),
+                        PIECE(5), PIECE(6), PIECE(7));
+    UNROLL
+    for (uint i = 0; i < TILES_B; i++)
+        b[i] = (dpas_b)(COLUMN(0), COLUMN(1), COLUMN(2), COLUMN(3), COLUMN(4),
+                        COLUMN(5), COLUMN(6), COLUMN(7));
+    for (uint t = 0; t < iterations; t++) {
+        UNROLL
+        for (uint c = 0; c < TILES_A * TILES_B; c++)
+            d[c] = 0;
+        UNROLL
+        for (uint i = 0; i < TILES_A; i++)
+            a[i] ^= change;
+        #pragma unroll 1
+        for (uint s = 0; s < STEPS; s += 8) {
+            UNROLL
+            for (uint c = 0; c < 8 * TILES_A * TILES_B; c++)
+                dpas(&team, &d[c % (TILES_A * TILES_B)],
+                     a[c / TILES_B % TILES_A], b[c % TILES_B]);
+        }
+    }
+    UNROLL
+    for (uint c = 0; c < TILES_A * TILES_B; c++)
+        sum += d[c].s0;
+    out[get_global_id(0)] = sum;
 }
 #endif

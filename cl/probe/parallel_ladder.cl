@@ -9,12 +9,12 @@
  *               and B in local memory.
  * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2). c:
  *               rows of N floats. count: of tiles.
- * Launch:       one dimension, any size; MODE 2: local size 128.
+ * Launch:       one dimension, any size; MODE 2: local size 4 MMA_LANES.
  * Local memory: MODE 2: 16 KiB; emulated, 3 KiB more.
  * -D:           MODE; N; LD a multiple of 16, not a power of 2, so that a
  *                     column is not in one set of a cache
  *               VEC   1 2 4 8 16
- *               XL_MMA_...   MODE 2: common/matrix.clh
+ *               XL_MMA_..., MMA_FRAGMENTS_...   MODE 2: common/matrix.clh
  * Needs:        MODE 2: a matrix engine, or its emulation, which any device
  *               runs.
  * Cost:         2 N TM TN count flop.
@@ -53,16 +53,37 @@ __kernel void ladder(__global const float *restrict a,
 #define MMA_T 1
 #include "common/matrix.clh"
 
-#define ITEMS 128
+#define ITEMS (4 * MMA_LANES)
 #define TILE 64
 #define TK 64                 /* depth of a slice */
-#define LINE (TK * 2)         /* bytes: of A along k, of B across */
+#define LINE (TK * 2)         /* bytes: of A along k, of B across, or along */
 #define SLICE (TILE * LINE)   /* of each operand */
 #define PART (TILE / 2)       /* rows and columns of a sub-group */
 #define MI (PART / MMA_M)
 #define NI (PART / MMA_N)
 #define EACH 8                /* elements in 16 bytes */
 #define CHUNKS (LINE / 16)
+
+/* Stores 16 bytes of row k of B, from column 8 chunk on. */
+#ifdef MMA_VIA_REGISTERS
+#define LOAD_B mma_load_b_along
+#define STORE_B(k, chunk, x)                                                  \
+    do {                                                                      \
+        const ushort8 all = as_ushort8(x);                                    \
+        const ushort one[EACH] = {all.s0, all.s1, all.s2, all.s3,             \
+                                  all.s4, all.s5, all.s6, all.s7};            \
+        MMA_UNROLL                                                            \
+        for (uint e = 0; e < EACH; e++)                                       \
+            *(__local ushort *)(slices + SLICE +                              \
+                                MMA_AT_ALONG(LINE, (chunk) * EACH + e,        \
+                                             (k) / EACH) +                    \
+                                (k) % EACH * 2) = one[e];                     \
+    } while (0)
+#else
+#define LOAD_B mma_load_b_across
+#define STORE_B(k, chunk, x)                                                  \
+    *(__local uint4 *)(slices + SLICE + MMA_AT_ACROSS(LINE, k, chunk)) = x
+#endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void ladder(__global const ushort *restrict a,
@@ -94,17 +115,15 @@ void ladder(__global const ushort *restrict a,
                 *(__local uint4 *)(slices + MMA_AT_ALONG(LINE, i, chunk)) =
                     *(__global const uint4 *)(a + (row0 + i) * LD + k0 +
                                               chunk * EACH);
-                *(__local uint4 *)(slices + SLICE +
-                                   MMA_AT_ACROSS(LINE, i, chunk)) =
-                    *(__global const uint4 *)(b + (k0 + i) * LD + col0 +
-                                              chunk * EACH);
+                STORE_B(i, chunk,
+                        *(__global const uint4 *)(b + (k0 + i) * LD + col0 +
+                                                  chunk * EACH));
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             MMA_UNROLL
             for (uint kk = 0; kk < TK / MMA_K; kk++) {
                 mma_load_a_along(&team, fa, MI, slices, LINE, row, kk);
-                mma_load_b_across(&team, fb, NI, slices + SLICE, LINE, col,
-                                  kk);
+                LOAD_B(&team, fb, NI, slices + SLICE, LINE, col, kk);
                 MMA_UNROLL
                 for (uint i = 0; i < MI; i++) {
                     MMA_UNROLL

@@ -46,7 +46,7 @@ LONGEST_S = 600  # a compiler that hangs
 
 # Which compilers a file is for, by its path below cl/.
 NVIDIA = re.compile(r"(^|/)nvidia/")
-INTEL = {"@dg2", "@pvc"}
+ONE_TARGET = {"@dg2", "@pvc", "@gfx90a", "@gfx942", "@gfx1100", "@gfx1201"}
 # The functions of the matrix engine (IN-15), which ocloc does not declare by
 # itself, with those that other kernels need.
 ENGINE = ["-cl-ext=-all,+cl_khr_fp16,+cl_intel_subgroups,"
@@ -245,7 +245,7 @@ def compile_for_target(build, folder):
 def is_for_target(path, words=()):
     """Is a file below cl/, with the words of the table's line, compiled?"""
     name = path.relative_to(CL).as_posix()
-    if INTEL & set(words):
+    if ONE_TARGET & set(words):
         return "@" + args.target in words
     if AMD.search(name):
         return False  # it is compiled as a part of others

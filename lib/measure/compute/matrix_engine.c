@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probe `matrix`: the peak rate of a matrix engine per input type, by two
- * kinds of instructions: of one sub-group with operands in registers (mma),
- * and of four sub-groups with operands in local memory (wgmma). The higher
- * rate becomes the fact. Rows are rejected if the rate exceeds units x clock,
- * if a product differs from the host's, or if the time is not proportional to
- * the work. */
+/* Probe `matrix`: the peak rate of a matrix engine per input type, by the
+ * kinds of instructions that the device has: of one sub-group with operands in
+ * registers (mma; mfma, wmma; dpas), and of four sub-groups with operands in
+ * local memory (wgmma). The highest rate becomes the fact. Rows are rejected
+ * if the rate exceeds units x clock, if a product differs from the host's, or
+ * if the time is not proportional to the work. */
 
 #include "measure/compute/matrix_engine.h"
 
@@ -35,6 +35,19 @@ const struct xl__matrix_type xl__matrix_types[XL__N_MATRIX_TYPES] = {
     {XL_F8E4M3, 0x8f8f8f8f, 0x30303030, 1e-2,     4e-2},
 };
 /* clang-format on */
+
+/* Fragments of common/amd/fragments.clh: rows and columns, groups of lanes
+ * that have parts of k, words of a lane, and rows of sums that such a group
+ * has first. */
+static const struct lines {
+    const char *fragments;
+    unsigned lanes, side, parts, words, first_rows;
+} lines[] = {
+    {"mfma_32x32", 64, 32, 2, 4, 4},
+    {"mfma_16x16", 64, 16, 4, 4, 4},
+    {"wmma_gfx11", 32, 16, 1, 8, 1},
+    {"wmma_gfx12", 32, 16, 2, 4, 8},
+};
 
 enum {
     LANES = 32,
@@ -124,13 +137,62 @@ static void sum_four_subgroups(struct product_sum *s, unsigned item)
                      SLABS * ROWS * LINE + swizzled_word(col, k));
 }
 
-double xl__matrix_expected(enum xl__matrix_way way,
+/* Number of the word of k that lane group g has as its w-th, in line x. */
+static unsigned line_word(const struct lines *f, unsigned w, unsigned g,
+                          unsigned x)
+{
+    return (w * f->parts + g) * f->side + x;
+}
+
+static void sum_lines(struct product_sum *s, const struct lines *f,
+                      unsigned lane)
+{
+    const unsigned row = lane / f->side * f->first_rows, col = lane % f->side;
+    for (unsigned c = 0; c < XL__MATRIX_LINES_A * XL__MATRIX_LINES_B; c++) {
+        const unsigned a = c / XL__MATRIX_LINES_B * f->words;
+        const unsigned b = c % XL__MATRIX_LINES_B * f->words;
+        for (unsigned k = 0; k < f->words * f->parts; k++)
+            add_products(
+                s, line_word(f, a + k / f->parts, k % f->parts, row),
+                FIRST_B + line_word(f, b + k / f->parts, k % f->parts, col));
+    }
+}
+
+/* The first row of 8, the column of the lane: words of A's row are adjacent,
+ * those of B's column one of each lane apart. */
+static void sum_systolic(struct product_sum *s, unsigned lanes, unsigned lane)
+{
+    enum { ROWS_OF_8 = 8, WORDS_OF_K = 8 };
+    for (unsigned c = 0; c < XL__MATRIX_LINES_A * XL__MATRIX_LINES_B; c++) {
+        const unsigned a = c / XL__MATRIX_LINES_B * ROWS_OF_8 * WORDS_OF_K;
+        const unsigned b = c % XL__MATRIX_LINES_B * WORDS_OF_K;
+        for (unsigned w = 0; w < WORDS_OF_K; w++)
+            add_products(s, a + w, FIRST_B + (b + w) * lanes + lane);
+    }
+}
+
+static const struct lines *find_lines(const char *fragments)
+{
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (xl__streq(lines[i].fragments, fragments))
+            return &lines[i];
+    }
+    return NULL;
+}
+
+double xl__matrix_expected(const xl_matrix_op *op,
                            const struct xl__matrix_type *type, unsigned item,
                            double *off)
 {
     struct product_sum s = {type, 0, 0};
-    if (way == XL__MATRIX_SUBGROUP)
-        sum_subgroup(&s, item % LANES);
+    const unsigned lanes = (unsigned)op->lanes;
+    const struct lines *f = find_lines(op->fragments);
+    if (f)
+        sum_lines(&s, f, item % lanes);
+    else if (xl__streq(op->fragments, "dpas"))
+        sum_systolic(&s, lanes, item % lanes);
+    else if (xl__streq(op->fragments, "mma"))
+        sum_subgroup(&s, item % lanes);
     else
         sum_four_subgroups(&s, item);
     *off = type->tolerance * s.amount + type->cut * fabs(s.value);
@@ -159,6 +221,15 @@ static const struct engine_route {
      4 * 8 * 16 * 8 * 32.0, 0},
     {XL__MATRIX_FOUR_SUBGROUPS, "wgmma", "wgmma", 256, 1, 64,
      2 * 4 * 64 * 256 * 32.0, 48 << 10},
+    {XL__MATRIX_LINES, "mfma_32x32", "mfma_32x32", 256, 4, 32,
+     4 * 4 * 32 * 32 * 32.0, 0},
+    {XL__MATRIX_LINES, "mfma_16x16", "mfma_16x16", 256, 4, 32,
+     4 * 4 * 16 * 16 * 64.0, 0},
+    {XL__MATRIX_LINES, "wmma", "wmma_gfx11", 128, 4, 32,
+     4 * 4 * 16 * 16 * 32.0, 0},
+    {XL__MATRIX_LINES, "wmma", "wmma_gfx12", 128, 4, 32,
+     4 * 4 * 16 * 16 * 32.0, 0},
+    {XL__MATRIX_SYSTOLIC, "dpas", "dpas", 64, 2, 32, 64 * 4 * 8 * 32.0, 0},
 };
 /* clang-format on */
 enum { N_ROUTES = sizeof routes / sizeof *routes };
@@ -192,7 +263,14 @@ static void plan_matrix(const struct mma_launch *b, struct xl__plan *plan)
         xl__define(s, "UA", 0);
         xl__define(s, "UB", 0);
     }
-    xl__define_choice(s, "XL_MMA", b->op->code);
+    if (b->way->way == XL__MATRIX_SYSTOLIC) {
+        xl__define_choice(s, "XL_DPAS", b->op->code);
+        xl__define(s, "DPAS_LANES", b->op->lanes);
+    } else {
+        xl__define_choice(s, "XL_MMA", b->op->code);
+    }
+    if (b->way->way == XL__MATRIX_LINES)
+        xl__define_choice(s, "MMA_FRAGMENTS", b->op->fragments);
     xl__define(s, "WAY", b->way->way);
     xl__define(s, "WG", b->way->wg);
     xl__define(s, "TI", b->type->in);
@@ -231,7 +309,7 @@ static xl_status check_products(struct xl__session *p,
         double off;
         const double steps = b->way->steps;
         const double expected =
-            steps * xl__matrix_expected(b->way->way, b->type, i, &off);
+            steps * xl__matrix_expected(b->op, b->type, i, &off);
         const double got =
             b->type->in == XL_I8 ? seen[i].i : (double)seen[i].f;
         if (!(fabs(got - expected) <= steps * off))
@@ -319,13 +397,16 @@ static const char *find_missing(const struct xl__limits *l)
 {
     if (!l->matrix_ops)
         return "no instructions of a matrix engine are known here";
-    const xl_matrix_op *op = xl__find_matrix_op(l, "mma", XL_F16, XL_F16);
-    if (!op)
-        return "the probe does not know the fragments of this device's matrix "
-               "instructions";
-    return xl__streq(op->code, "emulated")
-               ? "matrix instructions are emulated here"
-               : NULL;
+    for (unsigned w = 0; w < N_ROUTES; w++) {
+        const xl_matrix_op *op =
+            xl__find_matrix_op(l, routes[w].fragments, XL_F16, XL_F16);
+        if (op)
+            return xl__streq(op->code, "emulated")
+                       ? "matrix instructions are emulated here"
+                       : NULL;
+    }
+    return "the probe does not know the fragments of this device's matrix "
+           "instructions";
 }
 
 /* Measures by each kind of instructions that the device has. */
@@ -366,8 +447,9 @@ const struct xl__probe xl__probe_matrix = {
     {"matrix",
      "The rate of the matrix engine (2 flop per multiply-add) in f16, bf16, "
      "f32 rounded to 11 bits (tf32), i8 and 8-bit floats, by instructions of "
-     "one sub-group with operands in registers and of four sub-groups with "
-     "operands in local memory; products are compared with the host's, and "
+     "one sub-group with operands in registers and, where there are some, of "
+     "four sub-groups with operands in local memory; products are compared "
+     "with the host's, and "
      "half the work must take half the time. The loop loads nothing, so no "
      "real kernel reaches this rate. Operands are random, since constant ones "
      "draw less power and run at a higher clock; but a launch is short, so "

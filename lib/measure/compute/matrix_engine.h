@@ -7,12 +7,19 @@
 #include "measure/probe.h"
 
 /* Values of WAY in probe/matrix_engine.cl: instructions of one sub-group, or
- * of four together. */
-enum xl__matrix_way { XL__MATRIX_SUBGROUP = 1, XL__MATRIX_FOUR_SUBGROUPS = 2 };
+ * of four together; those of common/amd, of common/intel. */
+enum xl__matrix_way {
+    XL__MATRIX_SUBGROUP = 1,
+    XL__MATRIX_FOUR_SUBGROUPS,
+    XL__MATRIX_LINES,
+    XL__MATRIX_SYSTOLIC
+};
 
 enum {
     XL__MATRIX_CHAINS_A = 4, /* as in probe/matrix_engine.cl */
     XL__MATRIX_CHAINS_B = 2,
+    XL__MATRIX_LINES_A = 2, /* of the two others */
+    XL__MATRIX_LINES_B = 2,
     XL__MATRIX_CHECKED = 256 /* items whose results differ */
 };
 
@@ -31,7 +38,7 @@ extern const struct xl__matrix_type xl__matrix_types[];
 enum { XL__N_MATRIX_TYPES = 5 };
 
 /* The expected value of an item after one step; *off: the tolerance. */
-double xl__matrix_expected(enum xl__matrix_way way,
+double xl__matrix_expected(const xl_matrix_op *op,
                            const struct xl__matrix_type *type, unsigned item,
                            double *off);
 

@@ -19,9 +19,9 @@
 #include "sampling/sampler.h"
 
 enum {
-    N = 1024,    /* enough elements for the largest devices */
-    LD = N + 16, /* as in probe/parallel_ladder.cl, with the next two */
-    ENGINE_WG = 128,
+    N = 1024,         /* enough elements for the largest devices */
+    LD = N + 16,      /* as in probe/parallel_ladder.cl, with the next two */
+    ENGINE_TEAMS = 4, /* sub-groups of a group */
     ENGINE_TILE = 64,
     GROUP = 64, /* items of a usual group */
     DEVICE_WG = 256,
@@ -203,6 +203,17 @@ static size_t vector_width(const struct xl__limits *l)
     return vector;
 }
 
+/* The instruction of the engine's rung; NULL: none. */
+static const xl_matrix_op *engine_op(const struct xl__limits *l)
+{
+    static const char *const fragments[] = {"mma", "mfma_32x32", "wmma_gfx11",
+                                            "wmma_gfx12"};
+    const xl_matrix_op *op = NULL;
+    for (size_t i = 0; !op && i < sizeof fragments / sizeof *fragments; i++)
+        op = xl__find_matrix_op(l, fragments[i], XL_F16, XL_F16);
+    return op;
+}
+
 /* Chooses the group, the number of items and the tile of the rung. */
 static void choose_layout(const struct xl__session *p, struct rung_run *x)
 {
@@ -225,8 +236,8 @@ static void choose_layout(const struct xl__session *p, struct rung_run *x)
         x->wg = x->items = p->most_wg;
         return;
     case ENGINE:
-        x->wg = ENGINE_WG;
-        x->items = N / ENGINE_TILE * (N / ENGINE_TILE) * ENGINE_WG;
+        x->wg = ENGINE_TEAMS * engine_op(l)->lanes;
+        x->items = N / ENGINE_TILE * (N / ENGINE_TILE) * x->wg;
         x->rows = x->cols = ENGINE_TILE;
         return;
     case VECTOR:
@@ -250,12 +261,6 @@ static size_t max_tiles(const struct xl__limits *l, const struct rung_run *x)
     return per_item < all / x->items ? per_item * x->items : all;
 }
 
-/* The instruction of the engine's rung; NULL: none. */
-static const xl_matrix_op *engine_op(const struct xl__limits *l)
-{
-    return xl__find_matrix_op(l, "mma", XL_F16, XL_F16);
-}
-
 static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
                       struct xl__plan *plan)
 {
@@ -267,6 +272,7 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
     if (x->rung->kind == ENGINE) {
         xl__define(s, "MODE", 2);
         xl__define_choice(s, "XL_MMA", engine_op(l)->code);
+        xl__define_choice(s, "MMA_FRAGMENTS", engine_op(l)->fragments);
     } else {
         xl__define(s, "VEC", (long)x->cols);
     }
@@ -386,11 +392,13 @@ fail:
 /* The reason why there is no matrix engine to use; NULL if there is. */
 static const char *find_missing(const struct xl__session *p)
 {
-    if (!engine_op(&p->q->ctx->device->seen))
-        return "no instructions of a matrix engine are known here";
-    return p->most_wg < ENGINE_WG ? "the device does not allow groups of "
-                                    "the required size"
-                                  : NULL;
+    const xl_matrix_op *op = engine_op(&p->q->ctx->device->seen);
+    if (!op)
+        return "no instructions of a matrix engine that the rung has code for "
+               "are known here";
+    return p->most_wg < ENGINE_TEAMS * op->lanes
+               ? "the device does not allow groups of the required size"
+               : NULL;
 }
 
 static xl_status measure_rungs(struct xl__session *p, struct product *m)

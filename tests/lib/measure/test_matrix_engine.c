@@ -15,6 +15,8 @@
 enum { M = 128, N = 8, K = 64, LANES = 32, TILES_A = 4, TILES_B = 2 };
 
 static double a[M][K], b[K][N];
+static const xl_matrix_op one = {.fragments = "mma", .lanes = LANES},
+                          four = {.fragments = "wgmma", .lanes = 4 * LANES};
 
 static const struct xl__matrix_type *type_of(xl_dtype in)
 {
@@ -69,8 +71,8 @@ static void a_sub_groups_products_are_the_hosts(void **state)
         }
     }
     for (unsigned item = 0; item < 2 * LANES; item++) {
-        const double got = xl__matrix_expected(XL__MATRIX_SUBGROUP,
-                                               type_of(XL_F16), item, &off);
+        const double got =
+            xl__matrix_expected(&one, type_of(XL_F16), item, &off);
         assert_true(fabs(got - expected[item % LANES]) <= 1e-9);
         assert_true(off > 0 && off < 1);
     }
@@ -98,8 +100,8 @@ static void four_sub_groups_products_are_the_hosts(void **state)
     fill_teams();
     for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
         const unsigned lane = item % LANES, row = item / LANES * 16 + lane / 4;
-        const double got = xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS,
-                                               type_of(XL_F16), item, &off);
+        const double got =
+            xl__matrix_expected(&four, type_of(XL_F16), item, &off);
         assert_true(fabs(got - product(row, lane % 4 * 2, K)) <= 1e-9);
     }
 }
@@ -112,8 +114,8 @@ static void numbers_differ(void **state)
         unsigned n_small = 0;
         for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
             double off;
-            const double x = xl__matrix_expected(
-                XL__MATRIX_FOUR_SUBGROUPS, &xl__matrix_types[t], item, &off);
+            const double x =
+                xl__matrix_expected(&four, &xl__matrix_types[t], item, &off);
             assert_true(isfinite(x) && isfinite(off));
             n_small += fabs(x) <= off;
         }
@@ -131,10 +133,9 @@ static void cutting_is_allowed_for(void **state)
     uncut.cut = 0;
     for (unsigned item = 0; item < XL__MATRIX_CHECKED; item++) {
         double off, without;
-        const double x = xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS,
-                                             type_of(XL_F8E4M3), item, &off);
-        (void)xl__matrix_expected(XL__MATRIX_FOUR_SUBGROUPS, &uncut, item,
-                                  &without);
+        const double x =
+            xl__matrix_expected(&four, type_of(XL_F8E4M3), item, &off);
+        (void)xl__matrix_expected(&four, &uncut, item, &without);
         assert_true(off - without >= cut * exact * fabs(x));
     }
 }

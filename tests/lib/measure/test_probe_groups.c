@@ -2,8 +2,11 @@
 /* Tests of the probes of groups, chains and rungs on a real driver, with the
  * matrix engine emulated: no result may be wrong, and the required rows exist.
  * Rates are not tested, since the machine may be busy. Peaks and caches are
- * simulated, so that peaks are not measured and buffers are small. */
+ * simulated, so that peaks are not measured and buffers are small.
+ *
+ * XL_TEST_FULL  set: every engine's peak */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/device.h"
@@ -14,6 +17,7 @@
 enum { SEED = 11, MOST_ROWS = 64 };
 
 static struct test_device t;
+static bool takes_all;
 
 static int open_device(void **state)
 {
@@ -133,6 +137,66 @@ static void rungs_make_the_same_product(void **state)
         assert_true(row->value > 0 && found(row, "gain") > 0);
 }
 
+/* The instructions of other vendors, emulated under a name that the probes
+ * do not refuse. */
+static void set_engine(const char *arch, unsigned width)
+{
+    enum { MOST = 16 };
+    static xl_matrix_op ops[MOST];
+    struct xl__limits *l = &t.device->seen;
+    size_t n = 0;
+    if (arch)
+        emulate_amd_ops(l, arch);
+    else
+        emulate_dpas_ops(l, width);
+    for (const xl_matrix_op *op = l->matrix_ops; op->name; op++) {
+        ops[n] = *op;
+        ops[n++].code = "any";
+    }
+    ops[n] = (xl_matrix_op){.name = NULL};
+    l->matrix_ops = ops;
+}
+
+static const struct engine {
+    const char *arch, *variant;
+    unsigned width; /* of Intel's */
+    bool is_everyday;
+} engines[] = {
+    {"gfx942", "mfma_32x32", 0, false}, {"gfx942", "mfma_16x16", 0, false},
+    {"gfx1100", "wmma", 0, false},      {"gfx1201", "wmma", 0, true},
+    {NULL, "dpas", 8, false},           {NULL, "dpas", 16, true}};
+enum { N_ENGINES = sizeof engines / sizeof *engines };
+
+static void engines_make_the_hosts_products(void **state)
+{
+    struct xl__limits *l = &t.device->seen;
+    const double units = xl__num(l, XL__F_compute_units);
+    (void)state;
+    xl__limits_correct(l, XL__F_compute_units, 1, XL_KNOWN, "GE-01");
+    for (unsigned i = 0; i < N_ENGINES; i++) {
+        unsigned n_types = 0;
+        if (!takes_all && !engines[i].is_everyday)
+            continue;
+        set_engine(engines[i].arch, engines[i].width);
+        probe("matrix");
+        for (unsigned j = 0; j < seen.n; j++)
+            n_types += strcmp(seen.row[j].variant, engines[i].variant) == 0 &&
+                       seen.row[j].value > 0;
+        assert_int_equal(n_types, 3);
+    }
+    xl__limits_correct(l, XL__F_compute_units, units, XL_KNOWN, "GE-01");
+}
+
+static void the_ladder_has_other_engines(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_ENGINES && engines[i].arch; i++) {
+        set_engine(engines[i].arch, 0);
+        probe("ladder");
+        assert_true(row_of("engine")->value > 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -140,7 +204,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(groups_that_wait_do_what_the_host_does),
         cmocka_unit_test(chains_arrive_where_the_host_does),
         cmocka_unit_test(rungs_make_the_same_product),
+        cmocka_unit_test(engines_make_the_hosts_products),
+        cmocka_unit_test(the_ladder_has_other_engines),
     };
+    takes_all = getenv("XL_TEST_FULL") != NULL;
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
