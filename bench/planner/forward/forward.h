@@ -47,9 +47,8 @@ enum lm_buffer {
 /* Expressions, compiled at their first use; one for each length of a pass. */
 enum lm_expr {
     LM_EXPR_EMBED,
-    LM_EXPR_QUERIES,
-    LM_EXPR_KEYS,
-    LM_EXPR_VALUES,
+    LM_EXPR_ROTARY,
+    LM_EXPR_ROTARY_REST, /* of queries that are too many for the first */
     LM_EXPR_ADD,
     LM_EXPR_CHOOSE,
     LM_EXPRS
@@ -75,7 +74,7 @@ void lm_model_clear(struct lm_model *m);
 xl_status lm_model_write_ids(struct lm_model *m, const int *ids, size_t n);
 
 enum lm_kind { LM_GEMM, LM_QGEMM, LM_NORM, LM_ATTENTION, LM_EXPR };
-enum { LM_NAMES = 8 };
+enum { LM_NAMES = XL_EXPR_MAX_BINDINGS };
 
 /* A call. The pointers of the descriptors are set when it is run. */
 struct lm_call {

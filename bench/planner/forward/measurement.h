@@ -19,6 +19,7 @@ struct lm_run {
     size_t decoded; /* steps of decoding in a sample */
     struct planner_rates rates;
     struct lm_model model;
+    xl_queue *plain; /* without profiling: of the rows of whole passes */
     /* tokens/s: measured, at most; NaN: not measured, not known */
     double prompt_rate, prompt_bound, decode_rate, decode_bound;
 };
