@@ -34,6 +34,8 @@ static const xl_matrix_op gfx950[] = {
     MFMA(XL_F16,  XL_F32, 16, 4096),
     MFMA(XL_BF16, XL_F32, 16, 4096),
     MFMA(XL_I8,   XL_I32, 32, 8192),
+    MFMA(XL_F8E4M3, XL_F32, 16, 4096),
+    MFMA(XL_F8E5M2, XL_F32, 16, 4096),
     {0}};
 static const xl_matrix_op gfx11[] = {
     WMMA("wmma_gfx11", XL_F16,  XL_F32, 512),
@@ -44,6 +46,8 @@ static const xl_matrix_op gfx12[] = {
     WMMA("wmma_gfx12", XL_F16,  XL_F32, 1024),
     WMMA("wmma_gfx12", XL_BF16, XL_F32, 1024),
     WMMA("wmma_gfx12", XL_I8,   XL_I32, 2048),
+    WMMA("wmma_gfx12", XL_F8E4M3, XL_F32, 2048),
+    WMMA("wmma_gfx12", XL_F8E5M2, XL_F32, 2048),
     {0}};
 
 static const struct xl__mma_tile mfma_tiles[] = {

@@ -28,7 +28,10 @@ GFX942 = GFX90A._replace(engine={"v_mfma_f32_32x32x8": 32,
 GFX950 = GFX90A._replace(local=256, engine={"v_mfma_f32_32x32x16": 32,
                                             "v_mfma_i32_32x32x32": 32})
 GFX11 = Rates({"v_wmma_": 32}, 1, 2, 128, 32)
-GFX12 = Rates({"v_wmma_f32": 16, "v_wmma_i32": 8}, 1, 2, 128, 32)
+GFX12 = Rates({"v_wmma_f32_16x16x16_f16": 16,
+               "v_wmma_f32_16x16x16_bf16": 16,
+               "v_wmma_f32_16x16x16_fp8": 8, "v_wmma_f32_16x16x16_bf8": 8,
+               "v_wmma_i32": 8}, 1, 2, 128, 32)
 RATES = {"gfx90a": GFX90A, "gfx942": GFX942, "gfx950": GFX950,
          "gfx1100": GFX11, "gfx1151": GFX11, "gfx1201": GFX12}
 

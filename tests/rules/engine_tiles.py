@@ -20,6 +20,8 @@ TARGETS = {"gfx90a": ("mfma", "MFMA_32X32", 32),
            "gfx1151": ("wmma_gfx11", "WMMA_GFX11", 16),
            "gfx1201": ("wmma_gfx12", "WMMA_GFX12", 16)}
 
+HAVE_F8 = ("gfx950", "gfx1201")
+
 # kernel: the key of tile_sets.KERNELS.
 Tile = collections.namedtuple(
     "Tile", "kernel tm tn bytes sm sn sk st registers")
@@ -39,9 +41,10 @@ def read_tiles(target):
 def options(target, s):
     """Of each tile five builds: f16 as it is stored best, first; 16-bit floats
     with both operands across and tiles cut by k; f16 with A, then with B,
-    gathered from images; i8 with an operand that is copied by elements."""
+    gathered from images; i8 with an operand that is copied by elements; of
+    those that have 8-bit floats, these."""
     def build(dtype, text):
-        size = 1 if dtype == 5 else 2
+        size = 1 if dtype in (5, 8) else 2
         return (f"-DXL_MMA_AMDGCN=1 -DMMA_FRAGMENTS_{TARGETS[target][1]}=1 "
                 f"-DTM={s.tm} -DTN={s.tn} -DTK={s.bytes // size} -DSM={s.sm} "
                 f"-DSN={s.sn} -DSK={s.sk} -DST={s.st} -DGR=8 -DSTEP=1 "
@@ -56,7 +59,9 @@ def options(target, s):
             build(1, "-DUA=0 -DUB=0 -DVA=16 -DVB=16 -DVC=1 -DCUT=0 -DTC=1 "
                      "-DTY=0 -DBATCH=1 -DWINDOWS=2"),
             build(5, "-DUA=0 -DUB=1 -DVA=16 -DVB=0 -DVC=2 -DCUT=0 -DTC=4 "
-                     "-DTY=4 -DBATCH=0")]
+                     "-DTY=4 -DBATCH=0"),
+            *[build(8, "-DUA=0 -DUB=0 -DVA=16 -DVB=16 -DVC=4 -DCUT=1 -DTC=2 "
+                       "-DTY=0 -DBATCH=0 -DTB=8")] * (target in HAVE_F8)]
 
 
 def read(target, text):

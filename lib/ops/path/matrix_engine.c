@@ -10,11 +10,13 @@ static const struct fragments {
     const char *name;
     unsigned deep_bytes; /* MMA_DEEP */
     unsigned side_by_side, pad;
-    bool has_rows;
+    bool has_rows, has_f8;
 } known[] = {
-    {"mma", 32, 2, 8, true},         {"mfma_32x32", 32, 1, 0, false},
-    {"mfma_16x16", 64, 1, 0, false}, {"wmma_gfx11", 32, 1, 0, false},
-    {"wmma_gfx12", 32, 1, 0, false},
+    {"mma", 32, 2, 8, true, false},
+    {"mfma_32x32", 32, 1, 0, false, true},
+    {"mfma_16x16", 64, 1, 0, false, true},
+    {"wmma_gfx11", 32, 1, 0, false, false},
+    {"wmma_gfx12", 32, 1, 0, false, true},
 };
 
 static const struct fragments *find_fragments(const char *name)
@@ -26,9 +28,22 @@ static const struct fragments *find_fragments(const char *name)
     return NULL;
 }
 
+static bool is_f8(xl_dtype in)
+{
+    return in == XL_F8E4M3 || in == XL_F8E5M2;
+}
+
 static bool is_type(xl_dtype in)
 {
-    return in == XL_F16 || in == XL_BF16 || in == XL_I8 || in == XL_F32;
+    return in == XL_F16 || in == XL_BF16 || in == XL_I8 || in == XL_F32 ||
+           is_f8(in);
+}
+
+/* Has cl/common/matrix.clh code for an instruction? */
+static bool has_code(const xl_matrix_op *op)
+{
+    const struct fragments *f = find_fragments(op->fragments);
+    return f && (f->has_f8 || !is_f8(op->a));
 }
 
 const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in)
@@ -36,7 +51,7 @@ const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in)
     if (!is_type(in) || !l->model.mma)
         return NULL;
     for (const xl_matrix_op *op = l->matrix_ops; op && op->name; op++) {
-        if (op->a == in && op->b == in && find_fragments(op->fragments))
+        if (op->a == in && op->b == in && has_code(op))
             return op;
     }
     return NULL;
@@ -57,8 +72,8 @@ const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
         return "no matrix instructions of a sub-group are known for this "
                "device";
     if (!is_type(in))
-        return "matrix instructions support f16, bf16, i8 and rounded f32 "
-               "only";
+        return "matrix instructions support f16, bf16, i8, 8-bit floats and "
+               "rounded f32 only";
     if (!xl__mma_op(l, in))
         return "the kernels do not know the fragments of this device's matrix "
                "instructions";

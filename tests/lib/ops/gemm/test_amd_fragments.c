@@ -148,6 +148,12 @@ static const struct instruction {
      wmma_gfx12_f16, wmma_gfx12_sum},
     {"v_wmma_i32_16x16x16_iu8", "WMMA_GFX12", XL_I8, 16, 16, 2, 32, 4, 32,
      wmma_gfx12_i8, wmma_gfx12_sum},
+    {"v_mfma_f32_32x32x16_fp8_fp8", "MFMA_32X32", XL_F8E4M3, 32, 16, 2, 64, 4,
+     32, mfma_32x32x16_i8, mfma_32x32_sum},
+    {"v_mfma_f32_16x16x32_fp8_fp8", "MFMA_16X16", XL_F8E4M3, 16, 32, 2, 64, 4,
+     64, mfma_16x16x32_i8, mfma_16x16_sum},
+    {"v_wmma_f32_16x16x16_fp8_fp8", "WMMA_GFX12", XL_F8E4M3, 16, 16, 2, 32, 4,
+     32, wmma_gfx12_i8, wmma_gfx12_sum},
 };
 enum { N_INSTRUCTIONS = sizeof instructions / sizeof *instructions };
 
@@ -270,8 +276,11 @@ static void put_element(unsigned char *to, xl_dtype type, int x)
 {
     const uint16_t half =
         type == XL_F16 ? xl__f32_to_f16((float)x) : xl__f32_to_bf16((float)x);
-    const int8_t byte = (int8_t)x;
-    memcpy(to, type == XL_I8 ? (const void *)&byte : (const void *)&half,
+    const uint8_t byte =
+        type == XL_I8 ? (uint8_t)x : xl__f32_to_e4m3((float)x);
+    memcpy(to,
+           xl_dtype_bytes(type) == 1 ? (const void *)&byte
+                                     : (const void *)&half,
            xl_dtype_bytes(type));
 }
 
@@ -280,6 +289,8 @@ static int element_of(uint32_t word, xl_dtype type, unsigned slot)
 {
     if (type == XL_I8)
         return (int8_t)(word >> 8 * slot);
+    if (type == XL_F8E4M3)
+        return (int)xl__e4m3_to_f32((uint8_t)(word >> 8 * slot));
     const uint16_t bits = (uint16_t)(word >> 16 * slot);
     return (int)(type == XL_F16 ? xl__f16_to_f32(bits)
                                 : xl__bf16_to_f32(bits));
