@@ -123,7 +123,7 @@ void expr_column_reduction_join(XL_PARAMS XL_SCRATCH_PARAMS)
     const uint mine =
         own < vectors ? (uint)((chunks + (XL_LANES - 1) - lane) / XL_LANES)
                       : 0;
-    const float n_row = (float)XL_LINES;
+    const real n_row = (real)XL_LINES;
     XL_ROW_PLACES
     XL_STATES(XL_COLLECT_COLUMN)
     XL_JOIN_LANES
@@ -186,7 +186,7 @@ void expr_column_reduction(XL_PARAMS
     const IDX group = (IDX)xl_group_id(0) / blocks;
     const IDX block = (IDX)xl_group_id(0) - group * blocks;
     const IDX rows = XL_ROWS, lines = XL_LINES;
-    const float n_row = (float)lines;
+    const real n_row = (real)lines;
 #if XL_CHUNKED
     const IDX row = group / chunks, chunk = group - row * chunks;
     const IDX first = chunk * each, end = min(first + each, lines);

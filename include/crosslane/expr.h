@@ -14,7 +14,7 @@
  * Operators, tightest first: x[...], then powers ^ or ** (to the right), unary
  * - ! ~, then * / // %, then + -, then << >>, then < <= > >= == != (which do
  * not chain; write a < b & b < c), then &, then |. Numbers: 2 (an i32), 2.5
- * and 1e-3 (f32); pi, inf, nan, true, false.
+ * and 1e-3 (f32, or f64); pi, inf, nan, true, false.
  *
  * By element:  abs ceil floor round trunc sign sqrt rsqrt exp exp2 expm1 log
  *   log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
@@ -38,29 +38,31 @@
  *   pad(x, before, after, value), along all axes or those of axis=; cumsum(x)
  *   in the order of the elements, cumsum(x, axis=1).
  *
- * Broadcasting is NumPy's. Types: arithmetic on f32, f16 and bf16 is in f32,
- * and only cast() and stores round; i8, u8 and bool become i32; i32 wraps; an
- * i32 combined with a float becomes f32; `/` and functions give f32, but abs,
- * sign, ceil, floor, round, trunc, relu, min, max, clamp, mod, fmod, //, sum of
- * integers and integers ^ 2 (a whole number in the text) are i32; comparisons
- * give bool, the only type of ! any all and of where's condition. & | xor are
- * of two bools, or bit by bit of two i32; ~ is ! of a bool and the complement
- * of an i32; << and >> are of integers, and a count below 0 or above 31 gives
- * what shifting one by one would: 0, or -1 of a negative x >> n. x^n is
- * multiplied out for integers n from -5 to 16. min and max propagate NaN. x //
- * y is the quotient rounded down and x % y = mod(x, y) what is left, with the
- * sign of y, as in NumPy; fmod has the sign of x, as in C. Division of an i32
- * by 0 by these three gives 0; of floats x // 0 is x / 0, and the others NaN.
- * A quotient of floats is exact below 2^20; beyond it is within 8 ulp. gelu,
- * gelu_tanh and silu of -inf are 0. round is to even. cast to an integer
- * truncates and saturates; NaN gives 0; cast to bool is x != 0. An output
- * accepts a value of its own kind or a lower one (bool < integers < floats),
- * broadcast to its shape; integers saturate in narrower types. var divides by
- * the count. argmin and argmax give the first index (i32) along the flattened
- * axes; a NaN counts as the smallest and as the largest, respectively. softmax
- * of a row that is all -inf (fully masked) is 0; log_softmax and logsumexp of
- * it are -inf. NaN in a row gives NaN in all three; so does +inf, except that
- * logsumexp is +inf.
+ * Broadcasting is NumPy's. Types: where a bound name or a cast() of the
+ * expression is f64, all its floats are f64, also literals; what follows of
+ * f32 and of its u is then said of f64 and u = 2^-53. Otherwise arithmetic on
+ * f32, f16 and bf16 is in f32, and only cast() and stores round; i8, u8 and
+ * bool become i32; i32 wraps; an i32 combined with a float becomes f32; `/`
+ * and functions give f32, but abs, sign, ceil, floor, round, trunc, relu, min,
+ * max, clamp, mod, fmod, //, sum of integers and integers ^ 2 (a whole number
+ * in the text) are i32; comparisons give bool, the only type of ! any all and
+ * of where's condition. & | xor are of two bools, or bit by bit of two i32; ~
+ * is ! of a bool and the complement of an i32; << and >> are of integers, and
+ * a count below 0 or above 31 gives what shifting one by one would: 0, or -1
+ * of a negative x >> n. x^n is multiplied out for integers n from -5 to 16.
+ * min and max propagate NaN. x // y is the quotient rounded down and x % y =
+ * mod(x, y) what is left, with the sign of y, as in NumPy; fmod has the sign
+ * of x, as in C. Division of an i32 by 0 by these three gives 0; of floats x
+ * // 0 is x / 0, and the others NaN. A quotient of floats is exact below 2^20;
+ * beyond it is within 8 ulp. gelu, gelu_tanh and silu of -inf are 0. round is
+ * to even. cast to an integer truncates and saturates; NaN gives 0; cast to
+ * bool is x != 0. An output accepts a value of its own kind or a lower one
+ * (bool < integers < floats), broadcast to its shape; integers saturate in
+ * narrower types. var divides by the count. argmin and argmax give the first
+ * index (i32) along the flattened axes; a NaN counts as the smallest and as
+ * the largest, respectively. softmax of a row that is all -inf (fully masked)
+ * is 0; log_softmax and logsumexp of it are -inf. NaN in a row gives NaN in
+ * all three; so does +inf, except that logsumexp is +inf.
  *
  * Views follow NumPy's rules; an index drops its axis, None is a new axis of
  * size 1, -1 in reshape is what remains, orders and sizes may be in
@@ -150,11 +152,10 @@ typedef struct xl_expr xl_expr;
  *                              types that do not match, a limit exceeded, a
  *                              name bound twice or never used
  *         XL_BAD_SHAPE         shapes that do not broadcast, an axis that
- *                              does not exist, max() of no
- *                              elements
+ *                              does not exist, max() of no elements
  *         XL_OVERFLOW          a view's extent does not fit in 64 bits
  *         XL_UNSUPPORTED       not possible on this device; the detail has
- *                              the reason
+ *                              the reason: f64 needs cl_khr_fp64
  *         XL_BUILD_FAILED      the log is in the detail
  *         XL_UNTRUSTED         the kernels failed their self-check
  *         XL_NO_MEMORY, or an OpenCL code
@@ -174,7 +175,7 @@ XL_API xl_status xl_expr_compile_async(xl_queue *q, const char *text,
                                        xl_prepared done, void *arg);
 
 /**
- * Sizes and type (f32, i32 or bool) of the value assigned to a name, as a dense
+ * Sizes and type (f32, f64, i32 or bool) of the value assigned to a name, as a dense
  * view without memory, so that the caller can allocate it. The other names are
  * bound as for xl_expr_compile(); outputs may be omitted. Nothing is built.
  *

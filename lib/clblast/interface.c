@@ -77,6 +77,7 @@
 #define T double
 #define DTYPE XL_F64
 #include "clblast/products.def"
+#include "clblast/vectors.def"
 #undef LETTER
 #undef CXX_LETTER
 #undef T

@@ -26,10 +26,10 @@ xl_mat xl__blas_column(cl_mem mem, size_t offset, size_t inc, xl_dtype dtype)
     return view;
 }
 
-xl_binding xl__bind_scalar(const char *name, double value)
+xl_binding xl__bind_scalar(const char *name, double value, xl_dtype vector)
 {
     return (xl_binding){.name = name,
-                        .tensor.dtype = XL_F32,
+                        .tensor.dtype = vector == XL_F64 ? XL_F64 : XL_F32,
                         .is_scalar = true,
                         .scalar = value};
 }

@@ -17,8 +17,8 @@ xl_mat xl__blas_matrix(CLBlastLayout layout, CLBlastTranspose transpose,
 /* A vector as a matrix of one column. */
 xl_mat xl__blas_column(cl_mem mem, size_t offset, size_t inc, xl_dtype dtype);
 
-/* Bindings of an expression. */
-xl_binding xl__bind_scalar(const char *name, double value);
+/* Bindings of an expression; of a scalar, beside vectors of a type. */
+xl_binding xl__bind_scalar(const char *name, double value, xl_dtype vector);
 xl_binding xl__bind_vector(const char *name, size_t n, cl_mem mem,
                            size_t offset, size_t inc, xl_dtype dtype);
 xl_binding xl__bind_matrix(const char *name, size_t rows, size_t cols,

@@ -48,7 +48,7 @@ void xl__chunks_geometry(const struct xl__graph *g, const struct xl__limits *l,
                          struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(g, l, group),
                                  .wg = 1,
                                  .is_wide = xl__emit_is_wide(group)};
     geo->unroll = xl__reduction_unroll(g, l, group);

@@ -113,7 +113,7 @@ void xl__columns_geometry(const struct xl__graph *g,
 {
     struct xl__geometry *geo = &group->geo;
     const unsigned words = xl__state_words(g, group);
-    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(g, l, group),
                                  .is_wide = xl__emit_is_wide(group)};
     geo->vw = narrow_vector(l, geo->vw, words);
     geo->unroll = xl__reduction_unroll(g, l, group);

@@ -263,6 +263,10 @@ static xl_status check_graph(const struct epilogue_reader *r)
                              "%s of %u operations; at most %d are possible: "
                              "compute the rest with xl_expr_run()",
                              words_of(r)->one, g->n_nodes, XL__EPILOGUE_NODES);
+    if (g->is_double)
+        return xl__error_set(r->e, XL_BAD_ARGUMENT,
+                             "%s is computed in f32; cast to f32",
+                             words_of(r)->one);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
         if (n->op == XL__E_INPUT && n->binding > r->ep->n)
@@ -451,7 +455,7 @@ static void write_load(struct epilogue_writer *w, unsigned k)
     const xl_dtype dtype = (xl_dtype)w->ep->operand[k].dtype;
     const char *elem = xl__opencl_elem_type(dtype),
                *name = xl_dtype_name(dtype);
-    const char *type = xl__emit_type(m->g->node[node].type, m->vw);
+    const char *type = xl__emit_type(m->g, m->g->node[node].type, m->vw);
     if (w->ep->operand[k].is_scalar) {
         xl__emit_line(m, "const %s v%u = %s%u;", elem, node, p, k);
         return;
@@ -499,7 +503,7 @@ static void write_store(struct epilogue_writer *w)
     xl__emit_line(m,
                   "const %s x = xl_epilogue_of_%u(y, z, i, j "
                   "XL_EPILOGUE_ARGS);",
-                  xl__emit_type(kind_of(dtype), m->vw), m->vw);
+                  xl__emit_type(m->g, kind_of(dtype), m->vw), m->vw);
     if (m->vw == 1) {
         xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
         return;
@@ -522,13 +526,13 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
                    "xl_%s_of_%u(\n"
                    "    const %s y, const ulong z, const ulong i, const "
                    "ulong j XL_%s_PARAMS)\n{\n",
-                   xl__emit_type(kind_of(w->ep->dtype), width),
-                   names_of(w)->name, width, xl__emit_type(XL__V_F32, width),
-                   names_of(w)->define);
+                   xl__emit_type(m->g, kind_of(w->ep->dtype), width),
+                   names_of(w)->name, width,
+                   xl__emit_type(m->g, XL__V_F32, width), names_of(w)->define);
     m->indent = 1;
     if (y != UINT_MAX)
-        xl__emit_line(m, "const %s v%u = y;", xl__emit_type(XL__V_F32, width),
-                      y);
+        xl__emit_line(m, "const %s v%u = y;",
+                      xl__emit_type(m->g, XL__V_F32, width), y);
     for (unsigned k = 0; k < w->ep->n; k++) {
         if (w->leaf[k] != UINT_MAX)
             write_load(w, k);
@@ -554,7 +558,7 @@ static void write_functions(struct epilogue_writer *w, unsigned width)
                    "    const ulong z, const ulong i, const ulong j "
                    "XL_EPILOGUE_PARAMS)\n{\n",
                    width, xl__opencl_elem_type(w->ep->dtype),
-                   xl__emit_type(XL__V_F32, width));
+                   xl__emit_type(m->g, XL__V_F32, width));
     m->indent = 1;
     write_store(w);
     m->indent = 0;
@@ -923,8 +927,10 @@ static num device_value(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};
     if (type == XL__V_BOOL)
-        return xl__interval_round(out, XL_BOOL);
-    return type == XL__V_F32 ? xl__interval_f32(x, error) : out;
+        return xl__interval_round(xl__precision_of(false), out, XL_BOOL);
+    return type == XL__V_F32
+               ? xl__interval_float(xl__precision_of(false), x, error)
+               : out;
 }
 
 void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
@@ -949,7 +955,8 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
         else
             value[i] = device_value(n->type, operands[n->binding], 0);
     }
-    const num out = xl__interval_round(value[last], dtype);
+    const num out =
+        xl__interval_round(xl__precision_of(false), value[last], dtype);
     *want = out.x;
     *error = out.err;
 }

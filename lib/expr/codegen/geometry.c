@@ -95,11 +95,13 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words)
     return most;
 }
 
-size_t xl__reduction_vw(const struct xl__limits *l,
+size_t xl__reduction_vw(const struct xl__graph *g, const struct xl__limits *l,
                         const struct xl__group *group)
 {
     const size_t inner = xl__inner_size(group);
     size_t vw = MAX_GPU_VW;
+    if (g->is_double)
+        return 1;
     if (xl__is_vector_cpu(l)) {
         /* Two native vectors share the loads of a function's constants
          * (CP-29). */

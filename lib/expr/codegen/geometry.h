@@ -33,7 +33,7 @@ size_t xl__max_wg_for_states(const struct xl__limits *l, size_t words);
  * of rows twice that, at most 16. On GPUs: one aligned access of at most 16
  * bytes, and a divisor of the loop's size. 1 where an operand is strided along
  * that loop. */
-size_t xl__reduction_vw(const struct xl__limits *l,
+size_t xl__reduction_vw(const struct xl__graph *g, const struct xl__limits *l,
                         const struct xl__group *group);
 /* The size of the last loop. */
 size_t xl__inner_size(const struct xl__group *group);

@@ -127,7 +127,8 @@ static void write_arrays(struct xl__emit *m)
         const struct xl__operand *o = &m->group->operand[k];
         if (is_loaded(m->group, o))
             xl__emit_line(m, "%s a%u[XL_UNROLL];",
-                          xl__emit_type(m->g->node[o->node].type, m->vw), k);
+                          xl__emit_type(m->g, m->g->node[o->node].type, m->vw),
+                          k);
     }
 }
 static void write_hold(struct xl__emit *m)
@@ -142,7 +143,7 @@ static void write_held(struct xl__emit *m)
         const struct xl__operand *o = &m->group->operand[k];
         if (is_loaded(m->group, o))
             xl__emit_line(m, "const %s v%u = a%u[u];",
-                          xl__emit_type(m->g->node[o->node].type, m->vw),
+                          xl__emit_type(m->g, m->g->node[o->node].type, m->vw),
                           o->node, k);
     }
 }
@@ -193,9 +194,10 @@ enum {
 /* The vector width on a GPU: at most one aligned access, and a divisor of the
  * row's size, so that no vector crosses rows. With a strided operand, single
  * elements: adjacent items then read adjacent elements. */
-static size_t choose_gpu_vector(const struct xl__group *group)
+static size_t choose_gpu_vector(const struct xl__graph *g,
+                                const struct xl__group *group)
 {
-    size_t vw = MAX_GPU_VW;
+    size_t vw = g->is_double ? 1 : MAX_GPU_VW;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         const size_t stride = o->stride[group->n_loops - 1];
@@ -264,10 +266,12 @@ size_t xl__map_per_group(const struct xl__limits *l,
 }
 
 /* The geometry for CPUs: native vectors, and runs of them. */
-static void choose_cpu_geometry(const struct xl__limits *l,
+static void choose_cpu_geometry(const struct xl__graph *g,
+                                const struct xl__limits *l,
                                 struct xl__group *group)
 {
-    const size_t native = xl__size_or(l, XL__F_native_vector_f32, 1);
+    const size_t native =
+        g->is_double ? 1 : xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
     size_t vw = (size_t)xl__floor_power_of_two(xl__min_size(native, XL__EXPR_MAX_VW));
     vw = xl__min_size(vw,
@@ -280,11 +284,12 @@ static void choose_cpu_geometry(const struct xl__limits *l,
 }
 
 /* The geometry for GPUs: adjacent vectors, several an item. */
-static void choose_gpu_geometry(const struct xl__limits *l,
+static void choose_gpu_geometry(const struct xl__graph *g,
+                                const struct xl__limits *l,
                                 struct xl__group *group)
 {
     struct xl__geometry *geo = &group->geo;
-    geo->vw = (unsigned)choose_gpu_vector(group);
+    geo->vw = (unsigned)choose_gpu_vector(g, group);
     geo->wg = (unsigned)(size_t)xl__floor_power_of_two(
         xl__min_size(xl__model_size(l, XL__M_wg),
                      xl__size_or(l, XL__F_max_wg_size, 1)));
@@ -325,9 +330,9 @@ void xl__map_geometry(const struct xl__graph *g, const struct xl__limits *l,
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     group->geo = (struct xl__geometry){.is_wide = xl__emit_is_wide(group)};
     if (xl__is_vector_cpu(l))
-        choose_cpu_geometry(l, group);
+        choose_cpu_geometry(g, l, group);
     else
-        choose_gpu_geometry(l, group);
+        choose_gpu_geometry(g, l, group);
     xl__map_tile_geometry(g, l, group);
     const double fill = (double)n_groups(group) / units;
     xl__group_estimate(l, fill < 1 ? fill : 1, 1, group);

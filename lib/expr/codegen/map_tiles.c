@@ -213,7 +213,7 @@ void xl__map_tile_geometry(const struct xl__graph *g,
                            const struct xl__limits *l, struct xl__group *group)
 {
     const unsigned across = choose_across_loop(group);
-    if (across == group->n_loops || has_gather(group) ||
+    if (across == group->n_loops || has_gather(group) || g->is_double ||
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;
@@ -422,8 +422,8 @@ void xl__map_write_tile_load(struct xl__emit *m, unsigned operand)
     const size_t pitch = xl__map_tile_pitch(group, o);
     xl__emit_indent(m);
     xl__str_printf(m->out, "const %s v%u = xl_from_%s_%u(",
-                   xl__emit_type(m->g->node[o->node].type, m->vw), o->node,
-                   xl_dtype_name(o->dtype), m->vw);
+                   xl__emit_type(m->g, m->g->node[o->node].type, m->vw),
+                   o->node, xl_dtype_name(o->dtype), m->vw);
     if (group->geo.per_wg)
         xl__str_printf(m->out, "t%u[y]);\n", operand);
     else if (m->vw == 1)

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "expr/codegen/geometry.h"
 #include "expr/codegen/opencl_ops.h"
 
@@ -60,7 +61,8 @@ void xl__emit_macro(struct xl__emit *m, const char *name,
     xl__str_clear(&text);
 }
 
-const char *xl__emit_type(enum xl__vtype type, unsigned width)
+const char *xl__emit_type(const struct xl__graph *g, enum xl__vtype type,
+                          unsigned width)
 {
     static const char *const floats[] = {"float", "float2", "float4", "float8",
                                          "float16"};
@@ -68,7 +70,7 @@ const char *xl__emit_type(enum xl__vtype type, unsigned width)
     unsigned i = 0;
     while (1u << i < width)
         i++;
-    return type == XL__V_F32 ? floats[i] : ints[i];
+    return type != XL__V_F32 ? ints[i] : g->is_double ? "double" : floats[i];
 }
 
 /* -- the list of parameters ----------------------------------------------- */
@@ -205,7 +207,8 @@ static void write_param(void *arg, const struct param *p)
         break;
     case SCALAR:
         xl__str_printf(m->out, "const %s v%u",
-                       xl__emit_type(m->g->node[p->node].type, 1), p->node);
+                       xl__emit_type(m->g, m->g->node[p->node].type, 1),
+                       p->node);
         break;
     }
 }
@@ -252,7 +255,9 @@ static void set_offset_arg(struct param_setting *t,
 static void set_scalar_arg(struct param_setting *t, const struct xl__node *n)
 {
     const unsigned slot = slot_of_first_binding + n->binding;
-    if (n->type == XL__V_F32)
+    if (n->type == XL__V_F32 && t->m->g->is_double)
+        xl__arg_value_f64(t->step, slot);
+    else if (n->type == XL__V_F32)
         xl__arg_value_f32(t->step, slot);
     else
         xl__arg_value_i32(t->step, slot);
@@ -427,6 +432,8 @@ void xl__emit_includes(struct xl__emit *m)
     if (uses & XL__USES_MATH)
         xl__str_printf(m->out, "#define XL_OWN_MATH %d\n",
                        xl__is_vector_cpu(m->l));
+    if (m->g->is_double)
+        xl__str_add(m->out, "#define XL_USE_F64 1\n#define XL_REAL_F64 1\n");
     xl__str_add(m->out,
                 "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)
@@ -486,7 +493,7 @@ static void write_variable(struct xl__emit *m, unsigned node, unsigned width)
     if (own == width)
         xl__str_printf(m->out, "v%u", node);
     else if (own == 1)
-        xl__str_printf(m->out, "(%s)(%sv%u)", xl__emit_type(type, width),
+        xl__str_printf(m->out, "(%s)(%sv%u)", xl__emit_type(m->g, type, width),
                        minus, node);
     else
         xl__str_printf(m->out, "(%sv%u.s0)", minus, node);
@@ -508,11 +515,12 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
     const struct xl__node *n = &m->g->node[node];
     if (n->op == XL__E_CONST) {
         const double value = type == XL__V_BOOL ? n->value != 0 : n->value;
-        xl__opencl_constant(m->out, value, type, width);
+        xl__opencl_constant(m, value, type, width);
     } else if (n->type == type) {
         write_variable(m, node, width);
     } else if (type == XL__V_F32) {
-        xl__str_printf(m->out, "convert_%s(", xl__emit_type(type, width));
+        xl__str_printf(m->out, "convert_%s(",
+                       xl__emit_type(m->g, type, width));
         write_bool_number(m, node, width);
         xl__str_add(m->out, ")");
     } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
@@ -558,6 +566,8 @@ static void write_cast(struct xl__emit *m, const struct xl__node *n,
     static const char *const after[XL_N_DTYPES] = {
         [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
     const bool is_short = n->dtype == XL_F16 || n->dtype == XL_BF16;
+    if (m->g->is_double && n->dtype == XL_F32)
+        xl__str_add(m->out, "(float)");
     if (is_short)
         xl__str_printf(m->out, "xl_round_%s_%u(", xl_dtype_name(n->dtype),
                        width);
@@ -596,8 +606,8 @@ void xl__emit_node(struct xl__emit *m, unsigned node, unsigned width)
     if (xl__expr_ops[n->op].cls != XL__C_MAP)
         return;
     xl__emit_indent(m);
-    xl__str_printf(m->out, "const %s v%u = ", xl__emit_type(n->type, width),
-                   node);
+    xl__str_printf(
+        m->out, "const %s v%u = ", xl__emit_type(m->g, n->type, width), node);
     if (n->op == XL__E_CAST)
         write_cast(m, n, width);
     else if (is_by_reciprocal(m, n, width))
@@ -726,7 +736,8 @@ static void write_read(struct xl__emit *m, unsigned k, const char *at,
     const char *minus = o->dtype == XL_BOOL ? "-" : "";
     if (access == BROADCAST)
         xl__str_printf(m->out, "(%s)(%s",
-                       xl__emit_type(m->g->node[o->node].type, width), minus);
+                       xl__emit_type(m->g, m->g->node[o->node].type, width),
+                       minus);
     xl__str_printf(m->out, "xl_%s_%s_%u(", name[access],
                    xl_dtype_name(o->dtype), access == BROADCAST ? 1 : width);
     write_address(m, k, at);
@@ -741,7 +752,8 @@ void xl__emit_load(struct xl__emit *m, unsigned operand, const char *at,
     const unsigned width = is_row_value(m, o->node) ? 1 : m->vw;
     xl__emit_indent(m);
     xl__str_printf(m->out, "const %s v%u = ",
-                   xl__emit_type(m->g->node[o->node].type, width), o->node);
+                   xl__emit_type(m->g, m->g->node[o->node].type, width),
+                   o->node);
     if (o->at == XL__AT_INDEX)
         write_from_place(m, operand, at, width);
     else
@@ -756,7 +768,7 @@ void xl__emit_gather(struct xl__emit *m, unsigned operand, const char *at,
     const struct xl__node *n = &m->g->node[o->node];
     xl__emit_indent(m);
     xl__str_printf(m->out, "const %s v%u = %sxl_gather_%s_%u(",
-                   xl__emit_type(n->type, m->vw), o->node,
+                   xl__emit_type(m->g, n->type, m->vw), o->node,
                    o->dtype == XL_BOOL && m->vw > 1 ? "-" : "",
                    xl_dtype_name(o->dtype), m->vw);
     write_address(m, operand, at);
@@ -777,8 +789,7 @@ static enum xl__vtype register_type(xl_dtype dtype)
 {
     if (dtype == XL_BOOL)
         return XL__V_BOOL;
-    return dtype == XL_F32 || dtype == XL_F16 || dtype == XL_BF16 ? XL__V_F32
-                                                                  : XL__V_I32;
+    return xl__dtype_unit_roundoff(dtype) > 0 ? XL__V_F32 : XL__V_I32;
 }
 
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL C text for nodes and operands, shared by all forms: what happens to
  * one element or vector. Which item processes which elements is in the
- * skeleton of the form's kernel, a file of cl/expr, which names what is written
- * here by macros.
+ * skeleton of the form's kernel, a file of cl/expr, which names what is
+ * written here by macros.
  *
  * Names in the generated text, by number of operand K, loop L and node N:
  *   mK    the operand's memory            vN    the node's value
@@ -12,7 +12,8 @@
  * A stride that is 0, or 1 along the last loop, has no parameter: these are
  * written as constants, so they belong to the kernel's structure.
  *
- * A value is a float, an int or a bool, and of width 1 or vw. A bool is 0 or 1
+ * A value is a float, an int or a bool, and of width 1 or vw; in a graph that
+ * is_double, a double, an int or a bool, of width 1. A bool is 0 or 1
  * in a scalar and 0 or -1 in a vector, as OpenCL's comparisons give it.
  * cl/expr/expr.clh has the functions that OpenCL C lacks; their names begin
  * with xl_ and end in the width. */
@@ -44,8 +45,9 @@ void xl__emit_indent(struct xl__emit *m);
  * the skeletons of cl/expr name these macros. */
 void xl__emit_macro(struct xl__emit *m, const char *name,
                     void (*body)(struct xl__emit *m));
-/* The name of a type, such as "float" or "int4"; static. */
-const char *xl__emit_type(enum xl__vtype type, unsigned width);
+/* The name of a type, such as "float", "double" or "int4"; static. */
+const char *xl__emit_type(const struct xl__graph *g, enum xl__vtype type,
+                          unsigned width);
 
 /* -- head, parameters, arguments ------------------------------------------ */
 

@@ -16,9 +16,10 @@
 
 /* The text of an operation: f32 on floats; fast on floats with fast math
  * (NULL: as f32); i32 on integers and bools; own on floats, on CPUs (NULL: as
- * elsewhere), of expr/math.clh. uses: XL__USES_... */
+ * elsewhere), of expr/math.clh; f64 where floats are f64, one element (NULL:
+ * as f32). uses: XL__USES_... */
 struct op_template {
-    const char *f32, *fast, *i32, *own;
+    const char *f32, *fast, *i32, *own, *f64;
     unsigned uses;
 };
 
@@ -50,12 +51,16 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_EXP2]  = {.f32 = "exp2($a)", .fast = "native_exp2($a)"},
     [XL__E_EXPM1] = {.f32 = "expm1($a)"},
     [XL__E_LOG]   = {.f32 = "log($a)", .fast = "native_log($a)"},
-    [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)", .uses = M},
+    [XL__E_LOG2]  = {.f32 = OWN("log2"), .fast = "native_log2($a)",
+                     .f64 = "log2($a)", .uses = M},
     [XL__E_LOG10] = {.f32 = "log10($a)"},
     [XL__E_LOG1P] = {.f32 = "log1p($a)"},
-    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = OWN("native_sin"), .uses = M},
-    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = OWN("native_cos"), .uses = M},
-    [XL__E_TAN]   = {.f32 = OWN("tan"), .uses = M},
+    [XL__E_SIN]   = {.f32 = OWN("sin"), .fast = OWN("native_sin"),
+                     .f64 = "sin($a)", .uses = M},
+    [XL__E_COS]   = {.f32 = OWN("cos"), .fast = OWN("native_cos"),
+                     .f64 = "cos($a)", .uses = M},
+    [XL__E_TAN]   = {.f32 = OWN("tan"),
+                     .f64 = "tan($a)", .uses = M},
     [XL__E_ASIN]  = {.f32 = "asin($a)"},
     [XL__E_ACOS]  = {.f32 = "acos($a)"},
     [XL__E_ATAN]  = {.f32 = "atan($a)"},
@@ -65,13 +70,19 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_ASINH] = {.f32 = "asinh($a)"},
     [XL__E_ACOSH] = {.f32 = "acosh($a)"},
     [XL__E_ATANH] = {.f32 = "atanh($a)"},
-    [XL__E_ERF]   = {.f32 = OWN("erf"), .uses = M},
-    [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"), .uses = M},
+    [XL__E_ERF]   = {.f32 = OWN("erf"),
+                     .f64 = "erf($a)", .uses = M},
+    [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"),
+                     .f64 = "1.0 / (1.0 + exp(-$a))", .uses = M},
     [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0)"},
-    [XL__E_GELU]  = {.f32 = OWN("gelu"), .uses = M},
-    [XL__E_GELU_TANH] = {.f32 = OWN("gelu_tanh"), .uses = M},
-    [XL__E_SILU]  = {.f32 = OWN("silu"), .uses = M},
-    [XL__E_SOFTPLUS] = {.f32 = OWN("softplus"), .uses = M},
+    [XL__E_GELU]  = {.f32 = OWN("gelu"),
+                     .f64 = "$a == -INFINITY ? 0.0 : 0.5 * $a * erfc(-$a * M_SQRT1_2)", .uses = M},
+    [XL__E_GELU_TANH] = {.f32 = OWN("gelu_tanh"),
+                     .f64 = "$a == -INFINITY ? 0.0 : $a / (1.0 + exp(-2.0 * 0.7978845608028654 * ($a + 0.044715 * $a * $a * $a)))", .uses = M},
+    [XL__E_SILU]  = {.f32 = OWN("silu"),
+                     .f64 = "$a == -INFINITY ? 0.0 : $a / (1.0 + exp(-$a))", .uses = M},
+    [XL__E_SOFTPLUS] = {.f32 = OWN("softplus"),
+                     .f64 = "isnan($a) ? $a : fmax($a, 0.0) + log1p(exp(-fabs($a)))", .uses = M},
     [XL__E_ADD]   = {.f32 = "$a + $b", .i32 = WRAPPED("+")},
     [XL__E_SUB]   = {.f32 = "$a - $b", .i32 = WRAPPED("-")},
     [XL__E_MUL]   = {.f32 = "$a * $b", .i32 = WRAPPED("*")},
@@ -83,7 +94,7 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_ATAN2] = {.f32 = "atan2($a, $b)"},
     [XL__E_HYPOT] = {.f32 = "hypot($a, $b)"},
     [XL__E_COPYSIGN] = {.f32 = "copysign($a, $b)"},
-    [XL__E_POW]   = {.f32 = "xl_power_$n($a, $b)", .i32 = "xl_pow_$n($a, $b)",
+    [XL__E_POW]   = {.f32 = "xl_power_$n($a, $b)", .f64 = "pow($a, $b)", .i32 = "xl_pow_$n($a, $b)",
                      .uses = M},
     [XL__E_MIN]   = {.f32 = "xl_min_$n($a, $b)", .i32 = "min($a, $b)"},
     [XL__E_MAX]   = {.f32 = "xl_max_$n($a, $b)", .i32 = "max($a, $b)"},
@@ -120,6 +131,8 @@ const char *xl__opencl_op(const struct xl__emit *m, enum xl__expr_op op,
     const bool is_fast = m->g->fast_math;
     if (type != XL__V_F32)
         return s->i32;
+    if (m->g->is_double)
+        return s->f64 ? s->f64 : s->f32;
     if (s->own && is_own(m->l))
         return s->own;
     return is_fast && s->fast ? s->fast : s->f32;
@@ -131,7 +144,10 @@ unsigned xl__opencl_uses(const struct xl__emit *m)
     for (unsigned i = 0; i < m->group->n_values; i++) {
         const struct op_template *t =
             &templates[m->g->node[m->group->value[i].node].op];
-        uses |= t->uses | (t->own && is_own(m->l) ? M : 0);
+        if (m->g->is_double) /* built-in functions alone */
+            uses |= t->uses & ~(unsigned)M;
+        else
+            uses |= t->uses | (t->own && is_own(m->l) ? M : 0);
     }
     return uses;
 }
@@ -206,6 +222,25 @@ static void format_float(char text[40], float x)
     }
 }
 
+/* Likewise a double. */
+static void format_double(char text[40], double x)
+{
+    enum { CAP = 40, BIAS = 1023, DIGITS = 52 };
+    const uint64_t fraction = ((uint64_t)1 << DIGITS) - 1;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int exponent = (int)(bits >> DIGITS & 0x7ff);
+    if (isnan(x))
+        snprintf(text, CAP, "NAN");
+    else if (isinf(x))
+        snprintf(text, CAP, "INFINITY");
+    else if (exponent == 0)
+        snprintf(text, CAP, "as_double(0x%016" PRIx64 "UL)", bits & fraction);
+    else
+        snprintf(text, CAP, "0x1.%013" PRIx64 "p%+d", bits & fraction,
+                 exponent - BIAS);
+}
+
 static void format_int(char text[40], int32_t x)
 {
     enum { CAP = 40 };
@@ -215,19 +250,22 @@ static void format_int(char text[40], int32_t x)
         snprintf(text, CAP, "%" PRId32, x);
 }
 
-void xl__opencl_constant(struct xl__str *out, double value,
+void xl__opencl_constant(const struct xl__emit *m, double value,
                          enum xl__vtype type, unsigned width)
 {
     char text[40];
+    struct xl__str *out = m->out;
     const bool is_minus = type == XL__V_F32 && signbit(value) != 0;
-    if (type == XL__V_F32)
+    if (type == XL__V_F32 && m->g->is_double)
+        format_double(text, value);
+    else if (type == XL__V_F32)
         format_float(text, (float)value);
     else if (type == XL__V_I32)
         format_int(text, (int32_t)value);
     else
         format_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
     if (width > 1)
-        xl__str_printf(out, "(%s)", xl__emit_type(type, width));
+        xl__str_printf(out, "(%s)", xl__emit_type(m->g, type, width));
     const bool is_wrapped = width > 1 || is_minus || text[0] == '-';
     xl__str_printf(out, is_wrapped ? "(%s%s)" : "%s%s", is_minus ? "-" : "",
                    text);

@@ -19,7 +19,7 @@ unsigned xl__opencl_uses(const struct xl__emit *m);
 const char *xl__opencl_elem_type(xl_dtype dtype);
 /* Append a constant that a compiler reads back as exactly this value, in any
  * locale. */
-void xl__opencl_constant(struct xl__str *out, double value,
+void xl__opencl_constant(const struct xl__emit *m, double value,
                          enum xl__vtype type, unsigned width);
 /* The type to which argument i of a node is converted. */
 enum xl__vtype xl__opencl_arg_type(const struct xl__graph *g,

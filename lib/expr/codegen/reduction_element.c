@@ -35,10 +35,10 @@ static void write_row_results(struct xl__reduction_writer *r, unsigned s)
         const struct xl__reduction_state *state;
         const char *result = xl__reduction_result(r, v, &state);
         if (result && v->sweep == s)
-            xl__emit_line(
-                &r->m, "const %s v%u = %s(%s, %u);",
-                xl__emit_type(r->m.g->node[v->node].type, r->row_width),
-                v->node, result, state->acc->name, state->node);
+            xl__emit_line(&r->m, "const %s v%u = %s(%s, %u);",
+                          xl__emit_type(r->m.g, r->m.g->node[v->node].type,
+                                        r->row_width),
+                          v->node, result, state->acc->name, state->node);
     }
 }
 
@@ -85,7 +85,7 @@ static bool is_held(const struct xl__reduction_writer *r, unsigned node)
 
 static const char *type_of(const struct xl__reduction_writer *r, unsigned node)
 {
-    return xl__emit_type(r->m.g->node[node].type, r->m.vw);
+    return xl__emit_type(r->m.g, r->m.g->node[node].type, r->m.vw);
 }
 
 /* Copy a value's variable into its array, and back. */
@@ -136,7 +136,7 @@ static void write_arrays(struct xl__emit *m)
     for (unsigned i = 0; i < r->n_states; i++)
         if (r->state[i].sweep == r->sweep)
             xl__emit_line(m, "%s b%u[XL_AT_ONCE];",
-                          xl__emit_type(r->state[i].acc->type, m->vw),
+                          xl__emit_type(r->m.g, r->state[i].acc->type, m->vw),
                           r->state[i].node);
 }
 

@@ -71,6 +71,13 @@ static const struct xl__accumulator *acc_of(const struct xl__graph *g,
                                                 : rule->of_int;
 }
 
+/* Size of a state of width 1, in 4 bytes. */
+static unsigned words_of(const struct xl__graph *g,
+                         const struct xl__accumulator *acc)
+{
+    return acc->words * (g->is_double ? 2 : 1);
+}
+
 /* Does the state `have` also give the result of this reduction? The state of a
  * variance contains the mean. */
 static bool gives_result(const struct xl__graph *g,
@@ -172,7 +179,7 @@ const char *xl__reduction_result(const struct xl__reduction_writer *r,
 
 unsigned xl__reduction_words(const struct xl__graph *g, unsigned node)
 {
-    return acc_of(g, node)->words;
+    return words_of(g, acc_of(g, node));
 }
 
 unsigned xl__state_words(const struct xl__graph *g,
@@ -183,7 +190,7 @@ unsigned xl__state_words(const struct xl__graph *g,
         if (is_reduction(g, &group->value[i]) &&
             xl__emit_operand_of(group, group->value[i].node) ==
                 XL__EXPR_OPERANDS)
-            words += acc_of(g, group->value[i].node)->words;
+            words += words_of(g, acc_of(g, group->value[i].node));
     return words;
 }
 
@@ -371,7 +378,7 @@ size_t xl__partial_bytes(const struct xl__graph *g,
     size_t bytes = 0;
     if (xl__reduction_init(&r, g, NULL, group, NULL) == XL_OK)
         for (unsigned i = 0; i < r.n_states; i++)
-            bytes += section_bytes(r.state[i].acc->words, n_partials);
+            bytes += section_bytes(words_of(g, r.state[i].acc), n_partials);
     xl__reduction_clear(&r);
     return bytes;
 }
@@ -383,7 +390,7 @@ static void add_partial_args(const struct xl__reduction_writer *r,
     xl__arg_mem(step, XL__MEM_SCRATCH);
     for (unsigned i = 0; i < r->n_states; i++) {
         xl__arg_u64(step, at);
-        at += section_bytes(r->state[i].acc->words, n_partials);
+        at += section_bytes(words_of(r->m.g, r->state[i].acc), n_partials);
     }
 }
 
@@ -403,7 +410,7 @@ static size_t local_bytes(const struct xl__reduction_writer *r, size_t n_local)
 {
     size_t words = 0;
     for (unsigned i = 0; i < r->n_states; i++)
-        words += r->state[i].acc->words;
+        words += words_of(r->m.g, r->state[i].acc);
     return n_local * words * sizeof(float);
 }
 

@@ -16,7 +16,7 @@
 struct xl__accumulator {
     const char *name;    /* "sumf": functions are xl_sumf_fold_4() ... */
     enum xl__vtype type; /* of the elements that are folded */
-    unsigned words;      /* size of a state of width 1, in 4 bytes */
+    unsigned words;      /* size of a state of width 1, in floats */
     bool needs_index;    /* argmin, argmax: elements come with their index */
 };
 

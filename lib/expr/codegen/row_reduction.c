@@ -108,7 +108,7 @@ void xl__rows_geometry(const struct xl__graph *g, const struct xl__limits *l,
 {
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     struct xl__geometry *geo = &group->geo;
-    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(l, group),
+    *geo = (struct xl__geometry){.vw = (unsigned)xl__reduction_vw(g, l, group),
                                  .is_wide = xl__emit_is_wide(group)};
     geo->unroll = xl__reduction_unroll(g, l, group);
     if (xl__is_vector_cpu(l))

@@ -277,7 +277,7 @@ static bool can_read_back(const struct xl__fusion *f, unsigned o)
 {
     const struct xl__output *out = &f->g->output[o];
     const struct xl__extent to = xl__extent_of(&out->shape);
-    if (out->dtype != xl__wide_dtype(f->g->node[out->node].type) ||
+    if (out->dtype != xl__wide_dtype(f->g, f->g->node[out->node].type) ||
         !xl__extent_equal(&to, &f->mark[out->node].extent))
         return false;
     const struct xl__view v = xl__view_output(out);

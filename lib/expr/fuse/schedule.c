@@ -55,7 +55,7 @@ static struct xl__operand sink_memory(const struct xl__fusion *f,
     if (s->output == XL__NEVER || s->is_detoured) {
         p.at = XL__AT_TEMP;
         p.index = s->temp;
-        p.dtype = xl__wide_dtype(f->g->node[s->node].type);
+        p.dtype = xl__wide_dtype(f->g, f->g->node[s->node].type);
         return p;
     }
     p.at = XL__AT_BINDING;

@@ -47,7 +47,7 @@ static double bytes_of(const struct xl__fusion *f, unsigned n)
     const struct xl__node *node = &f->g->node[n];
     const xl_dtype dtype = node->op == XL__E_INPUT
                                ? node->dtype
-                               : xl__wide_dtype(node->type);
+                               : xl__wide_dtype(f->g, node->type);
     return f->mark[n].elems * (double)xl_dtype_bytes(dtype);
 }
 
@@ -163,8 +163,9 @@ struct scratch_span {
 xl_status xl__temp_add(struct xl__fusion *f, struct xl__sink *sink)
 {
     struct xl__schedule *s = f->out;
-    struct xl__temp t = {.node = sink->node,
-                         .dtype = xl__wide_dtype(f->g->node[sink->node].type)};
+    struct xl__temp t = {
+        .node = sink->node,
+        .dtype = xl__wide_dtype(f->g, f->g->node[sink->node].type)};
     t.bytes = xl_dtype_bytes(t.dtype);
     for (unsigned d = 0; d < XL_MAX_DIMS; d++)
         if (!xl__mul(t.bytes, sink->extent.size[d], &t.bytes))

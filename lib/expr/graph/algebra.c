@@ -253,10 +253,9 @@ static bool rule_where(struct xl__graph *g, const struct xl__node *n,
 
 /* -- types ------------------------------------------------------------ */
 
-static bool is_narrow(xl_dtype dtype)
+static bool is_narrow(const struct xl__graph *g, const struct xl__node *n)
 {
-    return dtype == XL_F16 || dtype == XL_BF16 || dtype == XL_I8 ||
-           dtype == XL_U8;
+    return n->dtype != xl__wide_dtype(g, n->type);
 }
 
 static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
@@ -268,10 +267,10 @@ static bool rule_cast(struct xl__graph *g, const struct xl__node *n,
     const bool is_stored = inner.op == XL__E_INPUT || inner.op == XL__E_CAST;
     *out = n->arg[0];
     if (n->type == inner.type &&
-        (!is_narrow(n->dtype) || (is_stored && inner.dtype == n->dtype)))
+        (!is_narrow(g, n) || (is_stored && inner.dtype == n->dtype)))
         return true;
     if (inner.op != XL__E_CAST || arg_node(g, &inner, 0)->type != XL__V_BOOL ||
-        is_narrow(n->dtype))
+        is_narrow(g, n))
         return false;
     struct xl__node direct = *n; /* true is 1 in every type */
     direct.arg[0] = inner.arg[0];

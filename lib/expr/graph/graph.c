@@ -169,13 +169,14 @@ static unsigned intern_node(struct xl__graph *g, const struct xl__node *n)
 
 /* -- constants -------------------------------------------------------- */
 
-static double round_constant(enum xl__vtype type, double x)
+static double round_constant(const struct xl__graph *g, enum xl__vtype type,
+                             double x)
 {
     if (type == XL__V_BOOL)
         return x != 0;
     if (type == XL__V_I32)
         return x + 0.0; /* integers have no -0 */
-    return isnan(x) ? (double)NAN : (double)(float)x;
+    return isnan(x) ? (double)NAN : g->is_double ? x : (double)(float)x;
 }
 
 static bool is_foldable(const struct xl__graph *g, const struct xl__node *n)
@@ -202,7 +203,8 @@ static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
     g->node[g->n_nodes] = *n;
     for (unsigned i = 0; i < xl__expr_ops[n->op].n_args; i++)
         arg[i].x = g->node[n->arg[i]].value;
-    out.value = round_constant(n->type, xl__eval_node(g, g->n_nodes, arg).x);
+    out.value =
+        round_constant(g, n->type, xl__eval_node(g, g->n_nodes, arg).x);
     return intern_node(g, &out);
 }
 
@@ -215,7 +217,7 @@ unsigned xl__graph_node(struct xl__graph *g, const struct xl__node *spec)
     if (is_foldable(g, &n))
         return fold_constants(g, &n);
     if (n.op == XL__E_CONST)
-        n.value = round_constant(n.type, n.value);
+        n.value = round_constant(g, n.type, n.value);
     if (is_commutative(n.op) && g->node[n.arg[0]].op == XL__E_CONST) {
         n.arg[0] = n.arg[1]; /* rules expect a constant as the second one */
         n.arg[1] = spec->arg[0];

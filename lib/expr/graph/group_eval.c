@@ -83,9 +83,9 @@ static num random_number(const struct group_eval *e, const struct xl__node *n,
     const num seed = e->node[n->arg[0]].a[0];
     const double x = xl__eval_rand(n->op, (int32_t)seed.x, index);
     const double ulp = xl__expr_ops[n->op].ulp;
-    return xl__interval_f32(x, seed.err > 0
-                                   ? xl__unbounded
-                                   : 2 * xl__unit_roundoff * ulp * radius);
+    return xl__interval_float(xl__precision_of(false), x,
+                              seed.err > 0 ? xl__unbounded
+                                           : 2 * 0x1p-24 * ulp * radius);
 }
 
 static num load_number(const struct group_eval *e, unsigned operand,
@@ -101,8 +101,11 @@ static num load_number(const struct group_eval *e, unsigned operand,
     index += xl__operand_before(e->group, o);
     num out = {m->value[index], m->error ? m->error[index] : 0};
     if (n->type == XL__V_BOOL)
-        return xl__interval_round(out, XL_BOOL);
-    return n->type == XL__V_F32 ? xl__interval_f32(out.x, out.err) : out;
+        return xl__interval_round(xl__precision_of(false), out, XL_BOOL);
+    return n->type == XL__V_F32
+               ? xl__interval_float(xl__precision_of(e->g->is_double), out.x,
+                                    out.err)
+               : out;
 }
 
 static void load_operand(struct group_eval *e, unsigned operand, size_t row)
@@ -119,8 +122,9 @@ static void load_operand(struct group_eval *e, unsigned operand, size_t row)
 static num constant_value(const struct group_eval *e, const struct xl__node *n)
 {
     const double x = n->op == XL__E_SCALAR ? e->scalar[n->binding] : n->value;
-    return n->type == XL__V_F32 ? xl__interval_f32((double)(float)x, 0)
-                                : (num){x, 0};
+    return n->type == XL__V_F32 && !e->g->is_double
+               ? (num){(double)(float)x, 0}
+               : (num){x, 0};
 }
 
 /* -- values ----------------------------------------------------------- */
@@ -194,12 +198,13 @@ static void store_operand(struct group_eval *e, unsigned operand, size_t row)
     const size_t start = operand_index(e->group, o, false, row);
     const size_t n = is_same_for_row(e->group, o) ? 1 : e->n_reduced;
     const enum xl__vtype type = e->g->node[o->node].type;
+    const struct xl__precision *p = xl__precision_of(e->g->is_double);
     for (size_t i = 0; i < n; i++) {
         const size_t at = start + operand_index(e->group, o, true, i);
         num x = from->a[i * from->step];
-        if (o->dtype == XL_F32)
-            x = xl__interval_convert(x, type, XL__V_F32);
-        x = xl__interval_round(x, o->dtype);
+        if (o->dtype == XL_F32 || o->dtype == XL_F64)
+            x = xl__interval_convert(p, x, type, XL__V_F32);
+        x = xl__interval_round(p, x, o->dtype);
         m->value[at] = x.x;
         m->error[at] = x.err;
     }

@@ -144,6 +144,7 @@ static void find_assigned(struct xl__infer *in, const char *name,
             symbol->value == XL__NO_NODE || symbol->is_sliced)
             continue;
         *out = in->g->node[symbol->value];
+        out->dtype = xl__wide_dtype(in->g, out->type);
         return;
     }
     in->location = 0;
@@ -179,8 +180,9 @@ static unsigned expand_softmax(struct xl__infer *in, unsigned x, unsigned axes,
                                bool is_log)
 {
     static const double below_any_sum = 0.5;
-    const unsigned top = add_least(
-        in, xl__infer_reduce(in, XL__E_RMAX, x, axes), -(double)FLT_MAX);
+    const unsigned top =
+        add_least(in, xl__infer_reduce(in, XL__E_RMAX, x, axes),
+                  in->g->is_double ? -DBL_MAX : -(double)FLT_MAX);
     const unsigned below = add_map2(in, XL__E_SUB, x, top);
     const unsigned e = add_map1(in, XL__E_EXP, below);
     const unsigned sum =
@@ -302,7 +304,7 @@ static unsigned add_integer(struct xl__infer *in, double value)
 
 static unsigned add_f32(struct xl__infer *in, double value)
 {
-    if (isfinite(value) && isinf((float)value))
+    if (!in->g->is_double && isfinite(value) && isinf((float)value))
         return XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
                               "%g does not fit in f32; for infinity write inf",
                               value);
@@ -462,10 +464,24 @@ static void free_state(struct xl__infer *in)
     free(in->is_needed);
 }
 
+/* Floats are f64 where a bound name or a cast is. */
+static bool has_f64(const struct xl__infer *in)
+{
+    bool has = false;
+    for (unsigned i = 0; i < in->s->n; i++)
+        has = has || in->s->b[i].dtype == XL_F64;
+    for (unsigned i = 0; i < in->t->n_nodes; i++)
+        has = has || (in->t->node[i].kind == XL__T_CALL &&
+                      in->t->node[i].op == XL__E_CAST &&
+                      in->t->node[i].dtype == XL_F64);
+    return has;
+}
+
 /* Infer all statements; the results are in symbols and outputs. */
 static void infer_statements(struct xl__infer *in)
 {
-    *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0};
+    *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0,
+                                .is_double = has_f64(in)};
     if (!allocate_state(in)) {
         XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
         return;

@@ -66,7 +66,8 @@ static inline unsigned xl__infer_fail(struct xl__infer *in, xl_status status)
 xl_status xl__infer(const struct xl__tree *t, const struct xl__signature *s,
                     struct xl__graph *out, struct xl__error *e);
 /* Infers the type and the shape of the value that the name has after the last
- * statement; it must be assigned as a whole. Outputs need not be bound. */
+ * statement, in dtype that of memory; it must be assigned as a whole. Outputs
+ * need not be bound. */
 xl_status xl__infer_value(const struct xl__tree *t,
                           const struct xl__signature *s, const char *name,
                           struct xl__node *out, struct xl__error *e);

@@ -132,10 +132,9 @@ bool xl__infer_axes(struct xl__infer *in, const struct xl__tree_node *call,
 /* An index along axes is an i32. */
 #define MAX_INDEX 0x7fffffff
 
-const char *xl__vtype_name(enum xl__vtype type)
+const char *xl__vtype_name(const struct xl__graph *g, enum xl__vtype type)
 {
-    static const char *const names[] = {"bool", "i32", "f32"};
-    return names[type];
+    return xl_dtype_name(xl__wide_dtype(g, type));
 }
 
 unsigned xl__infer_node(struct xl__infer *in, struct xl__node *spec)
@@ -165,8 +164,8 @@ unsigned xl__infer_const(struct xl__infer *in, enum xl__vtype type,
 static unsigned add_cast(struct xl__infer *in, unsigned node,
                          enum xl__vtype type, xl_dtype dtype)
 {
-    if (node == XL__NO_NODE ||
-        (in->g->node[node].type == type && dtype == xl__wide_dtype(type)))
+    if (node == XL__NO_NODE || (in->g->node[node].type == type &&
+                                dtype == xl__wide_dtype(in->g, type)))
         return node;
     struct xl__node spec = {.op = XL__E_CAST,
                             .type = type,
@@ -192,11 +191,12 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
     if (in->status != XL_OK)
         return XL__NO_NODE;
     switch (dtype) {
+    case XL_F64: /* then floats are f64 */
+        return add_cast(in, node, XL__V_F32, XL_F64);
     case XL_F32:
-        return add_cast(in, node, XL__V_F32, XL_F32);
     case XL_F16:
     case XL_BF16:
-        node = add_cast(in, node, XL__V_F32, XL_F32);
+        node = add_cast(in, node, XL__V_F32, xl__wide_dtype(in->g, XL__V_F32));
         return add_cast(in, node, XL__V_F32, dtype);
     case XL_I32:
         return add_cast(in, node, XL__V_I32, XL_I32);
@@ -209,7 +209,7 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
     default:
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "type %s is not supported; supported are f32, f16, bf16, "
+            "type %s is not supported; supported are f64, f32, f16, bf16, "
             "i32, i8, u8 and bool",
             xl_dtype_name(dtype));
     }
@@ -218,7 +218,7 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
 static unsigned convert_to(struct xl__infer *in, unsigned node,
                            enum xl__vtype type)
 {
-    return xl__infer_as(in, node, xl__wide_dtype(type));
+    return xl__infer_as(in, node, xl__wide_dtype(in->g, type));
 }
 
 /* -- types ------------------------------------------------------------ */
@@ -251,7 +251,7 @@ static bool check_bool(struct xl__infer *in, enum xl__expr_op op,
     XL__INFER_FAIL(
         in, XL_BAD_ARGUMENT,
         "'%s' requires bool and was given %s; compare, as in x != 0",
-        xl__expr_ops[op].name, xl__vtype_name(type));
+        xl__expr_ops[op].name, xl__vtype_name(in->g, type));
     return false;
 }
 

@@ -7,7 +7,7 @@
 #include "expr/graph/infer.h"
 
 /* "f32", "i32", "bool". */
-const char *xl__vtype_name(enum xl__vtype type);
+const char *xl__vtype_name(const struct xl__graph *g, enum xl__vtype type);
 /* The shape as text, in `text`: "(4, 5)"; "()" for a single value. */
 enum { XL__SHAPE_TEXT = XL_MAX_DIMS * 22 + 4 };
 const char *xl__shape_text(const struct xl__shape *s,

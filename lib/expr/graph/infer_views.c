@@ -35,6 +35,7 @@
 static bool register_type(unsigned dtype, enum xl__vtype *out)
 {
     switch (dtype) {
+    case XL_F64:
     case XL_F32:
     case XL_F16:
     case XL_BF16:
@@ -60,13 +61,14 @@ unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
                             .dtype = (xl_dtype)b->dtype,
                             .binding = binding};
     if (!register_type(b->dtype, &spec.type) ||
-        (b->is_scalar && b->dtype != XL_F32 && b->dtype != XL_I32))
+        (b->is_scalar && b->dtype != XL_F64 && b->dtype != XL_F32 &&
+         b->dtype != XL_I32))
         return XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is bound as %s; %s",
                               b->name, xl_dtype_name((xl_dtype)b->dtype),
                               b->is_scalar
-                                  ? "scalars are f32 or i32"
-                                  : "tensors are f32, f16, bf16, i32, i8, "
-                                    "u8 or bool");
+                                  ? "scalars are f64, f32 or i32"
+                                  : "tensors are f64, f32, f16, bf16, i32, "
+                                    "i8, u8 or bool");
     spec.shape.n_dims = b->is_scalar ? 0 : b->n_dims;
     for (unsigned d = 0; d < spec.shape.n_dims; d++) {
         spec.shape.size[d] = b->size[d];
@@ -482,7 +484,7 @@ unsigned xl__infer_gather(struct xl__infer *in,
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "an index is an integer and is %s here: write cast(index, i32)",
-            xl__vtype_name(in->g->node[index].type));
+            xl__vtype_name(in->g, in->g->node[index].type));
     if (from.n_dims == 0)
         return XL__INFER_FAIL(in, XL_BAD_SHAPE,
                               "a single value has no axis to be indexed");
@@ -524,11 +526,11 @@ static bool check_type(struct xl__infer *in, const char *name, xl_dtype dtype,
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "'%s' is bool and its value is %s: write the value != 0", name,
-            xl__vtype_name(type));
+            xl__vtype_name(in->g, type));
     else
         XL__INFER_FAIL(in, XL_BAD_ARGUMENT,
                        "'%s' is %s and its value is %s: write cast(value, %s)",
-                       name, xl_dtype_name(dtype), xl__vtype_name(type),
+                       name, xl_dtype_name(dtype), xl__vtype_name(in->g, type),
                        xl_dtype_name(dtype));
     return false;
 }
@@ -635,8 +637,8 @@ static unsigned set_output(struct xl__infer *in, const struct xl__node *to,
     if (!check_type(in, name, out.dtype, in->g->node[value].type) ||
         !fit_shape(in, name, &in->g->node[written].shape, target, &out))
         return XL__NO_NODE;
-    out.node =
-        xl__infer_as(in, written, xl__wide_dtype(register_type_of(out.dtype)));
+    out.node = xl__infer_as(
+        in, written, xl__wide_dtype(in->g, register_type_of(out.dtype)));
     in->g->output[at] = out;
     return value;
 }

@@ -147,8 +147,9 @@ static unsigned expand_logsumexp(struct lowering *s, const struct xl__node *n)
 {
     const unsigned most = add_reduction(s, *n, XL__E_RMAX, n->arg[0]);
     const unsigned size = add_operation(s, XL__E_ABS, most, 0, 0);
-    const unsigned is_finite =
-        add_operation(s, XL__E_LE, size, add_constant(s, (double)FLT_MAX), 0);
+    const unsigned is_finite = add_operation(
+        s, XL__E_LE, size,
+        add_constant(s, s->to->is_double ? DBL_MAX : (double)FLT_MAX), 0);
     const unsigned zero = add_constant(s, 0);
     struct xl__node choice = {
         .op = XL__E_WHERE, .type = XL__V_F32, .arg = {is_finite, most, zero}};
@@ -218,6 +219,7 @@ xl_status xl__graph_lower_variance(const struct xl__graph *from,
                   sizeof *out->output))
         TRY(XL_NO_MEMORY);
     out->fast_math = from->fast_math;
+    out->is_double = from->is_double;
     const unsigned same = copy_first(&s);
     for (unsigned i = same; i < from->n_nodes; i++) {
         s.number[i] = lower_node(&s, i);

@@ -348,6 +348,7 @@ xl_status xl__graph_lower_views(const struct xl__graph *from,
     struct view_lowering w = {
         .from = from, .s = s, .l = l, .to = out, .why = why};
     out->fast_math = from->fast_math;
+    out->is_double = from->is_double;
     if (!allocate(&w))
         TRY(XL_NO_MEMORY);
     for (unsigned i = 0; i < from->n_nodes; i++) {

@@ -13,11 +13,20 @@
 
 #include "base/half.h"
 
-struct xl__interval xl__interval_f32(double x, double err)
+const struct xl__precision *xl__precision_of(bool is_double)
+{
+    static const struct xl__precision f32 = {0x1p-24, (double)FLT_MAX,
+                                             (double)FLT_MIN, 0};
+    static const struct xl__precision f64 = {0x1p-53, DBL_MAX, DBL_MIN, 8};
+    return is_double ? &f64 : &f32;
+}
+
+struct xl__interval xl__interval_float(const struct xl__precision *p, double x,
+                                       double err)
 {
     /* The least value that rounds to infinity: half a unit above the largest
-     * f32. */
-    const double overflow = (double)FLT_MAX * (1 + xl__unit_roundoff);
+     * number. */
+    const double overflow = p->most * (1 + p->u);
     struct xl__interval out = {x, err};
     if (isnan(x) || isnan(err) || isinf(err)) {
         out.err = isnan(x) && err == 0 ? 0 : xl__unbounded;
@@ -26,8 +35,8 @@ struct xl__interval xl__interval_f32(double x, double err)
         out.err = 0;
     } else if (fabs(x) + err >= overflow) {
         out.err = xl__unbounded;
-    } else if (fabs(x) - err < (double)FLT_MIN && (x != 0 || err > 0)) {
-        out.err += (double)FLT_MIN;
+    } else if (fabs(x) - err < p->least && (x != 0 || err > 0)) {
+        out.err += p->least;
     }
     return out;
 }
@@ -93,19 +102,22 @@ static struct xl__interval to_truth_value(struct xl__interval a)
     return (struct xl__interval){a.x != 0, is_sure ? 0 : xl__unbounded};
 }
 
-struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype)
+struct xl__interval xl__interval_round(const struct xl__precision *p,
+                                       struct xl__interval a, xl_dtype dtype)
 {
     static double (*const f[XL_N_DTYPES])(double) = {
-        [XL_F16] = to_f16, [XL_BF16] = to_bf16, [XL_I32] = to_i32,
-        [XL_I8] = to_i8,   [XL_U8] = to_u8,     [XL_BOOL] = to_bool};
+        [XL_F32] = to_f32,  [XL_F16] = to_f16, [XL_BF16] = to_bf16,
+        [XL_I32] = to_i32,  [XL_I8] = to_i8,   [XL_U8] = to_u8,
+        [XL_BOOL] = to_bool};
     if (dtype == XL_BOOL)
         return to_truth_value(a);
-    if (dtype == XL_F32 || !f[dtype])
+    if (!f[dtype] || (dtype == XL_F32 && p->own == 0))
         return a;
     return map_monotonic(f[dtype], a);
 }
 
-struct xl__interval xl__interval_convert(struct xl__interval a,
+struct xl__interval xl__interval_convert(const struct xl__precision *p,
+                                         struct xl__interval a,
                                          enum xl__vtype from,
                                          enum xl__vtype to)
 {
@@ -113,5 +125,7 @@ struct xl__interval xl__interval_convert(struct xl__interval a,
         return a;
     if (to == XL__V_BOOL)
         return to_truth_value(a);
+    if (to == XL__V_F32 && p->u < 0x1p-24)
+        return a; /* an i32 is an f64 */
     return map_monotonic(to == XL__V_F32 ? to_f32 : to_i32, a);
 }

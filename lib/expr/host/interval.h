@@ -20,8 +20,13 @@ struct xl__interval {
     double x, err;
 };
 
-/* Unit roundoff u of f32: the relative error of one rounding. */
-static const double xl__unit_roundoff = 0x1p-24;
+/* A type of floats: the relative error u of one rounding, its largest and its
+ * least normal number, and roundings of the host that the bounds of an
+ * operation include, since x is computed in f64 as well. */
+struct xl__precision {
+    double u, most, least, own;
+};
+const struct xl__precision *xl__precision_of(bool is_double);
 static const double xl__unbounded = (double)INFINITY;
 
 /* |a - b|; 0 for two NaN and for two equal infinities, infinite when only one
@@ -33,16 +38,19 @@ static inline double xl__value_distance(double a, double b)
     return isnan(a) || isnan(b) ? xl__unbounded : fabs(a - b);
 }
 
-/* An f32 result with value x and error err. Adds what f32 does at the ends of
- * its range: overflow to infinity, and subnormals, which a device may flush to
+/* A float with value x and error err. Adds what happens at the ends of the
+ * range: overflow to infinity, and subnormals, which a device may flush to
  * 0. */
-struct xl__interval xl__interval_f32(double x, double err);
+struct xl__interval xl__interval_float(const struct xl__precision *p, double x,
+                                       double err);
 /* Convert between types of values (enum xl__vtype), as implicit conversions
  * do. */
-struct xl__interval xl__interval_convert(struct xl__interval a,
+struct xl__interval xl__interval_convert(const struct xl__precision *p,
+                                         struct xl__interval a,
                                          enum xl__vtype from,
                                          enum xl__vtype to);
 /* Round to a dtype: on storing to memory of this type, and in cast(). */
-struct xl__interval xl__interval_round(struct xl__interval a, xl_dtype dtype);
+struct xl__interval xl__interval_round(const struct xl__precision *p,
+                                       struct xl__interval a, xl_dtype dtype);
 
 #endif

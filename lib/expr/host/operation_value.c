@@ -311,14 +311,16 @@ static double bound_quotient(enum xl__expr_op op, const num *a)
 
 /* A sum, difference or product of floats that is itself a float is exact: in
  * any rounding mode, and in a contracted expression. Source: Dekker 1971. */
-static bool is_exact_result(enum xl__expr_op op, const num *a, double f)
+static bool is_exact_result(const struct xl__precision *p, enum xl__expr_op op,
+                            const num *a, double f)
 {
-    if ((double)(float)f != f || a[0].err > 0 || a[1].err > 0)
+    const bool is_double = p->own > 0;
+    if ((!is_double && (double)(float)f != f) || a[0].err > 0 || a[1].err > 0)
         return false;
     const double b = op == XL__E_SUB ? -a[1].x : a[1].x;
     if (op == XL__E_ADD || op == XL__E_SUB)
         return f - a[0].x == b && f - b == a[0].x;
-    return op == XL__E_MUL;
+    return op == XL__E_MUL && (!is_double || fma(a[0].x, a[1].x, -f) == 0);
 }
 
 /* -- values by type --------------------------------------------------- */
@@ -364,7 +366,7 @@ static double native_error(enum xl__expr_op op, const num *a, double f)
 static double gelu_tail_ulp(double x)
 {
     static const double subnormal = -12.9; /* P(12.9) = -125.06 */
-    return x < subnormal ? 0.5 / xl__unit_roundoff : x < 0 ? pow(-x, 5) : 0;
+    return x < subnormal ? 0x1p23 : x < 0 ? pow(-x, 5) : 0;
 }
 
 /* The operation's own rounding. One ulp is at most 2 u, relative. */
@@ -374,9 +376,10 @@ static double own_error(const struct xl__graph *g, enum xl__expr_op op,
     const enum error_scale by = rules[op].by;
     const double ulp =
         xl__expr_ops[op].ulp + (by == SCALE_TAIL ? gelu_tail_ulp(a[0].x) : 0);
-    const double u = xl__unit_roundoff * (ulp > 0 ? 2 * ulp : 1);
+    const struct xl__precision *p = xl__precision_of(g->is_double);
+    const double u = p->u * ((ulp > 0 ? 2 * ulp : 1) + p->own);
     double of = fabs(f);
-    if (by == SCALE_NONE || !isfinite(f) || is_exact_result(op, a, f))
+    if (by == SCALE_NONE || !isfinite(f) || is_exact_result(p, op, a, f))
         return 0;
     if (by == SCALE_ARGUMENT && isfinite(a[0].x))
         of = fmax(of, fabs(a[0].x));
@@ -387,6 +390,7 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
                        const num *a)
 {
     const struct operation_rule *r = &rules[op];
+    const struct xl__precision *p = xl__precision_of(g->is_double);
     const unsigned n = xl__expr_ops[op].n_args;
     double at[XL__EXPR_ARGS] = {0}, top, err = 0;
     for (unsigned i = 0; i < n; i++)
@@ -405,7 +409,7 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
                    deviation_at_zero(op, a, f));
     if (r->range > 0)
         err = fmin(err, 2 * r->range);
-    return xl__interval_f32(f, err + own_error(g, op, a, f));
+    return xl__interval_float(p, f, err + own_error(g, op, a, f));
 }
 
 static int32_t wrap_i32(uint32_t x)
@@ -611,9 +615,10 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
 {
     const struct xl__node *n = &g->node[node];
     const unsigned n_args = xl__expr_ops[n->op].n_args;
+    const struct xl__precision *p = xl__precision_of(g->is_double);
     num a[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned i = 0; i < n_args; i++)
-        a[i] = xl__interval_convert(arg[i], g->node[n->arg[i]].type,
+        a[i] = xl__interval_convert(p, arg[i], g->node[n->arg[i]].type,
                                     operand_type(g, n, i));
     switch (n->op) {
     case XL__E_COPY:
@@ -625,9 +630,11 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
             return a[0].x != 0 ? a[1] : a[2];
         return (num){a[0].x != 0 ? a[1].x : a[2].x, xl__unbounded};
     case XL__E_CAST:
-        return xl__interval_convert(
-            xl__interval_round(a[0], n->dtype),
-            n->dtype == XL_F32 ? g->node[n->arg[0]].type : n->type, n->type);
+        return xl__interval_convert(p, xl__interval_round(p, a[0], n->dtype),
+                                    n->dtype == XL_F32 || n->dtype == XL_F64
+                                        ? g->node[n->arg[0]].type
+                                        : n->type,
+                                    n->type);
     default:
         return eval_by_type(g, n, a);
     }

@@ -19,11 +19,12 @@ struct reduced_numbers {
     unsigned step;
     size_t n;
     enum xl__vtype from, to;
+    const struct xl__precision *p;
 };
 
 static num get_number(const struct reduced_numbers *m, size_t i)
 {
-    return xl__interval_convert(m->a[i * m->step], m->from, m->to);
+    return xl__interval_convert(m->p, m->a[i * m->step], m->from, m->to);
 }
 
 /* A sum of floats: |error| <= 8 u sum |x|. */
@@ -36,12 +37,14 @@ struct sums {
 static struct sums add_up(const struct reduced_numbers *m)
 {
     struct sums s = {0, 0, 0};
+    long double x = 0;
     for (size_t i = 0; i < m->n; i++) {
         const num a = get_number(m, i);
-        s.x += a.x;
+        x += (long double)a.x;
         s.size += fabs(a.x) + a.err;
         s.err += a.err;
     }
+    s.x = (double)x;
     return s;
 }
 
@@ -50,12 +53,11 @@ static struct sums add_up(const struct reduced_numbers *m)
 static num reduce_sum_f32(const struct reduced_numbers *m)
 {
     const struct sums s = add_up(m);
-    if (isfinite(s.x) && s.size > (double)FLT_MAX)
+    if (isfinite(s.x) && s.size > m->p->most)
         return (num){s.x, xl__unbounded};
-    return xl__interval_f32(
-        s.x,
-        s.err +
-            (isfinite(s.x) ? sum_roundings * xl__unit_roundoff * s.size : 0));
+    return xl__interval_float(
+        m->p, s.x,
+        s.err + (isfinite(s.x) ? sum_roundings * m->p->u * s.size : 0));
 }
 
 static num reduce_sum_i32(const struct reduced_numbers *m)
@@ -76,7 +78,7 @@ static num reduce_sum_i32(const struct reduced_numbers *m)
  * all is neither: that leaves NaN, or an exact 0, certain. */
 static num reduce_prod_f32(const struct reduced_numbers *m)
 {
-    const double u = xl__unit_roundoff, n = (double)m->n;
+    const double u = m->p->u, n = (double)m->n;
     double x = 1, most = 1, least = 1, wide = 1;
     bool is_sure = n * u < 0.5, has_zero = false;
     for (size_t i = 0; i < m->n; i++) {
@@ -89,11 +91,11 @@ static num reduce_prod_f32(const struct reduced_numbers *m)
         is_sure = is_sure && (a.err == 0 || size > a.err);
         has_zero = has_zero || (a.x == 0 && a.err == 0);
     }
-    if (is_sure && (isnan(x) || (has_zero && most <= (double)FLT_MAX)))
+    if (is_sure && (isnan(x) || (has_zero && most <= m->p->most)))
         return (num){x, 0};
-    if (!is_sure || most > (double)FLT_MAX || least < (double)FLT_MIN)
+    if (!is_sure || most > m->p->most || least < m->p->least)
         return (num){x, xl__unbounded};
-    return xl__interval_f32(x, fabs(x) * (wide * (1 + 2 * n * u) - 1));
+    return xl__interval_float(m->p, x, fabs(x) * (wide * (1 + 2 * n * u) - 1));
 }
 
 static num reduce_prod_i32(const struct reduced_numbers *m)
@@ -119,8 +121,8 @@ static num reduce_mean(const struct reduced_numbers *m)
     const double x = s.x / n;
     if (!isfinite(x) || !isfinite(s.err))
         return (num){x, s.err};
-    return xl__interval_f32(x, s.err / n +
-                                   DIVISION * xl__unit_roundoff * fabs(x));
+    return xl__interval_float(m->p, x,
+                              s.err / n + DIVISION * m->p->u * fabs(x));
 }
 
 /* The arguments' errors dx change the variance by at most 2 / n sum |x - mean|
@@ -129,7 +131,7 @@ static num reduce_mean(const struct reduced_numbers *m)
 static num reduce_variance(const struct reduced_numbers *m)
 {
     enum { OF_VAR = 16 };
-    const double n = (double)m->n, u = xl__unit_roundoff;
+    const double n = (double)m->n, u = m->p->u;
     const struct sums s = add_up(m);
     const double middle = s.x / n;
     double x = 0, err = 0;
@@ -140,12 +142,13 @@ static num reduce_variance(const struct reduced_numbers *m)
         err += 2 * fabs(d) * a.err + a.err * a.err;
     }
     x /= n;
-    if (isfinite(x) && (s.size > (double)FLT_MAX || x * n > (double)FLT_MAX))
+    if (isfinite(x) && (s.size > m->p->most || x * n > m->p->most))
         return (num){x, xl__unbounded};
     if (!isfinite(x))
-        return xl__interval_f32(x, s.err);
-    return xl__interval_f32(x, err / n + (double)FLT_MIN +
-                                   OF_VAR * u * (x + u * middle * middle));
+        return xl__interval_float(m->p, x, s.err);
+    return xl__interval_float(m->p, x,
+                              err / n + m->p->least +
+                                  OF_VAR * u * (x + u * middle * middle));
 }
 
 /* The arguments' errors e change the Euclidean norm by at most |e|, since | |x
@@ -161,12 +164,13 @@ static num reduce_norm2(const struct reduced_numbers *m)
         sum += a.x * a.x;
         moved += a.err * a.err;
     }
-    const double x = sqrt(sum), lost = sqrt((double)m->n) * (double)FLT_MIN;
+    const double x = sqrt(sum), lost = sqrt((double)m->n) * m->p->least;
     if (!isfinite(x))
-        return xl__interval_f32(x, sqrt(moved));
-    return xl__interval_f32(x, sqrt(moved) + lost +
-                                   ((sum_roundings + 1) / 2 + OF_ROOT) *
-                                       xl__unit_roundoff * x);
+        return xl__interval_float(m->p, x, sqrt(moved));
+    return xl__interval_float(m->p, x,
+                              sqrt(moved) + lost +
+                                  ((sum_roundings + 1) / 2 + OF_ROOT) *
+                                      m->p->u * x);
 }
 
 /* -- minimum, maximum, their index, any, all -------------------------- */
@@ -257,7 +261,7 @@ static num reduce_logsumexp(const struct reduced_numbers *m)
     const num top = reduce_extreme(m, true);
     double sum = 0, moved = 0, shifted = 0, far = 0;
     if (!isfinite(top.x) || isinf(top.err))
-        return xl__interval_f32(top.x, top.err);
+        return xl__interval_float(m->p, top.x, top.err);
     for (size_t i = 0; i < m->n; i++) {
         const num a = get_number(m, i);
         const double d = a.x - top.x, p = exp(d);
@@ -272,8 +276,8 @@ static num reduce_logsumexp(const struct reduced_numbers *m)
     const double first = moved / sum, second = expm1(2 * far) * first;
     const double own =
         OF_SUM + 2 * shifted / sum + OF_LOG * log(sum) + fabs(top.x) + fabs(x);
-    return xl__interval_f32(x, fmin(first + second, far) +
-                                   own * xl__unit_roundoff);
+    return xl__interval_float(m->p, x,
+                              fmin(first + second, far) + own * m->p->u);
 }
 
 /* -- any reduction ---------------------------------------------------- */
@@ -298,7 +302,12 @@ struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
 {
     const struct xl__node *r = &g->node[node];
     const enum xl__vtype from = g->node[r->arg[0]].type;
-    const struct reduced_numbers m = {a, step, n, from, operand_type(r, from)};
+    const struct reduced_numbers m = {a,
+                                      step,
+                                      n,
+                                      from,
+                                      operand_type(r, from),
+                                      xl__precision_of(g->is_double)};
     switch (r->op) {
     case XL__E_SUM:
         return m.to == XL__V_F32 ? reduce_sum_f32(&m) : reduce_sum_i32(&m);

@@ -194,7 +194,7 @@ xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype)
         return 0;
     if (!xl__type_find(type, strlen(type), &found)) {
         record_error(t, "xl_term_cast",
-                     "types are f32, f16, bf16, i32, i8, u8 and bool");
+                     "types are f64, f32, f16, bf16, i32, i8, u8 and bool");
         return 0;
     }
     struct xl__tree_call c = {.name = "cast",

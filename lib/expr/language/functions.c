@@ -47,8 +47,8 @@ static const struct {
     {"false", XL__T_BOOL, 0},
 };
 
-static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
-                                 XL_I8,  XL_U8,  XL_BOOL};
+static const xl_dtype types[] = {XL_F64, XL_F32, XL_F16, XL_BF16,
+                                 XL_I32, XL_I8,  XL_U8,  XL_BOOL};
 
 static const char *const views[] = {"transpose", "permute", "reshape"};
 

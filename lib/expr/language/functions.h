@@ -25,7 +25,7 @@ bool xl__function_has_axes(const struct xl__function *f);
 bool xl__constant_find(const char *name, size_t len,
                        struct xl__tree_node *out);
 
-/* Find a type that expressions compute with: f32, f16, bf16, i32, i8, u8,
+/* Find a type that expressions compute with: f64, f32, f16, bf16, i32, i8, u8,
  * bool. */
 bool xl__type_find(const char *name, size_t len, xl_dtype *out);
 

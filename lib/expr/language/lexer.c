@@ -21,7 +21,6 @@ enum {
 
 /* The least value that rounds to infinity: half a unit above the largest f32.
  */
-#define TOO_LARGE 340282356779733661637539395458142568448.0
 #define EXACT_INTEGERS 9007199254740992.0 /* 2^53 */
 
 /* Longest first, so that <= is not read as < and =. */
@@ -166,10 +165,10 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
     out->kind = is_float || more > 0 ? XL__TOK_NUMBER : XL__TOK_INTEGER;
     out->value = convert_digits(&d);
     out->len = len;
-    if (out->kind == XL__TOK_NUMBER && out->value >= TOO_LARGE)
+    if (out->kind == XL__TOK_NUMBER && isinf(out->value))
         return xl__tree_error(l->tree, out->location, l->e, XL_BAD_ARGUMENT,
-                              "the number is too large for f32, which ends at "
-                              "3.4028235e38; infinity is inf");
+                              "the number is too large for f64, which ends at "
+                              "1.8e308; infinity is inf");
     if (out->kind == XL__TOK_INTEGER && out->value > EXACT_INTEGERS)
         out->value = HUGE_VAL;
     return XL_OK;

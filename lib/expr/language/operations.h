@@ -9,7 +9,8 @@
 #include "base/error.h"
 
 /* The type of a value in a register. Values of memory's types (xl_dtype) are
- * converted on loading. The arguments of an operation have the type that it
+ * converted on loading. XL__V_F32 is f64 in
+ * a graph that is_double. The arguments of an operation have the type that it
  * works in; explicit CAST nodes convert, each by one of these steps:
  *
  *     bool to i32 or f32
@@ -204,6 +205,7 @@ struct xl__graph {
     unsigned n_outputs;
     size_t cap_outputs;
     bool fast_math;
+    bool is_double;   /* floats are f64, else f32 */
     unsigned *bucket; /* hash table of nodes, of graph.c */
     unsigned n_buckets;
 };
@@ -242,10 +244,12 @@ static inline bool xl__is_of_place(enum xl__expr_op op)
 }
 
 /* The type of memory that holds the values of a type exactly. */
-static inline xl_dtype xl__wide_dtype(enum xl__vtype type)
+static inline xl_dtype xl__wide_dtype(const struct xl__graph *g,
+                                      enum xl__vtype type)
 {
     return type == XL__V_BOOL  ? XL_BOOL
            : type == XL__V_I32 ? XL_I32
+           : g->is_double      ? XL_F64
                                : XL_F32;
 }
 

@@ -275,8 +275,8 @@ static xl_status parse_cast(struct parser *p, struct xl__tree_call *c,
                     "cast(x, f16); ',' is expected"));
     if (p->token.kind != XL__TOK_NAME ||
         !xl__type_find(p->token.text, p->token.len, &c->dtype))
-        return fail_expected(p, "a type is expected: f32, f16, bf16, i32, "
-                                "i8, u8 or bool");
+        return fail_expected(p, "a type is expected: f64, f32, f16, bf16, "
+                                "i32, i8, u8 or bool");
     TRY(next_token(p));
     TRY(expect_sign(p, ")", "')' is expected after the type"));
 fail:

@@ -49,16 +49,17 @@ static xl_status check_name(xl_queue *q, const struct xl__parameter *b,
 
 static xl_status check_dtype(xl_queue *q, const struct xl__parameter *b)
 {
-    const bool is_legal = b->is_scalar
-                              ? b->dtype == XL_F32 || b->dtype == XL_I32
-                              : b->dtype != XL_F64 && b->dtype <= XL_BOOL;
+    const bool is_legal =
+        b->is_scalar
+            ? b->dtype == XL_F64 || b->dtype == XL_F32 || b->dtype == XL_I32
+            : b->dtype <= XL_BOOL;
     if (is_legal)
         return XL_OK;
     return xl__error_set(&q->error, XL_BAD_ARGUMENT, "%s is of type %s; %s",
                          b->name, xl_dtype_name((xl_dtype)b->dtype),
-                         b->is_scalar ? "a scalar is f32 or i32"
-                                      : "a tensor is f32, f16, bf16, i32, i8, "
-                                        "u8 or bool");
+                         b->is_scalar ? "a scalar is f64, f32 or i32"
+                                      : "a tensor is f64, f32, f16, bf16, "
+                                        "i32, i8, u8 or bool");
 }
 
 xl_status xl__expr_check_signature(xl_queue *q, const struct xl__signature *s)

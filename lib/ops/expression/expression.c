@@ -161,8 +161,8 @@ static xl_status infer_result(struct xl__op_call *w, const char *name,
     struct xl__node value;
     TRY(xl__expr_check_signature(w->q, &key->sig));
     TRY(xl__infer_value(&d->e->tree, &key->sig, name, &value, &w->q->error));
-    *out = xl_tensor_dense(NULL, xl__wide_dtype(value.type),
-                           value.shape.n_dims, value.shape.size);
+    *out = xl_tensor_dense(NULL, value.dtype, value.shape.n_dims,
+                           value.shape.size);
 fail:
     return status;
 }

@@ -35,6 +35,10 @@ xl_status xl__expr_analyse(struct xl__op_call *w)
     TRY(xl__check_alloc(&w->q->error, g, "a graph"));
     TRY(xl__expr_check_signature(w->q, &key->sig));
     TRY(xl__infer(&d->e->tree, &key->sig, g, &w->q->error));
+    if (g->is_double && !xl__is(&w->q->ctx->device->limits, XL__F_has_f64))
+        TRY(xl__error_set(&w->q->error, XL_UNSUPPORTED,
+                          "an operand or a cast is f64, and the device has no "
+                          "f64 (cl_khr_fp64): bind f32"));
     if (d->e->tree.n_statements == 0)
         TRY(xl__error_set(&w->q->error, XL_BAD_ARGUMENT,
                           "no bound name is assigned"));

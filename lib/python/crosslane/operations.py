@@ -79,13 +79,15 @@ class Call:
     def bind(self, names: dict[str, Any]) -> dict[str, Any]:
         """Members `bindings` and `n_bindings`."""
         bindings = (structs["xl_binding"] * len(names))()
+        wide = any(dtype_of(value) == "f64" for value in names.values())
         for binding, (name, value) in zip(bindings, names.items()):
             binding.name = name.encode()
             if isinstance(value, (int, float, np.number)):
                 value = value.item() if isinstance(value, np.number) else value
                 is_float = isinstance(value, float)
                 binding.is_scalar, binding.scalar = True, value
-                binding.tensor.dtype = DTYPES["f32" if is_float else "i32"]
+                binding.tensor.dtype = DTYPES[
+                    "i32" if not is_float else "f64" if wide else "f32"]
             else:
                 binding.tensor = self.tensor(self.read(value))
         return {"bindings": self.point("bindings", bindings),
@@ -149,6 +151,13 @@ def explain(op: Callable[..., Any], *args: Any, **options: Any
     """The variants for a call, the best first, and why: explain(gemm, a, b).
     The chosen one is built and self-checked; nothing runs."""
     return op.describe(*args, **options).explain()  # type: ignore[attr-defined]
+
+
+def dtype_of(value: Any) -> str:
+    """The element type of an array; "" of a number."""
+    dtype = getattr(value, "dtype", None)
+    return dtype if isinstance(dtype, str) else "f64" if (
+        dtype == np.float64 and not isinstance(value, np.number)) else ""
 
 
 def memory(x: Array) -> Any:
@@ -434,7 +443,7 @@ def expr(text: str, *, dtype: Any = None, fast_math: bool = False,
     """A fused expression over the names, arrays and numbers: expr.h.
 
     The result is what the text assigns to `out`, or its last line, in a new
-    array of f32, i32 or bool, or of `dtype`; memory that is bound as `out`
+    array of f32, f64, i32 or bool, or of `dtype`; memory that is bound as `out`
     takes it instead. An array that the text assigns is changed in place."""
     call = Call("expr", queue, *names.values())
     queue = call.queue

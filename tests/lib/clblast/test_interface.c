@@ -313,6 +313,40 @@ static void test_vectors(void **state)
     release(&z);
 }
 
+static int has_doubles(void)
+{
+    cl_device_fp_config of_doubles = 0;
+    clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof of_doubles,
+                    &of_doubles, NULL);
+    return of_doubles != 0;
+}
+
+/* In f64: 2^-40 would be lost in f32. */
+static void test_doubles(void **state)
+{
+    struct array x, y, r;
+    double asum = 0;
+    (void)state;
+    if (!has_doubles())
+        return;
+    make_array(&x, DOUBLE, VECTOR, 1);
+    make_array(&y, DOUBLE, VECTOR, 2);
+    make_array(&r, DOUBLE, 8, 3);
+    EACH Y_OF(i) += (3 + 0x1p-40) * X_OF(i);
+    OK(CLBlastDaxpy(LENGTH, 3 + 0x1p-40, X_VECTOR, Y_VECTOR, &queue, NULL));
+    check_array(&y, "axpy");
+    EACH X_OF(i) *= -1 - 0x1p-45;
+    OK(CLBlastDscal(LENGTH, -1 - 0x1p-45, X_VECTOR, &queue, NULL));
+    check_array(&x, "scal");
+    EACH asum += fabs(X_OF(i));
+    r.x[3] = asum;
+    OK(CLBlastDasum(LENGTH, r.mem, 3, X_VECTOR, &queue, NULL));
+    check_array(&r, "asum");
+    release(&x);
+    release(&y);
+    release(&r);
+}
+
 static void test_reductions(void **state)
 {
     struct array x, y, r;
@@ -624,6 +658,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_level_2),
         cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_omatcopy),
         cmocka_unit_test(test_images),

@@ -311,7 +311,9 @@ static float read_float(const char *text)
 static void check_constant(float x)
 {
     struct xl__str out = {0};
-    xl__opencl_constant(&out, (double)x, XL__V_F32, 1);
+    const struct xl__graph g = {0};
+    const struct xl__emit m = {.g = &g, .out = &out};
+    xl__opencl_constant(&m, (double)x, XL__V_F32, 1);
     const float back = read_float(xl__str_text(&out));
     const bool is_same = memcmp(&back, &x, sizeof x) == 0;
     if (!is_same && !(isnan(x) && isnan(back)))
@@ -338,11 +340,51 @@ static void constants(void **state)
         check_constant(x);
     }
     struct xl__str out = {0};
-    xl__opencl_constant(&out, -2147483648.0, XL__V_I32, 1);
-    xl__opencl_constant(&out, 1, XL__V_BOOL, 1);
-    xl__opencl_constant(&out, 1, XL__V_BOOL, 4);
+    const struct xl__graph g = {0};
+    const struct xl__emit m = {.g = &g, .out = &out};
+    xl__opencl_constant(&m, -2147483648.0, XL__V_I32, 1);
+    xl__opencl_constant(&m, 1, XL__V_BOOL, 1);
+    xl__opencl_constant(&m, 1, XL__V_BOOL, 4);
     assert_string_equal(xl__str_text(&out), "(-2147483647 - 1)1(int4)(-1)");
     xl__str_clear(&out);
+}
+
+/* The value that a compiler reads of a double, as above. */
+static double read_double(const char *text)
+{
+    unsigned long long bits;
+    double x;
+    const bool is_minus = strncmp(text, "(-", 2) == 0;
+    text += is_minus ? 2 : 0;
+    if (sscanf(text, "as_double(0x%16llxUL)", &bits) == 1)
+        memcpy(&x, &bits, sizeof x);
+    else
+        x = strtod(text, NULL);
+    return is_minus ? -x : x;
+}
+
+static void doubles(void **state)
+{
+    (void)state;
+    const struct xl__graph g = {.is_double = true};
+    struct xl__rng rng;
+    xl__rng_seed(&rng, 5);
+    for (unsigned i = 0; i < 20000; i++) {
+        static const double special[] = {0.0,    -0.0,      0.1, 1e-310,
+                                         -1e308, -INFINITY, NAN, 3};
+        const uint64_t bits = xl__rng_next(&rng);
+        struct xl__str out = {0};
+        const struct xl__emit m = {.g = &g, .out = &out};
+        double x;
+        memcpy(&x, &bits, sizeof x);
+        if (i < sizeof special / sizeof *special)
+            x = special[i];
+        xl__opencl_constant(&m, x, XL__V_F32, 1);
+        const double back = read_double(xl__str_text(&out));
+        if (memcmp(&back, &x, sizeof x) != 0 && !(isnan(x) && isnan(back)))
+            fail_msg("%a was written as %s", x, xl__str_text(&out));
+        xl__str_clear(&out);
+    }
 }
 
 /* -- files for other compilers ---------------------------------------- */
@@ -402,6 +444,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(geometries),
         cmocka_unit_test(reciprocals),
         cmocka_unit_test(constants),
+        cmocka_unit_test(doubles),
     };
     if (argc == 3 && strcmp(argv[1], "write") == 0)
         return write_files(argv[2]);
