@@ -480,6 +480,24 @@ const struct qgemm_case qgemm_cases[] = {
           .group = 128, .has_zeros = true, .pad = 1),
     QGEMM("int8", CASE_VERIFY, 2, 37, 352, XL_INT8, XL_F32, XL_F32, .off = 2),
 
+    QGEMM("q4_0 rounded", CASE_VERIFY, 70, 67, 416, XL_Q4_0, XL_F16, XL_F16,
+          .off = 8, .pad = 8, .accuracy = XL_ACCURACY_FAST),
+    QGEMM("q8_0 rounded", CASE_VERIFY, 131, 37, 64, XL_Q8_0, XL_BF16, XL_F32,
+          .off = 2, .accuracy = XL_ACCURACY_FAST),
+    QGEMM("int4/64 rounded", CASE_VERIFY | CASE_QUICK, 67, 131, 192, XL_INT4,
+          XL_F16, XL_F32, .group = 64, .has_zeros = true, .columns_c = true,
+          .bias_relu = true, .accuracy = XL_ACCURACY_FAST),
+    QGEMM("q4_0 aligned", CASE_VERIFY | CASE_QUICK, 3, 35, 2336, XL_Q4_0,
+          XL_F16, XL_F32, .off = 8, .off_w = 6),
+    QGEMM("q8_0 aligned", CASE_VERIFY, 5, 37, 4448, XL_Q8_0, XL_F32, XL_F32,
+          .off = 8, .off_w = 2, .pad = 8),
+    QGEMM("q6_k aligned", CASE_VERIFY, 12, 53, 2560, XL_Q6_K, XL_BF16, XL_F32,
+          .off = 16, .off_w = 14),
+    QGEMM("mxfp4 aligned", CASE_VERIFY, 17, 19, 2144, XL_MXFP4, XL_BF16,
+          XL_F32, .off = 8, .off_w = 1),
+    QGEMM("int4/96 aligned", CASE_VERIFY, 2, 37, 2880, XL_INT4, XL_F16, XL_F32,
+          .group = 96, .has_zeros = true, .off = 8, .pad = 8),
+
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
@@ -490,6 +508,11 @@ const struct qgemm_case qgemm_cases[] = {
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
           .pad = 0),
     {.name = NULL}};
+
+bool qgemm_case_rounds(const struct qgemm_case *c)
+{
+    return c->accuracy == XL_ACCURACY_FAST && c->in != XL_F32;
+}
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c)
 {

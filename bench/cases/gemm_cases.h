@@ -82,11 +82,15 @@ struct qgemm_case {
     xl_dtype in, out;
     size_t pad, off; /* of A and C: elements between rows, before the first;
                         bytes before W, f16s before its scales */
+    size_t off_w;    /* more bytes before W */
     bool columns_c;  /* C column-major */
     bool bias_relu;  /* epilogue relu(y + bias) */
+    xl_accuracy accuracy;
 };
 
 extern const struct qgemm_case qgemm_cases[]; /* NULL name last */
+/* Weights may be rounded to the type of A. */
+bool qgemm_case_rounds(const struct qgemm_case *c);
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c);
 /* Its bytes; all zero where the sizes do not fit the format. */

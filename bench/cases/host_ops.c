@@ -168,6 +168,16 @@ double ref_qgemm_tol(size_t k, double mag)
            2 * (double)k * ref_floor(XL_F32);
 }
 
+double ref_qgemm_rounding(const struct ref_mat *a, size_t i, size_t k,
+                          double mag)
+{
+    double all = 0;
+    for (size_t l = 0; l < k; l++)
+        all += fabs(ref_at(a, i, l));
+    return ref_roundoff(a->dtype) * (mag + ref_qgemm_tol(k, mag)) +
+           ref_floor(a->dtype) * all;
+}
+
 double ref_epilogue_stored(double x, xl_dtype out, double *tol)
 {
     static const double exact = 0.25;

@@ -64,6 +64,10 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
 /* The same for a product with quantised weights of k columns: the Accuracy
  * line of xl_qgemm_run(), before an epilogue or a rounding to C's type. */
 double ref_qgemm_tol(size_t k, double mag);
+/* What is added where weights are rounded to the type of A, f16 or bf16: row i
+ * of A of k columns. */
+double ref_qgemm_rounding(const struct ref_mat *a, size_t i, size_t k,
+                          double mag);
 
 /* The value stored for a result x >= 0 of an epilogue, which is known to
  * within *tol and cast to `out`: truncated for integers. *tol: its tolerance.

@@ -87,10 +87,11 @@ static int run_qgemm(struct session *s)
 }
 
 static const char *const qgemm_options[] = {
-    "device",      "all-devices",  "explain", "as",     "variant",
-    "same-kernel", "dtype",        "format",  "group",  "trace",
-    "json",        REPORT_OPTIONS, "seed",    "quick",  "full",
-    "max-time",    RUN_OPTIONS,    "roofs",   "strict", NULL};
+    "device",      "all-devices", "explain",      "as",    "variant",
+    "same-kernel", "dtype",       "format",       "group", "accuracy",
+    "trace",       "json",        REPORT_OPTIONS, "seed",  "quick",
+    "full",        "max-time",    RUN_OPTIONS,    "roofs", "strict",
+    NULL};
 
 const struct command cmd_qgemm = {
     .name = "qgemm",

@@ -35,6 +35,14 @@ static void name_row(xl_row *row, const char *name)
         row->params[i].is_found = true;
 }
 
+static void describe_accuracy(xl_accuracy accuracy, xl_row *row)
+{
+    if (accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(
+            row, "accuracy",
+            option_choice(option_find("accuracy"), (int)accuracy));
+}
+
 static void describe_gemm(const void *arg, xl_row *row)
 {
     static const char *const trans[] = {"nn", "tn", "nt", "tt"};
@@ -51,10 +59,7 @@ static void describe_gemm(const void *arg, xl_row *row)
     if (gemm_case_b(c) != c->in)
         xl_row_param_text(row, "b", xl_dtype_name(gemm_case_b(c)));
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
-    if (c->accuracy != XL_ACCURACY_FULL)
-        xl_row_param_text(row, "accuracy",
-                          option_choice(option_find("accuracy"),
-                                        (int)c->accuracy));
+    describe_accuracy(c->accuracy, row);
     xl_row_param(row, "alpha", c->alpha);
     xl_row_param(row, "beta", c->beta);
     if (c->pad_a || c->pad_b || c->pad_c) {
@@ -310,6 +315,7 @@ static void describe_qgemm(const void *arg, xl_row *row)
     if (c->format == XL_INT4)
         xl_row_param(row, "group", (double)c->group);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
+    describe_accuracy(c->accuracy, row);
     row->flop = 2 * (double)c->m * (double)c->n * (double)c->k;
     row->bytes =
         (double)(bytes.blocks + bytes.scales + bytes.zeros) +
@@ -321,7 +327,8 @@ static xl_qgemm qgemm_descriptor(const struct case_run *w)
 {
     const struct qgemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
-    xl_qgemm g = {XL_QGEMM_INIT, .m = c->m, .variant = w->variant};
+    xl_qgemm g = {XL_QGEMM_INIT, .m = c->m, .variant = w->variant,
+                  .accuracy = c->accuracy};
     g.a = xl_mat_rows(mem[QA], c->k, c->in);
     g.c = xl_mat_rows(mem[QC], c->n, c->out);
     g.w.shape = qgemm_case_shape(c);
@@ -402,6 +409,8 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
         double mag;
         ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
         e.tol = ref_qgemm_tol(c->k, mag);
+        if (qgemm_case_rounds(c))
+            e.tol += ref_qgemm_rounding(&a, i, c->k, mag);
         e.got = ref_load(got, i * c->n + j, c->out);
         check_element(found, &e);
     }
@@ -428,7 +437,8 @@ static bool parse_qgemm(const struct settings *set, const char *word,
         .k = mnk[2],
         .format = set->format < 0 ? XL_Q4_0 : (xl_qformat)set->format,
         .group = set->group ? set->group : GROUP,
-        .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype};
+        .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
+        .accuracy = set->accuracy};
     c->has_zeros = c->format == XL_INT4;
     c->out = c->in;
     if (qgemm_case_bytes(c).blocks > 0)

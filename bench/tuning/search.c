@@ -132,12 +132,14 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
     const struct qgemm_case *c = arg;
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
     out->dtype = c->in;
+    out->accuracy = c->accuracy;
     out->format = xl_qformat_layout(c->format)->name;
     out->desc.qgemm = (xl_qgemm){XL_QGEMM_INIT,
                                  .m = c->m,
                                  .a = operand_view(c->m, c->k, c->in, false),
                                  .c = operand_view(c->m, c->n, c->out, false),
                                  .w.shape = qgemm_case_shape(c),
+                                 .accuracy = c->accuracy,
                                  .w.has_zeros = c->has_zeros,
                                  .variant = out->variant};
 }

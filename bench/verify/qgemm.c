@@ -26,7 +26,7 @@ static xl_status init_parts(struct qgemm_check *t)
     const xl_qbytes bytes = qgemm_case_bytes(c);
     const struct guarded_layout at[OPERANDS] = {
         [A] = {c->m, c->k, c->pad, c->off, c->in},
-        [BLOCKS] = {1, bytes.blocks, 0, c->off, XL_U8},
+        [BLOCKS] = {1, bytes.blocks, 0, c->off + c->off_w, XL_U8},
         [SCALES] = {bytes.scales > 0, bytes.scales / 2, 0, c->off, XL_F16},
         [ZEROS] = {bytes.zeros > 0, bytes.zeros, 0, c->off, XL_U8},
         [BIAS] = {c->bias_relu, c->n, 0, c->off, XL_F32},
@@ -83,8 +83,11 @@ static xl_status run_case(struct qgemm_check *t, xl_queue *q,
                                         .size = {c->n},
                                         .stride = {1},
                                         .dtype = XL_F32}};
-    xl_qgemm call = {XL_QGEMM_INIT, .m = c->m, .a = guarded_view(&g[A], false),
+    xl_qgemm call = {XL_QGEMM_INIT,
+                     .m = c->m,
+                     .a = guarded_view(&g[A], false),
                      .c = guarded_view(&g[C], c->columns_c),
+                     .accuracy = c->accuracy,
                      .variant = variant};
     call.w = (xl_qmat){.shape = qgemm_case_shape(c),
                        .blocks.buf = g[BLOCKS].mem,
@@ -120,6 +123,8 @@ static void check_all(const struct qgemm_check *t, struct check_result *out)
             double mag;
             ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
             e.tol = ref_qgemm_tol(c->k, mag);
+            if (qgemm_case_rounds(c))
+                e.tol += ref_qgemm_rounding(&a, i, c->k, mag);
             if (c->bias_relu) {
                 e.expected += ref_at(&bias, 0, j);
                 e.tol += ref_roundoff(XL_F32) * fabs(e.expected);

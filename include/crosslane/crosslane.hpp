@@ -890,6 +890,7 @@ public:
     }
     Qgemm &a(const xl_mat &view) { return desc_.a = view, *this; }
     Qgemm &c(const xl_mat &view) { return desc_.c = view, *this; }
+    Qgemm &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
 };
 
 /** A softmax over rows (xl_softmax). */

@@ -9,6 +9,7 @@
 
 #include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
+#include <crosslane/gemm.h>
 #include <crosslane/qmat.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
@@ -41,6 +42,8 @@ typedef struct xl_qgemm {
     xl_mem workspace;    ///< optional: scratch, xl_qgemm_workspace() bytes
     const char *variant; ///< "qgemm_ref" to force one; NULL: the best
     xl_epilogue epilogue; ///< optional: an expression over `y`, as of xl_gemm
+    xl_accuracy accuracy; ///< XL_ACCURACY_FAST: where A is of f16 or bf16,
+                          ///< weights may be rounded to its type
 } xl_qgemm;
 #define XL_QGEMM_INIT XL_SIZED(xl_qgemm)
 
@@ -51,8 +54,10 @@ typedef struct xl_qgemm {
  * Types:     A of f32, f16 or bf16; sums in f32; C of f32, f16 or bf16, with an
  *            epilogue also of i32, i8, u8 or bool.
  * Rows:      any number. Few rows of A are bound by the bytes of the weights;
- *            the kernels read them again for every 1 to 8 rows
- *            (TM of xl_qgemm_explain()).
+ *            the kernels read them again for every TM rows
+ *            (xl_qgemm_explain()). For many rows W may be dequantised into the
+ *            workspace, to A's type, and multiplied by a variant of xl_gemm:
+ *            of f16 and bf16 with XL_ACCURACY_FAST only.
  * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
  *            infinite; a scale that is NaN its column.
  * Cost:      2 m n k flop; at least the bytes of W, A and C once.
@@ -61,13 +66,17 @@ typedef struct xl_qgemm {
  *            roundings, those of its weight, of the product, of a scale and of
  *            sums in any order; codes times scales are exact. Add k 2^-126 (1 +
  *            s), s the largest scale, since a device may flush products. A sum
- *            of 32 elements of A times their codes (up to 2^8) must not exceed
- *            f32, although the product with the scale may not. Source: Higham
- *            2002, section 3.1.
+ *            of the elements of A that share a scale, 256 at most, times their
+ *            codes (up to 2^8) must not exceed f32, although the product with
+ *            the scale may not. Source: Higham 2002, section 3.1.
+ *            With XL_ACCURACY_FAST and A of f16 or bf16 weights may be rounded
+ *            once more, to A's type: add u' |A| |W| + v sum |A|, u' its unit
+ *            roundoff (2^-11, 2^-8) and v half of its least number (2^-25; 0),
+ *            and a weight beyond f16's range is infinite.
  * Repeats, Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run(), of A, W and C:
- *         XL_BAD_ARGUMENT  no such format; an odd offset; zeros of a format that
- *                          has none
+ *         XL_BAD_ARGUMENT  no such format or accuracy; an odd offset; zeros of a
+ *                          format that has none
  *         XL_BAD_SHAPE     a size of 0, columns that are not whole blocks or
  *                          groups
  *         XL_OVERLAP       C overlaps itself, A, W or a binding, or the

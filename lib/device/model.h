@@ -50,6 +50,7 @@ enum xl__device_class {
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
  XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
  XX(quantised_frac,     0.2,   0.2,   0.2,  0.02, "qgemm_cpu: weights are decoded in registers") \
+ XX(quantised_mma_frac, 0.12, 0.12,  0.12,  0.12, "qgemm_mma, of the matrix rate: weights are decoded beside it") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
  XX(norm_frac,           0.3,   0.3,   0.3,  0.02, "norm_online")            \
@@ -67,6 +68,7 @@ enum xl__device_class {
  XX(softmax_ref_frac,   0.01,  0.01,  0.01,  0.01, "softmax_ref")             \
  /* shares of the memory's rate */                                            \
  XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
+ XX(quantised_mma_bytes_frac, 0.45, 0.45, 0.45, 0.45, "qgemm_mma: copies to local memory, ahead") \
  XX(conv_direct_bytes_frac, 0.5, 0.5,  0.5,   0.5, "conv_direct: short lines")   \
  XX(conv_depthwise_bytes_frac, 0.8, 0.8, 0.1, 0.1, "conv_depthwise: every row once, neighbours from caches") \
  XX(ref_bytes_frac,      0.3,   0.3,   0.3,     1, "gemm_ref and softmax_ref: neighbours read different lines") \

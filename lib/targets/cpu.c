@@ -119,10 +119,7 @@ static const struct xl__variant *const attention[] = {
 };
 
 static const struct xl__variant *const qgemm[] = {
-    &xl__qgemm_cpu,
-    &xl__qgemm_gemv,
-    &xl__qgemm_ref,
-    NULL,
+    &xl__qgemm_cpu, &xl__qgemm_gemm_cpu, &xl__qgemm_gemv, &xl__qgemm_ref, NULL,
 };
 
 static const struct xl__variant *const narrow_gemm[] = {

@@ -106,6 +106,14 @@ static const struct xl__variant *const attention[] = {
     &xl__attention_flash, &xl__attention_ref, NULL,
 };
 
+static const struct xl__variant *const qgemm[] = {&xl__qgemm_mma,
+                                                  &xl__qgemm_gemm_wgmma,
+                                                  &xl__qgemm_gemm_mma,
+                                                  &xl__qgemm_gemm_simt,
+                                                  &xl__qgemm_gemv,
+                                                  &xl__qgemm_ref,
+                                                  NULL};
+
 static const struct xl__variant *const conv[] = {
     &xl__conv_gemm_wgmma, &xl__conv_gemm_mma,  &xl__conv_wgmma,
     &xl__conv_mma,        &xl__conv_gemm_simt, &xl__conv_gemm_skinny,
@@ -131,5 +139,5 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
-                 [XL__OP_QGEMM] = xl__generic_qgemm},
+                 [XL__OP_QGEMM] = qgemm},
 };

@@ -258,8 +258,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 }
 
 #define VARIANT(method)                                                       \
-    XL__CONV_BY_GEMM(conv_, method,                                           \
-                     .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},          \
-                     .own = &(const struct xl__conv_own){.has_plain = true})
+    XL__BY_GEMM(conv_, method,                                                \
+                .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},               \
+                .own = &(const struct xl__conv_own){.has_plain = true})
 VARIANT(wgmma)
 VARIANT(mma)

@@ -178,9 +178,9 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
 
 /* `on`: as the variant of GEMM has it. */
 #define VARIANT(method, ...)                                                  \
-    XL__CONV_BY_GEMM(conv_gemm_, method, .on = {__VA_ARGS__},                 \
-                     .inner = &(const struct xl__inner){                      \
-                         &xl__op_gemm, &xl__gemm_##method, map_to_product})
+    XL__BY_GEMM(conv_gemm_, method, .on = {__VA_ARGS__},                      \
+                .inner = &(const struct xl__inner){                           \
+                    &xl__op_gemm, &xl__gemm_##method, map_to_product})
 VARIANT(wgmma, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANT(mma, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANT(cpu, .engine = XL_ENGINE_FMA)

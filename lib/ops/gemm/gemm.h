@@ -136,4 +136,34 @@ extern const struct xl__tunable xl__gemm_wgmma_tunables[],
     xl__gemm_simt_tunables[], xl__gemm_skinny_tunables[],
     xl__gemm_tiled_tunables[];
 
+/* Defines xl__<prefix><method>, which runs as a product by xl__gemm_<method>:
+ * the file has refuse(), choose() and plan(), each with GEMM's variant; the
+ * further members follow. */
+#define XL__BY_GEMM(prefix, method, ...)                                      \
+    static const char *refuse_##method(const struct xl__limits *l,            \
+                                       const void *desc)                      \
+    {                                                                         \
+        return refuse(l, desc, &xl__gemm_##method);                           \
+    }                                                                         \
+    static void choose_##method(const struct xl__limits *l, const void *desc, \
+                                struct xl__params *out)                       \
+    {                                                                         \
+        choose(l, desc, &xl__gemm_##method, out);                             \
+    }                                                                         \
+    static xl_status plan_##method(                                           \
+        const struct xl__limits *l, const void *desc,                         \
+        const struct xl__params *params, struct xl__plan *p)                  \
+    {                                                                         \
+        return plan(l, desc, &xl__gemm_##method, params, p);                  \
+    }                                                                         \
+    const struct xl__variant xl__##prefix##method = {                         \
+        .name = #prefix #method,                                              \
+        .repeats =                                                            \
+            "bit for bit: each element's sum, or parts, in a fixed order",    \
+        .tunables = xl__gemm_##method##_tunables,                             \
+        .refuses = refuse_##method,                                           \
+        .choose = choose_##method,                                            \
+        .plan = plan_##method,                                                \
+        __VA_ARGS__};
+
 #endif

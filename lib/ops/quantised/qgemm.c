@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/path/check.h"
 #include "ops/path/operands.h"
 
@@ -40,6 +41,14 @@ double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c)
     return (double)c->m *
            ((double)c->k * (double)xl_dtype_bytes((xl_dtype)c->a) +
             (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c));
+}
+
+size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c)
+{
+    enum { STAGE_UNITS = XL__QGEMM_STAGE / XL__QGEMM_UNIT };
+    return c->format == XL_INT4
+               ? xl__shrink_to_divisor(STAGE_UNITS, c->group / XL__QGEMM_UNIT)
+               : STAGE_UNITS;
 }
 
 /* -- check ---------------------------------------------------------------- */
@@ -78,6 +87,11 @@ static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
 
 static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
 {
+    if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
+        return xl__error_set(
+            e, XL_BAD_ARGUMENT,
+            "invalid value %d for qgemm's accuracy: must be an xl_accuracy",
+            (int)g->accuracy);
     const xl_dtype a = g->a.dtype, c = g->c.dtype;
     const bool has_epilogue = g->epilogue.expr != NULL;
     const bool is_result = c == XL_F32 || c == XL_F16 || c == XL_BF16 ||
@@ -169,6 +183,16 @@ fail:
 
 /* -- bind ----------------------------------------------------------------- */
 
+/* Of the address of the first element and the stride of rows. */
+static size_t rows_aligned(const xl_mat *x, size_t rows)
+{
+    enum { MOST = 16 };
+    const size_t elem = xl_dtype_bytes(x->dtype);
+    const size_t first = (size_t)(uintptr_t)x->mem.svm + x->offset * elem;
+    return xl__shrink_to_divisor(xl__shrink_to_divisor(MOST, first),
+                                 rows == 1 ? MOST : x->row_stride * elem);
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
@@ -187,7 +211,11 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .c = (size_t)g->c.dtype,
         .row_stride_a = g->m == 1 ? 0 : g->a.row_stride,
         .row_stride_c = g->m == 1 ? 0 : g->c.row_stride,
-        .col_stride_c = g->c.col_stride};
+        .col_stride_c = g->c.col_stride,
+        .a_aligned = rows_aligned(&g->a, g->m),
+        .c_aligned = rows_aligned(&g->c, g->m),
+        .is_fast = g->accuracy == XL_ACCURACY_FAST,
+        .has_svm = g->a.mem.svm || g->c.mem.svm};
     call->mem[XL__QGEMM_A] = g->a.mem;
     call->mem[XL__QGEMM_BLOCKS] = g->w.blocks;
     if (xl_qformat_layout(g->w.shape.format)->has_scales)
@@ -196,6 +224,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         call->mem[XL__QGEMM_ZEROS] = g->w.zeros;
     call->mem[XL__QGEMM_C] = g->c.mem;
     call->mem[XL__MEM_SCRATCH] = g->workspace;
+    call->value[XL__GEMM_ALPHA].f = 1;
     call->value[XL__QGEMM_OFF_A].u = g->a.offset;
     call->value[XL__QGEMM_OFF_BLOCKS].u = g->w.offset;
     call->value[XL__QGEMM_OFF_SCALES].u = g->w.scales_offset;
@@ -222,6 +251,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
     if (c->format == XL_INT4)
         xl__str_printf(out, " group%zu%s", c->group,
                        c->has_zeros ? " zeros" : "");
+    if (c->is_fast)
+        xl__str_add(out, " fast");
     if (c->c != c->a)
         xl__str_printf(out, " to:%s", xl_dtype_name((xl_dtype)c->c));
     if (c->epilogue)
@@ -278,22 +309,28 @@ const struct xl__op xl__op_qgemm = {
 
 /* -- for the variants ----------------------------------------------------- */
 
-void xl__qgemm_add_args(struct xl__step *step,
-                        const struct xl__qgemm_canonical *c)
+void xl__qgemm_add_weights(struct xl__step *step,
+                           const struct xl__qgemm_canonical *c)
 {
     xl__define(step, "FORMAT", (long)c->format);
     xl__define(step, "ZEROS", (long)c->has_zeros);
-    xl__define(step, "TA", (long)c->a);
-    xl__define(step, "TC", (long)c->c);
-    xl__arg_mem(step, XL__QGEMM_A);
-    xl__arg_value_u64(step, XL__QGEMM_OFF_A);
-    xl__arg_u64(step, c->row_stride_a);
-    for (unsigned i = 0; i < XL__QGEMM_C - XL__QGEMM_BLOCKS; i++) {
+    for (unsigned i = 0; i < XL__QGEMM_PARTS; i++) {
         xl__arg_mem(step, XL__QGEMM_BLOCKS + i);
         xl__arg_value_u64(step, XL__QGEMM_OFF_BLOCKS + i);
     }
     xl__arg_u32(step, c->k / XL__QGEMM_UNIT);
     xl__arg_u32(step, c->group / XL__QGEMM_UNIT);
+}
+
+void xl__qgemm_add_args(struct xl__step *step,
+                        const struct xl__qgemm_canonical *c)
+{
+    xl__define(step, "TA", (long)c->a);
+    xl__define(step, "TC", (long)c->c);
+    xl__arg_mem(step, XL__QGEMM_A);
+    xl__arg_value_u64(step, XL__QGEMM_OFF_A);
+    xl__arg_u64(step, c->row_stride_a);
+    xl__qgemm_add_weights(step, c);
     xl__arg_mem(step, XL__QGEMM_C);
     xl__arg_value_u64(step, XL__QGEMM_OFF_C);
     xl__arg_u64(step, c->row_stride_c);

@@ -5,7 +5,7 @@
 
 #include <crosslane/qgemm.h>
 
-#include "ops/path/op.h"
+#include "ops/gemm/gemm.h"
 #include "runtime/epilogue.h"
 
 /* All of one word, so that there is no padding. */
@@ -16,33 +16,46 @@ struct xl__qgemm_canonical {
     size_t has_zeros;
     size_t a, c; /* xl_dtype */
     size_t row_stride_a, row_stride_c, col_stride_c;
+    size_t a_aligned, c_aligned; /* bytes to which rows are, at most 16 */
+    size_t is_fast;              /* weights may be rounded to A's type */
+    size_t has_svm;              /* A or C is SVM */
     const struct xl__epilogue_text *epilogue; /* NULL: none */
 };
 
-/* Call slots of its plans. */
+/* Call slots of its plans: those of GEMM, whose plans many rows take, with the
+ * parts of W where that has scales. */
 enum {
-    XL__QGEMM_A = 1,
-    XL__QGEMM_BLOCKS,
+    XL__QGEMM_A = XL__GEMM_A,
+    XL__QGEMM_C = XL__GEMM_C,
+    XL__QGEMM_BLOCKS = XL__GEMM_SCALES,
     XL__QGEMM_SCALES,
     XL__QGEMM_ZEROS,
-    XL__QGEMM_C,
-    XL__QGEMM_OPERAND
+    XL__QGEMM_PARTS = 3,
+    XL__QGEMM_OPERAND = XL__GEMM_OPERAND
 };
 enum {
-    XL__QGEMM_OFF_A,
-    XL__QGEMM_OFF_BLOCKS,
+    XL__QGEMM_OFF_A = XL__GEMM_OFF_A,
+    XL__QGEMM_OFF_C = XL__GEMM_OFF_C,
+    XL__QGEMM_OFF_BLOCKS = XL__GEMM_OFF_SCALES,
     XL__QGEMM_OFF_SCALES,
     XL__QGEMM_OFF_ZEROS,
-    XL__QGEMM_OFF_C,
-    XL__QGEMM_OPERAND_VALUE
+    XL__QGEMM_OPERAND_VALUE = XL__GEMM_OPERAND_VALUE
 };
 
-/* Columns that kernels decode together. */
-enum { XL__QGEMM_UNIT = 32 };
+/* Columns that kernels decode together; that a stage of qgemm_mma has. */
+enum { XL__QGEMM_UNIT = 32, XL__QGEMM_STAGE = 8 * XL__QGEMM_UNIT };
 
-/* Indices of tunables: rows of A and of W of an item; items of a group and of
- * a row of W. */
-enum { XL__QGEMM_TM, XL__QGEMM_RN, XL__QGEMM_WG, XL__QGEMM_LANES };
+/* Indices of tunables: rows of A and of W of an item, or a group; items of a
+ * group and of a row of W; of qgemm_mma in their place sub-groups along the
+ * columns, and what it has besides. */
+enum {
+    XL__QGEMM_TM,
+    XL__QGEMM_RN,
+    XL__QGEMM_WG,
+    XL__QGEMM_LANES,
+    XL__QGEMM_SK = XL__QGEMM_WG,
+    XL__QGEMM_OWN
+};
 
 /* Sizes of the weights. */
 xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c);
@@ -50,8 +63,15 @@ double xl__qgemm_flop(const struct xl__qgemm_canonical *c);
 /* Bytes of W, and of A and C. */
 double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c);
 double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c);
-/* The -D's and arguments of every kernel: PRODUCT_PARAMS of
- * quantised/product.clh. */
+/* Units of a stage of qgemm_mma that have one scale, as far as it knows. */
+size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
+/* The product with W as dequantised, f16, bf16 or f32 as A; `to` is zero. */
+void xl__qgemm_product(const struct xl__qgemm_canonical *c,
+                       struct xl__gemm_canonical *to);
+/* The -D's and arguments of a kernel: WEIGHTS_PARAMS of quantised/blocks.clh,
+ * PRODUCT_PARAMS of quantised/product.clh. */
+void xl__qgemm_add_weights(struct xl__step *step,
+                           const struct xl__qgemm_canonical *c);
 void xl__qgemm_add_args(struct xl__step *step,
                         const struct xl__qgemm_canonical *c);
 
@@ -63,6 +83,8 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t);
 extern const struct xl__op xl__op_qgemm;
 
 /* Its variants, one a file. */
-extern const struct xl__variant xl__qgemm_cpu, xl__qgemm_gemv, xl__qgemm_ref;
+extern const struct xl__variant xl__qgemm_cpu, xl__qgemm_gemv, xl__qgemm_mma,
+    xl__qgemm_ref, xl__qgemm_gemm_wgmma, xl__qgemm_gemm_mma,
+    xl__qgemm_gemm_cpu, xl__qgemm_gemm_simt;
 
 #endif

@@ -10,32 +10,67 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/rng.h"
+#include "ops/gemm/selfcheck.h"
 #include "ops/path/selfcheck_data.h"
 #include "ops/quantised/qgemm.h"
 
-enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1, GAP = 5 };
+enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1, GAP = 5, EVEN_GAP = 16 };
+
+/* Sizes and strides of the case of the product, columns in whole blocks. */
+static void shrink_product(const struct xl__qgemm_canonical *c,
+                           const struct xl__variant *gemm,
+                           const struct xl__params *params,
+                           struct xl__qgemm_canonical *to)
+{
+    struct xl__gemm_canonical product = {.g = {0}}, small;
+    const size_t group = c->format == XL_INT4
+                             ? xl__qgemm_group_units(c) * XL__QGEMM_UNIT
+                             : xl_qformat_layout((xl_qformat)c->format)->block;
+    xl__qgemm_product(c, &product);
+    xl__gemm_shrink(&product, gemm, params, &small);
+    to->m = small.g.m;
+    to->n = small.g.n;
+    to->k = xl__round_up(small.g.k, group);
+    to->group = c->format == XL_INT4 ? group : to->k;
+    to->col_stride_c = small.g.c.col_stride;
+    to->row_stride_a =
+        to->m == 1 ? 0 : small.g.a.row_stride + to->k - small.g.k;
+    to->row_stride_c = to->m == 1 ? 0 : small.g.c.row_stride;
+}
 
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small)
 {
-    enum { ROWS = 3, UNITS = 5, BLOCK_UNITS = 8, GROUP_UNITS = 2 };
+    enum { ROWS = 3, UNITS = 5, TILE = 16 };
     struct xl__qgemm_canonical *to = small;
     const bool is_tiled = variant && variant->tunables && params;
     memcpy(to, canonical, sizeof *to);
+    if (variant && variant->own && params) {
+        shrink_product(canonical, variant->own, params, to);
+        return;
+    }
     const int *value = is_tiled ? params->value : NULL;
     const bool has_lanes = value && variant == &xl__qgemm_gemv;
     const size_t rn = value ? (size_t)value[XL__QGEMM_RN] : 1;
-    const size_t lanes = has_lanes ? (size_t)value[XL__QGEMM_LANES] : 1;
-    const size_t rows =
-        has_lanes ? rn * (size_t)value[XL__QGEMM_WG] / lanes : rn;
+    const bool has_tiles = value && variant == &xl__qgemm_mma;
+    const size_t lanes = has_lanes   ? (size_t)value[XL__QGEMM_LANES]
+                         : has_tiles ? (size_t)value[XL__QGEMM_SK] *
+                                           (size_t)value[XL__QGEMM_OWN] *
+                                           XL__QGEMM_STAGE / XL__QGEMM_UNIT
+                                     : 1;
+    const size_t rows = has_lanes   ? rn * (size_t)value[XL__QGEMM_WG] / lanes
+                        : has_tiles ? rn * TILE
+                                    : rn;
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
     to->n = xl__min_size(to->n, 2 * rows + ROWS);
-    to->k = xl__round_up(lanes + UNITS,
-                         to->format == XL_INT4 ? GROUP_UNITS : BLOCK_UNITS) *
-            XL__QGEMM_UNIT;
-    to->group = to->format == XL_INT4 ? GROUP_UNITS * XL__QGEMM_UNIT : to->k;
+    const xl_qlayout *f = xl_qformat_layout((xl_qformat)to->format);
+    const size_t group = xl__qgemm_group_units(to) * XL__QGEMM_UNIT;
+    const size_t together = to->format == XL_INT4 ? group : f->block;
+    to->k = xl__round_up((lanes + UNITS) * XL__QGEMM_UNIT, together);
+    to->group = to->format == XL_INT4 ? group : to->k;
     to->col_stride_c = xl__min_size(to->col_stride_c, 2);
-    to->row_stride_a = to->m == 1 ? 0 : to->k + GAP;
+    to->row_stride_a =
+        to->m == 1 ? 0 : to->k + (to->a_aligned % EVEN_GAP ? GAP : EVEN_GAP);
     to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c + GAP;
 }
 
@@ -53,19 +88,24 @@ static double expected_value(const struct xl__selfcheck_case *t,
     const struct qgemm_case *own = t->own;
     const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
     const xl_dtype dtype = (xl_dtype)c->c;
-    double y = 0, size = 0;
+    const bool is_rounded = c->is_fast && c->a != XL_F32;
+    double y = 0, size = 0, all = 0;
     (void)result;
     for (size_t l = 0; l < c->k; l++) {
-        const double term =
-            xl__dtype_load(t->before[XL__QGEMM_A],
-                           GUARD_ELEMS + at[0] * c->row_stride_a + l,
-                           (xl_dtype)c->a) *
-            (double)own->w[at[1] * c->k + l];
+        const double x = xl__dtype_load(
+            t->before[XL__QGEMM_A], GUARD_ELEMS + at[0] * c->row_stride_a + l,
+            (xl_dtype)c->a);
+        const double term = x * (double)own->w[at[1] * c->k + l];
         y += term;
+        all += fabs(x);
         size += fabs(term);
     }
     *error = expm1(((double)c->k + roundings) * log1p(u)) * size +
              2 * (double)c->k * least;
+    if (is_rounded)
+        *error += (1 + *error / fmax(size, least)) *
+                  (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
+                   xl__dtype_underflow((xl_dtype)c->a) * all);
     if (c->epilogue)
         return xl__case_epilogue_expected(&own->hook, t, along, dtype, y,
                                           *error, error);
@@ -139,6 +179,7 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
         !xl__case_add_memory(t, XL__QGEMM_C, elems_c + 2 * GUARD_ELEMS,
                              (xl_dtype)c->c, GUARD))
         return XL_NO_MEMORY;
+    t->call.value[XL__GEMM_ALPHA].f = 1;
     t->call.value[XL__QGEMM_OFF_A].u = GUARD_ELEMS;
     t->call.value[XL__QGEMM_OFF_C].u = GUARD_ELEMS;
     xl__case_add_dim(r, c->m, c->row_stride_c);

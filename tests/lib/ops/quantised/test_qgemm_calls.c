@@ -91,6 +91,8 @@ static void wrong_members(void **state)
     REFUSES(XL_Q4_0, g.m = (size_t)1 << 31, XL_UNSUPPORTED, "2^31");
     REFUSES(XL_Q4_0, g.w.offset = 1, XL_BAD_ARGUMENT, "offset");
     REFUSES(XL_Q4_0, g.w.has_zeros = true, XL_BAD_ARGUMENT, "zeros");
+    REFUSES(XL_Q4_0, g.accuracy = XL_N_ACCURACIES, XL_BAD_ARGUMENT,
+            "accuracy");
     REFUSES(XL_Q4_0, g.w.blocks.buf = NULL, XL_BAD_ARGUMENT, "w");
     REFUSES(XL_INT4, g.w.scales.buf = NULL, XL_BAD_ARGUMENT, "scales");
     REFUSES(XL_INT4, g.w.zeros.buf = NULL, XL_BAD_ARGUMENT, "zeros");
