@@ -93,7 +93,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .flop_frac = xl__model(l, XL__M_skinny_frac),
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks +
                  xl__qgemm_other_bytes(c),
-        .bytes_frac = xl__model(l, XL__M_skinny_bytes_frac),
+        .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__fill(l, (double)groups * (double)blocks),
         .launches = 1};
     xl__estimate(l, &work, p);

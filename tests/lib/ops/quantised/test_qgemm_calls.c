@@ -161,8 +161,10 @@ static void not_a_number(void **state)
         xl_qgemm g = good_call(XL_Q4_0);
         float got[M][N];
         g.variant = name;
-        assert_status(xl_qgemm_run(t.queue, &g, NULL), XL_OK,
-                      xl_error_detail(t.queue));
+        const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED) /* f32, on a matrix engine */
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
         assert_status(xl_buffer_read(t.queue, c, 0, got, sizeof got), XL_OK,
                       xl_error_detail(t.queue));
         for (unsigned i = 0; i < M; i++) {
