@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/alloc.h"
+
 #define V CASE_VERIFY
 #define VQ (CASE_VERIFY | CASE_QUICK)
 #define B CASE_BENCH
@@ -97,12 +99,34 @@ const struct attention_case attention_cases[] = {
     CASE("slopes", V, 2, 4, 45, 61, 64, XL_F32, .with = WITH_SLOPES,
          .is_causal = true),
     CASE("slopes both ways", V, 1, 2, 45, 61, 64, XL_F32, .with = WITH_SLOPES),
+    CASE("slopes, far keys", V, 1, 4, 3, 1531, 40, XL_F32,
+         .with = WITH_SLOPES | WITH_LSE, .is_causal = true),
     CASE("sinks", V, 2, 4, 45, 61, 64, XL_F32, .with = WITH_SINKS | WITH_LSE),
     CASE("sinks, nothing seen", V, 1, 2, 45, 21, 64, XL_F16,
          .with = WITH_SINKS | WITH_LSE, .is_causal = true),
     CASE("prologue", V, 2, 3, 45, 61, 64, XL_F32, .with = WITH_SCORE),
     CASE("prologue f16, causal", V, 1, 3, 77, 77, 128, XL_F16,
          .with = WITH_SCORE | WITH_LSE, .is_causal = true),
+    /* Sequences of unequal lengths, narrow caches. */
+    CASE("packed", VQ, 4, 4, 37, 45, 64, XL_F32, .share = 2,
+         .q_rows = XL_ROWS_PACKED, .kv_rows = XL_ROWS_PACKED,
+         .is_causal = true, .with = WITH_LSE),
+    CASE("packed f16, rows first", V, 4, 4, 37, 29, 128, XL_F16,
+         .q_rows = XL_ROWS_PACKED, .kv_rows = XL_ROWS_PACKED,
+         .rows_first = true),
+    CASE("lengths", V, 4, 4, 7, 101, 40, XL_F32, .q_rows = XL_ROWS_LENGTHS,
+         .kv_rows = XL_ROWS_LENGTHS, .window = 30, .with = WITH_SLOPES),
+    CASE("paged", VQ, 4, 8, 1, 133, 64, XL_F16, .share = 4,
+         .kv_rows = XL_ROWS_PAGED, .page_rows = 16, .with = WITH_LSE),
+    CASE("paged i8", VQ, 4, 8, 2, 261, 128, XL_F16, .share = 8, .cache = XL_I8,
+         .kv_rows = XL_ROWS_PAGED, .page_rows = 64, .is_causal = true,
+         .with = WITH_SCALES),
+    CASE("i8, scale per key", V, 2, 4, 3, 89, 96, XL_BF16, .share = 2,
+         .cache = XL_I8, .with = WITH_KEY_SCALES | WITH_SINKS),
+    CASE("paged f8, queries packed", V, 4, 4, 5, 77, 80, XL_F32, .share = 2,
+         .cache = XL_F8E4M3, .q_rows = XL_ROWS_PACKED,
+         .kv_rows = XL_ROWS_PAGED, .page_rows = 32, .rows_first = true,
+         .with = WITH_SCALES | WITH_SCORE),
     CASE("all at once", VQ, 2, 6, 35, 67, 72, XL_F16, .share = 2,
          .is_causal = true, .window = 41, .soft_cap = 5, .rows_first = true,
          .with = WITH_LSE | WITH_MASK | WITH_SLOPES | WITH_SINKS | WITH_SCORE,
@@ -127,18 +151,127 @@ const struct attention_case attention_cases[] = {
 };
 
 const char *const attention_names[ATTENTION_OPERANDS] = {
-    "q",     "k",     "v",  "o",      "lse",    "mask",   "slopes",
-    "sinks", "slope", "at", "grad_o", "grad_q", "grad_k", "grad_v"};
+    "q",        "k",        "v",      "o",       "lse",    "mask",   "slopes",
+    "sinks",    "slope",    "at",     "grad_o",  "grad_q", "grad_k", "grad_v",
+    "k_scales", "v_scales", "q_rows", "kv_rows", "pages"};
 
 bool attention_case_of_gradient(unsigned i, struct attention_case *out)
 {
     *out = attention_cases[i];
     out->is_backward = true;
-    return !(out->with & WITH_SCORE) &&
-           (out->n_q > 1 || (out->use & CASE_VERIFY));
+    return out->with < WITH_SCORE && !out->cache && !out->q_rows &&
+           !out->kv_rows && (out->n_q > 1 || (out->use & CASE_VERIFY));
+}
+
+/* -- where rows are ------------------------------------------------------- */
+
+static bool is_of_q(enum attention_operand x)
+{
+    return x == ATTENTION_Q || x == ATTENTION_O || x == ATTENTION_LSE;
+}
+
+static bool is_of_kv(enum attention_operand x)
+{
+    return x == ATTENTION_K || x == ATTENTION_V || x == ATTENTION_K_SCALES ||
+           x == ATTENTION_V_SCALES;
+}
+
+static xl_rows_kind kind_of(const struct attention_case *c,
+                            enum attention_operand x)
+{
+    return is_of_q(x) ? c->q_rows : is_of_kv(x) ? c->kv_rows : (xl_rows_kind)0;
+}
+
+/* Rows of sequence b, at most n: some have none. */
+static size_t length_of(xl_rows_kind kind, size_t n, size_t b)
+{
+    enum { EVERY = 4, EMPTY = 2, LESS = 5 };
+    if (!kind)
+        return n;
+    return b % EVERY == EMPTY ? 0 : n - b * LESS % n;
+}
+
+size_t attention_queries(const struct attention_case *c, size_t b)
+{
+    return length_of(c->q_rows, c->n_q, b);
+}
+
+size_t attention_keys(const struct attention_case *c, size_t b)
+{
+    return length_of(c->kv_rows, c->n_kv, b);
+}
+
+static size_t start_of(xl_rows_kind kind, size_t n, size_t b)
+{
+    size_t start = 0;
+    for (size_t s = 0; s < b; s++)
+        start += length_of(kind, n, s);
+    return start;
+}
+
+static size_t pages_of(const struct attention_case *c)
+{
+    return xl__ceil_div(c->n_kv, xl__max_size(1, c->page_rows));
+}
+
+static size_t page_of(const struct attention_case *c, size_t b, size_t i)
+{
+    return pages_of(c) * (c->n_batch - b) - 1 - i;
+}
+
+struct attention_block attention_block(const struct attention_case *c,
+                                       enum attention_operand x, size_t n)
+{
+    const xl_rows_kind kind = kind_of(c, x);
+    struct attention_block r = {c->n_batch, n};
+    if (kind == XL_ROWS_PACKED)
+        r = (struct attention_block){1, start_of(kind, n, c->n_batch)};
+    else if (kind == XL_ROWS_PAGED)
+        r = (struct attention_block){c->n_batch * pages_of(c), c->page_rows};
+    return r;
+}
+
+void attention_place(const struct attention_case *c, enum attention_operand x,
+                     size_t n, size_t *b, size_t *i)
+{
+    const xl_rows_kind kind = kind_of(c, x);
+    if (kind == XL_ROWS_PACKED) {
+        *i += start_of(kind, n, *b);
+        *b = 0;
+    } else if (kind == XL_ROWS_PAGED) {
+        *b = page_of(c, *b, *i / c->page_rows);
+        *i %= c->page_rows;
+    }
+}
+
+struct attention_lines attention_numbers(const struct attention_case *c,
+                                         enum attention_operand x)
+{
+    const xl_rows_kind kind = x == ATTENTION_Q_ROWS ? c->q_rows : c->kv_rows;
+    if (x == ATTENTION_PAGES)
+        return (struct attention_lines){c->n_batch, pages_of(c), XL_I32};
+    return (struct attention_lines){1, c->n_batch + (kind == XL_ROWS_PACKED),
+                                    XL_I32};
+}
+
+double attention_number(const struct attention_case *c,
+                        enum attention_operand x, size_t i, size_t j)
+{
+    const bool is_q = x == ATTENTION_Q_ROWS;
+    const xl_rows_kind kind = is_q ? c->q_rows : c->kv_rows;
+    const size_t n = is_q ? c->n_q : c->n_kv;
+    if (x == ATTENTION_PAGES)
+        return (double)page_of(c, i, j);
+    return (double)(kind == XL_ROWS_PACKED ? start_of(kind, n, j)
+                                           : length_of(kind, n, j));
 }
 
 /* -- memory --------------------------------------------------------------- */
+
+static bool is_gradient(enum attention_operand x)
+{
+    return x >= ATTENTION_GRAD_O && x <= ATTENTION_GRAD_V;
+}
 
 bool attention_has(const struct attention_case *c, enum attention_operand x)
 {
@@ -148,8 +281,14 @@ bool attention_has(const struct attention_case *c, enum attention_operand x)
         [ATTENTION_SLOPES] = WITH_SLOPES,
         [ATTENTION_SINKS] = WITH_SINKS,
         [ATTENTION_SLOPE] = WITH_SCORE,
-        [ATTENTION_AT] = WITH_SCORE};
-    if (c->is_backward && (x == ATTENTION_LSE || x >= ATTENTION_GRAD_O))
+        [ATTENTION_AT] = WITH_SCORE,
+        [ATTENTION_K_SCALES] = WITH_SCALES | WITH_KEY_SCALES,
+        [ATTENTION_V_SCALES] = WITH_SCALES | WITH_KEY_SCALES};
+    if (x >= ATTENTION_Q_ROWS)
+        return x == ATTENTION_Q_ROWS    ? c->q_rows != 0
+               : x == ATTENTION_KV_ROWS ? c->kv_rows != 0
+                                        : c->kv_rows == XL_ROWS_PAGED;
+    if (c->is_backward && (x == ATTENTION_LSE || is_gradient(x)))
         return true;
     return x < ATTENTION_LSE || (c->with & with[x]) != 0;
 }
@@ -157,7 +296,7 @@ bool attention_has(const struct attention_case *c, enum attention_operand x)
 bool attention_is_result(const struct attention_case *c,
                          enum attention_operand x)
 {
-    return c->is_backward ? x > ATTENTION_GRAD_O
+    return c->is_backward ? x > ATTENTION_GRAD_O && is_gradient(x)
                           : x == ATTENTION_O || x == ATTENTION_LSE;
 }
 
@@ -171,15 +310,22 @@ size_t attention_kv_heads(const struct attention_case *c)
     return c->n_heads / attention_share(c);
 }
 
+static bool is_scales(enum attention_operand x)
+{
+    return x == ATTENTION_K_SCALES || x == ATTENTION_V_SCALES;
+}
+
 static bool is_of_keys(enum attention_operand x)
 {
     return x == ATTENTION_K || x == ATTENTION_V || x == ATTENTION_GRAD_K ||
-           x == ATTENTION_GRAD_V;
+           x == ATTENTION_GRAD_V || is_scales(x);
 }
 
 static size_t heads_of(const struct attention_case *c,
                        enum attention_operand x)
 {
+    if (is_scales(x) && !(c->with & WITH_SCALES))
+        return 1;
     return is_of_keys(x) ? attention_kv_heads(c) : c->n_heads;
 }
 
@@ -191,10 +337,16 @@ static size_t rows_of(const struct attention_case *c, enum attention_operand x)
 struct attention_lines attention_lines(const struct attention_case *c,
                                        enum attention_operand x)
 {
+    const struct attention_block block = attention_block(c, x, rows_of(c, x));
+    const bool is_kv = x == ATTENTION_K || x == ATTENTION_V;
     switch (x) {
     case ATTENTION_LSE:
-        return (struct attention_lines){c->n_batch * c->n_heads, c->n_q,
+        return (struct attention_lines){block.n * c->n_heads, block.rows,
                                         XL_F32};
+    case ATTENTION_Q_ROWS:
+    case ATTENTION_KV_ROWS:
+    case ATTENTION_PAGES:
+        return attention_numbers(c, x);
     case ATTENTION_MASK:
         return (struct attention_lines){
             (c->with & WITH_MASK ? c->n_batch * c->n_heads : 1) * c->n_q,
@@ -207,18 +359,24 @@ struct attention_lines attention_lines(const struct attention_case *c,
     case ATTENTION_AT:
         return (struct attention_lines){1, c->n_kv, XL_F32};
     default:
-        return (struct attention_lines){
-            c->n_batch * heads_of(c, x) * rows_of(c, x), c->d, c->dtype};
+        return (struct attention_lines){block.n * heads_of(c, x) * block.rows,
+                                        is_scales(x) ? 1 : c->d,
+                                        is_scales(x)        ? XL_F32
+                                        : is_kv && c->cache ? c->cache
+                                                            : c->dtype};
     }
 }
 
 size_t attention_line(const struct attention_case *c, enum attention_operand x,
                       size_t b, size_t h, size_t i)
 {
-    const size_t heads = heads_of(c, x), rows = rows_of(c, x);
+    const size_t heads = heads_of(c, x);
+    const size_t rows = attention_block(c, x, rows_of(c, x)).rows;
     if (x == ATTENTION_MASK && !(c->with & WITH_MASK))
         return i;
     const bool is_of_columns = x <= ATTENTION_O || x >= ATTENTION_GRAD_O;
+    attention_place(c, x, rows_of(c, x), &b, &i);
+    h = heads == 1 ? 0 : h;
     return c->rows_first && is_of_columns ? (b * rows + i) * heads + h
                                           : (b * heads + h) * rows + i;
 }
@@ -231,10 +389,19 @@ static xl_heads view_of(const struct attention_case *c,
     const size_t ld = at->ld[x];
     xl_heads v = {{at->mem[x], NULL, 0}, at->first[x], {0, 0, 0, 1},
                   attention_lines(c, x).dtype};
+    const size_t heads = heads_of(c, x);
+    const struct attention_block block = attention_block(c, x, rows_of(c, x));
     if (x == ATTENTION_LSE) {
         v.stride[0] = c->n_heads * ld;
         v.stride[1] = ld;
         v.stride[2] = 1;
+    } else if (x >= ATTENTION_Q_ROWS) {
+        v.stride[0] = x == ATTENTION_PAGES ? ld : 1;
+        v.stride[2] = 1;
+    } else if (x < ATTENTION_LSE || is_gradient(x) || is_scales(x)) {
+        v.stride[0] = heads * block.rows * ld;
+        v.stride[1] = heads == 1 ? 0 : c->rows_first ? ld : block.rows * ld;
+        v.stride[2] = (c->rows_first ? heads : 1) * ld;
     } else if (x > ATTENTION_MASK && x < ATTENTION_GRAD_O) {
         v.stride[0] = ld;
         v.stride[1] = 1;
@@ -272,6 +439,24 @@ void attention_call_init(struct attention_call *call,
                              .soft_cap = c->soft_cap,
                              .variant = variant,
                              .is_backward = c->is_backward};
+    if (c->q_rows) {
+        call->q_rows = (xl_sequences){
+            .kind = c->q_rows,
+            .numbers = x[ATTENTION_Q_ROWS],
+            .n_total = attention_block(c, ATTENTION_Q, c->n_q).rows};
+        call->a.q_rows = &call->q_rows;
+    }
+    if (c->kv_rows) {
+        const struct attention_block block =
+            attention_block(c, ATTENTION_K, c->n_kv);
+        call->kv_rows = (xl_sequences){
+            .kind = c->kv_rows,
+            .numbers = x[ATTENTION_KV_ROWS],
+            .n_total = c->kv_rows == XL_ROWS_PAGED ? block.n : block.rows,
+            .pages = x[ATTENTION_PAGES],
+            .page_rows = c->page_rows};
+        call->a.kv_rows = &call->kv_rows;
+    }
     const xl_heads **const optional[ATTENTION_OPERANDS] = {
         [ATTENTION_LSE] = &call->a.lse,
         [ATTENTION_MASK] = &call->a.mask,
@@ -280,7 +465,9 @@ void attention_call_init(struct attention_call *call,
         [ATTENTION_GRAD_O] = &call->a.grad_o,
         [ATTENTION_GRAD_Q] = &call->a.grad_q,
         [ATTENTION_GRAD_K] = &call->a.grad_k,
-        [ATTENTION_GRAD_V] = &call->a.grad_v};
+        [ATTENTION_GRAD_V] = &call->a.grad_v,
+        [ATTENTION_K_SCALES] = &call->a.k_scales,
+        [ATTENTION_V_SCALES] = &call->a.v_scales};
     for (unsigned i = ATTENTION_LSE; i < ATTENTION_OPERANDS; i++) {
         if (optional[i] && attention_has(c, i))
             *optional[i] = &x[i];
@@ -303,15 +490,18 @@ void attention_call_init(struct attention_call *call,
 /* -- the reference -------------------------------------------------------- */
 
 /* How far key j is behind query i, where the last of each are at one place. */
-static double distance(const struct attention_case *c, size_t i, size_t j)
+static double distance(const struct attention_case *c, size_t b, size_t i,
+                       size_t j)
 {
-    return (double)i + (double)c->n_kv - (double)c->n_q - (double)j;
+    return (double)i + (double)attention_keys(c, b) -
+           (double)attention_queries(c, b) - (double)j;
 }
 
-bool attention_sees(const struct attention_case *c, size_t i, size_t j)
+bool attention_sees(const struct attention_case *c, size_t b, size_t i,
+                    size_t j)
 {
-    const double d = distance(c, i, j);
-    return (!c->is_causal || d >= 0) &&
+    const double d = distance(c, b, i, j);
+    return j < attention_keys(c, b) && (!c->is_causal || d >= 0) &&
            (c->window == 0 || fabs(d) < (double)c->window);
 }
 
@@ -319,7 +509,7 @@ double attention_pairs(const struct attention_case *c)
 {
     double pairs = 0;
     for (size_t i = 0; i < c->n_q; i++) {
-        const double at = distance(c, i, 0);
+        const double at = (double)i + (double)c->n_kv - (double)c->n_q;
         const double reach =
             c->window ? (double)c->window : (double)(c->n_q + c->n_kv);
         const double end = fmin((double)c->n_kv,
@@ -342,11 +532,16 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
     const size_t q = attention_line(c, ATTENTION_Q, b, h, i);
     const size_t k = attention_line(c, ATTENTION_K, b,
                                     h / attention_share(c), j);
+    const size_t scale_line =
+        attention_line(c, ATTENTION_K_SCALES, b, h / attention_share(c), j);
     struct attention_score s = {.slope = 1};
+    const double factor = c->with & (WITH_SCALES | WITH_KEY_SCALES)
+                              ? ref_at(&m[ATTENTION_K_SCALES], scale_line, 0)
+                              : 1;
     double size = 0, bias = 0, slope = 0;
     for (size_t col = 0; col < c->d; col++) {
         const double term = ref_at(&m[ATTENTION_Q], q, col) *
-                            ref_at(&m[ATTENTION_K], k, col);
+                            ref_at(&m[ATTENTION_K], k, col) * factor;
         s.x += term;
         size += fabs(term);
     }
@@ -357,7 +552,7 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
         s.x = c->soft_cap * y;
     }
     if (c->with & WITH_SLOPES)
-        bias = ref_at(&m[ATTENTION_SLOPES], b, h) * fabs(distance(c, i, j));
+        bias = ref_at(&m[ATTENTION_SLOPES], b, h) * fabs(distance(c, b, i, j));
     s.x -= bias;
     if (attention_has(c, ATTENTION_MASK))
         s.x += ref_at(&m[ATTENTION_MASK],
@@ -365,7 +560,7 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
     if (c->with & WITH_SCORE)
         slope = ref_at(&m[ATTENTION_SLOPE], 0, h) *
                 ref_at(&m[ATTENTION_AT], 0, j);
-    s.error = ((double)c->d + 4) * fabs(attention_scale(c)) * size +
+    s.error = ((double)c->d + 6) * fabs(attention_scale(c)) * size +
               16 * c->soft_cap + 4 * fabs(bias) + 4 * fabs(s.x);
     s.x += slope;
     s.error += 4 * fabs(slope) + fabs(s.x);
@@ -388,7 +583,7 @@ void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
     row->h = h;
     row->first = row->last = 0;
     for (size_t j = 0; j < c->n_kv; j++) {
-        if (!attention_sees(c, i, j))
+        if (!attention_sees(c, b, i, j))
             continue;
         row->first = row->last == 0 ? j : row->first;
         row->last = j + 1;
@@ -428,7 +623,12 @@ double attention_expected(const struct attention_ref *r,
     for (size_t j = row->first; j < row->last; j++) {
         const size_t line =
             attention_line(r->c, ATTENTION_V, row->b, row->h / share, j);
-        const double v = ref_at(&r->operand[ATTENTION_V], line, c);
+        double v = ref_at(&r->operand[ATTENTION_V], line, c);
+        if (r->c->with & (WITH_SCALES | WITH_KEY_SCALES))
+            v *= ref_at(&r->operand[ATTENTION_V_SCALES],
+                        attention_line(r->c, ATTENTION_V_SCALES, row->b,
+                                       row->h / share, j),
+                        0);
         sum += row->weight[j] * v;
         size += row->weight[j] * fabs(v);
         all += fabs(v);

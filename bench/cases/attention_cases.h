@@ -26,6 +26,11 @@ enum attention_operand {
     ATTENTION_GRAD_Q,
     ATTENTION_GRAD_K,
     ATTENTION_GRAD_V,
+    ATTENTION_K_SCALES,
+    ATTENTION_V_SCALES,
+    ATTENTION_Q_ROWS, /* the numbers of sequences */
+    ATTENTION_KV_ROWS,
+    ATTENTION_PAGES,
     ATTENTION_OPERANDS
 };
 
@@ -36,7 +41,9 @@ enum attention_with {
     WITH_SHARED_MASK = 4, /* one for all */
     WITH_SLOPES = 8,
     WITH_SINKS = 16,
-    WITH_SCORE = 32 /* the prologue */
+    WITH_SCORE = 32,      /* the prologue */
+    WITH_SCALES = 64,     /* of k and v, for each head and key */
+    WITH_KEY_SCALES = 128 /* for each key */
 };
 
 struct attention_case {
@@ -53,12 +60,18 @@ struct attention_case {
     size_t pad, off;        /* elements between rows, and before the first */
     enum case_data data;    /* DATA_SPECIALS: in the mask */
     bool is_backward;       /* the gradients; o and lse are read */
+    xl_dtype cache;         /* the type of k and v; 0: dtype */
+    /* Sequences of unequal lengths, of which n_q and n_kv are the longest; 0:
+     * of one length. */
+    xl_rows_kind q_rows, kv_rows;
+    size_t page_rows;
 };
 
 extern const struct attention_case attention_cases[]; /* NULL name last */
 extern const char *const attention_names[ATTENTION_OPERANDS];
 /* The gradient of case i of the table; false: it has none, since it has a
- * prologue, or is timed with one query. */
+ * prologue, another type of k and v or sequences of unequal lengths, or is
+ * timed with one query. */
 bool attention_case_of_gradient(unsigned i, struct attention_case *out);
 
 size_t attention_kv_heads(const struct attention_case *c);
@@ -77,10 +90,28 @@ struct attention_lines attention_lines(const struct attention_case *c,
 size_t attention_line(const struct attention_case *c, enum attention_operand x,
                       size_t b, size_t h, size_t i);
 
+/* Queries and keys of a sequence; sequences, or pages, and
+ * rows of each as an operand has them whose longest sequence has n rows; from
+ * row i of sequence b to these; the numbers of sequences and pages. */
+size_t attention_queries(const struct attention_case *c, size_t b);
+size_t attention_keys(const struct attention_case *c, size_t b);
+struct attention_block {
+    size_t n, rows;
+};
+struct attention_block attention_block(const struct attention_case *c,
+                                       enum attention_operand x, size_t n);
+void attention_place(const struct attention_case *c, enum attention_operand x,
+                     size_t n, size_t *b, size_t *i);
+struct attention_lines attention_numbers(const struct attention_case *c,
+                                         enum attention_operand x);
+double attention_number(const struct attention_case *c,
+                        enum attention_operand x, size_t i, size_t j);
+
 /* A call, with what its descriptor points to. */
 struct attention_call {
     xl_attention a;
     xl_heads operand[ATTENTION_OPERANDS];
+    xl_sequences q_rows, kv_rows;
     xl_binding binding[2];
 };
 /* Memory of such matrices: first elements, elements from row to row. */
@@ -102,8 +133,9 @@ struct attention_ref {
     const struct attention_case *c;
     struct ref_mat operand[ATTENTION_OPERANDS];
 };
-/* Whether query i sees key j. */
-bool attention_sees(const struct attention_case *c, size_t i, size_t j);
+/* Whether query i of sequence b sees key j. */
+bool attention_sees(const struct attention_case *c, size_t b, size_t i,
+                    size_t j);
 /* The score of query i of head h and key j. */
 struct attention_score {
     double x, error; /* of a device, at most: xl_attention_run() */

@@ -39,7 +39,15 @@ static double mask_value(const struct attention_case *c, size_t i, size_t j,
 static double value_at(const struct attention_case *c, unsigned operand,
                        size_t i, size_t j, struct xl__rng *rng)
 {
+    enum { OF_BYTES = 32 };
     static const double steepest = 0.25;
+    const bool is_kv = operand == ATTENTION_K || operand == ATTENTION_V;
+    if (operand >= ATTENTION_Q_ROWS)
+        return attention_number(c, operand, i, j);
+    if (operand == ATTENTION_K_SCALES || operand == ATTENTION_V_SCALES)
+        return (1 + xl__rng_uniform(rng)) / OF_BYTES;
+    if (is_kv && c->cache == XL_I8)
+        return rint(OF_BYTES * ref_normal(rng));
     if (operand == ATTENTION_MASK)
         return mask_value(c, i, j, rng);
     if (operand == ATTENTION_SLOPES)
@@ -121,6 +129,25 @@ fail:
     return status;
 }
 
+/* A row past the end of its sequence, of a result that is not packed. */
+static void check_untouched(const struct attention_check *t,
+                            enum attention_operand x, size_t b, size_t h,
+                            size_t i, struct check_result *out)
+{
+    const struct guarded *g = &t->operand[x];
+    const struct ref_mat got = guarded_back(g, false),
+                         old = guarded_host(g, false);
+    struct checked_element e = {.name = attention_names[x], .dtype = g->dtype};
+    if (t->c->q_rows == XL_ROWS_PACKED)
+        return;
+    e.i = attention_line(t->c, x, b, h, i);
+    for (e.j = 0; e.j < g->cols; e.j++) {
+        check_read(&e, g, &got, e.i, e.j);
+        e.expected = ref_at(&old, e.i, e.j);
+        check_element(out, &e);
+    }
+}
+
 static void check_row(const struct attention_check *t,
                       const struct attention_ref *ref,
                       const struct attention_row *row, size_t i,
@@ -129,6 +156,10 @@ static void check_row(const struct attention_check *t,
     const struct attention_case *c = t->c;
     struct ref_mat got = guarded_back(&t->operand[ATTENTION_O], false);
     struct checked_element e = {.name = "o", .dtype = c->dtype};
+    if (i >= attention_queries(c, row->b)) {
+        check_untouched(t, ATTENTION_O, row->b, row->h, i, out);
+        return;
+    }
     e.i = attention_line(c, ATTENTION_O, row->b, row->h, i);
     for (e.j = 0; e.j < c->d; e.j++) {
         check_read(&e, &t->operand[ATTENTION_O], &got, e.i, e.j);
@@ -138,9 +169,11 @@ static void check_row(const struct attention_check *t,
     if (!attention_has(c, ATTENTION_LSE))
         return;
     got = guarded_back(&t->operand[ATTENTION_LSE], false);
+    size_t b = row->b, place = i;
+    attention_place(c, ATTENTION_LSE, c->n_q, &b, &place);
     e = (struct checked_element){.name = "lse",
-                                 .i = row->b * c->n_heads + row->h,
-                                 .j = i,
+                                 .i = b * c->n_heads + row->h,
+                                 .j = place,
                                  .expected = row->lse,
                                  .tol = row->lse_tol,
                                  .dtype = XL_F32};

@@ -19,7 +19,7 @@ static struct attention_pair pair_of(const struct attention_ref *r, size_t b,
                                     j);
     struct attention_pair pair = {.p = 0};
     double by = 0, size = 0;
-    if (!attention_sees(c, i, j))
+    if (!attention_sees(c, b, i, j))
         return pair;
     const struct attention_score x = attention_score(r, b, h, i, j);
     if (x.x == -(double)INFINITY)

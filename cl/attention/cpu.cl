@@ -141,7 +141,10 @@ static inline void weigh(const struct row r, const ulong j, const uint n_keys,
     }
     const float now = MAX_OF(most);
     if (now > *top + SLACK) {
-        const float factor = xl_small_exp_1(shift_of(*top) - now);
+        /* Before the first key the sums are 0, which an overflow would make
+         * NaN. */
+        const float factor =
+            *top == -INFINITY ? 0.0f : xl_small_exp_1(*top - now);
         for (uint c = 0; c < DP; c += XL_VW)
             VSTORE(VLOAD(0, ol + c) * factor, 0, ol + c);
         *total *= factor;
@@ -175,9 +178,13 @@ void attention_cpu(ATTENTION_PARAMS)
     __local float ol[BQ * DP] __attribute__((aligned(64)));
     __local float sl[RQ * BK] __attribute__((aligned(64)));
     __local float top[BQ], total[BQ];
+    COPY_SIZES
     const ulong n_kv_heads = n.n_heads / n.share;
     const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
+    SEQUENCE(b);
     const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
+    if ((Q_ROWS) && row0 >= rows)
+        return;
     const uint height = (uint)min((ulong)BQ, rows - row0);
 /* Query and head of row r; past the last row the last one again. */
 #define QUERY(r) (min(row0 + (r), rows - 1) / n.share)

@@ -47,14 +47,27 @@ void attention_flash(ATTENTION_PARAMS)
 {
     __local float ql[BQ * QLD], tile[BK * TLD], weights[BQ * PLD],
         maxima[BQ * LX];
+    COPY_SIZES
     const uint item = get_local_id(0), lx = item % LX, ly = item / LX;
     const ulong n_kv_heads = n.n_heads / n.share;
     const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
+    SEQUENCE(b);
     const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
+    if ((Q_ROWS) && row0 >= rows)
+        return; /* the whole group */
 /* Query and head of row r; past the last row the last one again. */
 #define AT_ROW(r) min(row0 + (r), rows - 1)
 #define QUERY(r) (AT_ROW(r) / n.share)
 #define HEAD(r) (g * n.share + AT_ROW(r) % n.share)
+/* W columns of a block of keys from j on; 0 past the last one. */
+#define LOAD_KEYS(x, view, c0)                                                \
+    for (uint i = item; i < BK * LX; i += WG) {                               \
+        const uint line = i / LX, col = i % LX * 4;                           \
+        vstore4(line < n_keys ? load_key_4(x + KEY_AT(view, b, j + line),     \
+                                           (c0) + col)                        \
+                              : (float4)(0.0f),                               \
+                0, tile + line * TLD + col);                                  \
+    }
     float4 sums[RQ][NC];
     float top[RQ], total[RQ];
 
@@ -72,8 +85,8 @@ void attention_flash(ATTENTION_PARAMS)
         for (uint c = 0; c < NC; c++)
             sums[r][c] = (float4)(0.0f);
     }
-    k += ROW_AT(at.k, b, g, 0);
-    v += ROW_AT(at.v, b, g, 0);
+    k += KEYS_AT(at.k, b, g);
+    v += KEYS_AT(at.v, b, g);
     const ulong end = ROW(b, HEAD(BQ - 1), QUERY(BQ - 1)).last;
     for (ulong j = ROW(b, HEAD(0), QUERY(0)).first / BK * BK; j < end;
          j += BK) {
@@ -88,7 +101,7 @@ void attention_flash(ATTENTION_PARAMS)
 #pragma unroll 1
         for (uint c0 = 0; c0 < DP; c0 += W) {
             barrier(CLK_LOCAL_MEM_FENCE); /* the tile has been read */
-            load_tile(k + j * at.k.row, at.k.row, n_keys, BK, c0, tile, item);
+            LOAD_KEYS(k, at.k, c0);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint c = 0; c < W; c += 4) {
@@ -111,8 +124,10 @@ void attention_flash(ATTENTION_PARAMS)
             float most = -INFINITY;
 #pragma unroll
             for (uint i = 0; i < RK; i++) {
-                x[r][i] = seen_score(row, x[r][i],
-                                     j + lx + i * LX XL_PROLOGUE_ARGS);
+                const ulong key = j + lx + i * LX;
+                x[r][i] = seen_score(
+                    row, K_SCALED(x[r][i], b, g, min(key, n.n_kv - 1)),
+                    key XL_PROLOGUE_ARGS);
                 most = fmax(most, x[r][i]);
             }
             maxima[(ly + r * LY) * LX + lx] = most;
@@ -135,15 +150,15 @@ void attention_flash(ATTENTION_PARAMS)
             for (uint i = 0; i < RK; i++) {
                 const float weight = exp(x[r][i] - shift);
                 total[r] += weight;
-                weights[(ly + r * LY) * PLD + lx + i * LX] = weight;
+                weights[(ly + r * LY) * PLD + lx + i * LX] = V_SCALED(
+                    weight, b, g, min(j + lx + i * LX, n.n_kv - 1));
             }
         }
 #pragma unroll
         for (uint c = 0; c < NC; c++) {
             if (c > 0)
                 barrier(CLK_LOCAL_MEM_FENCE);
-            load_tile(v + j * at.v.row, at.v.row, n_keys, BK, c * W, tile,
-                      item);
+            LOAD_KEYS(v, at.v, c * W);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint i = 0; i < BK; i += 4) {

@@ -41,10 +41,14 @@ void attention_join(ATTENTION_PARAMS, __global const float *parts,
 {
     __local float values[WG];
     __local vec lines[WG];
+    COPY_SIZES
     const uint item = get_local_id(0), lx = item % LX, ly = item / LX;
     const ulong row = xl_group_id(0);
     const ulong i = row % n.n_q, b = row / n.n_q / n.n_heads;
     const ulong h = row / n.n_q % n.n_heads;
+    SEQUENCE(b);
+    if (i >= n.n_q)
+        return; /* the whole group */
     const uint used = (uint)min((ulong)WG, n_parts);
     float top = SINK(b, h);
     parts += PART_AT(row, 0, n_parts);

@@ -6,7 +6,7 @@
  *               n_batch n_heads n_q.
  * Launch:       global >= rows in one dimension, any local size.
  * Local memory: none.
- * -D:           DT D CAP MT SLOPES SINKS LSE (attention/attention.clh).
+ * -D:           those of attention/attention.clh.
  * Needs:        nothing.
  * Cost:         6 D flop for each key that a row sees.
  * Source:       the definition. */
@@ -14,23 +14,29 @@
 #include "attention/columns.clh"
 
 #define SCORE(j)                                                              \
-    score(r, product(q, at.q.col, k + (j) * at.k.row, at.k.col),              \
+    score(r,                                                                  \
+          K_SCALED(product(q, at.q.col, k + KEY_AT(at.k, b, j), at.k.col), b, \
+                   g, j),                                                     \
           j XL_PROLOGUE_ARGS)
 #define CLEAR(c) sums[c] = 0.0f;
-#define ADD(c) sums[c] += weight * LOAD(DT, v, j * at.v.row + (c) * at.v.col);
+#define ADD(c) sums[c] += value * LOAD(KT, v, v_at + (c) * at.v.col);
 #define PUT(c) STORE(DT, o, (c) * at.o.col, sums[c] * share);
 
 __kernel void attention_ref(ATTENTION_PARAMS, const ulong rows)
 {
+    COPY_SIZES
     const ulong row = get_global_id(0);
     if (row >= rows)
         return;
     const ulong i = row % n.n_q, b = row / n.n_q / n.n_heads;
     const ulong h = row / n.n_q % n.n_heads, g = h / n.share;
+    SEQUENCE(b);
+    if (i >= n.n_q)
+        return;
     const struct row r = ROW(b, h, i);
     q += ROW_AT(at.q, b, h, i);
-    k += ROW_AT(at.k, b, g, 0);
-    v += ROW_AT(at.v, b, g, 0);
+    k += KEYS_AT(at.k, b, g);
+    v += KEYS_AT(at.v, b, g);
     o += ROW_AT(at.o, b, h, i);
     float top = SINK(b, h), sums[D];
     FOR_COLUMNS(CLEAR)
@@ -40,6 +46,8 @@ __kernel void attention_ref(ATTENTION_PARAMS, const ulong rows)
     float sum = exp(SINK(b, h) - shift);
     for (ulong j = r.first; j < r.last; j++) {
         const float weight = exp(SCORE(j) - shift);
+        const float value = V_SCALED(weight, b, g, j);
+        const ulong v_at = KEY_AT(at.v, b, j);
         sum += weight;
         FOR_COLUMNS(ADD)
     }

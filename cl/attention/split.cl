@@ -102,35 +102,33 @@ static inline float dot_16(const float16 a, const float16 b, const float sum)
     return dot_8(a.hi, b.hi, dot_8(a.lo, b.lo, sum));
 }
 
-static inline float column(__global const ELEM(DT) *x, const uint c)
-{
-    return c < D ? LOAD(DT, x, c) : 0.0f;
-}
-static inline float4 columns_4(__global const ELEM(DT) *x, const uint c)
-{
-    return (float4)(column(x, c), column(x, c + 1), column(x, c + 2),
-                    column(x, c + 3));
-}
-static inline float8 columns_8(__global const ELEM(DT) *x, const uint c)
-{
-    return (float8)(columns_4(x, c), columns_4(x, c + 4));
-}
-static inline float16 columns_16(__global const ELEM(DT) *x, const uint c)
-{
-    return (float16)(columns_8(x, c), columns_8(x, c + 8));
-}
+#define TO_VEC XL_CAT(convert_float, VW)
 
 /* VW elements of a row from column c on; 0 past its end. */
-static inline vec load(__global const ELEM(DT) *x, const uint c)
-{
 #if VA == 2
-    return DP == D || c < D ? LOADVA(VW, DT, x, c) : (vec)(0.0f);
+#define LOAD_OF(T, name)                                                      \
+    static inline vec name(__global const ELEM(T) *x, const uint c)           \
+    {                                                                         \
+        return DP == D || c < D ? TO_VEC(LOADVA(VW, T, x, c)) : (vec)(0.0f);  \
+    }
 #elif VA == 1
-    return DP == D || c < D ? LOADV(VW, DT, x, c) : (vec)(0.0f);
+#define LOAD_OF(T, name)                                                      \
+    static inline vec name(__global const ELEM(T) *x, const uint c)           \
+    {                                                                         \
+        return DP == D || c < D ? TO_VEC(LOADV(VW, T, x, c)) : (vec)(0.0f);   \
+    }
 #else
-    return XL_CAT(columns_, VW)(x, c);
+#define LOAD_OF(T, name)                                                      \
+    static inline vec name(__global const ELEM(T) *x, const uint c)           \
+    {                                                                         \
+        float y[VW];                                                          \
+        _Pragma("unroll") for (uint i = 0; i < VW; i++)                       \
+            y[i] = c + i < D ? LOAD(T, x, c + i) : 0.0f;                      \
+        return VLOAD(0, y);                                                   \
+    }
 #endif
-}
+LOAD_OF(DT, load)
+LOAD_OF(KT, load_key)
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void attention_split(ATTENTION_PARAMS, __global float *parts,
@@ -143,10 +141,15 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
 #endif
     __local float lines[WG * VW] __attribute__((aligned(64)));
     __local float tops[BQ * LY], totals[BQ * LY];
+    COPY_SIZES
     const uint item = get_local_id(0), lx = item % LX, ly = item / LX;
     const ulong n_kv_heads = n.n_heads / n.share;
     const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
+    const ulong longest = n.n_q;
+    SEQUENCE(b);
     const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
+    if ((Q_ROWS) && row0 >= rows)
+        return; /* the whole group */
     vec sums[BQ][NC];
     float top[BQ], total[BQ];
 
@@ -169,8 +172,8 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
         for (uint c = 0; c < NC; c++)
             sums[r][c] = (vec)(0.0f);
     }
-    k += ROW_AT(at.k, b, g, 0);
-    v += ROW_AT(at.v, b, g, 0);
+    k += KEYS_AT(at.k, b, g);
+    v += KEYS_AT(at.v, b, g);
     /* The part: whole blocks from the first key that a row sees on. */
     const ulong first = seen[0].first;
     const ulong last = max(first, seen[BQ - 1].last);
@@ -195,8 +198,8 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
 #pragma unroll
                 for (uint i = 0; i < RK; i++)
                     key[i] = i * LY < n_keys
-                                 ? load(k + (j + i * LY) * at.k.row,
-                                        c * W + lx * VW)
+                                 ? load_key(k + KEY_AT(at.k, b, j + i * LY),
+                                            c * W + lx * VW)
                                  : (vec)(0.0f);
 #pragma unroll
                 for (uint r = 0; r < BQ; r++) {
@@ -216,7 +219,8 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
 /* Score s of a line; those of keys past the part are -inf. */
 #define SCORE(s, x)                                                           \
     (s % RK * LY < n_keys                                                     \
-         ? seen_score(seen[s / RK], x, j + s % RK * LY XL_PROLOGUE_ARGS)      \
+         ? seen_score(seen[s / RK], K_SCALED(x, b, g, j + s % RK * LY),       \
+                      j + s % RK * LY XL_PROLOGUE_ARGS)                       \
          : -INFINITY)
 #if LX > 1
 #pragma unroll
@@ -255,6 +259,12 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
             const keys weights = EXP(y - shift);
             total[r] += XL_CAT(sum_, RK)(weights);
             XL_CAT(vstore, RK)(weights, 0, x[r]);
+#if V_SCALES
+#pragma unroll
+            for (uint i = 0; i < RK; i++)
+                x[r][i] =
+                    i * LY < n_keys ? V_SCALED(x[r][i], b, g, j + i * LY) : 0;
+#endif
         }
 #pragma unroll
         for (uint c = 0; c < NC; c++) {
@@ -262,8 +272,8 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
 #pragma unroll
             for (uint i = 0; i < RK; i++)
                 value[i] = i * LY < n_keys
-                               ? load(v + (j + i * LY) * at.v.row,
-                                      c * W + lx * VW)
+                               ? load_key(v + KEY_AT(at.v, b, j + i * LY),
+                                          c * W + lx * VW)
                                : (vec)(0.0f);
 #pragma unroll
             for (uint r = 0; r < BQ; r++) {
@@ -291,7 +301,7 @@ void attention_split(ATTENTION_PARAMS, __global float *parts,
         for (uint i = 0; i < LY; i++)
             sum += totals[r * LY + i] * exp(tops[r * LY + i] - shift);
         const float factor = exp(top[r] - shift);
-        const ulong row = seen[r].z * n.n_q + seen[r].i;
+        const ulong row = seen[r].z * longest + seen[r].i;
         __global float *to =
             parts + PART_AT(row, xl_group_id(2), n_parts);
         const bool is_row = row0 + r < rows;

@@ -28,6 +28,34 @@ typedef struct xl_heads {
     xl_dtype dtype;
 } xl_heads;
 
+/** How the rows of sequences lie in memory that are not n_batch blocks of one
+ *  length. */
+typedef enum xl_rows_kind {
+    XL_ROWS_LENGTHS = 1, ///< blocks as without it, of which sequence b has only
+                         ///< the first numbers[b] rows
+    XL_ROWS_PACKED,      ///< one after the other: sequence b has the rows from
+                         ///< numbers[b] on, up to numbers[b + 1]
+    XL_ROWS_PAGED        ///< numbers[b] rows; row j is row j % page_rows of page
+                         ///< number pages[b][j / page_rows]
+} xl_rows_kind;
+
+/** Sequences of unequal lengths. All numbers are i32 in the device's memory,
+ *  which kernels read when they run: neither the host nor the plan of a call
+ *  depends on them. n_q or n_kv, of the operation, is the longest that a
+ *  sequence can be: of a length outside [0, n_q] the nearer end applies. Starts
+ *  and page numbers are not checked: those of rows outside the operand's memory
+ *  are an error of the caller, with undefined results. */
+typedef struct xl_sequences {
+    xl_rows_kind kind;
+    xl_heads numbers; ///< n_batch x 1 x 1 x 1 of i32, packed n_batch + 1
+    /** Packed: rows of all sequences in memory; paged: pages in memory. The
+     *  operand then is 1 x heads x n_total x columns; or n_total x heads x
+     *  page_rows x columns, of which stride[0] is from page to page. */
+    size_t n_total;
+    xl_heads pages;   ///< paged: n_batch x 1 x ceil(n_kv / page_rows) x 1, i32
+    size_t page_rows; ///< paged: a power of two, at least 16
+} xl_sequences;
+
 /** An attention, in full. Zero in an optional field is its default. */
 typedef struct xl_attention {
     size_t size; ///< XL_ATTENTION_INIT
@@ -73,6 +101,18 @@ typedef struct xl_attention {
      *  of the sizes and the type of its operand; with is_backward only. */
     const xl_heads *grad_o, *grad_q, *grad_k, *grad_v;
     bool is_backward; ///< compute these gradients instead; see below
+    /** Optional: queries of unequal lengths, of q, o and lse; not paged. Rows
+     *  past the end of a sequence are not stored. */
+    const xl_sequences *q_rows;
+    /** Optional: keys of unequal lengths, of k, v and their scales. With either,
+     *  query i of a sequence sees keys by its own lengths, and rows and columns
+     *  of the mask, n_q x n_kv, are those of the sequence. */
+    const xl_sequences *kv_rows;
+    /** Optional, where k and v are of i8 or f8e4m3: what their rows are
+     *  multiplied by; n_batch x n_kv_heads x n_kv x 1 of f32, with kv_rows as
+     *  they are. A stride of 0 repeats: {0, 0, 1, 0} for a scale per key,
+     *  {n_kv_heads, 1, 0, 0} per head. NULL: 1. */
+    const xl_heads *k_scales, *v_scales;
 } xl_attention;
 #define XL_ATTENTION_INIT XL_SIZED(xl_attention)
 
@@ -90,7 +130,8 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  * Scores are not stored: memory beyond the operands is at most a copy of k and
  * v in f32, or of o with two more columns.
  *
- * Types:     q, k, v and o have one type, f32, f16 or bf16. Sums are f32.
+ * Types:     q, k, v and o have one type, f32, f16 or bf16; or k and v another
+ *            one, i8 or f8e4m3, with scales. Sums are f32.
  * Specials:  a query that sees no key, or whose scores are all -inf, gives 0
  *            and without a sink an lse of -inf. A row with a score that is NaN
  *            or +inf is all NaN. Other scores of -inf have the weight 0. An
@@ -107,7 +148,7 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            before one rounding to o's type, u that of f32, w that of the
  *            type of v (p may be rounded to it; 0 for f32). That of lse is D +
  *            (a + n_kv + 64 + 2 |lse|) u. Without a prologue
- *              d[j] = u ((d_head + 4) scale |q| . |k[j]| + 16 soft_cap +
+ *              d[j] = u ((d_head + 6) scale |q| . |k[j]| + 16 soft_cap +
  *                        4 slope distance + 4 |x[j]|),
  *            |q| and |k[j]| by element, 0 where x[j] is -inf. Source: Higham
  *            2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.
@@ -124,8 +165,8 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  * for each sequence and head, the sums over i also over the heads that read a
  * head of k and v. All five of lse and the gradients are required
  * (XL_BAD_ARGUMENT). A sink counts by way of lse; sinks are not read. The
- * gradients of mask, slopes and sinks are not given. A prologue is refused
- * (XL_UNSUPPORTED).
+ * gradients of mask, slopes and sinks are not given. A prologue,
+ * q_rows, kv_rows and scales are refused (XL_UNSUPPORTED).
  * Types:     as above; gradients have the type of q. Sums are f32.
  * Specials:  a query that sees no key, or whose scores are all -inf, gives 0.
  *            One with an lse of NaN gives NaN to its row of grad_q and to

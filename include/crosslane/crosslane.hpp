@@ -998,6 +998,16 @@ public:
         before_ = std::move(bindings);
         return *this;
     }
+    /** Sequences of unequal lengths: xl_sequences. */
+    Attention &q_rows(const xl_sequences &rows) { return q_rows_ = rows, *this; }
+    Attention &kv_rows(const xl_sequences &rows) { return kv_rows_ = rows, *this; }
+    /** Of k and v of i8 or f8e4m3. */
+    Attention &scales(const xl_heads &of_k, const xl_heads &of_v)
+    {
+        k_scales_ = of_k;
+        v_scales_ = of_v;
+        return *this;
+    }
     /** The gradients of q, k and v from that of o; o and lse are read. */
     Attention &backward(const xl_heads &grad_o, const xl_heads &grad_q,
                         const xl_heads &grad_k, const xl_heads &grad_v)
@@ -1022,11 +1032,17 @@ private:
         d.grad_q = grad_q_ ? &*grad_q_ : nullptr;
         d.grad_k = grad_k_ ? &*grad_k_ : nullptr;
         d.grad_v = grad_v_ ? &*grad_v_ : nullptr;
+        d.q_rows = q_rows_ ? &*q_rows_ : nullptr;
+        d.kv_rows = kv_rows_ ? &*kv_rows_ : nullptr;
+        d.k_scales = k_scales_ ? &*k_scales_ : nullptr;
+        d.v_scales = v_scales_ ? &*v_scales_ : nullptr;
         d.prologue.bindings = before_.data();
         d.prologue.n_bindings = before_.size();
     }
     std::optional<xl_heads> mask_, slopes_, sinks_, lse_;
     std::optional<xl_heads> grad_o_, grad_q_, grad_k_, grad_v_;
+    std::optional<xl_heads> k_scales_, v_scales_;
+    std::optional<xl_sequences> q_rows_, kv_rows_;
     Bindings before_;
 };
 

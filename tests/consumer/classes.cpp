@@ -2,6 +2,7 @@
 // An application that uses crosslane.hpp with OpenCL's C handles, as C++17 and
 // C++20. multiply() is the C++ example of README.md.
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -410,6 +411,40 @@ void run_attention(xl::Queue &q)
     }
 }
 
+// Two sequences packed, of two rows and of one, each of which sees itself.
+void run_packed_attention(xl::Queue &q)
+{
+    constexpr std::size_t d = 4, rows = 3;
+    const Floats x = fill(rows * d, 8);
+    const std::vector<std::int32_t> starts = {0, 2, 3};
+    const xl::Buffer mem = upload(q, x), out(q, rows * d * sizeof(float)),
+                     list(q, starts.size() * sizeof starts[0]);
+    q.write(list.get(), 0, starts.data(), starts.size() * sizeof starts[0]);
+    const auto heads = [](const xl::Buffer &of, xl_dtype dtype) {
+        xl_heads view{};
+        view.mem.buf = of.get();
+        view.dtype = dtype;
+        return view;
+    };
+    xl_sequences packed{};
+    packed.kind = XL_ROWS_PACKED;
+    packed.numbers = heads(list, XL_I32);
+    packed.n_total = rows;
+    xl::Attention(1, 2, 2, d)
+        .batch(2)
+        .q(heads(mem, XL_F32))
+        .k(heads(mem, XL_F32))
+        .v(heads(mem, XL_F32))
+        .o(heads(out, XL_F32))
+        .q_rows(packed)
+        .kv_rows(packed)
+        .causal()
+        .run(q);
+    const Floats o = download(q, out, rows * d);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
+        expect(std::fabs(o[i * d] - x[i * d]) < 1e-6f, "packed sequences");
+}
+
 // Weights of a row have the sum 1: for a gradient of o that is 1 everywhere,
 // those of v have the sum `rows` in each column, and those of q are 0.
 void run_attention_gradients(xl::Queue &q)
@@ -612,6 +647,7 @@ void run(cl_command_queue native)
     run_qgemm(q);
     run_gradients(q);
     run_attention(q);
+    run_packed_attention(q);
     run_attention_gradients(q);
     run_expr(q);
     run_record(q);

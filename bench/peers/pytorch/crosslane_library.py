@@ -160,7 +160,10 @@ class Attention(Descriptor):
                 ("prologue", Epilogue)] + [
                 (name, ct.POINTER(Heads)) for name in
                 ("grad_o", "grad_q", "grad_k", "grad_v")] + [
-                ("is_backward", ct.c_bool)]
+                ("is_backward", ct.c_bool), ("q_rows", ct.c_void_p),
+                ("kv_rows", ct.c_void_p)] + [
+                (name, ct.POINTER(Heads)) for name in
+                ("k_scales", "v_scales")]
 
 
 class Fact(ct.Structure):

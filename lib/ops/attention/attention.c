@@ -13,6 +13,38 @@
 
 /* -- sizes and strides ---------------------------------------------------- */
 
+static size_t pages_of(const struct xl__attention_canonical *c)
+{
+    return xl__ceil_div(c->n_kv, xl__max_size(1, c->kv_rows.page_rows));
+}
+
+/* Of the numbers of sequences, or of pages. */
+static void list_sizes(const struct xl__attention_canonical *c, unsigned view,
+                       size_t size[XL__HEADS_DIMS])
+{
+    const size_t kind =
+        view == XL__ATTENTION_Q_ROWS ? c->q_rows.kind : c->kv_rows.kind;
+    size[XL__HEADS_HEAD] = size[XL__HEADS_ROW] = size[XL__HEADS_COL] = 1;
+    if (view == XL__ATTENTION_PAGES)
+        size[XL__HEADS_ROW] = pages_of(c);
+    else
+        size[XL__HEADS_BATCH] = c->n_batch + (kind == XL_ROWS_PACKED);
+}
+
+/* From sizes of sequences of one length. */
+static void lay_rows(const struct xl__attention_rows *rows,
+                     size_t size[XL__HEADS_DIMS])
+{
+    if (rows->kind == XL_ROWS_PACKED) {
+        size[XL__HEADS_ROW] *= size[XL__HEADS_BATCH];
+        size[XL__HEADS_BATCH] = 1;
+    } else if (rows->kind == XL_ROWS_PAGED) {
+        size[XL__HEADS_BATCH] *=
+            xl__ceil_div(size[XL__HEADS_ROW], rows->page_rows);
+        size[XL__HEADS_ROW] = rows->page_rows;
+    }
+}
+
 void xl__attention_sizes(const struct xl__attention_canonical *c,
                          unsigned view, size_t size[XL__HEADS_DIMS])
 {
@@ -21,12 +53,21 @@ void xl__attention_sizes(const struct xl__attention_canonical *c,
                        view == XL__ATTENTION_GRAD_V;
     const bool is_of_head =
         view == XL__ATTENTION_SLOPES || view == XL__ATTENTION_SINKS;
+    const bool is_scales =
+        view == XL__ATTENTION_K_SCALES || view == XL__ATTENTION_V_SCALES;
     size[XL__HEADS_BATCH] = c->n_batch;
-    size[XL__HEADS_HEAD] = is_kv ? c->n_kv_heads : c->n_heads;
-    size[XL__HEADS_ROW] = is_of_head ? 1 : is_kv ? c->n_kv : c->n_q;
-    size[XL__HEADS_COL] = is_of_head || view == XL__ATTENTION_LSE ? 1
-                          : view == XL__ATTENTION_MASK            ? c->n_kv
+    size[XL__HEADS_HEAD] = is_kv || is_scales ? c->n_kv_heads : c->n_heads;
+    size[XL__HEADS_ROW] = is_of_head           ? 1
+                          : is_kv || is_scales ? c->n_kv
+                                               : c->n_q;
+    size[XL__HEADS_COL] = is_of_head || is_scales || view == XL__ATTENTION_LSE
+                              ? 1
+                          : view == XL__ATTENTION_MASK ? c->n_kv
                                                        : c->d_head;
+    if (view >= XL__ATTENTION_Q_ROWS && view <= XL__ATTENTION_PAGES)
+        list_sizes(c, view, size);
+    else if (view != XL__ATTENTION_MASK && !is_of_head)
+        lay_rows(is_kv || is_scales ? &c->kv_rows : &c->q_rows, size);
 }
 
 bool xl__heads_strides(const xl_heads *x, const size_t size[XL__HEADS_DIMS],
@@ -112,6 +153,11 @@ static void describe_class(const void *canonical, struct xl__str *out)
         if (xl__attention_has(c, i))
             xl__str_printf(out, " %s", xl__attention_names[i]);
     }
+    if (c->q_rows.kind || c->kv_rows.kind)
+        xl__str_printf(out, " rows%zu,%zu", c->q_rows.kind, c->kv_rows.kind);
+    if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
+        xl__str_printf(out, " kv_%s",
+                       xl_dtype_name(c->view[XL__ATTENTION_K].dtype));
     if (c->score)
         xl__str_add(out, " prologue");
 }
@@ -162,6 +208,32 @@ static bool halve_sizes(void *canonical)
 
 /* -- bind ----------------------------------------------------------------- */
 
+static void set_rows(const xl_sequences *from, struct xl__attention_rows *to)
+{
+    to->kind = from ? from->kind : 0;
+    to->page_rows =
+        to->kind == XL_ROWS_PAGED ? xl__max_size(1, from->page_rows) : 0;
+}
+
+void xl__attention_memory_sizes(const xl_attention *a,
+                                const struct xl__attention_canonical *c,
+                                unsigned view, size_t size[XL__HEADS_DIMS])
+{
+    const bool is_of_q = view == XL__ATTENTION_Q || view == XL__ATTENTION_O ||
+                         view == XL__ATTENTION_LSE;
+    const bool is_of_kv = view == XL__ATTENTION_K || view == XL__ATTENTION_V ||
+                          view == XL__ATTENTION_K_SCALES ||
+                          view == XL__ATTENTION_V_SCALES;
+    const xl_sequences *rows = is_of_q    ? a->q_rows
+                               : is_of_kv ? a->kv_rows
+                                          : NULL;
+    xl__attention_sizes(c, view, size);
+    if (rows && rows->kind == XL_ROWS_PACKED)
+        size[XL__HEADS_ROW] = rows->n_total;
+    if (rows && rows->kind == XL_ROWS_PAGED)
+        size[XL__HEADS_BATCH] = rows->n_total;
+}
+
 void xl__attention_set_sizes(const xl_attention *a,
                              struct xl__attention_canonical *to)
 {
@@ -178,17 +250,19 @@ void xl__attention_set_sizes(const xl_attention *a,
     to->after = a->is_causal ? 0 : to->before;
     to->has_cap = a->soft_cap > 0;
     to->is_scale_negative = a->scale < 0;
+    set_rows(a->q_rows, &to->q_rows);
+    set_rows(a->kv_rows, &to->kv_rows);
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */
-static void canonicalise(const xl_heads *from,
+static void canonicalise(const xl_attention *a, const xl_heads *from,
                          const struct xl__attention_canonical *c,
                          unsigned view, size_t base, xl_heads *to)
 {
     size_t size[XL__HEADS_DIMS], stride[XL__HEADS_DIMS];
     const size_t elem = xl_dtype_bytes(from->dtype);
     size_t bits = base | from->offset * elem;
-    xl__attention_sizes(c, view, size);
+    xl__attention_memory_sizes(a, c, view, size);
     (void)xl__heads_strides(from, size, stride);
     for (unsigned d = 0; d < XL__HEADS_DIMS; d++) {
         to->stride[d] = size[d] == 1 ? d == XL__HEADS_COL : stride[d];
@@ -211,7 +285,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
-        canonicalise(x, to, i, xl__operand_base(q, n++), &to->view[i]);
+        canonicalise(a, x, to, i, xl__operand_base(q, n++), &to->view[i]);
         call->mem[XL__ATTENTION_MEM + i] = x->mem;
         call->value[XL__ATTENTION_OFF + i].u = x->offset;
     }
@@ -247,6 +321,17 @@ static void keep_heads(struct xl__kept *k, const xl_heads **x)
     *x = xl__keep(k, &own, sizeof own);
 }
 
+static void keep_rows(struct xl__kept *k, const xl_sequences **x)
+{
+    if (!*x)
+        return;
+    xl_sequences own = **x;
+    xl__keep_mem(k, &own.numbers.mem);
+    if (own.kind == XL_ROWS_PAGED)
+        xl__keep_mem(k, &own.pages.mem);
+    *x = xl__keep(k, &own, sizeof own);
+}
+
 static void keep_memory(struct xl__kept *k, void *desc)
 {
     xl_attention *own = desc;
@@ -264,6 +349,10 @@ static void keep_memory(struct xl__kept *k, void *desc)
     keep_heads(k, &own->grad_q);
     keep_heads(k, &own->grad_k);
     keep_heads(k, &own->grad_v);
+    keep_heads(k, &own->k_scales);
+    keep_heads(k, &own->v_scales);
+    keep_rows(k, &own->q_rows);
+    keep_rows(k, &own->kv_rows);
     xl__keep_epilogue(k, &own->prologue);
 }
 
@@ -311,6 +400,15 @@ static const struct xl__op *find_op(const xl_attention *a)
 
 /* -- for the variants ----------------------------------------------------- */
 
+const char *xl__attention_needs_equal(const struct xl__attention_canonical *c)
+{
+    if (c->q_rows.kind || c->kv_rows.kind)
+        return "sequences of unequal lengths are not supported";
+    if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
+        return "k and v of another type than q are not supported";
+    return NULL;
+}
+
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c)
 {
     for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
@@ -324,23 +422,69 @@ const char *xl__attention_needs_rows(const struct xl__attention_canonical *c)
     return NULL;
 }
 
+enum { VIEW_WORDS = 1 + XL__HEADS_DIMS };
+
+/* A `struct view` of attention.clh. */
+static void add_view(struct xl__step *step,
+                     const struct xl__attention_canonical *c, unsigned view)
+{
+    xl__arg_value_u64(step, XL__ATTENTION_OFF + view);
+    for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
+        xl__arg_u64(step, c->view[view].stride[d]);
+}
+
+/* ROWS_PARAMS of attention.clh. */
+static void add_rows(struct xl__step *step,
+                     const struct xl__attention_canonical *c)
+{
+    enum { LISTS = 3, LIST_WORDS = 3 };
+    for (unsigned i = 0; i < LISTS; i++)
+        xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_Q_ROWS + i);
+    xl__arg_words(step, LISTS * LIST_WORDS + 1);
+    for (unsigned i = 0; i < LISTS; i++) {
+        const unsigned view = XL__ATTENTION_Q_ROWS + i;
+        xl__arg_value_u64(step, XL__ATTENTION_OFF + view);
+        xl__arg_u64(step, c->view[view].stride[XL__HEADS_BATCH]);
+        xl__arg_u64(step, c->view[view].stride[XL__HEADS_ROW]);
+    }
+    size_t bits = 0;
+    while ((size_t)1 << bits < c->kv_rows.page_rows)
+        bits++;
+    xl__arg_u64(step, bits);
+}
+
+static bool has_scales(const struct xl__attention_canonical *c)
+{
+    return xl__attention_has(c, XL__ATTENTION_K_SCALES) ||
+           xl__attention_has(c, XL__ATTENTION_V_SCALES);
+}
+
+/* SCALES_PARAMS of attention.clh. */
+static void add_scales(struct xl__step *step,
+                       const struct xl__attention_canonical *c)
+{
+    enum { OPERANDS = 2 };
+    for (unsigned i = 0; i < OPERANDS; i++)
+        xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_K_SCALES + i);
+    xl__arg_words(step, OPERANDS * VIEW_WORDS);
+    for (unsigned i = 0; i < OPERANDS; i++)
+        add_view(step, c, XL__ATTENTION_K_SCALES + i);
+}
+
 /* The members of `struct views` and `struct sizes` of attention.clh. */
 void xl__attention_args(struct xl__step *step,
                         const struct xl__attention_canonical *c)
 {
-    enum { VIEW_WORDS = 1 + XL__HEADS_DIMS, HEAD_WORDS = 3, SIZES = 6 };
-    for (unsigned i = 0; i < XL__ATTENTION_N_VIEWS; i++)
+    enum { HEAD_WORDS = 3, SIZES = 6 };
+    for (unsigned i = 0; i < XL__ATTENTION_K_SCALES; i++)
         xl__arg_mem(step, XL__ATTENTION_MEM + i);
     xl__arg_value_f32(step, XL__ATTENTION_SCALE);
     xl__arg_value_f32(step, XL__ATTENTION_CAP);
     xl__arg_words(step, XL__ATTENTION_SLOPES * VIEW_WORDS);
-    for (unsigned i = 0; i < XL__ATTENTION_SLOPES; i++) {
-        xl__arg_value_u64(step, XL__ATTENTION_OFF + i);
-        for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
-            xl__arg_u64(step, c->view[i].stride[d]);
-    }
+    for (unsigned i = 0; i < XL__ATTENTION_SLOPES; i++)
+        add_view(step, c, i);
     xl__arg_words(step, 2 * HEAD_WORDS + SIZES);
-    for (unsigned i = XL__ATTENTION_SLOPES; i < XL__ATTENTION_N_VIEWS; i++) {
+    for (unsigned i = XL__ATTENTION_SLOPES; i < XL__ATTENTION_K_SCALES; i++) {
         xl__arg_value_u64(step, XL__ATTENTION_OFF + i);
         xl__arg_u64(step, c->view[i].stride[XL__HEADS_BATCH]);
         xl__arg_u64(step, c->view[i].stride[XL__HEADS_HEAD]);
@@ -351,6 +495,10 @@ void xl__attention_args(struct xl__step *step,
     xl__arg_u64(step, c->n_kv);
     xl__arg_u64(step, c->before);
     xl__arg_u64(step, c->after);
+    if (c->q_rows.kind || c->kv_rows.kind)
+        add_rows(step, c);
+    if (has_scales(c))
+        add_scales(step, c);
     xl__arg_epilogue(step, c->score, XL__ATTENTION_OPERAND,
                      XL__ATTENTION_OPERAND_VALUE, c->n_heads, false);
 }
@@ -373,6 +521,16 @@ void xl__attention_defines(struct xl__step *step,
         xl__define(step, "MT", (long)mask->dtype);
         xl__define(step, "MU", mask->stride[XL__HEADS_COL] == 1);
     }
+    if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
+        xl__define(step, "KT", (long)c->view[XL__ATTENTION_K].dtype);
+    if (xl__attention_has(c, XL__ATTENTION_K_SCALES))
+        xl__define(step, "K_SCALES", 1);
+    if (xl__attention_has(c, XL__ATTENTION_V_SCALES))
+        xl__define(step, "V_SCALES", 1);
+    if (c->q_rows.kind)
+        xl__define(step, "Q_ROWS", (long)c->q_rows.kind);
+    if (c->kv_rows.kind)
+        xl__define(step, "KV_ROWS", (long)c->kv_rows.kind);
 }
 
 /* -- the public functions ------------------------------------------------- */

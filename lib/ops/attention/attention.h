@@ -20,6 +20,11 @@ enum {
     XL__ATTENTION_MASK,
     XL__ATTENTION_SLOPES,
     XL__ATTENTION_SINKS,
+    XL__ATTENTION_K_SCALES, /* from here on not of every kernel */
+    XL__ATTENTION_V_SCALES,
+    XL__ATTENTION_Q_ROWS, /* the numbers of sequences */
+    XL__ATTENTION_KV_ROWS,
+    XL__ATTENTION_PAGES,
     XL__ATTENTION_N_VIEWS, /* of attention; its gradient has more */
     XL__ATTENTION_GRAD_O = XL__ATTENTION_N_VIEWS,
     XL__ATTENTION_GRAD_Q,
@@ -33,12 +38,18 @@ enum { XL__HEADS_BATCH, XL__HEADS_HEAD, XL__HEADS_ROW, XL__HEADS_COL, XL__HEADS_
  */
 #define XL__ATTENTION_ANY ((size_t)1 << 62)
 
+/* Of sequences of unequal lengths; 0: of equal ones. */
+struct xl__attention_rows {
+    size_t kind, page_rows;
+};
+
 struct xl__attention_canonical {
     size_t n_batch, n_heads, n_kv_heads, n_q, n_kv, d_head;
     /* Query i sees keys from i + n_kv - n_q - before to i + n_kv - n_q + after:
      * causal and window as data. */
     size_t before, after;
     size_t has_cap, is_scale_negative;
+    struct xl__attention_rows q_rows, kv_rows;
     /* mem.svm is not NULL where it is there; offset is the alignment of its
      * rows in bytes; strides are complete, 1 along a column of size 1, else 0
      * along a dimension of size 1. */
@@ -78,9 +89,15 @@ static inline size_t xl__attention_share(const struct xl__attention_canonical *c
 {
     return c->n_heads / c->n_kv_heads;
 }
-/* Sizes of an operand, by the indices of strides. */
+/* Sizes of an operand, by the indices of strides; where sequences are packed
+ * or paged, as if all had the longest length. */
 void xl__attention_sizes(const struct xl__attention_canonical *c,
                          unsigned view, size_t size[XL__HEADS_DIMS]);
+/* Of a descriptor's operand in memory, where sequences may be packed or
+ * paged. */
+void xl__attention_memory_sizes(const xl_attention *a,
+                                const struct xl__attention_canonical *c,
+                                unsigned view, size_t size[XL__HEADS_DIMS]);
 /* The strides of a view; false on overflow of dense ones. */
 bool xl__heads_strides(const xl_heads *x, const size_t size[XL__HEADS_DIMS],
                        size_t stride[XL__HEADS_DIMS]);
@@ -125,6 +142,9 @@ void xl__attention_backward_args(struct xl__step *step,
 double xl__attention_pairs(const struct xl__attention_canonical *c);
 double xl__attention_flop(const struct xl__attention_canonical *c);
 double xl__attention_bytes(const struct xl__attention_canonical *c);
+/* NULL, or why a variant whose sequences are of one length, and whose k and v
+ * are of the type of q, refuses. */
+const char *xl__attention_needs_equal(const struct xl__attention_canonical *c);
 /* NULL, or why a variant with vector accesses along columns refuses. */
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c);
 

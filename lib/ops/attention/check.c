@@ -8,14 +8,35 @@
 #include "ops/path/operands.h"
 
 const char *const xl__attention_names[XL__ATTENTION_ALL_VIEWS] = {
-    "q",      "k",     "v",      "o",      "lse",    "mask",
-    "slopes", "sinks", "grad_o", "grad_q", "grad_k", "grad_v"};
+    "q",      "k",      "v",        "o",        "lse",    "mask",
+    "slopes", "sinks",  "k_scales", "v_scales", "q_rows", "kv_rows",
+    "pages",  "grad_o", "grad_q",   "grad_k",   "grad_v"};
+
+static const xl_heads *numbers_of(const xl_sequences *rows)
+{
+    return rows ? &rows->numbers : NULL;
+}
 
 const xl_heads *xl__attention_operand(const xl_attention *a, unsigned view)
 {
-    const xl_heads *const views[] = {
-        &a->q,     &a->k,    &a->v,     &a->o,     a->lse,    a->mask,
-        a->slopes, a->sinks, a->grad_o, a->grad_q, a->grad_k, a->grad_v};
+    const bool is_paged = a->kv_rows && a->kv_rows->kind == XL_ROWS_PAGED;
+    const xl_heads *const views[] = {&a->q,
+                                     &a->k,
+                                     &a->v,
+                                     &a->o,
+                                     a->lse,
+                                     a->mask,
+                                     a->slopes,
+                                     a->sinks,
+                                     a->k_scales,
+                                     a->v_scales,
+                                     numbers_of(a->q_rows),
+                                     numbers_of(a->kv_rows),
+                                     is_paged ? &a->kv_rows->pages : NULL,
+                                     a->grad_o,
+                                     a->grad_q,
+                                     a->grad_k,
+                                     a->grad_v};
     /* Of a gradient, lse has what sinks are needed for. */
     const bool is_read = a->is_backward ? view != XL__ATTENTION_SINKS
                                         : view < XL__ATTENTION_N_VIEWS;
@@ -64,12 +85,14 @@ static bool is_float(xl_dtype t)
 
 static xl_status check_types(const xl_attention *a, struct xl__error *e)
 {
-    const xl_dtype t = a->q.dtype;
-    if (!is_float(t) || a->k.dtype != t || a->v.dtype != t ||
+    const xl_dtype t = a->q.dtype, kv = a->k.dtype;
+    const bool is_narrow = kv == XL_I8 || kv == XL_F8E4M3;
+    if (!is_float(t) || (kv != t && !is_narrow) || a->v.dtype != kv ||
         a->o.dtype != t)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "attention of q %s, k %s, v %s, o %s; they must "
-                             "be of one type: f32, f16 or bf16",
+                             "be of one type, f32, f16 or bf16, or k and v "
+                             "of i8 or f8e4m3",
                              xl_dtype_name(t), xl_dtype_name(a->k.dtype),
                              xl_dtype_name(a->v.dtype),
                              xl_dtype_name(a->o.dtype));
@@ -80,13 +103,54 @@ static xl_status check_types(const xl_attention *a, struct xl__error *e)
                              xl_dtype_name(a->mask->dtype));
     for (unsigned i = XL__ATTENTION_LSE; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
-        const xl_dtype want = i < XL__ATTENTION_GRAD_O ? XL_F32 : t;
+        const bool is_list =
+            i >= XL__ATTENTION_Q_ROWS && i <= XL__ATTENTION_PAGES;
+        const xl_dtype want = is_list                    ? XL_I32
+                              : i < XL__ATTENTION_GRAD_O ? XL_F32
+                                                         : t;
         if (x && i != XL__ATTENTION_MASK && x->dtype != want)
             return xl__error_set(e, XL_UNSUPPORTED,
                                  "attention with %s of %s; they must be %s",
                                  xl__attention_names[i],
                                  xl_dtype_name(x->dtype), xl_dtype_name(want));
     }
+    if ((a->k_scales || a->v_scales) && !is_narrow)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "attention with scales of k and v of %s; they "
+                             "must be of i8 or f8e4m3",
+                             xl_dtype_name(kv));
+    return XL_OK;
+}
+
+/* -- sequences of unequal lengths ----------------------------------------- */
+
+static xl_status check_rows(const xl_sequences *rows, const char *name,
+                            size_t last, struct xl__error *e)
+{
+    enum { LEAST_ROWS = 16 };
+    if (!rows)
+        return XL_OK;
+    if (rows->kind < XL_ROWS_LENGTHS || (size_t)rows->kind > last)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "%s.kind is %d; it must be XL_ROWS_LENGTHS, "
+                             "XL_ROWS_PACKED or, of kv_rows, XL_ROWS_PAGED",
+                             name, (int)rows->kind);
+    if (rows->kind != XL_ROWS_LENGTHS && rows->n_total == 0)
+        return xl__error_set(e, XL_BAD_SHAPE,
+                             "%s.n_total is 0; it must be the number of %s in "
+                             "memory",
+                             name,
+                             rows->kind == XL_ROWS_PAGED ? "pages" : "rows");
+    if (rows->kind == XL_ROWS_PAGED &&
+        (rows->page_rows < LEAST_ROWS ||
+         (rows->page_rows & (rows->page_rows - 1)) != 0))
+        return xl__error_set(e, XL_BAD_SHAPE,
+                             "%s.page_rows is %zu; it must be a power of two "
+                             "and at least %d",
+                             name, rows->page_rows, (int)LEAST_ROWS);
+    if (rows->n_total >= XL__ATTENTION_ANY)
+        return xl__error_set(e, XL_OVERFLOW, "%s.n_total is %zu", name,
+                             rows->n_total);
     return XL_OK;
 }
 
@@ -123,14 +187,15 @@ static xl_status check_prologue(const xl_attention *a, struct xl__error *e)
 
 /* -- memory --------------------------------------------------------------- */
 
-static xl_status add_view(xl_queue *q, const struct xl__attention_canonical *c,
+static xl_status add_view(xl_queue *q, const xl_attention *a,
+                          const struct xl__attention_canonical *c,
                           const xl_heads *x, unsigned view, bool is_result)
 {
     xl_status status = XL_OK;
     struct xl__region *r = &q->memory.operand[q->memory.n++];
     xl_tensor t = {
         .offset = x->offset, .n_dims = XL__HEADS_DIMS, .dtype = x->dtype};
-    xl__attention_sizes(c, view, t.size);
+    xl__attention_memory_sizes(a, c, view, t.size);
     if (!xl__heads_strides(x, t.size, t.stride))
         return xl__error_set(&q->error, XL_OVERFLOW,
                              "%s: its dense size does not fit in 64 bits",
@@ -154,12 +219,15 @@ static xl_status check_call(xl_queue *q, const xl_attention *a,
     TRY(check_types(a, &q->error));
     TRY(check_scalars(a, &q->error));
     TRY(check_prologue(a, &q->error));
+    TRY(check_rows(a->q_rows, "q_rows", XL_ROWS_PACKED, &q->error));
+    TRY(check_rows(a->kv_rows, "kv_rows", XL_ROWS_PAGED, &q->error));
     xl__attention_set_sizes(a, &c);
     for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
-        TRY(add_view(q, &c, x, i, xl__attention_is_result(i, a->is_backward)));
+        TRY(add_view(q, a, &c, x, i,
+                     xl__attention_is_result(i, a->is_backward)));
         TRY(xl__operand_locate(m, m->n - 1, x->mem, with_memory, &q->error));
     }
     const unsigned n = m->n;
@@ -200,6 +268,11 @@ xl_status xl__attention_backward_check(xl_queue *q, const void *desc,
                 "grad_q, grad_k and grad_v",
                 xl__attention_names[required[i]]);
     }
+    if (a->q_rows || a->kv_rows || a->k.dtype != a->q.dtype)
+        return xl__error_set(&q->error, XL_UNSUPPORTED,
+                             "a gradient of attention with sequences of "
+                             "unequal lengths, or with k and v of another "
+                             "type than q");
     if (a->prologue.expr)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
                              "a gradient of attention with a prologue; its "

@@ -303,6 +303,9 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "f32 would be rounded";
     if (!find_op(l, c))
         return xl__mma_rows_refused(l, dtype);
+    const char *unequal = xl__attention_needs_equal(c);
+    if (unequal)
+        return unequal;
     if (c->d_head % EACH != 0)
         return "d_head must be a multiple of 8";
     for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {

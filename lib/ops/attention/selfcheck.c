@@ -63,7 +63,14 @@ void xl__attention_shrink(const void *canonical,
                           const struct xl__variant *variant,
                           const struct xl__params *params, void *small)
 {
-    enum { ROWS = 4, KEYS = 16, MORE = 3, TILES = 2, MOST_SHARE = 3 };
+    enum {
+        ROWS = 4,
+        KEYS = 16,
+        MORE = 3,
+        TILES = 2,
+        MOST_SHARE = 3,
+        PAGE_ROWS = 16
+    };
     struct xl__attention_canonical *to = small;
     const bool is_tiled = variant && variant->tunables && params;
     const size_t rows =
@@ -80,6 +87,8 @@ void xl__attention_shrink(const void *canonical,
     to->n_kv = TILES * keys + MORE;
     to->before = shrink_limit(to->before, keys);
     to->after = shrink_limit(to->after, keys);
+    if (to->kv_rows.page_rows)
+        to->kv_rows.page_rows = PAGE_ROWS;
     for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         if (xl__attention_has(to, i))
             shrink_view(to, i);
@@ -96,22 +105,94 @@ static size_t locate_element(const xl_heads *x, const size_t at[XL__HEADS_DIMS])
     return i;
 }
 
-double xl__attention_case_load(const struct xl__selfcheck_case *t,
-                               unsigned view, size_t b, size_t h, size_t i,
-                               size_t c)
+/* Keys of sequence b: fewer than n_kv, where the case may state it. */
+static size_t keys_of(const struct xl__attention_canonical *c, size_t b)
+{
+    enum { LESS = 3 };
+    return c->kv_rows.kind ? c->n_kv - b * LESS : c->n_kv;
+}
+
+/* The page that has key j, each once and in another order. */
+static size_t page_of(const struct xl__attention_canonical *c, size_t b,
+                      size_t page)
+{
+    const size_t n = xl__ceil_div(c->n_kv, c->kv_rows.page_rows);
+    return n * c->n_batch - 1 - (b * n + page);
+}
+
+/* Where row i of sequence b is: in its block, packed, or in a page. */
+static void locate_row(const struct xl__attention_canonical *c, unsigned view,
+                       size_t at[XL__HEADS_DIMS])
+{
+    const size_t b = at[XL__HEADS_BATCH], i = at[XL__HEADS_ROW];
+    const bool is_of_q = view == XL__ATTENTION_Q || view == XL__ATTENTION_O ||
+                         view == XL__ATTENTION_LSE;
+    const bool is_of_kv = view == XL__ATTENTION_K || view == XL__ATTENTION_V ||
+                          view == XL__ATTENTION_K_SCALES ||
+                          view == XL__ATTENTION_V_SCALES;
+    const size_t kind = is_of_q    ? c->q_rows.kind
+                        : is_of_kv ? c->kv_rows.kind
+                                   : 0;
+    if (kind == XL_ROWS_PACKED) {
+        at[XL__HEADS_BATCH] = 0;
+        for (size_t s = 0; s < b; s++)
+            at[XL__HEADS_ROW] += is_of_q ? c->n_q : keys_of(c, s);
+    } else if (kind == XL_ROWS_PAGED) {
+        at[XL__HEADS_BATCH] = page_of(c, b, i / c->kv_rows.page_rows);
+        at[XL__HEADS_ROW] = i % c->kv_rows.page_rows;
+    }
+}
+
+static double load_element(const struct xl__selfcheck_case *t, unsigned view,
+                           size_t b, size_t h, size_t i, size_t c)
 {
     const xl_heads *x = view_of(t->of, view);
-    const size_t at[XL__HEADS_DIMS] = {b, h, i, c};
+    size_t at[XL__HEADS_DIMS] = {b, h, i, c};
+    locate_row(t->of, view, at);
     return xl__dtype_load(t->before[XL__ATTENTION_MEM + view],
                           locate_element(x, at), x->dtype);
 }
 
-/* A value of an operand: normal; a mask has -inf here and there, a slope is
- * positive; the lse of a gradient is large enough for weights below 1. */
-static double draw_value(struct xl__rng *rng, unsigned view)
+double xl__attention_case_load(const struct xl__selfcheck_case *t,
+                               unsigned view, size_t b, size_t h, size_t i,
+                               size_t c)
 {
-    enum { ONE_IN = 8 };
+    const unsigned scales = view == XL__ATTENTION_K   ? XL__ATTENTION_K_SCALES
+                            : view == XL__ATTENTION_V ? XL__ATTENTION_V_SCALES
+                                                      : 0;
+    const double x = load_element(t, view, b, h, i, c);
+    return scales && xl__attention_has(t->of, scales)
+               ? x * load_element(t, scales, b, h, i, 0)
+               : x;
+}
+
+/* A number of a sequence, or of a page. */
+static size_t number_at(const struct xl__attention_canonical *c, unsigned view,
+                        const size_t at[XL__HEADS_DIMS])
+{
+    const bool is_of_q = view == XL__ATTENTION_Q_ROWS;
+    const size_t b = at[XL__HEADS_BATCH];
+    size_t start = 0;
+    if (view == XL__ATTENTION_PAGES)
+        return page_of(c, b, at[XL__HEADS_ROW]);
+    if ((is_of_q ? c->q_rows.kind : c->kv_rows.kind) != XL_ROWS_PACKED)
+        return is_of_q ? c->n_q : keys_of(c, b);
+    for (size_t s = 0; s < b; s++)
+        start += is_of_q ? c->n_q : keys_of(c, s);
+    return start;
+}
+
+/* A value of an operand: normal, of bytes times 32; a mask has -inf here and
+ * there, slopes and scales are positive; the lse of a gradient is large enough
+ * for weights below 1. */
+static double draw_value(struct xl__rng *rng, unsigned view, xl_dtype dtype)
+{
+    enum { ONE_IN = 8, OF_BYTES = 32 };
     static const double steepest = 0.25, lse = 5;
+    if (view == XL__ATTENTION_K_SCALES || view == XL__ATTENTION_V_SCALES)
+        return (xl__rng_uniform(rng) + 1) / OF_BYTES;
+    if (dtype == XL_I8)
+        return OF_BYTES * xl__rng_normal(rng);
     if (view == XL__ATTENTION_SLOPES)
         return steepest * xl__rng_uniform(rng);
     if (view == XL__ATTENTION_LSE)
@@ -121,9 +202,12 @@ static double draw_value(struct xl__rng *rng, unsigned view)
     return xl__rng_normal(rng);
 }
 
-static void fill_view(void *base, const xl_heads *x,
-                      const size_t size[XL__HEADS_DIMS], unsigned view)
+static void fill_view(const struct xl__attention_canonical *c, void *base,
+                      const xl_heads *x, const size_t size[XL__HEADS_DIMS],
+                      unsigned view)
 {
+    const bool is_list =
+        view >= XL__ATTENTION_Q_ROWS && view <= XL__ATTENTION_PAGES;
     struct xl__rng rng;
     size_t at[XL__HEADS_DIMS];
     xl__rng_seed(&rng, SEED + view);
@@ -132,7 +216,9 @@ static void fill_view(void *base, const xl_heads *x,
             for (at[2] = 0; at[2] < size[2]; at[2]++)
                 for (at[3] = 0; at[3] < size[3]; at[3]++)
                     xl__dtype_store(base, locate_element(x, at), x->dtype,
-                                    draw_value(&rng, view));
+                                    is_list
+                                        ? (double)number_at(c, view, at)
+                                        : draw_value(&rng, view, x->dtype));
 }
 
 static xl_status make_result(struct xl__selfcheck_case *t, const xl_heads *x,
@@ -164,7 +250,7 @@ static xl_status make_view(struct xl__selfcheck_case *t,
     const bool is_backward = xl__attention_is_backward(c);
     if (xl__attention_is_result(view, is_backward))
         return make_result(t, x, size, view);
-    fill_view(base, x, size, view);
+    fill_view(c, base, x, size, view);
     /* Of a gradient, a NaN would hide what sums over queries give. */
     if (view == XL__ATTENTION_Q && c->n_q > ROW_NAN && !is_backward) {
         const size_t at[XL__HEADS_DIMS] = {0, 0, ROW_NAN, c->d_head / 2};
@@ -210,12 +296,13 @@ xl__attention_case_score(const struct xl__selfcheck_case *t, size_t b,
     }
     if (xl__attention_has(c, XL__ATTENTION_SLOPES))
         bias = xl__attention_case_load(t, XL__ATTENTION_SLOPES, b, h, 0, 0) *
-               fabs((double)i + (double)c->n_kv - (double)c->n_q - (double)j);
+               fabs((double)i + (double)keys_of(c, b) - (double)c->n_q -
+                    (double)j);
     s.x -= bias;
     if (xl__attention_has(c, XL__ATTENTION_MASK))
         s.x += xl__attention_case_load(t, XL__ATTENTION_MASK, b, h, i, j);
     s.error = isinf(s.x) ? 0
-                         : u * (((double)c->d_head + 4) * fabs(scale) * size +
+                         : u * (((double)c->d_head + 6) * fabs(scale) * size +
                                 16 * cap + 4 * bias + 4 * fabs(s.x));
     return s;
 }
@@ -250,7 +337,9 @@ static void compute_row(const struct xl__selfcheck_case *t, size_t b, size_t h,
             : -(double)INFINITY;
     double top = sink, deepest = 0, most = 0, sum = 0;
     bool is_nan = false;
-    xl__attention_keys(c, i, &own->first, &own->last);
+    struct xl__attention_canonical of = *c;
+    of.n_kv = keys_of(c, b);
+    xl__attention_keys(&of, i, &own->first, &own->last);
     for (size_t j = own->first; j < own->last; j++) {
         double error;
         along[XL__ALONG_COLS] = j;
@@ -281,9 +370,16 @@ static void compute_row(const struct xl__selfcheck_case *t, size_t b, size_t h,
 }
 
 static double expected_value(const struct xl__selfcheck_case *t,
-                             unsigned result, const size_t *at, double *error)
+                             unsigned result, const size_t *place,
+                             double *error)
 {
     const struct xl__attention_canonical *c = t->of;
+    size_t at[XL__HEADS_DIMS];
+    memcpy(at, place, sizeof at);
+    if (c->q_rows.kind == XL_ROWS_PACKED) {
+        at[0] = place[2] / c->n_q;
+        at[2] = place[2] % c->n_q;
+    }
     struct attention_case *own = t->own;
     const xl_dtype dtype = view_of(c, XL__ATTENTION_O)->dtype;
     const double rounding = xl__dtype_unit_roundoff(dtype);

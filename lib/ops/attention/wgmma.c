@@ -158,6 +158,9 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if ((dtype != XL_F16 && dtype != XL_BF16) || !find_op(l, c))
         return "the device has no matrix instructions of four sub-groups for "
                "this type";
+    const char *unequal = xl__attention_needs_equal(c);
+    if (unequal)
+        return unequal;
     if (!find_tile(l, c->d_head, NULL))
         return "d_head has no tiles on this device";
     if (c->score || c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||

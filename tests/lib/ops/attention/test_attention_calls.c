@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a call of attention refuses, with the operand or member that is named;
+ * lengths in memory that are cut;
  * a preparation without memory and one in the background, whose optional
  * operands are copied; a range of lengths; scratch memory. */
 #include <math.h>
@@ -114,6 +115,91 @@ static void wrong_members(void **state)
                   xl_error_detail(t.queue));
 }
 
+/* Sequences of unequal lengths: kinds, sizes, types, memory. */
+static void wrong_rows(void **state)
+{
+    enum { PAGE = 16, PAGES = 2 };
+    xl_heads numbers = view_of(heads), scales = view_of(heads);
+    (void)state;
+    numbers.dtype = XL_I32;
+    xl_sequences rows = {.kind = XL_ROWS_LENGTHS,
+                         .numbers = numbers,
+                         .n_total = PAGES,
+                         .pages = numbers,
+                         .page_rows = PAGE};
+#define WITH_ROWS(which, change) (change, a.which = &rows)
+    REFUSES(WITH_ROWS(kv_rows, rows.kind = 0), XL_BAD_ARGUMENT,
+            "kv_rows.kind");
+    REFUSES(WITH_ROWS(q_rows, rows.kind = XL_ROWS_PAGED), XL_BAD_ARGUMENT,
+            "q_rows.kind");
+    REFUSES(WITH_ROWS(kv_rows, rows.page_rows = PAGE / 2), XL_BAD_SHAPE,
+            "power of two");
+    REFUSES(WITH_ROWS(kv_rows, rows.page_rows = PAGE + 1), XL_BAD_SHAPE,
+            "power of two");
+    rows.page_rows = PAGE;
+    REFUSES(WITH_ROWS(kv_rows, rows.n_total = 0), XL_BAD_SHAPE, "n_total");
+    rows.n_total = N_KV;
+    REFUSES(WITH_ROWS(kv_rows, (rows.kind = XL_ROWS_PACKED,
+                                rows.numbers.dtype = XL_F32)),
+            XL_UNSUPPORTED, "kv_rows");
+    rows.numbers = numbers;
+    rows.n_total = N_KV + 1;
+    REFUSES(WITH_ROWS(kv_rows, (void)0), XL_BUFFER_TOO_SMALL, "k");
+    rows.n_total = N_KV;
+    rows.numbers.offset = HEADS;
+    REFUSES(WITH_ROWS(kv_rows, (void)0), XL_BUFFER_TOO_SMALL, "kv_rows");
+    rows.numbers = numbers;
+    REFUSES(a.k_scales = &scales, XL_UNSUPPORTED, "scales");
+    REFUSES(a.k.dtype = XL_I8, XL_UNSUPPORTED, "k i8");
+    REFUSES((a.kv_rows = &rows, a.is_backward = true,
+             a.lse = a.grad_o = a.grad_q = a.grad_k = a.grad_v = &scales),
+            XL_UNSUPPORTED, "unequal");
+    xl_attention a = good_call();
+    a.kv_rows = &rows;
+    a.variant = "attention_flash";
+    assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+}
+
+/* Lengths outside their range are cut: the buffer of `heads` has 4 of them. */
+static void cut_lengths(void **state)
+{
+    const int32_t cut[HEADS] = {-5, 1 << 30}, fit[HEADS] = {0, N_KV};
+    float wide[2][2 * Q_ELEMS];
+    cl_mem lists, big;
+    (void)state;
+    assert_status(xl_buffer_create(t.queue, sizeof cut, &lists), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_create(t.queue, sizeof *wide, &big), XL_OK,
+                  xl_error_detail(t.queue));
+    for (unsigned i = 0; i < 2; i++) {
+        xl_attention a = good_call();
+        xl_sequences rows = {.kind = XL_ROWS_LENGTHS,
+                             .numbers = view_of(lists)};
+        rows.numbers.dtype = XL_I32;
+        a.n_batch = 2;
+        a.n_kv_heads = 1;
+        a.kv_rows = &rows;
+        a.q.stride[3] = a.k.stride[3] = a.v.stride[3] = 1;
+        a.q.stride[2] = a.k.stride[2] = a.v.stride[2] = DIM;
+        a.q.stride[1] = N_Q * DIM; /* both sequences read the same */
+        a.o = view_of(big);
+        assert_status(
+            xl_buffer_write(t.queue, lists, 0, i ? fit : cut, sizeof cut),
+            XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, big, 0, wide[i], sizeof *wide),
+                      XL_OK, xl_error_detail(t.queue));
+    }
+    assert_memory_equal(wide[0], wide[1], sizeof *wide);
+    for (unsigned i = 0; i < Q_ELEMS; i++)
+        assert_true(wide[0][i] == 0 && !isnan(wide[0][Q_ELEMS + i]));
+    assert_true(wide[0][Q_ELEMS] != 0);
+    clReleaseMemObject(lists);
+    clReleaseMemObject(big);
+}
+
 /* As large as the variant says it must be, and no byte less. */
 static void scratch_memory(void **state)
 {
@@ -175,6 +261,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(wrong_members, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(wrong_rows, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(cut_lengths, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(scratch_memory, open_buffers,
                                         close_buffers),

@@ -4,7 +4,9 @@
  * lengths, groups of heads, layouts, masks, options and types in any
  * combination.
  *
- * XL_TEST_CASES  their number; 2000 otherwise */
+ * XL_TEST_CASES    their number; 2000 otherwise
+ * XL_TEST_FIRST    the number of the first one that runs
+ * XL_TEST_VARIANT  the only variant */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +25,41 @@ static size_t pick(struct xl__rng *rng, const size_t *from, size_t n)
 static bool one_in(struct xl__rng *rng, size_t n)
 {
     return xl__rng_below(rng, n) == 0;
+}
+
+/* Few queries and many keys, mostly without what only scores need. */
+static void make_decode(struct attention_case *c, struct xl__rng *rng)
+{
+    static const size_t shares[] = {1, 2, 4, 8}, dims[] = {64, 128};
+    enum { MOST_Q = 16, MOST_KV = 1500, MANY_KV = 400 };
+    c->share = pick(rng, shares, sizeof shares / sizeof *shares);
+    c->n_heads = c->share * (1 + xl__rng_below(rng, 2));
+    c->n_q = one_in(rng, 2) ? 1 : 1 + xl__rng_below(rng, MOST_Q);
+    c->n_kv = 1 + xl__rng_below(rng, c->n_q == 1 ? MOST_KV : MANY_KV);
+    c->pad = 8 * xl__rng_below(rng, 2);
+    c->off = 8 * xl__rng_below(rng, 2);
+    if (one_in(rng, 4))
+        return;
+    c->d = pick(rng, dims, sizeof dims / sizeof *dims);
+    c->with &= WITH_LSE;
+    c->window = 0;
+    c->soft_cap = 0;
+}
+
+/* Sequences of unequal lengths, pages, narrow caches. */
+static void make_unequal(struct attention_case *c, struct xl__rng *rng)
+{
+    enum { MOST_BATCH = 5, LEAST_PAGE = 16 };
+    c->n_batch = 1 + xl__rng_below(rng, MOST_BATCH);
+    c->q_rows = (xl_rows_kind)xl__rng_below(rng, XL_ROWS_PAGED);
+    c->kv_rows = (xl_rows_kind)xl__rng_below(rng, XL_ROWS_PAGED + 1);
+    c->page_rows = (size_t)LEAST_PAGE << xl__rng_below(rng, 4);
+    if (one_in(rng, 2))
+        c->cache = one_in(rng, 3) ? XL_F8E4M3 : XL_I8;
+    if (c->cache && !one_in(rng, 4))
+        c->with |= one_in(rng, 2) ? WITH_SCALES : WITH_KEY_SCALES;
+    if (c->cache == XL_I8 && !(c->with & (WITH_SCALES | WITH_KEY_SCALES)))
+        c->scale = 1e-3;
 }
 
 static struct attention_case random_case(struct xl__rng *rng)
@@ -52,6 +89,10 @@ static struct attention_case random_case(struct xl__rng *rng)
     c.data = one_in(rng, 4) ? DATA_SPECIALS : DATA_NORMAL;
     c.pad = one_in(rng, 3) ? 8 * xl__rng_below(rng, 3) : xl__rng_below(rng, 4);
     c.off = xl__rng_below(rng, 9);
+    if (one_in(rng, 4))
+        make_decode(&c, rng);
+    if (one_in(rng, 2))
+        make_unequal(&c, rng);
     return c;
 }
 
@@ -59,18 +100,23 @@ static void describe(const struct attention_case *c, char *out, size_t cap)
 {
     snprintf(out, cap,
              "%zux%zux%zux%zux%zu %s share %zu%s%s window %zu cap %g scale %g "
-             "with %u mask %s data %d pad %zu off %zu",
+             "with %u mask %s data %d pad %zu off %zu cache %s rows %d,%d "
+             "pages of %zu",
              c->n_batch, c->n_heads, c->n_q, c->n_kv, c->d,
              xl_dtype_name(c->dtype), c->share,
              c->rows_first ? " rows first" : "", c->is_causal ? " causal" : "",
              c->window, c->soft_cap, c->scale, c->with, xl_dtype_name(c->mask),
-             (int)c->data, c->pad, c->off);
+             (int)c->data, c->pad, c->off, xl_dtype_name(c->cache),
+             (int)c->q_rows, (int)c->kv_rows, c->page_rows);
 }
 
 /* Of a gradient: without a prologue, which has none. */
 static void check_op(const char *op, bool is_backward)
 {
-    const char *asked = getenv("XL_TEST_CASES");
+    const char *asked = getenv("XL_TEST_CASES"),
+               *only = getenv("XL_TEST_VARIANT"),
+               *start = getenv("XL_TEST_FIRST");
+    const unsigned first = start ? (unsigned)strtoul(start, NULL, 10) : 0;
     const unsigned n = asked ? (unsigned)strtoul(asked, NULL, 10) : ALL;
     unsigned n_variants = 0, n_refused = 0;
     struct xl__rng rng;
@@ -81,12 +127,18 @@ static void check_op(const char *op, bool is_backward)
     for (unsigned i = 0; i < n; i++) {
         struct attention_case c = random_case(&rng);
         c.is_backward = is_backward;
-        if (is_backward)
-            c.with &= ~(unsigned)WITH_SCORE;
-        const char *variant = xl_variant_name(
-            t.device, op, (unsigned)xl__rng_below(&rng, n_variants));
+        if (is_backward) {
+            c.with &= (unsigned)WITH_SCORE - 1;
+            c.cache = XL_F32;
+            c.q_rows = c.kv_rows = (xl_rows_kind)0;
+        }
+        const unsigned i_variant = (unsigned)xl__rng_below(&rng, n_variants);
+        const char *variant =
+            only ? only : xl_variant_name(t.device, op, i_variant);
         struct check_result found;
         char text[256];
+        if (i < first)
+            continue;
         const xl_status status =
             verify_attention(t.queue, &c, variant, SEED + i, &found);
         if (status == XL_UNSUPPORTED) {
