@@ -190,7 +190,10 @@ static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
     xl_fact fact;
     xl_row *row = &t->row;
     const bool is_rate = strcmp(row->unit, "B/s") == 0;
-    const xl_roof engine = roof_usual(row->dtype);
+    const struct bench_op *op = t->b->op;
+    const xl_roof engine =
+        op->engine ? op->engine(t->work.c) : roof_usual(row->dtype);
+    xl_row products = *row; /* without the bytes, which have this roof */
     xl_bound arithmetic;
     if (!roof->fact ||
         xl_device_fact(t->dev, roof->fact, XL_UNKNOWN, &fact) != XL_OK ||
@@ -198,9 +201,9 @@ static void add_roof_of_fact(struct attempt *t, const struct bench_roof *roof)
         return;
     row->roof = (xl_bound){fact.value * (is_rate ? 1 : row->flop / row->bytes),
                            row->unit, roof->name, fact.source};
+    products.bytes = 0;
     if (!is_rate &&
-        xl_roofline_bound(t->dev, &engine, row->flop, 0, &arithmetic) ==
-            XL_OK &&
+        roof_bound(t->q, &engine, &products, false, &arithmetic) == XL_OK &&
         !(row->roof.value < arithmetic.value))
         row->roof = arithmetic;
     if (!isfinite(row->roof.value)) /* no bytes, and no known peak */

@@ -363,6 +363,17 @@ static void count_decoded(const void *arg, const xl_choice *choice,
         (double)c->m * (double)c->k * (double)xl_dtype_bytes(c->in), work);
 }
 
+/* Weights are exact in two narrow terms at most, f32 in three (qgemm.h); the
+ * least number of products is one, and three. */
+static xl_roof qgemm_engine(const void *arg)
+{
+    enum { TERMS = 3 };
+    const struct qgemm_case *c = arg;
+    if (c->in == XL_F32)
+        return (xl_roof){XL_BF16, XL_ENGINE_MATRIX, .terms = TERMS};
+    return roof_of_products(c->in, false);
+}
+
 static struct bench_roof qgemm_roof(const void *arg, const xl_device *dev,
                                     const xl_row *row)
 {
@@ -470,7 +481,8 @@ const struct bench_op bench_qgemm = {
     .name = "qgemm",
     .title = "Products with quantised weights",
     .note = "C = A W^T; weights counted at their bits, roof from reading "
-            "measured here",
+            "measured here, or from the matrix engine where it multiplies the "
+            "type",
     .case_bytes = sizeof(struct qgemm_case),
     .parse = parse_qgemm,
     .table = read_qgemm_case,
@@ -480,6 +492,7 @@ const struct bench_op bench_qgemm = {
     .run = run_qgemm,
     .explain = explain_qgemm,
     .count = count_decoded,
+    .engine = qgemm_engine,
     .roof = qgemm_roof,
     .check = check_qgemm,
 };
