@@ -60,7 +60,7 @@ MAY_SPILL = re.compile(
     r"/attention/(backward_)?(flash|reference)\.cl$|/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl$")
 # AMD: more strides and pointers than scalar registers hold; those that are
 # spilled are kept in lanes of a vector register.
-MANY_SCALARS = re.compile(r"/attention/backward_")
+MANY_SCALARS = re.compile(r"/attention/backward_|-DKV_ROWS=")
 CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$|/winograd\.cl$")
 
 parser = argparse.ArgumentParser()
@@ -223,7 +223,7 @@ def compile_for_target(build, folder):
     if is_amd:
         # Generated ones may have more pointers than scalar registers hold.
         has_many = build.is_written or MANY_SCALARS.search(
-            build.path.as_posix())
+            " ".join([build.path.as_posix(), *build.options]))
         spilled = re.findall(("v" if has_many else "") +
                              "gpr_spill_count: +[1-9].*", text)
         return f"registers are spilled: {spilled}" if spilled else ""
