@@ -72,7 +72,8 @@ def sets_of_arguments(args):
     cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
                              args.trans or ["nn"],
                              {"causal": args.causal,
-                              "kv_heads": args.kv_heads}, **options)
+                              "kv_heads": args.kv_heads},
+                             args.backward, **options)
     if cases:
         sets.append(command_line_set(cases, args.mode or ("graph", "loop")))
     return sets
@@ -99,6 +100,8 @@ def parse_arguments():
     add("--layout", default="nchw", choices=list(LAYOUTS),
         help="of a convolution's images and filters; nhwc: channels_last")
     add("--causal", action="store_true", help="of attention")
+    add("--backward", action="store_true",
+        help="of attention: the gradients of q, k and v")
     add("--kv-heads", type=int, help="of attention; as those of queries")
     add("--accuracy", default="full", choices=list(ACCURACY),
         help="crosslane's; fast: cuBLAS uses TF32, or use_fast_accum")

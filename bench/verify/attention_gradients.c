@@ -12,7 +12,9 @@ static struct attention_pair pair_of(const struct attention_ref *r, size_t b,
     static const double of_exp = 8, of_cap = 24, of_gradient = 24, of_sum = 4;
     const struct attention_case *c = r->c;
     const struct ref_mat *m = r->operand;
-    const double u = ref_roundoff(XL_F32), z = ref_floor(XL_F32);
+    const double u = ref_roundoff(XL_F32),
+                 z = fmax(ref_floor(XL_F32), ref_floor(c->dtype)),
+                 w = c->dtype == XL_F32 ? 0 : ref_roundoff(c->dtype);
     const size_t o = attention_line(c, ATTENTION_O, b, h, i),
                  g = attention_line(c, ATTENTION_GRAD_O, b, h, i),
                  v = attention_line(c, ATTENTION_V, b, h / attention_share(c),
@@ -32,7 +34,7 @@ static struct attention_pair pair_of(const struct attention_ref *r, size_t b,
         size += fabs(grad) * (fabs(value) + fabs(result));
     }
     const double y = x.x - ref_at(&m[ATTENTION_LSE], b * c->n_heads + h, i);
-    const double sums = ((double)n + of_sum) * u;
+    const double sums = ((double)n + of_sum) * u + w;
     const double t =
         c->soft_cap > 0 ? 2 * x.error / c->soft_cap + of_cap * u : 0;
     pair.p = exp(y);
@@ -89,7 +91,7 @@ double attention_gradient(const struct attention_ref *r,
                                                       : ATTENTION_Q;
     const double scale = attention_scale(of);
     double sum = 0;
-    *tol = ref_floor(XL_F32);
+    *tol = fmax(ref_floor(XL_F32), ref_floor(of->dtype));
     for (size_t k = 0; k < n; k++) {
         const size_t line =
             is_of_query(at)

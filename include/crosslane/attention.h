@@ -174,21 +174,25 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            than -inf. An infinity or NaN in q, k, v or grad_o may be
  *            multiplied by a weight of 0, as above.
  * Cost:      10 d_head flop for each pair are counted; at least all operands
- *            once. Memory beyond the operands is at most two f32 a query.
+ *            once. Memory beyond the operands is at most d_head + 3 f32 a
+ *            query, their number in a head rounded up to a multiple of 128,
+ *            and 256 bytes.
  * Accuracy:  with d the bound of the error of the score x[i][j], y = x[i][j] -
  *            lse[i], t = 2 d / soft_cap + 24 u with a soft cap, else 0,
  *            e = expm1(d + (|y| + 8) u), f = expm1(d + t + (|y| + d_head + 24)
  *            u), m = |grad_o[i]| . (|v[j]| + |o[i]|), n the queries of all
- *            heads that read a head of k and v,
- *              |error of grad_v[j]| <= sum_i (p (e + (n + 4) u) + z) |grad_o[i]|
- *              |error of grad_q[i]| <= |scale| sum_j (p m (f + (n_kv + 4) u)
- *                                      |k[j]| + z (1 + m) (1 + |k[j]|))
- *              |error of grad_k[j]| <= |scale| sum_i (p m (f + (n + 4) u)
- *                                      |q[i]| + z (1 + m) (1 + |q[i]|))
- *            and z, by element, z = 2^-126, before one rounding to the
- *            gradient's type. What o and lse differ from those of exact arithmetic is not
+ *            heads that read a head of k and v, g = (n + 4) u + w, h = (n_kv +
+ *            4) u + w, w that of the type of v (p and s may be rounded to it; 0
+ *            for f32),
+ *              |error of grad_v[j]| <= sum_i (p (e + g) + z) |grad_o[i]|
+ *              |error of grad_q[i]| <= |scale| sum_j (p m (f + h) |k[j]| +
+ *                                      z (1 + m) (1 + |k[j]|))
+ *              |error of grad_k[j]| <= |scale| sum_i (p m (f + g) |q[i]| +
+ *                                      z (1 + m) (1 + |q[i]|))
+ *            and z, by element, z = 2^-126, with f16 2^-25, before one rounding
+ *            to the gradient's type. What o and lse differ from those of exact arithmetic is not
  *            in it.
- * Repeats:   bit for bit: each sum has one order, without atomics.
+ * Repeats:   bit for bit: each sum has one order.
  */
 XL_API xl_status xl_attention_run(xl_queue *q, const xl_attention *a,
                                   const xl_sync *sync);

@@ -192,6 +192,9 @@ struct xl__attention_tile {
 struct xl__attention_model {
     const struct xl__attention_tile *tiles; /* those of a d_head together */
     double section_bytes; /* of K and V that the cache keeps for all units */
+    /* Of gradients, of a tile of 128 keys: for each block of 8192 elements of
+     * q, and besides. */
+    double grad_block_clocks, grad_tile_clocks;
 };
 
 /* What a vendor's table states; a NULL or 0: the class's. */

@@ -114,6 +114,13 @@ static const struct xl__variant *const qgemm[] = {&xl__qgemm_mma,
                                                   &xl__qgemm_ref,
                                                   NULL};
 
+static const struct xl__variant *const attention_backward[] = {
+    &xl__attention_backward_wgmma,
+    &xl__attention_backward_flash,
+    &xl__attention_backward_ref,
+    NULL,
+};
+
 static const struct xl__variant *const conv[] = {
     &xl__conv_gemm_wgmma, &xl__conv_gemm_mma,  &xl__conv_wgmma,
     &xl__conv_mma,        &xl__conv_gemm_simt, &xl__conv_gemm_skinny,
@@ -138,6 +145,6 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
-                 [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
+                 [XL__OP_ATTENTION_BACKWARD] = attention_backward,
                  [XL__OP_QGEMM] = qgemm},
 };

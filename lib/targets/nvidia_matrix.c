@@ -92,6 +92,8 @@ static const struct xl__attention_model attention = { /* NV-56 */
         {0, 0, 0, 0, 0},
     },
     .section_bytes = 32 << 20,
+    .grad_block_clocks = 3200,
+    .grad_tile_clocks = 5000,
 };
 /* clang-format on */
 

@@ -5,6 +5,7 @@ import os
 import re
 
 from .attention_cases import AttentionCase, parse_attention
+from .attention_gradients import AttentionGradientCase
 from .conv_cases import SETTINGS, ConvCase, is_conv_shape, parse_conv
 from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
                                 Epilogue, Gemm, Mat, Mem, Softmax,
@@ -186,14 +187,16 @@ def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
                 yield GemmCase(sizes, d, trans, batch, title, **options)
 
 
-def cases_of_shapes(shapes, dtypes, transes, attention=None, **options):
+def cases_of_shapes(shapes, dtypes, transes, attention=None, backward=False,
+                    **options):
     """Each shape with each type and transposition; two sizes are a softmax,
-    four or five an attention, by the arguments `attention` of AttentionCase."""
+    four or five an attention, by the arguments `attention` of AttentionCase,
+    or its gradients."""
     for shape in shapes:
         if parse_attention(shape):
             for dtype in dtypes:
-                yield AttentionCase(parse_attention(shape), dtype,
-                                    **(attention or {}))
+                kind = AttentionGradientCase if backward else AttentionCase
+                yield kind(parse_attention(shape), dtype, **(attention or {}))
             continue
         sizes = parse_sizes(shape, "command line")
         for dtype in dtypes:

@@ -88,7 +88,8 @@ EXPECTED = {
     "softmax": lambda torch, case, x, _, n_rows: expected_softmax(
         torch, case, x, n_rows),
     "conv": lambda torch, case, x, *_: expected_conv(torch, case, x),
-    "attention": lambda torch, case, x, *_: case.expected(torch, x)}
+    "attention": lambda torch, case, x, *_: case.expected(torch, x),
+    "attention_backward": lambda torch, case, x, *_: case.expected(torch, x)}
 
 
 def largest_errors(torch, case, x, bias, results, n_rows=256):

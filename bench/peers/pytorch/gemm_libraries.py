@@ -35,6 +35,8 @@ def torch_function(torch, case, x, bias, out):
         return lambda: torch.softmax(x[0], 1)
     if case.op in ("conv", "attention"):
         return lambda: case.torch_result(torch, x)
+    if case.op == "attention_backward":
+        return case.torch_function(torch, x)
     a, b = case.operands(x)
     if case.batch:
         return lambda: torch.bmm(a, b, out=out)
@@ -99,6 +101,10 @@ class GemmComparison:
         self.mems.append(crosslane.create_buffer(self.result_bytes))
         if case.epilogue:
             self.upload(self.bias)
+        if case.op == "attention_backward":
+            self.mems += [crosslane.create_buffer(n) for n in case.more_bytes]
+            crosslane.enqueue_calls([case.before(self.mems)], 1)
+            crosslane.finish()
         self.op = case.descriptor(self.mems, variant)
         self.chosen = crosslane.chosen_variant(self.op)
         self.function = torch_function(torch, case, self.x, self.bias,

@@ -292,7 +292,7 @@ static inline void load_rows(uint to, ulong map, uint bar,
 #else
 #define Q_INOUT
 #define QK(i, k, more)                                                        \
-    WG_MULTIPLY_LOW(BK, s, low_q, QK_AT(i), k, KQ_AT(i), more)
+    WG_MULTIPLY_LOW(BK, s, low_q, QK_AT(i), k, KQ_AT(i), 0, more)
 #endif
 #if D == 64
 #define QK_ALL(k) QK(0, k, 0); QK(1, k, 1); QK(2, k, 1); QK(3, k, 1)

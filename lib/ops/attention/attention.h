@@ -170,6 +170,6 @@ extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
     xl__attention_mma, xl__attention_ref, xl__attention_split,
     xl__attention_wgmma;
 extern const struct xl__variant xl__attention_backward_flash,
-    xl__attention_backward_ref;
+    xl__attention_backward_ref, xl__attention_backward_wgmma;
 
 #endif

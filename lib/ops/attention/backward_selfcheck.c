@@ -10,7 +10,19 @@
 #include "base/dtype.h"
 #include "ops/attention/case.h"
 
-static const double u = FLT_EPSILON / 2, z = (double)FLT_MIN;
+static const double u = FLT_EPSILON / 2;
+
+/* w and z of the Accuracy line. */
+static double roundoff_of(const struct xl__attention_canonical *c)
+{
+    const xl_dtype dtype = c->view[XL__ATTENTION_V].dtype;
+    return dtype == XL_F32 ? 0 : xl__dtype_unit_roundoff(dtype);
+}
+static double floor_of(const struct xl__attention_canonical *c)
+{
+    return fmax((double)FLT_MIN,
+                xl__dtype_underflow(c->view[XL__ATTENTION_V].dtype));
+}
 
 /* A weight and the gradient of its score, with the bounds of a device's
  * errors, but for those of sums over them. */
@@ -24,7 +36,7 @@ static struct pair pair_at(const struct xl__selfcheck_case *t, size_t b,
     static const double of_exp = 8, of_tanh = 24, of_gradient = 24;
     const struct xl__attention_canonical *c = t->of;
     const size_t g = h / xl__attention_share(c);
-    const double cap = t->call.value[XL__ATTENTION_CAP].f;
+    const double cap = t->call.value[XL__ATTENTION_CAP].f, z = floor_of(c);
     const struct xl__attention_score x =
         xl__attention_case_score(t, b, h, i, j);
     const double y =
@@ -96,7 +108,7 @@ static double expected_value(const struct xl__selfcheck_case *t,
                  n = is_of_query ? c->n_kv : share * c->n_q,
                  row = (at[0] * heads + at[1]) * rows + at[2] + 1;
     const double scale = (double)(float)t->call.value[XL__ATTENTION_SCALE].f;
-    const double of_sum = ((double)n + MORE) * u;
+    const double of_sum = ((double)n + MORE) * u + roundoff_of(c);
     const xl_dtype dtype = c->view[view].dtype;
     double sum = 0;
     if (line->row != row || line->result != result)
@@ -120,7 +132,7 @@ static double expected_value(const struct xl__selfcheck_case *t,
                                 ((p->s_error + p->s_size * of_sum) * fabs(x) +
                                  p->s_floor * (1 + fabs(x)));
     }
-    *error += z;
+    *error += floor_of(c);
     if (dtype != XL_F32)
         *error += xl__dtype_unit_roundoff(dtype) * (fabs(sum) + *error) +
                   xl__dtype_underflow(dtype);

@@ -6,14 +6,14 @@
 
 #include "base/alloc.h"
 #include "ops/attention/attention.h"
-#include "ops/gemm/engines/tensor_map.h"
+#include "ops/attention/heads_map.h"
 #include "ops/path/cost.h"
 #include "ops/path/matrix_engine.h"
 
 enum {
     ROWS = 64, /* of a consumer */
     LANES = 128,
-    SLAB = 64, /* columns of a box */
+    SLAB = XL__HEADS_SLAB,
     STORED = 16, /* rows of a box of O */
     LINE_BYTES = 128,
     STAGES = 2
@@ -24,47 +24,6 @@ static const struct xl__tunable tunables[] = {
     [XL__ATTENTION_BK] = {"BK", "keys of a block", {80, 128, 0}},
     {NULL, NULL, {0}},
 };
-
-/* -- maps ----------------------------------------------------------------- */
-
-/* An operand as a map of rank 3. Heads are the third coordinate, together with
- * sequences; or side by side in a row, and sequences the third. */
-struct heads_map {
-    struct xl__tensor_map map;
-    size_t head_columns; /* from head to head; 0: the third coordinate */
-    size_t sequence;     /* of the third coordinate, from one to the next */
-};
-
-static bool map_heads(const struct xl__attention_canonical *c, unsigned view,
-                      size_t lines, struct heads_map *out)
-{
-    const size_t *stride = c->view[view].stride;
-    size_t size[XL__HEADS_DIMS];
-    xl__attention_sizes(c, view, size);
-    const size_t heads = size[XL__HEADS_HEAD], n = size[XL__HEADS_BATCH];
-    const size_t per_head = stride[XL__HEADS_HEAD];
-    const size_t per_sequence = stride[XL__HEADS_BATCH];
-    const size_t row = size[XL__HEADS_ROW] > 1 ? stride[XL__HEADS_ROW]
-                                               : c->d_head;
-    size_t third = per_head, width = c->d_head;
-    *out = (struct heads_map){.sequence = heads};
-    if (heads == 1) {
-        third = n > 1 ? per_sequence : row;
-    } else if (n > 1 && per_sequence != heads * per_head) {
-        if (per_head == 0 || heads * per_head > row)
-            return false;
-        width += (heads - 1) * per_head;
-        third = per_sequence;
-        out->head_columns = per_head;
-        out->sequence = 1;
-    }
-    out->map = (struct xl__tensor_map){
-        .dtype = c->view[view].dtype,
-        .size = {width, size[XL__HEADS_ROW], n * out->sequence},
-        .stride = {1, row, third},
-        .box = {SLAB, lines, 1}};
-    return third > 0 && row > 0;
-}
 
 /* -- tiles ---------------------------------------------------------------- */
 
@@ -151,9 +110,7 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    enum { ALIGN = 16 };
     const struct xl__attention_canonical *c = desc;
-    const double most = xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
     const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
     if ((dtype != XL_F16 && dtype != XL_BF16) || !find_op(l, c))
         return "the device has no matrix instructions of four sub-groups for "
@@ -174,15 +131,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if (c->n_q > INT32_MAX / 4 || c->n_kv > INT32_MAX / 4)
         return "tiles are counted in 32 bits";
     for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
-        struct heads_map h;
-        if (c->view[i].stride[XL__HEADS_COL] != 1 ||
-            c->view[i].offset < ALIGN)
-            return "rows of q, k, v and o must be contiguous and begin at "
-                   "multiples of 16 bytes";
-        if (!map_heads(c, i, 1, &h))
-            return "sequences and heads of q, k, v and o must be one "
-                   "dimension, or heads side by side in a row";
-        const char *why = xl__tensor_map_refused(&h.map, most);
+        const char *why = xl__map_heads_refused(l, c, i);
         if (why)
             return why;
     }
@@ -190,11 +139,6 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 }
 
 /* -- plan ----------------------------------------------------------------- */
-
-static uint64_t pack_words(size_t low, size_t high)
-{
-    return (uint32_t)low | (uint64_t)high << 32;
-}
 
 /* Heads whose K and V are read together: equal sections of all. */
 static size_t section_heads(const struct xl__limits *l,
@@ -218,20 +162,21 @@ static void add_args(const struct xl__limits *l,
     enum { NUMBERS = 16, OPERANDS = XL__ATTENTION_O + 1 };
     const size_t lines[OPERANDS] = {ROWS, t->keys, t->keys, STORED};
     const size_t *lse = c->view[XL__ATTENTION_LSE].stride;
-    struct heads_map h[OPERANDS];
+    struct xl__heads_map h[OPERANDS];
     for (unsigned i = 0; i < OPERANDS; i++)
-        (void)map_heads(c, i, lines[i], &h[i]);
+        (void)xl__map_heads(c, i, lines[i], &h[i]);
     xl__arg_words(s, NUMBERS);
-    xl__arg_u64(s, pack_words(c->n_q, c->n_kv));
-    xl__arg_u64(s, pack_words(xl__ceil_div(c->n_q, t->queries),
-                              c->n_batch * c->n_heads));
-    xl__arg_u64(s, pack_words(section_heads(l, c), xl__attention_share(c)));
+    xl__arg_u64(s, xl__pack_words(c->n_q, c->n_kv));
+    xl__arg_u64(s, xl__pack_words(xl__ceil_div(c->n_q, t->queries),
+                                  c->n_batch * c->n_heads));
+    xl__arg_u64(s,
+                xl__pack_words(section_heads(l, c), xl__attention_share(c)));
     xl__arg_u64(s, c->n_heads);
     for (unsigned i = 0; i < OPERANDS; i++)
         xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
                            h[i].map.stride[1]);
     for (unsigned i = 0; i < OPERANDS; i++)
-        xl__arg_u64(s, pack_words(h[i].head_columns, h[i].sequence));
+        xl__arg_u64(s, xl__pack_words(h[i].head_columns, h[i].sequence));
     xl__arg_value_u64(s, XL__ATTENTION_OFF + XL__ATTENTION_LSE);
     for (unsigned d = XL__HEADS_BATCH; d <= XL__HEADS_ROW; d++)
         xl__arg_u64(s, lse[d]);

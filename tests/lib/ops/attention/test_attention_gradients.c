@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of attention: what a call refuses; that the op of a descriptor is
- * that of its is_backward; two calls after a forward pass, equal bit for bit,
- * of each variant; every set of tiles by its self-check. Other values:
- * `verify`, test_variants and test_attention_random. */
+ * that of its is_backward; calls after a forward pass, equal bit for bit, of
+ * each variant; many of short tiles where copies run beside them; every set of
+ * tiles by its self-check. Other values: `verify`, test_variants and
+ * test_attention_random. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,22 +37,38 @@ static xl_attention good_call(void)
     return a;
 }
 
-static int open_buffers(void **state)
+/* Values of f32, or of f16 with magnitudes of 1/2 to 1. */
+static void write_values(xl_dtype dtype)
 {
     float *host = malloc(ELEMS * sizeof *host);
-    (void)state;
+    uint16_t *half = (uint16_t *)host;
     assert_non_null(host);
-    for (unsigned i = 0; i < ELEMS; i++)
-        host[i] = (float)(i * 37 % 101) / 50 - 1;
+    for (unsigned i = 0; i < (dtype == XL_F32 ? 1 : 2) * ELEMS; i++) {
+        const unsigned x = i * 2654435761U;
+        if (dtype == XL_F32)
+            host[i] = (float)(i * 37 % 101) / 50 - 1;
+        else
+            half[i] = (uint16_t)(0x3800 | (x >> 8 & 0x3ff) | (x >> 31 << 15));
+    }
     for (unsigned i = 0; i < N_VIEWS; i++) {
-        assert_status(xl_buffer_create(t.queue, ELEMS * sizeof *host, &mem[i]),
-                      XL_OK, xl_error_detail(t.queue));
         assert_status(
             xl_buffer_write(t.queue, mem[i], 0, host, ELEMS * sizeof *host),
             XL_OK, xl_error_detail(t.queue));
-        view[i] = (xl_heads){.mem = {.buf = mem[i]}, .dtype = XL_F32};
+        view[i].dtype = i == LSE ? XL_F32 : dtype;
     }
     free(host);
+}
+
+static int open_buffers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_VIEWS; i++) {
+        assert_status(
+            xl_buffer_create(t.queue, ELEMS * sizeof(float), &mem[i]), XL_OK,
+            xl_error_detail(t.queue));
+        view[i] = (xl_heads){.mem = {.buf = mem[i]}};
+    }
+    write_values(XL_F32);
     return 0;
 }
 
@@ -123,35 +140,83 @@ static void calls_of_the_other_op(void **state)
     }
 }
 
-static void calls_repeat(void **state)
+/* `calls` calls; false: the variant does not support them. */
+static bool repeats(xl_attention *a, unsigned calls)
 {
     const size_t bytes = ELEMS * sizeof(float);
-    const xl_attention forward = forward_call();
-    char *first = malloc(bytes), *second = malloc(bytes);
-    (void)state;
-    assert_true(first && second);
-    assert_status(xl_attention_run(t.queue, &forward, NULL), XL_OK,
-                  xl_error_detail(t.queue));
-    for (unsigned v = 0;; v++) {
-        xl_attention a = good_call();
-        a.variant = xl_variant_name(t.device, "attention_backward", v);
-        if (!a.variant)
-            break;
-        for (unsigned i = GRAD_Q; i <= GRAD_V; i++) {
-            assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK,
-                          xl_error_detail(t.queue));
-            assert_status(xl_buffer_read(t.queue, mem[i], 0, first, bytes),
+    char *first = malloc(bytes), *next = malloc(bytes);
+    bool is_supported = true;
+    assert_true(first && next);
+    for (unsigned i = GRAD_Q; i <= GRAD_V; i++) {
+        for (unsigned k = 0; is_supported && k < calls; k++) {
+            const xl_status status = xl_attention_run(t.queue, a, NULL);
+            is_supported = status != XL_UNSUPPORTED;
+            if (!is_supported)
+                break;
+            assert_status(status, XL_OK, xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, mem[i], 0,
+                                         k == 0 ? first : next, bytes),
                           XL_OK, "");
-            assert_status(xl_attention_run(t.queue, &a, NULL), XL_OK, "");
-            assert_status(xl_buffer_read(t.queue, mem[i], 0, second, bytes),
-                          XL_OK, "");
-            if (memcmp(first, second, bytes) != 0)
-                fail_msg("%s: result %u differs from call to call", a.variant,
+            if (k > 0 && memcmp(first, next, bytes) != 0)
+                fail_msg("%s: result %u differs from call to call", a->variant,
                          i);
         }
     }
     free(first);
-    free(second);
+    free(next);
+    return is_supported;
+}
+
+/* All variants after a forward pass; as many calls of one with copies as it
+ * takes to find one that begins too early. */
+static void all_repeat(xl_attention forward)
+{
+    enum { FEW = 2, MANY = 60 };
+    unsigned n_supported = 0;
+    assert_status(xl_attention_run(t.queue, &forward, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    for (unsigned v = 0;; v++) {
+        xl_attention a = good_call();
+        a.n_q = forward.n_q;
+        a.n_kv = forward.n_kv;
+        a.d_head = forward.d_head;
+        a.is_causal = forward.is_causal;
+        a.variant = xl_variant_name(t.device, "attention_backward", v);
+        if (!a.variant)
+            break;
+        n_supported += repeats(&a, strstr(a.variant, "wgmma") ? MANY : FEW);
+    }
+    assert_true(n_supported >= 2);
+}
+
+static void calls_repeat(void **state)
+{
+    (void)state;
+    all_repeat(forward_call());
+}
+
+/* Queries and keys of tiles so short that copies of the next operands begin
+ * early, on devices with a variant that copies. */
+static void calls_repeat_short(void **state)
+{
+    static const size_t sizes[][2] = {
+        {150, 150}, {150, 64}, {64, 150}, {128, 128}};
+    bool has_copies = false;
+    const char *name;
+    (void)state;
+    for (unsigned v = 0;
+         (name = xl_variant_name(t.device, "attention_backward", v)); v++)
+        has_copies = has_copies || strstr(name, "wgmma");
+    write_values(XL_F16);
+    for (unsigned i = 0; has_copies && i < sizeof sizes / sizeof *sizes; i++) {
+        xl_attention forward = forward_call();
+        forward.n_q = sizes[i][0];
+        forward.n_kv = sizes[i][1];
+        forward.d_head = 2 * DIM; /* of f16 as many bytes */
+        forward.is_causal = false;
+        all_repeat(forward);
+    }
+    write_values(XL_F32);
 }
 
 static void every_set(void **state)
@@ -201,6 +266,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(calls_refused),
                                        cmocka_unit_test(calls_of_the_other_op),
                                        cmocka_unit_test(calls_repeat),
+                                       cmocka_unit_test(calls_repeat_short),
                                        cmocka_unit_test(every_set)};
     test_args(argc, argv);
     test_device_open(&t, NULL);

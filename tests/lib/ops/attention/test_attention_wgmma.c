@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention_wgmma without a device: what it refuses, the tiles that the model
- * picks, and the maps and coordinates of layouts of heads, by which every
- * element must be found again. */
+/* attention_wgmma and attention_backward_wgmma without a device: what they
+ * refuse, the tiles that the model picks, memory, and the maps and coordinates
+ * of layouts of heads, by which every element must be found again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "support/support.h"
 #include "targets/targets.h"
 
-enum { WORDS = 16, STEPS_AT = 8, MAP_SIZES = 3 };
+enum { WORDS = 16, STEPS_AT = 8, GRAD_STEPS_AT = 10, MAP_SIZES = 3 };
 
 static void make_limits(struct xl__limits *l)
 {
@@ -61,6 +61,23 @@ make_case(size_t batch, size_t heads, size_t kv_heads, size_t n_q, size_t n_kv,
     return c;
 }
 
+/* The same of the gradients. */
+static struct xl__attention_canonical
+make_gradient(size_t batch, size_t heads, size_t kv_heads, size_t n_q,
+              size_t n_kv, size_t d, bool is_causal, bool beside)
+{
+    struct xl__attention_canonical c =
+        make_case(batch, heads, kv_heads, n_q, n_kv, d, is_causal, beside);
+    xl_heads *lse = &c.view[XL__ATTENTION_LSE];
+    set_heads(lse, heads, n_q, 1, false);
+    lse->dtype = XL_F32;
+    set_heads(&c.view[XL__ATTENTION_GRAD_O], heads, n_q, d, beside);
+    set_heads(&c.view[XL__ATTENTION_GRAD_Q], heads, n_q, d, beside);
+    set_heads(&c.view[XL__ATTENTION_GRAD_K], kv_heads, n_kv, d, beside);
+    set_heads(&c.view[XL__ATTENTION_GRAD_V], kv_heads, n_kv, d, beside);
+    return c;
+}
+
 static void check_refused(const struct xl__limits *l,
                           const struct xl__attention_canonical *c,
                           const char *word)
@@ -103,15 +120,77 @@ static void refuses(void **state)
     check_refused(&l, &c, "four sub-groups");
 }
 
-static struct xl__plan *plan_of(const struct xl__limits *l,
+static void gradient_refuses(void **state)
+{
+    (void)state;
+    const struct xl__variant *v = &xl__attention_backward_wgmma;
+    static const struct {
+        const char *word;
+        unsigned view;
+        size_t offset;
+    } wrong[] = {{"16 bytes", XL__ATTENTION_GRAD_O, 8},
+                 {"16 bytes", XL__ATTENTION_GRAD_Q, 8},
+                 {"16 bytes", XL__ATTENTION_O, 8},
+                 {"16 bytes", XL__ATTENTION_GRAD_V, 8}};
+    struct xl__limits l;
+    struct xl__attention_canonical c;
+    make_limits(&l);
+    c = make_gradient(2, 4, 2, 100, 90, 128, false, true);
+    assert_null(v->refuses(&l, &c));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        c = make_gradient(2, 4, 2, 100, 90, 128, false, true);
+        c.view[wrong[i].view].offset = wrong[i].offset;
+        assert_non_null(strstr(v->refuses(&l, &c), wrong[i].word));
+    }
+    c = make_gradient(2, 4, 2, 100, 90, 64, false, false);
+    assert_non_null(strstr(v->refuses(&l, &c), "d_head"));
+    c = make_gradient(2, 4, 2, 100, 90, 128, true, false);
+    assert_non_null(strstr(v->refuses(&l, &c), "causal"));
+    c = make_gradient(2, 4, 2, 100, 90, 128, false, false);
+    c.before = 10;
+    assert_non_null(strstr(v->refuses(&l, &c), "window"));
+}
+
+static struct xl__plan *plan_by(const struct xl__limits *l,
+                                const struct xl__variant *v,
                                 const struct xl__attention_canonical *c)
 {
     struct xl__plan *p = calloc(1, sizeof *p);
     struct xl__params params;
     assert_non_null(p);
-    xl__attention_wgmma.choose(l, c, &params);
-    assert_int_equal(XL_OK, xl__attention_wgmma.plan(l, c, &params, p));
+    v->choose(l, c, &params);
+    assert_int_equal(XL_OK, v->plan(l, c, &params, p));
     return p;
+}
+
+static struct xl__plan *plan_of(const struct xl__limits *l,
+                                const struct xl__attention_canonical *c)
+{
+    return plan_by(l, &xl__attention_wgmma, c);
+}
+
+/* As attention.h states it: d_head + 3 floats a query, of a head a multiple of
+ * 128 queries, and 256 bytes. */
+static void gradient_memory(void **state)
+{
+    (void)state;
+    static const size_t queries[] = {1, 64, 65, 128, 1000};
+    enum { DIMS = 2, N_QUERIES = sizeof queries / sizeof *queries };
+    struct xl__limits l;
+    make_limits(&l);
+    for (size_t i = 0; i < DIMS * N_QUERIES; i++) {
+        const size_t d = i % DIMS ? 64 : 128, n = queries[i / DIMS];
+        const struct xl__attention_canonical c =
+            make_gradient(2, 4, 2, n, 300, d, false, false);
+        struct xl__plan *p = plan_by(&l, &xl__attention_backward_wgmma, &c);
+        const size_t rounded = (n + 127) / 128 * 128;
+        assert_true(p->scratch_bytes <=
+                    2 * 4 * rounded * (d + 3) * sizeof(float) + 256);
+        assert_true(p->step[1].local_mem_bytes <=
+                    xl__num_or(&l, XL__F_local_mem_bytes, 0));
+        assert_true(p->est_ns > p->flop / 1.08e15 * 1e9);
+        free(p);
+    }
 }
 
 /* Few queries have the tile with less to start; NV-56. */
@@ -140,14 +219,15 @@ static void tiles(void **state)
 }
 
 /* The element that the kernel reads for a sequence, head, row and column, from
- * the constant words of the head and of the operand's map. */
-static size_t locate(const struct xl__step *s, unsigned view, size_t batch,
-                     size_t h, size_t row, size_t col)
+ * the constant words of the head, where steps of the maps are from steps_at
+ * on, and of the i-th map. */
+static size_t locate(const struct xl__step *s, unsigned steps_at, unsigned i,
+                     size_t batch, size_t h, size_t row, size_t col)
 {
     const struct xl__arg *head = &s->args[1 + WORDS];
-    const uint64_t step = s->args[1 + STEPS_AT + view].as.u;
+    const uint64_t step = s->args[1 + steps_at + i].as.u;
     /* An operand is a pointer, the count of words, 15 words. */
-    const struct xl__arg *map = head + view * 17 + 2;
+    const struct xl__arg *map = head + i * 17 + 2;
     const uint64_t columns = step & UINT32_MAX, sequence = step >> 32;
     const uint64_t per_row = (map[0].as.u >> 32) * 8; /* 16 bytes of f16 */
     const uint64_t third = map[1].as.u * 8;
@@ -157,32 +237,46 @@ static size_t locate(const struct xl__step *s, unsigned view, size_t batch,
     return (size_t)(x + row * per_row + z * third);
 }
 
+static void check_located(const struct xl__attention_canonical *c,
+                          const struct xl__step *s, unsigned steps_at,
+                          unsigned i, unsigned view)
+{
+    size_t size[XL__HEADS_DIMS];
+    const size_t *stride = c->view[view].stride;
+    xl__attention_sizes(c, view, size);
+    for (size_t b = 0; b < size[XL__HEADS_BATCH]; b++)
+        for (size_t h = 0; h < size[XL__HEADS_HEAD]; h++)
+            assert_int_equal(b * stride[XL__HEADS_BATCH] +
+                                 h * stride[XL__HEADS_HEAD] +
+                                 69 * stride[XL__HEADS_ROW] + 63,
+                             locate(s, steps_at, i, b, h, 69, 63));
+}
+
 static void layouts(void **state)
 {
     (void)state;
+    static const unsigned grads[] = {
+        XL__ATTENTION_Q,      XL__ATTENTION_K,      XL__ATTENTION_V,
+        XL__ATTENTION_GRAD_O, XL__ATTENTION_GRAD_K, XL__ATTENTION_GRAD_V};
     struct xl__limits l;
     make_limits(&l);
     for (unsigned trial = 0; trial < 16; trial++) {
         const bool beside = trial & 1, is_causal = trial & 2;
         const size_t batch = 1 + (trial >> 2 & 1) * 2;
         const size_t kv_heads = 1 + (trial >> 3 & 1) * 2;
-        const struct xl__attention_canonical c = make_case(
+        struct xl__attention_canonical c = make_case(
             batch, 2 * kv_heads, kv_heads, 70, 90, 64, is_causal, beside);
         struct xl__plan *p = plan_of(&l, &c);
-        const struct xl__step *s = &p->step[p->n_steps - 1];
         assert_null(xl__attention_wgmma.refuses(&l, &c));
         assert_int_equal(1 + is_causal, p->n_steps);
-        for (unsigned v = XL__ATTENTION_Q; v <= XL__ATTENTION_O; v++) {
-            size_t size[XL__HEADS_DIMS];
-            const size_t *stride = c.view[v].stride;
-            xl__attention_sizes(&c, v, size);
-            for (size_t b = 0; b < batch; b++)
-                for (size_t h = 0; h < size[XL__HEADS_HEAD]; h++)
-                    assert_int_equal(b * stride[XL__HEADS_BATCH] +
-                                         h * stride[XL__HEADS_HEAD] +
-                                         69 * stride[XL__HEADS_ROW] + 63,
-                                     locate(s, v, b, h, 69, 63));
-        }
+        for (unsigned v = XL__ATTENTION_Q; v <= XL__ATTENTION_O; v++)
+            check_located(&c, &p->step[p->n_steps - 1], STEPS_AT, v, v);
+        free(p);
+        c = make_gradient(batch, 2 * kv_heads, kv_heads, 70, 90, 64, is_causal,
+                          beside);
+        p = plan_by(&l, &xl__attention_backward_wgmma, &c);
+        for (unsigned i = 0; i < sizeof grads / sizeof *grads; i++)
+            check_located(&c, &p->step[1], GRAD_STEPS_AT, i, grads[i]);
         free(p);
     }
 }
@@ -190,8 +284,8 @@ static void layouts(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(tiles),
+        cmocka_unit_test(refuses),         cmocka_unit_test(gradient_refuses),
+        cmocka_unit_test(gradient_memory), cmocka_unit_test(tiles),
         cmocka_unit_test(layouts),
     };
     test_args(argc, argv);
