@@ -48,7 +48,8 @@ static void shrink_view(struct xl__attention_canonical *c, unsigned view)
     for (unsigned d = XL__HEADS_COL; d-- > 0;) {
         if (is_repeatable && x->stride[d] == 0)
             continue;
-        x->stride[d] = step;
+        /* As canonical ones; packed rows have one block. */
+        x->stride[d] = size[d] > 1 ? step : 0;
         step *= size[d];
     }
 }

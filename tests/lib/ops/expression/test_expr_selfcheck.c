@@ -25,8 +25,8 @@ static const struct mistake {
     {"expr/reduce.clh", "#define XL_ABOVE(x, top) ((x) > (top))",
      "#define XL_ABOVE(x, top) ((x) < (top))", "y = argmax(x, axis=1)", "is"},
     {"expr/random.clh", "ROUNDS 10", "ROUNDS 9", "y = rand(3) * x", "is"},
-    {"expr/expr.clh", "return x < 0.0f ? (float##S)(0.0f) : x;",
-     "return x > 0.0f ? x : (float##S)(0.0f);", "y = relu(x)", "is 0, not"},
+    {"expr/expr.clh", "return x < 0.0f ? (real##S)(0.0f) : x;",
+     "return x > 0.0f ? x : (real##S)(0.0f);", "y = relu(x)", "is 0, not"},
 };
 
 static char *read_file(const char *path)
