@@ -101,12 +101,24 @@ xl_status xl__blas_gemm_group(struct xl__routine_call *call,
     return status;
 }
 
+/* A size of 0 is allowed in expressions and an error there. */
+static bool has_elements(const xl_binding *bindings, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned d = 0; d < bindings[i].tensor.n_dims; d++)
+            if (bindings[i].tensor.size[d] == 0)
+                return false;
+    return true;
+}
+
 xl_status xl__blas_expression(struct xl__routine_call *call, const char *text,
                               const xl_binding *bindings, unsigned n)
 {
     const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = bindings,
                                .n_bindings = n};
     xl_expr *e = atomic_load(&call->routine->compiled);
+    if (!has_elements(bindings, n))
+        return XL_BAD_SHAPE;
     if (!e) {
         const xl_status status = xl_expr_compile(call->q, text, &args, &e);
         xl_expr *first = NULL;
