@@ -75,10 +75,17 @@ __kernel void qgemm_gemv(PRODUCT_PARAMS)
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
 #pragma unroll
-        for (uint i = 0; i < TM; i++) {
-            const float y = lanes_sum(sum[r][i], room[(r * TM + i) % 2]);
-            if (lane == 0 && j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, y);
-        }
+        for (uint i = 0; i < TM; i++)
+            sum[r][i] = lanes_sum(sum[r][i], room[(r * TM + i) % 2]);
+    }
+    /* Behind all barriers: CP-36. */
+    if (lane > 0)
+        return;
+#pragma unroll
+    for (uint r = 0; r < RN; r++) {
+#pragma unroll
+        for (uint i = 0; i < TM; i++)
+            if (j0 + r < n && i0 + i < m)
+                STORE_C(i0 + i, j0 + r, sum[r][i]);
     }
 }
