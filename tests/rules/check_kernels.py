@@ -57,7 +57,8 @@ AMD = re.compile(r"(^|/)amd/mma_amdgcn")
 # fill the registers; IN-12; tiles of other devices: its own are in its lists;
 # attention, whose arrays of sums that compiler keeps in memory.
 MAY_SPILL = re.compile(
-    r"/attention/(backward_)?(flash|reference)\.cl$|/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl$")
+    r"/attention/(backward_)?(flash|reference)\.cl |/attention/split\.cl .*-DKV_ROWS=3|"
+    r"/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl ")
 # AMD: more strides and pointers than scalar registers hold; those that are
 # spilled are kept in lanes of a vector register.
 MANY_SCALARS = re.compile(r"/attention/backward_|-DKV_ROWS=")
@@ -172,6 +173,10 @@ def judge_tiles(build, figures):
     return module.judge(args.target, *build.tiles, figures)
 
 
+def text_of(build):
+    return " ".join([build.path.as_posix(), *build.options, ""])
+
+
 def compile_for_target(build, folder):
     if is_portable:
         _, error = run(
@@ -199,7 +204,7 @@ def compile_for_target(build, folder):
             return judge_tiles(build, figures)
         # A file without options is no set that is ever chosen.
         if figures["spilled"] and build.options and not build.is_written and \
-                not MAY_SPILL.search(build.path.as_posix()):
+                not MAY_SPILL.search(text_of(build)):
             return f"{figures['spilled']} bytes are spilled"
         return ""
 
@@ -222,8 +227,7 @@ def compile_for_target(build, folder):
                            else tile_sets.read_amd(text))
     if is_amd:
         # Generated ones may have more pointers than scalar registers hold.
-        has_many = build.is_written or MANY_SCALARS.search(
-            " ".join([build.path.as_posix(), *build.options]))
+        has_many = build.is_written or MANY_SCALARS.search(text_of(build))
         spilled = re.findall(("v" if has_many else "") +
                              "gpr_spill_count: +[1-9].*", text)
         return f"registers are spilled: {spilled}" if spilled else ""
