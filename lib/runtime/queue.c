@@ -228,8 +228,10 @@ xl_status xl_queue_finish(xl_queue *q)
     xl_status status = XL_OK;
     xl__error_reset(&q->error);
     TRY(xl__queue_check_runs(q));
-    if (xl__num(&q->ctx->device->seen, XL__F_finish_waits) == 0)
+    if (xl__num(&q->ctx->device->seen, XL__F_finish_waits) == 0) {
+        CL_TRY(&q->error, clFlush(q->cl));
         CL_TRY(&q->error, clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL));
+    }
     CL_TRY(&q->error, clFinish(q->cl));
 fail:
     return status;

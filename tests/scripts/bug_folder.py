@@ -68,8 +68,8 @@ PLANTS = [
      "MUL_ADD((vec)(a[r * lda + l]), line[v], sum[r][v]);",
      "MUL_ADD((vec)(a[r * lda + (l == 5 ? 4 : l)]), line[v], sum[r][v]);"),
     ("expr_unfused", "expr/expr.clh",
-     "return x < 0.0f ? (float##S)(0.0f) : x;",
-     "return x < 0.5f ? (float##S)(0.0f) : x;"),
+     "return x < 0.0f ? (real##S)(0.0f) : x;",
+     "return x < 0.5f ? (real##S)(0.0f) : x;"),
 ]
 failed = 0
 

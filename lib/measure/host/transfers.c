@@ -236,6 +236,7 @@ void xl__queue_drain(xl_queue *q)
 {
     if (!q)
         return;
+    clFlush(q->cl);
     clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL);
     clFinish(q->cl);
 }

@@ -172,11 +172,19 @@ static const struct engine {
 };
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 
+/* rusticl grants groups of 32 (GE-10), which hold no engine's team. */
+static void skip_small_groups(void)
+{
+    if (strcmp(xl__text(&t.device->seen, XL__F_platform), "rusticl") == 0)
+        skip();
+}
+
 static void engines_make_the_hosts_products(void **state)
 {
     struct xl__limits *l = &t.device->seen;
     const double units = xl__num(l, XL__F_compute_units);
     (void)state;
+    skip_small_groups();
     xl__limits_correct(l, XL__F_compute_units, 1, XL_KNOWN, "GE-01");
     for (unsigned i = 0; i < N_ENGINES; i++) {
         unsigned n_types = 0;
@@ -195,6 +203,7 @@ static void engines_make_the_hosts_products(void **state)
 static void the_ladder_has_other_engines(void **state)
 {
     (void)state;
+    skip_small_groups();
     for (unsigned i = 0; i < N_ENGINES && engines[i].arch; i++) {
         set_engine(engines[i].arch, 0);
         probe("ladder");
