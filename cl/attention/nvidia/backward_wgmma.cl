@@ -57,6 +57,8 @@
 #include "common/nvidia/warp.clh"
 #include "common/nvidia/wgmma_ptx.clh"
 #include "attention/nvidia/backward_scratch.clh"
+#define ST 2
+#include "attention/nvidia/ring.clh"
 
 /* -- head ----------------------------------------------------------------- */
 
@@ -87,7 +89,6 @@
 
 /* -- local memory --------------------------------------------------------- */
 
-#define ST 2
 #define LINE 128 /* bytes: the span of a swizzle */
 #define SLABS (D / 64)
 #define KEYS 128
@@ -135,19 +136,6 @@ static inline void init_barriers(uint at)
     xl_bar_publish();
 }
 
-/* A stage of a ring, and the parity of its phase. */
-struct stage {
-    uint s, phase;
-};
-
-static inline void next_stage(struct stage *r)
-{
-    if (++r->s == ST) {
-        r->s = 0;
-        r->phase ^= 1;
-    }
-}
-
 /* -- tiles ---------------------------------------------------------------- */
 
 struct tile {
@@ -187,21 +175,6 @@ static inline uint first_block(int n, const ulong16 head)
 #else
     return 0;
 #endif
-}
-
-struct corner {
-    int x, y, z; /* of the boxes of a head's row 0 */
-};
-
-static inline struct corner corner_of(ulong at, uint2 step, uint batch,
-                                      uint h)
-{
-    const int2 place = as_int2(at);
-    struct corner c;
-    c.x = place.x + (int)(step.x * h);
-    c.y = place.y;
-    c.z = (int)(step.y * batch + (step.x == 0 ? h : 0));
-    return c;
 }
 
 static inline void load_rows(uint to, ulong map, uint bar, struct corner c,

@@ -67,6 +67,7 @@
 #include "common/nvidia/tma.clh"
 #include "common/nvidia/warp.clh"
 #include "common/nvidia/wgmma_ptx.clh"
+#include "attention/nvidia/ring.clh"
 
 /* -- head ----------------------------------------------------------------- */
 
@@ -122,9 +123,6 @@ struct barriers {
 
 /* What a tile is, with its barriers; there are two. It is read again and again
  * instead of being kept in registers, of which there are few. */
-struct corner {
-    int x, y, z; /* of the boxes of a head's row 0 */
-};
 struct slot {
     int row, blocks; /* first query; blocks of keys, 0: there is no tile */
     uint lse_low, lse_high; /* elements from lse to the head's first row */
@@ -166,19 +164,6 @@ static inline void init_barriers(const struct barriers *b,
     xl_bar_publish();
 }
 
-/* A stage of a ring, and the parity of its phase. */
-struct stage {
-    uint s, phase;
-};
-
-static inline void next_stage(struct stage *r)
-{
-    if (++r->s == ST) {
-        r->s = 0;
-        r->phase ^= 1;
-    }
-}
-
 /* -- tiles ---------------------------------------------------------------- */
 
 struct tile {
@@ -208,10 +193,10 @@ static inline struct tile locate_tile(uint t, const ulong16 head)
 static inline void set_corner(__local volatile struct corner *to, ulong at,
                               uint2 step, uint batch, uint h)
 {
-    const int2 place = as_int2(at);
-    to->x = place.x + (int)(step.x * h);
-    to->y = place.y;
-    to->z = (int)(step.y * batch + (step.x == 0 ? h : 0));
+    const struct corner c = corner_of(at, step, batch, h);
+    to->x = c.x;
+    to->y = c.y;
+    to->z = c.z;
 }
 
 static inline void describe_tile(__local volatile struct slot *slot, uint t,

@@ -6,9 +6,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "ops/attention/heads_map.h"
+#include "ops/attention/wgmma_plan.h"
 #include "ops/path/cost.h"
-#include "ops/path/matrix_engine.h"
 
 enum {
     KEYS = 128,         /* of a tile */
@@ -54,38 +53,21 @@ static struct layout layout_of(const struct xl__attention_canonical *c)
     return s;
 }
 
-static const xl_matrix_op *find_op(const struct xl__limits *l,
-                                   const struct xl__attention_canonical *c)
-{
-    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
-    return l->model.attention ? xl__find_matrix_op(l, "wgmma", dtype, dtype)
-                              : NULL;
-}
-
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     enum { D_HEAD = 128, ALIGN = 16 };
     const struct xl__attention_canonical *c = desc;
-    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
     static const unsigned of_rows[] = {XL__ATTENTION_O, XL__ATTENTION_GRAD_Q};
-    if ((dtype != XL_F16 && dtype != XL_BF16) || !find_op(l, c))
-        return "the device has no matrix instructions of four sub-groups for "
-               "this type";
+    const char *why = xl__wgmma_heads_refused(l, c);
+    if (why)
+        return why;
     /* The kernel has also d_head 64 and causal masks. */
     if (c->d_head != D_HEAD || c->after != XL__ATTENTION_ANY)
         return "only d_head 128 without a causal mask has been run";
-    if (c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||
-        xl__attention_has(c, XL__ATTENTION_SLOPES))
-        return "masks, caps and slopes are not supported";
-    if (c->before != XL__ATTENTION_ANY)
-        return "windows are not supported";
-    if (c->is_scale_negative)
-        return "a negative scale is not supported";
-    if (c->n_q > INT32_MAX / 4 || c->n_kv > INT32_MAX / 4 ||
-        2 * layout_of(c).all_blocks > INT32_MAX)
+    if (2 * layout_of(c).all_blocks > INT32_MAX)
         return "blocks are counted in 32 bits";
     for (unsigned i = 0; i < N_MAPS; i++) {
-        const char *why = xl__map_heads_refused(l, c, maps[i].view);
+        why = xl__map_heads_refused(l, c, maps[i].view);
         if (why)
             return why;
     }
@@ -109,15 +91,11 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 
 /* -- plan ----------------------------------------------------------------- */
 
-/* Heads of K whose queries, their gradients and sums are read together: equal
- * sections of all. */
-static size_t section_heads(const struct xl__limits *l, const struct layout *s)
+/* Bytes of queries, their gradients and sums. */
+static double q_bytes(const struct layout *s)
 {
     enum { BYTES = 8 }; /* of q, grad_o and a sum */
-    const double bytes = (double)s->all_blocks * BLOCK_ELEMS * BYTES;
-    const size_t sections =
-        (size_t)fmax(1, ceil(bytes / l->model.attention->section_bytes));
-    return xl__ceil_div(s->heads, xl__min_size(sections, s->heads));
+    return (double)s->all_blocks * BLOCK_ELEMS * BYTES;
 }
 
 /* The 16 numbers of the kernel's head, which names them, and the operands. */
@@ -134,7 +112,8 @@ static void add_args(const struct xl__limits *l,
     xl__arg_u64(step, xl__pack_words(c->n_q, c->n_kv));
     xl__arg_u64(step, xl__pack_words(s->tiles, s->heads));
     xl__arg_u64(step,
-                xl__pack_words(section_heads(l, s), xl__attention_share(c)));
+                xl__pack_words(xl__section_heads(l, s->heads, q_bytes(s)),
+                               xl__attention_share(c)));
     xl__arg_u64(step, xl__pack_words(c->n_kv_heads, s->blocks));
     for (unsigned i = 0; i < N_MAPS; i++)
         xl__arg_map_offset(step, (int)(XL__ATTENTION_OFF + maps[i].view), 0,
@@ -224,10 +203,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     enum { OF_ROWS = 8, OF_SUMS = 16, STEPS = 3, TOUCHED = 3 };
-    static const double ns_per_s = 1e9;
     const struct xl__attention_canonical *c = desc;
     const struct layout s = layout_of(c);
-    const xl_matrix_op *op = find_op(l, c);
+    const xl_matrix_op *op = xl__wgmma_heads_op(l, c);
     if (!op || params->value[XL__ATTENTION_BQ] != (int)s.rows)
         return XL_UNSUPPORTED;
     const size_t words = COUNTERS + 2 * s.all_blocks;
@@ -242,20 +220,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     step->local_mem_bytes = local_bytes(c, &s);
     add_args(l, c, &s, step);
     add_side(c, &s, "attention_backward_sums", 2, OF_SUMS, p);
-    p->flop = xl__attention_flop(c);
-    p->bytes = xl__attention_bytes(c);
-    const double rate = xl__rate_matrix(l, op->a);
-    const double clock_ns = rate > 0 ? ns_per_s * (double)xl__n_units(l) *
-                                           op->flop_per_clock / rate
-                                     : 1;
-    const double copy = xl__num_or(l, XL__F_copy_bytes_per_s, INFINITY);
-    const struct xl__cost work = {.busy_ns =
-                                      clocks_of(l, c, &s) * clock_ns +
-                                      TOUCHED * (double)sums / copy * ns_per_s,
-                                  .bytes = p->bytes,
-                                  .bytes_frac = 1,
-                                  .launches = STEPS};
-    xl__estimate(l, &work, p);
+    xl__wgmma_heads_estimate(l, c, clocks_of(l, c, &s), TOUCHED * (double)sums,
+                             STEPS, p);
     return XL_OK;
 }
 

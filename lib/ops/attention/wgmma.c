@@ -5,10 +5,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "ops/attention/attention.h"
-#include "ops/attention/heads_map.h"
+#include "ops/attention/wgmma_plan.h"
 #include "ops/path/cost.h"
-#include "ops/path/matrix_engine.h"
 
 enum {
     ROWS = 64, /* of a consumer */
@@ -80,15 +78,6 @@ static double tiles_clocks(const struct xl__limits *l,
                           tiles * t->tile_clocks) / units);
 }
 
-static const xl_matrix_op *find_op(const struct xl__limits *l,
-                                   const struct xl__attention_canonical *c)
-{
-    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
-    return l->model.attention
-               ? xl__find_matrix_op(l, "wgmma", dtype, dtype)
-               : NULL;
-}
-
 static void choose_tile(const struct xl__limits *l, const void *desc,
                         struct xl__params *out)
 {
@@ -111,27 +100,15 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__attention_canonical *c = desc;
-    const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
-    if ((dtype != XL_F16 && dtype != XL_BF16) || !find_op(l, c))
-        return "the device has no matrix instructions of four sub-groups for "
-               "this type";
-    const char *unequal = xl__attention_needs_equal(c);
-    if (unequal)
-        return unequal;
+    const char *why = xl__wgmma_heads_refused(l, c);
+    if (why)
+        return why;
     if (!find_tile(l, c->d_head, NULL))
         return "d_head has no tiles on this device";
-    if (c->score || c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||
-        xl__attention_has(c, XL__ATTENTION_SLOPES) ||
-        xl__attention_has(c, XL__ATTENTION_SINKS))
-        return "masks, caps, slopes, sinks and prologues are not supported";
-    if (c->before != XL__ATTENTION_ANY)
-        return "windows are not supported";
-    if (c->is_scale_negative)
-        return "a negative scale is not supported";
-    if (c->n_q > INT32_MAX / 4 || c->n_kv > INT32_MAX / 4)
-        return "tiles are counted in 32 bits";
+    if (xl__attention_has(c, XL__ATTENTION_SINKS))
+        return "sinks are not supported";
     for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
-        const char *why = xl__map_heads_refused(l, c, i);
+        why = xl__map_heads_refused(l, c, i);
         if (why)
             return why;
     }
@@ -140,18 +117,12 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 
 /* -- plan ----------------------------------------------------------------- */
 
-/* Heads whose K and V are read together: equal sections of all. */
-static size_t section_heads(const struct xl__limits *l,
-                            const struct xl__attention_canonical *c)
+/* Bytes of K and V. */
+static double kv_bytes(const struct xl__attention_canonical *c)
 {
     enum { OPERANDS = 2 };
-    const size_t heads = c->n_batch * c->n_heads;
-    const double bytes = (double)(heads / xl__attention_share(c)) *
-                         (double)c->n_kv * (double)c->d_head * OPERANDS *
-                         (double)xl_dtype_bytes(XL_F16);
-    const size_t sections =
-        (size_t)fmax(1, ceil(bytes / l->model.attention->section_bytes));
-    return xl__ceil_div(heads, xl__min_size(sections, heads));
+    return (double)(c->n_batch * c->n_kv_heads) * (double)c->n_kv *
+           (double)c->d_head * OPERANDS * (double)xl_dtype_bytes(XL_F16);
 }
 
 /* The 16 numbers of the kernel's head, which names them, and the operands. */
@@ -169,8 +140,9 @@ static void add_args(const struct xl__limits *l,
     xl__arg_u64(s, xl__pack_words(c->n_q, c->n_kv));
     xl__arg_u64(s, xl__pack_words(xl__ceil_div(c->n_q, t->queries),
                                   c->n_batch * c->n_heads));
-    xl__arg_u64(s,
-                xl__pack_words(section_heads(l, c), xl__attention_share(c)));
+    xl__arg_u64(s, xl__pack_words(xl__section_heads(l, c->n_batch * c->n_heads,
+                                                    kv_bytes(c)),
+                                  xl__attention_share(c)));
     xl__arg_u64(s, c->n_heads);
     for (unsigned i = 0; i < OPERANDS; i++)
         xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
@@ -217,10 +189,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
 {
-    static const double ns_per_s = 1e9;
     const struct xl__attention_canonical *c = desc;
     const struct xl__attention_tile *t = find_tile(l, c->d_head, params);
-    const xl_matrix_op *op = find_op(l, c);
+    const xl_matrix_op *op = xl__wgmma_heads_op(l, c);
     if (!t || !op)
         return XL_UNSUPPORTED;
     const size_t consumers = t->queries / ROWS;
@@ -248,17 +219,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = local_bytes(t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     add_args(l, c, t, s);
-    p->flop = xl__attention_flop(c);
-    p->bytes = xl__attention_bytes(c);
-    const double rate = xl__rate_matrix(l, op->a);
-    const double clock_ns = rate > 0 ? ns_per_s * (double)xl__n_units(l) *
-                                           op->flop_per_clock / rate
-                                     : 1;
-    const struct xl__cost work = {.busy_ns = tiles_clocks(l, c, t) * clock_ns,
-                                  .bytes = p->bytes,
-                                  .bytes_frac = 1,
-                                  .launches = 1U + is_causal};
-    xl__estimate(l, &work, p);
+    xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t), 0, 1U + is_causal,
+                             p);
     return XL_OK;
 }
 
