@@ -28,9 +28,8 @@
  * Launch:       3-D, local (32 SM SK, 1, 1); groups: ceil(n_q share / BQ) times
  *               heads of k times n_batch, times n_parts.
  * Local memory: the larger of ST blocks, 2 SK BK LINE bytes each, and the sums
- *               of all teams, 4 SK BQ (DP + 8); BQ (LINE + 80 + 8 SK). DP: D
- *               rounded up to 16; LINE: 2 DP rounded up to a power of 2, or
- *               from 128 on to a multiple of 128.
+ *               of all teams, 4 SK BQ (DP + 8); BQ (LINE + 80 + 8 SK). DP,
+ *               LINE: attention/lines.clh.
  * -D:           SM, SK powers of 2; RM, BQ = SM RM MMA_M; BK a multiple of 16;
  *               ST 2 and more; QREG 1: q is held in registers; JOIN 1: parts
  *               are left to attention_join, 2: the last group of a row joins
@@ -46,12 +45,10 @@
 #define DT 1
 #endif
 #define MMA_T DT
-#include "attention/attention.clh"
+#include "attention/lines.clh"
 #include "attention/parts.clh"
-#include "common/async_copy.clh"
 #include "common/device_fence.clh"
 #include "common/exp2.clh"
-#include "common/matrix.clh"
 
 #ifndef SM
 #define SM 1
@@ -77,12 +74,6 @@
 
 #define BQ (SM * RM * MMA_M)
 #define ITEMS (MMA_LANES * SM * SK)
-#define EACH 8 /* elements of a copy of 16 bytes */
-#define DP ((D + MMA_K - 1) / MMA_K * MMA_K)
-#define LINE                                                                  \
-    (DP > 32 ? (2 * DP + 127) / 128 * 128 : DP > 16 ? 64 : 32)
-#define CHUNKS (DP / EACH)
-#define SLOTS (LINE / 16) /* chunks of a line */
 #define BLOCK (BK * LINE) /* bytes of a team's keys */
 #define STAGE (2 * SK * BLOCK)
 #define LINE_O (DP + 8)
@@ -133,33 +124,6 @@
 static inline uint blocks_to(const ulong key, const ulong j0)
 {
     return (uint)((key - min(key, j0)) / (SK * BK));
-}
-
-/* Copies n_keys of BK rows, and zeros for the others. */
-MMA_INLINED void copy_rows(__local uchar *to, __global const ELEM(DT) *from,
-                           const ulong step, const uint n_keys,
-                           const uint item)
-{
-#if COPIERS % SLOTS == 0
-    const uint chunk = item % SLOTS;
-    from += item / SLOTS * step + chunk * EACH;
-    #pragma unroll
-    for (uint i = 0; i < BK; i += COPIERS / SLOTS) {
-        const uint key = i + item / SLOTS;
-        if ((BK % (COPIERS / SLOTS) == 0 || key < BK) && chunk < CHUNKS)
-            XL_COPY_PART(16, to + MMA_AT_ALONG(LINE, key, chunk), from,
-                         key < n_keys && chunk * EACH < D ? 16 : 0);
-        from += COPIERS / SLOTS * step;
-    }
-#else
-    #pragma unroll
-    for (uint i = item; i < BK * CHUNKS; i += COPIERS) {
-        const uint key = i / CHUNKS, chunk = i % CHUNKS;
-        XL_COPY_PART(16, to + MMA_AT_ALONG(LINE, key, chunk),
-                     from + key * step + chunk * EACH,
-                     key < n_keys && chunk * EACH < D ? 16 : 0);
-    }
-#endif
 }
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -214,8 +178,9 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         if ((i) < n_blocks) {                                                 \
             const uint n_keys = (i) < n_full ? BK : (i) == n_full ? n_tail : 0; \
             __local uchar *to = KEYS_OF(i);                                   \
-            copy_rows(to, k, at.k.row, n_keys, copier);                       \
-            copy_rows(to + SK * BLOCK, v, at.v.row, n_keys, copier);          \
+            copy_rows(to, k, at.k.row, n_keys, BK, copier, COPIERS);          \
+            copy_rows(to + SK * BLOCK, v, at.v.row, n_keys, BK, copier,       \
+                      COPIERS);                                               \
             k += SK * BK * at.k.row;                                          \
             v += SK * BK * at.v.row;                                          \
         }                                                                     \

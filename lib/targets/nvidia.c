@@ -116,6 +116,7 @@ static const struct xl__variant *const qgemm[] = {&xl__qgemm_mma,
 
 static const struct xl__variant *const attention_backward[] = {
     &xl__attention_backward_wgmma,
+    &xl__attention_backward_mma,
     &xl__attention_backward_flash,
     &xl__attention_backward_ref,
     NULL,

@@ -162,14 +162,17 @@ void xl__attention_join(const struct xl__limits *l,
 
 extern const struct xl__op xl__op_attention, xl__op_attention_backward;
 
-/* The i-th set of tunables of attention_mma; false: past the last. */
+/* The i-th set of tunables of attention_mma, attention_backward_mma; false:
+ * past the last. */
 bool xl__attention_mma_listed(size_t i, struct xl__params *out);
+bool xl__attention_backward_mma_listed(size_t i, struct xl__params *out);
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
     xl__attention_mma, xl__attention_ref, xl__attention_split,
     xl__attention_wgmma;
 extern const struct xl__variant xl__attention_backward_flash,
-    xl__attention_backward_ref, xl__attention_backward_wgmma;
+    xl__attention_backward_mma, xl__attention_backward_ref,
+    xl__attention_backward_wgmma;
 
 #endif

@@ -184,7 +184,7 @@ static void all_repeat(xl_attention forward)
         a.variant = xl_variant_name(t.device, "attention_backward", v);
         if (!a.variant)
             break;
-        n_supported += repeats(&a, strstr(a.variant, "wgmma") ? MANY : FEW);
+        n_supported += repeats(&a, strstr(a.variant, "mma") ? MANY : FEW);
     }
     assert_true(n_supported >= 2);
 }
@@ -206,7 +206,7 @@ static void calls_repeat_short(void **state)
     (void)state;
     for (unsigned v = 0;
          (name = xl_variant_name(t.device, "attention_backward", v)); v++)
-        has_copies = has_copies || strstr(name, "wgmma");
+        has_copies = has_copies || strstr(name, "mma");
     write_values(XL_F16);
     for (unsigned i = 0; has_copies && i < sizeof sizes / sizeof *sizes; i++) {
         xl_attention forward = forward_call();

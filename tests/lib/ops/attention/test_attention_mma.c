@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention_mma on a device that has no matrix engine, by the emulation of
- * cl/common/matrix.clh: the case table with the model's tile, then each tile
- * of the list on odd lengths. The comparison is clbench's own: the host in
- * double, guard zones around every buffer.
+/* attention_mma and attention_backward_mma on a device that has no matrix
+ * engine, by the emulation of cl/common/matrix.clh: the case table with the
+ * model's tile, then each tile of the list on odd lengths. The comparison is
+ * clbench's own: the host in double, guard zones around every buffer.
  *
  * XL_TEST_FULL  set: each tile with every option */
 #include <stdio.h>
@@ -19,10 +19,17 @@ enum { SEED = 21 };
 static struct test_device t;
 static bool takes_all;
 
-static int open_device(void **state)
+static int open_forward(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_ATTENTION, &xl__attention_mma);
+    return 0;
+}
+
+static int open_backward(void **state)
+{
+    (void)state;
+    emulated_open(&t, XL__OP_ATTENTION_BACKWARD, &xl__attention_backward_mma);
     return 0;
 }
 
@@ -37,7 +44,9 @@ static int close_device(void **state)
 static bool is_right(const struct attention_case *c, const char *what)
 {
     struct check_result r = {0};
-    const int status = verify_attention(t.queue, c, "attention_mma", SEED, &r);
+    const int status = verify_attention(
+        t.queue, c,
+        c->is_backward ? "attention_backward_mma" : "attention_mma", SEED, &r);
     if (status == XL_UNSUPPORTED)
         return false;
     if (status != XL_OK || !r.right)
@@ -46,21 +55,34 @@ static bool is_right(const struct attention_case *c, const char *what)
     return true;
 }
 
-static void case_table(void **state)
+static void check_table(bool is_backward)
 {
     unsigned n_right = 0, n_refused = 0;
-    (void)state;
-    for (const struct attention_case *c = attention_cases; c->name; c++) {
-        if (!(c->use & CASE_VERIFY) || c->dtype == XL_F32 ||
-            (!takes_all && !(c->use & CASE_QUICK)))
+    for (unsigned i = 0; attention_cases[i].name; i++) {
+        struct attention_case c = attention_cases[i];
+        if (!(c.use & CASE_VERIFY) || c.dtype == XL_F32 ||
+            (!takes_all && !(c.use & CASE_QUICK)) ||
+            (is_backward && !attention_case_of_gradient(i, &c)))
             continue;
-        if (is_right(c, "the model's tile"))
+        if (is_right(&c, "the model's tile"))
             n_right++;
         else
             n_refused++;
     }
     print_message("%u cases right, %u not taken\n", n_right, n_refused);
     assert_in_range(n_right, 3, 1000);
+}
+
+static void case_table(void **state)
+{
+    (void)state;
+    check_table(false);
+}
+
+static void gradient_table(void **state)
+{
+    (void)state;
+    check_table(true);
 }
 
 /* Three heads of queries to one of keys, so that rows are no multiples of
@@ -106,13 +128,39 @@ static void every_tile(void **state)
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
+/* Gradients: lines and blocks that end inside a tile, masks that cut both. */
+static void every_gradient_tile(void **state)
+{
+    unsigned n_right = 0;
+    (void)state;
+    for (unsigned i = 0;
+         xl__attention_backward_mma_listed(i, &emulated.wanted); i++) {
+        char text[64];
+        struct attention_case c = over(&emulated.wanted, i);
+        c.is_backward = true;
+        c.n_q = (size_t)emulated.wanted.value[XL__ATTENTION_BQ] + 19;
+        c.n_kv = (size_t)emulated.wanted.value[XL__ATTENTION_BK] + 21;
+        c.with = i % 2 ? WITH_SLOPES : 0;
+        snprintf(text, sizeof text, "set %u", i);
+        n_right += is_right(&c, text);
+    }
+    print_message("%u tiles right\n", n_right);
+    assert_in_range(n_right, 5, 1000);
+    emulated.wanted = (struct xl__params){.source = "model"};
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest forward[] = {
         cmocka_unit_test(case_table),
         cmocka_unit_test(every_tile),
     };
+    const struct CMUnitTest backward[] = {
+        cmocka_unit_test(gradient_table),
+        cmocka_unit_test(every_gradient_tile),
+    };
     takes_all = getenv("XL_TEST_FULL") != NULL;
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(forward, open_forward, close_device) +
+           cmocka_run_group_tests(backward, open_backward, close_device);
 }

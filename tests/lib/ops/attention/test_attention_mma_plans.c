@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of attention_mma without a device, on machines made up here: what it
- * refuses; what the kernel asks of its tile; that few queries on many keys get
- * rows of one instruction and keys in parts that fill the device, and prompts
- * large tiles; memory and launches of both. */
+/* Plans of attention_mma and attention_backward_mma without a device, on
+ * machines made up here: what they refuse; what the kernels ask of their
+ * tiles; that few queries on many keys get rows of one instruction and keys in
+ * parts that fill the device, and prompts large tiles; memory and launches;
+ * which variant of the gradients has the least estimate. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +42,27 @@ static void make_limits(const struct machine *m, struct xl__limits *l)
                  {XL__F_registers_per_item, 255},
                  {XL__F_simd_per_cu_f32, 128},
                  {XL__F_copy_bytes_per_s, m->copy},
+                 {XL__F_max_alloc_bytes, 35e9},
                  {XL__F_launch_ns, 1500}};
     xl__limits_init(l);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
                            "GE-01");
     xl__nvidia_matrix_engine(m->cc, l);
+}
+
+/* Dense operands. */
+static void set_views(struct xl__attention_canonical *c, unsigned first,
+                      unsigned last)
+{
+    for (unsigned i = first; i <= last; i++) {
+        size_t size[XL__HEADS_DIMS], step = 1;
+        c->view[i] =
+            (xl_heads){.mem.svm = (void *)1, .offset = 256, .dtype = XL_F16};
+        xl__attention_sizes(c, i, size);
+        for (unsigned dim = XL__HEADS_DIMS; dim-- > 0; step *= size[dim])
+            c->view[i].stride[dim] = step;
+    }
 }
 
 static struct xl__attention_canonical make_case(size_t batch, size_t heads,
@@ -58,14 +75,18 @@ static struct xl__attention_canonical make_case(size_t batch, size_t heads,
                             .d_head = d};
     struct xl__attention_canonical c;
     xl__attention_set_sizes(&a, &c);
-    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {
-        size_t size[XL__HEADS_DIMS], step = 1;
-        c.view[i] =
-            (xl_heads){.mem.svm = (void *)1, .offset = 256, .dtype = XL_F16};
-        xl__attention_sizes(&c, i, size);
-        for (unsigned dim = XL__HEADS_DIMS; dim-- > 0; step *= size[dim])
-            c.view[i].stride[dim] = step;
-    }
+    set_views(&c, XL__ATTENTION_Q, XL__ATTENTION_O);
+    return c;
+}
+
+static struct xl__attention_canonical make_gradient(size_t batch, size_t heads,
+                                                    size_t share, size_t n_q,
+                                                    size_t n_kv, size_t d)
+{
+    struct xl__attention_canonical c =
+        make_case(batch, heads, share, n_q, n_kv, d);
+    set_views(&c, XL__ATTENTION_LSE, XL__ATTENTION_LSE);
+    set_views(&c, XL__ATTENTION_GRAD_O, XL__ATTENTION_GRAD_V);
     return c;
 }
 
@@ -73,7 +94,10 @@ static void check_refused(const struct xl__limits *l,
                           const struct xl__attention_canonical *c,
                           const char *word)
 {
-    const char *why = xl__attention_mma.refuses(l, c);
+    const char *why =
+        (xl__attention_is_backward(c) ? xl__attention_backward_mma
+                                      : xl__attention_mma)
+            .refuses(l, c);
     assert_non_null(why);
     assert_non_null(strstr(why, word));
 }
@@ -152,10 +176,99 @@ static void plans(void **state)
     }
 }
 
+static void refuses_gradients(void **state)
+{
+    const struct xl__variant *v = &xl__attention_backward_mma;
+    struct xl__limits l;
+    struct xl__attention_canonical c = make_gradient(2, 8, 4, 9, 90, 72);
+    (void)state;
+    make_limits(&machines[0], &l);
+    assert_null(v->refuses(&l, &c));
+    c.view[XL__ATTENTION_O].offset = 8;
+    check_refused(&l, &c, "16 bytes");
+    c = make_gradient(2, 8, 4, 9, 90, 72);
+    c.view[XL__ATTENTION_GRAD_V].offset = 2; /* results may be anywhere */
+    assert_null(v->refuses(&l, &c));
+    c.view[XL__ATTENTION_GRAD_Q].stride[XL__HEADS_COL] = 2;
+    check_refused(&l, &c, "contiguous");
+    c = make_gradient(2, 8, 4, 9, 90, 76);
+    check_refused(&l, &c, "multiple of 8");
+    c = make_gradient(2, 8, 4, 9, 90, 256);
+    check_refused(&l, &c, "registers");
+    c = make_gradient(2, 8, 4, 9, 90, 64);
+    c.view[XL__ATTENTION_Q].dtype = XL_F32;
+    check_refused(&l, &c, "f32");
+    c = make_gradient(2, 8, 4, 9, 90, 64);
+    l.matrix_ops = NULL;
+    check_refused(&l, &c, "matrix instructions");
+}
+
+/* The estimate of a variant; infinite: it refuses. */
+static double estimate(const struct xl__limits *l,
+                       const struct xl__attention_canonical *c,
+                       const struct xl__variant *v, struct xl__plan *p)
+{
+    struct xl__params params;
+    memset(p, 0, sizeof *p);
+    if (v->refuses(l, c))
+        return INFINITY;
+    v->choose(l, c, &params);
+    assert_int_equal(XL_OK, v->plan(l, c, &params, p));
+    return p->est_ns;
+}
+
+/* Two kernels, (lse, delta) of each query between them; on all machines before
+ * attention_backward_flash, and before attention_backward_wgmma where that
+ * refuses. */
+static void plans_gradients(void **state)
+{
+    static const struct {
+        size_t batch, heads, share, n;
+    } shapes[] = {{4, 16, 1, 4096}, {2, 32, 4, 1024}, {1, 8, 8, 130}};
+    static const size_t columns[] = {32, 64, 96, 128};
+    struct xl__plan *p = calloc(1, sizeof *p);
+    (void)state;
+    assert_non_null(p);
+    for (size_t i = 0; i < N_MACHINES * 3 * 4 * 2; i++) {
+        const struct machine *m = &machines[i % N_MACHINES];
+        const size_t e = i / N_MACHINES % 3,
+                     d = columns[i / N_MACHINES / 3 % 4];
+        const bool is_causal = i / N_MACHINES / 12;
+        struct xl__attention_canonical c =
+            make_gradient(shapes[e].batch, shapes[e].heads, shapes[e].share,
+                          shapes[e].n, shapes[e].n, d);
+        struct xl__limits l;
+        make_limits(m, &l);
+        c.after = is_causal ? 0 : XL__ATTENTION_ANY;
+        const double others =
+                         estimate(&l, &c, &xl__attention_backward_flash, p),
+                     wgmma =
+                         estimate(&l, &c, &xl__attention_backward_wgmma, p),
+                     ns = estimate(&l, &c, &xl__attention_backward_mma, p);
+        assert_true(ns < others);
+        assert_true((wgmma < INFINITY) ==
+                    (m->cc == 90 && d == 128 && !is_causal));
+        assert_true(shapes[e].n < 4096 || wgmma == INFINITY || wgmma < ns);
+        assert_int_equal(2, p->n_steps);
+        assert_int_equal(p->scratch_bytes,
+                         8 * shapes[e].batch * shapes[e].heads * shapes[e].n);
+        for (unsigned s = 0; s < 2; s++) {
+            const struct xl__step *step = &p->step[s];
+            assert_true(step->local_mem_bytes <= m->local_kib * 1024);
+            assert_int_equal(step->global[1], shapes[e].batch *
+                                                  shapes[e].heads /
+                                                  (s ? shapes[e].share : 1));
+        }
+    }
+    free(p);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses),
-                                       cmocka_unit_test(plans)};
+                                       cmocka_unit_test(plans),
+                                       cmocka_unit_test(refuses_gradients),
+                                       cmocka_unit_test(plans_gradients)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_mma_plans", tests, NULL,
                                        NULL);

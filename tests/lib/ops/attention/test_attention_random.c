@@ -6,11 +6,12 @@
  *
  * XL_TEST_CASES    their number; 2000 otherwise
  * XL_TEST_FIRST    the number of the first one that runs
- * XL_TEST_VARIANT  the only variant */
+ * XL_TEST_VARIANT  the only variant
+ * XL_TEST_EMULATED set: those on matrix instructions alone, emulated */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/support.h"
+#include "support/emulated_variant.h"
 #include "verify/verify.h"
 
 enum { ALL = 2000, SEED = 17 };
@@ -178,5 +179,13 @@ int main(int argc, char **argv)
     const xl_options quick = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                               .cache_dir = ""};
     test_args(argc, argv);
-    return test_run_on_device(tests, &t, &quick);
+    if (!getenv("XL_TEST_EMULATED"))
+        return test_run_on_device(tests, &t, &quick);
+    static const struct xl__variant *const gradients[] = {
+        &xl__attention_backward_mma, NULL};
+    emulated_open(&t, XL__OP_ATTENTION, &xl__attention_mma);
+    emulated.vendor.variants[XL__OP_ATTENTION_BACKWARD] = gradients;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    test_device_close(&t);
+    return failed;
 }
