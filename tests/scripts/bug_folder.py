@@ -4,7 +4,7 @@
 and the host program that it writes must reproduce it alone: exit code 1 with
 the kernel as it was written, 0 with the fault mended in the same folder.
 
-  bug_folder.py CLBENCH FOLDER SOURCE_DIR CC first|rest
+  bug_folder.py CLBENCH FOLDER SOURCE_DIR CC everyday|slow|full
 """
 import os
 import shutil
@@ -15,8 +15,10 @@ clbench, folder, source, cc, which = sys.argv[1:]
 MOST_LINES = 149
 MOST_KERNEL_LINES = 700
 
-# variant, file, text, fault; the first FIRST are of the everyday loop
-FIRST = 4
+# Which of the plants a run has. Each run looks for the text of all.
+PARTS = {"everyday": slice(0, 4), "slow": slice(4, None, 3),
+         "full": slice(4, None)}
+# variant, file, text, fault
 PLANTS = [
     ("gemm_tiled", "gemm/tiled.cl",
      "gb += depth * sk_b;", "gb += (depth - 1) * sk_b;"),
@@ -197,9 +199,13 @@ def check_shape():
 
 shutil.rmtree(folder, ignore_errors=True)
 shutil.copytree(os.path.join(source, "cl"), os.path.join(folder, "cl"))
-for row in PLANTS[:FIRST] if which == "first" else PLANTS[FIRST:]:
+for _, file, old, _ in PLANTS:
+    with open(os.path.join(folder, "cl", file), encoding="utf-8") as kernel_file:
+        if old not in kernel_file.read():
+            bad(file, "has no:", old)
+for row in PLANTS[PARTS[which]]:
     plant(*row)
-if which == "first":
+if which == "everyday":
     check_no_fault()
     check_shape()
 print("all faults were reproduced" if not failed else "failed")

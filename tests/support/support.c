@@ -78,6 +78,11 @@ const char *test_scratch(const char *name)
 
 /* Numbers into text, as the least of a few rounds: others only make it
  * slower. */
+bool test_is_sampled(size_t i, size_t n)
+{
+    return i % n == 0 || getenv("XL_TEST_FULL");
+}
+
 double test_slowness(void)
 {
     enum { ROUNDS = 9, LINES = 2000, LONGEST = 96 };

@@ -30,6 +30,10 @@ void test_setenv(const char *name, const char *value);
  * until the next call. */
 const char *test_scratch(const char *name);
 
+/* Whether case i is in a run of every n-th case; XL_TEST_FULL: every case is.
+ */
+bool test_is_sampled(size_t i, size_t n);
+
 /* How many times as long as on an idle core of 2023 the host takes for plain C:
  * 1 at the least. What a test allows in CPU time is allowed so many times. */
 double test_slowness(void);

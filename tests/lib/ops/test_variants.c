@@ -7,9 +7,9 @@
  * XL_TEST_DEVICE   number or part of a name; device 0 otherwise
  * XL_TEST_PLATFORM part of the platform's name: another one is a failure
  * XL_TEST_FULL     set: every case, each program self-checked and cached;
- *                  else the everyday cases, without either, and without
- *                  another library's variants, whose programs take longer to
- *                  build than all of ours, unless a filter is given */
+ *                  else a third of the everyday cases, without either, and
+ *                  without another library's variants, whose programs take
+ * longer to build than all of ours, unless a filter is given */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +28,26 @@ static bool takes_all, takes_others;
 /* What became of one variant's cases. */
 struct tally {
     const char *variant;
-    unsigned n_right, n_refused, n_wrong;
+    unsigned n_seen, n_right, n_refused, n_wrong;
     double worst;
     const char *worst_case;
 };
 
-/* Is the case of this run? */
-static bool is_wanted(unsigned use)
+/* Is the case of this run? In everyday runs a variant has every third case,
+ * and each case has a third of the variants; a variant has every case until it
+ * takes one. */
+static bool is_wanted(struct tally *t, unsigned use)
 {
+    static const char *last;
+    static unsigned n_variants;
     const unsigned need = takes_all ? CASE_VERIFY : CASE_VERIFY | CASE_QUICK;
-    return (use & need) == need;
+    if (t->variant != last) {
+        last = t->variant;
+        n_variants++;
+    }
+    if ((use & need) != need)
+        return false;
+    return test_is_sampled(n_variants + t->n_seen++, 3) || t->n_right == 0;
 }
 
 static void count(struct tally *t, const char *name, int status,
@@ -87,7 +97,7 @@ static void one_gemm(void **state)
 
     for (const struct gemm_case *c = gemm_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
+        if (is_wanted(&t, c->use))
             count(&t, c->name, verify_gemm(queue, c, t.variant, SEED, &found),
                   &found);
     }
@@ -102,7 +112,7 @@ static void one_pass(void **state, xl_conv_pass pass)
 
     for (unsigned i = 0; conv_case_of_pass(i, pass, &c, &is_there); i++) {
         struct check_result found = {0};
-        if (is_there && is_wanted(c.use))
+        if (is_there && is_wanted(&t, c.use))
             count(&t, c.name, verify_conv(queue, &c, t.variant, SEED, &found),
                   &found);
     }
@@ -130,7 +140,7 @@ static void one_softmax(void **state)
 
     for (const struct softmax_case *c = softmax_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
+        if (is_wanted(&t, c->use))
             count(&t, c->name,
                   verify_softmax(queue, c, t.variant, SEED, &found), &found);
     }
@@ -143,7 +153,7 @@ static void one_norm(void **state)
 
     for (const struct norm_case *c = norm_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
+        if (is_wanted(&t, c->use))
             count(&t, c->name, verify_norm(queue, c, t.variant, SEED, &found),
                   &found);
     }
@@ -156,7 +166,7 @@ static void check_gradients(const char *variant, bool is_norm)
 
     for (const struct gradient_case *c = gradient_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use) && gradient_is_norm(c) == is_norm)
+        if (is_wanted(&t, c->use) && gradient_is_norm(c) == is_norm)
             count(&t, c->name,
                   verify_gradient(queue, c, t.variant, SEED, &found), &found);
     }
@@ -180,7 +190,7 @@ static void one_attention_gradient(void **state)
 
     for (unsigned i = 0; attention_cases[i].name; i++) {
         struct check_result found = {0};
-        if (attention_case_of_gradient(i, &c) && is_wanted(c.use))
+        if (attention_case_of_gradient(i, &c) && is_wanted(&t, c.use))
             count(&t, c.name,
                   verify_attention(queue, &c, t.variant, SEED, &found),
                   &found);
@@ -194,7 +204,7 @@ static void one_qgemm(void **state)
 
     for (const struct qgemm_case *c = qgemm_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
+        if (is_wanted(&t, c->use))
             count(&t, c->name, verify_qgemm(queue, c, t.variant, SEED, &found),
                   &found);
     }
@@ -207,7 +217,7 @@ static void one_attention(void **state)
 
     for (const struct attention_case *c = attention_cases; c->name; c++) {
         struct check_result found = {0};
-        if (is_wanted(c->use))
+        if (is_wanted(&t, c->use))
             count(&t, c->name,
                   verify_attention(queue, c, t.variant, SEED, &found), &found);
     }
