@@ -32,7 +32,8 @@
  *               to scratch as TM x TN sums, and gemm_mma_join (STEP 2) adds
  *               them in order.
  *               WINDOWS: A (1) or B (2) is gathered from images
- *               (gemm/windows.clh).
+ *               (gemm/windows/slices.clh); 3: B^T is, so that a window is a place
+ *               along k, and the columns are its elements.
  * Arguments     as gemm/tiled.cl; WINDOWS: A, or B, has struct windows in
  *               place of its strides
  * Launch        local MMA_LANES SM SN SK; global that times the tiles of all
@@ -44,7 +45,8 @@
  *               least MMA_M, 2 MMA_N, 2 MMA_K; ST 2 and more; GR, CUT:
  *               gemm/tile_order.clh; STEP; TA, TC, TY, BATCH, EPILOGUE:
  *               gemm/gemm.clh;
- *               WINDOWS (of that operand contiguous along k, copies of 16);
+ *               WINDOWS (of that operand contiguous along k, or across for
+ *               3, copies of 16);
  *               UA, UB contiguous along k (0), across (1), neither (2);
  *               VA, VB bytes of a copy (4, 8, 16): lines aligned to them; 0:
  *               elements, of any strides; VC vector width of C (1, 2, 4),
@@ -97,7 +99,6 @@
 #include "gemm/tile_order.clh"
 #include "common/matrix.clh"
 #include "common/async_copy.clh"
-#include "gemm/windows.clh"
 
 #define ITEMS (MMA_LANES * SM * SN * SK)
 #define INLINED static inline __attribute__((always_inline))
@@ -246,65 +247,13 @@ INLINED void copy_chunk(const uint V, __local uchar *to,
 #endif
 
 #if WINDOWS
-/* An item's lines of a tile of A or B, which are windows, and its place in
- * them. */
-#if WINDOWS == 1
-#define LINE_W LINE_A
-#define LINES_W LINES_A
-#define PLACE_W place_copy_slice_a
-#else
-#define LINE_W LINE_B
-#define LINES_W LINES_B
-#define PLACE_W place_copy_slice_b
-#endif
-#define EVERY_W (ITEMS / CHUNKS(LINE_W))
-#define N_WINDOWS ((LINES_W + EVERY_W - 1) / EVERY_W)
-struct gathered {
-    struct window at[N_WINDOWS];
-    struct tap tap;
-};
-
-INLINED void locate_gathered(struct gathered *g, const struct windows *v,
-                             const uint x0, const uint lines, const uint k)
-{
-    #pragma unroll
-    for (uint j = 0; j < N_WINDOWS; j++)
-        g->at[j] =
-            locate_window(v, x0 + LINE_OF(LINE_W) + j * EVERY_W, lines);
-    g->tap = locate_tap(v, (k + ELEM_OF(LINE_W)) / EACH);
-}
-
-#ifdef MMA_VIA_REGISTERS
-/* `to`: what the item holds of the slice. */
-#define GATHERED uint4
-#define GATHER(to, i, j, chunk, in, at, bytes)                                \
-    (to)[j] = fetch_chunk(in, at, bytes)
-PLACE_SLICE(PLACE_W, MMA_AT_ALONG, LINE_W, LINES_W)
-#else
-#define GATHERED __local uchar
-#define GATHER(to, i, j, chunk, in, at, bytes)                                \
-    XL_COPY_PART(16, (to) + MMA_AT_ALONG(LINE_W, i, chunk), (in) + (at), bytes)
-#endif
-INLINED void gather_slice(struct gathered *g, const struct windows *v,
-                          __global const BITS *in, GATHERED *to)
-{
-    const uint i0 = LINE_OF(LINE_W), chunk = ELEM_OF(LINE_W) / EACH;
-    const struct pixel pixel = pixel_of(v, &g->tap);
-    #pragma unroll
-    for (uint j = 0; j < N_WINDOWS; j++) {
-        const uint i = i0 + j * EVERY_W;
-        if (LINES_W % EVERY_W == 0 || i < LINES_W)
-            GATHER(to, i, j, chunk, in,
-                   (ulong)PIXEL_AT(g->at[j], pixel) * EACH,
-                   PIXEL_BYTES(v, g->at[j], pixel));
-    }
-    next_tap(v, &g->tap);
-}
+#include "gemm/windows/slices.clh"
 #endif
 
 /* Copies an operand's next slice; its first element in the tile p. */
 #if WINDOWS == 1
-#define COPY_A(depth, to) gather_slice(&gathered, &images, ga, to)
+#define COPY_A(depth, to)                                                     \
+    gather_slice(&gathered, &images, ga, to, (uint)k - rest_k, (uint)k)
 #define A_PARAMS                                                              \
     __global const BITS *restrict a, ulong off_a, struct windows images
 #define AT_A(k0) (off_a + GEMM_AT_A(p.z))
@@ -319,8 +268,9 @@ INLINED void gather_slice(struct gathered *g, const struct windows *v,
 #define AT_A(k0)                                                              \
     (off_a + GEMM_AT_A(p.z) + p.m0 * sx_a + (k0) * sk_a + FIRST_A)
 #endif
-#if WINDOWS == 2
-#define COPY_B(depth, to) gather_slice(&gathered, &images, gb, to)
+#if WINDOWS > 1
+#define COPY_B(depth, to)                                                     \
+    gather_slice(&gathered, &images, gb, to, (uint)k - rest_k, (uint)k)
 #define B_PARAMS                                                              \
     __global const BITS *restrict b, ulong off_b, struct windows images
 #define AT_B(k0) (off_b + GEMM_AT_B(p.z))
@@ -354,7 +304,7 @@ COPY_SLICE(copy_slice_a, VA, MMA_AT_ALONG, LINE_A, LINES_A)
 #define STEP_A (VA ? 1 : sk_a)
 #define LEFT_A(depth) p.rest_m, depth
 #endif
-#if WINDOWS == 2
+#if WINDOWS > 1
 #elif TURN_B
 TURN_SLICE(copy_slice_b, VB, LINE_B, LINES_B)
 #define APART_B sk_b
@@ -461,9 +411,7 @@ gemm_mma(A_PARAMS, B_PARAMS, TILE_PARAMS)
         uint to_copy = (uint)w.n, rest_k = (uint)(k - k0);
 #if WINDOWS
         struct gathered gathered;
-        locate_gathered(&gathered, &images,
-                        (uint)(WINDOWS == 1 ? p.m0 : p.n0),
-                        (uint)(WINDOWS == 1 ? m : n), (uint)k0);
+        LOCATE_GATHERED(&gathered, &images, p, m, n, k0);
 #endif
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {

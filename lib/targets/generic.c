@@ -34,6 +34,7 @@ const struct xl__variant *const xl__generic_conv[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_data[] = {
+    &xl__conv_data_gemm_simt,
     &xl__conv_data_direct,
     &xl__conv_data_tiled,
     &xl__conv_data_ref,
@@ -41,6 +42,7 @@ const struct xl__variant *const xl__generic_conv_data[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_filters[] = {
+    &xl__conv_filters_gemm_simt,
     &xl__conv_filters_tiled,
     &xl__conv_filters_ref,
     NULL,

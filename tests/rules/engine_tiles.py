@@ -39,9 +39,9 @@ def read_tiles(target):
 
 
 def options(target, s):
-    """Of each tile five builds: f16 as it is stored best, first; 16-bit floats
-    with both operands across and tiles cut by k; f16 with A, then with B,
-    gathered from images; i8 with an operand that is copied by elements; of
+    """Of each tile six builds: f16 as it is stored best, first; 16-bit floats
+    with both operands across and tiles cut by k; f16 with A, with B, then with
+    B^T gathered from images; i8 with an operand that is copied by elements; of
     those that have 8-bit floats, these."""
     def build(dtype, text):
         size = 1 if dtype in (5, 8) else 2
@@ -58,6 +58,8 @@ def options(target, s):
                      "-DTY=0 -DBATCH=1 -DWINDOWS=1"),
             build(1, "-DUA=0 -DUB=0 -DVA=16 -DVB=16 -DVC=1 -DCUT=0 -DTC=1 "
                      "-DTY=0 -DBATCH=1 -DWINDOWS=2"),
+            build(1, "-DUA=1 -DUB=1 -DVA=16 -DVB=16 -DVC=4 -DCUT=1 -DTC=1 "
+                     "-DTY=0 -DBATCH=0 -DWINDOWS=3"),
             build(5, "-DUA=0 -DUB=1 -DVA=16 -DVB=0 -DVC=2 -DCUT=0 -DTC=4 "
                      "-DTY=4 -DBATCH=0"),
             *[build(8, "-DUA=0 -DUB=0 -DVA=16 -DVB=16 -DVC=4 -DCUT=1 -DTC=2 "
@@ -96,7 +98,7 @@ def local_bytes(target, s):
 
 def judge(target, s, i_build, f):
     """What is wrong with the figures of a build; empty if nothing is."""
-    is_plain, is_16_bit = i_build == 0, i_build < 4
+    is_plain, is_16_bit = i_build == 0, i_build < 5
     unit = tile_sets.UNITS[target]
     if f["spilled"]:
         return f"{f['spilled']} bytes or registers are spilled"

@@ -16,7 +16,7 @@
  *               columns a group. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
  *               i and j with i + j < PLANES are multiplied into one sum.
- *               WINDOWS: A is gathered from images (gemm/windows.clh) by all
+ *               WINDOWS: A is gathered from images (gemm/windows/windows.clh) by all
  *               items of four or eight producing warps, 16 bytes a copy
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the
  *               maps behind them (NV-32). A and B: pointer and map of rank 3,

@@ -23,7 +23,8 @@ static struct tile describe_tile(const struct xl__variant *v,
 {
     const struct xl__conv_own *own = v ? v->own : NULL;
     struct tile t = {NO_TILE, NO_TILE, NO_TILE};
-    if (own && !own->keeps_filters && params) {
+    const bool keeps = own && own->keeps_filters;
+    if (!keeps && params && params->value[XL__CONV_TM] > 0) {
         t.rows = (size_t)params->value[XL__CONV_TM];
         t.cols = (size_t)params->value[XL__CONV_TN];
         t.deep = (size_t)params->value[XL__CONV_TK];
@@ -158,7 +159,7 @@ void xl__conv_backward_shrink(const void *canonical,
     to->d.n = xl__max_size(1, xl__min_size(c->d.n, MOST_IMAGES));
     (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data
                                         : shrink_filters)(&c->d, &t, to);
-    to->d.beta = 1;
+    to->d.beta = own && own->has_plain ? c->d.beta : 1;
     xl__conv_sizes(c, in, out);
     xl__conv_sizes(to, small_in, small_out);
     xl__conv_shrink_images(&c->d.in, in, small_in, &to->d.in);

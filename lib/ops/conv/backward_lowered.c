@@ -414,28 +414,13 @@ static unsigned offset_slot(unsigned mem)
     return mem - XL__CONV_A + XL__CONV_OFF_A;
 }
 
-static void redirect_arg(const struct part *t, struct xl__arg *arg)
+static void redirect_args(const struct part *t, struct xl__step *s)
 {
-    const xl_conv *f = &t->f.d;
-    const unsigned slots[] = {xl__conv_slot_in(f), xl__conv_slot_filters(f),
-                              XL__CONV_OUT};
-    const struct xl__conv_place *const to[] = {&t->in, &t->filters, &t->out};
-    const struct xl__arg was = *arg;
-    for (unsigned i = 0; i < sizeof slots / sizeof *slots; i++) {
-        if (was.kind == XL__ARG_MEM && was.slot == slots[i]) {
-            arg->slot = to[i]->mem;
-        } else if (was.kind == XL__ARG_VALUE_U64 &&
-                   was.slot == offset_slot(slots[i])) {
-            arg->as.u = was.as.u + to[i]->elems;
-            arg->slot = to[i]->value;
-            if (to[i]->mem == XL__MEM_SCRATCH)
-                arg->kind = XL__ARG_U64;
-        }
-    }
-    const bool is_scalar =
-        was.kind == XL__ARG_VALUE_F32 || was.kind == XL__ARG_VALUE_F64;
-    if (is_scalar && t->out.mem == XL__MEM_SCRATCH)
-        arg->slot = was.slot == XL__CONV_ALPHA ? XL__CONV_ONE : XL__CONV_ZERO;
+    const bool is_first = xl__conv_slot_in(&t->f.d) == XL__CONV_A;
+    const struct xl__conv_place to[] = {is_first ? t->in : t->filters,
+                                        is_first ? t->filters : t->in, t->out};
+    for (unsigned i = 0; i < s->n_args; i++)
+        xl__conv_redirect(to, &s->args[i]);
 }
 
 /* Where the areas of scratch memory begin, behind that of the forward variant:
@@ -582,10 +567,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     }
     place_areas(&w, p);
     for (unsigned i = 0, at = n_first; i < w.n; i++) {
-        for (; at < end[i]; at++) {
-            for (unsigned a = 0; a < p->step[at].n_args; a++)
-                redirect_arg(&w.part[i], &p->step[at].args[a]);
-        }
+        for (; at < end[i]; at++)
+            redirect_args(&w.part[i], &p->step[at]);
     }
     const unsigned n_steps = p->n_steps;
     p->n_steps = 0;
@@ -628,23 +611,26 @@ fail:
 LOWERED_TO(cpu)
 LOWERED_TO(tiled)
 LOWERED_TO(direct)
+LOWERED_TO(wgmma)
+LOWERED_TO(mma)
 
-static const struct xl__conv_own by_tiles = {.is_lowered = true};
-static const struct xl__conv_own by_groups = {.is_lowered = true,
-                                              .keeps_filters = true};
-
-#define VARIANT(pass, method, own_)                                           \
-    {                                                                         \
+#define VARIANT(pass, method, ...)                                            \
+    const struct xl__variant xl__conv_##pass##_##method = {                   \
         .name = "conv_" #pass "_" #method,                                    \
         .repeats = "bit for bit: each element is one sum in a fixed order",   \
-        .tunables = xl__conv_##method##_tunables, .refuses = refuse_##method, \
-        .choose = choose_##method, .plan = plan_##method, .own = own_,        \
-    }
-const struct xl__variant xl__conv_data_cpu = VARIANT(data, cpu, &by_tiles),
-                         xl__conv_data_tiled = VARIANT(data, tiled, &by_tiles),
-                         xl__conv_data_direct =
-                             VARIANT(data, direct, &by_groups);
-const struct xl__variant xl__conv_filters_cpu =
-                             VARIANT(filters, cpu, &by_tiles),
-                         xl__conv_filters_tiled =
-                             VARIANT(filters, tiled, &by_tiles);
+        .refuses = refuse_##method,                                           \
+        .choose = choose_##method,                                            \
+        .plan = plan_##method,                                                \
+        __VA_ARGS__};
+VARIANT(data, cpu, .tunables = xl__conv_cpu_tunables)
+VARIANT(data, tiled, .tunables = xl__conv_tiled_tunables)
+VARIANT(data, direct, .tunables = xl__conv_direct_tunables,
+        .own = &(const struct xl__conv_own){.keeps_filters = true})
+#define ON_ENGINE(method)                                                     \
+    VARIANT(data, method, .tunables = xl__gemm_##method##_tunables,           \
+            .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                   \
+            .own = &(const struct xl__conv_own){.has_plain = true})
+ON_ENGINE(wgmma)
+ON_ENGINE(mma)
+VARIANT(filters, cpu, .tunables = xl__conv_cpu_tunables)
+VARIANT(filters, tiled, .tunables = xl__conv_tiled_tunables)

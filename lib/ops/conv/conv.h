@@ -79,11 +79,9 @@ struct xl__conv_own {
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
     bool has_plain; /* other programs where out is not read (beta = 0) */
-    /* Of a backward pass: it has the tunables of a forward variant, whose tile
-     * is of those convolutions (backward_lowered.c). */
-    bool is_lowered;
-    /* TM counts tiles of window x window pixels, TN filters and TK channels, in
-     * both layouts; the error is that of xl_conv for this accuracy. 0: not so.
+    /* TM counts tiles of window x window pixels, TN filters and TK channels,
+     * in both layouts; the error is that of xl_conv for this accuracy. 0: not
+     * so.
      */
     size_t window;
     xl_accuracy accuracy;
@@ -173,11 +171,17 @@ extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_winograd_2, xl__conv_winograd_4;
 extern const struct xl__variant xl__conv_gemm_wgmma, xl__conv_gemm_mma,
     xl__conv_gemm_cpu, xl__conv_gemm_simt, xl__conv_gemm_skinny,
-    xl__conv_gemm_tiled;
+    xl__conv_gemm_tiled, xl__conv_data_gemm_wgmma, xl__conv_data_gemm_mma,
+    xl__conv_data_gemm_cpu, xl__conv_data_gemm_simt, xl__conv_data_gemm_skinny,
+    xl__conv_data_gemm_tiled, xl__conv_filters_gemm_wgmma,
+    xl__conv_filters_gemm_mma, xl__conv_filters_gemm_cpu,
+    xl__conv_filters_gemm_simt, xl__conv_filters_gemm_skinny,
+    xl__conv_filters_gemm_tiled;
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
-    xl__conv_data_cpu, xl__conv_data_direct, xl__conv_filters_ref,
-    xl__conv_filters_tiled, xl__conv_filters_cpu;
+    xl__conv_data_cpu, xl__conv_data_direct, xl__conv_data_wgmma,
+    xl__conv_data_mma, xl__conv_filters_ref, xl__conv_filters_tiled,
+    xl__conv_filters_cpu, xl__conv_filters_mma;
 
 #endif

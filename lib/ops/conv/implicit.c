@@ -11,12 +11,16 @@
  * those of a network's first layer, or whose channels are not contiguous, are
  * copied before, and so are filters of another layout. Products of a batch are
  * groups, in NCHW images. */
-#include "base/alloc.h"
-#include "ops/conv/conv.h"
-#include "ops/gemm/orientation.h"
-#include "ops/gemm/engines/windows.h"
+#include "ops/conv/implicit.h"
 
-enum { ELEM_BYTES = 2, COPY_BYTES = 16, CHUNK = COPY_BYTES / ELEM_BYTES };
+#include "base/alloc.h"
+#include "ops/gemm/orientation.h"
+
+enum {
+    ELEM_BYTES = 2,
+    COPY_BYTES = XL__IMPLICIT_BYTES,
+    CHUNK = COPY_BYTES / ELEM_BYTES
+};
 
 static bool is_by_image(const xl_conv *d)
 {
@@ -42,7 +46,7 @@ static unsigned value_of(unsigned slot)
     return slot - XL__CONV_A + XL__CONV_OFF_A;
 }
 
-static bool reads_images(const xl_conv *d)
+bool xl__implicit_reads(const xl_conv *d)
 {
     const size_t bytes = xl__conv_cg(d) * ELEM_BYTES;
     return d->in.layout == XL_NHWC && d->in.stride[XL__AT_C] <= 1 &&
@@ -99,22 +103,31 @@ static size_t copy_images(size_t c, struct xl__windows *w)
     return columns;
 }
 
+struct xl__implicit_filter xl__implicit_images(const xl_conv *d,
+                                               struct xl__windows *w)
+{
+    if (xl__implicit_reads(d))
+        return (struct xl__implicit_filter){d->s, xl__conv_cg(d)};
+    const size_t c = copied_channels(d);
+    return (struct xl__implicit_filter){copy_images(c, w), c};
+}
+
 static void find_copies(const xl_conv *d, struct xl__windows *w)
 {
-    const bool is_read = reads_images(d);
-    const size_t c = is_read ? xl__conv_cg(d) : copied_channels(d);
-    const size_t columns = is_read ? d->s : copy_images(c, w);
+    const bool is_read = xl__implicit_reads(d);
+    const struct xl__implicit_filter f = xl__implicit_images(d, w);
     if (is_read && d->filters.offset % COPY_BYTES == 0 &&
         (d->filters.layout == XL_KRSC || d->r * d->s == 1))
         return;
-    w->filters = (struct xl__window_copy){.mem = xl__conv_slot_filters(d),
-                                          .value = value_of(xl__conv_slot_filters(d)),
-                                          .n = d->k,
-                                          .h = d->r,
-                                          .w = columns,
-                                          .c = c,
-                                          .from_w = d->s,
-                                          .from_c = xl__conv_cg(d)};
+    w->filters =
+        (struct xl__window_copy){.mem = xl__conv_slot_filters(d),
+                                 .value = value_of(xl__conv_slot_filters(d)),
+                                 .n = d->k,
+                                 .h = d->r,
+                                 .w = f.columns,
+                                 .c = f.c,
+                                 .from_w = d->s,
+                                 .from_c = xl__conv_cg(d)};
     xl__conv_filter_strides(d, w->filters.stride);
 }
 
@@ -131,7 +144,7 @@ static const char *find_refusal(const struct xl__conv_canonical *c)
     if (d->out.stride[is_by_image(d) ? XL__AT_W : XL__AT_C] > 1)
         return "the columns (NCHW) or channels (NHWC) of out are not "
                "contiguous";
-    if (d->c == 0 || (d->groups > 1 && !reads_images(d)))
+    if (d->c == 0 || (d->groups > 1 && !xl__implicit_reads(d)))
         return "the channels of a group are no aligned multiples of 16 bytes";
     if (!xl__conv_fits_32(c))
         return "a size does not fit in 32 bits";
@@ -191,7 +204,6 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
 static const char *map_to_product(const struct xl__conv_canonical *c,
                                   struct implicit *to)
 {
-    enum { ALIGNED = 64 }; /* a copy */
     const xl_conv *d = &c->d;
     const char *why = find_refusal(c);
     size_t stride;
@@ -206,9 +218,9 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
     const xl_conv *w = &to->windows.conv;
     if (xl__conv_span_of_input(w) / CHUNK > UINT32_MAX)
         return "offsets in 16 bytes do not fit in 32 bits";
-    const size_t images = to->windows.images.n > 0 ? ALIGNED : d->in.offset;
+    const size_t images = to->windows.images.n > 0 ? COPY_BYTES : d->in.offset;
     const size_t filters =
-        to->windows.filters.n > 0 ? ALIGNED : d->filters.offset;
+        to->windows.filters.n > 0 ? COPY_BYTES : d->filters.offset;
     const size_t base[] = {is_by_image(d) ? filters : images,
                            is_by_image(d) ? images : filters, d->out.offset};
     const xl_gemm g = product_of(c, w, stride);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolution with filters of one element as a product of matrices, by the
- * variants of GEMM: in place, without a copy of the images.
+/* Convolution with filters of one element, and its gradients, as a product of
+ * matrices, by the variants of GEMM: in place, without a copy of the images.
  *
- *   out           is  rows x columns     depth
- *   NHWC              pixels x filters   channels of a group
- *   NCHW              filters x pixels   channels of a group
+ *   result, layout    rows x columns     depth
+ *   out, NHWC         pixels x filters   channels of a group
+ *   out, NCHW         filters x pixels   channels of a group
+ *   in, NHWC          pixels x channels  filters of a group
+ *   in, NCHW          channels x pixels  filters of a group
+ *   filters           filters x channels pixels of all images
  *
  * The pixels of an image are one dimension where they have one stride; those
  * of all images where that leads from an image to the next, too, in both
  * images and in the operands of the epilogue. Else images are products of a
  * batch, as groups are. */
 #include "base/numbers.h"
-#include "ops/conv/conv.h"
+#include "ops/conv/rearrange.h"
 
 /* The pixels of in that a product reads, those of out that it writes. */
 struct pixels {
@@ -75,29 +78,53 @@ static void set_steps(xl_batch *b, size_t images, size_t groups,
     b->a_share = b->b_share = 1;
 }
 
+/* The memory of the convolution that an operand of the product is. */
+enum role { IN, FILTERS, OUT };
+static void find_roles(const xl_conv *d, enum role role[3])
+{
+    const bool first = d->out.layout == XL_NCHW;
+    const enum role forward[] = {first ? FILTERS : IN, first ? IN : FILTERS,
+                                 OUT};
+    const enum role data[] = {first ? FILTERS : OUT, first ? OUT : FILTERS,
+                              IN};
+    const enum role filters[] = {OUT, IN, FILTERS};
+    const enum role *of = d->pass == XL_CONV_BACKWARD_DATA      ? data
+                          : d->pass == XL_CONV_BACKWARD_FILTERS ? filters
+                                                                : forward;
+    for (unsigned i = 0; i < 3; i++)
+        role[i] = of[i];
+}
+
 static void set_operands(const struct xl__conv_canonical *c,
                          const struct pixels *x, xl_gemm *g, size_t base[3])
 {
     const xl_conv *d = &c->d;
-    const bool first = d->out.layout == XL_NCHW;
-    const unsigned in = first, filters = !first; /* of A, B */
     const size_t cg = xl__conv_cg(d), kg = xl__conv_kg(d);
+    const bool is_filters = d->pass == XL_CONV_BACKWARD_FILTERS;
+    const bool first = d->out.layout == XL_NCHW && !is_filters;
     xl_mat *const mat[] = {&g->a, &g->b, &g->c};
     size_t by_image[3] = {0}, by_group[3];
-    *mat[in] = make_view(x->in, d->in.stride[XL__AT_C], d->in.dtype, first);
-    *mat[filters] = make_view(cg, 1, d->filters.dtype, !first);
-    *mat[2] = make_view(x->out, d->out.stride[XL__AT_C], d->out.dtype, first);
-    mat[in]->mem.svm = d->in.mem.svm;
-    mat[filters]->mem.svm = d->filters.mem.svm;
-    mat[2]->mem.svm = d->out.mem.svm;
-    base[in] = d->in.offset;
-    base[filters] = d->filters.offset;
-    base[2] = d->out.offset;
-    by_image[in] = d->in.stride[XL__AT_N];
-    by_image[2] = d->out.stride[XL__AT_N];
-    by_group[in] = cg * d->in.stride[XL__AT_C];
-    by_group[filters] = kg * cg;
-    by_group[2] = kg * d->out.stride[XL__AT_C];
+    enum role role[3];
+    find_roles(d, role);
+    for (unsigned i = 0; i < 3; i++) {
+        const xl_images *images = role[i] == IN ? &d->in : &d->out;
+        if (role[i] == FILTERS) {
+            const bool is_turned =
+                !is_filters && (d->pass == XL_CONV_FORWARD) != first;
+            *mat[i] = make_view(cg, 1, d->filters.dtype, is_turned);
+            mat[i]->mem.svm = d->filters.mem.svm;
+            base[i] = d->filters.offset;
+            by_group[i] = kg * cg;
+            continue;
+        }
+        *mat[i] =
+            make_view(role[i] == IN ? x->in : x->out, images->stride[XL__AT_C],
+                      images->dtype, is_filters ? i == 0 : first);
+        mat[i]->mem.svm = images->mem.svm;
+        base[i] = images->offset;
+        by_image[i] = images->stride[XL__AT_N];
+        by_group[i] = (role[i] == IN ? cg : kg) * images->stride[XL__AT_C];
+    }
     set_steps(&g->batch, x->images, d->groups, by_image, by_group);
 }
 
@@ -115,6 +142,12 @@ static const char *find_refusal(const struct xl__conv_canonical *c,
     if (!find_pixels(c, x))
         return "the pixels of an image that are read, or written, have no "
                "common stride";
+    if (d->pass == XL_CONV_BACKWARD_DATA && d->stride_h * d->stride_w > 1)
+        return "the filter skips pixels";
+    if (d->pass == XL_CONV_BACKWARD_FILTERS && x->images > 1)
+        return "images are products of their own, which are not summed";
+    if (d->n == 0 || d->c == 0 || d->k == 0)
+        return "there is no sum";
     if (d->groups > 1 && xl__conv_has_tensors(c))
         return "the epilogue has operands, and a product is of one group of "
                "channels";
@@ -125,17 +158,25 @@ static const char *map_to_product(const void *canonical, void *to)
 {
     const struct xl__conv_canonical *c = canonical;
     const xl_conv *d = &c->d;
-    const bool first = d->out.layout == XL_NCHW;
     struct xl__gemm_canonical *product = to;
     struct pixels x;
     size_t base[3];
     const char *why = find_refusal(c, &x);
     if (why)
         return why;
-    xl_gemm g = {.m = first ? xl__conv_kg(d) : x.n,
-                 .n = first ? x.n : xl__conv_kg(d),
-                 .k = xl__conv_cg(d),
+    const bool first = d->out.layout == XL_NCHW;
+    const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
+    const size_t cg = xl__conv_cg(d), kg = xl__conv_kg(d);
+    const size_t channels = is_data ? cg : kg;
+    xl_gemm g = {.m = first ? channels : x.n,
+                 .n = first ? x.n : channels,
+                 .k = is_data ? kg : cg,
                  .alpha = 1};
+    if (d->pass == XL_CONV_BACKWARD_FILTERS) {
+        g.m = kg;
+        g.n = cg;
+        g.k = x.n;
+    }
     set_operands(c, &x, &g, base);
     product->g.m = g.m;
     product->g.n = g.n;
@@ -166,6 +207,21 @@ static void choose(const struct xl__limits *l, const void *desc,
         of->choose(l, &product, out);
 }
 
+/* Where A, B and C of the product's plan are. */
+static void find_places(const xl_conv *d, struct xl__conv_place to[3])
+{
+    const unsigned slots[] = {[IN] = xl__conv_slot_in(d),
+                              [FILTERS] = xl__conv_slot_filters(d),
+                              [OUT] = XL__CONV_OUT};
+    enum role role[3];
+    find_roles(d, role);
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned slot = slots[role[i]];
+        to[i] = (struct xl__conv_place){
+            .mem = slot, .value = slot - XL__CONV_A + XL__CONV_OFF_A};
+    }
+}
+
 static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__variant *of,
                       const struct xl__params *params, struct xl__plan *p)
@@ -173,17 +229,30 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     struct xl__gemm_canonical product = {.g = {0}};
     if (map_to_product(desc, &product))
         return XL_UNSUPPORTED;
-    return of->plan(l, &product, params, p);
+    const xl_status status = of->plan(l, &product, params, p);
+    struct xl__conv_place place[3];
+    find_places(desc, place);
+    for (unsigned i = 0; i < p->n_steps; i++) {
+        for (unsigned a = 0; a < p->step[i].n_args; a++)
+            xl__conv_redirect(place, &p->step[i].args[a]);
+    }
+    return status;
 }
 
-/* `on`: as the variant of GEMM has it. */
-#define VARIANT(method, ...)                                                  \
-    XL__BY_GEMM(conv_gemm_, method, .on = {__VA_ARGS__},                      \
-                .inner = &(const struct xl__inner){                           \
-                    &xl__op_gemm, &xl__gemm_##method, map_to_product})
-VARIANT(wgmma, .engine = XL_ENGINE_MATRIX, .terms = 1)
-VARIANT(mma, .engine = XL_ENGINE_MATRIX, .terms = 1)
-VARIANT(cpu, .engine = XL_ENGINE_FMA)
-VARIANT(simt, .engine = XL_ENGINE_FMA)
-VARIANT(skinny, .engine = XL_ENGINE_FMA)
-VARIANT(tiled, .engine = XL_ENGINE_FMA)
+/* Of each pass one. `on`: as the variant of GEMM has it. */
+#define PASS(prefix, method, ...)                                             \
+    XL__BY_GEMM_VARIANT(                                                      \
+        prefix, method, .on = {__VA_ARGS__},                                  \
+        .inner = &(const struct xl__inner){&xl__op_gemm, &xl__gemm_##method,  \
+                                           map_to_product})
+#define VARIANTS(method, ...)                                                 \
+    XL__BY_GEMM_FUNCTIONS(method)                                             \
+    PASS(conv_gemm_, method, __VA_ARGS__)                                     \
+    PASS(conv_data_gemm_, method, __VA_ARGS__)                                \
+    PASS(conv_filters_gemm_, method, __VA_ARGS__)
+VARIANTS(wgmma, .engine = XL_ENGINE_MATRIX, .terms = 1)
+VARIANTS(mma, .engine = XL_ENGINE_MATRIX, .terms = 1)
+VARIANTS(cpu, .engine = XL_ENGINE_FMA)
+VARIANTS(simt, .engine = XL_ENGINE_FMA)
+VARIANTS(skinny, .engine = XL_ENGINE_FMA)
+VARIANTS(tiled, .engine = XL_ENGINE_FMA)

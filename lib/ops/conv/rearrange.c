@@ -3,6 +3,7 @@
 #include "ops/conv/rearrange.h"
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/path/cost.h"
 
 void xl__conv_arg_place(struct xl__step *s, const struct xl__conv_place *at)
@@ -14,6 +15,35 @@ void xl__conv_arg_place(struct xl__step *s, const struct xl__conv_place *at)
     }
     xl__arg_value_u64(s, at->value);
     s->args[s->n_args - 1].as.u = at->elems;
+}
+
+void xl__conv_redirect(const struct xl__conv_place to[3], struct xl__arg *arg)
+{
+    const struct xl__arg was = *arg;
+    for (unsigned i = 0; i < 3; i++) {
+        if (was.kind == XL__ARG_MEM && was.slot == XL__CONV_A + i) {
+            arg->slot = to[i].mem;
+        } else if (was.kind == XL__ARG_VALUE_U64 &&
+                   was.slot == XL__CONV_OFF_A + i) {
+            arg->as.u = was.as.u + to[i].elems;
+            arg->slot = to[i].value;
+            if (to[i].mem == XL__MEM_SCRATCH)
+                arg->kind = XL__ARG_U64;
+        } else if (was.kind == XL__ARG_COORDS &&
+                   was.slot == XL__CONV_OFF_A + i) {
+            arg->as.at[0] += (uint32_t)(to[i].elems % was.line);
+            arg->as.at[1] += (uint32_t)(to[i].elems / was.line);
+            arg->slot = to[i].value;
+            if (to[i].mem == XL__MEM_SCRATCH) {
+                arg->kind = XL__ARG_U64;
+                arg->as.u = xl__pack_words(arg->as.at[0], arg->as.at[1]);
+            }
+        }
+    }
+    const bool is_scalar =
+        was.kind == XL__ARG_VALUE_F32 || was.kind == XL__ARG_VALUE_F64;
+    if (is_scalar && to[2].mem == XL__MEM_SCRATCH)
+        arg->slot = was.slot == XL__CONV_ALPHA ? XL__CONV_ONE : XL__CONV_ZERO;
 }
 
 /* Dimensions 4 and 5 are one where both boxes have lines without gaps. */

@@ -12,6 +12,9 @@ struct xl__conv_place {
     size_t elems;
 };
 
+/* Let an argument of a plan of GEMM be that of A, B and C at these places,
+ * with alpha = 1 and beta = 0 where C is scratch memory. */
+void xl__conv_redirect(const struct xl__conv_place to[3], struct xl__arg *arg);
 /* Add memory and offset. */
 void xl__conv_arg_place(struct xl__step *s, const struct xl__conv_place *at);
 

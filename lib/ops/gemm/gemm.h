@@ -138,8 +138,11 @@ extern const struct xl__tunable xl__gemm_wgmma_tunables[],
 
 /* Defines xl__<prefix><method>, which runs as a product by xl__gemm_<method>:
  * the file has refuse(), choose() and plan(), each with GEMM's variant; the
- * further members follow. */
+ * further members follow. In two parts: functions, and a variant of these. */
 #define XL__BY_GEMM(prefix, method, ...)                                      \
+    XL__BY_GEMM_FUNCTIONS(method)                                             \
+    XL__BY_GEMM_VARIANT(prefix, method, __VA_ARGS__)
+#define XL__BY_GEMM_FUNCTIONS(method)                                         \
     static const char *refuse_##method(const struct xl__limits *l,            \
                                        const void *desc)                      \
     {                                                                         \
@@ -155,7 +158,8 @@ extern const struct xl__tunable xl__gemm_wgmma_tunables[],
         const struct xl__params *params, struct xl__plan *p)                  \
     {                                                                         \
         return plan(l, desc, &xl__gemm_##method, params, p);                  \
-    }                                                                         \
+    }
+#define XL__BY_GEMM_VARIANT(prefix, method, ...)                              \
     const struct xl__variant xl__##prefix##method = {                         \
         .name = #prefix #method,                                              \
         .repeats =                                                            \

@@ -14,7 +14,7 @@ enum { ELEM_BYTES = 2, CHUNK = 8 }; /* elements of an item's store */
 /* Of few channels, windows beside each other share cache lines. */
 void xl__windows_define(struct xl__step *s, const struct xl__windows *v)
 {
-    xl__define(s, "WINDOWS", v->of_b ? 2 : 1);
+    xl__define(s, "WINDOWS", v->across ? 3 : v->of_b ? 2 : 1);
     if (v->images.n > 0)
         xl__define(s, "XL_COPY_NEAR", 1);
 }
@@ -97,7 +97,7 @@ static void add_copy(const struct xl__limits *l,
     if (c->n == 0)
         return;
     struct xl__step *s =
-        xl__plan_add(p, "gemm/windows_copy.cl", "gemm_windows_copy", 0, 0);
+        xl__plan_add(p, "gemm/windows/copy.cl", "gemm_windows_copy", 0, 0);
     xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), chunks, c->h, c->n);
     s->is_aid = true;
     xl__arg_mem(s, c->mem);

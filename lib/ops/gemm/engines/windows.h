@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A product whose A, or B, is the matrix of a convolution, which is never
- * formed: its rows, or columns, are windows of images, gathered by the kernels (cl/gemm/windows.clh).
+ * formed: its rows, or columns, are windows of images, gathered by the kernels
+ * (cl/gemm/windows).
  * Images and filters whose pixels are no multiples of 16 bytes, or whose
  * channels are not contiguous, are first copied to scratch memory. */
 #ifndef XL_OPS_WINDOWS_H
@@ -23,15 +24,16 @@ struct xl__window_copy {
 
 /* Images in NHWC as they are gathered, copied or not, with all fields of a
  * canonical convolution set; p and q rows and columns of windows; of_b: B is
- * gathered, A has the filters. */
+ * gathered, A has the filters. across, of B: a row of B is a window, and A has
+ * the gradient of out, whose copy is `filters`. */
 struct xl__windows {
-    bool of_b;
+    bool of_b, across;
     xl_conv conv;
     size_t p, q;
     struct xl__window_copy images, filters;
 };
 
-/* Define what cl/gemm/windows.clh and the copies of lines require. */
+/* Define what cl/gemm/windows and the copies of lines require. */
 void xl__windows_define(struct xl__step *s, const struct xl__windows *v);
 /* Append struct windows, XL__WINDOWS_WORDS words, as one argument. depth: k of
  * a slice. */

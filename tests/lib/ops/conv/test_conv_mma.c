@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_mma on a device that has no matrix engine, by the emulation of
+/* conv_mma, or the variant of a backward pass, on a device that has no matrix
+ * engine, by the emulation of
  * cl/common/matrix_emulated.clh: the case table of convolution, then tiles of
  * the model with strides, dilation, padding and groups by turns. The
  * comparison is clbench's own: host sums in double, guard zones around every
  * buffer.
  *
  * XL_TEST_FULL  set: every tile with every shape, also large ones
- * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated */
+ * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated
+ * XL_TEST_PASS  data or filters: conv_data_mma, conv_filters_mma */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,10 +26,22 @@ static struct test_device t;
 static bool takes_all;
 static const char *arch; /* of AMD; NULL: mma.sync */
 
+/* The passes, by XL_TEST_PASS. */
+static const struct {
+    const char *name;
+    enum xl__op_id op;
+    const struct xl__variant *own;
+} passes[] = {
+    [XL_CONV_FORWARD] = {"", XL__OP_CONV, &xl__conv_mma},
+    [XL_CONV_BACKWARD_DATA] = {"data", XL__OP_CONV_DATA, &xl__conv_data_mma},
+    [XL_CONV_BACKWARD_FILTERS] = {"filters", XL__OP_CONV_FILTERS,
+                                  &xl__conv_filters_mma}};
+static xl_conv_pass pass;
+
 static int open_device(void **state)
 {
     (void)state;
-    emulated_open(&t, XL__OP_CONV, &xl__conv_mma);
+    emulated_open(&t, passes[pass].op, passes[pass].own);
     if (arch)
         emulate_amd_ops(&t.device->limits, arch);
     return 0;
@@ -44,7 +58,8 @@ static int close_device(void **state)
 static bool is_right(const struct conv_case *c, const char *what)
 {
     struct check_result r = {0};
-    const int status = verify_conv(t.queue, c, "conv_mma", SEED, &r);
+    const int status =
+        verify_conv(t.queue, c, passes[pass].own->name, SEED, &r);
     if (status == XL_UNSUPPORTED)
         return false;
     if (status != XL_OK || !r.right)
@@ -57,10 +72,12 @@ static void case_table(void **state)
 {
     unsigned n_right = 0, n_refused = 0;
     (void)state;
-    for (const struct conv_case *c = conv_cases; c->name; c++) {
-        if (!(c->use & CASE_VERIFY))
+    bool is_there;
+    struct conv_case c;
+    for (unsigned i = 0; conv_case_of_pass(i, pass, &c, &is_there); i++) {
+        if (!is_there || !(c.use & CASE_VERIFY))
             continue;
-        if (is_right(c, "the model's tile"))
+        if (is_right(&c, "the model's tile"))
             n_right++;
         else
             n_refused++;
@@ -158,7 +175,9 @@ static void every_tile(void **state)
             c.in = i / 2 % 2 ? XL_F16 : XL_BF16;
             c.out = j % 2 ? XL_F32 : c.in;
             c.alpha = 2;
-            c.has_norm = j != N_SHAPES - 1 && i % 3 == 0;
+            c.pass = pass;
+            c.has_norm =
+                pass == XL_CONV_FORWARD && j != N_SHAPES - 1 && i % 3 == 0;
             emulated.wanted = xl__mma_listed(&t.device->limits, i, c.in);
             emulated.wanted.value[XL__MMA_GR] = BAND;
             emulated.wanted.value[XL__MMA_PARTS] =
@@ -182,6 +201,9 @@ int main(int argc, char **argv)
     };
     takes_all = getenv("XL_TEST_FULL") != NULL;
     arch = getenv("XL_TEST_ARCH");
+    while (getenv("XL_TEST_PASS") &&
+           strcmp(getenv("XL_TEST_PASS"), passes[pass].name) != 0)
+        pass++;
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

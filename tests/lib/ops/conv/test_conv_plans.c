@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/rearrange.h"
 #include "ops/variants.h"
 #include "support/support.h"
 #include "targets/targets.h"
@@ -277,13 +278,15 @@ static xl_conv random_conv(struct xl__rng *rng)
 /* The backward passes as the convolutions that they are lowered to. */
 static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
 {
-    static const struct xl__variant *const variants[][4] = {
+    static const struct xl__variant *const variants[][6] = {
         [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_cpu, &xl__conv_data_tiled,
-                                   &xl__conv_data_ref, &xl__conv_data_direct},
-        [XL_CONV_BACKWARD_FILTERS] = {&xl__conv_filters_cpu,
-                                      &xl__conv_filters_tiled,
-                                      &xl__conv_filters_ref}};
-    unsigned planned[4] = {0};
+                                   &xl__conv_data_ref, &xl__conv_data_mma,
+                                   &xl__conv_data_wgmma,
+                                   &xl__conv_data_direct},
+        [XL_CONV_BACKWARD_FILTERS] = {
+            &xl__conv_filters_cpu, &xl__conv_filters_tiled,
+            &xl__conv_filters_ref, &xl__conv_filters_mma}};
+    unsigned planned[6] = {0};
     struct xl__limits l;
     struct xl__rng rng;
     make_plan(m, &l);
@@ -300,12 +303,50 @@ static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
             d.out.dtype;
         memset(&call, 0, sizeof call);
         assert_int_equal(xl__op_conv_data.bind(NULL, &d, &c, &call), XL_OK);
-        for (unsigned v = 0; v < 4 && variants[pass][v]; v++)
+        for (unsigned v = 0; v < 6 && variants[pass][v]; v++)
             planned[v] += check_variant(&l, variants[pass][v], &c);
     }
     assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[1] > 0 && planned[2] > 0);
+    assert_int_equal(planned[3] > 0, m->capability >= 80 || m->arch);
+    if (pass == XL_CONV_BACKWARD_DATA)
+        assert_int_equal(planned[4] > 0, m->capability == 90);
     xl__limits_clear(&l);
+}
+
+/* Arguments of a product's plan, of memory of the call and of scratch. */
+static void redirected(void **state)
+{
+    enum { LINE = 64, ELEMS = 1000, AT = 3, AT_LINE = 5 };
+    const struct xl__conv_place to[] = {
+        {XL__CONV_OUT, XL__CONV_OFF_OUT, ELEMS},
+        {XL__MEM_SCRATCH, 0, ELEMS},
+        {XL__MEM_SCRATCH, 0, 0}};
+    const struct xl__arg coords = {
+        .kind = XL__ARG_COORDS, .as.at = {AT, AT_LINE}, .line = LINE};
+    const uint32_t at = AT + ELEMS % LINE, at_line = AT_LINE + ELEMS / LINE;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct xl__arg mem = {.kind = XL__ARG_MEM, .slot = XL__GEMM_A + i};
+        struct xl__arg offset = {
+            .kind = XL__ARG_VALUE_U64, .slot = XL__GEMM_OFF_A + i, .as.u = AT};
+        struct xl__arg place = coords;
+        place.slot = XL__GEMM_OFF_A + i;
+        xl__conv_redirect(to, &mem);
+        xl__conv_redirect(to, &offset);
+        xl__conv_redirect(to, &place);
+        assert_int_equal(mem.slot, to[i].mem);
+        assert_int_equal(offset.kind, i ? XL__ARG_U64 : XL__ARG_VALUE_U64);
+        assert_int_equal(offset.as.u, AT + ELEMS);
+        assert_int_equal(place.kind, i ? XL__ARG_U64 : XL__ARG_COORDS);
+        if (i == 0)
+            assert_int_equal(place.slot, XL__CONV_OFF_OUT);
+        assert_int_equal(i ? (uint32_t)place.as.u : place.as.at[0], at);
+        assert_int_equal(i ? place.as.u >> 32 : place.as.at[1], at_line);
+    }
+    struct xl__arg beta = {.kind = XL__ARG_VALUE_F32, .slot = XL__GEMM_BETA};
+    xl__conv_redirect(to, &beta);
+    assert_int_equal(beta.slot, XL__CONV_ZERO);
 }
 
 static void on_machine(const struct machine *m)
@@ -421,9 +462,10 @@ static void canonical(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_size),         cmocka_unit_test(plans),
-        cmocka_unit_test(depthwise),        cmocka_unit_test(backward_data),
-        cmocka_unit_test(backward_filters), cmocka_unit_test(canonical)};
+        cmocka_unit_test(out_size),   cmocka_unit_test(plans),
+        cmocka_unit_test(depthwise),  cmocka_unit_test(backward_data),
+        cmocka_unit_test(redirected), cmocka_unit_test(backward_filters),
+        cmocka_unit_test(canonical)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }

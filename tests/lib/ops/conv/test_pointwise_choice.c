@@ -39,8 +39,12 @@ static xl_conv make_layer(const size_t *size, size_t n, xl_layout layout,
 /* The first candidate for a call. */
 static struct xl__variant_candidate choose(xl_queue *q, const xl_conv *d)
 {
+    static const struct xl__op *const ops[] = {
+        [XL_CONV_FORWARD] = &xl__op_conv,
+        [XL_CONV_BACKWARD_DATA] = &xl__op_conv_data,
+        [XL_CONV_BACKWARD_FILTERS] = &xl__op_conv_filters};
     struct xl__op_call w;
-    assert_status(xl__op_call_begin(&w, q, &xl__op_conv, d, false), XL_OK,
+    assert_status(xl__op_call_begin(&w, q, ops[d->pass], d, false), XL_OK,
                   xl_error_detail(q));
     assert_status(xl__op_call_select(&w), XL_OK, xl_error_detail(q));
     assert_status(xl__op_call_plan_first(&w), XL_OK, xl_error_detail(q));
@@ -87,6 +91,33 @@ static void windows(void **state)
     test_device_close(&t);
 }
 
+/* The backward passes of layers of 1x1 and 3x3, with strides of 1 and 2. */
+static void backward(void **state)
+{
+    static const size_t sizes[][3] = {
+        {56, 64, 256}, {28, 128, 128}, {14, 256, 512}};
+    enum { N_SIZES = sizeof sizes / sizeof *sizes, FORMS = 16 };
+    struct test_device t;
+    (void)state;
+    test_device_open(&t, NULL);
+    for (size_t i = 0; i < FORMS * N_SIZES; i++) {
+        xl_conv d = make_layer(sizes[i / FORMS], 32, i % 2 ? XL_NCHW : XL_NHWC,
+                               XL_F16);
+        d.filters.layout = i % 2 ? XL_KCRS : XL_KRSC;
+        d.pass = i / 2 % 2 ? XL_CONV_BACKWARD_FILTERS : XL_CONV_BACKWARD_DATA;
+        d.r = d.s = i / 4 % 2 ? 3 : 1;
+        d.pad_top = d.pad_bottom = d.pad_left = d.pad_right = i / 4 % 2;
+        d.stride_h = d.stride_w = 1 + i / 8 % 2;
+        if (d.in.layout == XL_NCHW && (d.r == 1 || d.stride_w > 1))
+            continue; /* copies to NHWC may take longer than the product */
+        const struct xl__variant_candidate c = choose(t.queue, &d);
+        if (c.variant->on.engine != XL_ENGINE_MATRIX)
+            fail_msg("%zux%zux%zu, form %zu: %s", d.h, d.c, d.k, i % FORMS,
+                     c.variant->name);
+    }
+    test_device_close(&t);
+}
+
 static void save_set(const struct test_device *t, const char *shape_class)
 {
     struct xl__error e = {0};
@@ -128,9 +159,9 @@ static void tuned(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(engines),
-                                       cmocka_unit_test(windows),
-                                       cmocka_unit_test(tuned)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines), cmocka_unit_test(windows),
+        cmocka_unit_test(backward), cmocka_unit_test(tuned)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

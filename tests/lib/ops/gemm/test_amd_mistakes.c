@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes in the layout of AMD's fragments, planted one at a time in a copy
- * of the kernels: the self-check of gemm_mma or conv_mma, on the emulated
- * instructions, strikes each. Without a mistake the result is computed.
+ * of the kernels: the self-check of gemm_mma, conv_mma, conv_data_mma or
+ * conv_filters_mma, on the emulated instructions, strikes each. Without a
+ * mistake the result is computed.
  *
  * XL_TEST_FULL  set: each mistake, else every second */
 #include <stdio.h>
@@ -13,9 +14,21 @@
 
 #define FRAGMENTS "common/amd/fragments.clh"
 #define REGISTERS "gemm/slice_registers.clh"
-#define WINDOWS "gemm/windows.clh"
+#define WINDOWS "gemm/windows/windows.clh"
+#define GATHER "gemm/windows/slices.clh"
 
-enum call { GEMM, CONV_NHWC, CONV_NCHW };
+enum call { GEMM, CONV_NHWC, CONV_NCHW, DATA, FILTERS };
+static const struct {
+    enum xl__op_id op;
+    const struct xl__variant *own;
+    const char *where; /* what is reported */
+} calls[] = {
+    [GEMM] = {XL__OP_GEMM, &xl__gemm_mma, "gemm_mma: C("},
+    [CONV_NHWC] = {XL__OP_CONV, &xl__conv_mma, "conv_mma: out("},
+    [CONV_NCHW] = {XL__OP_CONV, &xl__conv_mma, "conv_mma: out("},
+    [DATA] = {XL__OP_CONV_DATA, &xl__conv_data_mma, "conv_data_mma: in("},
+    [FILTERS] = {XL__OP_CONV_FILTERS, &xl__conv_filters_mma,
+                 "conv_filters_mma: filters("}};
 struct mistake {
     const char *what, *arch, *file, *from, *to;
 };
@@ -67,8 +80,8 @@ static const struct mistake in_nhwc[] = {
      "chunk)"},
     {"what is outside is the first chunk", "gfx942", REGISTERS,
      "return bytes ? x : 0;", "return x;"},
-    {"windows of the line beside", "gfx942", "gemm/mma.cl",
-     "x0 + LINE_OF(LINE_W)", "x0 + (LINE_OF(LINE_W) ^ 1)"},
+    {"windows of the line beside", "gfx942", GATHER, "x0 + LINE_OF(LINE_W)",
+     "x0 + (LINE_OF(LINE_W) ^ 1)"},
     {"an image's last column is outside", "gfx1201", WINDOWS,
      "(pixel).x < (v)->w", "(pixel).x < (v)->w - 1"},
     {"one image for all", "gfx1100", WINDOWS, "n * v->step_n +", ""},
@@ -77,12 +90,36 @@ static const struct mistake in_nchw[] = {
     {"none", "gfx1100", NULL, NULL, NULL},
     {"sums of four rows too close", "gfx942", FRAGMENTS, "(4 * MMA_PARTS)",
      "(2 * MMA_PARTS)"},
-    {"a slice's taps are those of the last", "gfx942", "gemm/mma.cl",
+    {"a slice's taps are those of the last", "gfx942", GATHER,
      "next_tap(v, &g->tap);", ""},
     {"windows without padding on the left", "gfx1201", WINDOWS,
      "- (int)v->pad_left", ""},
     {"a pixel's first channels for all", "gfx1201", WINDOWS,
      "t->c + t->r * v->below", "t->r * v->below"},
+};
+
+static const struct mistake in_data[] = {
+    {"none", "gfx942", NULL, NULL, NULL},
+    {"an image's last column is outside", "gfx1201", WINDOWS,
+     "(pixel).x < (v)->w", "(pixel).x < (v)->w - 1"},
+    {"the result's first element", "gfx1100", "gemm/mma.cl",
+     "row * rs_c + col * cs_c", "row * rs_c + (col ^ 1) * cs_c"},
+};
+static const struct mistake in_filters[] = {
+    {"none", "gfx942", NULL, NULL, NULL},
+    {"none", "gfx1201", NULL, NULL, NULL},
+    {"a slice's windows are those of the last", "gfx942", GATHER,
+     "v, next + (chunk", "v, (chunk"},
+    {"the pair of channels beside", "gfx942", GATHER, "in += ELEM_W % EACH",
+     "in += (ELEM_W ^ 2) % EACH"},
+    {"what is outside is the first chunk", "gfx1100", GATHER,
+     "is_inside ? x : 0", "x"},
+    {"windows in pairs swapped", "gfx1201", GATHER,
+     "(chunk + j * every) * EACH + i, end",
+     "(chunk + j * every) * EACH + (i ^ 1), end"},
+    {"the first taps of all columns", "gfx1100", GATHER,
+     "(x0 + ELEM_W) / EACH", "ELEM_W / EACH"},
+    {"one image for all", "gfx942", WINDOWS, "n * v->step_n +", ""},
 };
 
 static void write_kernel(const char *dir, const char *name, const char *text,
@@ -139,26 +176,26 @@ static xl_status run_call(const struct test_device *t, enum call of,
                        .b = xl_mat_rows(mem[1], SIDE, XL_F16),
                        .c = xl_mat_rows(mem[2], SIDE, XL_F16),
                        .alpha = 1};
-    const xl_conv d = {XL_CONV_INIT,
-                       .n = IMAGES,
-                       .c = SIDE,
-                       .h = PIXELS,
-                       .w = PIXELS,
-                       .k = SIDE,
-                       .r = TAPS,
-                       .s = TAPS,
-                       .pad_top = 1,
-                       .pad_bottom = 1,
-                       .pad_left = 1,
-                       .pad_right = 1,
-                       .in = {.mem.buf = mem[0], .layout = layout,
-                              .dtype = XL_F16},
-                       .filters = {.mem.buf = mem[1],
-                                   .layout = XL_KRSC,
-                                   .dtype = XL_F16},
-                       .out = {.mem.buf = mem[2], .layout = layout,
-                               .dtype = XL_F16},
-                       .alpha = 1};
+    const xl_conv d = {
+        XL_CONV_INIT,
+        .n = IMAGES,
+        .c = SIDE,
+        .h = PIXELS,
+        .w = PIXELS,
+        .k = SIDE,
+        .r = TAPS,
+        .s = TAPS,
+        .pad_top = 1,
+        .pad_bottom = 1,
+        .pad_left = 1,
+        .pad_right = 1,
+        .in = {.mem.buf = mem[0], .layout = layout, .dtype = XL_F16},
+        .filters = {.mem.buf = mem[1], .layout = XL_KRSC, .dtype = XL_F16},
+        .out = {.mem.buf = mem[2], .layout = layout, .dtype = XL_F16},
+        .alpha = 1,
+        .pass = of == DATA      ? XL_CONV_BACKWARD_DATA
+                : of == FILTERS ? XL_CONV_BACKWARD_FILTERS
+                                : XL_CONV_FORWARD};
     return of == GEMM ? xl_gemm_run(t->queue, &g, NULL)
                       : xl_conv_run(t->queue, &d, NULL);
 }
@@ -171,10 +208,7 @@ static void one_mistake(const struct mistake *m, enum call of)
     write_kernels(dir, m);
     const xl_options options = {XL_OPTIONS_INIT, .cache_dir = "",
                                 .cl_dir = dir};
-    if (of == GEMM)
-        emulated_open_with(&t, &options, XL__OP_GEMM, &xl__gemm_mma);
-    else
-        emulated_open_with(&t, &options, XL__OP_CONV, &xl__conv_mma);
+    emulated_open_with(&t, &options, calls[of].op, calls[of].own);
     emulate_amd_ops(&t.device->limits, m->arch);
     emulated.wanted = (struct xl__params){.source = "model"};
     for (size_t i = 0;; i++) {
@@ -195,12 +229,11 @@ static void one_mistake(const struct mistake *m, enum call of)
     }
     const xl_status status = run_call(&t, of, mem);
     const char *why = xl_error_detail(t.queue);
-    const char *where = of == GEMM ? "gemm_mma: C(" : "conv_mma: out(";
     if (m->file == NULL)
         assert_status(status, XL_OK, why);
     else if (status == XL_OK)
         fail_msg("%s on %s: not struck", m->what, m->arch);
-    else if (!strstr(why, where))
+    else if (!strstr(why, calls[of].where))
         fail_msg("%s on %s: %s", m->what, m->arch, why);
     assert_status(xl_queue_finish(t.queue), XL_OK, xl_error_detail(t.queue));
     for (unsigned i = 0; i < OPERANDS; i++)
@@ -229,6 +262,8 @@ static void each_of_conv_is_struck(void **state)
     (void)state;
     run_list(in_nhwc, sizeof in_nhwc / sizeof *in_nhwc, CONV_NHWC);
     run_list(in_nchw, sizeof in_nchw / sizeof *in_nchw, CONV_NCHW);
+    run_list(in_data, sizeof in_data / sizeof *in_data, DATA);
+    run_list(in_filters, sizeof in_filters / sizeof *in_filters, FILTERS);
 }
 
 int main(int argc, char **argv)

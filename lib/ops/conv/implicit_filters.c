@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_filters_mma: the gradient of filters as a product of matrices on a
+ * matrix engine, by gemm_mma, whose kernel gathers B from the images:
+ *
+ *   filters   is   filters x (rows, columns, channels of a filter)
+ *   depth          pixels of out, of all images
+ *
+ * A is the gradient of out, where pixels have one stride and channels are
+ * contiguous, else a copy in NHWC; images are gathered where implicit.c does,
+ * else from its copy. The depth, which is long where the product is small, is
+ * cut by the tiles' units, whose sums are added in order. Filters of another
+ * layout than KRSC, and those of copied images, are sums in scratch memory
+ * first. */
+#include "base/alloc.h"
+#include "base/numbers.h"
+#include "ops/conv/implicit.h"
+#include "ops/conv/rearrange.h"
+#include "ops/gemm/engines/mma.h"
+#include "ops/gemm/orientation.h"
+#include "ops/path/cost.h"
+
+enum { CHUNK = XL__IMPLICIT_BYTES / 2 };
+
+struct filters_product {
+    struct xl__gemm_canonical product;
+    struct xl__windows windows;
+    struct xl__implicit_filter filter; /* of windows.conv */
+    size_t pixel;                      /* elements from one to the next of A */
+    bool is_direct;                    /* the product is the result */
+};
+
+static const char *find_refusal(const struct xl__conv_canonical *c)
+{
+    const xl_conv *d = &c->d;
+    if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16)
+        return "it multiplies f16 and bf16 alone";
+    if (d->n == 0 || d->c == 0 || d->k == 0)
+        return "there is no sum";
+    if (xl__conv_kg(d) == 1)
+        return "there is one filter";
+    if (d->groups > 1 && !xl__implicit_reads(d))
+        return "the channels of a group are no aligned multiples of 16 bytes";
+    if (!xl__conv_fits_32(c))
+        return "a size does not fit in 32 bits";
+    return NULL;
+}
+
+/* -- A -------------------------------------------------------------------- */
+
+/* Where the gradient of out is A as it is. */
+static bool reads_out(const struct xl__conv_canonical *c, size_t *pixel)
+{
+    const xl_conv *d = &c->d;
+    const size_t *out = d->out.stride;
+    *pixel = out[XL__AT_W];
+    return out[XL__AT_C] <= 1 &&
+           xl__conv_join(c->p, out[XL__AT_H], c->q, pixel) &&
+           xl__conv_join(d->n, out[XL__AT_N], c->p * c->q, pixel);
+}
+
+static void copy_out(const struct xl__conv_canonical *c,
+                     struct filters_product *to)
+{
+    const xl_conv *d = &c->d;
+    struct xl__window_copy *const copy = &to->windows.filters;
+    to->pixel = xl__round_up(d->k, CHUNK);
+    *copy = (struct xl__window_copy){.mem = XL__GEMM_A,
+                                     .value = XL__GEMM_OFF_A,
+                                     .n = d->n,
+                                     .h = c->p,
+                                     .w = c->q,
+                                     .c = to->pixel,
+                                     .from_w = c->q,
+                                     .from_c = d->k};
+    for (unsigned at = 0; at < XL__N_AT; at++)
+        copy->stride[at] = d->out.stride[at];
+}
+
+/* -- the product ---------------------------------------------------------- */
+
+static xl_gemm product_of(const struct xl__conv_canonical *c,
+                          const struct filters_product *f)
+{
+    const xl_conv *d = &c->d, *w = &f->windows.conv;
+    const size_t kg = xl__conv_kg(d);
+    const size_t cols = w->r * f->filter.columns * f->filter.c;
+    xl_gemm g = {
+        .m = kg,
+        .n = cols,
+        .k = d->n * c->p * c->q,
+        .alpha = 1,
+        .a = {.mem.svm = d->out.mem.svm,
+              .row_stride = 1,
+              .col_stride = xl__max_size(f->pixel, kg),
+              .dtype = d->out.dtype},
+        .b = {.mem.svm = d->in.mem.svm,
+              .row_stride = cols,
+              .col_stride = 1,
+              .dtype = d->in.dtype},
+        .c = {.mem.svm = d->filters.mem.svm,
+              .row_stride = cols,
+              .col_stride = 1,
+              .dtype = f->is_direct ? d->filters.dtype : xl__conv_y(c)},
+        .batch.count = d->groups};
+    if (g.batch.count > 1) {
+        g.batch.a_step = kg;
+        g.batch.b_step = xl__conv_cg(d);
+        g.batch.c_step = kg * cols;
+    }
+    return g;
+}
+
+static const char *map_to_product(const struct xl__conv_canonical *c,
+                                  struct filters_product *to)
+{
+    const xl_conv *d = &c->d;
+    const char *why = find_refusal(c);
+    if (why)
+        return why;
+    *to = (struct filters_product){
+        .windows = {
+            .of_b = true, .across = true, .conv = *d, .p = c->p, .q = c->q}};
+    struct xl__windows *const w = &to->windows;
+    to->filter = xl__implicit_images(d, w);
+    w->images.mem = XL__GEMM_B;
+    w->images.value = XL__GEMM_OFF_B;
+    if (xl__conv_span_of_input(&w->conv) / CHUNK > UINT32_MAX)
+        return "offsets in 16 bytes do not fit in 32 bits";
+    if (!reads_out(c, &to->pixel))
+        copy_out(c, to);
+    to->is_direct =
+        w->images.n == 0 && (d->filters.layout == XL_KRSC || d->r * d->s == 1);
+    const size_t base[] = {
+        w->filters.n > 0 ? XL__IMPLICIT_BYTES : d->out.offset,
+        w->images.n > 0 ? XL__IMPLICIT_BYTES : d->in.offset,
+        to->is_direct ? d->filters.offset : XL__IMPLICIT_BYTES};
+    const xl_gemm g = product_of(c, to);
+    xl_gemm *const p = &to->product.g;
+    p->m = g.m;
+    p->n = g.n;
+    p->k = g.k;
+    p->alpha = g.alpha;
+    p->beta = to->is_direct ? d->beta : 0;
+    p->batch = g.batch;
+    to->product.windows = w;
+    to->product.windows_bytes = xl__windows_bytes(w);
+    xl__gemm_set_views(&g, base, p);
+    return NULL;
+}
+
+/* -- the plan ------------------------------------------------------------- */
+
+/* From the product to the filters; returns the bytes that it moves. */
+static double add_last_step(const struct xl__limits *l,
+                            const struct xl__conv_canonical *c,
+                            const struct filters_product *f,
+                            const struct xl__conv_place *sums,
+                            struct xl__plan *p)
+{
+    const xl_conv *d = &c->d;
+    const unsigned slot = xl__conv_slot_filters(d);
+    const size_t row = f->filter.columns * f->filter.c;
+    size_t to[XL__N_AT];
+    xl__conv_filter_strides(d, to);
+    const struct xl__rearranged r = {
+        .from = *sums,
+        .to = {.mem = slot, .value = slot - XL__CONV_A + XL__CONV_OFF_A},
+        .from_dtype = xl__conv_y(c),
+        .to_dtype = xl__conv_result_dtype(d),
+        .y_dtype = xl__conv_y(c),
+        .size = {1, d->k, xl__conv_cg(d), 1, d->r, d->s},
+        .src = {0, d->r * row, 1, 0, row, f->filter.c},
+        .dst = {0, to[XL__AT_N], to[XL__AT_C], 0, to[XL__AT_H], to[XL__AT_W]},
+        .alpha = XL__CONV_ALPHA,
+        .beta = XL__CONV_BETA};
+    return xl__conv_rearrange(l, &r, p);
+}
+
+/* Where A, B and C of gemm_mma's plan are; sums behind its scratch memory. */
+static void find_places(const xl_conv *d, const struct filters_product *f,
+                        struct xl__plan *p, struct xl__conv_place to[3])
+{
+    const unsigned in = xl__conv_slot_in(d),
+                   filters = xl__conv_slot_filters(d);
+    to[0] = (struct xl__conv_place){XL__CONV_OUT, XL__CONV_OFF_OUT, 0};
+    to[1] = (struct xl__conv_place){in, in - XL__CONV_A + XL__CONV_OFF_A, 0};
+    to[2] = (struct xl__conv_place){filters,
+                                    filters - XL__CONV_A + XL__CONV_OFF_A, 0};
+    if (f->is_direct)
+        return;
+    const xl_gemm *g = &f->product.g;
+    const size_t bytes = xl_dtype_bytes(g->c.dtype);
+    const size_t first = xl__round_up(p->scratch_bytes, XL__IMPLICIT_BYTES);
+    to[2] = (struct xl__conv_place){XL__MEM_SCRATCH, 0, first / bytes};
+    p->scratch_bytes = first + d->k * g->n * bytes;
+}
+
+static const char *refuse(const struct xl__limits *l, const void *desc,
+                          const struct xl__variant *of)
+{
+    struct filters_product f;
+    const char *why = map_to_product(desc, &f);
+    return why ? why : of->refuses(l, &f.product);
+}
+
+static void choose(const struct xl__limits *l, const void *desc,
+                   const struct xl__variant *of, struct xl__params *out)
+{
+    struct filters_product f;
+    if (!map_to_product(desc, &f))
+        of->choose(l, &f.product, out);
+}
+
+static xl_status plan(const struct xl__limits *l, const void *desc,
+                      const struct xl__variant *of,
+                      const struct xl__params *params, struct xl__plan *p)
+{
+    xl_status status = XL_OK;
+    const struct xl__conv_canonical *c = desc;
+    struct filters_product f;
+    struct xl__conv_place place[3];
+    if (map_to_product(desc, &f))
+        return XL_UNSUPPORTED;
+    TRY(of->plan(l, &f.product, params, p));
+    find_places(&c->d, &f, p, place);
+    for (unsigned i = 0; i < p->n_steps; i++) {
+        for (unsigned a = 0; a < p->step[i].n_args; a++)
+            xl__conv_redirect(place, &p->step[i].args[a]);
+    }
+    if (!f.is_direct) {
+        const double before = p->est_ns;
+        const char *const bound = p->bound;
+        if (p->n_steps == XL__MAX_STEPS)
+            return XL_UNSUPPORTED;
+        const struct xl__cost moved = {
+            .bytes = add_last_step(l, c, &f, &place[2], p),
+            .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
+            .launches = 1};
+        xl__estimate(l, &moved, p);
+        p->est_ns += before;
+        p->bound = bound;
+    }
+    p->flop = xl__conv_flop(desc);
+    p->bytes = xl__conv_bytes(desc);
+fail:
+    return status;
+}
+
+XL__BY_GEMM(conv_filters_, mma, .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
+            .own = &(const struct xl__conv_own){.has_plain = true})
