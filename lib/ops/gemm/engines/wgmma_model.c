@@ -81,9 +81,12 @@ static size_t sum_registers(const struct xl__wgmma_tiling *v)
 static bool has_register_transfer(const struct xl__wgmma_tiling *v)
 {
     enum { MANY_OF_2 = 64, MANY_OF_3 = 48 };
-    return v->form == XL__FORM_VALUES &&
-           ((v->t.bm == 2 * v->op->m && sum_registers(v) > MANY_OF_2) ||
-            (v->t.bm == 3 * v->op->m && sum_registers(v) > MANY_OF_3));
+    const bool by_value = v->form == XL__FORM_VALUES;
+    if (v->t.bm == 2 * v->op->m)
+        return (by_value || xl__gemm_epilogue_text(v->job->canonical)) &&
+               sum_registers(v) > MANY_OF_2;
+    return by_value && v->t.bm == 3 * v->op->m &&
+           sum_registers(v) > MANY_OF_3;
 }
 
 /* Do the sums leave enough registers for the rest? The limit depends on the
@@ -108,7 +111,9 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
     if (v->t.bm == v->op->m)
         return held <= OF_1;
     if (v->t.bm == 2 * v->op->m)
-        return held <= (has_register_transfer(v) ? MORE_OF_2 : OF_2);
+        return held <= (v->form == XL__FORM_VALUES && has_register_transfer(v)
+                            ? MORE_OF_2
+                            : OF_2);
     return held <= (has_register_transfer(v) ? MORE_OF_3 : OF_3);
 }
 
