@@ -305,7 +305,15 @@ const struct option_row option_rows[] = {
      AT(plan.prompt), false, NULL},
     {"tokens", 0, OPT_COUNT, "N",
      "steps of decoding in a run, up to the end of the context; 4 when not "
-     "given", NULL, AT(plan.tokens), false, NULL},
+     "given. With --ids: ids to choose; 32 when not given", NULL,
+     AT(plan.tokens), false, NULL},
+    {"gguf", 0, OPT_TEXT, "FILE",
+     "the model and the weights of a file of ggml", NULL, AT(plan.gguf),
+     false, NULL},
+    {"ids", 0, OPT_TEXT, "ID,...",
+     "the ids of a prompt: print the ids that the model chooses behind it, "
+     "each the most likely one; time nothing", NULL, AT(plan.ids), false,
+     NULL},
     {"training", 0, OPT_FLAG, NULL,
      "also the memory for training all weights with Adam", NULL,
      AT(plan.training), false, NULL},

@@ -30,6 +30,7 @@ struct plan_settings {
     struct option_list from; /* result files with the devices to plan for */
     bool training;
     size_t prompt, tokens; /* model; 0: not given */
+    const char *gguf, *ids; /* model: a file; a prompt */
 };
 
 /* Options of `clbench kernel`: formulas and files as text; NULL: not given. */

@@ -507,6 +507,7 @@ static const struct {
     {"cases", "array", "of expr: the built-in cases"},
     {"cliff", "array", "of gemm --cliff: the slowest of random shapes"},
     {"expression", "object", "of expr: groups, kernels and bytes of a text"},
+    {"generated", "array", "of model --ids: the prompt and the chosen ids"},
     {"kernel", "object", "of kernel: the files, build logs"},
     {"pairs", "array", "interleaved times of this library and another"},
     {"pipeline", "array", "of pipeline: each mode, with its commands"},

@@ -29,6 +29,8 @@ import sys
 EXIT_CODES = {0, 1, 3, 5, 130}
 RESULT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "result.json")
+MODEL = os.path.join(os.path.dirname(RESULT), "..", "fuzz", "corpus_gguf",
+                     "llama.gguf")
 N_AT_ONCE = 4  # most of them wait for the interrupt
 OTHER_OPTIONS = {"--install", "--prefix", "--raw"}  # of cmake and clinfo
 
@@ -54,7 +56,9 @@ def read_examples(path):
 
 
 def supply_results(command, folder):
-    """Writes the result files that the example reads."""
+    """Writes the result files, and the model, that the example reads."""
+    for name in re.findall(r"[\w-]+\.gguf\b", command):
+        shutil.copy(MODEL, os.path.join(folder, name))
     if not re.match(r"clbench (report|compare|site|plan)\b", command):
         return
     read = re.sub(r"--(json|csv|html|markdown|svg|model) \S+", "", command)

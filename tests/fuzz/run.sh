@@ -4,7 +4,8 @@
 # of its corpus: the same inputs each time, so that a test that passed fails by
 # a change alone; or, to search further, new ones for a while.
 #
-#   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr or tune
+#   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr, tune
+#                                              or gguf
 #   XL_FUZZ_SECONDS=3600                       new inputs, for so long
 set -eu
 
@@ -36,8 +37,19 @@ tune)
     options="-max_len=4096"
     runs=100000
     ;;
+gguf) # likewise; reading a model needs no device
+    sources="bench/planner/gguf/config.c bench/planner/gguf/container.c
+        bench/planner/gguf/file.c bench/planner/gguf/tensor_types.c
+        bench/planner/forward/architecture.c
+        bench/planner/forward/file_tensors.c bench/results/json.c
+        bench/cli/console.c bench/cli/table.c bench/host/host_info.c
+        lib/base/alloc.c lib/base/dtype.c lib/base/half.c lib/base/numbers.c
+        lib/base/str.c lib/ops/quantised/formats.c -Ibench -ljansson"
+    options="-max_len=16384"
+    runs=1000000
+    ;;
 *)
-    echo "no target '$target': store, expr or tune" >&2
+    echo "no target '$target': store, expr, tune or gguf" >&2
     exit 2
     ;;
 esac

@@ -105,16 +105,82 @@ static void read_windows(const json_t *config, struct lm_arch *a)
     }
 }
 
+/* By the wavelength: those that the original context has many of are kept,
+ * those that it has few of are divided, between them both are mixed. Source:
+ * the rotary embedding of Llama 3.1 (Meta, llama-models). */
+static bool read_llama3(const json_t *scaling, double factor,
+                        struct lm_arch *a)
+{
+    const double low = read_number(scaling, "low_freq_factor", NULL, 0);
+    const double high = read_number(scaling, "high_freq_factor", NULL, 0);
+    const double context =
+        read_number(scaling, "original_max_position_embeddings", NULL, 0);
+    const size_t half = a->d_head / 2;
+    if (!(low > 0 && high > low && context > 0))
+        return false;
+    for (size_t i = 0; i < half; i++) {
+        const double turns = context *
+                             pow(a->rope_base, -(double)i / (double)half) /
+                             (2 * acos(-1.0));
+        const double kept = fmin(fmax((turns - low) / (high - low), 0), 1);
+        a->rope_divisor[i] = 1 / (kept + (1 - kept) / factor);
+    }
+    return true;
+}
+
+/* Divisors of the file itself come on top of a factor. */
+static bool read_divisors(const json_t *list, struct lm_arch *a)
+{
+    const size_t half = a->d_head / 2;
+    for (size_t i = 0; list && i < half; i++) {
+        const double x = json_number_value(json_array_get(list, i));
+        if (!(x > 0) || json_array_size(list) != half)
+            return false;
+        a->rope_divisor[i] *= x;
+    }
+    return true;
+}
+
+static bool read_rope_scaling(const json_t *config, struct lm_arch *a,
+                              struct xl__str *why)
+{
+    const json_t *scaling = json_object_get(config, "rope_scaling");
+    const bool is_old = !json_object_get(scaling, "rope_type");
+    const char *type = json_text_at(scaling, is_old ? "type" : "rope_type");
+    const bool is_linear = strcmp(type, "linear") == 0;
+    const double factor = read_number(scaling, "factor", NULL, 1);
+    for (size_t i = 0; i < a->d_head / 2; i++)
+        a->rope_divisor[i] = is_linear ? factor : 1;
+    if (!json_is_object(scaling) || a->family->learns_positions)
+        return true;
+    if (strcmp(type, "llama3") == 0) {
+        if (read_llama3(scaling, factor, a))
+            return true;
+        xl__str_add(why, "rope_scaling: low_freq_factor, high_freq_factor "
+                         "and original_max_position_embeddings are required");
+    } else if (!is_linear && strcmp(type, "default") != 0) {
+        xl__str_printf(why,
+                       "rope_scaling of type '%s' is not supported: must be "
+                       "linear or llama3",
+                       type);
+    } else if (!read_divisors(json_object_get(scaling, "divisors"), a)) {
+        xl__str_printf(why,
+                       "divisors of rotary frequencies: must be %zu positive "
+                       "numbers",
+                       a->d_head / 2);
+    }
+    return why->len == 0;
+}
+
 static bool check_sizes(const struct lm_arch *a, struct xl__str *why)
 {
-    enum { MOST_HEAD = 256 };
     if (a->layers_of_model > LM_MOST_LAYERS)
         xl__str_printf(why, "more than %d layers", LM_MOST_LAYERS);
-    else if (a->d_head > MOST_HEAD || a->d_head % 2 != 0)
+    else if (a->d_head > LM_MOST_HEAD || a->d_head % 2 != 0)
         xl__str_printf(why,
                        "heads of %zu columns: must be an even number up "
                        "to %d",
-                       a->d_head, MOST_HEAD);
+                       a->d_head, LM_MOST_HEAD);
     else if (a->heads % a->kv_heads != 0)
         xl__str_add(why, "num_attention_heads is not a multiple of "
                          "num_key_value_heads");
@@ -165,6 +231,8 @@ bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
     a.attention_cap = read_number(config, "attn_logit_softcapping", NULL, 0);
     a.logit_cap = read_number(config, "final_logit_softcapping", NULL, 0);
     read_windows(config, &a);
+    if (!read_rope_scaling(config, &a, why))
+        return false;
     *out = a;
     return true;
 }
@@ -176,8 +244,11 @@ bool lm_matrix_sizes(const struct lm_arch *a, size_t layer,
 {
     const size_t queries = a->heads * a->d_head;
     const size_t keys = a->kv_heads * a->d_head;
+    const bool splits = layer < a->layers && a->splits_qkv[layer];
     const size_t of_layer[LM_LAYER_MATRICES][2] = {
-        [LM_QKV] = {queries + 2 * keys, a->hidden},
+        [LM_QKV] = {splits ? queries : queries + 2 * keys, a->hidden},
+        [LM_KEYS] = {splits ? keys : 0, a->hidden},
+        [LM_VALUES] = {splits ? keys : 0, a->hidden},
         [LM_OUT] = {a->hidden, queries},
         [LM_UP] = {a->inner, a->hidden},
         [LM_GATE] = {a->family->is_gated ? a->inner : 0, a->hidden},

@@ -19,7 +19,11 @@
 #include "base/str.h"
 #include "planner/model.h"
 
-enum { LM_MOST_LAYERS = 512, LM_MOST_SIZE = 1 << 20 };
+enum {
+    LM_MOST_LAYERS = 512,
+    LM_MOST_SIZE = 1 << 20,
+    LM_MOST_HEAD = 256 /* columns */
+};
 
 /* What the families differ in. */
 struct lm_family {
@@ -48,6 +52,11 @@ struct lm_arch {
     double attention_cap, logit_cap; /* 0: none */
     size_t window;                   /* 0: none */
     bool has_window[LM_MOST_LAYERS];
+    /* of the frequency of each pair of the rotary embedding */
+    double rope_divisor[LM_MOST_HEAD / 2];
+    /* Are keys and values matrices of their own, as where their formats
+     * differ from that of the queries? */
+    bool splits_qkv[LM_MOST_LAYERS];
 };
 
 /* Read the fields; at most `layers` layers (0: all). False: *why. */
@@ -57,7 +66,9 @@ bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
 /* The matrices of a layer, and behind the last layer those of the model. A
  * matrix is stored row by row; a row is an output channel. */
 enum lm_matrix_id {
-    LM_QKV, /* queries, keys and values, one below the other */
+    LM_QKV, /* queries, keys and values, one below the other; or queries */
+    LM_KEYS,
+    LM_VALUES,
     LM_OUT,
     LM_UP,
     LM_GATE,

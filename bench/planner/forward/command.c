@@ -2,11 +2,14 @@
 /* `clbench model`: run the forward pass of a language model. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/console.h"
 #include "cli/units.h"
 #include "commands.h"
+#include "planner/forward/generation.h"
+#include "planner/forward/input.h"
 #include "planner/forward/measurement.h"
 #include "report/report.h"
 #include "results/json.h"
@@ -18,90 +21,6 @@ static int refuse(struct session *s, const struct xl__str *why)
     return EXIT_USAGE;
 }
 
-/* -- options -------------------------------------------------------------- */
-
-/* Layers of --layers, which `plan` has as text; 0: all. False: *why. */
-static bool read_layers(const struct settings *set, size_t *out,
-                        struct xl__str *why)
-{
-    const struct quantity_range range = {"layers", QUANTITY_COUNT, 1,
-                                         LM_MOST_LAYERS};
-    double n = 0;
-    if (set->plan.layers && !quantity_read(set->plan.layers, &range, &n, why))
-        return false;
-    *out = (size_t)n;
-    return true;
-}
-
-static bool read_sizes(const struct settings *set, const struct lm_arch *a,
-                       struct lm_run *r, struct xl__str *why)
-{
-    enum { CONTEXT = 4096, PROMPT = 512, DECODED = 4, MOST_BATCH = 4096 };
-    const size_t most = a->positions > 0 ? a->positions : (size_t)1 << 24;
-    const struct quantity_range range = {"context", QUANTITY_TOKENS, 2,
-                                         (double)most};
-    double context = fmin(CONTEXT, (double)most);
-    if (set->plan.context &&
-        !quantity_read(set->plan.context, &range, &context, why))
-        return false;
-    r->size = (struct lm_size){.batch = set->batch > 0 ? set->batch : 1,
-                               .context = (size_t)context,
-                               .prompt = set->plan.prompt > 0
-                                             ? set->plan.prompt
-                                             : (size_t)fmin(PROMPT, context)};
-    r->decoded = set->plan.tokens > 0 ? set->plan.tokens
-                                      : (size_t)fmin(DECODED, context - 1);
-    if (r->size.prompt > r->size.context || r->size.prompt < 2)
-        xl__str_printf(why,
-                       "invalid value '%zu' for --prompt: must be from 2 "
-                       "to the %zu tokens of --context",
-                       r->size.prompt, r->size.context);
-    else if (r->decoded >= r->size.context)
-        xl__str_printf(why,
-                       "invalid value '%zu' for --tokens: must be below "
-                       "the %zu tokens of --context",
-                       r->decoded, r->size.context);
-    else if (r->size.batch > MOST_BATCH)
-        xl__str_printf(why,
-                       "invalid value '%zu' for --batch: must be at most "
-                       "%d",
-                       r->size.batch, MOST_BATCH);
-    return why->len == 0;
-}
-
-/* The type of activations: f32 or bf16 beside such weights, else f16. */
-static bool read_types(const struct settings *set, struct lm_run *r,
-                       struct xl__str *why)
-{
-    r->weights_name = set->plan.weights ? set->plan.weights : "f16";
-    if (!lm_type_read(r->weights_name, &r->type, why))
-        return false;
-    r->size.dtype = set->dtype != XL_N_DTYPES ? set->dtype
-                    : r->type.is_quantised    ? XL_F16
-                                              : r->type.dtype;
-    if (r->size.dtype == XL_F32 || r->size.dtype == XL_F16 ||
-        r->size.dtype == XL_BF16)
-        return true;
-    xl__str_printf(why,
-                   "invalid value '%s' for --dtype: activations must be "
-                   "f32, f16 or bf16",
-                   xl_dtype_name(r->size.dtype));
-    return false;
-}
-
-static bool read_arch(const char *name, size_t layers, struct lm_arch *out,
-                      char source[PLANNER_SOURCE_CAP], struct xl__str *why)
-{
-    struct xl__str inner = {0};
-    json_t *config = planner_find_config(name, source, why);
-    const bool is_read = config && lm_arch_read(config, layers, out, &inner);
-    if (config && !is_read)
-        xl__str_printf(why, "'%s': %s", name, xl__str_text(&inner));
-    json_decref(config);
-    xl__str_clear(&inner);
-    return is_read;
-}
-
 /* -- memory --------------------------------------------------------------- */
 
 static bool fits(const struct lm_run *r, const struct lm_arch *a,
@@ -109,9 +28,11 @@ static bool fits(const struct lm_run *r, const struct lm_arch *a,
 {
     struct lm_bytes bytes;
     struct lm_size size = r->size;
+    struct lm_source source = r->source;
+    source.type = *type;
     size.context = context;
     size.prompt = size.prompt < context ? size.prompt : context;
-    return lm_bytes(a, type, &size, &bytes) == XL_OK &&
+    return lm_bytes(a, &source, &size, &bytes) == XL_OK &&
            lm_bytes_sum(&bytes) <= memory;
 }
 
@@ -122,17 +43,18 @@ static void suggest(const struct lm_run *r, double memory, struct xl__str *out)
     const char *before = "; this fits: ";
     struct xl__str unused = {0};
     size_t n = r->size.context;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; !r->source.file && i < sizeof types / sizeof *types;
+         i++) {
         struct lm_type type;
         if (lm_type_read(types[i], &type, &unused) &&
-            type.bits < r->type.bits &&
+            type.bits < r->source.type.bits &&
             fits(r, r->arch, &type, r->size.context, memory)) {
             xl__str_printf(out, "%s--weights %s", before, types[i]);
             before = ", ";
             break;
         }
     }
-    while (n > 2 && !fits(r, r->arch, &r->type, n, memory))
+    while (n > 2 && !fits(r, r->arch, &r->source.type, n, memory))
         n /= 2;
     if (n > 2) {
         xl__str_printf(out, "%s--context %zu", before, n);
@@ -140,7 +62,7 @@ static void suggest(const struct lm_run *r, double memory, struct xl__str *out)
     }
     struct lm_arch fewer = *r->arch;
     while (fewer.layers > 0 &&
-           !fits(r, &fewer, &r->type, r->size.context, memory))
+           !fits(r, &fewer, &r->source.type, r->size.context, memory))
         fewer.layers--;
     if (fewer.layers > 0)
         xl__str_printf(out, "%s--layers %zu", before, fewer.layers);
@@ -155,12 +77,13 @@ static void add_bytes(struct xl__str *out, double bytes)
 }
 
 /* Check sizes before anything is allocated. An exit_code. */
-static int check_memory(const struct lm_run *r, struct lm_bytes *bytes)
+static int check_memory(struct lm_run *r)
 {
+    struct lm_bytes *bytes = &r->bytes;
     xl_fact fact;
     struct xl__str why = {0};
     int code = EXIT_FINE;
-    const xl_status status = lm_bytes(r->arch, &r->type, &r->size, bytes);
+    const xl_status status = lm_bytes(r->arch, &r->source, &r->size, bytes);
     if (status != XL_OK) {
         xl__str_printf(&why,
                        "--weights %s: the rows of a matrix of this "
@@ -200,9 +123,9 @@ static void print_paragraph(const struct xl__str *text)
     xl__str_clear(&clean);
 }
 
-static void print_model(const struct lm_run *r, const struct lm_bytes *bytes,
-                        const char *name)
+static void print_model(const struct lm_run *r, const char *name)
 {
+    const struct lm_bytes *bytes = &r->bytes;
     const struct lm_arch *a = r->arch;
     struct xl__str text = {0};
     xl__str_printf(&text,
@@ -218,8 +141,10 @@ static void print_model(const struct lm_run *r, const struct lm_bytes *bytes,
     xl__str_printf(&text, "batch %zu, context %zu tokens. In memory: weights ",
                    r->size.batch, r->size.context);
     add_bytes(&text, bytes->weights);
-    xl__str_add(&text, " from seed ");
-    xl__str_printf(&text, "%llu, cache ", (unsigned long long)r->s->set.seed);
+    if (!r->source.file)
+        xl__str_printf(&text, " from seed %llu",
+                       (unsigned long long)r->s->set.seed);
+    xl__str_add(&text, ", cache ");
     add_bytes(&text, bytes->cache);
     xl__str_add(&text, ", activations ");
     add_bytes(&text, bytes->activations);
@@ -259,62 +184,71 @@ static void print_rates(const struct lm_run *r)
 
 /* -- the command ---------------------------------------------------------- */
 
+static int run_on_device(struct lm_run *r, struct planner *p, unsigned i,
+                         const char *name)
+{
+    struct session *s = r->s;
+    r->dev = s->devices[i];
+    int code = check_memory(r);
+    if (code == EXIT_FINE && r->n_ids == 0)
+        code = planner_add_device(s, p, r->dev);
+    if (code != EXIT_FINE)
+        return code;
+    if (session_tables(s))
+        print_model(r, name);
+    if (r->n_ids > 0)
+        return lm_generate(r);
+    r->rates = planner_device_rates(&p->dev[i]);
+    code = lm_measure(r);
+    if (session_tables(s))
+        print_rates(r);
+    return code;
+}
+
 static int run_on_devices(struct lm_run *r, struct planner *p,
                           const char *name)
 {
     struct session *s = r->s;
     int code = session_open_devices(s);
     for (unsigned i = 0;
-         code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++) {
-        struct lm_bytes bytes;
-        r->dev = s->devices[i];
-        code = check_memory(r, &bytes);
-        if (code == EXIT_FINE)
-            code = planner_add_device(s, p, r->dev);
-        if (code != EXIT_FINE)
-            break;
-        r->rates = planner_device_rates(&p->dev[i]);
-        if (session_tables(s))
-            print_model(r, &bytes, name);
-        code = lm_measure(r);
-        if (session_tables(s))
-            print_rates(r);
-    }
+         code == EXIT_FINE && i < s->n_devices && !session_stopped(s); i++)
+        code = run_on_device(r, p, i, name);
     return code != EXIT_FINE ? code : session_result(s);
 }
 
 static int run_model(struct session *s)
 {
     static struct lm_arch arch;
+    struct gguf file = {0};
     struct lm_run r = {.s = s, .arch = &arch};
     struct planner p = {.n = 0};
     struct xl__str why = {0};
-    size_t layers = 0;
     int code;
-    if (!read_layers(&s->set, &layers, &why) ||
-        !read_arch(s->set.words[0], layers, &arch, p.source, &why) ||
-        !read_sizes(&s->set, &arch, &r, &why) ||
-        !read_types(&s->set, &r, &why)) {
+    if (!lm_read_options(&r, &file, &arch, &why)) {
         code = refuse(s, &why);
     } else {
         p.weights.peak = planner_peaks(r.size.dtype);
-        code = run_on_devices(&r, &p, s->set.words[0]);
+        code = run_on_devices(
+            &r, &p, r.source.file ? s->set.plan.gguf : s->set.words[0]);
     }
+    free(r.ids);
+    gguf_clear(&file);
     planner_clear(&p);
     xl__str_clear(&why);
     return code;
 }
 
 static const char *const options[] = {
-    "device",         "all-devices", "weights", "dtype",  "context",
-    "prompt",         "tokens",      "batch",   "layers", "json",
-    REPORT_OPTIONS,   "seed",        "quick",   "full",   "max-time",
-    SAMPLING_OPTIONS, "roofs",       "strict",  NULL};
+    "device",  "all-devices", "gguf",           "weights", "dtype",
+    "context", "prompt",      "tokens",         "ids",     "batch",
+    "layers",  "json",        REPORT_OPTIONS,   "seed",    "quick",
+    "full",    "max-time",    SAMPLING_OPTIONS, "roofs",   "strict",
+    NULL};
 
 const struct command cmd_model = {
     .name = "model",
     .summary = "run a language model's forward pass",
-    .words = "NAME|config.json",
+    .words = "NAME|config.json|--gguf FILE",
     .about =
         "Runs the forward pass of a language model with this library's own "
         "kernels and prints the tokens a second of a prompt and of decoding, "
@@ -323,7 +257,10 @@ const struct command cmd_model = {
         "The model is one of 'clbench plan --list', or a config.json, of the "
         "families Llama, Mistral, Qwen, Gemma, Phi and GPT-2. Its weights are "
         "made on the device from --seed; nothing is downloaded, and its "
-        "output has no meaning.\n\n"
+        "output has no meaning. --gguf takes model and weights from a file of "
+        "ggml instead, in its formats; with --ids the ids that the model "
+        "chooses behind a prompt are printed, to be compared with those of "
+        "other programs.\n\n"
         "--weights is f32, f16, bf16, a format of 'clbench qgemm' such as "
         "q8_0 or q4_0, or int4/GROUP. Tables of embeddings, the cache of keys "
         "and values and activations are f16, beside weights of bf16 or f32 "
@@ -332,10 +269,11 @@ const struct command cmd_model = {
         "the layers.\n\n"
         "  clbench model llama-3.1-8b --weights q4_0 --context 4096\n"
         "  clbench model qwen2.5-7b --batch 16 --prompt 2048 --json run.json\n"
-        "  clbench model llama-3.2-1b --weights q8_0 --dtype f32 --layers 4",
+        "  clbench model llama-3.2-1b --weights q8_0 --dtype f32 --layers 4\n"
+        "  clbench model --gguf model-q4_k_m.gguf --ids 1,3,2",
     .options = options,
     .dtypes = "f32|f16|bf16",
-    .min_words = 1,
+    .min_words = 0,
     .max_words = 1,
     .run = run_model,
 };

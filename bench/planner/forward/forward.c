@@ -28,7 +28,7 @@ static struct lm_call *add_product(struct lm_builder *b, const char *name,
                                    xl_mat src, xl_mat dst)
 {
     struct lm_call *c =
-        lm_add_call(b, name, w->type->is_quantised ? LM_QGEMM : LM_GEMM);
+        lm_add_call(b, name, w->type.is_quantised ? LM_QGEMM : LM_GEMM);
     xl_qbytes bytes = {0};
     if (c->kind == LM_QGEMM)
         c->of.qgemm = (xl_qgemm){XL_QGEMM_INIT, .m = rows, .a = src,
@@ -37,9 +37,9 @@ static struct lm_call *add_product(struct lm_builder *b, const char *name,
         c->of.gemm = (xl_gemm){
             XL_GEMM_INIT, .m = rows,
             .n = w->rows, .k = w->cols,
-            .a = src,     .b = xl_mat_cols(w->mem[0], w->cols, w->type->dtype),
+            .a = src,     .b = xl_mat_cols(w->mem[0], w->cols, w->type.dtype),
             .c = dst,     .alpha = 1};
-    (void)lm_type_bytes(w->type, w->rows, w->cols, &bytes);
+    (void)lm_type_bytes(&w->type, w->rows, w->cols, &bytes);
     c->is_product = true;
     c->flop = 2 * (double)rows * (double)w->rows * (double)w->cols;
     c->bytes =
@@ -189,16 +189,37 @@ static void add_mlp(struct lm_builder *b)
     add_sublayer_end(b, "down", &w[LM_DOWN], LM_MLP, LM_DOWN_BIAS, LM_POST2);
 }
 
+/* Queries, keys and values, side by side in a row. */
+static void add_heads(struct lm_builder *b)
+{
+    static const char *const names[] = {"qkv", "keys", "values"};
+    const struct lm_arch *a = b->a;
+    const size_t row = (a->heads + 2 * a->kv_heads) * a->d_head;
+    size_t first = 0;
+    for (unsigned id = LM_QKV; id <= LM_VALUES; id++) {
+        const struct lm_matrix *w = &b->m->weights.matrix[b->layer][id];
+        xl_mat dst = lm_rows_of(b, LM_HEADS, row);
+        if (w->rows == 0)
+            continue;
+        dst.offset = first;
+        struct lm_call *c = add_product(b, names[id], w, b->rows,
+                                        lm_rows_of(b, LM_N, w->cols), dst);
+        add_residual(b, c, LM_QKV_BIAS, false);
+        if (c->n_names > 0) { /* the bias: its part */
+            c->names[0].tensor.offset += first;
+            c->names[0].tensor.size[0] = w->rows;
+        }
+        first += w->rows;
+    }
+}
+
 static void add_layer(struct lm_builder *b)
 {
     const struct lm_arch *a = b->a;
     const struct lm_matrix *w = b->m->weights.matrix[b->layer];
     const size_t h = a->hidden;
     add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM1);
-    struct lm_call *c =
-        add_product(b, "qkv", &w[LM_QKV], b->rows, lm_rows_of(b, LM_N, h),
-                    lm_rows_of(b, LM_HEADS, w[LM_QKV].rows));
-    add_residual(b, c, LM_QKV_BIAS, false);
+    add_heads(b);
     lm_add_rotary(b);
     add_attention(b);
     add_sublayer_end(b, "out", &w[LM_OUT], LM_ATTENDED, LM_OUT_BIAS, LM_POST1);
@@ -218,7 +239,8 @@ static void add_embedding(struct lm_builder *b)
     const xl_dtype dtype = b->m->weights.table_type.dtype;
     struct lm_call *c = lm_add_call(b, "embedding", LM_EXPR);
     lm_bind(c, "x", lm_builder_buffer(b, LM_X), b->m->size.dtype, 3, x);
-    lm_bind(c, "ids", lm_builder_buffer(b, tokens > 1 ? LM_IDS : LM_NEXT),
+    lm_bind(c, "ids",
+            lm_builder_buffer(b, b->pass->past == 0 ? LM_IDS : LM_NEXT),
             XL_I32, 2, ids);
     lm_bind(c, "t", w[LM_EMBEDDING].mem[0], dtype, 2, table);
     if (a->family->scales_embedding)

@@ -19,8 +19,9 @@ struct lm_size {
 /* Bytes in device memory. */
 struct lm_bytes {
     double weights, cache, activations;
+    double weight_bits; /* of a weight of products, in the mean */
 };
-xl_status lm_bytes(const struct lm_arch *a, const struct lm_type *type,
+xl_status lm_bytes(const struct lm_arch *a, const struct lm_source *src,
                    const struct lm_size *size, struct lm_bytes *out);
 static inline double lm_bytes_sum(const struct lm_bytes *b)
 {
@@ -66,9 +67,8 @@ struct lm_model {
 };
 /* Allocate all, fill weights and tables. Clear it also after a failure. */
 xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
-                          const struct lm_type *type,
-                          const struct lm_size *size, uint64_t seed,
-                          struct lm_model *out);
+                          const struct lm_source *src,
+                          const struct lm_size *size, struct lm_model *out);
 void lm_model_clear(struct lm_model *m);
 /* Write the prompt's ids, batch x tokens. */
 xl_status lm_model_write_ids(struct lm_model *m, const int *ids, size_t n);

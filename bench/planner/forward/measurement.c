@@ -109,7 +109,7 @@ fail:
  * once. As the plan's, but the head is of the last tokens only. */
 static double prompt_bound(const struct lm_run *r, double tokens, double flop)
 {
-    struct planner_workload w = {.weight_bits = r->type.bits};
+    struct planner_workload w = {.weight_bits = r->bytes.weight_bits};
     lm_arch_plan(r->arch, &w.model);
     return tokens / fmax(flop / r->rates.peak,
                          planner_weight_bytes(&w) / r->rates.bandwidth);
@@ -118,7 +118,7 @@ static double prompt_bound(const struct lm_run *r, double tokens, double flop)
 /* Likewise of decoding; the plan's own. */
 static double decode_bound(const struct lm_run *r)
 {
-    struct planner_workload w = {.weight_bits = r->type.bits,
+    struct planner_workload w = {.weight_bits = r->bytes.weight_bits,
                                  .kv_bits =
                                      8 * (double)xl_dtype_bytes(r->size.dtype),
                                  .context = (double)r->size.context,
@@ -332,8 +332,8 @@ int lm_measure(struct lm_run *r)
     r->prompt_rate = r->decode_rate = (double)NAN;
     progress_begin(s, STEPS);
     progress_step(s, "making weights");
-    xl_status status = lm_model_create(q, r->arch, &r->type, &r->size,
-                                       s->set.seed, &r->model);
+    xl_status status =
+        lm_model_create(q, r->arch, &r->source, &r->size, &r->model);
     if (status == XL_OK)
         status = write_prompt(r);
     if (status == XL_OK)

@@ -13,10 +13,13 @@ struct lm_run {
     struct session *s;
     xl_device *dev;
     const struct lm_arch *arch;
-    const char *weights_name; /* "q4_0" */
-    struct lm_type type;
+    char weights_name[64]; /* "q4_0", "q4_k+q6_k" */
+    struct lm_source source;
     struct lm_size size;
-    size_t decoded; /* steps of decoding in a sample */
+    struct lm_bytes bytes; /* of the device's memory */
+    size_t decoded;        /* steps of decoding in a sample; ids to choose */
+    int *ids;              /* of --ids; NULL: not given */
+    size_t n_ids;
     struct planner_rates rates;
     struct lm_model model;
     xl_queue *plain; /* without profiling: of the rows of whole passes */

@@ -40,7 +40,7 @@ static size_t cache_bytes(const struct lm_arch *a, const struct lm_size *s)
            xl_dtype_bytes(s->dtype);
 }
 
-xl_status lm_bytes(const struct lm_arch *a, const struct lm_type *type,
+xl_status lm_bytes(const struct lm_arch *a, const struct lm_source *src,
                    const struct lm_size *size, struct lm_bytes *out)
 {
     *out = (struct lm_bytes){.cache = 2 * (double)a->layers *
@@ -50,7 +50,8 @@ xl_status lm_bytes(const struct lm_arch *a, const struct lm_type *type,
         const size_t n = buffer_size(a, size, (enum lm_buffer)i, &dtype);
         out->activations += (double)n * (double)xl_dtype_bytes(dtype);
     }
-    return lm_weights_bytes(a, type, size->dtype, &out->weights);
+    return lm_weights_bytes(a, src, size->dtype, &out->weights,
+                            &out->weight_bits);
 }
 
 /* Cosines and sines of all positions. Source: Su et al. 2021. */
@@ -63,8 +64,9 @@ static xl_status fill_angles(struct lm_model *m)
     TRY(cosines && sines ? XL_OK : XL_NO_MEMORY);
     for (size_t i = 0; i < n; i++) {
         const double pair = (double)(i % half) / (double)half;
-        const double angle =
-            (double)(i / half) * pow(m->arch->rope_base, -pair);
+        const double angle = (double)(i / half) *
+                             pow(m->arch->rope_base, -pair) /
+                             m->arch->rope_divisor[i % half];
         cosines[i] = (float)cos(angle);
         sines[i] = (float)sin(angle);
     }
@@ -108,9 +110,8 @@ fail:
 }
 
 xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
-                          const struct lm_type *type,
-                          const struct lm_size *size, uint64_t seed,
-                          struct lm_model *out)
+                          const struct lm_source *src,
+                          const struct lm_size *size, struct lm_model *out)
 {
     xl_status status = XL_OK;
     *out = (struct lm_model){.q = q, .arch = a, .size = *size};
@@ -122,7 +123,7 @@ xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
     }
     if (out->buffer[LM_COS])
         TRY(fill_angles(out));
-    TRY(lm_weights_create(q, a, type, size->dtype, seed, &out->weights));
+    TRY(lm_weights_create(q, a, src, size->dtype, &out->weights));
     TRY(create_cache(out));
 fail:
     return status;

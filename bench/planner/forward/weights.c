@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the weights of a model from a seed. A pool of some million weights is
- * quantised on the host and uploaded; each matrix is filled with it on the
- * device, from a place of its own on: by two copies, and by copies of what is
- * there, which double. */
+/* The weights of a file are written as they are stored. From a seed, a pool of
+ * some million weights is quantised on the host and uploaded; each matrix is
+ * filled with it on the device, from a place of its own on: by two copies, and
+ * by copies of what is there, which double. */
 #include "planner/forward/weights.h"
 
 #include <math.h>
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "cli/options.h"
+#include "planner/forward/file_weights.h"
 
 enum {
     PIECE = 256,     /* columns of a row of the pool: whole blocks */
@@ -201,26 +202,23 @@ static xl_status fill_part(xl_queue *q, const struct pool *p, unsigned i,
 
 xl_qmat lm_matrix_view(const struct lm_matrix *m)
 {
-    return (xl_qmat){.shape = shape_of(m->type, m->rows, m->cols),
+    return (xl_qmat){.shape = shape_of(&m->type, m->rows, m->cols),
                      .blocks = {.buf = m->mem[0]},
                      .scales = {.buf = m->mem[1]},
                      .zeros = {.buf = m->mem[2]},
                      .has_zeros = m->mem[2] != NULL};
 }
 
-static xl_status create_matrix(xl_queue *q, const struct pool *p,
-                               size_t number, struct lm_matrix *m)
+static xl_status create_matrix(xl_queue *q, struct lm_matrix *m,
+                               size_t part[N_PARTS])
 {
     xl_status status = XL_OK;
-    size_t part[N_PARTS];
     xl_qbytes bytes;
-    TRY(lm_type_bytes(m->type, m->rows, m->cols, &bytes));
+    TRY(lm_type_bytes(&m->type, m->rows, m->cols, &bytes));
     list_parts(&bytes, part);
     for (unsigned i = 0; i < N_PARTS; i++)
-        if (part[i] > 0) {
+        if (part[i] > 0)
             TRY(xl_buffer_create(q, part[i], &m->mem[i]));
-            TRY(fill_part(q, p, i, number, m->mem[i], part[i]));
-        }
 fail:
     return status;
 }
@@ -233,7 +231,7 @@ xl_status lm_matrix_read(xl_queue *q, const struct lm_matrix *m, double *out)
     const size_t n = m->rows * m->cols;
     float *x = NULL;
     xl_qbytes bytes;
-    TRY(lm_type_bytes(m->type, m->rows, m->cols, &bytes));
+    TRY(lm_type_bytes(&m->type, m->rows, m->cols, &bytes));
     list_parts(&bytes, part);
     for (unsigned i = 0; i < N_PARTS; i++)
         if (part[i] > 0) {
@@ -241,15 +239,15 @@ xl_status lm_matrix_read(xl_queue *q, const struct lm_matrix *m, double *out)
             TRY(host[i] ? XL_OK : XL_NO_MEMORY);
             TRY(xl_buffer_read(q, m->mem[i], 0, host[i], part[i]));
         }
-    if (m->type->is_quantised) {
-        const xl_qshape shape = shape_of(m->type, m->rows, m->cols);
+    if (m->type.is_quantised) {
+        const xl_qshape shape = shape_of(&m->type, m->rows, m->cols);
         const xl_qdata from = {host[0], host[1], host[2]};
         x = xl__calloc(n, sizeof *x);
         TRY(x ? XL_OK : XL_NO_MEMORY);
         TRY(xl_qmat_dequantise_host(&shape, &from, x));
     }
     for (size_t i = 0; i < n; i++)
-        out[i] = x ? x[i] : xl__dtype_load(host[0], i, m->type->dtype);
+        out[i] = x ? x[i] : xl__dtype_load(host[0], i, m->type.dtype);
 fail:
     for (unsigned i = 0; i < N_PARTS; i++)
         free(host[i]);
@@ -260,30 +258,40 @@ fail:
 /* -- vectors -------------------------------------------------------------- */
 
 /* Gains near 1, biases near 0. */
-static xl_status create_vectors(xl_queue *q, const struct lm_arch *a,
-                                uint64_t seed, struct lm_weights *w)
+static void make_vector(enum lm_vector_id id, struct xl__rng *rng, size_t n,
+                        float *x)
 {
     static const double spread = 0.125;
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(lm_is_gain(id) + spread * xl__rng_normal(rng));
+}
+
+static xl_status create_vectors(xl_queue *q, const struct lm_arch *a,
+                                const struct lm_source *src,
+                                struct lm_weights *w)
+{
     xl_status status = XL_OK;
     struct xl__rng rng;
+    float *x = NULL;
     size_t at = 0;
-    xl__rng_seed(&rng, seed);
+    xl__rng_seed(&rng, src->seed);
     for (size_t l = 0; l <= a->layers; l++)
         for (unsigned i = 0; i < LM_LAYER_VECTORS; i++) {
             w->vector[l][i] = at;
             at += lm_vector_size(a, l, (enum lm_vector_id)i);
         }
     w->n_vector_elems = at;
-    float *x = xl__calloc(at, sizeof *x);
+    x = xl__calloc(at, sizeof *x);
     TRY(x ? XL_OK : XL_NO_MEMORY);
-    at = 0;
     for (size_t l = 0; l <= a->layers; l++)
         for (unsigned i = 0; i < LM_LAYER_VECTORS; i++) {
             const enum lm_vector_id id = (enum lm_vector_id)i;
-            const size_t end = at + lm_vector_size(a, l, id);
-            for (; at < end; at++)
-                x[at] =
-                    (float)(lm_is_gain(id) + spread * xl__rng_normal(&rng));
+            const size_t n = lm_vector_size(a, l, id);
+            float *to = x + w->vector[l][i];
+            if (n > 0 && src->file)
+                lm_file_vector(src->file, a, l, id, to);
+            else
+                make_vector(id, &rng, n, to);
         }
     TRY(xl_buffer_create(q, at * sizeof *x, &w->vectors));
     TRY(xl_buffer_write(q, w->vectors, 0, x, at * sizeof *x));
@@ -294,54 +302,86 @@ fail:
 
 /* -- all weights ---------------------------------------------------------- */
 
-xl_status lm_weights_bytes(const struct lm_arch *a, const struct lm_type *type,
-                           xl_dtype table_type, double *bytes)
+struct lm_type lm_source_type(const struct lm_source *src,
+                              const struct lm_arch *a, size_t layer,
+                              enum lm_matrix_id id)
 {
-    const struct lm_type table = {.dtype = table_type};
+    return src->file ? lm_file_type(src->file, a, layer, id) : src->type;
+}
+
+xl_status lm_weights_bytes(const struct lm_arch *a,
+                           const struct lm_source *src, xl_dtype table_type,
+                           double *bytes, double *bits)
+{
     xl_status status = XL_OK;
+    double of_products = 0, n_products = 0;
     *bytes = 0;
     for (size_t l = 0; l <= a->layers; l++)
         for (unsigned i = 0; i < LM_LAYER_MATRICES; i++) {
             const enum lm_matrix_id id = (enum lm_matrix_id)i;
-            const struct lm_type *t = lm_is_table(a, l, id) ? &table : type;
+            const bool is_table = lm_is_table(a, l, id);
             size_t rows, cols;
             xl_qbytes one;
             if (!lm_matrix_sizes(a, l, id, &rows, &cols))
                 continue;
-            TRY(lm_type_bytes(t, rows, cols, &one));
-            *bytes +=
+            const struct lm_type type =
+                is_table ? (struct lm_type){.dtype = table_type}
+                         : lm_source_type(src, a, l, id);
+            TRY(lm_type_bytes(&type, rows, cols, &one));
+            const double sum =
                 (double)one.blocks + (double)one.scales + (double)one.zeros;
+            *bytes += sum;
+            of_products += is_table ? 0 : sum;
+            n_products += is_table ? 0 : (double)rows * (double)cols;
         }
+    *bits = 8 * of_products / n_products;
 fail:
     return status;
 }
 
+static xl_status fill_matrix(xl_queue *q, const struct pool *p, size_t number,
+                             const size_t part[N_PARTS],
+                             const struct lm_matrix *m)
+{
+    xl_status status = XL_OK;
+    for (unsigned i = 0; status == XL_OK && i < N_PARTS; i++)
+        if (part[i] > 0)
+            status = fill_part(q, p, i, number, m->mem[i], part[i]);
+    return status;
+}
+
 xl_status lm_weights_create(xl_queue *q, const struct lm_arch *a,
-                            const struct lm_type *type, xl_dtype table_type,
-                            uint64_t seed, struct lm_weights *out)
+                            const struct lm_source *src, xl_dtype table_type,
+                            struct lm_weights *out)
 {
     xl_status status = XL_OK;
     const double deviation = 1 / sqrt((double)a->hidden);
     struct pool pool = {0}, tables = {0};
     *out = (struct lm_weights){
-        .type = *type,
-        .table_type = {.dtype = table_type, .group = type->group}};
+        .table_type = {.dtype = table_type, .group = src->type.group}};
     out->matrix = xl__calloc(a->layers + 1, sizeof *out->matrix);
     out->vector = xl__calloc(a->layers + 1, sizeof *out->vector);
     TRY(out->matrix && out->vector ? XL_OK : XL_NO_MEMORY);
-    TRY(pool_create(q, &out->type, deviation, seed, &pool));
-    TRY(pool_create(q, &out->table_type, 1, seed + 1, &tables));
+    if (!src->file) {
+        TRY(pool_create(q, &src->type, deviation, src->seed, &pool));
+        TRY(pool_create(q, &out->table_type, 1, src->seed + 1, &tables));
+    }
     for (size_t l = 0; l <= a->layers; l++)
         for (unsigned i = 0; i < LM_LAYER_MATRICES; i++) {
             const enum lm_matrix_id id = (enum lm_matrix_id)i;
             const bool is_table = lm_is_table(a, l, id);
             struct lm_matrix *m = &out->matrix[l][i];
-            m->type = is_table ? &out->table_type : &out->type;
-            if (lm_matrix_sizes(a, l, id, &m->rows, &m->cols))
-                TRY(create_matrix(q, is_table ? &tables : &pool,
-                                  l * LM_LAYER_MATRICES + i, m));
+            size_t part[N_PARTS];
+            if (!lm_matrix_sizes(a, l, id, &m->rows, &m->cols))
+                continue;
+            m->type =
+                is_table ? out->table_type : lm_source_type(src, a, l, id);
+            TRY(create_matrix(q, m, part));
+            TRY(src->file ? lm_file_write(q, src->file, a, l, id, m)
+                          : fill_matrix(q, is_table ? &tables : &pool,
+                                        l * LM_LAYER_MATRICES + i, part, m));
         }
-    TRY(create_vectors(q, a, seed, out));
+    TRY(create_vectors(q, a, src, out));
     TRY(xl_queue_finish(q));
 fail:
     pool_clear(&pool);

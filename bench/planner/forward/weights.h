@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weights of a model in device memory, made from a seed: normal numbers of
- * deviation 1 / sqrt(hidden), quantised on the host once and repeated. The
- * number of 256-element pieces that repeat is prime, so that rows do not. */
+/* The weights of a model in device memory, those of a file, or made from a
+ * seed: normal numbers of deviation 1 / sqrt(hidden), quantised on the host
+ * once and repeated. The number of 256-element pieces that repeat is prime, so
+ * that rows do not. */
 #ifndef CLBENCH_FORWARD_WEIGHTS_H
 #define CLBENCH_FORWARD_WEIGHTS_H
 
 #include <crosslane/crosslane.h>
 
 #include "planner/forward/architecture.h"
+#include "planner/gguf/container.h"
 
 /* How weights are stored. */
 struct lm_type {
@@ -24,9 +26,20 @@ bool lm_type_read(const char *text, struct lm_type *out, struct xl__str *why);
 xl_status lm_type_bytes(const struct lm_type *t, size_t rows, size_t cols,
                         xl_qbytes *out);
 
+/* Where weights come from. */
+struct lm_source {
+    const struct gguf *file; /* NULL: made from the seed, in this type */
+    struct lm_type type;
+    uint64_t seed;
+};
+/* The type of a product's matrix. */
+struct lm_type lm_source_type(const struct lm_source *src,
+                              const struct lm_arch *a, size_t layer,
+                              enum lm_matrix_id id);
+
 struct lm_matrix {
     size_t rows, cols; /* 0: the model has none */
-    const struct lm_type *type;
+    struct lm_type type;
     cl_mem mem[3]; /* elements or blocks, scales, zeros */
 };
 /* The view of a quantised matrix. */
@@ -35,19 +48,20 @@ xl_qmat lm_matrix_view(const struct lm_matrix *m);
 xl_status lm_matrix_read(xl_queue *q, const struct lm_matrix *m, double *out);
 
 struct lm_weights {
-    struct lm_type type, table_type;               /* of products; of tables */
+    struct lm_type table_type;                     /* of tables: floats */
     struct lm_matrix (*matrix)[LM_LAYER_MATRICES]; /* layers + 1 of them */
     size_t (*vector)[LM_LAYER_VECTORS]; /* the first element of each */
     cl_mem vectors;                     /* f32, all of them */
     size_t n_vector_elems;
 };
-/* Bytes of all weights. */
-xl_status lm_weights_bytes(const struct lm_arch *a, const struct lm_type *type,
-                           xl_dtype table_type, double *bytes);
+/* Bytes of all weights, and bits of a weight of the products in the mean. */
+xl_status lm_weights_bytes(const struct lm_arch *a,
+                           const struct lm_source *src, xl_dtype table_type,
+                           double *bytes, double *bits);
 /* Allocate and fill. Clear them also after a failure. */
 xl_status lm_weights_create(xl_queue *q, const struct lm_arch *a,
-                            const struct lm_type *type, xl_dtype table_type,
-                            uint64_t seed, struct lm_weights *out);
+                            const struct lm_source *src, xl_dtype table_type,
+                            struct lm_weights *out);
 /* Enqueue: fill `bytes` of dst with the `all` bytes of src, from byte `from`
  * on, again and again. */
 xl_status lm_repeat(xl_queue *q, cl_mem src, size_t all, size_t from,

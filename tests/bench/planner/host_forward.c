@@ -31,11 +31,23 @@ static double *numbers(size_t n)
     return out;
 }
 
-static double *read_matrix(const struct host *h, enum lm_matrix_id id)
+/* Its rows and columns in *sizes; with queries the keys and values, which may
+ * be matrices of their own. */
+static double *read_matrix(const struct host *h, enum lm_matrix_id id,
+                           size_t sizes[2])
 {
     const struct lm_matrix *w = &h->m->weights.matrix[h->layer][id];
-    double *out = numbers(w->rows * w->cols);
-    assert_status(lm_matrix_read(h->m->q, w, out), XL_OK, "matrix");
+    const size_t n = h->layer < h->a->layers && id == LM_QKV ? 3 : 1;
+    double *out;
+    sizes[0] = 0;
+    sizes[1] = w->cols;
+    for (size_t i = 0; i < n; i++)
+        sizes[0] += w[i].rows;
+    out = numbers(sizes[0] * sizes[1]);
+    for (size_t i = 0, at = 0; i < n; at += w[i].rows * sizes[1], i++)
+        if (w[i].rows > 0)
+            assert_status(lm_matrix_read(h->m->q, &w[i], out + at), XL_OK,
+                          "matrix");
     return out;
 }
 
@@ -63,16 +75,16 @@ static void product(const struct host *h, enum lm_matrix_id id,
                     enum lm_vector_id bias_id, size_t rows, const double *src,
                     double *dst)
 {
-    const struct lm_matrix *m = &h->m->weights.matrix[h->layer][id];
-    double *w = read_matrix(h, id), *bias = NULL;
+    size_t size[2];
+    double *w = read_matrix(h, id, size), *bias = NULL;
     if (bias_id < LM_LAYER_VECTORS)
         bias = read_vector(h, bias_id);
     for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < m->rows; j++) {
+        for (size_t j = 0; j < size[0]; j++) {
             double sum = bias ? bias[j] : 0;
-            for (size_t l = 0; l < m->cols; l++)
-                sum += src[i * m->cols + l] * w[j * m->cols + l];
-            dst[i * m->rows + j] = sum;
+            for (size_t l = 0; l < size[1]; l++)
+                sum += src[i * size[1] + l] * w[j * size[1] + l];
+            dst[i * size[0] + j] = sum;
         }
     free(w);
     free(bias);
@@ -114,8 +126,9 @@ static void rotate(const struct host *h, double *head, size_t at,
     if (gain)
         norm_row(h, XL_NORM_RMS, gain, NULL, 2 * half, head, head);
     for (size_t i = 0; i < half && !h->a->family->learns_positions; i++) {
-        const double angle =
-            (double)at * pow(h->a->rope_base, -(double)i / (double)half);
+        const double angle = (double)at *
+                             pow(h->a->rope_base, -(double)i / (double)half) /
+                             h->a->rope_divisor[i];
         const double u = head[i], v = head[i + half];
         head[i] = u * cos(angle) - v * sin(angle);
         head[i + half] = u * sin(angle) + v * cos(angle);
@@ -236,9 +249,11 @@ static void layer(const struct host *h)
 static void embed(const struct host *h, const int *ids)
 {
     const struct lm_arch *a = h->a;
-    double *table = read_matrix(h, LM_EMBEDDING);
-    double *at =
-        a->family->learns_positions ? read_matrix(h, LM_POSITIONS) : NULL;
+    size_t size[2];
+    double *table = read_matrix(h, LM_EMBEDDING, size);
+    double *at = a->family->learns_positions
+                     ? read_matrix(h, LM_POSITIONS, size)
+                     : NULL;
     for (size_t i = 0; i < h->n * a->hidden; i++) {
         const size_t token = i / a->hidden, c = i % a->hidden;
         double x = table[(size_t)ids[token] * a->hidden + c];
