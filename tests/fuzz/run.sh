@@ -45,7 +45,7 @@ gguf) # likewise; reading a model needs no device
         bench/cli/console.c bench/cli/table.c bench/host/host_info.c
         lib/base/alloc.c lib/base/dtype.c lib/base/half.c lib/base/numbers.c
         lib/base/str.c lib/ops/quantised/formats.c -Ibench -ljansson"
-    options="-max_len=16384"
+    options="-max_len=20000"
     runs=1000000
     ;;
 *)
