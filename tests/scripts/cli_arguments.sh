@@ -92,6 +92,33 @@ expect 2 "more steps than the context" "$clbench" model gpt2 --context 64 \
     --tokens 64
 warns "invalid value '64' for --tokens: must be below the 64 tokens"
 
+# A file of ggml; ids behind a prompt.
+gguf=$source_dir/tests/fuzz/corpus_gguf/llama.gguf
+expect 2 "no model" "$clbench" model
+warns "a NAME of 'clbench plan --list', its config.json, or --gguf FILE"
+expect 2 "two models" "$clbench" model gpt2 --gguf "$gguf"
+warns "and one of them"
+expect 2 "a file that is not there" "$clbench" model --gguf nowhere.gguf
+warns "'nowhere.gguf' cannot be read: No such file"
+expect 2 "another file" "$clbench" model --gguf "$source_dir/README.md"
+warns "README.md', byte 0: the file does not begin with 'GGUF'"
+head -c 5000 "$gguf" >"$folder/half.gguf"
+expect 2 "half a file" "$clbench" model --gguf "$folder/half.gguf"
+warns "half.gguf', byte [0-9]*: the data of tensor '.*exceeds the file's 5000"
+expect 2 "formats of a file" "$clbench" model --gguf "$gguf" --weights q8_0
+warns "--weights cannot be used with --gguf"
+expect 2 "an id beyond the vocabulary" "$clbench" model --gguf "$gguf" \
+    --ids 1,24
+warns "invalid value '1,24' for --ids: must be whole numbers below the 24"
+expect 2 "ids with a gap" "$clbench" model --gguf "$gguf" --ids 1,,2
+warns "invalid value '1,,2' for --ids"
+expect 2 "ids of two sequences" "$clbench" model --gguf "$gguf" --ids 1,2 \
+    --batch 2
+warns "--batch cannot be used with --ids"
+expect 2 "more ids than positions" "$clbench" model --gguf "$gguf" --ids 1 \
+    --tokens 500
+warns "1 ids and 500 tokens behind them exceed the 128 tokens"
+
 # Devices that are not here; nothing is built, no driver is needed.
 expect 0 "devices that come with clbench" "$clbench" devices --list
 says "arc-a770  *Intel  *Arc A770.*assembled"
