@@ -42,7 +42,8 @@ const struct command cmd_attention = {
         "result is compared with "
         "the host in double precision, on a sample of rows, before and after "
         "it is timed. --reads counts what is moved with and without a matrix "
-        "of scores in memory.\n\n"
+        "of scores in memory; 'clbench split attention' shows the load of the "
+        "compute units with a mask.\n\n"
         "  clbench attention 4x16x1024x128 --dtype f16 --causal\n"
         "  clbench attention 1x16x1024x64 --causal --backward\n"
         "  clbench attention 8x32x1x4096x128 --share 4 --variant all",

@@ -241,9 +241,10 @@ static int run_split(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "variant", "dtype", "trans", "accuracy", "batch",
-    "layout", "stride", "pad", "dilation", "groups", "tile", "units", "sweep",
-    "svg", "json", "seed", "max-time", NULL};
+    "device", "all-devices", "variant", "dtype",    "trans",    "accuracy",
+    "batch",  "layout",      "stride",  "pad",      "dilation", "groups",
+    "causal", "share",       "window",  "tile",     "units",    "sweep",
+    "svg",    "json",        "seed",    "max-time", NULL};
 
 const struct command cmd_split = {
     .name = "split",
@@ -259,14 +260,17 @@ const struct command cmd_split = {
         "which runs for the time of the call and records its units. Elsewhere "
         "it is modelled, with a remark. The sawtooth follows: the rate that "
         "whole tiles and whole waves leave at each size; with --sweep, beside "
-        "measured rates.\n\n"
+        "measured rates. The groups of attention with a mask see different "
+        "numbers of keys: they are modelled, in the order in which the "
+        "variant's groups begin.\n\n"
         "With --tile, --units or both it computes the split for these values "
         "and runs nothing.\n\n"
         "  clbench split gemm 1024x1024x1024\n"
         "  clbench split gemm 4096 --dtype f16 --svg split.svg\n"
         "  clbench split gemm 2048 --tile 256x128 --units 132\n"
         "  clbench split gemm 2048 --dtype f16 --sweep nm=1780:2060:4\n"
-        "  clbench split softmax 4096x4096",
+        "  clbench split softmax 4096x4096\n"
+        "  clbench split attention 1x8x2048x64 --causal --units 16",
     .options = options,
     .min_words = 2,
     .max_words = 2,

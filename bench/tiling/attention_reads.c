@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cases/attention_cases.h"
 #include "cli/units.h"
+#include "tiling/mask_work.h"
 #include "tiling/operand_reads.h"
 #include "tiling/tiles.h"
 
@@ -26,19 +27,6 @@ static double fact(const struct reads_run *r, const char *name)
     xl_fact f;
     return xl_device_fact(r->dev, name, XL_UNKNOWN, &f) == XL_OK ? f.value
                                                                  : (double)NAN;
-}
-
-static struct attention_sizes sizes_of(const struct attention_case *c)
-{
-    return (struct attention_sizes){.n_heads = c->n_batch * c->n_heads,
-                                    .n_kv_heads =
-                                        c->n_batch * attention_kv_heads(c),
-                                    .n_q = c->n_q,
-                                    .n_kv = c->n_kv,
-                                    .d = c->d,
-                                    .elem_bytes = xl_dtype_bytes(c->dtype),
-                                    .is_causal = c->is_causal,
-                                    .window = c->window};
 }
 
 static double flop_of(const struct attention_case *c)
@@ -193,7 +181,7 @@ static xl_status add_size(struct reads_run *r, const struct attention_case *c,
     init_call(&call, c);
     TRY(reads_choice(r, &bench_attention, NULL, &model));
     TRY(xl_attention_workspace(r->q, &call.a, &workspace));
-    const struct attention_sizes a = sizes_of(c);
+    const struct attention_sizes a = attention_sizes_of(c);
     const struct attention_reads x =
         attention_reads(&a, block_of(&model), fact(r, "local_mem_bytes"));
     TRY(time_both(r, c, x.scores, &tiled_ns, &plain_ns));
@@ -278,7 +266,7 @@ static xl_status add_block(struct reads_run *r, const xl_choice *model,
                            size_t block, struct table *t)
 {
     const struct attention_case *c = r->c;
-    const struct attention_sizes a = sizes_of(c);
+    const struct attention_sizes a = attention_sizes_of(c);
     const struct attention_reads x =
         attention_reads(&a, block, fact(r, "local_mem_bytes"));
     struct attention_call call;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "cli/console.h"
 #include "results/result.h"
+#include "tiling/mask_work.h"
 
 /* -- the tiles ------------------------------------------------------------ */
 
@@ -39,6 +40,19 @@ static void tiling_of_groups(const struct tiling_job *job, xl_tiling *t)
     t->whole = t->tiles_m * t->tiles_n;
 }
 
+/* The work of groups, where a mask of attention makes it unequal. */
+static void weigh_groups(const struct tiling_job *job, const xl_choice *choice,
+                         struct tiling_report *p)
+{
+    size_t block;
+    if (job->op != &bench_attention)
+        return;
+    const struct attention_sizes a = attention_sizes_of(job->c);
+    if ((a.is_causal || a.window) &&
+        tile_tunable(choice->tunables, "BQ", &block))
+        p->work = mask_work(&a, choice->variant, block, &p->tiling);
+}
+
 /* Asks the library for the tiling of the case. An exit_code. */
 static int choose_tiling(const struct tiling_job *job, xl_queue *q,
                          struct tiling_report *p)
@@ -52,11 +66,12 @@ static int choose_tiling(const struct tiling_job *job, xl_queue *q,
     const xl_status status = job->op->explain(q, &work, choices, &n);
     if (status != XL_OK)
         return session_fail(job->s, "splitting", status, xl_error_detail(q));
+    const xl_choice *chosen = &choices[0];
     for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++)
-        if (choices[i].chosen) {
-            p->tiling = choices[i].tiling;
-            xl__strcpy(p->variant, sizeof p->variant, choices[i].variant);
-        }
+        if (choices[i].chosen)
+            chosen = &choices[i];
+    p->tiling = chosen->tiling;
+    xl__strcpy(p->variant, sizeof p->variant, chosen->variant);
     if (p->tiling.groups == 0) {
         fprintf(stderr,
                 "clbench: the work-groups of %s are chosen by another "
@@ -66,6 +81,7 @@ static int choose_tiling(const struct tiling_job *job, xl_queue *q,
     }
     if (p->tiling.rows == 0)
         tiling_of_groups(job, &p->tiling);
+    weigh_groups(job, chosen, p);
     return EXIT_FINE;
 }
 
@@ -270,7 +286,7 @@ static int run_model(const struct tiling_job *job, struct tiling_report *p)
     const double tile_ns = p->op_ns > 0 ? p->op_ns / waves : 1;
     set_sawtooth(job, p);
     return tiling_model_launch(&p->tiling, p->units, p->concurrent, tile_ns,
-                               &p->model) &&
+                               p->work, &p->model) &&
                    tiling_load_of(&p->model, &p->model_load, NULL)
                ? EXIT_FINE
                : session_fail(job->s, "splitting", XL_NO_MEMORY, "");
@@ -288,7 +304,12 @@ static int measure_op(const struct tiling_job *job, xl_queue *q,
     }
     if (status != XL_OK)
         return session_fail(job->s, "timing", status, xl_error_detail(q));
-    record_launch(q, p);
+    if (p->work)
+        xl__strcpy(p->why_not, sizeof p->why_not,
+                   "groups of a stand-in take equal times, those of a mask "
+                   "do not");
+    else
+        record_launch(q, p);
     return job->sweep ? time_sweep(job, q, p) : EXIT_FINE;
 }
 
@@ -354,4 +375,5 @@ void tiling_report_clear(struct tiling_report *p)
     tiling_record_clear(&p->model);
     tiling_record_clear(&p->measured);
     free(p->rate);
+    free(p->work);
 }

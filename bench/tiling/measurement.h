@@ -22,7 +22,8 @@ struct tiling_report {
     char where[96];   /* "device 0: ..." or "132 units, no device" */
     char variant[32]; /* "": a tile of the user */
     xl_tiling tiling;
-    unsigned units;                       /* of the device */
+    double *work;   /* of each piece over the mean; NULL: equal */
+    unsigned units; /* of the device */
     struct tiling_record model, measured; /* measured.n 0: not measured */
     struct tiling_load model_load, measured_load;
     unsigned concurrent; /* groups on a unit at a time, in the model */

@@ -89,6 +89,18 @@ void tiling_describe_waves(const struct tiling_report *p, struct xl__str *out)
                    pieces - (w.waves - 1) * slots, slots, fill);
 }
 
+/* The longest piece of a record over their mean. */
+static double longest_piece(const struct tiling_record *r)
+{
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const double ns = r->piece[i].end_ns - r->piece[i].start_ns;
+        most = fmax(most, ns);
+        sum += ns;
+    }
+    return sum > 0 ? most * (double)r->n / sum : 1;
+}
+
 void tiling_describe_imbalance(const struct tiling_report *p,
                                struct xl__str *out)
 {
@@ -129,6 +141,14 @@ void tiling_describe_imbalance(const struct tiling_report *p,
     if (p->measured.n > 0 && measured->tail > model->tail + least_tail)
         xl__str_printf(out, "%sthe first unit ended %s before the last",
                        out->len > start ? "; " : "", text);
+    const double longest = longest_piece(&p->model);
+    if (t->sharers == 0 && longest > 1 + least_ratio) {
+        units_percent(text, sizeof text, model->tail);
+        xl__str_printf(out,
+                       "%sthe longest group takes %.2f times the mean; in the "
+                       "model the first unit ends %s before the last",
+                       out->len > start ? "; " : "", longest, text);
+    }
     if (out->len > start && *p->busy && p->measured.n > 0)
         xl__str_printf(out, "; the machine was %s, which may be the cause",
                        p->busy);

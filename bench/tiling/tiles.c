@@ -42,10 +42,9 @@ struct tile_reads tile_reads(const size_t mnk[3], size_t tile, size_t bytes)
     return out;
 }
 
-/* The keys that the queries from..to - 1 see: query i is at the place of key
- * i + n_kv - n_q. */
-static double keys_seen(const struct attention_sizes *a, size_t from,
-                        size_t to)
+/* Query i is at the place of key i + n_kv - n_q. */
+double attention_keys_seen(const struct attention_sizes *a, size_t from,
+                           size_t to)
 {
     const double shift = (double)a->n_kv - (double)a->n_q;
     const double reach =
@@ -66,9 +65,10 @@ struct attention_reads attention_reads(const struct attention_sizes *a,
         2 * (double)a->n_kv_heads * (double)a->n_kv * d * bytes;
     double read = 0, pairs = 0;
     for (size_t i = 0; i < a->n_q; i += block)
-        read += keys_seen(a, i, i + block < a->n_q ? i + block : a->n_q);
+        read +=
+            attention_keys_seen(a, i, i + block < a->n_q ? i + block : a->n_q);
     for (size_t i = 0; i < a->n_q; i++)
-        pairs += keys_seen(a, i, i + 1);
+        pairs += attention_keys_seen(a, i, i + 1);
     struct attention_reads out = {.scores = heads * (double)a->n_q *
                                             (double)a->n_kv * bytes};
     out.plain = q_and_o + k_and_v + 4 * out.scores;

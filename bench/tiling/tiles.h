@@ -63,6 +63,9 @@ struct attention_reads {
     double scores; /* S as bytes: what the plain way has to keep */
     double plain, tiled, bound;
 };
+/* The keys that one of the queries from..to - 1 sees. */
+double attention_keys_seen(const struct attention_sizes *a, size_t from,
+                           size_t to);
 struct attention_reads attention_reads(const struct attention_sizes *a,
                                        size_t block, double chip_bytes);
 

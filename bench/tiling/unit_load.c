@@ -51,10 +51,11 @@ static void sift_down(struct slot *heap, size_t n)
 
 /* Assigns group g to the first free slot: its pieces run one after another. */
 static void assign_group(const xl_tiling *t, size_t g, double tile_ns,
-                         struct slot *top, struct tiling_record *out)
+                         const double *work, struct slot *top,
+                         struct tiling_record *out)
 {
     for (size_t p = g; p < out->n; p += t->groups) {
-        const double ns = tile_ns * tiling_piece_frac(t, p);
+        const double ns = tile_ns * (work ? work[p] : tiling_piece_frac(t, p));
         out->piece[p] = (xl_piece_record){
             (unsigned)(top->number % out->units), top->free_ns,
             top->free_ns + ns};
@@ -65,7 +66,7 @@ static void assign_group(const xl_tiling *t, size_t g, double tile_ns,
 
 bool tiling_model_launch(const xl_tiling *t, unsigned units,
                          unsigned concurrent, double tile_ns,
-                         struct tiling_record *out)
+                         const double *work, struct tiling_record *out)
 {
     const size_t n_slots = (size_t)units * concurrent;
     struct slot *heap = xl__calloc(n_slots, sizeof *heap);
@@ -80,7 +81,7 @@ bool tiling_model_launch(const xl_tiling *t, unsigned units,
     for (size_t i = 0; i < n_slots; i++)
         heap[i].number = i;
     for (size_t g = 0; g < t->groups; g++) {
-        assign_group(t, g, tile_ns, &heap[0], out);
+        assign_group(t, g, tile_ns, work, &heap[0], out);
         sift_down(heap, n_slots);
     }
     free(heap);

@@ -21,11 +21,12 @@ struct tiling_record {
 };
 
 /* Models a launch on equal units, each of which runs `concurrent` groups at a
- * time; a tile takes `tile_ns`, however many share the unit. False: out of
- * memory. Call tiling_record_clear() afterwards. */
+ * time; a tile takes `tile_ns`, however many share the unit, piece i work[i]
+ * times as long; NULL: whole tiles equally. False: out of memory. Call
+ * tiling_record_clear() afterwards. */
 bool tiling_model_launch(const xl_tiling *t, unsigned units,
                          unsigned concurrent, double tile_ns,
-                         struct tiling_record *out);
+                         const double *work, struct tiling_record *out);
 void tiling_record_clear(struct tiling_record *r);
 
 /* Load of the units. Times are fractions of the launch; NaN without a clock.

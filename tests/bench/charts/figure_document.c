@@ -171,8 +171,8 @@ static json_t *split(void)
                               .range = {225, 375}};
     json_t *list = json_array(), *entry;
     p.saw = (struct sawtooth){300, 300, true, true, 64, 64, 1, 8};
-    assert_true(
-        tiling_model_launch(&p.tiling, p.units, p.concurrent, 1000, &p.model));
+    assert_true(tiling_model_launch(&p.tiling, p.units, p.concurrent, 1000,
+                                    NULL, &p.model));
     assert_true(tiling_load_of(&p.model, &p.model_load, NULL));
     entry = tiling_json(&p);
     json_put(entry, "device", json_integer(0));

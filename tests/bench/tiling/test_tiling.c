@@ -14,6 +14,7 @@
 #include "charts/text_charts.h"
 #include "charts/svg.h"
 #include "measure/compute/workgroup_trace.h"
+#include "tiling/mask_work.h"
 #include "tiling/measurement.h"
 #include "tiling/text.h"
 #include "tiling/tiles.h"
@@ -188,7 +189,7 @@ static void model_of(const xl_tiling *t, unsigned units, unsigned concurrent,
                      struct tiling_load *out)
 {
     struct tiling_record r;
-    assert_true(tiling_model_launch(t, units, concurrent, 1, &r));
+    assert_true(tiling_model_launch(t, units, concurrent, 1, NULL, &r));
     assert_true(tiling_load_of(&r, out, NULL));
     tiling_record_clear(&r);
 }
@@ -210,7 +211,7 @@ static void model_has_the_computed_waves(void **state)
         assert_near((double)tiling_n_pieces(&t), cases[i].tiles, 0);
         for (unsigned u = 0; u < 2; u++) {
             struct tiling_record r;
-            assert_true(tiling_model_launch(&t, units[u], 1, 1, &r));
+            assert_true(tiling_model_launch(&t, units[u], 1, 1, NULL, &r));
             assert_near(r.total_ns, cases[i].waves[u], 0);
             tiling_record_clear(&r);
         }
@@ -255,14 +256,60 @@ static void persistent_groups_take_several_tiles(void **state)
     struct tiling_record r;
     (void)state;
     t.groups = 132;
-    assert_true(tiling_model_launch(&t, 132, 1, 1, &r));
+    assert_true(tiling_model_launch(&t, 132, 1, 1, NULL, &r));
     assert_near(r.total_ns, 2, 0);
     assert_int_equal(r.piece[132].unit, r.piece[0].unit);
     assert_near(r.piece[132].start_ns, r.piece[0].end_ns, 0);
     tiling_record_clear(&r);
-    assert_true(tiling_model_launch(&cut, 28, 1, 1, &r));
+    assert_true(tiling_model_launch(&cut, 28, 1, 1, NULL, &r));
     assert_near(r.piece[27].end_ns, 5 / 8.0, 1e-12);
     tiling_record_clear(&r);
+}
+
+/* A causal mask: blocks of 8 rows, of 4 queries of 2 heads of 16 queries each,
+ * see 4, 8, 12 and 16 keys. The last rows of each head first end together,
+ * the first ones first leave a unit idle. */
+static void masks_make_unequal_groups(void **state)
+{
+    const struct attention_sizes a = {.n_heads = 4,
+                                      .n_kv_heads = 2,
+                                      .n_q = 16,
+                                      .n_kv = 16,
+                                      .d = 8,
+                                      .elem_bytes = 2,
+                                      .is_causal = true};
+    static const struct {
+        const char *variant;
+        size_t groups, block, pieces;
+        double first[3]; /* of the mean */
+        double imbalance;
+    } cases[] = {{"attention_flash", 8, 8, 8, {0.4, 0.8, 1.2}, 44.0 / 40},
+                 {"attention_mma", 8, 8, 8, {1.6, 1.2, 0.8}, 1},
+                 {"attention_wgmma", 2, 8, 8, {4.0 / 3, 4.0 / 3, 4.0 / 3}, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        xl_tiling t = {.groups = cases[i].groups, .whole = cases[i].groups};
+        struct tiling_record r;
+        struct tiling_load load;
+        double sum = 0;
+        double *work = mask_work(&a, cases[i].variant, cases[i].block, &t);
+        assert_non_null(work);
+        assert_int_equal(cases[i].pieces, tiling_n_pieces(&t));
+        assert_int_equal(cases[i].pieces, t.groups);
+        for (size_t k = 0; k < t.groups; k++)
+            sum += work[k];
+        assert_near(sum, (double)t.groups, 1e-9);
+        for (size_t k = 0; k < 3; k++)
+            assert_near(work[k], cases[i].first[k], 1e-9);
+        assert_true(tiling_model_launch(&t, 2, 1, 1, work, &r));
+        assert_true(tiling_load_of(&r, &load, NULL));
+        assert_near(load.imbalance, cases[i].imbalance, 1e-9);
+        tiling_record_clear(&r);
+        free(work);
+        t.groups++; /* such as parts of the keys */
+        assert_true(i == 2 ||
+                    !mask_work(&a, cases[i].variant, cases[i].block, &t));
+    }
 }
 
 /* -- load of a record ----------------------------------------------------- */
@@ -538,6 +585,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(model_has_the_computed_waves),
         cmocka_unit_test(last_waves_make_tails),
         cmocka_unit_test(persistent_groups_take_several_tiles),
+        cmocka_unit_test(masks_make_unequal_groups),
         cmocka_unit_test(concurrent_pieces_count_once),
         cmocka_unit_test(curves_keep_the_time),
         cmocka_unit_test(without_a_clock_times_are_unknown),
