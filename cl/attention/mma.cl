@@ -25,6 +25,7 @@
  *               o are contiguous and begin at multiples of 16 bytes; parts,
  *               n_parts: attention/join.cl; counts: with JOIN 2 a 0 for each
  *               BQ rows of each head of k, which the kernel leaves 0.
+ *               Rows may be packed, not in pages.
  * Launch:       3-D, local (32 SM SK, 1, 1); groups: ceil(n_q share / BQ) times
  *               heads of k times n_batch, times n_parts.
  * Local memory: the larger of ST blocks, 2 SK BK LINE bytes each, and the sums
@@ -100,7 +101,7 @@
 #define WEIGHT(score, shift) XL_EXP2(1, ((score) - (shift)) * LOG2_E)
 /* Offset of part p of row r. */
 #define PART_OF(r, p)                                                         \
-    PART_AT(((ulong)b * n.n_heads + HEAD(r)) * n.n_q + QUERY(r), p, n_parts)
+    PART_AT(((ulong)b * n.n_heads + HEAD(r)) * longest + QUERY(r), p, n_parts)
 /* Stores N sums of row r from column c on, with the row's shift and the sum of
  * its weights, to which the sink's is added. */
 #define STORE_ROW(N, r, c, y, shift, sum)                                     \
@@ -135,6 +136,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     __local struct row seen[BQ];
     __local float tops[SK * BQ], totals[SK * BQ];
     MMA_TEAM(team, ITEMS);
+    COPY_SIZES
     const uint item = (uint)get_local_id(0), sg = item / MMA_LANES;
     const uint sm = sg % SM, sk = sg / SM;
     const uint row_m = sm * RM * MMA_M; /* the team's first */
@@ -142,7 +144,11 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     const uint share = (uint)n.share, n_kv_heads = (uint)n.n_heads / share;
     const uint b = (uint)xl_group_id(1) / n_kv_heads;
     const uint g = (uint)xl_group_id(1) % n_kv_heads;
+    const uint longest = (uint)n.n_q;
+    SEQUENCE(b);
     const uint rows = (uint)n.n_q * share;
+    if ((Q_ROWS) && xl_group_id(0) * BQ >= rows)
+        return; /* the whole group */
     /* The last rows see most keys of a causal mask. */
     const uint row0 = ((rows + BQ - 1) / BQ - 1 - (uint)xl_group_id(0)) * BQ;
 /* Query and head of row r; past the last row the last one again. */
@@ -406,7 +412,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     __local uint n_before[1];
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (item == 0) {
-        counts += xl_group_id(1) * ((rows + BQ - 1) / BQ) + row0 / BQ;
+        counts += xl_group_id(1) * ((longest * share + BQ - 1) / BQ) +
+                  row0 / BQ;
         xl_device_fence();
         n_before[0] = atomic_inc(counts);
         xl_device_fence();

@@ -402,8 +402,15 @@ static const struct xl__op *find_op(const xl_attention *a)
 
 const char *xl__attention_needs_equal(const struct xl__attention_canonical *c)
 {
-    if (c->q_rows.kind || c->kv_rows.kind)
-        return "sequences of unequal lengths are not supported";
+    return c->q_rows.kind || c->kv_rows.kind
+               ? "sequences of unequal lengths are not supported"
+               : xl__attention_needs_lines(c);
+}
+
+const char *xl__attention_needs_lines(const struct xl__attention_canonical *c)
+{
+    if (c->kv_rows.kind == XL_ROWS_PAGED)
+        return "pages of keys are not supported";
     if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
         return "k and v of another type than q are not supported";
     return NULL;

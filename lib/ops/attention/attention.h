@@ -145,6 +145,8 @@ double xl__attention_bytes(const struct xl__attention_canonical *c);
 /* NULL, or why a variant whose sequences are of one length, and whose k and v
  * are of the type of q, refuses. */
 const char *xl__attention_needs_equal(const struct xl__attention_canonical *c);
+/* Likewise of one whose sequences may be of unequal lengths, not paged. */
+const char *xl__attention_needs_lines(const struct xl__attention_canonical *c);
 /* NULL, or why a variant with vector accesses along columns refuses. */
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c);
 

@@ -21,11 +21,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     const struct xl__attention_canonical *c = desc;
     if (!xl__is(l, XL__F_is_cpu))
         return "it is for CPUs";
-    if (c->kv_rows.kind == XL_ROWS_PAGED)
-        return "pages of keys are not supported";
-    if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
-        return "k and v of another type than q are not supported";
-    return xl__attention_needs_rows(desc);
+    const char *why = xl__attention_needs_lines(c);
+    return why ? why : xl__attention_needs_rows(c);
 }
 
 static size_t local_bytes(const struct xl__attention_canonical *c,

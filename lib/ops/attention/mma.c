@@ -85,17 +85,20 @@ static double item_registers(const struct xl__limits *l)
 }
 
 /* Those that an item needs: sums, scores, the held part of q, and the rest,
- * which is more where scores are more than scaled products. */
+ * which is more where scores are more than scaled products, and where
+ * sequences have addresses of their own, twice as many beside a held q. */
 static double registers_of(const struct xl__attention_canonical *c,
                            const struct layout *s)
 {
-    enum { OTHER = 64, OPTIONS = 48, SUMS = 2, HELD = 4 };
+    enum { OTHER = 64, OPTIONS = 48, LENGTHS = 16, SUMS = 2, HELD = 4 };
     const bool is_plain = !c->score && !c->has_cap &&
                           !xl__attention_has(c, XL__ATTENTION_MASK) &&
                           !xl__attention_has(c, XL__ATTENTION_SLOPES);
+    const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
     return (double)(s->rm * (s->dp / SUMS + s->bk / s->sk / SUMS) +
                     (s->holds_q ? s->rm * s->dp / HELD : 0) + OTHER +
-                    (is_plain ? 0 : OPTIONS));
+                    (is_plain ? 0 : OPTIONS) +
+                    (is_equal ? 0 : LENGTHS << s->holds_q));
 }
 
 static bool fits(const struct xl__limits *l,
@@ -303,9 +306,9 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "f32 would be rounded";
     if (!find_op(l, c))
         return xl__mma_rows_refused(l, dtype);
-    const char *unequal = xl__attention_needs_equal(c);
-    if (unequal)
-        return unequal;
+    const char *why = xl__attention_needs_lines(c);
+    if (why)
+        return why;
     if (c->d_head % EACH != 0)
         return "d_head must be a multiple of 8";
     for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++) {

@@ -86,7 +86,8 @@ static void gradient_table(void **state)
 }
 
 /* Three heads of queries to one of keys, so that rows are no multiples of
- * anything; more keys than three blocks; a window that cuts both ends. */
+ * anything; more keys than three blocks; a window that cuts both ends; packed
+ * sequences of unequal lengths. */
 static struct attention_case over(const struct xl__params *p, unsigned i)
 {
     static const size_t columns[] = {64, 128, 72, 24};
@@ -101,6 +102,8 @@ static struct attention_case over(const struct xl__params *p, unsigned i)
         .d = columns[i % N_COLUMNS],
         .dtype = i % 2 ? XL_BF16 : XL_F16,
         .with = i % 2 ? WITH_LSE : WITH_SINKS};
+    if (i % 5 < 3)
+        c.q_rows = c.kv_rows = XL_ROWS_PACKED;
     c.is_causal = i % 3 == 1;
     c.window = i % 3 == 2 ? c.n_kv / 2 : 0;
     c.scale = i % 4 == 3 ? -0.25 : 0;
@@ -138,6 +141,7 @@ static void every_gradient_tile(void **state)
         char text[64];
         struct attention_case c = over(&emulated.wanted, i);
         c.is_backward = true;
+        c.q_rows = c.kv_rows = (xl_rows_kind)0;
         c.n_q = (size_t)emulated.wanted.value[XL__ATTENTION_BQ] + 19;
         c.n_kv = (size_t)emulated.wanted.value[XL__ATTENTION_BK] + 21;
         c.with = i % 2 ? WITH_SLOPES : 0;
