@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a query sees, scores and results of attention on the host, in double. */
+#include "cases/attention_cases.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+
+/* How far key j is behind query i, where the last of each are at one place. */
+static double distance(const struct attention_case *c, size_t b, size_t i,
+                       size_t j)
+{
+    return (double)i + (double)attention_keys(c, b) -
+           (double)attention_queries(c, b) - (double)j;
+}
+
+bool attention_sees(const struct attention_case *c, size_t b, size_t i,
+                    size_t j)
+{
+    const double d = distance(c, b, i, j);
+    return j < attention_keys(c, b) && (!c->is_causal || d >= 0) &&
+           (c->window == 0 || fabs(d) < (double)c->window);
+}
+
+double attention_pairs(const struct attention_case *c)
+{
+    double pairs = 0;
+    for (size_t i = 0; i < c->n_q; i++) {
+        const double at = (double)i + (double)c->n_kv - (double)c->n_q;
+        const double reach =
+            c->window ? (double)c->window : (double)(c->n_q + c->n_kv);
+        const double end = fmin((double)c->n_kv,
+                                at + (c->is_causal ? 1 : reach));
+        pairs += fmax(0, end - fmax(0, at - reach + 1));
+    }
+    return pairs * (double)c->n_batch * (double)c->n_heads;
+}
+
+double attention_scale(const struct attention_case *c)
+{
+    return c->scale == 0 ? 1 / sqrt((double)c->d) : c->scale;
+}
+
+struct attention_score attention_score(const struct attention_ref *r, size_t b,
+                                       size_t h, size_t i, size_t j)
+{
+    const struct attention_case *c = r->c;
+    const struct ref_mat *m = r->operand;
+    const size_t q = attention_line(c, ATTENTION_Q, b, h, i);
+    const size_t k = attention_line(c, ATTENTION_K, b,
+                                    h / attention_share(c), j);
+    const size_t scale_line =
+        attention_line(c, ATTENTION_K_SCALES, b, h / attention_share(c), j);
+    struct attention_score s = {.slope = 1};
+    const double factor = c->with & (WITH_SCALES | WITH_KEY_SCALES)
+                              ? ref_at(&m[ATTENTION_K_SCALES], scale_line, 0)
+                              : 1;
+    double size = 0, bias = 0, slope = 0;
+    for (size_t col = 0; col < c->d; col++) {
+        const double term = ref_at(&m[ATTENTION_Q], q, col) *
+                            ref_at(&m[ATTENTION_K], k, col) * factor;
+        s.x += term;
+        size += fabs(term);
+    }
+    s.x *= attention_scale(c);
+    if (c->soft_cap > 0) {
+        const double y = tanh(s.x / c->soft_cap);
+        s.slope = 1 - y * y;
+        s.x = c->soft_cap * y;
+    }
+    if (c->with & WITH_SLOPES)
+        bias = ref_at(&m[ATTENTION_SLOPES], b, h) * fabs(distance(c, b, i, j));
+    s.x -= bias;
+    if (attention_has(c, ATTENTION_MASK))
+        s.x += ref_at(&m[ATTENTION_MASK],
+                      attention_line(c, ATTENTION_MASK, b, h, i), j);
+    if (c->with & WITH_SCORE)
+        slope = ref_at(&m[ATTENTION_SLOPE], 0, h) *
+                ref_at(&m[ATTENTION_AT], 0, j);
+    s.error = ((double)c->d + 6) * fabs(attention_scale(c)) * size +
+              16 * c->soft_cap + 4 * fabs(bias) + 4 * fabs(s.x);
+    s.x += slope;
+    s.error += 4 * fabs(slope) + fabs(s.x);
+    s.error = isfinite(s.x) ? s.error * ref_roundoff(XL_F32) : 0;
+    return s;
+}
+
+void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
+                   struct attention_row *row)
+{
+    static const double lowest = 104, fixed = 64;
+    const struct attention_case *c = r->c;
+    const double u = ref_roundoff(XL_F32), n = (double)c->n_kv;
+    const double sink = c->with & WITH_SINKS
+                            ? ref_at(&r->operand[ATTENTION_SINKS], b, h)
+                            : -(double)INFINITY;
+    double top = sink, most = 0, deepest = 0;
+    bool is_nan = false;
+    row->b = b;
+    row->h = h;
+    row->first = row->last = 0;
+    for (size_t j = 0; j < c->n_kv; j++) {
+        if (!attention_sees(c, b, i, j))
+            continue;
+        row->first = row->last == 0 ? j : row->first;
+        row->last = j + 1;
+        const struct attention_score s = attention_score(r, b, h, i, j);
+        const double x = row->weight[j] = s.x;
+        is_nan = is_nan || isnan(x) || x == (double)INFINITY;
+        top = fmax(top, x);
+        most = fmax(most, s.error);
+    }
+    top = isinf(top) ? 0 : top;
+    double sum = exp(sink - top);
+    for (size_t j = row->first; j < row->last; j++) {
+        if (isfinite(row->weight[j]))
+            deepest = fmax(deepest, fmin(lowest, top - row->weight[j]));
+        row->weight[j] = exp(row->weight[j] - top);
+        sum += row->weight[j];
+    }
+    for (size_t j = row->first; j < row->last; j++) {
+        row->weight[j] = sum == 0 ? 0 : row->weight[j] / sum;
+        if (is_nan)
+            row->weight[j] = (double)NAN;
+    }
+    row->lse = is_nan ? (double)NAN : top + log(sum);
+    row->error = expm1(2 * most) + (2 * deepest + 2 * n + fixed) * u;
+    row->lse_tol = most + (deepest + n + fixed +
+                           (isfinite(row->lse) ? 2 * fabs(row->lse) : 0)) * u;
+}
+
+double attention_expected(const struct attention_ref *r,
+                          const struct attention_row *row, size_t c,
+                          double *tol)
+{
+    const size_t share = attention_share(r->c);
+    const xl_dtype t = r->c->dtype;
+    const double narrow = t == XL_F32 ? 0 : ref_roundoff(t);
+    double sum = 0, size = 0, all = 0;
+    for (size_t j = row->first; j < row->last; j++) {
+        const size_t line =
+            attention_line(r->c, ATTENTION_V, row->b, row->h / share, j);
+        double v = ref_at(&r->operand[ATTENTION_V], line, c);
+        if (r->c->with & (WITH_SCALES | WITH_KEY_SCALES))
+            v *= ref_at(&r->operand[ATTENTION_V_SCALES],
+                        attention_line(r->c, ATTENTION_V_SCALES, row->b,
+                                       row->h / share, j),
+                        0);
+        sum += row->weight[j] * v;
+        size += row->weight[j] * fabs(v);
+        all += fabs(v);
+    }
+    *tol = (row->error + narrow) * size + ref_floor(XL_F32) * all;
+    *tol += narrow * (fabs(sum) + *tol) + ref_floor(t);
+    return sum;
+}
