@@ -121,6 +121,14 @@ static void refuses(void **state)
         c.view[i].dtype = XL_F32;
     check_refused(&l, &c, "f32");
     c = make_case(2, 8, 4, 9, 90, 64);
+    c.q_rows.kind = c.kv_rows.kind = XL_ROWS_PACKED;
+    assert_null(xl__attention_mma.refuses(&l, &c));
+    c.kv_rows.kind = XL_ROWS_PAGED;
+    check_refused(&l, &c, "pages");
+    c = make_case(2, 8, 4, 9, 90, 64);
+    c.view[XL__ATTENTION_K].dtype = XL_I8;
+    check_refused(&l, &c, "another type");
+    c = make_case(2, 8, 4, 9, 90, 64);
     l.matrix_ops = NULL;
     check_refused(&l, &c, "matrix instructions");
 }
