@@ -358,8 +358,9 @@ int tiling_measure(const struct tiling_job *job, xl_device *dev,
     const struct settings *set = &job->s->set;
     xl_fact units = {.value = (double)NAN};
     *p = (struct tiling_report){.op_ns = (double)NAN};
-    snprintf(p->title, sizeof p->title, "%s %s %s", job->op->name,
-             set->words[1], xl_dtype_name(job->dtype));
+    snprintf(p->title, sizeof p->title, "%s %s %s%s", job->op->name,
+             set->words[1], xl_dtype_name(job->dtype),
+             set->causal ? ", causal" : "");
     if (dev)
         (void)xl_device_fact(dev, "compute_units", XL_UNKNOWN, &units);
     p->units = set->units > 0    ? (unsigned)set->units

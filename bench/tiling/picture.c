@@ -348,7 +348,7 @@ static double draw_map(struct xl__str *out, const struct tiling_report *p,
              shades.last > 0 ? "began: first to last" : "unit: first to last");
     y = draw_panel(out, y,
                    g.is_map ? "Tiles: the unit that ran each"
-                            : "Groups, in order: the unit that ran each",
+                            : "Groups: the unit that ran each",
                    xl__str_text(&note));
     xl__str_clear(&note);
     for (size_t i = 0; i < g.rows; i++)

@@ -35,6 +35,7 @@ expect 0 "split of a convolution" "$clbench" split conv 1x8x9x9:8x3x3
 fits
 expect 0 "split of a causal mask" "$clbench" split attention 1x2x96x64 \
     --causal --units 3 --variant attention_flash --json "$folder/p.json"
+says "1x2x96x64 f32, causal"
 says "the longest group"
 fits
 split_holds "$folder/p.json"
