@@ -131,14 +131,15 @@ void expr_index(const struct expr_name *n, size_t at, size_t *i)
 /* Small ranges of integers, so that a product of two fits in an i32. */
 static void default_range(xl_dtype dtype, double *lo, double *hi)
 {
-    *lo = dtype == XL_U8 || dtype == XL_BOOL ? 0 : -100;
-    *hi = dtype == XL_U8 ? 200 : dtype == XL_BOOL ? 1 : 100;
+    const bool is_unsigned =
+        dtype == XL_U8 || dtype == XL_U16 || dtype == XL_U32;
+    *lo = is_unsigned || dtype == XL_BOOL ? 0 : -100;
+    *hi = is_unsigned ? 200 : dtype == XL_BOOL ? 1 : 100;
 }
 
 double expr_random(const struct expr_name *n, size_t col, struct xl__rng *rng)
 {
-    bool is_whole = n->dtype == XL_I32 || n->dtype == XL_I8 ||
-                    n->dtype == XL_U8 || n->dtype == XL_BOOL;
+    const bool is_whole = xl__dtype_unit_roundoff(n->dtype) == 0;
     double lo = n->lo, hi = n->hi;
     if (n->fill == FILL_INDEX)
         return (double)col;
@@ -383,8 +384,10 @@ static bool read_scalar(struct list_item *r, struct expr_spec *s)
     n->dtype = XL_F32;
     if (next_field(r, &word, &len) &&
         (!read_dtype(n, word, len) ||
-         (n->dtype != XL_F32 && n->dtype != XL_I32)))
-        return report_item(r, "the type of a scalar must be f32 or i32");
+         (n->dtype != XL_F64 && n->dtype != XL_F32 && n->dtype != XL_I64 &&
+          n->dtype != XL_I32)))
+        return report_item(
+            r, "the type of a scalar must be f64, f32, i64 or i32");
     return true;
 }
 
@@ -434,7 +437,7 @@ bool expr_read_shapes(struct expr_spec *s, const char *list, char *why)
 
 bool expr_read_scalars(struct expr_spec *s, const char *list, char *why)
 {
-    return read_items(s, list, why, "NAME=VALUE[:i32], such as eps=1e-5",
+    return read_items(s, list, why, "NAME=VALUE[:TYPE], such as eps=1e-5",
                       read_scalar);
 }
 
@@ -493,8 +496,9 @@ static bool is_other_word(struct word w, unsigned depth)
 {
     static const char *const constants[] = {"pi",   "inf",   "nan",
                                             "true", "false", NULL};
-    static const char *const types[] = {"f32", "f16", "bf16", "i32",
-                                        "i8",  "u8",  "bool", NULL};
+    static const char *const types[] = {"f64", "f32", "f16",  "bf16",
+                                        "i64", "i32", "i8",   "u32",
+                                        "u16", "u8",  "bool", NULL};
     const char *next = skip_blanks(w.text + w.len);
     return *next == '(' || is_in_list(w, constants) ||
            (depth > 0 && is_assignment(next)) ||

@@ -175,11 +175,12 @@ const struct option_row option_rows[] = {
      AT(portability), false, NULL},
     {"shape", 0, OPT_LIST, "NAME=SHAPE[:TYPE],...",
      "sizes of a name, separated by x: x=4096x4096, x=1e8; and its type if "
-     "not --dtype: f32, f16, bf16, i32, i8, u8, bool; repeatable. A name that "
+     "not --dtype: f64, f32, f16, bf16, i64, i32, i8, u32, u16, u8, bool; "
+     "repeatable. A name that "
      "is read and not given has the first shape, one that is assigned the "
      "shape of its value", NULL, AT(shapes), false, NULL},
-    {"scalar", 0, OPT_LIST, "NAME=VALUE[:i32],...",
-     "a scalar, f32 unless i32 is given; repeatable", NULL, AT(scalars), false,
+    {"scalar", 0, OPT_LIST, "NAME=VALUE[:TYPE],...",
+     "a scalar of f32, or of f64, i64 or i32; repeatable", NULL, AT(scalars), false,
      NULL},
     {"range", 0, OPT_LIST, "NAME=LO:HI,...",
      "data of a name: uniform from LO to HI, or 'index', each element's "

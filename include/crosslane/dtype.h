@@ -22,6 +22,9 @@ typedef enum xl_dtype {
     XL_BOOL, ///< a byte: 0 is false, anything else true; written as 0 or 1
     XL_F8E4M3, ///< OCP 8-bit float: bias 7, largest 448, no infinities; GEMM
     XL_F8E5M2, ///< OCP 8-bit float: upper half of an f16; GEMM
+    XL_I64,    ///< expressions
+    XL_U32,    ///< expressions
+    XL_U16,    ///< expressions
     XL_N_DTYPES
 } xl_dtype;
 

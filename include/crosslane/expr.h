@@ -40,15 +40,17 @@
  *
  * Broadcasting is NumPy's. Types: where a bound name or a cast() of the
  * expression is f64, all its floats are f64, also literals; what follows of
- * f32 and of its u is then said of f64 and u = 2^-53. Otherwise arithmetic on
- * f32, f16 and bf16 is in f32, and only cast() and stores round; i8, u8 and
- * bool become i32; i32 wraps; an i32 combined with a float becomes f32; `/`
- * and functions give f32, but abs, sign, ceil, floor, round, trunc, relu, min,
- * max, clamp, mod, fmod, //, sum of integers and integers ^ 2 (a whole number
- * in the text) are i32; comparisons give bool, the only type of ! any all and
- * of where's condition. & | xor are of two bools, or bit by bit of two i32; ~
+ * f32 and of its u is then said of f64 and u = 2^-53. Where one is i64 or u32,
+ * all its integers are i64, and what follows of i32 is said of i64 (no u32
+ * wraps: cast(x & 4294967295, u32)); integers of the text end below 2^53.
+ * Otherwise arithmetic on f32, f16 and bf16 is in f32, and only cast() and
+ * stores round; i8, u8, u16 and bool become i32; i32 wraps; an i32 combined
+ * with a float becomes f32; `/` and functions give f32, but abs, sign, ceil,
+ * floor, round, trunc, relu, min, max, clamp, mod, fmod, //, sum of integers
+ * and integers ^ 2 (a whole number in the text) are i32; comparisons give bool,
+ * the only type of ! any all and of where's condition. & | xor are of two bools, or bit by bit of two i32; ~
  * is ! of a bool and the complement of an i32; << and >> are of integers, and
- * a count below 0 or above 31 gives what shifting one by one would: 0, or -1
+ * a count below 0 or above 31 (63) gives what shifting one by one would: 0, or -1
  * of a negative x >> n. x^n is multiplied out for integers n from -5 to 16.
  * min and max propagate NaN. x // y is the quotient rounded down and x % y =
  * mod(x, y) what is left, with the sign of y, as in NumPy; fmod has the sign
@@ -175,8 +177,8 @@ XL_API xl_status xl_expr_compile_async(xl_queue *q, const char *text,
                                        xl_prepared done, void *arg);
 
 /**
- * Sizes and type (f32, f64, i32 or bool) of the value assigned to a name, as a dense
- * view without memory, so that the caller can allocate it. The other names are
+ * Sizes and type (f32, f64, i32, i64 or bool) of the value assigned to a name,
+ * as a dense view without memory, so that the caller can allocate it. The other names are
  * bound as for xl_expr_compile(); outputs may be omitted. Nothing is built.
  *
  * @return as xl_expr_compile(); XL_BAD_ARGUMENT also when only slices of
@@ -201,7 +203,8 @@ XL_API void xl_expr_destroy(xl_expr *e);
  *         XL_OVERLAP           an output overlaps another binding and is not
  *                              the same view, or overlaps another output, or
  *                              overlaps itself
- *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer, a
+ *         XL_BAD_SCALAR        an i32 scalar that is not a 32-bit integer, an
+ *                              i64 scalar that is not whole or not below 2^53, a
  *                              finite f32 scalar that overflows when rounded
  *                              to f32 (NaN and infinity are valid in f32)
  *         After an OpenCL code a part of the call may be in the queue

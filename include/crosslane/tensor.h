@@ -59,7 +59,8 @@ typedef struct xl_tensor {
 /** The value of a name in an expression (crosslane/expr.h). */
 typedef struct xl_binding {
     const char *name;  ///< letter or _, then letters, digits and _
-    xl_tensor tensor;  ///< of a scalar only the dtype, XL_F32 or XL_I32
+    xl_tensor tensor;  ///< of a scalar only the dtype: XL_F32, XL_I32;
+                       ///  in xl_expr also XL_F64, XL_I64
     bool is_scalar;    ///< the value is `scalar`; it may differ in each run
     double scalar;
 } xl_binding;

@@ -25,6 +25,9 @@ static const struct {
     [XL_BOOL] = {1, "bool", 0, 0},
     [XL_F8E4M3] = {1, "f8e4m3", 0x1p-4, 0x1p-10},
     [XL_F8E5M2] = {1, "f8e5m2", 0x1p-3, 0x1p-17},
+    [XL_I64] = {8, "i64", 0, 0},
+    [XL_U32] = {4, "u32", 0, 0},
+    [XL_U16] = {2, "u16", 0, 0},
 };
 
 static int is_known(xl_dtype dtype)
@@ -55,8 +58,10 @@ double xl__dtype_underflow(xl_dtype dtype)
 /* One element of any type. */
 union element {
     double f64;
+    int64_t i64;
     float f32;
     int32_t i32;
+    uint32_t u32;
     uint16_t u16;
     int8_t i8;
     uint8_t u8;
@@ -87,6 +92,12 @@ double xl__dtype_load(const void *base, size_t i, xl_dtype dtype)
         return (double)xl__e4m3_to_f32(x.u8);
     case XL_F8E5M2:
         return (double)xl__e5m2_to_f32(x.u8);
+    case XL_I64:
+        return (double)x.i64;
+    case XL_U32:
+        return x.u32;
+    case XL_U16:
+        return x.u16;
     case XL_N_DTYPES:
         break;
     }
@@ -96,6 +107,11 @@ double xl__dtype_load(const void *base, size_t i, xl_dtype dtype)
 static double saturate(double x, double least, double most)
 {
     return isnan(x) ? 0 : fmin(fmax(trunc(x), least), most);
+}
+
+int64_t xl__to_i64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : (int64_t)saturate(x, -0x1p63, 0x1p63);
 }
 
 void xl__dtype_store(void *base, size_t i, xl_dtype dtype, double x)
@@ -133,6 +149,15 @@ void xl__dtype_store(void *base, size_t i, xl_dtype dtype, double x)
     case XL_F8E5M2:
         out.u8 = xl__f32_to_e5m2((float)x);
         break;
+    case XL_I64:
+        out.i64 = xl__to_i64(x);
+        break;
+    case XL_U32:
+        out.u32 = (uint32_t)saturate(x, 0, UINT32_MAX);
+        break;
+    case XL_U16:
+        out.u16 = (uint16_t)saturate(x, 0, UINT16_MAX);
+        break;
     case XL_N_DTYPES:
         break;
     }
@@ -150,5 +175,7 @@ bool xl__scalar_fits(double x, xl_dtype dtype)
 {
     if (dtype == XL_I32)
         return x >= INT32_MIN && x <= INT32_MAX && floor(x) == x;
+    if (dtype == XL_I64)
+        return fabs(x) < XL__EXACT_INTEGERS && floor(x) == x;
     return !isfinite(x) || isfinite(xl__scalar_round(x, dtype));
 }

@@ -305,6 +305,9 @@ static cl_int set_arg(const struct launch *r, cl_kernel kernel, cl_uint at,
     case XL__ARG_VALUE_I32:
         return set_u32(r, kernel, at,
                        (uint32_t)(int32_t)r->call->value[arg->slot].f);
+    case XL__ARG_VALUE_I64:
+        return set_u64(r, kernel, at,
+                       (uint64_t)(int64_t)r->call->value[arg->slot].f);
     case XL__ARG_VALUE_U32:
         return set_u32(r, kernel, at, r->call->value[arg->slot].u);
     case XL__ARG_VALUE_U64:

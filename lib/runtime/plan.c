@@ -102,6 +102,11 @@ void xl__arg_value_i32(struct xl__step *s, unsigned slot)
     append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_I32, .slot = slot});
 }
 
+void xl__arg_value_i64(struct xl__step *s, unsigned slot)
+{
+    append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_I64, .slot = slot});
+}
+
 void xl__arg_value_u32(struct xl__step *s, unsigned slot)
 {
     append_arg(s, (struct xl__arg){.kind = XL__ARG_VALUE_U32, .slot = slot});

@@ -53,6 +53,7 @@ enum xl__arg_kind {
     XL__ARG_VALUE_F32, /* value[slot].f as float */
     XL__ARG_VALUE_F64, /* value[slot].f as double */
     XL__ARG_VALUE_I32, /* value[slot].f as int */
+    XL__ARG_VALUE_I64, /* value[slot].f as long */
     XL__ARG_VALUE_U64, /* value[slot].u + as.u as ulong */
     XL__ARG_VALUE_U32, /* value[slot].u as uint */
     XL__ARG_U32,
@@ -154,6 +155,7 @@ XL__PRIVATE_API void xl__arg_mem(struct xl__step *s, unsigned slot);
 void xl__arg_value_f32(struct xl__step *s, unsigned slot);
 void xl__arg_value_f64(struct xl__step *s, unsigned slot);
 void xl__arg_value_i32(struct xl__step *s, unsigned slot);
+void xl__arg_value_i64(struct xl__step *s, unsigned slot);
 void xl__arg_value_u64(struct xl__step *s, unsigned slot);
 XL__PRIVATE_API void xl__arg_value_u32(struct xl__step *s, unsigned slot);
 XL__PRIVATE_API void xl__arg_u32(struct xl__step *s, size_t v);

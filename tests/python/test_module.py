@@ -68,7 +68,8 @@ class Operands(unittest.TestCase):
         q = xl.default_queue()
         x = np.array([1, 1 + 2 ** -8, -3.5], np.float32)  # a tie, to even
         self.assertEqual(q.array(x, "bf16").numpy().tolist(), [1, 1, -3.5])
-        for dtype in (np.float16, np.int32, np.int8, np.uint8, np.bool_):
+        for dtype in (np.float16, np.int64, np.int32, np.int8,
+                      np.uint32, np.uint16, np.uint8, np.bool_):
             host = np.array([0, 1, 1, 0], dtype)
             np.testing.assert_array_equal(q.array(host).numpy(), host)
         x = np.random.rand(5)
@@ -81,8 +82,8 @@ class Operands(unittest.TestCase):
                 np.float16).astype("f4").reshape(4, 4) @ np.ones((4, 4), "f4"))
         with self.assertRaisesRegex(ValueError, "f8e5m2"):
             q.array(x, "f8e5m2")
-        with self.assertRaisesRegex(TypeError, "int64.*float32"):
-            xl.expr("x + 1", x=np.arange(3))
+        with self.assertRaisesRegex(TypeError, "int16.*float32"):
+            xl.expr("x + 1", x=np.arange(3, dtype=np.int16))
         with self.assertRaisesRegex(TypeError, "list"):
             xl.gemm([[1.0]], [[1.0]])
 

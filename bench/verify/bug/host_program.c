@@ -180,7 +180,12 @@ static const char *element_type(xl_dtype dtype)
         return "float";
     case XL_F16:
     case XL_BF16:
+    case XL_U16:
         return "unsigned short";
+    case XL_I64:
+        return "long long";
+    case XL_U32:
+        return "unsigned";
     default:
         return "unsigned char";
     }

@@ -263,9 +263,9 @@ static xl_status check_graph(const struct epilogue_reader *r)
                              "%s of %u operations; at most %d are possible: "
                              "compute the rest with xl_expr_run()",
                              words_of(r)->one, g->n_nodes, XL__EPILOGUE_NODES);
-    if (g->is_double)
+    if (xl__has_wide_values(g))
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
-                             "%s is computed in f32; cast to f32",
+                             "%s is computed in f32 and i32; cast to those",
                              words_of(r)->one);
     for (unsigned i = 0; i < g->n_nodes; i++) {
         const struct xl__node *n = &g->node[i];
@@ -476,22 +476,13 @@ static void write_load(struct epilogue_writer *w, unsigned k)
                   p, k);
 }
 
-/* The register type of an element. */
-static enum xl__vtype kind_of(xl_dtype dtype)
-{
-    static const enum xl__vtype kind[XL_N_DTYPES] = {
-        [XL_F32] = XL__V_F32,  [XL_F16] = XL__V_F32, [XL_BF16] = XL__V_F32,
-        [XL_I32] = XL__V_I32,  [XL_I8] = XL__V_I32,  [XL_U8] = XL__V_I32,
-        [XL_BOOL] = XL__V_BOOL};
-    return kind[dtype];
-}
-
 static void write_return(struct epilogue_writer *w)
 {
     struct xl__emit *m = &w->m;
     xl__emit_indent(m);
     xl__str_add(m->out, "return ");
-    xl__emit_ref_as(m, result_output(w)->node, m->vw, kind_of(w->ep->dtype));
+    xl__emit_ref_as(m, result_output(w)->node, m->vw,
+                    xl__register_type(w->ep->dtype));
     xl__str_add(m->out, ";\n");
 }
 
@@ -503,7 +494,7 @@ static void write_store(struct epilogue_writer *w)
     xl__emit_line(m,
                   "const %s x = xl_epilogue_of_%u(y, z, i, j "
                   "XL_EPILOGUE_ARGS);",
-                  xl__emit_type(m->g, kind_of(dtype), m->vw), m->vw);
+                  xl__emit_type(m->g, xl__register_type(dtype), m->vw), m->vw);
     if (m->vw == 1) {
         xl__emit_line(m, "xl_store_%s_1(p, 0, x);", name);
         return;
@@ -526,7 +517,7 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
                    "xl_%s_of_%u(\n"
                    "    const %s y, const ulong z, const ulong i, const "
                    "ulong j XL_%s_PARAMS)\n{\n",
-                   xl__emit_type(m->g, kind_of(w->ep->dtype), width),
+                   xl__emit_type(m->g, xl__register_type(w->ep->dtype), width),
                    names_of(w)->name, width,
                    xl__emit_type(m->g, XL__V_F32, width), names_of(w)->define);
     m->indent = 1;
@@ -927,9 +918,9 @@ static num device_value(enum xl__vtype type, double x, double error)
 {
     const num out = {x, error};
     if (type == XL__V_BOOL)
-        return xl__interval_round(xl__precision_of(false), out, XL_BOOL);
+        return xl__interval_round(xl__precision_of(NULL), out, XL_BOOL);
     return type == XL__V_F32
-               ? xl__interval_float(xl__precision_of(false), x, error)
+               ? xl__interval_float(xl__precision_of(NULL), x, error)
                : out;
 }
 
@@ -956,7 +947,7 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
             value[i] = device_value(n->type, operands[n->binding], 0);
     }
     const num out =
-        xl__interval_round(xl__precision_of(false), value[last], dtype);
+        xl__interval_round(xl__precision_of(NULL), value[last], dtype);
     *want = out.x;
     *error = out.err;
 }

@@ -100,7 +100,7 @@ size_t xl__reduction_vw(const struct xl__graph *g, const struct xl__limits *l,
 {
     const size_t inner = xl__inner_size(group);
     size_t vw = MAX_GPU_VW;
-    if (g->is_double)
+    if (xl__has_wide_values(g))
         return 1;
     if (xl__is_vector_cpu(l)) {
         /* Two native vectors share the loads of a function's constants

@@ -197,7 +197,7 @@ enum {
 static size_t choose_gpu_vector(const struct xl__graph *g,
                                 const struct xl__group *group)
 {
-    size_t vw = g->is_double ? 1 : MAX_GPU_VW;
+    size_t vw = xl__has_wide_values(g) ? 1 : MAX_GPU_VW;
     for (unsigned k = 0; k < group->n_operands; k++) {
         const struct xl__operand *o = &group->operand[k];
         const size_t stride = o->stride[group->n_loops - 1];
@@ -270,8 +270,9 @@ static void choose_cpu_geometry(const struct xl__graph *g,
                                 const struct xl__limits *l,
                                 struct xl__group *group)
 {
-    const size_t native =
-        g->is_double ? 1 : xl__size_or(l, XL__F_native_vector_f32, 1);
+    const size_t native = xl__has_wide_values(g)
+                              ? 1
+                              : xl__size_or(l, XL__F_native_vector_f32, 1);
     struct xl__geometry *geo = &group->geo;
     size_t vw = (size_t)xl__floor_power_of_two(xl__min_size(native, XL__EXPR_MAX_VW));
     vw = xl__min_size(vw,

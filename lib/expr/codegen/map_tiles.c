@@ -213,7 +213,8 @@ void xl__map_tile_geometry(const struct xl__graph *g,
                            const struct xl__limits *l, struct xl__group *group)
 {
     const unsigned across = choose_across_loop(group);
-    if (across == group->n_loops || has_gather(group) || g->is_double ||
+    if (across == group->n_loops || has_gather(group) ||
+        xl__has_wide_values(g) ||
         xl__emit_n_args(g, group) + XL__MAP_ARGS > XL__MAX_ARGS)
         return;
     group->geo.across = across;

@@ -70,7 +70,9 @@ const char *xl__emit_type(const struct xl__graph *g, enum xl__vtype type,
     unsigned i = 0;
     while (1u << i < width)
         i++;
-    return type != XL__V_F32 ? ints[i] : g->is_double ? "double" : floats[i];
+    if (type == XL__V_F32)
+        return g->is_double ? "double" : floats[i];
+    return type == XL__V_I32 && g->is_long ? "long" : ints[i];
 }
 
 /* -- the list of parameters ----------------------------------------------- */
@@ -259,6 +261,8 @@ static void set_scalar_arg(struct param_setting *t, const struct xl__node *n)
         xl__arg_value_f64(t->step, slot);
     else if (n->type == XL__V_F32)
         xl__arg_value_f32(t->step, slot);
+    else if (t->m->g->is_long)
+        xl__arg_value_i64(t->step, slot);
     else
         xl__arg_value_i32(t->step, slot);
 }
@@ -434,6 +438,8 @@ void xl__emit_includes(struct xl__emit *m)
                        xl__is_vector_cpu(m->l));
     if (m->g->is_double)
         xl__str_add(m->out, "#define XL_USE_F64 1\n#define XL_REAL_F64 1\n");
+    if (m->g->is_long)
+        xl__str_add(m->out, "#define XL_INTEGER_I64 1\n");
     xl__str_add(m->out,
                 "#include \"common/types.clh\"\n#include \"expr/expr.clh\"\n");
     if (uses & XL__USES_MATH)
@@ -524,6 +530,7 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
         write_bool_number(m, node, width);
         xl__str_add(m->out, ")");
     } else if (type == XL__V_I32 && n->type == XL__V_BOOL) {
+        xl__str_add(m->out, m->g->is_long ? "(long)" : "");
         write_bool_number(m, node, width);
     } else if (type == XL__V_I32) {
         xl__str_printf(m->out, "xl_int_%u(", width);
@@ -539,7 +546,8 @@ void xl__emit_ref_as(struct xl__emit *m, unsigned node, unsigned width,
 /* -- nodes ---------------------------------------------------------------- */
 
 /* Append a template of opencl_ops.c with the node's arguments in place of $a,
- * $b and $c. */
+ * $b and $c, the type of integers in place of $i and the end of their
+ * constants in place of $l. */
 static void write_template(struct xl__emit *m, const struct xl__node *n,
                            const char *spelling, unsigned width)
 {
@@ -549,7 +557,11 @@ static void write_template(struct xl__emit *m, const struct xl__node *n,
             continue;
         }
         c++;
-        if (*c == 'n' || (*c == 's' && width > 1))
+        if (*c == 'i')
+            xl__str_add(m->out, m->g->is_long ? "long" : "int");
+        else if (*c == 'l')
+            xl__str_add(m->out, m->g->is_long ? "L" : "");
+        else if (*c == 'n' || (*c == 's' && width > 1))
             xl__str_printf(m->out, "%u", width);
         else if (*c != 's')
             xl__emit_ref_as(
@@ -563,20 +575,29 @@ static void write_template(struct xl__emit *m, const struct xl__node *n,
 static void write_cast(struct xl__emit *m, const struct xl__node *n,
                        unsigned width)
 {
-    static const char *const after[XL_N_DTYPES] = {
-        [XL_I8] = ", -128, 127)", [XL_U8] = ", 0, 255)"};
+    static const struct {
+        const char *least, *most;
+    } range[XL_N_DTYPES] = {[XL_I8] = {"-128", "127"},
+                            [XL_U8] = {"0", "255"},
+                            [XL_U16] = {"0", "65535"},
+                            [XL_I32] = {"-2147483648", "2147483647"},
+                            [XL_U32] = {"0", "4294967295"}};
+    const bool is_clamped =
+        range[n->dtype].least && n->dtype != xl__wide_dtype(m->g, n->type);
+    const char *suffix = m->g->is_long ? "L" : "";
     const bool is_short = n->dtype == XL_F16 || n->dtype == XL_BF16;
     if (m->g->is_double && n->dtype == XL_F32)
         xl__str_add(m->out, "(float)");
     if (is_short)
         xl__str_printf(m->out, "xl_round_%s_%u(", xl_dtype_name(n->dtype),
                        width);
-    else if (after[n->dtype])
+    else if (is_clamped)
         xl__str_add(m->out, "clamp(");
     xl__emit_ref_as(m, n->arg[0], width, n->type);
-    xl__str_add(m->out, is_short          ? ")"
-                        : after[n->dtype] ? after[n->dtype]
-                                          : "");
+    if (is_clamped)
+        xl__str_printf(m->out, ", %s%s, %s%s", range[n->dtype].least, suffix,
+                       range[n->dtype].most, suffix);
+    xl__str_add(m->out, is_short || is_clamped ? ")" : "");
 }
 
 /* On CPUs: is it the quotient of elements by a value of the row that is at
@@ -784,14 +805,6 @@ void xl__emit_gather(struct xl__emit *m, unsigned operand, const char *at,
         xl__str_printf(m->out, "%u);\n", m->vw);
 }
 
-/* The type of register value that is stored as a dtype. */
-static enum xl__vtype register_type(xl_dtype dtype)
-{
-    if (dtype == XL_BOOL)
-        return XL__V_BOOL;
-    return xl__dtype_unit_roundoff(dtype) > 0 ? XL__V_F32 : XL__V_I32;
-}
-
 void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
                     const char *count)
 {
@@ -814,7 +827,7 @@ void xl__emit_store(struct xl__emit *m, unsigned operand, const char *at,
     write_address(m, operand, at);
     write_access_args(m, operand, access, count);
     xl__str_add(m->out, ", ");
-    xl__emit_ref_as(m, o->node, width, register_type(o->dtype));
+    xl__emit_ref_as(m, o->node, width, xl__register_type(o->dtype));
     xl__str_add(m->out, ");\n");
 }
 

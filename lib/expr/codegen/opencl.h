@@ -13,7 +13,7 @@
  * written as constants, so they belong to the kernel's structure.
  *
  * A value is a float, an int or a bool, and of width 1 or vw; in a graph that
- * is_double, a double, an int or a bool, of width 1. A bool is 0 or 1
+ * is_double or is_long, a double or a long, and of width 1. A bool is 0 or 1
  * in a scalar and 0 or -1 in a vector, as OpenCL's comparisons give it.
  * cl/expr/expr.clh has the functions that OpenCL C lacks; their names begin
  * with xl_ and end in the width. */

@@ -17,7 +17,8 @@
 /* The text of an operation: f32 on floats; fast on floats with fast math
  * (NULL: as f32); i32 on integers and bools; own on floats, on CPUs (NULL: as
  * elsewhere), of expr/math.clh; f64 where floats are f64, one element (NULL:
- * as f32). uses: XL__USES_... */
+ * as f32). $i and $l: int and an empty text, long and L where integers are
+ * i64. uses: XL__USES_... */
 struct op_template {
     const char *f32, *fast, *i32, *own, *f64;
     unsigned uses;
@@ -25,18 +26,18 @@ struct op_template {
 
 enum { M = XL__USES_MATH, R = XL__USES_RANDOM };
 
-#define WRAPPED(op) "as_int$s(as_uint$s($a) " op " as_uint$s($b))"
+#define WRAPPED(op) "as_$i$s(as_u$i$s($a) " op " as_u$i$s($b))"
 #define OWN(name) "xl_" name "_$n($a)"
 
 /* clang-format off */
 static const struct op_template templates[XL__N_EXPR_OPS] = {
     [XL__E_GATHER] = {.uses = XL__USES_GATHER},
     [XL__E_COPY]  = {.f32 = "$a", .i32 = "$a"},
-    [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_int$s(-as_uint$s($a))"},
+    [XL__E_NEG]   = {.f32 = "-$a", .i32 = "as_$i$s(-as_u$i$s($a))"},
     [XL__E_NOT]   = {.i32 = "!$a"},
     [XL__E_BITNOT] = {.i32 = "~$a"},
-    [XL__E_ABS]   = {.f32 = "fabs($a)", .i32 = "as_int$s(abs($a))"},
-    [XL__E_SIGN]  = {.f32 = OWN("sign"), .i32 = "clamp($a, -1, 1)"},
+    [XL__E_ABS]   = {.f32 = "fabs($a)", .i32 = "as_$i$s(abs($a))"},
+    [XL__E_SIGN]  = {.f32 = OWN("sign"), .i32 = "clamp($a, -1$l, 1$l)"},
     [XL__E_CEIL]  = {.f32 = "ceil($a)", .i32 = "$a"},
     [XL__E_FLOOR] = {.f32 = "floor($a)", .i32 = "$a"},
     [XL__E_ROUND] = {.f32 = "rint($a)", .i32 = "$a"},
@@ -74,7 +75,7 @@ static const struct op_template templates[XL__N_EXPR_OPS] = {
                      .f64 = "erf($a)", .uses = M},
     [XL__E_SIGMOID] = {.f32 = OWN("sigmoid"),
                      .f64 = "1.0 / (1.0 + exp(-$a))", .uses = M},
-    [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0)"},
+    [XL__E_RELU]  = {.f32 = OWN("relu"), .i32 = "max($a, 0$l)"},
     [XL__E_GELU]  = {.f32 = OWN("gelu"),
                      .f64 = "$a == -INFINITY ? 0.0 : 0.5 * $a * erfc(-$a * M_SQRT1_2)", .uses = M},
     [XL__E_GELU_TANH] = {.f32 = OWN("gelu_tanh"),
@@ -186,7 +187,8 @@ const char *xl__opencl_elem_type(xl_dtype dtype)
     static const char *const elem[XL_N_DTYPES] = {
         [XL_F32] = "float",  [XL_F16] = "ushort", [XL_BF16] = "ushort",
         [XL_F64] = "double", [XL_I32] = "int",    [XL_I8] = "char",
-        [XL_U8] = "uchar",   [XL_BOOL] = "uchar"};
+        [XL_U8] = "uchar",   [XL_BOOL] = "uchar", [XL_I64] = "long",
+        [XL_U32] = "uint",   [XL_U16] = "ushort"};
     return elem[dtype];
 }
 
@@ -241,13 +243,13 @@ static void format_double(char text[40], double x)
                  exponent - BIAS);
 }
 
-static void format_int(char text[40], int32_t x)
+static void format_int(char text[40], int64_t x, bool is_long)
 {
     enum { CAP = 40 };
-    if (x == INT32_MIN)
+    if (x == INT32_MIN && !is_long)
         snprintf(text, CAP, "-2147483647 - 1");
     else
-        snprintf(text, CAP, "%" PRId32, x);
+        snprintf(text, CAP, "%" PRId64 "%s", x, is_long ? "L" : "");
 }
 
 void xl__opencl_constant(const struct xl__emit *m, double value,
@@ -261,9 +263,9 @@ void xl__opencl_constant(const struct xl__emit *m, double value,
     else if (type == XL__V_F32)
         format_float(text, (float)value);
     else if (type == XL__V_I32)
-        format_int(text, (int32_t)value);
+        format_int(text, (int64_t)value, m->g->is_long);
     else
-        format_int(text, value == 0 ? 0 : width > 1 ? -1 : 1);
+        format_int(text, value == 0 ? 0 : width > 1 ? -1 : 1, false);
     if (width > 1)
         xl__str_printf(out, "(%s)", xl__emit_type(m->g, type, width));
     const bool is_wrapped = width > 1 || is_minus || text[0] == '-';

@@ -75,7 +75,7 @@ static const struct xl__accumulator *acc_of(const struct xl__graph *g,
 static unsigned words_of(const struct xl__graph *g,
                          const struct xl__accumulator *acc)
 {
-    return acc->words * (g->is_double ? 2 : 1);
+    return acc->words * (xl__has_wide_values(g) ? 2 : 1);
 }
 
 /* Does the state `have` also give the result of this reduction? The state of a

@@ -21,6 +21,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "expr/host/interval.h"
+
 static const struct xl__node *arg_node(const struct xl__graph *g,
                                        const struct xl__node *n, unsigned i)
 {
@@ -360,7 +362,8 @@ static bool rule_power(struct xl__graph *g, const struct xl__node *n,
     const double power = arg_node(g, n, 1)->value, size = fabs(power);
     const double most = power > 0 ? MOST_POWER : MOST_INVERSE;
     const bool is_whole =
-        size == floor(size) && (n->type == XL__V_I32 || size <= most);
+        size == floor(size) &&
+        (n->type == XL__V_I32 ? size <= UINT32_MAX : size <= most);
     if (!is_whole && !(g->fast_math && size == 0.5))
         return false;
     if (!is_whole)
@@ -387,19 +390,24 @@ static size_t n_reduced(const struct xl__graph *g, const struct xl__node *n)
     return elems;
 }
 
-static double wrap_i32(uint64_t x)
+/* c^n modulo 2^64. */
+static uint64_t power_of(uint64_t square, size_t n)
 {
-    const int64_t low = (int64_t)(x & UINT32_MAX);
-    return (double)(low > INT32_MAX ? low - UINT32_MAX - 1 : low);
-}
-
-/* c^n modulo 2^32. */
-static double power_i32(double c, size_t n)
-{
-    uint32_t out = 1, square = (uint32_t)(int32_t)c;
+    uint64_t out = 1;
     for (; n > 0; n >>= 1, square *= square)
         out *= n & 1 ? square : 1;
-    return wrap_i32(out);
+    return out;
+}
+
+/* The sum or product of n equal integers c. */
+static struct xl__interval reduce_integer(const struct xl__graph *g,
+                                          const struct xl__node *node,
+                                          double c, size_t n)
+{
+    const uint64_t bits = (uint64_t)xl__to_i64(c);
+    return xl__interval_integer(xl__precision_of(g), node->op == XL__E_SUM
+                                                         ? bits * n
+                                                         : power_of(bits, n));
 }
 
 /* The reduction of n equal numbers c. */
@@ -407,11 +415,9 @@ static double reduce_constant(const struct xl__node *node, double c, size_t n)
 {
     switch (node->op) {
     case XL__E_SUM:
-        if (node->type == XL__V_I32)
-            return wrap_i32((uint64_t)(int64_t)c * n);
         return c * (double)n;
     case XL__E_PROD:
-        return node->type == XL__V_I32 ? power_i32(c, n) : pow(c, (double)n);
+        return pow(c, (double)n);
     case XL__E_VAR:
         return c - c;
     case XL__E_LOGSUMEXP:
@@ -434,8 +440,14 @@ static bool rule_reduction(struct xl__graph *g, const struct xl__node *n,
         return false;
     if (arg_node(g, n, 0)->op == XL__E_CONST) {
         const double c = arg_node(g, n, 0)->value;
-        *out = add_constant_like(g, n, reduce_constant(n, c, n_reduced(g, n)),
-                                 true);
+        const size_t count = n_reduced(g, n);
+        struct xl__interval value = {reduce_constant(n, c, count), 0};
+        if (n->type == XL__V_I32 &&
+            (n->op == XL__E_SUM || n->op == XL__E_PROD))
+            value = reduce_integer(g, n, c, count);
+        if (value.err > 0)
+            return false; /* it is no double */
+        *out = add_constant_like(g, n, value.x, true);
         return true;
     }
     if (n_reduced(g, n) != 1)

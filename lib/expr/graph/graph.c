@@ -203,8 +203,10 @@ static unsigned fold_constants(struct xl__graph *g, const struct xl__node *n)
     g->node[g->n_nodes] = *n;
     for (unsigned i = 0; i < xl__expr_ops[n->op].n_args; i++)
         arg[i].x = g->node[n->arg[i]].value;
-    out.value =
-        round_constant(g, n->type, xl__eval_node(g, g->n_nodes, arg).x);
+    const struct xl__interval value = xl__eval_node(g, g->n_nodes, arg);
+    if (n->type == XL__V_I32 && value.err > 0)
+        return intern_node(g, n); /* it is no double */
+    out.value = round_constant(g, n->type, value.x);
     return intern_node(g, &out);
 }
 

@@ -83,7 +83,7 @@ static num random_number(const struct group_eval *e, const struct xl__node *n,
     const num seed = e->node[n->arg[0]].a[0];
     const double x = xl__eval_rand(n->op, (int32_t)seed.x, index);
     const double ulp = xl__expr_ops[n->op].ulp;
-    return xl__interval_float(xl__precision_of(false), x,
+    return xl__interval_float(xl__precision_of(NULL), x,
                               seed.err > 0 ? xl__unbounded
                                            : 2 * 0x1p-24 * ulp * radius);
 }
@@ -101,10 +101,9 @@ static num load_number(const struct group_eval *e, unsigned operand,
     index += xl__operand_before(e->group, o);
     num out = {m->value[index], m->error ? m->error[index] : 0};
     if (n->type == XL__V_BOOL)
-        return xl__interval_round(xl__precision_of(false), out, XL_BOOL);
+        return xl__interval_round(xl__precision_of(NULL), out, XL_BOOL);
     return n->type == XL__V_F32
-               ? xl__interval_float(xl__precision_of(e->g->is_double), out.x,
-                                    out.err)
+               ? xl__interval_float(xl__precision_of(e->g), out.x, out.err)
                : out;
 }
 
@@ -198,7 +197,7 @@ static void store_operand(struct group_eval *e, unsigned operand, size_t row)
     const size_t start = operand_index(e->group, o, false, row);
     const size_t n = is_same_for_row(e->group, o) ? 1 : e->n_reduced;
     const enum xl__vtype type = e->g->node[o->node].type;
-    const struct xl__precision *p = xl__precision_of(e->g->is_double);
+    const struct xl__precision *p = xl__precision_of(e->g);
     for (size_t i = 0; i < n; i++) {
         const size_t at = start + operand_index(e->group, o, true, i);
         num x = from->a[i * from->step];

@@ -294,10 +294,11 @@ static bool is_negative_integer(const struct xl__tree *t,
 
 static unsigned add_integer(struct xl__infer *in, double value)
 {
-    if (value > I32_MAX || value < -I32_MAX - 1)
+    if (!in->g->is_long && (value > I32_MAX || value < -I32_MAX - 1))
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "%.0f does not fit in i32; with a point, %.0f.0, it is f32",
+            "%.0f does not fit in i32: write %.0f.0 for f32, or bind or cast "
+            "to i64",
             value, value);
     return xl__infer_const(in, XL__V_I32, value);
 }
@@ -464,16 +465,16 @@ static void free_state(struct xl__infer *in)
     free(in->is_needed);
 }
 
-/* Floats are f64 where a bound name or a cast is. */
-static bool has_f64(const struct xl__infer *in)
+/* Is a bound name or a cast of this type? */
+static bool has_type(const struct xl__infer *in, xl_dtype dtype)
 {
     bool has = false;
     for (unsigned i = 0; i < in->s->n; i++)
-        has = has || in->s->b[i].dtype == XL_F64;
+        has = has || in->s->b[i].dtype == dtype;
     for (unsigned i = 0; i < in->t->n_nodes; i++)
         has = has || (in->t->node[i].kind == XL__T_CALL &&
                       in->t->node[i].op == XL__E_CAST &&
-                      in->t->node[i].dtype == XL_F64);
+                      in->t->node[i].dtype == dtype);
     return has;
 }
 
@@ -481,7 +482,9 @@ static bool has_f64(const struct xl__infer *in)
 static void infer_statements(struct xl__infer *in)
 {
     *in->g = (struct xl__graph){.fast_math = in->s->fast_math != 0,
-                                .is_double = has_f64(in)};
+                                .is_double = has_type(in, XL_F64),
+                                .is_long = has_type(in, XL_I64) ||
+                                           has_type(in, XL_U32)};
     if (!allocate_state(in)) {
         XL__INFER_FAIL(in, XL_NO_MEMORY, "out of memory");
         return;

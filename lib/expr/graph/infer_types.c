@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "expr/graph/graph.h"
 #include "expr/graph/infer.h"
+#include "expr/language/functions.h"
 
 /* -- shapes ----------------------------------------------------------- */
 
@@ -190,29 +191,17 @@ unsigned xl__infer_as(struct xl__infer *in, unsigned node, xl_dtype dtype)
 {
     if (in->status != XL_OK)
         return XL__NO_NODE;
-    switch (dtype) {
-    case XL_F64: /* then floats are f64 */
-        return add_cast(in, node, XL__V_F32, XL_F64);
-    case XL_F32:
-    case XL_F16:
-    case XL_BF16:
-        node = add_cast(in, node, XL__V_F32, xl__wide_dtype(in->g, XL__V_F32));
-        return add_cast(in, node, XL__V_F32, dtype);
-    case XL_I32:
-        return add_cast(in, node, XL__V_I32, XL_I32);
-    case XL_I8:
-    case XL_U8:
-        node = add_cast(in, node, XL__V_I32, XL_I32);
-        return add_cast(in, node, XL__V_I32, dtype);
-    case XL_BOOL:
+    if (dtype == XL_BOOL)
         return compare_with_zero(in, node);
-    default:
+    if (!xl__is_expr_type(dtype))
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
-            "type %s is not supported; supported are f64, f32, f16, bf16, "
-            "i32, i8, u8 and bool",
+            "type %s is not supported; supported are " XL__EXPR_TYPES
+            " and bool",
             xl_dtype_name(dtype));
-    }
+    const enum xl__vtype type = xl__register_type(dtype);
+    node = add_cast(in, node, type, xl__wide_dtype(in->g, type));
+    return add_cast(in, node, type, dtype);
 }
 
 static unsigned convert_to(struct xl__infer *in, unsigned node,

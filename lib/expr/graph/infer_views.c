@@ -27,32 +27,9 @@
 #include "base/numbers.h"
 #include "expr/graph/infer.h"
 #include "expr/graph/infer_types.h"
+#include "expr/language/functions.h"
 
 /* -- bound tensors ---------------------------------------------------- */
-
-/* The type of a value of this memory type in a register; false when it is not
- * supported. */
-static bool register_type(unsigned dtype, enum xl__vtype *out)
-{
-    switch (dtype) {
-    case XL_F64:
-    case XL_F32:
-    case XL_F16:
-    case XL_BF16:
-        *out = XL__V_F32;
-        return true;
-    case XL_I32:
-    case XL_I8:
-    case XL_U8:
-        *out = XL__V_I32;
-        return true;
-    case XL_BOOL:
-        *out = XL__V_BOOL;
-        return true;
-    default:
-        return false;
-    }
-}
 
 unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
 {
@@ -60,15 +37,14 @@ unsigned xl__infer_binding(struct xl__infer *in, unsigned binding)
     struct xl__node spec = {.op = b->is_scalar ? XL__E_SCALAR : XL__E_INPUT,
                             .dtype = (xl_dtype)b->dtype,
                             .binding = binding};
-    if (!register_type(b->dtype, &spec.type) ||
-        (b->is_scalar && b->dtype != XL_F64 && b->dtype != XL_F32 &&
-         b->dtype != XL_I32))
+    spec.type = xl__register_type(spec.dtype);
+    if (b->is_scalar ? !xl__is_scalar_type(spec.dtype)
+                     : !xl__is_expr_type(spec.dtype))
         return XL__INFER_FAIL(in, XL_BAD_ARGUMENT, "'%s' is bound as %s; %s",
                               b->name, xl_dtype_name((xl_dtype)b->dtype),
-                              b->is_scalar
-                                  ? "scalars are f64, f32 or i32"
-                                  : "tensors are f64, f32, f16, bf16, i32, "
-                                    "i8, u8 or bool");
+                              b->is_scalar ? "scalars are " XL__SCALAR_TYPES
+                                           : "tensors are " XL__EXPR_TYPES
+                                             " or bool");
     spec.shape.n_dims = b->is_scalar ? 0 : b->n_dims;
     for (unsigned d = 0; d < spec.shape.n_dims; d++) {
         spec.shape.size[d] = b->size[d];
@@ -509,20 +485,12 @@ unsigned xl__infer_gather(struct xl__infer *in,
 
 /* -- assignments: types and shapes ------------------------------------ */
 
-static enum xl__vtype register_type_of(xl_dtype dtype)
-{
-    if (dtype == XL_BOOL)
-        return XL__V_BOOL;
-    return dtype == XL_I32 || dtype == XL_I8 || dtype == XL_U8 ? XL__V_I32
-                                                               : XL__V_F32;
-}
-
 static bool check_type(struct xl__infer *in, const char *name, xl_dtype dtype,
                        enum xl__vtype type)
 {
-    if (type <= register_type_of(dtype))
+    if (type <= xl__register_type(dtype))
         return true;
-    if (register_type_of(dtype) == XL__V_BOOL)
+    if (xl__register_type(dtype) == XL__V_BOOL)
         XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "'%s' is bool and its value is %s: write the value != 0", name,
@@ -638,7 +606,7 @@ static unsigned set_output(struct xl__infer *in, const struct xl__node *to,
         !fit_shape(in, name, &in->g->node[written].shape, target, &out))
         return XL__NO_NODE;
     out.node = xl__infer_as(
-        in, written, xl__wide_dtype(in->g, register_type_of(out.dtype)));
+        in, written, xl__wide_dtype(in->g, xl__register_type(out.dtype)));
     in->g->output[at] = out;
     return value;
 }

@@ -288,7 +288,7 @@ static void print_const(const struct printer *p, const struct xl__node *n,
     if (n->type == XL__V_BOOL)
         xl__str_add(p->out, n->value != 0 ? "true" : "false");
     else if (n->type == XL__V_I32)
-        xl__str_printf(p->out, "%" PRId32, (int32_t)n->value);
+        xl__str_printf(p->out, "%" PRId64, (int64_t)n->value);
     else
         print_float(p->out, n->value);
     if (is_wrapped)

@@ -220,6 +220,7 @@ xl_status xl__graph_lower_variance(const struct xl__graph *from,
         TRY(XL_NO_MEMORY);
     out->fast_math = from->fast_math;
     out->is_double = from->is_double;
+    out->is_long = from->is_long;
     const unsigned same = copy_first(&s);
     for (unsigned i = same; i < from->n_nodes; i++) {
         s.number[i] = lower_node(&s, i);

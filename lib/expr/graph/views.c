@@ -349,6 +349,7 @@ xl_status xl__graph_lower_views(const struct xl__graph *from,
         .from = from, .s = s, .l = l, .to = out, .why = why};
     out->fast_math = from->fast_math;
     out->is_double = from->is_double;
+    out->is_long = from->is_long;
     if (!allocate(&w))
         TRY(XL_NO_MEMORY);
     for (unsigned i = 0; i < from->n_nodes; i++) {

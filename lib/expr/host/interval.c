@@ -13,12 +13,25 @@
 
 #include "base/half.h"
 
-const struct xl__precision *xl__precision_of(bool is_double)
+#define F32 0x1p-24, (double)FLT_MAX, (double)FLT_MIN, 0
+#define F64 0x1p-53, DBL_MAX, DBL_MIN, 8
+#define I32 32, INT32_MAX
+#define I64 64, XL__EXACT_INTEGERS - 1
+const struct xl__precision *xl__precision_of(const struct xl__graph *g)
 {
-    static const struct xl__precision f32 = {0x1p-24, (double)FLT_MAX,
-                                             (double)FLT_MIN, 0};
-    static const struct xl__precision f64 = {0x1p-53, DBL_MAX, DBL_MIN, 8};
-    return is_double ? &f64 : &f32;
+    static const struct xl__precision by_type[2][2] = {
+        {{F32, I32}, {F32, I64}}, {{F64, I32}, {F64, I64}}};
+    return g ? &by_type[g->is_double][g->is_long] : &by_type[0][0];
+}
+
+struct xl__interval xl__interval_integer(const struct xl__precision *p,
+                                         uint64_t x)
+{
+    const uint64_t sign = (uint64_t)1 << (p->bits - 1);
+    const uint64_t low = x & (sign | (sign - 1));
+    const double value = low & sign ? -(double)(2 * sign - low) : (double)low;
+    return (struct xl__interval){
+        value, p->bits == 64 && fabs(value) > p->top ? xl__unbounded : 0};
 }
 
 struct xl__interval xl__interval_float(const struct xl__precision *p, double x,
@@ -76,6 +89,21 @@ static double to_u8(double x)
     return saturate_to(x, 0, UINT8_MAX);
 }
 
+static double to_u16(double x)
+{
+    return saturate_to(x, 0, UINT16_MAX);
+}
+
+static double to_u32(double x)
+{
+    return saturate_to(x, 0, UINT32_MAX);
+}
+
+static double to_i64(double x)
+{
+    return saturate_to(x, -0x1p63, 0x1p63);
+}
+
 static double to_bool(double x)
 {
     return x != 0;
@@ -106,9 +134,9 @@ struct xl__interval xl__interval_round(const struct xl__precision *p,
                                        struct xl__interval a, xl_dtype dtype)
 {
     static double (*const f[XL_N_DTYPES])(double) = {
-        [XL_F32] = to_f32,  [XL_F16] = to_f16, [XL_BF16] = to_bf16,
-        [XL_I32] = to_i32,  [XL_I8] = to_i8,   [XL_U8] = to_u8,
-        [XL_BOOL] = to_bool};
+        [XL_F32] = to_f32, [XL_F16] = to_f16, [XL_BF16] = to_bf16,
+        [XL_I32] = to_i32, [XL_I8] = to_i8,   [XL_U8] = to_u8,
+        [XL_U16] = to_u16, [XL_U32] = to_u32, [XL_BOOL] = to_bool};
     if (dtype == XL_BOOL)
         return to_truth_value(a);
     if (!f[dtype] || (dtype == XL_F32 && p->own == 0))
@@ -126,6 +154,11 @@ struct xl__interval xl__interval_convert(const struct xl__precision *p,
     if (to == XL__V_BOOL)
         return to_truth_value(a);
     if (to == XL__V_F32 && p->u < 0x1p-24)
-        return a; /* an i32 is an f64 */
-    return map_monotonic(to == XL__V_F32 ? to_f32 : to_i32, a);
+        return a; /* an integer that is known is an f64 */
+    if (to == XL__V_F32 || p->bits == 32)
+        return map_monotonic(to == XL__V_F32 ? to_f32 : to_i32, a);
+    a = map_monotonic(to_i64, a);
+    if (fabs(a.x) + a.err > p->top)
+        a.err = xl__unbounded;
+    return a;
 }

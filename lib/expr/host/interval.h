@@ -22,11 +22,19 @@ struct xl__interval {
 
 /* A type of floats: the relative error u of one rounding, its largest and its
  * least normal number, and roundings of the host that the bounds of an
- * operation include, since x is computed in f64 as well. */
+ * operation include, since x is computed in f64 as well. A type of integers:
+ * its bits, and the largest one that x can be. */
 struct xl__precision {
     double u, most, least, own;
+    unsigned bits;
+    double top;
 };
-const struct xl__precision *xl__precision_of(bool is_double);
+/* Those of a graph; NULL: f32 and i32. */
+const struct xl__precision *xl__precision_of(const struct xl__graph *g);
+/* An integer modulo 2^bits. Above `top` a double may not be the integer, so
+ * nothing is stated. */
+struct xl__interval xl__interval_integer(const struct xl__precision *p,
+                                         uint64_t x);
 static const double xl__unbounded = (double)INFINITY;
 
 /* |a - b|; 0 for two NaN and for two equal infinities, infinite when only one

@@ -376,7 +376,7 @@ static double own_error(const struct xl__graph *g, enum xl__expr_op op,
     const enum error_scale by = rules[op].by;
     const double ulp =
         xl__expr_ops[op].ulp + (by == SCALE_TAIL ? gelu_tail_ulp(a[0].x) : 0);
-    const struct xl__precision *p = xl__precision_of(g->is_double);
+    const struct xl__precision *p = xl__precision_of(g);
     const double u = p->u * ((ulp > 0 ? 2 * ulp : 1) + p->own);
     double of = fabs(f);
     if (by == SCALE_NONE || !isfinite(f) || is_exact_result(p, op, a, f))
@@ -390,7 +390,7 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
                        const num *a)
 {
     const struct operation_rule *r = &rules[op];
-    const struct xl__precision *p = xl__precision_of(g->is_double);
+    const struct xl__precision *p = xl__precision_of(g);
     const unsigned n = xl__expr_ops[op].n_args;
     double at[XL__EXPR_ARGS] = {0}, top, err = 0;
     for (unsigned i = 0; i < n; i++)
@@ -412,21 +412,15 @@ static num eval_floats(const struct xl__graph *g, enum xl__expr_op op,
     return xl__interval_float(p, f, err + own_error(g, op, a, f));
 }
 
-static int32_t wrap_i32(uint32_t x)
+/* x^n modulo 2^64; for negative n 1 / x^n, truncated. */
+static uint64_t integer_power(int64_t x, int64_t n)
 {
-    return x <= INT32_MAX ? (int32_t)x
-                          : (int32_t)(x - INT32_MAX - 1) + INT32_MIN;
-}
-
-/* x^n modulo 2^32; for negative n 1 / x^n, truncated. */
-static int32_t integer_power(int32_t x, int32_t n)
-{
-    uint32_t out = 1, square = (uint32_t)x;
+    uint64_t out = 1, square = (uint64_t)x;
     if (n < 0)
-        return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;
+        return x == 1 ? 1 : x == -1 ? (n % 2 ? UINT64_MAX : 1) : 0;
     for (; n > 0; n >>= 1, square *= square)
         out *= n & 1 ? square : 1;
-    return wrap_i32(out);
+    return out;
 }
 
 /* Near numbers may have quite different bits. */
@@ -436,69 +430,67 @@ static bool is_of_bits(enum xl__expr_op op)
            xl__expr_ops[op].result == XL__R_INT;
 }
 
-/* A count outside of 0 to 31 shifts all bits out. */
-static int32_t shift_left(int32_t x, int32_t n)
+/* The exact integer of exact arguments. A count outside of a type's bits
+ * shifts all of them out. */
+static num apply_to_integers(const struct xl__precision *p,
+                             enum xl__expr_op op, const double at[])
 {
-    return n < 0 || n > 31 ? 0 : wrap_i32((uint32_t)x << n);
-}
-
-static int32_t shift_right(int32_t x, int32_t n)
-{
-    const unsigned count = n < 0 || n > 31 ? 31 : (unsigned)n;
-    return (int32_t)floor(ldexp(x, -(int)count));
-}
-
-/* The exact value for integers, which wrap in 32 bits. */
-static double apply_to_integers(enum xl__expr_op op, const double at[])
-{
-    const uint32_t a = (uint32_t)(int32_t)at[0], b = (uint32_t)(int32_t)at[1];
+    const int64_t x = xl__to_i64(at[0]), y = xl__to_i64(at[1]);
+    const uint64_t a = (uint64_t)x, b = (uint64_t)y;
+    const bool is_count = y >= 0 && y < (int64_t)p->bits;
     switch (op) {
     case XL__E_ADD:
-        return wrap_i32(a + b);
+        return xl__interval_integer(p, a + b);
     case XL__E_SUB:
-        return wrap_i32(a - b);
+        return xl__interval_integer(p, a - b);
     case XL__E_MUL:
-        return wrap_i32(a * b);
+        return xl__interval_integer(p, a * b);
     case XL__E_NEG:
-        return wrap_i32(0 - a);
+        return xl__interval_integer(p, 0 - a);
     case XL__E_ABS:
-        return at[0] < 0 ? wrap_i32(0 - a) : at[0];
+        return xl__interval_integer(p, x < 0 ? 0 - a : a);
     case XL__E_POW:
-        return integer_power((int32_t)at[0], (int32_t)at[1]);
+        return xl__interval_integer(p, integer_power(x, y));
     case XL__E_FLOORDIV:
-        return at[1] == 0    ? 0
-               : at[1] == -1 ? wrap_i32(0 - a)
-                             : floor_quotient(at[0], at[1]);
+        if (y == 0 || y == -1)
+            return xl__interval_integer(p, y == 0 ? 0 : 0 - a);
+        break;
     case XL__E_MOD:
-        return at[1] == 0 ? 0 : floor_rest(at[0], at[1]);
     case XL__E_FMOD:
-        return at[1] == 0 ? 0 : fmod(at[0], at[1]);
+        if (y == 0)
+            return (num){0, 0};
+        break;
     case XL__E_BITNOT:
-        return wrap_i32(~a);
+        return xl__interval_integer(p, ~a);
     case XL__E_AND:
-        return wrap_i32(a & b);
+        return xl__interval_integer(p, a & b);
     case XL__E_OR:
-        return wrap_i32(a | b);
+        return xl__interval_integer(p, a | b);
     case XL__E_XOR:
-        return wrap_i32(a ^ b);
+        return xl__interval_integer(p, a ^ b);
     case XL__E_SHL:
-        return shift_left((int32_t)at[0], (int32_t)at[1]);
+        return xl__interval_integer(p, is_count ? a << y : 0);
     case XL__E_SHR:
-        return shift_right((int32_t)at[0], (int32_t)at[1]);
+        return (num){
+            floor(ldexp(at[0], -(int)(is_count ? y : (int64_t)p->bits - 1))),
+            0};
     default:
-        return apply_rule(&rules[op], at);
+        break;
     }
+    return (num){apply_rule(&rules[op], at) + 0.0, 0};
 }
 
-static num eval_integers(enum xl__expr_op op, const num *a)
+static num eval_integers(const struct xl__precision *p, enum xl__expr_op op,
+                         const num *a)
 {
     const unsigned n = xl__expr_ops[op].n_args;
     double at[XL__EXPR_ARGS] = {0}, top, err;
     for (unsigned i = 0; i < n; i++)
         at[i] = a[i].x;
-    const double f = apply_to_integers(op, at);
+    const num exact = apply_to_integers(p, op, at);
+    const double f = exact.x;
     if (are_exact(a, n))
-        return (num){f, 0};
+        return exact;
     if (has_unbounded(a, n) || is_of_bits(op) || has_discontinuity(op, a))
         return (num){f, xl__unbounded};
     err = is_quotient(op) ? bound_quotient(op, a)
@@ -506,7 +498,7 @@ static num eval_integers(enum xl__expr_op op, const num *a)
     if (op == XL__E_ABS)
         err = a[0].err;
     err = fmax(err, deviation_at_zero(op, a, f));
-    return (num){f, fabs(f) + err > INT32_MAX ? xl__unbounded : err};
+    return (num){f, fabs(f) + err > p->top ? xl__unbounded : err};
 }
 
 static bool compare_numbers(enum xl__expr_op op, double a, double b)
@@ -607,7 +599,7 @@ static num eval_by_type(const struct xl__graph *g, const struct xl__node *n,
     if (xl__expr_ops[n->op].result == XL__R_BOOL)
         return eval_comparison(n->op, a[0], a[1]);
     return n->type == XL__V_F32 ? eval_floats(g, n->op, a)
-                                : eval_integers(n->op, a);
+                                : eval_integers(xl__precision_of(g), n->op, a);
 }
 
 struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
@@ -615,7 +607,7 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
 {
     const struct xl__node *n = &g->node[node];
     const unsigned n_args = xl__expr_ops[n->op].n_args;
-    const struct xl__precision *p = xl__precision_of(g->is_double);
+    const struct xl__precision *p = xl__precision_of(g);
     num a[XL__EXPR_ARGS] = {{0, 0}};
     for (unsigned i = 0; i < n_args; i++)
         a[i] = xl__interval_convert(p, arg[i], g->node[n->arg[i]].type,
@@ -631,7 +623,7 @@ struct xl__interval xl__eval_node(const struct xl__graph *g, unsigned node,
         return (num){a[0].x != 0 ? a[1].x : a[2].x, xl__unbounded};
     case XL__E_CAST:
         return xl__interval_convert(p, xl__interval_round(p, a[0], n->dtype),
-                                    n->dtype == XL_F32 || n->dtype == XL_F64
+                                    n->dtype == xl__wide_dtype(g, n->type)
                                         ? g->node[n->arg[0]].type
                                         : n->type,
                                     n->type);

@@ -63,13 +63,13 @@ static num reduce_sum_f32(const struct reduced_numbers *m)
 static num reduce_sum_i32(const struct reduced_numbers *m)
 {
     const struct sums s = add_up(m);
-    uint32_t bits = 0;
+    uint64_t bits = 0;
     for (size_t i = 0; i < m->n; i++)
-        bits += (uint32_t)(int32_t)get_number(m, i).x;
-    const int64_t x =
-        bits <= INT32_MAX ? (int64_t)bits : (int64_t)bits - UINT32_MAX - 1;
-    return (num){(double)x,
-                 s.err > 0 && s.size > INT32_MAX ? xl__unbounded : s.err};
+        bits += (uint64_t)xl__to_i64(get_number(m, i).x);
+    num out = xl__interval_integer(m->p, bits);
+    if (s.err > 0)
+        out.err = s.size > m->p->top ? xl__unbounded : s.err;
+    return out;
 }
 
 /* n - 1 products of one rounding u each, whatever the order: (1 + u)^n - 1,
@@ -100,15 +100,16 @@ static num reduce_prod_f32(const struct reduced_numbers *m)
 
 static num reduce_prod_i32(const struct reduced_numbers *m)
 {
-    uint32_t bits = 1;
+    uint64_t bits = 1;
     double err = 0;
     for (size_t i = 0; i < m->n; i++) {
-        bits *= (uint32_t)(int32_t)get_number(m, i).x;
+        bits *= (uint64_t)xl__to_i64(get_number(m, i).x);
         err += get_number(m, i).err;
     }
-    const int64_t x =
-        bits <= INT32_MAX ? (int64_t)bits : (int64_t)bits - UINT32_MAX - 1;
-    return (num){(double)x, err > 0 ? xl__unbounded : 0};
+    num out = xl__interval_integer(m->p, bits);
+    if (err > 0)
+        out.err = xl__unbounded;
+    return out;
 }
 
 /* The device divides by n or multiplies by 1 / n: at most 2 roundings of 2.5
@@ -302,12 +303,8 @@ struct xl__interval xl__eval_reduce(const struct xl__graph *g, unsigned node,
 {
     const struct xl__node *r = &g->node[node];
     const enum xl__vtype from = g->node[r->arg[0]].type;
-    const struct reduced_numbers m = {a,
-                                      step,
-                                      n,
-                                      from,
-                                      operand_type(r, from),
-                                      xl__precision_of(g->is_double)};
+    const struct reduced_numbers m = {
+        a, step, n, from, operand_type(r, from), xl__precision_of(g)};
     switch (r->op) {
     case XL__E_SUM:
         return m.to == XL__V_F32 ? reduce_sum_f32(&m) : reduce_sum_i32(&m);

@@ -188,13 +188,11 @@ xl_term xl_term_reduce(xl_terms *t, const char *function, xl_term x,
 
 xl_term xl_term_cast(xl_terms *t, xl_term x, xl_dtype dtype)
 {
-    xl_dtype found;
-    const char *type = xl_dtype_name(dtype);
     if (has_failed(t) || !check_terms(t, "xl_term_cast", &x, 1))
         return 0;
-    if (!xl__type_find(type, strlen(type), &found)) {
+    if (!xl__is_expr_type(dtype)) {
         record_error(t, "xl_term_cast",
-                     "types are f64, f32, f16, bf16, i32, i8, u8 and bool");
+                     "types are " XL__EXPR_TYPES " and bool");
         return 0;
     }
     struct xl__tree_call c = {.name = "cast",

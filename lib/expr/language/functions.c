@@ -48,7 +48,8 @@ static const struct {
 };
 
 static const xl_dtype types[] = {XL_F64, XL_F32, XL_F16, XL_BF16,
-                                 XL_I32, XL_I8,  XL_U8,  XL_BOOL};
+                                 XL_I64, XL_I32, XL_I8,  XL_U32,
+                                 XL_U16, XL_U8,  XL_BOOL};
 
 static const char *const views[] = {"transpose", "permute", "reshape"};
 
@@ -94,6 +95,20 @@ bool xl__constant_find(const char *name, size_t len, struct xl__tree_node *out)
         return true;
     }
     return false;
+}
+
+bool xl__is_expr_type(xl_dtype dtype)
+{
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (types[i] == dtype)
+            return true;
+    return false;
+}
+
+bool xl__is_scalar_type(xl_dtype dtype)
+{
+    return dtype == XL_F64 || dtype == XL_F32 || dtype == XL_I64 ||
+           dtype == XL_I32;
 }
 
 bool xl__type_find(const char *name, size_t len, xl_dtype *out)

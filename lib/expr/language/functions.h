@@ -25,8 +25,15 @@ bool xl__function_has_axes(const struct xl__function *f);
 bool xl__constant_find(const char *name, size_t len,
                        struct xl__tree_node *out);
 
-/* Find a type that expressions compute with: f64, f32, f16, bf16, i32, i8, u8,
- * bool. */
+/* The types that expressions compute with, for messages that end in " or
+ * bool".
+ */
+#define XL__EXPR_TYPES "f64, f32, f16, bf16, i64, i32, i8, u32, u16, u8"
+bool xl__is_expr_type(xl_dtype dtype);
+/* The types of a bound scalar. */
+#define XL__SCALAR_TYPES "f64, f32, i64 or i32"
+bool xl__is_scalar_type(xl_dtype dtype);
+/* Find one of them by its name. */
 bool xl__type_find(const char *name, size_t len, xl_dtype *out);
 
 /* Is the name transpose, permute or reshape? */

@@ -21,7 +21,6 @@ enum {
 
 /* The least value that rounds to infinity: half a unit above the largest f32.
  */
-#define EXACT_INTEGERS 9007199254740992.0 /* 2^53 */
 
 /* Longest first, so that <= is not read as < and =. */
 static const char *const signs[] = {
@@ -169,7 +168,7 @@ static xl_status lex_number(struct xl__lexer *l, struct xl__token *out)
         return xl__tree_error(l->tree, out->location, l->e, XL_BAD_ARGUMENT,
                               "the number is too large for f64, which ends at "
                               "1.8e308; infinity is inf");
-    if (out->kind == XL__TOK_INTEGER && out->value > EXACT_INTEGERS)
+    if (out->kind == XL__TOK_INTEGER && out->value >= XL__EXACT_INTEGERS)
         out->value = HUGE_VAL;
     return XL_OK;
 }

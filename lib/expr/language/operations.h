@@ -6,17 +6,19 @@
 
 #include <crosslane/expr.h>
 
+#include "base/dtype.h"
 #include "base/error.h"
 
 /* The type of a value in a register. Values of memory's types (xl_dtype) are
- * converted on loading. XL__V_F32 is f64 in
- * a graph that is_double. The arguments of an operation have the type that it
- * works in; explicit CAST nodes convert, each by one of these steps:
+ * converted on loading. XL__V_F32 is f64 in a graph that is_double, and
+ * XL__V_I32 i64 in one that is_long. The arguments of an operation have the
+ * type that it works in; explicit CAST nodes convert, each by one of these
+ * steps:
  *
  *     bool to i32 or f32
  *     i32 to f32, f32 to i32
  *     f32 to f32, rounded to f16 or bf16
- *     i32 to i32, saturated as i8 or u8
+ *     i32 to i32, saturated as a narrower integer
  *
  * A conversion to bool is the comparison != 0. */
 enum xl__vtype { XL__V_BOOL, XL__V_I32, XL__V_F32, XL__N_VTYPES };
@@ -206,6 +208,7 @@ struct xl__graph {
     size_t cap_outputs;
     bool fast_math;
     bool is_double;   /* floats are f64, else f32 */
+    bool is_long;     /* integers are i64, else i32 */
     unsigned *bucket; /* hash table of nodes, of graph.c */
     unsigned n_buckets;
 };
@@ -247,10 +250,23 @@ static inline bool xl__is_of_place(enum xl__expr_op op)
 static inline xl_dtype xl__wide_dtype(const struct xl__graph *g,
                                       enum xl__vtype type)
 {
-    return type == XL__V_BOOL  ? XL_BOOL
-           : type == XL__V_I32 ? XL_I32
-           : g->is_double      ? XL_F64
-                               : XL_F32;
+    if (type == XL__V_F32)
+        return g->is_double ? XL_F64 : XL_F32;
+    return type == XL__V_BOOL ? XL_BOOL : g->is_long ? XL_I64 : XL_I32;
+}
+
+/* The type in a register of the values of a memory type. */
+static inline enum xl__vtype xl__register_type(xl_dtype dtype)
+{
+    if (dtype == XL_BOOL)
+        return XL__V_BOOL;
+    return xl__dtype_unit_roundoff(dtype) > 0 ? XL__V_F32 : XL__V_I32;
+}
+
+/* Has the graph values of 8 bytes? Its kernels take one element at a time. */
+static inline bool xl__has_wide_values(const struct xl__graph *g)
+{
+    return g->is_double || g->is_long;
 }
 
 static inline size_t xl__shape_elems(const struct xl__shape *s)

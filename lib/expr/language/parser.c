@@ -22,16 +22,12 @@
 #include "expr/language/parser.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "expr/language/functions.h"
 #include "expr/language/lexer.h"
-
-/* 2^53: up to it a double represents every whole number. */
-#define WHOLE_NUMBERS 9007199254740992.0
-/* 2^31: i32 ends one below it and begins at minus it. */
-#define INTEGERS 2147483648.0
 
 enum { LOWEST = 1, COMPARES = 3, QUOTED = 40 };
 
@@ -275,8 +271,8 @@ static xl_status parse_cast(struct parser *p, struct xl__tree_call *c,
                     "cast(x, f16); ',' is expected"));
     if (p->token.kind != XL__TOK_NAME ||
         !xl__type_find(p->token.text, p->token.len, &c->dtype))
-        return fail_expected(p, "a type is expected: f64, f32, f16, bf16, "
-                                "i32, i8, u8 or bool");
+        return fail_expected(p,
+                             "a type is expected: " XL__EXPR_TYPES " or bool");
     TRY(next_token(p));
     TRY(expect_sign(p, ")", "')' is expected after the type"));
 fail:
@@ -301,7 +297,7 @@ static xl_status parse_size(struct parser *p, struct xl__tree_node *view)
     if (view->n_sizes >= XL_MAX_DIMS)
         return fail_at(p, location,
                        "more sizes than a tensor has dimensions: at most 6");
-    TRY(parse_whole_number(p, WHOLE_NUMBERS, size));
+    TRY(parse_whole_number(p, XL__EXACT_INTEGERS, size));
     if (*size < 1 && *size != -1)
         return fail_at(p, location,
                        "a size is 1 or more, or -1 for what "
@@ -399,7 +395,7 @@ fail:
 static xl_status parse_slice_bound(struct parser *p, bool *has, int64_t *out)
 {
     *has = p->token.kind == XL__TOK_INTEGER || xl__is_sign(&p->token, "-");
-    return *has ? parse_whole_number(p, WHOLE_NUMBERS, out) : XL_OK;
+    return *has ? parse_whole_number(p, XL__EXACT_INTEGERS, out) : XL_OK;
 }
 
 static xl_status parse_slice_step(struct parser *p, struct xl__slice *s)
@@ -574,8 +570,8 @@ static xl_status fail_too_large(struct parser *p, const struct xl__token *t)
 {
     int len = t->len > QUOTED ? QUOTED : (int)t->len;
     return xl__tree_error(p->tree, t->location, p->lexer.e, XL_BAD_ARGUMENT,
-                          "%.*s%s does not fit in an i32; with a point, as "
-                          "1e10 or 1.0, it is an f32",
+                          "%.*s%s: integers of a text end below 2^53; with a "
+                          "point, as 1e10 or 1.0, it is a float",
                           len, t->text, t->len > QUOTED ? "..." : "");
 }
 
@@ -584,7 +580,7 @@ static xl_status parse_number(struct parser *p, unsigned *out)
     xl_status status;
     struct xl__token t = p->token;
     bool is_integer = t.kind == XL__TOK_INTEGER;
-    if (is_integer && t.value >= INTEGERS)
+    if (is_integer && isinf(t.value))
         return fail_too_large(p, &t);
     struct xl__tree_node node = {.kind =
                                      is_integer ? XL__T_INTEGER : XL__T_NUMBER,
@@ -599,21 +595,6 @@ fail:
 static bool is_power(const struct xl__token *t)
 {
     return xl__is_sign(t, "^") || xl__is_sign(t, "**");
-}
-
-/* Read 2147483648 after '-': the one integer whose magnitude is not an i32. */
-static xl_status parse_least_integer(struct parser *p, unsigned *out)
-{
-    xl_status status;
-    struct xl__token t = p->token;
-    struct xl__tree_node node = {
-        .kind = XL__T_INTEGER, .value = -INTEGERS, .location = t.location};
-    TRY(next_token(p));
-    if (is_power(&p->token))
-        return fail_too_large(p, &t);
-    TRY(add_node(p, &node, out));
-fail:
-    return status;
 }
 
 static xl_status parse_parentheses(struct parser *p, unsigned *out)
@@ -710,18 +691,13 @@ static xl_status parse_unary(struct parser *p, unsigned *out)
     xl_status status;
     unsigned arg;
     struct xl__token sign = p->token;
-    bool is_minus = xl__is_sign(&sign, "-");
-    if (!is_minus && !xl__is_sign(&sign, "!") && !xl__is_sign(&sign, "~"))
+    if (!xl__is_sign(&sign, "-") && !xl__is_sign(&sign, "!") &&
+        !xl__is_sign(&sign, "~"))
         return parse_power(p, out);
     TRY(enter_level(p));
     TRY(next_token(p));
-    if (is_minus && p->token.kind == XL__TOK_INTEGER &&
-        p->token.value >= INTEGERS && p->token.value < INTEGERS + 1) {
-        TRY(parse_least_integer(p, out));
-    } else {
-        TRY(parse_unary(p, &arg));
-        TRY(add_call(p, &sign, &arg, 1, out));
-    }
+    TRY(parse_unary(p, &arg));
+    TRY(add_call(p, &sign, &arg, 1, out));
     p->depth--;
 fail:
     return status;

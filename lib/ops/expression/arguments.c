@@ -49,17 +49,14 @@ static xl_status check_name(xl_queue *q, const struct xl__parameter *b,
 
 static xl_status check_dtype(xl_queue *q, const struct xl__parameter *b)
 {
-    const bool is_legal =
-        b->is_scalar
-            ? b->dtype == XL_F64 || b->dtype == XL_F32 || b->dtype == XL_I32
-            : b->dtype <= XL_BOOL;
-    if (is_legal)
+    const xl_dtype dtype = (xl_dtype)b->dtype;
+    if (b->is_scalar ? xl__is_scalar_type(dtype) : xl__is_expr_type(dtype))
         return XL_OK;
     return xl__error_set(&q->error, XL_BAD_ARGUMENT, "%s is of type %s; %s",
-                         b->name, xl_dtype_name((xl_dtype)b->dtype),
-                         b->is_scalar ? "a scalar is f64, f32 or i32"
-                                      : "a tensor is f64, f32, f16, bf16, "
-                                        "i32, i8, u8 or bool");
+                         b->name, xl_dtype_name(dtype),
+                         b->is_scalar ? "a scalar is " XL__SCALAR_TYPES
+                                      : "a tensor is " XL__EXPR_TYPES
+                                        " or bool");
 }
 
 xl_status xl__expr_check_signature(xl_queue *q, const struct xl__signature *s)
@@ -106,12 +103,16 @@ static xl_status check_scalar(const xl_binding *b, struct xl__error *e)
 {
     if (xl__scalar_fits(b->scalar, b->tensor.dtype))
         return XL_OK;
-    return xl__error_set(e, XL_BAD_SCALAR,
-                         b->tensor.dtype == XL_I32
-                             ? "%s is %.17g; must be a whole number of 32 bits"
-                             : "%s is %.17g, which overflows f32; for "
-                               "infinity bind INFINITY",
-                         b->name, b->scalar);
+    return xl__error_set(
+        e, XL_BAD_SCALAR,
+        b->tensor.dtype == XL_I32
+            ? "%s is %.17g; must be a whole number of 32 bits"
+        : b->tensor.dtype == XL_I64
+            ? "%s is %.17g; must be a whole number between "
+                               "-2^53 and 2^53; bind others as tensors"
+            : "%s is %.17g, which overflows f32; for "
+              "infinity bind INFINITY",
+        b->name, b->scalar);
 }
 
 static bool is_empty(const xl_tensor *t)

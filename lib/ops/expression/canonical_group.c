@@ -96,9 +96,10 @@ xl_status xl__canonical_group_init(const struct xl__graph *g,
 {
     xl_status status = XL_OK;
     struct renumbering r = {g, &out->g, NULL};
-    *out = (struct xl__canonical_group){
-        .g = {.fast_math = g->fast_math, .is_double = g->is_double},
-        .group = *from};
+    *out = (struct xl__canonical_group){.g = {.fast_math = g->fast_math,
+                                              .is_double = g->is_double,
+                                              .is_long = g->is_long},
+                                        .group = *from};
     out->group.value = xl__calloc(from->n_values, sizeof *from->value);
     out->g.node = xl__calloc(g->n_nodes, sizeof *g->node);
     r.number = xl__calloc(g->n_nodes, sizeof *r.number);

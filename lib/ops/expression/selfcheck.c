@@ -211,13 +211,21 @@ static double special_number(size_t i, xl_dtype dtype)
 }
 
 /* A random number that suits the type: normally distributed floats, all values
- * of a byte, small integers. */
+ * of one or two bytes, small integers; of integers of 64 bits, and of those
+ * without a sign, also large ones. */
 static double draw_number(struct xl__rng *rng, xl_dtype dtype)
 {
     enum { MAX = 100 };
+    const double small = (double)xl__rng_below(rng, 2 * MAX + 1) - MAX;
     switch (dtype) {
     case XL_I32:
-        return (double)xl__rng_below(rng, 2 * MAX + 1) - MAX;
+        return small;
+    case XL_I64:
+        return xl__rng_below(rng, 2) ? small : small * 0x1p32;
+    case XL_U32:
+        return xl__rng_below(rng, 2) ? fabs(small) : UINT32_MAX - fabs(small);
+    case XL_U16:
+        return (double)xl__rng_below(rng, UINT16_MAX + 1);
     case XL_I8:
         return (double)xl__rng_below(rng, UINT8_MAX + 1) + INT8_MIN;
     case XL_U8:
@@ -416,13 +424,15 @@ static double expected_value(const struct xl__selfcheck_case *t,
     return m->value[i];
 }
 
-/* Scalars: not 0 and not 1; whole numbers for i32. */
+/* Scalars: not 0 and not 1; whole numbers for integers. */
 static void set_scalars(struct group_case *c, const struct xl__signature *sig,
                         struct xl__call *call)
 {
     static const double step = 0.125;
     for (unsigned i = 0; i < sig->n; i++) {
-        c->scalar[i] = sig->b[i].dtype == XL_I32 ? i + 2 : (i + 6) * step;
+        const xl_dtype dtype = (xl_dtype)sig->b[i].dtype;
+        c->scalar[i] =
+            xl__register_type(dtype) == XL__V_I32 ? i + 2 : (i + 6) * step;
         if (sig->b[i].is_scalar)
             call->value[1 + i].f = c->scalar[i];
     }

@@ -113,7 +113,7 @@ static bool is_result(xl_dtype sum, xl_dtype c, bool has_epilogue)
 {
     if (sum == XL_F64 || sum == XL_N_DTYPES)
         return sum == c && !has_epilogue; /* XL_N_DTYPES is not C's */
-    return has_epilogue ? c != XL_F64 && !is_f8(c)
+    return has_epilogue ? c != XL_F64 && c <= XL_BOOL
                         : is_narrow_float(c) || (c == XL_I32 && sum == XL_I32);
 }
 

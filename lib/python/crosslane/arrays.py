@@ -16,12 +16,14 @@ from .library import DTYPES, check, lib, new
 #: The host's type of each element type. Those that NumPy lacks are integers of
 #: as many bits there.
 HOST = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16,
-        "f64": np.float64, "i32": np.int32, "i8": np.int8, "u8": np.uint8,
-        "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8}
+        "f64": np.float64, "i64": np.int64, "i32": np.int32, "i8": np.int8,
+        "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": np.bool_,
+        "f8e4m3": np.uint8, "f8e5m2": np.uint8}
 #: DLPack's kDLCPU, kDLCUDAHost and kDLROCMHost
 HOST_MEMORY = (1, 3, 11)
 _NAMES = {np.dtype(HOST[name]): name
-          for name in ("f32", "f16", "f64", "i32", "i8", "u8", "bool")}
+          for name in ("f32", "f16", "f64", "i64", "i32", "i8", "u32", "u16",
+                       "u8", "bool")}
 
 
 def dtype_name(dtype: Any) -> str:
@@ -280,7 +282,8 @@ class Array:
         name = dtype_name(dtype)
         out = self.queue.empty(self.shape, name)
         text = "x" if name == self.dtype else f"cast(x, {name})"
-        return expr(text, x=self, out=out)  # type: ignore[return-value]
+        copied: Array = expr(text, x=self, out=out)
+        return copied
 
     def copy(self) -> Array:
         """A copy without gaps."""

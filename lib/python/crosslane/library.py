@@ -64,9 +64,9 @@ def make_structs(members: Iterable[Any], *names: str) -> dict[str, Any]:
         fields = []
         for m in rows[name]:
             kind = m.type.decode()
-            ctype = (make(kind) if kind in rows else _TYPES.get(kind) or
-                     (c_void_p if m.bytes == ctypes.sizeof(c_void_p) else
-                      c_int))  # a pointer; an enum
+            ctype: Any = (make(kind) if kind in rows else _TYPES.get(kind) or
+                          (c_void_p if m.bytes == ctypes.sizeof(c_void_p) else
+                           c_int))  # a pointer; an enum
             n = m.bytes // ctypes.sizeof(ctype)
             fields.append((m.name.decode(), ctype if n == 1 else ctype * n))
         made[name] = type(name, (ctypes.Structure,),

@@ -79,17 +79,20 @@ class Call:
     def bind(self, names: dict[str, Any]) -> dict[str, Any]:
         """Members `bindings` and `n_bindings`."""
         bindings = (structs["xl_binding"] * len(names))()
-        wide = any(dtype_of(value) == "f64" for value in names.values())
+        arrays = {name: self.read(value) for name, value in names.items()
+                  if not isinstance(value, (int, float, np.number))}
+        types = {array.dtype for array in arrays.values()}
+        real = "f64" if "f64" in types else "f32"
+        whole = "i64" if types & {"i64", "u32"} else "i32"
         for binding, (name, value) in zip(bindings, names.items()):
             binding.name = name.encode()
-            if isinstance(value, (int, float, np.number)):
+            if name not in arrays:
                 value = value.item() if isinstance(value, np.number) else value
-                is_float = isinstance(value, float)
                 binding.is_scalar, binding.scalar = True, value
                 binding.tensor.dtype = DTYPES[
-                    "i32" if not is_float else "f64" if wide else "f32"]
+                    real if isinstance(value, float) else whole]
             else:
-                binding.tensor = self.tensor(self.read(value))
+                binding.tensor = self.tensor(arrays[name])
         return {"bindings": self.point("bindings", bindings),
                 "n_bindings": len(names)}
 
@@ -129,8 +132,8 @@ class Call:
         n = c_uint()
         self.queue.call(f"xl_{self.op}_explain", *self.args, byref(self.desc),
                         choices, c_uint(room), byref(n))
-        return [Choice(*(v.decode() if isinstance(v, bytes) else v
-                         for v in (getattr(c, f) for f in Choice._fields)))
+        return [Choice._make(v.decode() if isinstance(v, bytes) else v
+                             for v in (getattr(c, f) for f in Choice._fields))
                 for c in choices[:n.value]]
 
 
@@ -150,14 +153,8 @@ def explain(op: Callable[..., Any], *args: Any, **options: Any
             ) -> list[Choice]:
     """The variants for a call, the best first, and why: explain(gemm, a, b).
     The chosen one is built and self-checked; nothing runs."""
-    return op.describe(*args, **options).explain()  # type: ignore[attr-defined]
-
-
-def dtype_of(value: Any) -> str:
-    """The element type of an array; "" of a number."""
-    dtype = getattr(value, "dtype", None)
-    return dtype if isinstance(dtype, str) else "f64" if (
-        dtype == np.float64 and not isinstance(value, np.number)) else ""
+    call: Call = op.describe(*args, **options)  # type: ignore[attr-defined]
+    return call.explain()
 
 
 def memory(x: Array) -> Any:
@@ -443,7 +440,7 @@ def expr(text: str, *, dtype: Any = None, fast_math: bool = False,
     """A fused expression over the names, arrays and numbers: expr.h.
 
     The result is what the text assigns to `out`, or its last line, in a new
-    array of f32, f64, i32 or bool, or of `dtype`; memory that is bound as `out`
+    array of f32, f64, i32, i64 or bool, or of `dtype`; memory that is bound as `out`
     takes it instead. An array that the text assigns is changed in place."""
     call = Call("expr", queue, *names.values())
     queue = call.queue

@@ -97,7 +97,7 @@ static void invalid_lists_are_reported(void **state)
          "at most 31 characters"},
         {expr_read_scalars, "s=", "not a number"},
         {expr_read_scalars, "s=1x", "not a number"},
-        {expr_read_scalars, "s=1:f16", "f32 or i32"},
+        {expr_read_scalars, "s=1:f16", "f32, i64 or i32"},
         {expr_read_scalars, "s=1,s=2", "was given before"},
         {expr_read_ranges, "x=5", "two numbers"},
         {expr_read_ranges, "x=5:1", "LO must not exceed HI"},

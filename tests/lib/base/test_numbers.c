@@ -24,7 +24,9 @@ static void dtype_stores_and_loads(void **state)
         [XL_BF16] = 1.5,      [XL_F64] = 0x1.0000000000001p0,
         [XL_I32] = INT32_MIN, [XL_I8] = -128,
         [XL_U8] = 255,        [XL_BOOL] = 1,
-        [XL_F8E4M3] = 448,    [XL_F8E5M2] = -57344};
+        [XL_F8E4M3] = 448,    [XL_F8E5M2] = -57344,
+        [XL_I64] = -0x1p63,   [XL_U32] = UINT32_MAX,
+        [XL_U16] = 65535};
     (void)state;
     for (int d = 0; d < XL_N_DTYPES; d++) {
         const xl_dtype dtype = (xl_dtype)d;
@@ -56,6 +58,13 @@ static void dtype_rounds(void **state)
         {-1e12, XL_I32, INT32_MIN},
         {200, XL_I8, 127},
         {-5, XL_U8, 0},
+        {1e30, XL_I64, 0x1p63},
+        {-1e30, XL_I64, -0x1p63},
+        {-2.9, XL_I64, -2},
+        {-1, XL_U32, 0},
+        {1e10, XL_U32, UINT32_MAX},
+        {65535.9, XL_U16, 65535},
+        {NAN, XL_U16, 0},
         {NAN, XL_I32, 0},
         {0.5, XL_BOOL, 1},
         {0, XL_BOOL, 0},
@@ -65,6 +74,11 @@ static void dtype_rounds(void **state)
         assert_true(xl__dtype_round(cases[i].x, cases[i].dtype) ==
                     cases[i].expected);
     assert_true(isnan(xl__dtype_round(NAN, XL_BF16)));
+    assert_true(xl__to_i64(0x1p63) == INT64_MAX);
+    assert_true(xl__to_i64(-0x1p63) == INT64_MIN);
+    assert_true(xl__scalar_fits(1 - 0x1p53, XL_I64));
+    assert_false(xl__scalar_fits(0x1p53, XL_I64));
+    assert_false(xl__scalar_fits(0.5, XL_I64));
 }
 
 /* 1 + u rounds to 1 (a tie, to even), 1 + 2 u is the next number. */

@@ -500,12 +500,12 @@ static void run_nodes(struct model_memory *m)
             num x = {all[out->node][dense_index(&n->shape, &out->shape, i)],
                      0};
             if (out->dtype == XL_F32)
-                x = xl__interval_convert(xl__precision_of(false), x, n->type,
+                x = xl__interval_convert(xl__precision_of(NULL), x, n->type,
                                          XL__V_F32);
             m->value[m->s->b[out->binding].same_as]
                     [out->offset +
                      strided_index(&out->shape, out->stride, i)] =
-                xl__interval_round(xl__precision_of(false), x, out->dtype).x;
+                xl__interval_round(xl__precision_of(NULL), x, out->dtype).x;
         }
     }
     for (unsigned n = 0; n < m->g->n_nodes; n++)

@@ -345,7 +345,12 @@ static void constants(void **state)
     xl__opencl_constant(&m, -2147483648.0, XL__V_I32, 1);
     xl__opencl_constant(&m, 1, XL__V_BOOL, 1);
     xl__opencl_constant(&m, 1, XL__V_BOOL, 4);
-    assert_string_equal(xl__str_text(&out), "(-2147483647 - 1)1(int4)(-1)");
+    const struct xl__graph longs = {.is_long = true};
+    const struct xl__emit wide = {.g = &longs, .out = &out};
+    xl__opencl_constant(&wide, -2147483648.0, XL__V_I32, 1);
+    xl__opencl_constant(&wide, 1, XL__V_BOOL, 1);
+    assert_string_equal(xl__str_text(&out),
+                        "(-2147483647 - 1)1(int4)(-1)(-2147483648L)1");
     xl__str_clear(&out);
 }
 
@@ -405,31 +410,37 @@ static void write_file(struct batch *b, const char *folder, unsigned type,
     xl__str_clear(&text);
 }
 
-static void write_type(const char *folder, enum xl__vtype type,
+static void write_type(const char *folder, enum xl__vtype type, bool is_long,
                        struct batch_way way)
 {
     enum { EACH = 6 }; /* outputs, so that registers suffice */
     struct batch b;
+    const unsigned name = (unsigned)type + (is_long ? XL__N_VTYPES : 0);
     unsigned i_file = 0;
     batch_begin_typed(&b, type, 1);
+    b.g.is_long = is_long;
     for (int op = 0; op < XL__N_EXPR_OPS; op++) {
         struct xl__node n;
         if (!batch_node((enum xl__expr_op)op, type, &n))
             continue;
-        batch_add(&b, &n, batch_memory(n.type), 1, 0);
+        batch_add(&b, &n, xl__wide_dtype(&b.g, n.type), 1, 0);
         if (b.group.n_operands < b.n_inputs + EACH)
             continue;
-        write_file(&b, folder, (unsigned)type, i_file++, way);
+        write_file(&b, folder, name, i_file++, way);
         batch_begin_typed(&b, type, 1);
+        b.g.is_long = is_long;
     }
-    write_file(&b, folder, (unsigned)type, i_file, way);
+    write_file(&b, folder, name, i_file, way);
 }
 
 static int write_files(const char *folder)
 {
     for (unsigned i = 0; i < N_BATCH_WAYS; i++) {
-        for (int type = 0; type < XL__N_VTYPES; type++)
-            write_type(folder, (enum xl__vtype)type, batch_ways[i]);
+        for (int type = 0; type < XL__N_VTYPES; type++) {
+            write_type(folder, (enum xl__vtype)type, false, batch_ways[i]);
+            if (batch_ways[i].vw == 1)
+                write_type(folder, (enum xl__vtype)type, true, batch_ways[i]);
+        }
     }
     return 0;
 }

@@ -247,6 +247,48 @@ static void test_values(void **state)
     }
 }
 
+/* The same in 64 bits; unbounded where the result is no double. */
+static void test_longs(void **state)
+{
+    static const struct {
+        enum xl__expr_op op;
+        double a, b, expected;
+        bool is_unknown;
+    } rows[] = {
+        {XL__E_ADD, 2147483647, 1, 0x1p31, false},
+        {XL__E_SUB, 1 - 0x1p52, 0x1p52, 1 - 0x1p53, false},
+        {XL__E_ADD, 0x1p53, 1, 0, true},
+        {XL__E_MUL, 0x1p31 + 1, 0x1p30 + 1, 0, true},
+        {XL__E_MUL, 0x1p40, 0x1p24, 0, false}, /* modulo 2^64 */
+        {XL__E_NEG, -0x1p31, 0, 0x1p31, false},
+        {XL__E_ABS, -0x1p31, 0, 0x1p31, false},
+        {XL__E_POW, 3, 33, 5559060566555523, false},
+        {XL__E_POW, -1, -3, -1, false},
+        {XL__E_SHL, 3, 40, 3 * 0x1p40, false},
+        {XL__E_SHL, 1, 63, 0, true},
+        {XL__E_SHL, 1, 64, 0, false},
+        {XL__E_SHR, -5, 64, -1, false},
+        {XL__E_SHR, -0x1p40, 33, -128, false},
+        {XL__E_FLOORDIV, -0x1p31, -1, 0x1p31, false},
+        {XL__E_FLOORDIV, -0x1p40 - 1, 0x1p20, -0x1p20 - 1, false},
+        {XL__E_MOD, -1, 0x1p40, 0x1p40 - 1, false},
+        {XL__E_XOR, -1, 0x1p40, -0x1p40 - 1, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const num a[ARGS] = {{rows[i].a, 0}, {rows[i].b, 0}, {0, 0}};
+        struct single_operation o;
+        init_graph(&o, rows[i].op, XL__V_I32, XL__V_I32);
+        o.g.is_long = true;
+        const num got = xl__eval_node(&o.g, ARGS, a);
+        if (rows[i].is_unknown ? got.err <= 0
+                               : got.x != rows[i].expected || got.err > 0)
+            fail_msg("#%zu: %s(%.17g, %.17g) is %.17g +- %g", i,
+                     xl__expr_ops[rows[i].op].name, rows[i].a, rows[i].b,
+                     got.x, got.err);
+    }
+}
+
 static void test_casts(void **state)
 {
     static const struct {
@@ -254,24 +296,23 @@ static void test_casts(void **state)
         double x, err, expected, expected_err;
     } rows[] = {
         {XL_I8, 300.7, 0, 127, 0},       {XL_U8, -3, 0, 0, 0},
+        {XL_U16, 7e4, 0, 65535, 0},      {XL_U32, 5e9, 0, UINT32_MAX, 0},
         {XL_I32, 3e9, 0, 2147483647, 0}, {XL_I32, (double)NAN, 0, 0, 0},
         {XL_I32, 2.5, 0.4, 2, 0},        {XL_I32, 2.5, 0.6, 2, 1},
         {XL_BOOL, 0.5, 0.4, 1, 0},       {XL_F16, 65520, 0, INFINITY, 0},
         {XL_F16, 1 + 0x1p-12, 0, 1, 0},  {XL_BF16, 1 + 0x1p-9, 0, 1, 0},
-        {XL_F16, 1.5, 0x1p-11, 1.5, 0},
-        {XL_F16, 1.5, 0x1p-10, 1.5, 0x1p-10},
+        {XL_F16, 1.5, 0x1p-11, 1.5, 0},  {XL_F16, 1.5, 0x1p-10, 1.5, 0x1p-10},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const num got =
-            xl__interval_round(xl__precision_of(false),
-                               (num){rows[i].x, rows[i].err}, rows[i].to);
+        const num got = xl__interval_round(
+            xl__precision_of(NULL), (num){rows[i].x, rows[i].err}, rows[i].to);
         if (got.x != rows[i].expected || got.err != rows[i].expected_err)
             fail_msg("#%zu: %g +- %g, not %g +- %g", i, got.x, got.err,
                      rows[i].expected, rows[i].expected_err);
     }
     assert_true(isinf(
-        xl__interval_round(xl__precision_of(false), (num){0.1, 0.2}, XL_BOOL)
+        xl__interval_round(xl__precision_of(NULL), (num){0.1, 0.2}, XL_BOOL)
             .err));
 }
 
@@ -410,10 +451,10 @@ static void test_random(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),   cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_longs),
+        cmocka_unit_test(test_casts),    cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_places),   cmocka_unit_test(test_random),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

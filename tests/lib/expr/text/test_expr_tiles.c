@@ -292,7 +292,7 @@ static void write_file(const char *folder, const struct shape *s,
 static int write_files(const char *folder)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
-                                      XL_I8,  XL_U8,  XL_BOOL};
+                                      XL_I8,  XL_U16, XL_U8,   XL_BOOL};
     unsigned n = 0;
     for (unsigned i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         for (unsigned as_gpu = 0; as_gpu < 2; as_gpu++) {

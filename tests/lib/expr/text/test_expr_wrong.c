@@ -142,25 +142,29 @@ static const struct wrong wrong_types[] = {
     {"y = x > 0 & 1", "x:f32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:11",
      "'&' was given a bool and an i32"},
     {"y = x + 3000000000", XY, XL_BAD_ARGUMENT, "1:9",
-     "3000000000 does not fit in an i32; with a point, as 1e10"},
+     "3000000000 does not fit in i32: write 3000000000.0 for f32, or"},
     {"y = 2147483648", "y:i32[4]", XL_BAD_ARGUMENT, "1:5",
-     "2147483648 does not fit in an i32; with a point, as 1e10"},
-    {"y = -2147483649", "y:i32[4]", XL_BAD_ARGUMENT, "1:6",
-     "2147483649 does not fit in an i32; with a point, as 1e10"},
+     "2147483648 does not fit in i32: write 2147483648.0"},
+    {"y = -2147483649", "y:i32[4]", XL_BAD_ARGUMENT, "1:5",
+     "-2147483649 does not fit in i32"},
+    {"y = -2147483648^2", "y:i32[4]", XL_BAD_ARGUMENT, "1:6",
+     "2147483648 does not fit in i32"},
+    {"y = cast(x, i64)", "x:f32[4] y:bool[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is bool and its value is i64"},
+    {"y = x", "x:f32[4] y:i64[4]", XL_BAD_ARGUMENT, "1:1",
+     "'y' is i64 and its value is f32: write cast(value, i64)"},
     {"y = x * 1e39", XY, XL_BAD_ARGUMENT, "1:9",
      "1e+39 does not fit in f32; for infinity write inf"},
     {"y = x * -3.5e38", XY, XL_BAD_ARGUMENT, "1:10",
      "3.5e+38 does not fit in f32"},
-    {"y = - -2147483648", "y:i32[4]", XL_BAD_ARGUMENT, "1:5",
-     "2147483648 does not fit in i32; with a point,"},
     {"y = x", "x:f8e4m3[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
-     "'x' is bound as f8e4m3; tensors are f64, f32, f16, bf16, i32, i8,"},
+     "'x' is bound as f8e4m3; tensors are f64, f32, f16, bf16, i64, i32,"},
     {"y = x", "x:f32[4] y:f8e5m2[4]", XL_BAD_ARGUMENT, "1:1",
-     "'y' is bound as f8e5m2; tensors are f64, f32, f16, bf16, i32, i8,"},
+     "'y' is bound as f8e5m2; tensors are f64, f32, f16, bf16, i64, i32,"},
     {"y = s * x", "s:f16 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
-     "'s' is bound as f16; scalars are f64, f32 or i32"},
+     "'s' is bound as f16; scalars are f64, f32, i64 or i32"},
     {"y = s * x", "s:u8 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
-     "'s' is bound as u8; scalars are f64, f32 or i32"},
+     "'s' is bound as u8; scalars are f64, f32, i64 or i32"},
     {"y = where(s, x, 0)", "s:i32 x:f32[4] y:f32[4]", XL_BAD_ARGUMENT, "1:5",
      "'where' requires bool and was given i32"},
     {"a = x; a[0] = 1", "a:f32[4] x:f32[4]", XL_BAD_ARGUMENT, "1:8",
@@ -564,8 +568,8 @@ static void test_terms(void **state)
     assert_int_equal(xl__tree_assign(&t, &y, &e), XL_OK);
     assert_int_equal(xl__infer(&t, &s, &g, &e), XL_BAD_ARGUMENT);
     assert_string_equal(xl__str_text(&e.detail),
-                        "3000000000 does not fit in i32; with a point, "
-                        "3000000000.0, it is f32");
+                        "3000000000 does not fit in i32: write 3000000000.0 "
+                        "for f32, or bind or cast to i64");
     xl__error_reset(&e);
     t.node[0].kind = XL__T_NUMBER;
     t.node[0].value = 1e39;

@@ -27,6 +27,8 @@ double case_load(const void *data, size_t i, xl_dtype dtype)
     case XL_I32: return (double)((const int32_t *)data)[i];
     case XL_I8: return (double)((const int8_t *)data)[i];
     case XL_U8: return (double)((const uint8_t *)data)[i];
+    case XL_U16:
+        return (double)((const uint16_t *)data)[i];
     case XL_BOOL: return ((const uint8_t *)data)[i] != 0;
     default: return NAN;
     }
@@ -50,6 +52,9 @@ void case_store(void *data, size_t i, xl_dtype dtype, double x)
     case XL_U8:
         ((uint8_t *)data)[i] = (uint8_t)clamp_to(x, 0, 255);
         break;
+    case XL_U16:
+        ((uint16_t *)data)[i] = (uint16_t)clamp_to(x, 0, 65535);
+        break;
     case XL_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }
@@ -68,6 +73,8 @@ static double random_element(struct xl__rng *rng, xl_dtype dtype,
     const double u = xl__rng_uniform(rng);
     if (dtype == XL_BOOL || dtype == XL_U8)
         return xl__rng_below(rng, 2) ? (double)xl__rng_below(rng, 256) : 0;
+    if (dtype == XL_U16)
+        return (double)xl__rng_below(rng, 65536);
     if (!is_float(dtype))
         return (double)xl__rng_below(rng, 41) - 20;
     if (fill == FILL_SPECIALS && xl__rng_below(rng, 8) == 0)

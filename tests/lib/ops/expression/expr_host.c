@@ -341,7 +341,7 @@ static void gather_row(const struct xl__node *node, const struct xl__node *arg,
     const size_t n = xl__shape_elems(&reduced);
     for (size_t r = 0; r < n; r++)
         to[r] = xl__interval_convert(
-            xl__precision_of(false),
+            xl__precision_of(NULL),
             from[base + host_place(&reduced, r, arg->shape.n_dims,
                                    arg->shape.size, stride)],
             arg->type, type);

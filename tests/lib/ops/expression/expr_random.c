@@ -129,11 +129,11 @@ static struct case_view layout_random(struct writer *w,
 static xl_dtype dtype_random(struct writer *w, enum kind kind)
 {
     static const xl_dtype floats[] = {XL_F32, XL_F32, XL_F16, XL_BF16};
-    static const xl_dtype ints[] = {XL_I32, XL_I8, XL_U8};
+    static const xl_dtype ints[] = {XL_I32, XL_I8, XL_U8, XL_U16};
     switch (kind) {
     case BOOLS: return XL_BOOL;
     case INTS:
-        return ints[random_below(w, 3)];
+        return ints[random_below(w, 4)];
     default:
         return floats[random_below(w, 4)];
     }

@@ -445,7 +445,7 @@ static void check_access(size_t from, size_t to, size_t shift,
                          struct batch_way way)
 {
     static const xl_dtype dtypes[] = {XL_F32, XL_F16, XL_BF16, XL_I32,
-                                      XL_I8,  XL_U8,  XL_BOOL};
+                                      XL_I8,  XL_U16, XL_U8,   XL_BOOL};
     enum { N = sizeof dtypes / sizeof *dtypes };
     struct batch_run j = {.memory = {NULL}};
     batch_begin(&j.b, COUNT);

@@ -215,7 +215,7 @@ static const struct {
     {unused, false, XL_BAD_ARGUMENT, "'q'"},
     {f8, false, XL_BAD_ARGUMENT, "x is of type f8e5m2; a tensor is f64, f32,"},
     {no_dtype, false, XL_BAD_ARGUMENT, "x: invalid dtype 99"},
-    {half_scalar, false, XL_BAD_ARGUMENT, "a scalar is f64, f32 or i32"},
+    {half_scalar, false, XL_BAD_ARGUMENT, "a scalar is f64, f32, i64 or i32"},
     {many_dims, false, XL_BAD_ARGUMENT, "x has 7 dimensions"},
     {size_0, false, XL_BAD_SHAPE, "a value of shape (8, 0)"},
     {far_stride, false, XL_OVERFLOW, "x: "},
