@@ -33,7 +33,7 @@
  * Views:       x[2:10:2, ...], x[::-1], x[:, None], transpose(x),
  *   permute(x, 1, 0, 2), reshape(x, 4, -1), of any value, one after another.
  * By index:    x[i], x[:, i] and gather(x, i, axis=0) of an integer value i;
- *   x[i:i + 4] and slice(x, i, i + 4, axis=0), elements from an offset on.
+ *   x[i:i + 4:2] and slice(x, i, i + 4, axis=0), elements from an offset on.
  * Pieces:      concat(x, y, axis=0) of 2 to 4 values; pad(x, before, after),
  *   pad(x, before, after, value), along all axes or those of axis=; cumsum(x)
  *   in the order of the elements, cumsum(x, axis=1).

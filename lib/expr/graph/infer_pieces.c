@@ -273,7 +273,9 @@ static unsigned slice(struct xl__infer *in, const struct xl__tree_node *call,
         return XL__INFER_FAIL(
             in, XL_BAD_ARGUMENT,
             "the size of a slice is known before the run: its bounds differ "
-            "by a whole number, as in x[i:i + 4]");
+            "by a whole number, as in x[i:i + 4]; for fewer elements take the "
+            "most there can be and choose, as in where(index(0) < n, x[i:i + "
+            "4], 0)");
     if (first.base == XL__NO_NODE)
         return cut(in, arg[0], axis,
                    (struct xl__slice){.has_first = true,

@@ -441,6 +441,7 @@ fail:
 struct run_time_index {
     unsigned node;  /* UINT_MAX: there is none */
     unsigned last;  /* of a range; or UINT_MAX */
+    int64_t step;   /* of a range */
     unsigned slice; /* its number, and its place */
     unsigned location;
 };
@@ -477,17 +478,38 @@ static xl_status parse_index(struct parser *p, struct xl__tree_node *view,
         TRY(parse_expression(p, &index->last));
         p->depth--;
     }
-    if (xl__is_sign(&p->token, ":"))
-        return fail_at(p, p->token.location,
-                       "a slice whose bounds are values has no step; write it "
-                       "in a bracket of its own");
+    if (xl__is_sign(&p->token, ":")) {
+        struct xl__slice s = {.step = 1};
+        const unsigned location = p->token.location;
+        TRY(parse_slice_step(p, &s));
+        index->step = s.step;
+        if (s.step < 0)
+            return fail_at(p, location,
+                           "a slice whose bounds are values has a step above "
+                           "0; reverse it in a bracket of its own, like "
+                           "x[i:i + 4][::-1]");
+    }
     view->slice[view->n_slices++] = (struct xl__slice){.step = 1};
 fail:
     return status;
 }
 
+/* Append x[..., ::step, ...] of the value *out. */
+static xl_status add_step(struct parser *p, int axis, int64_t step,
+                          unsigned location, unsigned *out)
+{
+    struct xl__tree_node view = {.location = location};
+    for (int d = axis < 0 ? -1 : 0; d < (axis < 0 ? 0 : axis); d++)
+        view.slice[view.n_slices++] =
+            (struct xl__slice){.is_rest = axis < 0, .step = 1};
+    view.slice[view.n_slices++] = (struct xl__slice){.step = step};
+    for (int d = axis + 1; d < 0; d++)
+        view.slice[view.n_slices++] = (struct xl__slice){.step = 1};
+    return add_view(p, &view, *out, out);
+}
+
 /* Append x[..., index, ...] as gather(x[..., :, ...], index, axis), and a
- * range as slice(x[..., :, ...], first, last, axis). */
+ * range as slice(x[..., :, ...], first, last, axis), of which every step-th. */
 static xl_status add_gather(struct parser *p, struct xl__tree_node *view,
                             const struct run_time_index *index, unsigned *out)
 {
@@ -521,6 +543,8 @@ static xl_status add_gather(struct parser *p, struct xl__tree_node *view,
         .n_axes = 1,
         .location = view->location};
     TRY(xl__tree_call(p->tree, &c, out, p->lexer.e));
+    if (index->step != 1)
+        TRY(add_step(p, axis, index->step, view->location, out));
 fail:
     return status;
 }
@@ -550,7 +574,8 @@ static xl_status parse_slices(struct parser *p, unsigned location,
 {
     xl_status status;
     struct xl__tree_node view = {.location = location};
-    struct run_time_index index = {.node = UINT_MAX, .last = UINT_MAX};
+    struct run_time_index index = {
+        .node = UINT_MAX, .last = UINT_MAX, .step = 1};
     do {
         TRY(next_token(p)); /* skip '[' or ',' */
         TRY(add_slice(p, &view, &index));

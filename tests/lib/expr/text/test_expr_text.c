@@ -632,7 +632,7 @@ static const struct {
     {"x[a, b]", "1:6", "only one index of a bracket is a value"},
     {"x[a:]", "1:5", "a slice from a value on has a last bound"},
     {"x[a:, 1]", "1:5", "a slice from a value on has a last bound"},
-    {"x[a:a + 2:2]", "1:10", "a slice whose bounds are values has no step"},
+    {"x[a:a + 2:-2]", "1:10", "has a step above 0; reverse it in a bracket"},
     {"concat(x)", "1:1", "concat takes 2 or 3 or 4 arguments"},
     {"slice(x, 1)", "1:1", "slice takes 3 arguments"},
     {"pad(x, 1)", "1:1", "pad takes 3 or 4 arguments"},
