@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench attention`: time attention, of the command line or the case table.
- */
+/* `clbench attention` and `rotary`: time attention, and the rotary embedding
+ * with the append to its cache, of the command line or the case table. */
 #include <stdio.h>
 
 #include "commands.h"
@@ -52,4 +52,38 @@ const struct command cmd_attention = {
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_attention,
+};
+
+static int run_rotary(struct session *s)
+{
+    return s->set.explain || s->set.as ? explain_run(s, &bench_rotary)
+                                       : bench_command(s, &bench_rotary);
+}
+
+static const char *const rotary_options[] = {
+    "device",       "all-devices", "explain", "as",    "variant",
+    "same-kernel",  "dtype",       "share",   "trace", "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",  "max-time",
+    RUN_OPTIONS,    "roofs",       "strict",  NULL};
+
+const struct command cmd_rotary = {
+    .name = "rotary",
+    .summary = "time the rotary embedding with the append to the cache",
+    .words = "[SHAPE...]",
+    .about =
+        "Times one kernel that rotates queries and keys by their positions "
+        "and stores keys and values in the cache, for each SHAPE, "
+        "BATCHxHEADSxTOKENSxD or BATCHxHEADSxTOKENSxKEYSxD (D: columns of a "
+        "head; the tokens are the last of the keys), or for the built-in "
+        "cases, also with caches of i8 and f8e4m3 in pages, when none is "
+        "given. Bytes are those of q, k, v and of what is stored. Each result "
+        "is compared with the host in double precision, on a sample of rows, "
+        "before and after it is timed.\n\n"
+        "  clbench rotary 1x32x4096x128 --share 4 --dtype f16\n"
+        "  clbench rotary 8x32x1x4096x128 --share 4 --explain --as h200",
+    .options = rotary_options,
+    .dtypes = "f32|f16|bf16",
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_rotary,
 };

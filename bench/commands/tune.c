@@ -234,11 +234,12 @@ const struct command cmd_tune = {
     .words = "OP [SHAPE...]",
     .about =
         "Tries variants and tunables of OP, gemm, qgemm, softmax, norm, "
-        "attention or "
+        "attention, rotary or "
         "a gradient (softmax_backward, norm_backward, attention_backward), "
         "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for ops over "
         "rows, "
-        "BATCHxHEADSxNxD for attention), or for a default list. Candidates "
+        "BATCHxHEADSxNxD for attention and rotary), or for a default list. "
+        "Candidates "
         "that do not fit the device are left out before they "
         "are built; the others run in the order of the model's times, and are "
         "stopped at three times the best time so far. A candidate must agree "

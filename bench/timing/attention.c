@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention and its gradient as timed ops: shapes, buffers, counts and checks.
- */
+/* Attention, its gradient and the rotary embedding as timed ops: shapes,
+ * buffers, counts and checks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/error.h"
-#include "cases/attention_cases.h"
+#include "cases/attention/rotary_cases.h"
 #include "cases/shapes.h"
 #include "timing/peaks.h"
 #include "timing/run_cases.h"
@@ -323,4 +324,185 @@ const struct bench_op bench_attention_backward = {
     .count = count_gradient,
     .engine = attention_engine,
     .check = check_gradient,
+};
+
+/* -- the rotary embedding ------------------------------------------------- */
+
+static bool parse_rotary(const struct settings *set, const char *word,
+                         void *arg, char *why, size_t why_cap)
+{
+    struct rotary_case *c = arg;
+    *c = (struct rotary_case){.a = {.name = NULL}};
+    if (!parse_attention(set, word, &c->a, why, why_cap))
+        return false;
+    c->a.rows_first = true;
+    if (c->a.d % 2 == 0)
+        return true;
+    snprintf(why, why_cap, "invalid shape '%s': D must be even", word);
+    return false;
+}
+
+static bool read_rotary_case(const struct session *s, unsigned i, void *c,
+                             bool *is_selected)
+{
+    const struct rotary_case *row = &rotary_cases[i];
+    if (!row->a.name)
+        return false;
+    *is_selected = is_timed(&s->set, &row->a);
+    memcpy(c, row, sizeof *row);
+    return true;
+}
+
+/* Of the caches new rows are written. */
+static void layout_rotary_buffers(const void *arg,
+                                  struct bench_buffer *buffers)
+{
+    const struct rotary_case *c = arg;
+    for (unsigned x = 0; x < ROTARY_OPERANDS; x++) {
+        const struct attention_lines lines = rotary_lines(c, x);
+        const size_t elems = lines.rows * lines.cols;
+        if (rotary_has(c, x))
+            buffers[x] = rotary_is_result(x)
+                             ? bench_result(elems, lines.dtype,
+                                            x != ROTARY_Q_OUT)
+                             : bench_input(elems, lines.dtype);
+    }
+}
+
+static void fill_rotary(const void *arg, unsigned x, void *host,
+                        struct xl__rng *rng)
+{
+    const struct rotary_case *c = arg;
+    const struct attention_lines lines = rotary_lines(c, x);
+    if (x < ROTARY_Q_ROWS || x == ROTARY_FACTORS) {
+        ref_fill(host, lines.rows * lines.cols, lines.dtype, rng);
+        return;
+    }
+    for (size_t i = 0; i < lines.rows * lines.cols; i++)
+        xl__dtype_store(host, i, lines.dtype,
+                        rotary_number(c, x, i / lines.cols, i % lines.cols));
+}
+
+static void describe_rotary(const void *arg, xl_row *row)
+{
+    static const char *const pairs[] = {NULL, "interleaved", "none"};
+    static const double flop = 3; /* of a column */
+    const struct rotary_case *c = arg;
+    row->dtype = c->a.dtype;
+    row->unit = "B/s";
+    xl_row_shape(row, "batch", (double)c->a.n_batch);
+    xl_row_shape(row, "heads", (double)c->a.n_heads);
+    xl_row_shape(row, "q", (double)c->a.n_q);
+    xl_row_shape(row, "kv", (double)c->a.n_kv);
+    xl_row_shape(row, "d", (double)c->a.d);
+    if (c->a.share > 1)
+        xl_row_param(row, "kv heads", (double)attention_kv_heads(&c->a));
+    if (pairs[c->pairs])
+        xl_row_param_text(row, "pairs", pairs[c->pairs]);
+    if (c->a.cache)
+        xl_row_param_text(row, "cache", xl_dtype_name(c->a.cache));
+    if (c->a.kv_rows == XL_ROWS_PAGED)
+        xl_row_param(row, "page rows", (double)c->a.page_rows);
+    row->flop = flop * (double)c->a.d * (double)c->a.n_batch *
+                (double)c->a.n_q *
+                (double)(c->a.n_heads + attention_kv_heads(&c->a));
+    row->bytes = rotary_bytes(c);
+}
+
+static void make_rotary_call(const struct case_run *w,
+                             struct rotary_call *call)
+{
+    struct rotary_memory at = {.ld = {0}};
+    for (unsigned x = 0; x < ROTARY_OPERANDS; x++) {
+        at.mem[x] = w->data->mem[x];
+        at.ld[x] = rotary_lines(w->c, x).cols;
+    }
+    rotary_call_init(call, w->c, &at, w->variant);
+}
+
+static xl_status run_rotary(xl_queue *q, const struct case_run *w)
+{
+    struct rotary_call call;
+    make_rotary_call(w, &call);
+    return xl_rotary_run(q, &call.r, NULL);
+}
+
+static xl_status explain_rotary(xl_queue *q, const struct case_run *w,
+                                xl_choice *out, unsigned *n)
+{
+    struct rotary_call call;
+    make_rotary_call(w, &call);
+    return xl_rotary_explain(q, &call.r, out, *n, n);
+}
+
+/* Rows that the last token of a sequence and others at random store. */
+static xl_status check_rotary(xl_queue *q, const struct case_run *w,
+                              struct check_result *found)
+{
+    const struct rotary_case *c = w->c;
+    const struct bench_data *d = w->data;
+    struct rotary_ref ref = {.c = c};
+    struct rotary_row row = {.value = xl__calloc(c->a.d, sizeof(double)),
+                             .tol = xl__calloc(c->a.d, sizeof(double))};
+    double *line = xl__calloc(c->a.d, sizeof *line);
+    struct xl__rng rng;
+    xl_status status = XL_OK;
+    check_init(found);
+    xl__rng_seed(&rng, d->seed);
+    TRY(line && row.value && row.tol ? XL_OK : XL_NO_MEMORY);
+    for (unsigned x = 0; x < ROTARY_OPERANDS; x++) {
+        const struct attention_lines lines = rotary_lines(c, x);
+        ref.operand[x] =
+            (struct ref_mat){d->host[x], 0, lines.cols, 1, lines.dtype};
+    }
+    for (unsigned s = 0; s < SAMPLE_ROWS; s++) {
+        const enum rotary_operand x =
+            (enum rotary_operand)(s % (c->no_values ? 2 : ROTARY_Q_OUT));
+        const enum rotary_operand to = x + ROTARY_Q_OUT;
+        const size_t heads =
+            x == ROTARY_Q ? c->a.n_heads : attention_kv_heads(&c->a);
+        const size_t b = (size_t)xl__rng_below(&rng, c->a.n_batch),
+                     h = (size_t)xl__rng_below(&rng, heads),
+                     n = attention_queries(&c->a, b);
+        const size_t i = n == 0 || s < ROTARY_Q_OUT
+                             ? n - 1
+                             : (size_t)xl__rng_below(&rng, n);
+        struct checked_element e = {.name = rotary_names[to]};
+        size_t place;
+        if (!rotary_position(c, b, i, &place))
+            continue;
+        rotary_row(&ref, x, b, h, i, &row);
+        e.dtype = rotary_lines(c, to).dtype;
+        e.i = rotary_line(c, to, b, h, x == ROTARY_Q ? i : place);
+        const size_t bytes = c->a.d * xl_dtype_bytes(e.dtype);
+        TRY(xl_buffer_read(q, d->mem[to], e.i * bytes, line, bytes));
+        for (e.j = 0; e.j < c->a.d; e.j++) {
+            e.got = ref_load(line, e.j, e.dtype);
+            e.expected = row.value[e.j];
+            e.tol = row.tol[e.j];
+            check_element(found, &e);
+        }
+    }
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    free(line);
+    free(row.value);
+    free(row.tol);
+    return status;
+}
+
+const struct bench_op bench_rotary = {
+    .name = "rotary",
+    .title = "Rotary embedding and append to the cache",
+    .note = "bytes of q, k and v and of what is stored, once; roof the "
+            "measured copy bandwidth",
+    .case_bytes = sizeof(struct rotary_case),
+    .parse = parse_rotary,
+    .table = read_rotary_case,
+    .layout = layout_rotary_buffers,
+    .fill = fill_rotary,
+    .describe = describe_rotary,
+    .run = run_rotary,
+    .explain = explain_rotary,
+    .check = check_rotary,
 };

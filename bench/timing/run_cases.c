@@ -403,15 +403,15 @@ const struct bench_op *bench_op_find(const char *name)
         &bench_softmax,   &bench_softmax_backward,
         &bench_norm,      &bench_norm_backward,
         &bench_attention, &bench_attention_backward,
-        &bench_qgemm};
+        &bench_qgemm,     &bench_rotary};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
             "clbench: unknown op '%s'; must be gemm, conv, conv_data, "
             "conv_filters, softmax, softmax_backward, norm, norm_backward, "
-            "attention, attention_backward or qgemm (expressions: 'clbench "
-            "expr TEXT --explain')\n",
+            "attention, attention_backward, qgemm or rotary (expressions: "
+            "'clbench expr TEXT --explain')\n",
             name);
     return NULL;
 }

@@ -38,6 +38,9 @@ static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
 static const char *qgemm_shapes[] = {"1x4096x4096", "1x4096x14336",
                                      "8x4096x4096", NULL};
 
+static const char *rotary_shapes[] = {"1x32x1x4096x128", "1x32x4096x128",
+                                      NULL};
+
 static xl_mat operand_view(size_t rows, size_t cols, xl_dtype dtype,
                            bool transposed)
 {
@@ -144,6 +147,18 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
                                  .variant = out->variant};
 }
 
+static void class_of_rotary(const void *arg, struct tune_class *out)
+{
+    const struct rotary_case *c = arg;
+    struct rotary_memory dense = {.ld = {0}};
+    for (unsigned x = 0; x < ROTARY_OPERANDS; x++)
+        dense.ld[x] = rotary_lines(c, x).cols;
+    snprintf(out->shape, sizeof out->shape, "%zux%zux%zux%zux%zu",
+             c->a.n_batch, c->a.n_heads, c->a.n_q, c->a.n_kv, c->a.d);
+    out->dtype = c->a.dtype;
+    rotary_call_init(&out->desc.rotary, c, &dense, out->variant);
+}
+
 static const struct op {
     const struct bench_op *bench;
     const char **shapes; /* by default */
@@ -157,6 +172,7 @@ static const struct op {
     {&bench_attention, attention_shapes, class_of_attention},
     {&bench_attention_backward, attention_shapes, class_of_attention},
     {&bench_qgemm, qgemm_shapes, class_of_qgemm},
+    {&bench_rotary, rotary_shapes, class_of_rotary},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
@@ -184,8 +200,9 @@ xl_problem tune_class_problem(const struct tune_class *c)
                ? xl_problem_softmax(&c->desc.softmax)
            : op == &bench_norm || op == &bench_norm_backward
                ? xl_problem_norm(&c->desc.norm)
-           : op == &bench_qgemm ? xl_problem_qgemm(&c->desc.qgemm)
-                                : xl_problem_attention(&c->desc.attention.a);
+           : op == &bench_qgemm  ? xl_problem_qgemm(&c->desc.qgemm)
+           : op == &bench_rotary ? xl_problem_rotary(&c->desc.rotary.r)
+                                 : xl_problem_attention(&c->desc.attention.a);
 }
 
 static void add_class(const struct op *op, const char *variant, const void *c,

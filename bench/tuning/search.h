@@ -4,7 +4,7 @@
 #ifndef CLBENCH_TUNING_SEARCH_H
 #define CLBENCH_TUNING_SEARCH_H
 
-#include "cases/attention_cases.h"
+#include "cases/attention/rotary_cases.h"
 #include "timing/run_cases.h"
 
 /* -- classes of shapes -----------------------------------------------------
@@ -31,6 +31,7 @@ struct tune_class {
         xl_norm norm;
         struct attention_call attention; /* refers to itself */
         xl_qgemm qgemm;
+        struct rotary_call rotary; /* likewise */
     } desc; /* the call, without memory */
 };
 

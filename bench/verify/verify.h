@@ -5,7 +5,7 @@
 #ifndef CLBENCH_VERIFY_H
 #define CLBENCH_VERIFY_H
 
-#include "cases/attention_cases.h"
+#include "cases/attention/rotary_cases.h"
 #include "cases/conv_cases.h"
 #include "cases/expr_cases.h"
 #include "cases/gemm_cases.h"
@@ -65,6 +65,9 @@ xl_status verify_conv(xl_queue *q, const struct conv_case *c,
 xl_status verify_qgemm(xl_queue *q, const struct qgemm_case *c,
                        const char *variant, unsigned long long seed,
                        struct check_result *out);
+xl_status verify_rotary(xl_queue *q, const struct rotary_case *c,
+                        const char *variant, unsigned long long seed,
+                        struct check_result *out);
 xl_status verify_attention(xl_queue *q, const struct attention_case *c,
                            const char *variant, unsigned long long seed,
                            struct check_result *out);

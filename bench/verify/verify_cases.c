@@ -324,6 +324,50 @@ static xl_status run_attention(xl_queue *q, const struct verify_case *c,
     return verify_attention(q, x, variant, seed, out);
 }
 
+/* -- the rotary embedding --------------------------------------------------
+ */
+
+static bool read_rotary(const struct session *s, unsigned i,
+                        struct verify_case *out, bool *is_selected)
+{
+    const struct rotary_case *c = &rotary_cases[i];
+    out->as.rotary = *c;
+    *is_selected = is_case_in_run(s, c->a.use, c->a.dtype);
+    return c->a.name != NULL;
+}
+
+static const char *rotary_name(const struct verify_case *c)
+{
+    return c->as.rotary.a.name;
+}
+
+static void format_rotary(const struct verify_case *c, char *out, size_t cap)
+{
+    const struct attention_case *x = &c->as.rotary.a;
+    snprintf(out, cap, "rotary '%s' %zux%zux%zux%zux%zu %s", x->name,
+             x->n_batch, x->n_heads, x->n_q, x->n_kv, x->d,
+             xl_dtype_name(x->dtype));
+}
+
+static unsigned rotary_sizes(struct verify_case *c, struct case_size *out)
+{
+    struct attention_case *x = &c->as.rotary.a;
+    return SIZES(out, 5, &x->n_batch, &x->n_heads, &x->n_q, &x->n_kv, &x->d,
+                 &x->pad, &x->off);
+}
+
+/* Columns that are no pairs are no case. */
+static xl_status run_rotary(xl_queue *q, const struct verify_case *c,
+                            const char *variant, uint64_t seed,
+                            struct check_result *out)
+{
+    const struct rotary_case *x = &c->as.rotary;
+    if (x->a.n_heads % attention_share(&x->a) != 0 || x->a.d % 2 != 0 ||
+        x->d_rotary > x->a.d)
+        return XL_BAD_ARGUMENT;
+    return verify_rotary(q, x, variant, seed, out);
+}
+
 /* -- quantised weights -----------------------------------------------------
  */
 
@@ -425,6 +469,8 @@ static const struct verify_op ops[] = {
      run_attention},
     {"qgemm", read_qgemm, qgemm_name, format_qgemm, "MxNxK", qgemm_sizes,
      run_qgemm},
+    {"rotary", read_rotary, rotary_name, format_rotary,
+     "BATCHxHEADSxTOKENSxKEYSxD", rotary_sizes, run_rotary},
     {"expr", read_expr, expr_name, format_expr, "", NULL, run_expr},
 };
 /* clang-format on */

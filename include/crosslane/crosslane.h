@@ -25,6 +25,7 @@
 #include <crosslane/qmat.h>
 #include <crosslane/queue.h>
 #include <crosslane/record.h>
+#include <crosslane/rotary.h>
 #include <crosslane/sampling.h>
 #include <crosslane/sized.h>
 #include <crosslane/softmax.h>

@@ -597,6 +597,12 @@ inline Calls<xl_qgemm> calls(const xl_qgemm &)
             xl_qgemm_prepare_range, xl_qgemm_prepare_async,
             xl_qgemm_workspace,     xl_qgemm_explain};
 }
+inline Calls<xl_rotary> calls(const xl_rotary &)
+{
+    return {xl_rotary_run,           xl_rotary_prepare,
+            xl_rotary_prepare_range, xl_rotary_prepare_async,
+            xl_rotary_workspace,     xl_rotary_explain};
+}
 inline Calls<xl_conv> calls(const xl_conv &)
 {
     return {xl_conv_run,           xl_conv_prepare,   xl_conv_prepare_range,
@@ -1044,6 +1050,76 @@ private:
     std::optional<xl_heads> k_scales_, v_scales_;
     std::optional<xl_sequences> q_rows_, kv_rows_;
     Bindings before_;
+};
+
+/** The rotary embedding with the append to the cache (xl_rotary). */
+class Rotary : public Op<Rotary, xl_rotary> {
+public:
+    /** n_kv counts the keys with the n_q new ones. */
+    Rotary(std::size_t n_heads, std::size_t n_q, std::size_t n_kv,
+           std::size_t d_head)
+    {
+        desc_.n_heads = n_heads;
+        desc_.n_q = n_q;
+        desc_.n_kv = n_kv;
+        desc_.d_head = d_head;
+    }
+    Rotary &batch(std::size_t n) { return desc_.n_batch = n, *this; }
+    /** Heads of k and v, where they are fewer. */
+    Rotary &kv_heads(std::size_t n) { return desc_.n_kv_heads = n, *this; }
+    Rotary &q(const xl_heads &from, const xl_heads &to)
+    {
+        desc_.q = from;
+        desc_.q_out = to;
+        return *this;
+    }
+    Rotary &k(const xl_heads &from, const xl_heads &cache)
+    {
+        desc_.k = from;
+        desc_.k_cache = cache;
+        return *this;
+    }
+    Rotary &v(const xl_heads &from, const xl_heads &cache)
+    {
+        v_ = from;
+        v_cache_ = cache;
+        return *this;
+    }
+    /** Where the factors of rows of i8 and f8e4m3 are stored. */
+    Rotary &scales(const xl_heads &of_k, const xl_heads &of_v)
+    {
+        k_scales_ = of_k;
+        v_scales_ = of_v;
+        return *this;
+    }
+    /** Sequences of unequal lengths: xl_sequences. */
+    Rotary &q_rows(const xl_sequences &rows) { return q_rows_ = rows, *this; }
+    Rotary &kv_rows(const xl_sequences &rows) { return kv_rows_ = rows, *this; }
+    Rotary &pairs(xl_rotary_pairs kind) { return desc_.pairs = kind, *this; }
+    /** The first n columns are rotated, others copied. */
+    Rotary &columns(std::size_t n) { return desc_.d_rotary = n, *this; }
+    Rotary &base(double value) { return desc_.base = value, *this; }
+    /** Of positions. */
+    Rotary &scale(double value) { return desc_.scale = value, *this; }
+    /** Of cos and sin. */
+    Rotary &magnitude(double value) { return desc_.magnitude = value, *this; }
+    /** By which frequencies are divided. */
+    Rotary &factors(const xl_heads &view) { return factors_ = view, *this; }
+
+private:
+    friend class Op<Rotary, xl_rotary>;
+    void refer(xl_rotary &d) const
+    {
+        d.v = v_ ? &*v_ : nullptr;
+        d.v_cache = v_cache_ ? &*v_cache_ : nullptr;
+        d.k_scales = k_scales_ ? &*k_scales_ : nullptr;
+        d.v_scales = v_scales_ && v_ ? &*v_scales_ : nullptr;
+        d.factors = factors_ ? &*factors_ : nullptr;
+        d.q_rows = q_rows_ ? &*q_rows_ : nullptr;
+        d.kv_rows = kv_rows_ ? &*kv_rows_ : nullptr;
+    }
+    std::optional<xl_heads> v_, v_cache_, k_scales_, v_scales_, factors_;
+    std::optional<xl_sequences> q_rows_, kv_rows_;
 };
 
 /* -- expressions ----------------------------------------------------------- */

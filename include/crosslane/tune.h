@@ -15,6 +15,7 @@
 #include <crosslane/gemm.h>
 #include <crosslane/norm.h>
 #include <crosslane/qgemm.h>
+#include <crosslane/rotary.h>
 #include <crosslane/softmax.h>
 
 #ifdef __cplusplus
@@ -34,6 +35,7 @@ typedef enum xl_op_kind {
     XL_OP_NORM_BACKWARD,      ///< xl_norm with is_backward
     XL_OP_ATTENTION_BACKWARD, ///< xl_attention with is_backward
     XL_OP_QGEMM,
+    XL_OP_ROTARY,
     XL_N_OPS
 } xl_op_kind;
 
@@ -48,6 +50,7 @@ typedef struct xl_problem {
         const xl_attention *attention; ///< XL_OP_ATTENTION and its gradient
         const xl_norm *norm;       ///< XL_OP_NORM and its gradient
         const xl_qgemm *qgemm;     ///< XL_OP_QGEMM
+        const xl_rotary *rotary;   ///< XL_OP_ROTARY
     } desc;
 } xl_problem;
 
@@ -98,6 +101,14 @@ static inline xl_problem xl_problem_qgemm(const xl_qgemm *g)
     xl_problem p;
     p.op = XL_OP_QGEMM;
     p.desc.qgemm = g;
+    return p;
+}
+
+static inline xl_problem xl_problem_rotary(const xl_rotary *r)
+{
+    xl_problem p;
+    p.op = XL_OP_ROTARY;
+    p.desc.rotary = r;
     return p;
 }
 

@@ -19,6 +19,7 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_NORM_BACKWARD] = &xl__op_norm_backward,
     [XL__OP_ATTENTION_BACKWARD] = &xl__op_attention_backward,
     [XL__OP_QGEMM] = &xl__op_qgemm,
+    [XL__OP_ROTARY] = &xl__op_rotary,
 };
 
 static const struct xl__op *find_op(const char *name)

@@ -10,6 +10,7 @@
 #include "ops/normalization/row_backward.h"
 #include "ops/normalization/softmax.h"
 #include "ops/quantised/qgemm.h"
+#include "ops/rotary/rotary.h"
 
 extern const struct xl__op *const xl__ops[XL__N_OPS]; /* by id */
 

@@ -327,6 +327,33 @@ void run_qgemm(xl::Queue &q)
     }
 }
 
+// One token at position 1, rotated by one radian and appended.
+void run_rotary(xl::Queue &q)
+{
+    const Floats x = {1, 0}, zeros(4);
+    const xl::Buffer from = upload(q, x), to(q, sizeof(float) * 2),
+                     cache = upload(q, zeros), values = upload(q, zeros);
+    const auto view = [](const xl::Buffer &b) {
+        xl_heads h{};
+        h.mem.buf = b.get();
+        return h;
+    };
+    xl::Rotary(1, 1, 2, 2)
+        .q(view(from), view(to))
+        .k(view(from), view(cache))
+        .v(view(from), view(values))
+        .base(100)
+        .run(q);
+    const Floats turned = download(q, to, 2), rows = download(q, cache, 4),
+                 copied = download(q, values, 4);
+    expect(std::fabs(turned[0] - std::cos(1.0F)) < 1e-6F &&
+               std::fabs(turned[1] - std::sin(1.0F)) < 1e-6F,
+           "a rotary embedding");
+    expect(rows[0] == 0 && rows[2] == turned[0] && copied[2] == 1 &&
+               copied[3] == 0,
+           "the rows of a cache");
+}
+
 // The sums of a gradient over its rows, and the gradient of bias.
 void run_gradients(xl::Queue &q)
 {
@@ -645,6 +672,7 @@ void run(cl_command_queue native)
     run_softmax(q);
     run_norm(q);
     run_qgemm(q);
+    run_rotary(q);
     run_gradients(q);
     run_attention(q);
     run_packed_attention(q);

@@ -132,6 +132,21 @@ class Operands(unittest.TestCase):
         np.testing.assert_allclose(o, p / p.sum(-1, keepdims=True) @ k,
                                    atol=1e-5)
 
+    def test_rotary(self):
+        q, k, v = random(4, 3, 8), random(2, 3, 8), random(2, 3, 8)
+        keys, values = np.zeros((2, 2, 7, 8), np.float32)
+        o = xl.rotary(q, k, keys, 5, v, values, pairs="interleaved", base=100)
+        at = np.arange(2, 5)[:, None] * 100 ** (-np.arange(4) / 4)
+        turn = np.exp(1j * at)
+        for x, found in ((q, o), (k, keys[:, 2:5])):
+            y = (x[..., ::2] + 1j * x[..., 1::2]) * turn
+            np.testing.assert_allclose(found[..., ::2], y.real, atol=1e-5)
+            np.testing.assert_allclose(found[..., 1::2], y.imag, atol=1e-5)
+        np.testing.assert_array_equal(values[:, 2:5], v)
+        self.assertEqual(abs(keys[:, [0, 1, 5, 6]]).max(), 0)
+        with self.assertRaisesRegex(ValueError, "7 rows, n_kv is 8"):
+            xl.rotary(q, k, keys, 8)
+
 
 @unittest.skipUnless(pyopencl, "python3-pyopencl not found")
 class PyOpenCL(unittest.TestCase):

@@ -208,7 +208,8 @@ static bool halve_sizes(void *canonical)
 
 /* -- bind ----------------------------------------------------------------- */
 
-static void set_rows(const xl_sequences *from, struct xl__attention_rows *to)
+void xl__attention_set_rows(const xl_sequences *from,
+                            struct xl__attention_rows *to)
 {
     to->kind = from ? from->kind : 0;
     to->page_rows =
@@ -250,19 +251,18 @@ void xl__attention_set_sizes(const xl_attention *a,
     to->after = a->is_causal ? 0 : to->before;
     to->has_cap = a->soft_cap > 0;
     to->is_scale_negative = a->scale < 0;
-    set_rows(a->q_rows, &to->q_rows);
-    set_rows(a->kv_rows, &to->kv_rows);
+    xl__attention_set_rows(a->q_rows, &to->q_rows);
+    xl__attention_set_rows(a->kv_rows, &to->kv_rows);
 }
 
 /* By field, so that padding stays 0 and descriptors compare by their bytes. */
-static void canonicalise(const xl_attention *a, const xl_heads *from,
-                         const struct xl__attention_canonical *c,
-                         unsigned view, size_t base, xl_heads *to)
+void xl__heads_canonicalise(const xl_heads *from,
+                            const size_t size[XL__HEADS_DIMS], size_t base,
+                            xl_heads *to)
 {
-    size_t size[XL__HEADS_DIMS], stride[XL__HEADS_DIMS];
+    size_t stride[XL__HEADS_DIMS];
     const size_t elem = xl_dtype_bytes(from->dtype);
     size_t bits = base | from->offset * elem;
-    xl__attention_memory_sizes(a, c, view, size);
     (void)xl__heads_strides(from, size, stride);
     for (unsigned d = 0; d < XL__HEADS_DIMS; d++) {
         to->stride[d] = size[d] == 1 ? d == XL__HEADS_COL : stride[d];
@@ -280,12 +280,15 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     xl_status status = XL_OK;
     const xl_attention *a = desc;
     struct xl__attention_canonical *to = canonical;
+    size_t size[XL__HEADS_DIMS];
     xl__attention_set_sizes(a, to);
     for (unsigned i = 0, n = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
-        canonicalise(a, x, to, i, xl__operand_base(q, n++), &to->view[i]);
+        xl__attention_memory_sizes(a, to, i, size);
+        xl__heads_canonicalise(x, size, xl__operand_base(q, n++),
+                               &to->view[i]);
         call->mem[XL__ATTENTION_MEM + i] = x->mem;
         call->value[XL__ATTENTION_OFF + i].u = x->offset;
     }
@@ -312,7 +315,7 @@ static const char *forced_variant(const void *desc)
     return ((const xl_attention *)desc)->variant;
 }
 
-static void keep_heads(struct xl__kept *k, const xl_heads **x)
+void xl__heads_keep(struct xl__kept *k, const xl_heads **x)
 {
     if (!*x)
         return;
@@ -321,7 +324,7 @@ static void keep_heads(struct xl__kept *k, const xl_heads **x)
     *x = xl__keep(k, &own, sizeof own);
 }
 
-static void keep_rows(struct xl__kept *k, const xl_sequences **x)
+void xl__sequences_keep(struct xl__kept *k, const xl_sequences **x)
 {
     if (!*x)
         return;
@@ -341,18 +344,18 @@ static void keep_memory(struct xl__kept *k, void *desc)
     xl__keep_mem(k, &own->v.mem);
     xl__keep_mem(k, &own->o.mem);
     xl__keep_mem(k, &own->workspace);
-    keep_heads(k, &own->lse);
-    keep_heads(k, &own->mask);
-    keep_heads(k, &own->slopes);
-    keep_heads(k, &own->sinks);
-    keep_heads(k, &own->grad_o);
-    keep_heads(k, &own->grad_q);
-    keep_heads(k, &own->grad_k);
-    keep_heads(k, &own->grad_v);
-    keep_heads(k, &own->k_scales);
-    keep_heads(k, &own->v_scales);
-    keep_rows(k, &own->q_rows);
-    keep_rows(k, &own->kv_rows);
+    xl__heads_keep(k, &own->lse);
+    xl__heads_keep(k, &own->mask);
+    xl__heads_keep(k, &own->slopes);
+    xl__heads_keep(k, &own->sinks);
+    xl__heads_keep(k, &own->grad_o);
+    xl__heads_keep(k, &own->grad_q);
+    xl__heads_keep(k, &own->grad_k);
+    xl__heads_keep(k, &own->grad_v);
+    xl__heads_keep(k, &own->k_scales);
+    xl__heads_keep(k, &own->v_scales);
+    xl__sequences_keep(k, &own->q_rows);
+    xl__sequences_keep(k, &own->kv_rows);
     xl__keep_epilogue(k, &own->prologue);
 }
 
@@ -440,24 +443,31 @@ static void add_view(struct xl__step *step,
         xl__arg_u64(step, c->view[view].stride[d]);
 }
 
+void xl__attention_add_lists(struct xl__step *step, const xl_heads *list,
+                             unsigned value, size_t page_rows)
+{
+    enum { LIST_WORDS = 3 };
+    xl__arg_words(step, XL__ATTENTION_LISTS * LIST_WORDS + 1);
+    for (unsigned i = 0; i < XL__ATTENTION_LISTS; i++) {
+        xl__arg_value_u64(step, value + i);
+        xl__arg_u64(step, list[i].stride[XL__HEADS_BATCH]);
+        xl__arg_u64(step, list[i].stride[XL__HEADS_ROW]);
+    }
+    size_t bits = 0;
+    while ((size_t)1 << bits < page_rows)
+        bits++;
+    xl__arg_u64(step, bits);
+}
+
 /* ROWS_PARAMS of attention.clh. */
 static void add_rows(struct xl__step *step,
                      const struct xl__attention_canonical *c)
 {
-    enum { LISTS = 3, LIST_WORDS = 3 };
-    for (unsigned i = 0; i < LISTS; i++)
+    for (unsigned i = 0; i < XL__ATTENTION_LISTS; i++)
         xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_Q_ROWS + i);
-    xl__arg_words(step, LISTS * LIST_WORDS + 1);
-    for (unsigned i = 0; i < LISTS; i++) {
-        const unsigned view = XL__ATTENTION_Q_ROWS + i;
-        xl__arg_value_u64(step, XL__ATTENTION_OFF + view);
-        xl__arg_u64(step, c->view[view].stride[XL__HEADS_BATCH]);
-        xl__arg_u64(step, c->view[view].stride[XL__HEADS_ROW]);
-    }
-    size_t bits = 0;
-    while ((size_t)1 << bits < c->kv_rows.page_rows)
-        bits++;
-    xl__arg_u64(step, bits);
+    xl__attention_add_lists(step, &c->view[XL__ATTENTION_Q_ROWS],
+                            XL__ATTENTION_OFF + XL__ATTENTION_Q_ROWS,
+                            c->kv_rows.page_rows);
 }
 
 static bool has_scales(const struct xl__attention_canonical *c)

@@ -101,6 +101,14 @@ void xl__attention_memory_sizes(const xl_attention *a,
 /* The strides of a view; false on overflow of dense ones. */
 bool xl__heads_strides(const xl_heads *x, const size_t size[XL__HEADS_DIMS],
                        size_t stride[XL__HEADS_DIMS]);
+/* The view of a canonical descriptor, of an operand of these sizes whose
+ * memory is at `base`. */
+void xl__heads_canonicalise(const xl_heads *from,
+                            const size_t size[XL__HEADS_DIMS], size_t base,
+                            xl_heads *to);
+/* Members of a descriptor, for the `keep` of an op; NULL is kept. */
+void xl__heads_keep(struct xl__kept *k, const xl_heads **x);
+void xl__sequences_keep(struct xl__kept *k, const xl_sequences **x);
 /* The keys that query i sees are [*first, *last). */
 void xl__attention_keys(const struct xl__attention_canonical *c, size_t i,
                         size_t *first, size_t *last);
@@ -108,7 +116,16 @@ void xl__attention_keys(const struct xl__attention_canonical *c, size_t i,
 void xl__attention_set_sizes(const xl_attention *a,
                              struct xl__attention_canonical *to);
 
-/* check.c: members of the two ops; names of the operands. */
+void xl__attention_set_rows(const xl_sequences *from,
+                            struct xl__attention_rows *to);
+
+/* check.c: a view becomes an operand of the call on q; sequences of a kind of
+ * at most `last`. */
+xl_status xl__heads_add(xl_queue *q, const char *name, const xl_heads *x,
+                        const size_t size[XL__HEADS_DIMS], bool is_written);
+xl_status xl__sequences_check(const xl_sequences *rows, const char *name,
+                              size_t last, struct xl__error *e);
+/* Members of the two ops; names of the operands. */
 xl_status xl__attention_check(xl_queue *q, const void *desc, bool with_memory);
 xl_status xl__attention_backward_check(xl_queue *q, const void *desc,
                                        bool with_memory);
@@ -133,6 +150,11 @@ void xl__attention_args(struct xl__step *step,
                         const struct xl__attention_canonical *c);
 void xl__attention_defines(struct xl__step *step,
                            const struct xl__attention_canonical *c);
+/* A `struct lists` of attention.clh, of the numbers of q's and k's sequences
+ * and the pages, whose offsets are the call's values from `value` on. */
+enum { XL__ATTENTION_LISTS = 3 };
+void xl__attention_add_lists(struct xl__step *step, const xl_heads *list,
+                             unsigned value, size_t page_rows);
 /* backward.c: the same of the gradients' kernels: BACKWARD_PARAMS of
  * attention/backward.clh. */
 void xl__attention_backward_args(struct xl__step *step,

@@ -7,6 +7,16 @@
 #include "ops/attention/attention.h"
 #include "ops/path/selfcheck_data.h"
 
+/* Elements that divide the alignment of each row: where a case's memory has
+ * its first element. */
+size_t xl__heads_case_grain(const xl_heads *x);
+/* Strides of the same class and alignment for small sizes, with a gap between
+ * rows; what is_repeatable keeps its strides of 0. */
+void xl__heads_case_shrink(xl_heads *x, const size_t size[XL__HEADS_DIMS],
+                           bool is_repeatable);
+/* An element in the memory of a case. */
+size_t xl__heads_case_at(const xl_heads *x, const size_t at[XL__HEADS_DIMS]);
+
 /* Makes all views, the scale and the soft cap; results have guards. */
 xl_status
 xl__attention_case_init_views(struct xl__selfcheck_case *t,

@@ -2,6 +2,7 @@
 /* Checks the descriptor of an attention or of its gradient. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "ops/attention/attention.h"
@@ -124,8 +125,8 @@ static xl_status check_types(const xl_attention *a, struct xl__error *e)
 
 /* -- sequences of unequal lengths ----------------------------------------- */
 
-static xl_status check_rows(const xl_sequences *rows, const char *name,
-                            size_t last, struct xl__error *e)
+xl_status xl__sequences_check(const xl_sequences *rows, const char *name,
+                              size_t last, struct xl__error *e)
 {
     enum { LEAST_ROWS = 16 };
     if (!rows)
@@ -187,21 +188,20 @@ static xl_status check_prologue(const xl_attention *a, struct xl__error *e)
 
 /* -- memory --------------------------------------------------------------- */
 
-static xl_status add_view(xl_queue *q, const xl_attention *a,
-                          const struct xl__attention_canonical *c,
-                          const xl_heads *x, unsigned view, bool is_result)
+xl_status xl__heads_add(xl_queue *q, const char *name, const xl_heads *x,
+                        const size_t size[XL__HEADS_DIMS], bool is_written)
 {
     xl_status status = XL_OK;
     struct xl__region *r = &q->memory.operand[q->memory.n++];
     xl_tensor t = {
         .offset = x->offset, .n_dims = XL__HEADS_DIMS, .dtype = x->dtype};
-    xl__attention_memory_sizes(a, c, view, t.size);
+    memcpy(t.size, size, XL__HEADS_DIMS * sizeof *size);
     if (!xl__heads_strides(x, t.size, t.stride))
         return xl__error_set(&q->error, XL_OVERFLOW,
                              "%s: its dense size does not fit in 64 bits",
-                             xl__attention_names[view]);
-    TRY(xl__region_init(r, xl__attention_names[view], &t, &q->error));
-    r->is_written = is_result;
+                             name);
+    TRY(xl__region_init(r, name, &t, &q->error));
+    r->is_written = is_written;
     if (r->is_written)
         TRY(xl__region_check_itself(r, &q->error));
 fail:
@@ -214,20 +214,22 @@ static xl_status check_call(xl_queue *q, const xl_attention *a,
     xl_status status = XL_OK;
     struct xl__memory *m = &q->memory;
     struct xl__attention_canonical c;
+    size_t size[XL__HEADS_DIMS];
     m->n = 0;
     TRY(check_sizes(a, &q->error));
     TRY(check_types(a, &q->error));
     TRY(check_scalars(a, &q->error));
     TRY(check_prologue(a, &q->error));
-    TRY(check_rows(a->q_rows, "q_rows", XL_ROWS_PACKED, &q->error));
-    TRY(check_rows(a->kv_rows, "kv_rows", XL_ROWS_PAGED, &q->error));
+    TRY(xl__sequences_check(a->q_rows, "q_rows", XL_ROWS_PACKED, &q->error));
+    TRY(xl__sequences_check(a->kv_rows, "kv_rows", XL_ROWS_PAGED, &q->error));
     xl__attention_set_sizes(a, &c);
     for (unsigned i = 0; i < XL__ATTENTION_ALL_VIEWS; i++) {
         const xl_heads *x = xl__attention_operand(a, i);
         if (!x)
             continue;
-        TRY(add_view(q, a, &c, x, i,
-                     xl__attention_is_result(i, a->is_backward)));
+        xl__attention_memory_sizes(a, &c, i, size);
+        TRY(xl__heads_add(q, xl__attention_names[i], x, size,
+                          xl__attention_is_result(i, a->is_backward)));
         TRY(xl__operand_locate(m, m->n - 1, x->mem, with_memory, &q->error));
     }
     const unsigned n = m->n;

@@ -25,22 +25,15 @@ static const xl_heads *view_of(const struct xl__attention_canonical *c,
     return &c->view[view];
 }
 
-/* Elements that divide the alignment of each row. */
-static size_t grain_of(const xl_heads *x)
+size_t xl__heads_case_grain(const xl_heads *x)
 {
     return xl__max_size(1, x->offset / xl_dtype_bytes(x->dtype));
 }
 
-/* Strides of the same class and alignment, with a gap between rows; what is
- * repeated of mask, slopes and sinks remains so. */
-static void shrink_view(struct xl__attention_canonical *c, unsigned view)
+void xl__heads_case_shrink(xl_heads *x, const size_t size[XL__HEADS_DIMS],
+                           bool is_repeatable)
 {
-    xl_heads *x = &c->view[view];
-    const size_t grain = grain_of(x);
-    const bool is_repeatable =
-        view >= XL__ATTENTION_MASK && view < XL__ATTENTION_GRAD_O;
-    size_t size[XL__HEADS_DIMS];
-    xl__attention_sizes(c, view, size);
+    const size_t grain = xl__heads_case_grain(x);
     if (x->stride[XL__HEADS_COL] > 1)
         x->stride[XL__HEADS_COL] = 2;
     size_t step = grain * ((xl__max_size(1, x->stride[XL__HEADS_COL]) *
@@ -52,6 +45,16 @@ static void shrink_view(struct xl__attention_canonical *c, unsigned view)
         x->stride[d] = size[d] > 1 ? step : 0;
         step *= size[d];
     }
+}
+
+/* What is repeated of mask, slopes and sinks remains so. */
+static void shrink_view(struct xl__attention_canonical *c, unsigned view)
+{
+    size_t size[XL__HEADS_DIMS];
+    xl__attention_sizes(c, view, size);
+    xl__heads_case_shrink(&c->view[view], size,
+                          view >= XL__ATTENTION_MASK &&
+                              view < XL__ATTENTION_GRAD_O);
 }
 
 /* Of a limit on distances within `keys`. */
@@ -98,9 +101,9 @@ void xl__attention_shrink(const void *canonical,
 
 /* -- host memory ---------------------------------------------------------- */
 
-static size_t locate_element(const xl_heads *x, const size_t at[XL__HEADS_DIMS])
+size_t xl__heads_case_at(const xl_heads *x, const size_t at[XL__HEADS_DIMS])
 {
-    size_t i = grain_of(x);
+    size_t i = xl__heads_case_grain(x);
     for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
         i += at[d] * x->stride[d];
     return i;
@@ -151,7 +154,7 @@ static double load_element(const struct xl__selfcheck_case *t, unsigned view,
     size_t at[XL__HEADS_DIMS] = {b, h, i, c};
     locate_row(t->of, view, at);
     return xl__dtype_load(t->before[XL__ATTENTION_MEM + view],
-                          locate_element(x, at), x->dtype);
+                          xl__heads_case_at(x, at), x->dtype);
 }
 
 double xl__attention_case_load(const struct xl__selfcheck_case *t,
@@ -216,7 +219,7 @@ static void fill_view(const struct xl__attention_canonical *c, void *base,
         for (at[1] = 0; at[1] < size[1]; at[1]++)
             for (at[2] = 0; at[2] < size[2]; at[2]++)
                 for (at[3] = 0; at[3] < size[3]; at[3]++)
-                    xl__dtype_store(base, locate_element(x, at), x->dtype,
+                    xl__dtype_store(base, xl__heads_case_at(x, at), x->dtype,
                                     is_list
                                         ? (double)number_at(c, view, at)
                                         : draw_value(&rng, view, x->dtype));
@@ -227,7 +230,7 @@ static xl_status make_result(struct xl__selfcheck_case *t, const xl_heads *x,
 {
     struct xl__case_result *r = xl__case_add_result(
         t, xl__attention_names[view], XL__ATTENTION_MEM + view, x->dtype,
-        grain_of(x));
+        xl__heads_case_grain(x));
     for (unsigned d = 0; r && d < XL__HEADS_DIMS; d++)
         xl__case_add_dim(r, size[d], x->stride[d]);
     return r ? XL_OK : XL_NO_MEMORY;
@@ -242,10 +245,10 @@ static xl_status make_view(struct xl__selfcheck_case *t,
     xl__attention_sizes(c, view, size);
     for (unsigned d = 0; d < XL__HEADS_DIMS; d++)
         last[d] = size[d] - 1;
-    void *base = xl__case_add_memory(t, XL__ATTENTION_MEM + view,
-                                     locate_element(x, last) + 1 + GUARD_ELEMS,
-                                     x->dtype, GUARD);
-    t->call.value[XL__ATTENTION_OFF + view].u = grain_of(x);
+    void *base = xl__case_add_memory(
+        t, XL__ATTENTION_MEM + view,
+        xl__heads_case_at(x, last) + 1 + GUARD_ELEMS, x->dtype, GUARD);
+    t->call.value[XL__ATTENTION_OFF + view].u = xl__heads_case_grain(x);
     if (!base)
         return XL_NO_MEMORY;
     const bool is_backward = xl__attention_is_backward(c);
@@ -255,7 +258,7 @@ static xl_status make_view(struct xl__selfcheck_case *t,
     /* Of a gradient, a NaN would hide what sums over queries give. */
     if (view == XL__ATTENTION_Q && c->n_q > ROW_NAN && !is_backward) {
         const size_t at[XL__HEADS_DIMS] = {0, 0, ROW_NAN, c->d_head / 2};
-        xl__dtype_store(base, locate_element(x, at), x->dtype, (double)NAN);
+        xl__dtype_store(base, xl__heads_case_at(x, at), x->dtype, (double)NAN);
     }
     return XL_OK;
 }

@@ -104,6 +104,15 @@ class Call:
         t.size[:x.ndim], t.stride[:x.ndim] = x.shape, x.strides
         return t
 
+    def heads(self, x: Array) -> Any:
+        if x.size > 1 and not any(x.strides):
+            x = x.copy()  # strides of 0 would mean that x is dense
+            self.kept.append(x)
+        made = new("xl_heads", mem=memory(x), offset=x.offset,
+                   dtype=DTYPES[x.dtype])
+        made.stride[4 - x.ndim:] = x.strides
+        return made
+
     def epilogue(self, text: Optional[str], names: dict[str, Any]) -> Any:
         if text is None and names:
             raise TypeError(f"unknown argument: {', '.join(names)}; without "
@@ -388,14 +397,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False,
     o = call.write(out, q.shape, q.dtype)
 
     def heads(x: Array, *shape: int) -> Any:
-        x = x.broadcast_to((*batch, *shape))
-        if x.size > 1 and not any(x.strides):
-            x = x.copy()  # strides of 0 would mean that x is dense
-            call.kept.append(x)
-        made = new("xl_heads", mem=memory(x), offset=x.offset,
-                   dtype=DTYPES[x.dtype])
-        made.stride[4 - x.ndim:] = x.strides
-        return made
+        return call.heads(x.broadcast_to((*batch, *shape)))
 
     members = {}
     if mask is not None:
@@ -415,6 +417,55 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False,
         v=heads(v, n_kv_heads, n_kv, d_head), scale=scale or 0,
         is_causal=causal, window=window, soft_cap=soft_cap,
         **{name: call.point(name, value) for name, value in members.items()})
+
+
+@operation
+def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
+           v_cache: Any = None, *, pairs: str = "halves", d_rotary: int = 0,
+           base: float = 10000, scale: float = 1, magnitude: float = 1,
+           out: Any = None, variant: Optional[str] = None,
+           queue: Optional[Queue] = None) -> Result:
+    """q rotated by its positions; k, rotated, and v are stored in the caches:
+    rotary.h.
+
+    q of (batch, heads, n_q, d), k and v of (batch, kv_heads, n_q, d), caches
+    of (batch, kv_heads, rows, d), any strides, or all without the batch. Of the
+    first n_kv rows of the caches the last n_q are written. pairs: "halves",
+    "interleaved" or "none"."""
+    call = Call("rotary", queue, q, k, k_cache, v, v_cache, out)
+    q, k = call.read(q), call.read(k)
+    if q.ndim not in (3, 4) or k.ndim != q.ndim:
+        raise ValueError(f"q and k have {q.ndim} and {k.ndim} dimensions: 3 "
+                         "or 4 are expected")
+    *batch, n_heads, n_q, d_head = q.shape
+    n_kv_heads = k.shape[-3]
+    rows = (*batch, n_kv_heads, n_q, d_head)
+    o = call.write(out, q.shape, q.dtype)
+
+    def cache(name: str, value: Any) -> Any:
+        room = as_array(value, call.queue).shape[-2]
+        if room < n_kv:
+            raise ValueError(f"{name} has {room} rows, n_kv is {n_kv}")
+        return call.heads(call.write(
+            value, (*batch, n_kv_heads, room, d_head), is_returned=False))
+
+    if k.shape != rows:
+        raise ValueError(f"k of {k.shape} does not fit q of {q.shape}")
+    members = {"k_cache": cache("k_cache", k_cache)}
+    if v is not None:
+        v = call.read(v)
+        if v.shape != rows or v_cache is None:
+            raise ValueError(f"v of {v.shape} needs a v_cache and the shape of "
+                             f"k, {k.shape}")
+        members["v"] = call.point("v", call.heads(v))
+        members["v_cache"] = call.point("v_cache", cache("v_cache", v_cache))
+    return call.describe(
+        variant, n_batch=batch[0] if batch else 1, n_heads=n_heads,
+        n_kv_heads=n_kv_heads, n_q=n_q, n_kv=n_kv, d_head=d_head,
+        q=call.heads(q), k=call.heads(k), q_out=call.heads(o),
+        pairs=one_of("pairs", pairs, "halves interleaved none"),
+        d_rotary=d_rotary, base=base, scale=scale, magnitude=magnitude,
+        **members)
 
 
 class Expression:

@@ -155,6 +155,20 @@ static void random_qgemm(struct xl__rng *rng, void *out)
     memcpy(out, &g, sizeof g);
 }
 
+static void random_rotary(struct xl__rng *rng, void *out)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    static const size_t dims[] = {64, 80, 128, 256};
+    const xl_dtype t = types[xl__rng_below(rng, 3)];
+    xl_rotary r = {
+        XL_ROTARY_INIT,          .n_heads = 1 + xl__rng_below(rng, 64),
+        .n_q = random_size(rng), .d_head = pick(rng, dims, 4),
+        .q = {.dtype = t},       .k = {.dtype = t},
+        .q_out = {.dtype = t},   .k_cache = {.dtype = XL_I8}};
+    r.n_kv = r.n_q;
+    memcpy(out, &r, sizeof r);
+}
+
 /* -- the check ------------------------------------------------------------ */
 
 /* The most of one variant on all devices. */
@@ -294,6 +308,12 @@ static void qgemm(void **state)
     check_op(XL__OP_QGEMM, random_qgemm);
 }
 
+static void rotary(void **state)
+{
+    (void)state;
+    check_op(XL__OP_ROTARY, random_rotary);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -312,7 +332,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm),  cmocka_unit_test(softmax),
         cmocka_unit_test(norm),  cmocka_unit_test(conv),
-        cmocka_unit_test(qgemm),
+        cmocka_unit_test(qgemm), cmocka_unit_test(rotary),
     };
     test_args(argc, argv);
     test_setenv("XL_STUB_DEVICE", files);

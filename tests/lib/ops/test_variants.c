@@ -211,6 +211,19 @@ static void one_qgemm(void **state)
     judge(&t);
 }
 
+static void one_rotary(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct rotary_case *c = rotary_cases; c->a.name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(&t, c->a.use))
+            count(&t, c->a.name,
+                  verify_rotary(queue, c, t.variant, SEED, &found), &found);
+    }
+    judge(&t);
+}
+
 static void one_attention(void **state)
 {
     struct tally t = {.variant = *state};
@@ -319,6 +332,7 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "attention_backward",
                           one_attention_gradient);
         n += add_variants(tests + n, "qgemm", one_qgemm);
+        n += add_variants(tests + n, "rotary", one_rotary);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }
     xl_queue_destroy(queue);
