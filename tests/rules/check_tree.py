@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks folders and names, so that a reader finds the room for a thing.
 
+- The top level has what is listed here, no more, of the files that git tracks.
 - A folder has at most 25 entries, except that of the public headers, one a
   subject, whose paths are part of the API.
 - No file and no function has a bare generic word as its name.
@@ -28,6 +29,9 @@ PHRASES = re.compile(
 tree = pathlib.Path(sys.argv[1]).resolve()
 failures = []
 tops = ("lib", "cl", "include", "bench", "tests")
+BESIDE = set(""".ci .clang-format .editorconfig .gitignore CHANGELOG.md
+    CMakeLists.txt CMakePresets.json LICENSE README.md README.zh-CN.md
+    quickstart vendor-notes""".split())
 
 
 def files(*suffixes, tops=tops):
@@ -36,6 +40,13 @@ def files(*suffixes, tops=tops):
             if path.suffix in suffixes and "__pycache__" not in path.parts:
                 yield path
 
+
+if (tree / ".git").exists():
+    tracked = subprocess.run(["git", "-C", tree, "ls-files"], text=True,
+                             stdout=subprocess.PIPE, check=True).stdout
+    first = {line.split("/")[0] for line in tracked.splitlines()}
+    failures += [f"{name}: not an entry of the top level"
+                 for name in sorted(first - BESIDE - set(tops))]
 
 for top in tops:
     for folder in [tree / top, *(tree / top).rglob("*")]:
