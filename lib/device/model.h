@@ -145,6 +145,9 @@ struct xl__mma_model {
                                  one fragment along rows, with two */
     double attention_bytes_frac; /* of the memory's rate */
     double attention_load_bytes; /* from the cache, per clock of a unit */
+    double
+        attention_registers; /* of an item, at most (AM-19); and sub-groups */
+    double attention_teams;  /* with which a unit's engines are busy; 0: any */
 };
 
 /* The same where block reads load them from the cache. */

@@ -145,19 +145,27 @@ static const struct xl__variant *const conv[] = {
     NULL,
 };
 
+static const struct xl__variant *const attention[] = {
+    &xl__attention_mma,
+    &xl__attention_split,
+    &xl__attention_flash,
+    &xl__attention_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_amd = {
     .name = "amd",
     .matches = matches_amd,
     .correct = correct_facts,
-    .build_options = "",
-    .lane_option = "-DXL_LANE_AMDGCN", /* AM-10 */
+    .build_options = "-DXL_EXP2_AMDGCN", /* AM-20 */
+    .lane_option = "-DXL_LANE_AMDGCN",   /* AM-10 */
     .use = &xl__amd_use,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
                  [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
-                 [XL__OP_ATTENTION] = xl__generic_attention,
+                 [XL__OP_ATTENTION] = attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,

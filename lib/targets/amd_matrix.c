@@ -92,17 +92,23 @@ static const struct xl__mma_tile wmma_gfx12_tiles[] = {
     { 16,  16, 256, 1, 1, 4, 2,  93},
     {0, 0, 0, 0, 0, 0, 0, 0},
 };
-/* Not measured: the figures of mma.sync (NV-36), without its attention. */
-#define MODEL_OF(list)                                                        \
+/* Not measured: the figures of mma.sync (NV-36); of attention the shares of
+ * the engine's cycles in its inner loops (AM-19). */
+#define MODEL_OF(list, most, enough)                                             \
     {                                                                         \
         .tiles = list, .shown = 0.1, .elems_per_clock = 8,                    \
-        .begin_clocks = 1200, .sums_per_clock = 16, .bytes_frac = 0.88        \
+        .begin_clocks = 1200, .sums_per_clock = 16, .bytes_frac = 0.88,       \
+        .attention_frac = {0.5, 0.5}, .attention_bytes_frac = 0.88,           \
+        .attention_load_bytes = 64, .attention_registers = most,              \
+        .attention_teams = enough                                             \
     }
 /* clang-format on */
 
-static const struct xl__mma_model mfma = MODEL_OF(mfma_tiles);
-static const struct xl__mma_model wmma_gfx11 = MODEL_OF(wmma_gfx11_tiles);
-static const struct xl__mma_model wmma_gfx12 = MODEL_OF(wmma_gfx12_tiles);
+static const struct xl__mma_model mfma = MODEL_OF(mfma_tiles, 384, 8);
+static const struct xl__mma_model wmma_gfx11 =
+    MODEL_OF(wmma_gfx11_tiles, 240, 4);
+static const struct xl__mma_model wmma_gfx12 =
+    MODEL_OF(wmma_gfx12_tiles, 240, 4);
 
 /* The first prefix that matches applies. */
 static const struct {

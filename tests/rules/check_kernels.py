@@ -61,7 +61,8 @@ MAY_SPILL = re.compile(
     r"/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl ")
 # AMD: more strides and pointers than scalar registers hold; those that are
 # spilled are kept in lanes of a vector register.
-MANY_SCALARS = re.compile(r"/attention/backward_|-DKV_ROWS=")
+MANY_SCALARS = re.compile(
+    r"/attention/backward_|-DKV_ROWS=|/mma_transposed\.cl .*-DMT=")
 CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$|/winograd\.cl$")
 
 parser = argparse.ArgumentParser()

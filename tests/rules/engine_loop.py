@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of gemm_mma's inner loop in an AMD binary, counted: how much of
-the time that they need is the matrix engine's, by the rates that AMD documents
-(vendor-notes AM-18). Nothing here was measured on a device.
+"""Instructions of the inner loop of a kernel on AMD's matrix instructions,
+counted in a binary: how much of the time that they need is the matrix engine's,
+by the rates that AMD documents (vendor-notes AM-18, AM-19). Nothing here was
+measured on a device.
 
 engine_loop.py TARGET FILE.s...     prints a line for each assembly
 
@@ -41,7 +42,8 @@ BYTES = {"b8": 1, "u8": 1, "u16": 2, "b16": 2, "b32": 4, "b64": 8, "b96": 12,
 
 def read_blocks(text):
     """The kernel's blocks: name -> (instructions, successors), in order."""
-    body = text[text.index("\ngemm_mma:"):]
+    kernel = re.search(r"\.amdhsa_kernel (\w+)", text).group(1)
+    body = text[text.index(f"\n{kernel}:"):]
     body = body[:body.index("s_endpgm") + len("s_endpgm")]
     blocks, name, code = {}, "entry", []
     for line in body.split("\n")[2:] + ["end:"]:

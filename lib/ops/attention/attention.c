@@ -403,6 +403,13 @@ static const struct xl__op *find_op(const xl_attention *a)
 
 /* -- for the variants ----------------------------------------------------- */
 
+const char *xl__attention_needs_type(const struct xl__attention_canonical *c)
+{
+    return c->view[XL__ATTENTION_K].dtype == c->view[XL__ATTENTION_Q].dtype
+               ? NULL
+               : "k and v of another type than q are not supported";
+}
+
 const char *xl__attention_needs_equal(const struct xl__attention_canonical *c)
 {
     return c->q_rows.kind || c->kv_rows.kind
@@ -412,11 +419,8 @@ const char *xl__attention_needs_equal(const struct xl__attention_canonical *c)
 
 const char *xl__attention_needs_lines(const struct xl__attention_canonical *c)
 {
-    if (c->kv_rows.kind == XL_ROWS_PAGED)
-        return "pages of keys are not supported";
-    if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
-        return "k and v of another type than q are not supported";
-    return NULL;
+    return c->kv_rows.kind == XL_ROWS_PAGED ? "pages of keys are not supported"
+                                            : xl__attention_needs_type(c);
 }
 
 const char *xl__attention_needs_rows(const struct xl__attention_canonical *c)

@@ -164,8 +164,9 @@ void xl__attention_backward_args(struct xl__step *step,
 double xl__attention_pairs(const struct xl__attention_canonical *c);
 double xl__attention_flop(const struct xl__attention_canonical *c);
 double xl__attention_bytes(const struct xl__attention_canonical *c);
-/* NULL, or why a variant whose sequences are of one length, and whose k and v
- * are of the type of q, refuses. */
+/* NULL, or why a variant whose k and v are of the type of q refuses; one whose
+ * sequences are of one length besides. */
+const char *xl__attention_needs_type(const struct xl__attention_canonical *c);
 const char *xl__attention_needs_equal(const struct xl__attention_canonical *c);
 /* Likewise of one whose sequences may be of unequal lengths, not paged. */
 const char *xl__attention_needs_lines(const struct xl__attention_canonical *c);
@@ -186,9 +187,11 @@ void xl__attention_join(const struct xl__limits *l,
 
 extern const struct xl__op xl__op_attention, xl__op_attention_backward;
 
-/* The i-th set of tunables of attention_mma, attention_backward_mma; false:
+/* The i-th set of tunables of attention_mma on a matrix instruction; false:
  * past the last. */
-bool xl__attention_mma_listed(size_t i, struct xl__params *out);
+bool xl__attention_mma_listed(const xl_matrix_op *op, size_t i,
+                              struct xl__params *out);
+/* Likewise of attention_backward_mma. */
 bool xl__attention_backward_mma_listed(size_t i, struct xl__params *out);
 
 /* Its variants, one a file. */

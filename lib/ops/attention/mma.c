@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attention_mma: attention on a sub-group's matrix instructions. Tiles of many
  * rows for prompts; for few queries and many keys, tiles of one instruction's
- * rows, whose groups divide the keys. */
+ * rows, whose groups divide the keys. Where the instructions' sums are reduced
+ * by rows, attention/mma.cl computes scores; where by columns,
+ * attention/mma_transposed.cl computes the transposed ones. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -12,18 +14,19 @@
 enum { RM = XL__ATTENTION_TUNABLES, SK, ST, SPLIT, N_TUNABLES };
 enum { WHOLE = 1, PARTS };
 enum {
-    ALIGN = 16,    /* bytes of a copy */
-    EACH = 8,      /* elements of one */
-    STATE = 2,     /* floats of a row's part besides its sums */
-    ROW_BYTES = 80 /* of struct row, attention/attention.clh */
+    ALIGN = 16,           /* bytes of a copy */
+    EACH = 8,             /* elements of one */
+    STATE = 2,            /* floats of a row's part besides its sums */
+    ROW_BYTES = 80,       /* of struct row, attention/attention.clh */
+    MOST_STRIDE = 1 << 24 /* so that 128 rows of 2 bytes fit in 32 bits */
 };
 
 static const struct xl__tunable tunables[] = {
-    [XL__ATTENTION_BQ] = {"BQ", "rows of a group", {16, 32, 64, 128, 0}},
+    [XL__ATTENTION_BQ] = {"BQ", "rows of a group", {16, 32, 64, 128, 256, 0}},
     [XL__ATTENTION_BK] = {"BK", "keys of a block", {32, 48, 64, 128, 0}},
     [RM] = {"RM", "fragments along the rows of a sub-group", {1, 2, 0}},
     [SK] = {"SK", "sub-groups along the keys", {1, 2, 4, 8, 0}},
-    [ST] = {"ST", "blocks in local memory", {2, 3, 4, 6, 0}},
+    [ST] = {"ST", "blocks in local memory", {1, 2, 3, 4, 6, 0}},
     [SPLIT] = {"SPLIT", "keys: 1 whole, 2 in parts", {WHOLE, PARTS, 0}},
     {NULL, NULL, {0}}};
 
@@ -41,47 +44,87 @@ static const int sets[][N_TUNABLES] = {
 };
 enum { N_SETS = sizeof sets / sizeof *sets };
 
+/* By columns: a fragment and a block in registers, another in local memory. */
+static const int transposed_sets[][N_TUNABLES] = {
+    {256, 64, 1, 1, 1, WHOLE}, {128, 64, 1, 1, 1, WHOLE},
+    {128, 64, 1, 1, 1, PARTS}, {128, 32, 1, 1, 1, WHOLE},
+    {64, 64, 1, 1, 1, WHOLE},  {64, 64, 1, 1, 1, PARTS},
+    {64, 32, 1, 1, 1, WHOLE},  {64, 32, 1, 1, 1, PARTS},
+    {32, 64, 1, 1, 1, WHOLE},  {32, 64, 1, 1, 1, PARTS},
+    {32, 32, 1, 1, 1, WHOLE},  {32, 32, 1, 1, 1, PARTS},
+    {16, 32, 1, 1, 1, WHOLE},  {16, 32, 1, 1, 1, PARTS},
+};
+enum { N_TRANSPOSED = sizeof transposed_sets / sizeof *transposed_sets };
+
 /* The kernel's. */
 struct layout {
     size_t bq, bk, rm, sm, sk, stages, items, dp, room_bytes, local_bytes;
-    bool holds_q, is_split;
+    double registers; /* of an item */
+    bool holds_q, is_split, is_transposed;
 };
-
-static struct layout layout_of(const struct xl__attention_canonical *c,
-                               const xl_matrix_op *op, const int *value)
-{
-    enum { PAD = 8, BANKS = 128, HELD_FRAGMENTS = 8 };
-    struct layout s = {.bq = (size_t)value[XL__ATTENTION_BQ],
-                       .bk = (size_t)value[XL__ATTENTION_BK],
-                       .rm = (size_t)value[RM],
-                       .sk = (size_t)value[SK],
-                       .stages = (size_t)value[ST],
-                       .is_split = value[SPLIT] == PARTS};
-    s.sm = s.bq / (s.rm * op->m);
-    s.items = op->lanes * s.sm * s.sk;
-    s.dp = xl__round_up(c->d_head, op->k);
-    s.holds_q = s.rm * s.dp <= HELD_FRAGMENTS * op->k;
-    const size_t bytes = s.dp * xl_dtype_bytes(op->a);
-    size_t line = 2 * op->k;
-    while (line < bytes)
-        line += line < BANKS ? line : BANKS;
-    s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
-                                sizeof(float) * s.sk * s.bq * (s.dp + PAD));
-    s.local_bytes = s.room_bytes +
-                    s.bq * (line + ROW_BYTES + STATE * sizeof(float) * s.sk);
-    return s;
-}
-
-static const xl_matrix_op *find_op(const struct xl__limits *l,
-                                   const struct xl__attention_canonical *c)
-{
-    return xl__mma_op(l, c->view[XL__ATTENTION_Q].dtype);
-}
 
 static double item_registers(const struct xl__limits *l)
 {
     return xl__num_or(l, XL__F_registers_per_item,
                       xl__model(l, XL__M_item_registers));
+}
+
+/* Of a group of so many items, by columns. */
+static double most_registers(const struct xl__limits *l, size_t items)
+{
+    return fmin(l->model.mma->attention_registers,
+                xl__num_or(l, XL__F_registers_per_cu, INFINITY) /
+                    (double)items);
+}
+
+/* Is more done to a score than to scale it? */
+static bool has_options(const struct xl__attention_canonical *c)
+{
+    return c->score || c->has_cap ||
+           xl__attention_has(c, XL__ATTENTION_MASK) ||
+           xl__attention_has(c, XL__ATTENTION_SLOPES);
+}
+
+/* Bytes of a line of local memory that has so many, from `least` on: as
+ * common/matrix.clh requires. */
+static size_t line_of(size_t bytes, size_t least)
+{
+    enum { BANKS = 128 };
+    size_t line = least;
+    while (line < bytes)
+        line += line < BANKS ? line : BANKS;
+    return line;
+}
+
+/* Registers: sums, scores, the next block, q where it leaves enough, and the
+ * rest, as in the binaries of the offline compiler. */
+static void add_transposed(const struct xl__limits *l,
+                           const struct xl__attention_canonical *c,
+                           const xl_matrix_op *op, struct layout *s)
+{
+    enum { OTHER = 108, CHUNK = 4, PER_ADDRESS = 8 };
+    const struct xl__mma_step step = xl__mma_step(op);
+    s->sm = s->bq / op->n;
+    s->items = op->lanes * s->sm;
+    if (s->items == 0)
+        return;
+    s->dp = xl__round_up(c->d_head, step.stack);
+    const size_t bytes = s->dp * xl_dtype_bytes(op->a),
+                 line = line_of(bytes, step.stack * xl_dtype_bytes(op->a)),
+                 keys = s->bk * xl_dtype_bytes(op->a);
+    const size_t block =
+        s->bk * s->dp / EACH; /* copies of 16 bytes, of each */
+    const size_t held = CHUNK * xl__ceil_div(block, s->items) +
+                        EACH * xl__ceil_div(block / 2, s->items);
+    const size_t q_words = s->dp / step.k * step.b_words;
+    s->room_bytes = s->bk * line + s->dp * keys;
+    s->registers =
+        (double)((s->dp + s->bk) * op->n / op->lanes + held +
+                 held / PER_ADDRESS + OTHER + (has_options(c) ? s->bk : 0));
+    s->holds_q = s->registers + (double)q_words <= most_registers(l, s->items);
+    if (s->holds_q)
+        s->registers += (double)q_words;
+    s->local_bytes = s->room_bytes + (s->holds_q ? 0 : s->bq * line);
 }
 
 /* Those that an item needs: sums, scores, the held part of q, and the rest,
@@ -91,25 +134,61 @@ static double registers_of(const struct xl__attention_canonical *c,
                            const struct layout *s)
 {
     enum { OTHER = 64, OPTIONS = 48, LENGTHS = 16, SUMS = 2, HELD = 4 };
-    const bool is_plain = !c->score && !c->has_cap &&
-                          !xl__attention_has(c, XL__ATTENTION_MASK) &&
-                          !xl__attention_has(c, XL__ATTENTION_SLOPES);
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
     return (double)(s->rm * (s->dp / SUMS + s->bk / s->sk / SUMS) +
                     (s->holds_q ? s->rm * s->dp / HELD : 0) + OTHER +
-                    (is_plain ? 0 : OPTIONS) +
+                    (has_options(c) ? OPTIONS : 0) +
                     (is_equal ? 0 : LENGTHS << s->holds_q));
 }
 
-static bool fits(const struct xl__limits *l,
-                 const struct xl__attention_canonical *c,
-                 const xl_matrix_op *op, const struct layout *s)
+static struct layout layout_of(const struct xl__limits *l,
+                               const struct xl__attention_canonical *c,
+                               const xl_matrix_op *op, const int *value)
 {
-    return s->sm > 0 && s->sm * s->rm * op->m == s->bq &&
-           s->bk % (s->sk * op->k) == 0 &&
+    enum { PAD = 8, HELD_FRAGMENTS = 8 };
+    struct layout s = {.bq = (size_t)value[XL__ATTENTION_BQ],
+                       .bk = (size_t)value[XL__ATTENTION_BK],
+                       .rm = (size_t)value[RM],
+                       .sk = (size_t)value[SK],
+                       .stages = (size_t)value[ST],
+                       .is_split = value[SPLIT] == PARTS,
+                       .is_transposed = xl__mma_step(op).stack > 0};
+    if (s.is_transposed) {
+        add_transposed(l, c, op, &s);
+        return s;
+    }
+    s.sm = s.bq / (s.rm * op->m);
+    s.items = op->lanes * s.sm * s.sk;
+    s.dp = xl__round_up(c->d_head, op->k);
+    s.holds_q = s.rm * s.dp <= HELD_FRAGMENTS * op->k;
+    const size_t bytes = s.dp * xl_dtype_bytes(op->a);
+    const size_t line = line_of(bytes, 2 * op->k);
+    s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
+                                sizeof(float) * s.sk * s.bq * (s.dp + PAD));
+    s.local_bytes = s.room_bytes +
+                    s.bq * (line + ROW_BYTES + STATE * sizeof(float) * s.sk);
+    s.registers = registers_of(c, &s);
+    return s;
+}
+
+static const xl_matrix_op *find_op(const struct xl__limits *l,
+                                   const struct xl__attention_canonical *c)
+{
+    return xl__mma_op(l, c->view[XL__ATTENTION_Q].dtype);
+}
+
+static bool fits(const struct xl__limits *l, const xl_matrix_op *op,
+                 const struct layout *s)
+{
+    const struct xl__mma_step step = xl__mma_step(op);
+    const size_t side = s->is_transposed ? op->n : op->m,
+                 deep = s->is_transposed ? step.stack : op->k;
+    return s->is_transposed == (s->stages == 1) && s->sm > 0 &&
+           s->sm * s->rm * side == s->bq && s->bk % (s->sk * deep) == 0 &&
            s->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0) &&
            s->items <= xl__most_items(l, s->items) &&
-           registers_of(c, s) <= item_registers(l);
+           s->registers <= (s->is_transposed ? most_registers(l, s->items)
+                                             : item_registers(l));
 }
 
 /* -- parts of the keys ---------------------------------------------------- */
@@ -124,13 +203,23 @@ static size_t count_groups(const struct xl__attention_canonical *c, size_t bq)
 static size_t resident_groups(const struct xl__limits *l,
                               const struct layout *s)
 {
-    const struct xl__group_needs needs = {.items = (double)s->items,
-                                          .item_registers = item_registers(l),
-                                          .local_bytes =
-                                              (double)s->local_bytes};
+    const struct xl__group_needs needs = {
+        .items = (double)s->items,
+        .item_registers = s->is_transposed ? s->registers : item_registers(l),
+        .local_bytes = (double)s->local_bytes};
     const double each = xl__resident_groups(
         l, xl__num_or(l, XL__F_registers_per_cu, INFINITY), &needs);
     return (size_t)(each * (double)xl__n_units(l));
+}
+
+/* The share of the engines that have sub-groups enough to be busy. */
+static double busy_engines(const struct xl__limits *l, const xl_matrix_op *op,
+                           const struct layout *s)
+{
+    const double teams = (double)(resident_groups(l, s) * s->items) /
+                         (double)(op->lanes * xl__n_units(l));
+    const double enough = l->model.mma->attention_teams;
+    return enough > 0 ? fmin(1, teams / enough) : 1;
 }
 
 /* JOIN of the kernel: the last group of a row joins its parts where groups see
@@ -140,7 +229,8 @@ static size_t join_of(const struct xl__limits *l, const struct layout *s)
 {
     if (!s->is_split)
         return NO_PARTS;
-    return *xl__text(l, XL__F_device_fence) ? IN_GROUPS : BY_LAUNCH;
+    return !s->is_transposed && *xl__text(l, XL__F_device_fence) ? IN_GROUPS
+                                                                 : BY_LAUNCH;
 }
 
 /* The fewest parts that leave the device busy until the end, or nearly. */
@@ -174,12 +264,15 @@ static size_t count_parts(const struct xl__limits *l,
     return best;
 }
 
-bool xl__attention_mma_listed(size_t i, struct xl__params *out)
+bool xl__attention_mma_listed(const xl_matrix_op *op, size_t i,
+                              struct xl__params *out)
 {
+    const bool is_transposed = xl__mma_step(op).stack > 0;
+    const size_t n = is_transposed ? N_TRANSPOSED : N_SETS;
     *out = (struct xl__params){.source = "model"};
-    for (unsigned t = 0; i < N_SETS && t < N_TUNABLES; t++)
-        out->value[t] = sets[i][t];
-    return i < N_SETS;
+    for (unsigned t = 0; i < n && t < N_TUNABLES; t++)
+        out->value[t] = (is_transposed ? transposed_sets : sets)[i][t];
+    return i < n;
 }
 
 /* -- cost ----------------------------------------------------------------- */
@@ -211,7 +304,8 @@ static struct xl__cost cost_of(const struct xl__limits *l,
     const double elem = (double)xl_dtype_bytes(op->a),
                  loaded = flop * padded_rows / (double)s->bq * elem / 2;
     const double multiply =
-        flop * padded / (rate * m->attention_frac[s->rm > 1]);
+        flop * padded /
+        (rate * m->attention_frac[s->rm > 1] * busy_engines(l, op, s));
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
     const double load =
         loaded * clock / ((double)xl__n_units(l) * m->attention_load_bytes);
@@ -235,10 +329,10 @@ static bool find_tunables(const struct xl__limits *l,
     const xl_matrix_op *op = find_op(l, c);
     double least = INFINITY;
     struct xl__params params;
-    for (size_t i = 0; op && xl__attention_mma_listed(i, &params); i++) {
-        const struct layout s = layout_of(c, op, params.value);
+    for (size_t i = 0; op && xl__attention_mma_listed(op, i, &params); i++) {
+        const struct layout s = layout_of(l, c, op, params.value);
         const char *bound;
-        if (!fits(l, c, op, &s))
+        if (!fits(l, op, &s))
             continue;
         const struct xl__cost work =
             cost_of(l, c, op, &s, count_parts(l, c, &s));
@@ -261,29 +355,36 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const xl_matrix_op *op = find_op(l, c);
     if (!op)
         return XL_UNSUPPORTED;
-    const struct layout s = layout_of(c, op, params->value);
-    if (!fits(l, c, op, &s))
+    const struct layout s = layout_of(l, c, op, params->value);
+    if (!fits(l, op, &s))
         return XL_UNSUPPORTED;
     const size_t heads = c->n_kv_heads * c->n_batch,
                  groups = count_groups(c, s.bq), parts = count_parts(l, c, &s);
     const size_t join = join_of(l, &s);
     const struct xl__defined defines[] = {
-        {"SM", s.sm},        {"SK", s.sk},     {"RM", s.rm},
-        {"BK", s.bk / s.sk}, {"ST", s.stages}, {"QREG", s.holds_q},
-        {"JOIN", join}};
+        {"SM", s.sm},   {"BK", s.bk / s.sk}, {"QREG", s.holds_q},
+        {"JOIN", join}, /* of mma.cl alone: */
+        {"SK", s.sk},   {"RM", s.rm},        {"ST", s.stages}};
+    enum { ALL = sizeof defines / sizeof *defines, COMMON = 4 };
     p->flop = xl__attention_flop(c);
     p->bytes = xl__attention_bytes(c);
     struct xl__step *step =
-        xl__plan_add(p, "attention/mma.cl", "attention_mma", s.items, s.items);
+        s.is_transposed
+            ? xl__plan_add(p, "attention/mma_transposed.cl",
+                           "attention_mma_transposed", s.items, s.items)
+            : xl__plan_add(p, "attention/mma.cl", "attention_mma", s.items,
+                           s.items);
     xl__step_set_3d(step, s.items, groups / heads * s.items, heads, parts);
     step->local_mem_bytes = s.local_bytes;
     xl__mma_define(step, l, op);
-    xl__define_all(step, defines, sizeof defines / sizeof *defines);
+    xl__define_all(step, defines, s.is_transposed ? COMMON : ALL);
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
-    xl__define_choice(step, "XL_FENCE", xl__text(l, XL__F_device_fence));
     xl__attention_parts_args(step, parts);
-    xl__arg_mem(step, XL__MEM_ZEROS);
+    if (!s.is_transposed) {
+        xl__define_choice(step, "XL_FENCE", xl__text(l, XL__F_device_fence));
+        xl__arg_mem(step, XL__MEM_ZEROS);
+    }
     if (s.is_split)
         p->scratch_bytes = xl__attention_parts_bytes(c, parts);
     if (join == IN_GROUPS)
@@ -305,8 +406,10 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if (dtype != XL_F16 && dtype != XL_BF16)
         return "f32 would be rounded";
     if (!find_op(l, c))
-        return xl__mma_rows_refused(l, dtype);
-    const char *why = xl__attention_needs_lines(c);
+        return xl__mma_refused(l, dtype);
+    const bool is_transposed = xl__mma_step(find_op(l, c)).stack > 0;
+    const char *why = is_transposed ? xl__attention_needs_type(c)
+                                    : xl__attention_needs_lines(c);
     if (why)
         return why;
     if (c->d_head % EACH != 0)
@@ -319,6 +422,10 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if (c->n_q * xl__attention_share(c) > INT32_MAX / 2 ||
         c->n_heads * c->n_batch > INT32_MAX)
         return "rows are counted in 32 bits";
+    if (is_transposed &&
+        (c->view[XL__ATTENTION_K].stride[XL__HEADS_ROW] > MOST_STRIDE ||
+         c->view[XL__ATTENTION_V].stride[XL__HEADS_ROW] > MOST_STRIDE))
+        return "the bytes of a block of k or v do not fit in 32 bits";
     if (!find_tunables(l, desc, &params))
         return "no tile fits the device's local memory and work-groups";
     return NULL;

@@ -2,6 +2,7 @@
 /* The vendor table's instructions that cl/common/matrix.clh has code for. */
 #include "ops/path/matrix_engine.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "device/peak_rates.h"
 
@@ -9,14 +10,14 @@
 static const struct fragments {
     const char *name;
     unsigned deep_bytes; /* MMA_DEEP */
-    unsigned side_by_side, pad;
-    bool has_rows, has_f8;
+    unsigned side_by_side, pad, b_words;
+    bool has_rows, has_f8; /* without rows it has columns */
 } known[] = {
-    {"mma", 32, 2, 8, true, false},
-    {"mfma_32x32", 32, 1, 0, false, true},
-    {"mfma_16x16", 64, 1, 0, false, true},
-    {"wmma_gfx11", 32, 1, 0, false, false},
-    {"wmma_gfx12", 32, 1, 0, false, true},
+    {"mma", 32, 2, 8, 2, true, false},
+    {"mfma_32x32", 32, 1, 0, 4, false, true},
+    {"mfma_16x16", 64, 1, 0, 4, false, true},
+    {"wmma_gfx11", 32, 1, 0, 8, false, false},
+    {"wmma_gfx12", 32, 1, 0, 4, false, true},
 };
 
 static const struct fragments *find_fragments(const char *name)
@@ -61,9 +62,14 @@ struct xl__mma_step xl__mma_step(const xl_matrix_op *op)
 {
     const struct fragments *f = find_fragments(op->fragments);
     if (!f)
-        return (struct xl__mma_step){op->k, 1, 0};
-    return (struct xl__mma_step){f->deep_bytes / xl_dtype_bytes(op->a),
-                                 f->side_by_side, f->pad};
+        return (struct xl__mma_step){.k = op->k, .side_by_side = 1};
+    const size_t k = f->deep_bytes / xl_dtype_bytes(op->a);
+    return (struct xl__mma_step){.k = k,
+                                 .side_by_side = f->side_by_side,
+                                 .pad = f->pad,
+                                 .b_words = f->b_words,
+                                 .stack =
+                                     f->has_rows ? 0 : xl__max_size(op->m, k)};
 }
 
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)

@@ -12,6 +12,8 @@ struct xl__mma_step {
     size_t k;            /* elements along k of mma() */
     size_t side_by_side; /* fragments of B that are loaded together */
     size_t pad;          /* MMA_C_PAD */
+    size_t b_words;      /* MMA_B_WORDS */
+    size_t stack;        /* MMA_STACK; 0: it has no columns */
 };
 
 /* The instruction that multiplies this type; NULL: none. */

@@ -4,11 +4,14 @@
  * model's tile, then each tile of the list on odd lengths. The comparison is
  * clbench's own: the host in double, guard zones around every buffer.
  *
- * XL_TEST_FULL  set: each tile with every option */
+ * XL_TEST_FULL  set: each tile with every option
+ * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated
+ * XL_TEST_SIDE  of these, those whose tile of C has this side */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ops/attention/attention.h"
+#include "ops/path/matrix_engine.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
 #include "support/emulated_variant.h"
@@ -18,11 +21,29 @@ enum { SEED = 21 };
 
 static struct test_device t;
 static bool takes_all;
+static const char *arch; /* of AMD; NULL: mma.sync */
+
+/* Those of one size of the instructions alone. */
+static void keep_ops(struct xl__limits *l, unsigned side)
+{
+    enum { MOST = 16 };
+    static xl_matrix_op kept[MOST];
+    size_t n = 0;
+    for (const xl_matrix_op *op = l->matrix_ops; op->name; op++) {
+        if (op->m == side)
+            kept[n++] = *op;
+    }
+    l->matrix_ops = kept;
+}
 
 static int open_forward(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_ATTENTION, &xl__attention_mma);
+    if (arch)
+        emulate_amd_ops(&t.device->limits, arch);
+    if (getenv("XL_TEST_SIDE"))
+        keep_ops(&t.device->limits, (unsigned)atoi(getenv("XL_TEST_SIDE")));
     return 0;
 }
 
@@ -114,7 +135,9 @@ static void every_tile(void **state)
 {
     unsigned n_right = 0;
     (void)state;
-    for (unsigned i = 0; xl__attention_mma_listed(i, &emulated.wanted); i++) {
+    const xl_matrix_op *op = xl__mma_op(&t.device->limits, XL_F16);
+    for (unsigned i = 0; xl__attention_mma_listed(op, i, &emulated.wanted);
+         i++) {
         char text[64];
         const struct attention_case c = over(&emulated.wanted, i);
         /* Parts joined by a second launch, and by the groups. */
@@ -164,7 +187,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_gradient_tile),
     };
     takes_all = getenv("XL_TEST_FULL") != NULL;
+    arch = getenv("XL_TEST_ARCH");
     test_args(argc, argv);
+    if (arch) /* whose gradients have no variant on them */
+        return cmocka_run_group_tests(forward, open_forward, close_device);
     return cmocka_run_group_tests(forward, open_forward, close_device) +
            cmocka_run_group_tests(backward, open_backward, close_device);
 }

@@ -3,7 +3,8 @@
  * machines made up here: what they refuse; what the kernels ask of their
  * tiles; that few queries on many keys get rows of one instruction and keys in
  * parts that fill the device, and prompts large tiles; memory and launches;
- * which variant of the gradients has the least estimate. */
+ * which variant of the gradients has the least estimate; on AMD's instructions
+ * which columns a head may have. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,12 +272,72 @@ static void plans_gradients(void **state)
     free(p);
 }
 
+/* By columns: tiles that keep all registers; what the kernel loads besides. */
+static void amd(void **state)
+{
+    static const struct {
+        const char *arch;
+        double wave, registers;
+    } archs[] = {{"gfx90a", 64, 131072},
+                 {"gfx942", 64, 131072},
+                 {"gfx950", 64, 131072},
+                 {"gfx1100", 32, 98304},
+                 {"gfx1201", 32, 98304}};
+    static const size_t columns[] = {8, 64, 72, 128, 256};
+    enum {
+        N_ARCHS = sizeof archs / sizeof *archs,
+        N_COLUMNS = sizeof columns / sizeof *columns,
+        QUERIES = 2048,
+        LOCAL = 65536,
+        FAR = 1 << 25
+    };
+    const struct machine m = {0, 64, 2e9, LOCAL / 1024, 1e12};
+    (void)state;
+    for (size_t i = 0; i < N_ARCHS; i++) {
+        struct xl__limits l;
+        make_limits(&m, &l);
+        xl__amd_matrix_engine(archs[i].arch, &l);
+        xl__limits_correct(&l, XL__F_registers_per_cu, archs[i].registers,
+                           XL_ASSUMED, "GE-01");
+        xl__limits_correct(&l, XL__F_subgroup_width, archs[i].wave, XL_ASSUMED,
+                           "GE-01");
+        for (size_t k = 0; k < N_COLUMNS; k++) {
+            struct xl__attention_canonical c =
+                make_case(2, 8, 4, QUERIES, QUERIES, columns[k]);
+            struct xl__plan *p = calloc(1, sizeof *p);
+            struct xl__params params;
+            assert_non_null(p);
+            if (columns[k] == 256 && archs[i].wave == 32) {
+                check_refused(&l, &c, "no tile");
+                free(p);
+                continue;
+            }
+            assert_null(xl__attention_mma.refuses(&l, &c));
+            xl__attention_mma.choose(&l, &c, &params);
+            assert_int_equal(XL_OK,
+                             xl__attention_mma.plan(&l, &c, &params, p));
+            const struct xl__step *s = &p->step[0];
+            assert_string_equal("attention_mma_transposed", s->kernel);
+            assert_int_equal(1, p->n_steps);
+            assert_true(s->local_mem_bytes <= LOCAL);
+            assert_true((double)s->local[0] >= 2 * archs[i].wave);
+            free(p);
+            c.kv_rows = (struct xl__attention_rows){XL_ROWS_PACKED, 0};
+            assert_null(xl__attention_mma.refuses(&l, &c));
+            c.view[XL__ATTENTION_K].stride[XL__HEADS_ROW] = FAR;
+            check_refused(&l, &c, "32 bits");
+            c.view[XL__ATTENTION_K].dtype = XL_I8;
+            check_refused(&l, &c, "another type");
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses),
-                                       cmocka_unit_test(plans),
-                                       cmocka_unit_test(refuses_gradients),
-                                       cmocka_unit_test(plans_gradients)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses), cmocka_unit_test(plans),
+        cmocka_unit_test(refuses_gradients), cmocka_unit_test(plans_gradients),
+        cmocka_unit_test(amd)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_mma_plans", tests, NULL,
                                        NULL);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes in the layout of AMD's fragments, planted one at a time in a copy
- * of the kernels: the self-check of gemm_mma, conv_mma, conv_data_mma or
- * conv_filters_mma, on the emulated instructions, strikes each. Without a
- * mistake the result is computed.
+ * of the kernels: the self-check of gemm_mma, of the variants of convolution
+ * on the engine or of attention_mma, on the emulated instructions, strikes
+ * each. Without a mistake the result is computed.
  *
  * XL_TEST_FULL  set: each mistake, else every second */
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/attention/attention.h"
 #include "ops/gemm/engines/mma.h"
+#include "ops/path/matrix_engine.h"
 #include "runtime/store/sources.h"
 #include "support/emulated_variant.h"
 
@@ -16,8 +18,9 @@
 #define REGISTERS "gemm/slice_registers.clh"
 #define WINDOWS "gemm/windows/windows.clh"
 #define GATHER "gemm/windows/slices.clh"
+#define TRANSPOSED "attention/mma_transposed.cl"
 
-enum call { GEMM, CONV_NHWC, CONV_NCHW, DATA, FILTERS };
+enum call { GEMM, CONV_NHWC, CONV_NCHW, DATA, FILTERS, ATTENTION };
 static const struct {
     enum xl__op_id op;
     const struct xl__variant *own;
@@ -28,7 +31,8 @@ static const struct {
     [CONV_NCHW] = {XL__OP_CONV, &xl__conv_mma, "conv_mma: out("},
     [DATA] = {XL__OP_CONV_DATA, &xl__conv_data_mma, "conv_data_mma: in("},
     [FILTERS] = {XL__OP_CONV_FILTERS, &xl__conv_filters_mma,
-                 "conv_filters_mma: filters("}};
+                 "conv_filters_mma: filters("},
+    [ATTENTION] = {XL__OP_ATTENTION, &xl__attention_mma, "attention_mma: o("}};
 struct mistake {
     const char *what, *arch, *file, *from, *to;
 };
@@ -122,6 +126,45 @@ static const struct mistake in_filters[] = {
     {"one image for all", "gfx942", WINDOWS, "n * v->step_n +", ""},
 };
 
+/* clang-format off */
+static const struct mistake in_attention[] = {
+    {"none", "gfx942", NULL, NULL, NULL},
+    {"none", "gfx1100", NULL, NULL, NULL},
+    {"none", "gfx1201", NULL, NULL, NULL},
+    {"runs of four keys swapped in v", "gfx942", FRAGMENTS,
+     "(p) / 4 % 2 * 8 + (p) / 8 % 2 * 4", "(p) / 4 % 2 * 4 + (p) / 8 % 2 * 8"},
+    {"gfx12's order of keys on gfx11", "gfx1100", FRAGMENTS,
+     "((p) % 8 * 2 + (p) / 8)", "(p)"},
+    {"gfx11's order of keys on gfx12", "gfx1201", FRAGMENTS,
+     "MMA_STACK_ROW(p) (p)", "MMA_STACK_ROW(p) ((p) % 8 * 2 + (p) / 8)"},
+    {"halves keep their own weights", "gfx1100", FRAGMENTS,
+     "(t)->lane < MMA_M ? own : other;", "own;"},
+    {"halves exchange their weights twice", "gfx1100", FRAGMENTS,
+     "(t)->lane < MMA_M ? other : own;", "own;"},
+    {"pairs of weights swapped", "gfx942", FRAGMENTS,
+     "mma_pair(pair[0], pair[1])", "mma_pair(pair[1], pair[0])"},
+    {"steps of weights swapped", "gfx942", FRAGMENTS,
+     "(b)[(i) / MMA_B_WORDS].w", "(b)[1 - (i) / MMA_B_WORDS].w"},
+    {"sums of four rows too close", "gfx942", FRAGMENTS, "(4 * MMA_PARTS)",
+     "(2 * MMA_PARTS)"},
+    {"lines of v swapped", "gfx942", TRANSPOSED, "LINE_V, c + which",
+     "LINE_V, c + 1 - which"},
+    {"keys of v swapped", "gfx1201", TRANSPOSED,
+     "mma_halves(w[0], w[1], which)", "mma_halves(w[1], w[0], which)"},
+    {"chunks of v in the order of keys", "gfx942", TRANSPOSED,
+     "KEY_OF(at_v / PAIRS * EACH)", "(at_v / PAIRS * EACH)"},
+    {"columns of k swapped", "gfx1100", TRANSPOSED, "at_k % CHUNKS)) =",
+     "(at_k ^ 1) % CHUNKS)) ="},
+    {"a maximum of each half", "gfx1201", TRANSPOSED,
+     "now = mma_column_max(&team, now);", ""},
+    {"a sum of each half", "gfx942", TRANSPOSED,
+     "total = mma_column_sum(&team, total);", ""},
+    {"keys of the first lane for all", "gfx1201", TRANSPOSED,
+     "MMA_C_ROW(team.lane, e % MMA_C_ELEMS);\n                float",
+     "MMA_C_ROW(0, e % MMA_C_ELEMS);\n                float"},
+};
+/* clang-format on */
+
 static void write_kernel(const char *dir, const char *name, const char *text,
                          size_t n)
 {
@@ -196,8 +239,41 @@ static xl_status run_call(const struct test_device *t, enum call of,
         .pass = of == DATA      ? XL_CONV_BACKWARD_DATA
                 : of == FILTERS ? XL_CONV_BACKWARD_FILTERS
                                 : XL_CONV_FORWARD};
-    return of == GEMM ? xl_gemm_run(t->queue, &g, NULL)
-                      : xl_conv_run(t->queue, &d, NULL);
+    xl_attention a = {XL_ATTENTION_INIT, .n_batch = 1,     .n_heads = 2,
+                      .n_kv_heads = 1,   .n_q = SIDE,      .n_kv = SIDE,
+                      .d_head = SIDE,    .is_causal = true};
+    a.q = a.o = (xl_heads){.mem.buf = mem[0], .dtype = XL_F16};
+    a.k = a.v = (xl_heads){.mem.buf = mem[1], .dtype = XL_F16};
+    a.o.mem.buf = mem[2];
+    return of == GEMM        ? xl_gemm_run(t->queue, &g, NULL)
+           : of == ATTENTION ? xl_attention_run(t->queue, &a, NULL)
+                             : xl_conv_run(t->queue, &d, NULL);
+}
+
+/* The tile of 64 x 64, of attention with blocks of 32 keys. */
+static void want_tile(const struct test_device *t, enum call of)
+{
+    enum { KEYS = 32 };
+    const struct xl__limits *l = &t->device->limits;
+    struct xl__params p;
+    emulated.wanted = (struct xl__params){.source = "model"};
+    if (of == ATTENTION) {
+        for (size_t i = 0;
+             xl__attention_mma_listed(xl__mma_op(l, XL_F16), i, &p); i++) {
+            if (p.value[XL__ATTENTION_BQ] == SIDE &&
+                p.value[XL__ATTENTION_BK] == KEYS && !emulated.wanted.value[0])
+                emulated.wanted = p;
+        }
+        return;
+    }
+    for (size_t i = 0;; i++) {
+        p = xl__mma_listed(l, i, XL_F16);
+        if (p.value[XL__GEMM_TM] == 0)
+            break;
+        if (p.value[XL__GEMM_TM] == SIDE && p.value[XL__GEMM_TN] == SIDE)
+            emulated.wanted = p;
+    }
+    emulated.wanted.value[XL__MMA_GR] = BAND;
 }
 
 static void one_mistake(const struct mistake *m, enum call of)
@@ -210,16 +286,7 @@ static void one_mistake(const struct mistake *m, enum call of)
                                 .cl_dir = dir};
     emulated_open_with(&t, &options, calls[of].op, calls[of].own);
     emulate_amd_ops(&t.device->limits, m->arch);
-    emulated.wanted = (struct xl__params){.source = "model"};
-    for (size_t i = 0;; i++) {
-        const struct xl__params p =
-            xl__mma_listed(&t.device->limits, i, XL_F16);
-        if (p.value[XL__GEMM_TM] == 0)
-            break;
-        if (p.value[XL__GEMM_TM] == SIDE && p.value[XL__GEMM_TN] == SIDE)
-            emulated.wanted = p;
-    }
-    emulated.wanted.value[XL__MMA_GR] = BAND;
+    want_tile(&t, of);
     cl_mem mem[OPERANDS];
     for (unsigned i = 0; i < OPERANDS; i++) {
         assert_status(xl_buffer_create(t.queue, BYTES, &mem[i]), XL_OK,
@@ -266,10 +333,19 @@ static void each_of_conv_is_struck(void **state)
     run_list(in_filters, sizeof in_filters / sizeof *in_filters, FILTERS);
 }
 
+static void each_of_attention_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_attention, sizeof in_attention / sizeof *in_attention,
+             ATTENTION);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_struck),
-                                       cmocka_unit_test(each_of_conv_is_struck)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_struck),
+        cmocka_unit_test(each_of_conv_is_struck),
+        cmocka_unit_test(each_of_attention_is_struck)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
