@@ -137,6 +137,8 @@ static double load_element(const void *memory, xl_dtype dtype, size_t i)
         return (double)xl__bf16_to_f32(((const uint16_t *)memory)[i]);
     case XL_I32:
         return ((const int32_t *)memory)[i];
+    case XL_U16:
+        return (double)((const uint16_t *)memory)[i];
     case XL_I8:
         return ((const int8_t *)memory)[i];
     case XL_BOOL:
