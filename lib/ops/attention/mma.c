@@ -137,8 +137,8 @@ static double registers_of(const struct xl__attention_canonical *c,
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
     return (double)(s->rm * (s->dp / SUMS + s->bk / s->sk / SUMS) +
                     (s->holds_q ? s->rm * s->dp / HELD : 0) + OTHER +
-                    (has_options(c) ? OPTIONS : 0) +
-                    (is_equal ? 0 : LENGTHS << s->holds_q));
+                    (has_options(c) ? (size_t)OPTIONS : 0) +
+                    (is_equal ? 0 : (size_t)LENGTHS << s->holds_q));
 }
 
 static struct layout layout_of(const struct xl__limits *l,
