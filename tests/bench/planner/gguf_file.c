@@ -78,7 +78,8 @@ static void put_arrays(struct gguf_file *f)
     put_number(&f->values, 1, 8);
     put_number(&f->values, TYPE_U32, 4);
     put_number(&f->values, 3, 8);
-    put_number(&f->values, 0, 12);
+    for (unsigned i = 0; i < 3; i++)
+        put_number(&f->values, 0, 4);
 }
 
 void gguf_file_begin(struct gguf_file *f, uint32_t version, size_t alignment)
