@@ -7,18 +7,24 @@
  *               MODE 2: a group computes 64 x 64 by a sub-group's matrix
  *               instructions, four sub-groups 32 x 32 each, with slices of A
  *               and B in local memory.
- * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2). c:
- *               rows of N floats. count: of tiles.
- * Launch:       one dimension, any size; MODE 2: local size 4 MMA_LANES.
- * Local memory: MODE 2: 16 KiB; emulated, 3 KiB more.
+ *               MODE 3: likewise by the systolic instruction, whose operands
+ *               block reads load from memory.
+ * Arguments:    a, b: rows of LD elements, f32 (MODE 1) or f16 (MODE 2); MODE
+ *               3: f16 in tiles, one behind the other along k, then along rows
+ *               of A or columns of B (gemm/intel/dpas_pack.cl). c: rows of N
+ *               floats. count: of tiles.
+ * Launch:       one dimension, any size; local size of MODE 2 4 MMA_LANES, of
+ *               MODE 3 4 DPAS_LANES.
+ * Local memory: MODE 2: 16 KiB; emulated, 3 KiB more. MODE 3: emulated, 1 KiB.
  * -D:           MODE; N; LD a multiple of 16, not a power of 2, so that a
  *                     column is not in one set of a cache
  *               VEC   1 2 4 8 16
  *               XL_MMA_..., MMA_FRAGMENTS_...   MODE 2: common/matrix.clh
- * Needs:        MODE 2: a matrix engine, or its emulation, which any device
+ *               XL_DPAS_..., DPAS_LANES   MODE 3: common/intel/dpas.clh
+ * Needs:        MODE 2, 3: a matrix engine, or its emulation, which any device
  *               runs.
  * Cost:         2 N TM TN count flop.
- * Source:       common/matrix.clh. */
+ * Source:       common/matrix.clh, common/intel/dpas.clh. */
 #ifndef MODE
 #define MODE 1
 #endif
@@ -142,6 +148,74 @@ void ladder(__global const ushort *restrict a,
                     c[(row0 + row + i * MMA_M + MMA_C_ROW(team.lane, e)) * N +
                       col0 + col + j * MMA_N + MMA_C_COL(team.lane, e)] =
                         sum[i][j].e[e];
+            }
+        }
+    }
+}
+#endif
+
+#if MODE == 3
+#define DPAS_T 1
+#include "common/intel/dpas.clh"
+
+#define ITEMS (4 * DPAS_LANES)
+#define TILE 64
+#define PART (TILE / 2) /* rows and columns of a sub-group */
+#define MI (PART / DPAS_M)
+#define NI (PART / DPAS_N)
+#define STEPS (N / DPAS_K)
+#define STORE_ROW(e) to[e * N] = sum[i][j].s##e
+
+__kernel DPAS_ATTRIBUTE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void ladder(__global const uchar *restrict a, __global const uchar *restrict b,
+            __global float *restrict c, const uint count)
+{
+    DPAS_TEAM(team, ITEMS);
+    const uint groups = (uint)get_global_size(0) / ITEMS;
+    for (uint tile = (uint)xl_group_id(0); tile < count; tile += groups) {
+        const uint row = tile / (N / TILE) * TILE + team.number / 2 * PART;
+        const uint col = tile % (N / TILE) * TILE + team.number % 2 * PART;
+        uint ga = DPAS_UNIFORM(row / DPAS_M * STEPS * DPAS_A_BYTES);
+        uint gb = DPAS_UNIFORM(col / DPAS_N * STEPS * DPAS_B_BYTES);
+        dpas_c sum[MI][NI];
+        DPAS_UNROLL
+        for (uint i = 0; i < MI; i++) {
+            DPAS_UNROLL
+            for (uint j = 0; j < NI; j++)
+                sum[i][j] = 0;
+        }
+        for (uint s = 0; s < STEPS; s++) {
+            dpas_a fa[MI];
+            dpas_b fb[NI];
+            DPAS_UNROLL
+            for (uint j = 0; j < NI; j++)
+                fb[j] = dpas_load_b(&team, b + (gb + j * STEPS * DPAS_B_BYTES));
+            DPAS_UNROLL
+            for (uint i = 0; i < MI; i++)
+                fa[i] = dpas_load_a(&team, a + (ga + i * STEPS * DPAS_A_BYTES));
+            DPAS_UNROLL
+            for (uint i = 0; i < MI; i++) {
+                DPAS_UNROLL
+                for (uint j = 0; j < NI; j++)
+                    dpas(&team, &sum[i][j], fa[i], fb[j]);
+            }
+            ga += DPAS_A_BYTES;
+            gb += DPAS_B_BYTES;
+        }
+        DPAS_UNROLL
+        for (uint i = 0; i < MI; i++) {
+            DPAS_UNROLL
+            for (uint j = 0; j < NI; j++) {
+                __global float *to = c + (row + i * DPAS_M) * N + col +
+                                     j * DPAS_N + team.lane;
+                STORE_ROW(0);
+                STORE_ROW(1);
+                STORE_ROW(2);
+                STORE_ROW(3);
+                STORE_ROW(4);
+                STORE_ROW(5);
+                STORE_ROW(6);
+                STORE_ROW(7);
             }
         }
     }

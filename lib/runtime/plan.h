@@ -171,7 +171,8 @@ XL__PRIVATE_API void xl__arg_words(struct xl__step *s,
 XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
                                        const char *choice);
 /* Append " option" to the options. */
-void xl__step_add_option(struct xl__step *s, const char *option);
+XL__PRIVATE_API void xl__step_add_option(struct xl__step *s,
+                                         const char *option);
 /* Append " -DNAME=value" to the options. */
 XL__PRIVATE_API void xl__define(struct xl__step *s, const char *name,
                                 long value);

@@ -49,11 +49,6 @@
 #include "common/intel/dpas.clh"
 
 #define ITEMS (DPAS_LANES * SM * SN)
-#if defined(XL_DPAS_INTEL)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL
-#endif
 
 /* A tile of sums, row by row, so that one address is alive at a time. Written
  * out up to 4 x 4 of them: what a compiler does not unroll, since it is long,
@@ -109,24 +104,24 @@ void gemm_dpas(__global const uchar *restrict a, const uint off_a, const uint ap
     uint gb = DPAS_UNIFORM(off_b + p.z * apart_b +
                            ((uint)p.n0 / DPAS_N + sn * RN) * line_b);
     dpas_c sum[RM][RN];
-    UNROLL
+    DPAS_UNROLL
     for (uint i = 0; i < RM; i++) {
-        UNROLL
+        DPAS_UNROLL
         for (uint j = 0; j < RN; j++)
             sum[i][j] = 0;
     }
     for (uint s = 0; s < n_steps; s++) {
         dpas_a fa[RM];
         dpas_b fb[RN];
-        UNROLL
+        DPAS_UNROLL
         for (uint j = 0; j < RN; j++)
             fb[j] = dpas_load_b(&team, b + (gb + j * line_b));
-        UNROLL
+        DPAS_UNROLL
         for (uint i = 0; i < RM; i++)
             fa[i] = dpas_load_a(&team, a + (ga + i * line_a));
-        UNROLL
+        DPAS_UNROLL
         for (uint i = 0; i < RM; i++) {
-            UNROLL
+            DPAS_UNROLL
             for (uint j = 0; j < RN; j++)
                 dpas(&team, &sum[i][j], fa[i], fb[j]);
         }

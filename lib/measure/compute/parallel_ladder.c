@@ -46,7 +46,7 @@ struct product {
     float *a, *b, *c;       /* on the host, N rows of LD; values that f16
                                can represent */
     cl_mem dev_a, dev_b;    /* f32 */
-    cl_mem half_a, half_b;  /* f16; NULL until needed */
+    cl_mem half_a, half_b;  /* f16, in the engine's order; NULL until needed */
     cl_mem dev_c;           /* N rows of N */
 };
 
@@ -60,14 +60,40 @@ struct rung_run {
 
 /* -- operands ------------------------------------------------------------- */
 
+/* Where an element of a matrix is in memory: of A by row and k, of B by k and
+ * column. */
+typedef size_t order(const xl_matrix_op *op, size_t row, size_t col);
+
+static size_t by_rows(const xl_matrix_op *op, size_t row, size_t col)
+{
+    (void)op;
+    return row * LD + col;
+}
+
+/* Tiles of the systolic instruction, one behind the other along k, as
+ * gemm/intel/dpas_pack.cl makes them: of A by rows, of B by pairs along k. */
+static size_t by_tiles_of_a(const xl_matrix_op *op, size_t row, size_t k)
+{
+    const size_t tile = row / op->m * (N / op->k) + k / op->k;
+    return (tile * op->m + row % op->m) * op->k + k % op->k;
+}
+
+static size_t by_tiles_of_b(const xl_matrix_op *op, size_t k, size_t col)
+{
+    enum { PAIR = 2 };
+    const size_t tile = col / op->n * (N / op->k) + k / op->k;
+    return (tile * op->k + k % op->k / PAIR * PAIR) * op->n +
+           col % op->n * PAIR + k % PAIR;
+}
+
 static xl_status create_halves(struct xl__session *p, const float *from,
-                               cl_mem *out)
+                               const xl_matrix_op *op, order *at, cl_mem *out)
 {
     xl_status status = XL_OK;
     uint16_t *half = xl__calloc((size_t)N * LD, sizeof *half);
     TRY(xl__check_alloc(&p->q->error, half, "a matrix of halves"));
-    for (size_t i = 0; i < (size_t)N * LD; i++)
-        half[i] = xl__f32_to_f16(from[i]);
+    for (size_t i = 0; i < (size_t)N * N; i++)
+        half[at(op, i / N, i % N)] = xl__f32_to_f16(from[i / N * LD + i % N]);
     TRY(xl_buffer_create(p->q, (size_t)N * LD * sizeof *half, out));
     TRY(xl_buffer_write(p->q, *out, 0, half, (size_t)N * LD * sizeof *half));
 fail:
@@ -207,11 +233,16 @@ static size_t vector_width(const struct xl__limits *l)
 static const xl_matrix_op *engine_op(const struct xl__limits *l)
 {
     static const char *const fragments[] = {"mma", "mfma_32x32", "wmma_gfx11",
-                                            "wmma_gfx12"};
+                                            "wmma_gfx12", "dpas"};
     const xl_matrix_op *op = NULL;
     for (size_t i = 0; !op && i < sizeof fragments / sizeof *fragments; i++)
         op = xl__find_matrix_op(l, fragments[i], XL_F16, XL_F16);
     return op;
+}
+
+static bool is_systolic(const xl_matrix_op *op)
+{
+    return xl__streq(op->fragments, "dpas");
 }
 
 /* Chooses the group, the number of items and the tile of the rung. */
@@ -261,6 +292,20 @@ static size_t max_tiles(const struct xl__limits *l, const struct rung_run *x)
     return per_item < all / x->items ? per_item * x->items : all;
 }
 
+static void define_engine(struct xl__step *s, const struct xl__limits *l)
+{
+    const xl_matrix_op *op = engine_op(l);
+    xl__define(s, "MODE", is_systolic(op) ? 3 : 2);
+    if (is_systolic(op)) {
+        xl__define_choice(s, "XL_DPAS", op->code);
+        xl__define(s, "DPAS_LANES", op->lanes);
+        xl__step_add_option(s, l->model.dpas->registers_option);
+    } else {
+        xl__define_choice(s, "XL_MMA", op->code);
+        xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
+    }
+}
+
 static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
                       struct xl__plan *plan)
 {
@@ -270,9 +315,7 @@ static void plan_rung(const struct xl__limits *l, const struct rung_run *x,
     xl__define(s, "N", N);
     xl__define(s, "LD", LD);
     if (x->rung->kind == ENGINE) {
-        xl__define(s, "MODE", 2);
-        xl__define_choice(s, "XL_MMA", engine_op(l)->code);
-        xl__define_choice(s, "MMA_FRAGMENTS", engine_op(l)->fragments);
+        define_engine(s, l);
     } else {
         xl__define(s, "VEC", (long)x->cols);
     }
@@ -341,8 +384,12 @@ fail:
 static xl_status prepare_engine(struct xl__session *p, struct product *m)
 {
     xl_status status = XL_OK;
-    TRY(create_halves(p, m->a, &m->half_a));
-    TRY(create_halves(p, m->b, &m->half_b));
+    const xl_matrix_op *op = engine_op(&p->q->ctx->device->seen);
+    const bool tiles = is_systolic(op);
+    TRY(create_halves(p, m->a, op, tiles ? by_tiles_of_a : by_rows,
+                      &m->half_a));
+    TRY(create_halves(p, m->b, op, tiles ? by_tiles_of_b : by_rows,
+                      &m->half_b));
 fail:
     return status;
 }

@@ -204,8 +204,8 @@ static void the_ladder_has_other_engines(void **state)
 {
     (void)state;
     skip_small_groups();
-    for (unsigned i = 0; i < N_ENGINES && engines[i].arch; i++) {
-        set_engine(engines[i].arch, 0);
+    for (unsigned i = 0; i < N_ENGINES; i++) {
+        set_engine(engines[i].arch, engines[i].width);
         probe("ladder");
         assert_true(row_of("engine")->value > 0);
     }
