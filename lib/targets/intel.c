@@ -101,6 +101,23 @@ static const struct xl__variant *const gemm[] = {
     &xl__gemm_tiled, &xl__gemm_clblast,    &xl__gemm_ref,  NULL,
 };
 
+static const struct xl__variant *const conv[] = {
+    &xl__conv_gemm_dpas,  &xl__conv_gemm_simt, &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled, &xl__conv_depthwise, &xl__conv_direct,
+    &xl__conv_tiled,      &xl__conv_ref,       NULL,
+};
+static const struct xl__variant *const conv_data[] = {
+    &xl__conv_data_gemm_dpas, &xl__conv_data_gemm_simt, &xl__conv_data_direct,
+    &xl__conv_data_tiled,     &xl__conv_data_ref,       NULL,
+};
+static const struct xl__variant *const conv_filters[] = {
+    &xl__conv_filters_gemm_dpas,
+    &xl__conv_filters_gemm_simt,
+    &xl__conv_filters_tiled,
+    &xl__conv_filters_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_intel = {
     .name = "intel",
     .matches = matches_intel,
@@ -111,9 +128,9 @@ const struct xl__vendor xl__vendor_intel = {
     .use = &use,
     .variants = {[XL__OP_GEMM] = gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = xl__generic_conv,
-                 [XL__OP_CONV_DATA] = xl__generic_conv_data,
-                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
+                 [XL__OP_CONV] = conv,
+                 [XL__OP_CONV_DATA] = conv_data,
+                 [XL__OP_CONV_FILTERS] = conv_filters,
                  [XL__OP_ATTENTION] = xl__generic_attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,

@@ -169,14 +169,14 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_depthwise, xl__conv_direct, xl__conv_mma, xl__conv_wgmma,
     xl__conv_winograd_2, xl__conv_winograd_4;
-extern const struct xl__variant xl__conv_gemm_wgmma, xl__conv_gemm_mma,
-    xl__conv_gemm_cpu, xl__conv_gemm_simt, xl__conv_gemm_skinny,
-    xl__conv_gemm_tiled, xl__conv_data_gemm_wgmma, xl__conv_data_gemm_mma,
-    xl__conv_data_gemm_cpu, xl__conv_data_gemm_simt, xl__conv_data_gemm_skinny,
-    xl__conv_data_gemm_tiled, xl__conv_filters_gemm_wgmma,
-    xl__conv_filters_gemm_mma, xl__conv_filters_gemm_cpu,
-    xl__conv_filters_gemm_simt, xl__conv_filters_gemm_skinny,
-    xl__conv_filters_gemm_tiled;
+/* Those of pointwise.c, of each pass. */
+#define XL__CONV_BY_GEMM(prefix)                                              \
+    extern const struct xl__variant prefix##_wgmma, prefix##_mma,             \
+        prefix##_dpas, prefix##_cpu, prefix##_simt, prefix##_skinny,          \
+        prefix##_tiled
+XL__CONV_BY_GEMM(xl__conv_gemm);
+XL__CONV_BY_GEMM(xl__conv_data_gemm);
+XL__CONV_BY_GEMM(xl__conv_filters_gemm);
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,

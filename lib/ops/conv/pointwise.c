@@ -252,6 +252,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     PASS(conv_filters_gemm_, method, __VA_ARGS__)
 VARIANTS(wgmma, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANTS(mma, .engine = XL_ENGINE_MATRIX, .terms = 1)
+VARIANTS(dpas, .engine = XL_ENGINE_MATRIX, .terms = 1)
 VARIANTS(cpu, .engine = XL_ENGINE_FMA)
 VARIANTS(simt, .engine = XL_ENGINE_FMA)
 VARIANTS(skinny, .engine = XL_ENGINE_FMA)
