@@ -196,7 +196,7 @@ static void every_tile(void **state)
         }
     }
     print_message("%u right\n", n_right);
-    assert_in_range(n_right, 5, 1000);
+    assert_in_range(n_right, 4, 1000);
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
