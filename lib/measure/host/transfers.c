@@ -236,7 +236,6 @@ void xl__queue_drain(xl_queue *q)
 {
     if (!q)
         return;
-    clFlush(q->cl);
     clEnqueueMarkerWithWaitList(q->cl, 0, NULL, NULL);
     clFinish(q->cl);
 }
