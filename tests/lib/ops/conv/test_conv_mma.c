@@ -196,7 +196,8 @@ static void every_tile(void **state)
         }
     }
     print_message("%u right\n", n_right);
-    assert_in_range(n_right, 4, 1000);
+    /* Of the sampled tiles the images' gradients take one less. */
+    assert_in_range(n_right, pass == XL_CONV_BACKWARD_DATA ? 4 : 5, 1000);
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
