@@ -49,6 +49,7 @@
 #endif
 
 #include "attention/attention.clh"
+#include "common/subgroup.clh"
 
 #define I8 5
 #define E4M3 8
@@ -160,7 +161,7 @@ static inline int code_of(const float x)
 #define GATHER(in) XL_CAT(vload, VW)(0, in)
 #endif
 
-__kernel void rotary_rows(
+__kernel XL_OF_WIDTH void rotary_rows(
     __global const ELEM(DT) *q, __global const ELEM(DT) *k,
     __global const ELEM(DT) *v, __global ELEM(OT) *q_out,
     __global CACHE *k_cache, __global CACHE *v_cache,

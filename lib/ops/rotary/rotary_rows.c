@@ -23,12 +23,12 @@ static bool are_contiguous(const struct xl__rotary_canonical *c)
     return true;
 }
 
-/* Pairs of an item: vectors of 16 bytes that divide what is rotated. */
+/* Pairs of an item, which divide what is rotated. More than four, with their
+ * sines and codes, do not fit into Intel's registers. */
 static size_t vector_pairs(const struct xl__rotary_canonical *c)
 {
-    enum { VECTOR_BYTES = 16 };
-    const size_t elem = xl_dtype_bytes(c->view[XL__ROTARY_Q].dtype);
-    size_t vw = are_contiguous(c) ? VECTOR_BYTES / elem : 1;
+    enum { MOST = 4 };
+    size_t vw = are_contiguous(c) ? MOST : 1;
     while (c->d_head / 2 % vw != 0 || c->d_rotary / 2 % vw != 0)
         vw /= 2;
     return vw;
