@@ -18,7 +18,12 @@
  *
  * Between replays a buffer can be exchanged (xl_record_set_mem()), and any call
  * can be recorded again (xl_record_begin()), with other scalars, memory,
- * offsets or sizes, at the host cost of that one call. */
+ * offsets or sizes, at the host cost of that one call.
+ *
+ * Where the device has command buffers that can be enqueued while they run
+ * (cl_khr_command_buffer; the fact has_command_buffers), replays between which
+ * nothing changes are one command each, from the second one on. If the driver
+ * fails to make or to enqueue it, the launches are enqueued as elsewhere. */
 #ifndef CROSSLANE_RECORD_H
 #define CROSSLANE_RECORD_H
 
@@ -68,10 +73,13 @@ XL_API size_t xl_record_calls(const xl_record *r);
 /**
  * Enqueue all calls in their order, as they would be enqueued themselves:
  * after what is in the queue and after the wait list. Nothing is checked
- * again. xl_queue_watch() is not called; a timeline has the launches.
+ * again. xl_queue_watch() is not called; a timeline has the launches, which
+ * are enqueued one by one then.
  *
  * @param sync  as of any call: its wait list precedes the first call; `first`
- *              is the event of the first launch, `done` of the last
+ *              is the event of the first launch, and no command buffer is used
+ *              then; `done` is that of the last launch, or of the command
+ *              buffer
  * @return XL_OK; XL_BAD_ARGUMENT: a NULL, an open record, or an empty one;
  *         otherwise an OpenCL code: the launches before the one that failed
  *         run, and there are no events

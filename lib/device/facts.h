@@ -90,6 +90,7 @@ enum xl__ask {
  XX(has_f16_arith,        BOOL,   "",       SPECIAL, 0,                          1, "half precision arithmetic") \
  XX(has_svm,              BOOL,   "",       SPECIAL, 0,                          1, "coarse-grained buffer SVM") \
  XX(has_subgroups,        BOOL,   "",       SPECIAL, 0,                          1, "sub-group functions") \
+ XX(has_command_buffers,  BOOL,   "",       SPECIAL, 0,                          1, "command buffers that can be enqueued while they run") \
  XX(peak_f32_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f32 FMA peak") \
  XX(peak_f16_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f16 FMA peak") \
  XX(peak_f64_flop_per_s,  NUMBER, "flop/s", NONE, 0,                             1, "f64 FMA peak") \

@@ -24,6 +24,7 @@ enum {
     Q_UUID = 0x106A,           /* cl_khr_device_uuid */
     Q_DOT_PACKED = 0x1075,     /* cl_khr_integer_dot_product */
     Q_PCI = 0x410F,            /* cl_khr_pci_bus_info */
+    Q_COMMAND_BUFFER = 0x12A9, /* cl_khr_command_buffer */
     Q_NV_CC_MAJOR = 0x4000,    /* cl_nv_device_attribute_query */
     Q_NV_CC_MINOR = 0x4001,
     Q_NV_WARP = 0x4003,
@@ -46,6 +47,7 @@ const struct xl__query xl__special_queries[] = {
     {"CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE", Q_WG_MULTIPLE, XL__ASK_SIZE},
     {"CL_DEVICE_MAX_NUM_SUB_GROUPS", Q_MAX_SUBGROUPS, XL__ASK_U32},
     {"CL_DEVICE_SVM_CAPABILITIES", Q_SVM, XL__ASK_U64},
+    {"CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR", Q_COMMAND_BUFFER, XL__ASK_U64},
     {"CL_DEVICE_DOUBLE_FP_CONFIG", CL_DEVICE_DOUBLE_FP_CONFIG, XL__ASK_U64},
     {"CL_DEVICE_LOCAL_MEM_TYPE", CL_DEVICE_LOCAL_MEM_TYPE, XL__ASK_U32},
     {"CL_DEVICE_MEM_BASE_ADDR_ALIGN", CL_DEVICE_MEM_BASE_ADDR_ALIGN, XL__ASK_U32},
@@ -364,6 +366,7 @@ static void query_memory(struct xl__limits *l, const struct xl__asked *dev)
 
 static void query_features(struct xl__limits *l, const struct xl__asked *dev)
 {
+    enum { SIMULTANEOUS_USE = 1 << 2 }; /* cl_khr_command_buffer */
     cl_ulong bits;
     cl_uint n;
     bool f64 = xl__has_extension(l, "cl_khr_fp64");
@@ -381,6 +384,10 @@ static void query_features(struct xl__limits *l, const struct xl__asked *dev)
         xl__limits_answer(l, XL__F_has_svm,
                           (bits & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0,
                           NULL);
+    if (xl__has_extension(l, "cl_khr_command_buffer") &&
+        xl__device_u64(dev, Q_COMMAND_BUFFER, &bits))
+        xl__limits_answer(l, XL__F_has_command_buffers,
+                          (bits & SIMULTANEOUS_USE) != 0, NULL);
     if (xl__has_extension(l, "cl_nv_device_attribute_query") &&
         xl__device_u32(dev, Q_NV_EXEC_TIMEOUT, &n))
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);

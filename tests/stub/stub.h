@@ -59,20 +59,34 @@
     XX(clCreateUserEvent) XX(clSetUserEventStatus) XX(clWaitForEvents)        \
     XX(clRetainEvent) XX(clReleaseEvent) XX(clGetEventInfo)                   \
     XX(clGetEventProfilingInfo) XX(clSetEventCallback)
+/* Those of an extension, which are found by name. */
+#define STUB_EXTENSIONS(XX)                                                   \
+    XX(clCreateCommandBufferKHR) XX(clCommandNDRangeKernelKHR)                \
+    XX(clFinalizeCommandBufferKHR) XX(clEnqueueCommandBufferKHR)              \
+    XX(clReleaseCommandBufferKHR)
 /* clang-format on */
 
 enum stub_entry {
 #define STUB_ENUM(name) STUB_##name,
-    STUB_ENTRIES(STUB_ENUM)
+    STUB_ENTRIES(STUB_ENUM) STUB_EXTENSIONS(STUB_ENUM)
 #undef STUB_ENUM
-    STUB_N_ENTRIES
+        STUB_N_ENTRIES
 };
 
 enum { STUB_MAX_DEVICES = 8 }; /* of a platform */
 
 enum stub_kind {
-    STUB_PLATFORM, STUB_DEVICE, STUB_CONTEXT, STUB_QUEUE, STUB_MEM,
-    STUB_PROGRAM, STUB_KERNEL, STUB_EVENT, STUB_SVM, STUB_N_KINDS
+    STUB_PLATFORM,
+    STUB_DEVICE,
+    STUB_CONTEXT,
+    STUB_QUEUE,
+    STUB_MEM,
+    STUB_PROGRAM,
+    STUB_KERNEL,
+    STUB_EVENT,
+    STUB_SVM,
+    STUB_COMMAND_BUFFER,
+    STUB_N_KINDS
 };
 
 /* The loader finds its dispatch table at the start of every object. */
@@ -150,6 +164,9 @@ cl_int stub_done(cl_command_queue queue, cl_command_type type,
 /* Likewise of a launch that takes so many ns. */
 cl_int stub_launched(cl_command_queue queue, double ns, cl_event *event);
 void *stub_control(const char *name); /* a function of control.h */
+
+/* stub_command_buffer.c: a function of STUB_EXTENSIONS, or NULL. */
+void *stub_extension(const char *name);
 
 /* stub_program.c: how long a kernel takes. */
 double stub_kernel_ns(cl_kernel kernel, cl_uint dims, const size_t *global);

@@ -15,13 +15,13 @@ enum { FAKE_STEP_NS = 1000 };
 
 static const char *const entry_names[] = {
 #define NAME(name) #name,
-    STUB_ENTRIES(NAME)
+    STUB_ENTRIES(NAME) STUB_EXTENSIONS(NAME)
 #undef NAME
         NULL};
 
 static const char *const kind_names[] = {
-    "platform", "device", "context", "queue", "buffer",
-    "program",  "kernel", "event",   "SVM block"};
+    "platform", "device", "context", "queue",     "buffer",
+    "program",  "kernel", "event",   "SVM block", "command buffer"};
 
 static atomic_ulong calls[STUB_N_ENTRIES];
 static atomic_int live[STUB_N_KINDS];

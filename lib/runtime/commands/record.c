@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records and replays calls. Arguments of a kernel are set once, since a
- * recorded launch has a kernel of its own; a replay only enqueues. The order
- * is that of the queue, which is in order. */
+ * recorded launch has a kernel of its own; a replay only enqueues: each
+ * launch, or where nothing has changed since the replay before, a command
+ * buffer of them. The order is that of the queue, which is in order. */
 #include "runtime/commands/record.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/alloc.h"
 #include "device/cl_info.h"
 #include "runtime/buffer.h"
+#include "runtime/commands/command_buffer.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
@@ -18,6 +20,9 @@ struct xl_record {
     struct xl__recorded_call *calls;
     size_t n, cap;
     size_t at; /* of the next call, while it is the queue's record */
+    bool has_buffers;  /* command buffers may be used */
+    bool was_replayed; /* since the last change */
+    struct xl__command_buffer buffer;
 };
 
 static bool is_open(const xl_record *r)
@@ -35,6 +40,13 @@ static void clear_call(struct xl__recorded_call *c)
     free(c->launches);
     free(c->mems);
     *c = (struct xl__recorded_call){0};
+}
+
+/* A command buffer keeps arguments: what it has is not what the record has. */
+static void forget_buffer(xl_record *r)
+{
+    xl__command_buffer_clear(&r->buffer);
+    r->was_replayed = false;
 }
 
 /* -- recording ------------------------------------------------------------ */
@@ -104,6 +116,7 @@ xl_status xl__record_call(xl_queue *q, struct xl__cached_plan *ready,
     if (!xl__grow(&r->calls, &r->cap, r->at + 1, sizeof *r->calls))
         TRY(xl__error_set(&q->error, XL_NO_MEMORY, "a recorded call"));
     TRY(xl__launch_into(q, ready, call, &made));
+    forget_buffer(r);
     if (r->at < r->n)
         clear_call(&r->calls[r->at]);
     else
@@ -132,6 +145,8 @@ xl_status xl_record_create(xl_queue *q, xl_record **out)
     xl_record *r = xl__calloc(1, sizeof *r);
     TRY(xl__check_alloc(&q->error, r, "a record"));
     r->q = q;
+    r->has_buffers =
+        xl__is(&q->ctx->device->limits, XL__F_has_command_buffers);
     *out = r;
 fail:
     return status;
@@ -232,6 +247,18 @@ fail:
     return status;
 }
 
+static cl_int replay_buffer(xl_record *r, const xl_sync *s, cl_event *done)
+{
+    cl_int code = CL_SUCCESS;
+    if (!r->buffer.cl)
+        code = xl__command_buffer_make(r->q, r->calls, r->n, &r->buffer);
+    if (code == CL_SUCCESS)
+        code = xl__command_buffer_enqueue(&r->buffer, s->n_wait,
+                                          s->n_wait > 0 ? s->wait : NULL,
+                                          s->done ? done : NULL);
+    return code;
+}
+
 xl_status xl_record_replay(xl_record *r, const xl_sync *sync)
 {
     xl_status status = XL_OK;
@@ -246,12 +273,22 @@ xl_status xl_record_replay(xl_record *r, const xl_sync *sync)
     if (r->n == 0)
         return xl__error_set(&r->q->error, XL_BAD_ARGUMENT,
                              "the record has no calls");
-    status = replay(r, s, &first, &last);
-    if (status != XL_OK) {
-        xl__event_release(first);
-        xl__event_release(last);
-        return status;
+    /* Times and the first event are of launches. */
+    const bool uses_buffer =
+        r->has_buffers && r->was_replayed && !r->q->timeline.on && !s->first;
+    if (!uses_buffer || replay_buffer(r, s, &last) != CL_SUCCESS) {
+        status = replay(r, s, &first, &last);
+        if (status != XL_OK) {
+            xl__event_release(first);
+            xl__event_release(last);
+            return status;
+        }
+        if (uses_buffer) { /* which fails where launches do not */
+            forget_buffer(r);
+            r->has_buffers = false;
+        }
     }
+    r->was_replayed = true;
     if (s->first)
         *s->first = first;
     if (s->done)
@@ -355,6 +392,7 @@ xl_status xl_record_set_mem(xl_record *r, cl_mem from, cl_mem to)
         TRY(xl__error_set(&r->q->error, XL_BAD_ARGUMENT,
                           "no recorded call has this buffer"));
     TRY(check_exchange(r->q, from, to));
+    forget_buffer(r);
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->calls[i].n_mems; k++)
             if (r->calls[i].mems[k].mem == from)
@@ -369,6 +407,7 @@ void xl_record_destroy(xl_record *r)
         return;
     if (is_open(r))
         r->q->record = NULL;
+    forget_buffer(r);
     for (size_t i = 0; i < r->n; i++)
         clear_call(&r->calls[i]);
     free(r->calls);
