@@ -142,6 +142,30 @@ static double nearly_equal(void *name, const struct xl_launch *launch)
     return strcmp(launch->kernel, name) == 0 ? 1.02e5 : 1e5;
 }
 
+/* The host is busy while the kernel that is named is run first. */
+static double busy_at_first(void *name, const struct xl_launch *launch)
+{
+    enum { BUSY = 4 };
+    static unsigned n;
+    if (strcmp(launch->kernel, name) != 0)
+        return 1e5;
+    return n++ < BUSY ? 2e6 : 1e4;
+}
+
+static void a_busy_host_puts_none_out(void **state)
+{
+    struct test_device t;
+    char models[32];
+    const struct xl_model busy = {
+        .takes = busy_at_first, .clock = &simulated_clock, .arg = models};
+    (void)state;
+    name_models(models, sizeof models);
+    test_stub()->model(&busy);
+    open_with(&t, XL_AUDITION_BOUNDED, 500, "");
+    assert_string_equal(choose(t.queue, SIDE).variant, models);
+    test_device_close(&t);
+}
+
 static void equal_times_keep_the_order(void **state)
 {
     struct test_device t;
@@ -471,6 +495,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_choice_is_replaced),
         cmocka_unit_test(reference_takes_part),
+        cmocka_unit_test(a_busy_host_puts_none_out),
         cmocka_unit_test(equal_times_keep_the_order),
         cmocka_unit_test(other_ops),
         cmocka_unit_test(none_where_not_asked_for),
