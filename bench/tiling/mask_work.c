@@ -24,7 +24,9 @@ enum order { FIRST_ROWS, LAST_ROWS, LAST_ROWS_OF_ALL };
 static const struct {
     const char *variant;
     enum order order;
-} orders[] = {{"attention_mma", LAST_ROWS},
+} orders[] = {{"attention_cpu", LAST_ROWS},
+              {"attention_flash", LAST_ROWS},
+              {"attention_mma", LAST_ROWS},
               {"attention_wgmma", LAST_ROWS_OF_ALL}};
 
 static enum order order_of(const char *variant)

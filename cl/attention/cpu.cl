@@ -182,9 +182,11 @@ void attention_cpu(ATTENTION_PARAMS)
     const ulong n_kv_heads = n.n_heads / n.share;
     const ulong b = xl_group_id(1) / n_kv_heads, g = xl_group_id(1) % n_kv_heads;
     SEQUENCE(b);
-    const ulong rows = n.n_q * n.share, row0 = xl_group_id(0) * BQ;
-    if ((Q_ROWS) && row0 >= rows)
+    const ulong rows = n.n_q * n.share, n_tiles = (rows + BQ - 1) / BQ;
+    if ((Q_ROWS) && xl_group_id(0) >= n_tiles)
         return;
+    /* The last rows begin: under a causal mask they have the most keys. */
+    const ulong row0 = (n_tiles - 1 - xl_group_id(0)) * BQ;
     const uint height = (uint)min((ulong)BQ, rows - row0);
 /* Query and head of row r; past the last row the last one again. */
 #define QUERY(r) (min(row0 + (r), rows - 1) / n.share)

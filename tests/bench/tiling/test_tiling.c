@@ -283,7 +283,7 @@ static void masks_make_unequal_groups(void **state)
         size_t groups, block, pieces;
         double first[3]; /* of the mean */
         double imbalance;
-    } cases[] = {{"attention_flash", 8, 8, 8, {0.4, 0.8, 1.2}, 44.0 / 40},
+    } cases[] = {{"attention_ref", 8, 8, 8, {0.4, 0.8, 1.2}, 44.0 / 40},
                  {"attention_mma", 8, 8, 8, {1.6, 1.2, 0.8}, 1},
                  {"attention_wgmma", 2, 8, 8, {4.0 / 3, 4.0 / 3, 4.0 / 3}, 1}};
     (void)state;
