@@ -17,12 +17,12 @@
 
 enum { SAMPLE_ROWS = 16 };
 
-static bool parse_attention(const struct settings *set, const char *word,
-                            void *arg, char *why, size_t why_cap)
+/* `form` names the sizes of the two shapes that there are. */
+static bool parse_shape(const struct settings *set, const char *word,
+                        const char *form, struct attention_case *c, char *why,
+                        size_t why_cap)
 {
     enum { SQUARE = 4, OBLONG = 5 };
-    static const char form[] = "BATCHxHEADSxNxD or BATCHxHEADSxQUERIESxKEYSxD";
-    struct attention_case *c = arg;
     size_t size[OBLONG];
     unsigned n = 1;
     for (const char *at = word; *at; at++)
@@ -47,6 +47,14 @@ static bool parse_attention(const struct settings *set, const char *word,
                            "multiple of --share",
              word, c->n_heads);
     return false;
+}
+
+static bool parse_attention(const struct settings *set, const char *word,
+                            void *arg, char *why, size_t why_cap)
+{
+    return parse_shape(set, word,
+                       "BATCHxHEADSxNxD or BATCHxHEADSxQUERIESxKEYSxD", arg,
+                       why, why_cap);
 }
 
 static void layout_attention_buffers(const void *arg,
@@ -333,7 +341,9 @@ static bool parse_rotary(const struct settings *set, const char *word,
 {
     struct rotary_case *c = arg;
     *c = (struct rotary_case){.a = {.name = NULL}};
-    if (!parse_attention(set, word, &c->a, why, why_cap))
+    if (!parse_shape(set, word,
+                     "BATCHxHEADSxTOKENSxD or BATCHxHEADSxTOKENSxKEYSxD",
+                     &c->a, why, why_cap))
         return false;
     c->a.rows_first = true;
     if (c->a.d % 2 == 0)
