@@ -384,7 +384,7 @@ static void fill_rotary(const void *arg, unsigned x, void *host,
 {
     const struct rotary_case *c = arg;
     const struct attention_lines lines = rotary_lines(c, x);
-    if (x < ROTARY_Q_ROWS || x == ROTARY_FACTORS) {
+    if (x < ROTARY_Q_ROWS || x >= ROTARY_FACTORS) {
         ref_fill(host, lines.rows * lines.cols, lines.dtype, rng);
         return;
     }
@@ -396,7 +396,7 @@ static void fill_rotary(const void *arg, unsigned x, void *host,
 static void describe_rotary(const void *arg, xl_row *row)
 {
     static const char *const pairs[] = {NULL, "interleaved", "none"};
-    static const double flop = 3; /* of a column */
+    static const double flop = 3, norm_flop = 4; /* of a column */
     const struct rotary_case *c = arg;
     row->dtype = c->a.dtype;
     row->unit = "B/s";
@@ -413,8 +413,8 @@ static void describe_rotary(const void *arg, xl_row *row)
         xl_row_param_text(row, "cache", xl_dtype_name(c->a.cache));
     if (c->a.kv_rows == XL_ROWS_PAGED)
         xl_row_param(row, "page rows", (double)c->a.page_rows);
-    row->flop = flop * (double)c->a.d * (double)c->a.n_batch *
-                (double)c->a.n_q *
+    row->flop = (flop + (c->has_norm ? norm_flop : 0)) * (double)c->a.d *
+                (double)c->a.n_batch * (double)c->a.n_q *
                 (double)(c->a.n_heads + attention_kv_heads(&c->a));
     row->bytes = rotary_bytes(c);
 }

@@ -5,17 +5,20 @@
  *               A head is one of q, behind them one of k, behind them one of v.
  *               Angles are turns in units of 2^-64, whose multiples of a turn
  *               vanish in the overflow of a 64-bit product.
+ *               With norms a row of q or k is first divided by the root of
+ *               the mean of its squares and multiplied by gains.
  * Arguments:    operands in this order, absent ones NULL; their views
- *               (attention/attention.clh); those of scales and factors; sizes;
- *               rates; the lists of sequences.
+ *               (attention/attention.clh); those of scales, gains and factors;
+ *               sizes; rates; the lists of sequences.
  * Launch:       groups of WG items along the first dimension, WG a multiple of
  *               LANES, n.rows rows of LANES items.
- * Local memory: 4 WG bytes where rows have scales.
+ * Local memory: 4 WG bytes where rows have scales or norms.
  * -D:           those of attention/attention.clh; KT dtype of caches (5 and 8:
  *               codes); OT of q_out; PAIRS 0 halves, 1 interleaved, 2 none; R
  *               columns that are rotated; VW pairs of an item, divides D / 2
  *               and R / 2, VW2 = 2 VW; COLUMNS 1: contiguous, else VW is 1;
- *               LANES = D / 2 / VW; RH; WG; FACTORS 1: there are some.
+ *               LANES = D / 2 / VW; RH; WG; FACTORS 1: there are some; NORM
+ *               1: q and k are normed.
  * Needs:        nothing.
  * Cost:         6 flop a pair; all operands once.
  * Source:       Su et al. 2021, RoFormer. */
@@ -47,6 +50,9 @@
 #ifndef FACTORS
 #define FACTORS 0
 #endif
+#ifndef NORM
+#define NORM 0
+#endif
 
 #include "attention/attention.clh"
 #include "common/subgroup.clh"
@@ -60,7 +66,7 @@ struct rotary_views {
     struct view q, k, v, q_out, k_cache, v_cache;
 };
 struct rotary_extras {
-    struct view k_scales, v_scales;
+    struct view k_scales, v_scales, q_norm, k_norm;
     ulong factors, factors_col;
 };
 struct rotary_sizes {
@@ -168,10 +174,14 @@ __kernel XL_OF_WIDTH void rotary_rows(
     __global float *k_scales, __global float *v_scales,
     __global const int *q_rows, __global const int *kv_rows,
     __global const int *pages, __global const float *factors,
+    __global const float *q_norm, __global const float *k_norm,
     const struct rotary_views at, const struct rotary_extras extra,
     const struct rotary_sizes n, const struct rates rates,
-    const struct lists lists, const float magnitude)
+    const struct lists lists, const float magnitude, const float eps)
 {
+#if NORM
+    __local float squares[WG];
+#endif
 #if K_SCALES || V_SCALES
     __local uint tops[WG];
     uint top;
@@ -236,6 +246,24 @@ __kernel XL_OF_WIDTH void rotary_rows(
             else
                 GET(DT, v + ROW_AT(at.v, b, g, from_row), at.v);
         }
+#if NORM
+        squares[lid] = dot(x, x) + dot(y, y);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float square = 0.0f;
+        for (uint l = 0; l < LANES; l++)
+            square += squares[lid - lane + l];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_q || is_k) {
+            const float factor = rsqrt(square * (1.0f / D) + eps);
+            const FLOATV(VW) row_x = x * factor, row_y = y * factor;
+            if (is_q)
+                GET(0, q_norm + extra.q_norm.at, extra.q_norm);
+            else
+                GET(0, k_norm + extra.k_norm.at, extra.k_norm);
+            x *= row_x;
+            y *= row_y;
+        }
+#endif
         if (PAIRS < 2 && p < R / 2 && (is_q || is_k)) {
             const FLOATV(VW) turned = x * c - y * s;
             y = x * s + y * c;

@@ -1105,6 +1105,14 @@ public:
     Rotary &magnitude(double value) { return desc_.magnitude = value, *this; }
     /** By which frequencies are divided. */
     Rotary &factors(const xl_heads &view) { return factors_ = view, *this; }
+    /** Gains of RMS norms of the rows of q and k before the rotation. */
+    Rotary &norms(const xl_heads &of_q, const xl_heads &of_k, double eps = 0)
+    {
+        q_norm_ = of_q;
+        k_norm_ = of_k;
+        desc_.norm_eps = eps;
+        return *this;
+    }
 
 private:
     friend class Op<Rotary, xl_rotary>;
@@ -1115,10 +1123,13 @@ private:
         d.k_scales = k_scales_ ? &*k_scales_ : nullptr;
         d.v_scales = v_scales_ && v_ ? &*v_scales_ : nullptr;
         d.factors = factors_ ? &*factors_ : nullptr;
+        d.q_norm = q_norm_ ? &*q_norm_ : nullptr;
+        d.k_norm = k_norm_ ? &*k_norm_ : nullptr;
         d.q_rows = q_rows_ ? &*q_rows_ : nullptr;
         d.kv_rows = kv_rows_ ? &*kv_rows_ : nullptr;
     }
-    std::optional<xl_heads> v_, v_cache_, k_scales_, v_scales_, factors_;
+    std::optional<xl_heads> v_, v_cache_, k_scales_, v_scales_, factors_,
+        q_norm_, k_norm_;
     std::optional<xl_sequences> q_rows_, kv_rows_;
 };
 

@@ -64,6 +64,12 @@ typedef struct xl_rotary {
     const xl_heads *factors;
     xl_mem workspace;    ///< optional: scratch, xl_rotary_workspace() bytes
     const char *variant; ///< "rotary_ref" to force one; NULL: the best
+    /** Optional, together: rows of q and of k are first divided by the root of
+     *  the mean of their squares plus norm_eps, and multiplied by these gains;
+     *  1 x 1 x 1 x d_head of f32 (the q_norm and k_norm of Qwen 3 and Gemma 3).
+     */
+    const xl_heads *q_norm, *k_norm;
+    double norm_eps; ///< 0: 1e-5
 } xl_rotary;
 #define XL_ROTARY_INIT XL_SIZED(xl_rotary)
 
@@ -75,7 +81,8 @@ typedef struct xl_rotary {
  *   x cos(a) - y sin(a),  x sin(a) + y cos(a),
  *   a = p scale base^(-2 j / d_rotary) / factors[j],
  *
- * times magnitude. Source: Su et al. 2021, RoFormer, section 3.2.2.
+ * times magnitude. Source: Su et al. 2021, RoFormer, section 3.2.2. With q_norm
+ * and k_norm x and y are columns of the normed rows, not rounded before.
  *
  * Types:     q, k and v of one type, f32, f16 or bf16; q_out and caches of any
  *            of these, both caches of one; caches also of i8 or f8e4m3.
@@ -86,21 +93,25 @@ typedef struct xl_rotary {
  *            become its largest.
  * Specials:  a row with a NaN or an infinity has the scale NaN or infinity and
  *            undefined codes. In wider types an infinity or a NaN makes its
- *            pair NaN or infinite.
- * Cost:      6 flop for each rotated pair are counted; all operands once.
+ *            pair NaN or infinite. With norms its row becomes NaN or 0, as
+ *            does one whose sum of squares exceeds f32.
+ * Cost:      6 flop for each rotated pair are counted, 4 for each column of a
+ *            normed row; all operands once.
  * Accuracy:  |error| <= e (|x| + |y|) magnitude with e = 2^-20 + |a| 2^-46;
- *            columns that are not rotated are exact. Then one rounding to the
- *            result's type. A code times s differs from the rotated value by
+ *            columns that are not rotated are exact. With norms 2^-17 more,
+ *            of these columns too. Then one rounding to the result's type. A
+ *            code times s differs from the rotated value by
  *            at most that error, half a step of the code times s, and 2^-20 m;
  *            s by 2^-20 s besides the error of m.
  * Repeats:   bit for bit.
  * Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run():
- *         XL_BAD_ARGUMENT  no such pairs; v without v_cache or the reverse
+ *         XL_BAD_ARGUMENT  no such pairs; v without v_cache, q_norm without
+ *                          k_norm or the reverse
  *         XL_BAD_SHAPE     a size of 0, d_head or d_rotary odd, d_rotary above
  *                          d_head; sizes of kv_rows and q_rows as of
  *                          xl_attention
- *         XL_BAD_SCALAR    base, scale or magnitude
+ *         XL_BAD_SCALAR    base, scale, magnitude or norm_eps
  *         XL_OVERLAP       a result overlaps itself or another operand; q_out
  *                          may be the same view as q
  *         XL_UNSUPPORTED   types; d_head above 256

@@ -349,6 +349,14 @@ void run_rotary(xl::Queue &q)
     expect(std::fabs(turned[0] - std::cos(1.0F)) < 1e-6F &&
                std::fabs(turned[1] - std::sin(1.0F)) < 1e-6F,
            "a rotary embedding");
+    xl::Rotary(1, 1, 2, 2)
+        .q(view(from), view(to))
+        .k(view(from), view(cache))
+        .norms(view(from), view(from))
+        .run(q);
+    expect(std::fabs(download(q, to, 2)[0] -
+                     std::sqrt(2.0F) * std::cos(1.0F)) < 1e-4F,
+           "a rotary embedding of a normed row");
     expect(rows[0] == 0 && rows[2] == turned[0] && copied[2] == 1 &&
                copied[3] == 0,
            "the rows of a cache");

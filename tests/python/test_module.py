@@ -144,6 +144,13 @@ class Operands(unittest.TestCase):
             np.testing.assert_allclose(found[..., 1::2], y.imag, atol=1e-5)
         np.testing.assert_array_equal(values[:, 2:5], v)
         self.assertEqual(abs(keys[:, [0, 1, 5, 6]]).max(), 0)
+        g = random(8)
+        o = xl.rotary(q, k, keys, 5, pairs="none", q_norm=g, k_norm=2 * g,
+                      norm_eps=0.5)
+        for x, found, gain in ((q, o, g), (k, keys[:, 2:5], 2 * g)):
+            mean = (x * x).mean(-1, keepdims=True)
+            np.testing.assert_allclose(found, x * gain / np.sqrt(mean + 0.5),
+                                       rtol=1e-5)
         with self.assertRaisesRegex(ValueError, "7 rows, n_kv is 8"):
             xl.rotary(q, k, keys, 8)
 

@@ -7,8 +7,10 @@
 #include "base/dtype.h"
 
 const char *const rotary_names[ROTARY_OPERANDS] = {
-    "q",        "k",        "v",      "q_out",   "k_cache", "v_cache",
-    "k_scales", "v_scales", "q_rows", "kv_rows", "pages",   "factors"};
+    "q",        "k",      "v",       "q_out", "k_cache", "v_cache", "k_scales",
+    "v_scales", "q_rows", "kv_rows", "pages", "factors", "q_norm",  "k_norm"};
+
+static const double norm_eps = 0.125;
 
 /* Members of its attention; and of itself. */
 #define MEMBERS(...) __VA_ARGS__
@@ -56,6 +58,13 @@ const struct rotary_case rotary_cases[] = {
            .in_place = true),
     VERIFY("without v", 1, 4, 2, 6, 8, 64, XL_BF16, (.pad = 4),
            .no_values = true),
+    VERIFY("normed", 2, 4, 2, 5, 9, 128, XL_F16,
+           (.rows_first = true, .pad = 1), .has_norm = true, .base = 1e6),
+    VERIFY("normed interleaved", 1, 3, 1, 4, 7, 80, XL_F32, (.off = 1),
+           .pairs = XL_ROTARY_INTERLEAVED, .d_rotary = 32, .has_norm = true,
+           .in_place = true),
+    VERIFY("normed i8", 2, 4, 2, 5, 9, 256, XL_BF16,
+           (.cache = XL_I8, .with = WITH_SCALES), .has_norm = true),
     VERIFY("f16 cache", 1, 4, 2, 6, 8, 64, XL_F32, (.cache = XL_F16),
            .d_rotary = 0),
     CASE("lengths", CASE_VERIFY | CASE_QUICK, 3, 4, 2, 6, 40, 64, XL_F32,
@@ -141,10 +150,17 @@ static bool is_token(enum rotary_operand x)
     return x == ROTARY_K || x == ROTARY_V;
 }
 
+static bool is_norm(enum rotary_operand x)
+{
+    return x == ROTARY_Q_NORM || x == ROTARY_K_NORM;
+}
+
 bool rotary_has(const struct rotary_case *c, enum rotary_operand x)
 {
     if (x == ROTARY_FACTORS)
         return c->has_factors;
+    if (is_norm(x))
+        return c->has_norm;
     if (x == ROTARY_Q_OUT)
         return !c->in_place;
     if (c->no_values &&
@@ -164,6 +180,8 @@ struct attention_lines rotary_lines(const struct rotary_case *c,
     const struct attention_case as = is_token(x) ? tokens_of(c) : c->a;
     if (x == ROTARY_FACTORS)
         return (struct attention_lines){1, d_rotary(c) / 2, XL_F32};
+    if (is_norm(x))
+        return (struct attention_lines){1, c->a.d, XL_F32};
     return attention_lines(&as, operand_of(x));
 }
 
@@ -204,6 +222,12 @@ static void set_memory(struct attention_memory *to, enum attention_operand x,
     to->ld[x] = at->ld[from];
 }
 
+static xl_heads view_row(const struct rotary_memory *at, enum rotary_operand x)
+{
+    return (xl_heads){
+        {at->mem[x], NULL, 0}, at->first[x], {0, 0, 0, 1}, XL_F32};
+}
+
 void rotary_call_init(struct rotary_call *call, const struct rotary_case *c,
                       const struct rotary_memory *at, const char *variant)
 {
@@ -214,10 +238,9 @@ void rotary_call_init(struct rotary_call *call, const struct rotary_case *c,
     attention_call_init(&call->cache, &c->a, &cache, NULL);
     attention_call_init(&call->tokens, &as, &tokens, NULL);
     const xl_attention *a = &call->cache.a;
-    call->factors = (xl_heads){{at->mem[ROTARY_FACTORS], NULL, 0},
-                               at->first[ROTARY_FACTORS],
-                               {0, 0, 0, 1},
-                               XL_F32};
+    call->factors = view_row(at, ROTARY_FACTORS);
+    call->q_norm = view_row(at, ROTARY_Q_NORM);
+    call->k_norm = view_row(at, ROTARY_K_NORM);
     call->r = (xl_rotary){XL_ROTARY_INIT,
                           .n_batch = a->n_batch,
                           .n_heads = a->n_heads,
@@ -240,6 +263,11 @@ void rotary_call_init(struct rotary_call *call, const struct rotary_case *c,
                           .variant = variant};
     if (c->has_factors)
         call->r.factors = &call->factors;
+    if (c->has_norm) {
+        call->r.q_norm = &call->q_norm;
+        call->r.k_norm = &call->k_norm;
+        call->r.norm_eps = norm_eps;
+    }
     if (!c->no_values) {
         call->r.v = &call->tokens.a.o;
         call->r.v_cache = &call->cache.a.v;
@@ -258,6 +286,21 @@ bool rotary_position(const struct rotary_case *c, size_t b, size_t i,
         return false;
     *at = end - n;
     return true;
+}
+
+static void norm(const struct rotary_ref *r, enum rotary_operand gains,
+                 struct rotary_row *row)
+{
+    static const double fixed = 0x1p-17;
+    const size_t d = r->c->a.d;
+    double square = 0;
+    for (size_t j = 0; j < d; j++)
+        square += row->value[j] * row->value[j] / (double)d;
+    for (size_t j = 0; j < d; j++) {
+        row->value[j] *=
+            ref_at(&r->operand[gains], 0, j) / sqrt(square + norm_eps);
+        row->tol[j] = fixed * fabs(row->value[j]);
+    }
 }
 
 static void rotate(const struct rotary_ref *r, double position,
@@ -281,7 +324,9 @@ static void rotate(const struct rotary_ref *r, double position,
         row->value[at] = size * (x * cos(angle) - y * sin(angle));
         row->value[to] = size * (x * sin(angle) + y * cos(angle));
         row->tol[at] = row->tol[to] =
-            (fixed + of_angle * angle) * (fabs(x) + fabs(y)) * size;
+            ((fixed + of_angle * angle) * (fabs(x) + fabs(y)) + row->tol[at] +
+             row->tol[to]) *
+            size;
     }
 }
 
@@ -324,6 +369,8 @@ void rotary_row(const struct rotary_ref *r, enum rotary_operand x, size_t b,
         row->value[j] = ref_at(&r->operand[x], line, j);
         row->tol[j] = 0;
     }
+    if (x != ROTARY_V && c->has_norm)
+        norm(r, x == ROTARY_Q ? ROTARY_Q_NORM : ROTARY_K_NORM, row);
     if (x != ROTARY_V && c->pairs != XL_ROTARY_NONE)
         rotate(r, (double)position, row);
     if (out == XL_I8 || out == XL_F8E4M3)

@@ -22,6 +22,8 @@ enum rotary_operand {
     ROTARY_KV_ROWS,
     ROTARY_PAGES,
     ROTARY_FACTORS,
+    ROTARY_Q_NORM,
+    ROTARY_K_NORM,
     ROTARY_OPERANDS
 };
 
@@ -31,6 +33,7 @@ struct rotary_case {
     xl_rotary_pairs pairs;
     double base, scale, magnitude; /* 0: default */
     bool has_factors;
+    bool has_norm;  /* of q and k */
     bool no_values; /* without v */
     bool in_place;  /* q_out is q */
 };
@@ -59,7 +62,7 @@ double rotary_bytes(const struct rotary_case *c);
 struct rotary_call {
     xl_rotary r;
     struct attention_call cache, tokens;
-    xl_heads factors;
+    xl_heads factors, q_norm, k_norm;
 };
 struct rotary_memory {
     cl_mem mem[ROTARY_OPERANDS];

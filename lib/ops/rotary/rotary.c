@@ -11,13 +11,13 @@
 #include "base/alloc.h"
 #include "ops/path/check.h"
 
-static const double usual_base = 10000;
+static const double usual_base = 10000, usual_eps = 1e-5;
 
 /* -- operands ------------------------------------------------------------- */
 
 const char *const xl__rotary_names[XL__ROTARY_N_VIEWS] = {
-    "q",        "k",        "v",      "q_out",   "k_cache", "v_cache",
-    "k_scales", "v_scales", "q_rows", "kv_rows", "pages",   "factors"};
+    "q",        "k",      "v",       "q_out", "k_cache", "v_cache", "k_scales",
+    "v_scales", "q_rows", "kv_rows", "pages", "factors", "q_norm",  "k_norm"};
 
 static const xl_heads *operand_of(const xl_rotary *r, unsigned view)
 {
@@ -34,7 +34,9 @@ static const xl_heads *operand_of(const xl_rotary *r, unsigned view)
         r->q_rows ? &r->q_rows->numbers : NULL,
         r->kv_rows ? &r->kv_rows->numbers : NULL,
         is_paged ? &r->kv_rows->pages : NULL,
-        r->factors};
+        r->factors,
+        r->q_norm,
+        r->k_norm};
     return views[view];
 }
 
@@ -99,6 +101,8 @@ void xl__rotary_sizes(const struct xl__rotary_canonical *c, unsigned view,
             size[XL__HEADS_BATCH] = 1;
         if (view == XL__ROTARY_FACTORS)
             size[XL__HEADS_COL] = c->d_rotary / 2;
+        if (view > XL__ROTARY_FACTORS)
+            size[XL__HEADS_COL] = c->d_head;
     }
 }
 
@@ -147,6 +151,10 @@ static xl_status check_sizes(const xl_rotary *r, struct xl__error *e)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "rotary with one of v and v_cache; give both or "
                              "none");
+    if (!r->q_norm != !r->k_norm)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "rotary with one of q_norm and k_norm; give both "
+                             "or none");
     if (!r->n_heads || !r->n_q || !r->n_kv || !r->d_head ||
         r->d_head % 2 != 0 || r->d_rotary % 2 != 0 || r->d_rotary > r->d_head)
         return xl__error_set(e, XL_BAD_SHAPE,
@@ -188,6 +196,13 @@ static xl_status check_scalars(const xl_rotary *r, struct xl__error *e)
                              "be a finite number that f32 holds with full "
                              "precision, or 0 for 1",
                              r->magnitude);
+    if (r->norm_eps != 0 &&
+        !(r->norm_eps >= (double)FLT_MIN && r->norm_eps <= (double)FLT_MAX))
+        return xl__error_set(e, XL_BAD_SCALAR,
+                             "invalid value %g for norm_eps of rotary: must "
+                             "be a positive number that f32 holds with full "
+                             "precision, or 0 for %g",
+                             r->norm_eps, usual_eps);
     return XL_OK;
 }
 
@@ -302,6 +317,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     }
     call->mem[XL__MEM_SCRATCH] = r->workspace;
     call->value[XL__ROTARY_MAGNITUDE].f = r->magnitude == 0 ? 1 : r->magnitude;
+    call->value[XL__ROTARY_EPS].f = r->norm_eps == 0 ? usual_eps : r->norm_eps;
     call->value[XL__ROTARY_N_KV].u = r->n_kv;
     xl__rotary_set_rates(r->base == 0 ? usual_base : r->base,
                          r->scale == 0 ? 1 : r->scale, to->d_rotary, call);
@@ -321,6 +337,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
     if (c->d_rotary && c->d_rotary != c->d_head)
         xl__str_printf(out, " of %zu", c->d_rotary);
     xl__str_add(out, pairs[c->pairs]);
+    if (xl__rotary_has(c, XL__ROTARY_Q_NORM))
+        xl__str_add(out, " normed");
     if (v[XL__ROTARY_K_CACHE].dtype != v[XL__ROTARY_Q].dtype)
         xl__str_printf(out, " to:%s",
                        xl_dtype_name(v[XL__ROTARY_K_CACHE].dtype));
@@ -358,6 +376,8 @@ static void keep_memory(struct xl__kept *k, void *desc)
     xl__heads_keep(k, &own->k_scales);
     xl__heads_keep(k, &own->v_scales);
     xl__heads_keep(k, &own->factors);
+    xl__heads_keep(k, &own->q_norm);
+    xl__heads_keep(k, &own->k_norm);
     xl__sequences_keep(k, &own->q_rows);
     xl__sequences_keep(k, &own->kv_rows);
 }

@@ -21,6 +21,8 @@ enum {
     XL__ROTARY_KV_ROWS,
     XL__ROTARY_PAGES,
     XL__ROTARY_FACTORS,
+    XL__ROTARY_Q_NORM,
+    XL__ROTARY_K_NORM,
     XL__ROTARY_N_VIEWS
 };
 
@@ -40,6 +42,7 @@ enum { XL__ROTARY_POWERS = 7 };
 enum { XL__ROTARY_MEM = 1 /* + XL__ROTARY_Q, ... */ };
 enum {
     XL__ROTARY_MAGNITUDE,
+    XL__ROTARY_EPS,
     XL__ROTARY_N_KV,
     XL__ROTARY_RATE, /* turns of pair 0 from position to position, in 2^-64 */
     XL__ROTARY_POWER,

@@ -16,8 +16,11 @@ static const struct xl__tunable tunables[] = {
 /* Columns of the operands that have rows. */
 static bool are_contiguous(const struct xl__rotary_canonical *c)
 {
-    for (unsigned i = 0; i <= XL__ROTARY_V_CACHE; i++) {
-        if (xl__rotary_has(c, i) && c->view[i].stride[XL__HEADS_COL] != 1)
+    for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++) {
+        const bool has_columns =
+            i <= XL__ROTARY_V_CACHE || i > XL__ROTARY_FACTORS;
+        if (has_columns && xl__rotary_has(c, i) &&
+            c->view[i].stride[XL__HEADS_COL] != 1)
             return false;
     }
     return true;
@@ -89,16 +92,18 @@ static void add_view(struct xl__step *step,
 static void add_args(struct xl__step *step,
                      const struct xl__rotary_canonical *c, size_t rh)
 {
-    enum { VIEW_WORDS = 1 + XL__HEADS_DIMS, SIZES = 7 };
+    enum { VIEW_WORDS = 1 + XL__HEADS_DIMS, EXTRA_VIEWS = 4, SIZES = 7 };
     const size_t blocks = blocks_of(c, rh);
     for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++)
         xl__arg_mem(step, XL__ROTARY_MEM + i);
     xl__arg_words(step, XL__ROTARY_K_SCALES * VIEW_WORDS);
     for (unsigned i = 0; i < XL__ROTARY_K_SCALES; i++)
         add_view(step, c, i);
-    xl__arg_words(step, 2 * VIEW_WORDS + 2);
+    xl__arg_words(step, EXTRA_VIEWS * VIEW_WORDS + 2);
     add_view(step, c, XL__ROTARY_K_SCALES);
     add_view(step, c, XL__ROTARY_V_SCALES);
+    add_view(step, c, XL__ROTARY_Q_NORM);
+    add_view(step, c, XL__ROTARY_K_NORM);
     xl__arg_value_u64(step, XL__ROTARY_OFF + XL__ROTARY_FACTORS);
     xl__arg_u64(step, c->view[XL__ROTARY_FACTORS].stride[XL__HEADS_COL]);
     xl__arg_words(step, SIZES);
@@ -116,13 +121,14 @@ static void add_args(struct xl__step *step,
                             XL__ROTARY_OFF + XL__ROTARY_Q_ROWS,
                             c->kv_rows.page_rows);
     xl__arg_value_f32(step, XL__ROTARY_MAGNITUDE);
+    xl__arg_value_f32(step, XL__ROTARY_EPS);
 }
 
 static xl_status plan_with(const struct xl__limits *l,
                            const struct xl__rotary_canonical *c, size_t vw,
                            size_t rh, size_t most_items, struct xl__plan *p)
 {
-    static const double flop = 6; /* of a pair */
+    static const double flop = 6, norm_flop = 4; /* of a pair, a column */
     const xl_heads *v = c->view;
     const size_t lanes = c->d_head / 2 / vw;
     const size_t most = xl__size_or(l, XL__F_max_wg_size, 1);
@@ -134,8 +140,10 @@ static xl_status plan_with(const struct xl__limits *l,
         return XL_UNSUPPORTED;
     struct xl__step *step =
         xl__plan_add(p, "attention/rotary.cl", "rotary_rows", groups * wg, wg);
-    const bool has_scales = xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
-                            xl__rotary_has(c, XL__ROTARY_V_SCALES);
+    const bool has_norm = xl__rotary_has(c, XL__ROTARY_Q_NORM);
+    const bool shares_rows = has_norm ||
+                             xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
+                             xl__rotary_has(c, XL__ROTARY_V_SCALES);
     const struct xl__defined defined[] = {
         {"DT", v[XL__ROTARY_Q].dtype},
         {"OT", v[XL__ROTARY_Q_OUT].dtype},
@@ -147,6 +155,7 @@ static xl_status plan_with(const struct xl__limits *l,
         {"K_SCALES", xl__rotary_has(c, XL__ROTARY_K_SCALES)},
         {"V_SCALES", xl__rotary_has(c, XL__ROTARY_V_SCALES)},
         {"FACTORS", xl__rotary_has(c, XL__ROTARY_FACTORS)},
+        {"NORM", has_norm},
         {"Q_ROWS", c->q_rows.kind},
         {"KV_ROWS", c->kv_rows.kind},
         {"VW", vw},
@@ -155,10 +164,11 @@ static xl_status plan_with(const struct xl__limits *l,
         {"RH", rh},
         {"WG", wg}};
     xl__define_all(step, defined, sizeof defined / sizeof *defined);
-    step->local_mem_bytes = has_scales ? wg * sizeof(uint32_t) : 0;
+    step->local_mem_bytes = shares_rows ? wg * sizeof(uint32_t) : 0;
     add_args(step, c, rh);
     p->bytes = bytes_of(c);
-    p->flop = flop * (double)(c->d_rotary / 2) *
+    p->flop = (flop * (double)(c->d_rotary / 2) +
+               (has_norm ? norm_flop * (double)c->d_head : 0)) *
               (double)(c->n_heads + c->n_kv_heads) * (double)c->n_batch *
               (double)c->n_q;
     const struct xl__cost work = {
@@ -188,7 +198,7 @@ static xl_status plan_reference(const struct xl__limits *l, const void *desc,
     return plan_with(l, desc, 1, 1, 1, p);
 }
 
-static const char repeats[] = "bit for bit: there are no sums";
+static const char repeats[] = "bit for bit: sums are in a fixed order";
 
 const struct xl__variant xl__rotary_rows = {
     .name = "rotary_rows",

@@ -15,7 +15,7 @@
 #include "ops/rotary/rotary.h"
 
 enum { GUARD = 0x25, GUARD_ELEMS = 64, SEED = 1 };
-static const double base = 500, scale = 0.75, magnitude = 1.25;
+static const double base = 500, scale = 0.75, magnitude = 1.25, eps = 0.25;
 
 void xl__rotary_shrink(const void *canonical,
                        const struct xl__variant *variant,
@@ -145,6 +145,23 @@ static double load(const struct xl__selfcheck_case *t, unsigned view,
                           c->view[view].dtype);
 }
 
+/* Norm of a row of q or k. */
+static void norm(const struct xl__selfcheck_case *t, unsigned view,
+                 struct element *row)
+{
+    static const double fixed = 0x1p-17;
+    const struct xl__rotary_canonical *c = t->of;
+    double square = 0;
+    for (size_t i = 0; i < c->d_head; i++)
+        square += row[i].value * row[i].value / (double)c->d_head;
+    for (size_t i = 0; i < c->d_head; i++) {
+        const size_t at[XL__HEADS_DIMS] = {0, 0, 0, i};
+        row[i].value *= load(t, view, xl__heads_case_at(&c->view[view], at)) /
+                        sqrt(square + eps);
+        row[i].error = fixed * fabs(row[i].value);
+    }
+}
+
 static void rotate(const struct xl__selfcheck_case *t, double position,
                    struct element *row)
 {
@@ -166,7 +183,9 @@ static void rotate(const struct xl__selfcheck_case *t, double position,
         x->value = magnitude * (a * cos(angle) - b * sin(angle));
         y->value = magnitude * (a * sin(angle) + b * cos(angle));
         x->error = y->error =
-            (fixed + fabs(angle) * of_angle) * (fabs(a) + fabs(b)) * magnitude;
+            ((fixed + fabs(angle) * of_angle) * (fabs(a) + fabs(b)) +
+             x->error + y->error) *
+            magnitude;
     }
 }
 
@@ -217,6 +236,8 @@ static void expect_row(struct xl__selfcheck_case *t, unsigned src,
         at[XL__HEADS_COL] = i;
         row[i] = (struct element){load(t, src, element_of(c, src, at)), 0};
     }
+    if (src != XL__ROTARY_V && xl__rotary_has(c, XL__ROTARY_Q_NORM))
+        norm(t, is_q ? XL__ROTARY_Q_NORM : XL__ROTARY_K_NORM, row);
     if (src != XL__ROTARY_V)
         rotate(t, (double)key, row);
     if (!is_q)
@@ -345,6 +366,7 @@ xl_status xl__rotary_case_init(void *small, struct xl__selfcheck_case *t)
             TRY(make_view(t, i));
     }
     t->call.value[XL__ROTARY_MAGNITUDE].f = magnitude;
+    t->call.value[XL__ROTARY_EPS].f = eps;
     t->call.value[XL__ROTARY_N_KV].u = c->n_kv;
     xl__rotary_set_rates(base, scale, c->d_rotary, &t->call);
     if (!t->is_timed)

@@ -423,6 +423,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False,
 def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
            v_cache: Any = None, *, pairs: str = "halves", d_rotary: int = 0,
            base: float = 10000, scale: float = 1, magnitude: float = 1,
+           q_norm: Any = None, k_norm: Any = None, norm_eps: float = 1e-5,
            out: Any = None, variant: Optional[str] = None,
            queue: Optional[Queue] = None) -> Result:
     """q rotated by its positions; k, rotated, and v are stored in the caches:
@@ -431,8 +432,9 @@ def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
     q of (batch, heads, n_q, d), k and v of (batch, kv_heads, n_q, d), caches
     of (batch, kv_heads, rows, d), any strides, or all without the batch. Of the
     first n_kv rows of the caches the last n_q are written. pairs: "halves",
-    "interleaved" or "none"."""
-    call = Call("rotary", queue, q, k, k_cache, v, v_cache, out)
+    "interleaved" or "none". q_norm and k_norm: gains of RMS norms of rows."""
+    call = Call("rotary", queue, q, k, k_cache, v, v_cache, q_norm, k_norm,
+                out)
     q, k = call.read(q), call.read(k)
     if q.ndim not in (3, 4) or k.ndim != q.ndim:
         raise ValueError(f"q and k have {q.ndim} and {k.ndim} dimensions: 3 "
@@ -459,13 +461,17 @@ def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
                              f"k, {k.shape}")
         members["v"] = call.point("v", call.heads(v))
         members["v_cache"] = call.point("v_cache", cache("v_cache", v_cache))
+    for name, value in (("q_norm", q_norm), ("k_norm", k_norm)):
+        if value is not None:
+            gains = call.read(value).broadcast_to((1, 1, 1, d_head))
+            members[name] = call.point(name, call.heads(gains))
     return call.describe(
         variant, n_batch=batch[0] if batch else 1, n_heads=n_heads,
         n_kv_heads=n_kv_heads, n_q=n_q, n_kv=n_kv, d_head=d_head,
         q=call.heads(q), k=call.heads(k), q_out=call.heads(o),
         pairs=one_of("pairs", pairs, "halves interleaved none"),
         d_rotary=d_rotary, base=base, scale=scale, magnitude=magnitude,
-        **members)
+        norm_eps=norm_eps, **members)
 
 
 class Expression:

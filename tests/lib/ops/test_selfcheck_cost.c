@@ -18,7 +18,7 @@ static const char files[] = XL_TEST_DEVICES
     "/h200.txt," XL_TEST_DEVICES "/mi300x.txt," XL_TEST_DEVICES
     "/rx7900xtx.txt," XL_TEST_DEVICES "/arc-a770.txt," XL_TEST_DEVICES
     "/adreno.txt," XL_TEST_DEVICES "/pocl.txt," XL_TEST_DEVICES "/liar.txt";
-enum { N_SHAPES = 300, SEED = 7, DESC_WORDS = 128 };
+enum { N_SHAPES = 300, SEED = 7, DESC_WORDS = 160 };
 
 static struct xl__devices devices = {.targets = &xl__targets};
 

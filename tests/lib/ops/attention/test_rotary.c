@@ -104,6 +104,10 @@ static void wrong_members(void **state)
     REFUSES(c.r.pairs = XL_N_ROTARY_PAIRS, XL_BAD_ARGUMENT, "pairs");
     REFUSES(c.r.v = NULL, XL_BAD_ARGUMENT, "v_cache");
     REFUSES(c.r.v_cache = NULL, XL_BAD_ARGUMENT, "v_cache");
+    REFUSES(c.r.q_norm = &c.factors, XL_BAD_ARGUMENT, "k_norm");
+    REFUSES(c.r.q_norm = c.r.k_norm = &c.factors;
+            c.factors.dtype = XL_F16, XL_UNSUPPORTED, "q_norm of f16");
+    REFUSES(c.r.norm_eps = -1, XL_BAD_SCALAR, "norm_eps");
     REFUSES(c.r.base = 1, XL_BAD_SCALAR, "base");
     REFUSES(c.r.base = (double)NAN, XL_BAD_SCALAR, "base");
     REFUSES(c.r.scale = -1, XL_BAD_SCALAR, "scale");
@@ -246,6 +250,7 @@ static struct rotary_case random_case(struct xl__rng *rng)
         c.d_rotary = 2 * (1 + up_to(rng, c.a.d / 2 - 1));
     if (c.pairs != XL_ROTARY_NONE)
         c.has_factors = up_to(rng, 3) == 0;
+    c.has_norm = up_to(rng, 2) == 0;
     if (c.a.cache == XL_I8 || c.a.cache == XL_F8E4M3)
         c.a.with = up_to(rng, 3) ? WITH_SCALES : 0;
     return c;
