@@ -99,8 +99,6 @@ static double count_window_layers(const json_t *config, double layers)
         return fmin(n, layers);
     if (!isnan(n_given))
         return fmin(n_given, layers);
-    if (strcmp(json_text_at(config, "model_type"), "gemma2") == 0)
-        return floor(layers / 2); /* every second layer; not in config.json */
     return isnan(each) ? layers : layers - floor(layers / each);
 }
 
@@ -164,13 +162,36 @@ static bool check_fields(const struct planner_model *m, struct xl__str *why)
     return true;
 }
 
-bool planner_read_config(const json_t *config, struct planner_model *out,
-                         struct xl__str *why)
+/* What a config.json leaves out where it is the default of the model's class.
+ * Source: Transformers, configuration_gemma2.py and configuration_gemma3.py. */
+static const struct {
+    const char *type, *fields;
+} implied[] = {
+    {"gemma2", "{\"sliding_window_pattern\": 2}"},
+    {"gemma3_text", "{\"sliding_window_pattern\": 6, \"head_dim\": 256, "
+                    "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, "
+                    "\"vocab_size\": 262208, \"rope_theta\": 1000000, "
+                    "\"rope_local_base_freq\": 10000, "
+                    "\"tie_word_embeddings\": true}"}};
+
+json_t *planner_complete_config(const json_t *config)
 {
     const json_t *text = json_object_get(config, "text_config");
+    json_t *out = json_copy(
+        (json_t *)(uintptr_t)(json_is_object(text) ? text : config));
+    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++)
+        if (strcmp(json_text_at(out, "model_type"), implied[i].type) == 0) {
+            json_t *fields = json_loads(implied[i].fields, 0, NULL);
+            (void)json_object_update_missing(out, fields);
+            json_decref(fields);
+        }
+    return out;
+}
+
+static bool read_fields(const json_t *config, struct planner_model *out,
+                        struct xl__str *why)
+{
     struct planner_model m = {.layers = NAN};
-    if (json_is_object(text)) /* of a multimodal model */
-        config = text;
     if (has_unsupported_field(config, why))
         return false;
     const double heads = FIELD(config, "num_attention_heads", "n_head");
@@ -198,6 +219,15 @@ bool planner_read_config(const json_t *config, struct planner_model *out,
     count_weights(config, &m);
     *out = m;
     return true;
+}
+
+bool planner_read_config(const json_t *config, struct planner_model *out,
+                         struct xl__str *why)
+{
+    json_t *all = planner_complete_config(config);
+    const bool is_read = read_fields(all, out, why);
+    json_decref(all);
+    return is_read;
 }
 
 /* -- search by name or file ----------------------------------------------- */

@@ -31,6 +31,9 @@ bool planner_find_model(const char *name, struct planner_model *out,
  * releases it. */
 json_t *planner_find_config(const char *name, char source[PLANNER_SOURCE_CAP],
                             struct xl__str *why);
+/* A new reference to the fields of the language model in a config.json, with
+ * those that its class has by default. */
+json_t *planner_complete_config(const json_t *config);
 /* Reads the fields of a config.json. False: *why has the missing one. */
 bool planner_read_config(const json_t *config, struct planner_model *out,
                          struct xl__str *why);

@@ -90,12 +90,13 @@ class Writer:
 
 def write(path, arch, kinds, options):
     w = Writer(path, arch, kinds)
-    gpt2, gemma2 = arch == "gpt2", arch == "gemma2"
+    gpt2, gemma2 = arch == "gpt2", arch in ("gemma2", "gemma3")
     kv_heads = HEADS if gpt2 else KV_HEADS
     keys = kv_heads * D_HEAD
     w.out.add_context_length(128)
     w.out.add_embedding_length(HIDDEN)
-    w.out.add_block_count(LAYERS)
+    layers = 6 if arch == "gemma3" else LAYERS  # of which the last sees all
+    w.out.add_block_count(layers)
     w.out.add_feed_forward_length(INNER)
     w.out.add_head_count(HEADS)
     w.out.add_head_count_kv(kv_heads)
@@ -115,6 +116,7 @@ def write(path, arch, kinds, options):
             1, 8, D_HEAD // 2).astype("float32"))
     if gemma2:
         w.out.add_sliding_window(16)
+    if arch == "gemma2":
         w.out.add_attn_logit_softcapping(5.0)
         w.out.add_final_logit_softcapping(30.0)
     if arch == "phi3":
@@ -130,7 +132,7 @@ def write(path, arch, kinds, options):
     w.vector("output_norm.weight", HIDDEN, 1)
     if gpt2:
         w.vector("output_norm.bias", HIDDEN, 0)
-    for layer in range(LAYERS):
+    for layer in range(layers):
         b = f"blk.{layer}."
         for norm in ("attn_norm", "ffn_norm") + (
                 ("post_attention_norm", "post_ffw_norm") if gemma2 else ()):
@@ -142,7 +144,7 @@ def write(path, arch, kinds, options):
                 w.weight(b + "attn_" + name, rows, HIDDEN)
                 if arch == "qwen2":
                     w.vector(b + f"attn_{name}.bias", rows, 0)
-        if arch == "qwen3":
+        if arch in ("qwen3", "gemma3"):
             w.vector(b + "attn_q_norm.weight", D_HEAD, 1)
             w.vector(b + "attn_k_norm.weight", D_HEAD, 1)
         w.weight(b + "attn_output", HIDDEN, HIDDEN)
@@ -228,7 +230,8 @@ MODELS = {
     "llama divisors": ("llama", plain("f16"), ("divisors",)),
     "llama linear": ("llama", plain("q8_0"), ("linear",)),
     **{arch: (arch, plain("q8_0"), ("tied",) if "gemma" in arch else ())
-       for arch in ("qwen2", "qwen3", "gemma", "gemma2", "phi3", "gpt2")},
+       for arch in ("qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3",
+                    "gpt2")},
 }
 
 

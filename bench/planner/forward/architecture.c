@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads an architecture from the fields of config.json. Families are rows of a
  * table. Source: the config.json files and model definitions that the families
- * published (Llama 3, Mistral, Qwen 2.5 and 3, Gemma 1 and 2, Phi 3, GPT-2).
+ * published (Llama 3, Mistral, Qwen 2.5 and 3, Gemma 1 to 3, Phi 3, GPT-2).
  */
 #include "planner/forward/architecture.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "planner/models.h"
 #include "results/json.h"
 
 /* clang-format off */
@@ -29,6 +30,9 @@ static const struct lm_family families[] = {
     {.type = "gemma2", .name = "Gemma", .norm = XL_NORM_RMS,
      .act = "gelu_tanh", .is_gated = true, .scales_embedding = true,
      .has_post_norms = true, .eps = 1e-6},
+    {.type = "gemma3_text", .name = "Gemma", .norm = XL_NORM_RMS,
+     .act = "gelu_tanh", .is_gated = true, .scales_embedding = true,
+     .has_post_norms = true, .has_qk_norm = true, .eps = 1e-6},
     {.type = "gpt2", .name = "GPT-2", .norm = XL_NORM_LAYER,
      .act = "gelu_tanh", .has_biases = true, .has_qkv_bias = true,
      .learns_positions = true, .eps = 1e-5},
@@ -84,16 +88,14 @@ static bool read_size(const json_t *config, const char *name,
     return false;
 }
 
-/* Which layers see a window only: by a list, by a pattern, every second one of
- * Gemma 2, or all. */
+/* Which layers see a window only: by a list, by a pattern, or all. */
 static void read_windows(const json_t *config, struct lm_arch *a)
 {
     const json_t *types = json_object_get(config, "layer_types");
     const json_t *use = json_object_get(config, "use_sliding_window");
     const double window = read_number(config, "sliding_window", NULL, 0);
-    const bool alternates = strcmp(a->family->type, "gemma2") == 0;
-    const double every = read_number(config, "sliding_window_pattern", NULL,
-                                     alternates ? 2 : 0);
+    const double every =
+        read_number(config, "sliding_window_pattern", NULL, 0);
     a->window = window <= LM_MOST_SIZE ? (size_t)window : 0;
     if (a->window == 0 || json_is_false(use))
         return;
@@ -144,6 +146,7 @@ static bool read_divisors(const json_t *list, struct lm_arch *a)
 static bool read_rope_scaling(const json_t *config, struct lm_arch *a,
                               struct xl__str *why)
 {
+    static const double least = 0x1p-8, most = 0x1p16; /* xl_rotary's */
     const json_t *scaling = json_object_get(config, "rope_scaling");
     const bool is_old = !json_object_get(scaling, "rope_type");
     const char *type = json_text_at(scaling, is_old ? "type" : "rope_type");
@@ -154,10 +157,10 @@ static bool read_rope_scaling(const json_t *config, struct lm_arch *a,
     if (!json_is_object(scaling) || a->family->learns_positions)
         return true;
     if (strcmp(type, "llama3") == 0) {
-        if (read_llama3(scaling, factor, a))
-            return true;
-        xl__str_add(why, "rope_scaling: low_freq_factor, high_freq_factor "
-                         "and original_max_position_embeddings are required");
+        if (!read_llama3(scaling, factor, a))
+            xl__str_add(why, "rope_scaling: low_freq_factor, high_freq_factor "
+                             "and original_max_position_embeddings are "
+                             "required");
     } else if (!is_linear && strcmp(type, "default") != 0) {
         xl__str_printf(why,
                        "rope_scaling of type '%s' is not supported: must be "
@@ -168,6 +171,14 @@ static bool read_rope_scaling(const json_t *config, struct lm_arch *a,
                        "divisors of rotary frequencies: must be %zu positive "
                        "numbers",
                        a->d_head / 2);
+    }
+    for (size_t i = 0; i < a->d_head / 2 && why->len == 0; i++) {
+        a->scales_rope |= a->rope_divisor[i] != 1;
+        if (!(a->rope_divisor[i] >= least && a->rope_divisor[i] <= most))
+            xl__str_printf(why,
+                           "rotary frequencies are divided by %g: must be "
+                           "from %g to %g",
+                           a->rope_divisor[i], least, most);
     }
     return why->len == 0;
 }
@@ -187,8 +198,8 @@ static bool check_sizes(const struct lm_arch *a, struct xl__str *why)
     return why->len == 0;
 }
 
-bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
-                  struct xl__str *why)
+static bool read_fields(const json_t *config, size_t layers,
+                        struct lm_arch *out, struct xl__str *why)
 {
     static const double rope_base = 10000;
     struct lm_arch a = {0};
@@ -226,6 +237,7 @@ bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
     a.eps = read_number(config, "rms_norm_eps", "layer_norm_epsilon",
                         a.family->eps);
     a.rope_base = read_number(config, "rope_theta", NULL, rope_base);
+    a.rope_local_base = read_number(config, "rope_local_base_freq", NULL, 0);
     a.attention_scale = 1 / sqrt(read_number(config, "query_pre_attn_scalar",
                                              NULL, (double)a.d_head));
     a.attention_cap = read_number(config, "attn_logit_softcapping", NULL, 0);
@@ -235,6 +247,15 @@ bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
         return false;
     *out = a;
     return true;
+}
+
+bool lm_arch_read(const json_t *config, size_t layers, struct lm_arch *out,
+                  struct xl__str *why)
+{
+    json_t *all = planner_complete_config(config);
+    const bool is_read = read_fields(all, layers, out, why);
+    json_decref(all);
+    return is_read;
 }
 
 /* -- weights -------------------------------------------------------------- */

@@ -48,12 +48,15 @@ struct lm_arch {
     size_t
         layers_of_model; /* of the whole model, of which `layers` are used */
     double eps, rope_base;
+    double rope_local_base; /* of layers with a window, whose frequencies are
+                               not divided; 0: as of the others */
     double attention_scale;
     double attention_cap, logit_cap; /* 0: none */
     size_t window;                   /* 0: none */
     bool has_window[LM_MOST_LAYERS];
     /* of the frequency of each pair of the rotary embedding */
     double rope_divisor[LM_MOST_HEAD / 2];
+    bool scales_rope; /* some are not 1 */
     /* Are keys and values matrices of their own, as where their formats
      * differ from that of the queries? */
     bool splits_qkv[LM_MOST_LAYERS];

@@ -85,6 +85,20 @@ void lm_use_expr(struct lm_builder *b, struct lm_call *c, enum lm_expr which,
 
 /* -- running -------------------------------------------------------------- */
 
+static xl_status run_rotary(xl_queue *q, const struct lm_rotary *c)
+{
+    xl_rotary r = c->r;
+    r.v = &c->v;
+    r.v_cache = &c->v_cache;
+    if (c->has_factors)
+        r.factors = &c->factors;
+    if (c->has_norm) {
+        r.q_norm = &c->q_norm;
+        r.k_norm = &c->k_norm;
+    }
+    return xl_rotary_run(q, &r, NULL);
+}
+
 static xl_status run_call(xl_queue *q, struct lm_call *c)
 {
     const xl_epilogue epilogue = {*c->epilogue ? c->epilogue : NULL, c->names,
@@ -100,6 +114,8 @@ static xl_status run_call(xl_queue *q, struct lm_call *c)
         return xl_qgemm_run(q, &c->of.qgemm, NULL);
     case LM_NORM:
         return xl_norm_run(q, &c->of.norm, NULL);
+    case LM_ROTARY:
+        return run_rotary(q, &c->of.rotary);
     case LM_ATTENTION:
         return xl_attention_run(q, &c->of.attention, NULL);
     case LM_EXPR:

@@ -35,8 +35,9 @@ bool lm_bind_vector(const struct lm_builder *b, struct lm_call *c,
 void lm_use_expr(struct lm_builder *b, struct lm_call *c, enum lm_expr which,
                  const char *text);
 
-/* Rotate queries and keys, and append keys and values to the cache: rotary.c
- */
+/* Rotate queries and keys, and append keys and values to the cache; attend to
+ * it: attention.c */
 void lm_add_rotary(struct lm_builder *b);
+void lm_add_attention(struct lm_builder *b);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of a pass. Residuals, biases, the gate's activation and product
- * and the cap of logits are epilogues of products; the rotary embedding with
- * the append to the cache, the embedding and the choice of the next token are
- * expressions. */
+ * and the cap of logits are epilogues of products; the embedding and the choice
+ * of the next token are expressions. */
 #include "planner/forward/calls.h"
 
 #include <math.h>
@@ -86,54 +85,6 @@ static void add_norm(struct lm_builder *b, const char *name, size_t rows,
     c->bytes = 2 * (double)rows * (double)b->a->hidden * lm_elem_bytes(b);
     c->sizes[0] = rows;
     c->sizes[1] = b->a->hidden;
-}
-
-/* -- attention ------------------------------------------------------------ */
-
-static void add_attention(struct lm_builder *b)
-{
-    const struct lm_arch *a = b->a;
-    const struct lm_size *size = &b->m->size;
-    const size_t tokens = b->pass->tokens, n_kv = b->pass->past + tokens;
-    const size_t head = size->context * a->d_head, d = a->d_head;
-    const size_t row = a->heads * d;
-    struct lm_call *c = lm_add_call(b, "attention", LM_ATTENTION);
-    const xl_heads q = {.mem = {.buf = lm_builder_buffer(b, LM_QUERIES)},
-                        .stride = {tokens * row, d, row, 1},
-                        .dtype = size->dtype};
-    const xl_heads k = {.mem = {.buf = b->m->keys[b->layer]},
-                        .stride = {a->kv_heads * head, head, d, 1},
-                        .dtype = size->dtype};
-    const double pairs = lm_pairs(a, b->layer, b->pass->past, tokens);
-    c->of.attention =
-        (xl_attention){XL_ATTENTION_INIT,
-                       .n_batch = size->batch,
-                       .n_heads = a->heads,
-                       .n_kv_heads = a->kv_heads,
-                       .n_q = tokens,
-                       .n_kv = n_kv,
-                       .d_head = d,
-                       .q = q,
-                       .k = k,
-                       .v = k,
-                       .o = q,
-                       .scale = a->attention_scale,
-                       .is_causal = true,
-                       .soft_cap = a->attention_cap,
-                       .window = a->has_window[b->layer] ? a->window : 0};
-    c->of.attention.v.mem.buf = b->m->values[b->layer];
-    c->of.attention.o.mem.buf = lm_builder_buffer(b, LM_ATTENDED);
-    const double n_read =
-        a->has_window[b->layer]
-            ? fmin((double)n_kv, (double)(a->window + tokens - 1))
-            : (double)n_kv;
-    c->is_product = true;
-    c->flop = 4 * (double)d * pairs * (double)(size->batch * a->heads);
-    c->bytes = 2 * (double)(size->batch * d) * lm_elem_bytes(b) *
-               (n_read * (double)a->kv_heads + (double)(tokens * a->heads));
-    c->sizes[0] = tokens;
-    c->sizes[1] = n_kv;
-    c->sizes[2] = d;
 }
 
 /* -- a layer -------------------------------------------------------------- */
@@ -221,7 +172,7 @@ static void add_layer(struct lm_builder *b)
     add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM1);
     add_heads(b);
     lm_add_rotary(b);
-    add_attention(b);
+    lm_add_attention(b);
     add_sublayer_end(b, "out", &w[LM_OUT], LM_ATTENDED, LM_OUT_BIAS, LM_POST1);
     add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM2);
     add_mlp(b);

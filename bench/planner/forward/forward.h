@@ -33,23 +33,19 @@ enum lm_buffer {
     LM_X,       /* between layers */
     LM_N,       /* normed */
     LM_HEADS,   /* queries, keys and values of each token */
-    LM_QUERIES, /* after the rotary embedding */
     LM_ATTENDED,
     LM_MLP,
     LM_Y,      /* of a sublayer, where a norm follows it */
     LM_LOGITS, /* f32, of the last token of each sequence */
     LM_IDS,    /* i32, of the prompt */
     LM_NEXT,   /* i32, the token that was chosen for each sequence */
-    LM_COS,    /* f32, positions x d_head / 2 */
-    LM_SIN,
+    LM_FACTORS, /* f32, d_head / 2: by which frequencies are divided */
     LM_BUFFERS
 };
 
 /* Expressions, compiled at their first use; one for each length of a pass. */
 enum lm_expr {
     LM_EXPR_EMBED,
-    LM_EXPR_ROTARY,
-    LM_EXPR_ROTARY_REST, /* of queries that are too many for the first */
     LM_EXPR_ADD,
     LM_EXPR_CHOOSE,
     LM_EXPRS
@@ -70,11 +66,20 @@ xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
                           const struct lm_source *src,
                           const struct lm_size *size, struct lm_model *out);
 void lm_model_clear(struct lm_model *m);
+/* Other sizes with the same weights: all but these is allocated again. */
+xl_status lm_model_resize(struct lm_model *m, const struct lm_size *size);
 /* Write the prompt's ids, batch x tokens. */
 xl_status lm_model_write_ids(struct lm_model *m, const int *ids, size_t n);
 
-enum lm_kind { LM_GEMM, LM_QGEMM, LM_NORM, LM_ATTENTION, LM_EXPR };
+enum lm_kind { LM_GEMM, LM_QGEMM, LM_NORM, LM_ROTARY, LM_ATTENTION, LM_EXPR };
 enum { LM_NAMES = XL_EXPR_MAX_BINDINGS };
+
+/* A descriptor and what it points to. */
+struct lm_rotary {
+    xl_rotary r;
+    xl_heads v, v_cache, factors, q_norm, k_norm;
+    bool has_factors, has_norm;
+};
 
 /* A call. The pointers of the descriptors are set when it is run. */
 struct lm_call {
@@ -84,6 +89,7 @@ struct lm_call {
         xl_gemm gemm;
         xl_qgemm qgemm;
         xl_norm norm;
+        struct lm_rotary rotary;
         xl_attention attention;
         const xl_expr *expr;
     } of;

@@ -13,24 +13,20 @@ static size_t buffer_size(const struct lm_arch *a, const struct lm_size *s,
 {
     const size_t rows = s->batch * s->prompt;
     const size_t queries = a->heads * a->d_head;
-    const size_t angles =
-        a->family->learns_positions ? 0 : s->context * a->d_head / 2;
     const size_t n[LM_BUFFERS] = {
         [LM_X] = rows * a->hidden,
         [LM_N] = rows * a->hidden,
         [LM_HEADS] = rows * (queries + 2 * a->kv_heads * a->d_head),
-        [LM_QUERIES] = rows * queries,
         [LM_ATTENDED] = rows * queries,
         [LM_MLP] = rows * a->inner,
         [LM_Y] = a->family->has_post_norms ? rows * a->hidden : 0,
         [LM_LOGITS] = s->batch * a->vocab,
         [LM_IDS] = rows,
         [LM_NEXT] = s->batch,
-        [LM_COS] = angles,
-        [LM_SIN] = angles};
-    *dtype = i == LM_LOGITS || i == LM_COS || i == LM_SIN ? XL_F32
-             : i == LM_IDS || i == LM_NEXT                ? XL_I32
-                                                          : s->dtype;
+        [LM_FACTORS] = a->scales_rope ? a->d_head / 2 : 0};
+    *dtype = i == LM_LOGITS || i == LM_FACTORS ? XL_F32
+             : i == LM_IDS || i == LM_NEXT     ? XL_I32
+                                               : s->dtype;
     return n[i];
 }
 
@@ -54,29 +50,14 @@ xl_status lm_bytes(const struct lm_arch *a, const struct lm_source *src,
                             &out->weight_bits);
 }
 
-/* Cosines and sines of all positions. Source: Su et al. 2021. */
-static xl_status fill_angles(struct lm_model *m)
+static xl_status fill_factors(struct lm_model *m)
 {
-    xl_status status = XL_OK;
-    const size_t half = m->arch->d_head / 2, n = m->size.context * half;
-    float *cosines = xl__calloc(n, sizeof *cosines);
-    float *sines = xl__calloc(n, sizeof *sines);
-    TRY(cosines && sines ? XL_OK : XL_NO_MEMORY);
-    for (size_t i = 0; i < n; i++) {
-        const double pair = (double)(i % half) / (double)half;
-        const double angle = (double)(i / half) *
-                             pow(m->arch->rope_base, -pair) /
-                             m->arch->rope_divisor[i % half];
-        cosines[i] = (float)cos(angle);
-        sines[i] = (float)sin(angle);
-    }
-    TRY(xl_buffer_write(m->q, m->buffer[LM_COS], 0, cosines,
-                        n * sizeof *cosines));
-    TRY(xl_buffer_write(m->q, m->buffer[LM_SIN], 0, sines, n * sizeof *sines));
-fail:
-    free(cosines);
-    free(sines);
-    return status;
+    float factors[LM_MOST_HEAD / 2];
+    const size_t half = m->arch->d_head / 2;
+    for (size_t i = 0; i < half; i++)
+        factors[i] = (float)m->arch->rope_divisor[i];
+    return xl_buffer_write(m->q, m->buffer[LM_FACTORS], 0, factors,
+                           half * sizeof *factors);
 }
 
 /* Memory that is read before it is written has zeros. */
@@ -109,36 +90,19 @@ fail:
     return status;
 }
 
-xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
-                          const struct lm_source *src,
-                          const struct lm_size *size, struct lm_model *out)
-{
-    xl_status status = XL_OK;
-    *out = (struct lm_model){.q = q, .arch = a, .size = *size};
-    for (unsigned i = 0; i < LM_BUFFERS; i++) {
-        xl_dtype dtype;
-        const size_t n = buffer_size(a, size, (enum lm_buffer)i, &dtype);
-        if (n > 0)
-            TRY(create_zeroed(q, n * xl_dtype_bytes(dtype), &out->buffer[i]));
-    }
-    if (out->buffer[LM_COS])
-        TRY(fill_angles(out));
-    TRY(lm_weights_create(q, a, src, size->dtype, &out->weights));
-    TRY(create_cache(out));
-fail:
-    return status;
-}
-
 static void release(cl_mem mem)
 {
     if (mem)
         clReleaseMemObject(mem);
 }
 
-void lm_model_clear(struct lm_model *m)
+/* All but the weights. */
+static void clear_sized(struct lm_model *m)
 {
-    for (unsigned i = 0; i < LM_BUFFERS; i++)
+    for (unsigned i = 0; i < LM_BUFFERS; i++) {
         release(m->buffer[i]);
+        m->buffer[i] = NULL;
+    }
     for (size_t l = 0; m->arch && l < m->arch->layers; l++) {
         release(m->keys ? m->keys[l] : NULL);
         release(m->values ? m->values[l] : NULL);
@@ -146,9 +110,45 @@ void lm_model_clear(struct lm_model *m)
     for (unsigned i = 0; i < LM_EXPRS; i++) {
         xl_expr_destroy(m->expr[0][i]);
         xl_expr_destroy(m->expr[1][i]);
+        m->expr[0][i] = m->expr[1][i] = NULL;
     }
     free(m->keys);
     free(m->values);
+    m->keys = m->values = NULL;
+}
+
+xl_status lm_model_resize(struct lm_model *m, const struct lm_size *size)
+{
+    xl_status status = XL_OK;
+    clear_sized(m);
+    m->size = *size;
+    for (unsigned i = 0; i < LM_BUFFERS; i++) {
+        xl_dtype dtype;
+        const size_t n = buffer_size(m->arch, size, (enum lm_buffer)i, &dtype);
+        if (n > 0)
+            TRY(create_zeroed(m->q, n * xl_dtype_bytes(dtype),
+                              &m->buffer[i]));
+    }
+    if (m->buffer[LM_FACTORS])
+        TRY(fill_factors(m));
+    TRY(create_cache(m));
+fail:
+    return status;
+}
+
+xl_status lm_model_create(xl_queue *q, const struct lm_arch *a,
+                          const struct lm_source *src,
+                          const struct lm_size *size, struct lm_model *out)
+{
+    *out = (struct lm_model){.q = q, .arch = a};
+    const xl_status status =
+        lm_weights_create(q, a, src, size->dtype, &out->weights);
+    return status == XL_OK ? lm_model_resize(out, size) : status;
+}
+
+void lm_model_clear(struct lm_model *m)
+{
+    clear_sized(m);
     lm_weights_clear(m->arch, &m->weights);
     *m = (struct lm_model){0};
 }

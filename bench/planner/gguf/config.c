@@ -2,7 +2,7 @@
 /* Sources: the keys of ggml's docs/gguf.md, and what llama.cpp's converter
  * writes for each architecture: it stores rows of queries and keys of `llama`
  * so that pairs are adjacent, adds 1 to Gemma's gains, and has no key for the
- * scale of queries of Gemma 2, which its size decides. */
+ * scale of queries of Gemma 2 and 3, which its size decides. */
 #include "planner/gguf/config.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ static const struct architecture {
     bool has_adjacent_pairs;
 } architectures[] = {{"llama", "llama", true},    {"qwen2", "qwen2", false},
                      {"qwen3", "qwen3", false},   {"gemma", "gemma", false},
-                     {"gemma2", "gemma2", false}, {"phi3", "phi3", false},
+                     {"gemma2", "gemma2", false}, {"gemma3", "gemma3_text", false},
+                     {"phi3", "phi3", false},
                      {"gpt2", "gpt2", false}};
 enum { N_ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
@@ -95,7 +96,9 @@ static const struct {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
     {"rope_theta", "rope.freq_base"},
+    {"rope_local_base_freq", "rope.freq_base_swa"},
     {"sliding_window", "attention.sliding_window"},
+    {"sliding_window_pattern", "attention.sliding_window_pattern"},
     {"attn_logit_softcapping", "attn_logit_softcapping"},
     {"final_logit_softcapping", "final_logit_softcapping"},
     {"num_experts", "expert_count"},
@@ -191,18 +194,22 @@ static bool read_scaling(const struct source *s, json_t *out,
 /* What no key has. */
 static void add_implied(const struct source *s, json_t *out)
 {
-    enum { LAYERS_OF_27B = 46 };
+    static const struct {
+        const char *name;
+        double layers;
+    } of_27b[] = {{"gemma2", 46}, {"gemma3", 62}};
     const struct gguf_tensor *table =
         gguf_find_tensor(s->g, "token_embd.weight");
     json_put(out, "model_type", json_text(s->a->model_type));
     json_put(out, "vocab_size", json_number(table ? (double)table->rows : 0));
     json_put(out, "tie_word_embeddings",
              json_boolean(!gguf_find_tensor(s->g, "output.weight")));
-    if (is_text(gguf_find(s->g, "general.architecture"), "gemma2") &&
-        read_number(s, "block_count") == LAYERS_OF_27B)
-        json_put(out, "query_pre_attn_scalar",
-                 json_number(read_number(s, "embedding_length") /
-                             read_number(s, "attention.head_count")));
+    for (size_t i = 0; i < sizeof of_27b / sizeof *of_27b; i++)
+        if (strcmp(s->a->name, of_27b[i].name) == 0 &&
+            read_number(s, "block_count") == of_27b[i].layers)
+            json_put(out, "query_pre_attn_scalar",
+                     json_number(read_number(s, "embedding_length") /
+                                 read_number(s, "attention.head_count")));
 }
 
 json_t *gguf_config(const struct gguf *g, struct xl__str *why)

@@ -311,11 +311,11 @@ static void add_layer(struct writer *w)
     }
     if (is_arch(w, "qwen2"))
         add_vector(w, LM_QKV_BIAS, "attn_q", "bias", all);
-    if (is_arch(w, "qwen3")) {
+    if (is_arch(w, "qwen3") || is_arch(w, "gemma3")) {
         add_vector(w, LM_Q_NORM, "attn_q_norm", "weight", m->d_head);
         add_vector(w, LM_K_NORM, "attn_k_norm", "weight", m->d_head);
     }
-    if (is_arch(w, "gemma2")) {
+    if (is_arch(w, "gemma2") || is_arch(w, "gemma3")) {
         add_vector(w, LM_POST1, "post_attention_norm", "weight", h);
         add_vector(w, LM_POST2, "post_ffw_norm", "weight", h);
     }
@@ -385,6 +385,11 @@ static void add_metadata(struct writer *w)
         add_number(w, "attention.sliding_window", 3);
         add_float(w, "attn_logit_softcapping", 5);
         add_float(w, "final_logit_softcapping", 3);
+    }
+    if (is_arch(w, "gemma3")) {
+        add_number(w, "attention.sliding_window", 3);
+        add_number(w, "attention.sliding_window_pattern", 2);
+        add_float(w, "rope.freq_base_swa", 50);
     }
 }
 

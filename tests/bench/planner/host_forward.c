@@ -126,9 +126,13 @@ static void rotate(const struct host *h, double *head, size_t at,
     if (gain)
         norm_row(h, XL_NORM_RMS, gain, NULL, 2 * half, head, head);
     for (size_t i = 0; i < half && !h->a->family->learns_positions; i++) {
+        const bool is_local =
+            h->a->rope_local_base > 0 && h->a->has_window[h->layer];
+        const double base =
+            is_local ? h->a->rope_local_base : h->a->rope_base;
         const double angle = (double)at *
-                             pow(h->a->rope_base, -(double)i / (double)half) /
-                             h->a->rope_divisor[i];
+                             pow(base, -(double)i / (double)half) /
+                             (is_local ? 1 : h->a->rope_divisor[i]);
         const double u = head[i], v = head[i + half];
         head[i] = u * cos(angle) - v * sin(angle);
         head[i + half] = u * sin(angle) + v * cos(angle);

@@ -38,6 +38,12 @@ static const struct {
      "\"intermediate_size\": 96, \"sliding_window\": 3,"
      "\"attn_logit_softcapping\": 5, \"final_logit_softcapping\": 3,"
      "\"query_pre_attn_scalar\": 20", "f32", XL_F32},
+    {"gemma3", SIZES "\"model_type\": \"gemma3_text\", \"hidden_size\": 64,"
+     "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
+     "\"head_dim\": 32, \"intermediate_size\": 96, \"rope_theta\": 500,"
+     "\"rope_local_base_freq\": 20, \"sliding_window\": 4,"
+     "\"sliding_window_pattern\": 2, \"rope_scaling\": {"
+     "\"rope_type\": \"linear\", \"factor\": 8}", "f32", XL_F32},
     {"gpt2", "\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_embd\": 64,"
      "\"n_head\": 4, \"n_positions\": 16, \"vocab_size\": 131", "f32",
      XL_F32},

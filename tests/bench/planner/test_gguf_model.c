@@ -32,6 +32,8 @@ static const struct gguf_model models[] = {
      0, false},
     {"gemma2", 64, 4, 2, 16, 96, 67, "q8_0", "q8_0", "q8_0", "q8_0", NULL, 3,
      0, false},
+    {"gemma3", 64, 4, 1, 32, 96, 67, "q8_0", "q8_0", "q8_0", "q8_0", NULL, 3,
+     8, false},
     {"gpt2", 64, 4, 4, 16, 96, 67, "q8_0", "q8_0", "f16", "f32", NULL, 3, 0,
      false},
 };
