@@ -23,6 +23,6 @@ struct figure {
 extern const struct figure figure_roofline, figure_bandwidth, figure_cache,
     figure_coalescing, figure_transfer, figure_banks, figure_gemm,
     figure_softmax, figure_conv, figure_expr, figure_split, figure_pipeline,
-    figure_plan;
+    figure_plan, figure_model, figure_model_operations;
 
 #endif

@@ -301,6 +301,12 @@ const struct option_row option_rows[] = {
     {"context", 0, OPT_TEXT, "TOKENS",
      "tokens of a sequence, k for 1024 of them: 32k; 8192 when not given, "
      "model: 4096", NULL, AT(plan.context), false, NULL},
+    {"contexts", 0, OPT_TEXT, "TOKENS,...",
+     "also time decoding at each of these contexts, with each of --batches",
+     NULL, AT(plan.contexts), false, NULL},
+    {"batches", 0, OPT_TEXT, "N,...",
+     "also time decoding of each of so many sequences, at each of --contexts",
+     NULL, AT(plan.batches), false, NULL},
     {"prompt", 0, OPT_COUNT, "TOKENS",
      "tokens of the prompt that is timed; 512 when not given", NULL,
      AT(plan.prompt), false, NULL},

@@ -31,6 +31,7 @@ struct plan_settings {
     bool training;
     size_t prompt, tokens; /* model; 0: not given */
     const char *gguf, *ids; /* model: a file; a prompt */
+    const char *contexts, *batches; /* model: lists */
 };
 
 /* Options of `clbench kernel`: formulas and files as text; NULL: not given. */

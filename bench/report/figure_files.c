@@ -29,6 +29,8 @@ const struct figure *const figures[] = {
     &figure_banks,
     &figure_transfer,
     &figure_plan,
+    &figure_model,
+    &figure_model_operations,
     NULL,
 };
 /* clang-format on */

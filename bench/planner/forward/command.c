@@ -182,6 +182,40 @@ static void print_rates(const struct lm_run *r)
     xl__str_clear(&text);
 }
 
+/* A bar for each point: '#' for what was measured, '.' up to the bound. */
+static void print_points(const struct lm_run *r)
+{
+    enum { LABELS = 42, LEAST = 10 };
+    double most = 0;
+    const unsigned columns = text_terminal_columns();
+    const unsigned width = columns > LABELS + LEAST ? columns - LABELS : LEAST;
+    for (size_t i = 0; i < r->n_points; i++)
+        most = fmax(most, fmax(r->point[i].rate, r->point[i].bound));
+    if (!(most > 0))
+        return;
+    printf("\n  Decoding, tokens a second: # measured, . up to the bound\n\n"
+           "  batch context\n");
+    for (size_t i = 0; i < r->n_points; i++) {
+        const struct lm_point *p = &r->point[i];
+        char rate[UNITS_CAP] = "-", share[UNITS_CAP] = "";
+        struct xl__str bar = {0};
+        for (unsigned c = 0; c < width; c++) {
+            const double here = (c + 0.5) / width * most;
+            xl__str_add(&bar, here < p->rate    ? "#"
+                              : here < p->bound ? "."
+                                                : " ");
+        }
+        if (!isnan(p->rate)) {
+            units_number(rate, sizeof rate, p->rate);
+            units_percent(share, sizeof share, p->rate / p->bound);
+        }
+        printf("  %5zu %7zu  %s  %9s  %5s\n", p->batch, p->context,
+               xl__str_text(&bar), rate, share);
+        xl__str_clear(&bar);
+    }
+    printf("\n");
+}
+
 /* -- the command ---------------------------------------------------------- */
 
 static int run_on_device(struct lm_run *r, struct planner *p, unsigned i,
@@ -202,6 +236,8 @@ static int run_on_device(struct lm_run *r, struct planner *p, unsigned i,
     code = lm_measure(r);
     if (session_tables(s))
         print_rates(r);
+    if (session_tables(s) && r->n_points > 0)
+        print_points(r);
     return code;
 }
 
@@ -241,6 +277,7 @@ static int run_model(struct session *s)
 static const char *const options[] = {
     "device",  "all-devices", "gguf",           "weights", "dtype",
     "context", "prompt",      "tokens",         "ids",     "batch",
+    "contexts", "batches",
     "layers",  "json",        REPORT_OPTIONS,   "seed",    "quick",
     "full",    "max-time",    SAMPLING_OPTIONS, "roofs",   "strict",
     NULL};
@@ -266,9 +303,11 @@ const struct command cmd_model = {
         "and values and activations are f16, beside weights of bf16 or f32 "
         "of that type; --dtype changes them. What does not fit into the "
         "device's memory is refused, with what would; --layers runs a part of "
-        "the layers.\n\n"
+        "the layers. --contexts and --batches also time decoding at each of "
+        "their pairs, and draw it beside the bound.\n\n"
         "  clbench model llama-3.1-8b --weights q4_0 --context 4096\n"
         "  clbench model qwen2.5-7b --batch 16 --prompt 2048 --json run.json\n"
+        "  clbench model qwen3-8b --contexts 1k,4k,16k --batches 1,4,16\n"
         "  clbench model llama-3.2-1b --weights q8_0 --dtype f32 --layers 4\n"
         "  clbench model --gguf model-q4_k_m.gguf --ids 1,3,2",
     .options = options,

@@ -96,6 +96,57 @@ static bool read_sizes(const struct settings *set, const struct lm_arch *a,
     return why->len == 0;
 }
 
+/* A list of whole numbers; n stays 0 where it is not given. */
+static bool read_list(const char *text, const struct quantity_range *range,
+                      size_t *out, size_t most, size_t *n, struct xl__str *why)
+{
+    char word[32];
+    while (text) {
+        double value;
+        const size_t len = strcspn(text, ",");
+        xl__strfmt(word, sizeof word, "%.*s", (int)len, text);
+        if (!quantity_read(word, range, &value, why))
+            return false;
+        if (*n == most) {
+            xl__str_printf(why, "more than %zu values for --%s", most,
+                           range->option);
+            return false;
+        }
+        out[(*n)++] = (size_t)value;
+        text = text[len] ? text + len + 1 : NULL;
+    }
+    return true;
+}
+
+/* All pairs of --contexts and --batches; one that is not given is the value of
+ * the run. */
+static bool read_points(const struct settings *set, const struct lm_arch *a,
+                        struct lm_run *r, struct xl__str *why)
+{
+    enum { MOST = 8, MOST_BATCH = 4096 }; /* MOST^2 is LM_MOST_POINTS */
+    const double most = a->positions > 0 ? (double)a->positions : 1 << 24;
+    const struct quantity_range contexts = {
+        "contexts", QUANTITY_TOKENS, (double)r->decoded + 1, most};
+    const struct quantity_range batches = {"batches", QUANTITY_COUNT, 1,
+                                           MOST_BATCH};
+    size_t context[MOST] = {r->size.context}, batch[MOST] = {r->size.batch};
+    size_t n_contexts = 0, n_batches = 0;
+    if (!set->plan.contexts && !set->plan.batches)
+        return true;
+    if (r->n_ids > 0)
+        xl__str_add(why, "--contexts and --batches cannot be used with --ids");
+    if (why->len > 0 ||
+        !read_list(set->plan.contexts, &contexts, context, MOST, &n_contexts,
+                   why) ||
+        !read_list(set->plan.batches, &batches, batch, MOST, &n_batches, why))
+        return false;
+    for (size_t i = 0; i < xl__max_size(n_batches, 1); i++)
+        for (size_t j = 0; j < xl__max_size(n_contexts, 1); j++)
+            r->point[r->n_points++] = (struct lm_point){
+                batch[i], context[j], (double)NAN, (double)NAN};
+    return true;
+}
+
 /* The formats of a file's products: "q4_k+q6_k". */
 static void name_formats(struct lm_run *r)
 {
@@ -234,5 +285,6 @@ bool lm_read_options(struct lm_run *r, struct gguf *file, struct lm_arch *arch,
 {
     const struct settings *set = &r->s->set;
     return read_source(set, file, arch, r, why) && read_ids(r, why) &&
-           read_sizes(set, arch, r, why) && read_types(set, r, why);
+           read_sizes(set, arch, r, why) && read_points(set, arch, r, why) &&
+           read_types(set, r, why);
 }

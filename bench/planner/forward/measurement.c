@@ -263,30 +263,115 @@ static int measure_prompt(struct lm_run *r)
     return code;
 }
 
-static int measure_decode(struct lm_run *r)
+/* The last steps of the context. Clear them also after a failure. */
+static xl_status build_steps(struct lm_run *r, struct phase *out)
 {
     xl_status status = XL_OK;
-    int code = EXIT_FINE;
-    struct phase p = {.r = r,
-                      .op = "model_decode",
-                      .is_decode = true,
-                      .n_passes = r->decoded};
+    *out = (struct phase){.r = r,
+                          .op = "model_decode",
+                          .is_decode = true,
+                          .n_passes = r->decoded};
+    out->pass = xl__calloc(r->decoded, sizeof *out->pass);
+    TRY(out->pass ? XL_OK : XL_NO_MEMORY);
+    for (size_t i = 0; i < r->decoded; i++)
+        TRY(lm_pass_build(&r->model, 1, r->size.context - r->decoded + i,
+                          &out->pass[i]));
+fail:
+    return status;
+}
+
+static void clear_steps(struct phase *p)
+{
+    for (size_t i = 0; p->pass && i < p->n_passes; i++)
+        lm_pass_clear(&p->pass[i]);
+    free(p->pass);
+}
+
+static int measure_decode(struct lm_run *r)
+{
+    struct phase p;
     char title[96];
     snprintf(title, sizeof title, "Decoding at %zu tokens of context",
              r->size.context);
-    p.pass = xl__calloc(r->decoded, sizeof *p.pass);
-    TRY(p.pass ? XL_OK : XL_NO_MEMORY);
-    for (size_t i = 0; i < r->decoded; i++)
-        TRY(lm_pass_build(&r->model, 1, r->size.context - r->decoded + i,
-                          &p.pass[i]));
-    code = measure_phase(&p, title, (double)(r->decoded * r->size.batch));
-fail:
-    for (size_t i = 0; p.pass && i < r->decoded; i++)
-        lm_pass_clear(&p.pass[i]);
-    free(p.pass);
+    const xl_status status = build_steps(r, &p);
+    const int code =
+        status == XL_OK
+            ? measure_phase(&p, title, (double)(r->decoded * r->size.batch))
+            : EXIT_FINE;
+    clear_steps(&p);
     return status == XL_OK ? code
                            : session_fail(r->s, title, status,
                                           xl_error_detail(r->model.q));
+}
+
+/* -- over context and batch ----------------------------------------------- */
+
+static xl_status record_steps(struct phase *p)
+{
+    xl_status status = XL_OK;
+    TRY(enqueue(p->r->plain, p));
+    TRY(xl_queue_finish(p->r->plain));
+    for (size_t i = 0; i < p->n_passes; i++)
+        TRY(lm_pass_record(p->r->plain, &p->pass[i]));
+fail:
+    return status;
+}
+
+/* What does not fit is a row too. */
+static void measure_point(struct lm_run *r, struct lm_point *at)
+{
+    struct phase p = {.r = r, .op = "model_decode"};
+    struct lm_bytes bytes;
+    xl_fact memory;
+    r->size.batch = at->batch;
+    r->size.context = at->context;
+    r->size.prompt = xl__min_size(r->size.prompt, at->context);
+    xl_status status = lm_bytes(r->arch, &r->source, &r->size, &bytes);
+    if (status == XL_OK &&
+        xl_device_fact(r->dev, "global_mem_bytes", XL_UNKNOWN, &memory) ==
+            XL_OK &&
+        lm_bytes_sum(&bytes) > memory.value)
+        status = XL_NO_MEMORY;
+    if (status == XL_OK)
+        status = lm_model_resize(&r->model, &r->size);
+    if (status == XL_OK)
+        status = build_steps(r, &p);
+    if (status == XL_OK)
+        status = record_steps(&p);
+    if (status == XL_OK) {
+        measure_whole(&p, "recorded", (double)(r->decoded * at->batch));
+        at->rate = r->decode_rate;
+        at->bound = r->decode_bound;
+    } else {
+        xl_row row;
+        begin_row(&p, "recorded", &row);
+        report(&p, &row, status);
+    }
+    clear_steps(&p);
+}
+
+/* The point of the run itself is measured. */
+static void measure_points(struct lm_run *r)
+{
+    const struct lm_size size = r->size;
+    const double rate = r->decode_rate, bound = r->decode_bound;
+    session_section(r->s, ROWS_OF_MODELS, "Decoding over context and batch",
+                    "steps of decoding, replayed from a record, beside the "
+                    "bound of 'clbench plan'; those of the run itself are in "
+                    "the table above");
+    for (size_t i = 0; i < r->n_points && !session_stopped(r->s); i++) {
+        struct lm_point *at = &r->point[i];
+        if (at->batch == size.batch && at->context == size.context) {
+            at->rate = rate;
+            at->bound = bound;
+        } else {
+            measure_point(r, at);
+        }
+    }
+    session_section_end(r->s);
+    r->size = size;
+    r->decode_rate = rate;
+    r->decode_bound = bound;
 }
 
 /* A queue as applications have it: without the stamps of each launch, which
@@ -330,7 +415,7 @@ int lm_measure(struct lm_run *r)
     if (!q)
         return code;
     r->prompt_rate = r->decode_rate = (double)NAN;
-    progress_begin(s, STEPS);
+    progress_begin(s, STEPS + (unsigned)r->n_points);
     progress_step(s, "making weights");
     xl_status status =
         lm_model_create(q, r->arch, &r->source, &r->size, &r->model);
@@ -345,6 +430,8 @@ int lm_measure(struct lm_run *r)
         code = measure_prompt(r);
     if (code == EXIT_FINE && !session_stopped(s))
         code = measure_decode(r);
+    if (code == EXIT_FINE && r->n_points > 0 && !session_stopped(s))
+        measure_points(r);
     progress_end(s);
     xl_queue_destroy(r->plain);
     r->plain = NULL;

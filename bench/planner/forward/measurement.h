@@ -9,6 +9,13 @@
 #include "planner/forward/forward.h"
 #include "planner/planner.h"
 
+/* Decoding of so many sequences at a context. */
+struct lm_point {
+    size_t batch, context;
+    double rate, bound; /* tokens/s; NaN: not measured */
+};
+enum { LM_MOST_POINTS = 64 };
+
 struct lm_run {
     struct session *s;
     xl_device *dev;
@@ -23,6 +30,9 @@ struct lm_run {
     struct planner_rates rates;
     struct lm_model model;
     xl_queue *plain; /* without profiling: of the rows of whole passes */
+    /* of --contexts and --batches */
+    struct lm_point point[LM_MOST_POINTS];
+    size_t n_points;
     /* tokens/s: measured, at most; NaN: not measured, not known */
     double prompt_rate, prompt_bound, decode_rate, decode_bound;
 };
