@@ -157,6 +157,8 @@ struct xl__dpas_model {
     double begin_clocks;   /* of a tile: until its first loads have arrived */
     double sums_per_clock; /* stored to C */
     double bytes_frac;     /* of the memory's rate */
+    double locate_clocks;  /* of windows: of a sub-group's rows, each slice */
+    double row_clocks;     /* of each of them, and as many a tile along k */
     const char *registers_option; /* of a build whose kernels have all
                                      registers that a sub-group can have */
 };

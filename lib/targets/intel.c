@@ -102,13 +102,20 @@ static const struct xl__variant *const gemm[] = {
 };
 
 static const struct xl__variant *const conv[] = {
-    &xl__conv_gemm_dpas,  &xl__conv_gemm_simt, &xl__conv_gemm_skinny,
-    &xl__conv_gemm_tiled, &xl__conv_depthwise, &xl__conv_direct,
-    &xl__conv_tiled,      &xl__conv_ref,       NULL,
+    &xl__conv_gemm_dpas,  &xl__conv_dpas,
+    &xl__conv_gemm_simt,  &xl__conv_gemm_skinny,
+    &xl__conv_gemm_tiled, &xl__conv_depthwise,
+    &xl__conv_direct,     &xl__conv_tiled,
+    &xl__conv_ref,        NULL,
 };
 static const struct xl__variant *const conv_data[] = {
-    &xl__conv_data_gemm_dpas, &xl__conv_data_gemm_simt, &xl__conv_data_direct,
-    &xl__conv_data_tiled,     &xl__conv_data_ref,       NULL,
+    &xl__conv_data_gemm_dpas,
+    &xl__conv_data_dpas,
+    &xl__conv_data_gemm_simt,
+    &xl__conv_data_direct,
+    &xl__conv_data_tiled,
+    &xl__conv_data_ref,
+    NULL,
 };
 static const struct xl__variant *const conv_filters[] = {
     &xl__conv_filters_gemm_dpas,

@@ -33,6 +33,8 @@ static const struct xl__dpas_model narrow = {
     .begin_clocks = 600,
     .sums_per_clock = 4,
     .bytes_frac = 0.8,
+    .locate_clocks = 80,
+    .row_clocks = 1.6,
     .registers_option = "-cl-intel-256-GRF-per-thread",
 };
 static const struct xl__dpas_model wide = {
@@ -41,6 +43,8 @@ static const struct xl__dpas_model wide = {
     .begin_clocks = 600,
     .sums_per_clock = 8,
     .bytes_frac = 0.8,
+    .locate_clocks = 80,
+    .row_clocks = 1.6,
     .registers_option = "-cl-intel-256-GRF-per-thread",
 };
 

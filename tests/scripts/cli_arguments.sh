@@ -141,6 +141,18 @@ for name in $(awk '/captured$|assembled$/ { print $1 }' "$out"); do
     fits
     is_plain
 done
+# ResNet-50's layers of 3x3 and 7x7 on Intel's matrix engine.
+for name in arc-a770 arc-b580 max-1550; do
+    for layer in "32x56x56x64:64x3x3 --pad 1" "32x7x7x512:512x3x3 --pad 1" \
+        "32x224x224x3:64x7x7 --pad 3 --stride 2" \
+        "32x56x56x64:64x3x3 --pad 1 --layout nchw"; do
+        # shellcheck disable=SC2086 # options of a layer
+        expect 0 "$layer on $name" env OCL_ICD_VENDORS="$no_drivers" \
+            "$clbench" conv --layout nhwc $layer --dtype f16 --explain \
+            --as "$name"
+        says "1. conv_dpas  <- chosen"
+    done
+done
 expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \
     'softmax(x) + 1' --shape x=100x1000 --as m4-pro --json "$folder/a.json"
 says "expr_fused  <- chosen"

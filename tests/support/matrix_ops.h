@@ -4,6 +4,8 @@
 #ifndef TESTS_SUPPORT_MATRIX_OPS_H
 #define TESTS_SUPPORT_MATRIX_OPS_H
 
+#include <string.h>
+
 #include "device/facts.h"
 #include "targets/targets.h"
 
@@ -45,6 +47,8 @@ static const struct xl__dpas_model emulated_dpas_model = {
     .begin_clocks = 600,
     .sums_per_clock = 4,
     .bytes_frac = 0.8,
+    .locate_clocks = 80,
+    .row_clocks = 1.6,
     .registers_option = "-DALL_REGISTERS"};
 
 static inline void emulate_dpas_ops(struct xl__limits *l, unsigned width)
@@ -90,6 +94,18 @@ static inline void emulate_amd_ops(struct xl__limits *l, const char *arch)
     }
     ops[n] = (xl_matrix_op){.name = NULL};
     l->matrix_ops = ops;
+}
+
+/* Those of a chip of Intel, dg2 or pvc, or of AMD. */
+static inline void emulate_chip(struct xl__limits *l, const char *chip)
+{
+    enum { NARROW = 8, WIDE = 16 };
+    if (strcmp(chip, "dg2") == 0)
+        emulate_dpas_ops(l, NARROW);
+    else if (strcmp(chip, "pvc") == 0)
+        emulate_dpas_ops(l, WIDE);
+    else
+        emulate_amd_ops(l, chip);
 }
 
 #endif

@@ -17,15 +17,24 @@
  *
  *               The packed operands are zero past the edges of the matrices,
  *               so that only the store looks at them.
+ *
+ *               WINDOWS: rows of A are windows of images (gemm/windows/
+ *               windows.clh), read where they lie, TK channels of a pixel at a
+ *               time: an item locates a row or more, block reads load what
+ *               it points to, and a mask clears pixels outside of the image.
+ *               To pack windows of r x s would write and read the images r s
+ *               times: lib/ops/gemm/engines/dpas.c
  * Arguments     a, off_a, apart_a: packed A, in words; product z begins apart_a z
  *               words behind off_a. b likewise; then TILE_PARAMS
- *               (gemm/tile_order.clh)
+ *               (gemm/tile_order.clh). WINDOWS: a, off_a: images, in elements;
+ *               struct windows
  * Launch        1-D; local DPAS_LANES SM SN; global that times the tiles of all
  *               products
  * Local memory  none (XL_DPAS_EMULATED: 256 bytes a sub-group)
  * -D            RM, RN 1, 2 or 4; SM SN; TM, TN: as above; TK a multiple of DPAS_K, to
- *               which k was padded; GR: gemm/tile_order.clh; TA, TC, TY,
- *               BATCH, EPILOGUE: gemm/gemm.clh; DPAS_LANES, XL_DPAS_...:
+ *               which k was padded; GR: gemm/tile_order.clh; WINDOWS: 0 (the
+ *               default): none; then TK divides the channels of a pixel and is
+ *               DPAS_K or twice that; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh; DPAS_LANES, XL_DPAS_...:
  *               common/intel/dpas.clh
  * Needs         the instruction, or its emulation, which any device runs
  * Cost          2 m n k flop; k (m n / TN + m n / TM) elements read
@@ -42,13 +51,79 @@
 #ifndef TA
 #define TA 1
 #endif
+#ifndef WINDOWS
+#define WINDOWS 0
+#endif
 #define XL_VW 2
 #define DPAS_T TA
+#if WINDOWS
+#define DPAS_STEPS (TK * ELEM_BYTES(TA) / 32)
+#endif
 #include "gemm/gemm.clh"
 #include "gemm/tile_order.clh"
 #include "common/intel/dpas.clh"
 
 #define ITEMS (DPAS_LANES * SM * SN)
+
+#if WINDOWS
+#include "gemm/windows/windows.clh"
+
+/* Rows of a sub-group that an item locates. */
+#define LOCATED ((RM * DPAS_M + DPAS_LANES - 1) / DPAS_LANES)
+#define CHUNK 16 /* bytes of windows.clh */
+
+struct rows {
+    struct window at[LOCATED];
+    struct tap tap;
+    uint from[LOCATED], mask[LOCATED];
+    __global const uchar *images;
+};
+
+DPAS_INLINED void locate_rows(struct rows *x, const struct windows *v,
+                              const uint first, const uint lines)
+{
+    DPAS_UNROLL
+    for (uint i = 0; i < LOCATED; i++)
+        x->at[i] = locate_window(v, first + i * DPAS_LANES, lines);
+    x->tap = locate_tap(v, 0);
+}
+
+/* Where the next TK elements of the rows are. */
+DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
+{
+    const struct pixel pixel = pixel_of(v, &x->tap);
+    DPAS_UNROLL
+    for (uint i = 0; i < LOCATED; i++) {
+        x->mask[i] = PIXEL_BYTES(v, x->at[i], pixel) > 0 ? UINT_MAX : 0;
+        x->from[i] = PIXEL_AT(x->at[i], pixel) * CHUNK & x->mask[i];
+    }
+    next_tap(v, &x->tap);
+}
+
+#define A_PARAMS                                                              \
+    __global const uchar *restrict a, const ulong off_a,                      \
+        const struct windows images
+#define BEGIN_A()                                                             \
+    struct rows rows;                                                         \
+    rows.images = a + (off_a + GEMM_AT_A(p.z)) * ELEM_BYTES(TA);              \
+    locate_rows(&rows, &images, (uint)p.m0 + sm * RM * DPAS_M + team.lane,    \
+                (uint)m)
+#define NEXT_A() next_elements(&rows, &images)
+#define LOAD_A(i, to)                                                         \
+    dpas_gather_a(&team, rows.images, rows.from[(i) * DPAS_M / DPAS_LANES],   \
+                  rows.mask[(i) * DPAS_M / DPAS_LANES],                       \
+                  (i) * DPAS_M % DPAS_LANES, to)
+#else
+#define A_PARAMS                                                              \
+    __global const uchar *restrict a, const uint off_a, const uint apart_a
+#define BEGIN_A()                                                             \
+    const uint line_a = n_steps * DPAS_A_BYTES;                               \
+    uint ga = DPAS_UNIFORM(off_a + p.z * apart_a +                            \
+                           ((uint)p.m0 / DPAS_M + sm * RM) * line_a) -                 \
+              DPAS_A_BYTES
+#define NEXT_A() ga += DPAS_A_BYTES
+#define LOAD_A(i, to) (to)[0] = dpas_load_a(&team, a + (ga + (i) * line_a))
+#endif
 
 /* A tile of sums, row by row, so that one address is alive at a time. Written
  * out up to 4 x 4 of them: what a compiler does not unroll, since it is long,
@@ -89,20 +164,17 @@
 /* Tiles of A below each other, and of B side by side, are `line` words
  * apart. */
 __kernel DPAS_ATTRIBUTE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void gemm_dpas(__global const uchar *restrict a, const uint off_a, const uint apart_a,
-               __global const uchar *restrict b, const uint off_b,
+void gemm_dpas(A_PARAMS, __global const uchar *restrict b, const uint off_b,
                const uint apart_b, TILE_PARAMS)
 {
     DPAS_TEAM(team, ITEMS);
     const struct tile p = locate_tile(GROUP, tiles_m, tiles_n, m, n);
     const uint sm = team.number % SM, sn = team.number / SM;
     const uint n_steps = (uint)((k - 1) / TK + 1) * (TK / DPAS_K);
-    const uint line_a = n_steps * DPAS_A_BYTES;
     const uint line_b = n_steps * DPAS_B_BYTES;
-    uint ga = DPAS_UNIFORM(off_a + p.z * apart_a +
-                           ((uint)p.m0 / DPAS_M + sm * RM) * line_a);
     uint gb = DPAS_UNIFORM(off_b + p.z * apart_b +
                            ((uint)p.n0 / DPAS_N + sn * RN) * line_b);
+    BEGIN_A();
     dpas_c sum[RM][RN];
     DPAS_UNROLL
     for (uint i = 0; i < RM; i++) {
@@ -110,23 +182,27 @@ void gemm_dpas(__global const uchar *restrict a, const uint off_a, const uint ap
         for (uint j = 0; j < RN; j++)
             sum[i][j] = 0;
     }
-    for (uint s = 0; s < n_steps; s++) {
-        dpas_a fa[RM];
-        dpas_b fb[RN];
+    for (uint s = 0; s < n_steps; s += DPAS_STEPS) {
+        dpas_a fa[DPAS_STEPS];
+        dpas_b fb[DPAS_STEPS][RN];
         DPAS_UNROLL
-        for (uint j = 0; j < RN; j++)
-            fb[j] = dpas_load_b(&team, b + (gb + j * line_b));
-        DPAS_UNROLL
-        for (uint i = 0; i < RM; i++)
-            fa[i] = dpas_load_a(&team, a + (ga + i * line_a));
-        DPAS_UNROLL
-        for (uint i = 0; i < RM; i++) {
+        for (uint l = 0; l < DPAS_STEPS; l++) {
             DPAS_UNROLL
             for (uint j = 0; j < RN; j++)
-                dpas(&team, &sum[i][j], fa[i], fb[j]);
+                fb[l][j] = dpas_load_b(&team, b + (gb + j * line_b));
+            gb += DPAS_B_BYTES;
         }
-        ga += DPAS_A_BYTES;
-        gb += DPAS_B_BYTES;
+        NEXT_A();
+        DPAS_UNROLL
+        for (uint i = 0; i < RM; i++) {
+            LOAD_A(i, fa);
+            DPAS_UNROLL
+            for (uint l = 0; l < DPAS_STEPS; l++) {
+                DPAS_UNROLL
+                for (uint j = 0; j < RN; j++)
+                    dpas(&team, &sum[i][j], fa[l], fb[l][j]);
+            }
+        }
     }
 
     STORE_COLUMN(0);

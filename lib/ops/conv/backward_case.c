@@ -16,18 +16,20 @@ enum { NO_TILE = 24, LEAST_SIDE = 5, MOST_IMAGES = 2 };
 /* The sizes of a tile that the case exceeds. */
 struct tile {
     size_t rows, cols, deep;
+    size_t slice; /* of channels, which are a multiple of it or not */
 };
 
 static struct tile describe_tile(const struct xl__variant *v,
                                  const struct xl__params *params)
 {
     const struct xl__conv_own *own = v ? v->own : NULL;
-    struct tile t = {NO_TILE, NO_TILE, NO_TILE};
+    struct tile t = {NO_TILE, NO_TILE, NO_TILE, 1};
     const bool keeps = own && own->keeps_filters;
     if (!keeps && params && params->value[XL__CONV_TM] > 0) {
         t.rows = (size_t)params->value[XL__CONV_TM];
         t.cols = (size_t)params->value[XL__CONV_TN];
         t.deep = (size_t)params->value[XL__CONV_TK];
+        t.slice = own && own->by_pixel ? t.deep : 1;
     }
     return t;
 }
@@ -56,7 +58,7 @@ static void shrink_channels(const xl_conv *d, const struct tile *t, bool keeps,
                             xl_conv *s)
 {
     const bool is_data = d->pass == XL_CONV_BACKWARD_DATA;
-    const bool first = d->in.layout == XL_NCHW;
+    const bool first = d->in.layout == XL_NCHW && t->slice == 1;
     size_t cg = xl__conv_cg(d);
     size_t kg = xl__max_size(1, xl__conv_kg(d)); /* 0: alpha is 0 */
     /* Products of a filter and channel for each pixel, at least. */
@@ -67,7 +69,8 @@ static void shrink_channels(const xl_conv *d, const struct tile *t, bool keeps,
         s->groups = choose_size(d->groups, NO_TILE + 1);
     if (!keeps && is_data) {
         cg = choose_size(cg, (first ? t->rows : t->cols) + 1);
-        kg = choose_size(kg, t->deep / taps + 1);
+        kg = xl__round_up(choose_size(kg, t->deep / taps + 1),
+                          kg % t->slice == 0 ? t->slice : 1);
     } else if (!keeps) {
         cg = choose_size(cg, t->cols / (d->r * d->s) + 2);
         kg = choose_size(kg, t->rows + 1);
@@ -97,7 +100,8 @@ static void shrink_data(const xl_conv *d, const struct tile *t,
 {
     static const double most_flop = 2e8; /* of a case of several images */
     xl_conv *s = &to->d;
-    const size_t tile = d->in.layout == XL_NCHW ? t->cols : t->rows;
+    const size_t tile =
+        d->in.layout == XL_NCHW && t->slice == 1 ? t->cols : t->rows;
     const size_t high =
         least_side(d->r, d->dilation_h, d->pad_top + d->pad_bottom);
     const size_t wide =

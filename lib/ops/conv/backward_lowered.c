@@ -613,6 +613,7 @@ LOWERED_TO(tiled)
 LOWERED_TO(direct)
 LOWERED_TO(wgmma)
 LOWERED_TO(mma)
+LOWERED_TO(dpas)
 
 #define VARIANT(pass, method, ...)                                            \
     const struct xl__variant xl__conv_##pass##_##method = {                   \
@@ -626,11 +627,12 @@ VARIANT(data, cpu, .tunables = xl__conv_cpu_tunables)
 VARIANT(data, tiled, .tunables = xl__conv_tiled_tunables)
 VARIANT(data, direct, .tunables = xl__conv_direct_tunables,
         .own = &(const struct xl__conv_own){.keeps_filters = true})
-#define ON_ENGINE(method)                                                     \
+#define ON_ENGINE(method, ...)                                                \
     VARIANT(data, method, .tunables = xl__gemm_##method##_tunables,           \
             .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                   \
-            .own = &(const struct xl__conv_own){.has_plain = true})
-ON_ENGINE(wgmma)
-ON_ENGINE(mma)
+            .own = &(const struct xl__conv_own){__VA_ARGS__})
+ON_ENGINE(wgmma, .has_plain = true)
+ON_ENGINE(mma, .has_plain = true)
+ON_ENGINE(dpas, .by_pixel = true)
 VARIANT(filters, cpu, .tunables = xl__conv_cpu_tunables)
 VARIANT(filters, tiled, .tunables = xl__conv_tiled_tunables)

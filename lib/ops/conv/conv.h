@@ -78,6 +78,9 @@ struct xl__conv_own {
     /* It has no tiles among its tunables, and its -D depend on a filter's
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
+    /* TM counts pixels and TN filters in both layouts, and a slice is of one
+     * pixel: channels that are a multiple of TK stay one. */
+    bool by_pixel;
     bool has_plain; /* other programs where out is not read (beta = 0) */
     /* TM counts tiles of window x window pixels, TN filters and TK channels,
      * in both layouts; the error is that of xl_conv for this accuracy. 0: not
@@ -168,7 +171,7 @@ extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 /* Its variants, one a file. */
 extern const struct xl__variant xl__conv_ref, xl__conv_tiled, xl__conv_cpu,
     xl__conv_depthwise, xl__conv_direct, xl__conv_mma, xl__conv_wgmma,
-    xl__conv_winograd_2, xl__conv_winograd_4;
+    xl__conv_dpas, xl__conv_winograd_2, xl__conv_winograd_4;
 /* Those of pointwise.c, of each pass. */
 #define XL__CONV_BY_GEMM(prefix)                                              \
     extern const struct xl__variant prefix##_wgmma, prefix##_mma,             \
@@ -181,7 +184,7 @@ extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
     xl__conv_data_cpu, xl__conv_data_direct, xl__conv_data_wgmma,
-    xl__conv_data_mma, xl__conv_filters_ref, xl__conv_filters_tiled,
-    xl__conv_filters_cpu, xl__conv_filters_mma;
+    xl__conv_data_mma, xl__conv_data_dpas, xl__conv_filters_ref,
+    xl__conv_filters_tiled, xl__conv_filters_cpu, xl__conv_filters_mma;
 
 #endif

@@ -7,10 +7,10 @@
  *   NCHW       filters x pixels   likewise
  *
  * with the pixels of all images, in NCHW of one. Kernels copy 16 bytes of a
- * pixel at a time. Images whose pixels are no multiples of that, which are
- * those of a network's first layer, or whose channels are not contiguous, are
- * copied before, and so are filters of another layout. Products of a batch are
- * groups, in NCHW images. */
+ * pixel at a time, gemm_dpas reads 32. Images whose pixels are no multiples of
+ * that, which are those of a network's first layer, or whose channels are not
+ * contiguous, are copied before, and so are filters of another layout.
+ * Products of a batch are groups, in NCHW images. */
 #include "ops/conv/implicit.h"
 
 #include "base/alloc.h"
@@ -46,29 +46,35 @@ static unsigned value_of(unsigned slot)
     return slot - XL__CONV_A + XL__CONV_OFF_A;
 }
 
-bool xl__implicit_reads(const xl_conv *d)
+struct xl__implicit_unit xl__implicit_unit(const struct xl__variant *of)
 {
-    const size_t bytes = xl__conv_cg(d) * ELEM_BYTES;
+    static const struct xl__implicit_unit of_dpas = {2 * CHUNK, 4 * CHUNK},
+                                          of_others = {CHUNK, CHUNK};
+    return of == &xl__gemm_dpas ? of_dpas : of_others;
+}
+
+bool xl__implicit_reads(const xl_conv *d, struct xl__implicit_unit unit)
+{
     return d->in.layout == XL_NHWC && d->in.stride[XL__AT_C] <= 1 &&
-           bytes % COPY_BYTES == 0 && d->in.offset % COPY_BYTES == 0;
+           xl__conv_cg(d) % unit.read == 0 && d->in.offset % COPY_BYTES == 0;
 }
 
 /* The narrowest pixel with which every window begins at a multiple of 16
  * bytes: then a row of a window is one run of pixels. Else pixels are such
  * multiples. */
-static size_t copied_channels(const xl_conv *d)
+static size_t copied_channels(const xl_conv *d, size_t unit)
 {
     size_t c = 1;
     while (c < d->c)
         c *= 2;
     return c < CHUNK && d->dilation_w == 1 && d->stride_w * c % CHUNK == 0
                ? c
-               : xl__round_up(d->c, CHUNK);
+               : xl__round_up(d->c, unit);
 }
 
 /* Copy images, with pixels of c elements, and change the convolution to that
  * of the copy. Returns the columns of a filter's copy. */
-static size_t copy_images(size_t c, struct xl__windows *w)
+static size_t copy_images(size_t c, size_t unit, struct xl__windows *w)
 {
     xl_conv *const d = &w->conv;
     struct xl__window_copy *const to = &w->images;
@@ -86,7 +92,7 @@ static size_t copy_images(size_t c, struct xl__windows *w)
     d->in.stride[XL__AT_W] = c;
     d->c = c;
     if (c < CHUNK) {
-        const size_t run = xl__round_up(d->s * c, CHUNK);
+        const size_t run = xl__round_up(d->s * c, unit);
         columns = run / c;
         to->left = d->pad_left;
         to->w = xl__round_up(xl__max_size((w->q - 1) * d->stride_w + columns,
@@ -104,18 +110,20 @@ static size_t copy_images(size_t c, struct xl__windows *w)
 }
 
 struct xl__implicit_filter xl__implicit_images(const xl_conv *d,
+                                               struct xl__implicit_unit unit,
                                                struct xl__windows *w)
 {
-    if (xl__implicit_reads(d))
+    if (xl__implicit_reads(d, unit))
         return (struct xl__implicit_filter){d->s, xl__conv_cg(d)};
-    const size_t c = copied_channels(d);
-    return (struct xl__implicit_filter){copy_images(c, w), c};
+    const size_t c = copied_channels(d, unit.copied);
+    return (struct xl__implicit_filter){copy_images(c, unit.copied, w), c};
 }
 
-static void find_copies(const xl_conv *d, struct xl__windows *w)
+static void find_copies(const xl_conv *d, struct xl__implicit_unit unit,
+                        struct xl__windows *w)
 {
-    const bool is_read = xl__implicit_reads(d);
-    const struct xl__implicit_filter f = xl__implicit_images(d, w);
+    const bool is_read = xl__implicit_reads(d, unit);
+    const struct xl__implicit_filter f = xl__implicit_images(d, unit, w);
     if (is_read && d->filters.offset % COPY_BYTES == 0 &&
         (d->filters.layout == XL_KRSC || d->r * d->s == 1))
         return;
@@ -133,7 +141,8 @@ static void find_copies(const xl_conv *d, struct xl__windows *w)
 
 /* -- the product ---------------------------------------------------------- */
 
-static const char *find_refusal(const struct xl__conv_canonical *c)
+static const char *find_refusal(const struct xl__conv_canonical *c,
+                                struct xl__implicit_unit unit)
 {
     const xl_conv *d = &c->d;
     size_t stride;
@@ -144,8 +153,9 @@ static const char *find_refusal(const struct xl__conv_canonical *c)
     if (d->out.stride[is_by_image(d) ? XL__AT_W : XL__AT_C] > 1)
         return "the columns (NCHW) or channels (NHWC) of out are not "
                "contiguous";
-    if (d->c == 0 || (d->groups > 1 && !xl__implicit_reads(d)))
-        return "the channels of a group are no aligned multiples of 16 bytes";
+    if (d->c == 0 || (d->groups > 1 && !xl__implicit_reads(d, unit)))
+        return "the channels of a group are no aligned multiples of 16 bytes, "
+               "32 for gemm_dpas";
     if (!xl__conv_fits_32(c))
         return "a size does not fit in 32 bits";
     if (!find_pixel_stride(c, &stride))
@@ -202,10 +212,12 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
 }
 
 static const char *map_to_product(const struct xl__conv_canonical *c,
+                                  const struct xl__variant *of,
                                   struct implicit *to)
 {
     const xl_conv *d = &c->d;
-    const char *why = find_refusal(c);
+    const struct xl__implicit_unit unit = xl__implicit_unit(of);
+    const char *why = find_refusal(c, unit);
     size_t stride;
     if (why)
         return why;
@@ -214,7 +226,7 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
                                         .conv = *d,
                                         .p = c->p,
                                         .q = c->q}};
-    find_copies(d, &to->windows);
+    find_copies(d, unit, &to->windows);
     const xl_conv *w = &to->windows.conv;
     if (xl__conv_span_of_input(w) / CHUNK > UINT32_MAX)
         return "offsets in 16 bytes do not fit in 32 bits";
@@ -244,7 +256,7 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
                           const struct xl__variant *of)
 {
     struct implicit i;
-    const char *why = map_to_product(desc, &i);
+    const char *why = map_to_product(desc, of, &i);
     return why ? why : of->refuses(l, &i.product);
 }
 
@@ -252,7 +264,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    const struct xl__variant *of, struct xl__params *out)
 {
     struct implicit i;
-    if (!map_to_product(desc, &i))
+    if (!map_to_product(desc, of, &i))
         of->choose(l, &i.product, out);
 }
 
@@ -261,7 +273,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
                       const struct xl__params *params, struct xl__plan *p)
 {
     struct implicit i;
-    if (map_to_product(desc, &i))
+    if (map_to_product(desc, of, &i))
         return XL_UNSUPPORTED;
     const xl_status status = of->plan(l, &i.product, params, p);
     p->flop = xl__conv_flop(desc);
@@ -269,9 +281,10 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     return status;
 }
 
-#define VARIANT(method)                                                       \
+#define VARIANT(method, ...)                                                  \
     XL__BY_GEMM(conv_, method,                                                \
                 .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},               \
-                .own = &(const struct xl__conv_own){.has_plain = true})
-VARIANT(wgmma)
-VARIANT(mma)
+                .own = &(const struct xl__conv_own){__VA_ARGS__})
+VARIANT(wgmma, .has_plain = true)
+VARIANT(mma, .has_plain = true)
+VARIANT(dpas, .by_pixel = true)

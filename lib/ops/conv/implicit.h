@@ -14,11 +14,18 @@ struct xl__implicit_filter {
     size_t columns, c;
 };
 
+/* The channels of a pixel that a variant of GEMM reads are a multiple of
+ * `read`; of a copy, of `copied`: larger where it reads more at once then. */
+struct xl__implicit_unit {
+    size_t read, copied;
+};
+struct xl__implicit_unit xl__implicit_unit(const struct xl__variant *of);
 /* Whether images are gathered where they are. */
-bool xl__implicit_reads(const xl_conv *d);
+bool xl__implicit_reads(const xl_conv *d, struct xl__implicit_unit unit);
 /* Set the copy of images in `w`, whose `conv`, p and q are those of d, and
  * change `conv` to that of the copy, unless xl__implicit_reads(). */
 struct xl__implicit_filter xl__implicit_images(const xl_conv *d,
+                                               struct xl__implicit_unit unit,
                                                struct xl__windows *w);
 
 #endif

@@ -29,7 +29,8 @@ struct filters_product {
     bool is_direct;                    /* the product is the result */
 };
 
-static const char *find_refusal(const struct xl__conv_canonical *c)
+static const char *find_refusal(const struct xl__conv_canonical *c,
+                                struct xl__implicit_unit unit)
 {
     const xl_conv *d = &c->d;
     if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16)
@@ -38,7 +39,7 @@ static const char *find_refusal(const struct xl__conv_canonical *c)
         return "there is no sum";
     if (xl__conv_kg(d) == 1)
         return "there is one filter";
-    if (d->groups > 1 && !xl__implicit_reads(d))
+    if (d->groups > 1 && !xl__implicit_reads(d, unit))
         return "the channels of a group are no aligned multiples of 16 bytes";
     if (!xl__conv_fits_32(c))
         return "a size does not fit in 32 bits";
@@ -111,17 +112,19 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
 }
 
 static const char *map_to_product(const struct xl__conv_canonical *c,
+                                  const struct xl__variant *of,
                                   struct filters_product *to)
 {
     const xl_conv *d = &c->d;
-    const char *why = find_refusal(c);
+    const struct xl__implicit_unit unit = xl__implicit_unit(of);
+    const char *why = find_refusal(c, unit);
     if (why)
         return why;
     *to = (struct filters_product){
         .windows = {
             .of_b = true, .across = true, .conv = *d, .p = c->p, .q = c->q}};
     struct xl__windows *const w = &to->windows;
-    to->filter = xl__implicit_images(d, w);
+    to->filter = xl__implicit_images(d, unit, w);
     w->images.mem = XL__GEMM_B;
     w->images.value = XL__GEMM_OFF_B;
     if (xl__conv_span_of_input(&w->conv) / CHUNK > UINT32_MAX)
@@ -199,7 +202,7 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
                           const struct xl__variant *of)
 {
     struct filters_product f;
-    const char *why = map_to_product(desc, &f);
+    const char *why = map_to_product(desc, of, &f);
     return why ? why : of->refuses(l, &f.product);
 }
 
@@ -207,7 +210,7 @@ static void choose(const struct xl__limits *l, const void *desc,
                    const struct xl__variant *of, struct xl__params *out)
 {
     struct filters_product f;
-    if (!map_to_product(desc, &f))
+    if (!map_to_product(desc, of, &f))
         of->choose(l, &f.product, out);
 }
 
@@ -219,7 +222,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     const struct xl__conv_canonical *c = desc;
     struct filters_product f;
     struct xl__conv_place place[3];
-    if (map_to_product(desc, &f))
+    if (map_to_product(desc, of, &f))
         return XL_UNSUPPORTED;
     TRY(of->plan(l, &f.product, params, p));
     find_places(&c->d, &f, p, place);

@@ -41,25 +41,28 @@ static size_t choose_size(size_t real, size_t least)
 /* The sizes of a tile that the case exceeds. */
 struct tiles {
     size_t filters, pixels, deep;
+    size_t slice; /* of channels, which are a multiple of it or not */
 };
 
 static struct tiles describe_tiles(const struct xl__conv_canonical *c,
                                    const struct xl__conv_own *own,
                                    const struct xl__params *params)
 {
-    struct tiles t = {NO_TILE, NO_TILE, NO_TILE};
+    const bool by_pixel = own && own->by_pixel;
+    struct tiles t = {NO_TILE, NO_TILE, NO_TILE, 1};
     if (own && own->window) {
         t.filters = (size_t)params->value[XL__CONV_TN];
         t.pixels = (size_t)params->value[XL__CONV_TM] * own->window *
                    own->window;
         t.deep = (size_t)params->value[XL__CONV_TK] * c->d.r * c->d.s;
     } else if (params && params->value[XL__CONV_TM] > 0) {
-        const bool first = c->d.out.layout == XL_NCHW;
+        const bool first = !by_pixel && c->d.out.layout == XL_NCHW;
         const size_t tm = (size_t)params->value[XL__CONV_TM];
         const size_t tn = (size_t)params->value[XL__CONV_TN];
         t.filters = first ? tm : tn;
         t.pixels = first ? tn : tm;
         t.deep = (size_t)params->value[XL__CONV_TK];
+        t.slice = by_pixel ? t.deep : 1;
     }
     return t;
 }
@@ -88,7 +91,9 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
     s->s = xl__min_size(d->s, side);
     const size_t deep = t->deep / (s->r * s->s) + 1;
     s->k = s->groups * (kg == 1 ? 1 : choose_size(kg, t->filters + 1));
-    s->c = s->groups * (cg == 1 || is_shallow ? cg : choose_size(cg, deep));
+    s->c = s->groups *
+           xl__round_up(cg == 1 || is_shallow ? cg : choose_size(cg, deep),
+                        cg % t->slice == 0 ? t->slice : 1);
 }
 
 /* Columns past the last window. */

@@ -8,13 +8,15 @@
  *
  * XL_TEST_FULL  set: every tile with every shape, also large ones
  * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated; dg2 or
- *               pvc: filters of one element by gemm_dpas, of the case table
+ *               pvc: Intel's, conv_dpas
+ * XL_TEST_1X1   set, with these: filters of one element by gemm_dpas
  * XL_TEST_PASS  data or filters: conv_data_mma, conv_filters_mma */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cases/conv_cases.h"
 #include "ops/conv/conv.h"
+#include "ops/gemm/engines/dpas.h"
 #include "ops/gemm/engines/mma.h"
 #include "ops/variants.h"
 #include "runtime/launch.h"
@@ -25,33 +27,37 @@ enum { SEED = 20, LEAST_OF_1X1 = 1 };
 
 static struct test_device t;
 static bool takes_all;
+static bool is_1x1;
 static const char *arch; /* of AMD; NULL: mma.sync */
 
-/* The passes, by XL_TEST_PASS. */
+/* The passes, by XL_TEST_PASS: on an engine of any vendor, on Intel's. */
+enum { MMA, DPAS, DPAS_1X1, N_OWN };
 static const struct {
     const char *name;
     enum xl__op_id op;
-    const struct xl__variant *own, *dpas;
-} passes[] = {[XL_CONV_FORWARD] = {"forward", XL__OP_CONV, &xl__conv_mma,
-                                   &xl__conv_gemm_dpas},
-              [XL_CONV_BACKWARD_DATA] = {"data", XL__OP_CONV_DATA,
-                                         &xl__conv_data_mma,
-                                         &xl__conv_data_gemm_dpas},
-              [XL_CONV_BACKWARD_FILTERS] = {"filters", XL__OP_CONV_FILTERS,
-                                            &xl__conv_filters_mma,
-                                            &xl__conv_filters_gemm_dpas}};
+    const struct xl__variant *own[N_OWN];
+} passes[] = {
+    [XL_CONV_FORWARD] = {"forward",
+                         XL__OP_CONV,
+                         {&xl__conv_mma, &xl__conv_dpas, &xl__conv_gemm_dpas}},
+    [XL_CONV_BACKWARD_DATA] = {"data",
+                               XL__OP_CONV_DATA,
+                               {&xl__conv_data_mma, &xl__conv_data_dpas,
+                                &xl__conv_data_gemm_dpas}},
+    [XL_CONV_BACKWARD_FILTERS] = {
+        "filters",
+        XL__OP_CONV_FILTERS,
+        {&xl__conv_filters_mma, NULL, &xl__conv_filters_gemm_dpas}}};
 static const struct xl__variant *own; /* of the pass */
-static unsigned dpas_lanes;           /* 0: not Intel's engine */
+static bool is_dpas;                  /* Intel's engine */
 static xl_conv_pass pass;
 
 static int open_device(void **state)
 {
     (void)state;
     emulated_open(&t, passes[pass].op, own);
-    if (dpas_lanes > 0)
-        emulate_dpas_ops(&t.device->limits, dpas_lanes);
-    else if (arch)
-        emulate_amd_ops(&t.device->limits, arch);
+    if (arch)
+        emulate_chip(&t.device->limits, arch);
     return 0;
 }
 
@@ -90,7 +96,7 @@ static void case_table(void **state)
             n_refused++;
     }
     print_message("%u cases right, %u not taken\n", n_right, n_refused);
-    assert_in_range(n_right, dpas_lanes > 0 ? LEAST_OF_1X1 : 15, 1000);
+    assert_in_range(n_right, is_1x1 ? LEAST_OF_1X1 : 15, 1000);
 }
 
 /* Every kind of window; channels that slices hold a part of, one and several
@@ -143,6 +149,15 @@ static const struct conv_case shapes[] = {
      .groups = 2,
      .dilation = {2, 1},
      .pad = {2, 1, 0, 1}},
+    {.n = 3,
+     .c = 96,
+     .h = 9,
+     .w = 6,
+     .k = 80,
+     .r = 2,
+     .s = 3,
+     .groups = 2,
+     .pad = {1, 0, 1, 1}},
     {.n = 2,
      .c = 3,
      .h = 19,
@@ -153,13 +168,37 @@ static const struct conv_case shapes[] = {
      .pad = {3, 3, 3, 3},
      .stride = {2, 2}},
 };
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, BAND = 4, MOST_PARTS = 2 };
+enum {
+    N_SHAPES = sizeof shapes / sizeof *shapes,
+    BAND = 4,
+    MOST_PARTS = 2,
+    SAMPLED = 3 /* of Intel's */
+};
+
+/* The i-th of the model's tiles. Intel's, of one or two instructions along k:
+ * which of them depends on the channels of a pixel. */
+static struct xl__params listed(unsigned i, xl_dtype in)
+{
+    const struct xl__limits *l = &t.device->limits;
+    if (!is_dpas) {
+        struct xl__params p = xl__mma_listed(l, i, in);
+        p.value[XL__MMA_GR] = BAND;
+        p.value[XL__MMA_PARTS] = 1 + (int)(i / 4) % MOST_PARTS;
+        return p;
+    }
+    struct xl__params p =
+        xl__dpas_listed(i / 2, xl__find_matrix_op(l, "dpas", in, in));
+    p.value[XL__GEMM_TK] *= 1 + (int)i % 2;
+    return p;
+}
 
 /* What takes the emulation seconds. */
 static bool is_large(unsigned i)
 {
     enum { MOST = 128 * 128 };
-    const struct xl__params p = xl__mma_listed(&t.device->limits, i, XL_F16);
+    const struct xl__params p = listed(i, XL_F16);
+    if (is_dpas)
+        return p.value[XL__DPAS_GRF] == XL__DPAS_ALL_REGISTERS;
     return p.value[XL__CONV_TM] * p.value[XL__CONV_TN] >= MOST;
 }
 
@@ -167,13 +206,13 @@ static void every_tile(void **state)
 {
     unsigned n_right = 0;
     (void)state;
-    for (unsigned i = 0;
-         xl__mma_listed(&t.device->limits, i, XL_F16).value[XL__CONV_TM];
-         i++) {
+    for (unsigned i = 0; listed(i, XL_F16).value[XL__CONV_TM]; i++) {
         for (unsigned j = 0; j < N_SHAPES; j++) {
             char what[64];
-            const bool is_turn = arch ? j == i % N_SHAPES
-                                      : j == i / 2 % N_SHAPES && i % 2 == 0;
+            const bool is_turn =
+                is_dpas ? j == i / 2 % N_SHAPES && test_is_sampled(i, SAMPLED)
+                : arch  ? j == i % N_SHAPES
+                        : j == i / 2 % N_SHAPES && i % 2 == 0;
             if (!takes_all && (!is_turn || is_large(i)))
                 continue;
             struct conv_case c = shapes[j];
@@ -185,10 +224,7 @@ static void every_tile(void **state)
             c.pass = pass;
             c.has_norm =
                 pass == XL_CONV_FORWARD && j != N_SHAPES - 1 && i % 3 == 0;
-            emulated.wanted = xl__mma_listed(&t.device->limits, i, c.in);
-            emulated.wanted.value[XL__MMA_GR] = BAND;
-            emulated.wanted.value[XL__MMA_PARTS] =
-                1 + (int)(i / 4) % MOST_PARTS;
+            emulated.wanted = listed(i, c.in);
             xl__plan_cache_clear(t.queue);
             xl__selections_clear(t.queue->ctx);
             snprintf(what, sizeof what, "set %u, shape %u", i, j);
@@ -197,7 +233,11 @@ static void every_tile(void **state)
     }
     print_message("%u right\n", n_right);
     /* Of the sampled tiles the images' gradients take one less. */
-    assert_in_range(n_right, pass == XL_CONV_BACKWARD_DATA ? 4 : 5, 1000);
+    assert_in_range(n_right,
+                    is_dpas                         ? 2
+                    : pass == XL_CONV_BACKWARD_DATA ? 4
+                                                    : 5,
+                    1000);
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
@@ -212,11 +252,9 @@ int main(int argc, char **argv)
     while (getenv("XL_TEST_PASS") &&
            strcmp(getenv("XL_TEST_PASS"), passes[pass].name) != 0)
         pass++;
-    if (arch && strcmp(arch, "dg2") == 0)
-        dpas_lanes = 8;
-    else if (arch && strcmp(arch, "pvc") == 0)
-        dpas_lanes = 16;
-    own = dpas_lanes > 0 ? passes[pass].dpas : passes[pass].own;
+    is_dpas = arch && strncmp(arch, "gfx", 3) != 0;
+    is_1x1 = getenv("XL_TEST_1X1") != NULL;
+    own = passes[pass].own[!is_dpas ? MMA : is_1x1 ? DPAS_1X1 : DPAS];
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

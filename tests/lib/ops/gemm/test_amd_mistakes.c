@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the layout of AMD's fragments, planted one at a time in a copy
+/* Mistakes in the layout of AMD's fragments, and of the rows of windows on
+ * Intel's engine, planted one at a time in a copy
  * of the kernels: the self-check of gemm_mma, of the variants of convolution
  * on the engine or of attention_mma, on the emulated instructions, strikes
  * each. Without a mistake the result is computed.
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "ops/attention/attention.h"
+#include "ops/gemm/engines/dpas.h"
 #include "ops/gemm/engines/mma.h"
 #include "ops/path/matrix_engine.h"
 #include "runtime/store/sources.h"
@@ -20,7 +22,21 @@
 #define GATHER "gemm/windows/slices.clh"
 #define TRANSPOSED "attention/mma_transposed.cl"
 
-enum call { GEMM, CONV_NHWC, CONV_NCHW, DATA, FILTERS, ATTENTION };
+#define DPAS "common/intel/dpas.clh"
+#define DPAS_GEMM "gemm/intel/dpas.cl"
+#define DPAS_PACK "gemm/intel/dpas_pack.cl"
+
+enum call {
+    GEMM,
+    CONV_NHWC,
+    CONV_NCHW,
+    DATA,
+    FILTERS,
+    ATTENTION,
+    DPAS_NHWC,
+    DPAS_NCHW,
+    DPAS_DATA
+};
 static const struct {
     enum xl__op_id op;
     const struct xl__variant *own;
@@ -32,7 +48,11 @@ static const struct {
     [DATA] = {XL__OP_CONV_DATA, &xl__conv_data_mma, "conv_data_mma: in("},
     [FILTERS] = {XL__OP_CONV_FILTERS, &xl__conv_filters_mma,
                  "conv_filters_mma: filters("},
-    [ATTENTION] = {XL__OP_ATTENTION, &xl__attention_mma, "attention_mma: o("}};
+    [ATTENTION] = {XL__OP_ATTENTION, &xl__attention_mma, "attention_mma: o("},
+    [DPAS_NHWC] = {XL__OP_CONV, &xl__conv_dpas, "conv_dpas: out("},
+    [DPAS_NCHW] = {XL__OP_CONV, &xl__conv_dpas, "conv_dpas: out("},
+    [DPAS_DATA] = {XL__OP_CONV_DATA, &xl__conv_data_dpas,
+                   "conv_data_dpas: in("}};
 struct mistake {
     const char *what, *arch, *file, *from, *to;
 };
@@ -126,6 +146,53 @@ static const struct mistake in_filters[] = {
     {"one image for all", "gfx942", WINDOWS, "n * v->step_n +", ""},
 };
 
+static const struct mistake in_dpas_nhwc[] = {
+    {"none", "dg2", NULL, NULL, NULL},
+    {"none", "pvc", NULL, NULL, NULL},
+    {"rows in pairs swapped", "dg2", DPAS, "row[r] = t->room[first + r];",
+     "row[r] = t->room[first + (r ^ 1)];"},
+    {"the masks of other rows", "dg2", DPAS, "DPAS_LANES + first + r]",
+     "DPAS_LANES + first + (r ^ 1)]"},
+    {"what is outside is not cleared", "dg2", DPAS, "(dpas_piece)masks[r])",
+     "(dpas_piece)UINT_MAX)"},
+    {"the first half of a row twice", "dg2", DPAS,
+     "[l * DPAS_LANES + t->lane]", "[t->lane]"},
+    {"rows of the first items for all", "pvc", DPAS_GEMM,
+     "(i) * DPAS_M % DPAS_LANES, to)", "0, to)"},
+    {"rows of the first tile for all", "dg2", DPAS_GEMM,
+     "rows.from[(i) * DPAS_M / DPAS_LANES]", "rows.from[0]"},
+    {"masks of the first items for all", "dg2", DPAS_GEMM,
+     "rows.mask[(i) * DPAS_M / DPAS_LANES]", "rows.mask[0]"},
+    {"the taps of the first slice", "dg2", DPAS_GEMM,
+     "    next_tap(v, &x->tap);", ""},
+    {"rows of the sub-group below", "dg2", DPAS_GEMM,
+     "(uint)p.m0 + sm * RM * DPAS_M", "(uint)p.m0 + (sm ^ 1) * RM * DPAS_M"},
+    {"tiles along k swapped in B", "pvc", DPAS_GEMM, "fa[l], fb[l][j]",
+     "fa[l], fb[l ^ 1][j]"},
+    {"columns' words swapped in B", "pvc", DPAS_PACK,
+     "INDEX(t) ((t) % DPAS_N)", "INDEX(t) (((t) ^ 1) % DPAS_N)"},
+    {"pairs along k swapped in B", "dg2", DPAS_PACK, "(j * (32 / DPAS_PACK))",
+     "((1 - j) * (32 / DPAS_PACK))"},
+    {"an image's last column is outside", "dg2", WINDOWS, "(pixel).x < (v)->w",
+     "(pixel).x < (v)->w - 1"},
+    {"one image for all", "pvc", WINDOWS, "n * v->step_n +", ""},
+};
+static const struct mistake in_dpas_nchw[] = {
+    {"none", "dg2", NULL, NULL, NULL},
+    {"none", "pvc", NULL, NULL, NULL},
+    {"the images of the first product", "dg2", DPAS_GEMM,
+     "(off_a + GEMM_AT_A(p.z))", "(off_a)"},
+    {"half of a chunk", "dg2", DPAS_GEMM, "* CHUNK & x->mask",
+     "* (CHUNK / 2) & x->mask"},
+    {"windows without padding on the left", "pvc", WINDOWS,
+     "- (int)v->pad_left", ""},
+};
+static const struct mistake in_dpas_data[] = {
+    {"none", "dg2", NULL, NULL, NULL},
+    {"a pixel's first channels for all", "pvc", WINDOWS,
+     "t->c + t->r * v->below", "t->r * v->below"},
+};
+
 /* clang-format off */
 static const struct mistake in_attention[] = {
     {"none", "gfx942", NULL, NULL, NULL},
@@ -210,7 +277,8 @@ static xl_status run_call(const struct test_device *t, enum call of,
                           const cl_mem *mem)
 {
     enum { IMAGES = 2, PIXELS = 6, TAPS = 3 };
-    const xl_layout layout = of == CONV_NCHW ? XL_NCHW : XL_NHWC;
+    const xl_layout layout =
+        of == CONV_NCHW || of == DPAS_NCHW ? XL_NCHW : XL_NHWC;
     const xl_gemm g = {XL_GEMM_INIT,
                        .m = SIDE,
                        .n = SIDE,
@@ -236,9 +304,9 @@ static xl_status run_call(const struct test_device *t, enum call of,
         .filters = {.mem.buf = mem[1], .layout = XL_KRSC, .dtype = XL_F16},
         .out = {.mem.buf = mem[2], .layout = layout, .dtype = XL_F16},
         .alpha = 1,
-        .pass = of == DATA      ? XL_CONV_BACKWARD_DATA
-                : of == FILTERS ? XL_CONV_BACKWARD_FILTERS
-                                : XL_CONV_FORWARD};
+        .pass = of == DATA || of == DPAS_DATA ? XL_CONV_BACKWARD_DATA
+                : of == FILTERS               ? XL_CONV_BACKWARD_FILTERS
+                                              : XL_CONV_FORWARD};
     xl_attention a = {XL_ATTENTION_INIT, .n_batch = 1,     .n_heads = 2,
                       .n_kv_heads = 1,   .n_q = SIDE,      .n_kv = SIDE,
                       .d_head = SIDE,    .is_causal = true};
@@ -248,6 +316,20 @@ static xl_status run_call(const struct test_device *t, enum call of,
     return of == GEMM        ? xl_gemm_run(t->queue, &g, NULL)
            : of == ATTENTION ? xl_attention_run(t->queue, &a, NULL)
                              : xl_conv_run(t->queue, &d, NULL);
+}
+
+/* Of Intel's: 32 rows, 2 x 2 instructions, and two along k. */
+static void want_dpas_tile(const struct xl__limits *l)
+{
+    enum { ROWS = 32, EACH = 2 };
+    const xl_matrix_op *op = xl__find_matrix_op(l, "dpas", XL_F16, XL_F16);
+    struct xl__params p = xl__dpas_listed(0, op);
+    for (size_t i = 0; p.value[XL__GEMM_TM]; p = xl__dpas_listed(++i, op)) {
+        if (p.value[XL__GEMM_TM] == ROWS && p.value[XL__DPAS_RM] == EACH &&
+            p.value[XL__DPAS_RN] == EACH)
+            emulated.wanted = p;
+    }
+    emulated.wanted.value[XL__GEMM_TK] *= EACH;
 }
 
 /* The tile of 64 x 64, of attention with blocks of 32 keys. */
@@ -264,6 +346,10 @@ static void want_tile(const struct test_device *t, enum call of)
                 p.value[XL__ATTENTION_BK] == KEYS && !emulated.wanted.value[0])
                 emulated.wanted = p;
         }
+        return;
+    }
+    if (l->model.dpas) {
+        want_dpas_tile(l);
         return;
     }
     for (size_t i = 0;; i++) {
@@ -285,7 +371,7 @@ static void one_mistake(const struct mistake *m, enum call of)
     const xl_options options = {XL_OPTIONS_INIT, .cache_dir = "",
                                 .cl_dir = dir};
     emulated_open_with(&t, &options, calls[of].op, calls[of].own);
-    emulate_amd_ops(&t.device->limits, m->arch);
+    emulate_chip(&t.device->limits, m->arch);
     want_tile(&t, of);
     cl_mem mem[OPERANDS];
     for (unsigned i = 0; i < OPERANDS; i++) {
@@ -333,6 +419,22 @@ static void each_of_conv_is_struck(void **state)
     run_list(in_filters, sizeof in_filters / sizeof *in_filters, FILTERS);
 }
 
+static void each_of_dpas_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_dpas_nhwc, sizeof in_dpas_nhwc / sizeof *in_dpas_nhwc,
+             DPAS_NHWC);
+}
+
+static void each_of_other_dpas_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_dpas_nchw, sizeof in_dpas_nchw / sizeof *in_dpas_nchw,
+             DPAS_NCHW);
+    run_list(in_dpas_data, sizeof in_dpas_data / sizeof *in_dpas_data,
+             DPAS_DATA);
+}
+
 static void each_of_attention_is_struck(void **state)
 {
     (void)state;
@@ -345,6 +447,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_struck),
         cmocka_unit_test(each_of_conv_is_struck),
+        cmocka_unit_test(each_of_dpas_is_struck),
+        cmocka_unit_test(each_of_other_dpas_is_struck),
         cmocka_unit_test(each_of_attention_is_struck)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
