@@ -364,8 +364,9 @@ static void print_device(xl_device *dev)
 
 static void print_variants(xl_device *dev)
 {
-    static const char *const ops[] = {"gemm",      "conv",  "softmax", "norm",
-                                      "attention", "qgemm", "rotary"};
+    static const char *const ops[] = {"gemm",   "conv",      "softmax",
+                                      "norm",   "attention", "qgemm",
+                                      "rotary", "qconvert"};
     const char *name;
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
         for (unsigned i = 0; (name = xl_variant_name(dev, ops[k], i)); i++)

@@ -124,6 +124,8 @@ const struct option_row option_rows[] = {
     {"group", 0, OPT_COUNT, "N",
      "columns of weights of int4 that share a scale and a zero; 128 when not "
      "given", NULL, AT(group), false, NULL},
+    {"dequantise", 0, OPT_FLAG, NULL, "from quantised blocks to --dtype", NULL,
+     AT(dequantise), false, NULL},
     {"window", 0, OPT_COUNT, "N",
      "a query sees the keys less than N from its place; all when not given",
      NULL, AT(window), false, NULL},

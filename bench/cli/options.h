@@ -91,8 +91,9 @@ struct settings {
     bool backward;                        /* softmax, norm */
     bool causal;                          /* attention */
     size_t share, window;                 /* attention; 0: not given */
-    int format;        /* qgemm: an xl_qformat; -1: not given */
+    int format;        /* qgemm, qconvert: an xl_qformat; -1: not given */
     size_t group;      /* qgemm, of int4; 0: not given */
+    bool dequantise;   /* qconvert */
     size_t batch;      /* products of a call; 0: not given */
     size_t heads;      /* products for each of these; 0: not given */
     size_t calls;      /* peers: runs per wait; 0: one */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `clbench gemm` and `qgemm`: time matrix products, of the command line or the
+/* `clbench gemm`, `qgemm` and `qconvert`: time matrix products and the
+ * conversion of quantised matrices, of the command line or the
  * case table; of gemm sweeps of sizes; reads of global memory; random shapes
  * against a bound. */
 #include <stdio.h>
@@ -117,4 +118,40 @@ const struct command cmd_qgemm = {
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_qgemm,
+};
+
+static int run_qconvert(struct session *s)
+{
+    return s->set.explain || s->set.as ? explain_run(s, &bench_qconvert)
+                                       : bench_command(s, &bench_qconvert);
+}
+
+static const char *const qconvert_options[] = {
+    "device",      "all-devices", "explain",      "as",    "variant",
+    "same-kernel", "dtype",       "format",       "group", "dequantise",
+    "trace",       "json",        REPORT_OPTIONS, "seed",  "quick",
+    "full",        "max-time",    RUN_OPTIONS,    "roofs", "strict",
+    NULL};
+
+const struct command cmd_qconvert = {
+    .name = "qconvert",
+    .summary = "time the conversion of quantised matrices",
+    .words = "[SHAPE...]",
+    .about =
+        "Times the quantisation of ROWSxCOLS elements of --dtype to --format "
+        "on the device, with --dequantise the inverse. Without a SHAPE the "
+        "built-in cases run, a layer of a language model, both ways. The "
+        "value is the bytes of both matrices by time. Rows of the result are "
+        "compared with the host's, bit for bit, before and after it is "
+        "timed.\n\n"
+        "  clbench qconvert 4096x14336 --format q4_0 --dtype f16\n"
+        "  clbench qconvert 4096x4096 --format int4 --group 64 --variant "
+        "all\n"
+        "  clbench qconvert 4096x14336 --format q6_k --dequantise --explain "
+        "--as h200",
+    .options = qconvert_options,
+    .dtypes = "f32|f16|bf16",
+    .min_words = 0,
+    .max_words = BENCH_MAX_WORDS,
+    .run = run_qconvert,
 };

@@ -223,21 +223,22 @@ static int run_tune(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "variant",      "dtype",    "trans",  "accuracy", "batch",
-    "log",    "rms",          "residual", "shapes", "format",   "group",
-    "budget", "tries",        "patience", "output", "dry-run",  "list",
-    "json",   REPORT_OPTIONS, NULL};
+    "device",     "variant", "dtype",        "trans",    "accuracy", "batch",
+    "log",        "rms",     "residual",     "shapes",   "format",   "group",
+    "dequantise", "budget",  "tries",        "patience", "output",   "dry-run",
+    "list",       "json",    REPORT_OPTIONS, NULL};
 
 const struct command cmd_tune = {
     .name = "tune",
     .summary = "search for the fastest variant and tunables of shapes",
     .words = "OP [SHAPE...]",
     .about =
-        "Tries variants and tunables of OP, gemm, qgemm, softmax, norm, "
+        "Tries variants and tunables of OP, gemm, qgemm, qconvert, softmax, "
+        "norm, "
         "attention, rotary or "
         "a gradient (softmax_backward, norm_backward, attention_backward), "
         "for the class of each SHAPE, MxNxK or N (ROWSxCOLS for ops over "
-        "rows, "
+        "rows and qconvert, "
         "BATCHxHEADSxNxD for attention and rotary), or for a default list. "
         "Candidates "
         "that do not fit the device are left out before they "

@@ -262,6 +262,7 @@ static const struct {
 } titles[] = {
     {"gemm", "Matrix products (GEMM)"},
     {"qgemm", "Products with quantised weights"},
+    {"qconvert", "Conversion of quantised matrices"},
     {"rotary", "Rotary embedding and append"},
     {"conv", "Convolution"},
     {"softmax", "Softmax"},

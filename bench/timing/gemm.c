@@ -286,8 +286,7 @@ static void fill_blocks(const struct qgemm_case *c, unsigned char *host,
     free(x);
 }
 
-static void fill_qgemm(const void *arg, unsigned i, void *host,
-                       struct xl__rng *rng)
+void qgemm_fill(const void *arg, unsigned i, void *host, struct xl__rng *rng)
 {
     static const double scale = 0.125;
     const struct qgemm_case *c = arg;
@@ -432,14 +431,11 @@ fail:
     return status;
 }
 
-static bool parse_qgemm(const struct settings *set, const char *word,
-                        void *arg, char *why, size_t why_cap)
+bool qgemm_init(const struct settings *set, const char *word,
+                const size_t mnk[3], struct qgemm_case *c, char *why,
+                size_t why_cap)
 {
     enum { GROUP = 128 };
-    struct qgemm_case *c = arg;
-    size_t mnk[3];
-    if (!shape_gemm(word, mnk, why, why_cap))
-        return false;
     *c = (struct qgemm_case){
         .name = "own",
         .use = CASE_BENCH,
@@ -455,24 +451,38 @@ static bool parse_qgemm(const struct settings *set, const char *word,
     if (qgemm_case_bytes(c).blocks > 0)
         return true;
     snprintf(why, why_cap,
-             "invalid shape '%s': K must be a multiple of %zu for %s%s", word,
-             xl_qformat_layout(c->format)->block,
+             "invalid shape '%s': its columns, %zu, must be a multiple of %zu "
+             "for %s%s",
+             word, c->k, xl_qformat_layout(c->format)->block,
              xl_qformat_layout(c->format)->name,
              c->has_zeros ? " and of --group, a multiple of 32" : "");
     return false;
 }
 
+static bool parse_qgemm(const struct settings *set, const char *word,
+                        void *arg, char *why, size_t why_cap)
+{
+    size_t mnk[3];
+    return shape_gemm(word, mnk, why, why_cap) &&
+           qgemm_init(set, word, mnk, arg, why, why_cap);
+}
+
+bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row)
+{
+    const struct settings *set = &s->set;
+    return (row->use & CASE_BENCH) &&
+           (!set->quick || (row->use & CASE_QUICK)) &&
+           (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
+           (set->format < 0 || set->format == (int)row->format);
+}
+
 static bool read_qgemm_case(const struct session *s, unsigned i, void *arg,
                             bool *is_selected)
 {
-    const struct settings *set = &s->set;
     const struct qgemm_case *row = &qgemm_cases[i];
     if (!row->name)
         return false;
-    *is_selected = (row->use & CASE_BENCH) &&
-                   (!set->quick || (row->use & CASE_QUICK)) &&
-                   (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
-                   (set->format < 0 || set->format == (int)row->format);
+    *is_selected = qgemm_is_selected(s, row);
     memcpy(arg, row, sizeof *row);
     return true;
 }
@@ -487,7 +497,7 @@ const struct bench_op bench_qgemm = {
     .parse = parse_qgemm,
     .table = read_qgemm_case,
     .layout = layout_qgemm_buffers,
-    .fill = fill_qgemm,
+    .fill = qgemm_fill,
     .describe = describe_qgemm,
     .run = run_qgemm,
     .explain = explain_qgemm,

@@ -403,14 +403,16 @@ const struct bench_op *bench_op_find(const char *name)
         &bench_softmax,   &bench_softmax_backward,
         &bench_norm,      &bench_norm_backward,
         &bench_attention, &bench_attention_backward,
-        &bench_qgemm,     &bench_rotary};
+        &bench_qgemm,     &bench_qconvert,
+        &bench_rotary};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i]->name, name) == 0)
             return ops[i];
     fprintf(stderr,
             "clbench: unknown op '%s'; must be gemm, conv, conv_data, "
             "conv_filters, softmax, softmax_backward, norm, norm_backward, "
-            "attention, attention_backward, qgemm or rotary (expressions: "
+            "attention, attention_backward, qgemm, qconvert or rotary "
+            "(expressions: "
             "'clbench expr TEXT --explain')\n",
             name);
     return NULL;

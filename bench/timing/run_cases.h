@@ -91,7 +91,7 @@ struct bench_op {
 extern const struct bench_op bench_gemm, bench_qgemm, bench_conv,
     bench_conv_data, bench_conv_filters, bench_softmax, bench_softmax_backward,
     bench_norm, bench_norm_backward, bench_attention, bench_attention_backward,
-    bench_rotary, bench_expr;
+    bench_qconvert, bench_rotary, bench_expr;
 
 /* Find an op with variants and shapes by its name; NULL after a message. */
 const struct bench_op *bench_op_find(const char *name);

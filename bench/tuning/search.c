@@ -38,6 +38,8 @@ static const char *attention_shapes[] = {"1x16x1024x64", "1x16x1024x128",
 static const char *qgemm_shapes[] = {"1x4096x4096", "1x4096x14336",
                                      "8x4096x4096", NULL};
 
+static const char *qconvert_shapes[] = {"4096x14336", NULL};
+
 static const char *rotary_shapes[] = {"1x32x1x4096x128", "1x32x4096x128",
                                       NULL};
 
@@ -137,6 +139,7 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
     out->dtype = c->in;
     out->accuracy = c->accuracy;
     out->format = xl_qformat_layout(c->format)->name;
+    out->group = c->group;
     out->desc.qgemm = (xl_qgemm){XL_QGEMM_INIT,
                                  .m = c->m,
                                  .a = operand_view(c->m, c->k, c->in, false),
@@ -145,6 +148,19 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
                                  .accuracy = c->accuracy,
                                  .w.has_zeros = c->has_zeros,
                                  .variant = out->variant};
+}
+
+static void class_of_qconvert(const void *arg, struct tune_class *out)
+{
+    static const cl_mem none[QCONVERT_OPERANDS] = {NULL};
+    static const size_t first[QCONVERT_OPERANDS] = {0};
+    const struct qconvert_case *c = arg;
+    snprintf(out->shape, sizeof out->shape, "%zux%zu", c->of.n, c->of.k);
+    out->dtype = c->of.in;
+    out->format = xl_qformat_layout(c->of.format)->name;
+    out->group = c->of.group;
+    out->is_dequantise = c->is_dequantise;
+    out->desc.qconvert = qconvert_call(c, none, first, c->of.k, out->variant);
 }
 
 static void class_of_rotary(const void *arg, struct tune_class *out)
@@ -172,6 +188,7 @@ static const struct op {
     {&bench_attention, attention_shapes, class_of_attention},
     {&bench_attention_backward, attention_shapes, class_of_attention},
     {&bench_qgemm, qgemm_shapes, class_of_qgemm},
+    {&bench_qconvert, qconvert_shapes, class_of_qconvert},
     {&bench_rotary, rotary_shapes, class_of_rotary},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -200,8 +217,9 @@ xl_problem tune_class_problem(const struct tune_class *c)
                ? xl_problem_softmax(&c->desc.softmax)
            : op == &bench_norm || op == &bench_norm_backward
                ? xl_problem_norm(&c->desc.norm)
-           : op == &bench_qgemm  ? xl_problem_qgemm(&c->desc.qgemm)
-           : op == &bench_rotary ? xl_problem_rotary(&c->desc.rotary.r)
+           : op == &bench_qgemm    ? xl_problem_qgemm(&c->desc.qgemm)
+           : op == &bench_qconvert ? xl_problem_qconvert(&c->desc.qconvert)
+           : op == &bench_rotary   ? xl_problem_rotary(&c->desc.rotary.r)
                                  : xl_problem_attention(&c->desc.attention.a);
 }
 
@@ -209,7 +227,7 @@ static void add_class(const struct op *op, const char *variant, const void *c,
                       struct tune_class *out)
 {
     *out = (struct tune_class){
-        .op = op->bench, .c = c, .trans = -1, .variant = variant};
+        .op = op->bench, .c = c, .group = 1, .trans = -1, .variant = variant};
     op->class_of(c, out);
 }
 
@@ -272,6 +290,8 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
         xl__str_printf(&text, " %s", trans);
     if (c->format)
         xl__str_printf(&text, " %s", c->format);
+    if (c->is_dequantise)
+        xl__str_add(&text, " dequantise");
     if (c->is_log)
         xl__str_add(&text, " log");
     if (c->is_rms)

@@ -5,6 +5,7 @@
 #define CLBENCH_TUNING_SEARCH_H
 
 #include "cases/attention/rotary_cases.h"
+#include "cases/quantised/qconvert_cases.h"
 #include "timing/run_cases.h"
 
 /* -- classes of shapes -----------------------------------------------------
@@ -22,7 +23,9 @@ struct tune_class {
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     bool is_log;               /* softmax */
     bool is_rms, has_residual; /* norm */
-    const char *format;        /* qgemm; or NULL */
+    const char *format;        /* qgemm, qconvert; or NULL */
+    size_t group;              /* of these, of int4; or 1 */
+    bool is_dequantise;        /* qconvert */
     xl_accuracy accuracy;
     const char *variant; /* NULL: all */
     union {
@@ -31,6 +34,7 @@ struct tune_class {
         xl_norm norm;
         struct attention_call attention; /* refers to itself */
         xl_qgemm qgemm;
+        xl_qconvert qconvert;
         struct rotary_call rotary; /* likewise */
     } desc; /* the call, without memory */
 };

@@ -136,19 +136,22 @@ static bool must_stop(void *worker)
 
 static struct child *start_child(struct tune_worker *w)
 {
-    char index[16], batch[24];
+    char index[16], batch[24], group[24];
     const struct tune_class *c = w->of;
     xl_device *dev = xl_queue_device(w->q);
     snprintf(index, sizeof index, "%u", xl_device_index(dev));
     /* By UUID where there is one: numbers may differ in the child. */
     const char *device = device_fact_text(dev, "uuid", index);
     snprintf(batch, sizeof batch, "%zu", c->batch);
+    snprintf(group, sizeof group, "%zu", c->group);
     const char *const trans = option_choice(option_find("trans"), c->trans);
     const char *const accuracy =
         option_choice(option_find("accuracy"), (int)c->accuracy);
     const char *const args[] = {
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
-        "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy,
+        "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy, "--format",
+        c->format ? c->format : "q4_0", "--group", group,
+        c->is_dequantise ? "--dequantise" : "--quiet",
         /* No op of rows has a transposition. */
         c->is_log         ? "--log"
         : c->is_rms       ? "--rms"

@@ -10,6 +10,7 @@
 #include "cases/expr_cases.h"
 #include "cases/gemm_cases.h"
 #include "cases/norm_cases.h"
+#include "cases/quantised/qconvert_cases.h"
 #include "verify/guarded_matrix.h"
 
 /* An element of a result, with its expected value and tolerance. */
@@ -65,6 +66,9 @@ xl_status verify_conv(xl_queue *q, const struct conv_case *c,
 xl_status verify_qgemm(xl_queue *q, const struct qgemm_case *c,
                        const char *variant, unsigned long long seed,
                        struct check_result *out);
+xl_status verify_qconvert(xl_queue *q, const struct qconvert_case *c,
+                          const char *variant, unsigned long long seed,
+                          struct check_result *out);
 xl_status verify_rotary(xl_queue *q, const struct rotary_case *c,
                         const char *variant, unsigned long long seed,
                         struct check_result *out);

@@ -408,6 +408,43 @@ static xl_status run_qgemm(xl_queue *q, const struct verify_case *c,
     return verify_qgemm(q, &c->as.qgemm, variant, seed, out);
 }
 
+static bool read_qconvert(const struct session *s, unsigned i,
+                          struct verify_case *out, bool *is_selected)
+{
+    const struct qconvert_case *c = &qconvert_cases[i];
+    out->as.qconvert = *c;
+    *is_selected = is_case_in_run(s, c->of.use, c->of.in);
+    return c->of.name != NULL;
+}
+
+static const char *qconvert_name(const struct verify_case *c)
+{
+    return c->as.qconvert.of.name;
+}
+
+static void format_qconvert(const struct verify_case *c, char *out, size_t cap)
+{
+    const struct qgemm_case *x = &c->as.qconvert.of;
+    snprintf(out, cap, "qconvert '%s' %zux%zu %s %s", x->name, x->n, x->k,
+             xl_qformat_layout(x->format)->name, xl_dtype_name(x->in));
+}
+
+static unsigned qconvert_sizes(struct verify_case *c, struct case_size *out)
+{
+    struct qgemm_case *x = &c->as.qconvert.of;
+    return SIZES(out, 2, &x->n, &x->k, &x->pad, &x->off);
+}
+
+static xl_status run_qconvert(xl_queue *q, const struct verify_case *c,
+                              const char *variant, uint64_t seed,
+                              struct check_result *out)
+{
+    const struct qgemm_case *x = &c->as.qconvert.of;
+    if (qgemm_case_bytes(x).blocks == 0 || x->off % 2 != 0)
+        return XL_BAD_ARGUMENT;
+    return verify_qconvert(q, &c->as.qconvert, variant, seed, out);
+}
+
 /* -- expressions -----------------------------------------------------------
  */
 
@@ -469,6 +506,8 @@ static const struct verify_op ops[] = {
      run_attention},
     {"qgemm", read_qgemm, qgemm_name, format_qgemm, "MxNxK", qgemm_sizes,
      run_qgemm},
+    {"qconvert", read_qconvert, qconvert_name, format_qconvert, "ROWSxCOLS",
+     qconvert_sizes, run_qconvert},
     {"rotary", read_rotary, rotary_name, format_rotary,
      "BATCHxHEADSxTOKENSxKEYSxD", rotary_sizes, run_rotary},
     {"expr", read_expr, expr_name, format_expr, "", NULL, run_expr},

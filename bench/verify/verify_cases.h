@@ -20,6 +20,7 @@ struct verify_case {
         struct gradient_case gradient;
         struct attention_case attention;
         struct qgemm_case qgemm;
+        struct qconvert_case qconvert;
         struct rotary_case rotary;
         struct expr_case expr;
     } as;

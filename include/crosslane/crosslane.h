@@ -21,6 +21,7 @@
 #include <crosslane/gemm.h>
 #include <crosslane/norm.h>
 #include <crosslane/profile.h>
+#include <crosslane/qconvert.h>
 #include <crosslane/qgemm.h>
 #include <crosslane/qmat.h>
 #include <crosslane/queue.h>

@@ -597,6 +597,12 @@ inline Calls<xl_qgemm> calls(const xl_qgemm &)
             xl_qgemm_prepare_range, xl_qgemm_prepare_async,
             xl_qgemm_workspace,     xl_qgemm_explain};
 }
+inline Calls<xl_qconvert> calls(const xl_qconvert &)
+{
+    return {xl_qconvert_run,           xl_qconvert_prepare,
+            xl_qconvert_prepare_range, xl_qconvert_prepare_async,
+            xl_qconvert_workspace,     xl_qconvert_explain};
+}
 inline Calls<xl_rotary> calls(const xl_rotary &)
 {
     return {xl_rotary_run,           xl_rotary_prepare,
@@ -897,6 +903,17 @@ public:
     Qgemm &a(const xl_mat &view) { return desc_.a = view, *this; }
     Qgemm &c(const xl_mat &view) { return desc_.c = view, *this; }
     Qgemm &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
+};
+
+/** x and w, one from the other (xl_qconvert). */
+class Qconvert : public Op<Qconvert, xl_qconvert> {
+public:
+    Qconvert(xl_qdirection direction, const xl_mat &x, const xl_qmat &w)
+    {
+        desc_.direction = direction;
+        desc_.x = x;
+        desc_.w = w;
+    }
 };
 
 /** A softmax over rows (xl_softmax). */

@@ -14,6 +14,7 @@
 #include <crosslane/conv.h>
 #include <crosslane/gemm.h>
 #include <crosslane/norm.h>
+#include <crosslane/qconvert.h>
 #include <crosslane/qgemm.h>
 #include <crosslane/rotary.h>
 #include <crosslane/softmax.h>
@@ -36,6 +37,7 @@ typedef enum xl_op_kind {
     XL_OP_ATTENTION_BACKWARD, ///< xl_attention with is_backward
     XL_OP_QGEMM,
     XL_OP_ROTARY,
+    XL_OP_QCONVERT,
     XL_N_OPS
 } xl_op_kind;
 
@@ -51,6 +53,7 @@ typedef struct xl_problem {
         const xl_norm *norm;       ///< XL_OP_NORM and its gradient
         const xl_qgemm *qgemm;     ///< XL_OP_QGEMM
         const xl_rotary *rotary;   ///< XL_OP_ROTARY
+        const xl_qconvert *qconvert; ///< XL_OP_QCONVERT
     } desc;
 } xl_problem;
 
@@ -109,6 +112,14 @@ static inline xl_problem xl_problem_rotary(const xl_rotary *r)
     xl_problem p;
     p.op = XL_OP_ROTARY;
     p.desc.rotary = r;
+    return p;
+}
+
+static inline xl_problem xl_problem_qconvert(const xl_qconvert *c)
+{
+    xl_problem p;
+    p.op = XL_OP_QCONVERT;
+    p.desc.qconvert = c;
     return p;
 }
 

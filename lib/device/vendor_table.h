@@ -26,6 +26,7 @@ enum xl__op_id {
     XL__OP_ATTENTION_BACKWARD = XL_OP_ATTENTION_BACKWARD,
     XL__OP_QGEMM = XL_OP_QGEMM,
     XL__OP_ROTARY = XL_OP_ROTARY,
+    XL__OP_QCONVERT = XL_OP_QCONVERT,
     XL__N_OPS = XL_N_OPS,   /* those whose variants a vendor table lists */
     XL__OP_EXPR = XL__N_OPS /* its variants are the same on every device */
 };

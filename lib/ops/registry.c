@@ -20,6 +20,7 @@ const struct xl__op *const xl__ops[XL__N_OPS] = {
     [XL__OP_ATTENTION_BACKWARD] = &xl__op_attention_backward,
     [XL__OP_QGEMM] = &xl__op_qgemm,
     [XL__OP_ROTARY] = &xl__op_rotary,
+    [XL__OP_QCONVERT] = &xl__op_qconvert,
 };
 
 static const struct xl__op *find_op(const char *name)

@@ -9,6 +9,7 @@
 #include "ops/normalization/norm.h"
 #include "ops/normalization/row_backward.h"
 #include "ops/normalization/softmax.h"
+#include "ops/quantised/qconvert.h"
 #include "ops/quantised/qgemm.h"
 #include "ops/rotary/rotary.h"
 

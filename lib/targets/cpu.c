@@ -142,7 +142,8 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = qgemm,
-                 [XL__OP_ROTARY] = xl__generic_rotary},
+                 [XL__OP_ROTARY] = xl__generic_rotary,
+                 [XL__OP_QCONVERT] = xl__generic_qconvert},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -162,5 +163,6 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = qgemm,
-                 [XL__OP_ROTARY] = xl__generic_rotary},
+                 [XL__OP_ROTARY] = xl__generic_rotary,
+                 [XL__OP_QCONVERT] = xl__generic_qconvert},
 };

@@ -73,6 +73,9 @@ const struct xl__variant *const xl__generic_norm[] = {
 const struct xl__variant *const xl__generic_rotary[] = {&xl__rotary_rows,
                                                         &xl__rotary_ref, NULL};
 
+const struct xl__variant *const xl__generic_qconvert[] = {
+    &xl__qconvert_units, &xl__qconvert_ref, NULL};
+
 const struct xl__variant *const xl__generic_qgemm[] = {&xl__qgemm_gemv,
                                                        &xl__qgemm_ref, NULL};
 
@@ -154,5 +157,6 @@ const struct xl__vendor xl__vendor_generic = {
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = xl__generic_qgemm,
-                 [XL__OP_ROTARY] = xl__generic_rotary},
+                 [XL__OP_ROTARY] = xl__generic_rotary,
+                 [XL__OP_QCONVERT] = xl__generic_qconvert},
 };

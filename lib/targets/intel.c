@@ -144,5 +144,6 @@ const struct xl__vendor xl__vendor_intel = {
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = xl__generic_qgemm,
-                 [XL__OP_ROTARY] = xl__generic_rotary},
+                 [XL__OP_ROTARY] = xl__generic_rotary,
+                 [XL__OP_QCONVERT] = xl__generic_qconvert},
 };

@@ -162,5 +162,6 @@ const struct xl__vendor xl__vendor_nvidia = {
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = attention_backward,
                  [XL__OP_QGEMM] = qgemm,
-                 [XL__OP_ROTARY] = xl__generic_rotary},
+                 [XL__OP_ROTARY] = xl__generic_rotary,
+                 [XL__OP_QCONVERT] = xl__generic_qconvert},
 };

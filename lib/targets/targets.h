@@ -42,6 +42,7 @@ extern const struct xl__variant *const xl__generic_attention[];
 extern const struct xl__variant *const xl__generic_attention_backward[];
 extern const struct xl__variant *const xl__generic_norm[];
 extern const struct xl__variant *const xl__generic_norm_backward[];
+extern const struct xl__variant *const xl__generic_qconvert[];
 extern const struct xl__variant *const xl__generic_qgemm[];
 extern const struct xl__variant *const xl__generic_rotary[];
 extern const struct xl__variant *const xl__generic_softmax_backward[];

@@ -41,7 +41,8 @@ static xl_status begin_call(struct xl__op_call *call, xl_queue *q,
                          "there is no op %d to tune; use xl_problem_gemm(), "
                          "xl_problem_softmax(), xl_problem_conv(), "
                          "xl_problem_attention(), xl_problem_norm(), "
-                         "xl_problem_qgemm() or xl_problem_rotary()",
+                         "xl_problem_qgemm(), xl_problem_rotary() or "
+                         "xl_problem_qconvert()",
                          (int)p.op);
 }
 

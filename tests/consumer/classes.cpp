@@ -312,6 +312,10 @@ void run_qgemm(xl::Queue &q)
     weights.shape = {XL_INT8, rows, depth, 0};
     weights.blocks.buf = blocks.get();
     weights.scales.buf = scales.get();
+    const xl::Buffer plain(q, rows * depth * sizeof(float));
+    xl::Qconvert(XL_DEQUANTISE, xl::rows(plain, depth, XL_F32), weights).run(q);
+    expect(download(q, plain, rows * depth) == Floats(rows * depth, 2.0f),
+           "the values of quantised weights");
     xl::Qgemm(m, weights)
         .a(xl::rows(from, depth, XL_F32))
         .c(xl::rows(to, rows, XL_F32))

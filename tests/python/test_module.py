@@ -154,6 +154,23 @@ class Operands(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "7 rows, n_kv is 8"):
             xl.rotary(q, k, keys, 8)
 
+    def test_quantise(self):
+        x = random(3, 256)
+        for format, parts in (("q8_0", 1), ("mxfp4", 1), ("int4", 3),
+                              ("int8", 2)):
+            made = xl.quantise(x, format, group=64)
+            made = made if isinstance(made, tuple) else (made,)
+            self.assertEqual(len(made), parts)
+            y = xl.dequantise(made[0], format, *made[1:], group=64)
+            self.assertEqual(y.shape, x.shape)
+            self.assertLess(abs(x - y).max(), abs(x).max() / 3)
+        d = made[0].view(np.int8) * made[1].astype(np.float32)
+        np.testing.assert_array_equal(y, d)
+        with self.assertRaisesRegex(xl.Error, "q4_k"):
+            xl.quantise(x[:, :64], "q4_k")
+        with self.assertRaisesRegex(ValueError, "no blocks"):
+            xl.dequantise(made[0][:, :3], "q8_0")
+
 
 @unittest.skipUnless(pyopencl, "python3-pyopencl not found")
 class PyOpenCL(unittest.TestCase):

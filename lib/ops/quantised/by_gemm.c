@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "ops/gemm/gemm.h"
 #include "ops/path/cost.h"
-#include "ops/quantised/qgemm.h"
+#include "ops/quantised/qconvert.h"
 
 static size_t row_elems_bytes(const struct xl__qgemm_canonical *c)
 {
@@ -75,21 +75,13 @@ static struct xl__step *add_dequantise(const struct xl__limits *l,
                                        const struct xl__qgemm_canonical *c,
                                        struct xl__plan *p)
 {
-    enum { GROUP = 64, PAD = 16 };
-    const size_t units = c->k / XL__QGEMM_UNIT;
+    enum { GROUP = 64, WORD = 16 };
     const size_t wg = xl__is(l, XL__F_is_cpu)
                           ? 1
                           : xl__floor_power_of_two(xl__most_items(l, GROUP));
-    struct xl__step *s =
-        xl__plan_add(p, "quantised/dequantise.cl", "qmat_dequantise", 0, 0);
-    xl__step_set_3d(s, wg, xl__round_up(units, wg), c->n, 1);
-    s->slice_dim = 1;
-    s->local_mem_bytes =
-        wg * (XL__QGEMM_UNIT * xl_dtype_bytes((xl_dtype)c->a) + PAD);
-    xl__define(s, "WG", (long)wg);
-    xl__define(s, "TD", (long)c->a);
-    xl__qgemm_add_weights(s, c);
+    struct xl__step *s = xl__qmat_add_dequantise(c, wg, WORD, p);
     xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, c->k);
     xl__arg_u64(s, 0);
     return s;
 }

@@ -40,9 +40,11 @@ static bool store_half(float x, uint8_t *b)
     return isfinite(xl__f16_to_f32(bits));
 }
 
+/* Scales below the least count as 0. */
 static float inverse(float x)
 {
-    return x == 0 ? 0 : 1 / x;
+    static const float least = 0x1p-100f;
+    return fabsf(x) < least ? 0 : 1 / x;
 }
 
 /* The element of the largest magnitude, the first of several. */
@@ -54,11 +56,12 @@ static float largest(const float *x, unsigned n)
     return most;
 }
 
+/* The first of equal ones, which may be 0 and -0. */
 static void find_range(const float *x, unsigned n, float *least, float *most)
 {
     for (unsigned i = 0; i < n; i++) {
-        *least = fminf(*least, x[i]);
-        *most = fmaxf(*most, x[i]);
+        *least = x[i] < *least ? x[i] : *least;
+        *most = x[i] > *most ? x[i] : *most;
     }
 }
 
@@ -217,7 +220,7 @@ enum { K_PARTS = 8, K_SCALES = 4, K_ELEMS = 16, K_MOST = 63 };
 static bool quantise_q4_k(const float *x, const struct block_scale *unused,
                           uint8_t *b)
 {
-    float scale[K_PARTS], least[K_PARTS], s_most = 0, t_most = 0;
+    float scale[K_PARTS], least[K_PARTS], s_most = 0, t_most = 0, zero = 0;
     (void)unused;
     memset(b, 0, K_ELEMS + BLOCK_K / 2);
     for (unsigned j = 0; j < K_PARTS; j++) {
@@ -225,9 +228,9 @@ static bool quantise_q4_k(const float *x, const struct block_scale *unused,
         find_range(x + j * UNIT, UNIT, &lo, &hi);
         scale[j] = (hi - lo) / LOW;
         least[j] = -lo;
-        s_most = fmaxf(s_most, scale[j]);
-        t_most = fmaxf(t_most, least[j]);
     }
+    find_range(scale, K_PARTS, &zero, &s_most);
+    find_range(least, K_PARTS, &zero, &t_most);
     if (!store_half(s_most / K_MOST, b) || !store_half(t_most / K_MOST, b + 2))
         return false;
     const float d = load_half(b), m = load_half(b + 2);

@@ -53,10 +53,9 @@ size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c)
 
 /* -- check ---------------------------------------------------------------- */
 
-static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
+xl_status xl__qmat_check(const xl_qmat *w, const char *op, struct xl__error *e)
 {
-    static const size_t most = (size_t)1 << 31;
-    const xl_qshape *s = &g->w.shape;
+    const xl_qshape *s = &w->shape;
     const xl_qlayout *f = xl_qformat_layout(s->format);
     xl_qbytes bytes;
     if (!f)
@@ -65,23 +64,36 @@ static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
                              "an xl_qformat",
                              (int)s->format);
     const xl_status status = xl_qshape_bytes(s, &bytes);
-    if (status == XL_BAD_SHAPE || g->m == 0)
+    if (status == XL_BAD_SHAPE)
         return xl__error_set(
             e, XL_BAD_SHAPE,
-            "invalid sizes m = %zu, w %zu x %zu, group %zu for qgemm: each "
-            "must be at least 1, the columns of %s a multiple of %zu%s",
-            g->m, s->rows, s->cols, s->group, f->name, f->block,
+            "invalid sizes w %zu x %zu, group %zu for %s: each must be at "
+            "least 1, the columns of %s a multiple of %zu%s",
+            s->rows, s->cols, s->group, op, f->name, f->block,
             f->has_zeros ? " and of the group, a multiple of 32" : "");
     if (status != XL_OK)
         return xl__error_set(e, status,
                              "w has %zu x %zu elements, whose size "
                              "does not fit in 64 bits",
                              s->rows, s->cols);
-    if (g->m >= most || s->rows >= most)
+    return XL_OK;
+}
+
+static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
+{
+    static const size_t most = (size_t)1 << 31;
+    const xl_status status = xl__qmat_check(&g->w, "qgemm", e);
+    if (status != XL_OK)
+        return status;
+    if (g->m == 0)
+        return xl__error_set(e, XL_BAD_SHAPE,
+                             "invalid size m = 0 for qgemm: must be at least "
+                             "1");
+    if (g->m >= most || g->w.shape.rows >= most)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "m = %zu, w of %zu rows for qgemm: both must be "
                              "below 2^31",
-                             g->m, s->rows);
+                             g->m, g->w.shape.rows);
     return XL_OK;
 }
 
@@ -113,7 +125,7 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
 
 /* A part of W as a region: `bytes` of them, in elements of `dtype`. */
 static xl_status add_part(xl_queue *q, const char *name, size_t offset,
-                          size_t bytes, xl_dtype dtype)
+                          size_t bytes, xl_dtype dtype, bool is_written)
 {
     const size_t elem = xl_dtype_bytes(dtype);
     const xl_tensor view = {.offset = offset,
@@ -121,12 +133,14 @@ static xl_status add_part(xl_queue *q, const char *name, size_t offset,
                             .size = {bytes / elem},
                             .stride = {1},
                             .dtype = dtype};
-    return xl__region_init(&q->memory.operand[q->memory.n++], name, &view,
-                           &q->error);
+    struct xl__region *r = &q->memory.operand[q->memory.n++];
+    const xl_status status = xl__region_init(r, name, &view, &q->error);
+    r->is_written = is_written;
+    return status;
 }
 
-/* The parts of W, in the order of the slots of a call. */
-static xl_status add_weights(xl_queue *q, const xl_qmat *w, xl_mem mem[])
+xl_status xl__qmat_add_regions(xl_queue *q, const xl_qmat *w, bool is_written,
+                               xl_mem mem[])
 {
     xl_status status = XL_OK;
     const xl_qlayout *f = xl_qformat_layout(w->shape.format);
@@ -143,15 +157,16 @@ static xl_status add_weights(xl_queue *q, const xl_qmat *w, xl_mem mem[])
                           "w has zeros, which %s does not have", f->name));
     mem[q->memory.n] = w->blocks;
     TRY(add_part(q, "w", w->offset / (is_even ? 2 : 1), bytes.blocks,
-                 is_even ? XL_F16 : XL_U8));
+                 is_even ? XL_F16 : XL_U8, is_written));
     if (f->has_scales) {
         mem[q->memory.n] = w->scales;
-        TRY(add_part(q, "scales of w", w->scales_offset, bytes.scales,
-                     XL_F16));
+        TRY(add_part(q, "scales of w", w->scales_offset, bytes.scales, XL_F16,
+                     is_written));
     }
     if (w->has_zeros) {
         mem[q->memory.n] = w->zeros;
-        TRY(add_part(q, "zeros of w", w->zeros_offset, bytes.zeros, XL_U8));
+        TRY(add_part(q, "zeros of w", w->zeros_offset, bytes.zeros, XL_U8,
+                     is_written));
     }
 fail:
     return status;
@@ -172,7 +187,7 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     TRY(xl__operand_add_mat(q, "C", &g->c, g->m, g->w.shape.rows, &r));
     r->is_written = true;
     TRY(xl__region_check_itself(r, &q->error));
-    TRY(add_weights(q, &g->w, mem));
+    TRY(xl__qmat_add_regions(q, &g->w, false, mem));
     for (unsigned i = 0; i < q->memory.n; i++)
         TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     TRY(xl__operands_check(&g->epilogue, XL__EPILOGUE, &q->error));
@@ -193,6 +208,25 @@ static size_t rows_aligned(const xl_mat *x, size_t rows)
                                  rows == 1 ? MOST : x->row_stride * elem);
 }
 
+void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
+                   struct xl__call *call)
+{
+    const xl_qshape *s = &w->shape;
+    to->n = s->rows;
+    to->k = s->cols;
+    to->format = (size_t)s->format;
+    to->group = s->format == XL_INT4 ? s->group : s->cols;
+    to->has_zeros = w->has_zeros;
+    call->mem[XL__QGEMM_BLOCKS] = w->blocks;
+    if (xl_qformat_layout(s->format)->has_scales)
+        call->mem[XL__QGEMM_SCALES] = w->scales;
+    if (w->has_zeros)
+        call->mem[XL__QGEMM_ZEROS] = w->zeros;
+    call->value[XL__QGEMM_OFF_BLOCKS].u = w->offset;
+    call->value[XL__QGEMM_OFF_SCALES].u = w->scales_offset;
+    call->value[XL__QGEMM_OFF_ZEROS].u = w->zeros_offset;
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
@@ -201,12 +235,6 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     struct xl__qgemm_canonical *to = canonical;
     *to = (struct xl__qgemm_canonical){
         .m = g->m,
-        .n = g->w.shape.rows,
-        .k = g->w.shape.cols,
-        .format = (size_t)g->w.shape.format,
-        .group =
-            g->w.shape.format == XL_INT4 ? g->w.shape.group : g->w.shape.cols,
-        .has_zeros = g->w.has_zeros,
         .a = (size_t)g->a.dtype,
         .c = (size_t)g->c.dtype,
         .row_stride_a = g->m == 1 ? 0 : g->a.row_stride,
@@ -216,19 +244,12 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .c_aligned = rows_aligned(&g->c, g->m),
         .is_fast = g->accuracy == XL_ACCURACY_FAST,
         .has_svm = g->a.mem.svm || g->c.mem.svm};
+    xl__qmat_bind(&g->w, to, call);
     call->mem[XL__QGEMM_A] = g->a.mem;
-    call->mem[XL__QGEMM_BLOCKS] = g->w.blocks;
-    if (xl_qformat_layout(g->w.shape.format)->has_scales)
-        call->mem[XL__QGEMM_SCALES] = g->w.scales;
-    if (g->w.has_zeros)
-        call->mem[XL__QGEMM_ZEROS] = g->w.zeros;
     call->mem[XL__QGEMM_C] = g->c.mem;
     call->mem[XL__MEM_SCRATCH] = g->workspace;
     call->value[XL__GEMM_ALPHA].f = 1;
     call->value[XL__QGEMM_OFF_A].u = g->a.offset;
-    call->value[XL__QGEMM_OFF_BLOCKS].u = g->w.offset;
-    call->value[XL__QGEMM_OFF_SCALES].u = g->w.scales_offset;
-    call->value[XL__QGEMM_OFF_ZEROS].u = g->w.zeros_offset;
     call->value[XL__QGEMM_OFF_C].u = g->c.offset;
     if (g->epilogue.expr) {
         const struct xl__epilogue_request want = {
@@ -241,6 +262,14 @@ fail:
     return status;
 }
 
+void xl__qmat_describe(const struct xl__qgemm_canonical *c,
+                       struct xl__str *out)
+{
+    if (c->format == XL_INT4)
+        xl__str_printf(out, " group%zu%s", c->group,
+                       c->has_zeros ? " zeros" : "");
+}
+
 static void describe_class(const void *canonical, struct xl__str *out)
 {
     const struct xl__qgemm_canonical *c = canonical;
@@ -248,9 +277,7 @@ static void describe_class(const void *canonical, struct xl__str *out)
                    xl_qformat_layout((xl_qformat)c->format)->name,
                    xl_dtype_name((xl_dtype)c->a), xl__bucket(c->m),
                    xl__bucket(c->n), xl__bucket(c->k));
-    if (c->format == XL_INT4)
-        xl__str_printf(out, " group%zu%s", c->group,
-                       c->has_zeros ? " zeros" : "");
+    xl__qmat_describe(c, out);
     if (c->is_fast)
         xl__str_add(out, " fast");
     if (c->c != c->a)
@@ -278,14 +305,19 @@ static const char *forced_variant(const void *desc)
     return ((const xl_qgemm *)desc)->variant;
 }
 
+void xl__qmat_keep(struct xl__kept *k, xl_qmat *w)
+{
+    xl__keep_mem(k, &w->blocks);
+    xl__keep_mem(k, &w->scales);
+    xl__keep_mem(k, &w->zeros);
+}
+
 static void keep_memory(struct xl__kept *k, void *desc)
 {
     xl_qgemm *own = desc;
     own->variant = xl__keep_text(k, own->variant);
     xl__keep_mem(k, &own->a.mem);
-    xl__keep_mem(k, &own->w.blocks);
-    xl__keep_mem(k, &own->w.scales);
-    xl__keep_mem(k, &own->w.zeros);
+    xl__qmat_keep(k, &own->w);
     xl__keep_mem(k, &own->c.mem);
     xl__keep_mem(k, &own->workspace);
     xl__keep_epilogue(k, &own->epilogue);

@@ -68,6 +68,31 @@ size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
 /* The product with W as dequantised, f16, bf16 or f32 as A; `to` is zero. */
 void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        struct xl__gemm_canonical *to);
+/* Checks sizes and format of W for an op of this name. */
+xl_status xl__qmat_check(const xl_qmat *w, const char *op,
+                         struct xl__error *e);
+/* Adds the parts of W to the operands of a call on q, in the order of the
+ * slots of a call; mem[]: the memory of each operand. */
+xl_status xl__qmat_add_regions(xl_queue *q, const xl_qmat *w, bool is_written,
+                               xl_mem mem[]);
+/* Sets what the plan depends on of W, and its slots. */
+void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
+                   struct xl__call *call);
+void xl__qmat_keep(struct xl__kept *k, xl_qmat *w);
+void xl__qmat_describe(const struct xl__qgemm_canonical *c,
+                       struct xl__str *out);
+/* The parts of W in the memory of a case, with guards, and their first bytes;
+ * n = 0: the format has none. */
+struct xl__qmat_part {
+    const char *name;
+    unsigned slot, offset_slot;
+    xl_dtype dtype;
+    size_t n, rows; /* elements; rows that they have */
+    void *first;
+};
+xl_status xl__qmat_case_parts(const struct xl__qgemm_canonical *c,
+                              struct xl__selfcheck_case *t,
+                              struct xl__qmat_part part[XL__QGEMM_PARTS]);
 /* The -D's and arguments of a kernel: WEIGHTS_PARAMS of quantised/blocks.clh,
  * PRODUCT_PARAMS of quantised/product.clh. */
 void xl__qgemm_add_weights(struct xl__step *step,

@@ -115,35 +115,48 @@ static double expected_value(const struct xl__selfcheck_case *t,
     return y;
 }
 
+xl_status xl__qmat_case_parts(const struct xl__qgemm_canonical *c,
+                              struct xl__selfcheck_case *t,
+                              struct xl__qmat_part part[XL__QGEMM_PARTS])
+{
+    xl_status status = XL_OK;
+    const xl_qshape shape = xl__qgemm_shape(c);
+    xl_qbytes bytes;
+    TRY(xl_qshape_bytes(&shape, &bytes));
+    const size_t n[] = {bytes.blocks, bytes.scales / sizeof(uint16_t),
+                        c->has_zeros ? bytes.zeros : 0};
+    static const char *const names[] = {"w", "scales of w", "zeros of w"};
+    static const xl_dtype types[] = {XL_U8, XL_F16, XL_U8};
+    for (unsigned i = 0; i < XL__QGEMM_PARTS; i++) {
+        part[i] = (struct xl__qmat_part){names[i],
+                                         XL__QGEMM_BLOCKS + i,
+                                         XL__QGEMM_OFF_BLOCKS + i,
+                                         types[i],
+                                         n[i],
+                                         c->n,
+                                         NULL};
+        if (n[i] == 0)
+            continue;
+        unsigned char *first = xl__case_add_memory(
+            t, part[i].slot, n[i] + 2 * GUARD_ELEMS, types[i], GUARD);
+        TRY(first ? XL_OK : XL_NO_MEMORY);
+        part[i].first = first + GUARD_ELEMS * xl_dtype_bytes(types[i]);
+        t->call.value[part[i].offset_slot].u = GUARD_ELEMS;
+    }
+fail:
+    return status;
+}
+
 /* Random weights, quantised, and their values. */
 static xl_status make_weights(const struct xl__qgemm_canonical *c,
                               struct xl__selfcheck_case *t, float *w)
 {
     xl_status status = XL_OK;
     const xl_qshape shape = xl__qgemm_shape(c);
+    struct xl__qmat_part part[XL__QGEMM_PARTS];
     struct xl__rng rng;
-    xl_qbytes bytes;
-    TRY(xl_qshape_bytes(&shape, &bytes));
-    unsigned char *blocks = xl__case_add_memory(
-        t, XL__QGEMM_BLOCKS, bytes.blocks + 2 * GUARD_ELEMS, XL_U8, GUARD);
-    xl_qdata data = {blocks ? blocks + GUARD_ELEMS : NULL, NULL, NULL};
-    TRY(blocks ? XL_OK : XL_NO_MEMORY);
-    t->call.value[XL__QGEMM_OFF_BLOCKS].u = GUARD_ELEMS;
-    if (bytes.scales) {
-        uint16_t *scales = xl__case_add_memory(
-            t, XL__QGEMM_SCALES,
-            bytes.scales / sizeof *scales + 2 * GUARD_ELEMS, XL_F16, GUARD);
-        TRY(scales ? XL_OK : XL_NO_MEMORY);
-        data.scales = scales + GUARD_ELEMS;
-        t->call.value[XL__QGEMM_OFF_SCALES].u = GUARD_ELEMS;
-    }
-    if (c->has_zeros) {
-        unsigned char *zeros = xl__case_add_memory(
-            t, XL__QGEMM_ZEROS, bytes.zeros + 2 * GUARD_ELEMS, XL_U8, GUARD);
-        TRY(zeros ? XL_OK : XL_NO_MEMORY);
-        data.zeros = zeros + GUARD_ELEMS;
-        t->call.value[XL__QGEMM_OFF_ZEROS].u = GUARD_ELEMS;
-    }
+    TRY(xl__qmat_case_parts(c, t, part));
+    const xl_qdata data = {part[0].first, part[1].first, part[2].first};
     xl__rng_seed(&rng, SEED);
     for (size_t i = 0; i < c->n * c->k; i++)
         w[i] = (float)xl__rng_normal(&rng);

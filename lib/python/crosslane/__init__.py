@@ -22,11 +22,11 @@ other. A failure is an Error, with the library's status and message.
 """
 from .arrays import Array, Device, Queue, default_queue, devices
 from .library import Error
-from .operations import (Choice, attention, conv2d, explain, expr, gemm,
-                         layer_norm, rms_norm, rotary, softmax)
+from .operations import (Choice, attention, conv2d, dequantise, explain, expr,
+                         gemm, layer_norm, quantise, rms_norm, rotary, softmax)
 from .selfcheck import verify
 
 __version__ = "0.1.0"
 __all__ = ["Array", "Choice", "Device", "Error", "Queue", "attention", "conv2d",
-           "default_queue", "devices", "explain", "expr", "gemm", "layer_norm",
-           "rms_norm", "rotary", "softmax", "verify"]
+           "default_queue", "dequantise", "devices", "explain", "expr", "gemm",
+           "layer_norm", "quantise", "rms_norm", "rotary", "softmax", "verify"]

@@ -118,7 +118,7 @@ def _members() -> Iterable[Member]:
 
 structs = make_structs(
     _members(), "xl_gemm", "xl_conv", "xl_softmax", "xl_norm", "xl_attention",
-    "xl_rotary", "xl_expr_args", "xl_binding", "xl_choice", "xl_fact")
+    "xl_rotary", "xl_qconvert", "xl_qbytes", "xl_qlayout", "xl_expr_args", "xl_binding", "xl_choice", "xl_fact")
 
 
 def new(name: str, **members: Any) -> Any:

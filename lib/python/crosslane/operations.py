@@ -474,6 +474,83 @@ def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
         norm_eps=norm_eps, **members)
 
 
+def quantised(format: str, rows: int, cols: int, group: int) -> Any:
+    """The xl_qmat of these sizes, and its xl_qbytes."""
+    kind = lib.xl_qformat_find(format.encode())
+    shape = new("xl_qshape", format=kind, rows=rows, cols=cols, group=group)
+    size = new("xl_qbytes")
+    status = lib.xl_qshape_bytes(byref(shape), byref(size))
+    if status:
+        raise Error(status, f"{rows} x {cols} elements of {format!r}, groups "
+                    f"of {group}: see qmat.h")
+    return new("xl_qmat", shape=shape), size
+
+
+def packed(call: Call, value: Any) -> Array:
+    """Rows without gaps."""
+    x = call.read(value)
+    if x.ndim != 2 or x.strides != (x.shape[1], 1):
+        x = x.copy()
+        call.kept.append(x)
+    return x
+
+
+@operation
+def quantise(x: Any, format: str = "q4_0", *, group: int = 128,
+             zeros: bool = True, variant: Optional[str] = None,
+             queue: Optional[Queue] = None) -> Result:
+    """Rows x cols as blocks of a format: qconvert.h, qmat.h.
+
+    The blocks, u8 of (rows, bytes); of int4 and int8 a tuple with the scales,
+    f16 of (rows, groups), and of int4 the zeros, u8, unless zeros=False."""
+    call = Call("qconvert", queue, x)
+    x = call.read(x)
+    rows, cols = x.shape
+    w, size = quantised(format, rows, cols, group)
+    w.blocks = memory(call.write(None, (rows, size.blocks // rows), "u8"))
+    if size.scales:
+        w.scales = memory(call.write(None, (rows, size.scales // rows // 2),
+                                     "f16"))
+    if size.zeros and zeros:
+        w.zeros = memory(call.write(None, (rows, size.zeros // rows), "u8"))
+        w.has_zeros = True
+    return call.describe(variant, x=matrix(x, [rows], cols), w=w)
+
+
+@operation
+def dequantise(blocks: Any, format: str = "q4_0", scales: Any = None,
+               zeros: Any = None, *, group: int = 128, dtype: Any = "f32",
+               out: Any = None, variant: Optional[str] = None,
+               queue: Optional[Queue] = None) -> Result:
+    """The values of what quantise() returns: qconvert.h."""
+    call = Call("qconvert", queue, blocks, scales, zeros, out)
+    blocks = packed(call, blocks)
+    rows, size = blocks.shape
+    kind = lib.xl_qformat_find(format.encode())
+    lib.xl_qformat_layout.restype = ctypes.POINTER(structs["xl_qlayout"])
+    layout = lib.xl_qformat_layout(kind)
+    if not layout or size % layout.contents.block_bytes:
+        raise ValueError(f"{size} bytes of a row are no blocks of {format!r}")
+    cols = size // layout.contents.block_bytes * layout.contents.block
+    w, sizes = quantised(format, rows, cols, group)
+    w.blocks, w.offset = memory(blocks), blocks.offset
+    for name, value, expected, dtype_of in (
+            ("scales", scales, sizes.scales, "f16"),
+            ("zeros", zeros, sizes.zeros, "u8")):
+        if value is None:
+            continue
+        part = packed(call, value)
+        item = 2 if dtype_of == "f16" else 1
+        if part.dtype != dtype_of or part.size * item != expected:
+            raise ValueError(f"{name} of {part.size} {part.dtype}: "
+                             f"{expected // item} {dtype_of} are expected")
+        setattr(w, name, memory(part))
+        setattr(w, name + "_offset", part.offset)
+        w.has_zeros = w.has_zeros or name == "zeros"
+    x = call.write(out, (rows, cols), dtype_name(dtype))
+    return call.describe(variant, direction=1, x=matrix(x, [rows], cols), w=w)
+
+
 class Expression:
     """A compiled expression."""
 

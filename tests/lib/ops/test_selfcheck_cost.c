@@ -155,6 +155,19 @@ static void random_qgemm(struct xl__rng *rng, void *out)
     memcpy(out, &g, sizeof g);
 }
 
+static void random_qconvert(struct xl__rng *rng, void *out)
+{
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    static const size_t units[] = {8, 24, 128, 448};
+    xl_qconvert c = {XL_QCONVERT_INIT,
+                     .direction = (xl_qdirection)xl__rng_below(rng, 2)};
+    c.w.shape = (xl_qshape){(xl_qformat)xl__rng_below(rng, XL_N_QFORMATS),
+                            random_size(rng), 32 * pick(rng, units, 4), 64};
+    c.x = xl_mat_rows(NULL, c.w.shape.cols + xl__rng_below(rng, 3),
+                      types[xl__rng_below(rng, 3)]);
+    memcpy(out, &c, sizeof c);
+}
+
 static void random_rotary(struct xl__rng *rng, void *out)
 {
     static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
@@ -308,6 +321,12 @@ static void qgemm(void **state)
     check_op(XL__OP_QGEMM, random_qgemm);
 }
 
+static void qconvert(void **state)
+{
+    (void)state;
+    check_op(XL__OP_QCONVERT, random_qconvert);
+}
+
 static void rotary(void **state)
 {
     (void)state;
@@ -330,9 +349,10 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm),  cmocka_unit_test(softmax),
-        cmocka_unit_test(norm),  cmocka_unit_test(conv),
-        cmocka_unit_test(qgemm), cmocka_unit_test(rotary),
+        cmocka_unit_test(gemm),     cmocka_unit_test(softmax),
+        cmocka_unit_test(norm),     cmocka_unit_test(conv),
+        cmocka_unit_test(qgemm),    cmocka_unit_test(rotary),
+        cmocka_unit_test(qconvert),
     };
     test_args(argc, argv);
     test_setenv("XL_STUB_DEVICE", files);

@@ -211,6 +211,19 @@ static void one_qgemm(void **state)
     judge(&t);
 }
 
+static void one_qconvert(void **state)
+{
+    struct tally t = {.variant = *state};
+
+    for (const struct qconvert_case *c = qconvert_cases; c->of.name; c++) {
+        struct check_result found = {0};
+        if (is_wanted(&t, c->of.use))
+            count(&t, c->of.name,
+                  verify_qconvert(queue, c, t.variant, SEED, &found), &found);
+    }
+    judge(&t);
+}
+
 static void one_rotary(void **state)
 {
     struct tally t = {.variant = *state};
@@ -332,6 +345,7 @@ int main(int argc, char **argv)
         n += add_variants(tests + n, "attention_backward",
                           one_attention_gradient);
         n += add_variants(tests + n, "qgemm", one_qgemm);
+        n += add_variants(tests + n, "qconvert", one_qconvert);
         n += add_variants(tests + n, "rotary", one_rotary);
         result = _cmocka_run_group_tests("variants", tests, n, NULL, NULL);
     }

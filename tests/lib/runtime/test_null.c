@@ -108,6 +108,12 @@ static void call_with_queue(xl_queue *q)
     REFUSES(xl_qgemm_workspace, q, NULL, NULL);
     REFUSES(xl_profile_find, q, NULL);
     REFUSES(xl_profile_save, q, NULL, NULL);
+    REFUSES(xl_qconvert_explain, q, NULL, NULL, 0, NULL);
+    REFUSES(xl_qconvert_prepare, q, NULL);
+    REFUSES(xl_qconvert_prepare_async, q, NULL, 1, NULL, NULL);
+    REFUSES(xl_qconvert_prepare_range, q, NULL, 1);
+    REFUSES(xl_qconvert_run, q, NULL, NULL);
+    REFUSES(xl_qconvert_workspace, q, NULL, NULL);
     REFUSES(xl_rotary_explain, q, NULL, NULL, 0, NULL);
     REFUSES(xl_rotary_prepare, q, NULL);
     REFUSES(xl_rotary_prepare_async, q, NULL, 1, NULL, NULL);

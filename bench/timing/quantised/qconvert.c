@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantisation and its inverse as a timed op. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "cases/quantised/qconvert_cases.h"
+#include "cases/shapes.h"
+#include "timing/gemm.h"
+#include "verify/verify.h"
+
+static bool parse_qconvert(const struct settings *set, const char *word,
+                           void *arg, char *why, size_t why_cap)
+{
+    struct qconvert_case *c = arg;
+    size_t size[2];
+    if (!shape_rows(word, size, why, why_cap))
+        return false;
+    const size_t mnk[3] = {1, size[0], size[1]};
+    c->is_dequantise = set->dequantise;
+    return qgemm_init(set, word, mnk, &c->of, why, why_cap);
+}
+
+static bool read_qconvert_case(const struct session *s, unsigned i, void *arg,
+                               bool *is_selected)
+{
+    const struct qconvert_case *row = &qconvert_cases[i];
+    if (!row->of.name)
+        return false;
+    *is_selected = qgemm_is_selected(s, &row->of) &&
+                   (!s->set.dequantise || row->is_dequantise);
+    memcpy(arg, row, sizeof *row);
+    return true;
+}
+
+static size_t elems_of(const struct qconvert_case *c, unsigned operand)
+{
+    return operand == QCONVERT_X        ? c->of.n * c->of.k
+           : operand == QCONVERT_SCALES ? qconvert_bytes(c, operand) / 2
+                                        : qconvert_bytes(c, operand);
+}
+
+static xl_dtype type_of(const struct qconvert_case *c, unsigned operand)
+{
+    return operand == QCONVERT_X        ? c->of.in
+           : operand == QCONVERT_SCALES ? XL_F16
+                                        : XL_U8;
+}
+
+static void layout_buffers(const void *arg, struct bench_buffer *buffers)
+{
+    const struct qconvert_case *c = arg;
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        const size_t n = elems_of(c, i);
+        if (n > 0)
+            buffers[i] = qconvert_is_result(c, i)
+                             ? bench_result(n, type_of(c, i), false)
+                             : bench_input(n, type_of(c, i));
+    }
+}
+
+static void fill_input(const void *arg, unsigned i, void *host,
+                       struct xl__rng *rng)
+{
+    const struct qconvert_case *c = arg;
+    if (i == QCONVERT_X)
+        ref_fill(host, elems_of(c, i), c->of.in, rng);
+    else
+        qgemm_fill(&c->of, i, host, rng);
+}
+
+static void describe(const void *arg, xl_row *row)
+{
+    const struct qconvert_case *c = arg;
+    row->dtype = c->of.in;
+    row->unit = "B/s";
+    xl_row_shape(row, "rows", (double)c->of.n);
+    xl_row_shape(row, "cols", (double)c->of.k);
+    xl_row_param_text(row, "direction",
+                      c->is_dequantise ? "dequantise" : "quantise");
+    xl_row_param_text(row, "format", xl_qformat_layout(c->of.format)->name);
+    if (c->of.format == XL_INT4)
+        xl_row_param(row, "group", (double)c->of.group);
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++)
+        row->bytes += (double)(elems_of(c, i) * xl_dtype_bytes(type_of(c, i)));
+}
+
+static xl_qconvert call_of(const struct case_run *w)
+{
+    static const size_t first[QCONVERT_OPERANDS] = {0};
+    const struct qconvert_case *c = w->c;
+    return qconvert_call(c, w->data->mem, first, c->of.k, w->variant);
+}
+
+static xl_status run(xl_queue *q, const struct case_run *w)
+{
+    const xl_qconvert call = call_of(w);
+    return xl_qconvert_run(q, &call, NULL);
+}
+
+static xl_status explain(xl_queue *q, const struct case_run *w, xl_choice *out,
+                         unsigned *n)
+{
+    const xl_qconvert call = call_of(w);
+    return xl_qconvert_explain(q, &call, out, *n, n);
+}
+
+/* A row of an operand: of what the device has, or of the host's input. */
+static xl_status read_row(xl_queue *q, const struct case_run *w, unsigned i,
+                          size_t row, unsigned char *out)
+{
+    const struct qconvert_case *c = w->c;
+    const size_t bytes =
+        elems_of(c, i) * xl_dtype_bytes(type_of(c, i)) / c->of.n;
+    if (qconvert_is_result(c, i))
+        return xl_buffer_read(q, w->data->mem[i], row * bytes, out, bytes);
+    memcpy(out, (unsigned char *)w->data->host[i] + row * bytes, bytes);
+    return XL_OK;
+}
+
+/* The last row and others at random, every bit of them. */
+static xl_status check(xl_queue *q, const struct case_run *w,
+                       struct check_result *found)
+{
+    enum { ROWS = 16 };
+    const struct qconvert_case *c = w->c;
+    const size_t k = c->of.k;
+    xl_qshape shape = qgemm_case_shape(&c->of);
+    xl_status status = XL_OK;
+    struct xl__rng rng;
+    unsigned char *row[QCONVERT_OPERANDS] = {NULL},
+                  *want[QCONVERT_OPERANDS] = {NULL};
+    float *x = xl__calloc(k, sizeof *x);
+    check_init(found);
+    xl__rng_seed(&rng, w->data->seed);
+    shape.rows = 1;
+    TRY(x ? XL_OK : XL_NO_MEMORY);
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        if (elems_of(c, i) == 0)
+            continue;
+        row[i] = xl__calloc(k, sizeof(float));
+        want[i] = xl__calloc(k, sizeof(float));
+        TRY(row[i] && want[i] ? XL_OK : XL_NO_MEMORY);
+    }
+    for (unsigned s = 0; s < ROWS; s++) {
+        const size_t r =
+            s == 0 ? c->of.n - 1 : (size_t)xl__rng_below(&rng, c->of.n);
+        for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+            if (row[i])
+                TRY(read_row(q, w, i, r, row[i]));
+        }
+        unsigned char *const *part = c->is_dequantise ? row : want;
+        const xl_qdata data = {part[QCONVERT_BLOCKS], part[QCONVERT_SCALES],
+                               part[QCONVERT_ZEROS]};
+        for (size_t j = 0; !c->is_dequantise && j < k; j++)
+            x[j] = (float)xl__dtype_load(row[QCONVERT_X], j, c->of.in);
+        TRY(c->is_dequantise ? xl_qmat_dequantise_host(&shape, &data, x)
+                             : xl_qmat_quantise_host(&shape, x, &data));
+        for (size_t j = 0; c->is_dequantise && j < k; j++)
+            xl__dtype_store(want[QCONVERT_X], j, c->of.in, (double)x[j]);
+        for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+            const size_t n = elems_of(c, i) / c->of.n;
+            for (size_t j = 0; qconvert_is_result(c, i) && j < n; j++) {
+                struct checked_element e = {.name = qconvert_names[i],
+                                            .i = r,
+                                            .j = j,
+                                            .dtype = type_of(c, i)};
+                e.got = ref_load(row[i], j, e.dtype);
+                e.expected = ref_load(want[i], j, e.dtype);
+                check_element(found, &e);
+            }
+        }
+    }
+    status = found->right ? XL_OK : XL_WRONG_RESULT;
+fail:
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        free(row[i]);
+        free(want[i]);
+    }
+    free(x);
+    return status;
+}
+
+const struct bench_op bench_qconvert = {
+    .name = "qconvert",
+    .title = "Conversion of quantised matrices",
+    .note = "bytes of the plain and of the quantised matrix, once; roof the "
+            "measured copy bandwidth",
+    .case_bytes = sizeof(struct qconvert_case),
+    .parse = parse_qconvert,
+    .table = read_qconvert_case,
+    .layout = layout_buffers,
+    .fill = fill_input,
+    .describe = describe,
+    .run = run,
+    .explain = explain,
+    .check = check,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     W = src, n x k, quantised by the rules of
+ *               xl_qmat_quantise_host(), whose bits these are: quotients are
+ *               rounded once, products and sums one by one. An item finds the
+ *               scale of a unit of 32 columns and encodes as many; elements and
+ *               blocks pass through local memory.
+ *               qmat_fit, of int4 and int8: the scale (and zero) of each group
+ *               of columns first, from which qmat_quantise encodes.
+ * Arguments:    as of qmat_dequantise (quantised/dequantise.cl).
+ * Launch:       2-D, local (WG, 1), WG a multiple of 8, of qmat_fit a power of
+ *               two; groups: ceil(k / 32 / WG), n; of qmat_fit a group for each
+ *               of int8's groups, for each two of int4's, whose zeros share a
+ *               byte.
+ * Local memory: WG (LINE_BYTES + 8 + BLOCK_BYTES / UNITS); of qmat_fit 12 WG.
+ * -D:           quantised/blocks.clh, quantised/lines.clh.
+ * Needs:        nothing.
+ * Cost:         src is read once, of int4 and int8 twice; W written once.
+ * Source:       lib/ops/quantised/formats.c. */
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "quantised/encode.clh"
+
+#define QUANTISE_PARAMS                                                       \
+    __global uchar *blocks, const ulong off_blocks, __global half *scales,    \
+        const ulong off_scales, __global uchar *zeros, const ulong off_zeros, \
+        const uint units, const uint group, __global const ELEM(TD) *src,     \
+        const ulong rs_src, const ulong off_src
+
+__kernel void qmat_quantise(QUANTISE_PARAMS)
+{
+    __local uint4 room[WG * LINE_BYTES / 16];
+    __local ushort out[WG / 8 * (8 / UNITS * BLOCK_BYTES) / 2];
+    __local float part[2 * WG];
+    const uint item = (uint)get_local_id(0);
+    const uint first = (uint)xl_group_id(0) * WG, row = (uint)xl_group_id(1);
+    const uint n = min((uint)WG, units - first);
+    __local WORD *lines = (__local WORD *)room;
+    __global const WORD *from =
+        (__global const WORD *)(src + off_src + row * rs_src +
+                                32 * (ulong)first);
+    for (uint c = item; c < n * UNIT_WORDS; c += WG)
+        lines[word_of(c)] = from[c];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __local const uchar *bytes = (__local const uchar *)room;
+    __local const ELEM(TD) *x =
+        (__local const ELEM(TD) *)(bytes + item * LINE_BYTES);
+    __local uchar *b = (__local uchar *)out + item / UNITS * BLOCK_BYTES;
+#if UNITS == 8
+    if (item < n) {
+#if FORMAT == 4
+        const struct range r = find_range(x, 32);
+        part[2 * item] = quotient(r.most - r.least, 15);
+        part[2 * item + 1] = -r.least;
+#else
+        part[2 * item] = find_range(x, 16).most * -0x1p-5f;
+        part[2 * item + 1] = find_range(x + 16, 16).most * -0x1p-5f;
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < n)
+        encode_block(bytes + item / 8 * 8 * LINE_BYTES, part + item / 8 * 16,
+                     item % 8, b);
+#else
+    if (item < n) {
+        float by, add = 0;
+        uint head = 2;
+#if FORMAT >= 8
+        const uint i = (first + item) / group;
+        by = inverse(vload_half(0, scales + off_scales +
+                                       (ulong)row * (units / group) + i));
+        head = 0;
+#if FORMAT == 8
+        add = 8.0f;
+#endif
+#if FORMAT == 8 && ZEROS
+        add = (float)(zeros[off_zeros +
+                            (ulong)row * ((units / group + 1) / 2) + i / 2] >>
+                          4 * (i % 2) & 15);
+#endif
+#else
+        const struct range r = find_range(x, 32);
+#if FORMAT == 7
+        const uint e = as_uint(r.most) >> 23 & 255u;
+        const uint scale = e > 2 ? e - 2 : 0;
+        b[0] = (uchar)scale;
+        by = as_float((254u - scale) << 23);
+        head = 1;
+#else
+        const float d = FORMAT == 0   ? r.most * -0.125f
+                        : FORMAT == 1 ? quotient(r.most - r.least, 15)
+                        : FORMAT == 2 ? r.most * -0x1p-4f
+                        : FORMAT == 3 ? quotient(fabs(r.most), 127)
+                                      : -quotient(r.most, 127);
+        vstore_half_rte(d, 0, (__local half *)b);
+        by = inverse(FORMAT == 6 ? round_half(d) : d);
+#endif
+#if FORMAT == 1
+        vstore_half_rte(r.least, 0, (__local half *)(b + 2));
+        add = r.least;
+        head = 4;
+#elif FORMAT == 2
+        head = 6;
+#endif
+#endif
+        encode_unit(x, b + head, by, add);
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global uchar *to =
+        blocks + off_blocks +
+        ((ulong)row * units + first) / UNITS * BLOCK_BYTES;
+    const uint size = n / UNITS * BLOCK_BYTES;
+#if BLOCK_BYTES % 2 == 0
+    for (uint c = item; c < size / 2; c += WG)
+        ((__global ushort *)to)[c] = out[c];
+#else
+    for (uint c = item; c < size; c += WG)
+        to[c] = ((__local const uchar *)out)[c];
+#endif
+}
+
+#if FORMAT >= 8
+/* Of n elements that the items of a group read together: the largest and the
+ * least where IS_RANGE, else that of the largest magnitude, the first of
+ * several. All items return it. */
+static inline struct range join(__global const ELEM(TD) *x, const uint n,
+                                __local float *most, __local float *least,
+                                __local uint *at)
+{
+    const uint item = (uint)get_local_id(0);
+    struct range r = {0, 0};
+    uint of_most = n;
+    for (uint i = item; i < n; i += WG) {
+        const float v = LOAD(TD, x, i);
+        const bool is_more = IS_RANGE ? v > r.most : fabs(v) > fabs(r.most);
+        r.most = is_more ? v : r.most;
+        of_most = is_more ? i : of_most;
+        r.least = v < r.least ? v : r.least;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE); /* the last call's were read */
+    most[item] = r.most;
+    least[item] = r.least;
+    at[item] = of_most;
+    for (uint s = WG / 2; s > 0; s /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint other = item + (item < s ? s : 0);
+        const float a = most[item], b = most[other];
+        const bool is_first =
+            fabs(b) > fabs(a) || (fabs(b) == fabs(a) && at[other] < at[item]);
+        if (IS_RANGE ? b > a : is_first) {
+            most[item] = b;
+            at[item] = at[other];
+        }
+        if (least[other] < least[item])
+            least[item] = least[other];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    r.most = most[0];
+    r.least = least[0];
+    return r;
+}
+
+__kernel void qmat_fit(QUANTISE_PARAMS)
+{
+    __local float most[WG], least[WG];
+    __local uint at[WG];
+    const uint row = (uint)xl_group_id(1);
+    const uint groups = units / group, share = FORMAT == 8 ? 2 : 1;
+    const uint first = (uint)xl_group_id(0) * share;
+    uint pair = 0;
+    for (uint g = first; g < min(first + share, groups); g++) {
+        const struct range r =
+            join(src + off_src + row * rs_src + 32 * (ulong)group * g,
+                 32 * group, most, least, at);
+        const float scale = FORMAT == 9 ? quotient(fabs(r.most), 127)
+                            : IS_RANGE  ? quotient(r.most - r.least, 15)
+                                        : r.most * -0.125f;
+        const float zero = -r.least * inverse(scale);
+        pair |= (uint)round_to((float4)(zero), 0.0f, 15.0f).s0 << 4 * (g % 2);
+        if (get_local_id(0) == 0)
+            vstore_half_rte(scale, 0,
+                            scales + off_scales + (ulong)row * groups + g);
+    }
+#if FORMAT == 8 && ZEROS
+    if (get_local_id(0) == 0)
+        zeros[off_zeros + (ulong)row * ((groups + 1) / 2) + first / 2] =
+            (uchar)pair;
+#endif
+}
+#endif
