@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 #include "cli/units.h"
 #include "tiling/mask_work.h"
 #include "tiling/operand_reads.h"

@@ -4,7 +4,7 @@
 #ifndef CLBENCH_TILING_MASK_WORK_H
 #define CLBENCH_TILING_MASK_WORK_H
 
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 #include "tiling/tiles.h"
 
 /* Those of a case. */

@@ -4,7 +4,7 @@
 #ifndef CLBENCH_VERIFY_ATTENTION_GRADIENTS_H
 #define CLBENCH_VERIFY_ATTENTION_GRADIENTS_H
 
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 
 /* A weight, and the gradient of scale q . k; with the bounds of a device's
  * errors: floor is that of underflow. */

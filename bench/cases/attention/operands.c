@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the operands of a case are: rows of sequences of unequal lengths, pages,
  * the matrices that hold them, and the call on these. */
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 
 #include "base/alloc.h"
 

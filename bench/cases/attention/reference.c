@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a query sees, scores and results of attention on the host, in double. */
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 
 #include <math.h>
 

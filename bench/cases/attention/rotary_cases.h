@@ -7,7 +7,7 @@
 
 #include <crosslane/rotary.h>
 
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 
 enum rotary_operand {
     ROTARY_Q,

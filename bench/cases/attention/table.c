@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The case table of attention. Lengths to be verified are odd or prime, so that
  * edges occur. */
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 
 #define V CASE_VERIFY
 #define VQ (CASE_VERIFY | CASE_QUICK)

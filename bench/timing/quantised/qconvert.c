@@ -95,7 +95,7 @@ static xl_qconvert call_of(const struct case_run *w)
     return qconvert_call(c, w->data->mem, first, c->of.k, w->variant);
 }
 
-static xl_status run(xl_queue *q, const struct case_run *w)
+static xl_status run_qconvert(xl_queue *q, const struct case_run *w)
 {
     const xl_qconvert call = call_of(w);
     return xl_qconvert_run(q, &call, NULL);
@@ -195,7 +195,7 @@ const struct bench_op bench_qconvert = {
     .layout = layout_buffers,
     .fill = fill_input,
     .describe = describe,
-    .run = run,
+    .run = run_qconvert,
     .explain = explain,
     .check = check,
 };

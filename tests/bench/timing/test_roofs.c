@@ -3,7 +3,7 @@
  * right row exceeds it. */
 #include "support/support.h"
 
-#include "cases/attention_cases.h"
+#include "cases/attention/attention_cases.h"
 #include "cases/conv_cases.h"
 #include "cases/gemm_cases.h"
 #include "timing/run_cases.h"
