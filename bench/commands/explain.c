@@ -12,7 +12,7 @@
 #include "results/result.h"
 #include "timing/run_cases.h"
 #include "report/report.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "cli/console.h"
 #include "cli/units.h"
 #include "cli/matrix_table.h"

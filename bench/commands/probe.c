@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "timing/probes.h"
+#include "timing/roofs/probes.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "cli/console.h"

@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "results/json.h"
 #include "timing/run_cases.h"
 #include "cli/progress.h"

@@ -6,7 +6,7 @@
 
 #include "base/os/clock.h"
 #include "timing/run_cases.h"
-#include "timing/probes.h"
+#include "timing/roofs/probes.h"
 #include "cli/progress.h"
 
 /* The steps in their order: a probe or an op, with its time in seconds on a

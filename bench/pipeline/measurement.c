@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "pipeline/chunk_search.h"
 #include "pipeline/report.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 
 /* -- model ---------------------------------------------------------------- */
 

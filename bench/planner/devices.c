@@ -12,7 +12,7 @@
 #include "results/json.h"
 #include "results/result.h"
 #include "results/result_file.h"
-#include "timing/probes.h"
+#include "timing/roofs/probes.h"
 
 /* decoding reads; a copy rarely has a higher bandwidth */
 static const char *const memory_facts[] = {"global_mem_bytes", NULL};

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/os/clock.h"
 #include "base/str.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "timing/run_cases.h"
 #include "timing/result_check.h"
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cases/attention/rotary_cases.h"
 #include "cases/shapes.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "timing/run_cases.h"
 #include "verify/attention_gradients.h"
 #include "verify/verify.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/alloc.h"
 #include "cases/conv_cases.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "timing/run_cases.h"
 #include "verify/verify.h"
 

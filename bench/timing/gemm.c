@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "timing/gemm.h"
 #include "timing/gemm_check.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "cases/shapes.h"
 #include "timing/result_check.h"
 #include "verify/verify.h"

@@ -192,8 +192,12 @@ xl_status gemm_check_whole(xl_queue *q, const struct case_run *w,
     const struct gemm_case *c = w->c;
     const struct bench_data *d = w->data;
     const size_t bytes = c->m * ld_c(c) * xl_dtype_bytes(c->out);
-    struct gemm_sums s = {.m = c->m, .n = c->n, .k = c->k, .alpha = c->alpha,
-                          .least = element_error(c), .seed = d->seed};
+    struct gemm_sums s = {.m = c->m,
+                          .n = c->n,
+                          .k = c->k,
+                          .alpha = c->alpha,
+                          .least = element_error(c),
+                          .seed = d->seed};
     xl_status status = XL_OK;
     if (n_products(c) > 1 || c->beta != 0)
         return XL_OK;

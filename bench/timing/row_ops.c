@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/alloc.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "timing/run_cases.h"
 #include "cases/norm_cases.h"
 #include "cases/shapes.h"

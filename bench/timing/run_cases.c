@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "timing/trace.h"
 #include "timing/attempt.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 
 /* How long a row may take: quick, default, full. */
 static const struct extent extents[] = {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "cli/units.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 
 /* A prompt, or steps of decoding. */
 struct phase {

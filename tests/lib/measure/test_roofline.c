@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 #include "charts/text_charts.h"
 
 static const struct roof_line lines[] = {{"DRAM", 4e12, true},

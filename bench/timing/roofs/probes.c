@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Run a probe on all chosen devices, and pass its rows to the session. */
-#include "timing/probes.h"
+#include "timing/roofs/probes.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "cli/progress.h"
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 
 struct row_target {
     struct session *s;

@@ -46,11 +46,12 @@ void roofs_keep(const struct session *s, xl_queue *q);
 
 /* Fill in the counts that do not depend on the op; bench_op.count adds more.
  */
-void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work);
-/* Add the conversions of `bytes` of a type, each element once: those of f16 and
- * bf16, unless a matrix engine takes them. */
-void diagnose_conversions(const xl_choice *choice, xl_dtype dtype, double bytes,
-                          xl_counts *work);
+void diagnose_count(const xl_choice *choice, const xl_row *row,
+                    xl_counts *work);
+/* Add the conversions of `bytes` of a type, each element once: those of f16
+ * and bf16, unless a matrix engine takes them. */
+void diagnose_conversions(const xl_choice *choice, xl_dtype dtype,
+                          double bytes, xl_counts *work);
 
 /* The reason why no matrix engine is used: that of the first variant with one;
  * "" when one was chosen. */

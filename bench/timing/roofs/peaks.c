@@ -2,7 +2,7 @@
 /* The measured peaks of a device, as roofs of rows and as a table of ceilings.
  * A peak takes a second or two, so each is measured when a row first requires
  * it. */
-#include "timing/peaks.h"
+#include "timing/roofs/peaks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "results/json.h"
-#include "timing/probes.h"
+#include "timing/roofs/probes.h"
 
 xl_roof roof_usual(xl_dtype dtype)
 {
@@ -117,7 +117,8 @@ static double size_product(const size_t size[3])
     return (double)size[0] * (double)size[1] * (double)size[2];
 }
 
-void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work)
+void diagnose_count(const xl_choice *choice, const xl_row *row,
+                    xl_counts *work)
 {
     *work = (xl_counts){.is_cold = row->cold, .footprint_bytes = row->bytes};
     xl_counts_set_times(work, &row->samples);
@@ -134,8 +135,8 @@ void diagnose_count(const xl_choice *choice, const xl_row *row, xl_counts *work)
     work->groups = size_product(choice->global) / work->wg_size;
 }
 
-void diagnose_conversions(const xl_choice *choice, xl_dtype dtype, double bytes,
-                          xl_counts *work)
+void diagnose_conversions(const xl_choice *choice, xl_dtype dtype,
+                          double bytes, xl_counts *work)
 {
     if ((dtype == XL_F16 || dtype == XL_BF16) &&
         choice->on.engine == XL_ENGINE_FMA)
@@ -192,8 +193,10 @@ static bool has_run(unsigned i)
 
 int ceilings_measure(struct session *s, xl_device *dev)
 {
-    xl_probing how = {.quick = true, .seed = s->set.seed,
-                      .stop = session_stopped, .stop_arg = s};
+    xl_probing how = {.quick = true,
+                      .seed = s->set.seed,
+                      .stop = session_stopped,
+                      .stop_arg = s};
     xl_queue *q = session_queue(s, dev);
     if (!q)
         return EXIT_NO_DEVICE;
@@ -254,8 +257,7 @@ json_t *ceilings_json(const xl_device *dev)
         json_put(out, "rate", json_number(ceiling_rate(dev, c)));
         json_put(out, "unit", json_text(c->is_memory ? "B/s" : "flop/s"));
         json_put(out, "ridge", json_number(ceiling_ridge(dev, c)));
-        json_put(out, "source",
-                 json_text(xl_source_name(source_of(dev, c))));
+        json_put(out, "source", json_text(xl_source_name(source_of(dev, c))));
         json_add(list, out);
     }
     return list;
