@@ -167,7 +167,9 @@ __kernel void qmat_fit(QUANTISE_PARAMS)
     const uint row = (uint)xl_group_id(1);
     const uint groups = units / group, share = FORMAT == 8 ? 2 : 1;
     const uint first = (uint)xl_group_id(0) * share;
+#if FORMAT == 8 && ZEROS
     uint pair = 0;
+#endif
     for (uint g = first; g < min(first + share, groups); g++) {
         const struct range r =
             join(src + off_src + row * rs_src + 32 * (ulong)group * g,
@@ -175,8 +177,10 @@ __kernel void qmat_fit(QUANTISE_PARAMS)
         const float scale = FORMAT == 9 ? quotient(fabs(r.most), 127)
                             : IS_RANGE  ? quotient(r.most - r.least, 15)
                                         : r.most * -0.125f;
+#if FORMAT == 8 && ZEROS
         const float zero = -r.least * inverse(scale);
         pair |= (uint)round_to((float4)(zero), 0.0f, 15.0f).s0 << 4 * (g % 2);
+#endif
         if (get_local_id(0) == 0)
             vstore_half_rte(scale, 0,
                             scales + off_scales + (ulong)row * groups + g);
