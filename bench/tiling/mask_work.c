@@ -27,6 +27,7 @@ static const struct {
 } orders[] = {{"attention_cpu", LAST_ROWS},
               {"attention_flash", LAST_ROWS},
               {"attention_mma", LAST_ROWS},
+              {"attention_dpas", LAST_ROWS},
               {"attention_wgmma", LAST_ROWS_OF_ALL}};
 
 static enum order order_of(const char *variant)

@@ -46,6 +46,7 @@
 #define DT 1
 #endif
 #define MMA_T DT
+#include "attention/blocks.clh"
 #include "attention/lines.clh"
 #include "attention/parts.clh"
 #include "common/device_fence.clh"
@@ -85,17 +86,6 @@
 #define KI (DP / MMA_K)
 #define NI (DP / MMA_N)
 #define NK (BK / MMA_N)
-
-/* Scores that only scale the product are compared before they are scaled; q is
- * negated for a negative scale. */
-#if CAP || SLOPES || MT >= 0 || defined(PROLOGUE)
-#define PLAIN 0
-#else
-#define PLAIN 1
-#endif
-#define LOG2_E 1.44269504f
-#define LN_2 0.693147181f
-#define MOST_GROWTH 8.0f
 
 /* A score's weight, with scores and shift in natural units. */
 #define WEIGHT(score, shift) XL_EXP2(1, ((score) - (shift)) * LOG2_E)
@@ -151,10 +141,6 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         return; /* the whole group */
     /* The last rows see most keys of a causal mask. */
     const uint row0 = ((rows + BQ - 1) / BQ - 1 - (uint)xl_group_id(0)) * BQ;
-/* Query and head of row r; past the last row the last one again. */
-#define AT_ROW(r) min(row0 + (r), rows - 1)
-#define QUERY(r) (AT_ROW(r) / share)
-#define HEAD(r) (g * share + AT_ROW(r) % share)
     const float unit = PLAIN ? fabs(scale) * LOG2_E : LOG2_E;
     const float growth = MOST_GROWTH / unit;
 

@@ -43,7 +43,7 @@
     !defined(MMA_FRAGMENTS_WMMA_GFX11) && !defined(MMA_FRAGMENTS_WMMA_GFX12)
 #define MMA_FRAGMENTS_WMMA_GFX12
 #endif
-#include "attention/attention.clh"
+#include "attention/blocks.clh"
 #include "attention/parts.clh"
 #include "common/exp2.clh"
 #include "common/matrix.clh"
@@ -79,17 +79,6 @@
 #define N_V (PAIRS * (BK / EACH))
 #define HELD_K ((N_K + ITEMS - 1) / ITEMS)
 #define HELD_V ((N_V + ITEMS - 1) / ITEMS)
-
-/* Scores that only scale the product are compared before they are scaled; q is
- * negated for a negative scale. */
-#if CAP || SLOPES || MT >= 0 || defined(PROLOGUE)
-#define PLAIN 0
-#else
-#define PLAIN 1
-#endif
-#define LOG2_E 1.44269504f
-#define LN_2 0.693147181f
-#define MOST_GROWTH 8.0f
 
 /* Blocks between the part's first key and this one. */
 static inline uint blocks_to(const ulong key, const ulong j0)
@@ -149,10 +138,6 @@ void attention_mma_transposed(ATTENTION_PARAMS, __global float *parts,
         return; /* the whole group */
     /* The last rows see most keys of a causal mask. */
     const uint row0 = (n_tiles - 1 - (uint)xl_group_id(0)) * BQ;
-/* Query and head of row r; past the last row the last one again. */
-#define AT_ROW(r) min(row0 + (r), rows - 1)
-#define QUERY(r) (AT_ROW(r) / share)
-#define HEAD(r) (g * share + AT_ROW(r) % share)
     const float unit = PLAIN ? fabs(scale) * LOG2_E : LOG2_E;
     const float growth = MOST_GROWTH / unit;
 

@@ -125,6 +125,14 @@ static const struct xl__variant *const conv_filters[] = {
     NULL,
 };
 
+static const struct xl__variant *const attention[] = {
+    &xl__attention_dpas,
+    &xl__attention_split,
+    &xl__attention_flash,
+    &xl__attention_ref,
+    NULL,
+};
+
 const struct xl__vendor xl__vendor_intel = {
     .name = "intel",
     .matches = matches_intel,
@@ -138,7 +146,7 @@ const struct xl__vendor xl__vendor_intel = {
                  [XL__OP_CONV] = conv,
                  [XL__OP_CONV_DATA] = conv_data,
                  [XL__OP_CONV_FILTERS] = conv_filters,
-                 [XL__OP_ATTENTION] = xl__generic_attention,
+                 [XL__OP_ATTENTION] = attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,

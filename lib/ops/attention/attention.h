@@ -191,13 +191,16 @@ extern const struct xl__op xl__op_attention, xl__op_attention_backward;
  * past the last. */
 bool xl__attention_mma_listed(const xl_matrix_op *op, size_t i,
                               struct xl__params *out);
+/* Likewise of attention_dpas. */
+bool xl__attention_dpas_listed(const xl_matrix_op *op, size_t i,
+                               struct xl__params *out);
 /* Likewise of attention_backward_mma. */
 bool xl__attention_backward_mma_listed(size_t i, struct xl__params *out);
 
 /* Its variants, one a file. */
-extern const struct xl__variant xl__attention_cpu, xl__attention_flash,
-    xl__attention_mma, xl__attention_ref, xl__attention_split,
-    xl__attention_wgmma;
+extern const struct xl__variant xl__attention_cpu, xl__attention_dpas,
+    xl__attention_flash, xl__attention_mma, xl__attention_ref,
+    xl__attention_split, xl__attention_wgmma;
 extern const struct xl__variant xl__attention_backward_flash,
     xl__attention_backward_mma, xl__attention_backward_ref,
     xl__attention_backward_wgmma;

@@ -113,3 +113,17 @@ void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
     xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
     xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_async_copy));
 }
+
+const xl_matrix_op *xl__dpas_op(const struct xl__limits *l, xl_dtype in)
+{
+    return l->model.dpas ? xl__find_matrix_op(l, "dpas", in, in) : NULL;
+}
+
+void xl__dpas_define(struct xl__step *s, const xl_matrix_op *op)
+{
+    xl__define_choice(s, "XL_DPAS", op->code);
+    xl__define(s, "DPAS_LANES", (long)op->lanes);
+}
+
+const char xl__dpas_refused[] =
+    "no systolic matrix instruction is known for this device";

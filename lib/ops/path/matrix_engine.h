@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix instructions of a sub-group that cl/common/matrix.clh has code
- * for, and the options that select it. */
+ * for, and the options that select it; systolic ones: common/intel/dpas.clh.
+ */
 #ifndef XL_OPS_MMA_H
 #define XL_OPS_MMA_H
 
@@ -30,5 +31,11 @@ double xl__mma_rate(const struct xl__limits *l, const xl_matrix_op *op);
  * common/async_copy.clh. */
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
                     const xl_matrix_op *op);
+
+/* The systolic instruction that multiplies this type; NULL: none. */
+const xl_matrix_op *xl__dpas_op(const struct xl__limits *l, xl_dtype in);
+/* Append -DXL_DPAS_<CODE> and -DDPAS_LANES. */
+void xl__dpas_define(struct xl__step *s, const xl_matrix_op *op);
+extern const char xl__dpas_refused[]; /* the reason: there is none */
 
 #endif

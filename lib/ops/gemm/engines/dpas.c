@@ -24,6 +24,7 @@
 #include "ops/gemm/engines/windows.h"
 #include "ops/gemm/tile_plan.h"
 #include "ops/path/cost.h"
+#include "ops/path/matrix_engine.h"
 
 enum {
     ROWS = 8,        /* of an instruction: common/intel/dpas.clh */
@@ -111,11 +112,6 @@ struct xl__params xl__dpas_listed(size_t i, const xl_matrix_op *op)
     p.value[XL__DPAS_GRF] = dpas_sets[i].registers;
     p.value[XL__DPAS_GR] = 8;
     return p;
-}
-
-static const xl_matrix_op *dpas_op(const struct xl__limits *l, xl_dtype in)
-{
-    return l->model.dpas ? xl__find_matrix_op(l, "dpas", in, in) : NULL;
 }
 
 /* Windows are rows. */
@@ -218,12 +214,6 @@ static bool lay_out_both(struct dpas_plan *j)
            xl__num_or(j->l, XL__F_max_alloc_bytes, INFINITY);
 }
 
-static void define_engine(struct xl__step *s, const struct dpas_plan *j)
-{
-    xl__define_choice(s, "XL_DPAS", j->op->code);
-    xl__define(s, "DPAS_LANES", (long)j->op->lanes);
-}
-
 static void add_pack(const struct dpas_plan *j,
                      const struct xl__gemm_operand *operand, unsigned side,
                      struct xl__plan *p)
@@ -231,7 +221,7 @@ static void add_pack(const struct dpas_plan *j,
     const struct packed *to = &j->packed[side];
     struct xl__step *s =
         xl__plan_add(p, "gemm/intel/dpas_pack.cl", "gemm_dpas_pack", 0, 1);
-    define_engine(s, j);
+    xl__dpas_define(s, j->op);
     xl__define(s, "DPAS_T", (long)j->c->g.a.dtype);
     xl__define(s, "SIDE", (long)side);
     xl__step_set_3d(s, PACK_ITEMS, to->line_bytes / WORD, to->lines,
@@ -294,7 +284,7 @@ static void add_product(const struct dpas_plan *j, struct xl__plan *p)
         {"SN", set->tn / (set->rn * j->op->n)},
         {"GR", set->band},
     };
-    define_engine(s, j);
+    xl__dpas_define(s, j->op);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     if (set->registers == XL__DPAS_ALL_REGISTERS)
         xl__step_add_option(s, j->l->model.dpas->registers_option);
@@ -378,7 +368,7 @@ static struct dpas_plan plan_for(const struct xl__limits *l, const void *desc,
 {
     const struct xl__gemm_canonical *c = desc;
     return (struct dpas_plan){.l = l,
-                              .op = dpas_op(l, c->g.a.dtype),
+                              .op = xl__dpas_op(l, c->g.a.dtype),
                               .c = c,
                               .set = xl__dpas_set_of(params),
                               .s = orient(desc)};
@@ -408,7 +398,7 @@ static void choose_dpas(const struct xl__limits *l, const void *desc,
                         struct xl__params *out)
 {
     static const double equal = 0.01;
-    const xl_matrix_op *op = dpas_op(l, ((const xl_gemm *)desc)->a.dtype);
+    const xl_matrix_op *op = xl__dpas_op(l, ((const xl_gemm *)desc)->a.dtype);
     struct xl__best_cost best = {.ns = INFINITY};
     struct xl__params p = xl__dpas_listed(0, op);
     *out = (struct xl__params){.source = "model"}; /* plan() refuses it */
@@ -462,10 +452,10 @@ static const char *refuse_dpas(const struct xl__limits *l, const void *desc)
 {
     const xl_gemm *g = desc;
     if (!l->matrix_ops || !l->model.dpas)
-        return "no systolic matrix instruction is known for this device";
+        return xl__dpas_refused;
     if (xl__gemm_types_refused(g))
         return xl__gemm_types_refused(g);
-    if (!dpas_op(l, g->a.dtype))
+    if (!xl__dpas_op(l, g->a.dtype))
         return "the systolic matrix instruction multiplies f16, bf16 and i8";
     if (g->k > INT32_MAX)
         return "tiles along k are counted in 32 bits";

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attention_mma and attention_backward_mma on a device that has no matrix
- * engine, by the emulation of cl/common/matrix.clh: the case table with the
- * model's tile, then each tile of the list on odd lengths. The comparison is
- * clbench's own: the host in double, guard zones around every buffer.
+/* attention_mma, attention_backward_mma and attention_dpas on a device that
+ * has no matrix engine, by the emulations of cl/common/matrix.clh and
+ * cl/common/intel/dpas.clh: the case table with the model's tile, then each
+ * tile of the list on odd lengths. The comparison is clbench's own: the host
+ * in double, guard zones around every buffer.
  *
- * XL_TEST_FULL  set: each tile with every option
+ * XL_TEST_FULL  set: every case, every tile
  * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated
- * XL_TEST_SIDE  of these, those whose tile of C has this side */
+ * XL_TEST_SIDE  of these, those whose tile of C has this side
+ * XL_TEST_DPAS  attention_dpas, on sub-groups of 8 or of 16 items */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,6 +24,7 @@ enum { SEED = 21 };
 static struct test_device t;
 static bool takes_all;
 static const char *arch; /* of AMD; NULL: mma.sync */
+static unsigned width;   /* of attention_dpas's sub-groups; 0: attention_mma */
 
 /* Those of one size of the instructions alone. */
 static void keep_ops(struct xl__limits *l, unsigned side)
@@ -39,7 +42,10 @@ static void keep_ops(struct xl__limits *l, unsigned side)
 static int open_forward(void **state)
 {
     (void)state;
-    emulated_open(&t, XL__OP_ATTENTION, &xl__attention_mma);
+    emulated_open(&t, XL__OP_ATTENTION,
+                  width ? &xl__attention_dpas : &xl__attention_mma);
+    if (width)
+        emulate_dpas_ops(&t.device->limits, width);
     if (arch)
         emulate_amd_ops(&t.device->limits, arch);
     if (getenv("XL_TEST_SIDE"))
@@ -65,9 +71,8 @@ static int close_device(void **state)
 static bool is_right(const struct attention_case *c, const char *what)
 {
     struct check_result r = {0};
-    const int status = verify_attention(
-        t.queue, c,
-        c->is_backward ? "attention_backward_mma" : "attention_mma", SEED, &r);
+    const int status =
+        verify_attention(t.queue, c, emulated.own->name, SEED, &r);
     if (status == XL_UNSUPPORTED)
         return false;
     if (status != XL_OK || !r.right)
@@ -131,15 +136,37 @@ static struct attention_case over(const struct xl__params *p, unsigned i)
     return c;
 }
 
-static void every_tile(void **state)
+/* Of attention_dpas, whose packing reads any: pages, columns that end inside
+ * a tile and rows that begin anywhere. */
+static void any_layout(struct attention_case *c, unsigned i)
+{
+    static const size_t columns[] = {64, 128, 72, 37, 256, 80, 200, 16};
+    enum { N_COLUMNS = sizeof columns / sizeof *columns, PAGE_ROWS = 32 };
+    c->d = columns[i % N_COLUMNS];
+    c->off = i % 3;
+    c->pad = i % 2 ? 3 : 0;
+    if (i % 4 == 3) {
+        c->kv_rows = XL_ROWS_PAGED;
+        c->page_rows = PAGE_ROWS;
+    }
+}
+
+static bool listed(unsigned i, struct xl__params *out)
+{
+    return width ? xl__attention_dpas_listed(
+                       xl__dpas_op(&t.device->limits, XL_F16), i, out)
+                 : xl__attention_mma_listed(
+                       xl__mma_op(&t.device->limits, XL_F16), i, out);
+}
+
+static void check_tiles(unsigned first, unsigned every, unsigned least)
 {
     unsigned n_right = 0;
-    (void)state;
-    const xl_matrix_op *op = xl__mma_op(&t.device->limits, XL_F16);
-    for (unsigned i = 0; xl__attention_mma_listed(op, i, &emulated.wanted);
-         i++) {
+    for (unsigned i = first; listed(i, &emulated.wanted); i += every) {
         char text[64];
-        const struct attention_case c = over(&emulated.wanted, i);
+        struct attention_case c = over(&emulated.wanted, i);
+        if (width)
+            any_layout(&c, i);
         /* Parts joined by a second launch, and by the groups. */
         xl__limits_correct_text(&t.device->limits, XL__F_device_fence,
                                 i / 2 % 2 ? "emulated" : "", XL_ASSUMED,
@@ -150,8 +177,29 @@ static void every_tile(void **state)
         n_right += is_right(&c, text);
     }
     print_message("%u tiles right\n", n_right);
-    assert_in_range(n_right, 5, 1000);
+    assert_in_range(n_right, least, 1000);
     emulated.wanted = (struct xl__params){.source = "model"};
+}
+
+/* Of attention_dpas a third, another for each width. */
+static void every_tile(void **state)
+{
+    enum { LEAST = 5, OF_DPAS = 3, NARROW = 8 };
+    (void)state;
+    if (width && !takes_all)
+        check_tiles(width / NARROW, OF_DPAS, LEAST);
+    else
+        check_tiles(0, 1, LEAST);
+}
+
+/* A little one of attention_dpas: pages, columns of two sub-groups. */
+static void few_tiles(void **state)
+{
+    enum { FIRST = 15, EVERY = 8 };
+    (void)state;
+    if (!width)
+        skip();
+    check_tiles(FIRST, EVERY, 1);
 }
 
 /* Gradients: lines and blocks that end inside a tile, masks that cut both. */
@@ -181,6 +229,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest forward[] = {
         cmocka_unit_test(case_table),
         cmocka_unit_test(every_tile),
+        cmocka_unit_test(few_tiles),
     };
     const struct CMUnitTest backward[] = {
         cmocka_unit_test(gradient_table),
@@ -188,8 +237,10 @@ int main(int argc, char **argv)
     };
     takes_all = getenv("XL_TEST_FULL") != NULL;
     arch = getenv("XL_TEST_ARCH");
+    width =
+        getenv("XL_TEST_DPAS") ? (unsigned)atoi(getenv("XL_TEST_DPAS")) : 0;
     test_args(argc, argv);
-    if (arch) /* whose gradients have no variant on them */
+    if (arch || width) /* whose gradients have no variant on them */
         return cmocka_run_group_tests(forward, open_forward, close_device);
     return cmocka_run_group_tests(forward, open_forward, close_device) +
            cmocka_run_group_tests(backward, open_backward, close_device);

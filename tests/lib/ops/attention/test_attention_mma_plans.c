@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of attention_mma and attention_backward_mma without a device, on
- * machines made up here: what they refuse; what the kernels ask of their
- * tiles; that few queries on many keys get rows of one instruction and keys in
- * parts that fill the device, and prompts large tiles; memory and launches;
- * which variant of the gradients has the least estimate; on AMD's instructions
- * which columns a head may have. */
+/* Plans of attention_mma, attention_dpas and attention_backward_mma without a
+ * device, on machines made up here: what they refuse; what the kernels ask of
+ * their tiles; that few queries on many keys get rows of one instruction and
+ * keys in parts that fill the device, and prompts large tiles; memory and
+ * launches; which variant of the gradients has the least estimate; on AMD's
+ * instructions which columns a head may have; on Intel's what is packed, and
+ * registers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,12 +333,154 @@ static void amd(void **state)
     }
 }
 
+/* -- attention_dpas ------------------------------------------------------- */
+
+/* clang-format off */
+static const struct intel {
+    const char *arch;
+    double units, hz, local_kib, copy;
+    size_t width;
+} intels[] = {
+    {"xe-hpg", 512, 2.4e9,   64, 0.5e12,  8},
+    {"xe-hpc", 512, 1.6e9,  128, 1.6e12, 16},
+    {"xe2",    160, 2.85e9, 128, 0.4e12, 16},
+};
+/* clang-format on */
+enum { N_INTELS = sizeof intels / sizeof *intels };
+
+static void make_intel(const struct intel *m, struct xl__limits *l)
+{
+    const struct machine as = {0, m->units, m->hz, m->local_kib, m->copy};
+    make_limits(&as, l);
+    xl__limits_correct(l, XL__F_registers_per_item, 128, XL_ASSUMED, "GE-01");
+    xl__limits_correct_text(
+        l, XL__F_extensions,
+        "cl_intel_subgroup_matrix_multiply_accumulate "
+        "cl_intel_subgroups_short cl_intel_required_subgroup_size",
+        XL_ASSUMED, "GE-01");
+    xl__intel_matrix_engine(m->arch, l);
+}
+
+static bool is_defined(const struct xl__step *s, const char *name,
+                       size_t value)
+{
+    char text[64];
+    xl__strfmt(text, sizeof text, " -D%s=%zu", name, value);
+    const char *at = strstr(s->options, text);
+    return at && (at[strlen(text)] == ' ' || !at[strlen(text)]);
+}
+
+static void check_intel(const struct intel *m, const struct xl__limits *l,
+                        const struct xl__attention_canonical *c, bool is_wide,
+                        struct xl__params *params)
+{
+    enum { DEEP = 16, ELEM = 2 };
+    const struct xl__variant *v = &xl__attention_dpas;
+    struct xl__plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    assert_null(v->refuses(l, c));
+    v->choose(l, c, params);
+    assert_int_equal(XL_OK, v->plan(l, c, params, p));
+    const struct xl__step *pack = &p->step[0], *s = &p->step[1];
+    const size_t bq = (size_t)params->value[XL__ATTENTION_BQ],
+                 bk = (size_t)params->value[XL__ATTENTION_BK],
+                 sv = (size_t)params->value[2],
+                 dp = xl__round_up(c->d_head, DEEP),
+                 rows = c->n_q * xl__attention_share(c),
+                 heads = c->n_kv_heads * c->n_batch;
+    const bool is_split = params->value[3] == 2;
+    assert_string_equal(pack->kernel, "attention_dpas_pack");
+    assert_string_equal(s->kernel, "attention_dpas");
+    assert_int_equal(p->n_steps, 2 + is_split);
+    assert_int_equal(s->local[0], bq * sv);
+    assert_int_equal(bq % m->width, 0);
+    assert_int_equal(s->global[0] / s->local[0], xl__ceil_div(rows, bq));
+    assert_int_equal(s->global[1], heads);
+    assert_true(is_defined(s, "DPAS_LANES", m->width));
+    assert_true(is_defined(s, "SV", sv) && is_defined(s, "BK", bk));
+    assert_true(is_defined(s, "VA", c->d_head % 8 == 0));
+    assert_non_null(strstr(s->options, " -DXL_DPAS_INTEL=1"));
+    assert_true(s->local_mem_bytes <= m->local_kib * 1024);
+    /* Lines of 32 bytes of whole blocks, of k and v. */
+    const size_t lines = xl__round_up(c->n_kv, bk) * dp / DEEP;
+    assert_true(pack->global[0] >= lines);
+    assert_int_equal(pack->global[1], heads);
+    assert_int_equal(pack->global[2], 2);
+    const size_t joined =
+        is_split ? xl__round_up(xl__attention_parts_bytes(c, s->global[2]), 64)
+                 : 0;
+    assert_int_equal(p->scratch_bytes,
+                     joined + 2 * heads * lines * DEEP * ELEM);
+    /* More sums than half the registers: two sub-groups, all registers. */
+    assert_int_equal(sv == 2, is_wide);
+    assert_true(dp / sv < 64 ||
+                strstr(s->options, "-cl-intel-256-GRF-per-thread"));
+    assert_true(isfinite(p->est_ns) && p->est_ns > 0);
+    free(p);
+}
+
+static void intel(void **state)
+{
+    static const size_t columns[] = {37, 64, 72, 128, 256};
+    struct xl__params params;
+    (void)state;
+    for (size_t i = 0; i < N_INTELS; i++) {
+        struct xl__limits l;
+        make_intel(&intels[i], &l);
+        for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+            struct xl__attention_canonical c =
+                make_case(4, 16, 1, 4096, 4096, columns[k]);
+            check_intel(&intels[i], &l, &c, columns[k] > 160, &params);
+            /* Prompts: large groups, not divided. */
+            assert_true(params.value[XL__ATTENTION_BQ] >= 64);
+            assert_int_equal(params.value[3], 1);
+            assert_true(columns[k] != 64 ||
+                        params.value[XL__ATTENTION_BK] == 64);
+            c.kv_rows = (struct xl__attention_rows){XL_ROWS_PAGED, 16};
+            c.q_rows.kind = XL_ROWS_PACKED;
+            assert_null(xl__attention_dpas.refuses(&l, &c));
+        }
+        /* Few rows: no larger group than these need, keys divided. */
+        struct xl__attention_canonical c = make_case(1, 8, 8, 1, 32768, 192);
+        check_intel(&intels[i], &l, &c, true, &params);
+        assert_int_equal(params.value[XL__ATTENTION_BQ], intels[i].width);
+        assert_int_equal(params.value[3], 2);
+        xl__limits_clear(&l);
+    }
+}
+
+static void refuses_intel(void **state)
+{
+    const struct xl__variant *v = &xl__attention_dpas;
+    struct xl__limits l;
+    struct xl__attention_canonical c = make_case(2, 8, 4, 9, 90, 64);
+    (void)state;
+    make_intel(&intels[0], &l);
+    c.view[XL__ATTENTION_K].stride[XL__HEADS_COL] = 2;
+    assert_non_null(strstr(v->refuses(&l, &c), "contiguous"));
+    c = make_case(2, 8, 4, 9, 90, 64);
+    c.view[XL__ATTENTION_K].dtype = XL_I8;
+    assert_non_null(strstr(v->refuses(&l, &c), "another type"));
+    c = make_case(2, 8, 4, 9, 90, 64);
+    c.view[XL__ATTENTION_Q].dtype = XL_F32;
+    assert_non_null(strstr(v->refuses(&l, &c), "f32"));
+    c = make_case(64, 64, 1, 16384, 16384, 128); /* 34 GB of k and v */
+    assert_non_null(strstr(v->refuses(&l, &c), "32 bits"));
+    l.model.dpas = NULL;
+    c = make_case(2, 8, 4, 9, 90, 64);
+    assert_non_null(strstr(v->refuses(&l, &c), "no systolic"));
+    xl__limits_clear(&l);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses), cmocka_unit_test(plans),
-        cmocka_unit_test(refuses_gradients), cmocka_unit_test(plans_gradients),
-        cmocka_unit_test(amd)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses),
+                                       cmocka_unit_test(plans),
+                                       cmocka_unit_test(refuses_gradients),
+                                       cmocka_unit_test(plans_gradients),
+                                       cmocka_unit_test(amd),
+                                       cmocka_unit_test(intel),
+                                       cmocka_unit_test(refuses_intel)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_mma_plans", tests, NULL,
                                        NULL);

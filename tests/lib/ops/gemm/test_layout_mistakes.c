@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the layout of AMD's fragments, and of the rows of windows on
- * Intel's engine, planted one at a time in a copy
- * of the kernels: the self-check of gemm_mma, of the variants of convolution
- * on the engine or of attention_mma, on the emulated instructions, strikes
+/* Mistakes in the layout of AMD's and Intel's fragments, and of the rows of
+ * windows on Intel's engine, planted one at a time in a copy of the kernels:
+ * the self-check of gemm_mma, of the variants of convolution on the engine, of
+ * attention_mma or of attention_dpas, on the emulated instructions, strikes
  * each. Without a mistake the result is computed.
  *
- * XL_TEST_FULL  set: each mistake, else every second */
+ * XL_TEST_FULL  set: each mistake, else every second, third of attention_dpas
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +22,10 @@
 #define WINDOWS "gemm/windows/windows.clh"
 #define GATHER "gemm/windows/slices.clh"
 #define TRANSPOSED "attention/mma_transposed.cl"
-
 #define DPAS "common/intel/dpas.clh"
+#define DPAS_ROWS "attention/intel/dpas.cl"
+#define DPAS_TILES "attention/intel/dpas.clh"
+#define DPAS_PACKING "attention/intel/dpas_pack.cl"
 #define DPAS_GEMM "gemm/intel/dpas.cl"
 #define DPAS_PACK "gemm/intel/dpas_pack.cl"
 
@@ -32,10 +35,11 @@ enum call {
     CONV_NCHW,
     DATA,
     FILTERS,
-    ATTENTION,
     DPAS_NHWC,
     DPAS_NCHW,
-    DPAS_DATA
+    DPAS_DATA,
+    ATTENTION,
+    ATTENTION_DPAS
 };
 static const struct {
     enum xl__op_id op;
@@ -52,7 +56,9 @@ static const struct {
     [DPAS_NHWC] = {XL__OP_CONV, &xl__conv_dpas, "conv_dpas: out("},
     [DPAS_NCHW] = {XL__OP_CONV, &xl__conv_dpas, "conv_dpas: out("},
     [DPAS_DATA] = {XL__OP_CONV_DATA, &xl__conv_data_dpas,
-                   "conv_data_dpas: in("}};
+                   "conv_data_dpas: in("},
+    [ATTENTION_DPAS] = {XL__OP_ATTENTION, &xl__attention_dpas,
+                        "attention_dpas: o("}};
 struct mistake {
     const char *what, *arch, *file, *from, *to;
 };
@@ -230,6 +236,61 @@ static const struct mistake in_attention[] = {
      "MMA_C_ROW(team.lane, e % MMA_C_ELEMS);\n                float",
      "MMA_C_ROW(0, e % MMA_C_ELEMS);\n                float"},
 };
+
+static const struct mistake in_dpas[] = {
+    {"none", "dg2", NULL, NULL, NULL},
+    {"none", "pvc", NULL, NULL, NULL},
+    {"neighbours swapped in reads of A", "pvc", DPAS,
+     "x[i] = from[i * DPAS_LANES + t->lane];\n    return (dpas_a)",
+     "x[i] = from[i * DPAS_LANES + (t->lane ^ 1)];\n    return (dpas_a)"},
+    {"rows of A in reads by lanes", "dg2", DPAS,
+     "x[i] = from[i * DPAS_LANES + t->lane];\n    return (dpas_a)",
+     "x[i] = from[t->lane * DPAS_M + i];\n    return (dpas_a)"},
+    {"neighbouring keys swapped in k", "pvc", DPAS_PACKING,
+     "tile / KI * DPAS_M + r;", "tile / KI * DPAS_M + (r ^ 1);"},
+    {"16 columns of k swapped", "dg2", DPAS_PACKING,
+     "LINE_OF(x, (uint)(tile % KI) * DPAS_K",
+     "LINE_OF(x, (uint)(tile % KI ^ 1) * DPAS_K"},
+    {"pairs of keys swapped in v", "pvc", DPAS_PACKING,
+     "w[i / 2] | one << 16 : one;", "w[i / 2] << 16 | one : one;"},
+    {"keys of v 8 apart in a word", "dg2", DPAS_PACKING,
+     "w[i / 2] = i % 2 ? w[i / 2] |", "w[i % 8] = i / 8 ? w[i % 8] |"},
+    {"neighbouring columns swapped in v", "pvc", DPAS_PACKING,
+     "(uint)(tile % NI) * DPAS_M + r;", "(uint)(tile % NI) * DPAS_M + (r ^ 1);"},
+    {"tiles of v by columns first", "dg2", DPAS_PACKING,
+     "tile / NI * DPAS_K;", "tile % NI * DPAS_K;"},
+    {"halves of a line of q and k swapped in one", "pvc", DPAS_ROWS,
+     "LINE_OF(q_row, kk * DPAS_K, true)",
+     "LINE_OF(q_row, kk * DPAS_K, true).s45670123"},
+    {"pairs swapped in q", "dg2", DPAS_ROWS,
+     "LINE_OF(q_row, kk * DPAS_K, true)",
+     "rotate(LINE_OF(q_row, kk * DPAS_K, true), (uint8)(16))"},
+    {"8 columns of all lines twice", "pvc", DPAS_TILES,
+     "HALF_LINE(x, (c) + EACH)", "HALF_LINE(x, c)"},
+    {"eights of weights swapped", "pvc", DPAS_ROWS,
+     "(WORDS_OF(x[2 * s]), WORDS_OF(x[2 * s + 1]))",
+     "(WORDS_OF(x[2 * s + 1]), WORDS_OF(x[2 * s]))"},
+    {"weights of the first 16 keys for all", "dg2", DPAS_ROWS,
+     "(WORDS_OF(x[2 * s]), WORDS_OF(x[2 * s + 1]))",
+     "(WORDS_OF(x[0]), WORDS_OF(x[1]))"},
+    {"tiles of k by keys first", "pvc", DPAS_ROWS, "(c * KI + kk) *",
+     "(kk * NK + c) *"},
+    {"tiles of v by keys first", "dg2", DPAS_ROWS, "(s * NI + c) *",
+     "(c * (NK / 2) + s) *"},
+    {"the first columns of v for all sub-groups", "pvc", DPAS_ROWS,
+     "sv * NS * DPAS_A_BYTES", "0"},
+    {"a key too many", "dg2", DPAS_ROWS, "j >= end", "j > end"},
+    {"a key too few", "pvc", DPAS_ROWS, "j >= end", "j + 1 >= end"},
+    {"blocks that a row sees in part as a whole", "pvc",
+     "attention/blocks.clh", "begins.last / block;",
+     "(begins.last + block - 1) / block;"},
+    {"the shift in other units", "dg2", DPAS_ROWS, "shift_of(top) * unit;",
+     "shift_of(top);"},
+    {"a sum of four keys of eight", "pvc", DPAS_ROWS, "sum_8(all)",
+     "sum_4(all.lo)"},
+    {"v in place of k", "dg2", DPAS_ROWS, "DPAS_UNIFORM(first_k",
+     "DPAS_UNIFORM(first_v"},
+};
 /* clang-format on */
 
 static void write_kernel(const char *dir, const char *name, const char *text,
@@ -314,7 +375,7 @@ static xl_status run_call(const struct test_device *t, enum call of,
     a.k = a.v = (xl_heads){.mem.buf = mem[1], .dtype = XL_F16};
     a.o.mem.buf = mem[2];
     return of == GEMM        ? xl_gemm_run(t->queue, &g, NULL)
-           : of == ATTENTION ? xl_attention_run(t->queue, &a, NULL)
+           : of >= ATTENTION ? xl_attention_run(t->queue, &a, NULL)
                              : xl_conv_run(t->queue, &d, NULL);
 }
 
@@ -332,13 +393,19 @@ static void want_dpas_tile(const struct xl__limits *l)
     emulated.wanted.value[XL__GEMM_TK] *= EACH;
 }
 
-/* The tile of 64 x 64, of attention with blocks of 32 keys. */
+/* The tile of 64 x 64, of attention with blocks of 32 keys, of attention_dpas
+ * with 16 rows whose columns two sub-groups have. */
 static void want_tile(const struct test_device *t, enum call of)
 {
     enum { KEYS = 32 };
     const struct xl__limits *l = &t->device->limits;
     struct xl__params p;
     emulated.wanted = (struct xl__params){.source = "model"};
+    if (of == ATTENTION_DPAS) {
+        static const int tile[] = {16, KEYS, 2, 1};
+        memcpy(emulated.wanted.value, tile, sizeof tile);
+        return;
+    }
     if (of == ATTENTION) {
         for (size_t i = 0;
              xl__attention_mma_listed(xl__mma_op(l, XL_F16), i, &p); i++) {
@@ -394,12 +461,11 @@ static void one_mistake(const struct mistake *m, enum call of)
     test_device_close(&t);
 }
 
-enum { SAMPLED = 2 };
-
 static void run_list(const struct mistake *list, size_t n, enum call of)
 {
+    const unsigned sampled = of == ATTENTION_DPAS ? 3 : 2;
     for (size_t i = 0; i < n; i++) {
-        if (list[i].file == NULL || test_is_sampled(i, SAMPLED))
+        if (list[i].file == NULL || test_is_sampled(i, sampled))
             one_mistake(&list[i], of);
     }
 }
@@ -419,14 +485,14 @@ static void each_of_conv_is_struck(void **state)
     run_list(in_filters, sizeof in_filters / sizeof *in_filters, FILTERS);
 }
 
-static void each_of_dpas_is_struck(void **state)
+static void dpas_of_nhwc_is_struck(void **state)
 {
     (void)state;
     run_list(in_dpas_nhwc, sizeof in_dpas_nhwc / sizeof *in_dpas_nhwc,
              DPAS_NHWC);
 }
 
-static void each_of_other_dpas_is_struck(void **state)
+static void dpas_of_others_is_struck(void **state)
 {
     (void)state;
     run_list(in_dpas_nchw, sizeof in_dpas_nchw / sizeof *in_dpas_nchw,
@@ -442,14 +508,21 @@ static void each_of_attention_is_struck(void **state)
              ATTENTION);
 }
 
+static void dpas_attention_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_dpas, sizeof in_dpas / sizeof *in_dpas, ATTENTION_DPAS);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_struck),
         cmocka_unit_test(each_of_conv_is_struck),
-        cmocka_unit_test(each_of_dpas_is_struck),
-        cmocka_unit_test(each_of_other_dpas_is_struck),
-        cmocka_unit_test(each_of_attention_is_struck)};
+        cmocka_unit_test(dpas_of_nhwc_is_struck),
+        cmocka_unit_test(dpas_of_others_is_struck),
+        cmocka_unit_test(each_of_attention_is_struck),
+        cmocka_unit_test(dpas_attention_is_struck)};
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
