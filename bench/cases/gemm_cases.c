@@ -498,6 +498,39 @@ const struct qgemm_case qgemm_cases[] = {
     QGEMM("int4/96 aligned", CASE_VERIFY, 2, 37, 2880, XL_INT4, XL_F16, XL_F32,
           .group = 96, .has_zeros = true, .off = 8, .pad = 8),
 
+/* Activations as bytes. */
+#define BYTES(called, used, m_, n_, k_, format_, in_, out_, ...)              \
+    QGEMM(called " i8", used, m_, n_, k_, format_, in_, out_,                 \
+          .activations = XL_ACTIVATIONS_I8, __VA_ARGS__)
+    BYTES("q4_0", CASE_VERIFY | CASE_QUICK, 1, 67, 416, XL_Q4_0, XL_F32,
+          XL_F32, .off = 2),
+    BYTES("q4_0 rows", CASE_VERIFY, 11, 35, 96, XL_Q4_0, XL_F16, XL_F32,
+          .pad = 3, .off = 6),
+    BYTES("q4_0 one", CASE_VERIFY, 1, 1, 32, XL_Q4_0, XL_F32, XL_BF16,
+          .pad = 0),
+    BYTES("q4_0 epilogue", CASE_VERIFY, 3, 41, 160, XL_Q4_0, XL_BF16, XL_F16,
+          .bias_relu = true, .columns_c = true, .pad = 5, .off = 4),
+    BYTES("q4_1", CASE_VERIFY, 3, 37, 352, XL_Q4_1, XL_F32, XL_F32, .off = 2),
+    BYTES("q5_0", CASE_VERIFY, 2, 37, 352, XL_Q5_0, XL_BF16, XL_F32, .off = 2),
+    BYTES("q8_0", CASE_VERIFY | CASE_QUICK, 2, 37, 352, XL_Q8_0, XL_F32,
+          XL_F32, .off = 2),
+    BYTES("q8_0 long", CASE_VERIFY, 5, 7, 14336, XL_Q8_0, XL_F16, XL_F32,
+          .pad = 1),
+    BYTES("q4_k", CASE_VERIFY, 2, 37, 768, XL_Q4_K, XL_F32, XL_F32, .off = 2),
+    BYTES("q6_k", CASE_VERIFY, 3, 37, 768, XL_Q6_K, XL_F16, XL_F32, .off = 2),
+    BYTES("iq4_nl", CASE_VERIFY, 1, 37, 352, XL_IQ4_NL, XL_F32, XL_F32,
+          .off = 2),
+    BYTES("mxfp4", CASE_VERIFY, 9, 37, 352, XL_MXFP4, XL_BF16, XL_F32,
+          .off = 3),
+    BYTES("int4/32", CASE_VERIFY, 4, 37, 288, XL_INT4, XL_F32, XL_F32,
+          .group = 32, .off = 2),
+    BYTES("int4/128 zeros", CASE_VERIFY | CASE_QUICK, 2, 37, 1408, XL_INT4,
+          XL_F16, XL_F32, .group = 128, .has_zeros = true, .off = 4),
+    BYTES("int8", CASE_VERIFY | CASE_QUICK, 2, 37, 352, XL_INT8, XL_F32,
+          XL_F32, .off = 2),
+    BYTES("int8 rows", CASE_VERIFY, 67, 131, 416, XL_INT8, XL_F16, XL_F16,
+          .pad = 8, .off = 8, .bias_relu = true),
+
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
@@ -505,6 +538,8 @@ const struct qgemm_case qgemm_cases[] = {
     LAYER(XL_MXFP4, CASE_BENCH, .pad = 0),
     LAYER(XL_INT4, CASE_BENCH, .group = 128, .has_zeros = true),
     LAYER(XL_INT8, CASE_BENCH, .pad = 0),
+    LAYER(XL_Q4_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
+    LAYER(XL_Q8_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
           .pad = 0),
     {.name = NULL}};
@@ -512,6 +547,14 @@ const struct qgemm_case qgemm_cases[] = {
 bool qgemm_case_rounds(const struct qgemm_case *c)
 {
     return c->accuracy == XL_ACCURACY_FAST && c->in != XL_F32;
+}
+
+size_t qgemm_case_group(const struct qgemm_case *c)
+{
+    enum { COLUMNS = 32 };
+    return c->activations != XL_ACTIVATIONS_I8 ? 0
+           : c->format == XL_INT8              ? c->k
+                                               : COLUMNS;
 }
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c)

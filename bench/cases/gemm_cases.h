@@ -86,11 +86,14 @@ struct qgemm_case {
     bool columns_c;  /* C column-major */
     bool bias_relu;  /* epilogue relu(y + bias) */
     xl_accuracy accuracy;
+    xl_activations activations;
 };
 
 extern const struct qgemm_case qgemm_cases[]; /* NULL name last */
 /* Weights may be rounded to the type of A. */
 bool qgemm_case_rounds(const struct qgemm_case *c);
+/* Columns of A that are quantised with one scale; 0: they are not. */
+size_t qgemm_case_group(const struct qgemm_case *c);
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c);
 /* Its bytes; all zero where the sizes do not fit the format. */

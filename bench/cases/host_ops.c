@@ -4,6 +4,8 @@
  * in f32. */
 #include "cases/host_ops.h"
 
+#include "cases/gemm_cases.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -176,6 +178,47 @@ double ref_qgemm_rounding(const struct ref_mat *a, size_t i, size_t k,
         all += fabs(ref_at(a, i, l));
     return ref_roundoff(a->dtype) * (mag + ref_qgemm_tol(k, mag)) +
            ref_floor(a->dtype) * all;
+}
+
+void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
+                   double *x, double *apart)
+{
+    static const double bytes = 127, near = 0x1p-14, least = 0x1p-90;
+    for (size_t l = 0; l < k; l++) {
+        x[l] = ref_at(a, i, l);
+        apart[l] = 0;
+    }
+    for (size_t first = 0; group && first < k; first += group) {
+        double top = 0;
+        for (size_t l = first; l < first + group; l++)
+            top = fmax(top, fabs(x[l]));
+        for (size_t l = first; l < first + group; l++) {
+            const double q = top < least ? 0 : bytes * x[l] / top;
+            if (fabs(q - rint(q)) > 0.5 - near)
+                apart[l] = top / bytes;
+            x[l] = rint(q) * (top / bytes);
+        }
+    }
+}
+
+/* Of these formats a weight is a code's part and another one, in the data of
+ * cases each at most twice the largest weight of the row. */
+double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
+                           const double *apart, const float *w)
+{
+    static const double roundings = 24, u = 0x1p-23, least = 0x1p-109;
+    const bool has_parts = c->format == XL_Q4_0 || c->format == XL_Q4_1 ||
+                           c->format == XL_Q5_0 || c->format == XL_Q4_K ||
+                           c->format == XL_INT4;
+    double top = 0, mag = 0, either = 0;
+    for (size_t l = 0; has_parts && l < c->k; l++)
+        top = fmax(top, 4 * fabs((double)w[l]));
+    for (size_t l = 0; l < c->k; l++) {
+        mag += fabs(x[l]) * (fabs((double)w[l]) + top);
+        either += apart[l] * fabs((double)w[l]);
+    }
+    return expm1(((double)c->k / 32 + roundings) * log1p(u)) * mag + either +
+           (double)c->k * least;
 }
 
 double ref_epilogue_stored(double x, xl_dtype out, double *tol)

@@ -61,6 +61,15 @@ struct ref_gemm_scale {
 double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
                          double mag, double old, double *tol);
 
+struct qgemm_case; /* cases/gemm_cases.h */
+/* A row of A as XL_ACTIVATIONS_I8 makes it, with groups of so many columns
+ * (0: as it is). apart: the distance of the two values of an element that may
+ * become either one. */
+void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
+                   double *x, double *apart);
+/* The tolerance of such a row's product with a row of weights. */
+double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
+                           const double *apart, const float *w);
 /* The same for a product with quantised weights of k columns: the Accuracy
  * line of xl_qgemm_run(), before an epilogue or a rounding to C's type. */
 double ref_qgemm_tol(size_t k, double mag);

@@ -36,6 +36,8 @@ static const char *const formats[] = {"q4_0", "q4_1", "q5_0",   "q8_0",
                                       "int4", "int8", NULL};
 /* In the order of xl_accuracy. */
 static const char *const accuracies[] = {"full", "split", "fast", NULL};
+/* In the order of xl_activations. */
+static const char *const activations[] = {"given", "i8", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
@@ -126,6 +128,10 @@ const struct option_row option_rows[] = {
      "given", NULL, AT(group), false, NULL},
     {"dequantise", 0, OPT_FLAG, NULL, "from quantised blocks to --dtype", NULL,
      AT(dequantise), false, NULL},
+    {"activations", 0, OPT_CHOICE, "given|i8",
+     "how the rows beside quantised weights are multiplied: as they are, or "
+     "quantised to bytes on the way, which changes results", activations,
+     AT(activations), false, NULL},
     {"window", 0, OPT_COUNT, "N",
      "a query sees the keys less than N from its place; all when not given",
      NULL, AT(window), false, NULL},
@@ -429,7 +435,8 @@ const struct option_row option_rows[] = {
 /* clang-format on */
 
 _Static_assert(sizeof(xl_dtype) == sizeof(int) &&
-                   sizeof(xl_accuracy) == sizeof(int),
+                   sizeof(xl_accuracy) == sizeof(int) &&
+                   sizeof(xl_activations) == sizeof(int),
                "OPT_CHOICE stores an int");
 _Static_assert(sizeof option_rows / sizeof *option_rows <= OPTIONS_MOST,
                "settings.given has an element for each row");

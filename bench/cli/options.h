@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <crosslane/gemm.h>
+#include <crosslane/qgemm.h>
 #include <crosslane/softmax.h>
 
 /* The values of a repeatable option. */
@@ -94,6 +94,7 @@ struct settings {
     int format;        /* qgemm, qconvert: an xl_qformat; -1: not given */
     size_t group;      /* qgemm, of int4; 0: not given */
     bool dequantise;   /* qconvert */
+    xl_activations activations; /* qgemm, model */
     size_t batch;      /* products of a call; 0: not given */
     size_t heads;      /* products for each of these; 0: not given */
     size_t calls;      /* peers: runs per wait; 0: one */

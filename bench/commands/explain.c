@@ -272,10 +272,11 @@ static int run_explain(struct session *s)
 }
 
 static const char *const options[] = {
-    "device", "all-devices", "as",     "variant", "dtype",  "dtype-b",
-    "trans",  "accuracy",    "batch",  "heads",   "layout", "stride",
-    "pad",    "dilation",    "groups", "log",     "rms",    "residual",
-    "causal", "share",       "window", "format",  "group",  NULL};
+    "device",  "all-devices", "as",       "variant",     "dtype",
+    "dtype-b", "trans",       "accuracy", "batch",       "heads",
+    "layout",  "stride",      "pad",      "dilation",    "groups",
+    "log",     "rms",         "residual", "causal",      "share",
+    "window",  "format",      "group",    "activations", NULL};
 
 const struct command cmd_explain = {
     .name = "explain",

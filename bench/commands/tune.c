@@ -223,10 +223,11 @@ static int run_tune(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",     "variant", "dtype",        "trans",    "accuracy", "batch",
-    "log",        "rms",     "residual",     "shapes",   "format",   "group",
-    "dequantise", "budget",  "tries",        "patience", "output",   "dry-run",
-    "list",       "json",    REPORT_OPTIONS, NULL};
+    "device", "variant",      "dtype",       "trans",      "accuracy",
+    "batch",  "log",          "rms",         "residual",   "shapes",
+    "format", "group",        "activations", "dequantise", "budget",
+    "tries",  "patience",     "output",      "dry-run",    "list",
+    "json",   REPORT_OPTIONS, NULL};
 
 const struct command cmd_tune = {
     .name = "tune",

@@ -315,6 +315,10 @@ static void describe_qgemm(const void *arg, xl_row *row)
         xl_row_param(row, "group", (double)c->group);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
     describe_accuracy(c->accuracy, row);
+    if (c->activations)
+        xl_row_param_text(
+            row, "activations",
+            option_choice(option_find("activations"), (int)c->activations));
     row->flop = 2 * (double)c->m * (double)c->n * (double)c->k;
     row->bytes =
         (double)(bytes.blocks + bytes.scales + bytes.zeros) +
@@ -327,7 +331,7 @@ static xl_qgemm qgemm_descriptor(const struct case_run *w)
     const struct qgemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
     xl_qgemm g = {XL_QGEMM_INIT, .m = c->m, .variant = w->variant,
-                  .accuracy = c->accuracy};
+                  .accuracy = c->accuracy, .activations = c->activations};
     g.a = xl_mat_rows(mem[QA], c->k, c->in);
     g.c = xl_mat_rows(mem[QC], c->n, c->out);
     g.w.shape = qgemm_case_shape(c);
@@ -394,10 +398,11 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
     xl_status status = XL_OK;
     struct xl__rng rng;
     float *weights = xl__calloc(c->k, sizeof *weights);
+    double *row_a = xl__calloc(2 * c->k, sizeof *row_a);
     void *got = malloc(c->m * c->n * size);
     check_init(found);
     xl__rng_seed(&rng, d->seed);
-    TRY(weights && got ? XL_OK : XL_NO_MEMORY);
+    TRY(weights && got && row_a ? XL_OK : XL_NO_MEMORY);
     TRY(xl_buffer_read(q, d->mem[QC], 0, got, c->m * c->n * size));
     for (size_t s = 0; s < QUANT_SAMPLE_COLS; s++) {
         const size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
@@ -411,22 +416,28 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
                 ? (unsigned char *)d->host[QZEROS] + j * (bytes.zeros / c->n)
                 : NULL};
         TRY(xl_qmat_dequantise_host(&shape, &row, weights));
-        const struct ref_mat a = {d->host[QA], 0, c->k, 1, c->in},
+        const struct ref_mat given = {d->host[QA], 0, c->k, 1, c->in},
+                             a = {row_a, 0, c->k, 1, XL_F64},
                              b = {weights, 0, 1, c->k, XL_F32};
-        const size_t at[2] = {i, 0};
+        const size_t at[2] = {0, 0};
+        ref_qgemm_row(&given, i, c->k, qgemm_case_group(c), row_a,
+                      row_a + c->k);
         struct checked_element e = {
             .name = "C", .i = i, .j = j, .dtype = c->out};
         double mag;
         ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
-        e.tol = ref_qgemm_tol(c->k, mag);
+        e.tol = qgemm_case_group(c) > 0
+                    ? ref_qgemm_bytes_tol(c, row_a, row_a + c->k, weights)
+                    : ref_qgemm_tol(c->k, mag);
         if (qgemm_case_rounds(c))
-            e.tol += ref_qgemm_rounding(&a, i, c->k, mag);
+            e.tol += ref_qgemm_rounding(&given, i, c->k, mag);
         e.got = ref_load(got, i * c->n + j, c->out);
         check_element(found, &e);
     }
     status = found->right ? XL_OK : XL_WRONG_RESULT;
 fail:
     free(weights);
+    free(row_a);
     free(got);
     return status;
 }
@@ -445,7 +456,8 @@ bool qgemm_init(const struct settings *set, const char *word,
         .format = set->format < 0 ? XL_Q4_0 : (xl_qformat)set->format,
         .group = set->group ? set->group : GROUP,
         .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
-        .accuracy = set->accuracy};
+        .accuracy = set->accuracy,
+        .activations = set->activations};
     c->has_zeros = c->format == XL_INT4;
     c->out = c->in;
     if (qgemm_case_bytes(c).blocks > 0)
@@ -473,7 +485,8 @@ bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row)
     return (row->use & CASE_BENCH) &&
            (!set->quick || (row->use & CASE_QUICK)) &&
            (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
-           (set->format < 0 || set->format == (int)row->format);
+           (set->format < 0 || set->format == (int)row->format) &&
+           (!set->activations || set->activations == row->activations);
 }
 
 static bool read_qgemm_case(const struct session *s, unsigned i, void *arg,

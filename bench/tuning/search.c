@@ -138,6 +138,7 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zu", c->m, c->n, c->k);
     out->dtype = c->in;
     out->accuracy = c->accuracy;
+    out->activations = c->activations;
     out->format = xl_qformat_layout(c->format)->name;
     out->group = c->group;
     out->desc.qgemm = (xl_qgemm){XL_QGEMM_INIT,
@@ -146,6 +147,7 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
                                  .c = operand_view(c->m, c->n, c->out, false),
                                  .w.shape = qgemm_case_shape(c),
                                  .accuracy = c->accuracy,
+                                 .activations = c->activations,
                                  .w.has_zeros = c->has_zeros,
                                  .variant = out->variant};
 }
@@ -292,6 +294,10 @@ void tune_class_text(const struct tune_class *c, bool is_typed, char *out,
         xl__str_printf(&text, " %s", c->format);
     if (c->is_dequantise)
         xl__str_add(&text, " dequantise");
+    if (c->activations)
+        xl__str_printf(
+            &text, " activations=%s",
+            option_choice(option_find("activations"), (int)c->activations));
     if (c->is_log)
         xl__str_add(&text, " log");
     if (c->is_rms)

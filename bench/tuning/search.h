@@ -27,6 +27,7 @@ struct tune_class {
     size_t group;              /* of these, of int4; or 1 */
     bool is_dequantise;        /* qconvert */
     xl_accuracy accuracy;
+    xl_activations activations; /* qgemm */
     const char *variant; /* NULL: all */
     union {
         xl_gemm gemm;

@@ -147,9 +147,12 @@ static struct child *start_child(struct tune_worker *w)
     const char *const trans = option_choice(option_find("trans"), c->trans);
     const char *const accuracy =
         option_choice(option_find("accuracy"), (int)c->accuracy);
+    const char *const activations =
+        option_choice(option_find("activations"), (int)c->activations);
     const char *const args[] = {
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
-        "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy, "--format",
+        "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy,
+        "--activations", activations, "--format",
         c->format ? c->format : "q4_0", "--group", group,
         c->is_dequantise ? "--dequantise" : "--quiet",
         /* No op of rows has a transposition. */

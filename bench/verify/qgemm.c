@@ -17,6 +17,7 @@ struct qgemm_check {
     const struct qgemm_case *c;
     struct guarded operand[OPERANDS]; /* rows 0: not there */
     float *w;                         /* n x k, as the device has them */
+    double *a, *apart;                /* m x k each: ref_qgemm_row() */
 };
 
 static xl_status init_parts(struct qgemm_check *t)
@@ -88,6 +89,7 @@ static xl_status run_case(struct qgemm_check *t, xl_queue *q,
                      .a = guarded_view(&g[A], false),
                      .c = guarded_view(&g[C], c->columns_c),
                      .accuracy = c->accuracy,
+                     .activations = c->activations,
                      .variant = variant};
     call.w = (xl_qmat){.shape = qgemm_case_shape(c),
                        .blocks.buf = g[BLOCKS].mem,
@@ -108,10 +110,26 @@ fail:
     return status;
 }
 
+static xl_status make_rows(struct qgemm_check *t)
+{
+    xl_status status = XL_OK;
+    const struct qgemm_case *c = t->c;
+    const struct ref_mat a = guarded_host(&t->operand[A], false);
+    t->a = xl__calloc(2 * c->m * c->k, sizeof *t->a);
+    TRY(t->a ? XL_OK : XL_NO_MEMORY);
+    t->apart = t->a + c->m * c->k;
+    for (size_t i = 0; i < c->m; i++)
+        ref_qgemm_row(&a, i, c->k, qgemm_case_group(c), t->a + i * c->k,
+                      t->apart + i * c->k);
+fail:
+    return status;
+}
+
 static void check_all(const struct qgemm_check *t, struct check_result *out)
 {
     const struct qgemm_case *c = t->c;
-    const struct ref_mat a = guarded_host(&t->operand[A], false),
+    const struct ref_mat a = {t->a, 0, c->k, 1, XL_F64},
+                         given = guarded_host(&t->operand[A], false),
                          bias = guarded_host(&t->operand[BIAS], false),
                          got = guarded_back(&t->operand[C], c->columns_c),
                          b = {t->w, 0, 1, c->k, XL_F32};
@@ -122,9 +140,13 @@ static void check_all(const struct qgemm_check *t, struct check_result *out)
                 .name = "C", .i = i, .j = j, .dtype = c->out};
             double mag;
             ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
-            e.tol = ref_qgemm_tol(c->k, mag);
+            e.tol =
+                qgemm_case_group(c) > 0
+                    ? ref_qgemm_bytes_tol(c, t->a + i * c->k,
+                                          t->apart + i * c->k, t->w + j * c->k)
+                    : ref_qgemm_tol(c->k, mag);
             if (qgemm_case_rounds(c))
-                e.tol += ref_qgemm_rounding(&a, i, c->k, mag);
+                e.tol += ref_qgemm_rounding(&given, i, c->k, mag);
             if (c->bias_relu) {
                 e.expected += ref_at(&bias, 0, j);
                 e.tol += ref_roundoff(XL_F32) * fabs(e.expected);
@@ -157,11 +179,13 @@ xl_status verify_qgemm(xl_queue *q, const struct qgemm_case *c,
     if (c->bias_relu)
         guarded_fill(&t.operand[BIAS], &rng);
     TRY(make_weights(&t, &rng));
+    TRY(make_rows(&t));
     TRY(run_case(&t, q, variant));
     check_all(&t, out);
     status = out->right ? XL_OK : XL_WRONG_RESULT;
 fail:
     free(t.w);
+    free(t.a);
     for (unsigned i = 0; i < OPERANDS; i++)
         guarded_clear(&t.operand[i]);
     return status;

@@ -29,6 +29,7 @@
 #include "common/reduce.clh"
 
 /* A half at a time, to hold few registers. */
+#if TA != 5
 static inline float multiply_16(const float16 x, __global const ELEM(TA) *a,
                                 const ulong at)
 {
@@ -36,6 +37,7 @@ static inline float multiply_16(const float16 x, __global const ELEM(TA) *a,
                              x.lo * LOADV(8, TA, a, at));
     return SUM_8(p);
 }
+#endif
 
 __kernel void qgemm_gemv(PRODUCT_PARAMS)
 {
@@ -61,14 +63,22 @@ __kernel void qgemm_gemv(PRODUCT_PARAMS)
     for (uint u = lane; u < units; u += LANES) {
 #pragma unroll
         for (uint r = 0; r < RN; r++) {
+#if TA == 5
+            const struct codes x = load_codes(&w[r], u);
+#else
             const struct unit x = load_unit(&w[r], u);
+#endif
 #pragma unroll
             for (uint i = 0; i < TM; i++) {
-                const ulong from = at[i] + 32 * (ulong)u;
+                const ulong from = at[i] + UNIT_A * (ulong)u;
+#if TA == 5
+                sum[r][i] += bytes_product(&x, a + from);
+#else
                 sum[r][i] = MUL_ADD(x.of_lo, multiply_16(x.lo, a, from),
                                     sum[r][i]);
                 sum[r][i] = MUL_ADD(x.of_hi, multiply_16(x.hi, a, from + 16),
                                     sum[r][i]);
+#endif
             }
         }
     }

@@ -17,8 +17,14 @@ __kernel void qgemm_ref(PRODUCT_PARAMS)
     const struct weights w = WEIGHTS_ROW(j);
     float16 sum = (float16)(0.0f);
     for (uint u = 0; u < units; u++) {
+        const ulong at = off_a + i * rs_a + UNIT_A * (ulong)u;
+#if TA == 5
+        const struct codes x = load_codes(&w, u);
+        sum.s0 += bytes_product(&x, a + at);
+#else
         const struct unit x = load_unit(&w, u);
-        sum = add_unit(&x, a, off_a + i * rs_a + 32 * (ulong)u, sum);
+        sum = add_unit(&x, a, at, sum);
+#endif
     }
     STORE_C(i, j, SUM_16(sum));
     (void)m;

@@ -903,6 +903,10 @@ public:
     Qgemm &a(const xl_mat &view) { return desc_.a = view, *this; }
     Qgemm &c(const xl_mat &view) { return desc_.c = view, *this; }
     Qgemm &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
+    Qgemm &activations(xl_activations value)
+    {
+        return desc_.activations = value, *this;
+    }
 };
 
 /** x and w, one from the other (xl_qconvert). */

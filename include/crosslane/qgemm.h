@@ -31,6 +31,21 @@ typedef struct xl_qmat {
     size_t zeros_offset;  ///< of the first zero, in bytes
 } xl_qmat;
 
+/** How A is multiplied. */
+typedef enum xl_activations {
+    XL_ACTIVATIONS_AS_GIVEN, ///< as it is
+    /** As bytes: groups of elements of a row are quantised on the way, which
+     *  changes results, and integers are multiplied. A group is 32 columns, of
+     *  XL_INT8 the row. With t its largest magnitude, its scale d is t / 127,
+     *  in f32 within 2.5 units of the last place, and an element a becomes d q,
+     *  with q the integer next to 127 a / t, the even one of two as near;
+     *  where 127 a / t is within 2^-14 of the middle of two, either one. Where
+     *  t < 2^-90 the elements become 0; where one is NaN or infinite, all NaN.
+     */
+    XL_ACTIVATIONS_I8,
+    XL_N_ACTIVATIONS
+} xl_activations;
+
 /** A product with quantised weights. Zero in an optional field is its
  *  default. */
 typedef struct xl_qgemm {
@@ -44,6 +59,7 @@ typedef struct xl_qgemm {
     xl_epilogue epilogue; ///< optional: an expression over `y`, as of xl_gemm
     xl_accuracy accuracy; ///< XL_ACCURACY_FAST: where A is of f16 or bf16,
                           ///< weights may be rounded to its type
+    xl_activations activations; ///< how A is multiplied
 } xl_qgemm;
 #define XL_QGEMM_INIT XL_SIZED(xl_qgemm)
 
@@ -73,10 +89,18 @@ typedef struct xl_qgemm {
  *            once more, to A's type: add u' |A| |W| + v sum |A|, u' its unit
  *            roundoff (2^-11, 2^-8) and v half of its least number (2^-25; 0),
  *            and a weight beyond f16's range is infinite.
+ *            With XL_ACTIVATIONS_I8 A' is A as it is quantised, each element
+ *            within (1/2 + 2^-14) d of its own, d the scale of its group, and
+ *            C, before the epilogue, within ((1 + u)^(k / 32 + 24) - 1) |A'|
+ *            |W'|^T + k 2^-110 (1 + s) of A' W^T. |W'| has for a weight the
+ *            magnitudes of what it is the sum of: the scale times its code,
+ *            0 to 31, times its zero (Q4_0, Q5_0, int4), and its minimum; |W|
+ *            of Q8_0, Q6_K, IQ4_NL, MXFP4 and int8. A group's sum of products
+ *            of bytes is exact. The workspace holds A'. FAST has no effect.
  * Repeats, Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run(), of A, W and C:
- *         XL_BAD_ARGUMENT  no such format or accuracy; an odd offset; zeros of a
- *                          format that has none
+ *         XL_BAD_ARGUMENT  no such format, accuracy or activations; an odd
+ *                          offset; zeros of a format that has none
  *         XL_BAD_SHAPE     a size of 0, columns that are not whole blocks or
  *                          groups
  *         XL_OVERLAP       C overlaps itself, A, W or a binding, or the

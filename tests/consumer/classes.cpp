@@ -319,6 +319,7 @@ void run_qgemm(xl::Queue &q)
     xl::Qgemm(m, weights)
         .a(xl::rows(from, depth, XL_F32))
         .c(xl::rows(to, rows, XL_F32))
+        .activations(XL_ACTIVATIONS_AS_GIVEN)
         .epilogue("y + 1")
         .run(q);
     const Floats y = download(q, to, m * rows);

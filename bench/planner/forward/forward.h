@@ -14,6 +14,7 @@ struct lm_size {
     size_t batch, context; /* sequences, tokens that the cache holds */
     size_t prompt;         /* tokens of the longest pass */
     xl_dtype dtype;        /* of activations and of the cache */
+    xl_activations activations; /* of products with quantised weights */
 };
 
 /* Bytes in device memory. */

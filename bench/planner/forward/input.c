@@ -185,6 +185,7 @@ static bool read_types(const struct settings *set, struct lm_run *r,
         name_formats(r);
     else
         xl__strcpy(r->weights_name, sizeof r->weights_name, weights);
+    r->size.activations = set->activations;
     r->size.dtype = set->dtype != XL_N_DTYPES ? set->dtype
                     : type->is_quantised      ? XL_F16
                                               : type->dtype;

@@ -63,6 +63,10 @@ static void begin_row(const struct phase *p, const char *variant, xl_row *row)
     row->seed = p->r->s->set.seed;
     row->dtype = p->r->size.dtype;
     xl_row_param_text(row, "weights", p->r->weights_name);
+    if (p->r->size.activations)
+        xl_row_param_text(row, "activations",
+                          option_choice(option_find("activations"),
+                                        (int)p->r->size.activations));
     xl_row_param(row, "layers", (double)p->r->arch->layers);
     xl_row_param(row, "batch", (double)p->r->size.batch);
     xl_row_param(row, "context", (double)p->r->size.context);

@@ -51,6 +51,8 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
 {
     const struct xl__qgemm_canonical *c = desc;
     struct xl__gemm_canonical product = {.g = {0}};
+    if (c->activations)
+        return "it multiplies floats, not activations as bytes";
     if (c->a != XL_F32 && !c->is_fast)
         return "weights would be rounded to A's type: XL_ACCURACY_FAST allows "
                "it";

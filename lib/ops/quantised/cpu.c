@@ -17,17 +17,22 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__is(l, XL__F_is_cpu) ? NULL : "it is for CPUs";
 }
 
-/* Sums of four pairs of rows or more, so that additions do not wait. */
+/* Sums of four pairs of rows or more, so that additions do not wait. Of bytes
+ * four rows of W, whose scales are one vector, and sums that registers hold.
+ */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum { MOST_ROWS = 8, SUMS = 4 };
+    enum { MOST_ROWS = 8, BYTES_ROWS = 4, SUMS = 4 };
     const struct xl__qgemm_canonical *c = desc;
-    const size_t tm = xl__min_size(MOST_ROWS, xl__ceil_power_of_two(c->m));
+    const size_t most = c->activations ? BYTES_ROWS : MOST_ROWS,
+                 tm = xl__min_size(most, xl__ceil_power_of_two(c->m));
     (void)l;
     *out = (struct xl__params){.source = "model"};
     out->value[XL__QGEMM_TM] = (int)tm;
-    out->value[XL__QGEMM_RN] = (int)(tm < SUMS ? SUMS / tm : 1);
+    out->value[XL__QGEMM_RN] = (int)(c->activations ? SUMS
+                                     : tm < SUMS    ? SUMS / tm
+                                                    : 1);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -39,8 +44,12 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                  rn = (size_t)params->value[XL__QGEMM_RN];
     const size_t groups = xl__ceil_div(c->n, rn),
                  blocks = xl__ceil_div(c->m, tm);
+    xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
-        xl__plan_add(p, "quantised/cpu.cl", "qgemm_cpu", 0, 0);
+        c->activations
+            ? xl__plan_add(p, "quantised/cpu_bytes.cl", "qgemm_cpu_bytes", 0,
+                           0)
+            : xl__plan_add(p, "quantised/cpu.cl", "qgemm_cpu", 0, 0);
     p->flop = xl__qgemm_flop(c);
     p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
     xl__step_set_3d(step, 1, groups, blocks, 1);
@@ -55,7 +64,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                  xl__qgemm_other_bytes(c),
         .bytes_frac = 1,
         .fill = xl__fill(l, (double)groups * (double)blocks),
-        .launches = 1};
+        .launches = c->activations ? 2 : 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }

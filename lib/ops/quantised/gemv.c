@@ -76,6 +76,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
     const size_t groups = xl__ceil_div(c->n, rows);
     const size_t blocks = xl__ceil_div(c->m, tm);
+    xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
         xl__plan_add(p, "quantised/gemv.cl", "qgemm_gemv", 0, 0);
     p->flop = xl__qgemm_flop(c);
@@ -85,6 +86,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     step->local_mem_bytes = local;
     for (unsigned i = 0; tunables[i].name; i++)
         xl__define(step, tunables[i].name, params->value[i]);
+    if (c->activations)
+        xl__define_choice(step, "XL_DOT", xl__text(l, XL__F_dot));
     xl__qgemm_add_args(step, c);
     const double used = (double)c->m / (double)(blocks * tm) * (double)c->n /
                         (double)(groups * rows);
@@ -95,7 +98,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                  xl__qgemm_other_bytes(c),
         .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__fill(l, (double)groups * (double)blocks),
-        .launches = 1};
+        .launches = c->activations ? 2 : 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }

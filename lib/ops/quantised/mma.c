@@ -82,6 +82,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     enum { CHUNK = 16 };
     const struct xl__qgemm_canonical *c = desc;
+    if (c->activations)
+        return "it multiplies floats, not activations as bytes";
     if (!has_pairs(c->format))
         return "weights of this format are no exact f16 times a scale";
     if (c->a_aligned < CHUNK)

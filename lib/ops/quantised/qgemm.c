@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "ops/path/check.h"
+#include "ops/path/cost.h"
 #include "ops/path/operands.h"
 
 /* -- sizes ---------------------------------------------------------------- */
@@ -104,6 +105,11 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
             e, XL_BAD_ARGUMENT,
             "invalid value %d for qgemm's accuracy: must be an xl_accuracy",
             (int)g->accuracy);
+    if ((unsigned)g->activations >= XL_N_ACTIVATIONS)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "invalid value %d for qgemm's activations: must "
+                             "be an xl_activations",
+                             (int)g->activations);
     const xl_dtype a = g->a.dtype, c = g->c.dtype;
     const bool has_epilogue = g->epilogue.expr != NULL;
     const bool is_result = c == XL_F32 || c == XL_F16 || c == XL_BF16 ||
@@ -242,7 +248,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .col_stride_c = g->c.col_stride,
         .a_aligned = rows_aligned(&g->a, g->m),
         .c_aligned = rows_aligned(&g->c, g->m),
-        .is_fast = g->accuracy == XL_ACCURACY_FAST,
+        .is_fast = g->accuracy == XL_ACCURACY_FAST && !g->activations,
+        .activations = (size_t)g->activations,
         .has_svm = g->a.mem.svm || g->c.mem.svm};
     xl__qmat_bind(&g->w, to, call);
     call->mem[XL__QGEMM_A] = g->a.mem;
@@ -280,6 +287,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
     xl__qmat_describe(c, out);
     if (c->is_fast)
         xl__str_add(out, " fast");
+    if (c->activations)
+        xl__str_add(out, " activations:i8");
     if (c->c != c->a)
         xl__str_printf(out, " to:%s", xl_dtype_name((xl_dtype)c->c));
     if (c->epilogue)
@@ -354,14 +363,51 @@ void xl__qgemm_add_weights(struct xl__step *step,
     xl__arg_u32(step, c->group / XL__QGEMM_UNIT);
 }
 
+enum { ACTIVATION_BYTES = 40 }; /* quantised/bytes.clh */
+
+void xl__qgemm_add_quantise(const struct xl__limits *l,
+                            const struct xl__qgemm_canonical *c,
+                            struct xl__plan *p)
+{
+    enum { GROUP = 64 };
+    const size_t wg = xl__is(l, XL__F_is_cpu)
+                          ? 1
+                          : xl__floor_power_of_two(xl__most_items(l, GROUP));
+    const size_t units = c->k / XL__QGEMM_UNIT;
+    if (!c->activations)
+        return;
+    struct xl__step *s =
+        xl__plan_add(p, "quantised/activations.cl", "qgemm_quantise", 0, 0);
+    xl__step_set_3d(s, wg, wg, c->m, 1);
+    s->slice_dim = 1;
+    s->local_mem_bytes = wg * sizeof(uint32_t);
+    xl__define(s, "TA", (long)c->a);
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "ROW", c->format == XL_INT8);
+    xl__define_choice(s, "XL_DOT", xl__text(l, XL__F_dot));
+    xl__arg_mem(s, XL__QGEMM_A);
+    xl__arg_value_u64(s, XL__QGEMM_OFF_A);
+    xl__arg_u64(s, c->row_stride_a);
+    xl__arg_u32(s, units);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, 0);
+    p->scratch_bytes = c->m * units * ACTIVATION_BYTES;
+}
+
 void xl__qgemm_add_args(struct xl__step *step,
                         const struct xl__qgemm_canonical *c)
 {
-    xl__define(step, "TA", (long)c->a);
+    xl__define(step, "TA", c->activations ? XL_I8 : (long)c->a);
     xl__define(step, "TC", (long)c->c);
-    xl__arg_mem(step, XL__QGEMM_A);
-    xl__arg_value_u64(step, XL__QGEMM_OFF_A);
-    xl__arg_u64(step, c->row_stride_a);
+    if (c->activations) {
+        xl__arg_mem(step, XL__MEM_SCRATCH);
+        xl__arg_u64(step, 0);
+        xl__arg_u64(step, c->k / XL__QGEMM_UNIT * ACTIVATION_BYTES);
+    } else {
+        xl__arg_mem(step, XL__QGEMM_A);
+        xl__arg_value_u64(step, XL__QGEMM_OFF_A);
+        xl__arg_u64(step, c->row_stride_a);
+    }
     xl__qgemm_add_weights(step, c);
     xl__arg_mem(step, XL__QGEMM_C);
     xl__arg_value_u64(step, XL__QGEMM_OFF_C);

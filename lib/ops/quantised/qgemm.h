@@ -18,6 +18,7 @@ struct xl__qgemm_canonical {
     size_t row_stride_a, row_stride_c, col_stride_c;
     size_t a_aligned, c_aligned; /* bytes to which rows are, at most 16 */
     size_t is_fast;              /* weights may be rounded to A's type */
+    size_t activations;          /* xl_activations */
     size_t has_svm;              /* A or C is SVM */
     const struct xl__epilogue_text *epilogue; /* NULL: none */
 };
@@ -97,6 +98,11 @@ xl_status xl__qmat_case_parts(const struct xl__qgemm_canonical *c,
  * PRODUCT_PARAMS of quantised/product.clh. */
 void xl__qgemm_add_weights(struct xl__step *step,
                            const struct xl__qgemm_canonical *c);
+/* Where activations are bytes, the first step: it quantises A into the
+ * workspace, as blocks of quantised/bytes.clh. Sets p->scratch_bytes. */
+void xl__qgemm_add_quantise(const struct xl__limits *l,
+                            const struct xl__qgemm_canonical *c,
+                            struct xl__plan *p);
 void xl__qgemm_add_args(struct xl__step *step,
                         const struct xl__qgemm_canonical *c);
 

@@ -16,6 +16,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 {
     enum { MOST_ITEMS = 64 }; /* of a group, along n */
     const struct xl__qgemm_canonical *c = desc;
+    xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
         xl__plan_add(p, "quantised/reference.cl", "qgemm_ref", 0, 0);
     (void)params;
@@ -23,6 +24,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
     xl__step_set_3d(step, xl__most_items(l, MOST_ITEMS), c->n, c->m, 1);
     step->slice_dim = 1;
+    if (c->activations)
+        xl__define_choice(step, "XL_DOT", xl__text(l, XL__F_dot));
     xl__qgemm_add_args(step, c);
     const struct xl__cost work = {
         .flop = p->flop,
@@ -30,7 +33,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .bytes = p->bytes,
         .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__reference_fill(l, (double)c->m, (double)c->n),
-        .launches = 1};
+        .launches = c->activations ? 2 : 1};
     xl__estimate(l, &work, p);
     return XL_OK;
 }

@@ -74,11 +74,61 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c + GAP;
 }
 
-/* What a case owns besides its memory: the weights, n x k. */
+/* What a case owns besides its memory: the weights, n x k; behind them A as it
+ * is multiplied, m x k, and how far each element may be from that. */
 struct qgemm_case {
     struct xl__case_epilogue hook;
     float w[];
 };
+
+/* A row of A, and where activations are bytes, as these: scale times integer,
+ * and one step where the integer may be one of two (enum xl_activations). */
+static void make_row(const struct xl__qgemm_canonical *c, float *x,
+                     float *apart)
+{
+    static const double bytes = 127, middle = 0.5, near = 0x1p-14,
+                        least = 0x1p-90;
+    const size_t group = !c->activations        ? 0
+                         : c->format == XL_INT8 ? c->k
+                                                : XL__QGEMM_UNIT;
+    for (size_t first = 0; group && first < c->k; first += group) {
+        double top = 0;
+        for (size_t l = first; l < first + group; l++)
+            top = fmax(top, fabs((double)x[l]));
+        for (size_t l = first; l < first + group; l++) {
+            const double q = top < least ? 0 : x[l] / top * bytes;
+            const bool is_either = fabs(fabs(q - trunc(q)) - middle) < near;
+            x[l] = (float)(rint(q) * top / bytes);
+            apart[l] = is_either ? (float)(top / bytes) : 0;
+        }
+    }
+}
+
+/* Are weights sums of a code's part and another one? Each is at most twice the
+ * largest weight of the row, with the case's scales and zeros. */
+static bool has_parts(size_t format)
+{
+    return format == XL_Q4_0 || format == XL_Q4_1 || format == XL_Q5_0 ||
+           format == XL_Q4_K || format == XL_INT4;
+}
+
+/* What activations as bytes add to the error: of the sum, of roundings. */
+static double bytes_error(const struct xl__qgemm_canonical *c, const float *a,
+                          const float *apart, const float *w)
+{
+    static const double roundings = 24, u = 0x1p-23, least = 0x1p-110;
+    double top = 0, size = 0, either = 0;
+    for (size_t l = 0; l < c->k; l++)
+        top = fmax(top, 2 * fabs((double)w[l]));
+    for (size_t l = 0; l < c->k; l++) {
+        size += fabs((double)a[l]) *
+                (fabs((double)w[l]) + (has_parts(c->format) ? 2 * top : 0));
+        either += (double)apart[l] * fabs((double)w[l]);
+    }
+    return expm1(((double)(c->k / XL__QGEMM_UNIT) + roundings) * log1p(u)) *
+               size +
+           either + 2 * (double)c->k * least;
+}
 
 static double expected_value(const struct xl__selfcheck_case *t,
                              unsigned result, const size_t *at, double *error)
@@ -89,12 +139,11 @@ static double expected_value(const struct xl__selfcheck_case *t,
     const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
     const xl_dtype dtype = (xl_dtype)c->c;
     const bool is_rounded = c->is_fast && c->a != XL_F32;
+    const float *a = own->w + (c->n + at[0]) * c->k;
     double y = 0, size = 0, all = 0;
     (void)result;
     for (size_t l = 0; l < c->k; l++) {
-        const double x = xl__dtype_load(
-            t->before[XL__QGEMM_A], GUARD_ELEMS + at[0] * c->row_stride_a + l,
-            (xl_dtype)c->a);
+        const double x = (double)a[l];
         const double term = x * (double)own->w[at[1] * c->k + l];
         y += term;
         all += fabs(x);
@@ -102,6 +151,8 @@ static double expected_value(const struct xl__selfcheck_case *t,
     }
     *error = expm1(((double)c->k + roundings) * log1p(u)) * size +
              2 * (double)c->k * least;
+    if (c->activations)
+        *error = bytes_error(c, a, a + c->m * c->k, own->w + at[1] * c->k);
     if (is_rounded)
         *error += (1 + *error / fmax(size, least)) *
                   (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
@@ -177,7 +228,8 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
         (c->m - 1) * c->row_stride_c + (c->n - 1) * c->col_stride_c + 1;
     size_t bytes;
     struct xl__rng rng;
-    if (!xl__mul(c->n, c->k, &bytes) || !xl__mul(bytes, sizeof(float), &bytes))
+    if (!xl__mul(c->n + 2 * c->m, c->k, &bytes) ||
+        !xl__mul(bytes, sizeof(float), &bytes))
         return XL_UNSUPPORTED;
     struct qgemm_case *own = xl__calloc(1, sizeof *own + bytes);
     struct xl__case_result *r =
@@ -199,9 +251,13 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
     xl__case_add_dim(r, c->n, c->col_stride_c);
     xl__rng_seed(&rng, SEED + 1);
     for (size_t i = 0; i < c->m; i++) {
-        for (size_t l = 0; l < c->k; l++)
-            xl__dtype_store(a, GUARD_ELEMS + i * c->row_stride_a + l,
-                            (xl_dtype)c->a, xl__rng_normal(&rng));
+        float *row = own->w + (c->n + i) * c->k;
+        for (size_t l = 0; l < c->k; l++) {
+            const size_t e = GUARD_ELEMS + i * c->row_stride_a + l;
+            xl__dtype_store(a, e, (xl_dtype)c->a, xl__rng_normal(&rng));
+            row[l] = (float)xl__dtype_load(a, e, (xl_dtype)c->a);
+        }
+        make_row(c, row, row + c->m * c->k);
     }
     TRY(make_weights(c, t, own->w));
     TRY(xl__case_epilogue_init(&own->hook, &c->epilogue, size,

@@ -16,7 +16,10 @@ enum {
 /* The size that the model must have been made with. */
 static inline struct lm_size check_size(xl_dtype dtype)
 {
-    return (struct lm_size){CHECK_BATCH, CHECK_CONTEXT, CHECK_PROMPT, dtype};
+    return (struct lm_size){.batch = CHECK_BATCH,
+                            .context = CHECK_CONTEXT,
+                            .prompt = CHECK_PROMPT,
+                            .dtype = dtype};
 }
 /* Fails the test where logits differ. */
 void check_forward(struct lm_model *m, const char *name);

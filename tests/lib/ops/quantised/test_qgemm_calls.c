@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a product with quantised weights refuses, with the operand or member
  * that is named; preparations without memory and in the background; a NaN in a
- * row of A, and in a scale. */
+ * row of A, and in a scale; activations as bytes, of which each is seen. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -93,6 +93,8 @@ static void wrong_members(void **state)
     REFUSES(XL_Q4_0, g.w.has_zeros = true, XL_BAD_ARGUMENT, "zeros");
     REFUSES(XL_Q4_0, g.accuracy = XL_N_ACCURACIES, XL_BAD_ARGUMENT,
             "accuracy");
+    REFUSES(XL_Q4_0, g.activations = XL_N_ACTIVATIONS, XL_BAD_ARGUMENT,
+            "activations");
     REFUSES(XL_Q4_0, g.w.blocks.buf = NULL, XL_BAD_ARGUMENT, "w");
     REFUSES(XL_INT4, g.w.scales.buf = NULL, XL_BAD_ARGUMENT, "scales");
     REFUSES(XL_INT4, g.w.zeros.buf = NULL, XL_BAD_ARGUMENT, "zeros");
@@ -144,13 +146,12 @@ static void preparations(void **state)
 }
 
 /* Row 1 of A, and the scale of a block of row 2 of W. */
-static void not_a_number(void **state)
+static void not_a_number(xl_activations activations)
 {
     enum { ROW_A = 1, ROW_W = 2 };
     static const float nan_f32 = NAN;
     static const unsigned short nan_f16 = 0x7e00;
     const char *name;
-    (void)state;
     assert_status(xl_buffer_write(t.queue, a, ROW_A * K * sizeof nan_f32,
                                   &nan_f32, sizeof nan_f32),
                   XL_OK, xl_error_detail(t.queue));
@@ -161,6 +162,7 @@ static void not_a_number(void **state)
         xl_qgemm g = good_call(XL_Q4_0);
         float got[M][N];
         g.variant = name;
+        g.activations = activations;
         const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
         if (status == XL_UNSUPPORTED) /* f32, on a matrix engine */
             continue;
@@ -175,6 +177,87 @@ static void not_a_number(void **state)
     }
 }
 
+static void not_a_number_given(void **state)
+{
+    (void)state;
+    not_a_number(XL_ACTIVATIONS_AS_GIVEN);
+}
+
+static void not_a_number_as_bytes(void **state)
+{
+    (void)state;
+    not_a_number(XL_ACTIVATIONS_I8);
+}
+
+/* W is 1 in column `l` of each row and 0 elsewhere, so that C is the element
+ * of A that is multiplied. */
+static void see_bytes(const char *variant, size_t l, float got[M])
+{
+    enum { BLOCK = 34, UNIT = 32, ONE = 0x3c00 };
+    unsigned char w[N * K / UNIT * BLOCK] = {0};
+    xl_qgemm g = good_call(XL_Q8_0);
+    float y[M][N];
+    cl_mem mem;
+    for (size_t b = 0; b < sizeof w / BLOCK; b++)
+        w[b * BLOCK + 1] = ONE >> 8;
+    for (size_t j = 0; j < N; j++)
+        w[(j * K + l) / UNIT * BLOCK + 2 + l % UNIT] = 1;
+    assert_status(xl_buffer_create(t.queue, sizeof w, &mem), XL_OK, "w");
+    assert_status(xl_buffer_write(t.queue, mem, 0, w, sizeof w), XL_OK, "w");
+    g.w.blocks.buf = mem;
+    g.variant = variant;
+    g.activations = XL_ACTIVATIONS_I8;
+    assert_status(xl_qgemm_run(t.queue, &g, NULL), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(xl_buffer_read(t.queue, c, 0, y, sizeof y), XL_OK, "C");
+    clReleaseMemObject(mem);
+    for (size_t i = 0; i < M; i++) {
+        for (size_t j = 1; j < N; j++)
+            assert_true(y[i][j] == y[i][0] ||
+                        (isnan(y[i][j]) && isnan(y[i][0])));
+        got[i] = y[i][0];
+    }
+}
+
+/* A group of a largest magnitude 127 has scale 1: elements are rounded to
+ * integers, in the middle of two to the even one. A group below 2^-90 is 0,
+ * and one with an infinity NaN; the one beside it is as it was. */
+static void bytes_are_as_stated(void **state)
+{
+    enum { UNIT = 32 };
+    static const struct {
+        size_t at;
+        float given, want;
+    } sees[] = {{0, -127, -127},   {1, 0.5f, 0},      {2, 1.5f, 2},
+                {3, -2.5f, -2},    {4, -3.5f, -4},    {5, 0.499f, 0},
+                {6, 100.51f, 101}, {31, 126.4f, 126}, {32, 0x1p-91f, 0},
+                {33, -0x1p-95f, 0}};
+    enum { N_SEES = sizeof sees / sizeof *sees };
+    const char *name;
+    (void)state;
+    for (unsigned v = 0; (name = xl_variant_name(t.device, "qgemm", v)); v++) {
+        float x[M][K] = {{0}}, got[M];
+        xl_qgemm g = good_call(XL_Q4_0);
+        g.variant = name;
+        g.activations = XL_ACTIVATIONS_I8;
+        if (xl_qgemm_prepare(t.queue, &g) == XL_UNSUPPORTED)
+            continue;
+        for (size_t i = 0; i < N_SEES; i++)
+            x[1][sees[i].at] = sees[i].given;
+        x[0][UNIT + 1] = INFINITY;
+        x[0][1] = 3;
+        assert_status(xl_buffer_write(t.queue, a, 0, x, sizeof x), XL_OK,
+                      xl_error_detail(t.queue));
+        for (size_t i = 0; i < N_SEES; i++) {
+            see_bytes(name, sees[i].at, got);
+            if (got[1] != sees[i].want)
+                fail_msg("%s: %g became %g", name, (double)sees[i].given,
+                         (double)got[1]);
+            assert_true(isnan(got[0])); /* its row */
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -182,7 +265,11 @@ int main(int argc, char **argv)
                                         close_buffers),
         cmocka_unit_test_setup_teardown(preparations, open_buffers,
                                         close_buffers),
-        cmocka_unit_test_setup_teardown(not_a_number, open_buffers,
+        cmocka_unit_test_setup_teardown(not_a_number_given, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(not_a_number_as_bytes, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(bytes_are_as_stated, open_buffers,
                                         close_buffers)};
     test_args(argc, argv);
     return test_run_on_device(tests, &t, NULL);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     activations as bytes with a scale, q = a / d to nearest, half
+ *               to even, d = max |a| / 127 over 32 columns or over a row. Where
+ *               the largest magnitude is below 2^-90, d and q are 0; where an
+ *               element is infinite or NaN, d is NaN. A group has a row.
+ * Arguments:    A, m x k, contiguous columns: offset of the first element,
+ *               elements from row to row; units of 32 columns of a row; the
+ *               result, offset of its first byte, blocks of
+ *               quantised/bytes.clh.
+ * Launch:       2-D, local (WG, 1), groups: 1, m.
+ * Local memory: 4 WG bytes.
+ * -D:           TA dtype of A, 0 to 2; WG; ROW: 1: one scale a row.
+ * Needs:        nothing.
+ * Cost:         A is read once, with ROW twice.
+ * Source:       ggml, block_q8_1; Xiao et al. 2023, SmoothQuant, section 2. */
+#ifndef TA
+#define TA 0
+#endif
+#ifndef WG
+#define WG 64
+#endif
+#ifndef ROW
+#define ROW 0
+#endif
+
+#include "quantised/bytes.clh"
+
+/* The largest magnitude of 32 elements as the bits of an f32: those of
+ * infinities and NaNs are the largest. */
+static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
+{
+    const uint16 x = max(as_uint16(LOADV(16, TA, a, at)) & 0x7fffffffu,
+                         as_uint16(LOADV(16, TA, a, at + 16)) & 0x7fffffffu);
+    const uint8 y = max(x.lo, x.hi);
+    const uint4 z = max(y.lo, y.hi);
+    const uint2 w = max(z.lo, z.hi);
+    return max(w.x, w.y);
+}
+
+__kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
+                             const ulong off_a, const ulong rs_a,
+                             const uint units, __global char *restrict q,
+                             const ulong off_q)
+{
+    const uint item = (uint)get_local_id(0), row = (uint)xl_group_id(1);
+    const ulong first = off_a + row * rs_a;
+    uint most = 0;
+#if ROW
+    __local uint room[WG];
+    for (uint u = item; u < units; u += WG)
+        most = max(most, most_bits(a, first + 32 * (ulong)u));
+    room[item] = most;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < WG; i++)
+        most = max(most, room[i]);
+#endif
+    for (uint u = item; u < units; u += WG) {
+        const ulong at = first + 32 * (ulong)u;
+#if !ROW
+        most = most_bits(a, at);
+#endif
+        const bool is_none = most < 0x12800000u, /* 2^-90 */
+                   is_bad = most >= 0x7f800000u;
+        const float top = as_float(most);
+        const float d = is_bad ? NAN : is_none ? 0.0f : top / 127.0f;
+        const float up = is_bad || is_none ? 0.0f : 127.0f / top;
+        const char16 lo = convert_char16_sat(rint(LOADV(16, TA, a, at) * up));
+        const char16 hi =
+            convert_char16_sat(rint(LOADV(16, TA, a, at + 16) * up));
+        __global char *block =
+            q + off_q + ((ulong)row * units + u) * ACTIVATION_BYTES;
+        ((__global float *)block)[0] = d;
+        ((__global float *)block)[1] = d * (float)bytes_sum(lo, hi);
+        vstore16(lo, 0, block + 8);
+        vstore16(hi, 0, block + 24);
+    }
+}
