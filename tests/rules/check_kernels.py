@@ -46,6 +46,7 @@ LONGEST_S = 600  # a compiler that hangs
 
 # Which compilers a file is for, by its path below cl/.
 NVIDIA = re.compile(r"(^|/)nvidia/")
+INTEL = re.compile(r"(^|/)intel/")
 ONE_TARGET = {"@dg2", "@pvc", "@gfx90a", "@gfx942", "@gfx1100", "@gfx1201"}
 # The functions of the matrix engine (IN-15), which ocloc does not declare by
 # itself, with those that other kernels need.
@@ -252,8 +253,8 @@ def is_for_target(path, words=()):
     name = path.relative_to(CL).as_posix()
     if ONE_TARGET & set(words):
         return "@" + args.target in words
-    if AMD.search(name):
-        return False  # it is compiled as a part of others
+    if AMD.search(name) or is_amd and INTEL.search(name):
+        return False  # it is compiled as a part of others; never chosen there
     if NVIDIA.search(name) or "-DXL_MMA_PTX=1" in words:
         return is_nvidia and bool(words)
     if is_nvidia:
