@@ -67,10 +67,13 @@ static void shrink_channels(const xl_conv *d, const struct tile *t, bool keeps,
     s->groups = d->groups > 1 ? 2 : 1;
     if (keeps && d->groups > 1)
         s->groups = choose_size(d->groups, NO_TILE + 1);
+    /* Slices of a pixel, if it has several, are two at least. */
+    const bool has_slices = t->slice > 1 && kg > t->slice;
     if (!keeps && is_data) {
         cg = choose_size(cg, (first ? t->rows : t->cols) + 1);
-        kg = xl__round_up(choose_size(kg, t->deep / taps + 1),
-                          kg % t->slice == 0 ? t->slice : 1);
+        kg = xl__round_up(
+            choose_size(kg, t->deep / (has_slices ? 1 : taps) + 1),
+            kg % t->slice == 0 ? t->slice : 1);
     } else if (!keeps) {
         cg = choose_size(cg, t->cols / (d->r * d->s) + 2);
         kg = choose_size(kg, t->rows + 1);

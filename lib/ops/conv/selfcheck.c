@@ -89,7 +89,9 @@ static void shrink_filters(const xl_conv *d, const struct tiles *t, xl_conv *s)
     s->groups = d->groups > 1 ? 2 : 1;
     s->r = xl__min_size(d->r, side);
     s->s = xl__min_size(d->s, side);
-    const size_t deep = t->deep / (s->r * s->s) + 1;
+    /* Slices of a pixel, if it has several, are two at least. */
+    const bool has_slices = t->slice > 1 && cg > t->slice;
+    const size_t deep = t->deep / (has_slices ? 1 : s->r * s->s) + 1;
     s->k = s->groups * (kg == 1 ? 1 : choose_size(kg, t->filters + 1));
     s->c = s->groups *
            xl__round_up(cg == 1 || is_shallow ? cg : choose_size(cg, deep),
