@@ -27,6 +27,7 @@
 
 #include "quantised/product.clh"
 #include "common/reduce.clh"
+#include "common/subgroup.clh"
 
 /* A half at a time, to hold few registers. */
 #if TA != 5
@@ -39,7 +40,7 @@ static inline float multiply_16(const float16 x, __global const ELEM(TA) *a,
 }
 #endif
 
-__kernel void qgemm_gemv(PRODUCT_PARAMS)
+__kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
 {
     __local float room[2][ROOM];
     const uint item = (uint)get_local_id(0), lane = item % LANES;
