@@ -393,14 +393,18 @@ static void query_features(struct xl__limits *l, const struct xl__asked *dev)
         xl__limits_answer(l, XL__F_has_watchdog, n, NULL);
 }
 
-/* Some devices report the extension and have no instruction for it (GE-31). */
+/* Some devices report the extension and have no instruction for it (GE-31).
+ * Its functions are those of OpenCL C 3.0. */
 static void query_dot_products(struct xl__limits *l,
                                const struct xl__asked *dev)
 {
     struct {
         cl_bool is_signed, is_unsigned, is_mixed, sat[3];
     } accelerated;
+    const char *c_version = xl__text(l, XL__F_cl_c_version);
+    unsigned major = 0;
     if (xl__has_extension(l, "cl_khr_integer_dot_product") &&
+        sscanf(c_version, "OpenCL C %2u", &major) == 1 && major >= 3 &&
         xl__device_bytes(dev, Q_DOT_PACKED, &accelerated,
                          sizeof accelerated) == sizeof accelerated &&
         accelerated.is_signed == CL_TRUE)

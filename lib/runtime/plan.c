@@ -212,6 +212,13 @@ void xl__define_choice(struct xl__step *s, const char *name,
     append_option(s, &end, "=1");
 }
 
+void xl__define_dot(struct xl__step *s, const char *way)
+{
+    if (xl__streq(way, "khr"))
+        xl__step_add_option(s, "-cl-std=CL3.0");
+    xl__define_choice(s, "XL_DOT", way);
+}
+
 /* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
  * kernel's columns and rows (epilogue.h). */
 static void define_layout(struct xl__step *s, char letter, unsigned k,

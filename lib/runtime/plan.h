@@ -170,6 +170,9 @@ XL__PRIVATE_API void xl__arg_words(struct xl__step *s,
  * fact to a kernel. Nothing for an empty text, an unknown fact. */
 XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
                                        const char *choice);
+/* Select the way of common/dot.clh, the fact `dot` or a choice of the caller:
+ * "khr" is built as OpenCL C 3.0, which alone has its functions. */
+XL__PRIVATE_API void xl__define_dot(struct xl__step *s, const char *way);
 /* Append " option" to the options. */
 XL__PRIVATE_API void xl__step_add_option(struct xl__step *s,
                                          const char *option);

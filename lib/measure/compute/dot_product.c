@@ -105,11 +105,10 @@ static void plan_dots(const struct dot_launch *b, struct xl__iterated *t)
 {
     struct xl__step *s = xl__probe_step(&t->plan, "probe/dot_product.cl",
                                         "dots", b->items, b->wg, true);
-    if (b->route->is_khr)
-        xl__strcpy(s->options, sizeof s->options, "-cl-std=CL3.0");
+    if (b->route->is_khr && !*b->way)
+        xl__step_add_option(s, "-cl-std=CL3.0");
     xl__define(s, "FORM", b->route->form);
-    if (*b->way)
-        xl__define_choice(s, "XL_DOT", b->way);
+    xl__define_dot(s, b->way);
     xl__arg_mem(s, 1);
     xl__arg_u32(s, 0);
     t->call.mem[1].buf = b->out;

@@ -87,7 +87,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     for (unsigned i = 0; tunables[i].name; i++)
         xl__define(step, tunables[i].name, params->value[i]);
     if (c->activations)
-        xl__define_choice(step, "XL_DOT", xl__text(l, XL__F_dot));
+        xl__define_dot(step, xl__text(l, XL__F_dot));
     xl__qgemm_add_args(step, c);
     const double used = (double)c->m / (double)(blocks * tm) * (double)c->n /
                         (double)(groups * rows);

@@ -384,7 +384,7 @@ void xl__qgemm_add_quantise(const struct xl__limits *l,
     xl__define(s, "TA", (long)c->a);
     xl__define(s, "WG", (long)wg);
     xl__define(s, "ROW", c->format == XL_INT8);
-    xl__define_choice(s, "XL_DOT", xl__text(l, XL__F_dot));
+    xl__define_dot(s, xl__text(l, XL__F_dot));
     xl__arg_mem(s, XL__QGEMM_A);
     xl__arg_value_u64(s, XL__QGEMM_OFF_A);
     xl__arg_u64(s, c->row_stride_a);

@@ -25,7 +25,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__step_set_3d(step, xl__most_items(l, MOST_ITEMS), c->n, c->m, 1);
     step->slice_dim = 1;
     if (c->activations)
-        xl__define_choice(step, "XL_DOT", xl__text(l, XL__F_dot));
+        xl__define_dot(step, xl__text(l, XL__F_dot));
     xl__qgemm_add_args(step, c);
     const struct xl__cost work = {
         .flop = p->flop,
