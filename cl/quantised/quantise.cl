@@ -20,12 +20,6 @@
 
 #include "quantised/encode.clh"
 
-#define QUANTISE_PARAMS                                                       \
-    __global uchar *blocks, const ulong off_blocks, __global half *scales,    \
-        const ulong off_scales, __global uchar *zeros, const ulong off_zeros, \
-        const uint units, const uint group, __global const ELEM(TD) *src,     \
-        const ulong rs_src, const ulong off_src
-
 __kernel void qmat_quantise(QUANTISE_PARAMS)
 {
     __local uint4 room[WG * LINE_BYTES / 16];
@@ -49,11 +43,11 @@ __kernel void qmat_quantise(QUANTISE_PARAMS)
     if (item < n) {
 #if FORMAT == 4
         const struct range r = find_range(x, 32);
-        part[2 * item] = quotient(r.most - r.least, 15);
+        part[2 * item] = SCALE(1, r.least, r.most);
         part[2 * item + 1] = -r.least;
 #else
-        part[2 * item] = find_range(x, 16).most * -0x1p-5f;
-        part[2 * item + 1] = find_range(x + 16, 16).most * -0x1p-5f;
+        part[2 * item] = SCALE(1, 0, find_range(x, 16).most);
+        part[2 * item + 1] = SCALE(1, 0, find_range(x + 16, 16).most);
 #endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -62,47 +56,21 @@ __kernel void qmat_quantise(QUANTISE_PARAMS)
                      item % 8, b);
 #else
     if (item < n) {
-        float by, add = 0;
-        uint head = 2;
-#if FORMAT >= 8
+#if FORMAT < 8
+        encode_single(x, b);
+#else
         const uint i = (first + item) / group;
-        by = inverse(vload_half(0, scales + off_scales +
-                                       (ulong)row * (units / group) + i));
-        head = 0;
-#if FORMAT == 8
-        add = 8.0f;
-#endif
-#if FORMAT == 8 && ZEROS
+        const float by = inverse_1(vload_half(
+            0, scales + off_scales + (ulong)row * (units / group) + i));
+        float add = 8;
+#if ZEROS
         add = (float)(zeros[off_zeros +
                             (ulong)row * ((units / group + 1) / 2) + i / 2] >>
-                          4 * (i % 2) & 15);
+                          4 * (i % 2) &
+                      15);
 #endif
-#else
-        const struct range r = find_range(x, 32);
-#if FORMAT == 7
-        const uint e = as_uint(r.most) >> 23 & 255u;
-        const uint scale = e > 2 ? e - 2 : 0;
-        b[0] = (uchar)scale;
-        by = as_float((254u - scale) << 23);
-        head = 1;
-#else
-        const float d = FORMAT == 0   ? r.most * -0.125f
-                        : FORMAT == 1 ? quotient(r.most - r.least, 15)
-                        : FORMAT == 2 ? r.most * -0x1p-4f
-                        : FORMAT == 3 ? quotient(fabs(r.most), 127)
-                                      : -quotient(r.most, 127);
-        vstore_half_rte(d, 0, (__local half *)b);
-        by = inverse(FORMAT == 6 ? round_half(d) : d);
+        encode_unit(x, b, by, add);
 #endif
-#if FORMAT == 1
-        vstore_half_rte(r.least, 0, (__local half *)(b + 2));
-        add = r.least;
-        head = 4;
-#elif FORMAT == 2
-        head = 6;
-#endif
-#endif
-        encode_unit(x, b + head, by, add);
     }
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -174,11 +142,9 @@ __kernel void qmat_fit(QUANTISE_PARAMS)
         const struct range r =
             join(src + off_src + row * rs_src + 32 * (ulong)group * g,
                  32 * group, most, least, at);
-        const float scale = FORMAT == 9 ? quotient(fabs(r.most), 127)
-                            : IS_RANGE  ? quotient(r.most - r.least, 15)
-                                        : r.most * -0.125f;
+        const float scale = SCALE(1, r.least, r.most);
 #if FORMAT == 8 && ZEROS
-        const float zero = -r.least * inverse(scale);
+        const float zero = -r.least * inverse_1(scale);
         pair |= (uint)round_to((float4)(zero), 0.0f, 15.0f).s0 << 4 * (g % 2);
 #endif
         if (get_local_id(0) == 0)

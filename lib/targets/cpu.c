@@ -120,6 +120,9 @@ static const struct xl__variant *const qgemm[] = {
     &xl__qgemm_cpu, &xl__qgemm_gemm_cpu, &xl__qgemm_gemv, &xl__qgemm_ref, NULL,
 };
 
+static const struct xl__variant *const qconvert[] = {
+    &xl__qconvert_cpu, &xl__qconvert_units, &xl__qconvert_ref, NULL};
+
 static const struct xl__variant *const narrow_gemm[] = {
     &xl__gemm_skinny,  &xl__gemm_tiled, &xl__gemm_simt,
     &xl__gemm_clblast, &xl__gemm_ref,   NULL,
@@ -143,7 +146,7 @@ const struct xl__vendor xl__vendor_narrow_cpu = {
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = qgemm,
                  [XL__OP_ROTARY] = xl__generic_rotary,
-                 [XL__OP_QCONVERT] = xl__generic_qconvert},
+                 [XL__OP_QCONVERT] = qconvert},
 };
 
 const struct xl__vendor xl__vendor_cpu = {
@@ -164,5 +167,5 @@ const struct xl__vendor xl__vendor_cpu = {
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
                  [XL__OP_QGEMM] = qgemm,
                  [XL__OP_ROTARY] = xl__generic_rotary,
-                 [XL__OP_QCONVERT] = xl__generic_qconvert},
+                 [XL__OP_QCONVERT] = qconvert},
 };

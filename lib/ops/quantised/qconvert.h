@@ -18,7 +18,7 @@ struct xl__qconvert_canonical {
 /* Call slots of its plans are those of the product, x in the place of A. */
 enum { XL__QCONVERT_X = XL__QGEMM_A, XL__QCONVERT_OFF_X = XL__QGEMM_OFF_A };
 
-/* Indices of tunables. */
+/* Indices of tunables: units of a group. */
 enum { XL__QCONVERT_WG };
 
 /* The step of quantised/dequantise.cl, in groups of wg, with words of `word`
@@ -28,6 +28,13 @@ struct xl__step *xl__qmat_add_dequantise(const struct xl__qgemm_canonical *c,
                                          size_t wg, size_t word,
                                          struct xl__plan *p);
 
+/* What variants share: the arguments of x, the bytes of x and W, and how
+ * results repeat. */
+void xl__qconvert_add_x(struct xl__step *s,
+                        const struct xl__qgemm_canonical *c);
+double xl__qconvert_bytes(const struct xl__qgemm_canonical *c);
+extern const char xl__qconvert_repeats[];
+
 /* qconvert_selfcheck.c: members of xl__op_qconvert. */
 void xl__qconvert_shrink(const void *canonical,
                          const struct xl__variant *variant,
@@ -35,6 +42,7 @@ void xl__qconvert_shrink(const void *canonical,
 xl_status xl__qconvert_case_init(void *small, struct xl__selfcheck_case *t);
 
 extern const struct xl__op xl__op_qconvert;
-extern const struct xl__variant xl__qconvert_units, xl__qconvert_ref;
+extern const struct xl__variant xl__qconvert_cpu, xl__qconvert_units,
+    xl__qconvert_ref;
 
 #endif

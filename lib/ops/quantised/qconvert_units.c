@@ -73,7 +73,8 @@ struct xl__step *xl__qmat_add_dequantise(const struct xl__qgemm_canonical *c,
                     p);
 }
 
-static void add_x(struct xl__step *s, const struct xl__qgemm_canonical *c)
+void xl__qconvert_add_x(struct xl__step *s,
+                        const struct xl__qgemm_canonical *c)
 {
     xl__arg_mem(s, XL__QCONVERT_X);
     xl__arg_u64(s, c->row_stride_a);
@@ -94,7 +95,7 @@ static void add_fit(const struct xl__qgemm_canonical *c, size_t wg,
     s->slice_dim = 1;
     s->local_mem_bytes = WORDS * sizeof(float) * wg;
     add_options(s, c, wg, word);
-    add_x(s, c);
+    xl__qconvert_add_x(s, c);
 }
 
 static void add_quantise(const struct xl__qgemm_canonical *c, size_t wg,
@@ -107,19 +108,25 @@ static void add_quantise(const struct xl__qgemm_canonical *c, size_t wg,
         add_step(c, "quantised/quantise.cl", "qmat_quantise", wg, word, p);
     s->local_mem_bytes +=
         wg * (2 * sizeof(float) + f->block_bytes * XL__QGEMM_UNIT / f->block);
-    add_x(s, c);
+    xl__qconvert_add_x(s, c);
+}
+
+double xl__qconvert_bytes(const struct xl__qgemm_canonical *c)
+{
+    return (double)c->n * (double)c->k *
+               (double)xl_dtype_bytes((xl_dtype)c->a) +
+           xl__qgemm_weight_bytes(c);
 }
 
 static xl_status plan_with(const struct xl__limits *l,
                            const struct xl__qconvert_canonical *c, size_t wg,
                            size_t word, struct xl__plan *p)
 {
-    const double plain = (double)c->of.n * (double)c->of.k *
-                         (double)xl_dtype_bytes((xl_dtype)c->of.a);
     if (wg > xl__size_or(l, XL__F_max_wg_size, 1))
         return XL_UNSUPPORTED;
     if (c->is_dequantise)
-        add_x(xl__qmat_add_dequantise(&c->of, wg, word, p), &c->of);
+        xl__qconvert_add_x(xl__qmat_add_dequantise(&c->of, wg, word, p),
+                           &c->of);
     else
         add_quantise(&c->of, wg, word, p);
     for (unsigned i = 0; i < p->n_steps; i++) {
@@ -127,14 +134,16 @@ static xl_status plan_with(const struct xl__limits *l,
             xl__size_or(l, XL__F_local_mem_bytes, 0))
             return XL_UNSUPPORTED;
     }
-    p->bytes = plain + xl__qgemm_weight_bytes(&c->of);
+    p->bytes = xl__qconvert_bytes(&c->of);
+    const double plain = p->bytes - xl__qgemm_weight_bytes(&c->of);
     const size_t groups = c->of.n * xl__ceil_div(c->of.k / XL__QGEMM_UNIT, wg);
     const struct xl__cost work = {
         .flop_frac = 1,
         .bytes = p->bytes + (p->n_steps > 1 ? plain : 0),
-        .bytes_frac = wg > LEAST_WG || xl__is(l, XL__F_is_cpu)
-                          ? 1
-                          : xl__model(l, XL__M_ref_bytes_frac),
+        .bytes_frac =
+            wg > LEAST_WG || (c->is_dequantise && xl__is(l, XL__F_is_cpu))
+                ? 1
+                : xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__fill(l, (double)groups),
         .launches = p->n_steps};
     xl__estimate(l, &work, p);
@@ -159,11 +168,12 @@ static xl_status plan_reference(const struct xl__limits *l, const void *desc,
     return plan_with(l, c, LEAST_WG, xl_dtype_bytes((xl_dtype)c->of.a), p);
 }
 
-static const char repeats[] = "bit for bit: every element is rounded alone";
+const char xl__qconvert_repeats[] =
+    "bit for bit: every element is rounded alone";
 
 const struct xl__variant xl__qconvert_units = {
     .name = "qconvert_units",
-    .repeats = repeats,
+    .repeats = xl__qconvert_repeats,
     .tunables = tunables,
     .refuses = find_refusal,
     .choose = choose_tunables,
@@ -172,7 +182,7 @@ const struct xl__variant xl__qconvert_units = {
 
 const struct xl__variant xl__qconvert_ref = {
     .name = "qconvert_ref",
-    .repeats = repeats,
+    .repeats = xl__qconvert_repeats,
     .refuses = find_refusal,
     .plan = plan_reference,
 };
