@@ -115,6 +115,16 @@ static void preparations(void **state)
 
 enum { MANY_ROWS = 96, MANY_COLS = 512 };
 
+/* Both signs of the largest magnitude, in either order; of Q8_0 a step is 1,
+ * and the others are the float below half of it. */
+static float both_signs(size_t i)
+{
+    const size_t at = (i + i / 32) % 32;
+    const float below = at % 2 ? 0x1.fffffep-2f : -0x1.fffffep-2f;
+    const float most = i / 32 % 2 ? 127 : -127;
+    return at == 0 ? most : at == 1 ? -most : below;
+}
+
 /* Rows of many scales: of 2^-110 to 2^14, so that scales are normal, subnormal
  * and zero in f16; elements are at halves of steps of several formats, and one
  * float beside them. */
@@ -133,7 +143,11 @@ static void make_rows(struct xl__rng *rng, float *to)
         float f = (float)(v * m * pow(2, power));
         if (xl__rng_below(rng, 3) == 0)
             f = nextafterf(f, xl__rng_below(rng, 2) ? INFINITY : -INFINITY);
-        to[i] = fabsf(f) < 0x1p-120f ? 0 : f;
+        if (unit % 5 == 0) /* 0 and -0 are the least */
+            f = fabsf(f);
+        if (unit % 7 == 0)
+            f = both_signs(i);
+        to[i] = fabsf(f) >= 0x1p-120f ? f : i % 3 ? 0.0f : -0.0f;
     }
 }
 
