@@ -21,19 +21,27 @@
  *               P stays below 2^GROWTH, and the division by its sum takes the
  *               same m. Masked rows begin with a finite m, so that no
  *               difference of infinities occurs.
+ *
+ *               Of sequences of unequal lengths tiles are those that there
+ *               are, one sequence after the other. Boxes may go on into the
+ *               rows of the next: their scores are masked, rows of V, which a
+ *               weight of 0 would not hide if they are no numbers, are
+ *               overwritten with 0 in local memory, and where fewer than 16
+ *               rows of O are left, items store them one by one.
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the
  *               maps behind them (NV-32). Q, K, V, O: pointer and map of rank
  *               3: columns, rows, heads of all sequences; or columns of all
  *               heads, rows, sequences. Boxes of 64 columns by 64 (Q), BK (K,
- *               V), 16 (O) rows. lse: floats, if LSE. counter: a word of 0 with
- *               CAUSAL, which counts tiles; else not read
+ *               V), 16 (O) rows. lse: floats, if LSE. counter: a word of 0 if
+ *               IS_COUNTED, which counts tiles; else not read. ROWS_PARAMS
  * Launch        local 128 (NC + 1), global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  LOCAL_BYTES below
  * -D            DT 1 f16, 2 bf16; D columns (64 128); NC consumers (2 3); BK
  *               keys of a block, a multiple of 16; ST stages; QREG 1: Q in
  *               registers; CAUSAL 1: query i sees keys up to i + n_kv - n_q;
- *               LSE 1; XL_SPIN_LIMIT: common/nvidia/tma.clh
+ *               LSE 1; Q_ROWS, KV_ROWS 0 to 2: attention/sequences.clh;
+ *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a; scale > 0
  * Cost          4 D flop a pair of a query and a key that it sees
  * Source        Dao et al. 2022 (tiles with online softmax), Shah et al. 2024
@@ -68,16 +76,21 @@
 #include "common/nvidia/warp.clh"
 #include "common/nvidia/wgmma_ptx.clh"
 #include "attention/nvidia/ring.clh"
+#include "attention/sequences.clh"
+
+#define IS_RAGGED (Q_ROWS || KV_ROWS)
+#define IS_COUNTED (CAUSAL || IS_RAGGED)
 
 /* -- head ----------------------------------------------------------------- */
 
-#define N_Q ((int)as_uint2(head.s0).x)
-#define N_KV ((int)as_uint2(head.s0).y)
-#define TILES_Q as_uint2(head.s1).x /* of a head */
+#define MOST_Q ((int)as_uint2(head.s0).x) /* of a sequence */
+#define MOST_KV ((int)as_uint2(head.s0).y)
+#define TILES_Q as_uint2(head.s1).x /* of a head, where lengths are equal */
 #define HEADS as_uint2(head.s1).y   /* of all sequences */
 #define SECTION as_uint2(head.s2).x /* heads whose K and V stay in the cache */
 #define SHARE as_uint2(head.s2).y   /* heads of Q that read one of K and V */
 #define N_HEADS as_uint2(head.s3).x /* of a sequence */
+#define N_BATCH as_uint2(head.s3).y /* sequences */
 #define AT_Q head.s4 /* element in its line, line */
 #define AT_K head.s5
 #define AT_V head.s6
@@ -92,7 +105,17 @@
 #define LSE_BATCH head.sd
 #define LSE_HEAD head.se
 #define LSE_ROW head.sf
-#define OFFSET (N_KV - N_Q) /* CAUSAL: query i sees keys up to i + OFFSET */
+/* Of the sequence of a consumer's slot. CAUSAL: query i sees keys up to i +
+ * OFFSET. */
+#if IS_RAGGED
+#define N_Q slot->n_q
+#define N_KV slot->n_kv
+#define OFFSET slot->offset
+#else
+#define N_Q MOST_Q
+#define N_KV MOST_KV
+#define OFFSET (N_KV - N_Q)
+#endif
 
 /* -- local memory --------------------------------------------------------- */
 
@@ -105,7 +128,8 @@
 #define V_AT (K_AT + ST * KV_BYTES)
 #define BARS_AT (V_AT + ST * KV_BYTES)
 #define SLOTS_AT (BARS_AT + 8 * (2 * NC + 4 * ST))
-#define LOCAL_BYTES (SLOTS_AT + 2 * 80)
+#define SEQUENCE_AT (SLOTS_AT + 2 * 96)
+#define LOCAL_BYTES (SEQUENCE_AT + 16)
 #define ITEMS (NC * 128 + 128)
 
 #if NC == 3
@@ -125,7 +149,8 @@ struct barriers {
  * instead of being kept in registers, of which there are few. */
 struct slot {
     int row, blocks; /* first query; blocks of keys, 0: there is no tile */
-    uint lse_low, lse_high; /* elements from lse to the head's first row */
+    uint lse_low, lse_high;     /* elements from lse to the head's first row */
+    int n_q, n_kv, offset, gap; /* of its sequence, if IS_RAGGED */
     struct corner q, k, v, o;
     ulong full, empty;
 };
@@ -170,51 +195,130 @@ struct tile {
     uint rows, head, blocks; /* number along queries; of keys */
 };
 
-/* CAUSAL: of the heads of a section the longest tiles first. */
-static inline struct tile locate_tile(uint t, const ulong16 head)
+#define TILES_OF(n_q) ((uint)((n_q) + NC * 64 - 1) / (NC * 64))
+
+/* Of `heads` with so many tiles, queries and keys. CAUSAL: of the heads of a
+ * section the longest tiles first. */
+static inline struct tile locate_tile(uint t, uint tiles, uint heads, int n_q,
+                                      int n_kv, const ulong16 head)
 {
     struct tile r;
 #if CAUSAL
-    const uint each = TILES_Q * SECTION, section = t / each;
+    const uint each = tiles * SECTION, section = t / each;
     const uint in = t - section * each;
-    const uint heads = min(SECTION, HEADS - section * SECTION);
-    r.rows = TILES_Q - 1 - in / heads;
-    r.head = section * SECTION + in % heads;
-    const int seen = min(N_KV, (int)((r.rows + 1) * NC * 64) + OFFSET);
-    r.blocks = (uint)max(1, (seen + BK - 1) / BK);
+    const uint together = min(SECTION, heads - section * SECTION);
+    r.rows = tiles - 1 - in / together;
+    r.head = section * SECTION + in % together;
+    n_kv = min(n_kv, (int)((r.rows + 1) * NC * 64) + n_kv - n_q);
 #else
-    r.rows = t % TILES_Q;
-    r.head = t / TILES_Q;
-    r.blocks = (uint)(N_KV + BK - 1) / BK;
+    r.rows = t % tiles;
+    r.head = t / tiles;
 #endif
+    r.blocks = ((uint)max(n_kv, 1) + BK - 1) / BK;
     return r;
 }
 
+/* A sequence, and the tiles before its own. It is in local memory, and its rows
+ * in the slot, since the item that finds it has few registers. CAUSAL, where a
+ * section has more than one sequence, from `first` on: of each sequence only
+ * the tiles of number `level` along queries, the longest first. */
+struct sequence {
+    uint number, before, first, level;
+};
+#define HAS_LEVELS (CAUSAL && SECTION > N_HEADS)
+
+static inline void begin_section(__local volatile struct sequence *s,
+                                 uint first, const ulong16 head)
+{
+    s->number = s->first = first;
+    s->level = TILES_Q - 1;
+}
+
+static inline void pass_sequence(__local volatile struct sequence *s,
+                                 const ulong16 head)
+{
+    const uint end = s->first + (HAS_LEVELS ? SECTION / N_HEADS : 1);
+    if (++s->number < min(end, N_BATCH))
+        return;
+    if (HAS_LEVELS && s->level > 0) {
+        s->number = s->first;
+        s->level--;
+    } else {
+        begin_section(s, end, head);
+    }
+}
+
+/* The sequence that has tile t, which is not before s; false: none has. */
+static inline bool find_sequence(__local volatile struct sequence *s,
+                                 __local volatile struct slot *slot, uint t,
+                                 const ulong16 head ROWS_PARAMS)
+{
+#if IS_RAGGED
+    #pragma unroll 1
+    for (; s->number < N_BATCH; pass_sequence(s, head)) {
+        struct span q = {0, (ulong)MOST_Q}, kv = {0, (ulong)MOST_KV};
+#if Q_ROWS
+        q = span_of(q_rows, lists.q, s->number, Q_ROWS, q.n);
+#endif
+        const uint tiles = TILES_OF((int)q.n);
+        const uint n = (HAS_LEVELS ? s->level < tiles : tiles) * N_HEADS;
+        if (t - s->before < n) {
+            slot->n_q = (int)q.n;
+            slot->q.y = slot->o.y = (int)q.begin;
+#if KV_ROWS
+            kv = span_of(kv_rows, lists.kv, s->number, KV_ROWS, kv.n);
+#endif
+            slot->n_kv = (int)kv.n;
+            slot->offset = (int)kv.n - (int)q.n;
+            slot->k.y = slot->v.y = (int)kv.begin;
+            return true;
+        }
+        s->before += n;
+    }
+    return false;
+#else
+    slot->q.y = slot->k.y = slot->v.y = slot->o.y = 0;
+    return t < TILES_Q * HEADS;
+#endif
+}
+
+/* From the sequence's first row, in y. */
 static inline void set_corner(__local volatile struct corner *to, ulong at,
                               uint2 step, uint batch, uint h)
 {
     const struct corner c = corner_of(at, step, batch, h);
     to->x = c.x;
-    to->y = c.y;
+    to->y += c.y;
     to->z = c.z;
 }
 
 static inline void describe_tile(__local volatile struct slot *slot, uint t,
+                                 __local volatile const struct sequence *s,
                                  const ulong16 head)
 {
-    const struct tile a = locate_tile(t, head);
+#if IS_RAGGED
+    const uint tiles = TILES_OF(slot->n_q);
+    const uint in = t - s->before +
+                    (HAS_LEVELS ? (tiles - 1 - s->level) * N_HEADS : 0);
+    const struct tile a = locate_tile(in, tiles, N_HEADS, slot->n_q,
+                                      slot->n_kv, head);
+    const uint batch = s->number, h = a.head;
+#else
+    const struct tile a = locate_tile(t, TILES_Q, HEADS, MOST_Q, MOST_KV, head);
     const uint batch = a.head / N_HEADS, h = a.head - batch * N_HEADS;
+#endif
     slot->row = (int)(a.rows * NC * 64);
     slot->blocks = (int)a.blocks;
+#if LSE
+    const ulong lse_at = LSE_AT + batch * LSE_BATCH + h * LSE_HEAD +
+                         (ulong)slot->q.y * LSE_ROW;
+    slot->lse_low = (uint)lse_at;
+    slot->lse_high = (uint)(lse_at >> 32);
+#endif
     set_corner(&slot->q, AT_Q, STEP_Q, batch, h);
     set_corner(&slot->k, AT_K, STEP_K, batch, h / SHARE);
     set_corner(&slot->v, AT_V, STEP_V, batch, h / SHARE);
     set_corner(&slot->o, AT_O, STEP_O, batch, h);
-#if LSE
-    const ulong lse_at = LSE_AT + batch * LSE_BATCH + h * LSE_HEAD;
-    slot->lse_low = (uint)lse_at;
-    slot->lse_high = (uint)(lse_at >> 32);
-#endif
 }
 
 /* Boxes of `lines` rows from `row` on, to local memory. */
@@ -393,6 +497,37 @@ static inline int item_row(int lid)
     xl_bar_arrive(b.v_empty + 8 * v.s, is_first);                             \
     next_stage(&v)
 
+/* The lines of V from `line` on become 0, by the items of a consumer. Each
+ * consumer does it, so that none waits for another; what it gives back is not
+ * written before all have. */
+static inline void clear_lines(uint at, int line)
+{
+    const int lid = (int)xl_local_id() % 128;
+    for (int i = line + lid / 8; i < BK; i += 16) {
+        #pragma unroll
+        for (int slab = 0; slab < SLABS; slab++)
+            __asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                           :
+                           : "r"(at + (uint)((slab * BK + i) * LINE +
+                                             lid % 8 * 16)),
+                             "r"(0)
+                           : "memory");
+    }
+    xl_box_fence();
+}
+
+/* Of a tile's first values, of the keys from key0 on, those behind the last
+ * key. */
+#if KV_ROWS
+#define CLEAR_BEHIND(key0)                                                    \
+    if (!more && (key0) + BK > N_KV) {                                        \
+        clear_lines(at + V_AT + v.s * KV_BYTES, max(N_KV - (key0), 0));       \
+        xl_named_sync(NC + 1 + w, 128);                                       \
+    }
+#else
+#define CLEAR_BEHIND(key0)
+#endif
+
 /* Scores of the keys from key0 on, and the sums of the block before. */
 #define BLOCK(MASK_OF)                                                     \
     do {                                                                      \
@@ -402,6 +537,7 @@ static inline int item_row(int lid)
         QK_ALL(low_k + k.s * (KV_BYTES / 16));                               \
         wg_close();                                                           \
         xl_bar_wait(b.v_full + 8 * v.s, v.phase);                             \
+        CLEAR_BEHIND(key0 + BK);                                              \
         wg_open();                                                            \
         PV_ALL(low_v + v.s * (KV_BYTES / 16));                               \
         wg_close();                                                           \
@@ -472,6 +608,21 @@ static inline struct fragment locate_fragment(uint at)
                  xl_pair(DT, d##g##_2, d##g##_3),                             \
                  xl_pair(DT, d##h##_0, d##h##_1),                             \
                  xl_pair(DT, d##h##_2, d##h##_3));
+#define STORE_ABOVE(d, g) to[(g) * 4] = xl_pair(DT, d##g##_0, d##g##_1);
+#define STORE_BELOW(d, g) to[(g) * 4] = xl_pair(DT, d##g##_2, d##g##_3);
+
+/* The words of O of an item's first row, `row` of the sequence: two columns,
+ * then those 8 columns on. */
+static inline __global uint *words_of(__global uchar *os,
+                                      const struct xl_map map,
+                                      __local volatile const struct corner *c,
+                                      int row)
+{
+    const ulong line = map.word[0] >> 32, third = (uint)map.word[1];
+    const ulong at = (ulong)(c->y + row) * line + (ulong)c->z * third;
+    return (__global uint *)(os + at * 16 + (uint)c->x * 2 +
+                             xl_local_id() % 4 * 4);
+}
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 attention_wgmma(const ulong16 head, __global const uchar *qs,
@@ -479,7 +630,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 struct xl_map k_map, __global const uchar *vs,
                 struct xl_map v_map, __global uchar *os, struct xl_map o_map,
                 __global float *lse, __global uint *counter,
-                const float scale)
+                const float scale ROWS_PARAMS)
 {
     __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
     __local volatile struct slot *const slots =
@@ -500,19 +651,23 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
     if (w == NC) {
         XL_GIVE_REGISTERS(PRODUCER_KEEPS);
         if (lid == NC * 128 + 32) {
-            const uint n_tiles = TILES_Q * HEADS;
+            __local volatile struct sequence *const of =
+                (__local volatile struct sequence *)(mem + SEQUENCE_AT);
+            of->before = 0;
+            begin_section(of, 0, head);
             uint t = (uint)get_group_id(0);
             for (;; n_done++) {
                 __local volatile struct slot *slot = slots + (n_done & 1);
                 xl_bar_wait(SLOT_EMPTY(slot), n_done / 2 % 2 ^ 1);
-                if (t < n_tiles)
-                    describe_tile(slot, t, head);
-                else
-                    slot->blocks = 0;
+                const bool is_tile =
+                    find_sequence(of, slot, t, head ROWS_ARGS);
+                slot->blocks = 0;
+                if (is_tile)
+                    describe_tile(slot, t, of, head);
                 xl_bar_arrive(SLOT_FULL(slot), 1);
-                if (t >= n_tiles)
+                if (!is_tile)
                     break;
-#if CAUSAL
+#if IS_COUNTED
                 t = (uint)get_num_groups(0) + atomic_inc(counter);
 #else
                 t += (uint)get_num_groups(0);
@@ -631,6 +786,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 xl_bar_arrive(b.q_empty + 8 * w, is_first);
             if (end > 0) {
                 xl_bar_wait(b.v_full + 8 * v.s, v.phase);
+                CLEAR_BEHIND(key0 + BK);
                 OPEN_O();
                 PV_ALL(low_v + v.s * (KV_BYTES / 16));
                 wg_close();
@@ -638,35 +794,55 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 const float f0 = l0 == 0 ? 0 : 1 / l0;
                 const float f1 = l1 == 0 ? 0 : 1 / l1;
 #if LSE
-                const int row = row0 + item_row((int)xl_local_id());
-                __global float *rows =
-                    lse + (slot->lse_low | (ulong)slot->lse_high << 32);
-                if (lane % 4 == 0 && row < N_Q)
-                    rows[(ulong)row * LSE_ROW] =
-                        l0 == 0 ? -INFINITY : m0 * c * M_LN2_F + log(l0);
-                if (lane % 4 == 0 && row + 8 < N_Q)
-                    rows[(ulong)(row + 8) * LSE_ROW] =
-                        l1 == 0 ? -INFINITY : m1 * c * M_LN2_F + log(l1);
+                /* Of four items, which have the same two rows, two. */
+                const int is_below = (int)(xl_local_id() % 2);
+                const int row =
+                    row0 + item_row((int)xl_local_id()) + is_below * 8;
+                const float l = is_below ? l1 : l0;
+                if (xl_local_id() % 4 < 2 && row < N_Q)
+                    lse[(slot->lse_low | (ulong)slot->lse_high << 32) +
+                        (ulong)row * LSE_ROW] =
+                        l == 0 ? -INFINITY
+                               : (is_below ? m1 : m0) * c * M_LN2_F + log(l);
 #endif
                 WAIT_O();
                 FREE_V();
                 O_GROUPS(SCALE_GROUP, o)
-                if (is_first)
-                    xl_box_read(); /* of the tile before */
-                xl_warp_sync();
-                const struct fragment f = locate_fragment(at + O_AT);
-                O_PAIRS(PUT_O, o)
-                xl_box_fence();
-                xl_warp_sync();
-                if (is_first) {
-                    #pragma unroll
-                    for (int i = 0; i < SLABS; i++)
-                        xl_box_store(map_o, f.warp_at + i * (64 * LINE),
-                                     slot->o.x + i * 64,
-                                     slot->o.y + row0 +
-                                         (int)(lid / 32 % 4 * 16),
-                                     slot->o.z);
-                    xl_box_commit();
+                /* Numbers are read again, since registers are few. */
+                const int row0_of_warp =
+                    slot->row + (int)(xl_local_id() / 32 * 16);
+#if Q_ROWS
+                /* A box would store rows of the next sequence. */
+                if (row0_of_warp + 16 > N_Q) {
+                    const int row_of_item = row0_of_warp + (int)(lane / 4);
+                    __global uint *to =
+                        words_of(os, o_map, &slot->o, row_of_item);
+                    if (row_of_item < N_Q) {
+                        O_GROUPS(STORE_ABOVE, o)
+                    }
+                    to += (o_map.word[0] >> 32) * (8 * 16 / 4);
+                    if (row_of_item + 8 < N_Q) {
+                        O_GROUPS(STORE_BELOW, o)
+                    }
+                    xl_warp_sync(); /* as above, of the slot */
+                } else
+#endif
+                {
+                    if (is_first)
+                        xl_box_read(); /* of the tile before */
+                    xl_warp_sync();
+                    const struct fragment f = locate_fragment(at + O_AT);
+                    O_PAIRS(PUT_O, o)
+                    xl_box_fence();
+                    xl_warp_sync();
+                    if (is_first) {
+                        #pragma unroll
+                        for (int i = 0; i < SLABS; i++)
+                            xl_box_store(map_o, f.warp_at + i * (64 * LINE),
+                                         slot->o.x + i * 64,
+                                         slot->o.y + row0_of_warp, slot->o.z);
+                        xl_box_commit();
+                    }
                 }
             }
             xl_bar_arrive(SLOT_EMPTY(slot), is_first);

@@ -274,6 +274,18 @@ void xl__heads_canonicalise(const xl_heads *from,
     to->mem.svm = (void *)1;
 }
 
+void xl__attention_set_end(struct xl__call *call, unsigned view,
+                           const size_t size[XL__HEADS_DIMS],
+                           const xl_heads *x)
+{
+    const size_t row = x->stride[XL__HEADS_ROW] ? x->stride[XL__HEADS_ROW]
+                                                : size[XL__HEADS_COL];
+    if (view <= XL__ATTENTION_O)
+        call->value[XL__ATTENTION_END + view].u =
+            call->value[XL__ATTENTION_OFF + view].u +
+            size[XL__HEADS_ROW] * row;
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
@@ -291,6 +303,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                                &to->view[i]);
         call->mem[XL__ATTENTION_MEM + i] = x->mem;
         call->value[XL__ATTENTION_OFF + i].u = x->offset;
+        xl__attention_set_end(call, i, size, &to->view[i]);
     }
     call->mem[XL__MEM_SCRATCH] = a->workspace;
     call->value[XL__ATTENTION_SCALE].f =
@@ -463,9 +476,8 @@ void xl__attention_add_lists(struct xl__step *step, const xl_heads *list,
     xl__arg_u64(step, bits);
 }
 
-/* ROWS_PARAMS of attention.clh. */
-static void add_rows(struct xl__step *step,
-                     const struct xl__attention_canonical *c)
+void xl__attention_add_rows(struct xl__step *step,
+                            const struct xl__attention_canonical *c)
 {
     for (unsigned i = 0; i < XL__ATTENTION_LISTS; i++)
         xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_Q_ROWS + i);
@@ -517,7 +529,7 @@ void xl__attention_args(struct xl__step *step,
     xl__arg_u64(step, c->before);
     xl__arg_u64(step, c->after);
     if (c->q_rows.kind || c->kv_rows.kind)
-        add_rows(step, c);
+        xl__attention_add_rows(step, c);
     if (has_scales(c))
         add_scales(step, c);
     xl__arg_epilogue(step, c->score, XL__ATTENTION_OPERAND,

@@ -66,7 +66,10 @@ enum {
 enum {
     XL__ATTENTION_SCALE,
     XL__ATTENTION_CAP,
-    XL__ATTENTION_OFF, /* + XL__ATTENTION_Q, ... */
+    XL__ATTENTION_END, /* + XL__ATTENTION_Q to XL__ATTENTION_O: of a block of
+                          rows, the element that would begin the next row */
+    XL__ATTENTION_OFF =
+        XL__ATTENTION_END + XL__ATTENTION_O + 1, /* + ..._Q, ... */
     XL__ATTENTION_OPERAND_VALUE = XL__ATTENTION_OFF + XL__ATTENTION_N_VIEWS
 };
 
@@ -106,6 +109,11 @@ bool xl__heads_strides(const xl_heads *x, const size_t size[XL__HEADS_DIMS],
 void xl__heads_canonicalise(const xl_heads *from,
                             const size_t size[XL__HEADS_DIMS], size_t base,
                             xl_heads *to);
+/* Sets the value XL__ATTENTION_END of an operand whose memory has these sizes
+ * and strides, if there is one. Its offset is set. */
+void xl__attention_set_end(struct xl__call *call, unsigned view,
+                           const size_t size[XL__HEADS_DIMS],
+                           const xl_heads *x);
 /* Members of a descriptor, for the `keep` of an op; NULL is kept. */
 void xl__heads_keep(struct xl__kept *k, const xl_heads **x);
 void xl__sequences_keep(struct xl__kept *k, const xl_sequences **x);
@@ -150,11 +158,15 @@ void xl__attention_args(struct xl__step *step,
                         const struct xl__attention_canonical *c);
 void xl__attention_defines(struct xl__step *step,
                            const struct xl__attention_canonical *c);
-/* A `struct lists` of attention.clh, of the numbers of q's and k's sequences
- * and the pages, whose offsets are the call's values from `value` on. */
+/* A `struct lists` of attention/sequences.clh, of the numbers of q's and k's
+ * sequences and the pages, whose offsets are the call's values from `value`
+ * on. */
 enum { XL__ATTENTION_LISTS = 3 };
 void xl__attention_add_lists(struct xl__step *step, const xl_heads *list,
                              unsigned value, size_t page_rows);
+/* ROWS_PARAMS of attention/sequences.clh. */
+void xl__attention_add_rows(struct xl__step *step,
+                            const struct xl__attention_canonical *c);
 /* backward.c: the same of the gradients' kernels: BACKWARD_PARAMS of
  * attention/backward.clh. */
 void xl__attention_backward_args(struct xl__step *step,

@@ -12,8 +12,10 @@ bool xl__map_heads(const struct xl__attention_canonical *c, unsigned view,
     const size_t heads = size[XL__HEADS_HEAD], n = size[XL__HEADS_BATCH];
     const size_t per_head = stride[XL__HEADS_HEAD];
     const size_t per_sequence = stride[XL__HEADS_BATCH];
-    const size_t row =
-        size[XL__HEADS_ROW] > 1 ? stride[XL__HEADS_ROW] : c->d_head;
+    /* A packed sequence of one row may be one of several in memory. */
+    const size_t row = size[XL__HEADS_ROW] > 1 || stride[XL__HEADS_ROW] > 0
+                           ? stride[XL__HEADS_ROW]
+                           : c->d_head;
     size_t third = per_head, width = c->d_head;
     *out = (struct xl__heads_map){.sequence = heads};
     if (heads == 1) {

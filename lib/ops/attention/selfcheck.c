@@ -249,6 +249,7 @@ static xl_status make_view(struct xl__selfcheck_case *t,
         t, XL__ATTENTION_MEM + view,
         xl__heads_case_at(x, last) + 1 + GUARD_ELEMS, x->dtype, GUARD);
     t->call.value[XL__ATTENTION_OFF + view].u = xl__heads_case_grain(x);
+    xl__attention_set_end(&t->call, view, size, x);
     if (!base)
         return XL_NO_MEMORY;
     const bool is_backward = xl__attention_is_backward(c);

@@ -61,8 +61,14 @@ static struct blocks count_blocks(const struct xl__attention_canonical *c,
     return b;
 }
 
-/* Tiles have equal lengths without a mask; with one the counter balances
- * them. */
+/* Of sequences of unequal lengths. */
+static bool is_ragged(const struct xl__attention_canonical *c)
+{
+    return c->q_rows.kind || c->kv_rows.kind;
+}
+
+/* Tiles have equal lengths without a mask, if sequences have; else the counter
+ * balances them. */
 static double tiles_clocks(const struct xl__limits *l,
                            const struct xl__attention_canonical *c,
                            const struct xl__attention_tile *t)
@@ -72,7 +78,7 @@ static double tiles_clocks(const struct xl__limits *l,
     const double tiles = heads * (double)xl__ceil_div(c->n_q, t->queries);
     const struct blocks b = count_blocks(c, t);
     const double longest = b.longest * t->block_clocks + t->tile_clocks;
-    if (c->after != 0)
+    if (c->after != 0 && !is_ragged(c))
         return ceil(tiles / units) * longest;
     return fmax(longest, (heads * b.all * t->block_clocks +
                           tiles * t->tile_clocks) / units);
@@ -125,6 +131,36 @@ static double kv_bytes(const struct xl__attention_canonical *c)
            (double)c->d_head * OPERANDS * (double)xl_dtype_bytes(XL_F16);
 }
 
+/* The operand as a map. Of packed rows it has one block for all sequences,
+ * whose end is a value of the call, returned as its slot. */
+static int map_heads(const struct xl__attention_canonical *c, unsigned view,
+                     size_t lines, struct xl__heads_map *out)
+{
+    const bool is_of_q = view == XL__ATTENTION_Q || view == XL__ATTENTION_O;
+    const size_t kind = is_of_q ? c->q_rows.kind : c->kv_rows.kind;
+    (void)xl__map_heads(c, view, lines, out);
+    if (kind != XL_ROWS_PACKED)
+        return (int)(XL__ATTENTION_OFF + view);
+    out->map.size[1] = 0;
+    out->sequence = 0;
+    return (int)(XL__ATTENTION_END + view);
+}
+
+/* The heads of those that follow each other whose K and V stay in the cache.
+ * Of sequences of unequal lengths, those of whole sequences, or fewer than one
+ * has. */
+static size_t heads_of_section(const struct xl__limits *l,
+                               const struct xl__attention_canonical *c)
+{
+    const double bytes = kv_bytes(c);
+    const size_t n = xl__section_heads(l, c->n_batch, bytes);
+    if (!is_ragged(c))
+        return xl__section_heads(l, c->n_batch * c->n_heads, bytes);
+    return n > 1
+               ? n * c->n_heads
+               : xl__section_heads(l, c->n_heads, bytes / (double)c->n_batch);
+}
+
 /* The 16 numbers of the kernel's head, which names them, and the operands. */
 static void add_args(const struct xl__limits *l,
                      const struct xl__attention_canonical *c,
@@ -134,16 +170,16 @@ static void add_args(const struct xl__limits *l,
     const size_t lines[OPERANDS] = {ROWS, t->keys, t->keys, STORED};
     const size_t *lse = c->view[XL__ATTENTION_LSE].stride;
     struct xl__heads_map h[OPERANDS];
+    int end[OPERANDS];
     for (unsigned i = 0; i < OPERANDS; i++)
-        (void)xl__map_heads(c, i, lines[i], &h[i]);
+        end[i] = map_heads(c, i, lines[i], &h[i]);
     xl__arg_words(s, NUMBERS);
     xl__arg_u64(s, xl__pack_words(c->n_q, c->n_kv));
     xl__arg_u64(s, xl__pack_words(xl__ceil_div(c->n_q, t->queries),
                                   c->n_batch * c->n_heads));
-    xl__arg_u64(s, xl__pack_words(xl__section_heads(l, c->n_batch * c->n_heads,
-                                                    kv_bytes(c)),
-                                  xl__attention_share(c)));
-    xl__arg_u64(s, c->n_heads);
+    xl__arg_u64(
+        s, xl__pack_words(heads_of_section(l, c), xl__attention_share(c)));
+    xl__arg_u64(s, xl__pack_words(c->n_heads, c->n_batch));
     for (unsigned i = 0; i < OPERANDS; i++)
         xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
                            h[i].map.stride[1]);
@@ -154,11 +190,13 @@ static void add_args(const struct xl__limits *l,
         xl__arg_u64(s, lse[d]);
     for (unsigned i = 0; i < OPERANDS; i++) {
         xl__arg_mem(s, XL__ATTENTION_MEM + i);
-        xl__arg_tensor_map(s, &h[i].map, (int)(XL__ATTENTION_OFF + i), 0);
+        xl__arg_tensor_map(s, &h[i].map, end[i], 0);
     }
     xl__arg_mem(s, XL__ATTENTION_MEM + XL__ATTENTION_LSE);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_value_f32(s, XL__ATTENTION_SCALE);
+    if (is_ragged(c))
+        xl__attention_add_rows(s, c);
 }
 
 /* Set the counter of tiles to 0. */
@@ -178,7 +216,7 @@ static void add_counter(struct xl__plan *p)
 /* LOCAL_BYTES of attention/nvidia/wgmma.cl. */
 static size_t local_bytes(const struct xl__attention_tile *t)
 {
-    enum { BARRIER = 8, SLOTS_BYTES = 160, OF_RING = 4 };
+    enum { BARRIER = 8, SLOTS_BYTES = 208, OF_RING = 4 };
     const size_t slabs = t->d_head / SLAB, n = t->queries / ROWS;
     return 2 * t->queries * LINE_BYTES * slabs +
            2 * STAGES * t->keys * LINE_BYTES * slabs +
@@ -206,9 +244,11 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         {"QREG", consumers == 2},
         {"CAUSAL", c->after == 0},
         {"LSE", xl__attention_has(c, XL__ATTENTION_LSE)},
+        {"Q_ROWS", c->q_rows.kind},
+        {"KV_ROWS", c->kv_rows.kind},
     };
-    const bool is_causal = c->after == 0;
-    if (is_causal)
+    const bool is_counted = c->after == 0 || is_ragged(c);
+    if (is_counted)
         add_counter(p);
     struct xl__step *s = xl__plan_add(p, "attention/nvidia/wgmma.cl",
                                       "attention_wgmma", 0, 0);
@@ -219,7 +259,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = local_bytes(t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     add_args(l, c, t, s);
-    xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t), 0, 1U + is_causal,
+    xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t), 0, 1U + is_counted,
                              p);
     return XL_OK;
 }

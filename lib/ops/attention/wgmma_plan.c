@@ -21,9 +21,9 @@ const char *xl__wgmma_heads_refused(const struct xl__limits *l,
     if ((dtype != XL_F16 && dtype != XL_BF16) || !xl__wgmma_heads_op(l, c))
         return "the device has no matrix instructions of four sub-groups for "
                "this type";
-    const char *unequal = xl__attention_needs_equal(c);
-    if (unequal)
-        return unequal;
+    const char *paged = xl__attention_needs_lines(c);
+    if (paged)
+        return paged;
     if (c->score || c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||
         xl__attention_has(c, XL__ATTENTION_SLOPES))
         return "masks, caps, slopes and prologues are not supported";

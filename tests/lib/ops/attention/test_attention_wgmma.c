@@ -115,6 +115,9 @@ static void refuses(void **state)
     c = make_case(2, 4, 2, 100, 90, 128, false, false);
     c.view[XL__ATTENTION_Q].stride[XL__HEADS_BATCH] *= 2;
     check_refused(&l, &c, "side by side");
+    c = make_case(2, 4, 2, 100, 90, 128, false, false);
+    c.kv_rows.kind = XL_ROWS_PAGED;
+    check_refused(&l, &c, "pages");
     l.model.attention = NULL;
     c = make_case(2, 4, 2, 100, 90, 128, false, false);
     check_refused(&l, &c, "four sub-groups");
@@ -281,12 +284,54 @@ static void layouts(void **state)
     }
 }
 
+/* Of packed rows a map ends with the memory of the call, and sequences are no
+ * coordinate; those of blocks are as without lengths. Tiles are counted, since
+ * only the device knows them. */
+static void lengths(void **state)
+{
+    enum { HEADS = 4, BATCH_WORD = 4, MAP = 17, MAPS_AT = 1 + WORDS + 2 };
+    struct xl__limits l;
+    (void)state;
+    make_limits(&l);
+    for (unsigned trial = 0; trial < 4; trial++) {
+        const size_t kind = trial & 1 ? XL_ROWS_PACKED : XL_ROWS_LENGTHS;
+        struct xl__attention_canonical c =
+            make_case(3, HEADS, 2, 70, 90, 64, trial & 2, true);
+        c.q_rows.kind = c.kv_rows.kind = kind;
+        for (unsigned v = 0; v <= XL__ATTENTION_O; v++)
+            if (kind == XL_ROWS_PACKED)
+                c.view[v].stride[XL__HEADS_BATCH] = 0;
+        assert_null(xl__attention_wgmma.refuses(&l, &c));
+        struct xl__plan *p = plan_of(&l, &c);
+        const struct xl__step *s = &p->step[1];
+        assert_int_equal(2, p->n_steps);
+        assert_int_equal(HEADS | (uint64_t)3 << 32, s->args[BATCH_WORD].as.u);
+        for (unsigned v = 0; v <= XL__ATTENTION_O; v++) {
+            const struct xl__arg *size =
+                &s->args[MAPS_AT + v * MAP + MAP_SIZES];
+            const uint64_t step = s->args[1 + STEPS_AT + v].as.u;
+            const bool is_packed = kind == XL_ROWS_PACKED;
+            const size_t rows =
+                v == XL__ATTENTION_K || v == XL__ATTENTION_V ? 90 : 70;
+            assert_int_equal(XL__ARG_COORDS, size->kind);
+            assert_int_equal(
+                (is_packed ? XL__ATTENTION_END : XL__ATTENTION_OFF) + v,
+                size->slot);
+            assert_int_equal(is_packed ? UINT32_MAX : rows - 1,
+                             size->as.at[1]);
+            assert_int_equal(c.view[v].stride[XL__HEADS_ROW], size->line);
+            assert_int_equal(is_packed ? 0 : 1, step >> 32);
+        }
+        free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses),         cmocka_unit_test(gradient_refuses),
         cmocka_unit_test(gradient_memory), cmocka_unit_test(tiles),
-        cmocka_unit_test(layouts),
+        cmocka_unit_test(layouts),         cmocka_unit_test(lengths),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_wgmma", tests, NULL, NULL);
