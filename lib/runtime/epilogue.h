@@ -49,6 +49,9 @@ struct xl__epilogue_operand {
     size_t stride[XL__N_ALONG];
 };
 
+/* Operands at most: those of a caller, and two that an op adds. */
+enum { XL__EPILOGUE_OPERANDS = XL_EPILOGUE_MAX_BINDINGS + 2 };
+
 /* Values of a call for operand k, from value + k XL__EPILOGUE_VALUES on: its
  * offset, or its value if it is a scalar; its strides. */
 enum {
@@ -66,7 +69,7 @@ struct xl__epilogue_text {
     unsigned n_queues; /* that have it */
     const char *text;
     unsigned n_operands; /* bindings, in the caller's order */
-    struct xl__epilogue_operand operand[XL_EPILOGUE_MAX_BINDINGS];
+    struct xl__epilogue_operand operand[XL__EPILOGUE_OPERANDS];
     double flop;  /* per element */
     void *inside; /* private to lib/expr, for evaluation */
 };
@@ -83,6 +86,7 @@ struct xl__epilogue_request {
     size_t size[XL__N_ALONG];    /* of the result */
     xl_dtype dtype;              /* of the result */
     enum xl__hook hook;
+    const char *value; /* its name in the expression; NULL: the hook's */
 };
 
 /* Find the text in the queue, else in its context, or generate it.

@@ -26,7 +26,7 @@ enum {
     XL__MAX_STEPS = 16,
     XL__MAX_ARGS = 128,
     XL__MAX_MEMS = 33,   /* memory operands of a call; slot 0 is scratch */
-    XL__MAX_VALUES = 92, /* scalars of a call: offsets, alpha, beta, strides
+    XL__MAX_VALUES = 96, /* scalars of a call: offsets, alpha, beta, strides
                             of an epilogue */
     XL__MEM_SCRATCH = 0,
     XL__MEM_LIST = XL__MAX_MEMS, /* the device buffer of the call's lists */

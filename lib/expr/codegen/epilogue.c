@@ -77,6 +77,11 @@ static const struct xl__hook_words *words_of(const struct epilogue_reader *r)
     return &xl__hook_words[r->want->hook];
 }
 
+static const char *value_name(const struct xl__epilogue_request *want)
+{
+    return want->value ? want->value : xl__hook_words[want->hook].value;
+}
+
 /* -- the tree ------------------------------------------------------------- */
 
 /* Is the node of the tree possible in an epilogue? */
@@ -115,7 +120,7 @@ static xl_status check_node(const struct epilogue_reader *r,
 
 static bool is_name_bound(const struct epilogue_reader *r, const char *name)
 {
-    if (strcmp(name, words_of(r)->value) == 0)
+    if (strcmp(name, value_name(r->want)) == 0)
         return true;
     for (unsigned k = 0; k < r->ep->n; k++) {
         if (strcmp(name, r->ep->operand[k].name) == 0)
@@ -156,7 +161,7 @@ static xl_status check_name(const struct epilogue_reader *r, unsigned k)
 {
     const char *name = r->ep->operand[k].name;
     const bool is_ours =
-        strcmp(name, words_of(r)->value) == 0 || strcmp(name, out_name) == 0;
+        strcmp(name, value_name(r->want)) == 0 || strcmp(name, out_name) == 0;
     if (is_ours || xl__is_reserved(name, strlen(name)))
         return xl__error_set(r->e, XL_BAD_ARGUMENT,
                              "binding %u: \"%s\" is reserved in %s; "
@@ -250,7 +255,7 @@ static void bind_operands(struct epilogue_reader *r)
         b->n_dims = from->tensor.n_dims;
         memcpy(b->size, from->tensor.size, b->n_dims * sizeof *b->size);
     }
-    bind_result(r, words_of(r)->value, XL_F32);
+    bind_result(r, value_name(r->want), XL_F32);
     bind_result(r, out_name, r->ep->dtype);
 }
 
@@ -289,11 +294,11 @@ static xl_status check_tree(const struct epilogue_reader *r)
     for (unsigned i = 0; i < t->n_nodes; i++)
         TRY(check_node(r, &t->node[i]));
     TRY(check_statements(r));
-    if (first_use(t, words_of(r)->value) == UINT_MAX)
+    if (first_use(t, value_name(r->want)) == UINT_MAX)
         TRY(xl__tree_error(t, 0, r->e, XL_BAD_ARGUMENT,
                            "the %s does not use '%s', the value that it "
                            "is applied to",
-                           words_of(r)->name, words_of(r)->value));
+                           words_of(r)->name, value_name(r->want)));
     for (unsigned k = 0; k < r->ep->n; k++)
         TRY(check_used(r, k));
 fail:
@@ -321,7 +326,7 @@ fail:
 struct epilogue_writer {
     struct xl__emit m;
     const struct xl__epilogue_graph *ep;
-    unsigned leaf[XL_EPILOGUE_MAX_BINDINGS + 1]; /* node, by binding; UINT_MAX:
+    unsigned leaf[XL__EPILOGUE_OPERANDS + 1]; /* node, by binding; UINT_MAX:
                                                     it is not in the graph */
 };
 
@@ -623,11 +628,12 @@ xl_status xl__epilogue_write(struct xl__epilogue_graph *ep,
  * its characters. Compared with memcmp(): no padding. */
 struct epilogue_key {
     uint64_t expr; /* hash of the characters */
+    uint64_t value; /* of the value's name */
     uint64_t dtype, hook, n;
     struct key_operand {
         struct xl__epilogue_binding as;
         size_t stride[XL__N_ALONG]; /* classes */
-    } operand[XL_EPILOGUE_MAX_BINDINGS];
+    } operand[XL__EPILOGUE_OPERANDS];
 };
 
 struct epilogue_entry {
@@ -671,6 +677,7 @@ static xl_status set_key(const struct xl__epilogue_request *want,
     xl_status status = XL_OK;
     const xl_epilogue *ep = want->epilogue;
     key->expr = xl__hash64(ep->expr, strlen(ep->expr));
+    key->value = xl__hash64(value_name(want), strlen(value_name(want)));
     key->dtype = (uint64_t)want->dtype;
     key->hook = (uint64_t)want->hook;
     key->n = ep->n_bindings;
@@ -705,7 +712,7 @@ static bool is_same_epilogue(const struct xl__epilogue_graph *a,
                              const struct epilogue_key *key, const char *expr)
 {
     if ((uint64_t)a->dtype != key->dtype || a->hook != key->hook ||
-        a->n != key->n || strcmp(a->expr, expr) != 0)
+        a->value != key->value || a->n != key->n || strcmp(a->expr, expr) != 0)
         return false;
     for (unsigned k = 0; k < a->n; k++) {
         if (memcmp(&a->operand[k], &key->operand[k].as,
@@ -761,6 +768,7 @@ static xl_status make_epilogue(xl_queue *q,
         TRY(set_no_memory(&q->error));
     ep->dtype = want->dtype;
     ep->hook = want->hook;
+    ep->value = key->value;
     ep->n = (unsigned)key->n;
     for (unsigned k = 0; k < ep->n; k++)
         ep->operand[k] = key->operand[k].as;

@@ -31,8 +31,9 @@ struct xl__epilogue_graph {
     char *expr;       /* as the caller wrote it */
     xl_dtype dtype;   /* of the result */
     enum xl__hook hook;
+    uint64_t value;   /* hash of the name of y (x) */
     unsigned n;       /* operands, in the caller's order */
-    struct xl__epilogue_binding operand[XL_EPILOGUE_MAX_BINDINGS];
+    struct xl__epilogue_binding operand[XL__EPILOGUE_OPERANDS];
     struct xl__graph
         g; /* binding k is operand k, binding n is y (x); one output,
               of the type in which the result is computed */

@@ -314,7 +314,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
             &a->prologue,
             {to->n_batch, to->n_heads, to->n_q, to->n_kv},
             XL_F32,
-            XL__PROLOGUE};
+            XL__PROLOGUE,
+            NULL};
         TRY(xl__epilogue_text_get(q, &want, &to->score));
         xl__operands_bind(&want, call, XL__ATTENTION_OPERAND,
                           XL__ATTENTION_OPERAND_VALUE);

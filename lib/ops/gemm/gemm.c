@@ -502,7 +502,8 @@ static xl_status bind_epilogue(xl_queue *q, const xl_gemm *g,
                                                xl__batch_row_count(&g->batch),
                                                g->m, g->n},
                                               g->c.dtype,
-                                              XL__EPILOGUE};
+                                              XL__EPILOGUE,
+                                              NULL};
     if (!g->epilogue.expr)
         return XL_OK;
     TRY(xl__epilogue_text_get(q, &want, &to->snippet));

@@ -66,6 +66,10 @@ enum {
     XL__GEMM_OFF_SCALES = XL__GEMM_OFF_AT + 3,
     XL__GEMM_OPERAND_VALUE = XL__GEMM_OFF_SCALES + 4
 }; /* value */
+_Static_assert(XL__GEMM_OPERAND_VALUE +
+                       XL_EPILOGUE_MAX_BINDINGS * (int)XL__EPILOGUE_VALUES <=
+                   XL__MAX_VALUES,
+               "a call has no room for the bindings of an epilogue");
 
 static inline const struct xl__epilogue_text *xl__gemm_epilogue_text(const void *canonical)
 {

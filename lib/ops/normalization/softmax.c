@@ -150,8 +150,12 @@ static xl_status bind_hooks(xl_queue *q, const xl_softmax *s,
 {
     xl_status status = XL_OK;
     const struct xl__epilogue_request want[] = {
-        {&s->prologue, {1, 1, s->rows, s->cols}, XL_F32, XL__PROLOGUE},
-        {&s->epilogue, {1, 1, s->rows, s->cols}, s->dst.dtype, XL__EPILOGUE}};
+        {&s->prologue, {1, 1, s->rows, s->cols}, XL_F32, XL__PROLOGUE, NULL},
+        {&s->epilogue,
+         {1, 1, s->rows, s->cols},
+         s->dst.dtype,
+         XL__EPILOGUE,
+         NULL}};
     if (reads_dst(s))
         to->s.dst.mem.svm = (void *)1;
     for (unsigned i = 0, n = 0; i < XL__N_HOOKS; i++) {

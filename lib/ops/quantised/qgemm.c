@@ -260,7 +260,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->value[XL__QGEMM_OFF_C].u = g->c.offset;
     if (g->epilogue.expr) {
         const struct xl__epilogue_request want = {
-            &g->epilogue, {1, 1, to->m, to->n}, g->c.dtype, XL__EPILOGUE};
+            &g->epilogue, {1, 1, to->m, to->n}, g->c.dtype, XL__EPILOGUE,
+            NULL};
         TRY(xl__epilogue_text_get(q, &want, &to->epilogue));
         xl__operands_bind(&want, call, XL__QGEMM_OPERAND,
                           XL__QGEMM_OPERAND_VALUE);

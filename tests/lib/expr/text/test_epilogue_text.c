@@ -70,7 +70,7 @@ static xl_status get(const char *expr, const char *bindings, xl_dtype dtype,
     read_bindings(bindings, &b);
     const xl_epilogue ep = {expr, b.b, b.n};
     const struct xl__epilogue_request expected = {
-        &ep, {1, 1, M, N}, dtype, XL__EPILOGUE};
+        &ep, {1, 1, M, N}, dtype, XL__EPILOGUE, NULL};
     xl__error_reset(&t.queue->error);
     return xl__epilogue_text_get(t.queue, &expected, out);
 }
@@ -176,7 +176,7 @@ static void prologue_text(void **state)
     read_bindings("bias:f16[9] s:f32", &b);
     const xl_epilogue given = {"x * s + bias", b.b, b.n};
     const struct xl__epilogue_request expected = {
-        &given, {1, 1, M, N}, XL_F32, XL__PROLOGUE};
+        &given, {1, 1, M, N}, XL_F32, XL__PROLOGUE, NULL};
     assert_status(xl__epilogue_text_get(t.queue, &expected, &s), XL_OK,
                   xl_error_detail(t.queue));
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -400,6 +400,25 @@ static void operands(void **state)
     tear_down(&p);
 }
 
+/* The value by another name: y may be assigned. The text is another one than
+ * that of y, in which it is none. */
+static void named_value(void **state)
+{
+    static const char expr[] = "y = total * 2; relu(y)";
+    const xl_epilogue ep = {expr, NULL, 0};
+    struct xl__epilogue_request named = {
+        &ep, {1, 1, M, N}, XL_F32, XL__EPILOGUE, "total"};
+    const struct xl__epilogue_text *s, *other;
+    double expected, error;
+    (void)state;
+    assert_status(get(expr, "", XL_F32, &other), XL_BAD_ARGUMENT, expr);
+    assert_status(xl__epilogue_text_get(t.queue, &named, &s), XL_OK,
+                  xl_error_detail(t.queue));
+    assert_status(get(expr, "", XL_F32, &other), XL_BAD_ARGUMENT, expr);
+    xl__epilogue_text_eval(s, XL_F32, 3, 0, NULL, &expected, &error);
+    assert_true(expected == 6);
+}
+
 static void descriptors(void **state)
 {
     (void)state;
@@ -541,7 +560,7 @@ static char *write_text(const struct writable *w, enum xl__hook hook,
                                     .n = b.n};
     const xl_epilogue given = {ep.expr, b.b, b.n};
     const struct xl__epilogue_request expected = {
-        &given, {1, 1, M, N}, ep.dtype, hook};
+        &given, {1, 1, M, N}, ep.dtype, hook, NULL};
     for (unsigned k = 0; k < b.n; k++) {
         memcpy(ep.operand[k].name, b.name[k], sizeof ep.operand[k].name);
         ep.operand[k].dtype = (unsigned)b.b[k].tensor.dtype;
@@ -611,11 +630,11 @@ static int write_files(const char *folder)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_text),  cmocka_unit_test(prologue_text),
-        cmocka_unit_test(bodies),
-        cmocka_unit_test(refused),     cmocka_unit_test(too_long),
-        cmocka_unit_test(operands),    cmocka_unit_test(descriptors),
-        cmocka_unit_test(values),      cmocka_unit_test(kept),
+        cmocka_unit_test(whole_text), cmocka_unit_test(prologue_text),
+        cmocka_unit_test(bodies),     cmocka_unit_test(named_value),
+        cmocka_unit_test(refused),    cmocka_unit_test(too_long),
+        cmocka_unit_test(operands),   cmocka_unit_test(descriptors),
+        cmocka_unit_test(values),     cmocka_unit_test(kept),
     };
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                 .cache_dir = ""};
