@@ -138,15 +138,16 @@ void xl__tile_define(struct xl__step *s, const struct xl__tile *t)
         xl__define(s, "XL_WIDTH", (long)t->width);
 }
 
-struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
-                               const char *source, const char *kernel,
-                               struct xl__plan *p)
+/* `which`: STEP of gemm/tiled.cl. */
+static struct xl__step *add_step(const struct xl__tile_plan *plan,
+                                 const char *source, const char *kernel,
+                                 unsigned which, struct xl__plan *p)
 {
     struct xl__step *s =
         xl__plan_add(p, source, kernel, 0, xl__tile_items(&plan->t));
     const struct xl__defined defines[] = {
         {"CUT", plan->grid.is_cut},
-        {"STEP", p->n_steps},
+        {"STEP", which},
         {"UA", xl__gemm_operand_unit(&plan->s.a)},
         {"UB", xl__gemm_operand_unit(&plan->s.b)},
         {"VA", load_width(plan, &plan->s.a, plan->t.tm)},
@@ -157,6 +158,13 @@ struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     xl__gemm_define(s, plan->g, plan->s.is_swapped);
     return s;
+}
+
+struct xl__step *xl__tile_step(const struct xl__tile_plan *plan,
+                               const char *source, const char *kernel,
+                               struct xl__plan *p)
+{
+    return add_step(plan, source, kernel, 1, p);
 }
 
 void xl__tile_launch(const struct xl__tile_plan *plan, struct xl__step *s,
@@ -179,7 +187,7 @@ void xl__tile_launch(const struct xl__tile_plan *plan, struct xl__step *s,
 void xl__tile_join(const struct xl__tile_plan *plan, struct xl__plan *p)
 {
     struct xl__step *s =
-        xl__tile_step(plan, "gemm/tiled.cl", "gemm_tiled_join", p);
+        add_step(plan, "gemm/tiled.cl", "gemm_tiled_join", 2, p);
     s->global[0] = plan->grid.stream.tiles * plan->t.rm * s->local[0];
     xl__tile_args(s, plan->g, &plan->s, &plan->grid);
 }
