@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GEMM, and products with quantised weights, as timed ops: their shapes,
  * buffers, counts and roofs. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,11 +368,13 @@ static void count_decoded(const void *arg, const xl_choice *choice,
 }
 
 /* Weights are exact in two narrow terms at most, f32 in three (qgemm.h); the
- * least number of products is one, and three. */
+ * least number of products is one, and three. Bytes are multiplied as such. */
 static xl_roof qgemm_engine(const void *arg)
 {
     enum { TERMS = 3 };
     const struct qgemm_case *c = arg;
+    if (c->activations)
+        return roof_of_products(XL_I8, false);
     if (c->in == XL_F32)
         return (xl_roof){XL_BF16, XL_ENGINE_MATRIX, .terms = TERMS};
     return roof_of_products(c->in, false);
@@ -431,6 +434,9 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
                     : ref_qgemm_tol(c->k, mag);
         if (qgemm_case_rounds(c))
             e.tol += ref_qgemm_rounding(&given, i, c->k, mag);
+        if (c->out != XL_F32)
+            e.tol += ref_roundoff(c->out) * (fabs(e.expected) + e.tol) +
+                     ref_floor(c->out);
         e.got = ref_load(got, i * c->n + j, c->out);
         check_element(found, &e);
     }
