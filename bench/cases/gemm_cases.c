@@ -530,6 +530,12 @@ const struct qgemm_case qgemm_cases[] = {
           XL_F32, .off = 2),
     BYTES("int8 rows", CASE_VERIFY, 67, 131, 416, XL_INT8, XL_F16, XL_F16,
           .pad = 8, .off = 8, .bias_relu = true),
+    BYTES("int8 many rows", CASE_VERIFY | CASE_QUICK, 131, 37, 96, XL_INT8,
+          XL_BF16, XL_F32, .pad = 3, .off = 2),
+    BYTES("int8 columns", CASE_VERIFY, 35, 67, 224, XL_INT8, XL_F32, XL_BF16,
+          .off = 16, .off_w = 2, .columns_c = true, .bias_relu = true),
+    BYTES("int8 one", CASE_VERIFY, 1, 1, 32, XL_INT8, XL_F32, XL_F32,
+          .pad = 0),
 
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
@@ -542,6 +548,8 @@ const struct qgemm_case qgemm_cases[] = {
     LAYER(XL_Q8_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
           .pad = 0),
+    QGEMM("rows", CASE_BENCH, 1024, 4096, 14336, XL_INT8, XL_F16, XL_F16,
+          .activations = XL_ACTIVATIONS_I8),
     {.name = NULL}};
 
 bool qgemm_case_rounds(const struct qgemm_case *c)

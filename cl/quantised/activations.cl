@@ -6,10 +6,14 @@
  * Arguments:    A, m x k, contiguous columns: offset of the first element,
  *               elements from row to row; units of 32 columns of a row; the
  *               result, offset of its first byte, blocks of
- *               quantised/bytes.clh.
+ *               quantised/bytes.clh; with PLAIN rows of k bytes, and the offset
+ *               of the first scale, one a row, f32.
  * Launch:       2-D, local (WG, 1), groups: 1, m.
  * Local memory: 4 WG bytes.
- * -D:           TA dtype of A, 0 to 2; WG; ROW: 1: one scale a row.
+ * -D:           TA dtype of A, 0 to 2; WG; ROW: 1: one scale a row; PLAIN: 1,
+ *               with ROW: bytes and scales apart, rows of bytes at multiples
+ *               of 32; VA: A's rows are at multiples of so many elements (1 4
+ *               8), which are loaded at once.
  * Needs:        nothing.
  * Cost:         A is read once, with ROW twice.
  * Source:       ggml, block_q8_1; Xiao et al. 2023, SmoothQuant, section 2. */
@@ -22,15 +26,33 @@
 #ifndef ROW
 #define ROW 0
 #endif
+#ifndef PLAIN
+#define PLAIN 0
+#endif
+#ifndef VA
+#define VA 1
+#endif
 
 #include "quantised/bytes.clh"
+
+/* 16 elements. */
+#if VA == 8
+#define LOAD_16(a, at)                                                        \
+    (float16)(LOADVA(8, TA, a, at), LOADVA(8, TA, a, (at) + 8))
+#elif VA == 4
+#define LOAD_16(a, at)                                                        \
+    (float16)(LOADVA(4, TA, a, at), LOADVA(4, TA, a, (at) + 4),               \
+              LOADVA(4, TA, a, (at) + 8), LOADVA(4, TA, a, (at) + 12))
+#else
+#define LOAD_16(a, at) LOADV(16, TA, a, at)
+#endif
 
 /* The largest magnitude of 32 elements as the bits of an f32: those of
  * infinities and NaNs are the largest. */
 static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
 {
-    const uint16 x = max(as_uint16(LOADV(16, TA, a, at)) & 0x7fffffffu,
-                         as_uint16(LOADV(16, TA, a, at + 16)) & 0x7fffffffu);
+    const uint16 x = max(as_uint16(LOAD_16(a, at)) & 0x7fffffffu,
+                         as_uint16(LOAD_16(a, at + 16)) & 0x7fffffffu);
     const uint8 y = max(x.lo, x.hi);
     const uint4 z = max(y.lo, y.hi);
     const uint2 w = max(z.lo, z.hi);
@@ -40,7 +62,12 @@ static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
 __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
                              const ulong off_a, const ulong rs_a,
                              const uint units, __global char *restrict q,
-                             const ulong off_q)
+                             const ulong off_q
+#if PLAIN
+                             ,
+                             const ulong off_d
+#endif
+)
 {
     const uint item = (uint)get_local_id(0), row = (uint)xl_group_id(1);
     const ulong first = off_a + row * rs_a;
@@ -51,8 +78,12 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
         most = max(most, most_bits(a, first + 32 * (ulong)u));
     room[item] = most;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = 0; i < WG; i++)
-        most = max(most, room[i]);
+    for (uint n = WG / 2; n > 0; n /= 2) {
+        if (item < n)
+            room[item] = max(room[item], room[item + n]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    most = room[0];
 #endif
     for (uint u = item; u < units; u += WG) {
         const ulong at = first + 32 * (ulong)u;
@@ -64,14 +95,23 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
         const float top = as_float(most);
         const float d = is_bad ? NAN : is_none ? 0.0f : top / 127.0f;
         const float up = is_bad || is_none ? 0.0f : 127.0f / top;
-        const char16 lo = convert_char16_sat(rint(LOADV(16, TA, a, at) * up));
+        const char16 lo = convert_char16_sat(rint(LOAD_16(a, at) * up));
         const char16 hi =
-            convert_char16_sat(rint(LOADV(16, TA, a, at + 16) * up));
+            convert_char16_sat(rint(LOAD_16(a, at + 16) * up));
+#if PLAIN
+        __global char16 *bytes =
+            (__global char16 *)(q + off_q) + 2 * ((ulong)row * units + u);
+        if (u == 0)
+            ((__global float *)(q + off_d))[row] = d;
+        bytes[0] = lo;
+        bytes[1] = hi;
+#else
         __global char *block =
             q + off_q + ((ulong)row * units + u) * ACTIVATION_BYTES;
         ((__global float *)block)[0] = d;
         ((__global float *)block)[1] = d * (float)bytes_sum(lo, hi);
         vstore16(lo, 0, block + 8);
         vstore16(hi, 0, block + 24);
+#endif
     }
 }

@@ -73,7 +73,9 @@ typedef struct xl_qgemm {
  *            the kernels read them again for every TM rows
  *            (xl_qgemm_explain()). For many rows W may be dequantised into the
  *            workspace, to A's type, and multiplied by a variant of xl_gemm:
- *            of f16 and bf16 with XL_ACCURACY_FAST only.
+ *            of f16 and bf16 with XL_ACCURACY_FAST only. Of XL_INT8 with
+ *            XL_ACTIVATIONS_I8, and less than 2^17 columns, such a variant
+ *            multiplies the bytes of A and W as they are, into sums of 32 bits.
  * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
  *            infinite; a scale that is NaN its column.
  * Cost:      2 m n k flop; at least the bytes of W, A and C once.

@@ -153,6 +153,11 @@ static const struct xl__variant *const attention[] = {
     NULL,
 };
 
+static const struct xl__variant *const qgemm[] = {
+    &xl__qgemm_gemm_mma, &xl__qgemm_gemm_simt, &xl__qgemm_gemm_tiled,
+    &xl__qgemm_gemv,     &xl__qgemm_ref,       NULL,
+};
+
 const struct xl__vendor xl__vendor_amd = {
     .name = "amd",
     .matches = matches_amd,
@@ -170,7 +175,7 @@ const struct xl__vendor xl__vendor_amd = {
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
                  [XL__OP_NORM_BACKWARD] = xl__generic_norm_backward,
                  [XL__OP_ATTENTION_BACKWARD] = xl__generic_attention_backward,
-                 [XL__OP_QGEMM] = xl__generic_qgemm,
+                 [XL__OP_QGEMM] = qgemm,
                  [XL__OP_ROTARY] = xl__generic_rotary,
                  [XL__OP_QCONVERT] = xl__generic_qconvert},
 };

@@ -76,8 +76,9 @@ const struct xl__variant *const xl__generic_rotary[] = {&xl__rotary_rows,
 const struct xl__variant *const xl__generic_qconvert[] = {
     &xl__qconvert_units, &xl__qconvert_ref, NULL};
 
-const struct xl__variant *const xl__generic_qgemm[] = {&xl__qgemm_gemv,
-                                                       &xl__qgemm_ref, NULL};
+const struct xl__variant *const xl__generic_qgemm[] = {
+    &xl__qgemm_gemm_simt, &xl__qgemm_gemm_tiled, &xl__qgemm_gemv,
+    &xl__qgemm_ref, NULL};
 
 enum {
     APPLE_WIDTH = 32,       /* GE-14 */

@@ -204,14 +204,21 @@ fail:
 
 /* -- bind ----------------------------------------------------------------- */
 
+enum { MOST_ALIGNED = 16 };
+
+static size_t bytes_aligned(const xl_mem *mem, size_t offset)
+{
+    return xl__shrink_to_divisor(MOST_ALIGNED,
+                                 (size_t)(uintptr_t)mem->svm + offset);
+}
+
 /* Of the address of the first element and the stride of rows. */
 static size_t rows_aligned(const xl_mat *x, size_t rows)
 {
-    enum { MOST = 16 };
     const size_t elem = xl_dtype_bytes(x->dtype);
-    const size_t first = (size_t)(uintptr_t)x->mem.svm + x->offset * elem;
-    return xl__shrink_to_divisor(xl__shrink_to_divisor(MOST, first),
-                                 rows == 1 ? MOST : x->row_stride * elem);
+    return xl__shrink_to_divisor(bytes_aligned(&x->mem, x->offset * elem),
+                                 rows == 1 ? MOST_ALIGNED
+                                           : x->row_stride * elem);
 }
 
 void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
@@ -251,6 +258,11 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .is_fast = g->accuracy == XL_ACCURACY_FAST && !g->activations,
         .activations = (size_t)g->activations,
         .has_svm = g->a.mem.svm || g->c.mem.svm};
+    const struct xl__epilogue_request want = {&g->epilogue,
+                                              {1, 1, g->m, g->w.shape.rows},
+                                              g->c.dtype,
+                                              XL__EPILOGUE,
+                                              NULL};
     xl__qmat_bind(&g->w, to, call);
     call->mem[XL__QGEMM_A] = g->a.mem;
     call->mem[XL__QGEMM_C] = g->c.mem;
@@ -259,12 +271,14 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
     call->value[XL__QGEMM_OFF_A].u = g->a.offset;
     call->value[XL__QGEMM_OFF_C].u = g->c.offset;
     if (g->epilogue.expr) {
-        const struct xl__epilogue_request want = {
-            &g->epilogue, {1, 1, to->m, to->n}, g->c.dtype, XL__EPILOGUE,
-            NULL};
         TRY(xl__epilogue_text_get(q, &want, &to->epilogue));
         xl__operands_bind(&want, call, XL__QGEMM_OPERAND,
                           XL__QGEMM_OPERAND_VALUE);
+    }
+    if (g->activations && g->w.shape.format == XL_INT8) {
+        to->w_aligned = bytes_aligned(&g->w.blocks, g->w.offset);
+        to->has_svm |= g->w.blocks.svm != NULL;
+        TRY(xl__qgemm_scaled_text(q, &want, &to->scaled));
     }
 fail:
     return status;
@@ -366,17 +380,16 @@ void xl__qgemm_add_weights(struct xl__step *step,
 
 enum { ACTIVATION_BYTES = 40 }; /* quantised/bytes.clh */
 
-void xl__qgemm_add_quantise(const struct xl__limits *l,
-                            const struct xl__qgemm_canonical *c,
-                            struct xl__plan *p)
+/* All but where the result is. */
+static struct xl__step *add_quantise(const struct xl__limits *l,
+                                     const struct xl__qgemm_canonical *c,
+                                     bool is_plain, struct xl__plan *p)
 {
-    enum { GROUP = 64 };
+    enum { GROUP = 64, ROW_GROUP = 256 };
     const size_t wg = xl__is(l, XL__F_is_cpu)
                           ? 1
-                          : xl__floor_power_of_two(xl__most_items(l, GROUP));
-    const size_t units = c->k / XL__QGEMM_UNIT;
-    if (!c->activations)
-        return;
+                          : xl__floor_power_of_two(xl__most_items(
+                                l, is_plain ? ROW_GROUP : GROUP));
     struct xl__step *s =
         xl__plan_add(p, "quantised/activations.cl", "qgemm_quantise", 0, 0);
     xl__step_set_3d(s, wg, wg, c->m, 1);
@@ -385,14 +398,39 @@ void xl__qgemm_add_quantise(const struct xl__limits *l,
     xl__define(s, "TA", (long)c->a);
     xl__define(s, "WG", (long)wg);
     xl__define(s, "ROW", c->format == XL_INT8);
+    xl__define(s, "PLAIN", is_plain);
+    xl__define(s, "VA", c->a_aligned < MOST_ALIGNED
+                            ? 1
+                            : (long)(MOST_ALIGNED /
+                                     xl_dtype_bytes((xl_dtype)c->a)));
     xl__define_dot(s, xl__text(l, XL__F_dot));
     xl__arg_mem(s, XL__QGEMM_A);
     xl__arg_value_u64(s, XL__QGEMM_OFF_A);
     xl__arg_u64(s, c->row_stride_a);
-    xl__arg_u32(s, units);
+    xl__arg_u32(s, c->k / XL__QGEMM_UNIT);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, 0);
-    p->scratch_bytes = c->m * units * ACTIVATION_BYTES;
+    return s;
+}
+
+void xl__qgemm_add_quantise(const struct xl__limits *l,
+                            const struct xl__qgemm_canonical *c,
+                            struct xl__plan *p)
+{
+    if (!c->activations)
+        return;
+    add_quantise(l, c, false, p);
+    p->scratch_bytes = c->m * (c->k / XL__QGEMM_UNIT) * ACTIVATION_BYTES;
+}
+
+struct xl__step *
+xl__qgemm_add_quantise_rows(const struct xl__limits *l,
+                            const struct xl__qgemm_canonical *c,
+                            struct xl__plan *p)
+{
+    struct xl__step *s = add_quantise(l, c, true, p);
+    xl__arg_u64(s, 0);
+    return s;
 }
 
 void xl__qgemm_add_args(struct xl__step *step,

@@ -17,10 +17,14 @@ struct xl__qgemm_canonical {
     size_t a, c; /* xl_dtype */
     size_t row_stride_a, row_stride_c, col_stride_c;
     size_t a_aligned, c_aligned; /* bytes to which rows are, at most 16 */
+    size_t w_aligned;            /* W is, where `scaled`, else 0 */
     size_t is_fast;              /* weights may be rounded to A's type */
     size_t activations;          /* xl_activations */
-    size_t has_svm;              /* A or C is SVM */
+    size_t has_svm;              /* A or C is SVM; where `scaled`, or W */
     const struct xl__epilogue_text *epilogue; /* NULL: none */
+    /* The epilogue of a product of bytes, behind the scales of its row and of
+     * its column, the last two operands; NULL: there are others. */
+    const struct xl__epilogue_text *scaled;
 };
 
 /* Call slots of its plans: those of GEMM, whose plans many rows take, with the
@@ -66,7 +70,8 @@ double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c);
 double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c);
 /* Units of a stage of qgemm_mma that have one scale, as far as it knows. */
 size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
-/* The product with W as dequantised, f16, bf16 or f32 as A; `to` is zero. */
+/* The product with W as dequantised, f16, bf16 or f32 as A, or of bytes where
+ * these have a scale by row; `to` is zero. */
 void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        struct xl__gemm_canonical *to);
 /* Checks sizes and format of W for an op of this name. */
@@ -103,6 +108,12 @@ void xl__qgemm_add_weights(struct xl__step *step,
 void xl__qgemm_add_quantise(const struct xl__limits *l,
                             const struct xl__qgemm_canonical *c,
                             struct xl__plan *p);
+/* Likewise into dense rows of bytes, m x k, and their scales, m f32s. The last
+ * two arguments are the bytes before each. */
+struct xl__step *
+xl__qgemm_add_quantise_rows(const struct xl__limits *l,
+                            const struct xl__qgemm_canonical *c,
+                            struct xl__plan *p);
 void xl__qgemm_add_args(struct xl__step *step,
                         const struct xl__qgemm_canonical *c);
 
@@ -111,11 +122,17 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small);
 xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t);
 
+/* by_gemm.c: the text `scaled` of a call. */
+xl_status xl__qgemm_scaled_text(xl_queue *q,
+                                const struct xl__epilogue_request *own,
+                                const struct xl__epilogue_text **out);
+
 extern const struct xl__op xl__op_qgemm;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__qgemm_cpu, xl__qgemm_gemv, xl__qgemm_mma,
     xl__qgemm_ref, xl__qgemm_gemm_wgmma, xl__qgemm_gemm_mma,
-    xl__qgemm_gemm_cpu, xl__qgemm_gemm_simt;
+    xl__qgemm_gemm_dpas, xl__qgemm_gemm_cpu, xl__qgemm_gemm_simt,
+    xl__qgemm_gemm_tiled;
 
 #endif

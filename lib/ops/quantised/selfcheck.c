@@ -33,8 +33,10 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
     to->k = xl__round_up(small.g.k, group);
     to->group = c->format == XL_INT4 ? group : to->k;
     to->col_stride_c = small.g.c.col_stride;
-    to->row_stride_a =
-        to->m == 1 ? 0 : small.g.a.row_stride + to->k - small.g.k;
+    const size_t gap = !c->scaled                   ? small.g.a.row_stride - small.g.k
+                       : c->a_aligned % EVEN_GAP ? GAP
+                                                 : EVEN_GAP;
+    to->row_stride_a = to->m == 1 ? 0 : to->k + gap;
     to->row_stride_c = to->m == 1 ? 0 : small.g.c.row_stride;
 }
 
@@ -78,6 +80,7 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
  * is multiplied, m x k, and how far each element may be from that. */
 struct qgemm_case {
     struct xl__case_epilogue hook;
+    struct xl__epilogue_text scaled; /* with the operands of `hook` */
     float w[];
 };
 
@@ -262,6 +265,12 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
     TRY(make_weights(c, t, own->w));
     TRY(xl__case_epilogue_init(&own->hook, &c->epilogue, size,
                                XL__QGEMM_OPERAND, XL__QGEMM_OPERAND_VALUE, t));
+    if (c->scaled) {
+        own->scaled = *c->scaled;
+        for (unsigned i = 0; c->epilogue && i < c->epilogue->n_operands; i++)
+            own->scaled.operand[i] = c->epilogue->operand[i];
+        c->scaled = &own->scaled;
+    }
 fail:
     return status;
 }
