@@ -99,6 +99,7 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
         OF_3 = 96,
         MORE_OF_2 = 192,
         MORE_OF_3 = 96,
+        INT_ROWS_OF_2 = 96,
         BESIDE_EPILOGUE = 64,
         BESIDE_WINDOWS = 80
     };
@@ -110,6 +111,10 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == v->op->m)
         return held <= OF_1;
+    /* Sums in i32 become floats for the epilogue. */
+    if (v->t.bm == 2 * v->op->m && v->form == XL__FORM_ROWS &&
+        v->job->in == XL_I8 && xl__gemm_epilogue_text(v->job->canonical))
+        return held <= INT_ROWS_OF_2;
     if (v->t.bm == 2 * v->op->m)
         return held <= (v->form == XL__FORM_VALUES && has_register_transfer(v)
                             ? MORE_OF_2
