@@ -128,7 +128,7 @@
 #define V_AT (K_AT + ST * KV_BYTES)
 #define BARS_AT (V_AT + ST * KV_BYTES)
 #define SLOTS_AT (BARS_AT + 8 * (2 * NC + 4 * ST))
-#define SEQUENCE_AT (SLOTS_AT + 2 * 96)
+#define SEQUENCE_AT (SLOTS_AT + 3 * 96)
 #define LOCAL_BYTES (SEQUENCE_AT + 16)
 #define ITEMS (NC * 128 + 128)
 
@@ -145,8 +145,9 @@ struct barriers {
     uint q_full, q_empty, k_full, k_empty, v_full, v_empty;
 };
 
-/* What a tile is, with its barriers; there are two. It is read again and again
- * instead of being kept in registers, of which there are few. */
+/* What a tile is, with its barriers; there are two, and a third one without, for
+ * what is described before either is free. It is read again and again instead
+ * of being kept in registers, of which there are few. */
 struct slot {
     int row, blocks; /* first query; blocks of keys, 0: there is no tile */
     uint lse_low, lse_high;     /* elements from lse to the head's first row */
@@ -319,6 +320,17 @@ static inline void describe_tile(__local volatile struct slot *slot, uint t,
     set_corner(&slot->k, AT_K, STEP_K, batch, h / SHARE);
     set_corner(&slot->v, AT_V, STEP_V, batch, h / SHARE);
     set_corner(&slot->o, AT_O, STEP_O, batch, h);
+}
+
+/* What slots have before their barriers: 5 of 16 bytes. */
+static inline void copy_slot(__local volatile struct slot *to,
+                             __local volatile const struct slot *from)
+{
+    __local volatile const uint4 *x = (__local volatile const uint4 *)from;
+    __local volatile uint4 *y = (__local volatile uint4 *)to;
+    #pragma unroll
+    for (uint i = 0; i < 5; i++)
+        y[i] = x[i];
 }
 
 /* Boxes of `lines` rows from `row` on, to local memory. */
@@ -658,12 +670,14 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
             uint t = (uint)get_group_id(0);
             for (;; n_done++) {
                 __local volatile struct slot *slot = slots + (n_done & 1);
-                xl_bar_wait(SLOT_EMPTY(slot), n_done / 2 % 2 ^ 1);
+                __local volatile struct slot *next = slots + 2;
                 const bool is_tile =
-                    find_sequence(of, slot, t, head ROWS_ARGS);
-                slot->blocks = 0;
+                    find_sequence(of, next, t, head ROWS_ARGS);
+                next->blocks = 0;
                 if (is_tile)
-                    describe_tile(slot, t, of, head);
+                    describe_tile(next, t, of, head);
+                xl_bar_wait(SLOT_EMPTY(slot), n_done / 2 % 2 ^ 1);
+                copy_slot(slot, next);
                 xl_bar_arrive(SLOT_FULL(slot), 1);
                 if (!is_tile)
                     break;

@@ -216,7 +216,7 @@ static void add_counter(struct xl__plan *p)
 /* LOCAL_BYTES of attention/nvidia/wgmma.cl. */
 static size_t local_bytes(const struct xl__attention_tile *t)
 {
-    enum { BARRIER = 8, SLOTS_BYTES = 208, OF_RING = 4 };
+    enum { BARRIER = 8, SLOTS_BYTES = 304, OF_RING = 4 };
     const size_t slabs = t->d_head / SLAB, n = t->queries / ROWS;
     return 2 * t->queries * LINE_BYTES * slabs +
            2 * STAGES * t->keys * LINE_BYTES * slabs +
