@@ -20,23 +20,13 @@
 enum { INDENT = 4 };
 
 /* Facts on which plans depend, in the order of the output. */
-static const char *const limits[] = {"compute_units",
-                                     "max_wg_size",
-                                     "local_mem_bytes",
-                                     "has_local_mem",
-                                     "subgroup_width",
-                                     "native_vector_f32",
-                                     "cache_line_bytes",
-                                     "llc_bytes",
-                                     "mem_align_bytes",
-                                     "max_alloc_bytes",
-                                     "has_f16_arith",
-                                     "has_watchdog",
-                                     "async_copy",
-                                     "block_read",
-                                     "peak_f32_flop_per_s",
-                                     "copy_bytes_per_s",
-                                     NULL};
+static const char *const limits[] = {
+    "compute_units",       "max_wg_size",      "local_mem_bytes",
+    "has_local_mem",       "subgroup_width",   "native_vector_f32",
+    "cache_line_bytes",    "llc_bytes",        "mem_align_bytes",
+    "max_alloc_bytes",     "has_f16_arith",    "has_watchdog",
+    "async_copy",          "line_copy",        "block_read",
+    "peak_f32_flop_per_s", "copy_bytes_per_s", NULL};
 
 static void print_fact(const char *name, const xl_fact *f)
 {

@@ -68,6 +68,7 @@ enum xl__ask {
  XX(registers_per_item,   NUMBER, "1",      NONE, 0,                             1, "32-bit registers of a work-item, at most") \
  XX(simd_per_cu_f32,      NUMBER, "1",      NONE, 0,                             1, "f32 FMAs a compute unit starts per clock") \
  XX(async_copy,           TEXT,   "",       NONE, 0,                             1, "copies to local memory that items do not wait for: how kernels use them") \
+ XX(line_copy,            TEXT,   "",       NONE, 0,                             1, "likewise, a line of bytes by one instruction") \
  XX(block_read,           TEXT,   "",       NONE, 0,                             1, "reads of consecutive elements by a sub-group: how kernels have them") \
  XX(device_fence,         TEXT,   "",       NONE, 0,                             1, "a fence between work-groups: how kernels have it") \
  XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel determines its compute unit") \

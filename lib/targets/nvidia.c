@@ -21,7 +21,8 @@ enum {
     HALF_CAPABILITY = 60, /* NV-06 */
     SLOW_HALF = 61,       /* NV-06 */
     DP4A_CAPABILITY = 61, /* NV-47 */
-    COPY_CAPABILITY = 80  /* NV-38 */
+    COPY_CAPABILITY = 80, /* NV-38 */
+    LINE_CAPABILITY = 90  /* NV-64 */
 };
 
 /* Newest first; the first row that is not newer than the capability applies. 0
@@ -73,6 +74,8 @@ static void correct_by_capability(struct xl__limits *l, unsigned cc)
     correct_half(l, cc);
     if (cc >= COPY_CAPABILITY)
         xl__limits_correct_text(l, XL__F_async_copy, "ptx", XL_KNOWN, "NV-38");
+    if (cc >= LINE_CAPABILITY)
+        xl__limits_correct_text(l, XL__F_line_copy, "ptx", XL_KNOWN, "NV-64");
     xl__nvidia_matrix_engine(cc, l);
 }
 

@@ -55,8 +55,8 @@ void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        .k = c->k,
                        .alpha = 1,
                        .batch.count = 1};
-    const size_t base[] = {c->scaled ? 0 : c->a_aligned, c->w_aligned,
-                           c->c_aligned};
+    const size_t base[] = {c->scaled ? 0 : c->a_aligned,
+                           c->scaled ? c->w_aligned : 0, c->c_aligned};
     to->g.m = g.m;
     to->g.n = g.n;
     to->g.k = g.k;

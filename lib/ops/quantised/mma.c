@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qgemm_mma: up to a few dozen rows of A by a sub-group's matrix
  * instructions. Weights pass through local memory as they are stored and
- * become exact floats of A's type in registers. */
+ * become exact floats of A's type in registers. Where a line of bytes is one
+ * copy and W's rows are aligned to it, teams share what is copied (NV-64). */
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "ops/path/cost.h"
 #include "ops/path/matrix_engine.h"
 #include "ops/quantised/qgemm.h"
 
-enum { SLOTS = XL__QGEMM_OWN }; /* index of ST; that of SK is before */
+enum { CHUNK = 16 }; /* bytes to which copies are aligned */
 
 static const struct xl__tunable tunables[] = {
     [XL__QGEMM_TM] = {"TM", "rows of A of a group", {1, 2, 4, 8, 16, 32, 0}},
@@ -16,18 +17,22 @@ static const struct xl__tunable tunables[] = {
     [XL__QGEMM_SK] = {"SK",
                       "sub-groups that share columns",
                       {1, 2, 4, 8, 16, 0}},
-    [SLOTS] = {"ST", "slots of local memory of each", {2, 3, 4, 0}},
+    [XL__QGEMM_ST] = {"ST", "slots of local memory", {2, 3, 4, 0}},
+    [XL__QGEMM_RT] = {"RT",
+                      "times as many sub-groups, for rows of W: by lines",
+                      {1, 2, 0}},
     {NULL, NULL, {0}}};
 
 struct set {
-    size_t tm, rm, sk, st;
+    size_t tm, rm, sk, st, rt;
 };
 
 static struct set set_of(const struct xl__params *p)
 {
     return (struct set){
         (size_t)p->value[XL__QGEMM_TM], (size_t)p->value[XL__QGEMM_RN],
-        (size_t)p->value[XL__QGEMM_SK], (size_t)p->value[SLOTS]};
+        (size_t)p->value[XL__QGEMM_SK], (size_t)p->value[XL__QGEMM_ST],
+        (size_t)p->value[XL__QGEMM_RT]};
 }
 
 /* f32 is a sum of three bf16, each a column of the instruction's. */
@@ -47,26 +52,43 @@ static size_t stages(const struct xl__qgemm_canonical *c)
     return xl__ceil_div(c->k, XL__QGEMM_STAGE);
 }
 
-static size_t row_bytes(const struct xl__qgemm_canonical *c)
+static size_t stage_bytes(const struct xl__qgemm_canonical *c)
 {
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)c->format);
-    return c->k / f->block * f->block_bytes;
+    return XL__QGEMM_STAGE / f->block * f->block_bytes;
+}
+
+/* Are W and A copied by lines: quantised/copy_lines.clh? */
+static bool is_by_lines(const struct xl__limits *l,
+                        const struct xl__qgemm_canonical *c,
+                        const struct set *s)
+{
+    return *xl__text(l, XL__F_line_copy) && c->w_aligned == CHUNK &&
+           s->sk * stage_bytes(c) % CHUNK == 0;
+}
+
+static size_t rows_of(const struct set *s, const xl_matrix_op *op)
+{
+    return s->rt * s->rm * op->m;
 }
 
 /* LOCAL_BYTES of quantised/mma.cl. */
-static size_t local_bytes(const struct xl__qgemm_canonical *c,
+static size_t local_bytes(const struct xl__limits *l,
+                          const struct xl__qgemm_canonical *c,
                           const xl_matrix_op *op, const struct set *s)
 {
-    enum { CHUNK = 16, PAD = 32 };
-    const xl_qlayout *f = xl_qformat_layout((xl_qformat)c->format);
-    const size_t stage = XL__QGEMM_STAGE / f->block * f->block_bytes;
-    const size_t chunks = (stage + 2 * CHUNK - 2) / CHUNK;
+    enum { PAD = 32 };
+    const bool by_lines = is_by_lines(l, c, s);
+    const size_t together = by_lines ? s->sk : 1; /* stages of a slot */
+    const size_t stage = together * stage_bytes(c);
+    const size_t chunks =
+        by_lines ? stage / CHUNK : (stage + 2 * CHUNK - 2) / CHUNK;
     const size_t line = (chunks / 2 * 2 + 1) * CHUNK;
     const size_t line_a =
-        XL__QGEMM_STAGE * xl_dtype_bytes((xl_dtype)c->a) + PAD;
-    const size_t rows = s->rm * op->m;
-    const size_t slots = s->sk * s->st * (rows * line + s->tm * line_a);
-    const size_t sums = s->sk * rows *
+        together * XL__QGEMM_STAGE * xl_dtype_bytes((xl_dtype)c->a) + PAD;
+    const size_t slots =
+        s->sk / together * s->st * (rows_of(s, op) * line + s->tm * line_a);
+    const size_t sums = s->sk * rows_of(s, op) *
                         xl__round_up(bf16_terms(c) * s->tm, op->n) *
                         sizeof(float);
     return xl__max_size(slots, sums);
@@ -80,7 +102,6 @@ static bool has_pairs(size_t format)
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    enum { CHUNK = 16 };
     const struct xl__qgemm_canonical *c = desc;
     if (c->activations)
         return "it multiplies floats, not activations as bytes";
@@ -88,32 +109,47 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "weights of this format are no exact f16 times a scale";
     if (c->a_aligned < CHUNK)
         return "rows of A do not begin at multiples of 16 bytes";
-    if (row_bytes(c) > INT32_MAX)
+    if (xl__qgemm_row_bytes(c) > INT32_MAX)
         return "bytes of a row are counted in 32 bits";
     return xl__mma_rows_refused(l, engine_type(c));
 }
 
+/* Two groups of a compute unit hide each other's beginning and end. With many
+ * rows of A two rows of teams share them, if that leaves each unit a group. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum { MOST_ROWS = 32, TEAMS = 8, SLOTS_LEAST = 2, GROUPS = 2 };
+    enum {
+        MOST_ROWS = 32,
+        MANY_ROWS = 8,
+        TEAMS = 8,
+        SLOTS_LEAST = 2,
+        GROUPS = 2
+    };
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, engine_type(c));
-    const double local = xl__num_or(l, XL__F_local_mem_bytes, 0) / GROUPS;
-    const bool is_wide = (double)xl__ceil_div(c->n, op->m) >
-                         xl__num_or(l, XL__F_compute_units, 1);
+    const double units = xl__num_or(l, XL__F_compute_units, 1);
     struct set s = {.tm = xl__min_size(MOST_ROWS, xl__ceil_power_of_two(c->m)),
-                    .rm = is_wide ? 2 : 1,
+                    .rm = (double)xl__ceil_div(c->n, op->m) > units ? 2 : 1,
                     .sk =
                         xl__min_size(TEAMS, xl__floor_power_of_two(stages(c))),
-                    .st = SLOTS_LEAST};
-    while (s.sk > 1 && (double)local_bytes(c, op, &s) > local)
+                    .st = SLOTS_LEAST,
+                    .rt = 1};
+    if (s.tm >= MANY_ROWS && is_by_lines(l, c, &s) &&
+        (double)(GROUPS * xl__ceil_div(c->n, 2 * rows_of(&s, op))) > units)
+        s.rt = 2;
+    const double local =
+        xl__num_or(l, XL__F_local_mem_bytes, 0) / (s.rt == 1 ? GROUPS : 1);
+    while (s.sk > 1 && (double)local_bytes(l, c, op, &s) > local)
         s.sk /= 2;
+    if (!is_by_lines(l, c, &s))
+        s.rt = 1;
     *out = (struct xl__params){.source = "model"};
     out->value[XL__QGEMM_TM] = (int)s.tm;
     out->value[XL__QGEMM_RN] = (int)s.rm;
     out->value[XL__QGEMM_SK] = (int)s.sk;
-    out->value[SLOTS] = (int)s.st;
+    out->value[XL__QGEMM_ST] = (int)s.st;
+    out->value[XL__QGEMM_RT] = (int)s.rt;
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -123,11 +159,13 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, engine_type(c));
     const struct set s = set_of(params);
-    const size_t rows = s.rm * op->m, items = s.sk * op->lanes;
+    const bool by_lines = is_by_lines(l, c, &s);
+    const size_t rows = rows_of(&s, op), items = s.sk * s.rt * op->lanes;
     const size_t groups = xl__ceil_div(c->n, rows),
                  blocks = xl__ceil_div(c->m, s.tm);
-    const size_t local = local_bytes(c, op, &s);
-    if (items > xl__size_or(l, XL__F_max_wg_size, 1) ||
+    const size_t local = local_bytes(l, c, op, &s);
+    if ((s.rt > 1 && !by_lines) ||
+        items > xl__size_or(l, XL__F_max_wg_size, 1) ||
         local > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
     struct xl__step *step =
@@ -141,6 +179,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     for (unsigned i = 0; tunables[i].name; i++)
         xl__define(step, tunables[i].name, params->value[i]);
     xl__define(step, "GROUP_UNITS", (long)xl__qgemm_group_units(c));
+    xl__define(step, "BY_LINES", by_lines);
+    if (by_lines)
+        xl__define_choice(step, "XL_LINES", xl__text(l, XL__F_line_copy));
     xl__qgemm_add_args(step, c);
     const double tiles =
         (double)(blocks * xl__round_up(bf16_terms(c) * s.tm, op->n)) *
@@ -150,8 +191,12 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .flop_frac = xl__model(l, XL__M_quantised_mma_frac) *
                      xl__mma_rate(l, op) / xl__rate_fma(l),
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks +
-                 xl__qgemm_other_bytes(c),
-        .bytes_frac = xl__model(l, XL__M_quantised_mma_bytes_frac),
+                 xl__qgemm_other_bytes(c) +
+                 xl__model(l, XL__M_quantised_again_frac) *
+                     (double)(groups * s.tm * blocks) *
+                     (double)(c->k * xl_dtype_bytes((xl_dtype)c->a)),
+        .bytes_frac = xl__model(l, by_lines ? XL__M_quantised_lines_frac
+                                            : XL__M_quantised_mma_bytes_frac),
         .fill = xl__fill(l, (double)groups * (double)blocks),
         .launches = 1};
     xl__estimate(l, &work, p);

@@ -19,6 +19,12 @@ xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c)
     return (xl_qshape){(xl_qformat)c->format, c->n, c->k, c->group};
 }
 
+size_t xl__qgemm_row_bytes(const struct xl__qgemm_canonical *c)
+{
+    const xl_qlayout *f = xl_qformat_layout((xl_qformat)c->format);
+    return c->k / f->block * f->block_bytes;
+}
+
 double xl__qgemm_flop(const struct xl__qgemm_canonical *c)
 {
     const double per_element = c->epilogue ? c->epilogue->flop : 0;
@@ -230,6 +236,8 @@ void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
     to->format = (size_t)s->format;
     to->group = s->format == XL_INT4 ? s->group : s->cols;
     to->has_zeros = w->has_zeros;
+    to->w_aligned = xl__shrink_to_divisor(bytes_aligned(&w->blocks, w->offset),
+                                          xl__qgemm_row_bytes(to));
     call->mem[XL__QGEMM_BLOCKS] = w->blocks;
     if (xl_qformat_layout(s->format)->has_scales)
         call->mem[XL__QGEMM_SCALES] = w->scales;
@@ -276,7 +284,6 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                           XL__QGEMM_OPERAND_VALUE);
     }
     if (g->activations && g->w.shape.format == XL_INT8) {
-        to->w_aligned = bytes_aligned(&g->w.blocks, g->w.offset);
         to->has_svm |= g->w.blocks.svm != NULL;
         TRY(xl__qgemm_scaled_text(q, &want, &to->scaled));
     }

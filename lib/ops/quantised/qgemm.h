@@ -16,8 +16,8 @@ struct xl__qgemm_canonical {
     size_t has_zeros;
     size_t a, c; /* xl_dtype */
     size_t row_stride_a, row_stride_c, col_stride_c;
-    size_t a_aligned, c_aligned; /* bytes to which rows are, at most 16 */
-    size_t w_aligned;            /* W is, where `scaled`, else 0 */
+    /* Bytes to which rows are, of W those of its blocks; at most 16. */
+    size_t a_aligned, w_aligned, c_aligned;
     size_t is_fast;              /* weights may be rounded to A's type */
     size_t activations;          /* xl_activations */
     size_t has_svm;              /* A or C is SVM; where `scaled`, or W */
@@ -52,18 +52,21 @@ enum { XL__QGEMM_UNIT = 32, XL__QGEMM_STAGE = 8 * XL__QGEMM_UNIT };
 
 /* Indices of tunables: rows of A and of W of an item, or a group; items of a
  * group and of a row of W; of qgemm_mma in their place sub-groups along the
- * columns, and what it has besides. */
+ * columns, slots of local memory, and sub-groups along W's rows. */
 enum {
     XL__QGEMM_TM,
     XL__QGEMM_RN,
     XL__QGEMM_WG,
     XL__QGEMM_LANES,
     XL__QGEMM_SK = XL__QGEMM_WG,
-    XL__QGEMM_OWN
+    XL__QGEMM_ST,
+    XL__QGEMM_RT
 };
 
 /* Sizes of the weights. */
 xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c);
+size_t
+xl__qgemm_row_bytes(const struct xl__qgemm_canonical *c); /* its blocks */
 double xl__qgemm_flop(const struct xl__qgemm_canonical *c);
 /* Bytes of W, and of A and C. */
 double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c);

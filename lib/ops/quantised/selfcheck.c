@@ -43,7 +43,7 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small)
 {
-    enum { ROWS = 3, UNITS = 5, TILE = 16 };
+    enum { ROWS = 3, UNITS = 5, TILE = 16, WORD = 16 };
     struct xl__qgemm_canonical *to = small;
     const bool is_tiled = variant && variant->tunables && params;
     memcpy(to, canonical, sizeof *to);
@@ -57,17 +57,20 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     const bool has_tiles = value && variant == &xl__qgemm_mma;
     const size_t lanes = has_lanes   ? (size_t)value[XL__QGEMM_LANES]
                          : has_tiles ? (size_t)value[XL__QGEMM_SK] *
-                                           (size_t)value[XL__QGEMM_OWN] *
+                                           (size_t)value[XL__QGEMM_ST] *
                                            XL__QGEMM_STAGE / XL__QGEMM_UNIT
                                      : 1;
     const size_t rows = has_lanes   ? rn * (size_t)value[XL__QGEMM_WG] / lanes
-                        : has_tiles ? rn * TILE
+                        : has_tiles ? rn * TILE * (size_t)value[XL__QGEMM_RT]
                                     : rn;
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
     to->n = xl__min_size(to->n, 2 * rows + ROWS);
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)to->format);
     const size_t group = xl__qgemm_group_units(to) * XL__QGEMM_UNIT;
-    const size_t together = to->format == XL_INT4 ? group : f->block;
+    /* So many units have whole words of 16 bytes, in every format. */
+    const size_t whole =
+        to->w_aligned == WORD ? WORD * XL__QGEMM_UNIT : f->block;
+    const size_t together = to->format == XL_INT4 ? group : whole;
     to->k = xl__round_up((lanes + UNITS) * XL__QGEMM_UNIT, together);
     to->group = to->format == XL_INT4 ? group : to->k;
     to->col_stride_c = xl__min_size(to->col_stride_c, 2);

@@ -23,6 +23,8 @@ static int open_device(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_QGEMM, &xl__qgemm_mma);
+    xl__limits_correct_text(&t.device->limits, XL__F_line_copy, "emulated",
+                            XL_KNOWN, "test");
     return 0;
 }
 
@@ -33,11 +35,14 @@ static int close_device(void **state)
     return 0;
 }
 
-/* TM, RM, SK, ST, in the order of the tunables; SK and ST are 2 and on. */
+/* TM, RM, SK, ST, RT, in the order of the tunables. With RT 2 W is copied by
+ * lines: its rows are then at multiples of 16 bytes, and of whole steps. */
 static const struct set {
-    int tm, rm, sk, st;
-} sets[] = {{1, 1, 2, 2},  {2, 2, 1, 3},  {4, 1, 4, 2}, {8, 2, 2, 2},
-            {16, 1, 1, 3}, {32, 2, 1, 2}, {1, 2, 2, 4}, {8, 1, 1, 2}};
+    int tm, rm, sk, st, rt;
+} sets[] = {{1, 1, 2, 2, 1}, {2, 2, 1, 3, 1},  {4, 1, 4, 2, 1},
+            {8, 2, 2, 2, 1}, {16, 1, 1, 3, 1}, {32, 2, 1, 2, 1},
+            {1, 2, 2, 4, 1}, {8, 1, 1, 2, 1},  {1, 1, 2, 2, 2},
+            {4, 2, 2, 3, 1}, {8, 1, 2, 3, 2},  {2, 1, 8, 2, 1}};
 enum { N_SETS = sizeof sets / sizeof *sets };
 
 /* The format, and units of a group. */
@@ -58,28 +63,32 @@ enum { N_WEIGHTS = sizeof weights / sizeof *weights };
  * which are whole stages of some formats only. */
 static struct qgemm_case over(unsigned i_set, unsigned i_weights)
 {
+    enum { LINES = 8, WHOLE = 16 }; /* sets by lines; units of whole words */
     const struct set *s = &sets[i_set];
+    const bool by_lines = i_set >= LINES;
     const size_t group =
         weights[i_weights].group ? weights[i_weights].group : 1;
     const size_t units =
         xl_qformat_layout(weights[i_weights].format)->block > UNIT
             ? STAGE / UNIT
             : group;
+    const size_t together = by_lines ? WHOLE : units;
     const size_t least = (size_t)(s->sk * s->st + 1) * STAGE / UNIT + 3;
-    return (struct qgemm_case){.name = "over",
-                               .m = (size_t)s->tm + (i_weights % 2),
-                               .n = (size_t)(s->rm * TILE) + 3,
-                               .k = (least + units - 1) / units * units * UNIT,
-                               .format = weights[i_weights].format,
-                               .group = group * UNIT,
-                               .has_zeros = weights[i_weights].has_zeros,
-                               .in = types[(i_set + i_weights) % 3],
-                               .out = i_set % 3 ? XL_F32 : XL_F16,
-                               .pad = 8,
-                               .off = 8,
-                               .off_w = weights[i_weights].w_off,
-                               .columns_c = i_set % 4 == 1,
-                               .bias_relu = i_set % 2};
+    return (struct qgemm_case){
+        .name = "over",
+        .m = (size_t)s->tm + (i_weights % 2),
+        .n = (size_t)(s->rm * s->rt * TILE) + 3,
+        .k = (least + together - 1) / together * together * UNIT,
+        .format = weights[i_weights].format,
+        .group = group * UNIT,
+        .has_zeros = weights[i_weights].has_zeros,
+        .in = types[(i_set + i_weights) % 3],
+        .out = i_set % 3 ? XL_F32 : XL_F16,
+        .pad = 8,
+        .off = by_lines ? WHOLE : 8,
+        .off_w = by_lines ? WHOLE * i_weights : weights[i_weights].w_off,
+        .columns_c = i_set % 4 == 1,
+        .bias_relu = i_set % 2};
 }
 
 static void every_set(void **state)
@@ -89,7 +98,7 @@ static void every_set(void **state)
     for (unsigned i = 0; i < N_SETS; i++) {
         const struct set *s = &sets[i];
         emulated.wanted = (struct xl__params){
-            .value = {s->tm, s->rm, s->sk, s->st}, .source = "test"};
+            .value = {s->tm, s->rm, s->sk, s->st, s->rt}, .source = "test"};
         for (unsigned j = 0; j < N_WEIGHTS; j++) {
             const struct qgemm_case c = over(i, j);
             struct check_result r = {0};
