@@ -29,7 +29,8 @@
  *               ST 2, 3, 4; RT 1, of BY_LINES also 2; BY_LINES 0, 1;
  *               GROUP_UNITS: of int4 and int8, 1, 2, 4 or 8 units that have one
  *               scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
- *               XL_COPY_..., XL_LINES_...: common/async_copy.clh
+ *               XL_COPY_...: common/async_copy.clh; XL_LINES_...:
+ *               quantised/line_copy.clh
  * Needs:        a matrix engine with the fragments of mma.sync, or its
  *               emulation.
  * Cost:         2 m n k flop; W is read once for each TM rows of A, A once for

@@ -8,6 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 
 set(allowed
     "^lib/targets/|^lib/device/identify\\.c$|^bench/cli/hints\\.c$"
+    "|^cl/quantised/line_copy\\.clh$"
     "|^cl/common/(async_copy|block_read|subgroup|dot|exp2|matrix|compute_unit|device_fence)"
     "\\.clh$"
     "|^cl/probe/matrix_engine\\.cl$"

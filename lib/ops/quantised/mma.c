@@ -114,36 +114,37 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__mma_rows_refused(l, engine_type(c));
 }
 
-/* Two groups of a compute unit hide each other's beginning and end. With many
- * rows of A two rows of teams share them, if that leaves each unit a group. */
+/* Two groups of a compute unit hide each other's beginning and end; a group
+ * that is alone there takes what local memory there is. With many rows of A
+ * two rows of teams share them, if that leaves units busy. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum {
-        MOST_ROWS = 32,
-        MANY_ROWS = 8,
-        TEAMS = 8,
-        SLOTS_LEAST = 2,
-        GROUPS = 2
-    };
+    enum { MOST_ROWS = 32, MANY_ROWS = 8, TEAMS = 8, GROUPS = 2 };
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, engine_type(c));
     const double units = xl__num_or(l, XL__F_compute_units, 1);
+    double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
     struct set s = {.tm = xl__min_size(MOST_ROWS, xl__ceil_power_of_two(c->m)),
                     .rm = (double)xl__ceil_div(c->n, op->m) > units ? 2 : 1,
                     .sk =
                         xl__min_size(TEAMS, xl__floor_power_of_two(stages(c))),
-                    .st = SLOTS_LEAST,
+                    .st = 2,
                     .rt = 1};
-    if (s.tm >= MANY_ROWS && is_by_lines(l, c, &s) &&
-        (double)(GROUPS * xl__ceil_div(c->n, 2 * rows_of(&s, op))) > units)
+    const double groups = (double)xl__ceil_div(c->n, rows_of(&s, op));
+    if (s.tm >= MANY_ROWS && is_by_lines(l, c, &s) && groups > units)
         s.rt = 2;
-    const double local =
-        xl__num_or(l, XL__F_local_mem_bytes, 0) / (s.rt == 1 ? GROUPS : 1);
+    if (s.rt == 1 && groups > units)
+        local /= GROUPS;
     while (s.sk > 1 && (double)local_bytes(l, c, op, &s) > local)
         s.sk /= 2;
     if (!is_by_lines(l, c, &s))
         s.rt = 1;
+    else if (groups <= units) {
+        s.st = 3;
+        if ((double)local_bytes(l, c, op, &s) > local)
+            s.st = 2;
+    }
     *out = (struct xl__params){.source = "model"};
     out->value[XL__QGEMM_TM] = (int)s.tm;
     out->value[XL__QGEMM_RN] = (int)s.rm;
