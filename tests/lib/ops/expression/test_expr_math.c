@@ -4,7 +4,9 @@
  * GPUs; every dtype with every kind of access; random numbers. Expected values
  * and error bounds come from the host's evaluation (expr/host/interval.h),
  * which applies the bounds of the table in graph.h and shares no code with the
- * kernels. */
+ * kernels.
+ *
+ * XL_TEST_FULL  set: eight times as many arguments of functions of one float */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@
 
 enum {
     COUNT = 2053, /* not a multiple of a vector width */
-    DENSE = 1 << 19,
+    FLOAT_BITS = 32,
     MARGIN = 64, /* guarded elements on both sides */
     MAX_ELEM_BYTES = 4,
     GUARD = 0xA5
@@ -33,6 +35,7 @@ enum {
 static struct test_device device;
 static double has_fma;     /* of the device */
 static unsigned first_way; /* of those that suit it */
+static unsigned dense;     /* arguments of dense checks: so many bits */
 
 /* -- a batch with memory -------------------------------------------------- */
 
@@ -210,15 +213,17 @@ static uint32_t random_int(struct xl__rng *rng, size_t i)
     return i % 3 == 0 ? special[any % 8] : i % 3 == 1 ? any : any % 41 - 20;
 }
 
-/* For i below DENSE: 1024 floats of each binade and sign, infinities and NaN;
- * no subnormals. */
+/* For i below 2^dense: as many floats of each binade and sign, infinities and
+ * NaN; no subnormals. */
 static uint32_t float_of_binade(struct xl__rng *rng, size_t i)
 {
-    enum { REST = 13, TOP = 1 << 10 };
-    const uint32_t bits = (uint32_t)i << REST;
+    enum { TOP_BITS = 9 }; /* sign and exponent */
+    const uint32_t rest = FLOAT_BITS - dense, top = 1u << (dense - TOP_BITS);
+    const uint32_t bits = (uint32_t)i << rest;
     if ((bits & 0x7f800000u) == 0)
         return bits & 0x80000000u;
-    return i % TOP == 0 ? bits : bits | (uint32_t)xl__rng_below(rng, 1 << REST);
+    return i % top == 0 ? bits
+                        : bits | (uint32_t)xl__rng_below(rng, 1u << rest);
 }
 
 typedef uint32_t make_float(struct xl__rng *rng, size_t i);
@@ -359,7 +364,7 @@ static void test_bools(void **state)
 
 static void begin_dense(struct batch_run *j, bool is_fast)
 {
-    batch_begin(&j->b, DENSE);
+    batch_begin(&j->b, (size_t)1 << dense);
     batch_add_input(&j->b, XL_F32, 1, 0);
     j->b.g.fast_math = is_fast;
 }
@@ -584,6 +589,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random),  cmocka_unit_test(test_known_answer),
     };
     test_args(argc, argv);
+    dense = getenv("XL_TEST_FULL") ? 19 : 16;
     test_device_open(&device, NULL);
     read_device_facts();
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
