@@ -47,8 +47,9 @@
 #define LOAD_16(a, at) LOADV(16, TA, a, at)
 #endif
 
-/* The largest magnitude of 32 elements as the bits of an f32: those of
- * infinities and NaNs are the largest. */
+/* The largest magnitude as the bits of an f32: those of infinities and NaNs are
+ * the largest. Of 32 elements: */
+#if !PLAIN
 static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
 {
     const uint16 x = max(as_uint16(LOAD_16(a, at)) & 0x7fffffffu,
@@ -58,6 +59,49 @@ static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
     const uint2 w = max(z.lo, z.hi);
     return max(w.x, w.y);
 }
+#endif
+
+struct scale {
+    float d, up; /* an element is d times a byte, a byte up times an element */
+};
+static inline struct scale scale_of(const uint most)
+{
+    const bool is_none = most < 0x12800000u, /* 2^-90 */
+               is_bad = most >= 0x7f800000u;
+    const float top = as_float(most);
+    const struct scale by = {is_bad ? NAN : is_none ? 0.0f : top / 127.0f,
+                             is_bad || is_none ? 0.0f : 127.0f / top};
+    return by;
+}
+
+#if PLAIN
+/* Columns that an item takes at once: those of adjacent items are adjacent. */
+#if WG > 1 && VA > 1
+#define PER VA
+#else
+#define PER 16
+#endif
+#if PER == 16
+#define LOAD_PER(a, at) LOAD_16(a, at)
+#else
+#define LOAD_PER(a, at) LOADVA(PER, TA, a, at)
+#endif
+
+static inline uint most_of(const FLOATV(PER) x)
+{
+    const XL_CAT(uint, PER) bits = XL_CAT(as_uint, PER)(x) & 0x7fffffffu;
+#if PER == 16
+    const uint8 y = max(bits.lo, bits.hi);
+    const uint4 z = max(y.lo, y.hi);
+#elif PER == 8
+    const uint4 z = max(bits.lo, bits.hi);
+#else
+    const uint4 z = bits;
+#endif
+    const uint2 w = max(z.lo, z.hi);
+    return max(w.x, w.y);
+}
+#endif
 
 __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
                              const ulong off_a, const ulong rs_a,
@@ -74,8 +118,13 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
     uint most = 0;
 #if ROW
     __local uint room[WG];
+#if PLAIN
+    for (uint c = item; c < units * (32 / PER); c += WG)
+        most = max(most, most_of(LOAD_PER(a, first + PER * (ulong)c)));
+#else
     for (uint u = item; u < units; u += WG)
         most = max(most, most_bits(a, first + 32 * (ulong)u));
+#endif
     room[item] = most;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint n = WG / 2; n > 0; n /= 2) {
@@ -85,33 +134,31 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
     }
     most = room[0];
 #endif
+#if PLAIN
+    const struct scale by = scale_of(most);
+    if (item == 0)
+        ((__global float *)(q + off_d))[row] = by.d;
+    __global XL_CAT(char, PER) *bytes =
+        (__global XL_CAT(char, PER) *)(q + off_q + 32 * (ulong)row * units);
+    for (uint c = item; c < units * (32 / PER); c += WG)
+        bytes[c] = XL_CAT(XL_CAT(convert_char, PER), _sat)(
+            rint(LOAD_PER(a, first + PER * (ulong)c) * by.up));
+#else
     for (uint u = item; u < units; u += WG) {
         const ulong at = first + 32 * (ulong)u;
 #if !ROW
         most = most_bits(a, at);
 #endif
-        const bool is_none = most < 0x12800000u, /* 2^-90 */
-                   is_bad = most >= 0x7f800000u;
-        const float top = as_float(most);
-        const float d = is_bad ? NAN : is_none ? 0.0f : top / 127.0f;
-        const float up = is_bad || is_none ? 0.0f : 127.0f / top;
-        const char16 lo = convert_char16_sat(rint(LOAD_16(a, at) * up));
+        const struct scale by = scale_of(most);
+        const char16 lo = convert_char16_sat(rint(LOAD_16(a, at) * by.up));
         const char16 hi =
-            convert_char16_sat(rint(LOAD_16(a, at + 16) * up));
-#if PLAIN
-        __global char16 *bytes =
-            (__global char16 *)(q + off_q) + 2 * ((ulong)row * units + u);
-        if (u == 0)
-            ((__global float *)(q + off_d))[row] = d;
-        bytes[0] = lo;
-        bytes[1] = hi;
-#else
+            convert_char16_sat(rint(LOAD_16(a, at + 16) * by.up));
         __global char *block =
             q + off_q + ((ulong)row * units + u) * ACTIVATION_BYTES;
-        ((__global float *)block)[0] = d;
-        ((__global float *)block)[1] = d * (float)bytes_sum(lo, hi);
+        ((__global float *)block)[0] = by.d;
+        ((__global float *)block)[1] = by.d * (float)bytes_sum(lo, hi);
         vstore16(lo, 0, block + 8);
         vstore16(hi, 0, block + 24);
-#endif
     }
+#endif
 }
