@@ -23,7 +23,7 @@ static void read_gguf_model(const struct gguf *g, struct xl__str *why)
         for (unsigned i = 0; i < LM_LAYER_VECTORS; i++) {
             const size_t n = lm_vector_size(&arch, l, (enum lm_vector_id)i);
             if (n > 0 && n <= ROOM)
-                lm_file_vector(g, &arch, l, (enum lm_vector_id)i, room);
+                (void)lm_file_vector(g, &arch, l, (enum lm_vector_id)i, room);
         }
 }
 

@@ -7,6 +7,7 @@
 #   run.sh TARGET CLANG SOURCE_DIR FOLDER      TARGET: store, expr, tune
 #                                              or gguf
 #   XL_FUZZ_SECONDS=3600                       new inputs, for so long
+#   XL_FUZZ_RUNS=1000000                       so many inputs of gguf
 set -eu
 
 target=$1
@@ -41,12 +42,14 @@ gguf) # likewise; reading a model needs no device
     sources="bench/planner/gguf/config.c bench/planner/gguf/container.c
         bench/planner/gguf/file.c bench/planner/gguf/tensor_types.c
         bench/planner/forward/architecture.c
-        bench/planner/forward/file_tensors.c bench/results/json.c
+        bench/planner/forward/file_tensors.c bench/planner/models.c
+        bench/results/json.c
         bench/cli/console.c bench/cli/table.c bench/host/host_info.c
         lib/base/alloc.c lib/base/dtype.c lib/base/half.c lib/base/numbers.c
-        lib/base/str.c lib/ops/quantised/formats.c -Ibench -ljansson"
+        lib/base/str.c lib/ops/quantised/formats.c -Ibench -ljansson
+        lib/base/os/files.c lib/base/os/clock.c"
     options="-max_len=20000"
-    runs=1000000
+    runs=${XL_FUZZ_RUNS:-50000}
     ;;
 *)
     echo "no target '$target': store, expr, tune or gguf" >&2

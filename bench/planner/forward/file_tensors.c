@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/dtype.h"
+#include "base/error.h"
 #include "planner/gguf/config.h"
 
 /* -- slices of tensors ---------------------------------------------------- */
@@ -260,14 +260,23 @@ size_t lm_slice_row(const struct lm_slice *s, size_t i)
     return s->first + i - in_head + 2 * (in_head % half) + in_head / half;
 }
 
-void lm_file_vector(const struct gguf *g, const struct lm_arch *a,
-                    size_t layer, enum lm_vector_id id, float *out)
+xl_status lm_file_vector(const struct gguf *g, const struct lm_arch *a,
+                         size_t layer, enum lm_vector_id id, float *out)
 {
+    xl_status status = XL_OK;
+    float *x = NULL;
     struct lm_slices s = layer_slices(g, a, layer);
     list_vector(&s, id, lm_vector_size(a, layer, id));
-    for (size_t i = 0; i < s.n; i++)
-        for (size_t j = 0; j < s.list[i].rows; j++)
-            *out++ = (float)xl__dtype_load(s.list[i].tensor->data,
-                                           lm_slice_row(&s.list[i], j),
-                                           s.list[i].tensor->type->dtype);
+    for (size_t i = 0; i < s.n; i++) {
+        const struct lm_slice *at = &s.list[i];
+        free(x);
+        x = xl__calloc(at->tensor->cols, sizeof *x);
+        TRY(x ? XL_OK : XL_NO_MEMORY);
+        TRY(gguf_read_rows(at->tensor, 0, 1, x));
+        for (size_t j = 0; j < at->rows; j++)
+            *out++ = x[lm_slice_row(at, j)];
+    }
+fail:
+    free(x);
+    return status;
 }

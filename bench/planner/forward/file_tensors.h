@@ -36,7 +36,7 @@ struct lm_slices lm_matrix_slices(const struct gguf *g,
 /* The row of the tensor that is row i of the slice in the model's order. */
 size_t lm_slice_row(const struct lm_slice *s, size_t i);
 /* The elements of a vector, of which the model has lm_vector_size(). */
-void lm_file_vector(const struct gguf *g, const struct lm_arch *a,
-                    size_t layer, enum lm_vector_id id, float *out);
+xl_status lm_file_vector(const struct gguf *g, const struct lm_arch *a,
+                         size_t layer, enum lm_vector_id id, float *out);
 
 #endif

@@ -27,20 +27,30 @@ struct lm_type lm_file_type(const struct gguf *g, const struct lm_arch *a,
     return type;
 }
 
-/* As stored, at byte `to` of dst. */
+/* As stored, at byte `to` of dst; some rows at a time, whole heads. */
 static xl_status write_stored(xl_queue *q, const struct lm_slice *s,
                               cl_mem dst, size_t to)
 {
-    const size_t row = gguf_row_bytes(s->tensor), bytes = s->rows * row;
-    const unsigned char *data = s->tensor->data;
-    if (s->head == 0)
-        return xl_buffer_write(q, dst, to, data + s->first * row, bytes);
-    unsigned char *sorted = malloc(bytes);
-    if (!sorted)
-        return XL_NO_MEMORY;
-    for (size_t i = 0; i < s->rows; i++)
-        memcpy(sorted + i * row, data + lm_slice_row(s, i) * row, row);
-    const xl_status status = xl_buffer_write(q, dst, to, sorted, bytes);
+    enum { CHUNK = 1 << 24 }; /* about, bytes */
+    xl_status status = XL_OK;
+    const size_t row = gguf_row_bytes(s->tensor),
+                 together = xl__max_size(1, s->head);
+    const size_t most = xl__min_size(
+        s->rows, xl__round_up(xl__max_size(1, CHUNK / row), together));
+    unsigned char *data = xl__calloc(most, row);
+    unsigned char *sorted = xl__calloc(s->head > 0 ? most : 1, row);
+    TRY(data && sorted ? XL_OK : XL_NO_MEMORY);
+    for (size_t i = 0; i < s->rows; i += most) {
+        const size_t n = xl__min_size(most, s->rows - i);
+        TRY(gguf_read(s->tensor, (s->first + i) * row, n * row, data));
+        for (size_t j = 0; s->head > 0 && j < n; j++)
+            memcpy(sorted + j * row,
+                   data + (lm_slice_row(s, i + j) - s->first - i) * row, row);
+        TRY(xl_buffer_write(q, dst, to + i * row, s->head > 0 ? sorted : data,
+                            n * row));
+    }
+fail:
+    free(data);
     free(sorted);
     return status;
 }

@@ -86,9 +86,10 @@ int lm_generate(struct lm_run *r)
     report(r, ids, n);
 fail:
     free(ids);
-    const int code = status == XL_OK ? EXIT_FINE
-                                     : session_fail(s, "choosing ids", status,
-                                                    xl_error_detail(q));
+    const int code = status == XL_OK
+                         ? EXIT_FINE
+                         : session_fail(s, "choosing ids", status,
+                                        lm_source_failure(&r->source, q));
     lm_model_clear(&r->model);
     xl_queue_destroy(q);
     return code;

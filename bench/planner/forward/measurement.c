@@ -429,7 +429,7 @@ int lm_measure(struct lm_run *r)
         status = create_plain(s->lib, q, &r->plain);
     code = status == XL_OK ? EXIT_FINE
                            : session_fail(s, "making the model", status,
-                                          xl_error_detail(q));
+                                          lm_source_failure(&r->source, q));
     if (code == EXIT_FINE)
         code = measure_prompt(r);
     if (code == EXIT_FINE && !session_stopped(s))

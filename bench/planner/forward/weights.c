@@ -289,7 +289,7 @@ static xl_status create_vectors(xl_queue *q, const struct lm_arch *a,
             const size_t n = lm_vector_size(a, l, id);
             float *to = x + w->vector[l][i];
             if (n > 0 && src->file)
-                lm_file_vector(src->file, a, l, id, to);
+                TRY(lm_file_vector(src->file, a, l, id, to));
             else
                 make_vector(id, &rng, n, to);
         }
@@ -301,6 +301,12 @@ fail:
 }
 
 /* -- all weights ---------------------------------------------------------- */
+
+const char *lm_source_failure(const struct lm_source *src, const xl_queue *q)
+{
+    return src->file && *src->file->failure ? src->file->failure
+                                            : xl_error_detail(q);
+}
 
 struct lm_type lm_source_type(const struct lm_source *src,
                               const struct lm_arch *a, size_t layer,

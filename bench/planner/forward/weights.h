@@ -32,6 +32,8 @@ struct lm_source {
     struct lm_type type;
     uint64_t seed;
 };
+/* Why making weights failed: the file's reason, else the queue's. */
+const char *lm_source_failure(const struct lm_source *src, const xl_queue *q);
 /* The type of a product's matrix. */
 struct lm_type lm_source_type(const struct lm_source *src,
                               const struct lm_arch *a, size_t layer,

@@ -31,7 +31,7 @@ enum {
 };
 
 struct reader {
-    const struct gguf *g;
+    struct gguf *g;
     size_t at;
     struct xl__str *why; /* of the first failure; it is empty before */
 };
@@ -64,6 +64,11 @@ static const unsigned char *next_bytes(struct reader *r, uint64_t n,
                         "the file ends in %s: %" PRIu64
                         " bytes are needed, %zu are left",
                         what, n, rest(r));
+        return NULL;
+    }
+    if (n > r->g->n_bytes - r->at) {
+        r->g->is_cut = true;
+        (void)refuse_at(r, r->at, "%s is not read yet", what);
         return NULL;
     }
     r->at += (size_t)n;
@@ -358,7 +363,8 @@ static bool locate(const struct reader *r, size_t start, size_t alignment,
                          ", exceeds the file's %zu bytes",
                          (int)t->name.len, t->name.text, t->bytes, offset,
                          len);
-    t->data = r->g->bytes + start + (size_t)offset;
+    t->of = r->g;
+    t->at = start + (size_t)offset;
     return true;
 }
 
@@ -442,10 +448,17 @@ static bool read_tensors(struct reader *r, struct gguf *g, size_t n,
 bool gguf_parse(const char *name, const void *bytes, size_t len,
                 struct gguf *out, struct xl__str *why)
 {
+    return gguf_parse_head(name, bytes, len, len, out, why);
+}
+
+bool gguf_parse_head(const char *name, const void *bytes, size_t n_bytes,
+                     size_t len, struct gguf *out, struct xl__str *why)
+{
     struct reader r = {out, 0, why};
     size_t n_tensors, n_values;
     uint64_t *offset = NULL;
-    *out = (struct gguf){.name = name, .bytes = bytes, .len = len};
+    *out = (struct gguf){
+        .name = name, .bytes = bytes, .n_bytes = n_bytes, .len = len};
     if (!read_header(&r, &n_tensors, &n_values) ||
         !read_values(&r, out, n_values))
         return false;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <crosslane/crosslane.h>
 
@@ -49,25 +50,31 @@ struct gguf_tensor {
     struct gguf_text name;
     size_t rows, cols;
     const struct gguf_type *type;
-    const unsigned char *data;
-    size_t bytes;
+    struct gguf *of;
+    size_t at, bytes; /* where its data is in the file */
 };
 
 struct gguf {
     const char *name; /* of the file, the caller's */
-    const unsigned char *bytes;
-    size_t len;
+    const unsigned char *bytes; /* the first n_bytes of the file's len */
+    size_t n_bytes, len;
     struct gguf_value *value;   /* by key */
     struct gguf_tensor *tensor; /* by name */
     size_t n_values, n_tensors;
-    bool is_mapped;
+    FILE *file;        /* NULL: all bytes are the caller's */
+    bool is_cut;       /* parsing needs more than the first n_bytes */
+    char failure[256]; /* of the last read of data that failed, else empty */
 };
 
 /* Read the bytes, which the caller keeps as long as *out. False: *why. Clear
  * *out in either case. */
 bool gguf_parse(const char *name, const void *bytes, size_t len,
                 struct gguf *out, struct xl__str *why);
-/* The same of a file, which is mapped. */
+/* Of a file of `len` bytes the first n_bytes; out->is_cut and false: more. */
+bool gguf_parse_head(const char *name, const void *bytes, size_t n_bytes,
+                     size_t len, struct gguf *out, struct xl__str *why);
+/* The same of a file, which stays open: data is read when it is asked for.
+ * *out is not moved while it is used. */
 bool gguf_open(const char *path, struct gguf *out, struct xl__str *why);
 void gguf_clear(struct gguf *g);
 
@@ -75,7 +82,12 @@ void gguf_clear(struct gguf *g);
 const struct gguf_value *gguf_find(const struct gguf *g, const char *key);
 const struct gguf_tensor *gguf_find_tensor(const struct gguf *g,
                                            const char *name);
-/* The values of a tensor's rows first .. first + rows - 1. */
+/* n bytes of a tensor's data, from `at` on. XL_IO, and t->of->failure: the
+ * file is shorter than it was, or cannot be read. */
+xl_status gguf_read(const struct gguf_tensor *t, size_t at, size_t n,
+                    void *to);
+/* The values of a tensor's rows first .. first + rows - 1. Also XL_NO_MEMORY;
+ * likewise XL_IO. */
 xl_status gguf_read_rows(const struct gguf_tensor *t, size_t first,
                          size_t rows, float *out);
 /* The bytes of a row. */

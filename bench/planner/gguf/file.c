@@ -1,74 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files are mapped: models are large, and most of a file is read once. */
+/* Of a file only what is parsed is kept in memory; data is read when it is
+ * asked for, so that a file that another program makes shorter gives an error.
+ */
 #include "planner/gguf/container.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 #ifdef _WIN32
-#include "base/os/files.h"
+#define SEEK _fseeki64
+#define TELL _ftelli64
 #else
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#define SEEK fseeko
+#define TELL ftello
 #endif
 
-/* The bytes of a file; NULL: errno. */
-static void *map_file(const char *path, size_t *len)
+/* Read n bytes from `at` on. */
+static bool read_at(FILE *file, size_t at, size_t n, void *to)
 {
-#ifdef _WIN32
-    char *bytes = NULL;
-    return xl__file_read(path, &bytes, len) == XL_OK ? bytes : NULL;
-#else
-    struct stat info;
-    void *bytes = MAP_FAILED;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    errno = 0;
+    return SEEK(file, (int64_t)at, SEEK_SET) == 0 &&
+           fread(to, 1, n, file) == n;
+}
+
+/* Unbuffered, so that nothing older is read; 0 bytes: errno. */
+static FILE *open_file(const char *path, size_t *len)
+{
+    FILE *file = fopen(path, "rb");
+    *len = 0;
+    if (!file)
         return NULL;
-    if (fstat(fd, &info) == 0) {
-        errno = S_ISREG(info.st_mode) && info.st_size > 0 ? 0 : EINVAL;
-        *len = (size_t)info.st_size;
-        if (errno == 0)
-            bytes = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
+    (void)setvbuf(file, NULL, _IONBF, 0);
+    if (SEEK(file, 0, SEEK_END) == 0) {
+        const int64_t end = (int64_t)TELL(file);
+        errno = end > 0 ? 0 : EINVAL;
+        *len = end > 0 ? (size_t)end : 0;
     }
-    const int code = errno;
-    (void)close(fd);
-    errno = code;
-    return bytes == MAP_FAILED ? NULL : bytes;
-#endif
+    return file;
+}
+
+static bool refuse(const char *path, struct xl__str *why)
+{
+    xl__str_printf(why, "'%s' cannot be read: %s", path,
+                   errno == EINVAL || errno == EISDIR
+                       ? "an empty file, or not a file"
+                   : errno ? strerror(errno)
+                           : "out of memory");
+    return false;
+}
+
+/* The head that was tried. */
+static void drop_head(struct gguf *g)
+{
+    free(g->value);
+    free(g->tensor);
+    free((void *)(uintptr_t)g->bytes);
+    *g = (struct gguf){.name = g->name};
 }
 
 bool gguf_open(const char *path, struct gguf *out, struct xl__str *why)
 {
-    size_t len = 0;
+    enum { HEAD = 1 << 20, GROWTH = 4 };
+    size_t len, n = HEAD;
+    bool is_read;
     *out = (struct gguf){.name = path};
-    errno = 0;
-    void *bytes = map_file(path, &len);
-    if (!bytes) {
-        xl__str_printf(why, "'%s' cannot be read: %s", path,
-                       errno == EINVAL ? "an empty file, or not a file"
-                       : errno         ? strerror(errno)
-                                       : "out of memory");
-        return false;
+    FILE *file = open_file(path, &len);
+    for (;;) {
+        n = xl__min_size(n, len);
+        void *bytes = n > 0 ? malloc(n) : NULL;
+        if (!bytes || !read_at(file, 0, n, bytes)) {
+            is_read = refuse(path, why);
+            free(bytes);
+            break;
+        }
+        is_read = gguf_parse_head(path, bytes, n, len, out, why);
+        if (!out->is_cut)
+            break;
+        xl__str_reset(why);
+        drop_head(out);
+        n = n > len / GROWTH ? len : GROWTH * n;
     }
-    const bool is_read = gguf_parse(path, bytes, len, out, why);
-    out->is_mapped = true;
+    if (out->bytes)
+        out->file = file;
+    else if (file)
+        (void)fclose(file);
     return is_read;
 }
 
 void gguf_clear(struct gguf *g)
 {
-    free(g->value);
-    free(g->tensor);
-    if (g->is_mapped) {
-        void *bytes = (void *)(uintptr_t)g->bytes;
-#ifdef _WIN32
-        free(bytes);
-#else
-        (void)munmap(bytes, g->len);
-#endif
+    FILE *file = g->file;
+    if (!file)
+        g->bytes = NULL; /* the caller's */
+    else
+        (void)fclose(file);
+    drop_head(g);
+    g->name = NULL;
+}
+
+xl_status gguf_read(const struct gguf_tensor *t, size_t at, size_t n, void *to)
+{
+    struct gguf *g = t->of;
+    const size_t from = t->at + at;
+    if (from <= g->n_bytes && n <= g->n_bytes - from) {
+        memcpy(to, g->bytes + from, n);
+        return XL_OK;
     }
-    *g = (struct gguf){0};
+    if (read_at(g->file, from, n, to))
+        return XL_OK;
+    xl__strfmt(g->failure, sizeof g->failure, "'%s', byte %zu: %s", g->name,
+               from,
+               ferror(g->file) && errno ? strerror(errno)
+                                        : "the file became shorter while it "
+                                          "was read");
+    clearerr(g->file);
+    return XL_IO;
 }

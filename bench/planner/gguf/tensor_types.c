@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats of tensors and their values. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/error.h"
 #include "planner/gguf/container.h"
 
 /* clang-format off */
@@ -58,13 +61,19 @@ void gguf_list_types(uint32_t id, struct xl__str *why)
 xl_status gguf_read_rows(const struct gguf_tensor *t, size_t first,
                          size_t rows, float *out)
 {
-    const unsigned char *data = t->data + first * gguf_row_bytes(t);
+    xl_status status = XL_OK;
+    const size_t row = gguf_row_bytes(t);
+    const xl_qshape shape = {t->type->format, rows, t->cols, 0};
+    unsigned char *data = xl__calloc(rows, row);
+    TRY(data ? XL_OK : XL_NO_MEMORY);
+    TRY(gguf_read(t, first * row, rows * row, data));
     if (t->type->is_quantised) {
-        const xl_qshape shape = {t->type->format, rows, t->cols, 0};
-        const xl_qdata from = {.blocks = (void *)(uintptr_t)data};
-        return xl_qmat_dequantise_host(&shape, &from, out);
+        const xl_qdata from = {.blocks = data};
+        TRY(xl_qmat_dequantise_host(&shape, &from, out));
     }
-    for (size_t i = 0; i < rows * t->cols; i++)
+    for (size_t i = 0; !t->type->is_quantised && i < rows * t->cols; i++)
         out[i] = (float)xl__dtype_load(data, i, t->type->dtype);
-    return XL_OK;
+fail:
+    free(data);
+    return status;
 }

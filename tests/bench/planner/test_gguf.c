@@ -83,7 +83,15 @@ static void values_and_tensors(void **state)
     check_values(3, 4096);
 }
 
-static void files_are_mapped(void **state)
+static void write_file(const char *path, const struct xl__str *bytes)
+{
+    FILE *to = fopen(path, "wb");
+    assert_non_null(to);
+    assert_int_equal(fwrite(bytes->text, 1, bytes->len, to), bytes->len);
+    assert_int_equal(fclose(to), 0);
+}
+
+static void files_are_opened(void **state)
 {
     (void)state;
     char path[512];
@@ -92,10 +100,7 @@ static void files_are_mapped(void **state)
     struct gguf g;
     snprintf(path, sizeof path, "%s/model.gguf", test_scratch("gguf"));
     gguf_model_write(&small, 1, &bytes, &truth);
-    FILE *to = fopen(path, "wb");
-    assert_non_null(to);
-    assert_int_equal(fwrite(bytes.text, 1, bytes.len, to), bytes.len);
-    assert_int_equal(fclose(to), 0);
+    write_file(path, &bytes);
     assert_true(gguf_open(path, &g, &why));
     assert_int_equal(g.len, bytes.len);
     gguf_clear(&g);
@@ -109,6 +114,50 @@ static void files_are_mapped(void **state)
     xl__str_clear(&why);
     xl__str_clear(&bytes);
     gguf_truth_clear(&truth);
+}
+
+/* Values and data beyond what is read first; then another program makes the
+ * file shorter. */
+static void files_become_shorter(void **state)
+{
+    enum { LONG = 3 << 20, COLS = 1 << 10, ROWS = 1 << 10 };
+    (void)state;
+    char path[512], *text = malloc(LONG + 1);
+    float *x = malloc((size_t)ROWS * COLS * sizeof *x), row[COLS];
+    struct gguf_file f;
+    struct xl__str bytes, why = {0};
+    struct gguf g;
+    assert_true(text && x);
+    memset(text, 'a', LONG);
+    text[LONG] = '\0';
+    for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
+        x[i] = (float)i;
+    snprintf(path, sizeof path, "%s/long.gguf", test_scratch("gguf"));
+    gguf_file_begin(&f, 3, 0);
+    gguf_file_text(&f, "a.long", text);
+    gguf_file_u32(&f, "b.last", 7);
+    gguf_file_tensor(&f, "t.matrix", ROWS, COLS, 0, x,
+                     (size_t)ROWS * COLS * sizeof *x);
+    gguf_file_end(&f, &bytes);
+    write_file(path, &bytes);
+    if (!gguf_open(path, &g, &why))
+        fail_msg("%s", xl__str_text(&why));
+    assert_true(gguf_find(&g, "b.last")->number == 7);
+    const struct gguf_tensor *t = gguf_find_tensor(&g, "t.matrix");
+    assert_int_equal(gguf_read_rows(t, ROWS - 1, 1, row), XL_OK);
+    assert_memory_equal(row, x + (size_t)(ROWS - 1) * COLS, sizeof row);
+    assert_int_equal(*g.failure, '\0');
+    bytes.len -= sizeof *x;
+    write_file(path, &bytes);
+    assert_int_equal(gguf_read_rows(t, ROWS - 1, 1, row), XL_IO);
+    assert_non_null(strstr(g.failure, "long.gguf', byte "));
+    assert_non_null(strstr(g.failure, "shorter"));
+    assert_int_equal(gguf_read_rows(t, ROWS - 2, 1, row), XL_OK);
+    gguf_clear(&g);
+    xl__str_clear(&why);
+    xl__str_clear(&bytes);
+    free(text);
+    free(x);
 }
 
 /* -- damage --------------------------------------------------------------- */
@@ -462,7 +511,8 @@ int main(int argc, char **argv)
     test_args(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_tensors),
-        cmocka_unit_test(files_are_mapped),
+        cmocka_unit_test(files_are_opened),
+        cmocka_unit_test(files_become_shorter),
         cmocka_unit_test(header_is_checked),
         cmocka_unit_test(tensors_are_checked),
         cmocka_unit_test(names_and_places_are_checked),
