@@ -36,66 +36,7 @@
  * Cost:         2 m n k flop; W is read once for each TM rows of A, A once for
  *               each MMA_M RM RT rows of W.
  * Source:       NV-35, NV-64; Frantar et al. 2024, "MARLIN". */
-#ifndef TA
-#define TA 1
-#endif
-#ifndef TM
-#define TM 1
-#endif
-#ifndef RM
-#define RM 1
-#endif
-#ifndef SK
-#define SK 4
-#endif
-#ifndef ST
-#define ST 2
-#endif
-#ifndef RT
-#define RT 1
-#endif
-#ifndef BY_LINES
-#define BY_LINES 0
-#endif
-#ifndef GROUP_UNITS
-#define GROUP_UNITS 1
-#endif
-/* Columns of the right operand for a row of A. f32 is three floats of 8 bits,
- * whose sum is exact. */
-#if TA == 0
-#define MMA_T 2
-#define TERMS 3
-#else
-#define MMA_T TA
-#define TERMS 1
-#endif
-
-#include "common/matrix.clh"
-#include "quantised/product.clh"
-#include "quantised/pairs.clh"
-
-#if FORMAT < 8
-#undef GROUP_UNITS
-#define GROUP_UNITS 1
-#endif
-
-#define ITEMS (MMA_LANES * SK * RT)
-#define ROWS (RM * MMA_M) /* of W of a team */
-#define SU 8              /* units of a stage */
-#define COLS (SU * 32)
-#define STAGE_BYTES (SU / UNITS * BLOCK_BYTES)
-#define NT ((TERMS * TM + MMA_N - 1) / MMA_N)
-#define SUMS (SK * RT * ROWS * NT * MMA_N * 4)
-
-/* What is copied, and where to: by a team, for tile `tile` of W's rows and part
- * `part` of the columns. */
-struct source {
-    __global const uchar *rows; /* the first of W */
-    __global const ELEM(TA) *a;
-    __local uchar *room;
-    ulong rs_a;
-    uint row_bytes, last_row, last_a, stages, k, lane, part, tile, bars;
-};
+#include "quantised/steps.clh"
 
 #if BY_LINES
 #include "quantised/copy_lines.clh"
