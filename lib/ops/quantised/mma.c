@@ -131,6 +131,9 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                         xl__min_size(TEAMS, xl__floor_power_of_two(stages(c))),
                     .st = 2,
                     .rt = 1};
+    /* Where teams copy for themselves, registers are spilled beside these. */
+    if (s.tm == MOST_ROWS && !is_by_lines(l, c, &s))
+        s.rm = 1;
     const double groups = (double)xl__ceil_div(c->n, rows_of(&s, op));
     if (s.tm >= MANY_ROWS && is_by_lines(l, c, &s) && groups > units)
         s.rt = 2;
