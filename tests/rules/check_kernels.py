@@ -2,7 +2,8 @@
 """Compile every kernel offline for one target, on all cores.
 
 check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
-                 [--writer PROGRAM]... [--tiles] [--required] --stamps FOLDER
+                 [--writer PROGRAM]... [--tiles | --few] [--required]
+                 --stamps FOLDER
 
 TARGET      compiler   what is checked
 portable    clang      plain OpenCL C 1.2, every extension off, no warning
@@ -13,8 +14,9 @@ any other   ocloc      Intel: that device, no register spilled
 
 Compiled are the files below cl/ by themselves, the option sets of
 kernel_options.txt, what each `--writer` program (`PROGRAM write FOLDER`)
-generates, and the tile sets of the target's vendor table, with `--tiles` these
-alone. Of tile sets the compiler's figures are compared with the table's, and
+generates, and the tile sets of the target's vendor table. With `--tiles` only
+the tile sets are; with `--few`, for a target that resembles another one, only
+a third of the files and option sets that do not name it. Of tile sets the compiler's figures are compared with the table's, and
 printed with the occupancy that follows. A build that succeeds leaves a file in
 `--stamps`, of a tile set with its figures, else empty. Its name is the hash of everything that the result depends on:
 
@@ -72,6 +74,7 @@ for option in "compiler", "libclc", "assembler", "stamps":
     parser.add_argument("--" + option, type=pathlib.Path)
 parser.add_argument("--writer", action="append", default=[])
 parser.add_argument("--tiles", action="store_true")
+parser.add_argument("--few", action="store_true")
 parser.add_argument("--required", action="store_true")
 args = parser.parse_args()
 is_portable = args.target == "portable"
@@ -125,6 +128,7 @@ class Build:
         words = options.split()
         self.options = [w for w in words if w.startswith("-")]
         self.extensions = [w for w in words if w.startswith("+")]
+        self.marks = [w for w in words if w.startswith("@")]
         self.items = "".join(w[1:] for w in words if w[1:].isdigit())
         self.is_written = is_written
         # A row of tile_sets, and is it the plain build?; or of engine_tiles,
@@ -273,6 +277,9 @@ for line in table.read_text(encoding="utf-8").splitlines():
     if name and name[0] != "#" and not args.tiles and \
             is_for_target(CL / name, options.split()):
         builds.append(Build(CL / name, options))
+if args.few:
+    builds = [b for i, b in enumerate(builds)
+              if i % 3 == 0 or "@" + args.target in b.marks]
 if args.target in tile_sets.UNITS:
     builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
                      tiles=(s, is_plain))

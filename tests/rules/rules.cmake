@@ -77,12 +77,12 @@ endfunction()
 
 xl_kernel_rule(portable "" --compiler ${XL_CLANG_CL} ${writers})
 foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
-    set(written)
+    set(extent --few)
     if(cpu MATCHES "gfx90a|gfx1100")
-        set(written ${writers})
+        set(extent ${writers})
     endif()
     xl_kernel_rule(${cpu} slow --compiler ${XL_CLANG_AMD}
-        --libclc ${XL_LIBCLC} ${written})
+        --libclc ${XL_LIBCLC} ${extent})
 endforeach()
 xl_kernel_rule(sm_90a slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC_PTX} --assembler ${XL_PTXAS})
@@ -91,4 +91,4 @@ xl_kernel_rule(gfx1151 slow --compiler ${XL_CLANG_AMD}
 xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
     --libclc ${XL_LIBCLC} --tiles)
 xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} ${writers})
-xl_kernel_rule(pvc slow --compiler ${XL_OCLOC})
+xl_kernel_rule(pvc slow --compiler ${XL_OCLOC} --few)
