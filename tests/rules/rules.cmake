@@ -78,7 +78,7 @@ endfunction()
 xl_kernel_rule(portable "" --compiler ${XL_CLANG_CL} ${writers})
 foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
     set(extent --few)
-    if(cpu MATCHES "gfx90a|gfx1100")
+    if(cpu STREQUAL "gfx90a")
         set(extent ${writers})
     endif()
     xl_kernel_rule(${cpu} slow --compiler ${XL_CLANG_AMD}
