@@ -86,6 +86,40 @@
         x[c].s##e = j < begin || j >= end ? -INFINITY : y;                    \
     }
 
+/* Tile c of a row's sums, of parts in f32. */
+#if JOIN
+#define TO_T 0
+#else
+#define TO_T DT
+#endif
+#if VA && !JOIN
+#define STORE_8(col, y) STOREVA(8, DT, to, col, y)
+#else
+#define STORE_8(col, y) STOREV(8, TO_T, to, col, y)
+#endif
+#if D % DPAS_M == 0
+#define STORE_REST
+#else
+#define STORE_ONE(e)                                                          \
+    if (col + e < D)                                                          \
+        STORE(TO_T, to, col + e, y.s##e);
+#define STORE_REST                                                            \
+    else {                                                                    \
+        FOR_KEYS(STORE_ONE)                                                   \
+    }
+#endif
+/* Written out: what a compiler does not unroll, since it is long, leaves the
+ * sums in memory. */
+#define STORE_TILE(c)                                                         \
+    if (c < NS) {                                                             \
+        const uint col = (sv * NS + c) * DPAS_M;                              \
+        const float8 y = each * sums[c];                                      \
+        if (col + DPAS_M <= D) {                                              \
+            STORE_8(col, y);                                                  \
+        }                                                                     \
+        STORE_REST                                                            \
+    }
+
 __kernel DPAS_ATTRIBUTE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void attention_dpas(ATTENTION_PARAMS, __global float *parts,
                     const ulong n_parts, __global const uchar *restrict packed,
@@ -201,61 +235,32 @@ void attention_dpas(ATTENTION_PARAMS, __global float *parts,
         gv += BLOCK;
     }
 
-    if (row0 + r >= rows)
-        return;
-    const float natural = top * (unit * LN_2);
-    const float sink = JOIN ? -INFINITY : SINK(b, h);
-    const float most = fmax(natural, sink), shift = shift_of(most);
-    const float factor = XL_EXP2(1, (natural - shift) * LOG2_E);
-    const float sum = factor * total + XL_EXP2(1, (sink - shift) * LOG2_E);
+    if (row0 + r < rows) { /* and no return: CP-37 */
+        const float natural = top * (unit * LN_2);
+        const float sink = JOIN ? -INFINITY : SINK(b, h);
+        const float most = fmax(natural, sink), shift = shift_of(most);
+        const float factor = XL_EXP2(1, (natural - shift) * LOG2_E);
+        const float sum = factor * total + XL_EXP2(1, (sink - shift) * LOG2_E);
 #if JOIN
-    const float each = factor;
-    __global float *to =
-        parts + PART_AT(((ulong)b * n.n_heads + h) * n_q_most + QUERY(r),
-                        xl_group_id(2), n_parts);
-#define TO_T 0
-    if (sv == 0) {
-        to[PART_TOP] = most;
-        to[PART_WEIGHT] = sum;
-    }
+        const float each = factor;
+        __global float *to =
+            parts + PART_AT(((ulong)b * n.n_heads + h) * n_q_most + QUERY(r),
+                            xl_group_id(2), n_parts);
+        if (sv == 0) {
+            to[PART_TOP] = most;
+            to[PART_WEIGHT] = sum;
+        }
 #else
-    const float each = factor * share_of(sum);
-    __global ELEM(DT) *to = o + ROW_AT(at.o, b, h, QUERY(r));
-#define TO_T DT
-    if (sv == 0)
-        STORE_LSE(b, h, QUERY(r), shift, sum);
+        const float each = factor * share_of(sum);
+        __global ELEM(DT) *to = o + ROW_AT(at.o, b, h, QUERY(r));
+        if (sv == 0)
+            STORE_LSE(b, h, QUERY(r), shift, sum);
 #endif
-#if VA && !JOIN
-#define STORE_8(col, y) STOREVA(8, DT, to, col, y)
-#else
-#define STORE_8(col, y) STOREV(8, TO_T, to, col, y)
-#endif
-#if D % DPAS_M == 0
-#define STORE_REST
-#else
-#define STORE_ONE(e)                                                          \
-    if (col + e < D)                                                          \
-        STORE(TO_T, to, col + e, y.s##e);
-#define STORE_REST                                                            \
-    else {                                                                    \
-        FOR_KEYS(STORE_ONE)                                                   \
+        STORE_TILE(0) STORE_TILE(1) STORE_TILE(2) STORE_TILE(3)
+        STORE_TILE(4) STORE_TILE(5) STORE_TILE(6) STORE_TILE(7)
+        STORE_TILE(8) STORE_TILE(9) STORE_TILE(10) STORE_TILE(11)
+        STORE_TILE(12) STORE_TILE(13) STORE_TILE(14) STORE_TILE(15)
+        STORE_TILE(16) STORE_TILE(17) STORE_TILE(18) STORE_TILE(19)
+        STORE_TILE(20) STORE_TILE(21) STORE_TILE(22) STORE_TILE(23)
     }
-#endif
-/* Written out: what a compiler does not unroll, since it is long, leaves the
- * sums in memory. */
-#define STORE_TILE(c)                                                         \
-    if (c < NS) {                                                             \
-        const uint col = (sv * NS + c) * DPAS_M;                              \
-        const float8 y = each * sums[c];                                      \
-        if (col + DPAS_M <= D) {                                              \
-            STORE_8(col, y);                                                  \
-        }                                                                     \
-        STORE_REST                                                            \
-    }
-    STORE_TILE(0) STORE_TILE(1) STORE_TILE(2) STORE_TILE(3)
-    STORE_TILE(4) STORE_TILE(5) STORE_TILE(6) STORE_TILE(7)
-    STORE_TILE(8) STORE_TILE(9) STORE_TILE(10) STORE_TILE(11)
-    STORE_TILE(12) STORE_TILE(13) STORE_TILE(14) STORE_TILE(15)
-    STORE_TILE(16) STORE_TILE(17) STORE_TILE(18) STORE_TILE(19)
-    STORE_TILE(20) STORE_TILE(21) STORE_TILE(22) STORE_TILE(23)
 }
