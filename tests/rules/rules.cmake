@@ -90,5 +90,5 @@ xl_kernel_rule(gfx1151 slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC} --tiles)
 xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
     --libclc ${XL_LIBCLC} --tiles)
-xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} --few ${writers})
-xl_kernel_rule(pvc slow --compiler ${XL_OCLOC})
+xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} ${writers})
+xl_kernel_rule(pvc slow --compiler ${XL_OCLOC} --few)
