@@ -2,8 +2,8 @@
 """Compile every kernel offline for one target, on all cores.
 
 check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
-                 [--writer PROGRAM]... [--tiles | --few] [--required]
-                 --stamps FOLDER
+                 [--writer PROGRAM]... [--sets PART] [--tiles PART]
+                 [--required] --stamps FOLDER
 
 TARGET      compiler   what is checked
 portable    clang      plain OpenCL C 1.2, every extension off, no warning
@@ -12,13 +12,16 @@ sm_*        clang      NVIDIA's own kernels and option sets: then assembled by
                        ptxas, nothing spilled and nothing serialized
 any other   ocloc      Intel: that device, no register spilled
 
-Compiled are the files below cl/ by themselves, the option sets of
-kernel_options.txt, what each `--writer` program (`PROGRAM write FOLDER`)
-generates, and the tile sets of the target's vendor table. With `--tiles` only
-the tile sets are; with `--few`, for a target that resembles another one, only
-a third of the files and option sets that do not name it. Of tile sets the compiler's figures are compared with the table's, and
-printed with the occupancy that follows. A build that succeeds leaves a file in
-`--stamps`, of a tile set with its figures, else empty. Its name is the hash of everything that the result depends on:
+Compiled are the option sets of kernel_options.txt, the files below cl/ that it
+does not name by themselves (portable: all), of what each `--writer` program
+(`PROGRAM write FOLDER`) generates every fourth kernel (portable: second), and
+the tile sets of the target's vendor table. For targets that resemble each other
+the parts say how many: `--sets 1/3` the second third of the files and of the
+option sets that do not name it, `none` nothing but tile sets; `--tiles 0/2`
+half of the tile sets. Of tile sets the compiler's figures are compared with
+the table's, and printed with the occupancy that follows. A build that succeeds
+leaves a file in `--stamps`, of a tile set with its figures, else empty. Its
+name is the hash of everything that the result depends on:
 
     this script, the tools' files, the options,
     the text of the kernel and of all files that it includes, less comments
@@ -73,8 +76,8 @@ parser.add_argument("target")
 for option in "compiler", "libclc", "assembler", "stamps":
     parser.add_argument("--" + option, type=pathlib.Path)
 parser.add_argument("--writer", action="append", default=[])
-parser.add_argument("--tiles", action="store_true")
-parser.add_argument("--few", action="store_true")
+parser.add_argument("--sets", default="0/1")
+parser.add_argument("--tiles", default="0/1")
 parser.add_argument("--required", action="store_true")
 args = parser.parse_args()
 is_portable = args.target == "portable"
@@ -269,25 +272,35 @@ def is_for_target(path, words=()):
         "@portable" not in words and (is_amd or "@amd" not in words)
 
 
-files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
-builds = [] if args.tiles else [Build(f) for f in files if is_for_target(f)]
+def part(which, items):
+    """Those of a list that a part, `0/3`, has: every third, from the first."""
+    first, _, step = which.partition("/")
+    return items[int(first)::int(step)]
+
+
 table = pathlib.Path(__file__).with_name("kernel_options.txt")
+sets = []
 for line in table.read_text(encoding="utf-8").splitlines():
     name, _, options = line.partition(" ")
-    if name and name[0] != "#" and not args.tiles and \
-            is_for_target(CL / name, options.split()):
-        builds.append(Build(CL / name, options))
-if args.few:
-    builds = [b for i, b in enumerate(builds)
-              if i % 3 == 0 or "@" + args.target in b.marks]
+    if name and name[0] != "#" and is_for_target(CL / name, options.split()):
+        sets.append(Build(CL / name, options))
+named = {b.path for b in sets if is_gpu}
+files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
+sets += [Build(f) for f in files if is_for_target(f) and f not in named]
+own = [b for b in sets if "@" + args.target in b.marks]
+builds = [] if args.sets == "none" else own + part(
+    args.sets, [b for b in sets if b not in own])
 if args.target in tile_sets.UNITS:
     builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
                      tiles=(s, is_plain))
-               for s in tile_sets.read_sets(args.target)
+               for s in part(args.tiles, tile_sets.read_sets(args.target))
                for is_plain, options in zip(
                    (True, False), tile_sets.options(args.target, s))]
+lists = [row[0] for row in engine_tiles.TARGETS.values()]
+is_shared = lists.count(engine_tiles.TARGETS.get(args.target, lists)[0]) > 1
 builds += [Build(CL / tile_sets.KERNELS[s.kernel], options, tiles=(s, i))
-           for s in engine_tiles.read_tiles(args.target)
+           for s in part(args.tiles if is_shared else "0/1",
+                         engine_tiles.read_tiles(args.target))
            for i, options in enumerate(engine_tiles.options(args.target, s))]
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -297,8 +310,9 @@ with tempfile.TemporaryDirectory() as scratch:
         _, error = run(writer, "write", written)
         if error:
             sys.exit(f"{writer}: {error}")
-        builds += [Build(f, is_written=True) for f in
-                   sorted(written.glob("gpu_*.cl" if is_gpu else "*.cl"))]
+        texts = sorted(written.glob("gpu_*.cl" if is_gpu else "*.cl"))
+        builds += [Build(f, is_written=True)
+                   for f in part("0/4" if is_gpu else "0/2", texts)]
 
     args.stamps.mkdir(parents=True, exist_ok=True)
     due = [b for b in builds if not b.stamp().exists()]

@@ -76,19 +76,22 @@ function(xl_kernel_rule target label)
 endfunction()
 
 xl_kernel_rule(portable "" --compiler ${XL_CLANG_CL} ${writers})
-foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1201)
-    set(extent --few)
-    if(cpu STREQUAL "gfx90a")
-        set(extent ${writers})
-    endif()
+# Each option set is compiled for one CDNA, one RDNA and one Intel target; each
+# tile set of a list that targets share for one of them.
+set(parts_gfx90a --sets 0/2 --tiles 1/4 ${writers})
+set(parts_gfx942 --sets 1/2 --tiles 0/2)
+set(parts_gfx950 --sets none --tiles 3/4)
+set(parts_gfx1030 --sets 0/3)
+set(parts_gfx1100 --sets 1/3 --tiles 0/2)
+set(parts_gfx1151 --sets none --tiles 1/4)
+set(parts_gfx1201 --sets 2/3 --tiles 1/2)
+foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201)
     xl_kernel_rule(${cpu} slow --compiler ${XL_CLANG_AMD}
-        --libclc ${XL_LIBCLC} ${extent})
+        --libclc ${XL_LIBCLC} ${parts_${cpu}})
 endforeach()
+xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
+    --libclc ${XL_LIBCLC} ${parts_gfx950})
 xl_kernel_rule(sm_90a slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC_PTX} --assembler ${XL_PTXAS})
-xl_kernel_rule(gfx1151 slow --compiler ${XL_CLANG_AMD}
-    --libclc ${XL_LIBCLC} --tiles)
-xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
-    --libclc ${XL_LIBCLC} --tiles)
-xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} ${writers})
-xl_kernel_rule(pvc slow --compiler ${XL_OCLOC} --few)
+xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} --sets 0/2 ${writers})
+xl_kernel_rule(pvc slow --compiler ${XL_OCLOC} --sets 1/2)
