@@ -118,11 +118,9 @@ static const struct xl__variant *const conv_data[] = {
     NULL,
 };
 static const struct xl__variant *const conv_filters[] = {
-    &xl__conv_filters_gemm_dpas,
-    &xl__conv_filters_gemm_simt,
-    &xl__conv_filters_tiled,
-    &xl__conv_filters_ref,
-    NULL,
+    &xl__conv_filters_gemm_dpas, &xl__conv_filters_dpas,
+    &xl__conv_filters_gemm_simt, &xl__conv_filters_tiled,
+    &xl__conv_filters_ref,       NULL,
 };
 
 static const struct xl__variant *const attention[] = {

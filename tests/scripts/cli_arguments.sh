@@ -151,6 +151,11 @@ for name in arc-a770 arc-b580 max-1550; do
             "$clbench" conv --layout nhwc $layer --dtype f16 --explain \
             --as "$name"
         says "1. conv_dpas  <- chosen"
+        # shellcheck disable=SC2086
+        expect 0 "its filters' gradient on $name" \
+            env OCL_ICD_VENDORS="$no_drivers" "$clbench" conv --layout nhwc \
+            $layer --dtype f16 --pass backward-filters --explain --as "$name"
+        says "1. conv_filters_dpas  <- chosen"
     done
 done
 expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \

@@ -24,17 +24,22 @@
  *               it points to, and a mask clears pixels outside of the image.
  *               To pack windows of r x s would write and read the images r s
  *               times: lib/ops/gemm/engines/dpas.c
+ *               WINDOWS 3: k counts windows, of images that were copied in
+ *               pairs (gemm/windows/copy.cl), and columns of B are their
+ *               elements: a word is one of both images, a block read loads
+ *               those of RN instructions, and an item locates a window
  * Arguments     a, off_a, apart_a: packed A, in words; product z begins apart_a z
  *               words behind off_a. b likewise; then TILE_PARAMS
  *               (gemm/tile_order.clh). WINDOWS: a, off_a: images, in elements;
- *               struct windows
+ *               struct windows; of 3 in place of b
  * Launch        1-D; local DPAS_LANES SM SN; global that times the tiles of all
  *               products
  * Local memory  none (XL_DPAS_EMULATED: 256 bytes a sub-group)
  * -D            RM, RN 1, 2 or 4; SM SN; TM, TN: as above; TK a multiple of DPAS_K, to
  *               which k was padded; GR: gemm/tile_order.clh; WINDOWS: 0 (the
  *               default): none; then TK divides the channels of a pixel and is
- *               DPAS_K or twice that; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh; DPAS_LANES, XL_DPAS_...:
+ *               DPAS_K or twice that; 3: TK is a multiple of 2 DPAS_LANES, RN
+ *               DPAS_N divides the words of a pixel; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh; DPAS_LANES, XL_DPAS_...:
  *               common/intel/dpas.clh
  * Needs         the instruction, or its emulation, which any device runs
  * Cost          2 m n k flop; k (m n / TN + m n / TM) elements read
@@ -56,7 +61,10 @@
 #endif
 #define XL_VW 2
 #define DPAS_T TA
-#if WINDOWS
+#if WINDOWS == 3
+#define DPAS_COLUMNS RN
+#define DPAS_STEPS (DPAS_LANES / 8)
+#elif WINDOWS
 #define DPAS_STEPS (TK * ELEM_BYTES(TA) / 32)
 #endif
 #include "gemm/gemm.clh"
@@ -67,10 +75,12 @@
 
 #if WINDOWS
 #include "gemm/windows/windows.clh"
+#define CHUNK 16 /* bytes of windows.clh */
+#endif
 
+#if WINDOWS == 1 || WINDOWS == 2
 /* Rows of a sub-group that an item locates. */
 #define LOCATED ((RM * DPAS_M + DPAS_LANES - 1) / DPAS_LANES)
-#define CHUNK 16 /* bytes of windows.clh */
 
 struct rows {
     struct window at[LOCATED];
@@ -120,9 +130,50 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
     const uint line_a = n_steps * DPAS_A_BYTES;                               \
     uint ga = DPAS_UNIFORM(off_a + p.z * apart_a +                            \
                            ((uint)p.m0 / DPAS_M + sm * RM) * line_a) -                 \
-              DPAS_A_BYTES
-#define NEXT_A() ga += DPAS_A_BYTES
-#define LOAD_A(i, to) (to)[0] = dpas_load_a(&team, a + (ga + (i) * line_a))
+              DPAS_STEPS * DPAS_A_BYTES
+#define NEXT_A() ga += DPAS_STEPS * DPAS_A_BYTES
+#define LOAD_A(i, to)                                                         \
+    DPAS_UNROLL                                                               \
+    for (uint l = 0; l < DPAS_STEPS; l++)                                     \
+        (to)[l] =                                                             \
+            dpas_load_a(&team, a + (ga + (i) * line_a + l * DPAS_A_BYTES))
+#endif
+
+/* Columns of a sub-group are of one pixel of the windows. */
+#if WINDOWS == 3
+#define B_PARAMS                                                              \
+    __global const uchar *restrict b, const ulong off_b,                      \
+        const struct windows images
+#define BEGIN_B()                                                             \
+    __global const uchar *gb = b + (off_b + GEMM_AT_B(p.z)) * ELEM_BYTES(TA); \
+    const struct tap tap = locate_tap(                                        \
+        &images, ((uint)p.n0 + sn * RN * DPAS_N) * 4 / CHUNK);                \
+    const struct pixel pixel = pixel_of(&images, &tap)
+#define LOAD_B(s, to)                                                         \
+    do {                                                                      \
+        const struct window at = locate_window(                               \
+            &images, (s) * DPAS_WORDS + team.lane, (uint)k / DPAS_PACK);      \
+        const uint mask = PIXEL_BYTES(&images, at, pixel) > 0 ? UINT_MAX : 0; \
+        const uint from = PIXEL_AT(at, pixel) * CHUNK & mask;                 \
+        DPAS_UNROLL                                                           \
+        for (uint l = 0; l < DPAS_STEPS; l++)                                 \
+            dpas_gather_b(&team, gb, from, mask, l * DPAS_WORDS, (to)[l]);    \
+    } while (0)
+#else
+#define B_PARAMS                                                              \
+    __global const uchar *restrict b, const uint off_b, const uint apart_b
+#define BEGIN_B()                                                             \
+    const uint line_b = n_steps * DPAS_B_BYTES;                               \
+    uint gb = DPAS_UNIFORM(off_b + p.z * apart_b +                            \
+                           ((uint)p.n0 / DPAS_N + sn * RN) * line_b)
+#define LOAD_B(s, to)                                                         \
+    DPAS_UNROLL                                                               \
+    for (uint l = 0; l < DPAS_STEPS; l++) {                                   \
+        DPAS_UNROLL                                                           \
+        for (uint j = 0; j < RN; j++)                                         \
+            (to)[l][j] = dpas_load_b(&team, b + (gb + j * line_b));           \
+        gb += DPAS_B_BYTES;                                                   \
+    }
 #endif
 
 /* A tile of sums, row by row, so that one address is alive at a time. Written
@@ -164,17 +215,14 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
 /* Tiles of A below each other, and of B side by side, are `line` words
  * apart. */
 __kernel DPAS_ATTRIBUTE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void gemm_dpas(A_PARAMS, __global const uchar *restrict b, const uint off_b,
-               const uint apart_b, TILE_PARAMS)
+void gemm_dpas(A_PARAMS, B_PARAMS, TILE_PARAMS)
 {
     DPAS_TEAM(team, ITEMS);
     const struct tile p = locate_tile(GROUP, tiles_m, tiles_n, m, n);
     const uint sm = team.number % SM, sn = team.number / SM;
     const uint n_steps = (uint)((k - 1) / TK + 1) * (TK / DPAS_K);
-    const uint line_b = n_steps * DPAS_B_BYTES;
-    uint gb = DPAS_UNIFORM(off_b + p.z * apart_b +
-                           ((uint)p.n0 / DPAS_N + sn * RN) * line_b);
     BEGIN_A();
+    BEGIN_B();
     dpas_c sum[RM][RN];
     DPAS_UNROLL
     for (uint i = 0; i < RM; i++) {
@@ -185,13 +233,7 @@ void gemm_dpas(A_PARAMS, __global const uchar *restrict b, const uint off_b,
     for (uint s = 0; s < n_steps; s += DPAS_STEPS) {
         dpas_a fa[DPAS_STEPS];
         dpas_b fb[DPAS_STEPS][RN];
-        DPAS_UNROLL
-        for (uint l = 0; l < DPAS_STEPS; l++) {
-            DPAS_UNROLL
-            for (uint j = 0; j < RN; j++)
-                fb[l][j] = dpas_load_b(&team, b + (gb + j * line_b));
-            gb += DPAS_B_BYTES;
-        }
+        LOAD_B(s, fb);
         NEXT_A();
         DPAS_UNROLL
         for (uint i = 0; i < RM; i++) {

@@ -6,19 +6,25 @@
  *               SIDE 0, A    word DPAS_WORDS i + w: row i of the tile
  *               SIDE 1, B    word DPAS_N w + i: column i
  *
- *               where w counts the words of DPAS_PACK elements along k
+ *               where w counts the words of DPAS_PACK elements along k. PAIRS:
+ *               the two of a word are a pixel of two images, k counts the
+ *               pixels of `each` images, `per_image` of one
  * Arguments     from: element (i, l) of product z, of `extent` by k, at off +
- *               z step + i sx + l sk; to: words, product z from first + z
+ *               z step + i sx + l sk; PAIRS: at off + step (image) + i sx + sk
+ *               (pixel), of `images` in all; to: words, product z from first + z
  *               to_step on; lines of `line` words, a tile along x each
  * Launch        3-D: a word each, `line` along x; tiles along x; products
  * Local memory  none
- * -D            SIDE; DPAS_LANES, DPAS_T: common/intel/dpas.clh; UNIT: `from`
+ * -D            SIDE; PAIRS: 0 (the default), 1; DPAS_LANES, DPAS_T: common/intel/dpas.clh; UNIT: `from`
  *               is contiguous along k (0), or may not be (1)
  * Needs         OpenCL C 1.2
  * Cost          no flop; the operand is read and written once
  * Source        the definition */
 #ifndef SIDE
 #define SIDE 0
+#endif
+#ifndef PAIRS
+#define PAIRS 0
 #endif
 #include "common/intel/dpas.clh"
 
@@ -39,12 +45,19 @@ typedef ushort elem;
 #define WORD(t) ((t) / DPAS_N)
 #endif
 
+#if PAIRS
+#define PAIRS_PARAMS                                                          \
+    , const uint each, const uint images, const uint per_image
+#else
+#define PAIRS_PARAMS
+#endif
+
 __kernel void gemm_dpas_pack(__global const elem *restrict from,
                              const ulong off, const ulong sx, const ulong sk,
                              const ulong step, const ulong extent,
                              const ulong k, __global uint *restrict to,
                              const ulong first, const ulong to_step,
-                             const ulong line)
+                             const ulong line PAIRS_PARAMS)
 {
     const ulong at = get_global_id(0);
     const ulong tile = get_global_id(1), z = get_global_id(2);
@@ -55,10 +68,18 @@ __kernel void gemm_dpas_pack(__global const elem *restrict from,
     if (at >= line)
         return;
     if (i < extent) {
+#if PAIRS
+        const uint pixel = (uint)(l / DPAS_PACK), pair = pixel / per_image;
+        const uint image = (uint)z * each + pair * DPAS_PACK;
+        const ulong apart = step, left = l < k ? images - image : 0;
+        from += off + image * step + i * sx + (pixel - pair * per_image) * sk;
+#else
+        const ulong apart = sk, left = max(k, l) - l;
         from += off + z * step + i * sx + l * sk;
+#endif
         for (uint j = 0; j < DPAS_PACK; j++) {
-            if (l + j < k)
-                word |= (uint)from[j * sk] << (j * (32 / DPAS_PACK));
+            if (j < left)
+                word |= (uint)from[j * apart] << (j * (32 / DPAS_PACK));
         }
     }
     to[first + z * to_step + tile * line + at] = word;

@@ -9,9 +9,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "ops/conv/conv.h"
 
-enum { NO_TILE = 24, LEAST_SIDE = 5, MOST_IMAGES = 2 };
+enum {
+    NO_TILE = 24,
+    LEAST_SIDE = 5,
+    MOST_IMAGES = 2,
+    PAIRED_IMAGES = 7, /* two parts of two pairs, one of them of one image */
+    MOST_COLUMNS = 64  /* of a sub-group */
+};
 
 /* The sizes of a tile that the case exceeds. */
 struct tile {
@@ -75,7 +82,13 @@ static void shrink_channels(const xl_conv *d, const struct tile *t, bool keeps,
             choose_size(kg, t->deep / (has_slices ? 1 : taps) + 1),
             kg % t->slice == 0 ? t->slice : 1);
     } else if (!keeps) {
-        cg = choose_size(cg, t->cols / (d->r * d->s) + 2);
+        /* Of a pixel as it is copied. */
+        const size_t unit =
+            t->slice > 1
+                ? xl__gcd(xl__round_up(cg, XL__CONV_WIDEST), MOST_COLUMNS)
+                : 1;
+        const size_t least = t->cols / (d->r * d->s) + 2;
+        cg = xl__min_size(cg, xl__round_up(choose_size(cg, least), unit));
         kg = choose_size(kg, t->rows + 1);
     }
     s->c = cg * s->groups;
@@ -163,7 +176,9 @@ void xl__conv_backward_shrink(const void *canonical,
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
     shrink_channels(&c->d, &t, own && own->keeps_filters, &to->d);
-    to->d.n = xl__max_size(1, xl__min_size(c->d.n, MOST_IMAGES));
+    const bool has_pairs = t.slice > 1 && c->d.pass != XL_CONV_BACKWARD_DATA;
+    to->d.n = xl__max_size(
+        1, xl__min_size(c->d.n, has_pairs ? PAIRED_IMAGES : MOST_IMAGES));
     (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data
                                         : shrink_filters)(&c->d, &t, to);
     to->d.beta = own && own->has_plain ? c->d.beta : 1;

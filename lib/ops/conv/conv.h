@@ -79,7 +79,9 @@ struct xl__conv_own {
      * sizes and the channels of a group, which the self-check's case keeps. */
     bool keeps_filters;
     /* TM counts pixels and TN filters in both layouts, and a slice is of one
-     * pixel: channels that are a multiple of TK stay one. */
+     * pixel: channels that are a multiple of TK stay one. Of the gradient of
+     * filters: columns of a sub-group are of one pixel, and there are pairs of
+     * images. */
     bool by_pixel;
     bool has_plain; /* other programs where out is not read (beta = 0) */
     /* TM counts tiles of window x window pixels, TN filters and TK channels,
@@ -185,6 +187,7 @@ extern const struct xl__tunable xl__conv_tiled_tunables[],
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
     xl__conv_data_cpu, xl__conv_data_direct, xl__conv_data_wgmma,
     xl__conv_data_mma, xl__conv_data_dpas, xl__conv_filters_ref,
-    xl__conv_filters_tiled, xl__conv_filters_cpu, xl__conv_filters_mma;
+    xl__conv_filters_tiled, xl__conv_filters_cpu, xl__conv_filters_mma,
+    xl__conv_filters_dpas;
 
 #endif

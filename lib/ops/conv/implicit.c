@@ -85,6 +85,7 @@ static size_t copy_images(size_t c, size_t unit, struct xl__windows *w)
                                    .h = d->h,
                                    .w = d->w,
                                    .c = c,
+                                   .from_n = d->n,
                                    .from_w = d->w,
                                    .from_c = d->c};
     for (unsigned at = 0; at < XL__N_AT; at++)
@@ -134,6 +135,7 @@ static void find_copies(const xl_conv *d, struct xl__implicit_unit unit,
                                  .h = d->r,
                                  .w = f.columns,
                                  .c = f.c,
+                                 .from_n = d->k,
                                  .from_w = d->s,
                                  .from_c = xl__conv_cg(d)};
     xl__conv_filter_strides(d, w->filters.stride);

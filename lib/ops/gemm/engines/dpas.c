@@ -8,7 +8,9 @@
  * the image. The windows of a 3 x 3 filter, packed, are 9 images that are
  * written and read: on an A770 that takes 8 times as long as the product of
  * ResNet-50's 3 x 3 layer of 64 channels. They are the kernel's A also where
- * images are the caller's B (NCHW).
+ * images are the caller's B (NCHW). Windows across, the gradient of filters,
+ * are columns of B, whose words are of two images: these are copied in pairs,
+ * word beside word, and so is A packed.
  *
  * The time of a product is that of the compute unit with the most tiles of
  * sub-groups, whose instructions and loads from the cache overlap; of windows
@@ -31,6 +33,7 @@ enum {
     LINE_BYTES = 32, /* of a row of A and a column of B in it */
     WORD = 4,
     ELEM_BYTES = 2, /* of windows */
+    PAIR = 2,       /* images of a word of theirs */
     PACK_ITEMS = 64
 };
 
@@ -114,11 +117,11 @@ struct xl__params xl__dpas_listed(size_t i, const xl_matrix_op *op)
     return p;
 }
 
-/* Windows are rows. */
+/* Windows are rows, but for those across. */
 static struct xl__gemm_oriented orient(const struct xl__gemm_canonical *c)
 {
     const struct xl__gemm_oriented s = xl__gemm_orient(&c->g);
-    if (!c->windows || !c->windows->of_b)
+    if (!c->windows || !c->windows->of_b || c->windows->across)
         return s;
     return (struct xl__gemm_oriented){.a = s.b,
                                       .b = s.a,
@@ -199,12 +202,19 @@ static bool lay_out(struct dpas_plan *j,
            j->scratch_bytes <= UINT32_MAX;
 }
 
+static bool is_packed(const struct xl__windows *w, unsigned side)
+{
+    return !w || w->across == (side == 0);
+}
+
 static bool lay_out_both(struct dpas_plan *j)
 {
     const struct xl__windows *w = j->c->windows;
     j->scratch_bytes = 0;
-    if ((!w && !lay_out(j, &j->s.a, ROWS, j->set.tm, &j->packed[0])) ||
-        !lay_out(j, &j->s.b, j->op->n, j->set.tn, &j->packed[1]))
+    if ((is_packed(w, 0) &&
+         !lay_out(j, &j->s.a, ROWS, j->set.tm, &j->packed[0])) ||
+        (is_packed(w, 1) &&
+         !lay_out(j, &j->s.b, j->op->n, j->set.tn, &j->packed[1])))
         return false;
     if (w) {
         j->copies = xl__windows_place(w, j->scratch_bytes);
@@ -219,13 +229,18 @@ static void add_pack(const struct dpas_plan *j,
                      struct xl__plan *p)
 {
     const struct packed *to = &j->packed[side];
+    const struct xl__windows *w = j->c->windows;
+    const size_t count = j->c->g.batch.count;
+    const bool pairs = w && w->across;
+    if (!is_packed(w, side))
+        return;
     struct xl__step *s =
         xl__plan_add(p, "gemm/intel/dpas_pack.cl", "gemm_dpas_pack", 0, 1);
     xl__dpas_define(s, j->op);
     xl__define(s, "DPAS_T", (long)j->c->g.a.dtype);
     xl__define(s, "SIDE", (long)side);
     xl__step_set_3d(s, PACK_ITEMS, to->line_bytes / WORD, to->lines,
-                    to->step ? j->c->g.batch.count : 1);
+                    to->step ? count : 1);
     s->slice_dim = 1;
     if (j->copies.filters > 0) {
         xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -235,13 +250,19 @@ static void add_pack(const struct dpas_plan *j,
     } else {
         xl__gemm_arg_operand(s, operand);
     }
-    xl__arg_u64(s, batch_step(j, operand));
+    xl__arg_u64(s, pairs ? w->out_step : batch_step(j, operand));
     xl__arg_u64(s, operand->extent);
     xl__arg_u64(s, j->c->g.k);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_u64(s, to->first / WORD);
     xl__arg_u64(s, to->step / WORD);
     xl__arg_u64(s, to->line_bytes / WORD);
+    if (pairs) {
+        xl__define(s, "PAIRS", 1);
+        xl__arg_u32(s, PAIR * w->conv.n / count);
+        xl__arg_u32(s, w->out_images);
+        xl__arg_u32(s, w->p * w->q);
+    }
 }
 
 /* -- the product ---------------------------------------------------------- */
@@ -258,7 +279,7 @@ static void arg_windows(struct xl__step *s, const struct dpas_plan *j)
 {
     const struct xl__windows *w = j->c->windows;
     xl__windows_define(s, w);
-    if (w->images.n > 0) {
+    if (w->images.n > 0) { /* pairs always are */
         xl__arg_mem(s, XL__MEM_SCRATCH);
         xl__arg_u64(s, j->copies.images);
     } else {
@@ -290,11 +311,12 @@ static void add_product(const struct dpas_plan *j, struct xl__plan *p)
         xl__step_add_option(s, j->l->model.dpas->registers_option);
     xl__gemm_define(s, j->c, j->s.is_swapped);
     s->global[0] = xl__tile_groups(&j->grid) * items;
-    if (j->c->windows)
-        arg_windows(s, j);
-    else
-        arg_packed(s, &j->packed[0]);
-    arg_packed(s, &j->packed[1]);
+    for (unsigned side = 0; side < OPERANDS; side++) {
+        if (is_packed(j->c->windows, side))
+            arg_packed(s, &j->packed[side]);
+        else
+            arg_windows(s, j);
+    }
     xl__tile_args(s, j->c, &j->s, &j->grid);
     p->tiling = xl__tile_describe(s, &j->grid,
                                   (xl_tiling){.rows = set->tm,
@@ -318,9 +340,13 @@ static double tile_clocks(const struct dpas_plan *j, double flop_per_clock)
         depth * (rows + cols) * (double)xl_dtype_bytes(j->c->g.a.dtype);
     const double multiply = 2 * rows * cols * depth / flop_per_clock;
     const double tk = (double)j->set.tk;
-    const double locate = depth / tk *
-                          (m->locate_clocks +
-                           m->row_clocks * rows * (1 + tk / (double)j->op->k));
+    const bool across = j->c->windows && j->c->windows->across;
+    const double slice = across ? (double)j->op->k : tk;
+    const double locate =
+        depth / slice *
+        (m->locate_clocks +
+         m->row_clocks * (across ? ROWS * (1 + (double)j->set.rn)
+                                 : rows * (1 + tk / (double)j->op->k)));
     const double load =
         fmax(bytes / m->load_bytes, j->c->windows ? locate : 0);
     return fmax(multiply, load) + m->shown * fmin(multiply, load) +
@@ -350,6 +376,17 @@ static void model(const struct dpas_plan *j, struct xl__cost *w)
 
 /* -- the plan ------------------------------------------------------------- */
 
+/* Whether a slice of windows is of one pixel; across, whether the columns of a
+ * sub-group are, and each of its items locates a window. */
+static bool fits_windows(const struct dpas_plan *j)
+{
+    const struct xl__windows *w = j->c->windows;
+    if (w && w->across)
+        return channels(w) / PAIR % (j->set.rn * j->op->n) == 0 &&
+               j->set.tk % (PAIR * j->op->lanes) == 0;
+    return !w || channels(w) % j->set.tk == 0;
+}
+
 static bool lay_out_plan(struct dpas_plan *j)
 {
     const struct xl__tile tile = tile_of(&j->set);
@@ -358,8 +395,7 @@ static bool lay_out_plan(struct dpas_plan *j)
                                      .k = j->c->g.k,
                                      .count = j->c->g.batch.count,
                                      .in = j->c->g.a.dtype};
-    return fits(j->l, j->op, &j->set) &&
-           (!j->c->windows || channels(j->c->windows) % j->set.tk == 0) &&
+    return fits(j->l, j->op, &j->set) && fits_windows(j) &&
            xl__tile_cut(j->l, &tile, &job, &j->grid) && lay_out_both(j);
 }
 
@@ -381,14 +417,16 @@ static struct xl__cost product_cost(const xl_gemm *g)
 }
 
 /* Of windows, whose rows take registers of their own, two instructions along k
- * where a pixel has as many channels. */
+ * where a pixel has as many channels; across as many as an item's window. */
 static void adapt(const struct xl__windows *w, const xl_matrix_op *op,
                   struct xl__params *p)
 {
     enum { FEW = 4 }; /* sums that leave registers enough */
     if (!w)
         return;
-    if (channels(w) % (2 * op->k) == 0)
+    if (w->across)
+        p->value[XL__GEMM_TK] = PAIR * (int)op->lanes;
+    else if (channels(w) % (2 * op->k) == 0)
         p->value[XL__GEMM_TK] = 2 * (int)op->k;
     if (p->value[XL__DPAS_RM] * p->value[XL__DPAS_RN] > FEW)
         p->value[XL__DPAS_GRF] = XL__DPAS_ALL_REGISTERS;
@@ -426,8 +464,7 @@ static xl_status plan_dpas(const struct xl__limits *l, const void *desc,
     p->scratch_bytes = j.scratch_bytes;
     if (j.c->windows)
         xl__windows_copy(l, j.c->windows, &j.copies, p);
-    else
-        add_pack(&j, &j.s.a, 0, p);
+    add_pack(&j, &j.s.a, 0, p);
     add_pack(&j, &j.s.b, 1, p);
     add_product(&j, p);
     model(&j, &work);
@@ -439,8 +476,6 @@ static const char *refuse_windows(const struct xl__windows *w)
 {
     if (!w)
         return NULL;
-    if (w->across)
-        return "it has windows as rows of A alone";
     if (channels(w) * ELEM_BYTES % LINE_BYTES != 0)
         return "the channels of a pixel are no multiple of 32 bytes";
     if (span_elems(w) > UINT32_MAX / ELEM_BYTES)

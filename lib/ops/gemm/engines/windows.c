@@ -73,7 +73,7 @@ static size_t place_copy(const struct xl__window_copy *c, size_t unit,
     to->end_bytes = (first + c->n * c->h * c->w * c->c) * ELEM_BYTES;
     to->moved_bytes +=
         copied_elems(c) * ELEM_BYTES +
-        (double)(c->n * c->h * c->from_w * c->from_c) * ELEM_BYTES;
+        (double)(c->from_n * c->h * c->from_w * c->from_c) * ELEM_BYTES;
     to->launches++;
     return first;
 }
@@ -100,10 +100,13 @@ static void add_copy(const struct xl__limits *l,
         xl__plan_add(p, "gemm/windows/copy.cl", "gemm_windows_copy", 0, 0);
     xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), chunks, c->h, c->n);
     s->is_aid = true;
+    if (c->pairs)
+        xl__define(s, "PAIRS", 1);
     xl__arg_mem(s, c->mem);
     xl__arg_value_u64(s, c->value);
     for (unsigned i = N; i <= W; i++)
         xl__arg_u64(s, c->stride[i]);
+    xl__arg_u32(s, c->from_n);
     xl__arg_u32(s, c->from_w);
     xl__arg_u32(s, c->from_c);
     xl__arg_mem(s, XL__MEM_SCRATCH);

@@ -14,22 +14,26 @@
 
 /* A copy of n x h x w x c elements of 2 bytes, dense in this order; all 0:
  * there is none. Its rows begin with `left` pixels of 0; then from_w x from_c
- * elements of the source follow, and zeros. */
+ * elements of the source follow, and zeros. pairs: n pairs of the source's
+ * from_n images, element beside element, c counting those of both. */
 struct xl__window_copy {
     unsigned mem, value; /* the source's slots */
     size_t stride[4];    /* the source's, along n, c, h, w */
     size_t n, h, w, c;
-    size_t left, from_w, from_c;
+    size_t left, from_n, from_w, from_c;
+    bool pairs;
 };
 
 /* Images in NHWC as they are gathered, copied or not, with all fields of a
  * canonical convolution set; p and q rows and columns of windows; of_b: B is
  * gathered, A has the filters. across, of B: a row of B is a window, and A has
- * the gradient of out, whose copy is `filters`. */
+ * the gradient of out, whose copy is `filters`. Where images are pairs, out's
+ * are `out_images`, each `out_step` elements behind the one before. */
 struct xl__windows {
     bool of_b, across;
     xl_conv conv;
     size_t p, q;
+    size_t out_images, out_step;
     struct xl__window_copy images, filters;
 };
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "cases/conv_cases.h"
 #include "ops/conv/conv.h"
 #include "ops/gemm/engines/dpas.h"
@@ -44,10 +45,11 @@ static const struct {
                                XL__OP_CONV_DATA,
                                {&xl__conv_data_mma, &xl__conv_data_dpas,
                                 &xl__conv_data_gemm_dpas}},
-    [XL_CONV_BACKWARD_FILTERS] = {
-        "filters",
-        XL__OP_CONV_FILTERS,
-        {&xl__conv_filters_mma, NULL, &xl__conv_filters_gemm_dpas}}};
+    [XL_CONV_BACKWARD_FILTERS] = {"filters",
+                                  XL__OP_CONV_FILTERS,
+                                  {&xl__conv_filters_mma,
+                                   &xl__conv_filters_dpas,
+                                   &xl__conv_filters_gemm_dpas}}};
 static const struct xl__variant *own; /* of the pass */
 static bool is_dpas;                  /* Intel's engine */
 static xl_conv_pass pass;
@@ -176,7 +178,8 @@ enum {
 };
 
 /* The i-th of the model's tiles. Intel's, of one or two instructions along k:
- * which of them depends on the channels of a pixel. */
+ * which of them depends on the channels of a pixel; of the gradient of filters
+ * as many as items of a sub-group have windows, and twice that. */
 static struct xl__params listed(unsigned i, xl_dtype in)
 {
     const struct xl__limits *l = &t.device->limits;
@@ -186,8 +189,10 @@ static struct xl__params listed(unsigned i, xl_dtype in)
         p.value[XL__MMA_PARTS] = 1 + (int)(i / 4) % MOST_PARTS;
         return p;
     }
-    struct xl__params p =
-        xl__dpas_listed(i / 2, xl__find_matrix_op(l, "dpas", in, in));
+    const xl_matrix_op *op = xl__find_matrix_op(l, "dpas", in, in);
+    struct xl__params p = xl__dpas_listed(i / 2, op);
+    if (pass == XL_CONV_BACKWARD_FILTERS && p.value[XL__GEMM_TK])
+        p.value[XL__GEMM_TK] = 2 * (int)op->lanes; /* pairs of an item */
     p.value[XL__GEMM_TK] *= 1 + (int)i % 2;
     return p;
 }
@@ -195,11 +200,27 @@ static struct xl__params listed(unsigned i, xl_dtype in)
 /* What takes the emulation seconds. */
 static bool is_large(unsigned i)
 {
-    enum { MOST = 128 * 128 };
+    enum { MOST = 128 * 128, MOST_OF_PAIRS = 32 * 32 };
     const struct xl__params p = listed(i, XL_F16);
+    if (is_dpas && pass == XL_CONV_BACKWARD_FILTERS)
+        return p.value[XL__CONV_TM] * p.value[XL__CONV_TN] > MOST_OF_PAIRS;
     if (is_dpas)
         return p.value[XL__DPAS_GRF] == XL__DPAS_ALL_REGISTERS;
     return p.value[XL__CONV_TM] * p.value[XL__CONV_TN] >= MOST;
+}
+
+/* Channels of which a pixel is whole sub-groups of columns; one, two and four
+ * pairs of images. */
+static void suit_pairs(const struct xl__params *p, unsigned i,
+                       struct conv_case *c)
+{
+    enum { N_IMAGES = 4 };
+    static const size_t images[N_IMAGES] = {3, 1, 7, 4};
+    const xl_matrix_op *op =
+        xl__find_matrix_op(&t.device->limits, "dpas", c->in, c->in);
+    c->groups = 1;
+    c->c = xl__round_up(c->c, (size_t)p->value[XL__DPAS_RN] * op->n);
+    c->n = images[i % N_IMAGES];
 }
 
 static void every_tile(void **state)
@@ -225,6 +246,8 @@ static void every_tile(void **state)
             c.has_norm =
                 pass == XL_CONV_FORWARD && j != N_SHAPES - 1 && i % 3 == 0;
             emulated.wanted = listed(i, c.in);
+            if (is_dpas && pass == XL_CONV_BACKWARD_FILTERS)
+                suit_pairs(&emulated.wanted, i, &c);
             xl__plan_cache_clear(t.queue);
             xl__selections_clear(t.queue->ctx);
             snprintf(what, sizeof what, "set %u, shape %u", i, j);

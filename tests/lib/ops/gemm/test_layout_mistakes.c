@@ -26,6 +26,7 @@
 #define DPAS_TILES "attention/intel/dpas.clh"
 #define DPAS_PACKING "attention/intel/dpas_pack.cl"
 #define DPAS_GEMM "gemm/intel/dpas.cl"
+#define COPY "gemm/windows/copy.cl"
 #define DPAS_PACK "gemm/intel/dpas_pack.cl"
 
 enum call {
@@ -37,6 +38,7 @@ enum call {
     DPAS_NHWC,
     DPAS_NCHW,
     DPAS_DATA,
+    DPAS_FILTERS,
     ATTENTION,
     ATTENTION_DPAS
 };
@@ -56,6 +58,8 @@ static const struct {
     [DPAS_NCHW] = {XL__OP_CONV, &xl__conv_dpas, "conv_dpas: out("},
     [DPAS_DATA] = {XL__OP_CONV_DATA, &xl__conv_data_dpas,
                    "conv_data_dpas: in("},
+    [DPAS_FILTERS] = {XL__OP_CONV_FILTERS, &xl__conv_filters_dpas,
+                      "conv_filters_dpas: filters("},
     [ATTENTION_DPAS] = {XL__OP_ATTENTION, &xl__attention_dpas,
                         "attention_dpas: o("}};
 struct mistake {
@@ -198,6 +202,29 @@ static const struct mistake in_dpas_data[] = {
      "t->c + t->r * v->below", "t->r * v->below"},
 };
 
+static const struct mistake in_dpas_filters[] = {
+    {"none", "dg2", NULL, NULL, NULL},
+    {"none", "pvc", NULL, NULL, NULL},
+    {"images of a pair swapped in B", "dg2", COPY,
+     "image * TOGETHER + i % TOGETHER",
+     "image * TOGETHER + (i + PAIRS) % TOGETHER"},
+    {"the first image of a pair twice in A", "pvc", DPAS_PACK,
+     "from[j * apart]", "from[0]"},
+    {"the first columns of a sub-group for all", "pvc", DPAS,
+     "[j * DPAS_LANES + t->lane]", "[t->lane]"},
+    {"the images of the first part", "dg2", DPAS_GEMM,
+     "(off_b + GEMM_AT_B(p.z))", "(off_b)"},
+    {"out's images of the first part", "pvc", DPAS_PACK, "(uint)z * each +",
+     ""},
+    {"the windows of the first instruction", "pvc", DPAS_GEMM,
+     "mask, l * DPAS_WORDS,", "mask, 0,"},
+    {"the pixel of the first sub-group", "dg2", DPAS_GEMM,
+     "((uint)p.n0 + sn * RN * DPAS_N) * 4", "(uint)p.n0 * 4"},
+    {"a pixel of the next pair in A", "dg2", DPAS_PACK, "pixel / per_image;",
+     "pixel / (per_image + 1);"},
+    {"one pair of images in B", "pvc", WINDOWS, "n * v->step_n +", ""},
+};
+
 /* clang-format off */
 static const struct mistake in_attention[] = {
     {"none", "gfx942", NULL, NULL, NULL},
@@ -336,7 +363,7 @@ enum { SIDE = 64, DEEP = 128, BAND = 8, OPERANDS = 3 };
 static xl_status run_call(const struct test_device *t, enum call of,
                           const cl_mem *mem)
 {
-    enum { IMAGES = 2, PIXELS = 6, TAPS = 3 };
+    enum { IMAGES = 2, PAIRED = 7, PIXELS = 6, TAPS = 3 };
     const xl_layout layout =
         of == CONV_NCHW || of == DPAS_NCHW ? XL_NCHW : XL_NHWC;
     const xl_gemm g = {XL_GEMM_INIT,
@@ -349,7 +376,7 @@ static xl_status run_call(const struct test_device *t, enum call of,
                        .alpha = 1};
     const xl_conv d = {
         XL_CONV_INIT,
-        .n = IMAGES,
+        .n = of == DPAS_FILTERS ? PAIRED : IMAGES,
         .c = SIDE,
         .h = PIXELS,
         .w = PIXELS,
@@ -365,8 +392,9 @@ static xl_status run_call(const struct test_device *t, enum call of,
         .out = {.mem.buf = mem[2], .layout = layout, .dtype = XL_F16},
         .alpha = 1,
         .pass = of == DATA || of == DPAS_DATA ? XL_CONV_BACKWARD_DATA
-                : of == FILTERS               ? XL_CONV_BACKWARD_FILTERS
-                                              : XL_CONV_FORWARD};
+                : of == FILTERS || of == DPAS_FILTERS
+                    ? XL_CONV_BACKWARD_FILTERS
+                    : XL_CONV_FORWARD};
     xl_attention a = {XL_ATTENTION_INIT, .n_batch = 1,     .n_heads = 2,
                       .n_kv_heads = 1,   .n_q = SIDE,      .n_kv = SIDE,
                       .d_head = SIDE,    .is_causal = true};
@@ -501,6 +529,13 @@ static void dpas_of_others_is_struck(void **state)
              DPAS_DATA);
 }
 
+static void dpas_of_filters_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_dpas_filters, sizeof in_dpas_filters / sizeof *in_dpas_filters,
+             DPAS_FILTERS);
+}
+
 static void each_of_attention_is_struck(void **state)
 {
     (void)state;
@@ -521,6 +556,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_of_conv_is_struck),
         cmocka_unit_test(dpas_of_nhwc_is_struck),
         cmocka_unit_test(dpas_of_others_is_struck),
+        cmocka_unit_test(dpas_of_filters_is_struck),
         cmocka_unit_test(each_of_attention_is_struck),
         cmocka_unit_test(dpas_attention_is_struck)};
     test_args(argc, argv);
