@@ -15,11 +15,9 @@
  *               for itself (quantised/copy_parts.clh) or by lines
  *               (quantised/copy_lines.clh). Weights become exact pairs of
  *               16-bit floats (quantised/pairs.clh), the left operand; A's rows
- *               are the columns of the right one. The k of a matrix instruction
- *               is any column, the same for both: lane t of a row's four has
- *               columns 4 t to 4 t + 3 and 16 + 4 t to 19 + 4 t of a unit. Sums
- *               of a unit are multiplied by its scale in f32. At the end the
- *               teams' sums are added in order.
+ *               are columns of the right one (quantised/right.clh). Sums of a
+ *               unit are multiplied by its scale in f32. At the end the teams'
+ *               sums are added in order.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A at multiples
  *               of 16 bytes, with BY_LINES those of W too.
  * Launch:       2-D, local (MMA_LANES SK RT, 1); groups:
@@ -44,46 +42,6 @@
 #include "quantised/copy_parts.clh"
 #endif
 #define LOCAL_BYTES (LOCAL_SLOTS > SUMS ? LOCAL_SLOTS : SUMS)
-
-/* Four adjacent elements of A as two pairs of the instruction's type; of f32
- * what the terms before leave, cut to 8 bits. */
-INLINED void load_pairs(__local const uchar *at, const uint term, uint w[2])
-{
-#if TA == 0
-    const uint before = term > 0 ? 0xffff0000u : 0,
-               second = term > 1 ? 0xffff0000u : 0;
-    float4 x = *(__local const float4 *)at;
-    x -= as_float4(as_uint4(x) & before);
-    x -= as_float4(as_uint4(x) & second);
-    const uint4 bits = as_uint4(x);
-    w[0] = bits.x >> 16 | (bits.y & 0xffff0000u);
-    w[1] = bits.z >> 16 | (bits.w & 0xffff0000u);
-#else
-    const uint2 x = *(__local const uint2 *)at;
-    w[0] = x.x;
-    w[1] = x.y;
-    (void)term;
-#endif
-}
-
-/* Scales of int4 and int8, in memory of their own. */
-INLINED float own_scale(const struct weights *w, const uint i)
-{
-    return vload_half(i, w->scale);
-}
-/* The group of a unit; most have GROUP_UNITS, and no division. */
-INLINED uint group_of(const uint unit, const uint group)
-{
-    return group == GROUP_UNITS ? unit / GROUP_UNITS : unit / group;
-}
-INLINED uint own_zero(const struct weights *w, const uint i)
-{
-#if ZEROS
-    return w->zero[i / 2] >> 4 * (i % 2) & 15;
-#else
-    return 8;
-#endif
-}
 
 /* Adds to the sums the products of a stage, whose first unit is `first`;
  * rows[]: the lane's rows of W, a_slot: A's row 0. */
@@ -121,12 +79,13 @@ INLINED void multiply_stage(const struct mma_team team,
         mma_b b[NT][2];
         #pragma unroll
         for (uint i = 0; i < NT; i++) {
-            const uint col = min(i * MMA_N + lane / 4, TM * TERMS - 1u);
+            const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
             __local const uchar *at =
                 a_slot + col / TERMS * LINE_A +
                 (u * 32 + lane % 4 * 4) * ELEM_BYTES(TA);
-            load_pairs(at, col % TERMS, b[i][0].w);
-            load_pairs(at + 16 * ELEM_BYTES(TA), col % TERMS, b[i][1].w);
+            load_pairs(*(__local const A_WORDS *)at, col % TERMS, b[i][0].w);
+            load_pairs(*(__local const A_WORDS *)(at + 16 * ELEM_BYTES(TA)),
+                       col % TERMS, b[i][1].w);
         }
         MMA_UNROLL
         for (uint r = 0; r < RM; r++) {

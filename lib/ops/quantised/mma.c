@@ -35,18 +35,6 @@ static struct set set_of(const struct xl__params *p)
         (size_t)p->value[XL__QGEMM_RT]};
 }
 
-/* f32 is a sum of three bf16, each a column of the instruction's. */
-static xl_dtype engine_type(const struct xl__qgemm_canonical *c)
-{
-    return c->a == XL_F32 ? XL_BF16 : (xl_dtype)c->a;
-}
-
-static size_t bf16_terms(const struct xl__qgemm_canonical *c)
-{
-    enum { TERMS = 3 };
-    return c->a == XL_F32 ? TERMS : 1;
-}
-
 static size_t stages(const struct xl__qgemm_canonical *c)
 {
     return xl__ceil_div(c->k, XL__QGEMM_STAGE);
@@ -89,9 +77,21 @@ static size_t local_bytes(const struct xl__limits *l,
     const size_t slots =
         s->sk / together * s->st * (rows_of(s, op) * line + s->tm * line_a);
     const size_t sums = s->sk * rows_of(s, op) *
-                        xl__round_up(bf16_terms(c) * s->tm, op->n) *
+                        xl__round_up(xl__qgemm_terms(c) * s->tm, op->n) *
                         sizeof(float);
     return xl__max_size(slots, sums);
+}
+
+/* f32 is a sum of three bf16, each a column of the instruction's. */
+xl_dtype xl__qgemm_engine_type(const struct xl__qgemm_canonical *c)
+{
+    return c->a == XL_F32 ? XL_BF16 : (xl_dtype)c->a;
+}
+
+size_t xl__qgemm_terms(const struct xl__qgemm_canonical *c)
+{
+    enum { TERMS = 3 };
+    return c->a == XL_F32 ? TERMS : 1;
 }
 
 /* Their codes have at most 8 bits, and no minimum is added. */
@@ -100,9 +100,9 @@ static bool has_pairs(size_t format)
     return format != XL_Q4_1 && format != XL_Q4_K && format != XL_IQ4_NL;
 }
 
-static const char *find_refusal(const struct xl__limits *l, const void *desc)
+const char *xl__qgemm_pairs_refused(const struct xl__limits *l,
+                                    const struct xl__qgemm_canonical *c)
 {
-    const struct xl__qgemm_canonical *c = desc;
     if (c->activations)
         return "it multiplies floats, not activations as bytes";
     if (!has_pairs(c->format))
@@ -111,7 +111,12 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "rows of A do not begin at multiples of 16 bytes";
     if (xl__qgemm_row_bytes(c) > INT32_MAX)
         return "bytes of a row are counted in 32 bits";
-    return xl__mma_rows_refused(l, engine_type(c));
+    return xl__mma_rows_refused(l, xl__qgemm_engine_type(c));
+}
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    return xl__qgemm_pairs_refused(l, desc);
 }
 
 /* Two groups of a compute unit hide each other's beginning and end; a group
@@ -122,7 +127,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 {
     enum { MOST_ROWS = 32, MANY_ROWS = 8, TEAMS = 8, GROUPS = 2 };
     const struct xl__qgemm_canonical *c = desc;
-    const xl_matrix_op *op = xl__mma_op(l, engine_type(c));
+    const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const double units = xl__num_or(l, XL__F_compute_units, 1);
     double local = xl__num_or(l, XL__F_local_mem_bytes, 0);
     struct set s = {.tm = xl__min_size(MOST_ROWS, xl__ceil_power_of_two(c->m)),
@@ -161,7 +166,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     const struct xl__qgemm_canonical *c = desc;
-    const xl_matrix_op *op = xl__mma_op(l, engine_type(c));
+    const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const struct set s = set_of(params);
     const bool by_lines = is_by_lines(l, c, &s);
     const size_t rows = rows_of(&s, op), items = s.sk * s.rt * op->lanes;
@@ -188,7 +193,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         xl__define_choice(step, "XL_LINES", xl__text(l, XL__F_line_copy));
     xl__qgemm_add_args(step, c);
     const double tiles =
-        (double)(blocks * xl__round_up(bf16_terms(c) * s.tm, op->n)) *
+        (double)(blocks * xl__round_up(xl__qgemm_terms(c) * s.tm, op->n)) *
         (double)(groups * rows);
     const struct xl__cost work = {
         .flop = 2 * tiles * (double)c->k,

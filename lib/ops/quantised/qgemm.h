@@ -47,12 +47,14 @@ enum {
     XL__QGEMM_OPERAND_VALUE = XL__GEMM_OPERAND_VALUE
 };
 
-/* Columns that kernels decode together; that a stage of qgemm_mma has. */
+/* Columns that kernels decode together; that a stage of qgemm_mma and
+ * qgemm_skinny has. */
 enum { XL__QGEMM_UNIT = 32, XL__QGEMM_STAGE = 8 * XL__QGEMM_UNIT };
 
 /* Indices of tunables: rows of A and of W of an item, or a group; items of a
- * group and of a row of W; of qgemm_mma in their place sub-groups along the
- * columns, slots of local memory, and sub-groups along W's rows. */
+ * group and of a row of W; of qgemm_mma and qgemm_skinny in their place
+ * sub-groups along the columns, slots of local memory, and of the first
+ * sub-groups along W's rows. */
 enum {
     XL__QGEMM_TM,
     XL__QGEMM_RN,
@@ -71,7 +73,13 @@ double xl__qgemm_flop(const struct xl__qgemm_canonical *c);
 /* Bytes of W, and of A and C. */
 double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c);
 double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c);
-/* Units of a stage of qgemm_mma that have one scale, as far as it knows. */
+/* Of variants on the matrix engine: the type of its operands, the columns of
+ * its right one for a row of A, and NULL, or why W's codes cannot be them. */
+xl_dtype xl__qgemm_engine_type(const struct xl__qgemm_canonical *c);
+size_t xl__qgemm_terms(const struct xl__qgemm_canonical *c);
+const char *xl__qgemm_pairs_refused(const struct xl__limits *l,
+                                    const struct xl__qgemm_canonical *c);
+/* Units of a stage of these that have one scale, as far as it knows. */
 size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
 /* The product with W as dequantised, f16, bf16 or f32 as A, or of bytes where
  * these have a scale by row; `to` is zero. */
@@ -134,7 +142,7 @@ extern const struct xl__op xl__op_qgemm;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__qgemm_cpu, xl__qgemm_gemv, xl__qgemm_mma,
-    xl__qgemm_ref, xl__qgemm_gemm_wgmma, xl__qgemm_gemm_mma,
+    xl__qgemm_skinny, xl__qgemm_ref, xl__qgemm_gemm_wgmma, xl__qgemm_gemm_mma,
     xl__qgemm_gemm_dpas, xl__qgemm_gemm_cpu, xl__qgemm_gemm_simt,
     xl__qgemm_gemm_tiled;
 

@@ -54,13 +54,15 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     const int *value = is_tiled ? params->value : NULL;
     const bool has_lanes = value && variant == &xl__qgemm_gemv;
     const size_t rn = value ? (size_t)value[XL__QGEMM_RN] : 1;
-    const bool has_tiles = value && variant == &xl__qgemm_mma;
+    const bool is_skinny = value && variant == &xl__qgemm_skinny;
+    const bool has_tiles = is_skinny || (value && variant == &xl__qgemm_mma);
     const size_t lanes = has_lanes   ? (size_t)value[XL__QGEMM_LANES]
                          : has_tiles ? (size_t)value[XL__QGEMM_SK] *
                                            (size_t)value[XL__QGEMM_ST] *
                                            XL__QGEMM_STAGE / XL__QGEMM_UNIT
                                      : 1;
     const size_t rows = has_lanes   ? rn * (size_t)value[XL__QGEMM_WG] / lanes
+                        : is_skinny ? TILE
                         : has_tiles ? rn * TILE * (size_t)value[XL__QGEMM_RT]
                                     : rn;
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
@@ -72,6 +74,11 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
         to->w_aligned == WORD ? WORD * XL__QGEMM_UNIT : f->block;
     const size_t together = to->format == XL_INT4 ? group : whole;
     to->k = xl__round_up((lanes + UNITS) * XL__QGEMM_UNIT, together);
+    const struct xl__qgemm_canonical *c = canonical;
+    if (is_skinny && c->k % XL__QGEMM_STAGE == 0)
+        to->k = xl__round_up(to->k, XL__QGEMM_STAGE);
+    else if (is_skinny && to->k % XL__QGEMM_STAGE == 0)
+        to->k += to->format == XL_INT4 ? group : XL__QGEMM_UNIT;
     to->group = to->format == XL_INT4 ? group : to->k;
     to->col_stride_c = xl__min_size(to->col_stride_c, 2);
     to->row_stride_a =

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qgemm_mma on a device that has no matrix engine, by the emulation that holds
- * the engine's elements in the engine's lanes (cl/common/matrix_emulated.clh):
- * sets of tunables, formats, types and alignments by turns, with sizes beyond
- * a group's tile and slots, and what it refuses. The comparison is clbench's
- * own: host sums in double over the dequantised weights, guard zones around
- * every buffer.
+/* qgemm_mma and qgemm_skinny on a device that has no matrix engine, by the
+ * emulation that holds the engine's elements in the engine's lanes
+ * (cl/common/matrix_emulated.clh): sets of tunables, formats, types and
+ * alignments by turns, with sizes beyond a group's tile and slots, and what it
+ * refuses. The comparison is clbench's own: host sums in double over the
+ * dequantised weights, guard zones around every buffer.
  *
  * XL_TEST_FULL  set: every format with every set */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/numbers.h"
 #include "cases/gemm_cases.h"
 #include "runtime/launch.h"
 #include "support/emulated_variant.h"
@@ -19,13 +20,24 @@ enum { SEED = 21, UNIT = 32, STAGE = 256, TILE = 16 };
 
 static struct test_device t;
 
-static int open_device(void **state)
+static int open_device(const struct xl__variant *variant)
 {
-    (void)state;
-    emulated_open(&t, XL__OP_QGEMM, &xl__qgemm_mma);
+    emulated_open(&t, XL__OP_QGEMM, variant);
     xl__limits_correct_text(&t.device->limits, XL__F_line_copy, "emulated",
                             XL_KNOWN, "test");
     return 0;
+}
+
+static int open_mma(void **state)
+{
+    (void)state;
+    return open_device(&xl__qgemm_mma);
+}
+
+static int open_skinny(void **state)
+{
+    (void)state;
+    return open_device(&xl__qgemm_skinny);
 }
 
 static int close_device(void **state)
@@ -44,6 +56,13 @@ static const struct set {
             {1, 2, 2, 4, 1}, {8, 1, 1, 2, 1},  {1, 1, 2, 2, 2},
             {4, 2, 2, 3, 1}, {8, 1, 2, 3, 2},  {2, 1, 8, 2, 1}};
 enum { N_SETS = sizeof sets / sizeof *sets };
+
+/* TM, TILES, SK, ST. */
+static const struct skinny_set {
+    int tm, tiles, sk, st;
+} skinny_sets[] = {{1, 8, 2, 2}, {2, 1, 4, 3},  {4, 2, 2, 4},
+                   {8, 1, 8, 2}, {1, 1, 16, 2}, {8, 2, 4, 3}};
+enum { N_SKINNY = sizeof skinny_sets / sizeof *skinny_sets };
 
 /* The format, and units of a group. */
 static const struct {
@@ -91,6 +110,19 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         .bias_relu = i_set % 2};
 }
 
+static void check(const struct qgemm_case *c, const char *variant,
+                  unsigned i_set, unsigned i_weights)
+{
+    struct check_result r = {0};
+    xl__plan_cache_clear(t.queue);
+    xl__selections_clear(t.queue->ctx);
+    const xl_status status = verify_qgemm(t.queue, c, variant, SEED, &r);
+    if (status != XL_OK || !r.right)
+        fail_msg("%s, set %u, weights %u: %s: %s %s", variant, i_set,
+                 i_weights, xl_status_name(status), r.why,
+                 xl_error_detail(t.queue));
+}
+
 static void every_set(void **state)
 {
     const bool takes_all = getenv("XL_TEST_FULL") != NULL;
@@ -101,26 +133,61 @@ static void every_set(void **state)
             .value = {s->tm, s->rm, s->sk, s->st, s->rt}, .source = "test"};
         for (unsigned j = 0; j < N_WEIGHTS; j++) {
             const struct qgemm_case c = over(i, j);
-            struct check_result r = {0};
-            if (!takes_all && (i + j) % N_SETS != 0)
-                continue;
-            xl__plan_cache_clear(t.queue);
-            xl__selections_clear(t.queue->ctx);
-            const xl_status status =
-                verify_qgemm(t.queue, &c, "qgemm_mma", SEED, &r);
-            if (status != XL_OK || !r.right)
-                fail_msg("set %u, weights %u: %s: %s %s", i, j,
-                         xl_status_name(status), r.why,
-                         xl_error_detail(t.queue));
+            if (takes_all || (i + j) % N_SETS == 0)
+                check(&c, "qgemm_mma", i, j);
         }
     }
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
-static void refuses(struct qgemm_case c, const char *why)
+/* Columns of whole steps and not, and more tiles than the sums that the groups
+ * of this device keep. */
+static struct qgemm_case over_skinny(unsigned i_set, unsigned i_weights)
+{
+    enum { GROUPS = 2, MOST_TILES = 5 };
+    const struct skinny_set *s = &skinny_sets[i_set];
+    const size_t tiles = xl__min_size(MOST_TILES, (size_t)s->tiles + 1);
+    struct qgemm_case c = over(N_SETS - 1, i_weights);
+    /* Units whose blocks are multiples of 16 bytes, of whole groups. */
+    const size_t whole = weights[i_weights].format == XL_Q6_K ? 64
+                         : weights[i_weights].group % 3 == 0  ? 48
+                                                              : 16;
+    const size_t least = (size_t)(s->sk + 1) * STAGE / UNIT + 3;
+    c.k = i_weights % 2 ? xl__round_up(least, whole) * UNIT
+                        : (size_t)(2 * s->sk) * STAGE;
+    c.m = (size_t)s->tm + (s->tm < 8 && i_weights % 2);
+    c.n = tiles * GROUPS * TILE + 3;
+    c.in = types[(i_set + i_weights) % 3];
+    c.out = i_set % 3 ? XL_F32 : XL_F16;
+    c.columns_c = i_set % 4 == 1;
+    c.bias_relu = i_set % 2;
+    return c;
+}
+
+static void every_skinny_set(void **state)
+{
+    const bool takes_all = getenv("XL_TEST_FULL") != NULL;
+    (void)state;
+    for (unsigned i = 0; i < N_SKINNY; i++) {
+        const struct skinny_set *s = &skinny_sets[i];
+        emulated.wanted = (struct xl__params){
+            .value = {s->tm, s->tiles, s->sk, s->st}, .source = "test"};
+        for (unsigned j = 0; j < N_WEIGHTS; j++) {
+            const struct qgemm_case c = over_skinny(i, j);
+            /* Copies of Q6_K's blocks of 210 bytes are whole by eight. */
+            if (c.format == XL_Q6_K && s->sk % 8 != 0)
+                continue;
+            if (takes_all || (i + j) % N_SKINNY == 0)
+                check(&c, "qgemm_skinny", i, j);
+        }
+    }
+    emulated.wanted = (struct xl__params){.source = "model"};
+}
+
+static void refuses(struct qgemm_case c, const char *variant, const char *why)
 {
     struct check_result r = {0};
-    const xl_status status = verify_qgemm(t.queue, &c, "qgemm_mma", SEED, &r);
+    const xl_status status = verify_qgemm(t.queue, &c, variant, SEED, &r);
     assert_int_equal(status, XL_UNSUPPORTED);
     assert_non_null(strstr(xl_error_detail(t.queue), why));
 }
@@ -130,21 +197,40 @@ static void refusals(void **state)
     struct qgemm_case c = over(0, 0);
     (void)state;
     c.off = 4;
-    refuses(c, "multiples of 16 bytes");
+    refuses(c, "qgemm_mma", "multiples of 16 bytes");
     c = over(3, 0);
     c.pad = 6;
-    refuses(c, "multiples of 16 bytes");
+    refuses(c, "qgemm_mma", "multiples of 16 bytes");
     c = over(0, 0);
     c.format = XL_Q4_1;
-    refuses(c, "exact");
+    refuses(c, "qgemm_mma", "exact");
+}
+
+static void skinny_refusals(void **state)
+{
+    struct qgemm_case c = over_skinny(0, 0);
+    (void)state;
+    c.m = 9;
+    refuses(c, "qgemm_skinny", "more than 8 rows");
+    c = over_skinny(0, 0);
+    c.off_w = 2;
+    refuses(c, "qgemm_skinny", "rows of W");
+    c = over_skinny(0, 0);
+    c.format = XL_Q4_1;
+    refuses(c, "qgemm_skinny", "exact");
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest mma[] = {
         cmocka_unit_test(every_set),
         cmocka_unit_test(refusals),
     };
+    const struct CMUnitTest skinny[] = {
+        cmocka_unit_test(every_skinny_set),
+        cmocka_unit_test(skinny_refusals),
+    };
     test_args(argc, argv);
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(mma, open_mma, close_device) |
+           cmocka_run_group_tests(skinny, open_skinny, close_device);
 }

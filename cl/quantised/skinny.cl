@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes:     C = epilogue(A W^T), W quantised, A of a few rows, on a
+ *               sub-group's matrix instructions. W has tiles of MMA_M rows, of
+ *               which a group takes every get_num_groups(0)-th, TILES at a time
+ *               ("a batch"). Team p of its SK has stages p, p + SK, ... of 256
+ *               columns, and holds these columns of A in registers for all
+ *               tiles of a batch:
+ *
+ *                           team 0   team 1   team 0   team 1   columns
+ *                         +--------+--------+--------+--------+
+ *                   tile  |     step 0      |     step 2      |
+ *               next tile |     step 1      |     step 3      |
+ *                         +--------+--------+--------+--------+
+ *
+ *               Steps have ST slots of local memory: while one is multiplied,
+ *               the next ST - 1 are copied, by lines (quantised/line_copy.clh).
+ *               A team waits for the bytes of a step, and for others before it
+ *               copies to what they read; all wait for each other at the end of
+ *               a batch alone, where the sums of teams are added in order.
+ *               Weights become exact pairs of 16-bit floats, the left operand
+ *               (quantised/pairs.clh), and A's rows are columns of the right
+ *               one (quantised/right.clh). Sums of a unit are multiplied by its
+ *               scale in f32.
+ * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A and of W at
+ *               multiples of 16 bytes, of which a step has a whole number.
+ * Launch:       2-D, local (MMA_LANES SK, 1); groups: any number; ceil(m / TM).
+ * Local memory: LOCAL_BYTES.
+ * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
+ *               TM 1 to 8; WHOLE: 1 where all stages are whole;
+ *               GROUP_UNITS: of int4 and int8, 1, 2, 4 or 8 units that have one
+ *               scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
+ *               XL_LINES_...: quantised/line_copy.clh
+ * Needs:        a matrix engine with the fragments of mma.sync, or its
+ *               emulation.
+ * Cost:         2 m n k flop; W is read once for each TM rows of A, A once for
+ *               each batch.
+ * Source:       NV-35, NV-64; Frantar et al. 2024, "MARLIN". */
+#ifndef SK
+#define SK 4
+#endif
+#ifndef ST
+#define ST 2
+#endif
+#ifndef TILES
+#define TILES 2
+#endif
+#ifndef WHOLE
+#define WHOLE 0
+#endif
+
+#include "quantised/line_copy.clh"
+#include "quantised/right.clh"
+
+#define ITEMS (MMA_LANES * SK)
+#define SU 8 /* units of a stage */
+#define STAGE_BYTES (SU / UNITS * BLOCK_BYTES)
+#define STEP_BYTES (SK * STAGE_BYTES) /* of a row */
+/* An odd number of 16 bytes: 8 rows of a fragment are in different banks. */
+#define LINE ((STEP_BYTES / 32 * 2 + 1) * 16)
+#define SLOT (MMA_M * LINE)
+#define PART (RIGHT_COLS * MMA_M) /* sums of a team */
+#define LOCAL_BYTES (ST * SLOT + TILES * SK * PART * 4)
+#define TEAM_ROWS (MMA_M / SK) /* that a team copies */
+
+struct product {
+    __global const uchar *rows; /* of W */
+    __local uchar *room;
+    uint row_bytes, n, tiles, rounds, part, lane;
+    uint filled, freed; /* barriers of slots */
+};
+
+/* A step: how many were before it; the first tile of its batch, its tile in
+ * the batch, and its number in the tile. */
+struct place {
+    uint turn, batch, tile, round;
+};
+
+INLINED uint tile_of(const uint batch, const uint tile)
+{
+    return batch + tile * (uint)get_num_groups(0);
+}
+
+INLINED void advance(const struct product *s, struct place *p)
+{
+    p->turn++;
+    p->tile++;
+    if (p->tile < TILES && tile_of(p->batch, p->tile) < s->tiles)
+        return;
+    p->tile = 0;
+    p->round++;
+    if (p->round < s->rounds)
+        return;
+    p->round = 0;
+    p->batch = tile_of(p->batch, TILES);
+}
+
+/* Begin to copy the team's rows of a step, if there is one, and go to the next
+ * one. All items wait, although few copy: the compiler knows then that they
+ * are together. */
+INLINED void copy_step(const struct product *s, struct place *p)
+{
+    if (p->batch >= s->tiles)
+        return;
+    const uint slot = p->turn % ST;
+    xl_lines_wait_free(s->freed, slot, p->turn / ST);
+    if (s->lane < TEAM_ROWS) {
+        const uint row = s->part * TEAM_ROWS + s->lane;
+        const uint first = p->round * STEP_BYTES;
+        const uint bytes = min((uint)STEP_BYTES, s->row_bytes - first);
+        const uint j = min(tile_of(p->batch, p->tile) * MMA_M + row, s->n - 1);
+        xl_lines_expect(s->filled, slot, bytes);
+        xl_line_copy(s->filled, slot, s->room + slot * SLOT + row * LINE,
+                     s->rows + (ulong)j * s->row_bytes + first, bytes);
+    }
+    advance(s, p);
+}
+
+/* Scales, as f16, and zeros of the lane's two rows of a step that are in memory
+ * of their own: LOAD_OWN(to, p) loads those of step p a step before, into
+ * registers, and nothing waits for them until then. */
+struct own {
+    ushort scale[2][SU / GROUP_UNITS];
+    uchar zeros[2][SU / GROUP_UNITS], shift[SU / GROUP_UNITS];
+};
+
+/* The group of which these are, of the stage's groups g. */
+INLINED uint own_at(const uint round, const uint part, const uint g,
+                    const uint units, const uint group)
+{
+    const uint u = (round * SK + part) * SU + g * GROUP_UNITS;
+    return group_of(min(u, units - 1), group);
+}
+
+#if FORMAT >= 8
+#define LOAD_OWN(to, p)                                                       \
+    MMA_UNROLL                                                                \
+    for (uint i = 0; i < 2; i++) {                                            \
+        const struct weights row = WEIGHTS_ROW(min(                           \
+            tile_of(p.batch, p.tile) * MMA_M + lane / 4 + 8 * i, n - 1));     \
+        MMA_UNROLL                                                            \
+        for (uint g = 0; g < SU / GROUP_UNITS; g++) {                         \
+            const uint at_ = own_at(p.round, part, g, units, group);          \
+            to.scale[i][g] = ((__global const ushort *)row.scale)[at_];       \
+            to.zeros[i][g] = ZEROS ? row.zero[at_ / 2] : 0;                   \
+            to.shift[g] = at_ % 2 * 4;                                        \
+        }                                                                     \
+    }
+#else
+#define LOAD_OWN(to, p)
+#endif
+
+/* Adds the products of a step to the sums; rows: the first of the lane's two,
+ * 8 lines apart, in local memory; n_units: those of the stage. */
+INLINED void multiply_step(const struct mma_team team,
+                           __local const uchar *rows, const uint n_units,
+                           const struct own *own, const mma_b b[SU][NT][2],
+                           mma_c sum[NT])
+{
+    const uint t = team.lane % 4;
+    mma_c c[NT];
+    MMA_UNROLL
+    for (uint u = 0; u < SU; u++) {
+        float scale[2][2];
+        mma_a w[2];
+        #pragma unroll
+        for (uint i = 0; i < 2; i++) {
+            __local const uchar *block =
+                rows + 8 * i * LINE + u / UNITS * BLOCK_BYTES;
+            uint pairs[4], zero = 0;
+#if FORMAT >= 8
+            const uint g = u / GROUP_UNITS;
+            scale[0][i] = vload_half(0, (const half *)&own->scale[i][g]);
+            zero = ZEROS ? own->zeros[i][g] >> own->shift[g] & 15 : 8;
+#else
+            /* What is behind the last unit may be no number. */
+            #pragma unroll
+            for (uint h = 0; h < 2; h++)
+                scale[h][i] = WHOLE || u < n_units
+                                  ? unit_scale(block, u % UNITS, h)
+                                  : 0;
+#endif
+            unit_pairs(block, block + t * PART_BYTES, u % UNITS, t, zero,
+                       pairs);
+            w[0].w[i] = pairs[0];
+            w[0].w[2 + i] = pairs[1];
+            w[1].w[i] = pairs[2];
+            w[1].w[2 + i] = pairs[3];
+        }
+        MMA_UNROLL
+        for (uint i = 0; i < NT; i++) {
+            MMA_UNROLL
+            for (uint h = 0; h < 2; h++) {
+                if (u % GROUP_UNITS == 0 && (h == 0 || !IS_ONE_SCALE))
+                    mma_zero(&c[i]);
+                mma(&team, &c[i], &w[h], &b[u][i][h]);
+                if ((u + 1) % GROUP_UNITS > 0 || (h == 0 && IS_ONE_SCALE))
+                    continue;
+                #pragma unroll
+                for (uint e = 0; e < MMA_C_ELEMS; e++)
+                    if (HAS_SUM(i, e))
+                        sum[i].e[e] =
+                            MUL_ADD(scale[IS_ONE_SCALE ? 0 : h][MMA_ROW_OF(e)],
+                                    c[i].e[e], sum[i].e[e]);
+            }
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+qgemm_skinny(PRODUCT_PARAMS)
+{
+    __local uint4 room[ST * SLOT / 16];
+    __local float sums[TILES][SK][PART];
+    XL_LINE_BARS(filled, ST);
+    XL_LINE_BARS(freed, ST);
+    MMA_TEAM(team, ITEMS);
+    const uint part = (uint)get_local_id(0) / MMA_LANES, lane = team.lane;
+    const uint i0 = (uint)get_group_id(1) * TM;
+    const struct product s = {blocks + off_blocks,
+                              (__local uchar *)room,
+                              units / UNITS * BLOCK_BYTES,
+                              n,
+                              (n + MMA_M - 1) / MMA_M,
+                              (units + SU * SK - 1) / (SU * SK),
+                              part,
+                              lane,
+                              filled,
+                              freed};
+    struct place at = {0, (uint)get_group_id(0), 0, 0}, ahead = at;
+    struct own own, later;
+    mma_b b[SU][NT][2];
+    if (get_local_id(0) == 0) {
+        xl_lines_init(filled, ST, MMA_M);
+        xl_lines_init(freed, ST, SK);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll
+    for (uint i = 0; i + 1 < ST; i++)
+        copy_step(&s, &ahead);
+    LOAD_OWN(own, at);
+    #pragma unroll 1
+    while (at.batch < s.tiles) {
+        const uint first = (at.round * SK + part) * SU, slot = at.turn % ST;
+        const uint n_units = max(units, first) - first;
+        if (at.tile == 0 && (s.rounds > 1 || at.turn == 0)) {
+            #pragma unroll
+            for (uint i = 0; i < NT; i++) {
+                const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
+                __global const ELEM(TA) *row =
+                    a + off_a + min(i0 + col / TERMS, m - 1) * rs_a;
+                #pragma unroll
+                for (uint u = 0; u < SU; u++) {
+                    __global const A_WORDS *x =
+                        (__global const A_WORDS *)(row + (first + u) * 32) +
+                        lane % 4;
+                    const A_WORDS none = 0;
+                    load_pairs(u < n_units ? x[0] : none, col % TERMS,
+                               b[u][i][0].w);
+                    load_pairs(u < n_units ? x[4] : none, col % TERMS,
+                               b[u][i][1].w);
+                }
+            }
+        }
+        XL_LINES_TURN();
+        copy_step(&s, &ahead);
+        struct place next = at;
+        advance(&s, &next);
+        LOAD_OWN(later, next);
+        xl_lines_wait(filled, slot, at.turn / ST);
+        mma_c sum[NT];
+        #pragma unroll
+        for (uint i = 0; i < NT; i++)
+            mma_zero(&sum[i]);
+        multiply_step(team,
+                      s.room + slot * SLOT + lane / 4 * LINE +
+                          part * STAGE_BYTES,
+                      n_units, &own, b, sum);
+        XL_LINES_SYNC();
+        if (lane == 0)
+            xl_lines_free(freed, slot);
+        __local float *to = sums[at.tile][part];
+        #pragma unroll
+        for (uint i = 0; i < NT; i++) {
+            #pragma unroll
+            for (uint e = 0; e < MMA_C_ELEMS; e++) {
+                const uint col = i * MMA_N + MMA_C_COL(lane, e);
+                __local float *x = &to[col * MMA_M + MMA_C_ROW(lane, e)];
+                if (HAS_SUM(i, e) && col < RIGHT_COLS && n_units > 0)
+                    *x = at.round > 0 ? *x + sum[i].e[e] : sum[i].e[e];
+            }
+        }
+        const uint batch = at.batch;
+        at = next;
+        own = later;
+        if (at.batch == batch)
+            continue;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
+        for (uint v = (uint)get_local_id(0); v < TILES * MMA_M * TM;
+             v += ITEMS) {
+            const uint row = v % MMA_M, col = v / MMA_M % TM;
+            const uint tile = v / (MMA_M * TM);
+            const uint j = tile_of(batch, tile) * MMA_M + row;
+            float y = 0;
+            #pragma unroll
+            for (uint t = 0; t < SK * TERMS; t++)
+                y += sums[tile][t / TERMS]
+                         [(col * TERMS + t % TERMS) * MMA_M + row];
+            if (j < n && i0 + col < m)
+                STORE_C(i0 + col, j, y);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
