@@ -48,7 +48,7 @@ const struct command cmd_attention = {
         "  clbench attention 1x16x1024x64 --causal --backward\n"
         "  clbench attention 8x32x1x4096x128 --share 4 --variant all",
     .options = options,
-    .dtypes = "f32|f16|bf16",
+    .dtypes = "f32|f16|bf16|f8e4m3",
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_attention,

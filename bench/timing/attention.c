@@ -36,11 +36,18 @@ static bool parse_shape(const struct settings *set, const char *word,
     if (!shape_sizes(word, form, size, n, why, why_cap))
         return false;
     *c = (struct attention_case){
-        .name = "own", .use = CASE_BENCH, .n_batch = size[0],
+        .name = "own",
+        .use = CASE_BENCH,
+        .n_batch = size[0],
         .n_heads = size[1],
-        .share = set->share, .n_q = size[2], .n_kv = size[n - 2], .d = size[n - 1],
+        .share = set->share,
+        .n_q = size[2],
+        .n_kv = size[n - 2],
+        .d = size[n - 1],
         .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
-        .is_causal = set->causal, .window = set->window};
+        .out = XL_F16,
+        .is_causal = set->causal,
+        .window = set->window};
     if (!set->share || c->n_heads % set->share == 0)
         return true;
     snprintf(why, why_cap, "invalid shape '%s': its %zu heads must be a "
@@ -143,7 +150,7 @@ static xl_status check_attention(xl_queue *q, const struct case_run *w,
     const struct attention_case *c = w->c;
     const struct bench_data *d = w->data;
     const size_t rows = c->n_batch * c->n_heads * c->n_q;
-    const size_t bytes = c->d * xl_dtype_bytes(c->dtype);
+    const size_t bytes = c->d * xl_dtype_bytes(attention_out(c));
     struct attention_ref ref = {.c = c};
     struct attention_row row = {.weight = xl__calloc(c->n_kv, sizeof(double))};
     void *line = malloc(bytes);
@@ -158,12 +165,12 @@ static xl_status check_attention(xl_queue *q, const struct case_run *w,
     for (size_t s = 0; s < xl__min_size(rows, SAMPLE_ROWS); s++) {
         const size_t r = s == 0 ? rows - 1 : (size_t)xl__rng_below(&rng, rows);
         const size_t i = r % c->n_q, h = r / c->n_q % c->n_heads;
-        struct checked_element e = {.name = "o", .dtype = c->dtype};
+        struct checked_element e = {.name = "o", .dtype = attention_out(c)};
         attention_row(&ref, r / c->n_q / c->n_heads, h, i, &row);
         e.i = attention_line(c, ATTENTION_O, row.b, h, i);
         TRY(xl_buffer_read(q, d->mem[ATTENTION_O], e.i * bytes, line, bytes));
         for (e.j = 0; e.j < c->d; e.j++) {
-            e.got = ref_load(line, e.j, c->dtype);
+            e.got = ref_load(line, e.j, attention_out(c));
             e.expected = attention_expected(&ref, &row, e.j, &e.tol);
             check_element(found, &e);
         }

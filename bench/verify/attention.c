@@ -48,6 +48,9 @@ static double value_at(const struct attention_case *c, unsigned operand,
         return (1 + xl__rng_uniform(rng)) / OF_BYTES;
     if (is_kv && c->cache == XL_I8)
         return rint(OF_BYTES * ref_normal(rng));
+    /* So few digits that an engine's sums of scores are exact. */
+    if (c->dtype == XL_F8E4M3 && operand <= ATTENTION_V)
+        return rint(2 * ref_normal(rng)) / 2;
     if (operand == ATTENTION_MASK)
         return mask_value(c, i, j, rng);
     if (operand == ATTENTION_SLOPES)
@@ -155,7 +158,7 @@ static void check_row(const struct attention_check *t,
 {
     const struct attention_case *c = t->c;
     struct ref_mat got = guarded_back(&t->operand[ATTENTION_O], false);
-    struct checked_element e = {.name = "o", .dtype = c->dtype};
+    struct checked_element e = {.name = "o", .dtype = attention_out(c)};
     if (i >= attention_queries(c, row->b)) {
         check_untouched(t, ATTENTION_O, row->b, row->h, i, out);
         return;

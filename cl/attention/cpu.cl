@@ -159,14 +159,14 @@ static inline void weigh(const struct row r, const ulong j, const uint n_keys,
     *total += SUM_OF(sum);
 }
 
-static inline void put_row(__global ELEM(DT) *o, __local const float *ol,
+static inline void put_row(__global ELEM(OT) *o, __local const float *ol,
                            const float share)
 {
     uint c = 0;
     for (; c + XL_VW <= D; c += XL_VW)
-        STOREV(XL_VW, DT, o, c, VLOAD(0, ol + c) * share);
+        STOREV(XL_VW, OT, o, c, VLOAD(0, ol + c) * share);
     for (; c < D; c++)
-        STORE(DT, o, c, ol[c] * share);
+        STORE(OT, o, c, ol[c] * share);
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))

@@ -193,7 +193,7 @@ void attention_flash(ATTENTION_PARAMS)
             continue;
         const ulong h = HEAD(ly + r * LY), i = QUERY(ly + r * LY);
         const float share = share_of(sum);
-        __global ELEM(DT) *to = o + ROW_AT(at.o, b, h, i);
+        __global ELEM(OT) *to = o + ROW_AT(at.o, b, h, i);
 #pragma unroll
         for (uint c = 0; c < NC; c++)
             store_4(to, c * W + lx * 4, sums[r][c] * share);

@@ -81,7 +81,7 @@ void attention_join(ATTENTION_PARAMS, __global const float *parts,
         if (ly == 0 && c < D) {
             for (uint l = 1; l < LY; l++)
                 y += lines[l * LX + lx];
-            STOREV(VW, DT, o + ROW_AT(at.o, b, h, i), c, y * share_of(sum));
+            STOREV(VW, OT, o + ROW_AT(at.o, b, h, i), c, y * share_of(sum));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

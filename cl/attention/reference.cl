@@ -20,7 +20,7 @@
           j XL_PROLOGUE_ARGS)
 #define CLEAR(c) sums[c] = 0.0f;
 #define ADD(c) sums[c] += value * LOAD(KT, v, v_at + (c) * at.v.col);
-#define PUT(c) STORE(DT, o, (c) * at.o.col, sums[c] * share);
+#define PUT(c) STORE(OT, o, (c) * at.o.col, sums[c] * share);
 
 __kernel void attention_ref(ATTENTION_PARAMS, const ulong rows)
 {

@@ -131,7 +131,9 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  * v in f32, or of o with two more columns.
  *
  * Types:     q, k, v and o have one type, f32, f16 or bf16; or k and v another
- *            one, i8 or f8e4m3, with scales. Sums are f32.
+ *            one, i8 or f8e4m3, with scales; or q, k and v are f8e4m3 and o is
+ *            f32, f16 or bf16. Then k_scales and scale have the factor of q,
+ *            and scales must be positive. Sums are f32.
  * Specials:  a query that sees no key, or whose scores are all -inf, gives 0
  *            and without a sink an lse of -inf. A row with a score that is NaN
  *            or +inf is all NaN. Other scores of -inf have the weight 0. An
@@ -150,8 +152,13 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            (a + n_kv + 64 + 2 |lse|) u. Without a prologue
  *              d[j] = u ((d_head + 6) scale |q| . |k[j]| + 16 soft_cap +
  *                        4 slope distance + 4 |x[j]|),
- *            |q| and |k[j]| by element, 0 where x[j] is -inf. Source: Higham
- *            2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.
+ *            |q| and |k[j]| by element, 0 where x[j] is -inf. With q of f8e4m3
+ *            an engine may keep 13 bits of sums, as xl_gemm_run() states: w is
+ *            2^-4 + n_kv 2^-12, 2^-16 takes the place of 2^-126, and d[j] has
+ *            2^-12 d_head scale |q| . |k[j]| more, unless a power of two
+ *            divides all of its products and is 2^-12 of the sum of their
+ *            magnitudes or more. For long sums of one sign that bound is weak.
+ *            Source: Higham 2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
  *
  * With is_backward o and lse are read; they are what the call without it gave.

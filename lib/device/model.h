@@ -198,7 +198,8 @@ struct xl__attention_tile {
     double block_clocks, tile_clocks; /* of each block, of the tile besides */
 };
 struct xl__attention_model {
-    const struct xl__attention_tile *tiles; /* those of a d_head together */
+    /* Those of a d_head together; of 16-bit types, of f8e4m3. */
+    const struct xl__attention_tile *tiles, *f8_tiles;
     double section_bytes; /* of K and V that the cache keeps for all units */
     /* Of gradients, of a tile of 128 keys: for each block of 8192 elements of
      * q, and besides. */

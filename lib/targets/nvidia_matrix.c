@@ -91,6 +91,11 @@ static const struct xl__attention_model attention = { /* NV-56 */
         {128, 128, 128, 2350, 2200},
         {0, 0, 0, 0, 0},
     },
+    .f8_tiles = (const struct xl__attention_tile[]){
+        {128, 192,  96, 1770, 3100},
+        {128, 128, 128, 1800, 2200},
+        {0, 0, 0, 0, 0},
+    },
     .section_bytes = 32 << 20,
     .grad_block_clocks = 3200,
     .grad_tile_clocks = 5000,

@@ -41,9 +41,10 @@ enum attention_with {
     WITH_SHARED_MASK = 4, /* one for all */
     WITH_SLOPES = 8,
     WITH_SINKS = 16,
-    WITH_SCORE = 32,      /* the prologue */
-    WITH_SCALES = 64,     /* of k and v, for each head and key */
-    WITH_KEY_SCALES = 128 /* for each key */
+    WITH_SCORE = 32,       /* the prologue */
+    WITH_SCALES = 64,      /* of k and v, for each head and key */
+    WITH_KEY_SCALES = 128, /* for each key */
+    WITH_HEAD_SCALES = 256 /* for each head */
 };
 
 struct attention_case {
@@ -61,6 +62,7 @@ struct attention_case {
     enum case_data data;    /* DATA_SPECIALS: in the mask */
     bool is_backward;       /* the gradients; o and lse are read */
     xl_dtype cache;         /* the type of k and v; 0: dtype */
+    xl_dtype out;           /* the type of o, where dtype is f8e4m3 */
     /* Sequences of unequal lengths, of which n_q and n_kv are the longest; 0:
      * of one length. */
     xl_rows_kind q_rows, kv_rows;
@@ -74,6 +76,8 @@ extern const char *const attention_names[ATTENTION_OPERANDS];
  * timed with one query. */
 bool attention_case_of_gradient(unsigned i, struct attention_case *out);
 
+xl_dtype attention_out(const struct attention_case *c);
+bool attention_has_scales(const struct attention_case *c);
 size_t attention_kv_heads(const struct attention_case *c);
 size_t attention_share(const struct attention_case *c);
 bool attention_has(const struct attention_case *c, enum attention_operand x);

@@ -115,6 +115,18 @@ static bool is_gradient(enum attention_operand x)
     return x >= ATTENTION_GRAD_O && x <= ATTENTION_GRAD_V;
 }
 
+enum { WITH_ANY_SCALES = WITH_SCALES | WITH_KEY_SCALES | WITH_HEAD_SCALES };
+
+bool attention_has_scales(const struct attention_case *c)
+{
+    return (c->with & WITH_ANY_SCALES) != 0;
+}
+
+xl_dtype attention_out(const struct attention_case *c)
+{
+    return c->dtype == XL_F8E4M3 ? c->out : c->dtype;
+}
+
 bool attention_has(const struct attention_case *c, enum attention_operand x)
 {
     static const unsigned with[ATTENTION_OPERANDS] = {
@@ -124,8 +136,8 @@ bool attention_has(const struct attention_case *c, enum attention_operand x)
         [ATTENTION_SINKS] = WITH_SINKS,
         [ATTENTION_SLOPE] = WITH_SCORE,
         [ATTENTION_AT] = WITH_SCORE,
-        [ATTENTION_K_SCALES] = WITH_SCALES | WITH_KEY_SCALES,
-        [ATTENTION_V_SCALES] = WITH_SCALES | WITH_KEY_SCALES};
+        [ATTENTION_K_SCALES] = WITH_ANY_SCALES,
+        [ATTENTION_V_SCALES] = WITH_ANY_SCALES};
     if (x >= ATTENTION_Q_ROWS)
         return x == ATTENTION_Q_ROWS    ? c->q_rows != 0
                : x == ATTENTION_KV_ROWS ? c->kv_rows != 0
@@ -166,13 +178,15 @@ static bool is_of_keys(enum attention_operand x)
 static size_t heads_of(const struct attention_case *c,
                        enum attention_operand x)
 {
-    if (is_scales(x) && !(c->with & WITH_SCALES))
+    if (is_scales(x) && (c->with & WITH_KEY_SCALES))
         return 1;
     return is_of_keys(x) ? attention_kv_heads(c) : c->n_heads;
 }
 
 static size_t rows_of(const struct attention_case *c, enum attention_operand x)
 {
+    if (is_scales(x) && (c->with & WITH_HEAD_SCALES))
+        return 1;
     return is_of_keys(x) ? c->n_kv : c->n_q;
 }
 
@@ -204,6 +218,7 @@ struct attention_lines attention_lines(const struct attention_case *c,
         return (struct attention_lines){block.n * heads_of(c, x) * block.rows,
                                         is_scales(x) ? 1 : c->d,
                                         is_scales(x)        ? XL_F32
+                                        : x == ATTENTION_O  ? attention_out(c)
                                         : is_kv && c->cache ? c->cache
                                                             : c->dtype};
     }
@@ -218,6 +233,8 @@ size_t attention_line(const struct attention_case *c, enum attention_operand x,
         return i;
     const bool is_of_columns = x <= ATTENTION_O || x >= ATTENTION_GRAD_O;
     attention_place(c, x, rows_of(c, x), &b, &i);
+    if (is_scales(x) && (c->with & WITH_HEAD_SCALES))
+        i = 0;
     h = heads == 1 ? 0 : h;
     return c->rows_first && is_of_columns ? (b * rows + i) * heads + h
                                           : (b * heads + h) * rows + i;
@@ -243,7 +260,9 @@ static xl_heads view_of(const struct attention_case *c,
     } else if (x < ATTENTION_LSE || is_gradient(x) || is_scales(x)) {
         v.stride[0] = heads * block.rows * ld;
         v.stride[1] = heads == 1 ? 0 : c->rows_first ? ld : block.rows * ld;
-        v.stride[2] = (c->rows_first ? heads : 1) * ld;
+        v.stride[2] = is_scales(x) && (c->with & WITH_HEAD_SCALES)
+                          ? 0
+                          : (c->rows_first ? heads : 1) * ld;
     } else if (x > ATTENTION_MASK && x < ATTENTION_GRAD_O) {
         v.stride[0] = ld;
         v.stride[1] = 1;

@@ -41,6 +41,26 @@ double attention_scale(const struct attention_case *c)
     return c->scale == 0 ? 1 / sqrt((double)c->d) : c->scale;
 }
 
+static const double f8_sums = 0x1p12;
+
+/* An engine may keep 13 bits of sums of 8-bit floats: all, if a power of two
+ * divides the products whose magnitudes add up to 2^12 of it or less. */
+static bool is_cut(const struct attention_ref *r, size_t q, size_t k,
+                   double size)
+{
+    const struct ref_mat *m = r->operand;
+    if (r->c->dtype != XL_F8E4M3 || !isfinite(size) || size == 0)
+        return false;
+    const double grain = exp2(ceil(log2(size / f8_sums)));
+    for (size_t col = 0; col < r->c->d; col++) {
+        const double x = ref_at(&m[ATTENTION_Q], q, col) *
+                         ref_at(&m[ATTENTION_K], k, col) / grain;
+        if (x != (double)(long)x)
+            return true;
+    }
+    return false;
+}
+
 struct attention_score attention_score(const struct attention_ref *r, size_t b,
                                        size_t h, size_t i, size_t j)
 {
@@ -52,7 +72,7 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
     const size_t scale_line =
         attention_line(c, ATTENTION_K_SCALES, b, h / attention_share(c), j);
     struct attention_score s = {.slope = 1};
-    const double factor = c->with & (WITH_SCALES | WITH_KEY_SCALES)
+    const double factor = attention_has_scales(c)
                               ? ref_at(&m[ATTENTION_K_SCALES], scale_line, 0)
                               : 1;
     double size = 0, bias = 0, slope = 0;
@@ -81,7 +101,10 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
               16 * c->soft_cap + 4 * fabs(bias) + 4 * fabs(s.x);
     s.x += slope;
     s.error += 4 * fabs(slope) + fabs(s.x);
-    s.error = isfinite(s.x) ? s.error * ref_roundoff(XL_F32) : 0;
+    s.error *= ref_roundoff(XL_F32);
+    if (is_cut(r, q, k, size / factor))
+        s.error += (double)c->d / f8_sums * fabs(attention_scale(c)) * size;
+    s.error = isfinite(s.x) ? s.error : 0;
     return s;
 }
 
@@ -134,14 +157,19 @@ double attention_expected(const struct attention_ref *r,
                           double *tol)
 {
     const size_t share = attention_share(r->c);
-    const xl_dtype t = r->c->dtype;
+    const xl_dtype t = attention_out(r->c);
+    const bool is_f8 = r->c->dtype == XL_F8E4M3;
     const double narrow = t == XL_F32 ? 0 : ref_roundoff(t);
+    const double weights =
+        is_f8 ? ref_roundoff(XL_F8E4M3) + (double)r->c->n_kv / f8_sums
+              : narrow;
+    const double least = is_f8 ? 0x1p-16 : ref_floor(XL_F32);
     double sum = 0, size = 0, all = 0;
     for (size_t j = row->first; j < row->last; j++) {
         const size_t line =
             attention_line(r->c, ATTENTION_V, row->b, row->h / share, j);
         double v = ref_at(&r->operand[ATTENTION_V], line, c);
-        if (r->c->with & (WITH_SCALES | WITH_KEY_SCALES))
+        if (attention_has_scales(r->c))
             v *= ref_at(&r->operand[ATTENTION_V_SCALES],
                         attention_line(r->c, ATTENTION_V_SCALES, row->b,
                                        row->h / share, j),
@@ -150,7 +178,7 @@ double attention_expected(const struct attention_ref *r,
         size += row->weight[j] * fabs(v);
         all += fabs(v);
     }
-    *tol = (row->error + narrow) * size + ref_floor(XL_F32) * all;
+    *tol = (row->error + weights) * size + least * all;
     *tol += narrow * (fabs(sum) + *tol) + ref_floor(t);
     return sum;
 }

@@ -129,6 +129,19 @@ const struct attention_case attention_cases[] = {
          .cache = XL_F8E4M3, .q_rows = XL_ROWS_PACKED,
          .kv_rows = XL_ROWS_PAGED, .page_rows = 32, .rows_first = true,
          .with = WITH_SCALES | WITH_SCORE),
+    /* Of f8e4m3. */
+    CASE("f8", VQ, 2, 3, 197, 211, 128, XL_F8E4M3, .out = XL_F16,
+         .with = WITH_LSE),
+    CASE("f8, causal", V, 1, 4, 331, 397, 128, XL_F8E4M3, .out = XL_BF16,
+         .share = 2, .is_causal = true, .with = WITH_HEAD_SCALES | WITH_LSE),
+    CASE("f8, causal, more queries, rows first", V, 2, 2, 203, 97, 128,
+         XL_F8E4M3, .out = XL_F16, .is_causal = true, .rows_first = true,
+         .pad = 16, .off = 32, .with = WITH_HEAD_SCALES | WITH_LSE),
+    CASE("f8, d 40, scale per key", V, 2, 4, 37, 71, 40, XL_F8E4M3,
+         .out = XL_F32, .share = 2,
+         .with = WITH_KEY_SCALES | WITH_SINKS | WITH_SLOPES),
+    CASE("f8, one query", V, 2, 4, 1, 301, 64, XL_F8E4M3, .out = XL_F16,
+         .share = 4, .with = WITH_SCALES | WITH_LSE),
     CASE("all at once", VQ, 2, 6, 35, 67, 72, XL_F16, .share = 2,
          .is_causal = true, .window = 41, .soft_cap = 5, .rows_first = true,
          .with = WITH_LSE | WITH_MASK | WITH_SLOPES | WITH_SINKS | WITH_SCORE,
@@ -145,6 +158,7 @@ const struct attention_case attention_cases[] = {
     SQUARE("4096", BB, 4, 16, 4096, 128, XL_F16, .pad = 0),
     SQUARE("4096 causal", BB, 4, 16, 4096, 128, XL_F16, .is_causal = true),
     SQUARE("16384", BB, 1, 16, 16384, 128, XL_F16, .pad = 0),
+    SQUARE("4096 f8", BB, 4, 16, 4096, 128, XL_F8E4M3, .out = XL_F16),
     CASE("grouped heads", B, 1, 32, 1024, 1024, 128, XL_F16, .share = 4,
          .is_causal = true, .rows_first = true),
     CASE("decode", B, 8, 32, 1, 4096, 128, XL_F16, .share = 4),
@@ -161,6 +175,7 @@ bool attention_case_of_gradient(unsigned i, struct attention_case *out)
 {
     *out = attention_cases[i];
     out->is_backward = true;
-    return out->with < WITH_SCORE && !out->cache && !out->q_rows &&
-           !out->kv_rows && (out->n_q > 1 || (out->use & CASE_VERIFY));
+    return out->with < WITH_SCORE && !out->cache && out->dtype != XL_F8E4M3 &&
+           !out->q_rows && !out->kv_rows &&
+           (out->n_q > 1 || (out->use & CASE_VERIFY));
 }

@@ -28,21 +28,28 @@
  *               weight of 0 would not hide if they are no numbers, are
  *               overwritten with 0 in local memory, and where fewer than 16
  *               rows of O are left, items store them one by one.
+ *               Of f8e4m3 q, k and v are multiplied as bytes. V then is
+ *               read as values.clh has it, keys along lines, in an order in
+ *               which P is an operand as it is in registers. P is 2^BIAS times
+ *               a weight, rounded to E4M3, of which l is the unrounded sum.
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the
  *               maps behind them (NV-32). Q, K, V, O: pointer and map of rank
  *               3: columns, rows, heads of all sequences; or columns of all
  *               heads, rows, sequences. Boxes of 64 columns by 64 (Q), BK (K,
- *               V), 16 (O) rows. lse: floats, if LSE. counter: a word of 0 if
+ *               V), 16 (O) rows; of bytes 128 columns. Of f8e4m3 vs is scratch
+ *               memory, in which AT_V bytes are before the values, and its map
+ *               and scale are not read. lse: floats, if LSE. counter: a word of 0 if
  *               IS_COUNTED, which counts tiles; else not read. ROWS_PARAMS
  * Launch        local 128 (NC + 1), global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  LOCAL_BYTES below
- * -D            DT 1 f16, 2 bf16; D columns (64 128); NC consumers (2 3); BK
- *               keys of a block, a multiple of 16; ST stages; QREG 1: Q in
+ * -D            DT 1 f16, 2 bf16, 8 f8e4m3; OT that of o, 1 or 2; D columns
+ *               (64 128; of f8e4m3 128); NC consumers (2 3); BK keys of a
+ *               block, a multiple of 16, of f8e4m3 of 32; ST stages; QREG 1: Q in
  *               registers; CAUSAL 1: query i sees keys up to i + n_kv - n_q;
  *               LSE 1; Q_ROWS, KV_ROWS 0 to 2: attention/sequences.clh;
  *               XL_SPIN_LIMIT: common/nvidia/tma.clh
- * Needs         sm_90a; scale > 0
+ * Needs         sm_90a; scale > 0; of f8e4m3 no Q_ROWS, KV_ROWS
  * Cost          4 D flop a pair of a query and a key that it sees
  * Source        Dao et al. 2022 (tiles with online softmax), Shah et al. 2024
  *               (consumers that take turns); PTX ISA 9.0; NV-29 to NV-32 */
@@ -59,6 +66,9 @@
 #endif
 #ifndef QREG
 #define QREG 0
+#endif
+#ifndef OT
+#define OT DT
 #endif
 #ifndef CAUSAL
 #define CAUSAL 0
@@ -80,6 +90,11 @@
 
 #define IS_RAGGED (Q_ROWS || KV_ROWS)
 #define IS_COUNTED (CAUSAL || IS_RAGGED)
+#define IS_F8 (DT == 8)
+
+#if IS_F8
+#include "attention/nvidia/values.clh"
+#endif
 
 /* -- head ----------------------------------------------------------------- */
 
@@ -120,11 +135,14 @@
 /* -- local memory --------------------------------------------------------- */
 
 #define LINE 128 /* bytes: the span of a swizzle */
-#define SLABS (D / 64)
-#define Q_BYTES (64 * LINE * SLABS) /* of a consumer; and of its O */
+#define SLAB (LINE / ELEM_BYTES(DT)) /* columns of a line */
+#define SLABS (D / SLAB)
+#define Q_BYTES (64 * LINE * SLABS) /* of a consumer */
+#define O_BYTES (64 * D * 2)        /* likewise */
 #define KV_BYTES (BK * LINE * SLABS)
+#define KV_BLOCKS ((uint)(N_KV + BK - 1) / BK)
 #define O_AT (NC * Q_BYTES)
-#define K_AT (2 * NC * Q_BYTES)
+#define K_AT (O_AT + NC * O_BYTES)
 #define V_AT (K_AT + ST * KV_BYTES)
 #define BARS_AT (V_AT + ST * KV_BYTES)
 #define SLOTS_AT (BARS_AT + 8 * (2 * NC + 4 * ST))
@@ -151,7 +169,13 @@ struct barriers {
 struct slot {
     int row, blocks; /* first query; blocks of keys, 0: there is no tile */
     uint lse_low, lse_high;     /* elements from lse to the head's first row */
+#if IS_F8
+    float c, factor; /* of scores, as base 2; of results */
+    uint values;     /* number of the head's */
+    int gap;
+#else
     int n_q, n_kv, offset, gap; /* of its sequence, if IS_RAGGED */
+#endif
     struct corner q, k, v, o;
     ulong full, empty;
 };
@@ -295,6 +319,7 @@ static inline void set_corner(__local volatile struct corner *to, ulong at,
 
 static inline void describe_tile(__local volatile struct slot *slot, uint t,
                                  __local volatile const struct sequence *s,
+                                 __global const uchar *vs,
                                  const ulong16 head)
 {
 #if IS_RAGGED
@@ -318,7 +343,16 @@ static inline void describe_tile(__local volatile struct slot *slot, uint t,
 #endif
     set_corner(&slot->q, AT_Q, STEP_Q, batch, h);
     set_corner(&slot->k, AT_K, STEP_K, batch, h / SHARE);
+#if IS_F8
+    const uint g = h / SHARE;
+    slot->values = batch * (N_HEADS / SHARE) + g;
+    const float2 factors =
+        ((__global const float2 *)(vs + FACTORS_AT))[slot->values];
+    slot->c = factors.x;
+    slot->factor = factors.y;
+#else
     set_corner(&slot->v, AT_V, STEP_V, batch, h / SHARE);
+#endif
     set_corner(&slot->o, AT_O, STEP_O, batch, h);
 }
 
@@ -341,7 +375,8 @@ static inline void load_rows(uint to, ulong map, uint bar,
     const int x = c->x, y = c->y + row, z = c->z;
     #pragma unroll
     for (int i = 0; i < SLABS; i++)
-        xl_box_load(to + (uint)(i * lines * LINE), map, bar, x + i * 64, y, z);
+        xl_box_load(to + (uint)(i * lines * LINE), map, bar, x + i * SLAB, y,
+                    z);
 }
 
 /* -- sums, in lists of variables ------------------------------------------ */
@@ -350,6 +385,14 @@ static inline void load_rows(uint to, ulong map, uint bar,
 #define O_LIST(X) XL_CAT(WG_LIST_, D)(X, WG_COMMA, o)
 #define O_PAIRS(X, d) XL_CAT(WG_PAIRS_, D)(X, WG_NOTHING, d)
 #define P_LIST(X) XL_CAT(WG_PAIRS_, BK)(X, WG_COMMA, p)
+#if IS_F8
+/* Two words of 16 keys, of rows 8 apart. */
+#define P_0(d, i, g, h) d##i##_0 = 0, d##i##_1 = 0
+#define P_INOUT(d, i, g, h) "+r"(d##i##_0), "+r"(d##i##_1)
+#else
+#define P_0 WORDS_0
+#define P_INOUT WORDS_INOUT
+#endif
 #define WORDS_0(d, i, g, h)                                                   \
     d##i##_0 = 0, d##i##_1 = 0, d##i##_2 = 0, d##i##_3 = 0
 #define WORDS_INOUT(d, i, g, h)                                               \
@@ -364,7 +407,7 @@ static inline void load_rows(uint to, ulong map, uint bar,
                    : "memory")
 #define OPEN_O()                                                              \
     __asm volatile("wgmma.fence.sync.aligned;"                                \
-                   : O_LIST(WG_INOUT), P_LIST(WORDS_INOUT)                    \
+                   : O_LIST(WG_INOUT), P_LIST(P_INOUT)                        \
                    :                                                          \
                    : "memory")
 #define WAIT_S(n)                                                             \
@@ -374,15 +417,21 @@ static inline void load_rows(uint to, ulong map, uint bar,
                    : "memory")
 #define WAIT_O()                                                              \
     __asm volatile("wgmma.wait_group.sync.aligned 0;"                         \
-                   : O_LIST(WG_INOUT), P_LIST(WORDS_INOUT)                    \
+                   : O_LIST(WG_INOUT), P_LIST(P_INOUT)                        \
                    :                                                          \
                    : "memory")
 
-/* S = Q K^T, 16 columns of D at a time; O += P V, 16 keys at a time. */
+/* S = Q K^T, 32 bytes of a row at a time; O += P V, 16 keys at a time, or 32
+ * along which lines of V are. */
 #define QK_AT(i) ((i) / 4 * (64 * LINE / 16) + (i) % 4 * 2)
 #define KQ_AT(i) ((i) / 4 * (BK * LINE / 16) + (i) % 4 * 2)
 #if QREG
-#define Q_LIST(X) XL_CAT(WG_PAIRS_, D)(X, WG_COMMA, q_)
+#if IS_F8
+#define Q_PAIRS WG_PAIRS_64 /* of 128 columns */
+#else
+#define Q_PAIRS XL_CAT(WG_PAIRS_, D)
+#endif
+#define Q_LIST(X) Q_PAIRS(X, WG_COMMA, q_)
 #define Q_INOUT , Q_LIST(WORDS_INOUT)
 #define GET_Q(d, i, g, h)                                                     \
     xl_get_16x16(f.row_at + (i) / 4 * (64 * LINE) +                           \
@@ -395,26 +444,46 @@ static inline void load_rows(uint to, ulong map, uint bar,
 #define QK(i, k, more)                                                        \
     WG_MULTIPLY_LOW(BK, s, low_q, QK_AT(i), k, KQ_AT(i), 0, more)
 #endif
-#if D == 64
+#if D * ELEM_BYTES(DT) == LINE
 #define QK_ALL(k) QK(0, k, 0); QK(1, k, 1); QK(2, k, 1); QK(3, k, 1)
 #else
 #define QK_ALL(k)                                                             \
     QK(0, k, 0); QK(1, k, 1); QK(2, k, 1); QK(3, k, 1);                       \
     QK(4, k, 1); QK(5, k, 1); QK(6, k, 1); QK(7, k, 1)
 #endif
+#if IS_F8
+#define V_STEP(i)                                                             \
+    ((i) / (V_LINE / 32) * (D * V_LINE / 16) + (i) % (V_LINE / 32) * 2)
+#define PV(d, i, g, h)                                                        \
+    WG_MULTIPLY_FOUR(V_LINE, D, o, d##g##_0, d##g##_1, d##h##_0, d##h##_1,    \
+                     from, V_STEP(i), 0, (i) == 0 ? more : 1);
+#define PV_STEPS XL_CAT(WG_PAIRS_, V_STEPS)
+#else
 #define PV(d, i, g, h)                                                        \
     WG_MULTIPLY_WORDS(D, o, d##i, from, (i) * (16 * LINE / 16), 1,            \
                       (i) == 0 ? more : 1);
+#define PV_STEPS XL_CAT(WG_PAIRS_, BK)
+#endif
 #define PV_ALL(v)                                                             \
     do {                                                                      \
         const uint from = v;                                                  \
-        WG_PAIRS(PV, p)                                                       \
+        PV_STEPS(PV, WG_NOTHING, p)                                           \
     } while (0)
 
 /* -- softmax of a block --------------------------------------------------- */
 
 #define LEAST (-1e30f) /* the maximum of a row that has seen no score */
+/* Weights are 2^BIAS times what they are relative to the maximum: E4M3 ends at
+ * 448, and below 2^-9 with 0. */
+#if IS_F8
+#define GROWTH 2.0f
+#define BIAS 6.0f
+#define SHIFT_OF(m) (BIAS - (m) * c)
+#else
 #define GROWTH 8.0f
+#define BIAS 0
+#define SHIFT_OF(m) (-(m) * c)
+#endif
 
 static inline float max_of_row(float x)
 {
@@ -448,14 +517,20 @@ static inline float sum_of_row(float x)
     l0 += d##g##_0, l2 += d##g##_1, l1 += d##g##_2, l3 += d##g##_3;
 #define EXP_ALL()                                                             \
     do {                                                                      \
-        const float n0 = -m0 * c, n1 = -m1 * c;                               \
+        const float n0 = SHIFT_OF(m0), n1 = SHIFT_OF(m1);                     \
         WG_GROUPS(EXP_GROUP, s)                                               \
     } while (0)
+#if IS_F8
+#define TO_P(d, i, g, h)                                                      \
+    p##i##_0 = xl_four_e4m3(d##g##_0, d##g##_1, d##h##_0, d##h##_1);          \
+    p##i##_1 = xl_four_e4m3(d##g##_2, d##g##_3, d##h##_2, d##h##_3);
+#else
 #define TO_P(d, i, g, h)                                                      \
     p##i##_0 = xl_pair(DT, d##g##_0, d##g##_1);                               \
     p##i##_1 = xl_pair(DT, d##g##_2, d##g##_3);                               \
     p##i##_2 = xl_pair(DT, d##h##_0, d##h##_1);                               \
     p##i##_3 = xl_pair(DT, d##h##_2, d##h##_3);
+#endif
 #define SCALE_GROUP(d, g)                                                     \
     d##g##_0 *= f0, d##g##_1 *= f0, d##g##_2 *= f1, d##g##_3 *= f1;
 
@@ -603,11 +678,11 @@ struct fragment {
     uint warp_at, row_at, col_at;
 };
 
-static inline struct fragment locate_fragment(uint at)
+static inline struct fragment locate_fragment(uint at, uint bytes)
 {
     struct fragment f;
     const uint lid = xl_local_id(), lane = lid % 32;
-    f.warp_at = at + lid / 128 * Q_BYTES + lid / 32 % 4 * (16 * LINE);
+    f.warp_at = at + lid / 128 * bytes + lid / 32 % 4 * (16 * LINE);
     f.row_at = f.warp_at + lane % 16 * LINE;
     f.col_at = (lane / 16 ^ (lane & 7)) * 16;
     return f;
@@ -616,12 +691,12 @@ static inline struct fragment locate_fragment(uint at)
 #define PUT_O(d, i, g, h)                                                     \
     xl_put_16x16(f.row_at + (i) / 4 * (64 * LINE) +                           \
                      (f.col_at ^ (i) % 4 * 32),                               \
-                 xl_pair(DT, d##g##_0, d##g##_1),                             \
-                 xl_pair(DT, d##g##_2, d##g##_3),                             \
-                 xl_pair(DT, d##h##_0, d##h##_1),                             \
-                 xl_pair(DT, d##h##_2, d##h##_3));
-#define STORE_ABOVE(d, g) to[(g) * 4] = xl_pair(DT, d##g##_0, d##g##_1);
-#define STORE_BELOW(d, g) to[(g) * 4] = xl_pair(DT, d##g##_2, d##g##_3);
+                 xl_pair(OT, d##g##_0, d##g##_1),                             \
+                 xl_pair(OT, d##g##_2, d##g##_3),                             \
+                 xl_pair(OT, d##h##_0, d##h##_1),                             \
+                 xl_pair(OT, d##h##_2, d##h##_3));
+#define STORE_ABOVE(d, g) to[(g) * 4] = xl_pair(OT, d##g##_0, d##g##_1);
+#define STORE_BELOW(d, g) to[(g) * 4] = xl_pair(OT, d##g##_2, d##g##_3);
 
 /* The words of O of an item's first row, `row` of the sequence: two columns,
  * then those 8 columns on. */
@@ -675,7 +750,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                     find_sequence(of, next, t, head ROWS_ARGS);
                 next->blocks = 0;
                 if (is_tile)
-                    describe_tile(next, t, of, head);
+                    describe_tile(next, t, of, vs, head);
                 xl_bar_wait(SLOT_EMPTY(slot), n_done / 2 % 2 ^ 1);
                 copy_slot(slot, next);
                 xl_bar_arrive(SLOT_FULL(slot), 1);
@@ -696,13 +771,25 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 int j = slot->blocks - 1;
                 if (j < 0)
                     break;
-#define LOAD_KV(x, X, j)                                                      \
+#define LOAD_ROWS(x, X, j)                                                    \
+    load_rows(at + X##_AT + x.s * KV_BYTES, map_##x, b.x##_full + 8 * x.s,    \
+              &slot->x, (j) * BK, BK)
+#if IS_F8
+#define LOAD_V(v, V, j)                                                       \
+    xl_line_load(at + V_AT + v.s * KV_BYTES,                                  \
+                 vs + AT_V +                                                  \
+                     ((ulong)slot->values * KV_BLOCKS + (uint)(j)) *          \
+                         KV_BYTES,                                            \
+                 KV_BYTES, b.v_full + 8 * v.s)
+#else
+#define LOAD_V LOAD_ROWS
+#endif
+#define LOAD_KV(x, X, j, LOAD)                                                \
     xl_bar_wait(b.x##_empty + 8 * x.s, x.phase);                              \
     xl_bar_expect(b.x##_full + 8 * x.s, KV_BYTES);                            \
-    load_rows(at + X##_AT + x.s * KV_BYTES, map_##x, b.x##_full + 8 * x.s,    \
-              &slot->x, (j) * BK, BK);                                        \
+    LOAD(x, X, j);                                                            \
     next_stage(&x)
-                LOAD_KV(k, K, j);
+                LOAD_KV(k, K, j, LOAD_ROWS);
                 #pragma unroll 1
                 for (uint i = 0; i < NC; i++) {
                     xl_bar_wait(b.q_empty + 8 * i, n_done % 2 ^ 1);
@@ -712,10 +799,10 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 }
                 #pragma unroll 1
                 for (; j > 0; j--) {
-                    LOAD_KV(k, K, j - 1);
-                    LOAD_KV(v, V, j);
+                    LOAD_KV(k, K, j - 1, LOAD_ROWS);
+                    LOAD_KV(v, V, j, LOAD_V);
                 }
-                LOAD_KV(v, V, 0);
+                LOAD_KV(v, V, 0, LOAD_V);
                 xl_bar_arrive(SLOT_EMPTY(slot), 1);
             }
         }
@@ -723,15 +810,15 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
         XL_TAKE_REGISTERS(CONSUMER_HAS);
         WG_SUMS(s);
         float O_LIST(WG_ZERO);
-        uint P_LIST(WORDS_0);
+        uint P_LIST(P_0);
         float m0 = 0, m1 = 0, l0 = 0, l1 = 0, l2 = 0, l3 = 0;
-        const float c = scale * M_LOG2E_F;
+        float c = scale * M_LOG2E_F;
         const uint is_first = lane == 0;
 #if !QREG
         const uint low_q = WG_LOW(at + w * Q_BYTES, 16);
 #endif
         const uint low_k = WG_LOW(at + K_AT, 16);
-        const uint low_v = WG_LOW(at + V_AT, BK * LINE);
+        const uint low_v = WG_LOW(at + V_AT, IS_F8 ? 16 : BK * LINE);
 #if QREG
         uint Q_LIST(WORDS_0);
 #endif
@@ -747,6 +834,9 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
             if (blocks == 0)
                 break;
             const int row0 = slot->row + (int)(w * 64);
+#if IS_F8
+            c = slot->c;
+#endif
             xl_warp_sync(); /* before its first lane can release the slot */
             uint more = 0;
 #if CAUSAL
@@ -757,8 +847,8 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
             xl_bar_wait(b.q_full + 8 * w, n_done & 1);
 #if QREG
             {
-                const struct fragment f = locate_fragment(at);
-                O_PAIRS(GET_Q, q_)
+                const struct fragment f = locate_fragment(at, Q_BYTES);
+                Q_PAIRS(GET_Q, WG_NOTHING, q_)
             }
 #endif
             #pragma unroll 1
@@ -805,8 +895,13 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 PV_ALL(low_v + v.s * (KV_BYTES / 16));
                 wg_close();
                 l0 = sum_of_row(l0 + l2), l1 = sum_of_row(l1 + l3);
-                const float f0 = l0 == 0 ? 0 : 1 / l0;
-                const float f1 = l1 == 0 ? 0 : 1 / l1;
+#if IS_F8
+                const float factor = slot->factor;
+#else
+                const float factor = 1;
+#endif
+                const float f0 = l0 == 0 ? 0 : factor / l0;
+                const float f1 = l1 == 0 ? 0 : factor / l1;
 #if LSE
                 /* Of four items, which have the same two rows, two. */
                 const int is_below = (int)(xl_local_id() % 2);
@@ -817,7 +912,8 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                     lse[(slot->lse_low | (ulong)slot->lse_high << 32) +
                         (ulong)row * LSE_ROW] =
                         l == 0 ? -INFINITY
-                               : (is_below ? m1 : m0) * c * M_LN2_F + log(l);
+                               : ((is_below ? m1 : m0) * c - BIAS) * M_LN2_F +
+                                     log(l);
 #endif
                 WAIT_O();
                 FREE_V();
@@ -845,13 +941,13 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                     if (is_first)
                         xl_box_read(); /* of the tile before */
                     xl_warp_sync();
-                    const struct fragment f = locate_fragment(at + O_AT);
+                    const struct fragment f = locate_fragment(at + O_AT, O_BYTES);
                     O_PAIRS(PUT_O, o)
                     xl_box_fence();
                     xl_warp_sync();
                     if (is_first) {
                         #pragma unroll
-                        for (int i = 0; i < SLABS; i++)
+                        for (int i = 0; i < D / 64; i++)
                             xl_box_store(map_o, f.warp_at + i * (64 * LINE),
                                          slot->o.x + i * 64,
                                          slot->o.y + row0_of_warp, slot->o.z);

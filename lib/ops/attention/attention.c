@@ -158,6 +158,9 @@ static void describe_class(const void *canonical, struct xl__str *out)
     if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
         xl__str_printf(out, " kv_%s",
                        xl_dtype_name(c->view[XL__ATTENTION_K].dtype));
+    if (c->view[XL__ATTENTION_O].dtype != c->view[XL__ATTENTION_Q].dtype)
+        xl__str_printf(out, " o_%s",
+                       xl_dtype_name(c->view[XL__ATTENTION_O].dtype));
     if (c->score)
         xl__str_add(out, " prologue");
 }
@@ -487,7 +490,7 @@ void xl__attention_add_rows(struct xl__step *step,
                             c->kv_rows.page_rows);
 }
 
-static bool has_scales(const struct xl__attention_canonical *c)
+bool xl__attention_has_scales(const struct xl__attention_canonical *c)
 {
     return xl__attention_has(c, XL__ATTENTION_K_SCALES) ||
            xl__attention_has(c, XL__ATTENTION_V_SCALES);
@@ -531,7 +534,7 @@ void xl__attention_args(struct xl__step *step,
     xl__arg_u64(step, c->after);
     if (c->q_rows.kind || c->kv_rows.kind)
         xl__attention_add_rows(step, c);
-    if (has_scales(c))
+    if (xl__attention_has_scales(c))
         add_scales(step, c);
     xl__arg_epilogue(step, c->score, XL__ATTENTION_OPERAND,
                      XL__ATTENTION_OPERAND_VALUE, c->n_heads, false);
@@ -557,6 +560,8 @@ void xl__attention_defines(struct xl__step *step,
     }
     if (c->view[XL__ATTENTION_K].dtype != c->view[XL__ATTENTION_Q].dtype)
         xl__define(step, "KT", (long)c->view[XL__ATTENTION_K].dtype);
+    if (c->view[XL__ATTENTION_O].dtype != c->view[XL__ATTENTION_Q].dtype)
+        xl__define(step, "OT", (long)c->view[XL__ATTENTION_O].dtype);
     if (xl__attention_has(c, XL__ATTENTION_K_SCALES))
         xl__define(step, "K_SCALES", 1);
     if (xl__attention_has(c, XL__ATTENTION_V_SCALES))

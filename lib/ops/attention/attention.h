@@ -81,6 +81,8 @@ static inline bool xl__attention_has(const struct xl__attention_canonical *c,
 {
     return c->view[view].mem.svm != NULL;
 }
+/* Of k or v. */
+bool xl__attention_has_scales(const struct xl__attention_canonical *c);
 /* Of the gradient, not of the op itself. */
 static inline bool
 xl__attention_is_backward(const struct xl__attention_canonical *c)

@@ -88,12 +88,15 @@ static xl_status check_types(const xl_attention *a, struct xl__error *e)
 {
     const xl_dtype t = a->q.dtype, kv = a->k.dtype;
     const bool is_narrow = kv == XL_I8 || kv == XL_F8E4M3;
-    if (!is_float(t) || (kv != t && !is_narrow) || a->v.dtype != kv ||
-        a->o.dtype != t)
+    const bool is_right =
+        t == XL_F8E4M3
+            ? kv == t && is_float(a->o.dtype)
+            : is_float(t) && (kv == t || is_narrow) && a->o.dtype == t;
+    if (!is_right || a->v.dtype != kv)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "attention of q %s, k %s, v %s, o %s; they must "
                              "be of one type, f32, f16 or bf16, or k and v "
-                             "of i8 or f8e4m3",
+                             "of i8 or f8e4m3, or all but o of f8e4m3",
                              xl_dtype_name(t), xl_dtype_name(a->k.dtype),
                              xl_dtype_name(a->v.dtype),
                              xl_dtype_name(a->o.dtype));
@@ -270,7 +273,8 @@ xl_status xl__attention_backward_check(xl_queue *q, const void *desc,
                 "grad_q, grad_k and grad_v",
                 xl__attention_names[required[i]]);
     }
-    if (a->q_rows || a->kv_rows || a->k.dtype != a->q.dtype)
+    if (a->q_rows || a->kv_rows || !is_float(a->k.dtype) ||
+        a->k.dtype != a->q.dtype)
         return xl__error_set(&q->error, XL_UNSUPPORTED,
                              "a gradient of attention with sequences of "
                              "unequal lengths, or with k and v of another "

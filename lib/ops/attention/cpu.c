@@ -22,6 +22,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     if (!xl__is(l, XL__F_is_cpu))
         return "it is for CPUs";
     const char *why = xl__attention_needs_lines(c);
+    if (!why && xl__attention_has_scales(c))
+        why = "scales of keys and values are not supported";
     return why ? why : xl__attention_needs_rows(c);
 }
 

@@ -32,7 +32,8 @@ bool xl__map_heads(const struct xl__attention_canonical *c, unsigned view,
         .dtype = c->view[view].dtype,
         .size = {width, size[XL__HEADS_ROW], n * out->sequence},
         .stride = {1, row, third},
-        .box = {XL__HEADS_SLAB, lines, 1}};
+        .box = {XL__HEADS_LINE / xl_dtype_bytes(c->view[view].dtype), lines,
+                1}};
     return third > 0 && row > 0;
 }
 

@@ -7,7 +7,7 @@
 #include "ops/attention/attention.h"
 #include "ops/gemm/engines/tensor_map.h"
 
-enum { XL__HEADS_SLAB = 64 }; /* columns of a box */
+enum { XL__HEADS_LINE = 128 }; /* bytes of a row of a box */
 
 /* An operand as a map of rank 3. Heads are the third coordinate, together with
  * sequences; or side by side in a row, and sequences the third. */

@@ -197,6 +197,8 @@ static double draw_value(struct xl__rng *rng, unsigned view, xl_dtype dtype)
         return (xl__rng_uniform(rng) + 1) / OF_BYTES;
     if (dtype == XL_I8)
         return OF_BYTES * xl__rng_normal(rng);
+    if (dtype == XL_F8E4M3) /* so few digits that sums may be exact */
+        return rint(2 * xl__rng_normal(rng)) / 2;
     if (view == XL__ATTENTION_SLOPES)
         return steepest * xl__rng_uniform(rng);
     if (view == XL__ATTENTION_LSE)
@@ -276,6 +278,38 @@ struct attention_case {
     double weight[];
 };
 
+static bool is_f8(const struct xl__attention_canonical *c)
+{
+    return view_of(c, XL__ATTENTION_Q)->dtype == XL_F8E4M3;
+}
+
+/* An engine may keep 13 bits of sums of 8-bit floats. Of products that a g, a
+ * power of two, divides and whose magnitudes add up to 2^12 g or less, these
+ * are all. */
+static const double f8_sums = 0x1p12;
+
+static bool is_cut(const struct xl__selfcheck_case *t, size_t b, size_t h,
+                   size_t i, size_t j)
+{
+    const struct xl__attention_canonical *c = t->of;
+    const size_t g = h / xl__attention_share(c);
+    double grain = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        double size = 0;
+        for (size_t col = 0; col < c->d_head; col++) {
+            const double x = load_element(t, XL__ATTENTION_Q, b, h, i, col) *
+                             load_element(t, XL__ATTENTION_K, b, g, j, col);
+            size += fabs(x);
+            if (pass > 0 && x / grain != (double)(long)(x / grain))
+                return true;
+        }
+        if (!isfinite(size) || size == 0)
+            return false;
+        grain = exp2(ceil(log2(size / f8_sums)));
+    }
+    return false;
+}
+
 struct xl__attention_score
 xl__attention_case_score(const struct xl__selfcheck_case *t, size_t b,
                          size_t h, size_t i, size_t j)
@@ -309,6 +343,8 @@ xl__attention_case_score(const struct xl__selfcheck_case *t, size_t b,
     s.error = isinf(s.x) ? 0
                          : u * (((double)c->d_head + 6) * fabs(scale) * size +
                                 16 * cap + 4 * bias + 4 * fabs(s.x));
+    if (is_f8(c) && !isinf(s.x) && is_cut(t, b, h, i, j))
+        s.error += (double)c->d_head / f8_sums * fabs(scale) * size;
     return s;
 }
 
@@ -405,8 +441,14 @@ static double expected_value(const struct xl__selfcheck_case *t,
         size += own->weight[j] * fabs(v);
         all += fabs(v);
     }
-    *error = (own->error + (dtype == XL_F32 ? 0 : rounding)) * size +
-             (double)FLT_MIN * all;
+    if (is_f8(c))
+        *error = (own->error + xl__dtype_unit_roundoff(XL_F8E4M3) +
+                  (double)c->n_kv / f8_sums) *
+                     size +
+                 0x1p-16 * all;
+    else
+        *error = (own->error + (dtype == XL_F32 ? 0 : rounding)) * size +
+                 (double)FLT_MIN * all;
     if (dtype != XL_F32)
         *error += rounding * (fabs(sum) + *error) + xl__dtype_underflow(dtype);
     return sum;

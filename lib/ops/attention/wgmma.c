@@ -11,31 +11,36 @@
 enum {
     ROWS = 64, /* of a consumer */
     LANES = 128,
-    SLAB = XL__HEADS_SLAB,
     STORED = 16, /* rows of a box of O */
-    LINE_BYTES = 128,
-    STAGES = 2
+    STAGES = 2,
+    F8_STAGES = 4
 };
 
 static const struct xl__tunable tunables[] = {
     [XL__ATTENTION_BQ] = {"BQ", "queries of a tile", {128, 192, 0}},
-    [XL__ATTENTION_BK] = {"BK", "keys of a block", {80, 128, 0}},
+    [XL__ATTENTION_BK] = {"BK", "keys of a block", {80, 96, 128, 0}},
     {NULL, NULL, {0}},
 };
+
+static bool is_f8(const struct xl__attention_canonical *c)
+{
+    return c->view[XL__ATTENTION_Q].dtype == XL_F8E4M3;
+}
 
 /* -- tiles ---------------------------------------------------------------- */
 
 static const struct xl__attention_tile *
-find_tile(const struct xl__limits *l, size_t d_head,
+find_tile(const struct xl__limits *l, const struct xl__attention_canonical *c,
           const struct xl__params *params)
 {
     const struct xl__attention_model *m = l->model.attention;
-    for (const struct xl__attention_tile *t = m ? m->tiles : NULL;
+    for (const struct xl__attention_tile *t = !m         ? NULL
+                                              : is_f8(c) ? m->f8_tiles
+                                                         : m->tiles;
          t && t->d_head; t++) {
-        if (t->d_head == d_head &&
-            (!params ||
-             (params->value[XL__ATTENTION_BQ] == (int)t->queries &&
-              params->value[XL__ATTENTION_BK] == (int)t->keys)))
+        if (t->d_head == c->d_head &&
+            (!params || (params->value[XL__ATTENTION_BQ] == (int)t->queries &&
+                         params->value[XL__ATTENTION_BK] == (int)t->keys)))
             return t;
     }
     return NULL;
@@ -90,7 +95,7 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
     const struct xl__attention_canonical *c = desc;
     double least = INFINITY;
     *out = (struct xl__params){.source = "model"};
-    for (const struct xl__attention_tile *t = find_tile(l, c->d_head, NULL);
+    for (const struct xl__attention_tile *t = find_tile(l, c, NULL);
          t && t->d_head == c->d_head; t++) {
         const double clocks = tiles_clocks(l, c, t);
         if (clocks >= least)
@@ -103,13 +108,31 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
 
 /* -- what is supported ---------------------------------------------------- */
 
+/* Of f8e4m3. */
+static const char *find_f8_refusal(const struct xl__attention_canonical *c)
+{
+    if (!is_f8(c))
+        return NULL;
+    if (is_ragged(c))
+        return "sequences of unequal lengths are not supported of f8e4m3";
+    if (c->view[XL__ATTENTION_O].dtype == XL_F32)
+        return "o of f32 is not supported";
+    for (unsigned i = XL__ATTENTION_K_SCALES; i <= XL__ATTENTION_V_SCALES; i++)
+        if (c->view[i].stride[XL__HEADS_ROW] != 0)
+            return "scales of single keys are not supported";
+    return NULL;
+}
+
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__attention_canonical *c = desc;
     const char *why = xl__wgmma_heads_refused(l, c);
     if (why)
         return why;
-    if (!find_tile(l, c->d_head, NULL))
+    why = find_f8_refusal(c);
+    if (why)
+        return why;
+    if (!find_tile(l, c, NULL))
         return "d_head has no tiles on this device";
     if (xl__attention_has(c, XL__ATTENTION_SINKS))
         return "sinks are not supported";
@@ -128,7 +151,8 @@ static double kv_bytes(const struct xl__attention_canonical *c)
 {
     enum { OPERANDS = 2 };
     return (double)(c->n_batch * c->n_kv_heads) * (double)c->n_kv *
-           (double)c->d_head * OPERANDS * (double)xl_dtype_bytes(XL_F16);
+           (double)c->d_head * OPERANDS *
+           (double)xl_dtype_bytes(c->view[XL__ATTENTION_K].dtype);
 }
 
 /* The operand as a map. Of packed rows it has one block for all sequences,
@@ -161,6 +185,15 @@ static size_t heads_of_section(const struct xl__limits *l,
                : xl__section_heads(l, c->n_heads, bytes / (double)c->n_batch);
 }
 
+/* Where scratch memory has the first of values of f8e4m3: after FACTORS_AT
+ * bytes, two floats of each head. */
+static size_t first_value(const struct xl__attention_canonical *c)
+{
+    enum { FACTORS_AT = 128, ALIGN = 128 };
+    return xl__round_up(
+        FACTORS_AT + c->n_batch * c->n_kv_heads * 2 * sizeof(cl_float), ALIGN);
+}
+
 /* The 16 numbers of the kernel's head, which names them, and the operands. */
 static void add_args(const struct xl__limits *l,
                      const struct xl__attention_canonical *c,
@@ -180,16 +213,22 @@ static void add_args(const struct xl__limits *l,
     xl__arg_u64(
         s, xl__pack_words(heads_of_section(l, c), xl__attention_share(c)));
     xl__arg_u64(s, xl__pack_words(c->n_heads, c->n_batch));
-    for (unsigned i = 0; i < OPERANDS; i++)
-        xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
-                           h[i].map.stride[1]);
+    for (unsigned i = 0; i < OPERANDS; i++) {
+        if (is_f8(c) && i == XL__ATTENTION_V)
+            xl__arg_u64(s, first_value(c));
+        else
+            xl__arg_map_offset(s, (int)(XL__ATTENTION_OFF + i), 0,
+                               h[i].map.stride[1]);
+    }
     for (unsigned i = 0; i < OPERANDS; i++)
         xl__arg_u64(s, xl__pack_words(h[i].head_columns, h[i].sequence));
     xl__arg_value_u64(s, XL__ATTENTION_OFF + XL__ATTENTION_LSE);
     for (unsigned d = XL__HEADS_BATCH; d <= XL__HEADS_ROW; d++)
         xl__arg_u64(s, lse[d]);
     for (unsigned i = 0; i < OPERANDS; i++) {
-        xl__arg_mem(s, XL__ATTENTION_MEM + i);
+        xl__arg_mem(s, is_f8(c) && i == XL__ATTENTION_V
+                           ? XL__MEM_SCRATCH
+                           : XL__ATTENTION_MEM + i);
         xl__arg_tensor_map(s, &h[i].map, end[i], 0);
     }
     xl__arg_mem(s, XL__ATTENTION_MEM + XL__ATTENTION_LSE);
@@ -213,14 +252,43 @@ static void add_counter(struct xl__plan *p)
     p->scratch_bytes = sizeof(cl_uint);
 }
 
+/* Values of f8e4m3 to scratch memory, behind the counter, 0, and two factors
+ * of each head: attention/nvidia/values.clh. */
+static void add_values(const struct xl__attention_canonical *c,
+                       const struct xl__attention_tile *t, struct xl__plan *p)
+{
+    enum { ITEMS = 128, PART_ITEMS = 32, PART = 4096, LOCAL_BYTES = 18432 };
+    const size_t bytes = xl__round_up(c->n_kv, t->keys) * c->d_head;
+    struct xl__step *s = xl__plan_add(p, "attention/nvidia/values.cl",
+                                      "attention_wgmma_values", ITEMS, ITEMS);
+    xl__step_set_3d(s, ITEMS, bytes / PART * PART_ITEMS, c->n_kv_heads,
+                    c->n_batch);
+    s->local_mem_bytes = LOCAL_BYTES;
+    xl__attention_defines(s, c);
+    xl__define(s, "BK", (long)t->keys);
+    xl__attention_args(s, c);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, first_value(c));
+    xl__arg_u32(s, bytes / PART);
+    p->scratch_bytes = first_value(c) + c->n_batch * c->n_kv_heads * bytes;
+}
+
+static size_t stages_of(const struct xl__attention_canonical *c)
+{
+    return is_f8(c) ? F8_STAGES : STAGES;
+}
+
 /* LOCAL_BYTES of attention/nvidia/wgmma.cl. */
-static size_t local_bytes(const struct xl__attention_tile *t)
+static size_t local_bytes(const struct xl__attention_canonical *c,
+                          const struct xl__attention_tile *t)
 {
     enum { BARRIER = 8, SLOTS_BYTES = 304, OF_RING = 4 };
-    const size_t slabs = t->d_head / SLAB, n = t->queries / ROWS;
-    return 2 * t->queries * LINE_BYTES * slabs +
-           2 * STAGES * t->keys * LINE_BYTES * slabs +
-           BARRIER * (2 * n + OF_RING * STAGES) + SLOTS_BYTES;
+    const size_t row = t->d_head *
+                       xl_dtype_bytes(c->view[XL__ATTENTION_Q].dtype),
+                 o = t->d_head * xl_dtype_bytes(XL_F16), stages = stages_of(c),
+                 n = t->queries / ROWS;
+    return t->queries * (row + o) + 2 * stages * t->keys * row +
+           BARRIER * (2 * n + OF_RING * stages) + SLOTS_BYTES;
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -228,7 +296,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             struct xl__plan *p)
 {
     const struct xl__attention_canonical *c = desc;
-    const struct xl__attention_tile *t = find_tile(l, c->d_head, params);
+    const struct xl__attention_tile *t = find_tile(l, c, params);
     const xl_matrix_op *op = xl__wgmma_heads_op(l, c);
     if (!t || !op)
         return XL_UNSUPPORTED;
@@ -237,10 +305,11 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         xl__ceil_div(c->n_q, t->queries) * c->n_batch * c->n_heads;
     const struct xl__defined defines[] = {
         {"DT", c->view[XL__ATTENTION_Q].dtype},
+        {"OT", c->view[XL__ATTENTION_O].dtype},
         {"D", c->d_head},
         {"NC", consumers},
         {"BK", t->keys},
-        {"ST", STAGES},
+        {"ST", stages_of(c)},
         {"QREG", consumers == 2},
         {"CAUSAL", c->after == 0},
         {"LSE", xl__attention_has(c, XL__ATTENTION_LSE)},
@@ -248,7 +317,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         {"KV_ROWS", c->kv_rows.kind},
     };
     const bool is_counted = c->after == 0 || is_ragged(c);
-    if (is_counted)
+    if (is_f8(c))
+        add_values(c, t, p);
+    else if (is_counted)
         add_counter(p);
     struct xl__step *s = xl__plan_add(p, "attention/nvidia/wgmma.cl",
                                       "attention_wgmma", 0, 0);
@@ -256,11 +327,12 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     s->slice_dim = -1;
     s->local[0] = LANES * (consumers + 1);
     s->global[0] = xl__min_size(tiles, xl__n_units(l)) * s->local[0];
-    s->local_mem_bytes = local_bytes(t);
+    s->local_mem_bytes = local_bytes(c, t);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     add_args(l, c, t, s);
-    xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t), 0, 1U + is_counted,
-                             p);
+    xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t),
+                             is_f8(c) ? kv_bytes(c) : 0,
+                             1U + (is_f8(c) || is_counted), p);
     return XL_OK;
 }
 

@@ -18,7 +18,8 @@ const char *xl__wgmma_heads_refused(const struct xl__limits *l,
                                     const struct xl__attention_canonical *c)
 {
     const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
-    if ((dtype != XL_F16 && dtype != XL_BF16) || !xl__wgmma_heads_op(l, c))
+    if ((dtype != XL_F16 && dtype != XL_BF16 && dtype != XL_F8E4M3) ||
+        !xl__wgmma_heads_op(l, c))
         return "the device has no matrix instructions of four sub-groups for "
                "this type";
     const char *paged = xl__attention_needs_lines(c);

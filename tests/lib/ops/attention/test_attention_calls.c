@@ -151,6 +151,11 @@ static void wrong_rows(void **state)
     rows.numbers = numbers;
     REFUSES(a.k_scales = &scales, XL_UNSUPPORTED, "scales");
     REFUSES(a.k.dtype = XL_I8, XL_UNSUPPORTED, "k i8");
+    REFUSES(a.q.dtype = XL_F8E4M3, XL_UNSUPPORTED, "q f8e4m3");
+    REFUSES((a.q.dtype = a.k.dtype = a.v.dtype = a.o.dtype = XL_F8E4M3),
+            XL_UNSUPPORTED, "o f8e4m3");
+    REFUSES((a.q.dtype = XL_F16, a.k.dtype = a.v.dtype = XL_F8E4M3),
+            XL_UNSUPPORTED, "o f32");
     REFUSES((a.kv_rows = &rows, a.is_backward = true,
              a.lse = a.grad_o = a.grad_q = a.grad_k = a.grad_v = &scales),
             XL_UNSUPPORTED, "unequal");

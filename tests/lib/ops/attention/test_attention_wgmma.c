@@ -123,6 +123,40 @@ static void refuses(void **state)
     check_refused(&l, &c, "four sub-groups");
 }
 
+/* The same of f8e4m3, o of f16. */
+static struct xl__attention_canonical make_f8(size_t n, bool is_causal,
+                                              bool beside)
+{
+    struct xl__attention_canonical c =
+        make_case(3, 4, 2, n, n, 128, is_causal, beside);
+    for (unsigned v = XL__ATTENTION_Q; v <= XL__ATTENTION_V; v++)
+        c.view[v].dtype = XL_F8E4M3;
+    return c;
+}
+
+static void f8_refuses(void **state)
+{
+    struct xl__limits l;
+    struct xl__attention_canonical c;
+    (void)state;
+    make_limits(&l);
+    c = make_f8(100, true, false);
+    c.view[XL__ATTENTION_K_SCALES] =
+        (xl_heads){.mem.svm = (void *)1, .stride = {2, 1, 0, 1}};
+    assert_null(xl__attention_wgmma.refuses(&l, &c));
+    c.view[XL__ATTENTION_K_SCALES].stride[XL__HEADS_ROW] = 1;
+    check_refused(&l, &c, "single keys");
+    c = make_f8(100, true, false);
+    c.view[XL__ATTENTION_O].dtype = XL_F32;
+    check_refused(&l, &c, "f32");
+    c = make_f8(100, true, false);
+    c.q_rows.kind = XL_ROWS_LENGTHS;
+    check_refused(&l, &c, "unequal");
+    c = make_f8(100, true, false);
+    c.d_head = 64;
+    check_refused(&l, &c, "d_head");
+}
+
 static void gradient_refuses(void **state)
 {
     (void)state;
@@ -224,16 +258,18 @@ static void tiles(void **state)
 /* The element that the kernel reads for a sequence, head, row and column, from
  * the constant words of the head, where steps of the maps are from steps_at
  * on, and of the i-th map. */
-static size_t locate(const struct xl__step *s, unsigned steps_at, unsigned i,
-                     size_t batch, size_t h, size_t row, size_t col)
+static size_t locate(const struct xl__step *s, xl_dtype dtype,
+                     unsigned steps_at, unsigned i, size_t batch, size_t h,
+                     size_t row, size_t col)
 {
+    const size_t grain = 16 / xl_dtype_bytes(dtype);
     const struct xl__arg *head = &s->args[1 + WORDS];
     const uint64_t step = s->args[1 + steps_at + i].as.u;
     /* An operand is a pointer, the count of words, 15 words. */
     const struct xl__arg *map = head + i * 17 + 2;
     const uint64_t columns = step & UINT32_MAX, sequence = step >> 32;
-    const uint64_t per_row = (map[0].as.u >> 32) * 8; /* 16 bytes of f16 */
-    const uint64_t third = map[1].as.u * 8;
+    const uint64_t per_row = (map[0].as.u >> 32) * grain;
+    const uint64_t third = map[1].as.u * grain;
     const uint64_t x = columns * h + col;
     const uint64_t z = sequence * batch + (columns == 0 ? h : 0);
     assert_true(z <= map[MAP_SIZES + 1].as.u);
@@ -249,10 +285,10 @@ static void check_located(const struct xl__attention_canonical *c,
     xl__attention_sizes(c, view, size);
     for (size_t b = 0; b < size[XL__HEADS_BATCH]; b++)
         for (size_t h = 0; h < size[XL__HEADS_HEAD]; h++)
-            assert_int_equal(b * stride[XL__HEADS_BATCH] +
-                                 h * stride[XL__HEADS_HEAD] +
-                                 69 * stride[XL__HEADS_ROW] + 63,
-                             locate(s, steps_at, i, b, h, 69, 63));
+            assert_int_equal(
+                b * stride[XL__HEADS_BATCH] + h * stride[XL__HEADS_HEAD] +
+                    69 * stride[XL__HEADS_ROW] + 63,
+                locate(s, c->view[view].dtype, steps_at, i, b, h, 69, 63));
 }
 
 static void layouts(void **state)
@@ -280,6 +316,42 @@ static void layouts(void **state)
         p = plan_by(&l, &xl__attention_backward_wgmma, &c);
         for (unsigned i = 0; i < sizeof grads / sizeof *grads; i++)
             check_located(&c, &p->step[1], GRAD_STEPS_AT, i, grads[i]);
+        free(p);
+    }
+}
+
+/* A step packs values and sets the counter to 0; memory is as the kernels
+ * count it; few queries have the tile with less to start. */
+static void f8_plans(void **state)
+{
+    enum { VALUES = 1, FIRST_VALUE = 256, V_AT = 1 + 4 + XL__ATTENTION_V };
+    static const size_t n[] = {1024, 8192}, queries[] = {128, 192},
+                        keys[] = {128, 96};
+    struct xl__limits l;
+    (void)state;
+    make_limits(&l);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct xl__attention_canonical c =
+            make_f8(n[i / 2], i & 1, i & 1);
+        struct xl__params params;
+        struct xl__plan *p = plan_of(&l, &c);
+        xl__attention_wgmma.choose(&l, &c, &params);
+        assert_int_equal(queries[i / 2], params.value[XL__ATTENTION_BQ]);
+        assert_int_equal(keys[i / 2], params.value[XL__ATTENTION_BK]);
+        assert_int_equal(2, p->n_steps);
+        assert_string_equal("attention_wgmma_values", p->step[0].kernel);
+        assert_int_equal(FIRST_VALUE + 3 * 2 * 128 *
+                                           ((n[i / 2] + keys[i / 2] - 1) /
+                                            keys[i / 2] * keys[i / 2]),
+                         p->scratch_bytes);
+        assert_int_equal(FIRST_VALUE, p->step[VALUES].args[V_AT].as.u);
+        assert_true(p->step[VALUES].local_mem_bytes <=
+                    xl__num_or(&l, XL__F_local_mem_bytes, 0));
+        assert_true(p->est_ns > p->flop / 2.17e15 * 1e9);
+        check_located(&c, &p->step[VALUES], STEPS_AT, XL__ATTENTION_K,
+                      XL__ATTENTION_K);
+        check_located(&c, &p->step[VALUES], STEPS_AT, XL__ATTENTION_O,
+                      XL__ATTENTION_O);
         free(p);
     }
 }
@@ -329,9 +401,14 @@ static void lengths(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses),         cmocka_unit_test(gradient_refuses),
-        cmocka_unit_test(gradient_memory), cmocka_unit_test(tiles),
-        cmocka_unit_test(layouts),         cmocka_unit_test(lengths),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(f8_refuses),
+        cmocka_unit_test(gradient_refuses),
+        cmocka_unit_test(gradient_memory),
+        cmocka_unit_test(tiles),
+        cmocka_unit_test(f8_plans),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(lengths),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_wgmma", tests, NULL, NULL);
