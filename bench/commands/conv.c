@@ -42,7 +42,7 @@ const struct command cmd_conv = {
         "  clbench conv 8x28x28x128:128x3x3 --pad 1 --pass backward-data\n"
         "  clbench conv --shapes conv_resnet50 --variant all --json r.json",
     .options = options,
-    .dtypes = "f32|f16|bf16|f64",
+    .dtypes = "f32|f16|bf16|f64|i8",
     .min_words = 0,
     .max_words = BENCH_MAX_WORDS,
     .run = run_conv,

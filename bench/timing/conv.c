@@ -56,7 +56,8 @@ static bool parse_conv(const struct settings *set, const char *word, void *arg,
         .pad = {set->pad, set->pad, set->pad, set->pad},
         .order = set->layout == XL_NHWC ? CONV_NHWC : CONV_NCHW, .alpha = 1,
         .accuracy = set->accuracy};
-    c->in = c->out = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype;
+    c->out = c->in == XL_I8 ? XL_I32 : c->in;
     const xl_conv d = conv_descriptor(c);
     if (xl_conv_out_size(&d, &p, &q) == XL_OK)
         return true;

@@ -37,7 +37,7 @@ expect 0 "bash completes the types of a command" bash -c '
     _clbench && echo "conv: ${COMPREPLY[*]}"
     COMP_WORDS=(clbench gemm --dtype "") COMP_CWORD=3
     _clbench && echo "gemm: ${COMPREPLY[*]}"' "$clbench"
-says "conv: f32 f16 bf16 f64$"
+says "conv: f32 f16 bf16 f64 i8$"
 says "gemm: f32 f16 bf16 f64 i8 u8 f8e4m3 f8e5m2$"
 for run in "$source_dir"/bench/reference_runs/*.json; do
     expect 0 "a reference run beside itself" "$clbench" compare "$run" \
@@ -206,7 +206,7 @@ refused 2 "'12x'" : gemm 12x
 refused 2 "'0x4x4'" : gemm 0x4x4
 refused 2 "'99999999999999999999'" : gemm 99999999999999999999
 refused 2 --dtype "'f13'" f8e5m2 : gemm --dtype f13 16
-refused 2 --dtype "'i8'" "f32|f16|bf16|f64" : conv 1x8x8x3:4x3x3 --dtype i8
+refused 2 --dtype "'u8'" "f32|f16|bf16|f64|i8" : conv 1x8x8x3:4x3x3 --dtype u8
 refused 2 --dtype "'double'" "f32|f16|bf16" : softmax 8 --dtype double
 refused 2 --seed "'x'" : gemm --seed x 16
 refused 2 --batch "'0'" : gemm 16 --batch 0

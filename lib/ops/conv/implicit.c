@@ -9,7 +9,8 @@
  * with the pixels of all images, in NCHW of one. Kernels copy 16 bytes of a
  * pixel at a time, gemm_dpas reads 32. Images whose pixels are no multiples of
  * that, which are those of a network's first layer, or whose channels are not
- * contiguous, are copied before, and so are filters of another layout.
+ * contiguous, are copied before, and so are filters of another layout. Bytes
+ * (gemm_dpas) are not: two of them count as an element of the windows.
  * Products of a batch are groups, in NCHW images. */
 #include "ops/conv/implicit.h"
 
@@ -56,7 +57,10 @@ struct xl__implicit_unit xl__implicit_unit(const struct xl__variant *of)
 bool xl__implicit_reads(const xl_conv *d, struct xl__implicit_unit unit)
 {
     return d->in.layout == XL_NHWC && d->in.stride[XL__AT_C] <= 1 &&
-           xl__conv_cg(d) % unit.read == 0 && d->in.offset % COPY_BYTES == 0;
+           xl__conv_cg(d) * xl_dtype_bytes(d->in.dtype) %
+                   (unit.read * ELEM_BYTES) ==
+               0 &&
+           d->in.offset % COPY_BYTES == 0;
 }
 
 /* The narrowest pixel with which every window begins at a multiple of 16
@@ -141,15 +145,32 @@ static void find_copies(const xl_conv *d, struct xl__implicit_unit unit,
     xl__conv_filter_strides(d, w->filters.stride);
 }
 
+/* Pairs of bytes as elements. */
+static void halve_elements(xl_conv *w)
+{
+    enum { PAIR = 2 };
+    w->c /= PAIR;
+    w->in.stride[XL__AT_N] /= PAIR;
+    w->in.stride[XL__AT_H] /= PAIR;
+    w->in.stride[XL__AT_W] /= PAIR;
+}
+
 /* -- the product ---------------------------------------------------------- */
 
 static const char *find_refusal(const struct xl__conv_canonical *c,
-                                struct xl__implicit_unit unit)
+                                const struct xl__variant *of)
 {
     const xl_conv *d = &c->d;
+    const struct xl__implicit_unit unit = xl__implicit_unit(of);
+    const bool is_bytes = d->in.dtype == XL_I8 && of == &xl__gemm_dpas;
     size_t stride;
-    if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16)
-        return "it multiplies f16 and bf16 alone";
+    if (d->in.dtype != XL_F16 && d->in.dtype != XL_BF16 && !is_bytes)
+        return "it multiplies f16 and bf16 alone, gemm_dpas i8 too";
+    if (is_bytes && (is_by_image(d) || !xl__implicit_reads(d, unit) ||
+                     (d->filters.layout != XL_KRSC && d->r * d->s > 1)))
+        return "of i8 it multiplies images of NHWC, whose channels are "
+               "aligned "
+               "multiples of 32, and filters of KRSC";
     if (is_by_image(d) && d->groups > 1)
         return "in NCHW a product is of one group of channels";
     if (d->out.stride[is_by_image(d) ? XL__AT_W : XL__AT_C] > 1)
@@ -219,7 +240,8 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
 {
     const xl_conv *d = &c->d;
     const struct xl__implicit_unit unit = xl__implicit_unit(of);
-    const char *why = find_refusal(c, unit);
+    const bool is_bytes = d->in.dtype == XL_I8;
+    const char *why = find_refusal(c, of);
     size_t stride;
     if (why)
         return why;
@@ -228,8 +250,12 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
                                         .conv = *d,
                                         .p = c->p,
                                         .q = c->q}};
-    find_copies(d, unit, &to->windows);
-    const xl_conv *w = &to->windows.conv;
+    if (!is_bytes)
+        find_copies(d, unit, &to->windows);
+    xl_conv *const w = &to->windows.conv;
+    const xl_gemm g = product_of(c, w, stride);
+    if (is_bytes)
+        halve_elements(w);
     if (xl__conv_span_of_input(w) / CHUNK > UINT32_MAX)
         return "offsets in 16 bytes do not fit in 32 bits";
     const size_t images = to->windows.images.n > 0 ? COPY_BYTES : d->in.offset;
@@ -237,7 +263,6 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
         to->windows.filters.n > 0 ? COPY_BYTES : d->filters.offset;
     const size_t base[] = {is_by_image(d) ? filters : images,
                            is_by_image(d) ? images : filters, d->out.offset};
-    const xl_gemm g = product_of(c, w, stride);
     xl_gemm *const p = &to->product.g;
     p->m = g.m;
     p->n = g.n;

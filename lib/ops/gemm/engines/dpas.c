@@ -133,10 +133,10 @@ static struct xl__gemm_oriented orient(const struct xl__gemm_canonical *c)
                                       .is_swapped = !s.is_swapped};
 }
 
-/* Channels of a pixel that a kernel reads. */
-static size_t channels(const struct xl__windows *w)
+/* Of the channels of a pixel that a kernel reads. */
+static size_t pixel_bytes(const struct xl__windows *w)
 {
-    return w->conv.c / w->conv.groups;
+    return w->conv.c / w->conv.groups * ELEM_BYTES;
 }
 
 /* Elements of the images that it reads, from the first to the last. */
@@ -286,7 +286,8 @@ static void arg_windows(struct xl__step *s, const struct dpas_plan *j)
         xl__arg_mem(s, j->s.a.mem);
         xl__arg_value_u64(s, j->s.a.offset);
     }
-    xl__arg_windows(s, w, j->set.tk);
+    xl__arg_windows(s, w,
+                    j->set.tk * xl_dtype_bytes(j->c->g.a.dtype) / ELEM_BYTES);
 }
 
 static void add_product(const struct dpas_plan *j, struct xl__plan *p)
@@ -382,9 +383,10 @@ static bool fits_windows(const struct dpas_plan *j)
 {
     const struct xl__windows *w = j->c->windows;
     if (w && w->across)
-        return channels(w) / PAIR % (j->set.rn * j->op->n) == 0 &&
+        return pixel_bytes(w) % (WORD * j->set.rn * j->op->n) == 0 &&
                j->set.tk % (PAIR * j->op->lanes) == 0;
-    return !w || channels(w) % j->set.tk == 0;
+    return !w ||
+           pixel_bytes(w) % (j->set.tk * xl_dtype_bytes(j->c->g.a.dtype)) == 0;
 }
 
 static bool lay_out_plan(struct dpas_plan *j)
@@ -426,7 +428,7 @@ static void adapt(const struct xl__windows *w, const xl_matrix_op *op,
         return;
     if (w->across)
         p->value[XL__GEMM_TK] = PAIR * (int)op->lanes;
-    else if (channels(w) % (2 * op->k) == 0)
+    else if (pixel_bytes(w) % (2 * LINE_BYTES) == 0)
         p->value[XL__GEMM_TK] = 2 * (int)op->k;
     if (p->value[XL__DPAS_RM] * p->value[XL__DPAS_RN] > FEW)
         p->value[XL__DPAS_GRF] = XL__DPAS_ALL_REGISTERS;
@@ -476,7 +478,7 @@ static const char *refuse_windows(const struct xl__windows *w)
 {
     if (!w)
         return NULL;
-    if (channels(w) * ELEM_BYTES % LINE_BYTES != 0)
+    if (pixel_bytes(w) % LINE_BYTES != 0)
         return "the channels of a pixel are no multiple of 32 bytes";
     if (span_elems(w) > UINT32_MAX / ELEM_BYTES)
         return "the images' bytes are counted in 32 bits";

@@ -25,10 +25,11 @@ struct xl__window_copy {
 };
 
 /* Images in NHWC as they are gathered, copied or not, with all fields of a
- * canonical convolution set; p and q rows and columns of windows; of_b: B is
- * gathered, A has the filters. across, of B: a row of B is a window, and A has
- * the gradient of out, whose copy is `filters`. Where images are pairs, out's
- * are `out_images`, each `out_step` elements behind the one before. */
+ * canonical convolution set, in elements of 2 bytes; p and q rows and columns
+ * of windows; of_b: B is gathered, A has the filters. across, of B: a row of B
+ * is a window, and A has the gradient of out, whose copy is `filters`. Where
+ * images are pairs, out's are `out_images`, each `out_step` elements behind
+ * the one before. */
 struct xl__windows {
     bool of_b, across;
     xl_conv conv;

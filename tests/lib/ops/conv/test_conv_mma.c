@@ -174,7 +174,8 @@ enum {
     N_SHAPES = sizeof shapes / sizeof *shapes,
     BAND = 4,
     MOST_PARTS = 2,
-    SAMPLED = 3 /* of Intel's */
+    SAMPLED = 3,  /* of Intel's */
+    OF_BYTES = 32 /* channels of a group of i8 */
 };
 
 /* The i-th of the model's tiles. Intel's, of one or two instructions along k:
@@ -245,6 +246,11 @@ static void every_tile(void **state)
             c.pass = pass;
             c.has_norm =
                 pass == XL_CONV_FORWARD && j != N_SHAPES - 1 && i % 3 == 0;
+            if (is_dpas && pass == XL_CONV_FORWARD && i % 8 >= 6) {
+                c.in = XL_I8;
+                c.out = c.has_norm ? XL_F32 : XL_I32;
+                c.c = xl__round_up(c.c, OF_BYTES * xl__max_size(1, c.groups));
+            }
             emulated.wanted = listed(i, c.in);
             if (is_dpas && pass == XL_CONV_BACKWARD_FILTERS)
                 suit_pairs(&emulated.wanted, i, &c);

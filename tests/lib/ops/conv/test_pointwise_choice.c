@@ -85,7 +85,14 @@ static void windows(void **state)
                                i / 2 % 2 ? XL_NCHW : XL_NHWC, XL_F16);
         d.r = d.s = TAPS;
         d.pad_top = d.pad_bottom = d.pad_left = d.pad_right = 1;
-        const struct xl__variant_candidate c = choose(t.queue, &d);
+        struct xl__variant_candidate c = choose(t.queue, &d);
+        if (c.variant->on.engine == XL_ENGINE_MATRIX &&
+            t.device->limits.model.dpas && d.in.layout == XL_NHWC) {
+            d.filters.layout = XL_KRSC;
+            d.in.dtype = d.filters.dtype = XL_I8;
+            d.out.dtype = XL_I32;
+            c = choose(t.queue, &d);
+        }
         if (c.variant->on.engine != XL_ENGINE_MATRIX)
             fail_msg("%zux%zux%zux%zu in %s: %s", d.n, d.h, d.c, d.k,
                      d.in.layout == XL_NCHW ? "NCHW" : "NHWC",
