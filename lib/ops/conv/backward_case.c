@@ -181,8 +181,11 @@ void xl__conv_backward_shrink(const void *canonical,
         1, xl__min_size(c->d.n, has_pairs ? PAIRED_IMAGES : MOST_IMAGES));
     (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data
                                         : shrink_filters)(&c->d, &t, to);
-    to->d.beta = own && own->has_plain ? c->d.beta : 1;
     xl__conv_sizes(c, in, out);
+    const bool is_woven =
+        c->d.pass == XL_CONV_BACKWARD_DATA &&
+        (c->d.stride_h * c->d.stride_w > 1 || !xl__conv_is_flat(&c->d.in, in));
+    to->d.beta = is_woven || (own && own->has_plain) ? c->d.beta : 1;
     xl__conv_sizes(to, small_in, small_out);
     xl__conv_shrink_images(&c->d.in, in, small_in, &to->d.in);
     xl__conv_shrink_images(&c->d.out, out, small_out, &to->d.out);

@@ -8,7 +8,8 @@
  * every so-manieth row and column of the filters, rotated, channels and
  * filters exchanged; its stride is 1 (Dumoulin, Visin 2018, section 4). With
  * stride 1 there is one, which writes the result; else each writes scratch
- * memory, and the last step weaves them together.
+ * memory, and the last step weaves them together. There values are of the
+ * result's type where the old result is not added, else sums.
  *
  * Filters. An element of a filter is a sum over images and positions: a
  * convolution of in, whose images are its channels and whose channels are its
@@ -54,6 +55,17 @@ struct lowered {
 static xl_dtype sum_dtype(const struct xl__conv_canonical *c)
 {
     return xl__conv_y(c);
+}
+
+/* The type of data's residues in scratch memory. */
+static bool is_plain(const struct xl__conv_canonical *c)
+{
+    return c->d.pass == XL_CONV_BACKWARD_DATA && c->d.beta == 0;
+}
+
+static xl_dtype part_dtype(const struct xl__conv_canonical *c)
+{
+    return is_plain(c) ? xl__conv_result_dtype(&c->d) : sum_dtype(c);
 }
 
 /* Strides of dense images, 0 along a dimension of size 1. */
@@ -175,7 +187,7 @@ static void set_data_images(struct lowered *w, const struct side *y,
         return;
     }
     const size_t size[XL__N_AT] = {d->n, d->c, w->rows, w->cols};
-    set_dense(&f->out, d->in.layout, sum_dtype(w->c), size);
+    set_dense(&f->out, d->in.layout, part_dtype(w->c), size);
 }
 
 static void add_data_part(struct lowered *w, const struct side *y,
@@ -414,13 +426,24 @@ static unsigned offset_slot(unsigned mem)
     return mem - XL__CONV_A + XL__CONV_OFF_A;
 }
 
-static void redirect_args(const struct part *t, struct xl__step *s)
+static bool is_scalar(const struct xl__arg *arg)
+{
+    return arg->kind == XL__ARG_VALUE_F32 || arg->kind == XL__ARG_VALUE_F64;
+}
+
+/* Alpha is the part's own where no sums are left to scale. */
+static void redirect_args(const struct lowered *w, const struct part *t,
+                          struct xl__step *s)
 {
     const bool is_first = xl__conv_slot_in(&t->f.d) == XL__CONV_A;
     const struct xl__conv_place to[] = {is_first ? t->in : t->filters,
                                         is_first ? t->filters : t->in, t->out};
-    for (unsigned i = 0; i < s->n_args; i++)
+    for (unsigned i = 0; i < s->n_args; i++) {
+        const struct xl__arg was = s->args[i];
         xl__conv_redirect(to, &s->args[i]);
+        if (is_plain(w->c) && was.slot == XL__CONV_ALPHA && is_scalar(&was))
+            s->args[i] = was;
+    }
 }
 
 /* Where the areas of scratch memory begin, behind that of the forward variant:
@@ -428,7 +451,7 @@ static void redirect_args(const struct part *t, struct xl__step *s)
 static void place_areas(struct lowered *w, struct xl__plan *p)
 {
     const size_t read = xl_dtype_bytes(xl__conv_read_dtype(&w->c->d));
-    const size_t sum = xl_dtype_bytes(sum_dtype(w->c));
+    const size_t sum = xl_dtype_bytes(part_dtype(w->c));
     const size_t filters = xl__round_up(p->scratch_bytes, AREA_BYTES);
     const size_t in = filters + w->filter_elems * read;
     const size_t out = in + w->in_elems * read;
@@ -512,13 +535,14 @@ static double add_last_step(const struct xl__limits *l,
     const bool is_data = w->c->d.pass == XL_CONV_BACKWARD_DATA;
     if (w->is_direct)
         return 0;
-    const size_t bytes = xl_dtype_bytes(sum_dtype(w->c));
+    const size_t bytes = xl_dtype_bytes(part_dtype(w->c));
     struct xl__rearranged r =
         is_data ? weave(w, p->scratch_bytes / bytes - w->out_elems)
                 : add_up(w);
-    r.from_dtype = r.y_dtype = sum_dtype(w->c);
+    r.from_dtype = part_dtype(w->c);
+    r.y_dtype = sum_dtype(w->c);
     r.to_dtype = xl__conv_result_dtype(&w->c->d);
-    r.alpha = XL__CONV_ALPHA;
+    r.alpha = is_plain(w->c) ? XL__CONV_ONE : XL__CONV_ALPHA;
     r.beta = XL__CONV_BETA;
     return xl__conv_rearrange(l, &r, p);
 }
@@ -568,7 +592,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     place_areas(&w, p);
     for (unsigned i = 0, at = n_first; i < w.n; i++) {
         for (; at < end[i]; at++)
-            redirect_args(&w.part[i], &p->step[at]);
+            redirect_args(&w, &w.part[i], &p->step[at]);
     }
     const unsigned n_steps = p->n_steps;
     p->n_steps = 0;
