@@ -123,6 +123,7 @@ struct own {
     uchar zeros[2][SU / GROUP_UNITS], shift[SU / GROUP_UNITS];
 };
 
+#if FORMAT >= 8
 /* The group of which these are, of the stage's groups g. */
 INLINED uint own_at(const uint round, const uint part, const uint g,
                     const uint units, const uint group)
@@ -131,7 +132,6 @@ INLINED uint own_at(const uint round, const uint part, const uint g,
     return group_of(min(u, units - 1), group);
 }
 
-#if FORMAT >= 8
 #define LOAD_OWN(to, p)                                                       \
     MMA_UNROLL                                                                \
     for (uint i = 0; i < 2; i++) {                                            \
@@ -227,7 +227,7 @@ qgemm_skinny(PRODUCT_PARAMS)
                               filled,
                               freed};
     struct place at = {0, (uint)get_group_id(0), 0, 0}, ahead = at;
-    struct own own, later;
+    struct own own = {{{0}}, {{0}}, {0}}, later = own;
     mma_b b[SU][NT][2];
     if (get_local_id(0) == 0) {
         xl_lines_init(filled, ST, MMA_M);
