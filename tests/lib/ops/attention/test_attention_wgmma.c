@@ -179,10 +179,10 @@ static void gradient_refuses(void **state)
         c.view[wrong[i].view].offset = wrong[i].offset;
         assert_non_null(strstr(v->refuses(&l, &c), wrong[i].word));
     }
-    c = make_gradient(2, 4, 2, 100, 90, 64, false, false);
+    c = make_gradient(2, 4, 2, 100, 90, 64, true, false);
+    assert_null(v->refuses(&l, &c));
+    c = make_gradient(2, 4, 2, 100, 90, 96, false, false);
     assert_non_null(strstr(v->refuses(&l, &c), "d_head"));
-    c = make_gradient(2, 4, 2, 100, 90, 128, true, false);
-    assert_non_null(strstr(v->refuses(&l, &c), "causal"));
     c = make_gradient(2, 4, 2, 100, 90, 128, false, false);
     c.before = 10;
     assert_non_null(strstr(v->refuses(&l, &c), "window"));
