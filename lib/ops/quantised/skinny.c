@@ -58,6 +58,16 @@ static size_t local_bytes(const struct xl__qgemm_canonical *c,
                                       xl__qgemm_terms(c) * sizeof(float);
 }
 
+/* The share of the memory's rate. */
+static double bytes_frac(const struct xl__limits *l,
+                         const struct xl__qgemm_canonical *c, size_t sk)
+{
+    const bool is_slow = c->format == XL_INT4 || c->format == XL_MXFP4;
+    return xl__model(l, is_slow && stages(c) > sk
+                            ? XL__M_quantised_steps_frac
+                            : XL__M_quantised_skinny_frac);
+}
+
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__qgemm_canonical *c = desc;
@@ -141,7 +151,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                      xl__mma_rate(l, op) / xl__rate_fma(l),
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks * busiest / all +
                  xl__qgemm_other_bytes(c),
-        .bytes_frac = xl__model(l, XL__M_quantised_skinny_frac),
+        .bytes_frac = bytes_frac(l, c, s.sk),
         .fill =
             xl__fill(l, (double)groups * (double)blocks / (double)per_unit),
         .launches = 1};
