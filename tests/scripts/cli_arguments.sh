@@ -158,6 +158,20 @@ for name in arc-a770 arc-b580 max-1550; do
         says "1. conv_filters_dpas  <- chosen"
     done
 done
+# Few rows beside quantised weights, which the matrix engine decodes.
+while read -r variant product; do
+    # shellcheck disable=SC2086 # options of a product
+    expect 0 "qgemm $product on h200" env OCL_ICD_VENDORS="$no_drivers" \
+        "$clbench" qgemm $product --dtype f16 --explain --as h200
+    says "1. $variant  <- chosen"
+done <<END
+qgemm_skinny 1x14336x4096
+qgemm_skinny 8x14336x4096 --format int4
+qgemm_mma 9x14336x4096
+qgemm_mma 1x8192x28672 --format int4
+qgemm_mma 1x8192x28672 --format mxfp4
+qgemm_gemv 1x14336x4096 --format q4_k
+END
 expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \
     'softmax(x) + 1' --shape x=100x1000 --as m4-pro --json "$folder/a.json"
 says "expr_fused  <- chosen"

@@ -144,9 +144,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const double busiest = (double)(xl__ceil_div(tiles, groups) * groups *
                                     xl__round_up(stages(c), s.sk)),
                  all = (double)tiles * (double)stages(c);
+    const size_t columns = xl__round_up(xl__qgemm_terms(c) * s.tm, op->n);
     const struct xl__cost work = {
-        .flop = 2 * (double)op->n * (double)c->k * (double)(tiles * op->m) *
-                (double)blocks,
+        .flop = 2 * (double)(columns * blocks) * (double)c->k *
+                (double)(tiles * op->m),
         .flop_frac = xl__model(l, XL__M_quantised_mma_frac) *
                      xl__mma_rate(l, op) / xl__rate_fma(l),
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks * busiest / all +
