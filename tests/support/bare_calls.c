@@ -77,11 +77,38 @@ static double bare_ns(const struct bare_calls *b)
     return (double)(xl__thread_cpu_ns() - start) / CALLS;
 }
 
-double bare_calls_extra_ns(struct bare_calls *b, const char *what,
-                           xl_status (*call)(void *arg), void *arg)
+struct measured {
+    struct bare_calls *b;
+    const char *what;
+    xl_status (*call)(void *arg);
+    void *arg;
+};
+
+static double extra_ns(void *arg)
+{
+    const struct measured *m = arg;
+    const struct bare_calls *b = m->b;
+    double ours[ROUNDS], bare[ROUNDS], extra[ROUNDS];
+    for (unsigned r = 0; r < ROUNDS; r++) {
+        ours[r] = ours_ns(b->t.queue, m->call, m->arg);
+        bare[r] = bare_ns(b);
+        extra[r] = ours[r] - bare[r];
+    }
+    print_message("%s: %.0f ns of thread CPU time, the same by hand (%lu "
+                  "arguments, %lu launches, %lu questions): %.0f ns; extra: "
+                  "%.0f ns\n",
+                  m->what, xl__quantile(ours, ROUNDS, 0), b->n_args,
+                  b->n_launches, b->n_asked, xl__quantile(bare, ROUNDS, 0),
+                  xl__quantile(extra, ROUNDS, 0));
+    return xl__quantile(extra, ROUNDS, 0);
+}
+
+bool bare_calls_are_within(struct bare_calls *b, const char *what,
+                           xl_status (*call)(void *arg), void *arg,
+                           double most_ns)
 {
     const struct xl_control *stub = test_stub();
-    double ours[ROUNDS], bare[ROUNDS], extra[ROUNDS];
+    struct measured m = {b, what, call, arg};
     for (unsigned i = 0; i < 2; i++) { /* the first one plans and builds */
         stub->reset();
         assert_status(call(arg), XL_OK, xl_error_detail(b->t.queue));
@@ -90,16 +117,5 @@ double bare_calls_extra_ns(struct bare_calls *b, const char *what,
     b->n_launches = stub->calls("clEnqueueNDRangeKernel");
     b->n_asked = stub->calls("clGetMemObjectInfo");
     assert_int_not_equal(b->n_launches, 0);
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        ours[r] = ours_ns(b->t.queue, call, arg);
-        bare[r] = bare_ns(b);
-        extra[r] = ours[r] - bare[r];
-    }
-    print_message("%s: %.0f ns of thread CPU time, the same by hand (%lu "
-                  "arguments, %lu launches, %lu questions): %.0f ns; extra: "
-                  "%.0f ns\n",
-                  what, xl__quantile(ours, ROUNDS, 0), b->n_args,
-                  b->n_launches, b->n_asked, xl__quantile(bare, ROUNDS, 0),
-                  xl__quantile(extra, ROUNDS, 0));
-    return xl__quantile(extra, ROUNDS, 0);
+    return test_is_within(most_ns, extra_ns, &m);
 }

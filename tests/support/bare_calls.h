@@ -23,9 +23,11 @@ void bare_calls_open(struct bare_calls *b);
 /* Nothing of the driver may be left. */
 void bare_calls_close(struct bare_calls *b);
 
-/* Nanoseconds that call(arg) takes more than its driver calls; prints the
- * figures. Fails the test when the call fails. */
-double bare_calls_extra_ns(struct bare_calls *b, const char *what,
-                           xl_status (*call)(void *arg), void *arg);
+/* Does call(arg) take `most_ns` more than its driver calls, at most
+ * (test_is_within())? Prints the figures. Fails the test when the call fails.
+ */
+bool bare_calls_are_within(struct bare_calls *b, const char *what,
+                           xl_status (*call)(void *arg), void *arg,
+                           double most_ns);
 
 #endif

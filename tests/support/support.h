@@ -38,6 +38,11 @@ bool test_is_sampled(size_t i, size_t n);
  * 1 at the least. What a test allows in CPU time is allowed so many times. */
 double test_slowness(void);
 
+/* Is what measure(arg) returns, ns of CPU time, within `most_ns` so many
+ * times? It is measured again where it is not, ten times at most: a neighbour
+ * may take the caches for a while. */
+bool test_is_within(double most_ns, double (*measure)(void *arg), void *arg);
+
 /* An open library on device 0 with a queue of ours; fails the test when that
  * does not work. */
 struct test_device {

@@ -31,16 +31,15 @@ static void test_overhead(void **state)
                          .b = xl_mat_rows(b.mem[1], SIDE, XL_F32),
                          .c = xl_mat_rows(b.mem[2], SIDE, XL_F32),
                          .alpha = 1.0, .variant = "gemm_tiled"}};
-    assert_true(bare_calls_extra_ns(&b, "a product", call_product, &p) <=
-                allowed_ns * test_slowness());
+    assert_true(
+        bare_calls_are_within(&b, "a product", call_product, &p, allowed_ns));
     const xl_binding operands[2] = {
         {.name = "bias", .tensor = xl_tensor_dense(b.mem[0], XL_F32, 1, row)},
         {.name = "old", .tensor = xl_tensor_dense(b.mem[2], XL_F32, 2, all)}};
     p.g.variant = "gemm_ref"; /* it takes any */
     p.g.epilogue = (xl_epilogue){"gelu(y + bias) + old", operands, 2};
-    assert_true(bare_calls_extra_ns(&b, "with an epilogue of two operands",
-                                    call_product,
-                                    &p) <= allowed_ns * test_slowness());
+    assert_true(bare_calls_are_within(&b, "with an epilogue of two operands",
+                                      call_product, &p, allowed_ns));
     bare_calls_close(&b);
 }
 

@@ -52,8 +52,8 @@ static void test_call(void **state)
         {XL_EXPR_ARGS_INIT, .bindings = bound, .n_bindings = BARE_MEMS}};
     assert_status(xl_expr_compile(c.q, "exp(x) * y + x", &c.args, &c.e), XL_OK,
                   xl_error_detail(c.q));
-    assert_true(bare_calls_extra_ns(&b, "a call", call_expr, &c) <=
-                allowed_call_ns * test_slowness());
+    assert_true(
+        bare_calls_are_within(&b, "a call", call_expr, &c, allowed_call_ns));
     assert_int_equal(b.n_launches, 1);
     xl_expr_destroy(c.e);
     bare_calls_close(&b);
