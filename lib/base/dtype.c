@@ -67,42 +67,47 @@ union element {
     uint8_t u8;
 };
 
+/* One element of a member's type, at any alignment. */
+#define MEMBER(m) (memcpy(&x.m, at, sizeof x.m), x.m)
+
 double xl__dtype_load(const void *base, size_t i, xl_dtype dtype)
 {
-    const size_t bytes = xl_dtype_bytes(dtype);
+    const unsigned char *at =
+        (const unsigned char *)base + i * xl_dtype_bytes(dtype);
     union element x;
-    memcpy(&x, (const unsigned char *)base + i * bytes, bytes);
     switch (dtype) {
     case XL_F32:
-        return (double)x.f32;
+        return (double)MEMBER(f32);
     case XL_F16:
-        return (double)xl__f16_to_f32(x.u16);
+        return (double)xl__f16_to_f32(MEMBER(u16));
     case XL_BF16:
-        return (double)xl__bf16_to_f32(x.u16);
+        return (double)xl__bf16_to_f32(MEMBER(u16));
     case XL_F64:
-        return x.f64;
+        return MEMBER(f64);
     case XL_I32:
-        return x.i32;
+        return MEMBER(i32);
     case XL_I8:
-        return x.i8;
+        return MEMBER(i8);
     case XL_U8:
     case XL_BOOL:
-        return x.u8;
+        return MEMBER(u8);
     case XL_F8E4M3:
-        return (double)xl__e4m3_to_f32(x.u8);
+        return (double)xl__e4m3_to_f32(MEMBER(u8));
     case XL_F8E5M2:
-        return (double)xl__e5m2_to_f32(x.u8);
+        return (double)xl__e5m2_to_f32(MEMBER(u8));
     case XL_I64:
-        return (double)x.i64;
+        return (double)MEMBER(i64);
     case XL_U32:
-        return x.u32;
+        return MEMBER(u32);
     case XL_U16:
-        return x.u16;
+        return MEMBER(u16);
     case XL_N_DTYPES:
         break;
     }
     return (double)NAN;
 }
+
+#undef MEMBER
 
 static double saturate(double x, double least, double most)
 {

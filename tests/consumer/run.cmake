@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install into a scratch prefix, build the application against it in both
 # ways, and run it: find_package() and pkg-config. Then uninstall. With DEB, what
-# is installed are the Debian packages, unpacked.
+# is installed are the Debian packages, unpacked, and of the programs one in C
+# and one in C++ are built.
 #   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
 #         -DCC=<cc> -DCXX=<c++> [-DDEB=ON] -P run.cmake
 cmake_minimum_required(VERSION 3.22)
@@ -45,21 +46,13 @@ get_filename_component(libdir ${soname} DIRECTORY)
 check_needs(${soname} ${library_needs})
 
 step(configure ${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/cmake
-    -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLES=${SCRATCH}/examples
+    -DCMAKE_PREFIX_PATH=${prefix} -DEXAMPLES=${SCRATCH}/examples -DFEW=${DEB}
     -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX})
 step(build ${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 step("run, from C" ${SCRATCH}/cmake/consumer_c)
 step("run, from C, with the archive" ${SCRATCH}/cmake/consumer_static)
 step("run, from C++" ${SCRATCH}/cmake/consumer_cpp)
 step("a probe, from C" ${SCRATCH}/cmake/consumer_probe)
-step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
-step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
-file(GLOB programs ${SCRATCH}/cmake/example_*
-    ${SCRATCH}/cmake/consumer_classes_*
-    ${SCRATCH}/cmake/consumer_khronos_*)
-foreach(program IN LISTS programs)
-    step("run ${program}" ${program})
-endforeach()
 
 # By pkg-config, with the prefix moved after it was configured and no flag for
 # the new one.
@@ -84,27 +77,8 @@ step("build by pkg-config, C" ${CC} -std=c11 ${warnings} ${here}/gemm.c
 step("build with the archive by pkg-config" ${CC} -std=c11 ${warnings}
     ${here}/gemm.c ${examples} -o ${SCRATCH}/static_by_pc
     ${flags_crosslane-static})
-foreach(example IN LISTS examples)
-    get_filename_component(name ${example} NAME)
-    step("${name} as C++20" ${CXX} -std=c++20 ${warnings}
-        -x c++ -fsyntax-only ${example}
-        ${flags})
-endforeach()
-set(strict -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-    -DCL_TARGET_OPENCL_VERSION=120)
-foreach(standard 17 20)
-    foreach(source IN LISTS examples_cpp ITEMS ${here}/classes.cpp)
-        get_filename_component(name ${source} NAME)
-        step("${name} as C++${standard}, strictly" ${CXX} -std=c++${standard}
-            ${strict} -fsyntax-only ${source} ${flags})
-    endforeach()
-endforeach()
 step("build by pkg-config, C++" ${CXX} -std=c++17 ${warnings} ${here}/gemm.cpp
     -o ${SCRATCH}/by_pc_cpp ${flags})
-step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}
-    ${here}/expr.c -o ${SCRATCH}/expr_by_pc ${flags} -lm)
-step("build an expression by pkg-config, C++" ${CXX} -std=c++17 ${warnings}
-    ${here}/expr.cpp -o ${SCRATCH}/expr_by_pc_cpp ${flags})
 step("build a probe by pkg-config, C" ${CC} -std=c11 ${warnings}
     ${here}/probe.c -o ${SCRATCH}/probe_by_pc ${flags_crosslane-measure})
 step("run a probe, C" ${SCRATCH}/probe_by_pc)
@@ -115,8 +89,6 @@ foreach(program cmake/consumer_static static_by_pc)
 endforeach()
 check_needs(${SCRATCH}/by_pc ${application_needs})
 step("run, C++" ${SCRATCH}/by_pc_cpp)
-step("run an expression, C" ${SCRATCH}/expr_by_pc)
-step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)
 
 step("installed clbench" ${prefix}/bin/clbench --version)
 file(GLOB page ${prefix}/share/man/man1/clbench.1*)
@@ -143,6 +115,37 @@ endforeach()
 if(DEB)
     return()
 endif()
+
+# The other programs, and the examples in all standards.
+step("an expression, from C" ${SCRATCH}/cmake/consumer_expr_c)
+step("an expression, from C++" ${SCRATCH}/cmake/consumer_expr_cpp)
+file(GLOB programs ${SCRATCH}/cmake/example_*
+    ${SCRATCH}/cmake/consumer_classes_*
+    ${SCRATCH}/cmake/consumer_khronos_*)
+foreach(program IN LISTS programs)
+    step("run ${program}" ${program})
+endforeach()
+foreach(example IN LISTS examples)
+    get_filename_component(name ${example} NAME)
+    step("${name} as C++20" ${CXX} -std=c++20 ${warnings}
+        -x c++ -fsyntax-only ${example}
+        ${flags})
+endforeach()
+set(strict -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+    -DCL_TARGET_OPENCL_VERSION=120)
+foreach(standard 17 20)
+    foreach(source IN LISTS examples_cpp ITEMS ${here}/classes.cpp)
+        get_filename_component(name ${source} NAME)
+        step("${name} as C++${standard}, strictly" ${CXX} -std=c++${standard}
+            ${strict} -fsyntax-only ${source} ${flags})
+    endforeach()
+endforeach()
+step("build an expression by pkg-config, C" ${CC} -std=c11 ${warnings}
+    ${here}/expr.c -o ${SCRATCH}/expr_by_pc ${flags} -lm)
+step("build an expression by pkg-config, C++" ${CXX} -std=c++17 ${warnings}
+    ${here}/expr.cpp -o ${SCRATCH}/expr_by_pc_cpp ${flags})
+step("run an expression, C" ${SCRATCH}/expr_by_pc)
+step("run an expression, C++" ${SCRATCH}/expr_by_pc_cpp)
 
 # `quickstart uninstall` removes each file, and refuses where nothing is, where
 # the list is not of this prefix, and what is no command.
