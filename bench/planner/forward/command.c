@@ -275,11 +275,11 @@ static int run_model(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",         "all-devices", "gguf",        "weights", "dtype",
-    "context",        "prompt",      "tokens",      "ids",     "batch",
-    "contexts",       "batches",     "activations", "layers",  "json",
-    REPORT_OPTIONS,   "seed",        "quick",       "full",    "max-time",
-    SAMPLING_OPTIONS, "roofs",       "strict",      NULL};
+    "device",   "all-devices",    "gguf",        "weights",  "dtype",
+    "context",  "prompt",         "tokens",      "ids",      "batch",
+    "contexts", "batches",        "activations", "accuracy", "layers",
+    "json",     REPORT_OPTIONS,   "seed",        "quick",    "full",
+    "max-time", SAMPLING_OPTIONS, "roofs",       "strict",   NULL};
 
 const struct command cmd_model = {
     .name = "model",
@@ -301,7 +301,9 @@ const struct command cmd_model = {
         "q8_0 or q4_0, or int4/GROUP. Tables of embeddings, the cache of keys "
         "and values and activations are f16, beside weights of bf16 or f32 "
         "of that type; --dtype changes them; with --activations i8 products "
-        "with quantised weights quantise theirs to bytes. What does not fit "
+        "with quantised weights quantise theirs to bytes. Where it is faster, "
+        "which is with many rows, such products round weights to the type of "
+        "the activations, unless with --accuracy full. What does not fit "
         "into the device's memory is refused, with what would; --layers runs "
         "a part of "
         "the layers. --contexts and --batches also time decoding at each of "

@@ -30,10 +30,13 @@ static struct lm_call *add_product(struct lm_builder *b, const char *name,
         lm_add_call(b, name, w->type.is_quantised ? LM_QGEMM : LM_GEMM);
     xl_qbytes bytes = {0};
     if (c->kind == LM_QGEMM)
-        c->of.qgemm =
-            (xl_qgemm){XL_QGEMM_INIT, .m = rows,
-                       .a = src,      .w = lm_matrix_view(w),
-                       .c = dst,      .activations = b->m->size.activations};
+        c->of.qgemm = (xl_qgemm){XL_QGEMM_INIT,
+                                 .m = rows,
+                                 .a = src,
+                                 .w = lm_matrix_view(w),
+                                 .c = dst,
+                                 .accuracy = b->m->size.accuracy,
+                                 .activations = b->m->size.activations};
     else
         c->of.gemm = (xl_gemm){
             XL_GEMM_INIT, .m = rows,

@@ -15,6 +15,7 @@ struct lm_size {
     size_t prompt;         /* tokens of the longest pass */
     xl_dtype dtype;        /* of activations and of the cache */
     xl_activations activations; /* of products with quantised weights */
+    xl_accuracy accuracy;       /* likewise: XL_ACCURACY_FAST or FULL */
 };
 
 /* Bytes in device memory. */

@@ -186,9 +186,17 @@ static bool read_types(const struct settings *set, struct lm_run *r,
     else
         xl__strcpy(r->weights_name, sizeof r->weights_name, weights);
     r->size.activations = set->activations;
+    r->size.accuracy = option_is_given(option_find("accuracy"), set)
+                           ? set->accuracy
+                           : XL_ACCURACY_FAST;
     r->size.dtype = set->dtype != XL_N_DTYPES ? set->dtype
                     : type->is_quantised      ? XL_F16
                                               : type->dtype;
+    if (r->size.accuracy == XL_ACCURACY_SPLIT) {
+        xl__str_printf(why, "invalid value 'split' for --accuracy: must be "
+                            "full|fast");
+        return false;
+    }
     if (r->size.dtype == XL_F32 || r->size.dtype == XL_F16 ||
         r->size.dtype == XL_BF16)
         return true;

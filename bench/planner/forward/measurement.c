@@ -67,6 +67,10 @@ static void begin_row(const struct phase *p, const char *variant, xl_row *row)
         xl_row_param_text(row, "activations",
                           option_choice(option_find("activations"),
                                         (int)p->r->size.activations));
+    if (p->r->source.type.is_quantised && p->r->size.accuracy)
+        xl_row_param_text(
+            row, "accuracy",
+            option_choice(option_find("accuracy"), (int)p->r->size.accuracy));
     xl_row_param(row, "layers", (double)p->r->arch->layers);
     xl_row_param(row, "batch", (double)p->r->size.batch);
     xl_row_param(row, "context", (double)p->r->size.context);

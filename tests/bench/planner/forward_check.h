@@ -19,7 +19,8 @@ static inline struct lm_size check_size(xl_dtype dtype)
     return (struct lm_size){.batch = CHECK_BATCH,
                             .context = CHECK_CONTEXT,
                             .prompt = CHECK_PROMPT,
-                            .dtype = dtype};
+                            .dtype = dtype,
+                            .accuracy = XL_ACCURACY_FAST};
 }
 /* Fails the test where logits differ. */
 void check_forward(struct lm_model *m, const char *name);

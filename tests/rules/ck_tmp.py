@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile every kernel offline for one target, on all cores.
+
+check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
+                 [--writer PROGRAM]... [--sets PART] [--tiles PART]
+                 [--required] --stamps FOLDER
+
+TARGET      compiler   what is checked
+portable    clang      plain OpenCL C 1.2, every extension off, no warning
+gfx*        clang      AMD: optimised, no register spilled
+sm_*        clang      NVIDIA's own kernels and option sets: then assembled by
+                       ptxas, nothing spilled and nothing serialized
+any other   ocloc      Intel: that device, no register spilled
+
+Compiled are the option sets of kernel_options.txt, the files below cl/ that it
+does not name by themselves (portable: all), of what each `--writer` program
+(`PROGRAM write FOLDER`) generates every fourth kernel (portable: second), and
+the tile sets of the target's vendor table. For targets that resemble each other
+the parts say how many: `--sets 1/3` the second third of the files and of the
+option sets that do not name it, `none` nothing but tile sets; `--tiles 0/2`
+half of the tile sets. Of tile sets the compiler's figures are compared with
+the table's, and printed with the occupancy that follows. A build that succeeds
+leaves a file in `--stamps`, of a tile set with its figures, else empty. Its
+name is the hash of everything that the result depends on:
+
+    this script, the tools' files, the options,
+    the text of the kernel and of all files that it includes, less comments
+
+so a build is repeated only after one of these changes, and one that fails is
+always repeated. Where a tool is absent: `SKIPPED: ...`, or with `--required`
+a failure.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import engine_loop
+import engine_tiles
+import tile_sets
+
+CL = pathlib.Path(__file__).resolve().parents[2] / "cl"
+LONGEST_S = 600  # a compiler that hangs
+
+# Which compilers a file is for, by its path below cl/.
+NVIDIA = re.compile(r"(^|/)nvidia/")
+INTEL = re.compile(r"(^|/)intel/")
+ONE_TARGET = {"@dg2", "@pvc", "@gfx90a", "@gfx942", "@gfx1100", "@gfx1201"}
+# The functions of the matrix engine (IN-15), which ocloc does not declare by
+# itself, with those that other kernels need.
+ENGINE = ["-cl-ext=-all,+cl_khr_fp16,+cl_intel_subgroups,"
+          "+cl_intel_subgroups_short,+cl_intel_required_subgroup_size,"
+          "+cl_intel_subgroup_matrix_multiply_accumulate"]
+AMD = re.compile(r"(^|/)amd/mma_amdgcn")
+# Intel: emulated matrix instructions, which are never chosen there; probes that
+# fill the registers; IN-12; tiles of other devices: its own are in its lists;
+# attention, whose arrays of sums that compiler keeps in memory.
+MAY_SPILL = re.compile(
+    r"/attention/(backward_)?(flash|reference)\.cl |/attention/split\.cl .*-DKV_ROWS=3|"
+    r"/(split_mma|mma|occupancy|parallel_ladder|skinny|tiled|simt)\.cl ")
+# AMD: more strides and pointers than scalar registers hold; those that are
+# spilled are kept in lanes of a vector register.
+MANY_SCALARS = re.compile(
+    r"/attention/backward_|-DKV_ROWS=|/mma_transposed\.cl .*-DMT=")
+CPU = re.compile(r"(^|/)cpu/|(^|[/_])cpu\.cl$|_thread\.cl$|/winograd\.cl$")
+
+parser = argparse.ArgumentParser()
+parser.add_argument("target")
+for option in "compiler", "libclc", "assembler", "stamps":
+    parser.add_argument("--" + option, type=pathlib.Path)
+parser.add_argument("--writer", action="append", default=[])
+parser.add_argument("--sets", default="0/1")
+parser.add_argument("--tiles", default="0/1")
+parser.add_argument("--required", action="store_true")
+args = parser.parse_args()
+is_portable = args.target == "portable"
+is_amd = args.target.startswith("gfx")
+is_nvidia = args.target.startswith("sm_")
+is_gpu = not is_portable
+
+tools = [f for f in (args.compiler, args.libclc, args.assembler) if f]
+missing = [str(f) for f in tools if not f.is_file()]
+if missing:
+    print("not found:" if args.required else "SKIPPED: not found:", *missing)
+    sys.exit(args.required)
+
+flags = ["-cl-std=CL1.2", f"-I{CL}"]  # an include names a path below cl/
+
+
+def without_comments(text):
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    return "\n".join(line for line in map(str.strip, text.split("\n")) if line)
+
+
+def read_closure(path, seen):
+    """The text of a file and, once each, of those that it includes."""
+    seen.add(path)
+    text = path.read_text(encoding="utf-8")
+    for name in re.findall(r'^\s*#\s*include\s+"(.*)"', text, flags=re.M):
+        included = CL / name
+        if included.is_file() and included not in seen:
+            text += read_closure(included, seen)
+    return text
+
+
+def describe_tool(path):
+    """Libraries of the same package change with the program's own file."""
+    stat = path.resolve().stat()
+    return f"{path} {stat.st_size} {stat.st_mtime_ns}"
+
+
+base = pathlib.Path(__file__).read_text(encoding="utf-8") + str(
+    [args.target] + [describe_tool(f) for f in tools])
+tile_base = "".join(
+    pathlib.Path(m.__file__).read_text(encoding="utf-8")
+    for m in (tile_sets, engine_tiles, engine_loop))
+
+
+class Build:
+    """One kernel file with one set of options."""
+
+    def __init__(self, path, options="", is_written=False, tiles=None):
+        self.path = path
+        words = options.split()
+        self.options = [w for w in words if w.startswith("-")]
+        self.extensions = [w for w in words if w.startswith("+")]
+        self.marks = [w for w in words if w.startswith("@")]
+        self.items = "".join(w[1:] for w in words if w[1:].isdigit())
+        self.is_written = is_written
+        # A row of tile_sets, and is it the plain build?; or of engine_tiles,
+        # and which of its builds
+        self.tiles = tiles
+        self.figures = ""
+        self.name = f"{path.name} {options}".strip()
+        self.wall_s = 0
+
+    def stamp(self):
+        text = without_comments(read_closure(self.path, set()))
+        key = base + str([self.options, self.extensions, self.items,
+                          self.is_written, self.tiles]) + text
+        key += tile_base if self.tiles else ""
+        return args.stamps / hashlib.sha256(key.encode()).hexdigest()
+
+    def compile(self):
+        """What is wrong: an empty text if nothing is."""
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                error = compile_for_target(self, folder)
+            except subprocess.TimeoutExpired:
+                error = f"the compiler takes more than {LONGEST_S} s"
+        self.wall_s = time.monotonic() - begin
+        if not error:
+            self.stamp().write_text(self.figures, encoding="utf-8")
+        return error
+
+
+def run(*command):
+    """What was printed, and what is wrong: an empty text if nothing is."""
+    done = subprocess.run([str(word) for word in command], text=True,
+                          errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=LONGEST_S, check=False)
+    error = f"exit status {done.returncode}: {done.stdout}"
+    return done.stdout, error if done.returncode else ""
+
+
+def is_engine_tile(row):
+    return isinstance(row, engine_tiles.Tile)
+
+
+def judge_tiles(build, figures):
+    build.figures = json.dumps(figures)
+    module = engine_tiles if is_engine_tile(build.tiles[0]) else tile_sets
+    return module.judge(args.target, *build.tiles, figures)
+
+
+def text_of(build):
+    return " ".join([build.path.as_posix(), *build.options, ""])
+
+
+def compile_for_target(build, folder):
+    if is_portable:
+        _, error = run(
+            args.compiler, "--target=spir64", "-x", "cl", *flags, "-Xclang",
+            "-cl-ext=" + ",".join(["-all"] + build.extensions), "-Wall",
+            "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter",
+            "-Wno-unused-variable", "-Werror", "-fsyntax-only",
+            *build.options, build.path)
+        return error
+    if not is_amd and not is_nvidia:
+        words = build.options
+        if not build.tiles:
+            words = tile_sets.common_option(args.target) + words
+        _, error = run(
+            args.compiler, "compile", "-q", "-file", build.path, "-device",
+            args.target, "-out_dir", folder, "-options",
+            " ".join(flags + words), "-internal_options",
+            " ".join(["-cl-intel-allow-zebin"] +
+                     ENGINE * ("-DXL_DPAS_INTEL=1" in words)))
+        if error:
+            return error
+        binary = next(pathlib.Path(folder).glob("*.bin")).read_bytes()
+        figures = tile_sets.read_intel(binary)
+        if build.tiles:
+            return judge_tiles(build, figures)
+        # A file without options is no set that is ever chosen.
+        if figures["spilled"] and build.options and not build.is_written and \
+                not MAY_SPILL.search(text_of(build)):
+            return f"{figures['spilled']} bytes are spilled"
+        return ""
+
+    assembly = pathlib.Path(folder, "kernel.s")
+    machine = ["--target=nvptx64-nvidia-nvcl", "-march=" + args.target]
+    if is_amd:
+        # libclc's version; a newer clang has a newer default.
+        machine = ["--target=amdgcn-amd-amdhsa", "-mcpu=" + args.target,
+                   "-mcode-object-version=5"]
+    _, error = run(
+        args.compiler, *machine, "-nogpulib", "-x", "cl", *flags, "-Xclang",
+        "-mlink-builtin-bitcode", "-Xclang", args.libclc, "-O3",
+        *build.options, "-S", "-o", assembly, build.path)
+    if error:
+        return error
+    text = assembly.read_text(encoding="utf-8")
+    if build.tiles:
+        return judge_tiles(build, engine_tiles.read(args.target, text)
+                           if is_engine_tile(build.tiles[0])
+                           else tile_sets.read_amd(text))
+    if is_amd:
+        # Generated ones may have more pointers than scalar registers hold.
+        has_many = build.is_written or MANY_SCALARS.search(text_of(build))
+        spilled = re.findall(("v" if has_many else "") +
+                             "gpr_spill_count: +[1-9].*", text)
+        return f"registers are spilled: {spilled}" if spilled else ""
+    # The text states the size of a group and, where registers move between
+    # warps, that one group is enough for a compute unit.
+    if build.items:
+        text = re.sub(r"\n\)[ \t]*\n", "\n)\n.minnctapersm 1\n.reqntid "
+                      f"{build.items}, 1, 1\n", text)
+    # The assembler alone allows 48 KiB of local memory that has a size.
+    text = re.sub(r"(\.shared .*\[)\d{5,}\]", r"\g<1>1024]", text)
+    assembly.write_text(text, encoding="utf-8")
+    output, error = run(args.assembler, "-arch=" + args.target, "-v",
+                         assembly, "-o", assembly.with_suffix(".bin"))
+    if re.search("serialized|C7[56][0-9][0-9]|[1-9][0-9]* bytes spill", output):
+        error = output
+    return error
+
+
+def is_for_target(path, words=()):
+    """Is a file below cl/, with the words of the table's line, compiled?"""
+    name = path.relative_to(CL).as_posix()
+    if ONE_TARGET & set(words):
+        return "@" + args.target in words
+    if AMD.search(name) or is_amd and INTEL.search(name):
+        return False  # it is compiled as a part of others; never chosen there
+    if NVIDIA.search(name) or "-DXL_MMA_PTX=1" in words:
+        return is_nvidia and bool(words)
+    if is_nvidia:
+        return False
+    if is_portable:
+        return True
+    return path.suffix == ".cl" and not CPU.search(name) and \
+        "@portable" not in words and (is_amd or "@amd" not in words)
+
+
+def part(which, items):
+    """Those of a list that a part, `0/3`, has: every third, from the first."""
+    first, _, step = which.partition("/")
+    return items[int(first)::int(step)]
+
+
+table = pathlib.Path(__file__).with_name("kernel_options.txt")
+sets = []
+for line in table.read_text(encoding="utf-8").splitlines():
+    name, _, options = line.partition(" ")
+    if name and name[0] != "#" and is_for_target(CL / name, options.split()):
+        sets.append(Build(CL / name, options))
+named = {b.path for b in sets if is_gpu}
+files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
+sets += [Build(f) for f in files if is_for_target(f) and f not in named]
+own = [b for b in sets if "@" + args.target in b.marks]
+builds = [] if args.sets == "none" else own + part(
+    args.sets, [b for b in sets if b not in own])
+if args.target in tile_sets.UNITS:
+    builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
+                     tiles=(s, is_plain))
+               for s in part(args.tiles, tile_sets.read_sets(args.target))
+               for is_plain, options in zip(
+                   (True, False), tile_sets.options(args.target, s))]
+lists = [row[0] for row in engine_tiles.TARGETS.values()]
+is_shared = lists.count(engine_tiles.TARGETS.get(args.target, lists)[0]) > 1
+builds += [Build(CL / tile_sets.KERNELS[s.kernel], options, tiles=(s, i))
+           for s in part(args.tiles if is_shared else "0/1",
+                         engine_tiles.read_tiles(args.target))
+           for i, options in enumerate(engine_tiles.options(args.target, s))]
+
+with tempfile.TemporaryDirectory() as scratch:
+    for i, writer in enumerate(args.writer):
+        written = pathlib.Path(scratch, str(i))
+        written.mkdir()
+        _, error = run(writer, "write", written)
+        if error:
+            sys.exit(f"{writer}: {error}")
+        texts = sorted(written.glob("gpu_*.cl" if is_gpu else "*.cl"))
+        builds += [Build(f, is_written=True)
+                   for f in part("0/4" if is_gpu else "0/2", texts)]
+
+    args.stamps.mkdir(parents=True, exist_ok=True)
+    due = [b for b in builds if not b.stamp().exists()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        errors = list(pool.map(Build.compile, due))
+
+n_failed = 0
+for build, error in zip(due, errors):
+    if error:
+        print(f"{build.name} {args.target}: {error}")
+        n_failed += 1
+for module in tile_sets, engine_tiles:
+    made = [(b.tiles[0], json.loads(b.stamp().read_text(encoding="utf-8")))
+            for b in builds if b.tiles and b.stamp().exists() and
+            is_engine_tile(b.tiles[0]) == (module is engine_tiles)]
+    if made:
+        print(module.table(args.target, made))
+for build in sorted(due, key=lambda b: -b.wall_s)[:400]:
+    print(f"{build.wall_s:.1f} s: {build.name}")
+print(f"{len(builds)} for {args.target}: {len(due)} compiled, "
+      f"{n_failed} failed, {len(builds) - len(due)} unchanged")
+sys.exit(n_failed > 0 or not builds)
