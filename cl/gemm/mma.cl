@@ -417,7 +417,7 @@ gemm_mma(A_PARAMS, B_PARAMS, TILE_PARAMS)
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL
             for (uint j = 0; j < NI; j++)
-                mma_zero(&sum[i][j]);
+                MMA_ZERO(sum[i][j]);
         }
         BEGIN_COPIES();
         #pragma unroll
@@ -446,7 +446,7 @@ gemm_mma(A_PARAMS, B_PARAMS, TILE_PARAMS)
                 for (uint i = 0; i < MI; i++) {
                     MMA_UNROLL
                     for (uint j = 0; j < NI; j++)
-                        mma(&team, &sum[i][j], &fa[l % 2][i], &fb[l % 2][j]);
+                        MMA_MUL_ADD(&team, sum[i][j], fa[l % 2][i], fb[l % 2][j]);
                 }
             }
         }
@@ -457,12 +457,19 @@ gemm_mma(A_PARAMS, B_PARAMS, TILE_PARAMS)
             barrier(CLK_LOCAL_MEM_FENCE);
             MMA_UNROLL
             for (uint j = 0; j < NI; j++) {
+#ifdef MMA_OPAQUE
+                MMA_STORE_C(&team,
+                            room + (sk * SM + sm) * MMA_M * LINE_C + at_n +
+                                j * MMA_N,
+                            LINE_C, sum[i][j]);
+#else
                 MMA_UNROLL
                 for (uint e = 0; e < MMA_C_ELEMS; e++)
                     room[((sk * SM + sm) * MMA_M + MMA_C_ROW(team.lane, e)) *
                              LINE_C +
                          at_n + j * MMA_N + MMA_C_COL(team.lane, e)] =
                         sum[i][j].e[e];
+#endif
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             #pragma unroll 1

@@ -51,6 +51,7 @@ xl_status xl__device_create(const struct xl__devices *list,
         TRY(retain_device(dev, from->id, e));
     TRY(xl__limits_query(&dev->limits, from, e));
     xl__identify(&dev->limits, from);
+    xl__cooperative_query(&dev->limits, from);
     dev->targets = list->targets;
     dev->vendor = pick_vendor(list->targets, &dev->limits);
     if (dev->vendor->correct)

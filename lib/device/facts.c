@@ -223,6 +223,7 @@ void xl__limits_init(struct xl__limits *l)
 {
     each_answer(l, set_unknown);
     l->matrix_ops = NULL;
+    l->cooperative[0] = (xl_matrix_op){.name = NULL};
     l->model = (struct xl__model){0};
 }
 
@@ -244,7 +245,9 @@ static bool copy_answers(struct xl__answer *dst, const struct xl__answer *src)
 
 bool xl__limits_copy(struct xl__limits *dst, const struct xl__limits *src)
 {
-    dst->matrix_ops = src->matrix_ops;
+    memcpy(dst->cooperative, src->cooperative, sizeof dst->cooperative);
+    dst->matrix_ops = src->matrix_ops == src->cooperative ? dst->cooperative
+                                                          : src->matrix_ops;
     dst->model = src->model;
     return copy_answers(dst->used, src->used) &&
            copy_answers(dst->queried, src->queried) &&

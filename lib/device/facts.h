@@ -162,6 +162,19 @@ struct xl__query {
  * a card; ends with a NULL name. */
 extern const struct xl__query xl__special_queries[];
 
+/* cooperative.c: cl_khr_cooperative_matrix, by the tokens of its draft, which no
+ * OpenCL header has yet (GE-37). */
+enum {
+    XL__Q_COOPERATIVE_VARIANTS = 0x1078, /* for the default sub-group */
+    XL__Q_COOPERATIVE_ALIGN = 0x107A,    /* of a pointer, bytes */
+    XL__Q_COOPERATIVE_STRIDE = 0x107B    /* its divisor, bytes */
+};
+/* Set l->cooperative to the products that kernels have code for: of f16 into
+ * f32 and of i8 into i32, whose matrices in local memory begin where the driver
+ * needs them to. None without the extension, or without OpenCL C 3.0. In
+ * a listing a product is eight numbers, the words of the draft's struct. */
+void xl__cooperative_query(struct xl__limits *l, const struct xl__asked *d);
+
 /* One value of a fact. A probe may set value, source and note (with
  * xl__limits_measure()) while other threads read: each of them is then the old
  * or the new one. The rest is constant once the device is created. */
@@ -174,12 +187,16 @@ struct xl__answer {
     const char *_Atomic note;  /* static; a vendor-notes id */
 };
 
+enum { XL__COOPERATIVE_MOST = 8 };
 struct xl__limits {
     struct xl__answer used[XL__N_FACTS]; /* the library uses these */
     struct xl__answer queried[XL__N_FACTS];
     struct xl__answer measured[XL__N_FACTS];
-    /* Of the vendor table, static; ends with a NULL name. NULL: none. */
+    /* Of the vendor table, static, or `cooperative`; ends with a NULL name.
+     * NULL: none. */
     const xl_matrix_op *matrix_ops;
+    /* As the driver states them; likewise. */
+    xl_matrix_op cooperative[XL__COOPERATIVE_MOST + 1];
     struct xl__model model; /* of the vendor table */
 };
 

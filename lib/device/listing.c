@@ -202,7 +202,7 @@ static size_t read_versions(const char *at, unsigned char *out, size_t cap)
 static size_t convert(const struct xl__query *p, const char *value,
                       unsigned char *out, size_t cap)
 {
-    enum { MOST = 16 };
+    enum { MOST = 32 };
     cl_ulong word[MOST] = {0}, all = 0;
     size_t n;
     if (p->ask == XL__ASK_VERSIONS)

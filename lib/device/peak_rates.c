@@ -75,7 +75,7 @@ double xl__rate_matrix_op(const struct xl__limits *l, const xl_matrix_op *op)
 {
     const double most = matrix_flop_per_clock(l, op->a);
     return most > 0 ? xl__rate_matrix(l, op->a) * op->flop_per_clock / most
-                    : 0;
+                    : xl__rate_matrix(l, op->a);
 }
 
 double xl__bound_matrix(const struct xl__limits *l, xl_dtype in)

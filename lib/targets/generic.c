@@ -12,8 +12,9 @@
 
 /* In this order where estimates are equal; the last supports everything. */
 const struct xl__variant *const xl__generic_gemm[] = {
-    &xl__gemm_simt,    &xl__gemm_skinny, &xl__gemm_tiled,
-    &xl__gemm_clblast, &xl__gemm_ref,    NULL,
+    &xl__gemm_mma,   &xl__gemm_simt,    &xl__gemm_skinny,
+    &xl__gemm_tiled, &xl__gemm_clblast, &xl__gemm_ref,
+    NULL,
 };
 
 const struct xl__variant *const xl__generic_softmax[] = {
@@ -23,6 +24,8 @@ const struct xl__variant *const xl__generic_softmax[] = {
 };
 
 const struct xl__variant *const xl__generic_conv[] = {
+    &xl__conv_gemm_mma,
+    &xl__conv_mma,
     &xl__conv_gemm_simt,
     &xl__conv_gemm_skinny,
     &xl__conv_gemm_tiled,
@@ -34,6 +37,8 @@ const struct xl__variant *const xl__generic_conv[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_data[] = {
+    &xl__conv_data_gemm_mma,
+    &xl__conv_data_mma,
     &xl__conv_data_gemm_simt,
     &xl__conv_data_direct,
     &xl__conv_data_tiled,
@@ -42,6 +47,8 @@ const struct xl__variant *const xl__generic_conv_data[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_filters[] = {
+    &xl__conv_filters_gemm_mma,
+    &xl__conv_filters_mma,
     &xl__conv_filters_gemm_simt,
     &xl__conv_filters_tiled,
     &xl__conv_filters_ref,
@@ -139,6 +146,7 @@ static void correct_facts(struct xl__limits *l)
         xl__limits_correct(l, XL__F_has_watchdog, 1, XL_ASSUMED, "GE-11");
     xl__limits_correct(l, XL__F_transaction_bytes, TRANSACTION_BYTES,
                        XL_ASSUMED, "GE-08");
+    xl__cooperative_engine(l);
 }
 
 const struct xl__vendor xl__vendor_generic = {

@@ -16,6 +16,9 @@ void xl__nvidia_matrix_engine(unsigned cc, struct xl__limits *l);
 /* amd_matrix.c: set the matrix instructions of an architecture, gfxNNN, and
  * the tiles; nothing where it has none. */
 void xl__amd_matrix_engine(const char *arch, struct xl__limits *l);
+/* cooperative.c: set the products that the driver states, where the table has
+ * no matrix instructions. */
+void xl__cooperative_engine(struct xl__limits *l);
 /* amd_tiles.c: NULL: those of the class of devices. */
 const struct xl__tile_sets *xl__amd_tiles(const char *arch);
 /* intel_matrix.c: set the matrix instructions of an architecture, and what

@@ -107,10 +107,26 @@ cl_int CL_API_CALL clReleaseDevice(cl_device_id d)
     return stub_is(d, STUB_DEVICE) ? CL_SUCCESS : CL_INVALID_DEVICE;
 }
 
+/* clGetDeviceCooperativeMatrixInfoKHR() of the draft (GE-37). */
+static cl_int CL_API_CALL cooperative_info(cl_device_id d, cl_uint key,
+                                           size_t input_size,
+                                           const void *input, size_t cap,
+                                           void *out, size_t *n_out)
+{
+    (void)input_size;
+    (void)input;
+    return clGetDeviceInfo(d, key, cap, out, n_out);
+}
+
 static void *CL_API_CALL extension_address(cl_platform_id p, const char *name)
 {
+    cl_int(CL_API_CALL *const info)(cl_device_id, cl_uint, size_t,
+                                    const void *, size_t, void *, size_t *) =
+        cooperative_info;
     void *found = stub_extension(name);
     (void)p;
+    if (strcmp(name, "clGetDeviceCooperativeMatrixInfoKHR") == 0)
+        memcpy(&found, &info, sizeof found);
     return found ? found : stub_control(name);
 }
 

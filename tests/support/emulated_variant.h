@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One variant on a device that has no matrix engine, by the emulation that
  * holds the engine's elements in the engine's lanes
- * (cl/common/matrix_emulated.clh). The device's vendor table has it alone,
+ * (cl/common/matrix/emulated.clh). The device's vendor table has it alone,
  * once as it is and once with the tunables that the test wants. */
 #ifndef TESTS_SUPPORT_EMULATED_VARIANT_H
 #define TESTS_SUPPORT_EMULATED_VARIANT_H

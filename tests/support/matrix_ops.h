@@ -4,6 +4,7 @@
 #ifndef TESTS_SUPPORT_MATRIX_OPS_H
 #define TESTS_SUPPORT_MATRIX_OPS_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "device/facts.h"
@@ -96,7 +97,36 @@ static inline void emulate_amd_ops(struct xl__limits *l, const char *arch)
     l->matrix_ops = ops;
 }
 
-/* Those of a chip of Intel, dg2 or pvc, or of AMD. */
+/* Those of a driver that states cl_khr_cooperative_matrix: "coop16x8x16x32", the
+ * shape for f16, of i8 twice as deep, and the lanes of a sub-group. */
+static inline void emulate_cooperative_ops(struct xl__limits *l,
+                                           const char *chip)
+{
+    static xl_matrix_op ops[3];
+    unsigned m, n, k, lanes;
+    if (sscanf(chip, "coop%ux%ux%ux%u", &m, &n, &k, &lanes) != 4)
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        ops[i] = (xl_matrix_op){.name = "emulated",
+                                .fragments = "cooperative",
+                                .code = "emulated",
+                                .a = i ? XL_I8 : XL_F16,
+                                .b = i ? XL_I8 : XL_F16,
+                                .sum = i ? XL_I32 : XL_F32,
+                                .m = m,
+                                .n = n,
+                                .k = k << i,
+                                .n_most = n,
+                                .lanes = lanes};
+    struct xl__limits listed = {.matrix_ops = NULL};
+    listed.cooperative[0] = ops[0];
+    xl__limits_correct(&listed, XL__F_subgroup_width, lanes, XL_KNOWN, "");
+    xl__cooperative_engine(&listed);
+    l->matrix_ops = ops;
+    l->model.mma = listed.model.mma;
+}
+
+/* Those of a chip of Intel, dg2 or pvc, of such a driver, or of AMD. */
 static inline void emulate_chip(struct xl__limits *l, const char *chip)
 {
     enum { NARROW = 8, WIDE = 16 };
@@ -104,6 +134,8 @@ static inline void emulate_chip(struct xl__limits *l, const char *chip)
         emulate_dpas_ops(l, NARROW);
     else if (strcmp(chip, "pvc") == 0)
         emulate_dpas_ops(l, WIDE);
+    else if (strncmp(chip, "coop", 4) == 0)
+        emulate_cooperative_ops(l, chip);
     else
         emulate_amd_ops(l, chip);
 }

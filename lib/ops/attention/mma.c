@@ -405,8 +405,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     struct xl__params params;
     if (dtype != XL_F16 && dtype != XL_BF16)
         return "f32 would be rounded";
-    if (!find_op(l, c))
-        return xl__mma_refused(l, dtype);
+    if (xl__mma_sums_refused(l, dtype))
+        return xl__mma_sums_refused(l, dtype);
     const bool is_transposed = xl__mma_step(find_op(l, c)).stack > 0;
     const char *why = is_transposed ? xl__attention_needs_type(c)
                                     : xl__attention_needs_lines(c);

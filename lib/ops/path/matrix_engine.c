@@ -9,8 +9,9 @@
 /* Fragments that cl/common/matrix.clh knows. */
 static const struct fragments {
     const char *name;
-    unsigned deep_bytes; /* MMA_DEEP */
-    unsigned side_by_side, pad, b_words;
+    unsigned deep_bytes; /* MMA_DEEP; 0: as deep as the instruction */
+    unsigned side_by_side, pad;
+    unsigned b_words; /* 0: MMA_OPAQUE */
     bool has_rows, has_f8; /* without rows it has columns */
 } known[] = {
     {"mma", 32, 2, 8, 2, true, false},
@@ -18,6 +19,7 @@ static const struct fragments {
     {"mfma_16x16", 64, 1, 0, 4, false, true},
     {"wmma_gfx11", 32, 1, 0, 8, false, false},
     {"wmma_gfx12", 32, 1, 0, 4, false, true},
+    {"cooperative", 0, 1, 0, 0, false, false},
 };
 
 static const struct fragments *find_fragments(const char *name)
@@ -63,7 +65,8 @@ struct xl__mma_step xl__mma_step(const xl_matrix_op *op)
     const struct fragments *f = find_fragments(op->fragments);
     if (!f)
         return (struct xl__mma_step){.k = op->k, .side_by_side = 1};
-    const size_t k = f->deep_bytes / xl_dtype_bytes(op->a);
+    const size_t k =
+        f->deep_bytes ? f->deep_bytes / xl_dtype_bytes(op->a) : op->k;
     return (struct xl__mma_step){.k = k,
                                  .side_by_side = f->side_by_side,
                                  .pad = f->pad,
@@ -91,13 +94,22 @@ const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in)
     return NULL;
 }
 
+const char *xl__mma_sums_refused(const struct xl__limits *l, xl_dtype in)
+{
+    const xl_matrix_op *op = xl__mma_op(l, in);
+    if (op && find_fragments(op->fragments)->b_words == 0)
+        return "only the driver knows which elements of this device's "
+               "matrices a work-item holds";
+    return xl__mma_refused(l, in);
+}
+
 const char *xl__mma_rows_refused(const struct xl__limits *l, xl_dtype in)
 {
     const xl_matrix_op *op = xl__mma_op(l, in);
     if (op && !find_fragments(op->fragments)->has_rows)
         return "the kernels do not reduce rows of the fragments of this "
                "device's matrix instructions";
-    return xl__mma_refused(l, in);
+    return xl__mma_sums_refused(l, in);
 }
 
 double xl__mma_rate(const struct xl__limits *l, const xl_matrix_op *op)
@@ -112,6 +124,15 @@ void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
     xl__define_choice(s, "XL_MMA", op->code);
     xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
     xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_async_copy));
+    if (!xl__streq(op->fragments, "cooperative"))
+        return;
+    const struct xl__defined shape[] = {{"COOP_M", op->m},
+                                        {"COOP_N", op->n},
+                                        {"COOP_K", op->k},
+                                        {"COOP_LANES", op->lanes}};
+    xl__define_all(s, shape, sizeof shape / sizeof *shape);
+    if (xl__streq(op->code, "cooperative"))
+        xl__step_add_option(s, "-cl-std=CL3.0");
 }
 
 const xl_matrix_op *xl__dpas_op(const struct xl__limits *l, xl_dtype in)

@@ -21,14 +21,16 @@ struct xl__mma_step {
 const xl_matrix_op *xl__mma_op(const struct xl__limits *l, xl_dtype in);
 /* NULL, or the reason why there is none. */
 const char *xl__mma_refused(const struct xl__limits *l, xl_dtype in);
+/* NULL, or the reason why there is none whose sums kernels have as numbers. */
+const char *xl__mma_sums_refused(const struct xl__limits *l, xl_dtype in);
 /* NULL, or the reason why there is none whose rows matrix.clh reduces and
  * whose sums it makes an operand. */
 const char *xl__mma_rows_refused(const struct xl__limits *l, xl_dtype in);
 struct xl__mma_step xl__mma_step(const xl_matrix_op *op);
 /* Its rate, flop/s; that of FMA where it is not known. */
 double xl__mma_rate(const struct xl__limits *l, const xl_matrix_op *op);
-/* Append -DXL_MMA_<CODE>, -DMMA_FRAGMENTS_<NAME>, and -DXL_COPY_<FACT> of
- * common/async_copy.clh. */
+/* Append -DXL_MMA_<CODE>, -DMMA_FRAGMENTS_<NAME>, the shape where fragments
+ * have any, and -DXL_COPY_<FACT> of common/async_copy.clh. */
 void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
                     const xl_matrix_op *op);
 

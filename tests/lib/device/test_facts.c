@@ -16,8 +16,9 @@
 static const char files[] = XL_TEST_DEVICES
     "/h200.txt," XL_TEST_DEVICES "/mi300x.txt," XL_TEST_DEVICES
     "/rx7900xtx.txt," XL_TEST_DEVICES "/arc-a770.txt," XL_TEST_DEVICES
-    "/adreno.txt," XL_TEST_DEVICES "/pocl.txt," XL_TEST_DEVICES "/liar.txt";
-enum { N_FILES = 7 };
+    "/adreno.txt," XL_TEST_DEVICES "/cooperative.txt," XL_TEST_DEVICES
+    "/pocl.txt," XL_TEST_DEVICES "/liar.txt";
+enum { N_FILES = 8 };
 
 static struct xl__devices devices = {.targets = &xl__targets};
 
@@ -86,6 +87,21 @@ static void matrix_instructions(void **state)
     assert_string_equal(op->fragments, "wmma_gfx11");
     assert_int_equal(op->lanes, 32);
     assert_true(op->flop_per_clock == 512);
+}
+
+/* Those that a driver states, by its function (GE-37), and the plan. */
+static void cooperative_matrices(void **state)
+{
+    const xl_device *dev = find("Cooperative");
+    const xl_matrix_op *op = xl_device_matrix_op(dev, 0);
+    (void)state;
+    assert_string_equal(op->fragments, "cooperative");
+    assert_true(op->a == XL_F16 && op->sum == XL_F32);
+    assert_true(op->m == 16 && op->n == 16 && op->k == 16 && op->lanes == 32);
+    op = xl_device_matrix_op(dev, 1);
+    assert_true(op->a == XL_I8 && op->sum == XL_I32 && op->k == 32);
+    assert_null(xl_device_matrix_op(dev, 2));
+    assert_null(xl_device_matrix_op(find("Adreno"), 0));
 }
 
 static void all_files_are_devices(void **state)
@@ -438,6 +454,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrix_instructions),
+        cmocka_unit_test(cooperative_matrices),
         cmocka_unit_test(all_files_are_devices),
         cmocka_unit_test(facts_are_as_documented),
         cmocka_unit_test(lists_and_texts),

@@ -315,6 +315,51 @@ static void a_measured_fact_is_shown(void **state)
     test_device_close(&t);
 }
 
+/* What a driver would state of cl_khr_cooperative_matrix (GE-37) plans gemm_mma
+ * with its shape; without the extension, before OpenCL C 3.0, or with matrices
+ * that must be further apart, there is none. */
+static void cooperative_matrices(void **state)
+{
+#define MATRICES(extension, c, align)                                         \
+    "CL_DEVICE_EXTENSIONS  cl_khr_fp16 " extension "\n"                       \
+    "CL_DEVICE_OPENCL_C_VERSION  OpenCL C " c "\n"                            \
+    "CL_DEVICE_COOPERATIVE_MATRIX_POINTER_ALIGNMENT_KHR  " align "\n"         \
+    "CL_DEVICE_COOPERATIVE_MATRIX_STRIDE_MULTIPLE_KHR  16\n"                  \
+    "CL_DEVICE_COOPERATIVE_MATRIX_DEFAULT_SUB_GROUP_VARIANTS_KHR  "           \
+    "16 16 8 0 0 0 0 0  8 16 16 0 0 1 1 0  8 16 32 3 3 5 5 0\n"
+    static const char *const others[] = {
+        MATRICES("", "3.0", "16"),
+        MATRICES("cl_khr_cooperative_matrix", "2.0", "16"),
+        MATRICES("cl_khr_cooperative_matrix", "3.0", "64")};
+    struct test_device t;
+    xl_choice c[MOST_CHOICES];
+    (void)state;
+    for (size_t i = 0; i <= sizeof others / sizeof *others; i++) {
+        unsigned n = MOST_CHOICES;
+        const bool has = i == sizeof others / sizeof *others;
+        open_device(&t, with(has ? MATRICES("cl_khr_cooperative_matrix", "3.0",
+                                            "32")
+                                 : others[i]));
+        const xl_matrix_op *op = xl_device_matrix_op(t.device, 0);
+        assert_int_equal(
+            xl_gemm_explain(t.queue, a_gemm(XL_F16), c, n, &n), XL_OK);
+        for (unsigned j = 0; j < n; j++) {
+            if (strcmp(c[j].variant, "gemm_mma") == 0)
+                assert_int_equal(!strstr(c[j].why, "no matrix instr"), has);
+        }
+        assert_int_equal(op != NULL, has);
+        if (has) {
+            assert_true(op->a == XL_F16 && op->m == 8 && op->n == 16 &&
+                        op->k == 16 && op->lanes == 64);
+            op = xl_device_matrix_op(t.device, 1);
+            assert_true(op->a == XL_I8 && op->sum == XL_I32 && op->k == 32);
+            assert_null(xl_device_matrix_op(t.device, 2));
+        }
+        test_device_close(&t);
+    }
+#undef MATRICES
+}
+
 /* A GPU that states 64 does not run its work-items alone. */
 static void a_contradiction_is_no_fact(void **state)
 {
@@ -437,6 +482,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_listing_is_planned_for),
         cmocka_unit_test(two_devices_of_a_real_output),
         cmocka_unit_test(a_measured_fact_is_shown),
+        cmocka_unit_test(cooperative_matrices),
         cmocka_unit_test(a_contradiction_is_no_fact),
         cmocka_unit_test(nothing_runs),
         cmocka_unit_test(bad_listings_are_refused),

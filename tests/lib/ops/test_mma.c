@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm_mma on a device that has no matrix engine, by the emulation that holds
- * the engine's elements in the engine's lanes (cl/common/matrix_emulated.clh):
+ * the engine's elements in the engine's lanes (cl/common/matrix/emulated.clh):
  * GEMM's case table, then every tile of the model, types, layouts and
  * alignments by turns. The comparison is clbench's own: host sums in double,
  * guard zones around every buffer.
  *
  * XL_TEST_FULL  set: every case, and every tile with all of them
- * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated */
+ * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated, or
+ *               the matrices of a driver (emulate_chip()) */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,14 +20,14 @@ enum { SEED = 20 };
 
 static struct test_device t;
 static bool takes_all;
-static const char *arch; /* of AMD; NULL: mma.sync */
+static const char *arch; /* NULL: mma.sync */
 
 static int open_device(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_GEMM, &xl__gemm_mma);
     if (arch)
-        emulate_amd_ops(&t.device->limits, arch);
+        emulate_chip(&t.device->limits, arch);
     return 0;
 }
 

@@ -350,6 +350,47 @@ static void rows_of_other_engines(void **state)
     }
 }
 
+/* The matrices that a driver states: no rate is known, which is then that of
+ * FMA units; programs have the shape and OpenCL C 3.0; kernels that need to know
+ * where elements are refuse. */
+static void a_driver_s_matrices(void **state)
+{
+    static const size_t large[] = {1000, 1000, 1000};
+    struct xl__limits l;
+    struct xl__params params = {.source = "model"};
+    struct xl__plan *p = calloc(1, sizeof *p);
+    (void)state;
+    assert_non_null(p);
+    make_plan(&machines[HOPPER], &l);
+    l.matrix_ops = NULL;
+    set(&l, XL__F_subgroup_width, 32);
+    l.cooperative[0] = (xl_matrix_op){.name = "coop_mat",
+                                      .fragments = "cooperative",
+                                      .code = "cooperative",
+                                      .a = XL_F16,
+                                      .b = XL_F16,
+                                      .sum = XL_F32,
+                                      .m = 8,
+                                      .n = 16,
+                                      .k = 16};
+    l.cooperative[1] = (xl_matrix_op){.name = NULL};
+    xl__cooperative_engine(&l);
+    const struct xl__gemm_canonical c = product(large, XL_F16, 0, 64);
+    assert_null(xl__gemm_mma.refuses(&l, &c));
+    xl__gemm_mma.choose(&l, &c, &params);
+    assert_int_equal(xl__gemm_mma.plan(&l, &c, &params, p), XL_OK);
+    assert_non_null(strstr(p->step[0].options,
+                           " -DXL_MMA_COOPERATIVE=1"
+                           " -DMMA_FRAGMENTS_COOPERATIVE=1 -DCOOP_M=8"
+                           " -DCOOP_N=16 -DCOOP_K=16 -DCOOP_LANES=32"
+                           " -cl-std=CL3.0"));
+    assert_non_null(strstr(xl__mma_sums_refused(&l, XL_F16), "only the"));
+    assert_non_null(strstr(xl__mma_rows_refused(&l, XL_F16), "rows"));
+    assert_true(xl__mma_rate(&l, l.matrix_ops) > 0);
+    free(p);
+    xl__limits_clear(&l);
+}
+
 static void refusals(void **state)
 {
     struct xl__limits l;
@@ -376,6 +417,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(few_rows_stream),
         cmocka_unit_test(odd_lines_are_written_out_where_it_pays),
         cmocka_unit_test(rows_of_other_engines),
+        cmocka_unit_test(a_driver_s_matrices),
         cmocka_unit_test(refusals),
     };
     test_args(argc, argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv_mma, or the variant of a backward pass, on a device that has no matrix
  * engine, by the emulation of
- * cl/common/matrix_emulated.clh: the case table of convolution, then tiles of
+ * cl/common/matrix/emulated.clh: the case table of convolution, then tiles of
  * the model with strides, dilation, padding and groups by turns. The
  * comparison is clbench's own: host sums in double, guard zones around every
  * buffer.

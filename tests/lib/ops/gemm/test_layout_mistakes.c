@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the layout of AMD's and Intel's fragments, and of the rows of
- * windows on Intel's engine, planted one at a time in a copy of the kernels:
+/* Mistakes in the layout of AMD's and Intel's fragments, of the rows of windows
+ * on Intel's engine, and in the use of a driver's matrices, planted one at a time in a copy of the kernels:
  * the self-check of gemm_mma, of the variants of convolution on the engine, of
  * attention_mma or of attention_dpas, on the emulated instructions, strikes
  * each. Without a mistake the result is computed.
  *
- * XL_TEST_FULL  set: each mistake, else every second, fourth of dpas */
+ * XL_TEST_FULL  set: each mistake, else every second, fourth of dpas, eighth of
+ *               cooperative matrices */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 #include "support/emulated_variant.h"
 
 #define FRAGMENTS "common/amd/fragments.clh"
+#define COOPERATIVE "common/matrix/cooperative.clh"
+#define COOP_CALLS "common/matrix/cooperative_emulated.clh"
 #define REGISTERS "gemm/slice_registers.clh"
 #define WINDOWS "gemm/windows/windows.clh"
 #define GATHER "gemm/windows/slices.clh"
@@ -31,6 +34,7 @@
 
 enum call {
     GEMM,
+    GEMM_COOPERATIVE,
     CONV_NHWC,
     CONV_NCHW,
     DATA,
@@ -48,6 +52,7 @@ static const struct {
     const char *where; /* what is reported */
 } calls[] = {
     [GEMM] = {XL__OP_GEMM, &xl__gemm_mma, "gemm_mma: C("},
+    [GEMM_COOPERATIVE] = {XL__OP_GEMM, &xl__gemm_mma, "gemm_mma: C("},
     [CONV_NHWC] = {XL__OP_CONV, &xl__conv_mma, "conv_mma: out("},
     [CONV_NCHW] = {XL__OP_CONV, &xl__conv_mma, "conv_mma: out("},
     [DATA] = {XL__OP_CONV_DATA, &xl__conv_data_mma, "conv_data_mma: in("},
@@ -106,6 +111,29 @@ static const struct mistake in_gemm[] = {
      "((l) / MMA_M * MMA_C_ELEMS + (e))", "(2 * (e) + (l) / MMA_M)"},
     {"gfx11's copies on gfx12", "gfx1201", FRAGMENTS,
      "t->lane / MMA_M % MMA_PARTS * MMA_A_CHUNKS", "0"},
+};
+#define COOP "coop16x16x16x32"
+static const struct mistake in_cooperative[] = {
+    {"none", COOP, NULL, NULL, NULL},
+    {"A by columns", COOP, COOPERATIVE, "MMA_M, kk, ROW)", "MMA_M, kk, COLUMN)"},
+    {"B by rows", COOP, COOPERATIVE, "MMA_N, kk, COLUMN)", "MMA_N, kk, ROW)"},
+    {"a stride in bytes", COOP, COOPERATIVE, "(line) / MMA_BYTES", "(line)"},
+    {"sums are lost", COOP, COOP_CALLS, "sum = c->e[i];", "sum = 0;"},
+    {"the first step again", COOP, COOPERATIVE, "(kk) * MMA_DEEP)", "0)"},
+    {"the first fragment for all", COOP, COOPERATIVE, "f * (side)", "0"},
+    {"C by columns", COOP, COOPERATIVE, "COOP_STORE(to, c, ROW, line)",
+     "COOP_STORE(to, c, COLUMN, line)"},
+    {"rows of C too close", COOP, "gemm/mma.cl", "LINE_C, sum[i][j]);",
+     "LINE_C / 2, sum[i][j]);"},
+    {"the first sub-group's place in C", COOP, "gemm/mma.cl",
+     "(sk * SM + sm) * MMA_M * LINE_C + at_n", "at_n"},
+    {"sums are not cleared", COOP, COOPERATIVE, "COOP_FILL(c, (COOP_SUM)0)",
+     "COOP_FILL(c, (COOP_SUM)1)"},
+    {"chunks in the order of other engines", COOP, "common/matrix.clh",
+     "MMA_SWIZZLE(line, i) 0", "MMA_SWIZZLE(line, i) ((i) % ((line) / 16))"},
+    {"A in place of B", COOP, COOPERATIVE, "COOP_LOADS(A,", "COOP_LOADS(B,"},
+    {"A and B swapped", COOP, COOPERATIVE, "COOP_MUL_ADD(c, a, b)\n",
+     "COOP_MUL_ADD(c, b, a)\n"},
 };
 static const struct mistake in_nhwc[] = {
     {"none", "gfx942", NULL, NULL, NULL},
@@ -401,7 +429,7 @@ static xl_status run_call(const struct test_device *t, enum call of,
     a.q = a.o = (xl_heads){.mem.buf = mem[0], .dtype = XL_F16};
     a.k = a.v = (xl_heads){.mem.buf = mem[1], .dtype = XL_F16};
     a.o.mem.buf = mem[2];
-    return of == GEMM        ? xl_gemm_run(t->queue, &g, NULL)
+    return of <= GEMM_COOPERATIVE ? xl_gemm_run(t->queue, &g, NULL)
            : of >= ATTENTION ? xl_attention_run(t->queue, &a, NULL)
                              : xl_conv_run(t->queue, &d, NULL);
 }
@@ -491,7 +519,7 @@ static void one_mistake(const struct mistake *m, enum call of)
 static void run_list(const struct mistake *list, size_t n, enum call of)
 {
     const bool is_dpas = of >= DPAS_NHWC && of != ATTENTION;
-    const unsigned sampled = is_dpas ? 4 : 2; /* it is emulated slowly */
+    const unsigned sampled = is_dpas ? 4 : of == GEMM_COOPERATIVE ? 8 : 2; /* it is emulated slowly */
     for (size_t i = 0; i < n; i++) {
         if (list[i].file == NULL || test_is_sampled(i, sampled))
             one_mistake(&list[i], of);
@@ -502,6 +530,13 @@ static void each_is_struck(void **state)
 {
     (void)state;
     run_list(in_gemm, sizeof in_gemm / sizeof *in_gemm, GEMM);
+}
+
+static void cooperative_is_struck(void **state)
+{
+    (void)state;
+    run_list(in_cooperative, sizeof in_cooperative / sizeof *in_cooperative,
+             GEMM_COOPERATIVE);
 }
 
 static void each_of_conv_is_struck(void **state)
@@ -553,6 +588,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_struck),
+        cmocka_unit_test(cooperative_is_struck),
         cmocka_unit_test(each_of_conv_is_struck),
         cmocka_unit_test(dpas_of_nhwc_is_struck),
         cmocka_unit_test(dpas_of_others_is_struck),

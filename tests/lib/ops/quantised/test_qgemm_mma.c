@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qgemm_mma and qgemm_skinny on a device that has no matrix engine, by the
  * emulation that holds the engine's elements in the engine's lanes
- * (cl/common/matrix_emulated.clh): sets of tunables, formats, types and
+ * (cl/common/matrix/emulated.clh): sets of tunables, formats, types and
  * alignments by turns, with sizes beyond a group's tile and slots, and what it
  * refuses. The comparison is clbench's own: host sums in double over the
  * dequantised weights, guard zones around every buffer.
