@@ -281,7 +281,7 @@ int main(int argc, char **argv)
     while (getenv("XL_TEST_PASS") &&
            strcmp(getenv("XL_TEST_PASS"), passes[pass].name) != 0)
         pass++;
-    is_dpas = arch && strncmp(arch, "gfx", 3) != 0;
+    is_dpas = arch && strchr("dp", arch[0]); /* dg2, pvc */
     is_1x1 = getenv("XL_TEST_1X1") != NULL;
     own = passes[pass].own[!is_dpas ? MMA : is_1x1 ? DPAS_1X1 : DPAS];
     test_args(argc, argv);
