@@ -480,6 +480,15 @@ const struct qgemm_case qgemm_cases[] = {
           .group = 128, .has_zeros = true, .pad = 1),
     QGEMM("int8", CASE_VERIFY, 2, 37, 352, XL_INT8, XL_F32, XL_F32, .off = 2),
 
+    QGEMM("fp8/96x5", CASE_VERIFY | CASE_QUICK, 2, 37, 288, XL_FP8, XL_F32,
+          XL_F32, .group = 96, .group_rows = 5, .off = 4),
+    QGEMM("fp8/128x128", CASE_VERIFY, 5, 131, 384, XL_FP8, XL_BF16, XL_F32,
+          .group = 128, .group_rows = 128, .pad = 1, .off = 2),
+    QGEMM("fp8 rows", CASE_VERIFY, 11, 35, 352, XL_FP8, XL_F16, XL_BF16,
+          .group_rows = 1, .pad = 3, .bias_relu = true),
+    QGEMM("fp8 one scale", CASE_VERIFY, 1, 67, 1056, XL_FP8, XL_F32, XL_F32,
+          .off = 2),
+
     QGEMM("q4_0 rounded", CASE_VERIFY, 70, 67, 416, XL_Q4_0, XL_F16, XL_F16,
           .off = 8, .pad = 8, .accuracy = XL_ACCURACY_FAST),
     QGEMM("q8_0 rounded", CASE_VERIFY, 131, 37, 64, XL_Q8_0, XL_BF16, XL_F32,
@@ -487,6 +496,8 @@ const struct qgemm_case qgemm_cases[] = {
     QGEMM("int4/64 rounded", CASE_VERIFY | CASE_QUICK, 67, 131, 192, XL_INT4,
           XL_F16, XL_F32, .group = 64, .has_zeros = true, .columns_c = true,
           .bias_relu = true, .accuracy = XL_ACCURACY_FAST),
+    QGEMM("fp8/64x3 rounded", CASE_VERIFY, 67, 19, 192, XL_FP8, XL_F16, XL_F32,
+          .group = 64, .group_rows = 3, .accuracy = XL_ACCURACY_FAST),
     QGEMM("q4_0 aligned", CASE_VERIFY | CASE_QUICK, 3, 35, 2336, XL_Q4_0,
           XL_F16, XL_F32, .off = 8, .off_w = 6),
     QGEMM("q8_0 aligned", CASE_VERIFY, 5, 37, 4448, XL_Q8_0, XL_F32, XL_F32,
@@ -497,6 +508,9 @@ const struct qgemm_case qgemm_cases[] = {
           XL_F32, .off = 8, .off_w = 1),
     QGEMM("int4/96 aligned", CASE_VERIFY, 2, 37, 2880, XL_INT4, XL_F16, XL_F32,
           .group = 96, .has_zeros = true, .off = 8, .pad = 8),
+    QGEMM("fp8/128x128 aligned", CASE_VERIFY, 3, 139, 2304, XL_FP8, XL_F16,
+          XL_F32, .group = 128, .group_rows = 128, .off = 8, .off_w = 8,
+          .pad = 8),
 
 /* Activations as bytes. */
 #define BYTES(called, used, m_, n_, k_, format_, in_, out_, ...)              \
@@ -544,6 +558,8 @@ const struct qgemm_case qgemm_cases[] = {
     LAYER(XL_MXFP4, CASE_BENCH, .pad = 0),
     LAYER(XL_INT4, CASE_BENCH, .group = 128, .has_zeros = true),
     LAYER(XL_INT8, CASE_BENCH, .pad = 0),
+    LAYER(XL_FP8, CASE_BENCH, .group = 128, .group_rows = 128),
+    LAYER(XL_FP8, CASE_BENCH, .group_rows = 1),
     LAYER(XL_Q4_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     LAYER(XL_Q8_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
@@ -567,7 +583,22 @@ size_t qgemm_case_group(const struct qgemm_case *c)
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c)
 {
-    return (xl_qshape){c->format, c->n, c->k, c->group};
+    return (xl_qshape){c->format, c->n, c->k, c->group, c->group_rows};
+}
+
+size_t qgemm_case_first_row(const struct qgemm_case *c, size_t j)
+{
+    const size_t rows = c->format != XL_FP8 ? 1
+                        : c->group_rows > 0 ? c->group_rows
+                                            : c->n;
+    return j / rows * rows;
+}
+
+size_t qgemm_case_scales_at(const struct qgemm_case *c, size_t j)
+{
+    struct qgemm_case before = *c;
+    before.n = qgemm_case_first_row(c, j);
+    return before.n > 0 ? qgemm_case_bytes(&before).scales : 0;
 }
 
 xl_qbytes qgemm_case_bytes(const struct qgemm_case *c)

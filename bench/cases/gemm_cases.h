@@ -77,11 +77,12 @@ struct qgemm_case {
     unsigned use;
     size_t m, n, k;
     xl_qformat format;
-    size_t group; /* of int4 */
+    size_t group;      /* of int4 and fp8; of fp8 0: all columns */
+    size_t group_rows; /* of fp8; 0: all rows */
     bool has_zeros;
     xl_dtype in, out;
     size_t pad, off; /* of A and C: elements between rows, before the first;
-                        bytes before W, f16s before its scales */
+                        bytes before W, elements before its scales */
     size_t off_w;    /* more bytes before W */
     bool columns_c;  /* C column-major */
     bool bias_relu;  /* epilogue relu(y + bias) */
@@ -96,6 +97,9 @@ bool qgemm_case_rounds(const struct qgemm_case *c);
 size_t qgemm_case_group(const struct qgemm_case *c);
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c);
+/* Bytes of scales before those of row j, and the first row that shares them. */
+size_t qgemm_case_scales_at(const struct qgemm_case *c, size_t j);
+size_t qgemm_case_first_row(const struct qgemm_case *c, size_t j);
 /* Its bytes; all zero where the sizes do not fit the format. */
 xl_qbytes qgemm_case_bytes(const struct qgemm_case *c);
 

@@ -33,7 +33,7 @@ static const char *const dtypes[] = {"f32",    "f16",    "bf16", "f64",
 /* In the order of xl_qformat. */
 static const char *const formats[] = {"q4_0", "q4_1", "q5_0",   "q8_0",
                                       "q4_k", "q6_k", "iq4_nl", "mxfp4",
-                                      "int4", "int8", NULL};
+                                      "int4", "int8", "fp8",    NULL};
 /* In the order of xl_accuracy. */
 static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* In the order of xl_activations. */
@@ -120,12 +120,13 @@ const struct option_row option_rows[] = {
      "so many heads of queries read one head of keys and values; 1 when not "
      "given", NULL, AT(share), false, NULL},
     {"format", 0, OPT_CHOICE,
-     "q4_0|q4_1|q5_0|q8_0|q4_k|q6_k|iq4_nl|mxfp4|int4|int8",
+     "q4_0|q4_1|q5_0|q8_0|q4_k|q6_k|iq4_nl|mxfp4|int4|int8|fp8",
      "format of the weights; q4_0 when not given", formats, AT(format), false,
      NULL},
     {"group", 0, OPT_COUNT, "N",
      "columns of weights of int4 that share a scale and a zero; 128 when not "
-     "given", NULL, AT(group), false, NULL},
+     "given; of fp8 rows and columns that share a scale; those of a row when "
+     "not given", NULL, AT(group), false, NULL},
     {"dequantise", 0, OPT_FLAG, NULL, "from quantised blocks to --dtype", NULL,
      AT(dequantise), false, NULL},
     {"activations", 0, OPT_CHOICE, "given|i8",

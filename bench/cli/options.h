@@ -92,7 +92,7 @@ struct settings {
     bool causal;                          /* attention */
     size_t share, window;                 /* attention; 0: not given */
     int format;        /* qgemm, qconvert: an xl_qformat; -1: not given */
-    size_t group;      /* qgemm, of int4; 0: not given */
+    size_t group;      /* qgemm, of int4 and fp8; 0: not given */
     bool dequantise;   /* qconvert */
     xl_activations activations; /* qgemm, model */
     size_t batch;      /* products of a call; 0: not given */

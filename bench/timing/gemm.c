@@ -257,10 +257,12 @@ static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
 {
     const struct qgemm_case *c = arg;
     const xl_qbytes bytes = qgemm_case_bytes(c);
+    const xl_dtype scale = xl_qformat_layout(c->format)->scale_dtype;
     buffers[QA] = bench_input(c->m * c->k, c->in);
     buffers[QBLOCKS] = bench_input(bytes.blocks, XL_U8);
     if (bytes.scales)
-        buffers[QSCALES] = bench_input(bytes.scales / 2, XL_F16);
+        buffers[QSCALES] = bench_input(bytes.scales / xl_dtype_bytes(scale),
+                                       scale);
     if (bytes.zeros)
         buffers[QZEROS] = bench_input(bytes.zeros, XL_U8);
     buffers[QC] = bench_result(c->m * c->n, c->out, false);
@@ -270,10 +272,10 @@ static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
 static void fill_blocks(const struct qgemm_case *c, unsigned char *host,
                         struct xl__rng *rng)
 {
-    const xl_qshape row = {c->format, 1, c->k, c->k};
+    const xl_qshape row = {c->format, 1, c->k, c->k, 1};
     const size_t row_bytes = qgemm_case_bytes(c).blocks / c->n;
     float *x = xl__calloc(c->k, sizeof *x);
-    unsigned short scale[1];
+    float scale[1]; /* the largest type */
     for (size_t j = 0; x && j < c->n; j++, host += row_bytes) {
         const xl_qdata to = {host, scale, NULL};
         if (j >= QUANT_ROWS) {
@@ -292,14 +294,26 @@ void qgemm_fill(const void *arg, unsigned i, void *host, struct xl__rng *rng)
     static const double scale = 0.125;
     const struct qgemm_case *c = arg;
     const xl_qbytes bytes = qgemm_case_bytes(c);
+    const xl_dtype type = xl_qformat_layout(c->format)->scale_dtype;
+    const size_t n_scales = bytes.scales / xl_dtype_bytes(type);
     if (i == QA)
         ref_fill(host, c->m * c->k, c->in, rng);
     else if (i == QBLOCKS)
         fill_blocks(c, host, rng);
-    for (size_t at = 0; i == QSCALES && at < bytes.scales / 2; at++)
-        xl__dtype_store(host, at, XL_F16, scale * ref_normal(rng));
+    for (size_t at = 0; i == QSCALES && at < n_scales; at++)
+        xl__dtype_store(host, at, type, scale * ref_normal(rng));
     for (size_t at = 0; i == QZEROS && at < bytes.zeros; at++)
         ((unsigned char *)host)[at] = (unsigned char)xl__rng_below(rng, 256);
+}
+
+void qgemm_describe_groups(const struct qgemm_case *c, xl_row *row)
+{
+    const bool is_fp8 = c->format == XL_FP8;
+    if (c->format == XL_INT4 || is_fp8)
+        xl_row_param(row, "group", (double)(c->group ? c->group : c->k));
+    if (is_fp8)
+        xl_row_param(row, "group_rows",
+                     (double)(c->group_rows ? c->group_rows : c->n));
 }
 
 static void describe_qgemm(const void *arg, xl_row *row)
@@ -312,8 +326,7 @@ static void describe_qgemm(const void *arg, xl_row *row)
     xl_row_shape(row, "n", (double)c->n);
     xl_row_shape(row, "k", (double)c->k);
     xl_row_param_text(row, "format", xl_qformat_layout(c->format)->name);
-    if (c->format == XL_INT4)
-        xl_row_param(row, "group", (double)c->group);
+    qgemm_describe_groups(c, row);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
     describe_accuracy(c->accuracy, row);
     if (c->activations)
@@ -396,7 +409,7 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
     const struct qgemm_case *c = w->c;
     const struct bench_data *d = w->data;
     const xl_qbytes bytes = qgemm_case_bytes(c);
-    const xl_qshape shape = {c->format, 1, c->k, c->group};
+    const xl_qshape shape = {c->format, 1, c->k, c->group, 1};
     const size_t size = xl_dtype_bytes(c->out);
     xl_status status = XL_OK;
     struct xl__rng rng;
@@ -413,7 +426,8 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
         const xl_qdata row = {
             (unsigned char *)d->host[QBLOCKS] + j * (bytes.blocks / c->n),
             d->host[QSCALES]
-                ? (unsigned char *)d->host[QSCALES] + j * (bytes.scales / c->n)
+                ? (unsigned char *)d->host[QSCALES] +
+                      qgemm_case_scales_at(c, j)
                 : NULL,
             d->host[QZEROS]
                 ? (unsigned char *)d->host[QZEROS] + j * (bytes.zeros / c->n)
@@ -461,10 +475,13 @@ bool qgemm_init(const struct settings *set, const char *word,
         .k = mnk[2],
         .format = set->format < 0 ? XL_Q4_0 : (xl_qformat)set->format,
         .group = set->group ? set->group : GROUP,
+        .group_rows = set->group ? set->group : 1,
         .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
         .accuracy = set->accuracy,
         .activations = set->activations};
     c->has_zeros = c->format == XL_INT4;
+    if (c->format == XL_FP8) /* not given: a scale by channel */
+        c->group = set->group;
     c->out = c->in;
     if (qgemm_case_bytes(c).blocks > 0)
         return true;
@@ -473,7 +490,9 @@ bool qgemm_init(const struct settings *set, const char *word,
              "for %s%s",
              word, c->k, xl_qformat_layout(c->format)->block,
              xl_qformat_layout(c->format)->name,
-             c->has_zeros ? " and of --group, a multiple of 32" : "");
+             c->has_zeros || c->format == XL_FP8
+                 ? " and of --group, a multiple of 32"
+                 : "");
     return false;
 }
 

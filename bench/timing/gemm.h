@@ -53,11 +53,12 @@ static inline size_t n_products(const struct gemm_case *c)
 
 /* What products with quantised weights share with the conversion of these:
  * fill input i, in the order of their operands; a case of the command line;
- * whether a row of a table belongs to the run. */
+ * whether a row of a table belongs to the run; the parameters of its groups. */
 void qgemm_fill(const void *c, unsigned i, void *host, struct xl__rng *rng);
 bool qgemm_init(const struct settings *set, const char *word,
                 const size_t mnk[3], struct qgemm_case *c, char *why,
                 size_t why_cap);
+void qgemm_describe_groups(const struct qgemm_case *c, xl_row *row);
 bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row);
 
 #endif

@@ -36,18 +36,19 @@ static bool read_qconvert_case(const struct session *s, unsigned i, void *arg,
     return true;
 }
 
-static size_t elems_of(const struct qconvert_case *c, unsigned operand)
-{
-    return operand == QCONVERT_X        ? c->of.n * c->of.k
-           : operand == QCONVERT_SCALES ? qconvert_bytes(c, operand) / 2
-                                        : qconvert_bytes(c, operand);
-}
-
 static xl_dtype type_of(const struct qconvert_case *c, unsigned operand)
 {
-    return operand == QCONVERT_X        ? c->of.in
-           : operand == QCONVERT_SCALES ? XL_F16
-                                        : XL_U8;
+    return operand == QCONVERT_X ? c->of.in
+           : operand == QCONVERT_SCALES
+               ? xl_qformat_layout(c->of.format)->scale_dtype
+               : XL_U8;
+}
+
+static size_t elems_of(const struct qconvert_case *c, unsigned operand)
+{
+    return operand == QCONVERT_X ? c->of.n * c->of.k
+                                 : qconvert_bytes(c, operand) /
+                                       xl_dtype_bytes(type_of(c, operand));
 }
 
 static void layout_buffers(const void *arg, struct bench_buffer *buffers)
@@ -82,8 +83,7 @@ static void describe(const void *arg, xl_row *row)
     xl_row_param_text(row, "direction",
                       c->is_dequantise ? "dequantise" : "quantise");
     xl_row_param_text(row, "format", xl_qformat_layout(c->of.format)->name);
-    if (c->of.format == XL_INT4)
-        xl_row_param(row, "group", (double)c->of.group);
+    qgemm_describe_groups(&c->of, row);
     for (unsigned i = 0; i < QCONVERT_OPERANDS; i++)
         row->bytes += (double)(elems_of(c, i) * xl_dtype_bytes(type_of(c, i)));
 }
@@ -108,79 +108,103 @@ static xl_status explain(xl_queue *q, const struct case_run *w, xl_choice *out,
     return xl_qconvert_explain(q, &call, out, *n, n);
 }
 
-/* A row of an operand: of what the device has, or of the host's input. */
-static xl_status read_row(xl_queue *q, const struct case_run *w, unsigned i,
-                          size_t row, unsigned char *out)
+/* Elements of an operand, from `first` on: of what the device has, or of the
+ * host's input. */
+static xl_status read_elems(xl_queue *q, const struct case_run *w, unsigned i,
+                            size_t first, size_t n, unsigned char *out)
 {
     const struct qconvert_case *c = w->c;
-    const size_t bytes =
-        elems_of(c, i) * xl_dtype_bytes(type_of(c, i)) / c->of.n;
+    const size_t size = xl_dtype_bytes(type_of(c, i));
     if (qconvert_is_result(c, i))
-        return xl_buffer_read(q, w->data->mem[i], row * bytes, out, bytes);
-    memcpy(out, (unsigned char *)w->data->host[i] + row * bytes, bytes);
+        return xl_buffer_read(q, w->data->mem[i], first * size, out, n * size);
+    memcpy(out, (unsigned char *)w->data->host[i] + first * size, n * size);
     return XL_OK;
 }
 
-/* The last row and others at random, every bit of them. */
+/* The elements of so many rows. */
+static size_t elems_of_rows(const struct qconvert_case *c, unsigned i,
+                            size_t rows)
+{
+    struct qconvert_case part = *c;
+    part.of.n = rows;
+    return rows > 0 ? elems_of(&part, i) : 0;
+}
+
+/* Every bit of rows r and following that share scales. */
+static xl_status check_rows(xl_queue *q, const struct case_run *w, size_t r,
+                            struct check_result *found)
+{
+    const struct qconvert_case *c = w->c;
+    const size_t first = qgemm_case_first_row(&c->of, r), k = c->of.k;
+    size_t n = 1;
+    xl_qshape shape = qgemm_case_shape(&c->of);
+    xl_status status = XL_OK;
+    unsigned char *part[QCONVERT_OPERANDS] = {NULL},
+                  *want[QCONVERT_OPERANDS] = {NULL};
+    while (first + n < c->of.n &&
+           qgemm_case_first_row(&c->of, first + n) == first)
+        n++;
+    float *x = xl__calloc(n * k, sizeof *x);
+    shape.rows = n;
+    TRY(x ? XL_OK : XL_NO_MEMORY);
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        const size_t elems = elems_of_rows(c, i, n);
+        if (elems == 0)
+            continue;
+        part[i] = xl__calloc(elems, sizeof(float));
+        want[i] = xl__calloc(elems, sizeof(float));
+        TRY(part[i] && want[i] ? XL_OK : XL_NO_MEMORY);
+        TRY(read_elems(q, w, i, elems_of_rows(c, i, first), elems, part[i]));
+    }
+    unsigned char *const *of = c->is_dequantise ? part : want;
+    const xl_qdata data = {of[QCONVERT_BLOCKS], of[QCONVERT_SCALES],
+                           of[QCONVERT_ZEROS]};
+    for (size_t j = 0; !c->is_dequantise && j < n * k; j++)
+        x[j] = (float)xl__dtype_load(part[QCONVERT_X], j, c->of.in);
+    TRY(c->is_dequantise ? xl_qmat_dequantise_host(&shape, &data, x)
+                         : xl_qmat_quantise_host(&shape, x, &data));
+    for (size_t j = 0; c->is_dequantise && j < n * k; j++)
+        xl__dtype_store(want[QCONVERT_X], j, c->of.in, (double)x[j]);
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        const size_t elems = elems_of_rows(c, i, n);
+        for (size_t j = 0; qconvert_is_result(c, i) && j < elems; j++) {
+            struct checked_element e = {.name = qconvert_names[i],
+                                        .i = first,
+                                        .j = j,
+                                        .dtype = type_of(c, i)};
+            e.got = ref_load(part[i], j, e.dtype);
+            e.expected = ref_load(want[i], j, e.dtype);
+            check_element(found, &e);
+        }
+    }
+fail:
+    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
+        free(part[i]);
+        free(want[i]);
+    }
+    free(x);
+    return status;
+}
+
+/* The last row and others at random, each with those that share its scales. */
 static xl_status check(xl_queue *q, const struct case_run *w,
                        struct check_result *found)
 {
     enum { ROWS = 16 };
     const struct qconvert_case *c = w->c;
-    const size_t k = c->of.k;
-    xl_qshape shape = qgemm_case_shape(&c->of);
+    const size_t last = c->of.n - 1;
+    const size_t n =
+        last - qgemm_case_first_row(&c->of, last) < ROWS ? ROWS : 1;
     xl_status status = XL_OK;
     struct xl__rng rng;
-    unsigned char *row[QCONVERT_OPERANDS] = {NULL},
-                  *want[QCONVERT_OPERANDS] = {NULL};
-    float *x = xl__calloc(k, sizeof *x);
     check_init(found);
     xl__rng_seed(&rng, w->data->seed);
-    shape.rows = 1;
-    TRY(x ? XL_OK : XL_NO_MEMORY);
-    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
-        if (elems_of(c, i) == 0)
-            continue;
-        row[i] = xl__calloc(k, sizeof(float));
-        want[i] = xl__calloc(k, sizeof(float));
-        TRY(row[i] && want[i] ? XL_OK : XL_NO_MEMORY);
-    }
-    for (unsigned s = 0; s < ROWS; s++) {
-        const size_t r =
-            s == 0 ? c->of.n - 1 : (size_t)xl__rng_below(&rng, c->of.n);
-        for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
-            if (row[i])
-                TRY(read_row(q, w, i, r, row[i]));
-        }
-        unsigned char *const *part = c->is_dequantise ? row : want;
-        const xl_qdata data = {part[QCONVERT_BLOCKS], part[QCONVERT_SCALES],
-                               part[QCONVERT_ZEROS]};
-        for (size_t j = 0; !c->is_dequantise && j < k; j++)
-            x[j] = (float)xl__dtype_load(row[QCONVERT_X], j, c->of.in);
-        TRY(c->is_dequantise ? xl_qmat_dequantise_host(&shape, &data, x)
-                             : xl_qmat_quantise_host(&shape, x, &data));
-        for (size_t j = 0; c->is_dequantise && j < k; j++)
-            xl__dtype_store(want[QCONVERT_X], j, c->of.in, (double)x[j]);
-        for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
-            const size_t n = elems_of(c, i) / c->of.n;
-            for (size_t j = 0; qconvert_is_result(c, i) && j < n; j++) {
-                struct checked_element e = {.name = qconvert_names[i],
-                                            .i = r,
-                                            .j = j,
-                                            .dtype = type_of(c, i)};
-                e.got = ref_load(row[i], j, e.dtype);
-                e.expected = ref_load(want[i], j, e.dtype);
-                check_element(found, &e);
-            }
-        }
-    }
+    for (size_t s = 0; s < n; s++)
+        TRY(check_rows(
+            q, w, s == 0 ? last : (size_t)xl__rng_below(&rng, c->of.n),
+            found));
     status = found->right ? XL_OK : XL_WRONG_RESULT;
 fail:
-    for (unsigned i = 0; i < QCONVERT_OPERANDS; i++) {
-        free(row[i]);
-        free(want[i]);
-    }
-    free(x);
     return status;
 }
 

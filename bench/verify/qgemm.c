@@ -25,10 +25,12 @@ static xl_status init_parts(struct qgemm_check *t)
     xl_status status = XL_OK;
     const struct qgemm_case *c = t->c;
     const xl_qbytes bytes = qgemm_case_bytes(c);
+    const xl_dtype scale = xl_qformat_layout(c->format)->scale_dtype;
     const struct guarded_layout at[OPERANDS] = {
         [A] = {c->m, c->k, c->pad, c->off, c->in},
         [BLOCKS] = {1, bytes.blocks, 0, c->off + c->off_w, XL_U8},
-        [SCALES] = {bytes.scales > 0, bytes.scales / 2, 0, c->off, XL_F16},
+        [SCALES] = {bytes.scales > 0, bytes.scales / xl_dtype_bytes(scale), 0,
+                    c->off, scale},
         [ZEROS] = {bytes.zeros > 0, bytes.zeros, 0, c->off, XL_U8},
         [BIAS] = {c->bias_relu, c->n, 0, c->off, XL_F32},
         [C] = {c->columns_c ? c->n : c->m, c->columns_c ? c->m : c->n, c->pad,

@@ -25,8 +25,8 @@
  * Local memory: LOCAL_BYTES.
  * -D:           TM 1 to 64, a power of two, rows of A; RM 1, 2; SK 1 to 16;
  *               ST 2, 3, 4; RT 1, of BY_LINES also 2; BY_LINES 0, 1;
- *               GROUP_UNITS: of int4 and int8, 1, 2, 4 or 8 units that have one
- *               scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
+ *               GROUP_UNITS: of int4, int8 and FP8, 1, 2, 4 or 8 units that have
+ *               one scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
  *               XL_COPY_...: common/async_copy.clh; XL_LINES_...:
  *               quantised/line_copy.clh
  * Needs:        a matrix engine with the fragments of mma.sync, or its

@@ -4,17 +4,17 @@
  *               rounded once, products and sums one by one. An item finds the
  *               scale of a unit of 32 columns and encodes as many; elements and
  *               blocks pass through local memory.
- *               qmat_fit, of int4 and int8: the scale (and zero) of each group
+ *               qmat_fit, of int4, int8 and FP8: the scale (and zero) of each group
  *               of columns first, from which qmat_quantise encodes.
  * Arguments:    as of qmat_dequantise (quantised/dequantise.cl).
  * Launch:       2-D, local (WG, 1), WG a multiple of 8, of qmat_fit a power of
  *               two; groups: ceil(k / 32 / WG), n; of qmat_fit a group for each
- *               of int8's groups, for each two of int4's, whose zeros share a
- *               byte.
+ *               of int8's groups, of FP8's blocks, for each two of int4's
+ *               groups, whose zeros share a byte.
  * Local memory: WG (LINE_BYTES + 8 + BLOCK_BYTES / UNITS); of qmat_fit 12 WG.
  * -D:           quantised/blocks.clh, quantised/lines.clh.
  * Needs:        nothing.
- * Cost:         src is read once, of int4 and int8 twice; W written once.
+ * Cost:         src is read once, of int4, int8 and FP8 twice; W written once.
  * Source:       lib/ops/quantised/formats.c. */
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -43,11 +43,11 @@ __kernel void qmat_quantise(QUANTISE_PARAMS)
     if (item < n) {
 #if FORMAT == 4
         const struct range r = find_range(x, 32);
-        part[2 * item] = SCALE(1, r.least, r.most);
+        part[2 * item] = FIT(1, r.least, r.most);
         part[2 * item + 1] = -r.least;
 #else
-        part[2 * item] = SCALE(1, 0, find_range(x, 16).most);
-        part[2 * item + 1] = SCALE(1, 0, find_range(x + 16, 16).most);
+        part[2 * item] = FIT(1, 0, find_range(x, 16).most);
+        part[2 * item + 1] = FIT(1, 0, find_range(x + 16, 16).most);
 #endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -60,8 +60,9 @@ __kernel void qmat_quantise(QUANTISE_PARAMS)
         encode_single(x, b);
 #else
         const uint i = (first + item) / group;
-        const float by = inverse_1(vload_half(
-            0, scales + off_scales + (ulong)row * (units / group) + i));
+        const float by = inverse_1(LOAD_SCALE(
+            scales + off_scales + (ulong)SCALES_ROW(row) * (units / group) +
+            i));
         float add = 8;
 #if ZEROS
         add = (float)(zeros[off_zeros +
@@ -87,7 +88,33 @@ __kernel void qmat_quantise(QUANTISE_PARAMS)
 #endif
 }
 
-#if FORMAT >= 8
+#if FORMAT == 10
+/* A block of `share` rows, the last one of fewer, and of a group's columns. */
+__kernel void qmat_fit(QUANTISE_PARAMS)
+{
+    __local float room[WG];
+    const uint item = (uint)get_local_id(0), g = (uint)xl_group_id(0);
+    const uint block = (uint)xl_group_id(1), n = 32 * group;
+    const uint end = min((block + 1) * share, rows);
+    float most = 0;
+    for (uint j = block * share; j < end; j++) {
+        __global const ELEM(TD) *x = src + off_src + j * rs_src + (ulong)n * g;
+        for (uint i = item; i < n; i += WG)
+            most = fmax(most, fabs(LOAD(TD, x, i)));
+    }
+    room[item] = most;
+    for (uint s = WG / 2; s > 0; s /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < s)
+            room[item] = fmax(room[item], room[item + s]);
+    }
+    if (item == 0)
+        scales[off_scales + (ulong)block * (units / group) + g] =
+            FIT(1, 0, room[0]);
+    (void)blocks;
+    (void)zeros;
+}
+#elif FORMAT >= 8
 /* Of n elements that the items of a group read together: the largest and the
  * least where IS_RANGE, else that of the largest magnitude, the first of
  * several. All items return it. */
@@ -142,7 +169,7 @@ __kernel void qmat_fit(QUANTISE_PARAMS)
         const struct range r =
             join(src + off_src + row * rs_src + 32 * (ulong)group * g,
                  32 * group, most, least, at);
-        const float scale = SCALE(1, r.least, r.most);
+        const float scale = FIT(1, r.least, r.most);
 #if FORMAT == 8 && ZEROS
         const float zero = -r.least * inverse_1(scale);
         pair |= (uint)round_to((float4)(zero), 0.0f, 15.0f).s0 << 4 * (g % 2);

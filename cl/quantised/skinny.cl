@@ -27,8 +27,8 @@
  * Local memory: LOCAL_BYTES.
  * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
  *               TM 1 to 8; WHOLE: 1 where all stages are whole;
- *               GROUP_UNITS: of int4 and int8, 1, 2, 4 or 8 units that have one
- *               scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
+ *               GROUP_UNITS: of int4, int8 and FP8, 1, 2, 4 or 8 units that have
+ *               one scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
  *               XL_LINES_...: quantised/line_copy.clh
  * Needs:        a matrix engine with the fragments of mma.sync, or its
  *               emulation.
@@ -115,11 +115,11 @@ INLINED void copy_step(const struct product *s, struct place *p)
     advance(s, p);
 }
 
-/* Scales, as f16, and zeros of the lane's two rows of a step that are in memory
+/* Scales, as stored, and zeros of the lane's two rows of a step that are in memory
  * of their own: LOAD_OWN(to, p) loads those of step p a step before, into
  * registers, and nothing waits for them until then. */
 struct own {
-    ushort scale[2][SU / GROUP_UNITS];
+    SCALE_BITS scale[2][SU / GROUP_UNITS];
     uchar zeros[2][SU / GROUP_UNITS], shift[SU / GROUP_UNITS];
 };
 
@@ -140,7 +140,7 @@ INLINED uint own_at(const uint round, const uint part, const uint g,
         MMA_UNROLL                                                            \
         for (uint g = 0; g < SU / GROUP_UNITS; g++) {                         \
             const uint at_ = own_at(p.round, part, g, units, group);          \
-            to.scale[i][g] = ((__global const ushort *)row.scale)[at_];       \
+            to.scale[i][g] = ((__global const SCALE_BITS *)row.scale)[at_];       \
             to.zeros[i][g] = ZEROS ? row.zero[at_ / 2] : 0;                   \
             to.shift[g] = at_ % 2 * 4;                                        \
         }                                                                     \
@@ -169,7 +169,7 @@ INLINED void multiply_step(const struct mma_team team,
             uint pairs[4], zero = 0;
 #if FORMAT >= 8
             const uint g = u / GROUP_UNITS;
-            scale[0][i] = vload_half(0, (const half *)&own->scale[i][g]);
+            scale[0][i] = scale_of(&own->scale[i][g]);
             zero = ZEROS ? own->zeros[i][g] >> own->shift[g] & 15 : 8;
 #else
             /* What is behind the last unit may be no number. */

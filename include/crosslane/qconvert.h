@@ -41,7 +41,7 @@ typedef struct xl_qconvert {
  * Specials:  an element that is infinite or NaN, or a scale beyond f16: what
  *            its block or group becomes is not defined, others are right.
  *            Nothing is reported: xl_qmat_quantise_host() refuses these.
- * Cost:      x and w once; of XL_INT4 and XL_INT8 x is read twice.
+ * Cost:      x and w once; of XL_INT4, XL_INT8 and XL_FP8 x is read twice.
  * Accuracy:  the bits of xl_qmat_quantise_host(), and of
  *            xl_qmat_dequantise_host() with one rounding to x's type, except
  *            that values below 2^-126 may count as 0.

@@ -27,7 +27,7 @@ typedef struct xl_qmat {
     xl_mem zeros;  ///< where has_zeros
     bool has_zeros; ///< of XL_INT4; false: all are 8
     size_t offset; ///< of the first block, in bytes; even, but for XL_MXFP4
-    size_t scales_offset; ///< of the first scale, in f16s
+    size_t scales_offset; ///< of the first scale, in elements
     size_t zeros_offset;  ///< of the first zero, in bytes
 } xl_qmat;
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <crosslane/dtype.h>
 #include <crosslane/status.h>
 
 #ifdef __cplusplus
@@ -51,6 +52,11 @@ typedef enum xl_qformat {
                ///< Runtime's MatMulNBits
     XL_INT8,   ///< a byte q with sign: scale q, with an f16 scale for each row
                ///< in memory of its own
+    XL_FP8,    ///< a byte q, E4M3 of the OCP 8-bit Floating Point Specification
+               ///< (torch.float8_e4m3fn: XL_F8E4M3): scale q, NaN for q = 0x7f
+               ///< and 0xff, with an f32 scale for each block of rows and
+               ///< columns in memory of its own: of whole rows of blocks one
+               ///< after another
     XL_N_QFORMATS
 } xl_qformat;
 
@@ -61,6 +67,7 @@ typedef struct xl_qlayout {
     size_t block_bytes;
     bool has_scales;      ///< in memory of their own
     bool has_zeros;       ///< may have them in memory of their own
+    xl_dtype scale_dtype; ///< of scales: XL_F16, or of XL_FP8 XL_F32
 } xl_qlayout;
 
 /** Static; NULL for a value that is not a format. */
@@ -72,8 +79,13 @@ XL_API xl_qformat xl_qformat_find(const char *name);
 typedef struct xl_qshape {
     xl_qformat format;
     size_t rows, cols; ///< >= 1; cols a multiple of the format's block
-    size_t group;      ///< of XL_INT4: columns that share a scale, a multiple
-                       ///< of 32 that divides cols; other formats: not read
+    size_t group;      ///< of XL_INT4 and XL_FP8: columns that share a scale, a
+                       ///< multiple of 32 that divides cols; of XL_FP8 0: all;
+                       ///< other formats: not read
+    size_t group_rows; ///< of XL_FP8: rows that share a scale; the last ones may
+                       ///< be fewer; 0: all. (0, 1) is a scale by channel,
+                       ///< (0, 0) one for all, (128, 128) one for a square
+                       ///< block; other formats: not read
 } xl_qshape;
 
 /** Its memory, dense. */
@@ -101,14 +113,14 @@ typedef struct xl_qdata {
  * element of the largest magnitude is the end of the range that has no
  * counterpart (Q4_0, Q5_0, IQ4_NL), the ends of the range are the least and the
  * largest element (Q4_1), or the largest magnitude is the largest value (Q8_0,
- * INT8); of MXFP4 the exponent is that of the largest magnitude less 2. INT4
+ * INT8, FP8: to nearest, ties to even); of MXFP4 the exponent is that of the largest magnitude less 2. INT4
  * takes the range of a group and 0, with zeros; without, the rule of Q4_0. The
  * scales of Q4_K and Q6_K are by the same rules for each part of a block,
  * without ggml's search for better ones. A scale below 2^-100 counts as 0.
  * xl_qconvert_run() does the same on the device.
  *
  * @return XL_OK; XL_BAD_SCALAR: an element is infinite or NaN, or a scale
- *         exceeds f16; *out's memory is then undefined. XL_BAD_ARGUMENT: a NULL
+ *         exceeds its type; *out's memory is then undefined. XL_BAD_ARGUMENT: a NULL
  *         where the format has that memory. Otherwise as xl_qshape_bytes()
  */
 XL_API xl_status xl_qmat_quantise_host(const xl_qshape *shape,

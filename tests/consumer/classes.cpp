@@ -309,7 +309,7 @@ void run_qgemm(xl::Queue &q)
     q.write(blocks, 0, w.data(), w.size());
     q.write(scales, 0, one.data(), 2 * rows);
     xl_qmat weights{};
-    weights.shape = {XL_INT8, rows, depth, 0};
+    weights.shape = {XL_INT8, rows, depth, 0, 0};
     weights.blocks.buf = blocks.get();
     weights.scales.buf = scales.get();
     const xl::Buffer plain(q, rows * depth * sizeof(float));

@@ -47,6 +47,13 @@ const struct qconvert_case qconvert_cases[] = {
     BOTH("int4/128 zeros", CASE_VERIFY, 5, 4096, XL_INT4, XL_BF16,
          .group = 128, .has_zeros = true),
     BOTH("int8", CASE_VERIFY, 19, 2144, XL_INT8, XL_F16, .pad = 1, .off = 2),
+    BOTH("fp8/96x5", CASE_VERIFY | CASE_QUICK, 19, 2208, XL_FP8, XL_F32,
+         .group = 96, .group_rows = 5, .pad = 1, .off = 4),
+    BOTH("fp8/128x128", CASE_VERIFY, 133, 384, XL_FP8, XL_BF16, .group = 128,
+         .group_rows = 128),
+    BOTH("fp8 rows", CASE_VERIFY, 19, 2144, XL_FP8, XL_F16, .group_rows = 1,
+         .off = 8, .pad = 8),
+    BOTH("fp8 one scale", CASE_VERIFY, 7, 2144, XL_FP8, XL_F32, .pad = 3),
 
     CASE("layer", CASE_BENCH | CASE_QUICK, false, 4096, 14336, XL_Q4_0, XL_F16,
          .pad = 0),
@@ -58,6 +65,8 @@ const struct qconvert_case qconvert_cases[] = {
     LAYER(XL_MXFP4, .pad = 0),
     LAYER(XL_INT4, .group = 128, .has_zeros = true),
     LAYER(XL_INT8, .pad = 0),
+    LAYER(XL_FP8, .group = 128, .group_rows = 128),
+    LAYER(XL_FP8, .group_rows = 1),
     {.of = {.name = NULL}}};
 
 size_t qconvert_bytes(const struct qconvert_case *c, unsigned part)
@@ -90,7 +99,9 @@ xl_qconvert qconvert_call(const struct qconvert_case *c,
                        .has_zeros = c->of.has_zeros,
                        .offset = first[QCONVERT_BLOCKS],
                        .scales_offset =
-                           first[QCONVERT_SCALES] / xl_dtype_bytes(XL_F16),
+                           first[QCONVERT_SCALES] /
+                           xl_dtype_bytes(
+                               xl_qformat_layout(c->of.format)->scale_dtype),
                        .zeros_offset = first[QCONVERT_ZEROS]};
     return call;
 }

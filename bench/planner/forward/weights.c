@@ -29,7 +29,7 @@ bool lm_type_read(const char *text, struct lm_type *out, struct xl__str *why)
     enum { MOST_GROUP = 1 << 16, GROUP_STEP = 32, GROUP = 128 };
     static const xl_dtype floats[] = {XL_F32, XL_F16, XL_BF16};
     const char *name = option_type_name(text);
-    *out = (struct lm_type){.group = GROUP};
+    *out = (struct lm_type){.group = GROUP, .group_rows = GROUP};
     for (unsigned i = 0; i < sizeof floats / sizeof *floats; i++)
         if (strcmp(name, xl_dtype_name(floats[i])) == 0) {
             out->dtype = floats[i];
@@ -41,6 +41,13 @@ bool lm_type_read(const char *text, struct lm_type *out, struct xl__str *why)
     xl__strfmt(format, sizeof format, "%.*s", (int)len, text);
     out->is_quantised = true;
     out->format = xl_qformat_find(format);
+    if (out->format == XL_FP8 && strcmp(text + len, "/channel") == 0) {
+        *out = (struct lm_type){.is_quantised = true,
+                                .format = XL_FP8,
+                                .group_rows = 1,
+                                .bits = 8};
+        return true;
+    }
     char *end = NULL;
     const unsigned long group =
         text[len] ? strtoul(text + len + 1, &end, 10) : GROUP;
@@ -61,13 +68,17 @@ bool lm_type_read(const char *text, struct lm_type *out, struct xl__str *why)
                    text);
     for (int i = 0; i < XL_N_QFORMATS; i++)
         xl__str_printf(why, ", %s", xl_qformat_layout((xl_qformat)i)->name);
-    xl__str_add(why, " or int4/GROUP, GROUP a multiple of 32");
+    xl__str_add(why, ", int4/GROUP, GROUP a multiple of 32, or fp8/channel");
     return false;
 }
 
+/* Where columns are not whole blocks of FP8, all of a row share scales. */
 static xl_qshape shape_of(const struct lm_type *t, size_t rows, size_t cols)
 {
-    return (xl_qshape){t->format, rows, cols, t->group};
+    const bool is_whole =
+        t->format == XL_FP8 && t->group > 0 && cols % t->group != 0;
+    return (xl_qshape){t->format, rows, cols, is_whole ? 0 : t->group,
+                       t->group_rows};
 }
 
 xl_status lm_type_bytes(const struct lm_type *t, size_t rows, size_t cols,
@@ -136,14 +147,16 @@ static xl_status pool_create(xl_queue *q, const struct lm_type *type,
     xl_status status = XL_OK;
     void *part[N_PARTS] = {NULL};
     struct lm_type own = *type;
-    own.group = PIECE % type->group == 0 ? type->group : PIECE;
+    if (type->group > 0 && PIECE % type->group != 0)
+        own.group = PIECE;
     const xl_qshape shape = shape_of(&own, N_PIECES, PIECE);
     xl_qbytes bytes;
     *out = (struct pool){.type = *type};
     TRY(lm_type_bytes(&own, shape.rows, shape.cols, &bytes));
     list_parts(&bytes, out->part_bytes);
     out->grain[0] = bytes.blocks / N_PIECES;
-    out->grain[1] = 2; /* an f16 */
+    out->grain[1] =
+        xl_dtype_bytes(xl_qformat_layout(type->format)->scale_dtype);
     out->grain[2] = 1;
     for (unsigned i = 0; i < N_PARTS; i++)
         if (out->part_bytes[i] > 0) {
@@ -364,7 +377,7 @@ xl_status lm_weights_create(xl_queue *q, const struct lm_arch *a,
     const double deviation = 1 / sqrt((double)a->hidden);
     struct pool pool = {0}, tables = {0};
     *out = (struct lm_weights){
-        .table_type = {.dtype = table_type, .group = src->type.group}};
+        .table_type = {.dtype = table_type}};
     out->matrix = xl__calloc(a->layers + 1, sizeof *out->matrix);
     out->vector = xl__calloc(a->layers + 1, sizeof *out->vector);
     TRY(out->matrix && out->vector ? XL_OK : XL_NO_MEMORY);

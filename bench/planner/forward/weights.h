@@ -16,10 +16,12 @@ struct lm_type {
     bool is_quantised;
     xl_dtype dtype; /* where they are not quantised */
     xl_qformat format;
-    size_t group; /* of XL_INT4 */
+    size_t group;      /* of XL_INT4 and XL_FP8, whose 0 is a row */
+    size_t group_rows; /* of XL_FP8 */
     double bits;  /* of a weight, with scales and zeros */
 };
-/* "f16", "q4_0", "int4/128", ...; false: *why. */
+/* "f16", "q4_0", "int4/128", "fp8" (blocks of 128 x 128), "fp8/channel", ...;
+ * false: *why. */
 bool lm_type_read(const char *text, struct lm_type *out, struct xl__str *why);
 /* The bytes of a matrix. XL_BAD_SHAPE: its columns are not whole blocks or
  * groups. */

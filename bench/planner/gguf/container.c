@@ -286,7 +286,7 @@ static bool count_bytes(const struct reader *r, size_t at,
 {
     size_t n;
     xl_qbytes bytes;
-    const xl_qshape shape = {t->type->format, t->rows, t->cols, 0};
+    const xl_qshape shape = {t->type->format, t->rows, t->cols, 0, 0};
     bool is_fit = t->rows > 0 && t->cols > 0;
     if (is_fit && t->type->is_quantised) {
         is_fit = xl_qshape_bytes(&shape, &bytes) == XL_OK;

@@ -63,7 +63,7 @@ xl_status gguf_read_rows(const struct gguf_tensor *t, size_t first,
 {
     xl_status status = XL_OK;
     const size_t row = gguf_row_bytes(t);
-    const xl_qshape shape = {t->type->format, rows, t->cols, 0};
+    const xl_qshape shape = {t->type->format, rows, t->cols, 0, 0};
     unsigned char *data = xl__calloc(rows, row);
     TRY(data ? XL_OK : XL_NO_MEMORY);
     TRY(gguf_read(t, first * row, rows * row, data));

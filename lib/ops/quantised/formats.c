@@ -10,6 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/half.h"
+#include "base/numbers.h"
+#include "ops/quantised/qgemm.h"
 
 enum { UNIT = 32, NIBBLES = 16, LOW = 15, BLOCK_K = 256 };
 
@@ -376,7 +378,7 @@ static void dequantise_mxfp4(const uint8_t *b, const struct block_scale *s,
                    : ldexpf(mxfp4_values[nibble(b + 1, i)], b[0] - E8M0_BIAS);
 }
 
-/* -- INT4, INT8 ----------------------------------------------------------- */
+/* -- INT4, INT8, FP8 ------------------------------------------------------ */
 
 static bool quantise_int4(const float *x, const struct block_scale *s,
                           uint8_t *b)
@@ -414,6 +416,22 @@ static void dequantise_int8(const uint8_t *b, const struct block_scale *s,
         x[i] = s->scale * (float)(int8_t)b[i];
 }
 
+static bool quantise_fp8(const float *x, const struct block_scale *s,
+                         uint8_t *b)
+{
+    const float by = inverse(s->scale);
+    for (unsigned i = 0; i < UNIT; i++)
+        b[i] = xl__f32_to_e4m3(x[i] * by);
+    return true;
+}
+
+static void dequantise_fp8(const uint8_t *b, const struct block_scale *s,
+                           float *x)
+{
+    for (unsigned i = 0; i < UNIT; i++)
+        x[i] = s->scale * xl__e4m3_to_f32(b[i]);
+}
+
 /* The scale and zero of n elements. */
 static struct block_scale fit_int4(const float *x, size_t n, bool has_zeros)
 {
@@ -434,6 +452,15 @@ static struct block_scale fit_int8(const float *x, size_t n, bool has_zeros)
     return (struct block_scale){fabsf(largest(x, (unsigned)n)) / MOST, 0};
 }
 
+/* Of one row of a block. */
+static struct block_scale fit_fp8(const float *x, size_t n, bool has_zeros)
+{
+    static const float most = 448, least = 0x1p-100f;
+    const float scale = fabsf(largest(x, (unsigned)n)) / most;
+    (void)has_zeros;
+    return (struct block_scale){scale < least ? 0 : scale, 0};
+}
+
 /* -- the table ------------------------------------------------------------ */
 
 static const struct format {
@@ -442,46 +469,50 @@ static const struct format {
     dequantise_fn *dequantise;
     struct block_scale (*fit)(const float *x, size_t n, bool has_zeros);
 } formats[XL_N_QFORMATS] = {
-    [XL_Q4_0] = {{"q4_0", UNIT, 18, false, false},
+    [XL_Q4_0] = {{"q4_0", UNIT, 18, false, false, XL_F16},
                  quantise_q4_0,
                  dequantise_q4_0,
                  NULL},
-    [XL_Q4_1] = {{"q4_1", UNIT, 20, false, false},
+    [XL_Q4_1] = {{"q4_1", UNIT, 20, false, false, XL_F16},
                  quantise_q4_1,
                  dequantise_q4_1,
                  NULL},
-    [XL_Q5_0] = {{"q5_0", UNIT, 22, false, false},
+    [XL_Q5_0] = {{"q5_0", UNIT, 22, false, false, XL_F16},
                  quantise_q5_0,
                  dequantise_q5_0,
                  NULL},
-    [XL_Q8_0] = {{"q8_0", UNIT, 34, false, false},
+    [XL_Q8_0] = {{"q8_0", UNIT, 34, false, false, XL_F16},
                  quantise_q8_0,
                  dequantise_q8_0,
                  NULL},
-    [XL_Q4_K] = {{"q4_k", BLOCK_K, 144, false, false},
+    [XL_Q4_K] = {{"q4_k", BLOCK_K, 144, false, false, XL_F16},
                  quantise_q4_k,
                  dequantise_q4_k,
                  NULL},
-    [XL_Q6_K] = {{"q6_k", BLOCK_K, 210, false, false},
+    [XL_Q6_K] = {{"q6_k", BLOCK_K, 210, false, false, XL_F16},
                  quantise_q6_k,
                  dequantise_q6_k,
                  NULL},
-    [XL_IQ4_NL] = {{"iq4_nl", UNIT, 18, false, false},
+    [XL_IQ4_NL] = {{"iq4_nl", UNIT, 18, false, false, XL_F16},
                    quantise_iq4_nl,
                    dequantise_iq4_nl,
                    NULL},
-    [XL_MXFP4] = {{"mxfp4", UNIT, 17, false, false},
+    [XL_MXFP4] = {{"mxfp4", UNIT, 17, false, false, XL_F16},
                   quantise_mxfp4,
                   dequantise_mxfp4,
                   NULL},
-    [XL_INT4] = {{"int4", UNIT, 16, true, true},
+    [XL_INT4] = {{"int4", UNIT, 16, true, true, XL_F16},
                  quantise_int4,
                  dequantise_int4,
                  fit_int4},
-    [XL_INT8] = {{"int8", UNIT, 32, true, false},
+    [XL_INT8] = {{"int8", UNIT, 32, true, false, XL_F16},
                  quantise_int8,
                  dequantise_int8,
                  fit_int8},
+    [XL_FP8] = {{"fp8", UNIT, 32, true, false, XL_F32},
+                quantise_fp8,
+                dequantise_fp8,
+                fit_fp8},
 };
 
 const xl_qlayout *xl_qformat_layout(xl_qformat format)
@@ -500,10 +531,18 @@ xl_qformat xl_qformat_find(const char *name)
 
 /* -- whole matrices ------------------------------------------------------- */
 
-/* Columns that share a scale. */
-static size_t group_of(const xl_qshape *s)
+size_t xl__qshape_group(const xl_qshape *s)
 {
-    return s->format == XL_INT4 ? s->group : s->cols;
+    const bool has_group =
+        s->format == XL_INT4 || (s->format == XL_FP8 && s->group > 0);
+    return has_group ? s->group : s->cols;
+}
+
+size_t xl__qshape_group_rows(const xl_qshape *s)
+{
+    return s->format != XL_FP8 ? 1
+           : s->group_rows > 0 ? xl__min_size(s->group_rows, s->rows)
+                               : s->rows;
 }
 
 xl_status xl_qshape_bytes(const xl_qshape *s, xl_qbytes *out)
@@ -512,7 +551,7 @@ xl_status xl_qshape_bytes(const xl_qshape *s, xl_qbytes *out)
     xl_qbytes to = {0, 0, 0, 0};
     if (!f || !out)
         return XL_BAD_ARGUMENT;
-    const size_t group = group_of(s);
+    const size_t group = xl__qshape_group(s);
     if (s->rows == 0 || s->cols == 0 || s->cols % f->block != 0 ||
         (f->has_scales &&
          (group == 0 || group % f->block != 0 || s->cols % group != 0)))
@@ -522,7 +561,8 @@ xl_status xl_qshape_bytes(const xl_qshape *s, xl_qbytes *out)
         return XL_OVERFLOW;
     /* Fewer than the blocks. */
     if (f->has_scales)
-        to.scales = s->rows * (s->cols / group) * sizeof(uint16_t);
+        to.scales = xl__ceil_div(s->rows, xl__qshape_group_rows(s)) *
+                    (s->cols / group) * xl_dtype_bytes(f->scale_dtype);
     if (f->has_zeros)
         to.zeros = s->rows * xl__ceil_div(s->cols / group, 2);
     to.bits = 8 * ((double)to.blocks + (double)to.scales + (double)to.zeros) /
@@ -531,14 +571,28 @@ xl_status xl_qshape_bytes(const xl_qshape *s, xl_qbytes *out)
     return XL_OK;
 }
 
+/* The scale of a group of a row. */
+static void *scale_at(const xl_qshape *s, const xl_qdata *data, size_t row,
+                      size_t i)
+{
+    const size_t at = row / xl__qshape_group_rows(s) *
+                          (s->cols / xl__qshape_group(s)) +
+                      i;
+    return (uint8_t *)data->scales +
+           at * xl_dtype_bytes(formats[s->format].layout.scale_dtype);
+}
+
 /* The scale and zero of a group of a row. */
 static struct block_scale load_scale(const xl_qshape *s, const xl_qdata *data,
                                      size_t row, size_t i)
 {
-    const size_t n = s->cols / group_of(s);
-    const uint8_t *zeros = data->zeros;
-    struct block_scale at = {
-        load_half((const uint8_t *)data->scales + 2 * (row * n + i)), 0};
+    const size_t n = s->cols / xl__qshape_group(s);
+    const uint8_t *zeros = data->zeros, *scale = scale_at(s, data, row, i);
+    struct block_scale at = {0, 0};
+    if (s->format == XL_FP8)
+        memcpy(&at.scale, scale, sizeof at.scale);
+    else
+        at.scale = load_half(scale);
     if (s->format == XL_INT4)
         at.zero =
             zeros
@@ -550,12 +604,16 @@ static struct block_scale load_scale(const xl_qshape *s, const xl_qdata *data,
 static bool store_scale(const xl_qshape *s, const xl_qdata *data, size_t row,
                         size_t i, struct block_scale at)
 {
-    const size_t n = s->cols / group_of(s);
+    const size_t n = s->cols / xl__qshape_group(s);
+    uint8_t *scale = scale_at(s, data, row, i);
     if (s->format == XL_INT4 && data->zeros) {
         uint8_t *z = (uint8_t *)data->zeros + row * xl__ceil_div(n, 2) + i / 2;
         *z = (uint8_t)(i % 2 ? *z | at.zero << 4 : at.zero);
     }
-    return store_half(at.scale, (uint8_t *)data->scales + 2 * (row * n + i));
+    if (s->format != XL_FP8)
+        return store_half(at.scale, scale);
+    memcpy(scale, &at.scale, sizeof at.scale);
+    return true;
 }
 
 static xl_status check_data(const xl_qshape *s, const xl_qdata *data,
@@ -570,29 +628,52 @@ static xl_status check_data(const xl_qshape *s, const xl_qdata *data,
                : XL_BAD_ARGUMENT;
 }
 
+/* The scales of groups that begin in a row: of all elements x from that row
+ * on that share one the largest. */
+static xl_status fit_row(const xl_qshape *s, const float *x, size_t row,
+                         const xl_qdata *out)
+{
+    const struct format *f = &formats[s->format];
+    const size_t group = xl__qshape_group(s),
+                 rows = xl__qshape_group_rows(s);
+    const size_t end = xl__min_size(row + rows, s->rows);
+    if (!f->fit || row % rows != 0)
+        return XL_OK;
+    for (size_t j = 0; j < s->cols; j += group) {
+        struct block_scale most = f->fit(x + j, group, out->zeros != NULL);
+        for (size_t i = 1; i < end - row; i++) {
+            const float *from = x + i * s->cols + j;
+            const struct block_scale at = f->fit(from, group, false);
+            most.scale = at.scale > most.scale ? at.scale : most.scale;
+        }
+        if (!store_scale(s, out, row, j / group, most))
+            return XL_BAD_SCALAR;
+    }
+    return XL_OK;
+}
+
 xl_status xl_qmat_quantise_host(const xl_qshape *shape, const float *src,
                                 const xl_qdata *out)
 {
-    const xl_status status = check_data(shape, out, src);
+    xl_status status = check_data(shape, out, src);
     if (status != XL_OK)
         return status;
     const struct format *f = &formats[shape->format];
-    const size_t block = f->layout.block, group = group_of(shape);
+    const size_t block = f->layout.block, group = xl__qshape_group(shape);
     uint8_t *b = out->blocks;
+    for (size_t i = 0; i < shape->rows * shape->cols; i++) {
+        if (!isfinite(src[i]))
+            return XL_BAD_SCALAR;
+    }
     for (size_t row = 0; row < shape->rows; row++) {
         struct block_scale s = {0, 0};
+        status = fit_row(shape, src, row, out);
+        if (status != XL_OK)
+            return status;
         for (size_t j = 0; j < shape->cols;
              j += block, src += block, b += f->layout.block_bytes) {
-            for (size_t i = 0; i < block; i++) {
-                if (!isfinite(src[i]))
-                    return XL_BAD_SCALAR;
-            }
-            if (f->fit && j % group == 0) {
-                s = f->fit(src, group, out->zeros != NULL);
-                if (!store_scale(shape, out, row, j / group, s))
-                    return XL_BAD_SCALAR;
+            if (f->fit && j % group == 0)
                 s = load_scale(shape, out, row, j / group);
-            }
             if (!f->quantise(src, &s, b))
                 return XL_BAD_SCALAR;
         }
@@ -607,7 +688,7 @@ xl_status xl_qmat_dequantise_host(const xl_qshape *shape, const xl_qdata *data,
     if (status != XL_OK)
         return status;
     const struct format *f = &formats[shape->format];
-    const size_t block = f->layout.block, group = group_of(shape);
+    const size_t block = f->layout.block, group = xl__qshape_group(shape);
     const uint8_t *b = data->blocks;
     for (size_t row = 0; row < shape->rows; row++) {
         struct block_scale s = {0, 0};

@@ -97,7 +97,8 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     memcpy(to, canonical, sizeof *to);
     of->n = xl__size_end(of->n, XL__SIZE_GRAIN, end);
     of->k = xl__size_end(of->k, XL__QGEMM_UNIT, end);
-    if (of->format != XL_INT4)
+    if (!xl__qgemm_has_groups(&((const struct xl__qconvert_canonical *)
+                                    canonical)->of))
         of->group = of->k;
     of->row_stride_a = of->n == 1 ? 0 : of->k;
 }

@@ -28,10 +28,11 @@ struct xl__step *xl__qmat_add_dequantise(const struct xl__qgemm_canonical *c,
                                          size_t wg, size_t word,
                                          struct xl__plan *p);
 
-/* What variants share: the arguments of x, the bytes of x and W, and how
+/* What variants share: the -D's and arguments of a kernel that quantises,
+ * QUANTISE_PARAMS of quantised/encode.clh, the bytes of x and W, and how
  * results repeat. */
-void xl__qconvert_add_x(struct xl__step *s,
-                        const struct xl__qgemm_canonical *c);
+void xl__qconvert_add_source(struct xl__step *s,
+                             const struct xl__qgemm_canonical *c);
 double xl__qconvert_bytes(const struct xl__qgemm_canonical *c);
 extern const char xl__qconvert_repeats[];
 

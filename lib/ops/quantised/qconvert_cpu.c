@@ -36,9 +36,11 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 static size_t span_of(const struct xl__qgemm_canonical *c, size_t asked)
 {
     const size_t group = c->group / XL__QGEMM_UNIT;
-    return c->format == XL_INT8   ? group
-           : c->format == XL_INT4 ? xl__round_up(asked, 2 * group)
-                                  : asked;
+    if (!xl_qformat_layout((xl_qformat)c->format)->has_scales)
+        return asked;
+    return c->group == c->k ? group
+                            : xl__round_up(asked, c->has_zeros ? 2 * group
+                                                               : group);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -48,21 +50,22 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const struct xl__qgemm_canonical *c =
         &((const struct xl__qconvert_canonical *)desc)->of;
     const size_t span = span_of(c, (size_t)params->value[XL__QCONVERT_WG]);
-    const size_t groups = xl__ceil_div(c->k / XL__QGEMM_UNIT, span);
+    const xl_qshape shape = xl__qgemm_shape(c);
+    const size_t rows = xl__ceil_div(c->n, xl__qshape_group_rows(&shape)),
+                 groups = xl__ceil_div(c->k / XL__QGEMM_UNIT, span);
     struct xl__step *s = xl__plan_add(p, "quantised/quantise_cpu.cl",
                                       "qmat_quantise_cpu", 0, 0);
-    xl__step_set_3d(s, 1, groups, c->n, 1);
+    xl__step_set_3d(s, 1, groups, rows, 1);
     s->slice_dim = 1;
     xl__define(s, "TD", (long)c->a);
-    xl__qgemm_add_weights(s, c);
-    xl__qconvert_add_x(s, c);
+    xl__qconvert_add_source(s, c);
     xl__arg_u32(s, span);
     p->bytes = xl__qconvert_bytes(c);
     const struct xl__cost work = {
         .flop_frac = 1,
         .bytes = p->bytes,
         .bytes_frac = 1,
-        .fill = xl__fill(l, (double)c->n * (double)groups),
+        .fill = xl__fill(l, (double)rows * (double)groups),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;

@@ -17,7 +17,7 @@ void xl__qconvert_shrink(const void *canonical,
                          const struct xl__variant *variant,
                          const struct xl__params *params, void *small)
 {
-    enum { ROWS = 3, UNITS = 5, GROUP_UNITS = 3 };
+    enum { ROWS = 3, UNITS = 5, GROUP_UNITS = 3, GROUP_ROWS = 2 };
     struct xl__qconvert_canonical *to = small;
     struct xl__qgemm_canonical *of = &to->of;
     memcpy(to, canonical, sizeof *to);
@@ -26,13 +26,15 @@ void xl__qconvert_shrink(const void *canonical,
                           : LEAST_WG;
     const size_t group =
         xl__min_size(of->group, (size_t)GROUP_UNITS * XL__QGEMM_UNIT);
+    const bool has_groups = xl__qgemm_has_groups(of);
     of->n = xl__min_size(of->n, ROWS);
+    of->group_rows = xl__min_size(of->group_rows, GROUP_ROWS);
     of->k =
         xl__round_up((wg + UNITS) * XL__QGEMM_UNIT,
-                     of->format == XL_INT4
+                     has_groups
                          ? group
                          : xl_qformat_layout((xl_qformat)of->format)->block);
-    of->group = of->format == XL_INT4 ? group : of->k;
+    of->group = has_groups ? group : of->k;
     of->row_stride_a =
         of->n == 1 ? 0
                    : of->k + of->a_aligned / xl_dtype_bytes((xl_dtype)of->a);
@@ -123,9 +125,9 @@ static xl_status make_weights(const struct xl__qconvert_canonical *c,
             xl__calloc(part[i].n, xl_dtype_bytes(part[i].dtype));
         to[i] = own->expected[t->n_results];
         TRY(to[i] ? XL_OK : XL_NO_MEMORY);
-        const size_t cols = part[i].n / c->of.n;
-        TRY(add_result(t, part[i].name, part[i].slot, part[i].dtype, c->of.n,
-                       cols, cols));
+        const size_t cols = part[i].n / part[i].rows;
+        TRY(add_result(t, part[i].name, part[i].slot, part[i].dtype,
+                       part[i].rows, cols, cols));
     }
     const xl_qdata data = {to[0], to[1], to[2]};
     TRY(xl_qmat_quantise_host(&shape, own->x, &data));

@@ -48,7 +48,6 @@ static void add_options(struct xl__step *s,
     xl__define(s, "WG", (long)wg);
     xl__define(s, "VB", (long)word);
     xl__define(s, "TD", (long)c->a);
-    xl__qgemm_add_weights(s, c);
 }
 
 /* A step whose groups have wg units of a row. */
@@ -69,16 +68,26 @@ struct xl__step *xl__qmat_add_dequantise(const struct xl__qgemm_canonical *c,
                                          size_t wg, size_t word,
                                          struct xl__plan *p)
 {
-    return add_step(c, "quantised/dequantise.cl", "qmat_dequantise", wg, word,
-                    p);
+    struct xl__step *s = add_step(c, "quantised/dequantise.cl",
+                                  "qmat_dequantise", wg, word, p);
+    xl__qgemm_add_weights(s, c);
+    return s;
 }
 
-void xl__qconvert_add_x(struct xl__step *s,
-                        const struct xl__qgemm_canonical *c)
+static void add_x(struct xl__step *s, const struct xl__qgemm_canonical *c)
 {
     xl__arg_mem(s, XL__QCONVERT_X);
     xl__arg_u64(s, c->row_stride_a);
     xl__arg_value_u64(s, XL__QCONVERT_OFF_X);
+}
+
+void xl__qconvert_add_source(struct xl__step *s,
+                             const struct xl__qgemm_canonical *c)
+{
+    xl__qgemm_add_weights(s, c);
+    add_x(s, c);
+    if (c->format == XL_FP8)
+        xl__arg_u32(s, c->n);
 }
 
 /* Scales, and zeros of pairs of groups. */
@@ -87,15 +96,16 @@ static void add_fit(const struct xl__qgemm_canonical *c, size_t wg,
 {
     enum { WORDS = 3 };
     const size_t groups = c->k / c->group;
+    const xl_qshape shape = xl__qgemm_shape(c);
     struct xl__step *s =
         xl__plan_add(p, "quantised/quantise.cl", "qmat_fit", 0, 0);
     xl__step_set_3d(s, wg,
                     wg * xl__ceil_div(groups, c->format == XL_INT4 ? 2 : 1),
-                    c->n, 1);
+                    xl__ceil_div(c->n, xl__qshape_group_rows(&shape)), 1);
     s->slice_dim = 1;
     s->local_mem_bytes = WORDS * sizeof(float) * wg;
     add_options(s, c, wg, word);
-    xl__qconvert_add_x(s, c);
+    xl__qconvert_add_source(s, c);
 }
 
 static void add_quantise(const struct xl__qgemm_canonical *c, size_t wg,
@@ -108,7 +118,7 @@ static void add_quantise(const struct xl__qgemm_canonical *c, size_t wg,
         add_step(c, "quantised/quantise.cl", "qmat_quantise", wg, word, p);
     s->local_mem_bytes +=
         wg * (2 * sizeof(float) + f->block_bytes * XL__QGEMM_UNIT / f->block);
-    xl__qconvert_add_x(s, c);
+    xl__qconvert_add_source(s, c);
 }
 
 double xl__qconvert_bytes(const struct xl__qgemm_canonical *c)
@@ -125,8 +135,7 @@ static xl_status plan_with(const struct xl__limits *l,
     if (wg > xl__size_or(l, XL__F_max_wg_size, 1))
         return XL_UNSUPPORTED;
     if (c->is_dequantise)
-        xl__qconvert_add_x(xl__qmat_add_dequantise(&c->of, wg, word, p),
-                           &c->of);
+        add_x(xl__qmat_add_dequantise(&c->of, wg, word, p), &c->of);
     else
         add_quantise(&c->of, wg, word, p);
     for (unsigned i = 0; i < p->n_steps; i++) {

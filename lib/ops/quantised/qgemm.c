@@ -16,7 +16,8 @@
 
 xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c)
 {
-    return (xl_qshape){(xl_qformat)c->format, c->n, c->k, c->group};
+    return (xl_qshape){(xl_qformat)c->format, c->n, c->k, c->group,
+                       c->group_rows};
 }
 
 size_t xl__qgemm_row_bytes(const struct xl__qgemm_canonical *c)
@@ -34,12 +35,15 @@ double xl__qgemm_flop(const struct xl__qgemm_canonical *c)
 /* By the bits of an element: sizes of a class need not be whole blocks. */
 double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c)
 {
-    enum { BITS = 8, SCALE_BITS = 16, ZERO_BITS = 4 };
+    static const double zero_bytes = 0.5;
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)c->format);
+    const xl_qshape shape = xl__qgemm_shape(c);
     double bytes = (double)f->block_bytes / (double)f->block;
     if (f->has_scales)
-        bytes += (SCALE_BITS + (c->has_zeros ? ZERO_BITS : 0)) /
-                 (double)c->group / BITS;
+        bytes += ((double)xl_dtype_bytes(f->scale_dtype) /
+                      (double)xl__qshape_group_rows(&shape) +
+                  (c->has_zeros ? zero_bytes : 0)) /
+                 (double)c->group;
     return bytes * (double)c->n * (double)c->k;
 }
 
@@ -50,10 +54,15 @@ double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c)
             (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c));
 }
 
+bool xl__qgemm_has_groups(const struct xl__qgemm_canonical *c)
+{
+    return c->format == XL_INT4 || (c->format == XL_FP8 && c->group < c->k);
+}
+
 size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c)
 {
     enum { STAGE_UNITS = XL__QGEMM_STAGE / XL__QGEMM_UNIT };
-    return c->format == XL_INT4
+    return xl__qgemm_has_groups(c)
                ? xl__shrink_to_divisor(STAGE_UNITS, c->group / XL__QGEMM_UNIT)
                : STAGE_UNITS;
 }
@@ -77,7 +86,9 @@ xl_status xl__qmat_check(const xl_qmat *w, const char *op, struct xl__error *e)
             "invalid sizes w %zu x %zu, group %zu for %s: each must be at "
             "least 1, the columns of %s a multiple of %zu%s",
             s->rows, s->cols, s->group, op, f->name, f->block,
-            f->has_zeros ? " and of the group, a multiple of 32" : "");
+            f->has_zeros || s->format == XL_FP8
+                ? " and of the group, a multiple of 32"
+                : "");
     if (status != XL_OK)
         return xl__error_set(e, status,
                              "w has %zu x %zu elements, whose size "
@@ -116,6 +127,10 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
                              "invalid value %d for qgemm's activations: must "
                              "be an xl_activations",
                              (int)g->activations);
+    if (g->activations == XL_ACTIVATIONS_I8 && g->w.shape.format == XL_FP8)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "XL_ACTIVATIONS_I8 with weights of fp8 for qgemm: "
+                             "their codes are floats, no integers");
     const xl_dtype a = g->a.dtype, c = g->c.dtype;
     const bool has_epilogue = g->epilogue.expr != NULL;
     const bool is_result = c == XL_F32 || c == XL_F16 || c == XL_BF16 ||
@@ -172,8 +187,8 @@ xl_status xl__qmat_add_regions(xl_queue *q, const xl_qmat *w, bool is_written,
                  is_even ? XL_F16 : XL_U8, is_written));
     if (f->has_scales) {
         mem[q->memory.n] = w->scales;
-        TRY(add_part(q, "scales of w", w->scales_offset, bytes.scales, XL_F16,
-                     is_written));
+        TRY(add_part(q, "scales of w", w->scales_offset, bytes.scales,
+                     f->scale_dtype, is_written));
     }
     if (w->has_zeros) {
         mem[q->memory.n] = w->zeros;
@@ -234,7 +249,10 @@ void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
     to->n = s->rows;
     to->k = s->cols;
     to->format = (size_t)s->format;
-    to->group = s->format == XL_INT4 ? s->group : s->cols;
+    to->group = xl__qshape_group(s);
+    to->group_rows = s->format == XL_FP8 && s->group_rows < s->rows
+                         ? s->group_rows
+                         : 0;
     to->has_zeros = w->has_zeros;
     to->w_aligned = xl__shrink_to_divisor(bytes_aligned(&w->blocks, w->offset),
                                           xl__qgemm_row_bytes(to));
@@ -294,9 +312,11 @@ fail:
 void xl__qmat_describe(const struct xl__qgemm_canonical *c,
                        struct xl__str *out)
 {
-    if (c->format == XL_INT4)
+    if (xl__qgemm_has_groups(c))
         xl__str_printf(out, " group%zu%s", c->group,
                        c->has_zeros ? " zeros" : "");
+    if (c->format == XL_FP8)
+        xl__str_printf(out, " rows%zu", c->group_rows);
 }
 
 static void describe_class(const void *canonical, struct xl__str *out)
@@ -325,7 +345,7 @@ static void represent_class(const void *canonical, enum xl__class_end end,
     to->m = xl__size_end(to->m, 1, end);
     to->n = xl__size_end(to->n, XL__SIZE_GRAIN, end);
     to->k = xl__size_end(to->k, XL__QGEMM_UNIT, end);
-    if (to->format != XL_INT4)
+    if (!xl__qgemm_has_groups(canonical))
         to->group = to->k;
     to->row_stride_a = to->m == 1 ? 0 : to->k;
     to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c;
@@ -383,6 +403,9 @@ void xl__qgemm_add_weights(struct xl__step *step,
     }
     xl__arg_u32(step, c->k / XL__QGEMM_UNIT);
     xl__arg_u32(step, c->group / XL__QGEMM_UNIT);
+    const xl_qshape shape = xl__qgemm_shape(c);
+    if (c->format == XL_FP8)
+        xl__arg_u32(step, xl__qshape_group_rows(&shape));
 }
 
 enum { ACTIVATION_BYTES = 40 }; /* quantised/bytes.clh */

@@ -13,6 +13,7 @@ struct xl__qgemm_canonical {
     size_t m, n, k;
     size_t format; /* xl_qformat */
     size_t group;  /* columns that share a scale; of other formats k */
+    size_t group_rows; /* of XL_FP8: rows that do; 0: all */
     size_t has_zeros;
     size_t a, c; /* xl_dtype */
     size_t row_stride_a, row_stride_c, col_stride_c;
@@ -65,6 +66,11 @@ enum {
     XL__QGEMM_RT
 };
 
+/* Columns and rows of W that share a scale. */
+size_t xl__qshape_group(const xl_qshape *s);
+size_t xl__qshape_group_rows(const xl_qshape *s);
+/* Are scales and zeros those of groups of columns, not of whole rows? */
+bool xl__qgemm_has_groups(const struct xl__qgemm_canonical *c);
 /* Sizes of the weights. */
 xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c);
 size_t

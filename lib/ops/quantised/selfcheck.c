@@ -14,7 +14,14 @@
 #include "ops/path/selfcheck_data.h"
 #include "ops/quantised/qgemm.h"
 
-enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1, GAP = 5, EVEN_GAP = 16 };
+enum {
+    GUARD = 0xA5,
+    GUARD_ELEMS = 64,
+    SEED = 1,
+    GAP = 5,
+    EVEN_GAP = 16,
+    GROUP_ROWS = 3
+};
 
 /* Sizes and strides of the case of the product, columns in whole blocks. */
 static void shrink_product(const struct xl__qgemm_canonical *c,
@@ -23,7 +30,7 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
                            struct xl__qgemm_canonical *to)
 {
     struct xl__gemm_canonical product = {.g = {0}}, small;
-    const size_t group = c->format == XL_INT4
+    const size_t group = xl__qgemm_has_groups(c)
                              ? xl__qgemm_group_units(c) * XL__QGEMM_UNIT
                              : xl_qformat_layout((xl_qformat)c->format)->block;
     xl__qgemm_product(c, &product);
@@ -31,7 +38,7 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
     to->m = small.g.m;
     to->n = small.g.n;
     to->k = xl__round_up(small.g.k, group);
-    to->group = c->format == XL_INT4 ? group : to->k;
+    to->group = xl__qgemm_has_groups(c) ? group : to->k;
     to->col_stride_c = small.g.c.col_stride;
     const size_t gap = !c->scaled                   ? small.g.a.row_stride - small.g.k
                        : c->a_aligned % EVEN_GAP ? GAP
@@ -47,6 +54,7 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     struct xl__qgemm_canonical *to = small;
     const bool is_tiled = variant && variant->tunables && params;
     memcpy(to, canonical, sizeof *to);
+    to->group_rows = xl__min_size(to->group_rows, GROUP_ROWS);
     if (variant && variant->own && params) {
         shrink_product(canonical, variant->own, params, to);
         return;
@@ -68,18 +76,19 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
     to->n = xl__min_size(to->n, 2 * rows + ROWS);
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)to->format);
+    const bool has_groups = xl__qgemm_has_groups(to);
     const size_t group = xl__qgemm_group_units(to) * XL__QGEMM_UNIT;
     /* So many units have whole words of 16 bytes, in every format. */
     const size_t whole =
         to->w_aligned == WORD ? WORD * XL__QGEMM_UNIT : f->block;
-    const size_t together = to->format == XL_INT4 ? group : whole;
+    const size_t together = has_groups ? group : whole;
     to->k = xl__round_up((lanes + UNITS) * XL__QGEMM_UNIT, together);
     const struct xl__qgemm_canonical *c = canonical;
     if (is_skinny && c->k % XL__QGEMM_STAGE == 0)
         to->k = xl__round_up(to->k, XL__QGEMM_STAGE);
     else if (is_skinny && to->k % XL__QGEMM_STAGE == 0)
-        to->k += to->format == XL_INT4 ? group : XL__QGEMM_UNIT;
-    to->group = to->format == XL_INT4 ? group : to->k;
+        to->k += has_groups ? group : XL__QGEMM_UNIT;
+    to->group = has_groups ? group : to->k;
     to->col_stride_c = xl__min_size(to->col_stride_c, 2);
     to->row_stride_a =
         to->m == 1 ? 0 : to->k + (to->a_aligned % EVEN_GAP ? GAP : EVEN_GAP);
@@ -187,17 +196,20 @@ xl_status xl__qmat_case_parts(const struct xl__qgemm_canonical *c,
     const xl_qshape shape = xl__qgemm_shape(c);
     xl_qbytes bytes;
     TRY(xl_qshape_bytes(&shape, &bytes));
-    const size_t n[] = {bytes.blocks, bytes.scales / sizeof(uint16_t),
+    const xl_dtype types[] = {
+        XL_U8, xl_qformat_layout((xl_qformat)c->format)->scale_dtype, XL_U8};
+    const size_t n[] = {bytes.blocks, bytes.scales / xl_dtype_bytes(types[1]),
                         c->has_zeros ? bytes.zeros : 0};
+    const size_t rows[] = {
+        c->n, xl__ceil_div(c->n, xl__qshape_group_rows(&shape)), c->n};
     static const char *const names[] = {"w", "scales of w", "zeros of w"};
-    static const xl_dtype types[] = {XL_U8, XL_F16, XL_U8};
     for (unsigned i = 0; i < XL__QGEMM_PARTS; i++) {
         part[i] = (struct xl__qmat_part){names[i],
                                          XL__QGEMM_BLOCKS + i,
                                          XL__QGEMM_OFF_BLOCKS + i,
                                          types[i],
                                          n[i],
-                                         c->n,
+                                         rows[i],
                                          NULL};
         if (n[i] == 0)
             continue;

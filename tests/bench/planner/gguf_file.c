@@ -156,7 +156,7 @@ static unsigned char *make_rows(struct writer *w, const char *kind,
 {
     const double deviation = 1 / sqrt((double)w->m->hidden);
     const size_t n = rows * cols;
-    const xl_qshape shape = {xl_qformat_find(kind), rows, cols, 0};
+    const xl_qshape shape = {xl_qformat_find(kind), rows, cols, 0, 0};
     float *x = calloc(n, sizeof *x);
     unsigned char *out;
     assert_non_null(x);

@@ -145,7 +145,8 @@ static void random_qgemm(struct xl__rng *rng, void *out)
     const size_t k = 32 * pick(rng, units, 4);
     xl_qgemm g = {XL_QGEMM_INIT, .m = 1 + xl__rng_below(rng, 20)};
     g.w.shape = (xl_qshape){(xl_qformat)xl__rng_below(rng, XL_N_QFORMATS),
-                            random_size(rng), k, 64};
+                            random_size(rng), k, 64,
+                            xl__rng_below(rng, 3) * 64};
     g.w.has_zeros = g.w.shape.format == XL_INT4 && xl__rng_below(rng, 2) == 0;
     g.a = xl_mat_rows(NULL, k + xl__rng_below(rng, 3),
                       types[xl__rng_below(rng, 3)]);
@@ -162,7 +163,8 @@ static void random_qconvert(struct xl__rng *rng, void *out)
     xl_qconvert c = {XL_QCONVERT_INIT,
                      .direction = (xl_qdirection)xl__rng_below(rng, 2)};
     c.w.shape = (xl_qshape){(xl_qformat)xl__rng_below(rng, XL_N_QFORMATS),
-                            random_size(rng), 32 * pick(rng, units, 4), 64};
+                            random_size(rng), 32 * pick(rng, units, 4), 64,
+                            xl__rng_below(rng, 3) * 64};
     c.x = xl_mat_rows(NULL, c.w.shape.cols + xl__rng_below(rng, 3),
                       types[xl__rng_below(rng, 3)]);
     memcpy(out, &c, sizeof c);

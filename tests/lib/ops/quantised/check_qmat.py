@@ -2,10 +2,11 @@
 """The formats of quantised matrices, bit for bit, against definitions that are
 written here a second time, element by element, from the public documents: the
 layouts of ggml's blocks, OCP Microscaling Formats 1.0, ONNX Runtime's
-MatMulNBits. Where the package gguf is installed, also against that.
+MatMulNBits, the OCP 8-bit Floating Point Specification. Where the package gguf is installed, also against that.
 
     check_qmat.py QMAT_HOST
 """
+import bisect
 import math
 import random
 import struct
@@ -94,9 +95,10 @@ program, failures, n_checks = sys.argv[1], [], 0
 rng = random.Random(SEED)
 
 
-def call(what, name, rows, cols, data, group=0, zeros=0):
+def call(what, name, rows, cols, data, group=0, zeros=0,
+         group_rows=0):
     return subprocess.run([program, what, name, str(rows), str(cols),
-                           str(group), str(zeros)], input=data, check=True,
+                           str(group), str(zeros), str(group_rows)], input=data, check=True,
                           stdout=subprocess.PIPE).stdout
 
 
@@ -166,6 +168,58 @@ scales = [random_half() for _ in range(ROWS)]
 check("int8: dequantise",
       call("dequantise", "int8", ROWS, 64, q + b"".join(scales)),
       packed(half(scales[i // 64]) * signed(b) for i, b in enumerate(q)))
+
+
+def e4m3(code):
+    sign, e, m = -1.0 if code > 127 else 1.0, code // 8 % 16, code % 8
+    size = math.nan if code % 128 == 127 else \
+        m / 512 if e == 0 else (8 + m) * 2.0 ** (e - 10)
+    return sign * size
+
+
+E4M3 = [e4m3(c) for c in range(127)]
+
+
+def to_e4m3(x):
+    """To nearest, of two the one whose code is even."""
+    size = min(abs(x), 448.0)
+    at = bisect.bisect_left(E4M3, size)
+    return min((c for c in (at - 1, at) if c >= 0),
+               key=lambda c: (abs(E4M3[c] - size), c % 2)) + \
+        (128 if math.copysign(1, x) < 0 else 0)
+
+
+for group, shared in ((0, 1), (0, 0), (32, 2), (96, 3), (0, 3)):
+    rows, cols = 7, 288
+    n, m = cols // (group or cols), -(-rows // (shared or rows))
+    q = bytes(range(256)) * 8
+    q = q[3:rows * cols + 3]
+    scales = [f32(rng.uniform(-2, 2) * 2.0 ** rng.randrange(-60, 60))
+              for _ in range(n * m)]
+
+    def block_of(i):
+        return i // cols // (shared or rows) * n + i % cols // (group or cols)
+    check(f"fp8/{group}x{shared}: dequantise",
+          one_nan(call("dequantise", "fp8", rows, cols,
+                       q + struct.pack(f"<{n * m}f", *scales), group, 0,
+                       shared)),
+          packed(scales[block_of(i)] * e4m3(b) for i, b in enumerate(q)))
+    # Of a power of two, whose ends are 448, ties are exact.
+    most = [448 * 2.0 ** rng.randrange(-20, 20) if i % 2 else
+            f32(rng.uniform(0, 1e-3)) for i in range(n * m)]
+    x = [f32(most[block_of(i)] / 448 * rng.choice((
+        e4m3(c := rng.randrange(126)), -(e4m3(c) + e4m3(c + 1)) / 2,
+        (e4m3(c) + e4m3(c + 1)) / 2, rng.uniform(-2, 2), 448)))
+        for i in range(rows * cols)]
+    top = [max(abs(v) for i, v in enumerate(x) if block_of(i) == k)
+           for k in range(n * m)]
+    scales = [f32(t / 448) for t in top]
+    check(f"fp8/{group}x{shared}: quantise",
+          call("quantise", "fp8", rows, cols, struct.pack(f"<{len(x)}f", *x),
+               group, 0, shared),
+          bytes(to_e4m3(f32(v * f32(1 / scales[block_of(i)])))
+                for i, v in enumerate(x)) +
+          struct.pack(f"<{n * m}f", *scales))
 
 try:
     import numpy

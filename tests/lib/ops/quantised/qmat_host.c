@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantises or dequantises standard input on the host, for check_qmat.py:
  *
- *   qmat_host quantise|dequantise FORMAT ROWS COLS GROUP ZEROS
+ *   qmat_host quantise|dequantise FORMAT ROWS COLS GROUP ZEROS GROUP_ROWS
  *
  * Elements are f32, row-major; quantised data are the blocks, the scales and,
  * where ZEROS is 1, the zeros. */
@@ -14,12 +14,13 @@
 int main(int argc, char **argv)
 {
     xl_qbytes bytes;
-    if (argc != 7)
+    if (argc != 8)
         return 2;
     const bool quantises = strcmp(argv[1], "quantise") == 0;
     const xl_qshape s = {xl_qformat_find(argv[2]), strtoul(argv[3], NULL, 10),
                          strtoul(argv[4], NULL, 10),
-                         strtoul(argv[5], NULL, 10)};
+                         strtoul(argv[5], NULL, 10),
+                         strtoul(argv[7], NULL, 10)};
     if (xl_qshape_bytes(&s, &bytes) != XL_OK)
         return 3;
     if (strcmp(argv[6], "1") != 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/rng.h"
 #include "support/support.h"
 #include "verify/verify.h"
@@ -40,7 +41,7 @@ static xl_qconvert good_call(xl_qformat format)
 {
     const bool has_scales = xl_qformat_layout(format)->has_scales;
     return (xl_qconvert){XL_QCONVERT_INIT, .x = xl_mat_rows(x, COLS, XL_F32),
-                         .w = {.shape = {format, ROWS, COLS, 32},
+                         .w = {.shape = {format, ROWS, COLS, 32, 2},
                                .blocks.buf = blocks,
                                .scales.buf = has_scales ? scales : NULL,
                                .zeros.buf = format == XL_INT4 ? zeros : NULL,
@@ -113,7 +114,7 @@ static void preparations(void **state)
 
 /* -- every rounding ------------------------------------------------------- */
 
-enum { MANY_ROWS = 96, MANY_COLS = 512 };
+enum { MANY_ROWS = 96, MANY_COLS = 512, SHARED_ROWS = 5 };
 
 /* Both signs of the largest magnitude, in either order; of Q8_0 a step is 1,
  * and the others are the float below half of it. */
@@ -123,6 +124,19 @@ static float both_signs(size_t i)
     const float below = at % 2 ? 0x1.fffffep-2f : -0x1.fffffep-2f;
     const float most = i / 32 % 2 ? 127 : -127;
     return at == 0 ? most : at == 1 ? -most : below;
+}
+
+/* Of FP8 with a scale of 1 the middle of two elements, or a float beside it. */
+static float fp8_tie(struct xl__rng *rng)
+{
+    enum { LARGEST = 0x7e };
+    const uint8_t code = (uint8_t)xl__rng_below(rng, LARGEST);
+    const float middle =
+        (xl__e4m3_to_f32(code) + xl__e4m3_to_f32((uint8_t)(code + 1))) / 2;
+    const float beside = xl__rng_below(rng, 2) ? INFINITY : 0;
+    const float v =
+        xl__rng_below(rng, 2) ? middle : nextafterf(middle, beside);
+    return xl__rng_below(rng, 2) ? v : -v;
 }
 
 /* Rows of many scales: of 2^-110 to 2^14, so that scales are normal, subnormal
@@ -147,6 +161,8 @@ static void make_rows(struct xl__rng *rng, float *to)
             f = fabsf(f);
         if (unit % 7 == 0)
             f = both_signs(i);
+        if (i % MANY_COLS / 64 == 7) /* a block of FP8 by itself */
+            f = i % 64 == 5 ? 448 : fp8_tie(rng);
         to[i] = fabsf(f) >= 0x1p-120f ? f : i % 3 ? 0.0f : -0.0f;
     }
 }
@@ -165,7 +181,8 @@ static void roundings(void **state)
     assert_status(xl_buffer_write(t.queue, src, 0, in, N * sizeof *in), XL_OK,
                   "");
     for (int f = 0; f < XL_N_QFORMATS; f++) {
-        const xl_qshape shape = {(xl_qformat)f, MANY_ROWS, MANY_COLS, 64};
+        const xl_qshape shape = {(xl_qformat)f, MANY_ROWS, MANY_COLS, 64,
+                                 SHARED_ROWS};
         xl_qbytes bytes;
         assert_int_equal(xl_qshape_bytes(&shape, &bytes), XL_OK);
         const size_t n[] = {bytes.blocks, bytes.scales, bytes.zeros};
@@ -221,19 +238,20 @@ static struct qconvert_case random_case(struct xl__rng *rng, unsigned i)
     const xl_qformat format = (xl_qformat)(i / 2 % XL_N_QFORMATS);
     const size_t block = xl_qformat_layout(format)->block,
                  group = 32 * (1 + up_to(rng, 4));
-    const bool is_int4 = format == XL_INT4;
+    const bool is_int4 = format == XL_INT4, is_fp8 = format == XL_FP8;
     struct qconvert_case c = {
         .of = {.name = "random",
                .m = 1,
                .n = 1 + up_to(rng, 9),
-               .k = is_int4 ? group * (1 + up_to(rng, 20))
+               .k = is_int4 || is_fp8 ? group * (1 + up_to(rng, 20))
                             : block * (1 + up_to(rng, 3000 / block)),
                .format = format,
-               .group = group,
+               .group = is_fp8 && up_to(rng, 2) == 0 ? 0 : group,
+               .group_rows = up_to(rng, 5),
                .has_zeros = is_int4 && up_to(rng, 2) > 0,
                .in = types[up_to(rng, 2)],
                .pad = up_to(rng, 9),
-               .off = 2 * up_to(rng, 9)},
+               .off = 4 * up_to(rng, 5)},
         .is_dequantise = i % 2};
     c.of.out = c.of.in;
     return c;

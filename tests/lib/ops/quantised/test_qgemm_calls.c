@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os/clock.h"
+#include "fp8_codes.h"
 #include "support/support.h"
 
 enum { M = 2, N = 5, K = 64, PENDING = 1, STEP_NS = 1000000 };
@@ -53,7 +54,7 @@ static xl_qgemm good_call(xl_qformat format)
 {
     const bool is_int4 = format == XL_INT4;
     return (xl_qgemm){XL_QGEMM_INIT, .m = M, .a = xl_mat_rows(a, K, XL_F32),
-                      .w = {.shape = {format, N, K, 32},
+                      .w = {.shape = {format, N, K, 32, 0},
                             .blocks.buf = blocks,
                             .scales.buf = is_int4 ? scales : NULL,
                             .zeros.buf = is_int4 ? zeros : NULL,
@@ -102,6 +103,9 @@ static void wrong_members(void **state)
     REFUSES(XL_Q4_0, g.c.dtype = XL_I8, XL_UNSUPPORTED, "C i8");
     REFUSES(XL_Q4_0, g.a = xl_mat_cols(a, M, XL_F32), XL_UNSUPPORTED,
             "column stride");
+    REFUSES(XL_FP8, g.w.shape.group = 48, XL_BAD_SHAPE, "group 48");
+    REFUSES(XL_FP8, g.activations = XL_ACTIVATIONS_I8, XL_UNSUPPORTED,
+            "integers");
     REFUSES(XL_Q4_0, g.w.offset = 2, XL_BUFFER_TOO_SMALL, "w");
     REFUSES(XL_Q8_0, (void)g, XL_BUFFER_TOO_SMALL, "w");
     REFUSES(XL_INT4, g.w.scales_offset = 1, XL_BUFFER_TOO_SMALL, "scales");
@@ -258,6 +262,18 @@ static void bytes_are_as_stated(void **state)
     }
 }
 
+static void every_code_of_fp8(void **state)
+{
+    enum { LEAST = 2 };
+    static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
+    const char *name;
+    unsigned ran = 0;
+    (void)state;
+    for (unsigned v = 0; (name = xl_variant_name(t.device, "qgemm", v)); v++)
+        ran += fp8_check_codes(t.queue, types[v % 3], name) == XL_OK;
+    assert_in_range(ran, LEAST, 100);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -270,7 +286,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(not_a_number_as_bytes, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(bytes_are_as_stated, open_buffers,
-                                        close_buffers)};
+                                        close_buffers),
+        cmocka_unit_test(every_code_of_fp8)};
     test_args(argc, argv);
     return test_run_on_device(tests, &t, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "base/numbers.h"
 #include "cases/gemm_cases.h"
+#include "fp8_codes.h"
 #include "runtime/launch.h"
 #include "support/emulated_variant.h"
 #include "verify/verify.h"
@@ -64,16 +65,20 @@ static const struct skinny_set {
                    {8, 1, 8, 2}, {1, 1, 16, 2}, {8, 2, 4, 3}};
 enum { N_SKINNY = sizeof skinny_sets / sizeof *skinny_sets };
 
-/* The format, and units of a group. */
+/* The format, units of a group, and of FP8 its rows. */
 static const struct {
     xl_qformat format;
     size_t group, w_off;
     bool has_zeros;
+    size_t group_rows;
 } weights[] = {
-    {XL_Q4_0, 0, 0, false},  {XL_Q5_0, 0, 2, false},  {XL_Q8_0, 0, 6, false},
-    {XL_Q6_K, 0, 14, false}, {XL_MXFP4, 0, 1, false}, {XL_INT4, 1, 4, true},
-    {XL_INT4, 4, 0, false},  {XL_INT4, 3, 2, true},   {XL_INT8, 0, 10, false},
-    {XL_INT4, 8, 6, true},
+    {XL_Q4_0, 0, 0, false, 0},  {XL_Q5_0, 0, 2, false, 0},
+    {XL_Q8_0, 0, 6, false, 0},  {XL_Q6_K, 0, 14, false, 0},
+    {XL_MXFP4, 0, 1, false, 0}, {XL_INT4, 1, 4, true, 0},
+    {XL_INT4, 4, 0, false, 0},  {XL_INT4, 3, 2, true, 0},
+    {XL_INT8, 0, 10, false, 0}, {XL_INT4, 8, 6, true, 0},
+    {XL_FP8, 4, 2, false, 5},   {XL_FP8, 3, 4, false, 0},
+    {XL_FP8, 0, 10, false, 1},
 };
 static const xl_dtype types[] = {XL_F16, XL_BF16, XL_F32};
 enum { N_WEIGHTS = sizeof weights / sizeof *weights };
@@ -99,7 +104,8 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         .n = (size_t)(s->rm * s->rt * TILE) + 3,
         .k = (least + together - 1) / together * together * UNIT,
         .format = weights[i_weights].format,
-        .group = group * UNIT,
+        .group = weights[i_weights].group * UNIT,
+        .group_rows = weights[i_weights].group_rows,
         .has_zeros = weights[i_weights].has_zeros,
         .in = types[(i_set + i_weights) % 3],
         .out = i_set % 3 ? XL_F32 : XL_F16,
@@ -184,6 +190,25 @@ static void every_skinny_set(void **state)
     emulated.wanted = (struct xl__params){.source = "model"};
 }
 
+static void every_code(const char *variant)
+{
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        assert_status(fp8_check_codes(t.queue, types[i], variant), XL_OK,
+                      xl_error_detail(t.queue));
+}
+
+static void every_code_mma(void **state)
+{
+    (void)state;
+    every_code("qgemm_mma");
+}
+
+static void every_code_skinny(void **state)
+{
+    (void)state;
+    every_code("qgemm_skinny");
+}
+
 static void refuses(struct qgemm_case c, const char *variant, const char *why)
 {
     struct check_result r = {0};
@@ -224,10 +249,12 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest mma[] = {
         cmocka_unit_test(every_set),
+        cmocka_unit_test(every_code_mma),
         cmocka_unit_test(refusals),
     };
     const struct CMUnitTest skinny[] = {
         cmocka_unit_test(every_skinny_set),
+        cmocka_unit_test(every_code_skinny),
         cmocka_unit_test(skinny_refusals),
     };
     test_args(argc, argv);

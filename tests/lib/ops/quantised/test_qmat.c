@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 
-enum { ROWS = 3, COLS = 768, GROUP = 64, GUARD = 64, FILL = 0xa5 };
+enum { ROWS = 3, COLS = 768, GROUP = 64, GROUP_ROWS = 2, GUARD = 64, FILL = 0xa5 };
 
 static void formats_are_found_by_name(void **state)
 {
@@ -36,10 +36,13 @@ static void sizes_are_those_of_the_formats(void **state)
                                                [XL_IQ4_NL] = 4.5,
                                                [XL_MXFP4] = 4.25,
                                                [XL_INT4] = 4 + 20.0 / GROUP,
-                                               [XL_INT8] = 8 + 16.0 / COLS};
+                                               [XL_INT8] = 8 + 16.0 / COLS,
+                                               /* two of a row's three */
+                                               [XL_FP8] =
+                                                   8 + 2.0 / 3 * 32 / GROUP};
     (void)state;
     for (int f = 0; f < XL_N_QFORMATS; f++) {
-        const xl_qshape s = {(xl_qformat)f, ROWS, COLS, GROUP};
+        const xl_qshape s = {(xl_qformat)f, ROWS, COLS, GROUP, GROUP_ROWS};
         xl_qbytes b;
         assert_int_equal(xl_qshape_bytes(&s, &b), XL_OK);
         assert_true(fabs(b.bits - bits[f]) < 1e-12);
@@ -53,16 +56,19 @@ static void bad_shapes_are_refused(void **state)
     static const struct {
         xl_qshape s;
         xl_status status;
-    } bad[] = {{{XL_N_QFORMATS, 1, 32, 0}, XL_BAD_ARGUMENT},
-               {{XL_Q4_0, 0, 32, 0}, XL_BAD_SHAPE},
-               {{XL_Q4_0, 1, 0, 0}, XL_BAD_SHAPE},
-               {{XL_Q4_0, 1, 48, 0}, XL_BAD_SHAPE},
-               {{XL_Q4_K, 1, 128, 0}, XL_BAD_SHAPE},
-               {{XL_INT4, 1, 128, 0}, XL_BAD_SHAPE},
-               {{XL_INT4, 1, 128, 48}, XL_BAD_SHAPE},
-               {{XL_INT4, 1, 96, 64}, XL_BAD_SHAPE},
-               {{XL_Q8_0, SIZE_MAX / 8, 1024, 0}, XL_OVERFLOW}};
-    const xl_qshape good = {XL_INT8, 1, 32, 0};
+    } bad[] = {{{XL_N_QFORMATS, 1, 32, 0, 0}, XL_BAD_ARGUMENT},
+               {{XL_Q4_0, 0, 32, 0, 0}, XL_BAD_SHAPE},
+               {{XL_Q4_0, 1, 0, 0, 0}, XL_BAD_SHAPE},
+               {{XL_Q4_0, 1, 48, 0, 0}, XL_BAD_SHAPE},
+               {{XL_Q4_K, 1, 128, 0, 0}, XL_BAD_SHAPE},
+               {{XL_INT4, 1, 128, 0, 0}, XL_BAD_SHAPE},
+               {{XL_INT4, 1, 128, 48, 0}, XL_BAD_SHAPE},
+               {{XL_INT4, 1, 96, 64, 0}, XL_BAD_SHAPE},
+               {{XL_FP8, 1, 48, 0, 0}, XL_BAD_SHAPE},
+               {{XL_FP8, 1, 128, 48, 1}, XL_BAD_SHAPE},
+               {{XL_FP8, 1, 96, 64, 0}, XL_BAD_SHAPE},
+               {{XL_Q8_0, SIZE_MAX / 8, 1024, 0, 0}, XL_OVERFLOW}};
+    const xl_qshape good = {XL_INT8, 1, 32, 0, 0};
     unsigned char room[64];
     float x[32] = {0};
     xl_qbytes b = {7, 7, 7, 7};
@@ -89,15 +95,16 @@ static void elements_without_a_value_are_refused(void **state)
     float x[256];
     (void)state;
     for (int f = 0; f < XL_N_QFORMATS; f++) {
-        const xl_qshape s = {(xl_qformat)f, 1, 256, 256};
+        const xl_qshape s = {(xl_qformat)f, 1, 256, 256, 0};
         const xl_qdata to = {room, room + 256, NULL};
+        const bool has_scale = f == XL_MXFP4 || f == XL_FP8;
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             memset(x, 0, sizeof x);
             x[200] = wrong[i];
-            /* 1e38 has a scale of MXFP4. */
+            /* 1e38 has a scale of MXFP4 and of FP8. */
             assert_int_equal(
                 xl_qmat_quantise_host(&s, x, &to),
-                f == XL_MXFP4 && isfinite(wrong[i]) ? XL_OK : XL_BAD_SCALAR);
+                has_scale && isfinite(wrong[i]) ? XL_OK : XL_BAD_SCALAR);
         }
     }
 }
@@ -128,6 +135,8 @@ static double bound_of(xl_qformat f)
         return 1.0 / 4; /* 4 to 8 of 8 become 6 at the most */
     case XL_INT4:
         return 1.0 / 8 + 3 * f16;
+    case XL_FP8:
+        return 1.0 / 28 * 1.001; /* half of 32, of 448 */
     default:
         return 0.5 / 127 + f16;
     }
@@ -145,7 +154,7 @@ static void elements_are_near(void **state)
         x[i] = (float)(2 * xl__rng_uniform(&rng) - 1);
     for (int f = 0; f < XL_N_QFORMATS; f++) {
         for (int zeros = 0; zeros <= (f == XL_INT4); zeros++) {
-            const xl_qshape s = {(xl_qformat)f, ROWS, COLS, GROUP};
+            const xl_qshape s = {(xl_qformat)f, ROWS, COLS, GROUP, GROUP_ROWS};
             xl_qbytes b;
             assert_int_equal(xl_qshape_bytes(&s, &b), XL_OK);
             const size_t all = b.blocks + b.scales + b.zeros;
