@@ -300,9 +300,9 @@ const struct option_row option_rows[] = {
      "elements of a key, and of a value, of one head", NULL, AT(plan.head_dim),
      false, NULL},
     {"weights", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
-     "storage of weights: f32, f16, bf16, int8, int4, with an f16 scale for "
-     "each BLOCK of them if given (int4/32), or a format as q4_0 and q8_0; "
-     "plan: also fp8, or bits per weight including scales (4.5); f16 when not "
+     "storage of weights: f32, f16, bf16, fp8, int8, int4, with an f16 scale "
+     "for each BLOCK of them if given (int4/32), or a format as q4_0 and q8_0; "
+     "model: fp8 in blocks of 128 x 128, fp8/channel; plan: also bits per weight including scales (4.5); f16 when not "
      "given", NULL, AT(plan.weights), false, NULL},
     {"kv", 0, OPT_TEXT, "TYPE[/BLOCK]|BITS",
      "storage of keys and values, likewise; f16 when not given", NULL,

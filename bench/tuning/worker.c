@@ -153,7 +153,8 @@ static struct child *start_child(struct tune_worker *w)
         "tune", c->op->name, c->shape, "--device", device, "--quiet",
         "--dtype", xl_dtype_name(c->dtype), "--accuracy", accuracy,
         "--activations", activations, "--format",
-        c->format ? c->format : "q4_0", "--group", group,
+        c->format ? c->format : "q4_0",
+        c->group ? "--group" : "--quiet", c->group ? group : "--quiet",
         c->is_dequantise ? "--dequantise" : "--quiet",
         /* No op of rows has a transposition. */
         c->is_log         ? "--log"

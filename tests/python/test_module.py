@@ -157,12 +157,17 @@ class Operands(unittest.TestCase):
     def test_quantise(self):
         x = random(3, 256)
         for format, parts in (("q8_0", 1), ("mxfp4", 1), ("int4", 3),
-                              ("int8", 2)):
-            made = xl.quantise(x, format, group=64)
+                              ("fp8", 2), ("int8", 2)):
+            made = xl.quantise(x, format, group=64, group_rows=2)
             made = made if isinstance(made, tuple) else (made,)
             self.assertEqual(len(made), parts)
-            y = xl.dequantise(made[0], format, *made[1:], group=64)
+            y = xl.dequantise(made[0], format, *made[1:], group=64,
+                              group_rows=2)
             self.assertEqual(y.shape, x.shape)
+            if format == "fp8":
+                top = np.maximum.reduceat(abs(x), (0, 2), 0)
+                top = top.reshape(2, 4, 64).max(2)
+                np.testing.assert_allclose(made[1], top / 448, rtol=1e-6)
             self.assertLess(abs(x - y).max(), abs(x).max() / 3)
         d = made[0].view(np.int8) * made[1].astype(np.float32)
         np.testing.assert_array_equal(y, d)

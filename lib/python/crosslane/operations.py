@@ -474,16 +474,30 @@ def rotary(q: Any, k: Any, k_cache: Any, n_kv: int, v: Any = None,
         norm_eps=norm_eps, **members)
 
 
-def quantised(format: str, rows: int, cols: int, group: int) -> Any:
+def quantised(format: str, rows: int, cols: int, group: int,
+              group_rows: int) -> Any:
     """The xl_qmat of these sizes, and its xl_qbytes."""
     kind = lib.xl_qformat_find(format.encode())
-    shape = new("xl_qshape", format=kind, rows=rows, cols=cols, group=group)
+    shape = new("xl_qshape", format=kind, rows=rows, cols=cols, group=group,
+                group_rows=group_rows)
     size = new("xl_qbytes")
     status = lib.xl_qshape_bytes(byref(shape), byref(size))
     if status:
         raise Error(status, f"{rows} x {cols} elements of {format!r}, groups "
                     f"of {group}: see qmat.h")
     return new("xl_qmat", shape=shape), size
+
+
+def quantised_layout(format: str) -> Any:
+    """What the format is, or None."""
+    lib.xl_qformat_layout.restype = ctypes.POINTER(structs["xl_qlayout"])
+    found = lib.xl_qformat_layout(lib.xl_qformat_find(format.encode()))
+    return found.contents if found else None
+
+
+def scales_dtype(format: str) -> str:
+    of_layout = quantised_layout(format).scale_dtype
+    return next(n for n, i in DTYPES.items() if i == of_layout)
 
 
 def packed(call: Call, value: Any) -> Array:
@@ -497,20 +511,26 @@ def packed(call: Call, value: Any) -> Array:
 
 @operation
 def quantise(x: Any, format: str = "q4_0", *, group: int = 128,
-             zeros: bool = True, variant: Optional[str] = None,
+             group_rows: int = 128, zeros: bool = True, variant: Optional[str] = None,
              queue: Optional[Queue] = None) -> Result:
     """Rows x cols as blocks of a format: qconvert.h, qmat.h.
 
     The blocks, u8 of (rows, bytes); of int4 and int8 a tuple with the scales,
-    f16 of (rows, groups), and of int4 the zeros, u8, unless zeros=False."""
+    f16 of (rows, groups), and of int4 the zeros, u8, unless zeros=False; of
+    fp8 a tuple with the scales, f32 of (blocks of group_rows rows, groups);
+    there 0 is all rows, or all columns."""
     call = Call("qconvert", queue, x)
     x = call.read(x)
     rows, cols = x.shape
-    w, size = quantised(format, rows, cols, group)
+    w, size = quantised(format, rows, cols, group, group_rows)
     w.blocks = memory(call.write(None, (rows, size.blocks // rows), "u8"))
     if size.scales:
-        w.scales = memory(call.write(None, (rows, size.scales // rows // 2),
-                                     "f16"))
+        kind = scales_dtype(format)
+        shared = (group_rows or rows) if kind == "f32" else 1
+        n = -(-rows // shared)
+        item = 4 if kind == "f32" else 2
+        w.scales = memory(call.write(None, (n, size.scales // n // item),
+                                     kind))
     if size.zeros and zeros:
         w.zeros = memory(call.write(None, (rows, size.zeros // rows), "u8"))
         w.has_zeros = True
@@ -519,28 +539,27 @@ def quantise(x: Any, format: str = "q4_0", *, group: int = 128,
 
 @operation
 def dequantise(blocks: Any, format: str = "q4_0", scales: Any = None,
-               zeros: Any = None, *, group: int = 128, dtype: Any = "f32",
+               zeros: Any = None, *, group: int = 128, group_rows: int = 128,
+               dtype: Any = "f32",
                out: Any = None, variant: Optional[str] = None,
                queue: Optional[Queue] = None) -> Result:
     """The values of what quantise() returns: qconvert.h."""
     call = Call("qconvert", queue, blocks, scales, zeros, out)
     blocks = packed(call, blocks)
     rows, size = blocks.shape
-    kind = lib.xl_qformat_find(format.encode())
-    lib.xl_qformat_layout.restype = ctypes.POINTER(structs["xl_qlayout"])
-    layout = lib.xl_qformat_layout(kind)
-    if not layout or size % layout.contents.block_bytes:
+    layout = quantised_layout(format)
+    if not layout or size % layout.block_bytes:
         raise ValueError(f"{size} bytes of a row are no blocks of {format!r}")
-    cols = size // layout.contents.block_bytes * layout.contents.block
-    w, sizes = quantised(format, rows, cols, group)
+    cols = size // layout.block_bytes * layout.block
+    w, sizes = quantised(format, rows, cols, group, group_rows)
     w.blocks, w.offset = memory(blocks), blocks.offset
     for name, value, expected, dtype_of in (
-            ("scales", scales, sizes.scales, "f16"),
+            ("scales", scales, sizes.scales, scales_dtype(format)),
             ("zeros", zeros, sizes.zeros, "u8")):
         if value is None:
             continue
         part = packed(call, value)
-        item = 2 if dtype_of == "f16" else 1
+        item = {"f32": 4, "f16": 2, "u8": 1}[dtype_of]
         if part.dtype != dtype_of or part.size * item != expected:
             raise ValueError(f"{name} of {part.size} {part.dtype}: "
                              f"{expected // item} {dtype_of} are expected")

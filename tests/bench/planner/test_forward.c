@@ -53,6 +53,9 @@ static const struct {
     {"llama int4/32", SIZES "\"model_type\": \"llama\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
      "\"intermediate_size\": 96", "int4/32", XL_F32},
+    {"llama fp8", SIZES "\"model_type\": \"llama\", \"hidden_size\": 128,"
+     "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
+     "\"intermediate_size\": 160", "fp8", XL_F32},
 };
 /* clang-format on */
 enum { N_MODELS = sizeof models / sizeof *models };
