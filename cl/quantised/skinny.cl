@@ -169,7 +169,7 @@ INLINED void multiply_step(const struct mma_team team,
             uint pairs[4], zero = 0;
 #if FORMAT >= 8
             const uint g = u / GROUP_UNITS;
-            scale[0][i] = scale_of(&own->scale[i][g]);
+            scale[0][i] = SCALE_OF(own->scale[i][g]);
             zero = ZEROS ? own->zeros[i][g] >> own->shift[g] & 15 : 8;
 #else
             /* What is behind the last unit may be no number. */
