@@ -77,16 +77,18 @@ typedef struct xl_qgemm {
  *            XL_ACTIVATIONS_I8, and less than 2^17 columns, such a variant
  *            multiplies the bytes of A and W as they are, into sums of 32 bits.
  * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
- *            infinite; a scale that is NaN its column.
+ *            infinite; a scale that is NaN, or of XL_FP8 a code, its column.
  * Cost:      2 m n k flop; at least the bytes of W, A and C once.
  * Accuracy:  |error| <= ((1 + u)^(k + 8) - 1) |A| |W|^T elementwise, u = 2^-23,
  *            then one rounding to c's type: a term passes at most k + 8
  *            roundings, those of its weight, of the product, of a scale and of
- *            sums in any order; codes times scales are exact. Add k 2^-126 (1 +
- *            s), s the largest scale, since a device may flush products. A sum
- *            of the elements of A that share a scale, 256 at most, times their
- *            codes (up to 2^8) must not exceed f32, although the product with
- *            the scale may not. Source: Higham 2002, section 3.1.
+ *            sums in any order; codes times scales are exact, of XL_FP8 one of
+ *            these roundings. Add k 2^-126 (1 + s), s the largest scale, since
+ *            a device may flush products, and 448 sum |A| 2^-126 where one of
+ *            XL_FP8 is below 2^-126. A sum of the elements of A that share a
+ *            scale, 256 at most, times their codes (up to 2^8, of XL_FP8 448)
+ *            must not exceed f32, although the product with the scale may not.
+ *            Source: Higham 2002, section 3.1.
  *            With XL_ACCURACY_FAST and A of f16 or bf16 weights may be rounded
  *            once more, to A's type: add u' |A| |W| + v sum |A|, u' its unit
  *            roundoff (2^-11, 2^-8) and v half of its least number (2^-25; 0),
@@ -107,8 +109,9 @@ typedef struct xl_qgemm {
  *                          groups
  *         XL_OVERLAP       C overlaps itself, A, W or a binding, or the
  *                          workspace an operand
- *         XL_UNSUPPORTED   types; columns of A that are not contiguous; 2^31
- *                          rows or more
+ *         XL_UNSUPPORTED   types; XL_ACTIVATIONS_I8 with XL_FP8, whose codes
+ *                          are floats; columns of A that are not contiguous;
+ *                          2^31 rows or more
  */
 XL_API xl_status xl_qgemm_run(xl_queue *q, const xl_qgemm *g,
                               const xl_sync *sync);

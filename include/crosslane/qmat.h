@@ -82,8 +82,8 @@ typedef struct xl_qshape {
     size_t group;      ///< of XL_INT4 and XL_FP8: columns that share a scale, a
                        ///< multiple of 32 that divides cols; of XL_FP8 0: all;
                        ///< other formats: not read
-    size_t group_rows; ///< of XL_FP8: rows that share a scale; the last ones may
-                       ///< be fewer; 0: all. (0, 1) is a scale by channel,
+    size_t group_rows; ///< of XL_FP8: rows that share a scale; the last ones
+                       ///< may be fewer; 0: all. (0, 1) is a scale by channel,
                        ///< (0, 0) one for all, (128, 128) one for a square
                        ///< block; other formats: not read
 } xl_qshape;
@@ -113,15 +113,16 @@ typedef struct xl_qdata {
  * element of the largest magnitude is the end of the range that has no
  * counterpart (Q4_0, Q5_0, IQ4_NL), the ends of the range are the least and the
  * largest element (Q4_1), or the largest magnitude is the largest value (Q8_0,
- * INT8, FP8: to nearest, ties to even); of MXFP4 the exponent is that of the largest magnitude less 2. INT4
- * takes the range of a group and 0, with zeros; without, the rule of Q4_0. The
- * scales of Q4_K and Q6_K are by the same rules for each part of a block,
- * without ggml's search for better ones. A scale below 2^-100 counts as 0.
+ * INT8, and FP8, of two codes as near the even one); of MXFP4 the exponent is
+ * that of the largest magnitude less 2. INT4 takes the range of a group and 0,
+ * with zeros; without, the rule of Q4_0. The scales of Q4_K and Q6_K are by the
+ * same rules for each part of a block, without ggml's search for better ones. A scale below 2^-100 counts as 0.
  * xl_qconvert_run() does the same on the device.
  *
  * @return XL_OK; XL_BAD_SCALAR: an element is infinite or NaN, or a scale
- *         exceeds its type; *out's memory is then undefined. XL_BAD_ARGUMENT: a NULL
- *         where the format has that memory. Otherwise as xl_qshape_bytes()
+ *         exceeds its type; *out's memory is then undefined. XL_BAD_ARGUMENT:
+ *         a NULL where the format has that memory. Otherwise as
+ *         xl_qshape_bytes()
  */
 XL_API xl_status xl_qmat_quantise_host(const xl_qshape *shape,
                                        const float *src, const xl_qdata *out);
