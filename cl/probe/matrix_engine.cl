@@ -16,6 +16,9 @@
  *                       3 as 1, by common/matrix.clh, whose fragments are
  *                         lines (common/amd/fragments.clh)
  *                       4 as 1, by common/intel/dpas.clh
+ *                       5 as 1, by common/matrix/cooperative.clh, which loads
+ *                         operands from local memory each iteration; item l of
+ *                         a sub-group has the chains' l-th elements
  *               XL_MMA_..., XL_DPAS_...   the instructions
  *               TI      dtype of the operands: 0 (rounded to 11 bits) 1 2 5 8
  *               KEEP, SET    bits of a random word that are kept and set:
@@ -24,11 +27,11 @@
  *               STEPS   per iteration
  *               TN, UA, UB   WAY 2: 256, 0, 0, as in
  *                       common/nvidia/wgmma_ptx.clh
- * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a. WAY 3, 4: what
- *               the instructions need; or their emulation.
+ * Needs:        WAY 1: mma.sync. WAY 2: a program for sm_90a. WAY 3, 4, 5:
+ *               what the instructions need; or their emulation.
  * Cost:         iterations * STEPS * 2 m n k flop: m n k of a sub-group is
  *               CHAINS * 16 * 8 * 32 / sizeof(TI), of four 4 * 64 * 256 * 32
- *               / sizeof(TI), of WAY 3 and 4 CHAINS * those of an instruction.
+ *               / sizeof(TI), of WAY 3, 4, 5 CHAINS * those of an instruction.
  * Source:       PTX ISA 9.0, 9.7.14.5 and 9.7.15; NV-43. Random data, since
  *               zeros draw less power: NV-45. */
 #ifndef WAY
@@ -183,11 +186,14 @@ void matrix(__global number *restrict out, const uint iterations)
 #define UNROLL _Pragma("unroll")
 #endif
 
+#if WAY == 3 || WAY == 5
+#define MMA_T TI
+#include "common/matrix.clh"
+#endif
+
 /* Operands change by what is 0 in every iteration, so that no compiler computes
  * one product for all. */
 #if WAY == 3
-#define MMA_T TI
-#include "common/matrix.clh"
 #define HELD (MMA_M * MMA_PARTS) /* lanes with words of their own */
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
@@ -276,6 +282,52 @@ void matrix(__global number *restrict out, const uint iterations)
     UNROLL
     for (uint c = 0; c < TILES_A * TILES_B; c++)
         sum += d[c].s0;
+    out[get_global_id(0)] = sum;
+}
+#endif
+
+#if WAY == 5
+#define WORDS_A (TILES_A * MMA_M * MMA_DEEP / 4)
+#define WORDS_B (TILES_B * MMA_N * MMA_DEEP / 4)
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void matrix(__global number *restrict out, const uint iterations)
+{
+    __local uint words[WORDS_A + WORDS_B] __attribute__((aligned(128)));
+    __local number sums[WG / MMA_LANES * MMA_M * MMA_N]
+        __attribute__((aligned(128)));
+    MMA_TEAM(team, WG);
+    const uint lid = (uint)get_local_id(0), change = iterations >> 31;
+    __local number *const own = sums + lid / MMA_LANES * (MMA_M * MMA_N);
+    mma_a a[TILES_A];
+    mma_b b[TILES_B];
+    mma_c d[TILES_A * TILES_B];
+    number sum = 0;
+    for (uint i = lid; i < WORDS_A + WORDS_B; i += WG)
+        words[i] = word_of(i < WORDS_A ? i : FIRST_B + i - WORDS_A);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint t = 0; t < iterations; t++) {
+        __local uchar *const from = (__local uchar *)(words + (t & change));
+        mma_load_a_along(&team, a, TILES_A, from, MMA_DEEP, 0, 0);
+        mma_load_b_along(&team, b, TILES_B, from + 4 * WORDS_A, MMA_DEEP, 0,
+                         0);
+        UNROLL
+        for (uint c = 0; c < TILES_A * TILES_B; c++)
+            MMA_ZERO(d[c]);
+        MMA_UNROLL
+        for (uint s = 0; s < STEPS; s++) {
+            MMA_UNROLL
+            for (uint c = 0; c < TILES_A * TILES_B; c++)
+                MMA_MUL_ADD(&team, d[c], a[c / TILES_B], b[c % TILES_B]);
+        }
+    }
+    UNROLL
+    for (uint c = 0; c < TILES_A * TILES_B; c++) {
+        MMA_STORE_C(&team, own, MMA_N, d[c]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum += own[team.lane % (MMA_M * MMA_N)];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
     out[get_global_id(0)] = sum;
 }
 #endif

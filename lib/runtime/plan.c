@@ -219,6 +219,17 @@ void xl__define_dot(struct xl__step *s, const char *way)
     xl__define_choice(s, "XL_DOT", way);
 }
 
+void xl__define_cooperative(struct xl__step *s, const xl_matrix_op *op)
+{
+    const struct xl__defined shape[] = {{"COOP_M", op->m},
+                                        {"COOP_N", op->n},
+                                        {"COOP_K", op->k},
+                                        {"COOP_LANES", op->lanes}};
+    xl__define_all(s, shape, sizeof shape / sizeof *shape);
+    if (xl__streq(op->code, "cooperative"))
+        xl__step_add_option(s, "-cl-std=CL3.0");
+}
+
 /* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
  * kernel's columns and rows (epilogue.h). */
 static void define_layout(struct xl__step *s, char letter, unsigned k,

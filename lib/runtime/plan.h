@@ -173,6 +173,9 @@ XL__PRIVATE_API void xl__define_choice(struct xl__step *s, const char *name,
 /* Select the way of common/dot.clh, the fact `dot` or a choice of the caller:
  * "khr" is built as OpenCL C 3.0, which alone has its functions. */
 XL__PRIVATE_API void xl__define_dot(struct xl__step *s, const char *way);
+/* COOP_... of common/matrix/cooperative.clh, and its version of OpenCL C. */
+XL__PRIVATE_API void xl__define_cooperative(struct xl__step *s,
+                                            const xl_matrix_op *op);
 /* Append " option" to the options. */
 XL__PRIVATE_API void xl__step_add_option(struct xl__step *s,
                                          const char *option);

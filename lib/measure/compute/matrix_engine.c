@@ -171,6 +171,21 @@ static void sum_systolic(struct product_sum *s, unsigned lanes, unsigned lane)
     }
 }
 
+/* The item's element of every chain; words of a row of A and of a column of B
+ * are adjacent. */
+static void sum_cooperative(struct product_sum *s, const xl_matrix_op *op,
+                            unsigned lane)
+{
+    const unsigned words = op->k * (unsigned)xl_dtype_bytes(op->a) / 4;
+    const unsigned row = lane % (op->m * op->n) / op->n, col = lane % op->n;
+    for (unsigned c = 0; c < XL__MATRIX_LINES_A * XL__MATRIX_LINES_B; c++) {
+        const unsigned a = c / XL__MATRIX_LINES_B * op->m + row;
+        const unsigned b = c % XL__MATRIX_LINES_B * op->n + col;
+        for (unsigned w = 0; w < words; w++)
+            add_products(s, a * words + w, FIRST_B + b * words + w);
+    }
+}
+
 static const struct lines *find_lines(const char *fragments)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -191,6 +206,8 @@ double xl__matrix_expected(const xl_matrix_op *op,
         sum_lines(&s, f, item % lanes);
     else if (xl__streq(op->fragments, "dpas"))
         sum_systolic(&s, lanes, item % lanes);
+    else if (xl__streq(op->fragments, "cooperative"))
+        sum_cooperative(&s, op, item % lanes);
     else if (xl__streq(op->fragments, "mma"))
         sum_subgroup(&s, item % lanes);
     else
@@ -213,7 +230,8 @@ static const struct engine_route {
     unsigned wg, groups_a_unit;
     unsigned steps;        /* per iteration: exact in i32, close in f32 */
     double macs;           /* multiply-adds per step of a group, in bytes
-                              along k */
+                              along k; 0: four instructions of each of its
+                              sub-groups */
     size_t local_bytes;
 } routes[] = {
     /* way, name, fragments, wg, groups a unit, steps, macs, local bytes */
@@ -230,6 +248,8 @@ static const struct engine_route {
     {XL__MATRIX_LINES, "wmma", "wmma_gfx12", 128, 4, 32,
      4 * 4 * 16 * 16 * 32.0, 0},
     {XL__MATRIX_SYSTOLIC, "dpas", "dpas", 64, 2, 32, 64 * 4 * 8 * 32.0, 0},
+    {XL__MATRIX_COOPERATIVE, "coop_mat", "cooperative", 128, 4, 32, 0,
+     8 << 10},
 };
 /* clang-format on */
 enum { N_ROUTES = sizeof routes / sizeof *routes };
@@ -243,10 +263,17 @@ struct mma_launch {
     size_t items, iterations;
 };
 
+static double macs_of(const struct mma_launch *b)
+{
+    const xl_matrix_op *op = b->op;
+    return b->way->macs > 0
+               ? b->way->macs / (double)xl_dtype_bytes(b->type->in)
+               : 4.0 * b->way->wg / op->lanes * op->m * op->n * op->k;
+}
+
 static double flop_of(const struct mma_launch *b)
 {
-    return 2 * b->way->macs / (double)xl_dtype_bytes(b->type->in) *
-           b->way->steps * (double)b->iterations *
+    return 2 * macs_of(b) * b->way->steps * (double)b->iterations *
            (double)(b->items / b->way->wg);
 }
 
@@ -269,7 +296,10 @@ static void plan_matrix(const struct mma_launch *b, struct xl__plan *plan)
     } else {
         xl__define_choice(s, "XL_MMA", b->op->code);
     }
-    if (b->way->way == XL__MATRIX_LINES)
+    if (b->way->way == XL__MATRIX_COOPERATIVE)
+        xl__define_cooperative(s, b->op);
+    if (b->way->way == XL__MATRIX_LINES ||
+        b->way->way == XL__MATRIX_COOPERATIVE)
         xl__define_choice(s, "MMA_FRAGMENTS", b->op->fragments);
     xl__define(s, "WAY", b->way->way);
     xl__define(s, "WG", b->way->wg);

@@ -7,18 +7,20 @@
 #include "measure/probe.h"
 
 /* Values of WAY in probe/matrix_engine.cl: instructions of one sub-group, or
- * of four together; those of common/amd, of common/intel. */
+ * of four together; those of common/amd, of common/intel, a driver's matrices.
+ */
 enum xl__matrix_way {
     XL__MATRIX_SUBGROUP = 1,
     XL__MATRIX_FOUR_SUBGROUPS,
     XL__MATRIX_LINES,
-    XL__MATRIX_SYSTOLIC
+    XL__MATRIX_SYSTOLIC,
+    XL__MATRIX_COOPERATIVE
 };
 
 enum {
     XL__MATRIX_CHAINS_A = 4, /* as in probe/matrix_engine.cl */
     XL__MATRIX_CHAINS_B = 2,
-    XL__MATRIX_LINES_A = 2, /* of the two others */
+    XL__MATRIX_LINES_A = 2, /* of the others */
     XL__MATRIX_LINES_B = 2,
     XL__MATRIX_CHECKED = 256 /* items whose results differ */
 };

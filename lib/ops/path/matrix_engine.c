@@ -124,15 +124,8 @@ void xl__mma_define(struct xl__step *s, const struct xl__limits *l,
     xl__define_choice(s, "XL_MMA", op->code);
     xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
     xl__define_choice(s, "XL_COPY", xl__text(l, XL__F_async_copy));
-    if (!xl__streq(op->fragments, "cooperative"))
-        return;
-    const struct xl__defined shape[] = {{"COOP_M", op->m},
-                                        {"COOP_N", op->n},
-                                        {"COOP_K", op->k},
-                                        {"COOP_LANES", op->lanes}};
-    xl__define_all(s, shape, sizeof shape / sizeof *shape);
-    if (xl__streq(op->code, "cooperative"))
-        xl__step_add_option(s, "-cl-std=CL3.0");
+    if (xl__streq(op->fragments, "cooperative"))
+        xl__define_cooperative(s, op);
 }
 
 const xl_matrix_op *xl__dpas_op(const struct xl__limits *l, xl_dtype in)
