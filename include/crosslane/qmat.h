@@ -116,8 +116,9 @@ typedef struct xl_qdata {
  * INT8, and FP8, of two codes as near the even one); of MXFP4 the exponent is
  * that of the largest magnitude less 2. INT4 takes the range of a group and 0,
  * with zeros; without, the rule of Q4_0. The scales of Q4_K and Q6_K are by the
- * same rules for each part of a block, without ggml's search for better ones. A scale below 2^-100 counts as 0.
- * xl_qconvert_run() does the same on the device.
+ * same rules for each part of a block, without ggml's search for better ones. A
+ * scale below 2^-100 counts as 0. xl_qconvert_run() does the same on the
+ * device.
  *
  * @return XL_OK; XL_BAD_SCALAR: an element is infinite or NaN, or a scale
  *         exceeds its type; *out's memory is then undefined. XL_BAD_ARGUMENT:
