@@ -551,6 +551,51 @@ const struct qgemm_case qgemm_cases[] = {
     BYTES("int8 one", CASE_VERIFY, 1, 1, 32, XL_INT8, XL_F32, XL_F32,
           .pad = 0),
 
+/* Rows of A that are normed, with a gain of this type. */
+#define NORMED(called, used, m_, n_, k_, format_, in_, out_, gain_, ...)      \
+    QGEMM(called " rms", used, m_, n_, k_, format_, in_, out_,                \
+          .gain = 1 + (gain_), __VA_ARGS__)
+    NORMED("q4_0", CASE_VERIFY | CASE_QUICK, 1, 67, 416, XL_Q4_0, XL_F32,
+           XL_F32, XL_F32, .off = 2),
+    NORMED("q4_0 rows", CASE_VERIFY, 11, 35, 96, XL_Q4_0, XL_F16, XL_F32,
+           XL_F16, .pad = 3, .off = 6),
+    NORMED("q4_0 one", CASE_VERIFY, 1, 1, 32, XL_Q4_0, XL_F32, XL_BF16, XL_F32,
+           .pad = 0),
+    NORMED("q4_0 epilogue", CASE_VERIFY, 3, 41, 160, XL_Q4_0, XL_BF16, XL_F16,
+           XL_F32, .bias_relu = true, .columns_c = true, .pad = 5, .off = 4),
+    NORMED("q4_1", CASE_VERIFY, 3, 37, 352, XL_Q4_1, XL_F32, XL_F32, XL_BF16,
+           .off = 2),
+    NORMED("q5_0", CASE_VERIFY, 2, 37, 352, XL_Q5_0, XL_BF16, XL_F32, XL_F32,
+           .off = 2),
+    NORMED("q8_0", CASE_VERIFY | CASE_QUICK, 4, 37, 352, XL_Q8_0, XL_F16,
+           XL_F16, XL_F32, .off = 2),
+    NORMED("q4_k", CASE_VERIFY, 2, 37, 768, XL_Q4_K, XL_F32, XL_F32, XL_F16,
+           .off = 2),
+    NORMED("q6_k", CASE_VERIFY, 3, 37, 768, XL_Q6_K, XL_F16, XL_F32, XL_F32,
+           .off = 2),
+    NORMED("iq4_nl", CASE_VERIFY, 1, 37, 352, XL_IQ4_NL, XL_F32, XL_F32,
+           XL_F32, .off = 2),
+    NORMED("mxfp4", CASE_VERIFY, 5, 37, 352, XL_MXFP4, XL_BF16, XL_BF16,
+           XL_BF16, .off = 3, .pad = 1),
+    NORMED("int4/96 zeros", CASE_VERIFY, 2, 37, 288, XL_INT4, XL_F16, XL_F32,
+           XL_F32, .group = 96, .has_zeros = true, .off = 4),
+    NORMED("int8", CASE_VERIFY, 2, 37, 352, XL_INT8, XL_F32, XL_F32, XL_F32,
+           .off = 2),
+    NORMED("q4_0 long", CASE_VERIFY, 2, 5, 20480, XL_Q4_0, XL_F32, XL_F32,
+           XL_F32, .pad = 0),
+    NORMED("q4_0 aligned", CASE_VERIFY | CASE_QUICK, 3, 35, 2336, XL_Q4_0,
+           XL_F16, XL_F32, XL_F32, .off = 8, .off_w = 6),
+    NORMED("q4_0 rounded", CASE_VERIFY | CASE_QUICK, 70, 67, 416, XL_Q4_0,
+           XL_F16, XL_F16, XL_F32, .off = 8, .pad = 8,
+           .accuracy = XL_ACCURACY_FAST),
+    NORMED("q8_0 many rows", CASE_VERIFY, 70, 9, 64, XL_Q8_0, XL_F32, XL_F16,
+           XL_F16, .pad = 1, .off = 2),
+    NORMED("q8_0 i8", CASE_VERIFY | CASE_QUICK, 2, 37, 352, XL_Q8_0, XL_F32,
+           XL_F32, XL_F32, .off = 2, .activations = XL_ACTIVATIONS_I8),
+    NORMED("int8 i8 rows", CASE_VERIFY, 67, 131, 416, XL_INT8, XL_F16, XL_F16,
+           XL_F32, .pad = 8, .off = 8, .bias_relu = true,
+           .activations = XL_ACTIVATIONS_I8),
+
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
@@ -562,6 +607,8 @@ const struct qgemm_case qgemm_cases[] = {
     LAYER(XL_FP8, CASE_BENCH, .group_rows = 1),
     LAYER(XL_Q4_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     LAYER(XL_Q8_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
+    QGEMM("layer", CASE_BENCH, 1, 14336, 4096, XL_Q4_0, XL_F32, XL_F32,
+          .gain = 1 + XL_F32),
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
           .pad = 0),
     QGEMM("rows", CASE_BENCH, 1024, 4096, 14336, XL_INT8, XL_F16, XL_F16,
@@ -571,6 +618,11 @@ const struct qgemm_case qgemm_cases[] = {
 bool qgemm_case_rounds(const struct qgemm_case *c)
 {
     return c->accuracy == XL_ACCURACY_FAST && c->in != XL_F32;
+}
+
+xl_dtype qgemm_gain_type(const struct qgemm_case *c)
+{
+    return c->gain ? (xl_dtype)(c->gain - 1) : XL_F32;
 }
 
 size_t qgemm_case_group(const struct qgemm_case *c)

@@ -88,11 +88,16 @@ struct qgemm_case {
     bool bias_relu;  /* epilogue relu(y + bias) */
     xl_accuracy accuracy;
     xl_activations activations;
+    unsigned gain; /* A's rows are normed: 1 + the type of the gain; 0: not */
 };
+/* 1 / sqrt(mean of squares + this) */
+#define QGEMM_CASE_EPS 0.25
 
 extern const struct qgemm_case qgemm_cases[]; /* NULL name last */
 /* Weights may be rounded to the type of A. */
 bool qgemm_case_rounds(const struct qgemm_case *c);
+/* The type of the gain; f32 where there is none. */
+xl_dtype qgemm_gain_type(const struct qgemm_case *c);
 /* Columns of A that are quantised with one scale; 0: they are not. */
 size_t qgemm_case_group(const struct qgemm_case *c);
 

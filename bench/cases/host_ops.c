@@ -170,30 +170,59 @@ double ref_qgemm_tol(size_t k, double mag)
            2 * (double)k * ref_floor(XL_F32);
 }
 
-double ref_qgemm_rounding(const struct ref_mat *a, size_t i, size_t k,
-                          double mag)
+double ref_qgemm_rounding(const double *x, xl_dtype type, size_t k, double mag)
 {
     double all = 0;
     for (size_t l = 0; l < k; l++)
-        all += fabs(ref_at(a, i, l));
-    return ref_roundoff(a->dtype) * (mag + ref_qgemm_tol(k, mag)) +
-           ref_floor(a->dtype) * all;
+        all += fabs(x[l]);
+    return ref_roundoff(type) * (mag + ref_qgemm_tol(k, mag)) +
+           ref_floor(type) * all;
+}
+
+double ref_qgemm_normed_tol(const struct qgemm_case *c, const float *w,
+                            double mag)
+{
+    static const double roundings = 16, u = 0x1p-23, least = 0x1p-108;
+    double all = 0;
+    for (size_t l = 0; l < c->k; l++)
+        all += fabs((double)w[l]);
+    const double loss = expm1((1.5 * (double)c->k + roundings) * log1p(u));
+    return loss * mag + (double)c->k * least +
+           (1 + loss) * (c->in == XL_F32 ? 0 : ref_roundoff(c->in) * mag) +
+           ref_floor(c->in) * all;
+}
+
+static void norm_row(size_t k, const struct ref_mat *gain, double *x)
+{
+    double squares = 0;
+    for (size_t l = 0; l < k; l++)
+        squares += x[l] * x[l];
+    for (size_t l = 0; l < k; l++)
+        x[l] *=
+            ref_at(gain, 0, l) / sqrt(squares / (double)k + QGEMM_CASE_EPS);
 }
 
 void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
-                   double *x, double *apart)
+                   const struct ref_mat *gain, double *x, double *apart)
 {
-    static const double bytes = 127, near = 0x1p-14, least = 0x1p-90;
+    static const double bytes = 127, near = 0x1p-14, least = 0x1p-90,
+                        normed_near = 0x1p-10;
     for (size_t l = 0; l < k; l++) {
         x[l] = ref_at(a, i, l);
         apart[l] = 0;
     }
+    if (gain)
+        norm_row(k, gain, x);
     for (size_t first = 0; group && first < k; first += group) {
         double top = 0;
         for (size_t l = first; l < first + group; l++)
             top = fmax(top, fabs(x[l]));
         for (size_t l = first; l < first + group; l++) {
             const double q = top < least ? 0 : bytes * x[l] / top;
+            if (gain) {
+                apart[l] = (0.5 + normed_near) * top / bytes;
+                continue;
+            }
             if (fabs(q - rint(q)) > 0.5 - near)
                 apart[l] = top / bytes;
             x[l] = rint(q) * (top / bytes);

@@ -62,20 +62,25 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
                          double mag, double old, double *tol);
 
 struct qgemm_case; /* cases/gemm_cases.h */
-/* A row of A as XL_ACTIVATIONS_I8 makes it, with groups of so many columns
- * (0: as it is). apart: the distance of the two values of an element that may
- * become either one. */
+/* A row of A as it is multiplied: times `gain`, normed, where that is not
+ * NULL; as XL_ACTIVATIONS_I8 makes it, with groups of so many columns (0: as
+ * it is). apart: how far an element may be from that, but for roundings: that
+ * of the two values that it may become, of a normed row more than half a step.
+ */
 void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
-                   double *x, double *apart);
+                   const struct ref_mat *gain, double *x, double *apart);
 /* The tolerance of such a row's product with a row of weights. */
 double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
                            const double *apart, const float *w);
 /* The same for a product with quantised weights of k columns: the Accuracy
  * line of xl_qgemm_run(), before an epilogue or a rounding to C's type. */
 double ref_qgemm_tol(size_t k, double mag);
-/* What is added where weights are rounded to the type of A, f16 or bf16: row i
- * of A of k columns. */
-double ref_qgemm_rounding(const struct ref_mat *a, size_t i, size_t k,
+/* The same where A's rows are normed, by rows of weights w. */
+double ref_qgemm_normed_tol(const struct qgemm_case *c, const float *w,
+                            double mag);
+/* What is added where weights are rounded to the type of A, f16 or bf16: of a
+ * row of k columns. */
+double ref_qgemm_rounding(const double *x, xl_dtype type, size_t k,
                           double mag);
 
 /* The value stored for a result x >= 0 of an epilogue, which is known to

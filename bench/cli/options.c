@@ -104,7 +104,8 @@ const struct option_row option_rows[] = {
     {"log", 0, OPT_FLAG, NULL,
      "the logarithm of the softmax, as for a loss", NULL, AT(log), false, NULL},
     {"rms", 0, OPT_FLAG, NULL,
-     "an RMS norm with scale; otherwise a layer norm with scale and bias", NULL,
+     "an RMS norm with scale; otherwise a layer norm with scale and bias. "
+     "qgemm: rows of A are normed on their way into the product", NULL,
      AT(rms), false, NULL},
     {"residual", 0, OPT_FLAG, NULL,
      "a residual is added before the norm, and the sum is stored", NULL,

@@ -87,7 +87,7 @@ struct settings {
     size_t stride, pad, dilation, groups; /* conv; 0: not given */
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool log;                             /* softmax */
-    bool rms, residual;                   /* norm */
+    bool rms, residual;                   /* norm; rms also qgemm */
     bool backward;                        /* softmax, norm */
     bool causal;                          /* attention */
     size_t share, window;                 /* attention; 0: not given */

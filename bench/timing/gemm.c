@@ -250,7 +250,7 @@ const struct bench_op bench_gemm = {
 
 /* -- quantised weights ---------------------------------------------------- */
 
-enum { QA, QBLOCKS, QSCALES, QZEROS, QC };
+enum { QA, QBLOCKS, QSCALES, QZEROS, QGAIN, QC };
 enum { FEW_ROWS = 16, QUANT_ROWS = 61, QUANT_SAMPLE_COLS = 64 };
 
 static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
@@ -265,6 +265,8 @@ static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
                                        scale);
     if (bytes.zeros)
         buffers[QZEROS] = bench_input(bytes.zeros, XL_U8);
+    if (c->gain)
+        buffers[QGAIN] = bench_input(c->k, qgemm_gain_type(c));
     buffers[QC] = bench_result(c->m * c->n, c->out, false);
 }
 
@@ -300,6 +302,8 @@ void qgemm_fill(const void *arg, unsigned i, void *host, struct xl__rng *rng)
         ref_fill(host, c->m * c->k, c->in, rng);
     else if (i == QBLOCKS)
         fill_blocks(c, host, rng);
+    else if (i == QGAIN)
+        ref_fill(host, c->k, qgemm_gain_type(c), rng);
     for (size_t at = 0; i == QSCALES && at < n_scales; at++)
         xl__dtype_store(host, at, type, scale * ref_normal(rng));
     for (size_t at = 0; i == QZEROS && at < bytes.zeros; at++)
@@ -333,6 +337,8 @@ static void describe_qgemm(const void *arg, xl_row *row)
         xl_row_param_text(
             row, "activations",
             option_choice(option_find("activations"), (int)c->activations));
+    if (c->gain)
+        xl_row_param_text(row, "norm", "rms");
     row->flop = 2 * (double)c->m * (double)c->n * (double)c->k;
     row->bytes =
         (double)(bytes.blocks + bytes.scales + bytes.zeros) +
@@ -353,6 +359,10 @@ static xl_qgemm qgemm_descriptor(const struct case_run *w)
     g.w.scales.buf = mem[QSCALES];
     g.w.zeros.buf = mem[QZEROS];
     g.w.has_zeros = c->has_zeros;
+    if (c->gain)
+        g.norm = (xl_qgemm_norm){
+            XL_QGEMM_NORM_RMS,
+            xl_mat_rows(mem[QGAIN], c->k, qgemm_gain_type(c)), QGEMM_CASE_EPS};
     return g;
 }
 
@@ -434,11 +444,13 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
                 : NULL};
         TRY(xl_qmat_dequantise_host(&shape, &row, weights));
         const struct ref_mat given = {d->host[QA], 0, c->k, 1, c->in},
+                             gain = {d->host[QGAIN], 0, c->k, 1,
+                                     qgemm_gain_type(c)},
                              a = {row_a, 0, c->k, 1, XL_F64},
                              b = {weights, 0, 1, c->k, XL_F32};
         const size_t at[2] = {0, 0};
-        ref_qgemm_row(&given, i, c->k, qgemm_case_group(c), row_a,
-                      row_a + c->k);
+        ref_qgemm_row(&given, i, c->k, qgemm_case_group(c),
+                      c->gain ? &gain : NULL, row_a, row_a + c->k);
         struct checked_element e = {
             .name = "C", .i = i, .j = j, .dtype = c->out};
         double mag;
@@ -446,8 +458,11 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
         e.tol = qgemm_case_group(c) > 0
                     ? ref_qgemm_bytes_tol(c, row_a, row_a + c->k, weights)
                     : ref_qgemm_tol(c->k, mag);
+        if (c->gain)
+            e.tol = ref_qgemm_normed_tol(c, weights, mag) +
+                    (qgemm_case_group(c) ? e.tol : 0);
         if (qgemm_case_rounds(c))
-            e.tol += ref_qgemm_rounding(&given, i, c->k, mag);
+            e.tol += ref_qgemm_rounding(row_a, c->in, c->k, mag);
         if (c->out != XL_F32)
             e.tol += ref_roundoff(c->out) * (fabs(e.expected) + e.tol) +
                      ref_floor(c->out);
@@ -478,7 +493,8 @@ bool qgemm_init(const struct settings *set, const char *word,
         .group_rows = set->group ? set->group : 1,
         .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
         .accuracy = set->accuracy,
-        .activations = set->activations};
+        .activations = set->activations,
+        .gain = set->rms ? 1 + XL_F32 : 0};
     c->has_zeros = c->format == XL_INT4;
     if (c->format == XL_FP8) /* not given: a scale by channel */
         c->group = set->group;
@@ -511,7 +527,8 @@ bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row)
            (!set->quick || (row->use & CASE_QUICK)) &&
            (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
            (set->format < 0 || set->format == (int)row->format) &&
-           (!set->activations || set->activations == row->activations);
+           (!set->activations || set->activations == row->activations) &&
+           (!set->rms || row->gain);
 }
 
 static bool read_qgemm_case(const struct session *s, unsigned i, void *arg,

@@ -139,17 +139,21 @@ static void class_of_qgemm(const void *arg, struct tune_class *out)
     out->dtype = c->in;
     out->accuracy = c->accuracy;
     out->activations = c->activations;
+    out->is_rms = c->gain > 0;
     out->format = xl_qformat_layout(c->format)->name;
     out->group = c->group;
-    out->desc.qgemm = (xl_qgemm){XL_QGEMM_INIT,
-                                 .m = c->m,
-                                 .a = operand_view(c->m, c->k, c->in, false),
-                                 .c = operand_view(c->m, c->n, c->out, false),
-                                 .w.shape = qgemm_case_shape(c),
-                                 .accuracy = c->accuracy,
-                                 .activations = c->activations,
-                                 .w.has_zeros = c->has_zeros,
-                                 .variant = out->variant};
+    out->desc.qgemm = (xl_qgemm){
+        XL_QGEMM_INIT,
+        .m = c->m,
+        .a = operand_view(c->m, c->k, c->in, false),
+        .c = operand_view(c->m, c->n, c->out, false),
+        .w.shape = qgemm_case_shape(c),
+        .accuracy = c->accuracy,
+        .activations = c->activations,
+        .norm = {c->gain ? XL_QGEMM_NORM_RMS : XL_QGEMM_NORM_NONE,
+                 operand_view(1, c->k, qgemm_gain_type(c), false), 0},
+        .w.has_zeros = c->has_zeros,
+        .variant = out->variant};
 }
 
 static void class_of_qconvert(const void *arg, struct tune_class *out)

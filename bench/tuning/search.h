@@ -22,7 +22,7 @@ struct tune_class {
     xl_dtype dtype;
     int trans; /* bit 0: A transposed, bit 1: B; -1: no such thing */
     bool is_log;               /* softmax */
-    bool is_rms, has_residual; /* norm */
+    bool is_rms, has_residual; /* norm; is_rms also qgemm */
     const char *format;        /* qgemm, qconvert; or NULL */
     size_t group;              /* of these, of int4; or 1 */
     bool is_dequantise;        /* qconvert */

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "verify/verify.h"
 
-enum { A, BLOCKS, SCALES, ZEROS, BIAS, C, OPERANDS };
-static const char *const names[OPERANDS] = {"A",     "w",    "scales",
-                                            "zeros", "bias", "C"};
+enum { A, BLOCKS, SCALES, ZEROS, BIAS, GAIN, C, OPERANDS };
+static const char *const names[OPERANDS] = {"A",    "w",    "scales", "zeros",
+                                            "bias", "gain", "C"};
 
 struct qgemm_check {
     const struct qgemm_case *c;
@@ -33,6 +33,7 @@ static xl_status init_parts(struct qgemm_check *t)
                     c->off, scale},
         [ZEROS] = {bytes.zeros > 0, bytes.zeros, 0, c->off, XL_U8},
         [BIAS] = {c->bias_relu, c->n, 0, c->off, XL_F32},
+        [GAIN] = {c->gain > 0, c->k, 0, c->off, qgemm_gain_type(c)},
         [C] = {c->columns_c ? c->n : c->m, c->columns_c ? c->m : c->n, c->pad,
                c->off, c->out}};
     for (unsigned i = 0; i < OPERANDS; i++) {
@@ -101,6 +102,9 @@ static xl_status run_case(struct qgemm_check *t, xl_queue *q,
                        .offset = g[BLOCKS].first,
                        .scales_offset = g[SCALES].first,
                        .zeros_offset = g[ZEROS].first};
+    if (c->gain)
+        call.norm = (xl_qgemm_norm){
+            XL_QGEMM_NORM_RMS, guarded_view(&g[GAIN], false), QGEMM_CASE_EPS};
     if (c->bias_relu)
         call.epilogue = (xl_epilogue){"relu(y + bias)", &bias, 1};
     TRY(xl_qgemm_run(q, &call, NULL));
@@ -116,13 +120,14 @@ static xl_status make_rows(struct qgemm_check *t)
 {
     xl_status status = XL_OK;
     const struct qgemm_case *c = t->c;
-    const struct ref_mat a = guarded_host(&t->operand[A], false);
+    const struct ref_mat a = guarded_host(&t->operand[A], false),
+                         gain = guarded_host(&t->operand[GAIN], false);
     t->a = xl__calloc(2 * c->m * c->k, sizeof *t->a);
     TRY(t->a ? XL_OK : XL_NO_MEMORY);
     t->apart = t->a + c->m * c->k;
     for (size_t i = 0; i < c->m; i++)
-        ref_qgemm_row(&a, i, c->k, qgemm_case_group(c), t->a + i * c->k,
-                      t->apart + i * c->k);
+        ref_qgemm_row(&a, i, c->k, qgemm_case_group(c), c->gain ? &gain : NULL,
+                      t->a + i * c->k, t->apart + i * c->k);
 fail:
     return status;
 }
@@ -131,7 +136,6 @@ static void check_all(const struct qgemm_check *t, struct check_result *out)
 {
     const struct qgemm_case *c = t->c;
     const struct ref_mat a = {t->a, 0, c->k, 1, XL_F64},
-                         given = guarded_host(&t->operand[A], false),
                          bias = guarded_host(&t->operand[BIAS], false),
                          got = guarded_back(&t->operand[C], c->columns_c),
                          b = {t->w, 0, 1, c->k, XL_F32};
@@ -147,8 +151,11 @@ static void check_all(const struct qgemm_check *t, struct check_result *out)
                     ? ref_qgemm_bytes_tol(c, t->a + i * c->k,
                                           t->apart + i * c->k, t->w + j * c->k)
                     : ref_qgemm_tol(c->k, mag);
+            if (c->gain)
+                e.tol = ref_qgemm_normed_tol(c, t->w + j * c->k, mag) +
+                        (qgemm_case_group(c) ? e.tol : 0);
             if (qgemm_case_rounds(c))
-                e.tol += ref_qgemm_rounding(&given, i, c->k, mag);
+                e.tol += ref_qgemm_rounding(t->a + i * c->k, c->in, c->k, mag);
             if (c->bias_relu) {
                 e.expected += ref_at(&bias, 0, j);
                 e.tol += ref_roundoff(XL_F32) * fabs(e.expected);
@@ -180,6 +187,8 @@ xl_status verify_qgemm(xl_queue *q, const struct qgemm_case *c,
     guarded_fill(&t.operand[A], &rng);
     if (c->bias_relu)
         guarded_fill(&t.operand[BIAS], &rng);
+    if (c->gain)
+        guarded_fill(&t.operand[GAIN], &rng);
     TRY(make_weights(&t, &rng));
     TRY(make_rows(&t));
     TRY(run_case(&t, q, variant));

@@ -3,6 +3,8 @@
  *               are whole threads with vector registers. A group, one item, has
  *               RN rows of W and TM rows of A: a unit of W is decoded once for
  *               all rows of A, and those of A are read once for all rows of W.
+ *               With a norm the sums of squares of A's rows are taken beside,
+ *               and the factor of a row multiplies its sums.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
  * Launch:       2-D, local (1, 1); groups: ceil(n / RN), ceil(m / TM).
  * Local memory: none.
@@ -19,12 +21,23 @@
 #define TM 1
 #endif
 
+#if GT >= 0
+#define NORMED(y, i) ((y) * norm_factor(SUM_16(squares[i]), units, eps))
+#else
+#define NORMED(y, i) y
+#endif
+
 __kernel void qgemm_cpu(PRODUCT_PARAMS)
 {
     const uint j0 = (uint)xl_group_id(0) * RN, i0 = (uint)xl_group_id(1) * TM;
     struct weights w[RN];
     float16 sum[RN][TM];
     ulong at[TM];
+#if GT >= 0
+    float16 squares[TM];
+    for (uint i = 0; i < TM; i++)
+        squares[i] = (float16)(0.0f);
+#endif
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
         const struct weights row = WEIGHTS_ROW(min(j0 + r, n - 1));
@@ -42,13 +55,22 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
             const struct unit x = load_unit(&w[r], u);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
-                sum[r][i] = add_unit(&x, a, at[i] + 32 * (ulong)u, sum[r][i]);
+                sum[r][i] = add_unit(&x, a, at[i] + 32 * (ulong)u,
+                                     sum[r][i] GAIN_ARGS(32 * (ulong)u));
         }
+#if GT >= 0
+#pragma unroll
+        for (uint i = 0; i < TM; i++) {
+            const float16 lo = LOADV(16, TA, a, at[i] + 32 * (ulong)u),
+                          hi = LOADV(16, TA, a, at[i] + 32 * (ulong)u + 16);
+            squares[i] = MUL_ADD(hi, hi, MUL_ADD(lo, lo, squares[i]));
+        }
+#endif
     }
     for (uint r = 0; r < RN; r++) {
         for (uint i = 0; i < TM; i++) {
             if (j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, SUM_16(sum[r][i]));
+                STORE_C(i0 + i, j0 + r, NORMED(SUM_16(sum[r][i]), i));
         }
     }
 }

@@ -2,7 +2,9 @@
 /* Computes:     C = epilogue(A W^T), W quantised, few rows of A. LANES items
  *               share RN rows of W: each takes every LANES-th unit of 32
  *               columns, decodes it once and multiplies it with TM rows of A;
- *               their sums join through local memory.
+ *               their sums join through local memory. With a norm these are
+ *               also the sums of squares of A's rows, and the factor of a row
+ *               multiplies its sums.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
  * Launch:       2-D, local (WG, 1); groups: ceil(n / (RN WG / LANES)),
  *               ceil(m / TM).
@@ -32,12 +34,28 @@
 /* A half at a time, to hold few registers. */
 #if TA != 5
 static inline float multiply_16(const float16 x, __global const ELEM(TA) *a,
-                                const ulong at)
+                                const ulong at GAIN_PARAMS)
 {
-    const float8 p = MUL_ADD(x.hi, LOADV(8, TA, a, at + 8),
-                             x.lo * LOADV(8, TA, a, at));
+    const float8 p = MUL_ADD(x.hi, LOAD_A(8, at + 8, l + 8),
+                             x.lo * LOAD_A(8, at, l));
     return SUM_8(p);
 }
+#endif
+
+#if GT >= 0
+#define NORMED(y, i) ((y) * squares[i])
+static inline float unit_squares(__global const ELEM(TA) *a, const ulong at)
+{
+    float8 sum = (float8)(0.0f);
+#pragma unroll
+    for (uint i = 0; i < 32; i += 8) {
+        const float8 x = LOADV(8, TA, a, at + i);
+        sum = MUL_ADD(x, x, sum);
+    }
+    return SUM_8(sum);
+}
+#else
+#define NORMED(y, i) y
 #endif
 
 __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
@@ -49,6 +67,11 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
     struct weights w[RN];
     float sum[RN][TM];
     ulong at[TM];
+#if GT >= 0
+    float squares[TM]; /* then factors */
+    for (uint i = 0; i < TM; i++)
+        squares[i] = 0.0f;
+#endif
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
         const struct weights row = WEIGHTS_ROW(min(j0 + r, n - 1));
@@ -75,13 +98,23 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
 #if TA == 5
                 sum[r][i] += bytes_product(&x, a + from);
 #else
-                sum[r][i] = MUL_ADD(x.of_lo, multiply_16(x.lo, a, from),
-                                    sum[r][i]);
-                sum[r][i] = MUL_ADD(x.of_hi, multiply_16(x.hi, a, from + 16),
-                                    sum[r][i]);
+                sum[r][i] = MUL_ADD(
+                    x.of_lo,
+                    multiply_16(x.lo, a, from GAIN_ARGS(32 * (ulong)u)),
+                    sum[r][i]);
+                sum[r][i] = MUL_ADD(
+                    x.of_hi,
+                    multiply_16(x.hi, a,
+                                from + 16 GAIN_ARGS(32 * (ulong)u + 16)),
+                    sum[r][i]);
 #endif
             }
         }
+#if GT >= 0
+#pragma unroll
+        for (uint i = 0; i < TM; i++)
+            squares[i] += unit_squares(a, at[i] + 32 * (ulong)u);
+#endif
     }
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
@@ -89,6 +122,12 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
         for (uint i = 0; i < TM; i++)
             sum[r][i] = lanes_sum(sum[r][i], room[(r * TM + i) % 2]);
     }
+#if GT >= 0
+#pragma unroll
+    for (uint i = 0; i < TM; i++)
+        squares[i] = norm_factor(
+            lanes_sum(squares[i], room[(RN * TM + i) % 2]), units, eps);
+#endif
     /* Behind all barriers: CP-36. */
     if (lane > 0)
         return;
@@ -97,6 +136,6 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
 #pragma unroll
         for (uint i = 0; i < TM; i++)
             if (j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, sum[r][i]);
+                STORE_C(i0 + i, j0 + r, NORMED(sum[r][i], i));
     }
 }

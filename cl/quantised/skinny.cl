@@ -19,10 +19,13 @@
  *               a batch alone, where the sums of teams are added in order.
  *               Weights become exact pairs of 16-bit floats, the left operand
  *               (quantised/pairs.clh), and A's rows are columns of the right
- *               one (quantised/right.clh). Sums of a unit are multiplied by its
+ *               one (quantised/right.clh). With a norm A's rows are read once
+ *               more, for their sums of squares, while the first steps are
+ *               copied, and normed as they are put into registers. Sums of a unit are multiplied by its
  *               scale in f32.
- * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A and of W at
- *               multiples of 16 bytes, of which a step has a whole number.
+ * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A and of W,
+ *               and the gain, at multiples of 16 bytes, of which a step has a
+ *               whole number.
  * Launch:       2-D, local (MMA_LANES SK, 1); groups: any number; ceil(m / TM).
  * Local memory: LOCAL_BYTES.
  * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
@@ -61,6 +64,44 @@
 #define PART (RIGHT_COLS * MMA_M) /* sums of a team */
 #define LOCAL_BYTES (ST * SLOT + TILES * SK * PART * 4)
 #define TEAM_ROWS (MMA_M / SK) /* that a team copies */
+
+#if GT >= 0
+/* Four elements of A as floats, and as they are multiplied. */
+INLINED float4 floats_of(const A_WORDS w)
+{
+#if TA == 0
+    return as_float4(w);
+#elif TA == 1
+    return vload_half4(0, (const half *)&w);
+#else
+    return as_float4((uint4)(w.x << 16, w.x & 0xffff0000u, w.y << 16,
+                             w.y & 0xffff0000u));
+#endif
+}
+INLINED A_WORDS words_of(const float4 x)
+{
+#if TA == 0
+    return as_uint4(x);
+#elif TA == 1
+    A_WORDS w;
+    vstore_half4_rte(x, 0, (half *)&w);
+    return w;
+#else
+    return as_uint2(xl_to_bf16_4(x));
+#endif
+}
+INLINED float squares_of(const A_WORDS w)
+{
+    const float4 x = floats_of(w);
+    return SUM_4(x * x);
+}
+/* Those from column l on, of the row of fragment i's column. */
+#define NORMED(words, l, i)                                                   \
+    words_of(floats_of(words) * factor[i] *                                   \
+             LOADVA(4, GT, gain + off_gain, l))
+#else
+#define NORMED(words, l, i) words
+#endif
 
 struct product {
     __global const uchar *rows; /* of W */
@@ -238,6 +279,43 @@ qgemm_skinny(PRODUCT_PARAMS)
     for (uint i = 0; i + 1 < ST; i++)
         copy_step(&s, &ahead);
     LOAD_OWN(own, at);
+#if GT >= 0
+    /* Of the lane's column of each fragment. All lanes of all teams have a
+     * part of its row's squares, in the memory of sums. */
+    float factor[NT];
+    __local float *squares = &sums[0][0][0];
+    #pragma unroll
+    for (uint i = 0; i < NT; i++) {
+        const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
+        __global const ELEM(TA) *row =
+            a + off_a + min(i0 + col / TERMS, m - 1) * rs_a;
+        float part_of = 0;
+        #pragma unroll 1
+        for (uint first = part * SU; first < units; first += SK * SU) {
+            #pragma unroll
+            for (uint u = 0; u < SU; u++) {
+                __global const A_WORDS *x =
+                    (__global const A_WORDS *)(row + (first + u) * 32) +
+                    lane % 4;
+                if (first + u < units)
+                    part_of += squares_of(x[0]) + squares_of(x[4]);
+            }
+        }
+        if (i * MMA_N + lane / 4 < RIGHT_COLS)
+            squares[(part * RIGHT_COLS + col) * 4 + lane % 4] = part_of;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll
+    for (uint i = 0; i < NT; i++) {
+        const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
+        float all = 0;
+        #pragma unroll
+        for (uint t = 0; t < SK * 4; t++)
+            all += squares[(t / 4 * RIGHT_COLS + col) * 4 + t % 4];
+        factor[i] = norm_factor(all, units, eps);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     #pragma unroll 1
     while (at.batch < s.tiles) {
         const uint first = (at.round * SK + part) * SU, slot = at.turn % ST;
@@ -254,10 +332,14 @@ qgemm_skinny(PRODUCT_PARAMS)
                         (__global const A_WORDS *)(row + (first + u) * 32) +
                         lane % 4;
                     const A_WORDS none = 0;
-                    load_pairs(u < n_units ? x[0] : none, col % TERMS,
-                               b[u][i][0].w);
-                    load_pairs(u < n_units ? x[4] : none, col % TERMS,
-                               b[u][i][1].w);
+#if GT >= 0
+                    const uint l =
+                        min(first + u, units - 1) * 32 + lane % 4 * 4;
+#endif
+                    load_pairs(NORMED(u < n_units ? x[0] : none, l, i),
+                               col % TERMS, b[u][i][0].w);
+                    load_pairs(NORMED(u < n_units ? x[4] : none, l + 16, i),
+                               col % TERMS, b[u][i][1].w);
                 }
             }
         }

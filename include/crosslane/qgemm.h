@@ -46,6 +46,20 @@ typedef enum xl_activations {
     XL_N_ACTIVATIONS
 } xl_activations;
 
+typedef enum xl_qgemm_norm_kind {
+    XL_QGEMM_NORM_NONE, ///< rows of A as they are
+    XL_QGEMM_NORM_RMS,  ///< a gain / sqrt(mean of the row's a^2 + eps)
+    XL_N_QGEMM_NORM_KINDS
+} xl_qgemm_norm_kind;
+
+/** A norm of A's rows on their way into the product. */
+typedef struct xl_qgemm_norm {
+    xl_qgemm_norm_kind kind;
+    xl_mat gain; ///< one row of w.shape.cols elements of f32, f16 or bf16,
+                 ///< contiguous; its row_stride is not read
+    double eps;  ///< 0: 1e-5
+} xl_qgemm_norm;
+
 /** A product with quantised weights. Zero in an optional field is its
  *  default. */
 typedef struct xl_qgemm {
@@ -60,6 +74,8 @@ typedef struct xl_qgemm {
     xl_accuracy accuracy; ///< XL_ACCURACY_FAST: where A is of f16 or bf16,
                           ///< weights may be rounded to its type
     xl_activations activations; ///< how A is multiplied
+    xl_qgemm_norm norm; ///< optional: A' = norm(A) is multiplied in A's place,
+                        ///< and quantised where activations are bytes
 } xl_qgemm;
 #define XL_QGEMM_INIT XL_SIZED(xl_qgemm)
 
@@ -76,8 +92,14 @@ typedef struct xl_qgemm {
  *            of f16 and bf16 with XL_ACCURACY_FAST only. Of XL_INT8 with
  *            XL_ACTIVATIONS_I8, and less than 2^17 columns, such a variant
  *            multiplies the bytes of A and W as they are, into sums of 32 bits.
+ * Norm:      few rows are normed within the kernel that multiplies them, where
+ *            that costs less than a launch; else xl_norm's kernels put A', of
+ *            A's type, into the workspace first (xl_qgemm_explain() says which
+ *            and why). A call that is normed in its kernel needs no workspace.
  * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
  *            infinite; a scale that is NaN, or of XL_FP8 a code, its column.
+ *            With a norm a row of A with a NaN or an infinity, or whose sum of
+ *            squares exceeds f32, makes its row of C NaN.
  * Cost:      2 m n k flop; at least the bytes of W, A and C once.
  * Accuracy:  |error| <= ((1 + u)^(k + 8) - 1) |A| |W|^T elementwise, u = 2^-23,
  *            then one rounding to c's type: a term passes at most k + 8
@@ -101,17 +123,28 @@ typedef struct xl_qgemm {
  *            0 to 31, times its zero (Q4_0, Q5_0, int4), and its minimum; |W|
  *            of Q8_0, Q6_K, IQ4_NL, MXFP4 and int8. A group's sum of products
  *            of bytes is exact. The workspace holds A'. FAST has no effect.
+ *            With a norm the bounds are of A', with 3 k / 2 + 16 roundings in
+ *            place of k + 8: a sum of k squares, whose root halves its error,
+ *            its mean, the root, gain and factor add k / 2 + 8. Of A of f16 or
+ *            bf16 A' may be rounded to its type: add u' |A'| |W| + v sum |W|,
+ *            and an element beyond f16's range is infinite. In place of
+ *            k 2^-126 (1 + s) add k 2^-110 (1 + s) (1 + eps^-1/2), for eps >=
+ *            2^-100; sums of A times gain, before the factor, must not exceed
+ *            f32. With XL_ACTIVATIONS_I8 besides, C is within (1/2 + 2^-10)
+ *            sum d |W| more of A' W^T, d the scale of each group of A'.
  * Repeats, Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run(), of A, W and C:
- *         XL_BAD_ARGUMENT  no such format, accuracy or activations; an odd
- *                          offset; zeros of a format that has none
+ *         XL_BAD_ARGUMENT  no such format, accuracy, activations or norm; an
+ *                          odd offset; zeros of a format that has none; a norm
+ *                          without gain
+ *         XL_BAD_SCALAR    eps is negative, not finite or below 2^-126
  *         XL_BAD_SHAPE     a size of 0, columns that are not whole blocks or
  *                          groups
- *         XL_OVERLAP       C overlaps itself, A, W or a binding, or the
- *                          workspace an operand
+ *         XL_OVERLAP       C overlaps itself, A, W, the gain or a binding, or
+ *                          the workspace an operand
  *         XL_UNSUPPORTED   types; XL_ACTIVATIONS_I8 with XL_FP8, whose codes
- *                          are floats; columns of A that are not contiguous;
- *                          2^31 rows or more
+ *                          are floats; columns of A or a gain that are not
+ *                          contiguous; 2^31 rows or more
  */
 XL_API xl_status xl_qgemm_run(xl_queue *q, const xl_qgemm *g,
                               const xl_sync *sync);

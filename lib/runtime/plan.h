@@ -127,6 +127,7 @@ struct xl__plan {
     double flop, bytes;  /* counted, of the call */
     double est_ns;       /* the model's time */
     const char *bound;   /* the model's limiter; static */
+    const char *note;    /* what is said besides of the choice; static; NULL */
     xl_tiling tiling;    /* rows 0: not set */
     struct xl__step step[XL__MAX_STEPS]; /* last: plan_cache.h */
 };

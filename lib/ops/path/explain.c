@@ -119,6 +119,13 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
                    call_ns(w, c->plan) / ns_per_us);
 }
 
+static void add_note(const struct xl__plan *plan, char *why, size_t cap)
+{
+    const size_t len = strlen(why);
+    if (plan->note)
+        xl__strfmt(why + len, cap - len, "; %s", plan->note);
+}
+
 /* The sums of a plan and those after it; what limits the slowest. */
 static void describe_plans(const struct xl__plan *first, xl_choice *out)
 {
@@ -152,6 +159,7 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)
         return;
+    add_note(c->plan, out->why, sizeof out->why);
     describe_plans(c->plan, out);
     out->est_ns = call_ns(w, c->plan);
     describe_launch(out);

@@ -163,10 +163,8 @@ static struct xl__step *add_dequantise(const struct xl__limits *l,
     return s;
 }
 
-/* An operand of a step, its memory and its offset: from slots of GEMM's to
- * others, `first` elements behind, whole lines. */
-static void move_operand(struct xl__step *s, const unsigned from[2],
-                         const unsigned to[2], size_t first)
+void xl__qgemm_move_operand(struct xl__step *s, const unsigned from[2],
+                            const unsigned to[2], size_t first)
 {
     for (unsigned i = 0; i < s->n_args; i++) {
         struct xl__arg *a = &s->args[i];
@@ -197,7 +195,7 @@ static void move_scale(struct xl__step *s, const struct xl__epilogue_text *t,
 {
     const unsigned at = XL__GEMM_OPERAND_VALUE + k * XL__EPILOGUE_VALUES;
     const unsigned from[2] = {XL__GEMM_OPERAND + k, at + XL__EPILOGUE_AT};
-    move_operand(s, from, to, first);
+    xl__qgemm_move_operand(s, from, to, first);
     for (unsigned i = 0; i < s->n_args; i++) {
         struct xl__arg *a = &s->args[i];
         const unsigned along = a->slot - at - XL__EPILOGUE_STRIDE; /* wraps */
@@ -211,21 +209,33 @@ static void move_scale(struct xl__step *s, const struct xl__epilogue_text *t,
 /* The steps of the product read W, dequantised, or A and scales from the
  * workspace, from these bytes on. */
 static void place_operands(const struct xl__qgemm_canonical *c, size_t first,
-                           size_t scales, struct xl__plan *p)
+                           size_t scales, struct xl__step *from,
+                           const struct xl__step *end)
 {
-    for (unsigned i = 1; i < p->n_steps; i++) {
-        struct xl__step *s = &p->step[i];
+    for (struct xl__step *s = from; s < end; s++) {
         if (!c->scaled) {
-            move_operand(s, in_b, in_scratch,
-                         first / xl_dtype_bytes(factor_type(c)));
+            xl__qgemm_move_operand(s, in_b, in_scratch,
+                                   first / xl_dtype_bytes(factor_type(c)));
             continue;
         }
         const unsigned k = c->scaled->n_operands;
-        move_operand(s, in_b, in_blocks, 0);
-        move_operand(s, in_a, in_scratch, first);
+        xl__qgemm_move_operand(s, in_b, in_blocks, 0);
+        xl__qgemm_move_operand(s, in_a, in_scratch, first);
         move_scale(s, c->scaled, k - 2, in_scratch, scales / sizeof(float));
         move_scale(s, c->scaled, k - 1, in_scales, 0);
     }
+}
+
+/* The one that takes the plans of this variant of GEMM. */
+static const struct xl__variant *variant_of(const struct xl__variant *gemm)
+{
+    static const struct xl__variant *const all[] = {
+        &xl__qgemm_gemm_wgmma, &xl__qgemm_gemm_mma,  &xl__qgemm_gemm_dpas,
+        &xl__qgemm_gemm_cpu,   &xl__qgemm_gemm_simt, &xl__qgemm_gemm_tiled};
+    unsigned i = 0;
+    while (all[i]->own != gemm)
+        i++;
+    return all[i];
 }
 
 static xl_status plan(const struct xl__limits *l, const void *desc,
@@ -235,6 +245,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     enum { ALIGN = 256 };
     const struct xl__qgemm_canonical *c = desc;
     struct xl__gemm_canonical product = {.g = {0}};
+    if (c->norm)
+        return xl__qgemm_plan_normed(l, c, params, variant_of(of), p);
     struct xl__step *const s = c->scaled ? xl__qgemm_add_quantise_rows(l, c, p)
                                          : add_dequantise(l, c, p);
     xl__qgemm_product(c, &product);
@@ -250,7 +262,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         last[-1].as.u = first;
     last->as.u = c->scaled ? scales : first / xl_dtype_bytes((xl_dtype)c->a);
     p->scratch_bytes = scales + (c->scaled ? c->m * sizeof(float) : 0);
-    place_operands(c, first, scales, p);
+    place_operands(c, first, scales, s + 1, &p->step[p->n_steps]);
     const double read = c->scaled ? (double)c->m * (double)c->k *
                                         (double)xl_dtype_bytes((xl_dtype)c->a)
                                   : xl__qgemm_weight_bytes(c);

@@ -59,6 +59,33 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
         (int)xl__min_size(wg, lanes < LEAST_LANES ? 1 : lanes);
 }
 
+/* Of a kernel that norms A for each row of items, or not at all. */
+static struct xl__cost cost_of(const struct xl__limits *l,
+                               const struct xl__qgemm_canonical *c,
+                               const struct xl__params *params, bool norms)
+{
+    const double tm = (double)params->value[XL__QGEMM_TM],
+                 rn = (double)params->value[XL__QGEMM_RN];
+    const size_t rows = tunable_value(params, XL__QGEMM_WG) /
+                        tunable_value(params, XL__QGEMM_LANES) *
+                        tunable_value(params, XL__QGEMM_RN);
+    const double groups = (double)xl__ceil_div(c->n, rows),
+                 blocks = (double)xl__ceil_div(
+                     c->m, tunable_value(params, XL__QGEMM_TM));
+    const double used =
+        (double)c->m / (blocks * tm) * (double)c->n / (groups * (double)rows);
+    return (struct xl__cost){
+        .flop = xl__qgemm_flop(c) / used +
+                (norms ? xl__qgemm_norm_flop(c, groups * (double)rows / rn *
+                                                    blocks * tm)
+                       : 0),
+        .flop_frac = xl__model(l, XL__M_skinny_frac),
+        .bytes = xl__qgemm_weight_bytes(c) * blocks + xl__qgemm_other_bytes(c),
+        .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
+        .fill = xl__fill(l, groups * blocks),
+        .launches = c->activations ? 2 : 1};
+}
+
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                             const struct xl__params *params,
                             struct xl__plan *p)
@@ -76,6 +103,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
     const size_t groups = xl__ceil_div(c->n, rows);
     const size_t blocks = xl__ceil_div(c->m, tm);
+    if (c->norm && !xl__qgemm_is_within(l, c, params, cost_of))
+        return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_gemv, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
         xl__plan_add(p, "quantised/gemv.cl", "qgemm_gemv", 0, 0);
@@ -89,17 +118,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     if (c->activations)
         xl__define_dot(step, xl__text(l, XL__F_dot));
     xl__qgemm_add_args(step, c);
-    const double used = (double)c->m / (double)(blocks * tm) * (double)c->n /
-                        (double)(groups * rows);
-    const struct xl__cost work = {
-        .flop = p->flop / used,
-        .flop_frac = xl__model(l, XL__M_skinny_frac),
-        .bytes = xl__qgemm_weight_bytes(c) * (double)blocks +
-                 xl__qgemm_other_bytes(c),
-        .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
-        .fill = xl__fill(l, (double)groups * (double)blocks),
-        .launches = c->activations ? 2 : 1};
+    const struct xl__cost work = cost_of(l, c, params, c->norm);
     xl__estimate(l, &work, p);
+    if (c->norm)
+        p->note = "the kernel norms A: sooner done than a launch more";
     return XL_OK;
 }
 

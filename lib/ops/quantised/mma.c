@@ -169,6 +169,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const struct set s = set_of(params);
     const bool by_lines = is_by_lines(l, c, &s);
+    if (c->norm)
+        return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_mma, p);
     const size_t rows = rows_of(&s, op), items = s.sk * s.rt * op->lanes;
     const size_t groups = xl__ceil_div(c->n, rows),
                  blocks = xl__ceil_div(c->m, s.tm);

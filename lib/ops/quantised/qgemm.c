@@ -4,10 +4,12 @@
  * kernels share, and the public functions. */
 #include "ops/quantised/qgemm.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/numbers.h"
+#include "ops/normalization/row_op.h"
 #include "ops/path/check.h"
 #include "ops/path/cost.h"
 #include "ops/path/operands.h"
@@ -26,10 +28,13 @@ size_t xl__qgemm_row_bytes(const struct xl__qgemm_canonical *c)
     return c->k / f->block * f->block_bytes;
 }
 
+/* A norm: a square, a sum and two products for each element of A. */
 double xl__qgemm_flop(const struct xl__qgemm_canonical *c)
 {
+    static const double norm_flop = 4;
     const double per_element = c->epilogue ? c->epilogue->flop : 0;
-    return (double)c->m * (double)c->n * (2 * (double)c->k + per_element);
+    return (double)c->m * (double)c->n * (2 * (double)c->k + per_element) +
+           (c->norm ? norm_flop * (double)c->m * (double)c->k : 0);
 }
 
 /* By the bits of an element: sizes of a class need not be whole blocks. */
@@ -50,8 +55,10 @@ double xl__qgemm_weight_bytes(const struct xl__qgemm_canonical *c)
 double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c)
 {
     return (double)c->m *
-           ((double)c->k * (double)xl_dtype_bytes((xl_dtype)c->a) +
-            (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c));
+               ((double)c->k * (double)xl_dtype_bytes((xl_dtype)c->a) +
+                (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c)) +
+           (c->norm ? (double)c->k * (double)xl_dtype_bytes((xl_dtype)c->gain)
+                    : 0);
 }
 
 bool xl__qgemm_has_groups(const struct xl__qgemm_canonical *c)
@@ -150,6 +157,42 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
     return XL_OK;
 }
 
+static xl_status check_norm(const xl_qgemm *g, struct xl__error *e)
+{
+    const xl_mat *gain = &g->norm.gain;
+    const double eps = g->norm.eps;
+    if ((unsigned)g->norm.kind >= XL_N_QGEMM_NORM_KINDS)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "invalid value %d for qgemm's norm: must be an "
+                             "xl_qgemm_norm_kind",
+                             (int)g->norm.kind);
+    if (!g->norm.kind)
+        return XL_OK;
+    if (!xl__view_is_set(gain))
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "qgemm's norm has no gain: must be a row of %zu "
+                             "elements",
+                             g->w.shape.cols);
+    if (eps != 0 && !(eps >= (double)FLT_MIN && eps <= (double)FLT_MAX))
+        return xl__error_set(e, XL_BAD_SCALAR,
+                             "eps of qgemm's norm is %g; it must be a "
+                             "positive finite number that f32 holds with full "
+                             "precision, or 0 for 1e-5",
+                             eps);
+    if (gain->dtype != XL_F32 && gain->dtype != XL_F16 &&
+        gain->dtype != XL_BF16)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "gain of qgemm's norm is of %s; it must be of "
+                             "f32, f16 or bf16",
+                             xl_dtype_name(gain->dtype));
+    if (gain->col_stride != 1)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "gain of qgemm's norm has a column stride of "
+                             "%zu; its elements must be contiguous",
+                             gain->col_stride);
+    return XL_OK;
+}
+
 /* A part of W as a region: `bytes` of them, in elements of `dtype`. */
 static xl_status add_part(xl_queue *q, const char *name, size_t offset,
                           size_t bytes, xl_dtype dtype, bool is_written)
@@ -202,7 +245,7 @@ fail:
 static xl_status check_descriptor(xl_queue *q, const void *desc,
                                   bool with_memory)
 {
-    enum { OPERANDS = 5 };
+    enum { OPERANDS = 6 };
     xl_status status = XL_OK;
     const xl_qgemm *g = desc;
     struct xl__region *r;
@@ -210,11 +253,17 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     q->memory.n = 0;
     TRY(check_shape(g, &q->error));
     TRY(check_types(g, &q->error));
+    TRY(check_norm(g, &q->error));
     TRY(xl__operand_add_mat(q, "A", &g->a, g->m, g->w.shape.cols, &r));
     TRY(xl__operand_add_mat(q, "C", &g->c, g->m, g->w.shape.rows, &r));
     r->is_written = true;
     TRY(xl__region_check_itself(r, &q->error));
     TRY(xl__qmat_add_regions(q, &g->w, false, mem));
+    if (g->norm.kind) {
+        mem[q->memory.n] = g->norm.gain.mem;
+        TRY(xl__operand_add_mat(q, "gain", &g->norm.gain, 1, g->w.shape.cols,
+                                &r));
+    }
     for (unsigned i = 0; i < q->memory.n; i++)
         TRY(xl__operand_locate(&q->memory, i, mem[i], with_memory, &q->error));
     TRY(xl__operands_check(&g->epilogue, XL__EPILOGUE, &q->error));
@@ -242,6 +291,13 @@ static size_t rows_aligned(const xl_mat *x, size_t rows)
                                            : x->row_stride * elem);
 }
 
+static void set_norm_sizes(struct xl__qgemm_canonical *c)
+{
+    c->of_m = c->norm ? c->m : 0;
+    c->of_n = c->norm ? c->n : 0;
+    c->of_k = c->norm ? c->k : 0;
+}
+
 void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
                    struct xl__call *call)
 {
@@ -264,6 +320,21 @@ void xl__qmat_bind(const xl_qmat *w, struct xl__qgemm_canonical *to,
     call->value[XL__QGEMM_OFF_BLOCKS].u = w->offset;
     call->value[XL__QGEMM_OFF_SCALES].u = w->scales_offset;
     call->value[XL__QGEMM_OFF_ZEROS].u = w->zeros_offset;
+}
+
+static void bind_norm(const xl_qgemm *g, struct xl__qgemm_canonical *to,
+                      struct xl__call *call)
+{
+    static const double usual_eps = 1e-5;
+    const xl_mat *gain = &g->norm.gain;
+    to->norm = (size_t)g->norm.kind;
+    to->gain = (size_t)gain->dtype;
+    to->gain_aligned =
+        bytes_aligned(&gain->mem, gain->offset * xl_dtype_bytes(gain->dtype));
+    set_norm_sizes(to);
+    call->mem[XL__QGEMM_GAIN] = gain->mem;
+    call->value[XL__QGEMM_OFF_GAIN].u = gain->offset;
+    call->value[XL__QGEMM_EPS].f = g->norm.eps == 0 ? usual_eps : g->norm.eps;
 }
 
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
@@ -290,6 +361,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                                               XL__EPILOGUE,
                                               NULL};
     xl__qmat_bind(&g->w, to, call);
+    if (g->norm.kind)
+        bind_norm(g, to, call);
     call->mem[XL__QGEMM_A] = g->a.mem;
     call->mem[XL__QGEMM_C] = g->c.mem;
     call->mem[XL__MEM_SCRATCH] = g->workspace;
@@ -331,6 +404,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_add(out, " fast");
     if (c->activations)
         xl__str_add(out, " activations:i8");
+    if (c->norm)
+        xl__str_printf(out, " rms:%s", xl_dtype_name((xl_dtype)c->gain));
     if (c->c != c->a)
         xl__str_printf(out, " to:%s", xl_dtype_name((xl_dtype)c->c));
     if (c->epilogue)
@@ -349,6 +424,7 @@ static void represent_class(const void *canonical, enum xl__class_end end,
         to->group = to->k;
     to->row_stride_a = to->m == 1 ? 0 : to->k;
     to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c;
+    set_norm_sizes(to);
 }
 
 static const char *forced_variant(const void *desc)
@@ -370,6 +446,7 @@ static void keep_memory(struct xl__kept *k, void *desc)
     xl__keep_mem(k, &own->a.mem);
     xl__qmat_keep(k, &own->w);
     xl__keep_mem(k, &own->c.mem);
+    xl__keep_mem(k, &own->norm.gain.mem);
     xl__keep_mem(k, &own->workspace);
     xl__keep_epilogue(k, &own->epilogue);
 }
@@ -484,6 +561,12 @@ void xl__qgemm_add_args(struct xl__step *step,
     xl__arg_u64(step, c->col_stride_c);
     xl__arg_u32(step, c->m);
     xl__arg_u32(step, c->n);
+    if (c->norm) {
+        xl__define(step, "GT", (long)c->gain);
+        xl__arg_mem(step, XL__QGEMM_GAIN);
+        xl__arg_value_u64(step, XL__QGEMM_OFF_GAIN);
+        xl__arg_value_f32(step, XL__QGEMM_EPS);
+    }
     xl__arg_epilogue(step, c->epilogue, XL__QGEMM_OPERAND,
                      XL__QGEMM_OPERAND_VALUE, 0, false);
 }

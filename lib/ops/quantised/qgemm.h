@@ -5,6 +5,7 @@
 
 #include <crosslane/qgemm.h>
 
+#include "device/time_model.h"
 #include "ops/gemm/gemm.h"
 #include "runtime/epilogue.h"
 
@@ -21,6 +22,10 @@ struct xl__qgemm_canonical {
     size_t a_aligned, w_aligned, c_aligned;
     size_t is_fast;              /* weights may be rounded to A's type */
     size_t activations;          /* xl_activations */
+    /* Of the norm of A's rows, else 0: xl_qgemm_norm_kind; of its gain the
+     * xl_dtype, and the bytes to which it is aligned; the sizes of the call,
+     * of which its form is, also in a self-check case. */
+    size_t norm, gain, gain_aligned, of_m, of_n, of_k;
     size_t has_svm;              /* A or C is SVM; where `scaled`, or W */
     const struct xl__epilogue_text *epilogue; /* NULL: none */
     /* The epilogue of a product of bytes, behind the scales of its row and of
@@ -29,13 +34,15 @@ struct xl__qgemm_canonical {
 };
 
 /* Call slots of its plans: those of GEMM, whose plans many rows take, with the
- * parts of W where that has scales. */
+ * parts of W and the gain where that has scales, and eps where it has lists.
+ */
 enum {
     XL__QGEMM_A = XL__GEMM_A,
     XL__QGEMM_C = XL__GEMM_C,
     XL__QGEMM_BLOCKS = XL__GEMM_SCALES,
     XL__QGEMM_SCALES,
     XL__QGEMM_ZEROS,
+    XL__QGEMM_GAIN,
     XL__QGEMM_PARTS = 3,
     XL__QGEMM_OPERAND = XL__GEMM_OPERAND
 };
@@ -45,6 +52,8 @@ enum {
     XL__QGEMM_OFF_BLOCKS = XL__GEMM_OFF_SCALES,
     XL__QGEMM_OFF_SCALES,
     XL__QGEMM_OFF_ZEROS,
+    XL__QGEMM_OFF_GAIN,
+    XL__QGEMM_EPS = XL__GEMM_OFF_AT,
     XL__QGEMM_OPERAND_VALUE = XL__GEMM_OPERAND_VALUE
 };
 
@@ -133,6 +142,30 @@ xl__qgemm_add_quantise_rows(const struct xl__limits *l,
                             struct xl__plan *p);
 void xl__qgemm_add_args(struct xl__step *step,
                         const struct xl__qgemm_canonical *c);
+/* An operand of a step, its memory and its offset: from slots to others,
+ * `first` elements behind, whole lines. */
+void xl__qgemm_move_operand(struct xl__step *s, const unsigned from[2],
+                            const unsigned to[2], size_t first);
+
+/* norm.c. Plan the norm of A by the kernels of xl_norm, into the workspace,
+ * then a variant that does not norm A, with that in its place. p is empty. */
+xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
+                                const struct xl__qgemm_canonical *c,
+                                const struct xl__params *params,
+                                const struct xl__variant *of,
+                                struct xl__plan *p);
+/* What a variant's kernel costs, whether it norms A or not. */
+typedef struct xl__cost xl__qgemm_cost(const struct xl__limits *l,
+                                       const struct xl__qgemm_canonical *c,
+                                       const struct xl__params *params,
+                                       bool norms);
+/* Is a norm in the kernel sooner done than a launch more? */
+bool xl__qgemm_is_within(const struct xl__limits *l,
+                         const struct xl__qgemm_canonical *c,
+                         const struct xl__params *params,
+                         xl__qgemm_cost *cost);
+/* Flop of a norm in a kernel, whose items read so many rows of A. */
+double xl__qgemm_norm_flop(const struct xl__qgemm_canonical *c, double rows);
 
 /* selfcheck.c: members of xl__op_qgemm. */
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,

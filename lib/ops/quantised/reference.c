@@ -16,6 +16,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 {
     enum { MOST_ITEMS = 64 }; /* of a group, along n */
     const struct xl__qgemm_canonical *c = desc;
+    if (c->norm)
+        return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_ref, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
         xl__plan_add(p, "quantised/reference.cl", "qgemm_ref", 0, 0);

@@ -23,6 +23,21 @@ enum {
     GROUP_ROWS = 3
 };
 
+/* Elements between rows of A, so that they are aligned as those of the call.
+ */
+static size_t gap_of(const struct xl__qgemm_canonical *c)
+{
+    const size_t elem = xl_dtype_bytes((xl_dtype)c->a);
+    return c->a_aligned % EVEN_GAP ? GAP * xl__max_size(1, c->a_aligned / elem)
+                                   : EVEN_GAP;
+}
+
+/* A norm's form may not take more columns than those of the call. */
+static size_t at_most(const struct xl__qgemm_canonical *c, size_t k)
+{
+    return c->norm ? xl__min_size(k, c->k) : k;
+}
+
 /* Sizes and strides of the case of the product, columns in whole blocks. */
 static void shrink_product(const struct xl__qgemm_canonical *c,
                            const struct xl__variant *gemm,
@@ -37,12 +52,11 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
     xl__gemm_shrink(&product, gemm, params, &small);
     to->m = small.g.m;
     to->n = small.g.n;
-    to->k = xl__round_up(small.g.k, group);
+    to->k = at_most(c, xl__round_up(small.g.k, group));
     to->group = xl__qgemm_has_groups(c) ? group : to->k;
     to->col_stride_c = small.g.c.col_stride;
-    const size_t gap = !c->scaled                   ? small.g.a.row_stride - small.g.k
-                       : c->a_aligned % EVEN_GAP ? GAP
-                                                 : EVEN_GAP;
+    const size_t gap =
+        c->scaled || c->norm ? gap_of(c) : small.g.a.row_stride - small.g.k;
     to->row_stride_a = to->m == 1 ? 0 : to->k + gap;
     to->row_stride_c = to->m == 1 ? 0 : small.g.c.row_stride;
 }
@@ -88,15 +102,16 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
         to->k = xl__round_up(to->k, XL__QGEMM_STAGE);
     else if (is_skinny && to->k % XL__QGEMM_STAGE == 0)
         to->k += has_groups ? group : XL__QGEMM_UNIT;
+    to->k = at_most(c, to->k);
     to->group = has_groups ? group : to->k;
     to->col_stride_c = xl__min_size(to->col_stride_c, 2);
-    to->row_stride_a =
-        to->m == 1 ? 0 : to->k + (to->a_aligned % EVEN_GAP ? GAP : EVEN_GAP);
+    to->row_stride_a = to->m == 1 ? 0 : to->k + gap_of(to);
     to->row_stride_c = to->m == 1 ? 0 : to->n * to->col_stride_c + GAP;
 }
 
 /* What a case owns besides its memory: the weights, n x k; behind them A as it
- * is multiplied, m x k, and how far each element may be from that. */
+ * is multiplied, m x k, and how far each element may be from that, but for
+ * roundings. */
 struct qgemm_case {
     struct xl__case_epilogue hook;
     struct xl__epilogue_text scaled; /* with the operands of `hook` */
@@ -109,7 +124,7 @@ static void make_row(const struct xl__qgemm_canonical *c, float *x,
                      float *apart)
 {
     static const double bytes = 127, middle = 0.5, near = 0x1p-14,
-                        least = 0x1p-90;
+                        normed_near = 0x1p-10, least = 0x1p-90;
     const size_t group = !c->activations        ? 0
                          : c->format == XL_INT8 ? c->k
                                                 : XL__QGEMM_UNIT;
@@ -120,10 +135,45 @@ static void make_row(const struct xl__qgemm_canonical *c, float *x,
         for (size_t l = first; l < first + group; l++) {
             const double q = top < least ? 0 : x[l] / top * bytes;
             const bool is_either = fabs(fabs(q - trunc(q)) - middle) < near;
+            if (c->norm) {
+                apart[l] = (float)((middle + normed_near) * top / bytes);
+                continue;
+            }
             x[l] = (float)(rint(q) * top / bytes);
             apart[l] = is_either ? (float)(top / bytes) : 0;
         }
     }
+}
+
+static const double case_eps = 0.25;
+
+static void norm_row(const struct xl__qgemm_canonical *c, const void *gain,
+                     float *x)
+{
+    double squares = 0;
+    for (size_t l = 0; l < c->k; l++)
+        squares += (double)x[l] * (double)x[l];
+    const double factor = 1 / sqrt(squares / (double)c->k + case_eps);
+    for (size_t l = 0; l < c->k; l++)
+        x[l] =
+            (float)(x[l] * factor *
+                    xl__dtype_load(gain, GUARD_ELEMS + l, (xl_dtype)c->gain));
+}
+
+/* The gain, in memory of the case; NULL: no memory. */
+static const void *make_gain(const struct xl__qgemm_canonical *c,
+                             struct xl__selfcheck_case *t)
+{
+    struct xl__rng rng;
+    void *gain = xl__case_add_memory(t, XL__QGEMM_GAIN, c->k + 2 * GUARD_ELEMS,
+                                     (xl_dtype)c->gain, GUARD);
+    xl__rng_seed(&rng, SEED + 2);
+    for (size_t l = 0; gain && l < c->k; l++)
+        xl__dtype_store(gain, GUARD_ELEMS + l, (xl_dtype)c->gain,
+                        xl__rng_normal(&rng));
+    t->call.value[XL__QGEMM_OFF_GAIN].u = GUARD_ELEMS;
+    t->call.value[XL__QGEMM_EPS].f = case_eps;
+    return gain;
 }
 
 /* Are weights sums of a code's part and another one? Each is at most twice the
@@ -155,30 +205,37 @@ static double bytes_error(const struct xl__qgemm_canonical *c, const float *a,
 static double expected_value(const struct xl__selfcheck_case *t,
                              unsigned result, const size_t *at, double *error)
 {
-    static const double roundings = 8, u = 0x1p-23, least = 0x1p-126;
+    static const double u = 0x1p-23;
     const struct xl__qgemm_canonical *c = t->of;
+    const double k = (double)c->k, least = c->norm ? 0x1p-109 : 0x1p-126,
+                 roundings = c->norm ? k / 2 + 16 : 8;
     const struct qgemm_case *own = t->own;
     const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
     const xl_dtype dtype = (xl_dtype)c->c;
     const bool is_rounded = c->is_fast && c->a != XL_F32;
     const float *a = own->w + (c->n + at[0]) * c->k;
-    double y = 0, size = 0, all = 0;
+    double y = 0, size = 0, all = 0, weights = 0;
     (void)result;
     for (size_t l = 0; l < c->k; l++) {
         const double x = (double)a[l];
         const double term = x * (double)own->w[at[1] * c->k + l];
         y += term;
         all += fabs(x);
+        weights += fabs((double)own->w[at[1] * c->k + l]);
         size += fabs(term);
     }
-    *error = expm1(((double)c->k + roundings) * log1p(u)) * size +
-             2 * (double)c->k * least;
+    *error = expm1((k + roundings) * log1p(u)) * size + 2 * k * least;
     if (c->activations)
-        *error = bytes_error(c, a, a + c->m * c->k, own->w + at[1] * c->k);
+        *error = (c->norm ? *error : 0) +
+                 bytes_error(c, a, a + c->m * c->k, own->w + at[1] * c->k);
     if (is_rounded)
         *error += (1 + *error / fmax(size, least)) *
                   (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
                    xl__dtype_underflow((xl_dtype)c->a) * all);
+    if (c->norm) /* A' is of A's type */
+        *error += (1 + *error / fmax(size, least)) *
+                  (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
+                   xl__dtype_underflow((xl_dtype)c->a) * weights);
     if (c->epilogue)
         return xl__case_epilogue_expected(&own->hook, t, along, dtype, y,
                                           *error, error);
@@ -249,6 +306,7 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
     struct xl__qgemm_canonical *c = small;
     const size_t size[XL__N_ALONG] = {1, 1, c->m, c->n};
     const size_t elems_a = (c->m - 1) * c->row_stride_a + c->k;
+    const void *gain = NULL;
     const size_t elems_c =
         (c->m - 1) * c->row_stride_c + (c->n - 1) * c->col_stride_c + 1;
     size_t bytes;
@@ -269,6 +327,8 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
         !xl__case_add_memory(t, XL__QGEMM_C, elems_c + 2 * GUARD_ELEMS,
                              (xl_dtype)c->c, GUARD))
         return XL_NO_MEMORY;
+    if (c->norm && !(gain = make_gain(c, t)))
+        return XL_NO_MEMORY;
     t->call.value[XL__GEMM_ALPHA].f = 1;
     t->call.value[XL__QGEMM_OFF_A].u = GUARD_ELEMS;
     t->call.value[XL__QGEMM_OFF_C].u = GUARD_ELEMS;
@@ -282,6 +342,8 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
             xl__dtype_store(a, e, (xl_dtype)c->a, xl__rng_normal(&rng));
             row[l] = (float)xl__dtype_load(a, e, (xl_dtype)c->a);
         }
+        if (gain)
+            norm_row(c, gain, row);
         make_row(c, row, row + c->m * c->k);
     }
     TRY(make_weights(c, t, own->w));

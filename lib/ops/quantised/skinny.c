@@ -2,7 +2,8 @@
 /* qgemm_skinny: up to 8 rows of A by a sub-group's matrix instructions. A
  * compute unit has as many groups as its sub-groups of W's columns fill, each
  * of which goes through its tiles of W without a pause, and holds A in
- * registers. Weights are copied by lines of bytes (NV-64, NV-65). */
+ * registers, normed where the call asks for it: for all of its rows of W.
+ * Weights are copied by lines of bytes (NV-64, NV-65). */
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "ops/path/cost.h"
@@ -127,6 +128,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         items > xl__size_or(l, XL__F_max_wg_size, 1) ||
         local > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
+    if (c->norm && c->gain_aligned < LINE)
+        return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_skinny, p);
     struct xl__step *step =
         xl__plan_add(p, "quantised/skinny.cl", "qgemm_skinny", 0, 0);
     p->flop = xl__qgemm_flop(c);
@@ -157,6 +160,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
             xl__fill(l, (double)groups * (double)blocks / (double)per_unit),
         .launches = 1};
     xl__estimate(l, &work, p);
+    if (c->norm)
+        p->note = "the kernel norms A, once in each of its groups";
     return XL_OK;
 }
 

@@ -153,6 +153,13 @@ static void random_qgemm(struct xl__rng *rng, void *out)
     g.c = xl__rng_below(rng, 2)
               ? xl_mat_rows(NULL, g.w.shape.rows, types[xl__rng_below(rng, 3)])
               : xl_mat_cols(NULL, g.m, types[xl__rng_below(rng, 3)]);
+    if (xl__rng_below(rng, 3) == 0) {
+        g.norm.kind = XL_QGEMM_NORM_RMS;
+        g.norm.gain = xl_mat_rows(NULL, k, types[xl__rng_below(rng, 3)]);
+        g.norm.gain.offset = xl__rng_below(rng, 3);
+    }
+    if (g.w.shape.format != XL_INT8 && xl__rng_below(rng, 4) == 0)
+        g.activations = XL_ACTIVATIONS_I8; /* int8 needs a queue */
     memcpy(out, &g, sizeof g);
 }
 

@@ -112,7 +112,8 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         .off = by_lines ? WHOLE : 8,
         .off_w = by_lines ? WHOLE * i_weights : weights[i_weights].w_off,
         .columns_c = i_set % 4 == 1,
-        .bias_relu = i_set % 2};
+        .bias_relu = i_set % 2,
+        .gain = i_weights % 3 == 2 ? 1 + types[i_set % 3] : 0};
 }
 
 static void check(const struct qgemm_case *c, const char *variant,
@@ -166,6 +167,7 @@ static struct qgemm_case over_skinny(unsigned i_set, unsigned i_weights)
     c.out = i_set % 3 ? XL_F32 : XL_F16;
     c.columns_c = i_set % 4 == 1;
     c.bias_relu = i_set % 2;
+    c.gain = i_weights / 2 % 2 ? 0 : 1 + types[(i_set + 1) % 3];
     return c;
 }
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The norm of A's rows ahead of a product: by the kernels of xl_norm, into the
+ * workspace.
+ *
+ *   workspace   what the norm and the variant need, in turn; then A', m x k,
+ *               dense, of A's type
+ *
+ * The norm's form is that of the call's sizes also in a self-check case, whose
+ * programs must be the same. */
+#include "ops/normalization/norm.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/numbers.h"
+#include "ops/path/cost.h"
+#include "ops/quantised/qgemm.h"
+
+double xl__qgemm_norm_flop(const struct xl__qgemm_canonical *c, double rows)
+{
+    static const double of_element = 3; /* a square, a sum, the gain */
+    return of_element * rows * (double)c->k;
+}
+
+bool xl__qgemm_is_within(const struct xl__limits *l,
+                         const struct xl__qgemm_canonical *c,
+                         const struct xl__params *params, xl__qgemm_cost *cost)
+{
+    struct xl__qgemm_canonical whole = *c;
+    const char *bound;
+    whole.m = c->of_m;
+    whole.n = c->of_n;
+    whole.k = c->of_k;
+    const struct xl__cost apart = cost(l, &whole, params, false),
+                          within = cost(l, &whole, params, true);
+    return !c->activations &&
+           xl__work_ns(l, &within, &bound) <=
+               xl__work_ns(l, &apart, &bound) + xl__launch_ns(l);
+}
+
+/* The canonical descriptor of the norm of rows x cols; `to` is zero. */
+static void describe_norm(const struct xl__qgemm_canonical *c, size_t rows,
+                          size_t cols, xl_norm *to)
+{
+    const xl_mat src = {.row_stride = c->row_stride_a, .col_stride = 1,
+                        .dtype = (xl_dtype)c->a},
+                 dst = {.row_stride = cols, .col_stride = 1,
+                        .dtype = (xl_dtype)c->a},
+                 gain = {.row_stride = cols, .col_stride = 1,
+                         .dtype = (xl_dtype)c->gain};
+    to->rows = rows;
+    to->cols = cols;
+    to->kind = XL_NORM_RMS;
+    to->eps = 1;
+    xl__row_view(&src, rows, cols, c->a_aligned, &to->src);
+    xl__row_view(&dst, rows, cols, 0, &to->dst);
+    xl__row_view(&gain, 1, cols, c->gain_aligned, &to->scale);
+    to->scale.mem.svm = (void *)1;
+}
+
+/* Call slots of the norm's steps are those of the product; A' is behind
+ * `first` elements of the workspace. No product has lists, or an offset of B.
+ */
+static void move_args(struct xl__step *s, size_t first)
+{
+    enum { NO_MEM = XL__GEMM_AT, ZERO = XL__GEMM_OFF_B };
+    static const unsigned mem[] = {[XL__MEM_SCRATCH] = XL__MEM_SCRATCH,
+                                   [XL__ROWS_SRC] = XL__QGEMM_A,
+                                   [XL__ROWS_DST] = XL__MEM_SCRATCH,
+                                   [XL__ROWS_ADDED] = NO_MEM,
+                                   [XL__NORM_MEM_GAIN] = XL__QGEMM_GAIN,
+                                   [XL__NORM_MEM_BIAS] = NO_MEM,
+                                   [XL__NORM_MEM_SUM] = NO_MEM},
+                          value[] = {[XL__ROWS_SCALE] = XL__GEMM_ALPHA,
+                                     [XL__ROWS_OFF_SRC] = XL__QGEMM_OFF_A,
+                                     [XL__ROWS_OFF_DST] = ZERO,
+                                     [XL__ROWS_OFF_ADDED] = ZERO,
+                                     [XL__NORM_OFF_GAIN] = XL__QGEMM_OFF_GAIN,
+                                     [XL__NORM_OFF_BIAS] = ZERO,
+                                     [XL__NORM_OFF_SUM] = ZERO,
+                                     [XL__NORM_EPS] = XL__QGEMM_EPS};
+    for (unsigned i = 0; i < s->n_args; i++) {
+        struct xl__arg *a = &s->args[i];
+        if (a->kind == XL__ARG_MEM) {
+            a->slot = mem[a->slot];
+        } else if (a->kind == XL__ARG_VALUE_U64 ||
+                   a->kind == XL__ARG_VALUE_F32) {
+            if (a->slot == XL__ROWS_OFF_DST)
+                a->as.u = first;
+            a->slot = value[a->slot];
+        }
+    }
+}
+
+/* norm_ref needs no local memory. */
+static xl_status plan_norm(const struct xl__limits *l,
+                           const struct xl__qgemm_canonical *c,
+                           struct xl__plan *p)
+{
+    struct xl__params params = {.source = "model"};
+    xl_norm whole = {.size = 0}, n = {.size = 0};
+    describe_norm(c, c->of_m, c->of_k, &whole);
+    describe_norm(c, c->m, c->k, &n);
+    xl__norm_online.choose(l, &whole, &params);
+    const xl_status status = xl__norm_online.plan(l, &n, &params, p);
+    if (status != XL_UNSUPPORTED)
+        return status;
+    return xl__norm_ref.refuses(l, &n)
+               ? XL_UNSUPPORTED
+               : xl__norm_ref.plan(l, &n, &params, p);
+}
+
+static const char *note_of(const struct xl__qgemm_canonical *c,
+                           const struct xl__variant *of)
+{
+    if (c->activations)
+        return "A is normed by a step, then quantised by one";
+    if (of == &xl__qgemm_skinny)
+        return "A is normed by a step, since its gain is not at a multiple "
+               "of 16 bytes";
+    return of == &xl__qgemm_cpu || of == &xl__qgemm_gemv
+               ? "A is normed by a step: within the kernel it takes longer "
+                 "than a launch"
+               : "A is normed by a step of its own";
+}
+
+xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
+                                const struct xl__qgemm_canonical *c,
+                                const struct xl__params *params,
+                                const struct xl__variant *of,
+                                struct xl__plan *p)
+{
+    enum { ALIGN = 256, WORD = 16 };
+    static const unsigned in_a[2] = {XL__QGEMM_A, XL__QGEMM_OFF_A},
+                          in_scratch[2] = {XL__MEM_SCRATCH, XL__GEMM_OFF_B};
+    xl_status status = XL_OK;
+    struct xl__qgemm_canonical dense = *c;
+    const size_t elem = xl_dtype_bytes((xl_dtype)c->a), line = c->k * elem;
+    dense.norm = dense.gain = dense.gain_aligned = 0;
+    dense.row_stride_a = c->m == 1 ? 0 : c->k;
+    dense.a_aligned = WORD;
+    TRY(plan_norm(l, c, p));
+    const unsigned n = p->n_steps;
+    const size_t sums = p->scratch_bytes;
+    const double ns = p->est_ns;
+    TRY(of->plan(l, &dense, params, p));
+    const size_t first = xl__round_up(
+        xl__max_size(sums, p->scratch_bytes),
+        line / (size_t)xl__gcd(line, ALIGN) * ALIGN);
+    for (unsigned i = 0; i < n; i++)
+        move_args(&p->step[i], first / elem);
+    for (unsigned i = n; i < p->n_steps; i++)
+        xl__qgemm_move_operand(&p->step[i], in_a, in_scratch, first / elem);
+    p->scratch_bytes = first + c->m * line;
+    p->flop = xl__qgemm_flop(c);
+    p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
+    p->est_ns += ns;
+    p->note = note_of(c, of);
+fail:
+    return status;
+}
