@@ -99,10 +99,15 @@ static xl_status run_rotary(xl_queue *q, const struct lm_rotary *c)
     return xl_rotary_run(q, &r, NULL);
 }
 
+xl_epilogue lm_call_epilogue(const struct lm_call *c)
+{
+    return (xl_epilogue){*c->epilogue ? c->epilogue : NULL, c->names,
+                         *c->epilogue ? c->n_names : 0};
+}
+
 static xl_status run_call(xl_queue *q, struct lm_call *c)
 {
-    const xl_epilogue epilogue = {*c->epilogue ? c->epilogue : NULL, c->names,
-                                  *c->epilogue ? c->n_names : 0};
+    const xl_epilogue epilogue = lm_call_epilogue(c);
     const xl_expr_args args = {XL_EXPR_ARGS_INIT, .bindings = c->names,
                                .n_bindings = c->n_names};
     switch (c->kind) {

@@ -30,6 +30,8 @@ void lm_bind_scalar(struct lm_call *c, const char *name, double value);
 /* Bind a vector of the layer; false: the model has none. */
 bool lm_bind_vector(const struct lm_builder *b, struct lm_call *c,
                     const char *name, enum lm_vector_id id);
+/* The epilogue of a product, with pointers into the call. */
+xl_epilogue lm_call_epilogue(const struct lm_call *c);
 /* Make the call an expression over its names, compiled where it is new, and
  * count its bytes. */
 void lm_use_expr(struct lm_builder *b, struct lm_call *c, enum lm_expr which,

@@ -172,6 +172,8 @@ static void print_rates(const struct lm_run *r)
         add_rate(&text, "Prompt", r->prompt_rate, r->prompt_bound);
     if (!isnan(r->decode_rate))
         add_rate(&text, "Decoding", r->decode_rate, r->decode_bound);
+    if (!isnan(r->decode_launches))
+        xl__str_printf(&text, "A step has %g launches. ", r->decode_launches);
     if (r->arch->layers < r->arch->layers_of_model)
         xl__str_printf(&text,
                        "These are of %zu of the %zu layers; the bound "

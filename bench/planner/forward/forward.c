@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of a pass. Residuals, biases, the gate's activation and product
- * and the cap of logits are epilogues of products; the embedding and the choice
- * of the next token are expressions. */
+ * and the cap of logits are epilogues of products, and few rows are normed by
+ * the products that read them; the embedding and the choice of the next token
+ * are expressions. */
 #include "planner/forward/calls.h"
 
 #include <math.h>
@@ -73,9 +74,11 @@ static void add_residual(struct lm_builder *b, struct lm_call *c,
     c->bytes += (double)b->rows * (double)b->a->hidden * lm_elem_bytes(b);
 }
 
-static void add_norm(struct lm_builder *b, const char *name, size_t rows,
-                     xl_mat src, enum lm_vector_id gain)
+/* Returns the number of the call. */
+static size_t add_norm(struct lm_builder *b, const char *name, size_t rows,
+                       xl_mat src, enum lm_vector_id gain)
 {
+    const size_t at = b->pass->n;
     struct lm_call *c = lm_add_call(b, name, LM_NORM);
     const enum lm_vector_id bias = (enum lm_vector_id)(gain + 1);
     c->of.norm = (xl_norm){XL_NORM_INIT,
@@ -90,6 +93,48 @@ static void add_norm(struct lm_builder *b, const char *name, size_t rows,
     c->bytes = 2 * (double)rows * (double)b->a->hidden * lm_elem_bytes(b);
     c->sizes[0] = rows;
     c->sizes[1] = b->a->hidden;
+    return at;
+}
+
+/* The product with the norm of what it reads; false: not in its kernel, which
+ * would need the workspace for it. */
+static bool takes_norm(struct lm_builder *b, struct lm_call *c,
+                       const xl_norm *norm)
+{
+    size_t bytes = 0;
+    if (c->kind != LM_QGEMM)
+        return false;
+    xl_qgemm g = c->of.qgemm;
+    g.a = norm->src;
+    g.norm = (xl_qgemm_norm){XL_QGEMM_NORM_RMS, norm->scale, norm->eps};
+    g.epilogue = lm_call_epilogue(c);
+    return xl_qgemm_workspace(b->m->q, &g, &bytes) == XL_OK && bytes == 0;
+}
+
+/* Leave the norm that is call `at` to the products behind it, if each takes it
+ * into its kernel: a launch less. */
+static void join_norm(struct lm_builder *b, size_t at)
+{
+    enum { MOST_ROWS = 8 };
+    struct lm_pass *p = b->pass;
+    if (b->status != XL_OK)
+        return;
+    const xl_norm norm = p->list[at].of.norm;
+    if (norm.kind != XL_NORM_RMS || norm.rows > MOST_ROWS)
+        return;
+    for (size_t i = at + 1; i < p->n; i++)
+        if (!takes_norm(b, &p->list[i], &norm))
+            return;
+    for (size_t i = at + 1; i < p->n; i++) {
+        struct lm_call *c = &p->list[i];
+        c->of.qgemm.a = norm.src;
+        c->of.qgemm.norm =
+            (xl_qgemm_norm){XL_QGEMM_NORM_RMS, norm.scale, norm.eps};
+        c->bytes +=
+            (double)norm.cols * (double)xl_dtype_bytes(norm.scale.dtype);
+        p->list[i - 1] = *c;
+    }
+    p->n--;
 }
 
 /* -- a layer -------------------------------------------------------------- */
@@ -123,6 +168,8 @@ static void add_sublayer_end(struct lm_builder *b, const char *name,
 
 static void add_mlp(struct lm_builder *b)
 {
+    const size_t norm = add_norm(b, "norm", b->rows,
+                                 lm_rows_of(b, LM_X, b->a->hidden), LM_NORM2);
     const struct lm_matrix *w = b->m->weights.matrix[b->layer];
     const size_t shape[] = {b->rows, b->a->inner};
     const char *act = b->a->family->act;
@@ -142,6 +189,7 @@ static void add_mlp(struct lm_builder *b)
                 shape);
         c->bytes += (double)b->rows * (double)b->a->inner * lm_elem_bytes(b);
     }
+    join_norm(b, norm);
     add_sublayer_end(b, "down", &w[LM_DOWN], LM_MLP, LM_DOWN_BIAS, LM_POST2);
 }
 
@@ -174,12 +222,13 @@ static void add_layer(struct lm_builder *b)
     const struct lm_arch *a = b->a;
     const struct lm_matrix *w = b->m->weights.matrix[b->layer];
     const size_t h = a->hidden;
-    add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM1);
+    const size_t norm =
+        add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM1);
     add_heads(b);
+    join_norm(b, norm);
     lm_add_rotary(b);
     lm_add_attention(b);
     add_sublayer_end(b, "out", &w[LM_OUT], LM_ATTENDED, LM_OUT_BIAS, LM_POST1);
-    add_norm(b, "norm", b->rows, lm_rows_of(b, LM_X, h), LM_NORM2);
     add_mlp(b);
 }
 
@@ -221,7 +270,7 @@ static void add_head(struct lm_builder *b)
     const struct lm_matrix *w = b->m->weights.matrix[a->layers];
     xl_mat last = lm_rows_of(b, LM_X, tokens * a->hidden);
     last.offset = (tokens - 1) * a->hidden;
-    add_norm(b, "last_norm", batch, last, LM_NORM1);
+    const size_t norm = add_norm(b, "last_norm", batch, last, LM_NORM1);
     struct lm_call *c = add_product(
         b, "head", &w[LM_HEAD], batch, lm_rows_of(b, LM_N, a->hidden),
         xl_mat_rows(lm_builder_buffer(b, LM_LOGITS), a->vocab, XL_F32));
@@ -229,6 +278,7 @@ static void add_head(struct lm_builder *b)
         xl__strcpy(c->epilogue, sizeof c->epilogue, "cap * tanh(y / cap)");
         lm_bind_scalar(c, "cap", a->logit_cap);
     }
+    join_norm(b, norm);
     c = lm_add_call(b, "choice", LM_EXPR);
     lm_bind(c, "logits", lm_builder_buffer(b, LM_LOGITS), XL_F32, 2, logits);
     lm_bind(c, "next", lm_builder_buffer(b, LM_NEXT), XL_I32, 1, &batch);

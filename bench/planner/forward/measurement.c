@@ -38,6 +38,27 @@ static xl_status enqueue(xl_queue *q, void *arg)
     return status;
 }
 
+static void count_launch(const xl_kernel_launch *launch, void *arg)
+{
+    (void)launch;
+    ++*(double *)arg;
+}
+
+/* Of a step, whose kernels are built. */
+static xl_status count_launches(const struct phase *p)
+{
+    xl_queue *q = p->r->model.q;
+    double n = 0;
+    xl_status status = xl_queue_watch(q, count_launch, &n);
+    if (status == XL_OK)
+        status = lm_pass_run(q, &p->pass[0], NULL);
+    (void)xl_queue_watch(q, NULL, NULL);
+    if (status == XL_OK)
+        status = xl_queue_finish(q);
+    p->r->decode_launches = status == XL_OK ? n : (double)NAN;
+    return status;
+}
+
 static xl_status sample(const struct phase *p, xl_queue *q, xl_samples *out)
 {
     static const xl_sampling extents[] = {
@@ -150,6 +171,8 @@ static void measure_whole(struct phase *p, const char *variant, double tokens)
             row.bytes += p->pass[i].list[c].bytes;
         }
     xl_row_found(&row, "calls", (double)(p->pass[0].n * p->n_passes));
+    if (p->is_decode && !isnan(p->r->decode_launches))
+        xl_row_found(&row, "step_launches", p->r->decode_launches);
     progress_step(p->r->s, variant);
     p->name = NULL;
     xl_status status = sample(p, p->r->plain, &row.samples);
@@ -226,6 +249,8 @@ static int measure_phase(struct phase *p, const char *title, double tokens)
     xl_status status = samples ? enqueue(p->r->model.q, p) : XL_NO_MEMORY;
     if (status == XL_OK)
         status = xl_queue_finish(p->r->model.q);
+    if (status == XL_OK && p->is_decode)
+        status = count_launches(p);
     if (status != XL_OK) {
         free(samples);
         return session_fail(s, title, status, xl_error_detail(p->r->model.q));
@@ -422,7 +447,7 @@ int lm_measure(struct lm_run *r)
     xl_queue *q = session_queue(s, r->dev);
     if (!q)
         return code;
-    r->prompt_rate = r->decode_rate = (double)NAN;
+    r->prompt_rate = r->decode_rate = r->decode_launches = (double)NAN;
     progress_begin(s, STEPS + (unsigned)r->n_points);
     progress_step(s, "making weights");
     xl_status status =

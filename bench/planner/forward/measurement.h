@@ -33,6 +33,7 @@ struct lm_run {
     /* of --contexts and --batches */
     struct lm_point point[LM_MOST_POINTS];
     size_t n_points;
+    double decode_launches; /* of a step; NaN: not counted */
     /* tokens/s: measured, at most; NaN: not measured, not known */
     double prompt_rate, prompt_bound, decode_rate, decode_bound;
 };

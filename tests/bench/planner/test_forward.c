@@ -25,19 +25,19 @@ static const struct {
      "f32", XL_F32},
     {"mistral", SIZES "\"model_type\": \"mistral\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
-     "\"intermediate_size\": 96, \"sliding_window\": 4", "f32", XL_F32},
+     "\"intermediate_size\": 96, \"sliding_window\": 4", "q4_0", XL_F32},
     {"qwen2", SIZES "\"model_type\": \"qwen2\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 14, \"num_key_value_heads\": 1,"
      "\"head_dim\": 16, \"intermediate_size\": 96, \"sliding_window\": 4,"
      "\"use_sliding_window\": false", "f32", XL_F32},
     {"qwen3", SIZES "\"model_type\": \"qwen3\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
-     "\"head_dim\": 32, \"intermediate_size\": 96", "f32", XL_F32},
+     "\"head_dim\": 32, \"intermediate_size\": 96", "mxfp4", XL_F32},
     {"gemma2", SIZES "\"model_type\": \"gemma2\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
      "\"intermediate_size\": 96, \"sliding_window\": 3,"
      "\"attn_logit_softcapping\": 5, \"final_logit_softcapping\": 3,"
-     "\"query_pre_attn_scalar\": 20", "f32", XL_F32},
+     "\"query_pre_attn_scalar\": 20", "q8_0", XL_F32},
     {"gemma3", SIZES "\"model_type\": \"gemma3_text\", \"hidden_size\": 64,"
      "\"num_attention_heads\": 4, \"num_key_value_heads\": 2,"
      "\"head_dim\": 32, \"intermediate_size\": 96, \"rope_theta\": 500,"
