@@ -907,6 +907,11 @@ public:
     {
         return desc_.activations = value, *this;
     }
+    /** Rows of A are normed: a gain / sqrt(mean of a^2 + eps). */
+    Qgemm &rms_norm(const xl_mat &gain, double eps)
+    {
+        return desc_.norm = {XL_QGEMM_NORM_RMS, gain, eps}, *this;
+    }
 };
 
 /** x and w, one from the other (xl_qconvert). */

@@ -330,6 +330,20 @@ void run_qgemm(xl::Queue &q)
         expect(std::fabs(sum - static_cast<double>(y[i * rows])) < 1e-4,
                "a product with quantised weights");
     }
+    const xl::Buffer gain = upload(q, Floats(depth, 3.0f));
+    xl::Qgemm(m, weights)
+        .a(xl::rows(from, depth, XL_F32))
+        .c(xl::rows(to, rows, XL_F32))
+        .rms_norm(xl::rows(gain, depth, XL_F32), 0.5)
+        .run(q);
+    double sum = 0, squares = 0;
+    for (std::size_t l = 0; l < depth; l++) {
+        sum += 6 * static_cast<double>(x[l]);
+        squares += static_cast<double>(x[l]) * static_cast<double>(x[l]);
+    }
+    sum /= std::sqrt(squares / depth + 0.5);
+    expect(std::fabs(sum - static_cast<double>(download(q, to, 1)[0])) < 1e-4,
+           "a product of normed rows");
 }
 
 // One token at position 1, rotated by one radian and appended.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a product with quantised weights refuses, with the operand or member
  * that is named; preparations without memory and in the background; a NaN in a
- * row of A, and in a scale; activations as bytes, of which each is seen. */
+ * row of A, and in a scale; activations as bytes, of which each is seen; rows
+ * that are normed: zeros, infinities, sizes of numbers, eps, what is said. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ enum { M = 2, N = 5, K = 64, PENDING = 1, STEP_NS = 1000000 };
 enum { BLOCKS = N * K / 32 * 18, SCALES = N * 2, ZEROS = N };
 
 static struct test_device t;
-static cl_mem a, c, blocks, scales, zeros;
+static cl_mem a, c, blocks, scales, zeros, gain;
 static const struct {
     cl_mem *mem;
     size_t bytes;
@@ -23,7 +24,8 @@ static const struct {
            {&c, M *N * sizeof(float)},
            {&blocks, BLOCKS},
            {&scales, SCALES * 2},
-           {&zeros, ZEROS}};
+           {&zeros, ZEROS},
+           {&gain, K * sizeof(float)}};
 enum { N_ALL = sizeof all / sizeof *all };
 
 static int open_buffers(void **state)
@@ -193,6 +195,140 @@ static void not_a_number_as_bytes(void **state)
     not_a_number(XL_ACTIVATIONS_I8);
 }
 
+/* -- rows that are normed ------------------------------------------------- */
+
+static xl_qgemm_norm rms(double eps)
+{
+    return (xl_qgemm_norm){XL_QGEMM_NORM_RMS, xl_mat_rows(gain, K, XL_F32),
+                           eps};
+}
+
+static void wrong_norms(void **state)
+{
+    (void)state;
+    REFUSES(XL_Q4_0, g.norm = rms(0);
+            g.norm.kind = XL_N_QGEMM_NORM_KINDS, XL_BAD_ARGUMENT, "norm");
+    REFUSES(XL_Q4_0, g.norm.kind = XL_QGEMM_NORM_RMS, XL_BAD_ARGUMENT,
+            "no gain");
+    REFUSES(XL_Q4_0, g.norm = rms(0);
+            g.norm.gain.mem.buf = NULL, XL_BAD_ARGUMENT, "gain");
+    REFUSES(XL_Q4_0, g.norm = rms(-1), XL_BAD_SCALAR, "eps");
+    REFUSES(XL_Q4_0, g.norm = rms((double)NAN), XL_BAD_SCALAR, "eps");
+    REFUSES(XL_Q4_0, g.norm = rms(1e-39), XL_BAD_SCALAR, "eps");
+    REFUSES(XL_Q4_0, g.norm = rms(0);
+            g.norm.gain.dtype = XL_I8, XL_UNSUPPORTED, "i8");
+    REFUSES(XL_Q4_0, g.norm = rms(0);
+            g.norm.gain.col_stride = 2, XL_UNSUPPORTED, "column stride");
+    REFUSES(XL_Q4_0, g.norm = rms(0);
+            g.norm.gain.offset = 1, XL_BUFFER_TOO_SMALL, "gain");
+    REFUSES(XL_Q4_0, g.norm = rms(0); g.c.mem.buf = gain, XL_OVERLAP, "gain");
+}
+
+/* A row is multiplied by its weights of 1 and a gain of 2: its C is the sum of
+ * the normed row. x: every element of the row, but the last where it is not
+ * equal. */
+static void normed_rows(void **state)
+{
+    enum { UNIT = 32, BLOCK = 34, ONE = 0x3c00 };
+    static const struct {
+        float x, last;
+        double eps;
+        float want; /* NaN: all of the row */
+    } rows[] = {{0, 0, 0, 0},
+                {3, 3, 0, 2 * K},
+                {-0x1p-20f, -0x1p-20f, 0, -2 * K * 0x1p-20f / 3.1622777e-3f},
+                {1, 1, 3, K},
+                {0x1p60f, 0x1p60f, 0, 2 * K},
+                {1, INFINITY, 0, NAN},
+                {1, -INFINITY, 0, NAN},
+                {1, NAN, 0, NAN},
+                {1, 0x1p65f, 0, NAN}};
+    static const float share = 1e-4f;
+    unsigned char w[N * K / UNIT * BLOCK];
+    float two[K];
+    const char *name;
+    cl_mem mem;
+    (void)state;
+    for (size_t i = 0; i < sizeof w; i++)
+        w[i] = i % BLOCK == 0 ? 0 : i % BLOCK == 1 ? ONE >> 8 : 1;
+    for (size_t l = 0; l < K; l++)
+        two[l] = 2;
+    assert_status(xl_buffer_create(t.queue, sizeof w, &mem), XL_OK, "w");
+    assert_status(xl_buffer_write(t.queue, mem, 0, w, sizeof w), XL_OK, "w");
+    assert_status(xl_buffer_write(t.queue, gain, 0, two, sizeof two), XL_OK,
+                  "gain");
+    for (unsigned v = 0; (name = xl_variant_name(t.device, "qgemm", v)); v++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            float x[M][K], y[M][N];
+            xl_qgemm g = good_call(XL_Q8_0);
+            g.w.blocks.buf = mem;
+            g.variant = name;
+            g.norm = rms(rows[i].eps);
+            for (size_t l = 0; l < K; l++) {
+                x[0][l] = 1;
+                x[1][l] = l + 1 < K ? rows[i].x : rows[i].last;
+            }
+            assert_status(xl_buffer_write(t.queue, a, 0, x, sizeof x), XL_OK,
+                          "A");
+            const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
+            if (status == XL_UNSUPPORTED)
+                break;
+            assert_status(status, XL_OK, xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, c, 0, y, sizeof y), XL_OK,
+                          "C");
+            for (size_t j = 0; j < N; j++) {
+                const float of_ones =
+                    2 * K /
+                    sqrtf((float)(1 + (rows[i].eps > 0 ? rows[i].eps : 1e-5)));
+                const float want = rows[i].want, got = y[1][j];
+                if (!(fabsf(y[0][j] - of_ones) <= share * of_ones) ||
+                    !(isnan(want) ? isnan(got)
+                                  : fabsf(got - want) <= share * fabsf(want)))
+                    fail_msg("%s, row %zu: %g and %g, not %g and %g", name, i,
+                             (double)y[0][j], (double)got, (double)of_ones,
+                             (double)want);
+            }
+        }
+    }
+    clReleaseMemObject(mem);
+}
+
+/* What is said of a call with a norm, and its steps. */
+static void norm_is_explained(void **state)
+{
+    enum { MOST = 16 };
+    xl_choice *choice = calloc(MOST, sizeof *choice);
+    unsigned n = 0;
+    (void)state;
+    assert_non_null(choice);
+    for (int is_bytes = 0; is_bytes < 2; is_bytes++) {
+        xl_qgemm g = good_call(XL_Q4_0);
+        size_t bytes;
+        g.norm = rms(0);
+        g.activations = is_bytes ? XL_ACTIVATIONS_I8 : XL_ACTIVATIONS_AS_GIVEN;
+        assert_status(xl_qgemm_explain(t.queue, &g, choice, MOST, &n), XL_OK,
+                      xl_error_detail(t.queue));
+        assert_status(xl_qgemm_workspace(t.queue, &g, &bytes), XL_OK,
+                      xl_error_detail(t.queue));
+        for (unsigned i = 0; i < n && i < MOST; i++) {
+            const bool is_within =
+                strstr(choice[i].why, "the kernel norms A") != NULL;
+            const bool is_apart = strstr(choice[i].why, "A is normed") != NULL;
+            if (choice[i].n_steps == 0)
+                continue;
+            assert_true(is_within != is_apart);
+            assert_int_equal(choice[i].n_steps == 1, is_within);
+            assert_int_equal(choice[i].scratch_bytes == 0, is_within);
+            if (choice[i].chosen)
+                assert_int_equal(choice[i].scratch_bytes, bytes);
+            if (strcmp(choice[i].variant, "qgemm_cpu") == 0)
+                assert_int_equal(is_within, !is_bytes);
+        }
+        assert_in_range(n, 1, MOST);
+    }
+    free(choice);
+}
+
 /* W is 1 in column `l` of each row and 0 elsewhere, so that C is the element
  * of A that is multiplied. */
 static void see_bytes(const char *variant, size_t l, float got[M])
@@ -286,6 +422,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(not_a_number_as_bytes, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(bytes_are_as_stated, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(wrong_norms, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(normed_rows, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(norm_is_explained, open_buffers,
                                         close_buffers),
         cmocka_unit_test(every_code_of_fp8)};
     test_args(argc, argv);
