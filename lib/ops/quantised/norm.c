@@ -42,11 +42,14 @@ bool xl__qgemm_is_within(const struct xl__limits *l,
 static void describe_norm(const struct xl__qgemm_canonical *c, size_t rows,
                           size_t cols, xl_norm *to)
 {
-    const xl_mat src = {.row_stride = c->row_stride_a, .col_stride = 1,
+    const xl_mat src = {.row_stride = c->row_stride_a,
+                        .col_stride = 1,
                         .dtype = (xl_dtype)c->a},
-                 dst = {.row_stride = cols, .col_stride = 1,
+                 dst = {.row_stride = cols,
+                        .col_stride = 1,
                         .dtype = (xl_dtype)c->a},
-                 gain = {.row_stride = cols, .col_stride = 1,
+                 gain = {.row_stride = cols,
+                         .col_stride = 1,
                          .dtype = (xl_dtype)c->gain};
     to->rows = rows;
     to->cols = cols;
@@ -64,13 +67,11 @@ static void describe_norm(const struct xl__qgemm_canonical *c, size_t rows,
 static void move_args(struct xl__step *s, size_t first)
 {
     enum { NO_MEM = XL__GEMM_AT, ZERO = XL__GEMM_OFF_B };
-    static const unsigned mem[] = {[XL__MEM_SCRATCH] = XL__MEM_SCRATCH,
-                                   [XL__ROWS_SRC] = XL__QGEMM_A,
-                                   [XL__ROWS_DST] = XL__MEM_SCRATCH,
-                                   [XL__ROWS_ADDED] = NO_MEM,
-                                   [XL__NORM_MEM_GAIN] = XL__QGEMM_GAIN,
-                                   [XL__NORM_MEM_BIAS] = NO_MEM,
-                                   [XL__NORM_MEM_SUM] = NO_MEM},
+    static const unsigned mem[] =
+        {[XL__MEM_SCRATCH] = XL__MEM_SCRATCH,  [XL__ROWS_SRC] = XL__QGEMM_A,
+         [XL__ROWS_DST] = XL__MEM_SCRATCH,     [XL__ROWS_ADDED] = NO_MEM,
+         [XL__NORM_MEM_GAIN] = XL__QGEMM_GAIN, [XL__NORM_MEM_BIAS] = NO_MEM,
+         [XL__NORM_MEM_SUM] = NO_MEM},
                           value[] = {[XL__ROWS_SCALE] = XL__GEMM_ALPHA,
                                      [XL__ROWS_OFF_SRC] = XL__QGEMM_OFF_A,
                                      [XL__ROWS_OFF_DST] = ZERO,
@@ -105,9 +106,8 @@ static xl_status plan_norm(const struct xl__limits *l,
     const xl_status status = xl__norm_online.plan(l, &n, &params, p);
     if (status != XL_UNSUPPORTED)
         return status;
-    return xl__norm_ref.refuses(l, &n)
-               ? XL_UNSUPPORTED
-               : xl__norm_ref.plan(l, &n, &params, p);
+    return xl__norm_ref.refuses(l, &n) ? XL_UNSUPPORTED
+                                       : xl__norm_ref.plan(l, &n, &params, p);
 }
 
 static const char *note_of(const struct xl__qgemm_canonical *c,
@@ -144,9 +144,9 @@ xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
     const size_t sums = p->scratch_bytes;
     const double ns = p->est_ns;
     TRY(of->plan(l, &dense, params, p));
-    const size_t first = xl__round_up(
-        xl__max_size(sums, p->scratch_bytes),
-        line / (size_t)xl__gcd(line, ALIGN) * ALIGN);
+    const size_t first =
+        xl__round_up(xl__max_size(sums, p->scratch_bytes),
+                     line / (size_t)xl__gcd(line, ALIGN) * ALIGN);
     for (unsigned i = 0; i < n; i++)
         move_args(&p->step[i], first / elem);
     for (unsigned i = n; i < p->n_steps; i++)
