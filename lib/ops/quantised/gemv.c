@@ -27,15 +27,24 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
 }
 
-/* Rows of A whose elements fit in an item's registers beside a decoded unit:
- * compilers load those of all rows before they multiply. */
-static size_t most_rows(const struct xl__limits *l, size_t m)
+/* Do so many rows of A fit in an item's registers beside a decoded unit? Where
+ * they are normed each is three: it is loaded, with the gain, and multiplied.
+ * Compilers load all rows before they multiply. */
+static bool fits(const struct xl__limits *l, size_t tm, bool norms)
 {
-    enum { MOST = 4, OTHERS = 3 }; /* units: the decoded one, and what else */
+    enum { OTHERS = 3, NORMED = 3 }; /* the decoded unit, and what else */
     const double registers = xl__num_or(l, XL__F_registers_per_item,
                                         xl__model(l, XL__M_item_registers));
-    size_t tm = xl__min_size(MOST, xl__ceil_power_of_two(m));
-    while (tm > 1 && (double)((tm + OTHERS) * XL__QGEMM_UNIT) > registers)
+    return (double)((tm * (norms ? NORMED : 1) + OTHERS) * XL__QGEMM_UNIT) <=
+           registers;
+}
+
+static size_t most_rows(const struct xl__limits *l,
+                        const struct xl__qgemm_canonical *c)
+{
+    enum { MOST = 4 };
+    size_t tm = xl__min_size(MOST, xl__ceil_power_of_two(c->m));
+    while (tm > 1 && !fits(l, tm, false))
         tm /= 2;
     return tm;
 }
@@ -52,7 +61,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     const size_t lanes = xl__min_size(
         MOST_LANES, xl__floor_power_of_two(c->k / XL__QGEMM_UNIT));
     *out = (struct xl__params){.source = "model"};
-    out->value[XL__QGEMM_TM] = (int)most_rows(l, c->m);
+    out->value[XL__QGEMM_TM] = (int)most_rows(l, c);
     out->value[XL__QGEMM_RN] = 1;
     out->value[XL__QGEMM_WG] = (int)wg;
     out->value[XL__QGEMM_LANES] =
@@ -103,7 +112,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
     const size_t groups = xl__ceil_div(c->n, rows);
     const size_t blocks = xl__ceil_div(c->m, tm);
-    if (c->norm && !xl__qgemm_is_within(l, c, params, cost_of))
+    if (c->norm &&
+        !(fits(l, tm, true) && xl__qgemm_is_within(l, c, params, cost_of)))
         return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_gemv, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =

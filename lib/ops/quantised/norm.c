@@ -120,7 +120,7 @@ static const char *note_of(const struct xl__qgemm_canonical *c,
                "of 16 bytes";
     return of == &xl__qgemm_cpu || of == &xl__qgemm_gemv
                ? "A is normed by a step: within the kernel it takes longer "
-                 "than a launch"
+                 "than a launch, or too many registers"
                : "A is normed by a step of its own";
 }
 
