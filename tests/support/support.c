@@ -126,6 +126,11 @@ void test_device_open(struct test_device *t, const xl_options *options)
                   xl_lib_error(t->lib));
 }
 
+bool test_has_engine(xl_device *dev, const char *variant)
+{
+    return !strstr(variant, "_mma") || xl_device_matrix_op(dev, 0);
+}
+
 void test_device_close(struct test_device *t)
 {
     xl_queue_destroy(t->queue);

@@ -51,6 +51,8 @@ struct test_device {
     xl_queue *queue;
 };
 void test_device_open(struct test_device *t, const xl_options *options);
+/* False: the variant is one of a matrix engine, which the device lacks. */
+bool test_has_engine(xl_device *dev, const char *variant);
 void test_device_close(struct test_device *t);
 
 /* Run tests on a device that is open from the first to the last. */
