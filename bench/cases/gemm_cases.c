@@ -596,6 +596,27 @@ const struct qgemm_case qgemm_cases[] = {
            XL_F32, .pad = 8, .off = 8, .bias_relu = true,
            .activations = XL_ACTIVATIONS_I8),
 
+/* As E4M3: scales of W by row and one for all. */
+#define BYTES_F8(called, used, m_, n_, k_, in_, out_, ...)                    \
+    QGEMM(called " f8", used, m_, n_, k_, XL_FP8, in_, out_,                  \
+          .activations = XL_ACTIVATIONS_F8, __VA_ARGS__)
+    BYTES_F8("rows", CASE_VERIFY | CASE_QUICK, 35, 67, 416, XL_F32, XL_F32,
+             .group_rows = 1, .off = 2),
+    BYTES_F8("one scale", CASE_VERIFY, 19, 37, 352, XL_F16, XL_F32, .off = 6,
+             .pad = 3),
+    BYTES_F8("one row", CASE_VERIFY, 1, 41, 96, XL_BF16, XL_BF16,
+             .group_rows = 1),
+    BYTES_F8("one of all", CASE_VERIFY, 1, 1, 32, XL_F32, XL_F32, .pad = 0),
+    BYTES_F8("epilogue", CASE_VERIFY, 66, 131, 224, XL_F16, XL_F16,
+             .group_rows = 1, .bias_relu = true, .columns_c = true, .pad = 8,
+             .off = 8),
+    BYTES_F8("fast", CASE_VERIFY, 70, 130, 1056, XL_F16, XL_F32,
+             .group_rows = 1, .accuracy = XL_ACCURACY_FAST, .pad = 8,
+             .off = 8),
+    NORMED("fp8 f8", CASE_VERIFY, 33, 67, 416, XL_FP8, XL_F16, XL_F16, XL_F32,
+           .group_rows = 1, .pad = 8, .off = 8,
+           .activations = XL_ACTIVATIONS_F8),
+
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
@@ -613,11 +634,15 @@ const struct qgemm_case qgemm_cases[] = {
           .pad = 0),
     QGEMM("rows", CASE_BENCH, 1024, 4096, 14336, XL_INT8, XL_F16, XL_F16,
           .activations = XL_ACTIVATIONS_I8),
+    QGEMM("rows", CASE_BENCH, 1024, 4096, 14336, XL_FP8, XL_F16, XL_F16,
+          .group_rows = 1, .activations = XL_ACTIVATIONS_F8,
+          .accuracy = XL_ACCURACY_FAST),
     {.name = NULL}};
 
 bool qgemm_case_rounds(const struct qgemm_case *c)
 {
-    return c->accuracy == XL_ACCURACY_FAST && c->in != XL_F32;
+    return c->accuracy == XL_ACCURACY_FAST && c->in != XL_F32 &&
+           !c->activations;
 }
 
 xl_dtype qgemm_gain_type(const struct qgemm_case *c)
@@ -628,9 +653,9 @@ xl_dtype qgemm_gain_type(const struct qgemm_case *c)
 size_t qgemm_case_group(const struct qgemm_case *c)
 {
     enum { COLUMNS = 32 };
-    return c->activations != XL_ACTIVATIONS_I8 ? 0
-           : c->format == XL_INT8              ? c->k
-                                               : COLUMNS;
+    return !c->activations                               ? 0
+           : c->format == XL_INT8 || c->format == XL_FP8 ? c->k
+                                                         : COLUMNS;
 }
 
 xl_qshape qgemm_case_shape(const struct qgemm_case *c)

@@ -202,11 +202,23 @@ static void norm_row(size_t k, const struct ref_mat *gain, double *x)
             ref_at(gain, 0, l) / sqrt(squares / (double)k + QGEMM_CASE_EPS);
 }
 
-void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
-                   const struct ref_mat *gain, double *x, double *apart)
+/* The distance of E4M3's numbers around q, |q| <= 448. */
+static double e4m3_step(double q)
 {
-    static const double bytes = 127, near = 0x1p-14, least = 0x1p-90,
-                        normed_near = 0x1p-10;
+    double step = 0x1p-9;
+    for (double top = 0x1p-5; fabs(q) >= top; top *= 2)
+        step *= 2;
+    return step;
+}
+
+void ref_qgemm_row(const struct qgemm_case *c, const struct ref_mat *a,
+                   size_t i, const struct ref_mat *gain, double *x,
+                   double *apart)
+{
+    static const double near = 0x1p-14, least = 0x1p-90, normed_near = 0x1p-10;
+    const bool is_f8 = c->activations == XL_ACTIVATIONS_F8;
+    const double codes = is_f8 ? 448 : 127;
+    const size_t k = c->k, group = qgemm_case_group(c);
     for (size_t l = 0; l < k; l++) {
         x[l] = ref_at(a, i, l);
         apart[l] = 0;
@@ -218,14 +230,16 @@ void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
         for (size_t l = first; l < first + group; l++)
             top = fmax(top, fabs(x[l]));
         for (size_t l = first; l < first + group; l++) {
-            const double q = top < least ? 0 : bytes * x[l] / top;
+            const double code = top < least ? 0 : codes * x[l] / top;
+            const double step = is_f8 ? e4m3_step(code) : 1, q = code / step;
+            const double off = is_f8 ? near * fabs(q) : near;
             if (gain) {
-                apart[l] = (0.5 + normed_near) * top / bytes;
+                apart[l] = (0.5 + off + normed_near) * step * top / codes;
                 continue;
             }
-            if (fabs(q - rint(q)) > 0.5 - near)
-                apart[l] = top / bytes;
-            x[l] = rint(q) * (top / bytes);
+            if (fabs(q - rint(q)) > 0.5 - off)
+                apart[l] = step * top / codes;
+            x[l] = rint(q) * step * (top / codes);
         }
     }
 }
@@ -235,7 +249,9 @@ void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
 double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
                            const double *apart, const float *w)
 {
-    static const double roundings = 24, u = 0x1p-23, least = 0x1p-109;
+    static const double roundings = 24, u = 0x1p-23, least = 0x1p-109,
+                        narrow = 0x1p-12, block = 128, few = 8;
+    const double k = (double)c->k;
     const bool has_parts = c->format == XL_Q4_0 || c->format == XL_Q4_1 ||
                            c->format == XL_Q5_0 || c->format == XL_Q4_K ||
                            c->format == XL_INT4;
@@ -246,8 +262,12 @@ double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
         mag += fabs(x[l]) * (fabs((double)w[l]) + top);
         either += apart[l] * fabs((double)w[l]);
     }
-    return expm1(((double)c->k / 32 + roundings) * log1p(u)) * mag + either +
-           (double)c->k * least;
+    const double of_sum =
+        c->activations == XL_ACTIVATIONS_F8
+            ? k * (c->accuracy == XL_ACCURACY_FAST ? narrow : u) +
+                  fmin(k, block) * narrow + few * u
+            : expm1((k / 32 + roundings) * log1p(u));
+    return of_sum * mag + either + k * least;
 }
 
 double ref_epilogue_stored(double x, xl_dtype out, double *tol)

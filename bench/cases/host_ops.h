@@ -63,12 +63,12 @@ double ref_gemm_expected(const struct ref_gemm_scale *s, double sum,
 
 struct qgemm_case; /* cases/gemm_cases.h */
 /* A row of A as it is multiplied: times `gain`, normed, where that is not
- * NULL; as XL_ACTIVATIONS_I8 makes it, with groups of so many columns (0: as
- * it is). apart: how far an element may be from that, but for roundings: that
- * of the two values that it may become, of a normed row more than half a step.
- */
-void ref_qgemm_row(const struct ref_mat *a, size_t i, size_t k, size_t group,
-                   const struct ref_mat *gain, double *x, double *apart);
+ * NULL; as the case's activations make it. apart: how far an element may be
+ * from that, but for roundings: that of the two values that it may become, of
+ * a normed row more than half a step. */
+void ref_qgemm_row(const struct qgemm_case *c, const struct ref_mat *a,
+                   size_t i, const struct ref_mat *gain, double *x,
+                   double *apart);
 /* The tolerance of such a row's product with a row of weights. */
 double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
                            const double *apart, const float *w);

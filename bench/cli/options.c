@@ -37,7 +37,7 @@ static const char *const formats[] = {"q4_0", "q4_1", "q5_0",   "q8_0",
 /* In the order of xl_accuracy. */
 static const char *const accuracies[] = {"full", "split", "fast", NULL};
 /* In the order of xl_activations. */
-static const char *const activations[] = {"given", "i8", NULL};
+static const char *const activations[] = {"given", "i8", "f8", NULL};
 /* Bit 0: A transposed, bit 1: B transposed. */
 static const char *const transposes[] = {"nn", "tn", "nt", "tt", NULL};
 
@@ -130,9 +130,10 @@ const struct option_row option_rows[] = {
      "not given", NULL, AT(group), false, NULL},
     {"dequantise", 0, OPT_FLAG, NULL, "from quantised blocks to --dtype", NULL,
      AT(dequantise), false, NULL},
-    {"activations", 0, OPT_CHOICE, "given|i8",
+    {"activations", 0, OPT_CHOICE, "given|i8|f8",
      "how the rows beside quantised weights are multiplied: as they are, or "
-     "quantised to bytes on the way, which changes results", activations,
+     "quantised on the way to bytes, or beside fp8 with scales by row to E4M3, "
+     "which changes results", activations,
      AT(activations), false, NULL},
     {"window", 0, OPT_COUNT, "N",
      "a query sees the keys less than N from its place; all when not given",

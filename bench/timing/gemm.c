@@ -397,7 +397,9 @@ static xl_roof qgemm_engine(const void *arg)
     enum { TERMS = 3 };
     const struct qgemm_case *c = arg;
     if (c->activations)
-        return roof_of_products(XL_I8, false);
+        return roof_of_products(c->activations == XL_ACTIVATIONS_F8 ? XL_F8E4M3
+                                                                    : XL_I8,
+                                c->accuracy == XL_ACCURACY_FAST);
     if (c->in == XL_F32)
         return (xl_roof){XL_BF16, XL_ENGINE_MATRIX, .terms = TERMS};
     return roof_of_products(c->in, false);
@@ -449,8 +451,8 @@ static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
                              a = {row_a, 0, c->k, 1, XL_F64},
                              b = {weights, 0, 1, c->k, XL_F32};
         const size_t at[2] = {0, 0};
-        ref_qgemm_row(&given, i, c->k, qgemm_case_group(c),
-                      c->gain ? &gain : NULL, row_a, row_a + c->k);
+        ref_qgemm_row(c, &given, i, c->gain ? &gain : NULL, row_a,
+                      row_a + c->k);
         struct checked_element e = {
             .name = "C", .i = i, .j = j, .dtype = c->out};
         double mag;

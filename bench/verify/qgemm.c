@@ -126,8 +126,8 @@ static xl_status make_rows(struct qgemm_check *t)
     TRY(t->a ? XL_OK : XL_NO_MEMORY);
     t->apart = t->a + c->m * c->k;
     for (size_t i = 0; i < c->m; i++)
-        ref_qgemm_row(&a, i, c->k, qgemm_case_group(c), c->gain ? &gain : NULL,
-                      t->a + i * c->k, t->apart + i * c->k);
+        ref_qgemm_row(c, &a, i, c->gain ? &gain : NULL, t->a + i * c->k,
+                      t->apart + i * c->k);
 fail:
     return status;
 }

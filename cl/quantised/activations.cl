@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     activations as bytes with a scale, q = a / d to nearest, half
- *               to even, d = max |a| / 127 over 32 columns or over a row. Where
+ *               to even, d = max |a| / 127 over 32 columns or over a row, or of
+ *               E4M3 d = max |a| / 448. Where
  *               the largest magnitude is below 2^-90, d and q are 0; where an
  *               element is infinite or NaN, d is NaN. A group has a row.
  * Arguments:    A, m x k, contiguous columns: offset of the first element,
@@ -13,7 +14,8 @@
  * -D:           TA dtype of A, 0 to 2; WG; ROW: 1: one scale a row; PLAIN: 1,
  *               with ROW: bytes and scales apart, rows of bytes at multiples
  *               of 32; VA: A's rows are at multiples of so many elements (1 4
- *               8), which are loaded at once.
+ *               8), which are loaded at once; TQ: 5 integers, 8 E4M3, with
+ *               PLAIN.
  * Needs:        nothing.
  * Cost:         A is read once, with ROW twice.
  * Source:       ggml, block_q8_1; Xiao et al. 2023, SmoothQuant, section 2. */
@@ -32,8 +34,14 @@
 #ifndef VA
 #define VA 1
 #endif
+#ifndef TQ
+#define TQ 5
+#endif
 
 #include "quantised/bytes.clh"
+#if TQ == 8
+#include "quantised/e4m3.clh"
+#endif
 
 /* 16 elements. */
 #if VA == 8
@@ -64,13 +72,22 @@ static inline uint most_bits(__global const ELEM(TA) *a, const ulong at)
 struct scale {
     float d, up; /* an element is d times a byte, a byte up times an element */
 };
+#if TQ == 8
+#define MOST 448.0f
+#define BYTE uchar
+#define BYTES_OF(n, x) XL_CAT(convert_uchar, n)(XL_CAT(e4m3_of_, n)(x))
+#else
+#define MOST 127.0f
+#define BYTE char
+#define BYTES_OF(n, x) XL_CAT(XL_CAT(convert_char, n), _sat)(rint(x))
+#endif
 static inline struct scale scale_of(const uint most)
 {
     const bool is_none = most < 0x12800000u, /* 2^-90 */
                is_bad = most >= 0x7f800000u;
     const float top = as_float(most);
-    const struct scale by = {is_bad ? NAN : is_none ? 0.0f : top / 127.0f,
-                             is_bad || is_none ? 0.0f : 127.0f / top};
+    const struct scale by = {is_bad ? NAN : is_none ? 0.0f : top / MOST,
+                             is_bad || is_none ? 0.0f : MOST / top};
     return by;
 }
 
@@ -138,11 +155,10 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
     const struct scale by = scale_of(most);
     if (item == 0)
         ((__global float *)(q + off_d))[row] = by.d;
-    __global XL_CAT(char, PER) *bytes =
-        (__global XL_CAT(char, PER) *)(q + off_q + 32 * (ulong)row * units);
+    __global XL_CAT(BYTE, PER) *bytes =
+        (__global XL_CAT(BYTE, PER) *)(q + off_q + 32 * (ulong)row * units);
     for (uint c = item; c < units * (32 / PER); c += WG)
-        bytes[c] = XL_CAT(XL_CAT(convert_char, PER), _sat)(
-            rint(LOAD_PER(a, first + PER * (ulong)c) * by.up));
+        bytes[c] = BYTES_OF(PER, LOAD_PER(a, first + PER * (ulong)c) * by.up);
 #else
     for (uint u = item; u < units; u += WG) {
         const ulong at = first + 32 * (ulong)u;
@@ -150,9 +166,8 @@ __kernel void qgemm_quantise(__global const ELEM(TA) *restrict a,
         most = most_bits(a, at);
 #endif
         const struct scale by = scale_of(most);
-        const char16 lo = convert_char16_sat(rint(LOAD_16(a, at) * by.up));
-        const char16 hi =
-            convert_char16_sat(rint(LOAD_16(a, at + 16) * by.up));
+        const char16 lo = BYTES_OF(16, LOAD_16(a, at) * by.up);
+        const char16 hi = BYTES_OF(16, LOAD_16(a, at + 16) * by.up);
         __global char *block =
             q + off_q + ((ulong)row * units + u) * ACTIVATION_BYTES;
         ((__global float *)block)[0] = by.d;

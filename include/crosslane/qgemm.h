@@ -43,6 +43,15 @@ typedef enum xl_activations {
      *  t < 2^-90 the elements become 0; where one is NaN or infinite, all NaN.
      */
     XL_ACTIVATIONS_I8,
+    /** As bytes of E4M3: a row is quantised on the way, which changes results,
+     *  and multiplied with weights of XL_FP8 whose scales are of rows or of the
+     *  whole matrix. With t its largest magnitude, its scale d is t / 448, in
+     *  f32 within 2.5 units of the last place, and an element a becomes d q,
+     *  with q the E4M3 next to 448 a / t, the even one of two as near; where
+     *  448 a / t is within 2^-14 of its magnitude of the middle of two, either
+     *  one. Where t < 2^-90 the elements become 0; where one is NaN or
+     *  infinite, all NaN. */
+    XL_ACTIVATIONS_F8,
     XL_N_ACTIVATIONS
 } xl_activations;
 
@@ -91,7 +100,8 @@ typedef struct xl_qgemm {
  *            workspace, to A's type, and multiplied by a variant of xl_gemm:
  *            of f16 and bf16 with XL_ACCURACY_FAST only. Of XL_INT8 with
  *            XL_ACTIVATIONS_I8, and less than 2^17 columns, such a variant
- *            multiplies the bytes of A and W as they are, into sums of 32 bits.
+ *            multiplies the bytes of A and W as they are, into sums of 32 bits;
+ *            with XL_ACTIVATIONS_F8 no other does.
  * Norm:      few rows are normed within the kernel that multiplies them, where
  *            that costs less than a launch; else xl_norm's kernels put A', of
  *            A's type, into the workspace first (xl_qgemm_explain() says which
@@ -123,6 +133,10 @@ typedef struct xl_qgemm {
  *            0 to 31, times its zero (Q4_0, Q5_0, int4), and its minimum; |W|
  *            of Q8_0, Q6_K, IQ4_NL, MXFP4 and int8. A group's sum of products
  *            of bytes is exact. The workspace holds A'. FAST has no effect.
+ *            With XL_ACTIVATIONS_F8, and A' as above, C is within (k u +
+ *            min(k, 128) 2^-12 + 8 2^-23) |A'| |W|^T + k 2^-110 (1 + s) of
+ *            A' W^T, u = 2^-23; with XL_ACCURACY_FAST u = 2^-12, since the sums
+ *            are those of xl_gemm of 8-bit floats.
  *            With a norm the bounds are of A', with 3 k / 2 + 16 roundings in
  *            place of k + 8: a sum of k squares, whose root halves its error,
  *            its mean, the root, gain and factor add k / 2 + 8. Of A of f16 or
@@ -131,7 +145,8 @@ typedef struct xl_qgemm {
  *            k 2^-126 (1 + s) add k 2^-110 (1 + s) (1 + eps^-1/2), for eps >=
  *            2^-100; sums of A times gain, before the factor, must not exceed
  *            f32. With XL_ACTIVATIONS_I8 besides, C is within (1/2 + 2^-10)
- *            sum d |W| more of A' W^T, d the scale of each group of A'.
+ *            sum d |W| more of A' W^T, d the scale of each group of A';
+ *            with XL_ACTIVATIONS_F8 d times the distance of E4M3's numbers there.
  * Repeats, Blocks, @param: as xl_gemm_run().
  * @return as xl_gemm_run(), of A, W and C:
  *         XL_BAD_ARGUMENT  no such format, accuracy, activations or norm; an

@@ -6,10 +6,10 @@
  *
  *   workspace   what GEMM's plan needs, then W, n x k, dense
  *
- * Where A and W are bytes with a scale for each row, these are multiplied: A
- * is quantised into the workspace, W is where the caller has it, and an
- * epilogue multiplies the sum, an i32, by both scales, before the caller's
- * own.
+ * Where A and W are bytes, integers or E4M3, with a scale for each row, these
+ * are multiplied: A is quantised into the workspace, W is where the caller has
+ * it, and an epilogue multiplies the sum, an i32 or an f32, by both scales,
+ * before the caller's own.
  *
  *   workspace   what GEMM's plan needs, then A, m x k, dense, then its scales
  */
@@ -27,7 +27,9 @@
 /* The type of its factors, and the bytes of one of their rows. */
 static xl_dtype factor_type(const struct xl__qgemm_canonical *c)
 {
-    return c->scaled ? XL_I8 : (xl_dtype)c->a;
+    return !c->scaled                            ? (xl_dtype)c->a
+           : c->activations == XL_ACTIVATIONS_F8 ? XL_F8E4M3
+                                                 : XL_I8;
 }
 
 static size_t line_bytes(const struct xl__qgemm_canonical *c)
@@ -61,6 +63,8 @@ void xl__qgemm_product(const struct xl__qgemm_canonical *c,
     to->g.n = g.n;
     to->g.k = g.k;
     to->g.alpha = g.alpha;
+    to->g.accuracy =
+        c->scaled && c->is_fast ? XL_ACCURACY_FAST : XL_ACCURACY_FULL;
     to->g.batch = g.batch;
     to->snippet = c->scaled ? c->scaled : c->epilogue;
     xl__gemm_set_views(&g, base, &to->g);
@@ -68,7 +72,7 @@ void xl__qgemm_product(const struct xl__qgemm_canonical *c,
 
 /* Three names that do not occur in the caller's text: those of the sum and of
  * the scales. */
-xl_status xl__qgemm_scaled_text(xl_queue *q,
+xl_status xl__qgemm_scaled_text(xl_queue *q, const xl_qshape *w,
                                 const struct xl__epilogue_request *own,
                                 const struct xl__epilogue_text **out)
 {
@@ -81,6 +85,8 @@ xl_status xl__qgemm_scaled_text(xl_queue *q,
     char sum[NAME], rows[NAME], cols[NAME];
     struct xl__str text = {0};
     unsigned i = 0;
+    const bool is_one =
+        w->format == XL_FP8 && xl__qshape_group_rows(w) >= w->rows;
     *m = xl__max_size(*m, 2); /* not 1, whose scales would broadcast */
     *n = xl__max_size(*n, 2);
     do
@@ -100,7 +106,10 @@ xl_status xl__qgemm_scaled_text(xl_queue *q,
             .n_dims = 2, .size = {*m, 1}, .stride = {1, 1}, .dtype = XL_F32}};
     all[ep->n_bindings + 1] = (xl_binding){
         .name = cols,
-        .tensor = {.n_dims = 1, .size = {*n}, .stride = {1}, .dtype = XL_F16}};
+        .tensor = {.n_dims = 1,
+                   .size = {is_one ? 1 : *n},
+                   .stride = {1},
+                   .dtype = xl_qformat_layout(w->format)->scale_dtype}};
     const xl_epilogue scaled = {text.text, all, ep->n_bindings + 2};
     want.epilogue = &scaled;
     want.value = sum;
@@ -124,9 +133,10 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
     static const size_t exact = (size_t)1 << 17; /* 2^14 k: in 32 bits */
     struct xl__gemm_canonical product = {.g = {0}};
     if (c->activations && !c->scaled)
-        return "it multiplies activations as bytes by int8 alone, which has "
+        return "it multiplies activations as bytes by int8 and fp8 alone, "
+               "with "
                "scales by row";
-    if (c->scaled && c->k >= exact)
+    if (factor_type(c) == XL_I8 && c->k >= exact)
         return "sums of products of bytes would exceed 32 bits";
     if (!c->scaled && c->a != XL_F32 && !c->is_fast)
         return "weights would be rounded to A's type: XL_ACCURACY_FAST allows "

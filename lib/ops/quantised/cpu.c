@@ -13,8 +13,8 @@ static const struct xl__tunable tunables[] = {
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
-    (void)desc;
-    return xl__is(l, XL__F_is_cpu) ? NULL : "it is for CPUs";
+    return xl__is(l, XL__F_is_cpu) ? xl__qgemm_bytes_refused(desc)
+                                   : "it is for CPUs";
 }
 
 /* Sums of four pairs of rows or more, so that additions do not wait. Of bytes

@@ -24,7 +24,10 @@ static size_t tunable_value(const struct xl__params *p, unsigned i)
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__qgemm_canonical *c = desc;
-    return xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
+    const char *refused = xl__qgemm_bytes_refused(c);
+    return refused
+               ? refused
+               : xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
 }
 
 /* Do so many rows of A fit in an item's registers beside a decoded unit? Where

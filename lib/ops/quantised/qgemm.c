@@ -122,6 +122,14 @@ static xl_status check_shape(const xl_qgemm *g, struct xl__error *e)
     return XL_OK;
 }
 
+/* Of XL_FP8: is a scale that of one row, or of all? */
+static bool has_scales_of_rows(const xl_qshape *s)
+{
+    const size_t rows = xl__qshape_group_rows(s);
+    return s->format == XL_FP8 && xl__qshape_group(s) == s->cols &&
+           (rows == 1 || rows >= s->rows);
+}
+
 static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
 {
     if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
@@ -138,6 +146,12 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "XL_ACTIVATIONS_I8 with weights of fp8 for qgemm: "
                              "their codes are floats, no integers");
+    if (g->activations == XL_ACTIVATIONS_F8 &&
+        !has_scales_of_rows(&g->w.shape))
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "XL_ACTIVATIONS_F8 with these weights for qgemm: "
+                             "must be fp8 with a scale for each row, or one "
+                             "for all");
     const xl_dtype a = g->a.dtype, c = g->c.dtype;
     const bool has_epilogue = g->epilogue.expr != NULL;
     const bool is_result = c == XL_F32 || c == XL_F16 || c == XL_BF16 ||
@@ -352,7 +366,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .col_stride_c = g->c.col_stride,
         .a_aligned = rows_aligned(&g->a, g->m),
         .c_aligned = rows_aligned(&g->c, g->m),
-        .is_fast = g->accuracy == XL_ACCURACY_FAST && !g->activations,
+        .is_fast = g->accuracy == XL_ACCURACY_FAST &&
+                   g->activations != XL_ACTIVATIONS_I8,
         .activations = (size_t)g->activations,
         .has_svm = g->a.mem.svm || g->c.mem.svm};
     const struct xl__epilogue_request want = {&g->epilogue,
@@ -374,9 +389,10 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         xl__operands_bind(&want, call, XL__QGEMM_OPERAND,
                           XL__QGEMM_OPERAND_VALUE);
     }
-    if (g->activations && g->w.shape.format == XL_INT8) {
+    if (g->activations == XL_ACTIVATIONS_F8 ||
+        (g->activations && g->w.shape.format == XL_INT8)) {
         to->has_svm |= g->w.blocks.svm != NULL;
-        TRY(xl__qgemm_scaled_text(q, &want, &to->scaled));
+        TRY(xl__qgemm_scaled_text(q, &g->w.shape, &want, &to->scaled));
     }
 fail:
     return status;
@@ -403,7 +419,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
     if (c->is_fast)
         xl__str_add(out, " fast");
     if (c->activations)
-        xl__str_add(out, " activations:i8");
+        xl__str_printf(out, " activations:%s",
+                       c->activations == XL_ACTIVATIONS_F8 ? "f8" : "i8");
     if (c->norm)
         xl__str_printf(out, " rms:%s", xl_dtype_name((xl_dtype)c->gain));
     if (c->c != c->a)
@@ -469,6 +486,14 @@ const struct xl__op xl__op_qgemm = {
 
 /* -- for the variants ----------------------------------------------------- */
 
+const char *xl__qgemm_bytes_refused(const struct xl__qgemm_canonical *c)
+{
+    return c->activations == XL_ACTIVATIONS_F8
+               ? "it does not multiply activations as E4M3; variants of GEMM "
+                 "do"
+               : NULL;
+}
+
 void xl__qgemm_add_weights(struct xl__step *step,
                            const struct xl__qgemm_canonical *c)
 {
@@ -504,8 +529,10 @@ static struct xl__step *add_quantise(const struct xl__limits *l,
     s->local_mem_bytes = wg * sizeof(uint32_t);
     xl__define(s, "TA", (long)c->a);
     xl__define(s, "WG", (long)wg);
-    xl__define(s, "ROW", c->format == XL_INT8);
+    xl__define(s, "ROW", c->format == XL_INT8 || c->format == XL_FP8);
     xl__define(s, "PLAIN", is_plain);
+    if (c->activations == XL_ACTIVATIONS_F8)
+        xl__define(s, "TQ", XL_F8E4M3);
     xl__define(s, "VA", c->a_aligned < MOST_ALIGNED
                             ? 1
                             : (long)(MOST_ALIGNED /

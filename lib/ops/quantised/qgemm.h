@@ -94,6 +94,9 @@ xl_dtype xl__qgemm_engine_type(const struct xl__qgemm_canonical *c);
 size_t xl__qgemm_terms(const struct xl__qgemm_canonical *c);
 const char *xl__qgemm_pairs_refused(const struct xl__limits *l,
                                     const struct xl__qgemm_canonical *c);
+/* Of variants that multiply activations as integers: NULL, or why not these.
+ */
+const char *xl__qgemm_bytes_refused(const struct xl__qgemm_canonical *c);
 /* Units of a stage of these that have one scale, as far as it knows. */
 size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
 /* The product with W as dequantised, f16, bf16 or f32 as A, or of bytes where
@@ -172,8 +175,8 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small);
 xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t);
 
-/* by_gemm.c: the text `scaled` of a call. */
-xl_status xl__qgemm_scaled_text(xl_queue *q,
+/* by_gemm.c: the text `scaled` of a call with such weights. */
+xl_status xl__qgemm_scaled_text(xl_queue *q, const xl_qshape *w,
                                 const struct xl__epilogue_request *own,
                                 const struct xl__epilogue_text **out);
 

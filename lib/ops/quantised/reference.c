@@ -7,7 +7,10 @@
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__qgemm_canonical *c = desc;
-    return xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
+    const char *refused = xl__qgemm_bytes_refused(c);
+    return refused
+               ? refused
+               : xl__iterations_refused(l, (double)(c->k / XL__QGEMM_UNIT));
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,

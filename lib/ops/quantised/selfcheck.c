@@ -118,29 +118,45 @@ struct qgemm_case {
     float w[];
 };
 
-/* A row of A, and where activations are bytes, as these: scale times integer,
- * and one step where the integer may be one of two (enum xl_activations). */
+/* The distance of codes around q: integers, or E4M3. */
+static double step_of(const struct xl__qgemm_canonical *c, double q)
+{
+    enum { MANTISSA = 3, LEAST = -6 };
+    if (c->activations != XL_ACTIVATIONS_F8)
+        return 1;
+    const int e = q == 0 ? LEAST : ilogb(q);
+    return ldexp(1, (e < LEAST ? LEAST : e) - MANTISSA);
+}
+
+/* A row of A, and where activations are bytes, as these: scale times code, and
+ * one step where the code may be one of two (enum xl_activations). */
 static void make_row(const struct xl__qgemm_canonical *c, float *x,
                      float *apart)
 {
-    static const double bytes = 127, middle = 0.5, near = 0x1p-14,
-                        normed_near = 0x1p-10, least = 0x1p-90;
-    const size_t group = !c->activations        ? 0
-                         : c->format == XL_INT8 ? c->k
-                                                : XL__QGEMM_UNIT;
+    static const double middle = 0.5, near = 0x1p-14, normed_near = 0x1p-10,
+                        least = 0x1p-90;
+    const bool is_f8 = c->activations == XL_ACTIVATIONS_F8;
+    const double most = is_f8 ? 448 : 127;
+    const size_t group = !c->activations                 ? 0
+                         : is_f8 || c->format == XL_INT8 ? c->k
+                                                         : XL__QGEMM_UNIT;
     for (size_t first = 0; group && first < c->k; first += group) {
         double top = 0;
         for (size_t l = first; l < first + group; l++)
             top = fmax(top, fabs((double)x[l]));
         for (size_t l = first; l < first + group; l++) {
-            const double q = top < least ? 0 : x[l] / top * bytes;
-            const bool is_either = fabs(fabs(q - trunc(q)) - middle) < near;
+            const double q = top < least ? 0 : x[l] / top * most;
+            const double step = step_of(c, q), steps = q / step;
+            const double off = is_f8 ? near * fabs(steps) : near;
+            const bool is_either =
+                fabs(fabs(steps - trunc(steps)) - middle) < off;
             if (c->norm) {
-                apart[l] = (float)((middle + normed_near) * top / bytes);
+                apart[l] =
+                    (float)((middle + off + normed_near) * step * top / most);
                 continue;
             }
-            x[l] = (float)(rint(q) * top / bytes);
-            apart[l] = is_either ? (float)(top / bytes) : 0;
+            x[l] = (float)(rint(steps) * step * top / most);
+            apart[l] = is_either ? (float)(step * top / most) : 0;
         }
     }
 }
@@ -184,11 +200,13 @@ static bool has_parts(size_t format)
            format == XL_Q4_K || format == XL_INT4;
 }
 
-/* What activations as bytes add to the error: of the sum, of roundings. */
+/* What activations as bytes add to the error: of the sum, of roundings; of
+ * E4M3 the sum's own, as it stands in the Accuracy line. */
 static double bytes_error(const struct xl__qgemm_canonical *c, const float *a,
                           const float *apart, const float *w)
 {
-    static const double roundings = 24, u = 0x1p-23, least = 0x1p-110;
+    static const double roundings = 24, u = 0x1p-23, least = 0x1p-110,
+                        narrow = 0x1p-12, block = 128, few = 8;
     double top = 0, size = 0, either = 0;
     for (size_t l = 0; l < c->k; l++)
         top = fmax(top, 2 * fabs((double)w[l]));
@@ -197,9 +215,12 @@ static double bytes_error(const struct xl__qgemm_canonical *c, const float *a,
                 (fabs((double)w[l]) + (has_parts(c->format) ? 2 * top : 0));
         either += (double)apart[l] * fabs((double)w[l]);
     }
-    return expm1(((double)(c->k / XL__QGEMM_UNIT) + roundings) * log1p(u)) *
-               size +
-           either + 2 * (double)c->k * least;
+    const double of_sum =
+        c->activations == XL_ACTIVATIONS_F8
+            ? (double)c->k * (c->is_fast ? narrow : u) +
+                  fmin((double)c->k, block) * narrow + few * u
+            : expm1(((double)(c->k / XL__QGEMM_UNIT) + roundings) * log1p(u));
+    return of_sum * size + either + 2 * (double)c->k * least;
 }
 
 static double expected_value(const struct xl__selfcheck_case *t,
@@ -212,7 +233,7 @@ static double expected_value(const struct xl__selfcheck_case *t,
     const struct qgemm_case *own = t->own;
     const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
     const xl_dtype dtype = (xl_dtype)c->c;
-    const bool is_rounded = c->is_fast && c->a != XL_F32;
+    const bool is_rounded = c->is_fast && !c->activations && c->a != XL_F32;
     const float *a = own->w + (c->n + at[0]) * c->k;
     double y = 0, size = 0, all = 0, weights = 0;
     (void)result;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a product with quantised weights refuses, with the operand or member
  * that is named; preparations without memory and in the background; a NaN in a
- * row of A, and in a scale; activations as bytes, of which each is seen; rows
- * that are normed: zeros, infinities, sizes of numbers, eps, what is said. */
+ * row of A, and in a scale; activations as bytes and as E4M3, of which each is
+ * seen; rows that are normed: zeros, infinities, sizes of numbers, eps, what
+ * is said. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -106,6 +107,11 @@ static void wrong_members(void **state)
     REFUSES(XL_Q4_0, g.a = xl_mat_cols(a, M, XL_F32), XL_UNSUPPORTED,
             "column stride");
     REFUSES(XL_FP8, g.w.shape.group = 48, XL_BAD_SHAPE, "group 48");
+    REFUSES(XL_Q4_0, g.activations = XL_ACTIVATIONS_F8, XL_UNSUPPORTED,
+            "must be fp8");
+    REFUSES(XL_FP8, g.activations = XL_ACTIVATIONS_F8;
+            g.w.shape.group = g.w.shape.group_rows = 32, XL_UNSUPPORTED,
+            "must be fp8 with a scale for each row");
     REFUSES(XL_FP8, g.activations = XL_ACTIVATIONS_I8, XL_UNSUPPORTED,
             "integers");
     REFUSES(XL_Q4_0, g.w.offset = 2, XL_BUFFER_TOO_SMALL, "w");
@@ -398,6 +404,65 @@ static void bytes_are_as_stated(void **state)
     }
 }
 
+/* A row of a largest magnitude 448 has scale 1, and its elements become the
+ * E4M3 next to them. Row 0 has an infinity and is NaN; row 2 is below 2^-90.
+ * Row j of W is 1 in the column of sees[j] and 0 elsewhere, with scale j + 1.
+ */
+static void e4m3_is_as_stated(void **state)
+{
+    enum { ROWS = 3, ONE = 0x38 };
+    static const struct {
+        size_t at;
+        float given, want;
+    } sees[] = {{0, -448, -448},        {1, 17, 16},   {2, 19, 20},
+                {3, -25, -24},          {4, 27, 28},   {5, 0x1p-10f, 0},
+                {6, 0x3p-10f, 0x1p-8f}, {7, 433, 448}, {63, -5.4f, -5.5f}};
+    enum { N_SEES = sizeof sees / sizeof *sees };
+    float x[ROWS][K] = {{0}}, d[N_SEES], got[ROWS][N_SEES] = {{0}};
+    unsigned char w[N_SEES][K] = {{0}};
+    const char *name;
+    unsigned ran = 0;
+    (void)state;
+    x[0][1] = INFINITY;
+    for (size_t j = 0; j < N_SEES; j++) {
+        x[1][sees[j].at] = sees[j].given;
+        x[2][sees[j].at] = sees[j].given * 0x1p-100f;
+        w[j][sees[j].at] = ONE;
+        d[j] = (float)(j + 1);
+    }
+    cl_mem mem[] = {fp8_upload(t.queue, x, sizeof x),
+                    fp8_upload(t.queue, w, sizeof w),
+                    fp8_upload(t.queue, d, sizeof d),
+                    fp8_upload(t.queue, got, sizeof got)};
+    for (unsigned v = 0; (name = xl_variant_name(t.device, "qgemm", v)); v++) {
+        const xl_qgemm g = {XL_QGEMM_INIT,
+                            .m = ROWS,
+                            .a = xl_mat_rows(mem[0], K, XL_F32),
+                            .w = {.shape = {XL_FP8, N_SEES, K, 0, 1},
+                                  .blocks.buf = mem[1],
+                                  .scales.buf = mem[2]},
+                            .c = xl_mat_rows(mem[3], N_SEES, XL_F32),
+                            .variant = name,
+                            .activations = XL_ACTIVATIONS_F8};
+        const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED)
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, mem[3], 0, got, sizeof got),
+                      XL_OK, xl_error_detail(t.queue));
+        for (size_t j = 0; j < N_SEES; j++) {
+            if (got[1][j] != sees[j].want * d[j])
+                fail_msg("%s: %g became %g", name, (double)sees[j].given,
+                         (double)(got[1][j] / d[j]));
+            assert_true(isnan(got[0][j]) && got[2][j] == 0);
+        }
+        ran++;
+    }
+    assert_int_not_equal(ran, 0);
+    for (unsigned i = 0; i < sizeof mem / sizeof *mem; i++)
+        clReleaseMemObject(mem[i]);
+}
+
 static void every_code_of_fp8(void **state)
 {
     enum { LEAST = 2 };
@@ -429,6 +494,7 @@ int main(int argc, char **argv)
                                         close_buffers),
         cmocka_unit_test_setup_teardown(norm_is_explained, open_buffers,
                                         close_buffers),
+        cmocka_unit_test(e4m3_is_as_stated),
         cmocka_unit_test(every_code_of_fp8)};
     test_args(argc, argv);
     return test_run_on_device(tests, &t, NULL);
