@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes:     C = epilogue(A W^T), W quantised, on devices whose work-items
  *               are whole threads with vector registers. A group, one item, has
- *               RN rows of W and TM rows of A: a unit of W is decoded once for
- *               all rows of A, and those of A are read once for all rows of W.
+ *               RN rows of W, far apart (CP-38), and TM rows of A: a unit of W
+ *               is decoded once for all rows of A, and those of A are read once
+ *               for all rows of W.
  *               With a norm the sums of squares of A's rows are taken beside,
  *               and the factor of a row multiplies its sums.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
@@ -29,7 +30,8 @@
 
 __kernel void qgemm_cpu(PRODUCT_PARAMS)
 {
-    const uint j0 = (uint)xl_group_id(0) * RN, i0 = (uint)xl_group_id(1) * TM;
+    const uint j0 = (uint)xl_group_id(0), i0 = (uint)xl_group_id(1) * TM;
+    const uint apart = (n + RN - 1) / RN;
     struct weights w[RN];
     float16 sum[RN][TM];
     ulong at[TM];
@@ -40,7 +42,7 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
 #endif
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
-        const struct weights row = WEIGHTS_ROW(min(j0 + r, n - 1));
+        const struct weights row = WEIGHTS_ROW(min(j0 + r * apart, n - 1));
         w[r] = row;
 #pragma unroll
         for (uint i = 0; i < TM; i++)
@@ -69,8 +71,9 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
     }
     for (uint r = 0; r < RN; r++) {
         for (uint i = 0; i < TM; i++) {
-            if (j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, NORMED(SUM_16(sum[r][i]), i));
+            const uint j = j0 + r * apart;
+            if (j < n && i0 + i < m)
+                STORE_C(i0 + i, j, NORMED(SUM_16(sum[r][i]), i));
         }
     }
 }

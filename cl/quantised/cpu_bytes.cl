@@ -2,8 +2,9 @@
 /* Computes:     C = epilogue(A W^T), W quantised, A quantised as bytes
  *               (quantised/bytes.clh), on devices whose work-items are whole
  *               threads with vector registers. A group, one item, has RN rows
- *               of W and TM rows of A. Bytes are multiplied as bytes where the
- *               compiler has x86's instructions, else as 16 bits.
+ *               of W, far apart (CP-38), and TM rows of A. Bytes are multiplied
+ *               as bytes where the compiler has x86's instructions, else as 16
+ *               bits.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
  * Launch:       2-D, local (1, 1); groups: ceil(n / RN), ceil(m / TM).
  * Local memory: none.
@@ -176,14 +177,15 @@ static inline sums dot_unit(const struct codes *x, __global const char *p)
 
 __kernel void qgemm_cpu_bytes(PRODUCT_PARAMS)
 {
-    const uint j0 = (uint)xl_group_id(0) * RN, i0 = (uint)xl_group_id(1) * TM;
+    const uint j0 = (uint)xl_group_id(0), i0 = (uint)xl_group_id(1) * TM;
+    const uint apart = (n + RN - 1) / RN;
     struct weights w[RN];
     sums sum[RN][TM];
     float least[RN][TM]; /* sums of what is added to codes times scales */
     __global const char *row[TM];
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
-        const struct weights of = WEIGHTS_ROW(min(j0 + r, n - 1));
+        const struct weights of = WEIGHTS_ROW(min(j0 + r * apart, n - 1));
         w[r] = of;
 #pragma unroll
         for (uint i = 0; i < TM; i++) {
@@ -215,6 +217,7 @@ __kernel void qgemm_cpu_bytes(PRODUCT_PARAMS)
 #pragma unroll
         for (uint r = 0; r < RN; r++) {
             const struct codes x = load_codes(&w[r], u);
+            XL_AHEAD(w[r].block + u / UNITS * BLOCK_BYTES + AHEAD_BYTES);
             const float added = MUL_ADD(-(float)x.zero, x.of_lo, x.least);
 #pragma unroll
             for (uint i = 0; i < TM; i++) {
@@ -234,8 +237,9 @@ __kernel void qgemm_cpu_bytes(PRODUCT_PARAMS)
     }
     for (uint r = 0; r < RN; r++) {
         for (uint i = 0; i < TM; i++) {
-            if (j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, SUM_OF(sum[r][i]) + least[r][i]);
+            const uint j = j0 + r * apart;
+            if (j < n && i0 + i < m)
+                STORE_C(i0 + i, j, SUM_OF(sum[r][i]) + least[r][i]);
         }
     }
 }
