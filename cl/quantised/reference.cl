@@ -23,7 +23,8 @@ __kernel void qgemm_ref(PRODUCT_PARAMS)
         sum.s0 += bytes_product(&x, a + at);
 #else
         const struct unit x = load_unit(&w, u);
-        sum = add_unit(&x, a, at, sum);
+        sum = add_unit(&x, LOADV(16, TA, a, at), LOADV(16, TA, a, at + 16),
+                       sum);
 #endif
     }
     STORE_C(i, j, SUM_16(sum));

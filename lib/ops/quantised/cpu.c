@@ -35,19 +35,16 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                                                     : 1);
 }
 
-/* Of a kernel that norms A for each of its groups, or not at all. */
 static struct xl__cost cost_of(const struct xl__limits *l,
                                const struct xl__qgemm_canonical *c,
-                               const struct xl__params *params, bool norms)
+                               const struct xl__params *params)
 {
     const size_t tm = (size_t)params->value[XL__QGEMM_TM],
                  rn = (size_t)params->value[XL__QGEMM_RN];
     const double groups = (double)xl__ceil_div(c->n, rn),
                  blocks = (double)xl__ceil_div(c->m, tm);
     return (struct xl__cost){
-        .flop =
-            xl__qgemm_flop(c) * blocks * (double)tm / (double)c->m +
-            (norms ? xl__qgemm_norm_flop(c, groups * blocks * (double)tm) : 0),
+        .flop = xl__qgemm_flop(c) * blocks * (double)tm / (double)c->m,
         .flop_frac = xl__model(l, XL__M_quantised_frac),
         .bytes = xl__qgemm_weight_bytes(c) * blocks + xl__qgemm_other_bytes(c),
         .bytes_frac = 1,
@@ -64,7 +61,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                  rn = (size_t)params->value[XL__QGEMM_RN];
     const size_t groups = xl__ceil_div(c->n, rn),
                  blocks = xl__ceil_div(c->m, tm);
-    if (c->norm && !xl__qgemm_is_within(l, c, params, cost_of))
+    if (c->norm)
         return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_cpu, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
@@ -79,10 +76,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     for (unsigned i = 0; tunables[i].name; i++)
         xl__define(step, tunables[i].name, params->value[i]);
     xl__qgemm_add_args(step, c);
-    const struct xl__cost work = cost_of(l, c, params, c->norm);
+    const struct xl__cost work = cost_of(l, c, params);
     xl__estimate(l, &work, p);
-    if (c->norm)
-        p->note = "the kernel norms A: sooner done than a launch more";
     return XL_OK;
 }
 

@@ -86,16 +86,35 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                      c->m, tunable_value(params, XL__QGEMM_TM));
     const double used =
         (double)c->m / (blocks * tm) * (double)c->n / (groups * (double)rows);
+    static const double norm_flop = 3; /* a square, a sum, the gain */
+    const double normed = groups * (double)rows / rn * blocks * tm;
     return (struct xl__cost){
         .flop = xl__qgemm_flop(c) / used +
-                (norms ? xl__qgemm_norm_flop(c, groups * (double)rows / rn *
-                                                    blocks * tm)
-                       : 0),
+                (norms ? norm_flop * normed * (double)c->k : 0),
         .flop_frac = xl__model(l, XL__M_skinny_frac),
         .bytes = xl__qgemm_weight_bytes(c) * blocks + xl__qgemm_other_bytes(c),
         .bytes_frac = xl__model(l, XL__M_ref_bytes_frac),
         .fill = xl__fill(l, groups * blocks),
         .launches = c->activations ? 2 : 1};
+}
+
+/* Is a norm in the kernel sooner done than a launch more, and do registers
+ * hold it? By the sizes of the call, also in a self-check case. */
+static bool norms_within(const struct xl__limits *l,
+                         const struct xl__qgemm_canonical *c,
+                         const struct xl__params *params)
+{
+    struct xl__qgemm_canonical whole = *c;
+    const char *bound;
+    whole.m = c->of_m;
+    whole.n = c->of_n;
+    whole.k = c->of_k;
+    const struct xl__cost apart = cost_of(l, &whole, params, false),
+                          within = cost_of(l, &whole, params, true);
+    return !c->activations &&
+           fits(l, tunable_value(params, XL__QGEMM_TM), true) &&
+           xl__work_ns(l, &within, &bound) <=
+               xl__work_ns(l, &apart, &bound) + xl__launch_ns(l);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -115,8 +134,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
     const size_t groups = xl__ceil_div(c->n, rows);
     const size_t blocks = xl__ceil_div(c->m, tm);
-    if (c->norm &&
-        !(fits(l, tm, true) && xl__qgemm_is_within(l, c, params, cost_of)))
+    if (c->norm && !norms_within(l, c, params))
         return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_gemv, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =

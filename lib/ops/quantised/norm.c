@@ -16,28 +16,6 @@
 #include "ops/path/cost.h"
 #include "ops/quantised/qgemm.h"
 
-double xl__qgemm_norm_flop(const struct xl__qgemm_canonical *c, double rows)
-{
-    static const double of_element = 3; /* a square, a sum, the gain */
-    return of_element * rows * (double)c->k;
-}
-
-bool xl__qgemm_is_within(const struct xl__limits *l,
-                         const struct xl__qgemm_canonical *c,
-                         const struct xl__params *params, xl__qgemm_cost *cost)
-{
-    struct xl__qgemm_canonical whole = *c;
-    const char *bound;
-    whole.m = c->of_m;
-    whole.n = c->of_n;
-    whole.k = c->of_k;
-    const struct xl__cost apart = cost(l, &whole, params, false),
-                          within = cost(l, &whole, params, true);
-    return !c->activations &&
-           xl__work_ns(l, &within, &bound) <=
-               xl__work_ns(l, &apart, &bound) + xl__launch_ns(l);
-}
-
 /* The canonical descriptor of the norm of rows x cols; `to` is zero. */
 static void describe_norm(const struct xl__qgemm_canonical *c, size_t rows,
                           size_t cols, xl_norm *to)
@@ -118,7 +96,7 @@ static const char *note_of(const struct xl__qgemm_canonical *c,
     if (of == &xl__qgemm_skinny)
         return "A is normed by a step, since its gain is not at a multiple "
                "of 16 bytes";
-    return of == &xl__qgemm_cpu || of == &xl__qgemm_gemv
+    return of == &xl__qgemm_gemv
                ? "A is normed by a step: within the kernel it takes longer "
                  "than a launch, or too many registers"
                : "A is normed by a step of its own";

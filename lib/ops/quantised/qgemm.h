@@ -157,19 +157,6 @@ xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
                                 const struct xl__params *params,
                                 const struct xl__variant *of,
                                 struct xl__plan *p);
-/* What a variant's kernel costs, whether it norms A or not. */
-typedef struct xl__cost xl__qgemm_cost(const struct xl__limits *l,
-                                       const struct xl__qgemm_canonical *c,
-                                       const struct xl__params *params,
-                                       bool norms);
-/* Is a norm in the kernel sooner done than a launch more? */
-bool xl__qgemm_is_within(const struct xl__limits *l,
-                         const struct xl__qgemm_canonical *c,
-                         const struct xl__params *params,
-                         xl__qgemm_cost *cost);
-/* Flop of a norm in a kernel, whose items read so many rows of A. */
-double xl__qgemm_norm_flop(const struct xl__qgemm_canonical *c, double rows);
-
 /* selfcheck.c: members of xl__op_qgemm. */
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small);
