@@ -80,6 +80,8 @@ expect 2 "experts" "$clbench" model mixtral-8x7b
 warns "model_type 'mixtral' is not supported: must be one of llama"
 expect 2 "a type of weights" "$clbench" model gpt2 --weights q9
 warns "invalid value 'q9' for --weights: must be f32, f16, bf16, q4_0"
+expect 2 "products of narrow terms" "$clbench" model gpt2 --accuracy split
+warns "invalid value 'split' for --accuracy: must be full|fast"
 expect 2 "blocks that do not divide a row" "$clbench" model qwen2.5-7b \
     --weights int4/96
 warns "the rows of a matrix of this model are not whole blocks"
@@ -158,7 +160,8 @@ for name in arc-a770 arc-b580 max-1550; do
         says "1. conv_filters_dpas  <- chosen"
     done
 done
-# Few rows beside quantised weights, which the matrix engine decodes.
+# Few rows beside quantised weights, which the matrix engine decodes; many rows
+# of a prompt, beside weights that are rounded.
 while read -r variant product; do
     # shellcheck disable=SC2086 # options of a product
     expect 0 "qgemm $product on h200" env OCL_ICD_VENDORS="$no_drivers" \
@@ -171,6 +174,7 @@ qgemm_mma 9x14336x4096
 qgemm_mma 1x8192x28672 --format int4
 qgemm_mma 1x8192x28672 --format mxfp4
 qgemm_gemv 1x14336x4096 --format q4_k
+qgemm_gemm_wgmma 512x14336x4096 --format q4_0 --accuracy fast
 END
 expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \
     'softmax(x) + 1' --shape x=100x1000 --as m4-pro --json "$folder/a.json"
