@@ -37,6 +37,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -186,14 +187,54 @@ def text_of(build):
     return " ".join([build.path.as_posix(), *build.options, ""])
 
 
-def compile_for_target(build, folder):
-    if is_portable:
-        _, error = run(
-            args.compiler, "--target=spir64", "-x", "cl", *flags, "-Xclang",
+def portable(build):
+    return [args.compiler, "--target=spir64", "-x", "cl", *flags, "-Xclang",
             "-cl-ext=" + ",".join(["-all"] + build.extensions), "-Wall",
             "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter",
-            "-Wno-unused-variable", "-Werror", "-fsyntax-only",
-            *build.options, build.path)
+            "-Wno-unused-variable", "-Werror", "-fsyntax-only"]
+
+
+PLAIN = re.compile(r"-D\w+(=[\w.-]*)?")
+
+
+def batches_of(builds):
+    """Of portable builds, those that one process can do: extensions alike, and
+    no option but definitions. Others one by one."""
+    alike = {}
+    for i, build in enumerate(builds):
+        is_plain = is_portable and all(map(PLAIN.fullmatch, build.options))
+        alike.setdefault(str(build.extensions) if is_plain else i, []).append(build)
+    return [batch[i:i + 24] for batch in alike.values()
+            for i in range(0, len(batch), 24)]
+
+
+def compile_batch(builds):
+    """What is wrong with each. One process reads a file for each build, its
+    definitions and the kernel; where that fails, a process each says why."""
+    error = len(builds) == 1
+    if not error:
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, f"{i}.cl") if build.options else
+                     build.path for i, build in enumerate(builds)]
+            for file, build in zip(files, builds):
+                if build.options:
+                    file.write_text("".join(
+                        "#define {} {}\n".format(*f"{w[2:]}=1".split("=")[:2])
+                        for w in build.options) + f'#include "{build.path}"\n',
+                        encoding="utf-8")
+            # The driver starts a process for each file, and says how.
+            said, _ = run(*portable(builds[0]), "-###", files[0])
+            _, error = run(*shlex.split(said.splitlines()[-1])[:-1], *files)
+    if error:
+        return [build.compile() for build in builds]
+    for build in builds:
+        build.stamp().touch()
+    return [""] * len(builds)
+
+
+def compile_for_target(build, folder):
+    if is_portable:
+        _, error = run(*portable(build), *build.options, build.path)
         return error
     if not is_amd and not is_nvidia:
         words = build.options
@@ -315,9 +356,10 @@ with tempfile.TemporaryDirectory() as scratch:
                    for f in part("0/4" if is_gpu else "0/2", texts)]
 
     args.stamps.mkdir(parents=True, exist_ok=True)
-    due = [b for b in builds if not b.stamp().exists()]
+    batches = batches_of([b for b in builds if not b.stamp().exists()])
+    due = [b for batch in batches for b in batch]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        errors = list(pool.map(Build.compile, due))
+        errors = [e for done in pool.map(compile_batch, batches) for e in done]
 
 n_failed = 0
 for build, error in zip(due, errors):
