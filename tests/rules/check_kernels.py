@@ -84,7 +84,9 @@ args = parser.parse_args()
 is_portable = args.target == "portable"
 is_amd = args.target.startswith("gfx")
 is_nvidia = args.target.startswith("sm_")
+is_intel = not is_portable and not is_amd and not is_nvidia
 is_gpu = not is_portable
+N_AT_ONCE = 8 if is_intel else 24  # builds of a process: some seconds
 
 tools = [f for f in (args.compiler, args.libclc, args.assembler) if f]
 missing = [str(f) for f in tools if not f.is_file()]
@@ -153,11 +155,11 @@ class Build:
         """What is wrong: an empty text if nothing is."""
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                error = compile_for_target(self, folder)
-            except subprocess.TimeoutExpired:
-                error = f"the compiler takes more than {LONGEST_S} s"
+            error = compile_for_target(self, folder)
         self.wall_s = time.monotonic() - begin
+        return self.keep(error)
+
+    def keep(self, error):
         if not error:
             self.stamp().write_text(self.figures, encoding="utf-8")
         return error
@@ -165,10 +167,13 @@ class Build:
 
 def run(*command):
     """What was printed, and what is wrong: an empty text if nothing is."""
-    done = subprocess.run([str(word) for word in command], text=True,
-                          errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=LONGEST_S, check=False)
+    try:
+        done = subprocess.run([str(word) for word in command], text=True,
+                              errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired:
+        return "", f"the compiler takes more than {LONGEST_S} s"
     error = f"exit status {done.returncode}: {done.stdout}"
     return done.stdout, error if done.returncode else ""
 
@@ -194,70 +199,95 @@ def portable(build):
             "-Wno-unused-variable", "-Werror", "-fsyntax-only"]
 
 
+def intel(build, folder):
+    words = build.options
+    if not build.tiles:
+        words = tile_sets.common_option(args.target) + words
+    return ["-file", build.path, "-device", args.target, "-out_dir", folder,
+            "-options", " ".join(flags + words), "-internal_options",
+            " ".join(["-cl-intel-allow-zebin"] +
+                     ENGINE * ("-DXL_DPAS_INTEL=1" in words))]
+
+
+def judge_intel(build, folder):
+    binary = next(pathlib.Path(folder).glob("*.bin")).read_bytes()
+    figures = tile_sets.read_intel(binary)
+    if build.tiles:
+        return judge_tiles(build, figures)
+    # A file without options is no set that is ever chosen.
+    if figures["spilled"] and build.options and not build.is_written and \
+            not MAY_SPILL.search(text_of(build)):
+        return f"{figures['spilled']} bytes are spilled"
+    return ""
+
+
 PLAIN = re.compile(r"-D\w+(=[\w.-]*)?")
 
 
 def batches_of(builds):
-    """Of portable builds, those that one process can do: extensions alike, and
-    no option but definitions. Others one by one."""
+    """Builds that one process does: portable ones with the same extensions and
+    no option but definitions, and Intel's. Others one by one."""
     alike = {}
     for i, build in enumerate(builds):
-        is_plain = is_portable and all(map(PLAIN.fullmatch, build.options))
-        alike.setdefault(str(build.extensions) if is_plain else i, []).append(build)
-    return [batch[i:i + 24] for batch in alike.values()
-            for i in range(0, len(batch), 24)]
+        key = i
+        if is_intel:
+            key = "intel"
+        elif is_portable and all(map(PLAIN.fullmatch, build.options)):
+            key = str(build.extensions)
+        alike.setdefault(key, []).append(build)
+    return [batch[i:i + N_AT_ONCE] for batch in alike.values()
+            for i in range(0, len(batch), N_AT_ONCE)]
 
 
 def compile_batch(builds):
-    """What is wrong with each. One process reads a file for each build, its
-    definitions and the kernel; where that fails, a process each says why."""
-    error = len(builds) == 1
-    if not error:
+    """What is wrong with each. Where one process fails, a process for each says
+    why: half of a small build is the compiler's start."""
+    if len(builds) > 1:
         with tempfile.TemporaryDirectory() as folder:
-            files = [pathlib.Path(folder, f"{i}.cl") if build.options else
-                     build.path for i, build in enumerate(builds)]
-            for file, build in zip(files, builds):
-                if build.options:
-                    file.write_text("".join(
-                        "#define {} {}\n".format(*f"{w[2:]}=1".split("=")[:2])
-                        for w in build.options) + f'#include "{build.path}"\n',
-                        encoding="utf-8")
-            # The driver starts a process for each file, and says how.
-            said, _ = run(*portable(builds[0]), "-###", files[0])
-            _, error = run(*shlex.split(said.splitlines()[-1])[:-1], *files)
-    if error:
-        return [build.compile() for build in builds]
-    for build in builds:
-        build.stamp().touch()
-    return [""] * len(builds)
+            errors = (compile_intel if is_intel else compile_portable)(
+                builds, folder)
+        if errors:
+            return [b.keep(error) for b, error in zip(builds, errors)]
+    return [build.compile() for build in builds]
+
+
+def compile_portable(builds, folder):
+    """By a file for each build: its definitions and the kernel."""
+    files = []
+    for i, build in enumerate(builds):
+        files.append(build.path)
+        if build.options:
+            files[-1] = pathlib.Path(folder, f"{i}.cl")
+            files[-1].write_text("".join(
+                "#define {} {}\n".format(*f"{word[2:]}=1".split("=")[:2])
+                for word in build.options) + f'#include "{build.path}"\n',
+                encoding="utf-8")
+    # The driver starts a process for each file, and says how.
+    said, error = run(*portable(builds[0]), "-###", files[0])
+    if not error:
+        _, error = run(*shlex.split(said.splitlines()[-1])[:-1], *files)
+    return [] if error else [""] * len(builds)
+
+
+def compile_intel(builds, folder):
+    folders = [pathlib.Path(folder, str(i)) for i in range(len(builds))]
+    for f in folders:
+        f.mkdir()
+    lines = pathlib.Path(folder, "lines")
+    lines.write_text("".join(
+        " ".join(f'"{word}"' for word in intel(*pair)) + "\n"
+        for pair in zip(builds, folders)), encoding="utf-8")
+    _, error = run(args.compiler, "multi", lines, "-q")
+    return [] if error else list(map(judge_intel, builds, folders))
 
 
 def compile_for_target(build, folder):
     if is_portable:
         _, error = run(*portable(build), *build.options, build.path)
         return error
-    if not is_amd and not is_nvidia:
-        words = build.options
-        if not build.tiles:
-            words = tile_sets.common_option(args.target) + words
-        _, error = run(
-            args.compiler, "compile", "-q", "-file", build.path, "-device",
-            args.target, "-out_dir", folder, "-options",
-            " ".join(flags + words), "-internal_options",
-            " ".join(["-cl-intel-allow-zebin"] +
-                     ENGINE * ("-DXL_DPAS_INTEL=1" in words)))
-        if error:
-            return error
-        binary = next(pathlib.Path(folder).glob("*.bin")).read_bytes()
-        figures = tile_sets.read_intel(binary)
-        if build.tiles:
-            return judge_tiles(build, figures)
-        # A file without options is no set that is ever chosen.
-        if figures["spilled"] and build.options and not build.is_written and \
-                not MAY_SPILL.search(text_of(build)):
-            return f"{figures['spilled']} bytes are spilled"
-        return ""
-
+    if is_intel:
+        _, error = run(args.compiler, "compile", "-q", *intel(build, folder))
+        return error or judge_intel(build, folder)
     assembly = pathlib.Path(folder, "kernel.s")
     machine = ["--target=nvptx64-nvidia-nvcl", "-march=" + args.target]
     if is_amd:
