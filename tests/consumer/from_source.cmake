@@ -24,8 +24,8 @@ set(targets --parallel ${n_cores}
     --target consumer_c consumer_static consumer_probe)
 
 step("configure, add_subdirectory" ${configure} -B ${built}
-    -DSOURCE=${SOURCE_DIR} -DCMAKE_BUILD_TYPE=Debug -DXL_INSTALL=ON
-    -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
+    -DSOURCE=${SOURCE_DIR} -DCMAKE_BUILD_TYPE=Release -DXL_INSTALL=ON
+    -DXL_WERROR=ON -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
 step("build" ${CMAKE_COMMAND} --build ${built} ${targets})
 step("run, shared" ${built}/consumer_c)
 step("run, archive" ${built}/consumer_static)

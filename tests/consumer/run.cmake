@@ -4,7 +4,8 @@
 # is installed are the Debian packages, unpacked, and of the programs one in C
 # and one in C++ are built.
 #   cmake -DSOURCE_DIR=<tree> -DBUILD_DIR=<built> -DSCRATCH=<folder>
-#         -DCC=<cc> -DCXX=<c++> [-DDEB=ON] -P run.cmake
+#         -DCC=<cc> -DCXX=<c++> -DLAUNCHER=<ccache or empty> [-DDEB=ON]
+#         -P run.cmake
 cmake_minimum_required(VERSION 3.22)
 
 set(prefix ${SCRATCH}/prefix)
@@ -24,7 +25,9 @@ if(DEB)
     set(ENV{XL_BUILD} ${BUILD_DIR})
     file(GLOB packages ${BUILD_DIR}-deb/*.deb)
     file(REMOVE ${packages} "")
-    step("build packages" ${SOURCE_DIR}/quickstart deb)
+    # The options of the build that the launcher has seen.
+    step("build packages" ${SOURCE_DIR}/quickstart deb -DXL_WERROR=ON
+        -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
     file(GLOB packages ${BUILD_DIR}-deb/*.deb)
     find_program(LINTIAN lintian)
     if(LINTIAN)
