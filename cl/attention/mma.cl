@@ -150,9 +150,9 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     const struct keys ends = keys_of(n, QUERY(BQ - 1));
     const ulong first = begins.first, last = max(first, ends.last);
     const ulong n_all = (last - first + SK * BK - 1) / (SK * BK);
-    const ulong each = (n_all + n_parts - 1) / n_parts;
-    const ulong begin = min(xl_group_id(2) * each, n_all);
-    const uint n_blocks = (uint)(min(begin + each, n_all) - begin);
+    const ulong each = n_all / n_parts, more = n_all % n_parts;
+    const ulong part = xl_group_id(2), begin = part * each + min(part, more);
+    const uint n_blocks = (uint)each + (part < more);
     /* Of the team: its first key, and the blocks of which all rows see all
      * keys, of which all keys are in memory. */
     const ulong j0 = first + (begin * SK + sk) * BK;
@@ -407,7 +407,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     /* The others pass the barriers too, and do nothing between them. */
     const bool is_last = n_before[0] + 1 == n_parts;
-    const uint n_rows = is_last ? BQ : 0, n_states = n_rows * (uint)n_parts;
+    const uint n_rows = is_last ? min((uint)BQ, rows - row0) : 0, n_states = n_rows * (uint)n_parts;
     if (is_last && item == 0)
         *counts = 0;
     for (uint i = item; i < n_states; i += ITEMS) {
@@ -436,7 +436,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         float4 y = (float4)(0.0f);
         if (row0 + r >= rows)
             continue;
-        #pragma unroll 8
+        #pragma unroll 16
         for (uint p = 0; p < (uint)n_parts; p++) {
             sum += factor[p] * factor[n_states + p];
             y += factor[p] * *(__global const float4 *)(part + p * PART + c);

@@ -39,7 +39,8 @@ static const int sets[][N_TUNABLES] = {
     {32, 64, 1, 2, 3, WHOLE},  {32, 64, 1, 2, 3, PARTS},
     {32, 32, 1, 1, 2, WHOLE},  {32, 32, 1, 1, 2, PARTS},
     {16, 128, 1, 8, 2, WHOLE}, {16, 128, 1, 8, 2, PARTS},
-    {16, 64, 1, 4, 2, WHOLE},  {16, 64, 1, 4, 2, PARTS},
+    {16, 64, 1, 4, 4, PARTS},  {16, 64, 1, 4, 2, WHOLE},
+    {16, 64, 1, 4, 2, PARTS},
     {16, 32, 1, 2, 2, WHOLE},  {16, 32, 1, 2, 2, PARTS},
 };
 enum { N_SETS = sizeof sets / sizeof *sets };
@@ -238,7 +239,7 @@ static size_t count_parts(const struct xl__limits *l,
                           const struct xl__attention_canonical *c,
                           const struct layout *s)
 {
-    enum { LEAST_BLOCKS = 3 };
+    enum { LEAST_BLOCKS = 2 };
     static const double enough = 0.94;
     const size_t groups = count_groups(c, s->bq),
                  at_a_time = resident_groups(l, s),
@@ -321,6 +322,13 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                              .launches = join_of(l, s) == BY_LAUNCH ? 2 : 1};
 }
 
+/* Has half of the tile, and of its work, no rows? */
+static bool is_too_high(const struct xl__attention_canonical *c,
+                        const struct layout *s)
+{
+    return s->sm > 1 && s->bq / 2 >= c->n_q * xl__attention_share(c);
+}
+
 /* The set of the least estimate; false: none fits. */
 static bool find_tunables(const struct xl__limits *l,
                           const struct xl__attention_canonical *c,
@@ -332,7 +340,7 @@ static bool find_tunables(const struct xl__limits *l,
     for (size_t i = 0; op && xl__attention_mma_listed(op, i, &params); i++) {
         const struct layout s = layout_of(l, c, op, params.value);
         const char *bound;
-        if (!fits(l, op, &s))
+        if (!fits(l, op, &s) || is_too_high(c, &s))
             continue;
         const struct xl__cost work =
             cost_of(l, c, op, &s, count_parts(l, c, &s));
