@@ -6,18 +6,22 @@
  *               elements; a negative one wraps. items: elements of a row; n1,
  *               n3, n5, n6: sizes of these dimensions. mask: bit i3 n5 + i5 is
  *               0 where src counts as 0. parts, part: number of boxes, elements
- *               from one to the next. beta == 0: dst is not read. The rest:
- *               gemm/gemm.clh
+ *               from one to the next. beta == 0: dst is not read. An element
+ *               of the last dimension is a vector. The rest: gemm/gemm.clh
  * Launch        global (items rounded up to the local size, i2 n3 + i3,
  *               i0 n1 + i1), an item has i6 + n6 (i5 + n5 i4) along the first;
  *               so i2, i0 and i4 end where the launch does
  * Local memory  none
- * -D            TA (src), TC (dst), TY: gemm/gemm.clh
+ * -D            TA (src), TC (dst), TY: gemm/gemm.clh; VW 1, 2, 4, 8: elements of
+ *               a vector, of whose multiples all begin
  * Needs         OpenCL C 1.2; double for f64
  * Cost          src once, dst once or twice
  * Source        own */
 #ifndef XL_VW
 #define XL_VW 2
+#endif
+#ifndef VW
+#define VW 1
 #endif
 #include "gemm/gemm.clh"
 
@@ -46,12 +50,12 @@ __kernel void conv_rearrange(__global const ELEM(TA) *src, ulong off_src,
                        i4 * s4 + i5 * s5 + i6 * s6;
     const ulong at = off_dst + i0 * d0 + i1 * d1 + i2 * d2 + i3 * d3 +
                      i4 * d4 + i5 * d5 + i6 * d6;
-    SUM sum = 0;
+    SUMV(VW) sum = (SUMV(VW))(0);
     if (mask >> (i3 * n5 + i5 & 63) & 1) {
-        sum = LOAD(TA, src, from);
+        sum = LOADVA(VW, TA, src, from);
         for (ulong i = 1; i < parts; i++)
-            sum += LOAD(TA, src, from + i * part);
+            sum += LOADVA(VW, TA, src, from + i * part);
     }
-    const VALUEV(1, TY) y = GEMM_Y(1, sum, dst, at);
-    GEMM_STORE(1, , dst, at, y, box, row, item);
+    const VALUEV(VW, TY) y = GEMM_YA(VW, sum, dst, at);
+    GEMM_STORE(VW, A, dst, at, y, box, row, item);
 }

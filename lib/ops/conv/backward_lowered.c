@@ -482,6 +482,7 @@ static struct xl__rearranged weave(const struct lowered *w, size_t first)
                  d->stride_w, last ? d->c : 1},
         .end_rows = d->h,
         .end_items = d->w * (last ? d->c : 1),
+        .align = d->groups == 1 ? d->in.offset : 0,
         .missing = w->missing,
         .src = {s[XL__AT_N], s[XL__AT_C], s[XL__AT_H], d->stride_w * area,
                 s[XL__AT_W], area, s[XL__AT_C]},

@@ -238,6 +238,15 @@ static const char *map_to_product(const struct xl__limits *l,
 
 /* -- the plan ------------------------------------------------------------- */
 
+/* Channels behind rows and columns. */
+static void rotate_dims(size_t dims[XL__REARRANGED_DIMS])
+{
+    const size_t c = dims[2];
+    dims[2] = dims[4];
+    dims[4] = 0;
+    dims[6] = c;
+}
+
 /* From the product to the filters; returns the bytes that it moves. */
 static double add_last_step(const struct xl__limits *l,
                             const struct xl__conv_canonical *c,
@@ -250,7 +259,7 @@ static double add_last_step(const struct xl__limits *l,
     const size_t row = f->filter.columns * f->filter.c;
     size_t to[XL__N_AT];
     xl__conv_filter_strides(d, to);
-    const struct xl__rearranged r = {
+    struct xl__rearranged r = {
         .from = *sums,
         .to = {.mem = slot, .value = slot - XL__CONV_A + XL__CONV_OFF_A},
         .from_dtype = xl__conv_y(c),
@@ -261,8 +270,14 @@ static double add_last_step(const struct xl__limits *l,
         .dst = {0, to[XL__AT_N], to[XL__AT_C], 0, to[XL__AT_H], to[XL__AT_W]},
         .parts = f->parts,
         .part = d->k * d->r * row,
+        .align = d->filters.offset,
         .alpha = XL__CONV_ALPHA,
         .beta = XL__CONV_BETA};
+    if (d->filters.layout == XL_KRSC) {
+        rotate_dims(r.size);
+        rotate_dims(r.src);
+        rotate_dims(r.dst);
+    }
     return xl__conv_rearrange(l, &r, p);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/numbers.h"
+#include "ops/path/check.h"
 #include "ops/path/cost.h"
 
 void xl__conv_arg_place(struct xl__step *s, const struct xl__conv_place *at)
@@ -59,6 +60,22 @@ static void merge_lines(struct xl__rearranged *r,
     r->dst[4] = r->dst[5];
 }
 
+/* Elements that an item copies at once, at most VECTOR_BYTES on both sides:
+ * dimension 6 is contiguous in both boxes, and all lines begin at multiples. */
+static size_t vector_of(const struct xl__rearranged *r)
+{
+    enum { VECTOR_BYTES = 16 };
+    const size_t from = xl_dtype_bytes(r->from_dtype),
+                 to = xl_dtype_bytes(r->to_dtype);
+    size_t bits = r->size[6] | r->part | r->from.elems | r->to.elems;
+    if (r->src[6] != 1 || r->dst[6] != 1 || r->align < VECTOR_BYTES)
+        return 1;
+    for (unsigned i = 0; i < 6; i++)
+        bits |= r->size[i] > 1 ? r->src[i] | r->dst[i] : 0;
+    return xl__min_size(xl__align_of(bits),
+                        VECTOR_BYTES / xl__max_size(from, to));
+}
+
 double xl__conv_rearrange(const struct xl__limits *l,
                           const struct xl__rearranged *given,
                           struct xl__plan *p)
@@ -73,7 +90,12 @@ double xl__conv_rearrange(const struct xl__limits *l,
     for (unsigned i = 0; i < XL__REARRANGED_DIMS; i++)
         n[i] = xl__max_size(1, r->size[i]);
     merge_lines(&merged, n);
-    const size_t items = r->end_items ? r->end_items : n[4] * n[5] * n[6];
+    const size_t vector = vector_of(given);
+    n[6] /= vector;
+    merged.src[6] *= vector;
+    merged.dst[6] *= vector;
+    const size_t items = r->end_items ? r->end_items / vector
+                                      : n[4] * n[5] * n[6];
     const size_t rows = r->end_rows ? r->end_rows : n[2] * n[3];
     xl__step_set_3d(s, xl__most_items(l, MOST_ITEMS), items, rows,
                     n[0] * n[1]);
@@ -81,6 +103,7 @@ double xl__conv_rearrange(const struct xl__limits *l,
     xl__define(s, "TA", (long)r->from_dtype);
     xl__define(s, "TC", (long)r->to_dtype);
     xl__define(s, "TY", (long)r->y_dtype);
+    xl__define(s, "VW", (long)vector);
     if (r->y_dtype == XL_F64)
         xl__define(s, "XL_USE_F64", 1);
     xl__conv_arg_place(s, &r->from);
@@ -99,7 +122,8 @@ double xl__conv_rearrange(const struct xl__limits *l,
         r->y_dtype == XL_F64 ? xl__arg_value_f64 : xl__arg_value_f32;
     add(s, r->alpha);
     add(s, r->beta);
-    const double moved = (double)items * (double)rows * (double)(n[0] * n[1]);
+    const double moved =
+        (double)(items * vector) * (double)rows * (double)(n[0] * n[1]);
     return moved * ((double)xl__max_size(1, r->parts) *
                         (double)xl_dtype_bytes(r->from_dtype) +
                     (double)xl_dtype_bytes(r->to_dtype));

@@ -27,6 +27,7 @@ struct xl__rearranged {
     size_t size[XL__REARRANGED_DIMS];
     size_t src[XL__REARRANGED_DIMS], dst[XL__REARRANGED_DIMS];
     size_t end_rows, end_items;
+    size_t align;         /* bytes that divide the address of the call's box */
     uint64_t missing;     /* bit i3 size[5] + i5: src counts as 0 */
     size_t parts, part;   /* boxes that are added, 0: 1; their distance */
     unsigned alpha, beta; /* slots */
