@@ -18,10 +18,12 @@
  *               Scores are transposed, so that P^T and E^T are operands as
  *               they are in registers. R needs E of both consumers; taken one
  *               block later, it lets one multiply while the other takes
- *               exponentials. Tiles add to a block in the order of their
- *               numbers: each waits for the block's counter, and the first one
- *               stores. Tiles begin in this order too (a counter), so that
- *               the one waited for has begun.
+ *               exponentials. Tiles add to a block in an order: each waits
+ *               for the block's counter, and the first one stores. Tiles begin
+ *               in this order too (a counter), so that the one waited for has
+ *               begun. It is the order of their numbers, with CAUSAL the
+ *               reverse: a tile then comes first at the block that it begins
+ *               with, and later tiles have passed each further one.
  * Arguments     head: 16 numbers, named below. Q, K, V, dO, dK, dV: pointer
  *               and map of rank 3, as of attention/nvidia/wgmma.cl, with boxes
  *               of 64 columns by BM (Q, dO), 64 (K, V), 16 (dK, dV) rows.
@@ -153,15 +155,15 @@ struct tile {
     uint head;
 };
 
-/* Of the heads of a section the tiles of the first keys first, which are the
- * longest with CAUSAL. */
+/* Of the heads of a section the tiles of the first keys first, with CAUSAL of
+ * the last. */
 static inline struct tile locate_tile(uint t, const ulong16 head)
 {
     struct tile r;
     const uint each = TILES * SECTION, section = t / each;
     const uint in = t - section * each;
     const uint heads = min(SECTION, HEADS - section * SECTION);
-    r.n = (int)(in / heads);
+    r.n = (int)(CAUSAL ? TILES - 1 - in / heads : in / heads);
     r.head = section * SECTION + in % heads;
     return r;
 }
@@ -184,6 +186,17 @@ static inline uint first_block(int n, const ulong16 head)
     return min((uint)max(n * KEYS - OFFSET, 0) / BM, BLOCKS);
 #else
     return 0;
+#endif
+}
+
+/* How many tiles add to a block before tile n, which sees it. */
+static inline uint tiles_before(int n, uint block, const ulong16 head)
+{
+#if CAUSAL
+    const uint last = ((block + 1) * BM + OFFSET - 1) / KEYS;
+    return min(last, TILES - 1) - n;
+#else
+    return n;
 #endif
 }
 
@@ -401,7 +414,7 @@ static inline void set_tiles(__global uint *counter, uint n)
     } while (0)
 
 /* Adds a consumer's pieces, block by block, to the sums in memory, after the
- * tiles before; the first tile stores. */
+ * tiles before; the first tile of a block stores. */
 static inline void add_pieces(__global float *scratch, uint at, uint w,
                               struct tile tile, const ulong16 head)
 {
@@ -410,27 +423,27 @@ static inline void add_pieces(__global float *scratch, uint at, uint w,
     const ulong piece = ((ulong)tile.head * SHARE * BLOCKS + first) * 2 + w;
     __global float *sums = scratch + SUMS_AT(ALL_BLOCKS) + piece * PIECE;
     __global uint *counter = (__global uint *)scratch + 16 + piece;
-    uint phase = 0, left = BLOCKS - first; /* blocks of a head of Q */
+    uint phase = 0, block = first; /* of a head of Q */
     #pragma unroll 1
-    for (uint i = left * SHARE; i > 0; i--) {
+    for (uint i = (BLOCKS - first) * SHARE; i > 0; i--) {
+        const uint before = tiles_before(tile.n, block, head);
         xl_bar_wait(SUM_FULL(at, w), phase);
-        if (tile.n == 0) {
+        if (before == 0) {
             xl_line_store(sums, staged, PIECE_BYTES);
         } else {
-            wait_for_tiles(counter, (uint)tile.n);
+            wait_for_tiles(counter, before);
             xl_line_add(sums, staged, PIECE_BYTES);
         }
         xl_box_commit();
         xl_box_read();
         xl_bar_arrive(SUM_EMPTY(at, w), 1);
         xl_box_done();
-        set_tiles(counter, (uint)tile.n + 1);
+        set_tiles(counter, before + 1);
         phase ^= 1;
         uint step = 1;
-        if (--left == 0) {
-            const uint others = first_block(tile.n, head);
-            step = 1 + others;
-            left = BLOCKS - others;
+        if (++block == BLOCKS) {
+            block = first_block(tile.n, head);
+            step = 1 + block;
         }
         sums += step * (2 * PIECE);
         counter += step * 2;
