@@ -35,14 +35,13 @@ typedef float8 sums;
 static inline sums add_unit_8(const struct unit *x, const float16 lo,
                               const float16 hi, sums sum)
 {
-    sums y = MUL_ADD(x->lo.hi, lo.hi, x->lo.lo * lo.lo);
+    const sums y = MUL_ADD(x->lo.hi, lo.hi, x->lo.lo * lo.lo),
+               z = MUL_ADD(x->hi.hi, hi.hi, x->hi.lo * hi.lo);
 #if IS_ONE_SCALE
-    y = MUL_ADD(x->hi.lo, hi.lo, y);
+    return MUL_ADD((sums)x->of_lo, y + z, sum);
 #else
-    sum = MUL_ADD((sums)x->of_lo, y, sum);
-    y = x->hi.lo * hi.lo;
+    return MUL_ADD((sums)x->of_lo, y, MUL_ADD((sums)x->of_hi, z, sum));
 #endif
-    return MUL_ADD((sums)x->of_hi, MUL_ADD(x->hi.hi, hi.hi, y), sum);
 }
 #endif
 
