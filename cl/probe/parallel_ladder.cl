@@ -111,7 +111,7 @@ void ladder(__global const ushort *restrict a,
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL
             for (uint j = 0; j < NI; j++)
-                mma_zero(&sum[i][j]);
+                MMA_ZERO(sum[i][j]);
         }
         for (uint k0 = 0; k0 < N; k0 += TK) {
             #pragma unroll
@@ -134,11 +134,26 @@ void ladder(__global const ushort *restrict a,
                 for (uint i = 0; i < MI; i++) {
                     MMA_UNROLL
                     for (uint j = 0; j < NI; j++)
-                        mma(&team, &sum[i][j], &fa[i], &fb[j]);
+                        MMA_MUL_ADD(&team, sum[i][j], fa[i], fb[j]);
                 }
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
+#ifdef MMA_OPAQUE
+        __local float *room = (__local float *)slices; /* TILE x TILE */
+        MMA_UNROLL
+        for (uint i = 0; i < MI; i++) {
+            MMA_UNROLL
+            for (uint j = 0; j < NI; j++)
+                MMA_STORE_C(&team,
+                            room + (row + i * MMA_M) * TILE + col + j * MMA_N,
+                            TILE, sum[i][j]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint i = at; i < TILE * TILE; i += ITEMS)
+            c[(row0 + i / TILE) * N + col0 + i % TILE] = room[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+#else
         MMA_UNROLL
         for (uint i = 0; i < MI; i++) {
             MMA_UNROLL
@@ -150,6 +165,7 @@ void ladder(__global const ushort *restrict a,
                         sum[i][j].e[e];
             }
         }
+#endif
     }
 }
 #endif

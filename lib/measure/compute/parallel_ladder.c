@@ -229,15 +229,20 @@ static size_t vector_width(const struct xl__limits *l)
     return vector;
 }
 
-/* The instruction of the engine's rung; NULL: none. */
+/* The instruction of the engine's rung, of which whole ones are in a
+ * sub-group's part of a tile; NULL: none. */
 static const xl_matrix_op *engine_op(const struct xl__limits *l)
 {
-    static const char *const fragments[] = {"mma", "mfma_32x32", "wmma_gfx11",
-                                            "wmma_gfx12", "dpas"};
+    enum { PART = ENGINE_TILE / 2, DEPTH = 64 };
+    static const char *const fragments[] = {"mma",        "mfma_32x32",
+                                            "wmma_gfx11", "wmma_gfx12",
+                                            "dpas",       "cooperative"};
     const xl_matrix_op *op = NULL;
     for (size_t i = 0; !op && i < sizeof fragments / sizeof *fragments; i++)
         op = xl__find_matrix_op(l, fragments[i], XL_F16, XL_F16);
-    return op;
+    return op && PART % op->m == 0 && PART % op->n == 0 && DEPTH % op->k == 0
+               ? op
+               : NULL;
 }
 
 static bool is_systolic(const xl_matrix_op *op)
@@ -303,6 +308,8 @@ static void define_engine(struct xl__step *s, const struct xl__limits *l)
     } else {
         xl__define_choice(s, "XL_MMA", op->code);
         xl__define_choice(s, "MMA_FRAGMENTS", op->fragments);
+        if (xl__streq(op->fragments, "cooperative"))
+            xl__define_cooperative(s, op);
     }
 }
 
