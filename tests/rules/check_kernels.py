@@ -7,7 +7,7 @@ check_kernels.py TARGET [--compiler FILE] [--libclc FILE] [--assembler FILE]
 
 TARGET      compiler   what is checked
 portable    clang      plain OpenCL C 1.2, every extension off, no warning
-gfx*        clang      AMD: optimised, no register spilled
+gfx*        clang      AMD: optimised, no register spilled, no function absent
 sm_*        clang      NVIDIA's own kernels and option sets: then assembled by
                        ptxas, nothing spilled and nothing serialized
 any other   ocloc      Intel: that device, no register spilled
@@ -43,7 +43,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import engine_loop
+import short_builtins
 import engine_tiles
 import tile_sets
 
@@ -188,6 +190,26 @@ def judge_tiles(build, figures):
     return module.judge(args.target, *build.tiles, figures)
 
 
+def short_libclc():
+    """libclc without what no kernel calls: every build reads it. It is written
+    once, by the compiler's own LLVM where that is a library of its own."""
+    libraries = sorted(args.compiler.resolve().parents[1].glob("lib/libLLVM*.so*"))
+    if not libraries:
+        return args.libclc
+    root = CL.parent
+    called = short_builtins.names_called(
+        root / f for f in ("cl", "lib/expr", "lib/measure", "lib/ops/expression"))
+    key = str([describe_tool(args.compiler), describe_tool(args.libclc),
+               sorted(called)])
+    short = args.stamps / f"{hashlib.sha256(key.encode()).hexdigest()}.bc"
+    if not short.exists():
+        new = short.with_suffix(f".{os.getpid()}")
+        short_builtins.write_code(short_builtins.load_llvm(libraries[0]), called,
+                                  args.libclc, new)
+        new.rename(short)
+    return short
+
+
 def text_of(build):
     return " ".join([build.path.as_posix(), *build.options, ""])
 
@@ -294,13 +316,21 @@ def compile_for_target(build, folder):
         # libclc's version; a newer clang has a newer default.
         machine = ["--target=amdgcn-amd-amdhsa", "-mcpu=" + args.target,
                    "-mcode-object-version=5"]
-    _, error = run(
-        args.compiler, *machine, "-nogpulib", "-x", "cl", *flags, "-Xclang",
-        "-mlink-builtin-bitcode", "-Xclang", args.libclc, "-O3",
-        *build.options, "-S", "-o", assembly, build.path)
-    if error:
-        return error
-    text = assembly.read_text(encoding="utf-8")
+    for library in (libclc, args.libclc):  # should the short one lack a name
+        _, error = run(
+            args.compiler, *machine, "-nogpulib", "-x", "cl", *flags, "-Xclang",
+            "-mlink-builtin-bitcode", "-Xclang", library, "-O3",
+            *build.options, "-S", "-o", assembly, build.path)
+        if error:
+            return error
+        text = assembly.read_text(encoding="utf-8")
+        absent = {name for name in
+                  re.findall(r"([\w.$]+)@(?:gotpc)?rel32@lo", text)
+                  if f"\n{name}:" not in text}
+        if not absent:
+            break
+    if absent:
+        return f"called and not defined: {absent}"
     if build.tiles:
         return judge_tiles(build, engine_tiles.read(args.target, text)
                            if is_engine_tile(build.tiles[0])
@@ -386,7 +416,10 @@ with tempfile.TemporaryDirectory() as scratch:
                    for f in part("0/4" if is_gpu else "0/2", texts)]
 
     args.stamps.mkdir(parents=True, exist_ok=True)
-    batches = batches_of([b for b in builds if not b.stamp().exists()])
+    libclc = short_libclc() if is_amd else args.libclc
+    due = [b for b in builds if not b.stamp().exists()]
+    # Those of tiles take longest: begun first, none ends alone.
+    batches = batches_of(sorted(due, key=lambda b: not b.tiles))
     due = [b for batch in batches for b in batch]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         errors = [e for done in pool.map(compile_batch, batches) for e in done]
