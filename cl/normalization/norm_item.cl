@@ -46,7 +46,7 @@ static inline void write(const struct row r, const struct beside b,
                          const uint j, const FV x, const struct scaling s)
 {
     put_sum(r, b, j, x);
-    put_out(r, j, result_of(r, b, j, x, s));
+    put_out(r, j, result_of(r, b, j, x - s.center, s));
 }
 
 #if MODE == 4

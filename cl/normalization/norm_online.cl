@@ -43,35 +43,32 @@ static inline void hold(const struct row r, FV *x, const uint first,
         x[h] = get(r, (first + h * step) * VW);
 }
 
-/* The mean of what LANES items hold, n elements of row r, near enough: that of
- * the distances from the first one, so that equal values have none. */
-static inline float center_of(const struct row r, const FV *x,
-                              const uint first, const uint step, const uint n,
-                              __local float *room)
+/* The mean of row r's first elements, one vector x of each of LANES items, near
+ * enough: that of the distances from the first element, `one`, so that equal
+ * values have none. */
+static inline float center_of(const struct row r, const FV x, const float one,
+                              const uint lane, __local float *room)
 {
 #if RMS
     return 0.0f;
 #else
-    const float one = get_1(r, 0);
-    FV run = (FV)(0.0f);
-#pragma unroll
-    for (uint h = 0; h < HELD; h++)
-        run += inside(r, (first + h * step) * VW, x[h] - one);
-    return one + lanes_sum(SUM_OF(run), room) / (float)n;
+    const FV run = inside(r, lane * VW, x - one);
+    const float n = FULL ? LANES * VW : min(r.n, (uint)(LANES * VW));
+    return one + lanes_sum(SUM_OF(run), room) / n;
 #endif
 }
 
 /* Of what this item holds: the sums of x - center and of its square. */
 static inline float2 sums_held(const struct row r, const FV *x,
-                               const float center, const uint first,
-                               const uint step)
+                               const float center,
+                               const uint first, const uint step)
 {
     FV run = (FV)(0.0f), squares = (FV)(0.0f);
 #pragma unroll
     for (uint h = 0; h < HELD; h++) {
         const FV d = inside(r, (first + h * step) * VW, x[h] - center);
         run += d;
-        squares += d * d;
+        squares = FMA(d, d, squares);
     }
     return (float2)(SUM_OF(run), SUM_OF(squares));
 }
@@ -83,9 +80,9 @@ static inline void put_held(const struct row r, const struct beside b,
 #pragma unroll
     for (uint h = 0; h < HELD; h++) {
         const uint i = (first + h * step) * VW;
-        if (i < r.n) {
+        if (FULL || i < r.n) {
             put_sum(r, b, i, x[h]);
-            put(r, i, result_of(r, b, i, x[h], s));
+            put(r, i, result_of(r, b, i, x[h] - s.center, s));
         }
     }
 }
@@ -103,12 +100,14 @@ void norm_online_held(NORM_PARAMS)
     const struct beside b = BESIDE(r);
     FV x[HELD];
     hold(r, x, lane, LANES);
-    const float center = center_of(r, x, lane, LANES, r.n, for_center);
+    const float center =
+        center_of(r, x[0], get_1(r, 0), lane, for_center);
     const float2 sums =
         lanes_sum_2(sums_held(r, x, center, lane, LANES), for_sums);
     const struct stats s = {center, sums.x, sums.y};
+    const float n = FULL ? LANES * HELD * VW : r.n;
     if (i < rows)
-        put_held(r, b, x, scaling_of(s, r.n, eps), lane, LANES);
+        put_held(r, b, x, scaling_of(s, n, eps), lane, LANES);
 }
 
 #elif MODE == 3
@@ -124,7 +123,7 @@ void norm_online_sum(NORM_PARAMS, __global float *sums, const uint n_chunks,
     FV x[HELD];
     hold(r, x, lane, WG);
     const float center =
-        center_of(r, x, lane, WG, min(r.n, (uint)SPAN), for_center);
+        center_of(r, x[0], get_1(r, 0), lane, for_center);
     float2 part = sums_held(r, x, center, lane, WG);
     for (uint first = SPAN; first < r.n; first += SPAN) {
         const uint at = first / VW + lane;

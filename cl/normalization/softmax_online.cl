@@ -90,7 +90,7 @@ void softmax_online_held(ROW_PARAMS)
         return;
 #pragma unroll
     for (uint h = 0; h < HELD; h++)
-        if ((lane + h * LANES) * VW < r.n)
+        if (FULL || (lane + h * LANES) * VW < r.n)
             put(r, (lane + h * LANES) * VW,
                 result_of(x[h], shift, share) XL_EPILOGUE_ARGS);
 }

@@ -71,6 +71,7 @@ enum xl__ask {
  XX(line_copy,            TEXT,   "",       NONE, 0,                             1, "likewise, a line of bytes by one instruction") \
  XX(block_read,           TEXT,   "",       NONE, 0,                             1, "reads of consecutive elements by a sub-group: how kernels have them") \
  XX(device_fence,         TEXT,   "",       NONE, 0,                             1, "a fence between work-groups: how kernels have it") \
+ XX(lane_exchange,        TEXT,   "",       NONE, 0,                             1, "words passed from lane to lane of a sub-group: how kernels have them") \
  XX(unit_id,              TEXT,   "",       NONE, 0,                             1, "how a kernel determines its compute unit") \
  XX(dot,                  TEXT,   "",       SPECIAL, 0,                          1, "dot products of four bytes: how kernels use them") \
  XX(native_vector_f32,    NUMBER, "1",      U32,  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1, "floats in a native vector") \

@@ -86,6 +86,7 @@ static void correct_facts(struct xl__limits *l)
         xl__limits_correct(l, XL__F_subgroup_width, WARP, XL_KNOWN, "NV-02");
     xl__limits_correct_text(l, XL__F_unit_id, "ptx", XL_KNOWN, "NV-46");
     xl__limits_correct_text(l, XL__F_device_fence, "ptx", XL_KNOWN, "NV-61");
+    xl__limits_correct_text(l, XL__F_lane_exchange, "ptx", XL_KNOWN, "NV-35");
     xl__limits_correct(l, XL__F_local_banks, BANKS, XL_KNOWN, "NV-04");
     xl__limits_correct(l, XL__F_transaction_bytes, SECTOR_BYTES, XL_KNOWN,
                        "NV-04");

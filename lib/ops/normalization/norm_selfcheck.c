@@ -23,7 +23,7 @@ void xl__norm_shrink(const void *canonical, const struct xl__variant *variant,
     xl_norm *to = small;
     memcpy(to, n, sizeof *to);
     to->rows = xl__row_case_rows(params);
-    to->cols = xl__row_case_cols(n->cols, params);
+    to->cols = xl__row_case_cols(n->cols, params, 0);
     for (unsigned v = 0; v < XL__NORM_N_VIEWS; v++) {
         if (xl__norm_has(n, v))
             xl__row_case_view(xl__norm_view(n, v), to->cols,

@@ -25,7 +25,7 @@ void xl__backward_shrink(const void *canonical,
     struct xl__row_backward *to = small;
     memcpy(to, canonical, sizeof *to);
     to->rows = xl__row_case_rows(params);
-    to->cols = xl__row_case_cols(to->cols, params);
+    to->cols = xl__row_case_cols(to->cols, params, 0);
     for (unsigned v = 0; v < XL__BACKWARD_N_VIEWS; v++) {
         const xl_mat from = to->view[v];
         if (xl__backward_has(to, v))

@@ -11,7 +11,18 @@
 
 enum { GUARD = 0xA5, GUARD_ELEMS = 64 };
 
-size_t xl__row_case_cols(size_t of, const struct xl__params *params)
+bool xl__row_is_full(size_t cols, const struct xl__params *params,
+                     size_t most_near)
+{
+    const size_t lanes = (size_t)params->value[XL__ROWS_LANES];
+    return params->value[XL__ROWS_MODE] == XL__ROWS_HELD &&
+           (most_near == 0 || lanes <= most_near) &&
+           cols == lanes * (size_t)params->value[XL__ROWS_N_HELD] *
+                       (size_t)params->value[XL__ROWS_VW];
+}
+
+size_t xl__row_case_cols(size_t of, const struct xl__params *params,
+                         size_t most_near)
 {
     enum { REF_COLS = 37, ITEM_COLS = 325, LONG_COLS = 9001 };
     size_t cols = REF_COLS, vw = 1;
@@ -20,6 +31,8 @@ size_t xl__row_case_cols(size_t of, const struct xl__params *params)
         const size_t span = (size_t)params->value[XL__ROWS_LANES] *
                             (size_t)params->value[XL__ROWS_N_HELD];
         vw = (size_t)params->value[XL__ROWS_VW];
+        if (xl__row_is_full(of, params, most_near))
+            return of;
         /* One vector less than an item or a group holds, or somewhat more than
          * two chunks. */
         cols = mode == XL__ROWS_HELD     ? span * vw

@@ -86,6 +86,10 @@ enum { XL__ROWS_THROUGH = 1, XL__ROWS_PAST };
 
 enum { XL__ROWS_MOST_CACHED = 16384 }; /* columns of XL__ROWS_CACHED */
 
+/* Items of a row of a softmax whose kernel may be FULL and exchange words
+ * between lanes, at most: those of a sub-group. */
+enum { XL__ROWS_NEAR = 32 };
+
 /* What a regime depends on. */
 struct xl__rows {
     size_t rows, cols;
@@ -104,6 +108,7 @@ struct xl__row_kernels {
     size_t n_read;          /* rows of which an item holds vectors: operands */
     size_t words;           /* of a chunk, in scratch memory */
     size_t rooms;           /* ROOM of common/reduce.clh, in floats */
+    size_t most_near;       /* XL__ROWS_NEAR; 0: any number of items */
     enum xl__model_id frac; /* of the FMA rate that they reach */
     void (*args)(struct xl__step *step, const void *canonical);
     void (*defines)(struct xl__step *step, const void *canonical, size_t vw);
@@ -128,7 +133,12 @@ enum { XL__ROWS_CASE_LEAST = 3 }; /* rows of a case, at least */
 /* Sizes of a case for the same programs; params NULL: of a reference variant.
  */
 size_t xl__row_case_rows(const struct xl__params *params);
-size_t xl__row_case_cols(size_t cols, const struct xl__params *params);
+size_t xl__row_case_cols(size_t cols, const struct xl__params *params,
+                         size_t most_near);
+/* Whether the items of a row hold as many elements as it has: FULL of
+ * normalization/row_access.clh. most_near: of struct xl__row_kernels. */
+bool xl__row_is_full(size_t cols, const struct xl__params *params,
+                     size_t most_near);
 /* Strides of the same class and alignment, with a gap between lines. */
 void xl__row_case_view(const xl_mat *from, size_t cols, xl_mat *to);
 /* The element of memory that is [i][j], and that of [0][0]. */

@@ -222,6 +222,7 @@ struct job {
     size_t mode, wg, lanes, held, vw, stream;
     size_t chunk, n_chunks; /* of a row */
     size_t units;
+    bool is_full;
     struct xl__plan *p;
 };
 
@@ -259,6 +260,12 @@ static struct xl__step *add_step(struct job *j, unsigned i, size_t n_groups)
         xl__define(step, "WG", (long)j->wg);
         xl__define(step, "LANES", (long)j->lanes);
         xl__define(step, "HELD", (long)j->held);
+        if (j->is_full)
+            xl__define(step, "FULL", 1);
+        if (j->mode == XL__ROWS_HELD &&
+            (j->k->most_near == 0 || j->lanes <= j->k->most_near))
+            xl__define_choice(step, "XL_LANE",
+                              xl__text(j->l, XL__F_lane_exchange));
     }
     j->k->defines(step, j->canonical, j->vw);
     return step;
@@ -421,6 +428,7 @@ xl__row_regime_plan(const struct xl__limits *l, const struct xl__rows *r,
                     .canonical = canonical,
                     .p = p,
                     .units = xl__n_units(l),
+                    .is_full = xl__row_is_full(r->cols, params, k->most_near),
                     .mode = (size_t)params->value[XL__ROWS_MODE],
                     .wg = (size_t)params->value[XL__ROWS_WG],
                     .lanes = (size_t)params->value[XL__ROWS_LANES],

@@ -24,6 +24,7 @@ static const struct xl__row_kernels kernels = {
     .n_read = 1,
     .words = 2,
     .rooms = 2,
+    .most_near = XL__ROWS_NEAR,
     .frac = XL__M_softmax_frac,
     .args = xl__softmax_args,
     .defines = xl__softmax_defines,

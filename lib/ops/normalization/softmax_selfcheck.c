@@ -32,7 +32,7 @@ void xl__softmax_shrink(const void *canonical,
     xl_softmax *to = small;
     memcpy(to, s, sizeof(struct xl__softmax_canonical));
     to->rows = xl__row_case_rows(params);
-    to->cols = xl__row_case_cols(s->cols, params);
+    to->cols = xl__row_case_cols(s->cols, params, XL__ROWS_NEAR);
     xl__row_case_view(&s->src, to->cols, &to->src);
     xl__row_case_view(&s->dst, to->cols, &to->dst);
     if (xl__softmax_has_mask(s))
