@@ -54,6 +54,13 @@ extern const struct xl__op xl__op_norm;
 /* Its variants, one a file. */
 extern const struct xl__variant xl__norm_ref, xl__norm_online;
 
+/* norm_online's plan for another op, whose self-check case has rows of another
+ * length. */
+xl_status xl__norm_plan_any_length(const struct xl__limits *l,
+                                   const xl_norm *n,
+                                   const struct xl__params *params,
+                                   struct xl__plan *p);
+
 /* Call slots of norms' plans besides those of every op over rows, whose
  * `added` is the residual and whose scale is 1. */
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A norm from the sums of x - c and of its square, for a c near the mean: of a
- * row that is held c is the mean itself, of longer ones that of its first
- * elements. Sums of chunks merge after they are moved to one center.
+/* A norm from the sums of x - c and of its square, for a c near the mean: the
+ * mean of a row's first elements, a vector of each item. Sums of chunks merge
+ * after they are moved to one center.
  *
  * The form depends on rows and device: row_regimes.c. */
 #include "ops/normalization/norm.h"
@@ -72,6 +72,16 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
 {
     const struct xl__rows rows = shape_of(desc);
     return xl__row_regime_plan(l, &rows, &kernels, desc, params, p);
+}
+
+xl_status xl__norm_plan_any_length(const struct xl__limits *l,
+                                   const xl_norm *n,
+                                   const struct xl__params *params,
+                                   struct xl__plan *p)
+{
+    struct xl__rows rows = shape_of(n);
+    rows.is_any_length = true;
+    return xl__row_regime_plan(l, &rows, &kernels, n, params, p);
 }
 
 const struct xl__variant xl__norm_online = {

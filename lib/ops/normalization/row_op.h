@@ -99,6 +99,7 @@ struct xl__rows {
     double flop, read_bytes, write_bytes; /* of a sweep over all rows */
     bool is_in_place;                     /* results replace operands */
     bool is_f32;                          /* src is of f32 */
+    bool is_any_length; /* programs are also those of shorter rows: not FULL */
 };
 
 /* The kernels of an op. */

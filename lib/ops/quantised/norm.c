@@ -81,7 +81,7 @@ static xl_status plan_norm(const struct xl__limits *l,
     describe_norm(c, c->of_m, c->of_k, &whole);
     describe_norm(c, c->m, c->k, &n);
     xl__norm_online.choose(l, &whole, &params);
-    const xl_status status = xl__norm_online.plan(l, &n, &params, p);
+    const xl_status status = xl__norm_plan_any_length(l, &n, &params, p);
     if (status != XL_UNSUPPORTED)
         return status;
     return xl__norm_ref.refuses(l, &n) ? XL_UNSUPPORTED
