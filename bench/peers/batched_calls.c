@@ -90,6 +90,7 @@ static xl_status enqueue_batch(run_fn run, xl_queue *const *q,
 
 XL_PEER_CALLS(gemm)
 XL_PEER_CALLS(softmax)
+XL_PEER_CALLS(norm)
 XL_PEER_CALLS(conv)
 XL_PEER_CALLS(attention)
 
@@ -106,6 +107,7 @@ size_t peer_size_of(const char *name)
         {"binding", sizeof(xl_binding)},
         {"gemm", sizeof(xl_gemm)},
         {"softmax", sizeof(xl_softmax)},
+        {"norm", sizeof(xl_norm)},
         {"conv", sizeof(xl_conv)},
         {"heads", sizeof(xl_heads)},
         {"attention", sizeof(xl_attention)},

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""crosslane's GEMM, convolution, attention and softmax beside PyTorch's (cuBLAS,
-cuDNN and its own softmax kernels) on one GPU: the same random data, timed in interleaved rounds by the
-wall clock. PyTorch is called in a loop, and replayed as a CUDA graph. Needs
+"""crosslane's GEMM, convolution, attention, softmax and norms beside PyTorch's
+(cuBLAS, cuDNN and its own kernels) on one GPU: the same random data, timed in
+interleaved rounds by the wall clock. PyTorch is called in a loop, and replayed as a CUDA graph. Needs
 PyTorch with CUDA and libcrosslane. `--self-test` needs no PyTorch, and any
 OpenCL device."""
 import argparse
 import sys
 import time
 
+from pytorch.attention_cases import SCORES
 from pytorch.conv_cases import LAYOUTS
 from pytorch.crosslane_library import (ACCURACY, CALLS_LIBRARY, CallFailed,
                                        Crosslane)
@@ -17,6 +18,7 @@ from pytorch.gemm_cases import TRANS, cases_of_file, cases_of_shapes
 from pytorch.gemm_libraries import GemmComparison
 from pytorch.gemm_results import GemmResults, print_case, print_heading
 from pytorch.gemm_self_test import self_test
+from pytorch.row_cases import KINDS
 from pytorch.timing_rounds import HangGuard, TimeBudget, measure_rounds
 from pytorch.torch_setup import load_torch
 
@@ -72,8 +74,10 @@ def sets_of_arguments(args):
     cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
                              args.trans or ["nn"],
                              {"causal": args.causal,
-                              "kv_heads": args.kv_heads},
-                             args.backward, **options)
+                              "kv_heads": args.kv_heads,
+                              "score": args.score},
+                             args.backward, args.rows or ["softmax"],
+                             **options)
     if cases:
         sets.append(command_line_set(cases, args.mode or ("graph", "loop")))
     return sets
@@ -82,7 +86,7 @@ def sets_of_arguments(args):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: softmax; BATCHxHEADSxNxD: "
+    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: rows; BATCHxHEADSxNxD: "
              "attention")
     add("--set", action="append", default=[],
         choices=["all"] + [s.name for s in SETS],
@@ -103,10 +107,14 @@ def parse_arguments():
     add("--backward", action="store_true",
         help="of attention: the gradients of q, k and v")
     add("--kv-heads", type=int, help="of attention; as those of queries")
+    add("--score", choices=list(SCORES),
+        help="of attention: an expression, beside flex_attention")
+    add("--rows", action="append", choices=KINDS,
+        help="the function of rows; softmax")
     add("--accuracy", default="full", choices=list(ACCURACY),
         help="crosslane's; fast: cuBLAS uses TF32, or use_fast_accum")
     add("--epilogue", help="crosslane's; PyTorch computes addmm, then gelu")
-    add("--mode", action="append", choices=["graph", "loop", "clblast"],
+    add("--mode", action="append", choices=["graph", "loop", "clblast", "plain"],
         help="the peers of given shapes")
     add("--rounds", type=int, default=9)
     add("--seed", type=int, default=1)

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What torch_gemm.py times of attention: one shape, as `clbench attention`
 writes it."""
-from .crosslane_library import (BYTES, DTYPES, Attention, Epilogue, Heads,
-                                Mem)
+from .crosslane_library import (BYTES, DTYPES, Attention, Binding, Epilogue,
+                                Heads, Mem, bind_vector)
+
+CAP = 20
+# A user's score: crosslane's text, and PyTorch's of a score, head and key, with
+# the vectors `slope`, of a head each, and `at`, of a key each.
+SCORES = {
+    "cap": ("%d * tanh(x / %d)" % (CAP, CAP),
+            lambda torch, x, *_: CAP * torch.tanh(x / CAP)),
+    "alibi": ("x + slope * at",
+              lambda torch, x, h, j, slope, at: x + slope[h] * at[j])}
 
 
 class AttentionCase:
@@ -11,9 +20,10 @@ class AttentionCase:
     op, unit = "attention", "flop/s"
     accuracy, epilogue = "full", None
 
-    def __init__(self, sizes, dtype, causal=False, kv_heads=None, title=None):
+    def __init__(self, sizes, dtype, causal=False, kv_heads=None, score=None,
+                 title=None):
         self.batch, self.heads, self.n_q, self.n_kv, self.d = sizes
-        self.kv_heads = kv_heads or self.heads
+        self.kv_heads, self.score = kv_heads or self.heads, score
         self.dtype = self.out = dtype
         self.causal, self.title = causal, title
         self.shape = {"batch": self.batch, "heads": self.heads,
@@ -22,6 +32,10 @@ class AttentionCase:
         self.inputs = [(self.batch, self.heads, self.n_q, self.d)] + 2 * [
             (self.batch, self.kv_heads, self.n_kv, self.d)]
         self.result = self.inputs[0]
+        if score:
+            self.params["score"] = score
+        if score == "alibi":
+            self.inputs += [(self.heads,), (self.n_kv,)]
         # Query i sees the keys up to i + n_kv - n_q.
         before = max(0, self.n_q - self.n_kv)
         seen = (sum(i + 1 + self.n_kv - self.n_q
@@ -33,21 +47,45 @@ class AttentionCase:
         self.amount = self.flop
 
     def label(self):
-        return "%s %s%s%s" % (
+        return "%s %s%s%s%s" % (
             self.dtype, "x".join(str(v) for v in self.shape.values()),
             "" if self.kv_heads == self.heads else " kv%d" % self.kv_heads,
-            " causal" if self.causal else "")
+            " causal" if self.causal else "",
+            " " + self.score if self.score else "")
 
     def descriptor(self, mems, variant=None, has_epilogue=True):
-        """crosslane's descriptor. mems: q, k, v, o."""
+        """crosslane's descriptor. mems: inputs, o."""
         views = [Heads(mem=Mem(mem, None), dtype=DTYPES[self.dtype])
-                 for mem in mems[:4]]
+                 for mem in mems[:3] + [mems[len(self.inputs)]]]
+        prologue = Epilogue()
+        if self.score and has_epilogue:
+            prologue = Epilogue(SCORES[self.score][0].encode())
+        if prologue.expr and self.score == "alibi":
+            prologue.n_bindings = 2
+            prologue.bindings = (Binding * 2)(
+                bind_vector("slope", mems[3], self.heads, self.dtype, 3),
+                bind_vector("at", mems[4], self.n_kv, self.dtype))
         return Attention(
             n_batch=self.batch, n_heads=self.heads, n_kv_heads=self.kv_heads,
             n_q=self.n_q, n_kv=self.n_kv, d_head=self.d, q=views[0],
             k=views[1], v=views[2], o=views[3], is_causal=self.causal,
             variant=variant.encode() if variant else None,
-            prologue=Epilogue())
+            prologue=prologue)
+
+    def torch_function(self, torch, x):
+        """PyTorch's call: of a user's score flex_attention, compiled."""
+        if not self.score:
+            return lambda: self.torch_result(torch, x)
+        from torch.nn.attention import flex_attention as flex
+        call = torch.compile(flex.flex_attention, dynamic=False)
+        text, vectors = SCORES[self.score][1], x[3:]
+        mask = flex.create_block_mask(
+            lambda b, h, i, j: j <= i + self.n_kv - self.n_q, None, None,
+            self.n_q, self.n_kv) if self.causal else None
+        return lambda: call(
+            *x[:3], block_mask=mask,
+            score_mod=lambda y, b, h, i, j: text(torch, y, h, j, *vectors),
+            enable_gqa=self.kv_heads != self.heads)
 
     def torch_result(self, torch, x):
         """PyTorch's result, by cuDNN where it has a kernel for the type."""
@@ -62,9 +100,17 @@ class AttentionCase:
     def expected(self, torch, x):
         """The first sequence's first head in double, and the most that an
         element may be off: attention.h, xl_attention_run(), Accuracy."""
-        q, k, v = (t[0, 0].double() for t in x)
+        q, k, v = (t[0, 0].double() for t in x[:3])
         u, scale = 2.0**-24, self.d**-0.5
         scores = scale * q @ k.T
+        of_score = 0
+        if self.score == "cap":
+            of_score = 16 * CAP
+            scores = CAP * torch.tanh(scores / CAP)
+        elif self.score == "alibi":
+            added = x[3][0].double() * x[4].double()
+            of_score = 4 * added.abs()
+            scores = scores + added
         if self.causal:
             i = torch.arange(self.n_q, device=q.device)[:, None]
             j = torch.arange(self.n_kv, device=q.device)[None, :]
@@ -72,7 +118,7 @@ class AttentionCase:
                                         float("-inf"))
         p = torch.softmax(scores, 1)
         seen = torch.where(p > 0, scores, 0)
-        d = u * ((self.d + 4) * scale * q.abs() @ k.abs().T +
+        d = u * ((self.d + 4) * scale * q.abs() @ k.abs().T + of_score +
                  4 * seen.abs()).max(1, keepdim=True).values
         spread = (2 * seen.abs().max(1, keepdim=True).values).clamp(max=104)
         w = 0 if self.dtype == "f32" else {"f16": 2.0**-11,

@@ -117,6 +117,16 @@ class Softmax(Descriptor):
                 ("is_backward", ct.c_bool)]
 
 
+class Norm(Descriptor):
+    call = "norm"
+    _fields_ = [("rows", ct.c_size_t), ("cols", ct.c_size_t), ("src", Mat),
+                ("dst", Mat), ("kind", ct.c_int), ("eps", ct.c_double)] + [
+                (name, Mat) for name in ("residual", "sum", "scale", "bias")
+                ] + [("workspace", Mem), ("variant", ct.c_char_p),
+                     ("is_backward", ct.c_bool)] + [
+                (name, Mat) for name in ("grad", "grad_scale", "grad_bias")]
+
+
 class Images(ct.Structure):
     _fields_ = [("mem", Mem), ("offset", ct.c_size_t), ("layout", ct.c_int),
                 ("stride", ct.c_size_t * 4), ("dtype", ct.c_int)]
@@ -175,7 +185,7 @@ class Fact(ct.Structure):
 
 # Their sizes are compared with the C compiler's, which batched_calls.c has.
 STRUCTS = {"mat": Mat, "tensor": Tensor, "binding": Binding, "gemm": Gemm,
-           "softmax": Softmax, "conv": Conv, "heads": Heads,
+           "softmax": Softmax, "norm": Norm, "conv": Conv, "heads": Heads,
            "attention": Attention, "choice": Choice, "fact": Fact}
 
 
@@ -189,11 +199,13 @@ def matrix_view(mem, ld, dtype, is_transposed=False):
     return Mat(Mem(mem, None), 0, *strides, DTYPES[dtype])
 
 
-def bind_row_vector(name, mem, n, dtype):
-    """A binding of n contiguous values, one a column of C."""
-    sizes, strides = (ct.c_size_t * MAX_DIMS)(n), (ct.c_size_t * MAX_DIMS)(1)
-    return Binding(name.encode(), Tensor(Mem(mem, None), 0, 1, sizes, strides,
-                                         DTYPES[dtype]))
+def bind_vector(name, mem, n, dtype, n_dims=1):
+    """A binding of n contiguous values: one a column, or, of more dimensions,
+    along the first."""
+    sizes = (ct.c_size_t * MAX_DIMS)(n, *[1] * (n_dims - 1))
+    strides = (ct.c_size_t * MAX_DIMS)(*[1] * n_dims)
+    return Binding(name.encode(), Tensor(Mem(mem, None), 0, n_dims, sizes,
+                                         strides, DTYPES[dtype]))
 
 
 class Crosslane:
@@ -236,18 +248,14 @@ class Crosslane:
             "xl_buffer_create": (ct.c_int, [p, size, p]),
             "xl_buffer_write": (ct.c_int, [p, p, size, p, size]),
             "xl_buffer_read": (ct.c_int, [p, p, size, p, size]),
-            "xl_gemm_run": (ct.c_int, [p, p, p]),
-            "xl_softmax_run": (ct.c_int, [p, p, p]),
-            "xl_conv_run": (ct.c_int, [p, p, p]),
-            "xl_attention_run": (ct.c_int, [p, p, p]),
-            "xl_gemm_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
-            "xl_softmax_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
-            "xl_conv_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
-            "xl_attention_explain": (ct.c_int, [p, p, p, ct.c_uint, p]),
             "clReleaseMemObject": (ct.c_int, [p]),
             "clCreateCommandQueue": (p, [p, p, ct.c_ulong, p]),
             "clGetCommandQueueInfo": (ct.c_int, [p, ct.c_uint, size, p, p]),
         }
+        for op in (Gemm, Softmax, Norm, Conv, Attention):
+            calls["xl_%s_run" % op.call] = ct.c_int, [p, p, p]
+            calls["xl_%s_explain" % op.call] = (ct.c_int,
+                                                [p, p, p, ct.c_uint, p])
         for name, (result, arguments) in calls.items():
             call = getattr(self.so, name)
             call.restype, call.argtypes = result, arguments

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch_gemm.py times: one product or softmax of one shape, and the
-cases, convolutions too, that the command line or a file of shapes names."""
+"""What torch_gemm.py times: one product of one shape, and the cases, of all
+ops, that the command line or a file of shapes names."""
 import os
 import re
 
@@ -8,8 +8,8 @@ from .attention_cases import AttentionCase, parse_attention
 from .attention_gradients import AttentionGradientCase
 from .conv_cases import SETTINGS, ConvCase, is_conv_shape, parse_conv
 from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
-                                Epilogue, Gemm, Mat, Mem, Softmax,
-                                bind_row_vector, matrix_view)
+                                Epilogue, Gemm, Mem, bind_vector, matrix_view)
+from .row_cases import RowsCase
 
 TRANS = ("nn", "nt", "tn", "tt")
 OUTPUT_DTYPE = {"i8": "i32", "f8e4m3": "bf16", "f8e5m2": "bf16"}
@@ -73,7 +73,7 @@ class GemmCase:
                   Batch(self.batch, *(strides if self.batch else (0, 0, 0))))
         op.accuracy = ACCURACY[self.accuracy]
         if self.epilogue and has_epilogue:
-            names = (Binding * 1)(bind_row_vector("bias", mems[3], self.n,
+            names = (Binding * 1)(bind_vector("bias", mems[3], self.n,
                                                   self.out))
             op.epilogue = Epilogue(self.epilogue.encode(), names, 1)
             op.names = names  # keep them as long as the descriptor
@@ -82,32 +82,6 @@ class GemmCase:
     def operands(self, x):
         """op(A) and op(B) as views of PyTorch's tensors."""
         return (x[0].mT if self.ta else x[0]), (x[1].mT if self.tb else x[1])
-
-
-class SoftmaxCase:
-    """softmax of each row; attributes as GemmCase has them."""
-    op, unit = "softmax", "B/s"
-    accuracy, epilogue, batch = "full", None, 0
-
-    def __init__(self, shape, dtype):
-        self.rows, self.cols = shape
-        self.dtype = self.out = dtype
-        self.title = None
-        self.shape = {"rows": self.rows, "cols": self.cols}
-        self.params = {}
-        self.flop = 5 * self.rows * self.cols
-        self.bytes = 2 * self.rows * self.cols * BYTES[dtype]
-        self.amount = self.bytes
-        self.inputs = [shape]
-        self.result = shape
-
-    def label(self):
-        return "%s softmax %dx%d" % (self.dtype, self.rows, self.cols)
-
-    def descriptor(self, mems, variant=None, has_epilogue=True):
-        views = [matrix_view(mem, self.cols, self.dtype) for mem in mems[:2]]
-        return Softmax(self.rows, self.cols, *views, 0, Mat(), Mem(),
-                       variant.encode() if variant else None)
 
 
 # -- from text ----------------------------------------------------------------
@@ -119,7 +93,7 @@ class BadShape(SystemExit):
 
 def parse_sizes(text, origin):
     """"64x32x16", or "64" for a cube: three sizes, of a product; "64x32":
-    two, of a softmax. origin: where the text is from, for the message."""
+    two, of rows. origin: where the text is from, for the message."""
     try:
         sizes = tuple(int(size) for size in text.split("x"))
     except ValueError:
@@ -127,7 +101,7 @@ def parse_sizes(text, origin):
     sizes = sizes * 3 if len(sizes) == 1 else sizes
     if len(sizes) not in (2, 3) or min(sizes) < 1:
         raise BadShape("%s: invalid shape '%s': must be MxNxK or N, or "
-                       "ROWSxCOLS for a softmax" % (origin, text))
+                       "ROWSxCOLS for rows" % (origin, text))
     return sizes
 
 
@@ -188,10 +162,10 @@ def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
 
 
 def cases_of_shapes(shapes, dtypes, transes, attention=None, backward=False,
-                    **options):
-    """Each shape with each type and transposition; two sizes are a softmax,
-    four or five an attention, by the arguments `attention` of AttentionCase,
-    or its gradients."""
+                    rows=("softmax",), **options):
+    """Each shape with each type and transposition; two sizes are rows, of each
+    kind in `rows`, four or five an attention, by the arguments `attention` of
+    AttentionCase, or its gradients."""
     for shape in shapes:
         if parse_attention(shape):
             for dtype in dtypes:
@@ -201,7 +175,7 @@ def cases_of_shapes(shapes, dtypes, transes, attention=None, backward=False,
         sizes = parse_sizes(shape, "command line")
         for dtype in dtypes:
             if len(sizes) == 2:
-                yield SoftmaxCase(sizes, dtype)
+                yield from (RowsCase(sizes, dtype, kind) for kind in rows)
                 continue
             for trans in transes:
                 yield GemmCase(sizes, dtype, trans, **options)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected results of products, convolutions and softmax, in double on the GPU, and how far
-a result may be from them."""
+"""Expected results of products and convolutions, in double on the GPU, and how
+far a result may be from them; other cases have `expected`."""
 import math
 
 UNIT_ROUNDOFF = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
@@ -58,17 +58,6 @@ def expected_gemm(torch, case, x, bias, n_rows):
     return expected.flatten(0, 1)[:n_rows], tolerance.flatten(0, 1)[:n_rows]
 
 
-def expected_softmax(torch, case, x, n_rows):
-    """Tolerance: softmax.h, xl_softmax_run(), Accuracy."""
-    x = x[0][:n_rows].double()
-    expected = torch.softmax(x, 1)
-    below_max = x.max(1, keepdim=True).values - x
-    relative = ((below_max + 48 + 2 * math.log2(case.cols)) *
-                UNIT_ROUNDOFF["f32"])
-    return expected, (expected * (relative + output_roundoff(case.dtype)) +
-                      smallest_error(case.dtype))
-
-
 def expected_conv(torch, case, x):
     """The first image's result and its tolerance: sum_bound()'s `full` with
     k = case.sums, then rounded to the output's type."""
@@ -83,10 +72,14 @@ def expected_conv(torch, case, x):
     return expected.flatten(0, -2), tolerance.flatten(0, -2)
 
 
+def expected_rows(torch, case, x, _, n_rows):
+    return case.expected(torch, x, n_rows)
+
+
 EXPECTED = {
     "gemm": expected_gemm,
-    "softmax": lambda torch, case, x, _, n_rows: expected_softmax(
-        torch, case, x, n_rows),
+    "softmax": expected_rows,
+    "norm": expected_rows,
     "conv": lambda torch, case, x, *_: expected_conv(torch, case, x),
     "attention": lambda torch, case, x, *_: case.expected(torch, x),
     "attention_backward": lambda torch, case, x, *_: case.expected(torch, x)}

@@ -10,15 +10,16 @@ import random
 import sys
 import tempfile
 
-from .attention_cases import AttentionCase
+from .attention_cases import CAP, SCORES, AttentionCase
 from .conv_cases import ConvCase
 from .crosslane_library import BYTES, CallFailed
 from .gemm_case_sets import command_line_set
-from .gemm_cases import GELU, GemmCase, SoftmaxCase
+from .gemm_cases import GELU, GemmCase
 from .gemm_errors import UNIT_ROUNDOFF
 from .gemm_results import GemmResults, print_case, print_heading
 from .number_formats import address_of, pack_numbers, unpack_numbers
 from .result_rows import check_files
+from .row_cases import EPS, KINDS, RowsCase
 from .stand_in_torch import torch
 from .timing_rounds import TimedCalls, measure_rounds
 
@@ -41,9 +42,25 @@ def python_result(case, x):
              for i in range(case.m) for j in range(case.n)]
         return ([gelu(v + x[2][i % case.n]) for i, v in enumerate(y)]
                 if case.epilogue else y)
-    rows = [x[0][i:i + case.cols] for i in range(0, len(x[0]), case.cols)]
-    return [math.exp(v - max(row)) / sum(math.exp(u - max(row)) for u in row)
-            for row in rows for v in row]
+    return python_rows(case, x)
+
+
+def python_rows(case, x):
+    """The result in double."""
+    y = []
+    for i in range(0, len(x[0]), case.cols):
+        row = x[0][i:i + case.cols]
+        if case.op == "softmax":
+            total = sum(math.exp(v) for v in row)
+            y += [math.exp(v) / total if case.kind == "softmax" else
+                  v - math.log(total) for v in row]
+            continue
+        mean = sum(row) / case.cols if case.kind == "layer" else 0
+        square = sum((v - mean)**2 for v in row) / case.cols
+        bias = x[2] if case.kind == "layer" else [0] * case.cols
+        y += [(v - mean) / math.sqrt(square + EPS) * s + b
+              for v, s, b in zip(row, x[1], bias)]
+    return y
 
 
 def python_conv(case, x):
@@ -62,11 +79,18 @@ def python_conv(case, x):
             for f in range(k)]
 
 
+def python_score(name, x, head, key, vectors):
+    """SCORES in double."""
+    if name == "cap":
+        return CAP * math.tanh(x / CAP)
+    return x + vectors[0][head] * vectors[1][key] if name == "alibi" else x
+
+
 def python_attention(case, x):
     """The result in double."""
     def vectors(values):
         return [values[i:i + case.d] for i in range(0, len(values), case.d)]
-    q, k, v = map(vectors, x)
+    q, k, v = map(vectors, x[:3])
     share = case.heads // case.kv_heads
     y = []
     for row, query in enumerate(q):
@@ -76,8 +100,9 @@ def python_attention(case, x):
         last = (max(0, i + 1 + case.n_kv - case.n_q) if case.causal else
                 case.n_kv)
         seen = range(first, first + last)
-        p = [math.exp(sum(a * b for a, b in zip(query, k[j])) /
-                      math.sqrt(case.d)) for j in seen]
+        p = [math.exp(python_score(
+            case.score, sum(a * b for a, b in zip(query, k[j])) /
+            math.sqrt(case.d), z % case.heads, j - first, x[3:])) for j in seen]
         y += [sum(w * v[j][c] for w, j in zip(p, seen)) / sum(p)
               for c in range(case.d)]
     return y
@@ -89,10 +114,12 @@ def small_cases():
         yield GemmCase((5, 7, 3), dtype, "tn", batch=4)
     for dtype in ("f32", "f16", "bf16"):
         yield GemmCase((5, 7, 3), dtype, "tn", epilogue=GELU)
-        yield SoftmaxCase((4, 9), dtype)
+        yield from (RowsCase((4, 9), dtype, kind) for kind in KINDS)
         yield ConvCase((1, 5, 6, 4, 6, 3, 2), dtype, "nhwc", stride=2,
                        groups=2)
         yield AttentionCase((2, 4, 3, 5, 8), dtype, causal=True, kv_heads=2)
+        yield from (AttentionCase((2, 4, 3, 5, 8), dtype, score=score)
+                    for score in SCORES)
     for accuracy in ("split", "fast"):
         yield GemmCase((5, 7, 3), "f32", "tn", accuracy=accuracy)
 

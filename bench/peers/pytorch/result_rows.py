@@ -3,7 +3,7 @@
 (`clbench/1`, for `clbench compare`), and a short one to keep
 (`crosslane-data/1`, see vendor-notes/README.md).
 
-A case that rows are made of has these attributes; GemmCase, SoftmaxCase and
+A case that rows are made of has these attributes; GemmCase, RowsCase and
 ExprCase have them:
 
     op, unit       "gemm", "flop/s": the unit of the row's value
