@@ -78,7 +78,8 @@ const struct option_row option_rows[] = {
     {"accuracy", 0, OPT_CHOICE, "full|split|fast",
      "what a product may trade for speed: nothing; f32 as a sum of narrow "
      "terms; f32 rounded to 11 bits and 8-bit floats with the matrix engine's "
-     "own sums. A convolution: Winograd's F(2x2, 3x3); also F(4x4, 3x3)",
+     "own sums. A convolution: Winograd's F(2x2, 3x3); also F(4x4, 3x3). "
+     "Attention: of f32, as of products",
      accuracies, AT(accuracy), false, NULL},
     {"trans", 0, OPT_CHOICE, "nn|nt|tn|tt",
      "which of A and B is transposed, in this order", transposes, AT(trans),

@@ -23,11 +23,11 @@ static int run_attention(struct session *s)
 }
 
 static const char *const options[] = {
-    "device",      "all-devices", "explain", "as",       "variant",
-    "same-kernel", "dtype",       "causal",  "share",    "window",
-    "backward",    "reads",       "trace",   "json",     REPORT_OPTIONS,
-    "seed",        "quick",       "full",    "max-time", RUN_OPTIONS,
-    "roofs",       "strict",      NULL};
+    "device",       "all-devices", "explain",  "as",     "variant",
+    "same-kernel",  "dtype",       "accuracy", "causal", "share",
+    "window",       "backward",    "reads",    "trace",  "json",
+    REPORT_OPTIONS, "seed",        "quick",    "full",   "max-time",
+    RUN_OPTIONS,    "roofs",       "strict",   NULL};
 
 const struct command cmd_attention = {
     .name = "attention",

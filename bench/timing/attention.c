@@ -47,7 +47,8 @@ static bool parse_shape(const struct settings *set, const char *word,
         .dtype = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
         .out = XL_F16,
         .is_causal = set->causal,
-        .window = set->window};
+        .window = set->window,
+        .accuracy = set->accuracy};
     if (!set->share || c->n_heads % set->share == 0)
         return true;
     snprintf(why, why_cap, "invalid shape '%s': its %zu heads must be a "
@@ -97,6 +98,10 @@ static void describe_attention(const void *arg, xl_row *row)
         xl_row_param_text(row, "mask", "causal");
     if (c->window)
         xl_row_param(row, "window", (double)c->window);
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(
+            row, "accuracy",
+            option_choice(option_find("accuracy"), (int)c->accuracy));
     row->flop = (c->is_backward ? backward : forward) * (double)c->d *
                 attention_pairs(c);
     row->bytes = 0;
@@ -204,8 +209,11 @@ static bool read_attention_case(const struct session *s, unsigned i, void *c,
 
 static xl_roof attention_engine(const void *arg)
 {
+    enum { TERMS = 3 };
     const struct attention_case *c = arg;
-    return roof_of_products(c->dtype, false);
+    if (c->dtype == XL_F32 && c->accuracy == XL_ACCURACY_SPLIT)
+        return (xl_roof){XL_F32, XL_ENGINE_MATRIX, .terms = TERMS};
+    return roof_of_products(c->dtype, c->accuracy == XL_ACCURACY_FAST);
 }
 
 const struct bench_op bench_attention = {
@@ -233,8 +241,10 @@ static bool parse_gradient(const struct settings *set, const char *word,
 {
     struct attention_case *c = arg;
     const bool is_right = parse_attention(set, word, arg, why, why_cap);
-    if (is_right)
+    if (is_right) {
         c->is_backward = true;
+        c->accuracy = XL_ACCURACY_FULL; /* of the forward pass alone */
+    }
     return is_right;
 }
 

@@ -129,6 +129,7 @@ static void class_of_attention(const void *arg, struct tune_class *out)
     snprintf(out->shape, sizeof out->shape, "%zux%zux%zux%zux%zu", c->n_batch,
              c->n_heads, c->n_q, c->n_kv, c->d);
     out->dtype = c->dtype;
+    out->accuracy = c->accuracy;
     attention_call_init(call, c, &dense, out->variant);
 }
 

@@ -168,9 +168,10 @@ void KERNEL(BACKWARD_PARAMS, __global float2 *of_query)
         if ((i) < n_blocks) {                                                 \
             const uint h = HEAD(i), m0 = FIRST(i);                            \
             const uint n_m = min((uint)BM, n_rows - m0);                      \
-            copy_rows(SLOT(i), ROWS_X(m0), ROW_X, n_m, BM, item, ITEMS);     \
-            copy_rows(SLOT(i) + BLOCK, ROWS_Y(m0), ROW_Y, n_m, BM, item,     \
-                       ITEMS);                                                \
+            copy_rows(SLOT(i), ROWS_X(m0), ROW_X, n_m, BM, false, item,       \
+                      ITEMS);                                                 \
+            copy_rows(SLOT(i) + BLOCK, ROWS_Y(m0), ROW_Y, n_m, BM, false,    \
+                      item, ITEMS);                                           \
             (void)h;                                                          \
         }                                                                     \
         XL_COPY_CLOSE();                                                      \
@@ -188,8 +189,8 @@ void KERNEL(BACKWARD_PARAMS, __global float2 *of_query)
 #endif
 #define OF_QUERY(h, i) of_query[((ulong)b * n.n_heads + (h)) * n.n_q + (i)]
 
-    copy_rows(left, lines_x, line_x, n_l, BL, item, ITEMS);
-    copy_rows(left + LINES_BYTES, lines_y, line_y, n_l, BL, item, ITEMS);
+    copy_rows(left, lines_x, line_x, n_l, BL, false, item, ITEMS);
+    copy_rows(left + LINES_BYTES, lines_y, line_y, n_l, BL, false, item, ITEMS);
     XL_COPY_CLOSE();
     #pragma unroll
     for (uint i = 0; i < ST - 1; i++)

@@ -35,13 +35,14 @@
  *               ST 2 and more; QREG 1: q is held in registers; JOIN 1: parts
  *               are left to attention_join, 2: the last group of a row joins
  *               them; XL_MMA_...: common/matrix.clh; XL_COPY_...:
- *               common/async_copy.clh; attention/attention.clh, DT 1 or 2, D a
- *               multiple of 8.
+ *               common/async_copy.clh; attention/attention.clh, DT 0, 1 or 2, D
+ *               a multiple of 8; MMA_SPLIT 1, with DT 0: f32 in two terms.
  * Needs:        a matrix engine, or its emulation, which any device runs.
  * Cost:         4 D flop for each key that a row sees; k and v are read once
  *               for each BQ rows.
  * Source:       Dao 2023, arXiv:2307.08691; Dao, Haziza, Massa, Sizov 2023,
- *               "Flash-Decoding for long-context inference"; NV-35. */
+ *               "Flash-Decoding for long-context inference"; NV-35,
+ *               NV-66. */
 #ifndef DT
 #define DT 1
 #endif
@@ -86,6 +87,12 @@
 #define KI (DP / MMA_K)
 #define NI (DP / MMA_N)
 #define NK (BK / MMA_N)
+
+/* Fragments of k, of v that are multiplied together: sums that do not wait for
+ * each other. */
+#ifndef WIDE
+#define WIDE (MMA_T == 0 ? 8 / RM : 2)
+#endif
 
 /* A score's weight, with scores and shift in natural units. */
 #define WEIGHT(score, shift) XL_EXP2(1, ((score) - (shift)) * LOG2_E)
@@ -170,8 +177,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         if ((i) < n_blocks) {                                                 \
             const uint n_keys = (i) < n_full ? BK : (i) == n_full ? n_tail : 0; \
             __local uchar *to = KEYS_OF(i);                                   \
-            copy_rows(to, k, at.k.row, n_keys, BK, copier, COPIERS);          \
-            copy_rows(to + SK * BLOCK, v, at.v.row, n_keys, BK, copier,       \
+            copy_rows(to, k, at.k.row, n_keys, BK, false, copier, COPIERS);   \
+            copy_rows(to + SK * BLOCK, v, at.v.row, n_keys, BK, true, copier, \
                       COPIERS);                                               \
             k += SK * BK * at.k.row;                                          \
             v += SK * BK * at.v.row;                                          \
@@ -196,13 +203,14 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     mma_a fq[QREG ? KI : 1][RM];
     mma_c sums[RM][NI];
     float top[RM][MMA_ROWS], total[RM][MMA_ROWS];
+#define SIGNS (MMA_T == 0 ? 0x80000000u : 0x80008000u)
 #define LOAD_Q(to, kk)                                                        \
     do {                                                                      \
         mma_load_a_along(&team, to, RM, ql, LINE, row_m, kk);                 \
         if (PLAIN && scale < 0) {                                             \
             MMA_UNROLL                                                        \
             for (uint w = 0; w < RM * MMA_A_WORDS; w++)                       \
-                (to)[w / MMA_A_WORDS].w[w % MMA_A_WORDS] ^= 0x80008000u;      \
+                (to)[w / MMA_A_WORDS].w[w % MMA_A_WORDS] ^= SIGNS;            \
         }                                                                     \
     } while (0)
 #if QREG
@@ -241,13 +249,18 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
             LOAD_Q(fq[0], kk);
 #endif
             MMA_UNROLL
-            for (uint c = 0; c < NK; c += 2) {
-                mma_b fk[2];
-                mma_load_b_along(&team, fk, 2, kl, LINE, c * MMA_N, kk);
+            for (uint first = 0; first < NK; first += WIDE) {
+                mma_b fk[WIDE];
                 MMA_UNROLL
-                for (uint m = 0; m < RM; m++) {
-                    mma(&team, &x[m][c], &fq[QREG ? kk : 0][m], &fk[0]);
-                    mma(&team, &x[m][c + 1], &fq[QREG ? kk : 0][m], &fk[1]);
+                for (uint c = 0; c < WIDE && first + c < NK; c += 2)
+                    mma_load_b_along(&team, fk + c, 2, kl, LINE,
+                                     (first + c) * MMA_N, kk);
+                MMA_UNROLL
+                for (uint e = 0; e < MMA_TERMS * RM; e++) {
+                    MMA_UNROLL
+                    for (uint c = 0; c < WIDE && first + c < NK; c++)
+                        mma_term(&team, &x[e % RM][first + c],
+                                 &fq[QREG ? kk : 0][e % RM], &fk[c], e / RM);
                 }
             }
         }
@@ -320,6 +333,44 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                 total[m][r] += *y;
             }
         }
+#if MMA_T == 0
+        mma_a weights[BK / MMA_K][RM];
+        MMA_UNROLL
+        for (uint kk = 0; kk < BK / MMA_K * RM; kk++)
+            mma_a_from_c(&team, &weights[kk / RM][kk % RM],
+                         &x[kk % RM][kk / RM * MMA_K / MMA_N]);
+        MMA_UNROLL
+        for (uint first = 0; first < NI; first += WIDE) {
+            mma_c own[RM][WIDE]; /* of the block */
+            MMA_UNROLL
+            for (uint c = 0; c < RM * WIDE; c++)
+                mma_zero(&own[c / WIDE][c % WIDE]);
+            MMA_UNROLL
+            for (uint kk = 0; kk < BK / MMA_K; kk++) {
+                mma_b fv[WIDE];
+                MMA_UNROLL
+                for (uint c = 0; c < WIDE && first + c < NI; c += 2)
+                    mma_load_b_across(&team, fv + c, 2, vl, LINE,
+                                      (first + c) * MMA_N, kk);
+                MMA_UNROLL
+                for (uint e = 0; e < MMA_TERMS * RM; e++) {
+                    MMA_UNROLL
+                    for (uint c = 0; c < WIDE && first + c < NI; c++)
+                        mma_term(&team, &own[e % RM][c], &weights[kk][e % RM],
+                                 &fv[c], e / RM);
+                }
+            }
+            MMA_UNROLL
+            for (uint m = 0; m < RM; m++) {
+                MMA_UNROLL
+                for (uint c = 0; c < WIDE && first + c < NI; c++) {
+                    MMA_UNROLL
+                    for (uint e = 0; e < MMA_C_ELEMS; e++)
+                        sums[m][first + c].e[e] += own[m][c].e[e];
+                }
+            }
+        }
+#else
         MMA_UNROLL
         for (uint kk = 0; kk < BK / MMA_K; kk++) {
             mma_a weights[RM];
@@ -337,6 +388,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                 }
             }
         }
+#endif
     }
 
     /* All of a row through local memory: its teams', and whole lines. */
@@ -361,8 +413,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; i < BQ * (D / EACH); i += ITEMS) {
-        const uint r = i / (D / EACH), c = i % (D / EACH) * EACH;
+    for (uint i = item; i < BQ * (D / 8); i += ITEMS) {
+        const uint r = i / (D / 8), c = i % (D / 8) * 8;
         const uint h = HEAD(r);
         const float natural = unit * LN_2;
         float most = JOIN ? -INFINITY : SINK(b, h), sum = 0.0f;

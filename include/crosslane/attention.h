@@ -8,6 +8,7 @@
 
 #include <crosslane/epilogue.h>
 #include <crosslane/explain.h>
+#include <crosslane/gemm.h>
 #include <crosslane/queue.h>
 #include <crosslane/tensor.h>
 
@@ -113,6 +114,8 @@ typedef struct xl_attention {
      *  they are. A stride of 0 repeats: {0, 0, 1, 0} for a scale per key,
      *  {n_kv_heads, 1, 0, 0} per head. NULL: 1. */
     const xl_heads *k_scales, *v_scales;
+    xl_accuracy accuracy; ///< accuracy that may be given up for speed, where q,
+                          ///< k and v are f32; not of gradients
 } xl_attention;
 #define XL_ATTENTION_INIT XL_SIZED(xl_attention)
 
@@ -158,6 +161,12 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            2^-12 d_head scale |q| . |k[j]| more, unless a power of two
  *            divides all of its products and is 2^-12 of the sum of their
  *            magnitudes or more. For long sums of one sign that bound is weak.
+ *            With another `accuracy` than FULL, products of f32 lose l, 5 2^-22
+ *            with SPLIT and 2^-9 with FAST: d[j] has (l + 2^-23 d_head) scale
+ *            |q| . |k[j]| more, and w is l + 2^-16, since an engine may
+ *            truncate sums. These hold by element. Then an infinity in q, k or
+ *            v, and one of 2^127 or more in q, may give NaN for what it is
+ *            multiplied by, and numbers below 2^-100 may lose all but 11 bits.
  *            Source: Higham 2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.
  * Repeats, Blocks, @param, @return: as xl_gemm_run().
  *

@@ -1018,6 +1018,7 @@ public:
     Attention &causal(bool on = true) { return desc_.is_causal = on, *this; }
     Attention &window(std::size_t n) { return desc_.window = n, *this; }
     Attention &soft_cap(double value) { return desc_.soft_cap = value, *this; }
+    Attention &accuracy(xl_accuracy value) { return desc_.accuracy = value, *this; }
     Attention &mask(const xl_heads &view) { return mask_ = view, *this; }
     Attention &slopes(const xl_heads &view) { return slopes_ = view, *this; }
     Attention &sinks(const xl_heads &view) { return sinks_ = view, *this; }

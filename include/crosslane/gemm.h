@@ -18,7 +18,8 @@ extern "C" {
 #endif
 
 /** Accuracy that an operation may give up for speed: a GEMM, where A and B have
- *  one type, or a convolution of floats. Bounds: xl_gemm_run(), xl_conv_run(). */
+ *  one type, a convolution of floats, or attention. Bounds: xl_gemm_run(),
+ *  xl_conv_run(), xl_attention_run(), which states what its terms lose. */
 typedef enum xl_accuracy {
     /** Products of f32 are f32 products; sums have the sum's type. */
     XL_ACCURACY_FULL,

@@ -40,10 +40,11 @@ static const struct engine {
     unsigned terms;
     const char *name;
 } engines[] = {
-    {XL_F16, 1, "matrix f16"},         {XL_BF16, 1, "matrix bf16"},
-    {XL_F32, 1, "matrix tf32"},        {XL_I8, 1, "matrix i8"},
-    {XL_F8E4M3, 1, "matrix f8"},       {XL_F8E5M2, 1, "matrix f8"},
-    {XL_F16, 3, "matrix f16, thrice"}, {XL_BF16, 6, "matrix bf16, six times"},
+    {XL_F16, 1, "matrix f16"},          {XL_BF16, 1, "matrix bf16"},
+    {XL_F32, 1, "matrix tf32"},         {XL_I8, 1, "matrix i8"},
+    {XL_F8E4M3, 1, "matrix f8"},        {XL_F8E5M2, 1, "matrix f8"},
+    {XL_F16, 3, "matrix f16, thrice"},  {XL_BF16, 6, "matrix bf16, six times"},
+    {XL_F32, 3, "matrix tf32, thrice"},
 };
 
 static const struct engine *find_engine(const xl_roof *roof)

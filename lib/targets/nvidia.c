@@ -106,8 +106,13 @@ static const struct xl__variant *const gemm[] = {
 };
 
 static const struct xl__variant *const attention[] = {
-    &xl__attention_wgmma, &xl__attention_mma, &xl__attention_split,
-    &xl__attention_flash, &xl__attention_ref, NULL,
+    &xl__attention_wgmma,
+    &xl__attention_mma,
+    &xl__attention_mma_split,
+    &xl__attention_split,
+    &xl__attention_flash,
+    &xl__attention_ref,
+    NULL,
 };
 
 static const struct xl__variant *const qgemm[] = {

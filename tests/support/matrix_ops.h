@@ -66,6 +66,7 @@ static const struct xl__mma_model emulated_mma_model = {
     .sums_per_clock = 16,
     .bytes_frac = 0.9,
     .attention_frac = {0.5, 0.5},
+    .attention_split_frac = {0.5, 0.5},
     .attention_bytes_frac = 0.9,
     .attention_load_bytes = 64};
 

@@ -67,6 +67,7 @@ struct attention_case {
      * of one length. */
     xl_rows_kind q_rows, kv_rows;
     size_t page_rows;
+    xl_accuracy accuracy; /* of f32 */
 };
 
 extern const struct attention_case attention_cases[]; /* NULL name last */

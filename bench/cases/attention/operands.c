@@ -299,7 +299,8 @@ void attention_call_init(struct attention_call *call,
                              .window = c->window,
                              .soft_cap = c->soft_cap,
                              .variant = variant,
-                             .is_backward = c->is_backward};
+                             .is_backward = c->is_backward,
+                             .accuracy = c->accuracy};
     if (c->q_rows) {
         call->q_rows = (xl_sequences){
             .kind = c->q_rows,

@@ -43,6 +43,13 @@ double attention_scale(const struct attention_case *c)
 
 static const double f8_sums = 0x1p12;
 
+/* What an engine's products of f32 lose: attention.h, Accuracy. */
+static const struct loss {
+    double product, column, block;
+} losses[XL_N_ACCURACIES] = {
+    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16},
+    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16}};
+
 /* An engine may keep 13 bits of sums of 8-bit floats: all, if a power of two
  * divides the products whose magnitudes add up to 2^12 of it or less. */
 static bool is_cut(const struct attention_ref *r, size_t q, size_t k,
@@ -104,6 +111,9 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
     s.error *= ref_roundoff(XL_F32);
     if (is_cut(r, q, k, size / factor))
         s.error += (double)c->d / f8_sums * fabs(attention_scale(c)) * size;
+    s.error += (losses[c->accuracy].product +
+                (double)c->d * losses[c->accuracy].column) *
+               fabs(attention_scale(c)) * size;
     s.error = isfinite(s.x) ? s.error : 0;
     return s;
 }
@@ -162,7 +172,8 @@ double attention_expected(const struct attention_ref *r,
     const double narrow = t == XL_F32 ? 0 : ref_roundoff(t);
     const double weights =
         is_f8 ? ref_roundoff(XL_F8E4M3) + (double)r->c->n_kv / f8_sums
-              : narrow;
+              : narrow + losses[r->c->accuracy].product +
+                    losses[r->c->accuracy].block;
     const double least = is_f8 ? 0x1p-16 : ref_floor(XL_F32);
     double sum = 0, size = 0, all = 0;
     for (size_t j = row->first; j < row->last; j++) {

@@ -142,6 +142,30 @@ const struct attention_case attention_cases[] = {
          .with = WITH_KEY_SCALES | WITH_SINKS | WITH_SLOPES),
     CASE("f8, one query", V, 2, 4, 1, 301, 64, XL_F8E4M3, .out = XL_F16,
          .share = 4, .with = WITH_SCALES | WITH_LSE),
+    /* f32 in terms, and rounded: lengths and columns, of which one key and few
+     * columns leave the narrowest bounds; options. */
+    CASE("split", VQ, 2, 3, 67, 71, 64, XL_F32, .accuracy = XL_ACCURACY_SPLIT,
+         .with = WITH_LSE),
+    CASE("split, d 128, causal, grouped heads", V, 1, 6, 77, 103, 128, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .share = 3, .is_causal = true),
+    CASE("split, d 8", VQ, 1, 3, 19, 9, 8, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .scale = 1, .with = WITH_LSE),
+    CASE("split, one key", V, 2, 2, 5, 1, 64, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .with = WITH_LSE),
+    CASE("split, one query", V, 2, 8, 1, 523, 64, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .share = 8, .scale = -0.25),
+    CASE("split, all at once", V, 2, 6, 35, 67, 72, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .share = 2, .is_causal = true,
+         .window = 41, .soft_cap = 5, .rows_first = true, .pad = 4, .off = 8,
+         .with = WITH_LSE | WITH_MASK | WITH_SLOPES | WITH_SINKS | WITH_SCORE,
+         .mask = XL_F32),
+    CASE("split, packed", V, 4, 4, 37, 45, 24, XL_F32,
+         .accuracy = XL_ACCURACY_SPLIT, .share = 2, .q_rows = XL_ROWS_PACKED,
+         .kv_rows = XL_ROWS_PACKED, .is_causal = true, .with = WITH_LSE),
+    CASE("fast", V, 2, 3, 67, 71, 64, XL_F32, .accuracy = XL_ACCURACY_FAST,
+         .is_causal = true, .with = WITH_LSE),
+    CASE("fast, d 256", V, 1, 2, 21, 43, 256, XL_F32,
+         .accuracy = XL_ACCURACY_FAST),
     CASE("all at once", VQ, 2, 6, 35, 67, 72, XL_F16, .share = 2,
          .is_causal = true, .window = 41, .soft_cap = 5, .rows_first = true,
          .with = WITH_LSE | WITH_MASK | WITH_SLOPES | WITH_SINKS | WITH_SCORE,
@@ -151,6 +175,8 @@ const struct attention_case attention_cases[] = {
     SQUARE("512", BQ, 1, 16, 512, 64, XL_F32, .pad = 0),
     SQUARE("1024", BQ, 1, 16, 1024, 128, XL_F32, .pad = 0),
     SQUARE("1024", B, 1, 16, 1024, 64, XL_F32, .pad = 0),
+    SQUARE("1024 split", B, 1, 16, 1024, 128, XL_F32,
+           .accuracy = XL_ACCURACY_SPLIT),
     SQUARE("1024", BQ, 1, 16, 1024, 128, XL_F16, .pad = 0),
     SQUARE("1024 causal", B, 1, 16, 1024, 128, XL_F16, .is_causal = true),
     SQUARE("1024 bf16", B, 1, 16, 1024, 128, XL_BF16, .pad = 0),
@@ -175,7 +201,7 @@ bool attention_case_of_gradient(unsigned i, struct attention_case *out)
 {
     *out = attention_cases[i];
     out->is_backward = true;
-    return out->with < WITH_SCORE && !out->cache && out->dtype != XL_F8E4M3 &&
-           !out->q_rows && !out->kv_rows &&
+    return out->with < WITH_SCORE && !out->cache && !out->accuracy &&
+           out->dtype != XL_F8E4M3 && !out->q_rows && !out->kv_rows &&
            (out->n_q > 1 || (out->use & CASE_VERIFY));
 }

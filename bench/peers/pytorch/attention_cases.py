@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What torch_gemm.py times of attention: one shape, as `clbench attention`
 writes it."""
-from .crosslane_library import (BYTES, DTYPES, Attention, Binding, Epilogue,
-                                Heads, Mem, bind_vector)
+from .crosslane_library import (ACCURACY, BYTES, DTYPES, Attention, Binding,
+                                Epilogue, Heads, Mem, bind_vector)
 
 CAP = 20
 # A user's score: crosslane's text, and PyTorch's of a score, head and key, with
@@ -13,22 +13,30 @@ SCORES = {
     "alibi": ("x + slope * at",
               lambda torch, x, h, j, slope, at: x + slope[h] * at[j])}
 
+# What products of f32 on a matrix engine lose, of a column of d and of a block
+# of keys besides: attention.h, Accuracy.
+LOSSES = {"full": (0, 0, 0), "split": (5 * 2.0**-22, 2.0**-23, 2.0**-16),
+          "fast": (2.0**-9, 2.0**-23, 2.0**-16)}
+
 
 class AttentionCase:
     """softmax(Q K^T / sqrt(d)) V of `batch` sequences with `heads` heads, n_q
     queries and n_kv keys each. Attributes: see result_rows.py and ConvCase."""
     op, unit = "attention", "flop/s"
-    accuracy, epilogue = "full", None
+    epilogue = None
 
     def __init__(self, sizes, dtype, causal=False, kv_heads=None, score=None,
-                 title=None):
+                 title=None, accuracy="full"):
         self.batch, self.heads, self.n_q, self.n_kv, self.d = sizes
         self.kv_heads, self.score = kv_heads or self.heads, score
         self.dtype = self.out = dtype
         self.causal, self.title = causal, title
+        self.accuracy = accuracy if dtype == "f32" else "full"
         self.shape = {"batch": self.batch, "heads": self.heads,
                       "n_q": self.n_q, "n_kv": self.n_kv, "d": self.d}
         self.params = {"kv_heads": self.kv_heads, "causal": int(causal)}
+        if self.accuracy != "full":
+            self.params["accuracy"] = self.accuracy
         self.inputs = [(self.batch, self.heads, self.n_q, self.d)] + 2 * [
             (self.batch, self.kv_heads, self.n_kv, self.d)]
         self.result = self.inputs[0]
@@ -47,8 +55,10 @@ class AttentionCase:
         self.amount = self.flop
 
     def label(self):
-        return "%s %s%s%s%s" % (
-            self.dtype, "x".join(str(v) for v in self.shape.values()),
+        return "%s%s %s%s%s%s" % (
+            self.dtype,
+            "" if self.accuracy == "full" else " " + self.accuracy,
+            "x".join(str(v) for v in self.shape.values()),
             "" if self.kv_heads == self.heads else " kv%d" % self.kv_heads,
             " causal" if self.causal else "",
             " " + self.score if self.score else "")
@@ -70,7 +80,7 @@ class AttentionCase:
             n_q=self.n_q, n_kv=self.n_kv, d_head=self.d, q=views[0],
             k=views[1], v=views[2], o=views[3], is_causal=self.causal,
             variant=variant.encode() if variant else None,
-            prologue=prologue)
+            prologue=prologue, accuracy=ACCURACY[self.accuracy])
 
     def torch_function(self, torch, x):
         """PyTorch's call: of a user's score flex_attention, compiled."""
@@ -118,13 +128,15 @@ class AttentionCase:
                                         float("-inf"))
         p = torch.softmax(scores, 1)
         seen = torch.where(p > 0, scores, 0)
-        d = u * ((self.d + 4) * scale * q.abs() @ k.abs().T + of_score +
-                 4 * seen.abs()).max(1, keepdim=True).values
+        product, column, block = LOSSES[self.accuracy]
+        d = (((self.d + 4) * u + product + self.d * column) * scale *
+             q.abs() @ k.abs().T + u * of_score +
+             4 * u * seen.abs()).max(1, keepdim=True).values
         spread = (2 * seen.abs().max(1, keepdim=True).values).clamp(max=104)
         w = 0 if self.dtype == "f32" else {"f16": 2.0**-11,
                                            "bf16": 2.0**-8}[self.dtype]
         bound = (torch.expm1(2 * d) + (2 * spread + 2 * self.n_kv + 64) * u +
-                 w) * (p @ v.abs())
+                 w + product + block) * (p @ v.abs())
         expected = p @ v
         return expected, bound + (expected.abs() + bound) * w + 2.0**-25
 

@@ -173,7 +173,7 @@ class Attention(Descriptor):
                 ("is_backward", ct.c_bool), ("q_rows", ct.c_void_p),
                 ("kv_rows", ct.c_void_p)] + [
                 (name, ct.POINTER(Heads)) for name in
-                ("k_scales", "v_scales")]
+                ("k_scales", "v_scales")] + [("accuracy", ct.c_int)]
 
 
 class Fact(ct.Structure):

@@ -168,9 +168,12 @@ def cases_of_shapes(shapes, dtypes, transes, attention=None, backward=False,
     AttentionCase, or its gradients."""
     for shape in shapes:
         if parse_attention(shape):
+            kind, given = AttentionGradientCase, dict(attention or {})
+            if not backward:
+                kind = AttentionCase
+                given["accuracy"] = options.get("accuracy", "full")
             for dtype in dtypes:
-                kind = AttentionGradientCase if backward else AttentionCase
-                yield kind(parse_attention(shape), dtype, **(attention or {}))
+                yield kind(parse_attention(shape), dtype, **given)
             continue
         sizes = parse_sizes(shape, "command line")
         for dtype in dtypes:

@@ -122,6 +122,7 @@ def small_cases():
                     for score in SCORES)
     for accuracy in ("split", "fast"):
         yield GemmCase((5, 7, 3), "f32", "tn", accuracy=accuracy)
+        yield AttentionCase((2, 4, 3, 5, 8), "f32", accuracy=accuracy)
 
 
 def random_numbers(case, n, rng):

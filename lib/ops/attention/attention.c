@@ -163,6 +163,9 @@ static void describe_class(const void *canonical, struct xl__str *out)
                        xl_dtype_name(c->view[XL__ATTENTION_O].dtype));
     if (c->score)
         xl__str_add(out, " prologue");
+    if (c->accuracy != XL_ACCURACY_FULL)
+        xl__str_add(out,
+                    c->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
 }
 
 /* A dense view of the same class: columns are contiguous or not, a dimension
@@ -254,6 +257,8 @@ void xl__attention_set_sizes(const xl_attention *a,
     to->after = a->is_causal ? 0 : to->before;
     to->has_cap = a->soft_cap > 0;
     to->is_scale_negative = a->scale < 0;
+    if (a->q.dtype == XL_F32 && a->k.dtype == XL_F32 && !a->is_backward)
+        to->accuracy = (size_t)a->accuracy;
     xl__attention_set_rows(a->q_rows, &to->q_rows);
     xl__attention_set_rows(a->kv_rows, &to->kv_rows);
 }

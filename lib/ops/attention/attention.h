@@ -49,6 +49,7 @@ struct xl__attention_canonical {
      * causal and window as data. */
     size_t before, after;
     size_t has_cap, is_scale_negative;
+    size_t accuracy; /* an xl_accuracy, full where it has no effect */
     struct xl__attention_rows q_rows, kv_rows;
     /* mem.svm is not NULL where it is there; offset is the alignment of its
      * rows in bytes; strides are complete, 1 along a column of size 1, else 0
@@ -213,8 +214,8 @@ bool xl__attention_backward_mma_listed(size_t i, struct xl__params *out);
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_dpas,
-    xl__attention_flash, xl__attention_mma, xl__attention_ref,
-    xl__attention_split, xl__attention_wgmma;
+    xl__attention_flash, xl__attention_mma, xl__attention_mma_split,
+    xl__attention_ref, xl__attention_split, xl__attention_wgmma;
 extern const struct xl__variant xl__attention_backward_flash,
     xl__attention_backward_mma, xl__attention_backward_ref,
     xl__attention_backward_wgmma;

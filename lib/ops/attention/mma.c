@@ -3,7 +3,9 @@
  * rows for prompts; for few queries and many keys, tiles of one instruction's
  * rows, whose groups divide the keys. Where the instructions' sums are reduced
  * by rows, attention/mma.cl computes scores; where by columns,
- * attention/mma_transposed.cl computes the transposed ones. */
+ * attention/mma_transposed.cl computes the transposed ones. f32 is rounded to
+ * 11 bits; of attention_mma_split, it is a sum of two such terms, whose three
+ * largest products are added. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -78,6 +80,19 @@ static double most_registers(const struct xl__limits *l, size_t items)
                     (double)items);
 }
 
+/* Is f32 split into terms? */
+static bool is_split(const struct xl__attention_canonical *c)
+{
+    return c->accuracy == XL_ACCURACY_SPLIT;
+}
+
+/* Products of the instructions for each of the caller's. */
+enum { SPLIT_PRODUCTS = 3 };
+static double products_of(const struct xl__attention_canonical *c)
+{
+    return is_split(c) ? SPLIT_PRODUCTS : 1;
+}
+
 /* Is more done to a score than to scale it? */
 static bool has_options(const struct xl__attention_canonical *c)
 {
@@ -128,16 +143,27 @@ static void add_transposed(const struct xl__limits *l,
     s->local_bytes = s->room_bytes + (s->holds_q ? 0 : s->bq * line);
 }
 
-/* Those that an item needs: sums, scores, the held part of q, and the rest,
- * which is more where scores are more than scaled products, and where
- * sequences have addresses of their own, twice as many beside a held q. */
+/* Those that an item needs: sums, of f32 also those of a block, scores, of f32
+ * also as weights, the held part of q, and the rest, which is more where
+ * scores are more than scaled products, and where sequences have addresses of
+ * their own, twice as many beside a held q. */
 static double registers_of(const struct xl__attention_canonical *c,
-                           const struct layout *s)
+                           const xl_matrix_op *op, const struct layout *s)
 {
-    enum { OTHER = 64, OPTIONS = 48, LENGTHS = 16, SUMS = 2, HELD = 4 };
+    enum {
+        OTHER = 64,
+        OPTIONS = 48,
+        LENGTHS = 16,
+        SUMS = 2,
+        HELD = 4,
+        OF_BLOCK = 32
+    };
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
-    return (double)(s->rm * (s->dp / SUMS + s->bk / s->sk / SUMS) +
-                    (s->holds_q ? s->rm * s->dp / HELD : 0) + OTHER +
+    const bool is_f32 = op->a == XL_F32;
+    const size_t scores = s->bk / s->sk / SUMS * (is_f32 ? 2 : 1);
+    return (double)(s->rm * (s->dp / SUMS + scores) +
+                    (is_f32 ? (size_t)OF_BLOCK : 0) +
+                    (s->holds_q ? HELD * s->rm * s->dp / op->k : 0) + OTHER +
                     (has_options(c) ? (size_t)OPTIONS : 0) +
                     (is_equal ? 0 : (size_t)LENGTHS << s->holds_q));
 }
@@ -146,7 +172,7 @@ static struct layout layout_of(const struct xl__limits *l,
                                const struct xl__attention_canonical *c,
                                const xl_matrix_op *op, const int *value)
 {
-    enum { PAD = 8, HELD_FRAGMENTS = 8 };
+    enum { PAD = 8, HELD_FRAGMENTS = 8, DEEP = 32 };
     struct layout s = {.bq = (size_t)value[XL__ATTENTION_BQ],
                        .bk = (size_t)value[XL__ATTENTION_BK],
                        .rm = (size_t)value[RM],
@@ -160,15 +186,15 @@ static struct layout layout_of(const struct xl__limits *l,
     }
     s.sm = s.bq / (s.rm * op->m);
     s.items = op->lanes * s.sm * s.sk;
-    s.dp = xl__round_up(c->d_head, op->k);
+    s.dp = xl__round_up(c->d_head, xl__max_size(op->k, 2 * op->n));
     s.holds_q = s.rm * s.dp <= HELD_FRAGMENTS * op->k;
     const size_t bytes = s.dp * xl_dtype_bytes(op->a);
-    const size_t line = line_of(bytes, 2 * op->k);
+    const size_t line = line_of(bytes, DEEP);
     s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
                                 sizeof(float) * s.sk * s.bq * (s.dp + PAD));
     s.local_bytes = s.room_bytes +
                     s.bq * (line + ROW_BYTES + STATE * sizeof(float) * s.sk);
-    s.registers = registers_of(c, &s);
+    s.registers = registers_of(c, op, &s);
     return s;
 }
 
@@ -304,9 +330,10 @@ static struct xl__cost cost_of(const struct xl__limits *l,
     /* k and v once for each group: an element of both for 4 flop of a row. */
     const double elem = (double)xl_dtype_bytes(op->a),
                  loaded = flop * padded_rows / (double)s->bq * elem / 2;
-    const double multiply =
-        flop * padded /
-        (rate * m->attention_frac[s->rm > 1] * busy_engines(l, op, s));
+    const double *frac =
+        is_split(c) ? m->attention_split_frac : m->attention_frac;
+    const double multiply = flop * padded * products_of(c) /
+                            (rate * frac[s->rm > 1] * busy_engines(l, op, s));
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
     const double load =
         loaded * clock / ((double)xl__n_units(l) * m->attention_load_bytes);
@@ -385,6 +412,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__step_set_3d(step, s.items, groups / heads * s.items, heads, parts);
     step->local_mem_bytes = s.local_bytes;
     xl__mma_define(step, l, op);
+    if (is_split(c))
+        xl__define(step, "MMA_SPLIT", 1);
     xl__define_all(step, defines, s.is_transposed ? COMMON : ALL);
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
@@ -411,8 +440,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     const struct xl__attention_canonical *c = desc;
     const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
     struct xl__params params;
-    if (dtype != XL_F16 && dtype != XL_BF16)
-        return "f32 would be rounded";
+    if (dtype != XL_F32 && dtype != XL_F16 && dtype != XL_BF16)
+        return "q of f8e4m3 is not supported";
     if (xl__mma_sums_refused(l, dtype))
         return xl__mma_sums_refused(l, dtype);
     const bool is_transposed = xl__mma_step(find_op(l, c)).stack > 0;
@@ -439,6 +468,27 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return NULL;
 }
 
+static const char *find_refusal_of_one(const struct xl__limits *l,
+                                       const void *desc)
+{
+    const struct xl__attention_canonical *c = desc;
+    if (c->view[XL__ATTENTION_K].dtype == XL_F32 &&
+        c->accuracy != XL_ACCURACY_FAST)
+        return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
+    return find_refusal(l, desc);
+}
+
+static const char *find_refusal_of_split(const struct xl__limits *l,
+                                         const void *desc)
+{
+    const struct xl__attention_canonical *c = desc;
+    if (c->view[XL__ATTENTION_K].dtype != XL_F32)
+        return "only f32 is split into terms";
+    if (!is_split(c))
+        return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
+    return find_refusal(l, desc);
+}
+
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
@@ -450,7 +500,19 @@ const struct xl__variant xl__attention_mma = {
     .repeats = "bit for bit: each row's sums are in an order of keys",
     .tunables = tunables,
     .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
-    .refuses = find_refusal,
+    .refuses = find_refusal_of_one,
+    .choose = choose_tunables,
+    .plan = plan_steps,
+};
+
+const struct xl__variant xl__attention_mma_split = {
+    .name = "attention_mma_split",
+    .repeats = "bit for bit: each row's sums are in an order of keys",
+    .tunables = tunables,
+    .on = {.engine = XL_ENGINE_MATRIX,
+           .dtype = XL_F32,
+           .terms = SPLIT_PRODUCTS},
+    .refuses = find_refusal_of_split,
     .choose = choose_tunables,
     .plan = plan_steps,
 };

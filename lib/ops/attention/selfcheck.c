@@ -17,6 +17,19 @@ enum { GUARD = 0xA5, GUARD_ELEMS = 64, SEED = 1 };
 enum { ROW_NAN = 2 };
 static const double u = FLT_EPSILON / 2;
 
+/* What products of f32 lose on a matrix engine. Two terms of 11 bits are off
+ * by 2^-23 of a number where the first is rounded, by 3 2^-23 where it is cut,
+ * and the product of the second terms, 2^-11 and 2^-10, is missing: 2^-20 for
+ * one of each, and what is lost of the losses below 2^-22. Rounded to 11 bits,
+ * or cut: 2^-9. Each instruction adds 8 products to a sum and cuts all at 25
+ * bits, the sum once more at 24: 13 2^-25, 3 times for 8 of d_head below 2^-23
+ * a column; for the 64 keys of a block below 2^-16. */
+static const struct lost {
+    double product, column, block;
+} lost[XL_N_ACCURACIES] = {
+    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16},
+    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16}};
+
 /* -- the case ------------------------------------------------------------- */
 
 static const xl_heads *view_of(const struct xl__attention_canonical *c,
@@ -343,6 +356,10 @@ xl__attention_case_score(const struct xl__selfcheck_case *t, size_t b,
     s.error = isinf(s.x) ? 0
                          : u * (((double)c->d_head + 6) * fabs(scale) * size +
                                 16 * cap + 4 * bias + 4 * fabs(s.x));
+    if (!isinf(s.x))
+        s.error += (lost[c->accuracy].product +
+                    (double)c->d_head * lost[c->accuracy].column) *
+                   fabs(scale) * size;
     if (is_f8(c) && !isinf(s.x) && is_cut(t, b, h, i, j))
         s.error += (double)c->d_head / f8_sums * fabs(scale) * size;
     return s;
@@ -447,7 +464,9 @@ static double expected_value(const struct xl__selfcheck_case *t,
                      size +
                  0x1p-16 * all;
     else
-        *error = (own->error + (dtype == XL_F32 ? 0 : rounding)) * size +
+        *error = (own->error + (dtype == XL_F32 ? 0 : rounding) +
+                  lost[c->accuracy].product + lost[c->accuracy].block) *
+                     size +
                  (double)FLT_MIN * all;
     if (dtype != XL_F32)
         *error += rounding * (fabs(sum) + *error) + xl__dtype_underflow(dtype);

@@ -375,15 +375,15 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False,
               scale: Optional[float] = None, window: int = 0,
               soft_cap: float = 0, mask: Any = None, slopes: Any = None,
               sinks: Any = None, lse: Any = None, out: Any = None,
-              variant: Optional[str] = None, queue: Optional[Queue] = None
-              ) -> Result:
+              accuracy: str = "full", variant: Optional[str] = None,
+              queue: Optional[Queue] = None) -> Result:
     """softmax(scale q k^T + mask) v for each head: attention.h.
 
     q of (batch, heads, n_q, d), k and v of (batch, kv_heads, n_kv, d), any
     strides, or all without the batch. kv_heads divides heads. The mask
     broadcasts to (batch, heads, n_q, n_kv), slopes and sinks to (batch,
     heads). `lse` is memory of (batch, heads, n_q) in f32 for the logarithm of
-    each row's sum."""
+    each row's sum. accuracy: "full", "split" or "fast", of f32."""
     call = Call("attention", queue, q, k, v, mask, slopes, sinks, lse, out)
     q, k, v = call.read(q), call.read(k), call.read(v)
     if q.ndim not in (3, 4) or {k.ndim, v.ndim} != {q.ndim}:
@@ -416,6 +416,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False,
         k=heads(k, n_kv_heads, n_kv, d_head),
         v=heads(v, n_kv_heads, n_kv, d_head), scale=scale or 0,
         is_causal=causal, window=window, soft_cap=soft_cap,
+        accuracy=accuracy_of(accuracy),
         **{name: call.point(name, value) for name, value in members.items()})
 
 

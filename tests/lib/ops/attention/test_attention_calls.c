@@ -92,6 +92,7 @@ static void wrong_members(void **state)
     REFUSES(a.scale = (double)NAN, XL_BAD_SCALAR, "scale");
     REFUSES(a.scale = 1e-60, XL_BAD_SCALAR, "scale");
     REFUSES(a.soft_cap = -1, XL_BAD_SCALAR, "soft_cap");
+    REFUSES(a.accuracy = XL_N_ACCURACIES, XL_BAD_ARGUMENT, "accuracy");
     REFUSES(a.q.dtype = XL_F64, XL_UNSUPPORTED, "q f64");
     REFUSES(a.k.dtype = XL_F16, XL_UNSUPPORTED, "k f16");
     REFUSES(a.o.dtype = XL_BF16, XL_UNSUPPORTED, "o bf16");

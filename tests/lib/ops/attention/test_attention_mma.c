@@ -8,7 +8,8 @@
  * XL_TEST_FULL  set: every case, every tile
  * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated
  * XL_TEST_SIDE  of these, those whose tile of C has this side
- * XL_TEST_DPAS  attention_dpas, on sub-groups of 8 or of 16 items */
+ * XL_TEST_DPAS  attention_dpas, on sub-groups of 8 or of 16 items
+ * XL_TEST_SPLIT set: attention_mma_split */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ static struct test_device t;
 static bool takes_all;
 static const char *arch; /* of AMD; NULL: mma.sync */
 static unsigned width;   /* of attention_dpas's sub-groups; 0: attention_mma */
+static bool is_split;    /* attention_mma_split */
 
 /* Those of one size of the instructions alone. */
 static void keep_ops(struct xl__limits *l, unsigned side)
@@ -43,7 +45,9 @@ static int open_forward(void **state)
 {
     (void)state;
     emulated_open(&t, XL__OP_ATTENTION,
-                  width ? &xl__attention_dpas : &xl__attention_mma);
+                  width      ? &xl__attention_dpas
+                  : is_split ? &xl__attention_mma_split
+                             : &xl__attention_mma);
     if (width)
         emulate_dpas_ops(&t.device->limits, width);
     if (arch)
@@ -86,8 +90,9 @@ static void check_table(bool is_backward)
     unsigned n_right = 0, n_refused = 0;
     for (unsigned i = 0; attention_cases[i].name; i++) {
         struct attention_case c = attention_cases[i];
-        if (!(c.use & CASE_VERIFY) || c.dtype == XL_F32 ||
-            (!takes_all && !(c.use & CASE_QUICK)) ||
+        if (!(c.use & CASE_VERIFY) || (c.dtype == XL_F32 && !c.accuracy) ||
+            is_split != (c.accuracy == XL_ACCURACY_SPLIT) ||
+            (!takes_all && !is_split && !(c.use & CASE_QUICK)) ||
             (is_backward && !attention_case_of_gradient(i, &c)))
             continue;
         if (is_right(&c, "the model's tile"))
@@ -126,7 +131,10 @@ static struct attention_case over(const struct xl__params *p, unsigned i)
         .n_q = (size_t)p->value[XL__ATTENTION_BQ] / 3 + 2,
         .n_kv = 3 * (size_t)p->value[XL__ATTENTION_BK] + 5,
         .d = columns[i % N_COLUMNS],
-        .dtype = i % 2 ? XL_BF16 : XL_F16,
+        .dtype = is_split ? XL_F32
+                 : i % 2  ? XL_BF16
+                          : XL_F16,
+        .accuracy = is_split ? XL_ACCURACY_SPLIT : XL_ACCURACY_FULL,
         .with = i % 2 ? WITH_LSE : WITH_SINKS};
     if (i % 5 < 3)
         c.q_rows = c.kv_rows = XL_ROWS_PACKED;
@@ -240,7 +248,9 @@ int main(int argc, char **argv)
     width =
         getenv("XL_TEST_DPAS") ? (unsigned)atoi(getenv("XL_TEST_DPAS")) : 0;
     test_args(argc, argv);
-    if (arch || width) /* whose gradients have no variant on them */
+    is_split = getenv("XL_TEST_SPLIT") != NULL;
+    if (arch || width ||
+        is_split) /* whose gradients have no variant on them */
         return cmocka_run_group_tests(forward, open_forward, close_device);
     return cmocka_run_group_tests(forward, open_forward, close_device) +
            cmocka_run_group_tests(backward, open_backward, close_device);
